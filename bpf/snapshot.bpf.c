@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+// The exact snapshot: one pass over the tasks of one mm tells what is flushed and what is cached where. No ring, no
+// event stream, no page-table walk. One program a scheme; userspace loads only the one that fits the kernel's BTF.
+#include "vmlinux.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "counters.bpf.h"
+#include "rsslag/abi.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define TASK_COMM_LEN 16
+
+/* Written by userspace before each pass. */
+struct rsslag_snapshot_request request;
+
+/* Zeroed by userspace before each pass: the mm that it found, and the task that reported it first. A task whose output
+ * did not fit into the seq_file's buffer is shown again, so "first" must be tied to the task, not to the call. */
+struct rsslag_snapshot_progress progress;
+
+/* Only its addresses matter: an element's address on a CPU minus its __percpu pointer is that CPU's per-CPU offset. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, u64);
+} anchor SEC(".maps");
+
+/* A kernel pointer as a number: the verifier allows no arithmetic on it otherwise. */
+static __always_inline u64 as_number(const void *pointer)
+{
+    const void *volatile slot = pointer;
+    u64 number = 0;
+
+    bpf_probe_read_kernel(&number, sizeof(number), (const void *)&slot);
+    return number;
+}
+
+/* pid->numbers[level]; `pid` must be a scalar, read with BPF_CORE_READ: its arithmetic is refused on a trusted pointer. */
+static __always_inline struct upid upid_at(const struct pid *pid, u32 level)
+{
+    const char *at = (const char *)pid + bpf_core_field_offset(struct pid, numbers) +
+                     level * bpf_core_type_size(struct upid);
+    struct upid upid = {};
+
+    bpf_probe_read_kernel(&upid.nr, sizeof(upid.nr), at + bpf_core_field_offset(struct upid, nr));
+    bpf_probe_read_kernel(&upid.ns, sizeof(upid.ns), at + bpf_core_field_offset(struct upid, ns));
+    return upid;
+}
+
+struct view {
+    struct pid_namespace *ns;
+    u32 level;
+};
+
+/* The reader's PID namespace: the current task in an iterator is the one that reads it (kernel/pid.c ns_of_pid). */
+static __always_inline void own_view(struct view *view)
+{
+    struct task_struct *self = (struct task_struct *)bpf_get_current_task();
+    struct pid *pid = BPF_CORE_READ(self, thread_pid);
+
+    view->level = BPF_CORE_READ(pid, level);
+    view->ns = upid_at(pid, view->level).ns;
+}
+
+/* The task's number as the reader's PID namespace shows it, 0 where it does not (kernel/pid.c pid_nr_ns). */
+static __always_inline int number_in(struct task_struct *task, const struct view *view)
+{
+    struct pid *pid = BPF_CORE_READ(task, thread_pid);
+    struct upid upid;
+
+    if (!pid || view->level > BPF_CORE_READ(pid, level))
+        return 0;
+    upid = upid_at(pid, view->level);
+    return upid.ns == view->ns ? upid.nr : 0;
+}
+
+static __always_inline void write_task(struct seq_file *seq, struct task_struct *task, struct view *view, bool cached)
+{
+    struct rsslag_snapshot_task record = {.kind = RSSLAG_SNAPSHOT_TASK};
+    struct task_struct___thread *thread = (void *)task;
+
+    record.faults_before = task->min_flt + task->maj_flt;
+    if (cached) {
+        record.events = thread->rss_stat.events;
+        record.cached[0] = thread->rss_stat.count[0];
+        record.cached[1] = thread->rss_stat.count[1];
+        record.cached[2] = thread->rss_stat.count[2];
+        record.cached[3] = thread->rss_stat.count[3];
+    }
+    record.faults_after = task->min_flt + task->maj_flt;
+    record.group_faults = task->signal->min_flt + task->signal->maj_flt;
+    if (bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
+        record.flags |= RSSLAG_TASK_IN_EXECVE;
+    record.host_tid = task->pid;
+    record.host_tgid = task->tgid;
+    record.tid = number_in(task, view);
+    record.tgid = number_in(task->group_leader, view);
+    bpf_probe_read_kernel(record.comm, TASK_COMM_LEN, task->comm);
+    bpf_seq_write(seq, &record, sizeof(record));
+}
+
+static __always_inline void read_mm(struct rsslag_snapshot_mm *record, struct mm_struct *mm)
+{
+    record->mm = (u64)mm;
+    record->users = BPF_CORE_READ(mm, mm_users.counter);
+    record->total_vm = BPF_CORE_READ(mm, total_vm);
+    record->map_count = BPF_CORE_READ(mm, map_count);
+}
+
+static __always_inline void write_mm_thread(struct seq_file *seq, struct mm_struct *mm, u32 kind)
+{
+    struct rsslag_snapshot_mm record = {.kind = kind};
+    struct mm_struct___thread *counters = (void *)mm;
+
+    read_mm(&record, mm);
+    record.flushed[0] = BPF_CORE_READ(counters, rss_stat.count[0].counter);
+    record.flushed[1] = BPF_CORE_READ(counters, rss_stat.count[1].counter);
+    record.flushed[2] = BPF_CORE_READ(counters, rss_stat.count[2].counter);
+    record.flushed[3] = BPF_CORE_READ(counters, rss_stat.count[3].counter);
+    bpf_seq_write(seq, &record, sizeof(record));
+}
+
+struct cpu_walk {
+    u64 base;        /* the __percpu pointer of the anchor's element */
+    u64 counters[4]; /* percpu_counter.counters of each member */
+    struct seq_file *seq;
+};
+
+/* NULL counters: the whole value is in count (vendor kernels that stay atomic until the second thread). */
+static __always_inline s32 local_count(u64 counters, u64 offset)
+{
+    s32 value = 0;
+
+    if (counters)
+        bpf_probe_read_kernel(&value, sizeof(value), (void *)(counters + offset));
+    return value;
+}
+
+static long write_cpu(u32 cpu, struct cpu_walk *walk)
+{
+    struct rsslag_snapshot_cpu record = {.kind = RSSLAG_SNAPSHOT_CPU, .cpu = cpu};
+    u32 zero = 0;
+    void *element = bpf_map_lookup_percpu_elem(&anchor, &zero, cpu);
+    u64 offset;
+
+    if (!element)
+        return 0;
+    offset = as_number(element) - walk->base;
+    record.cached[0] = local_count(walk->counters[0], offset);
+    record.cached[1] = local_count(walk->counters[1], offset);
+    record.cached[2] = local_count(walk->counters[2], offset);
+    record.cached[3] = local_count(walk->counters[3], offset);
+    if (record.cached[0] | record.cached[1] | record.cached[2] | record.cached[3])
+        bpf_seq_write(walk->seq, &record, sizeof(record));
+    return 0;
+}
+
+static __always_inline void write_mm_cpu(struct seq_file *seq, struct mm_struct *mm, u32 kind)
+{
+    struct rsslag_snapshot_mm record = {.kind = kind};
+    struct mm_struct___cpu *counters = (void *)mm;
+    struct cpu_walk walk = {.seq = seq};
+    struct bpf_array *array = (void *)as_number(&anchor);
+
+    walk.base = (u64)BPF_CORE_READ(array, pptrs[0]);
+    walk.counters[0] = (u64)BPF_CORE_READ(counters, rss_stat[0].counters);
+    walk.counters[1] = (u64)BPF_CORE_READ(counters, rss_stat[1].counters);
+    walk.counters[2] = (u64)BPF_CORE_READ(counters, rss_stat[2].counters);
+    walk.counters[3] = (u64)BPF_CORE_READ(counters, rss_stat[3].counters);
+    read_mm(&record, mm);
+    record.flushed[0] = BPF_CORE_READ(counters, rss_stat[0].count);
+    record.flushed[1] = BPF_CORE_READ(counters, rss_stat[1].count);
+    record.flushed[2] = BPF_CORE_READ(counters, rss_stat[2].count);
+    record.flushed[3] = BPF_CORE_READ(counters, rss_stat[3].count);
+    bpf_seq_write(seq, &record, sizeof(record));
+    bpf_loop(request.cpus, write_cpu, &walk, 0);
+}
+
+enum scheme { THREAD, CPU, PLAIN };
+
+static __always_inline void write_mm(struct seq_file *seq, struct mm_struct *mm, u32 kind, enum scheme scheme)
+{
+    if (scheme == CPU)
+        write_mm_cpu(seq, mm, kind);
+    else
+        write_mm_thread(seq, mm, kind);
+}
+
+static __always_inline int visit(struct bpf_iter__task *ctx, enum scheme scheme)
+{
+    struct seq_file *seq = ctx->meta->seq;
+    struct task_struct *task = ctx->task;
+    struct mm_struct *mm;
+    struct view view;
+
+    if (!task) { /* after the last task */
+        if (progress.mm)
+            write_mm(seq, (struct mm_struct *)progress.mm, RSSLAG_SNAPSHOT_MM_LAST, scheme);
+        return 0;
+    }
+    mm = task->mm;
+    if (!mm || (request.mm && request.mm != (u64)mm))
+        return 0;
+    own_view(&view);
+    if (!request.mm && number_in(task->group_leader, &view) != request.tgid)
+        return 0;
+    if (!progress.host_tid || progress.host_tid == task->pid) {
+        progress.host_tid = task->pid;
+        progress.mm = (u64)mm;
+        write_mm(seq, mm, RSSLAG_SNAPSHOT_MM_FIRST, scheme);
+    }
+    write_task(seq, task, &view, scheme == THREAD);
+    return 0;
+}
+
+SEC("iter/task")
+int snapshot_thread(struct bpf_iter__task *ctx)
+{
+    return visit(ctx, THREAD);
+}
+
+SEC("iter/task")
+int snapshot_cpu(struct bpf_iter__task *ctx)
+{
+    return visit(ctx, CPU);
+}
+
+SEC("iter/task")
+int snapshot_plain(struct bpf_iter__task *ctx)
+{
+    return visit(ctx, PLAIN);
+}

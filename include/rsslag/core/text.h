@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Numbers and names as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rsslag::core {
+
+/// 1234567 → "1,234,567"; −1234 → "-1,234".
+std::string with_thousands(std::int64_t number);
+
+/// Text from an untrusted process, made safe for a terminal, CSV, JSON or SVG: control, escape, bidirectional and
+/// other invisible characters and bytes that are no UTF-8 become \xNN, a backslash becomes \\; the rest stays.
+/// For a terminal whose locale is not UTF-8 all that is not ASCII is escaped too.
+std::string printable(std::string_view raw, bool utf8 = true);
+
+/// The same for a line of our own that may quote such text: a backslash stays, so that nothing is escaped twice.
+std::string harmless(std::string_view line, bool utf8 = true);
+
+}  // namespace rsslag::core

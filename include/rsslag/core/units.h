@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+
+namespace rsslag::core {
+
+/// A number of base pages of the kernel (getconf PAGESIZE). Signed: counters can be negative for a while.
+struct Pages {
+    std::int64_t n = 0;
+
+    friend constexpr auto operator<=>(Pages, Pages) = default;
+    friend constexpr Pages operator+(Pages a, Pages b) { return {a.n + b.n}; }
+    friend constexpr Pages operator-(Pages a, Pages b) { return {a.n - b.n}; }
+    friend constexpr Pages operator-(Pages a) { return {-a.n}; }
+    constexpr Pages &operator+=(Pages other) {
+        n += other.n;
+        return *this;
+    }
+};
+
+/// 1,024 bytes each, as /proc prints them.
+struct Kilobytes {
+    std::int64_t n = 0;
+
+    friend constexpr auto operator<=>(Kilobytes, Kilobytes) = default;
+    friend constexpr Kilobytes operator+(Kilobytes a, Kilobytes b) { return {a.n + b.n}; }
+    friend constexpr Kilobytes operator-(Kilobytes a, Kilobytes b) { return {a.n - b.n}; }
+    constexpr Kilobytes &operator+=(Kilobytes other) {
+        n += other.n;
+        return *this;
+    }
+};
+
+/// Bytes in one base page; what turns Pages into Kilobytes and back.
+struct PageSize {
+    std::int64_t bytes = 4096;
+
+    constexpr Kilobytes kb(Pages p) const { return {p.n * (bytes / 1024)}; }
+    /// /proc prints whole pages only, so the division leaves nothing over.
+    constexpr Pages pages(Kilobytes kb) const { return {kb.n / (bytes / 1024)}; }
+};
+
+/// The members of mm->rss_stat, numbered as the kernel does (include/linux/mm_types_task.h).
+enum class Member : std::uint8_t { File = 0, Anon = 1, Swap = 2, Shmem = 3 };
+inline constexpr std::size_t kMembers = 4;
+inline constexpr std::array<Member, kMembers> kAllMembers{Member::File, Member::Anon, Member::Swap, Member::Shmem};
+/// Those that make up RSS.
+inline constexpr std::array<Member, 3> kRssMembers{Member::File, Member::Anon, Member::Shmem};
+
+/// One number of pages a member.
+struct Members {
+    Pages file, anon, swap, shmem;
+
+    constexpr Pages &operator[](Member m) {
+        switch (m) {
+            case Member::File: return file;
+            case Member::Anon: return anon;
+            case Member::Swap: return swap;
+            case Member::Shmem: break;
+        }
+        return shmem;
+    }
+    constexpr Pages operator[](Member m) const { return const_cast<Members &>(*this)[m]; }
+    /// file + anon + shmem, unclamped.
+    constexpr Pages rss() const { return file + anon + shmem; }
+
+    friend constexpr bool operator==(const Members &, const Members &) = default;
+    friend constexpr Members operator+(Members a, const Members &b) { return a += b; }
+    friend constexpr Members operator-(const Members &a, const Members &b) {
+        return {a.file - b.file, a.anon - b.anon, a.swap - b.swap, a.shmem - b.shmem};
+    }
+    constexpr Members &operator+=(const Members &o) {
+        file += o.file;
+        anon += o.anon;
+        swap += o.swap;
+        shmem += o.shmem;
+        return *this;
+    }
+};
+
+/// RSS as /proc prints it from a set of counters: get_mm_rss() clamps each member at 0 (include/linux/mm.h).
+constexpr Pages clamped_rss(const Members &m) {
+    Pages sum;
+    for (Member member : kRssMembers) {
+        if (m[member].n > 0) sum += m[member];
+    }
+    return sum;
+}
+
+}  // namespace rsslag::core

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Why the kernel refuses BPF to this user, and what would change that.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rsslag/core/result.h"
+
+namespace rsslag::probe {
+
+/// What this process may do, as far as the tracer needs it.
+struct Privileges {
+    bool cap_bpf = false;  ///< effective
+    bool cap_perfmon = false;
+    bool cap_sys_ptrace = false;
+    bool cap_sys_admin = false;  ///< stands for CAP_BPF and CAP_PERFMON
+    bool cap_sys_resource = false;
+    bool in_user_namespace = false;              ///< not the initial one: capabilities held there do not count for BPF
+    int seccomp_mode = 0;                        ///< "Seccomp:" of /proc/self/status: 0 none, 2 filter
+    std::optional<std::uint64_t> memlock_bytes;  ///< RLIMIT_MEMLOCK, nullopt is unlimited
+    std::string lockdown;  ///< the active mode of /sys/kernel/security/lockdown, empty where it cannot be read
+
+    bool may_bpf() const { return cap_sys_admin || (cap_bpf && cap_perfmon); }
+    /// The capabilities that BPF lacks: {"CAP_BPF", "CAP_PERFMON"}.
+    std::vector<std::string> missing() const;
+};
+
+Privileges own_privileges();
+
+/// The command that gives `binary` what it needs, and to whom: chgrp, chmod, setcap.
+std::string setcap_remedy(const std::string &binary);
+
+/// What a refusal (positive errno) of a BPF call means for someone with these privileges. Pure.
+core::Error explain_denial(int err, const Privileges &privileges, const std::string &binary);
+
+/// Path of the running program, as /proc/self/exe tells it.
+std::string own_binary();
+
+}  // namespace rsslag::probe

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What this kernel is like, told by its BTF and never by its version: vendors backport.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "rsslag/core/result.h"
+#include "rsslag/core/scheme.h"
+
+struct btf;
+
+namespace rsslag::probe {
+
+/// A layout of mm_struct.rss_stat that rsslag does not know; it says what was found and is never guessed at.
+struct UnknownLayout {
+    std::string found;
+};
+
+struct KernelTraits {
+    std::variant<core::Scheme, UnknownLayout> scheme;
+    std::string evidence;        ///< what made it so, for people: "mm_struct.rss_stat is percpu_counter[4] …"
+    bool task_iterator = false;  ///< struct bpf_iter__task: SEC("iter/task"), 5.8+
+    bool task_iterator_by_group = false;  ///< bpf_iter_link_info.task: the kernel itself filters by tgid, 6.1+
+    std::optional<int>
+        rss_stat_arguments;        ///< of tp_btf/rss_stat: 3 up to 6.1, 2 from 6.2; nullopt: no such tracepoint
+    bool page_fault_user = false;  ///< exceptions:page_fault_user
+    bool page_fault_kernel = false;
+    bool handle_mm_fault = false;  ///< a function that fentry/fexit could attach to
+};
+
+/// Pure: reads nothing but `btf`.
+KernelTraits traits_of(const btf &btf);
+
+/// Those of the running kernel, from /sys/kernel/btf/vmlinux. Without BTF: Kind::Unsupported.
+core::Result<KernelTraits> running_kernel_traits();
+
+}  // namespace rsslag::probe

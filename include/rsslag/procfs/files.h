@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the memory files under /proc/PID say, and the pure parsers that read it: text in, values or an Error out.
+// A parser never crashes, never guesses and never fills a missing field: absent is nullopt, malformed is Kind::Corrupt
+// with the file, the 1-based line and what is wrong with it. The kernel ends each of these files with a newline; text
+// that does not end with one was cut off, perhaps within its last number, and is Corrupt too. Lines that are not known
+// are passed over, in any place; a known line that comes twice is Corrupt.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rsslag/core/result.h"
+#include "rsslag/core/units.h"
+
+namespace rsslag::procfs {
+
+/// /proc/PID/stat, the fields rsslag needs (man 5 proc; fs/proc/array.c do_task_stat).
+/// A leader that has exited while other threads of its process live is a zombie() with num_threads > 1: then vsize and
+/// rss here and all of statm are 0 and status has no Vm lines, although the process has memory.
+struct Stat {
+    int pid = 0;                    ///< field 1, in the PID namespace of the mount
+    std::string comm;               ///< field 2, raw bytes: may hold spaces, parentheses, newlines, anything
+    char state = '?';               ///< field 3
+    int ppid = 0;                   ///< field 4
+    std::uint64_t flags = 0;        ///< field 9, task->flags (PF_KTHREAD 0x00200000)
+    std::uint64_t min_flt = 0;      ///< field 10, of all threads
+    std::uint64_t maj_flt = 0;      ///< field 12, of all threads
+    std::int64_t num_threads = 0;   ///< field 20
+    std::uint64_t start_ticks = 0;  ///< field 22, clock ticks after boot
+    std::uint64_t vsize_bytes = 0;  ///< field 23
+    core::Pages rss;                ///< field 24: flushed counters only, each clamped at 0
+
+    bool kernel_thread() const { return (flags & 0x00200000U) != 0; }
+    bool zombie() const { return state == 'Z' || state == 'X' || state == 'x'; }
+};
+
+/// /proc/PID/statm, in pages (fs/proc/task_mmu.c task_statm).
+struct Statm {
+    core::Pages size, resident, shared, text, lib, data, dirty;
+};
+
+/// /proc/PID/status. The Vm and Rss lines are absent where the task has no mm (kernel threads, zombies).
+struct StatusFile {
+    std::string name;  ///< "Name:", with the kernel's \n and \\ escapes undone
+    int tgid = 0;
+    int pid = 0;
+    int ppid = 0;
+    std::uint32_t real_uid = 0;
+    std::uint32_t effective_uid = 0;
+    int threads = 0;
+    std::vector<int> ns_pids;  ///< "NSpid:", outermost visible namespace first; empty where the line is missing
+    std::optional<core::Kilobytes> vm_size, vm_hwm, vm_rss, rss_anon, rss_file, rss_shmem, vm_swap, hugetlb;
+};
+
+/// The sums that a smaps_rollup or one mapping of smaps prints. A line that this kernel does not print is nullopt.
+struct SmapsFields {
+    std::optional<core::Kilobytes> rss, pss, pss_dirty, pss_anon, pss_file, pss_shmem, shared_clean, shared_dirty,
+        private_clean, private_dirty, referenced, anonymous, ksm, lazy_free, anon_huge_pages, shmem_pmd_mapped,
+        file_pmd_mapped, shared_hugetlb, private_hugetlb, swap, swap_pss, locked;
+};
+
+/// /proc/PID/smaps_rollup.
+struct Rollup {
+    SmapsFields sums;
+};
+
+/// One mapping of /proc/PID/smaps.
+struct Mapping {
+    std::uint64_t start = 0;  ///< address of the first byte
+    std::uint64_t end = 0;    ///< address after the last byte
+    std::string perms;        ///< "rw-p"
+    std::uint64_t offset = 0;
+    std::string device;  ///< "08:01", hexadecimal
+    std::uint64_t inode = 0;
+    std::string name;  ///< the kernel's own words and escapes (\012), " (deleted)" kept; empty when anonymous
+    core::Kilobytes size;
+    SmapsFields fields;
+    std::optional<core::Kilobytes> kernel_page_size;
+    std::string vm_flags;  ///< "rd wr mr mw me ac sd"; empty where no flag is set
+};
+
+core::Result<Stat> parse_stat(std::string_view text);
+core::Result<Statm> parse_statm(std::string_view text);
+core::Result<StatusFile> parse_status(std::string_view text);
+/// Text without Rss or without Locked, the last line of every kernel, is Corrupt.
+core::Result<Rollup> parse_smaps_rollup(std::string_view text);
+/// Empty text is a process without mappings (a zombie, a kernel thread): an empty list, not an error. A mapping without
+/// Size, Rss or VmFlags, which ends each mapping on every kernel, is Corrupt; so is a Size that is not end - start.
+core::Result<std::vector<Mapping>> parse_smaps(std::string_view text);
+/// The sums over all mappings, field by field; a field that no mapping has stays nullopt. A sum that no 64-bit address
+/// space can hold, which only made-up text has, stops at INT64_MAX.
+SmapsFields sum(const std::vector<Mapping> &mappings);
+
+}  // namespace rsslag::procfs

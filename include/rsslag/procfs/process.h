@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rsslag/core/result.h"
+#include "rsslag/procfs/files.h"
+
+namespace rsslag::procfs {
+
+/// An owned file descriptor.
+class Fd {
+  public:
+    Fd() = default;
+    explicit Fd(int fd) : fd_(fd) {}
+    ~Fd();
+    Fd(Fd &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    Fd &operator=(Fd &&other) noexcept;
+    Fd(const Fd &) = delete;
+    Fd &operator=(const Fd &) = delete;
+
+    int get() const { return fd_; }
+    bool open() const { return fd_ >= 0; }
+
+  private:
+    int fd_ = -1;
+};
+
+/// A file read to its end, and how long open + read took.
+struct Text {
+    std::string bytes;
+    std::chrono::nanoseconds took{};
+};
+
+/// One process (thread group) through a kept descriptor of its /proc directory. A read after the process is gone
+/// is Kind::Gone even where its PID has been given to another process by then: the descriptor names the process,
+/// not the number. Reads that the kernel refuses (EACCES, EPERM) are Kind::Denied, with the remedy.
+class Process {
+  public:
+    /// `root` is "/proc" but in tests. No such directory: Kind::Gone ("no process 4711"). A TID that is no leader's can
+    /// be opened by its number too, although /proc does not list it: ask thread_group_of() first.
+    static core::Result<Process> open(pid_t pid, const std::string &root = "/proc");
+
+    pid_t pid() const { return pid_; }
+
+    /// These three say what the file says, also where that is 0 for a leader that exited before its threads.
+    core::Result<Stat> stat() const;
+    core::Result<Statm> statm() const;
+    core::Result<StatusFile> status() const;
+    /// The walks are raw text, so that a caller can time the kernel and the parser apart; smaps_rollup is missing
+    /// (Kind::Unsupported) without CONFIG_PROC_PAGE_MONITOR. A process that has no mm (a zombie, a kernel thread) is
+    /// Kind::Gone. Where the leader has exited and threads go on, a thread's file is read: it walks the same mm.
+    /// Never half an smaps: the kernel ends one early, with no error, when its process exits or execs, and that is
+    /// found out (Kind::Gone, or after an exec the new program's).
+    core::Result<Text> smaps_rollup_text() const;
+    core::Result<Text> smaps_text() const;
+    /// Where /proc/PID/exe points, with the kernel's " (deleted)"; empty for a kernel thread and a zombie.
+    core::Result<std::string> exe() const;
+    /// Any other file below the directory, to its end. One that this kernel does not have is Kind::Unsupported.
+    core::Result<Text> read(const char *name) const;
+    /// TIDs in /proc/PID/task, ascending.
+    core::Result<std::vector<pid_t>> threads() const;
+
+    /// For openat() below the process's own directory.
+    int dir_fd() const { return dir_.get(); }
+
+  private:
+    Process(pid_t pid, Fd dir) : pid_(pid), dir_(std::move(dir)) {}
+
+    pid_t pid_;
+    Fd dir_;
+};
+
+/// All thread groups in `root`, ascending.
+core::Result<std::vector<pid_t>> list_processes(const std::string &root = "/proc");
+
+/// The thread group that thread `tid` belongs to ("Tgid:" of /proc/TID/status, which exists although it is not
+/// listed). Equal to `tid` for a leader; Kind::Gone where there is no such thread.
+core::Result<pid_t> thread_group_of(pid_t tid, const std::string &root = "/proc");
+
+}  // namespace rsslag::procfs

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Workloads that make resident memory lag, or that put pages where counters and page tables might disagree.
+// demo, quickstart, the tests and the benchmarks all use these, so that they speak of the same thing.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rsslag/core/result.h"
+
+namespace rsslag::workload {
+
+/// What the user may turn; a workload that has no use for one refuses it (Kind::BadInput).
+struct Options {
+    std::optional<int> threads = std::nullopt;
+    std::optional<std::int64_t> kb = std::nullopt;  ///< by thread where there are threads, else in all
+};
+
+/// One thing that a workload knows of itself, as "key value": `child 4712`, `touched_kb 102400`.
+struct Fact {
+    std::string key;
+    std::string value;
+};
+
+enum class Motion {
+    Quiet,  ///< still after start() has returned: every task sleeps
+    Busy,   ///< goes on changing its memory until it is killed
+};
+
+struct Workload {
+    std::string_view name;     ///< as typed: "classic"
+    std::string_view summary;  ///< one line for --list
+    Motion motion = Motion::Quiet;
+    /// Builds the workload up in the calling process and returns once its memory is as promised. What it made
+    /// (threads, mappings, children) stays until the process ends, after an error too; children die with the calling
+    /// thread (PR_SET_PDEATHSIG), so call it from one that lives as long as the process. Threads block all signals.
+    /// Kind::Unsupported where this machine lacks what it needs (huge pages, swap …), with the remedy.
+    /// Facts are worth telling without touching new memory: each page that the caller touches now is cached, too.
+    /// Common ones: "threads", "touched_kb", "mapping START-END" (as in /proc/PID/maps), "child PID", "writer PID".
+    core::Result<std::vector<Fact>> (*start)(const Options &options) = nullptr;
+};
+
+/// All of them, in the order in which --list shows them.
+std::span<const Workload> all();
+/// nullptr where there is none of that name.
+const Workload *find(std::string_view name);
+
+}  // namespace rsslag::workload

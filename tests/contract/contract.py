@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the contract tests share: running the binary, targets to look at, and what must hold of every document."""
+import ctypes
+import functools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+ROOT = Path(__file__).resolve().parents[2]
+NOBODY = 65534
+TIMEOUT = 240  # seconds: these machines are small and busy
+
+# What a terminal would obey or hide. A newline ends our own lines and is looked for apart.
+CONTROL = re.compile('[\x00-\x09\x0b-\x1f\x7f-\x9f]')
+BIDI = re.compile('[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]')
+
+binary = None
+
+
+class Ran:
+    """How a run of rsslag ended."""
+
+    def __init__(self, args, status, out, err):
+        self.args, self.status, self.raw_out, self.raw_err = args, status, out, err
+
+    @property
+    def out(self):
+        return self.raw_out.decode()
+
+    @property
+    def err(self):
+        return self.raw_err.decode()
+
+    @property
+    def lines(self):
+        return self.out.splitlines()
+
+    def documents(self):
+        if self.out and not self.out.endswith('\n'):
+            raise AssertionError(f'the last line is cut: {self.out[-80:]!r}')
+        return [json.loads(line) for line in self.out.split('\n')[:-1]]
+
+    def document(self):
+        (only,) = self.documents()
+        return only
+
+    def __repr__(self):
+        return f'{self.args} -> {self.status}\nstdout: {self.raw_out!r}\nstderr: {self.raw_err!r}'
+
+
+def environment(**changes):
+    """A plain one in UTF-8, without what sudo and its like would have left."""
+    env = {key: os.environ[key] for key in ('PATH', 'HOME', 'TMPDIR', 'ASAN_OPTIONS', 'UBSAN_OPTIONS')
+           if key in os.environ}
+    env['LC_ALL'] = 'C.UTF-8'
+    env.update(changes)
+    return env
+
+
+def rsslag(*args, env=None, prefix=(), executable=None, stdin=subprocess.DEVNULL, **more):
+    argv = [*prefix, executable or binary, *args]
+    if 'stdout' not in more:
+        more['stdout'] = subprocess.PIPE
+    done = subprocess.run(argv, stdin=stdin, stderr=subprocess.PIPE, env=env or environment(), timeout=TIMEOUT,
+                          check=False, **more)
+    return Ran(args, done.returncode, done.stdout or b'', done.stderr)
+
+
+def snapshot(*args, **more):
+    return rsslag('snapshot', *(str(arg) for arg in args), **more)
+
+
+@functools.lru_cache(maxsize=None)
+def why_no_tracing():
+    """None where snapshots work here; doctor's own words where they do not."""
+    ran = rsslag('doctor', '--json')
+    if ran.status == 0:
+        return None
+    problems = [problem['what'] for problem in ran.document()['problems'] if problem['fatal']]
+    return 'rsslag doctor: ' + '; '.join(problems)
+
+
+class TracingTest(unittest.TestCase):
+    """Needs a machine and a user that allow a snapshot."""
+
+    @classmethod
+    def setUpClass(cls):
+        reason = why_no_tracing()
+        if reason:
+            raise unittest.SkipTest(reason)
+
+
+@functools.lru_cache(maxsize=None)
+def has_tracer():
+    return 'no tracer' not in rsslag('--version').out
+
+
+def needs_root(test):
+    return unittest.skipUnless(os.geteuid() == 0, 'needs root')(test)
+
+
+# Targets
+
+
+class Held:
+    """`rsslag demo NAME --hold`, from its "ready" to the end of the with block."""
+
+    def __init__(self, name, *args):
+        self.process = subprocess.Popen([binary, 'demo', name, '--hold', *args], stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+        first = self.process.stdout.readline().decode().split()
+        if len(first) != 2 or first[0] != 'ready':
+            raise AssertionError(f'demo {name} --hold: {first} {self.process.communicate()}')
+        self.pid = int(first[1])
+        # All facts come with the same write as the first line.
+        os.set_blocking(self.process.stdout.fileno(), False)
+        self.facts = [line.split(None, 1) for line in (self.process.stdout.read() or b'').decode().splitlines()]
+
+    def fact(self, key):
+        return next(value for name, value in self.facts if name == key)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.status = self.process.wait(TIMEOUT)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+def set_comm(name):
+    if ctypes.CDLL(None, use_errno=True).prctl(15, ctypes.c_char_p(name), 0, 0, 0) != 0:  # PR_SET_NAME
+        raise OSError(ctypes.get_errno(), 'prctl(PR_SET_NAME)')
+
+
+class Children:
+    """Processes that do nothing, each with the name it is given, until the end of the with block."""
+
+    def __init__(self, names=(b'idle',), uid=None):
+        self.names, self.uid, self.pids = names, uid, []
+
+    def __enter__(self):
+        for name in self.names:
+            ready, done = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                self._idle(name, ready, done)
+            os.close(done)
+            self.pids.append(pid)
+            told = os.read(ready, 1)
+            os.close(ready)
+            if told != b'1':
+                raise AssertionError(f'no child with the name {name!r}')
+        return self.pids
+
+    def _idle(self, name, ready, done):
+        try:
+            os.close(ready)
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+            if self.uid is not None:
+                os.setgroups([])
+                os.setresgid(self.uid, self.uid, self.uid)
+                os.setresuid(self.uid, self.uid, self.uid)
+            set_comm(name)
+            os.write(done, b'1')
+            os.close(done)
+            while True:
+                signal.pause()
+        finally:
+            os._exit(1)
+
+    def __exit__(self, *_):
+        for pid in self.pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+            try:
+                os.waitpid(pid, 0)
+            except ChildProcessError:
+                pass
+
+
+def no_such_pid():
+    """The kernel hands out PIDs below pid_max only."""
+    return int(Path('/proc/sys/kernel/pid_max').read_text())
+
+
+@functools.lru_cache(maxsize=None)
+def binary_for_all():
+    """A copy that another user can reach too."""
+    directory = tempfile.mkdtemp(prefix='rsslag-contract-')
+    os.chmod(directory, 0o755)
+    copy = os.path.join(directory, 'rsslag')
+    shutil.copy(binary, copy)
+    os.chmod(copy, 0o755)
+    unittest.addModuleCleanup(shutil.rmtree, directory)
+    return copy
+
+
+def as_nobody(*args, **more):
+    """As a user without any capability."""
+    return rsslag(*args, executable=binary_for_all(), user=NOBODY, group=NOBODY, extra_groups=[], cwd='/', **more)
+
+
+# What must hold
+
+
+@functools.lru_cache(maxsize=None)
+def validator(name):
+    schema = json.loads((ROOT / 'docs' / 'schema' / f'{name}.schema.json').read_text())
+    kind = jsonschema.validators.validator_for(schema)
+    kind.check_schema(schema)
+    return kind(schema)
+
+
+def needs_schema(test):
+    return unittest.skipUnless(jsonschema, 'python3-jsonschema is missing')(test)
+
+
+def assert_valid(test, name, document):
+    """Against docs/schema; a no-op without python3-jsonschema, whose lack the schema tests themselves name."""
+    if jsonschema is None:
+        return
+    errors = [f'{error.json_path}: {error.message}' for error in validator(name).iter_errors(document)]
+    test.assertEqual(errors, [])
+
+
+MEMBERS = ('file', 'anon', 'shmem', 'swap', 'rss')
+
+
+def assert_reading(test, document, process):
+    """SPEC's "always true" of one process."""
+    flushed, cached, exact = process['flushed'], process['cached'], process['exact']
+    for members in (flushed, cached, exact, *process['cached_by']):
+        test.assertEqual(members['rss'], members['file'] + members['anon'] + members['shmem'], process)
+    for member in MEMBERS:
+        test.assertEqual(exact[member], flushed[member] + cached[member], process)
+        test.assertEqual(cached[member], sum(row[member] for row in process['cached_by']), process)
+    page_kb = document['page_size'] // 1024
+    stat = process['readers']['stat']['rss_kb']
+    test.assertEqual(process['lag'], None if stat is None else exact['rss'] - stat // page_kb, process)
+    window = process['window']
+    test.assertLessEqual(window['min'], exact['rss'], process)
+    test.assertLessEqual(exact['rss'], window['max'], process)
+    test.assertIn(process['pid'], process['mm']['pids'], process)
+    if process['walk'] != 'done':
+        test.assertIsNone(process['walked'], process)
+        test.assertIsNone(process['residual'], process)
+        test.assertIn(process['verdict'], ('unwalked', 'moving'), process)
+        return
+    test.assertEqual(process['residual'], sum(cause['pages'] for cause in process['residual_causes']), process)
+    walked = process['walked']['rss_kb'] // page_kb
+    if process['verdict'] == 'moving':
+        nearest = min(max(walked, window['min']), window['max'])
+        test.assertEqual(process['residual'], walked - nearest, process)
+    else:
+        test.assertEqual(process['residual'], walked - exact['rss'], process)
+    if process['verdict'] == 'agrees':
+        test.assertEqual((process['residual'], window['min'], window['max']), (0, exact['rss'], exact['rss']), process)
+
+
+def assert_snapshot(test, document):
+    assert_valid(test, 'snapshot', document)
+    for process in document['processes']:
+        assert_reading(test, document, process)
+
+
+def assert_one_error_line(test, ran, status):
+    test.assertEqual(ran.status, status, ran)
+    test.assertEqual(ran.raw_out, b'', ran)
+    test.assertTrue(ran.err.startswith('rsslag: '), ran)
+    test.assertEqual(ran.err.count('\n'), 1, ran)
+    test.assertTrue(ran.err.endswith('\n'), ran)
+    test.assertIsNone(CONTROL.search(ran.err), ran)
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError('what was waited for did not come')
+        time.sleep(0.01)
+
+
+class Result(unittest.TextTestResult):
+    """Knows how many tests passed, which unittest itself does not tell."""
+    passed = 0
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self.passed += 1
+
+
+def main():
+    """unittest on the calling file; 77 where nothing of it could run, each skip with its reason."""
+    global binary
+    if len(sys.argv) < 2:
+        sys.exit('usage: NAME_test.py path/to/rsslag [unittest arguments]')
+    binary = os.path.abspath(sys.argv.pop(1))
+    runner = unittest.TextTestRunner(verbosity=2, resultclass=Result)
+    ran = unittest.main(module='__main__', testRunner=runner, exit=False).result
+    for test, reason in ran.skipped:
+        print(f'skipped: {test}: {reason}')
+    sys.exit(1 if not ran.wasSuccessful() else 77 if ran.skipped and not ran.passed else 0)

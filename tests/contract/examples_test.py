@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The man page's examples run as they are printed, and other jq lines that people will write."""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import contract
+from contract import Held, TracingTest, environment
+
+
+class Jq(TracingTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if not shutil.which('jq'):
+            raise unittest.SkipTest('jq is missing')
+        directory = tempfile.mkdtemp(prefix='rsslag-contract-')
+        cls.addClassCleanup(shutil.rmtree, directory)
+        os.symlink(contract.binary, os.path.join(directory, 'rsslag'))
+        cls.path = directory + ':' + os.environ['PATH']
+
+    def shell(self, line, *args):
+        done = subprocess.run(['bash', '-o', 'pipefail', '-c', line, 'bash', *args], stdin=subprocess.DEVNULL,
+                              capture_output=True, env=environment(PATH=self.path), timeout=contract.TIMEOUT,
+                              check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, b''), (line, done))
+        return done.stdout.decode()
+
+    def test_examples_of_the_man_page(self):
+        page = (contract.ROOT / 'docs' / 'rsslag.1').read_text()
+        lines = [line.replace(r'\e', '\\') for line in page.splitlines() if re.match(r'rsslag .*\| jq ', line)]
+        self.assertGreaterEqual(len(lines), 3)
+        for line in lines:
+            self.assertNotEqual(self.shell(line), '', line)
+
+    def test_sums(self):
+        with Held('few-pages') as held:
+            for query in ('.exact.rss == .flushed.rss + .cached.rss',
+                          '.exact.rss == .exact.file + .exact.anon + .exact.shmem',
+                          '([.cached_by[].rss] | add // 0) == .cached.rss',
+                          '([.residual_causes[].pages] | add // 0) == .residual',
+                          '.lag * $k == .exact.rss * $k - .readers.stat.rss_kb'):
+                self.shell(f"rsslag snapshot --json $1 | jq -e '(.page_size / 1024) as $k | .processes[] | {query}'",
+                           str(held.pid))
+
+    def test_lines(self):
+        with Held('single') as held:
+            self.assertEqual(self.shell('rsslag snapshot --json --repeat 3 $1 | jq -s length', str(held.pid)), '3\n')
+            self.assertEqual(self.shell('rsslag snapshot --json $1 | jq -r .schema', str(held.pid)),
+                             'rsslag.snapshot/1\n')
+
+    def test_every_number_fits_a_double(self):
+        query = '[.. | numbers | fabs < 9007199254740992] | all'
+        self.shell(f"rsslag doctor --json | jq -e '{query}'")
+        with Held('single') as held:
+            self.shell(f"rsslag snapshot --json $1 | jq -e '{query}'", str(held.pid))
+
+
+if __name__ == '__main__':
+    contract.main()

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""--help and --version: on stdout, status 0, true."""
+import json
+import unittest
+
+import contract
+from contract import rsslag
+
+
+class Help(unittest.TestCase):
+    def shown(self, *args):
+        ran = rsslag(*args)
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        self.assertTrue(ran.out.endswith('\n'))
+        return ran.out
+
+    def test_version_names_commit_libbpf_and_schemas(self):
+        text = self.shown('--version')
+        self.assertRegex(text, r'^rsslag \d+\.\d+\.\d+ \(([0-9a-f]{7,40}|unknown)\)')
+        self.assertRegex(text, r'libbpf \d+\.\d+|no tracer')
+        for file in sorted((contract.ROOT / 'docs' / 'schema').glob('*.schema.json')):
+            self.assertIn(json.loads(file.read_text())['title'], text)
+
+    def test_help_names_every_command(self):
+        for option in ('--help', '-h'):
+            text = self.shown(option)
+            for command in ('snapshot', 'doctor', 'demo'):
+                self.assertRegex(text, rf'(?m)^ +{command} ')
+
+    def test_help_of_a_command_names_its_options_and_the_program(self):
+        text = self.shown('snapshot', '--help')
+        for option in ('-p', '--comm', '--cgroup', '-u', '--json', '--no-walk', '--check', '--repeat', '--interval',
+                       '--delay', '--as-root', '--all'):
+            self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
+        self.assertIn('rsslag snapshot', text)
+        self.assertIn('--json', self.shown('doctor', '--help'))
+        self.assertIn('--hold', self.shown('demo', '--help'))
+
+    def test_help_comes_before_what_else_is_wrong(self):
+        self.shown('snapshot', '--help', 'abc')
+
+    def test_demo_list_names_the_promised_ones(self):
+        names = [line.split()[0] for line in self.shown('demo', '--list').splitlines()]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertTrue({'classic', 'few-pages', 'shared-anon', 'file-private-write', 'churn'} <= set(names))
+
+
+if __name__ == '__main__':
+    contract.main()

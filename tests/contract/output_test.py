@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where the output cannot go: a closed stdout, a full disk, a pipe that nobody reads any more."""
+import os
+import subprocess
+import unittest
+
+import contract
+from contract import TIMEOUT, Children, Held, TracingTest, assert_one_error_line, environment, rsslag, snapshot
+
+
+def without_stdout(*args):
+    done = subprocess.run(['sh', '-c', 'exec "$@" >&-', 'sh', contract.binary, *args], stdin=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, env=environment(), timeout=TIMEOUT, check=False)
+    return contract.Ran(args, done.returncode, b'', done.stderr)
+
+
+def onto_full_disk(*args):
+    with open('/dev/full', 'wb') as full:
+        return rsslag(*args, stdout=full)
+
+
+class Unwritable(unittest.TestCase):
+    PLAIN = (['--version'], ['--help'], ['snapshot', '--help'], ['doctor'], ['doctor', '--json'], ['demo', '--list'])
+
+    def test_a_closed_stdout(self):
+        for args in self.PLAIN:
+            assert_one_error_line(self, without_stdout(*args), 1)
+
+    def test_a_full_disk(self):
+        for args in self.PLAIN:
+            assert_one_error_line(self, onto_full_disk(*args), 1)
+
+
+class UnwritableSnapshot(TracingTest):
+    def test_a_closed_stdout(self):
+        for option in ('--no-walk', '--json'):
+            assert_one_error_line(self, without_stdout('snapshot', option, str(os.getpid())), 1)
+
+    def test_a_full_disk(self):
+        for option in ('--no-walk', '--json'):
+            assert_one_error_line(self, onto_full_disk('snapshot', option, str(os.getpid())), 1)
+
+    def test_a_full_disk_ends_the_repeating(self):
+        with Children() as (pid,):
+            assert_one_error_line(self, onto_full_disk('snapshot', '--repeat', '5', str(pid)), 1)
+
+    def test_a_demo(self):
+        for run in (without_stdout, onto_full_disk):
+            assert_one_error_line(self, run('demo', 'single'), 1)
+            assert_one_error_line(self, run('demo', 'single', '--hold'), 1)
+
+    def test_closed_stdin_and_stderr_do_no_harm(self):
+        with Children() as (pid,):
+            done = subprocess.run(['sh', '-c', 'exec "$@" <&- 2>&-', 'sh', contract.binary, 'snapshot', '--json',
+                                   str(pid), str(contract.no_such_pid())], stdout=subprocess.PIPE, env=environment(),
+                                  timeout=TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 3)
+        contract.assert_snapshot(self, contract.Ran((), 3, done.stdout, b'').document())
+
+
+class ClosedPipe(TracingTest):
+    def reader_leaves(self, *args):
+        process = subprocess.Popen([contract.binary, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=environment())
+        process.stdout.read(1)
+        process.stdout.close()
+        err = process.stderr.read()
+        status = process.wait(TIMEOUT)
+        process.stderr.close()
+        return contract.Ran(args, status, b'', err)
+
+    def test_it_ends_quietly(self):
+        with Held('single') as held:
+            for options in (['--json'], ['--no-walk']):
+                ran = self.reader_leaves('snapshot', '--repeat', '100000', *options, str(held.pid))
+                self.assertEqual((ran.status, ran.err), (0, ''), ran)
+
+    def test_one_that_was_closed_before_the_first_line(self):
+        with Children() as (pid,):
+            read, write = os.pipe()
+            os.close(read)
+            try:
+                ran = snapshot(pid, stdout=write)
+            finally:
+                os.close(write)
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+
+
+if __name__ == '__main__':
+    contract.main()

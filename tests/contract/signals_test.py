@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""INT, TERM and HUP end a repeated snapshot in order: status 0, the last line whole."""
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+import contract
+from contract import TIMEOUT, Children, Held, Ran, TracingTest, assert_snapshot, environment, wait_until
+
+
+class Repeated(TracingTest):
+    def ended_by(self, number, *args):
+        process = subprocess.Popen([contract.binary, 'snapshot', '--repeat', '100000', *args],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=environment(), bufsize=0)
+        first = process.stdout.readline()
+        process.send_signal(number)
+        rest, err = process.communicate(timeout=TIMEOUT)
+        return Ran(args, process.returncode, first + rest, err)
+
+    def test_back_to_back(self):
+        with Children() as (pid,):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                ran = self.ended_by(number, '--json', str(pid))
+                self.assertEqual((ran.status, ran.err), (0, ''), number)
+                for document in ran.documents():
+                    assert_snapshot(self, document)
+
+    def test_while_it_waits_for_the_next_round(self):
+        with Children() as (pid,):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                begin = time.monotonic()
+                ran = self.ended_by(number, '--interval', '1h', '--json', str(pid))
+                self.assertEqual((ran.status, ran.err), (0, ''), number)
+                self.assertLess(time.monotonic() - begin, 60)
+                assert_snapshot(self, ran.document())
+
+    def test_text_is_whole_too(self):
+        with Children() as (pid,):
+            ran = self.ended_by(signal.SIGTERM, str(pid))
+        self.assertEqual((ran.status, ran.err), (0, ''))
+        self.assertTrue(ran.out.endswith('\n'))
+
+
+class Demo(unittest.TestCase):
+    def test_hold_ends_with_0(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with Held('few-pages') as held:
+                held.process.send_signal(number)
+                self.assertEqual(held.process.wait(TIMEOUT), 0, number)
+                self.assertEqual(held.process.stderr.read(), b'')
+
+
+class Command(TracingTest):
+    """With -- CMD, INT is CMD's; a second one ends rsslag."""
+
+    def start(self, script):
+        process = subprocess.Popen([contract.binary, 'snapshot', '--json', '--delay', '100ms', '--', 'sh', '-c', script],
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env=environment(), start_new_session=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_a_first_int_leaves_rsslag_waiting_for_the_command(self):
+        process = self.start('trap "exit 9" INT; echo up; while :; do sleep 0.1; done')
+        self.assertEqual(process.stdout.readline(), b'up\n')
+        process.stdout.readline()  # the document: CMD has been read
+        os.killpg(process.pid, signal.SIGINT)
+        self.assertEqual(process.wait(TIMEOUT), 9)
+
+    def test_a_second_int_ends_rsslag(self):
+        process = self.start('trap "" INT; echo $$; exec sleep 60')
+        command = int(process.stdout.readline())
+        process.stdout.readline()
+        try:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+            self.assertIsNone(process.poll())
+            process.send_signal(signal.SIGINT)
+            wait_until(lambda: process.poll() is not None, 20)
+        finally:
+            os.kill(command, signal.SIGKILL)
+
+
+if __name__ == '__main__':
+    contract.main()

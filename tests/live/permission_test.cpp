@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What an ordinary user needs, and what is said to one who lacks it.
+#include <grp.h>
+#include <gtest/gtest.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "run.h"
+
+namespace rsslag::live {
+namespace {
+
+using nlohmann::json;
+constexpr uid_t kNobody = 65534;
+
+/// In a child: becomes nobody with just these capabilities, ambient, so that they pass the exec.
+void become_nobody(const std::vector<cap_value_t> &caps) {
+    prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+    if (setgroups(0, nullptr) != 0 || setgid(kNobody) != 0 || setuid(kNobody) != 0) _exit(99);
+    cap_t set = cap_init();
+    if (!caps.empty()) {
+        const int count = static_cast<int>(caps.size());
+        cap_set_flag(set, CAP_PERMITTED, count, caps.data(), CAP_SET);
+        cap_set_flag(set, CAP_EFFECTIVE, count, caps.data(), CAP_SET);
+        cap_set_flag(set, CAP_INHERITABLE, count, caps.data(), CAP_SET);
+    }
+    if (cap_set_proc(set) != 0) _exit(98);
+    for (const cap_value_t cap : caps) {
+        if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0) != 0) _exit(97);
+    }
+}
+
+/// Lines "rsslag: …" on stderr.
+std::size_t lines(const std::string &text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+json processes(const Outcome &outcome) {
+    const json document = json::parse(outcome.out, nullptr, false);
+    return document.is_discarded() ? json::array() : document["processes"];
+}
+
+/// A copy that an ordinary user can reach, with file capabilities where wanted.
+class Copy {
+  public:
+    Copy() : path_("/dev/shm/rsslag-test-" + std::to_string(getpid())) {
+        std::filesystem::copy_file(expected.rsslag, path_, std::filesystem::copy_options::overwrite_existing);
+        chmod(path_.c_str(), 0755);
+    }
+    ~Copy() { std::filesystem::remove(path_); }
+    Copy(const Copy &) = delete;
+    Copy &operator=(const Copy &) = delete;
+    const std::string &path() const { return path_; }
+    bool set_capabilities(const char *text) const {
+        cap_t caps = cap_from_text(text);
+        return cap_set_file(path_.c_str(), caps) == 0;
+    }
+
+  private:
+    std::string path_;
+};
+
+class Permissions : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (getuid() != 0) GTEST_SKIP() << "only root can become somebody with just these capabilities";
+    }
+    Copy copy_;
+};
+
+TEST_F(Permissions, AmbientBpfAndPerfmonAreEnoughForOnesOwnProcess) {
+    const Outcome outcome = run({copy_.path(), "demo", "single", "--json"}, [] {
+        become_nobody({CAP_BPF, CAP_PERFMON});
+    });
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(processes(outcome).at(0)["verdict"], "agrees") << outcome.out;
+}
+
+TEST_F(Permissions, SmapsOfOtherUsersWantsPtraceAndItsLackIsSaid) {
+    const Held held = Held::demo({"single"});
+    ASSERT_TRUE(held.ready()) << held.why();
+    const std::vector<std::string> words{copy_.path(), "snapshot", "--json", std::to_string(held.pid())};
+    const Outcome without = run(words, [] { become_nobody({CAP_BPF, CAP_PERFMON}); });
+    ASSERT_EQ(without.status, 0) << without.err;
+    const json blind = processes(without).at(0);
+    EXPECT_TRUE((blind["walk"] == "denied" && blind["verdict"] == "unwalked" && blind["residual"].is_null()) ||
+                (blind["walk"] == "done" && blind["verdict"] == "agrees"))
+        << without.out;
+    const Outcome with = run(words, [] { become_nobody({CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE}); });
+    ASSERT_EQ(with.status, 0) << with.err;
+    EXPECT_EQ(processes(with).at(0)["verdict"], "agrees") << with.out;
+}
+
+TEST_F(Permissions, FileCapabilitiesAreEnoughFromAShellWithNone) {
+    if (!copy_.set_capabilities("cap_bpf,cap_perfmon,cap_sys_ptrace+ep"))
+        GTEST_SKIP() << "file capabilities cannot be set";
+    const Outcome demo = run({copy_.path(), "demo", "few-pages", "--json"}, [] { become_nobody({}); });
+    ASSERT_EQ(demo.status, 0) << demo.err;
+    EXPECT_EQ(processes(demo).at(0)["verdict"], "agrees") << demo.out;
+    const Outcome doctor = run({copy_.path(), "doctor"}, [] { become_nobody({}); });
+    EXPECT_EQ(doctor.status, 0) << doctor.out;
+}
+
+TEST_F(Permissions, WithoutCapabilitiesOneLineNamesWhatIsMissingAndTheRemedy) {
+    for (const char *verb : {"snapshot", "demo"}) {
+        std::vector<std::string> words{copy_.path(), verb};
+        if (std::string(verb) == "snapshot") words.push_back(std::to_string(getpid()));
+        const Outcome outcome = run(words, [] { become_nobody({}); });
+        EXPECT_EQ(outcome.status, 3) << outcome.err;
+        EXPECT_EQ(outcome.out, "");
+        EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
+        EXPECT_NE(outcome.err.find("CAP_BPF and CAP_PERFMON"), std::string::npos) << outcome.err;
+        EXPECT_NE(outcome.err.find("setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep"), std::string::npos) << outcome.err;
+    }
+    const Outcome only_bpf = run({copy_.path(), "snapshot", "1"}, [] { become_nobody({CAP_BPF}); });
+    EXPECT_EQ(only_bpf.status, 3);
+    EXPECT_NE(only_bpf.err.find("missing CAP_PERFMON"), std::string::npos) << only_bpf.err;
+}
+
+TEST_F(Permissions, WorksWithin64KiBOfLockedMemory) {
+    const auto limited = [] {
+        const rlimit limit{64 * 1024, 64 * 1024};
+        setrlimit(RLIMIT_MEMLOCK, &limit);
+        become_nobody({CAP_BPF, CAP_PERFMON});
+    };
+    const Outcome outcome = run({copy_.path(), "demo", "single", "--json"}, limited);
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(processes(outcome).at(0)["verdict"], "agrees") << outcome.out;
+}
+
+TEST_F(Permissions, AKernelWithoutBtfIsNamed) {
+    const Outcome outcome = run({"unshare", "-m", "sh", "-c",
+                                 "mount -t tmpfs none /sys/kernel/btf && exec " + expected.rsslag + " snapshot 1"});
+    EXPECT_EQ(outcome.status, 3) << outcome.out;
+    EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
+    EXPECT_NE(outcome.err.find("BTF"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("CONFIG_DEBUG_INFO_BTF"), std::string::npos) << outcome.err;
+}
+
+TEST_F(Permissions, InAPidNamespaceNeighboursAreFoundByTheirNumberThere) {
+    const Outcome outcome = run({"unshare", "-pf", "--mount-proc", "sh", "-c",
+                                 expected.rsslag +
+                                     " demo single --hold >/dev/null & child=$!; "
+                                     "while ! " +
+                                     expected.rsslag + " snapshot --check $child >/dev/null 2>&1; do :; done; " +
+                                     expected.rsslag + " snapshot --json $child; kill $child"});
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    const json process = processes(outcome).at(0);
+    EXPECT_LT(process["pid"], 10);
+    EXPECT_GT(process["host_pid"], process["pid"]);
+    EXPECT_EQ(process["comm"], "single");
+    EXPECT_EQ(process["mm"]["pids"], json::array({process["pid"]}));
+}
+
+}  // namespace
+}  // namespace rsslag::live

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+#include <thread>
+
+#include "held.h"
+
+namespace rsslag::workload {
+
+/// What GoogleTest shows of a parameter.
+void PrintTo(const Workload &workload, std::ostream *out) {
+    *out << workload.name;
+}
+
+}  // namespace rsslag::workload
+
+namespace rsslag::workload::test {
+namespace {
+
+/// Under AddressSanitizer a thread costs megabytes.
+Options affordable(std::string_view name) {
+#ifdef __SANITIZE_ADDRESS__
+    if (name == "many-threads") return {.threads = 500};
+#endif
+    static_cast<void>(name);
+    return {};
+}
+
+class Quiet : public testing::TestWithParam<Workload> {};
+class Busy : public testing::TestWithParam<Workload> {};
+
+void expect_still(pid_t pid, const std::string &states) {
+    EXPECT_EQ(states.find_first_not_of(states.ends_with('Z') ? "SZ" : "S"), std::string::npos) << states;
+    const Reading first = reading_of(pid);
+    const Reading second = reading_of(pid);
+    EXPECT_GT(first.walked_kb, 0);
+    EXPECT_EQ(first.faults, second.faults);
+    EXPECT_EQ(first.rss, second.rss);
+    EXPECT_EQ(first.walked_kb, second.walked_kb);
+    EXPECT_EQ(first.anonymous_kb, second.anonymous_kb);
+    EXPECT_EQ(first.swapped_kb, second.swapped_kb);
+    EXPECT_EQ(states_of(pid), states);
+}
+
+/// The last line of the child's own report is a write(); then it sleeps, at a moment that only /proc tells.
+void await_asleep(pid_t pid) {
+    while (stat_field(proc(pid, "stat"), 3) == "R")
+        std::this_thread::yield();
+}
+
+TEST_P(Quiet, IsStillOnceItHasStarted) {
+    const std::string name(GetParam().name);
+    const Held held(name, affordable(name));
+    SKIP_WHERE_REFUSED(held);
+    await_asleep(held.pid());
+    expect_still(held.pid(), states_of(held.pid()));
+    for (const char *other : {"child", "writer"}) {
+        if (!held.has(other)) continue;
+        const auto pid = static_cast<pid_t>(held.fact(other));
+        ASSERT_FALSE(tasks_of(pid).empty()) << other;
+        expect_still(pid, states_of(pid));
+    }
+}
+
+TEST_P(Busy, GoesOnFaultingAfterItHasStarted) {
+    const Held held(GetParam().name);
+    ASSERT_TRUE(held.ok()) << held.error().what;
+    const std::string at_start = reading_of(held.pid()).faults;
+    for (int look = 0; look < 3; ++look) {
+        const std::string before = reading_of(held.pid()).faults;
+        while (reading_of(held.pid()).faults == before)
+            std::this_thread::yield();  // ctest's timeout is the judge
+    }
+    EXPECT_NE(reading_of(held.pid()).faults, at_start);
+}
+
+std::vector<Workload> moving(Motion motion) {
+    std::vector<Workload> found;
+    std::ranges::copy_if(all(), std::back_inserter(found), [&](const Workload &w) { return w.motion == motion; });
+    return found;
+}
+
+std::string test_name(const testing::TestParamInfo<Workload> &info) {
+    std::string name(info.param.name);
+    std::ranges::replace(name, '-', '_');
+    return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Quiet, testing::ValuesIn(moving(Motion::Quiet)), test_name);
+INSTANTIATE_TEST_SUITE_P(All, Busy, testing::ValuesIn(moving(Motion::Busy)), test_name);
+
+}  // namespace
+}  // namespace rsslag::workload::test

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// rsslag demo: built-in workloads that lag.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/capability.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include "commands.h"
+#include "exit_status.h"
+#include "output.h"
+#include "privileges.h"
+#include "rsslag/core/text.h"
+#include "rsslag/workload/workload.h"
+#include "signals.h"
+#include "snapshotter.h"
+#include "style.h"
+
+namespace rsslag::cli {
+namespace {
+
+using core::Error;
+using core::Kind;
+
+struct Options {
+    std::string name;
+    workload::Options workload;
+    bool list = false;
+    bool hold = false;
+    bool json = false;
+};
+
+int list_workloads() {
+    std::string text;
+    for (const workload::Workload &each : workload::all())
+        text += fmt::format("{:<20} {}\n", each.name, each.summary);
+    const core::Status printed = print(text);
+    return printed ? kDone : fail(printed.error());
+}
+
+/// Gives back the clean pages of program and libraries that starting up has touched, so that the process weighs what
+/// its workload touches; what is still needed comes back by itself. Written and relocated pages are left alone.
+void shed_clean_file_pages() {
+    const auto self = procfs::Process::open(getpid());
+    const auto text = self ? self->smaps_text() : core::Result<procfs::Text>(self.error());
+    const auto mappings =
+        text ? procfs::parse_smaps(text->bytes) : core::Result<std::vector<procfs::Mapping>>(text.error());
+    if (!mappings) return;  // then it weighs some megabytes more
+    for (const procfs::Mapping &mapping : *mappings) {
+        const bool clean = mapping.fields.anonymous && mapping.fields.anonymous->n == 0;
+        if (!mapping.name.starts_with('/') || mapping.perms.find('w') != std::string::npos || !clean) continue;
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): /proc tells addresses as numbers
+        madvise(reinterpret_cast<void *>(mapping.start), mapping.end - mapping.start, MADV_DONTNEED);
+    }
+}
+
+std::string ready_text(const std::vector<workload::Fact> &facts) {
+    std::string text = fmt::format("ready {}\n", getpid());
+    for (const workload::Fact &fact : facts)
+        text += fmt::format("{} {}\n", fact.key, fact.value);
+    return text;
+}
+
+/// Only the workload: builds it up in this process, says so, and waits to be ended.
+int hold(const workload::Workload &workload, const Options &options) {
+    // A binary with file capabilities is not dumpable, and then nobody could read the workload's smaps. Some workloads
+    // need root's own rights (huge pages, poison), so only what a file granted to an ordinary user is given up.
+    if (geteuid() != 0) {
+        const core::Status dropped = keep_only({});
+        if (!dropped) return fail(dropped.error());
+    }
+    prctl(PR_SET_DUMPABLE, 1);
+    prctl(PR_SET_NAME, options.name.c_str());
+    StopSignals stop;  // before the workload's threads, which inherit the mask
+    shed_clean_file_pages();
+    // What is to come after the workload is run once before it: faults on its code would flush what the workload
+    // cached.
+    if (const core::Status warm = print(ready_text({{"warm", "up"}}).substr(0, 0)); !warm) return fail(warm.error());
+    const auto facts = workload.start(options.workload);
+    if (!facts) return fail(facts.error());
+    const core::Status printed = print(ready_text(*facts));
+    if (!printed) return fail(printed.error());
+    stop.wait(std::chrono::milliseconds(-1));
+    return kDone;
+}
+
+/// The workload in a process of its own: this binary again, with --hold.
+class Held {
+  public:
+    static core::Result<Held> start(const std::vector<std::string> &argv) {
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) != 0) return failed("pipe");
+        procfs::Fd from(ends[0]);
+        procfs::Fd to(ends[1]);
+        const pid_t parent = getpid();
+        const pid_t pid = fork();
+        if (pid < 0) return failed("fork");
+        if (pid == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() != parent) _exit(kNotAllowed);
+            dup2(to.get(), STDOUT_FILENO);
+            std::vector<char *> words;
+            words.reserve(argv.size() + 1);
+            for (const std::string &word : argv)
+                words.push_back(const_cast<char *>(word.c_str()));
+            words.push_back(nullptr);
+            execv("/proc/self/exe", words.data());
+            _exit(kNotAllowed);
+        }
+        return Held(pid, std::move(from));
+    }
+
+    ~Held() { end(SIGKILL); }
+    Held(Held &&other) noexcept : pid_(std::exchange(other.pid_, 0)), from_(std::move(other.from_)) {}
+    Held &operator=(Held &&) = delete;
+
+    pid_t pid() const { return pid_; }
+
+    /// The facts that it reports once it is ready; nullopt where it ended instead, having said why on stderr itself.
+    std::optional<std::string> facts() {
+        std::string text;
+        std::array<char, 4096> buffer{};
+        for (;;) {
+            const ssize_t got = read(from_.get(), buffer.data(), buffer.size());
+            if (got < 0 && errno == EINTR) continue;
+            if (got <= 0) return std::nullopt;
+            text.append(buffer.data(), static_cast<std::size_t>(got));
+            if (text.find('\n') != std::string::npos) return text;  // one write, shorter than PIPE_BUF: all of it
+        }
+    }
+
+    /// Ends it; its exit status.
+    int end(int signal) {
+        if (pid_ <= 0) return kDone;
+        kill(pid_, signal);
+        int status = 0;
+        waitpid(std::exchange(pid_, 0), &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : kNotAllowed;
+    }
+
+  private:
+    Held(pid_t pid, procfs::Fd from) : pid_(pid), from_(std::move(from)) {}
+    static Error failed(const char *what) {
+        return {Kind::Internal, fmt::format("{}: {}", what, std::strerror(errno)), errno, ""};
+    }
+
+    pid_t pid_;
+    procfs::Fd from_;
+};
+
+/// PIDs of further processes that a workload made: its facts "child 4712".
+std::vector<pid_t> children(std::string_view facts) {
+    std::vector<pid_t> pids;
+    constexpr std::string_view kKey = "\nchild ";
+    for (std::size_t at = facts.find(kKey); at != std::string_view::npos; at = facts.find(kKey, at + 1)) {
+        const char *const digits = facts.data() + at + kKey.size();
+        pid_t pid = 0;
+        if (std::from_chars(digits, facts.data() + facts.size(), pid).ec == std::errc{}) pids.push_back(pid);
+    }
+    return pids;
+}
+
+std::vector<std::string> hold_words(const Options &options) {
+    std::vector<std::string> words{"rsslag", "demo", options.name, "--hold"};
+    if (options.workload.threads) words.insert(words.end(), {"--threads", std::to_string(*options.workload.threads)});
+    if (options.workload.kb) words.insert(words.end(), {"--kb", std::to_string(*options.workload.kb)});
+    return words;
+}
+
+/// What lags most under this kernel's scheme; the classic where that cannot be told.
+std::string_view default_workload() {
+    const auto scheme = running_scheme();
+    return scheme && *scheme == core::Scheme::Cpu ? "per-cpu" : "classic";
+}
+
+int show(Snapshotter &snapshotter, const std::vector<pid_t> &pids, const Options &options,
+         const view::TextStyle &style) {
+    view::SnapshotDocument document = snapshotter.document();
+    for (const pid_t pid : pids) {
+        const auto target = procfs::Process::open(pid);
+        if (!target) return fail(target.error());
+        auto process = snapshotter.take(*target, true);
+        if (!process) return fail(process.error());
+        document.processes.push_back(std::move(*process));
+    }
+    std::string text;
+    if (options.json) {
+        text = view::snapshot_json(document);
+    } else {
+        for (const view::ProcessReading &process : document.processes) {
+            text += (text.empty() ? "" : "\n") + view::snapshot_text(document, process, style);
+        }
+    }
+    const core::Status printed = print(text);
+    return printed ? kDone : fail(printed.error());
+}
+
+/// The workload is started by itself, kept still while it is read, and ended.
+int demonstrate(const Options &options, const view::TextStyle &style) {
+    auto snapshotter = Snapshotter::open();
+    if (!snapshotter) return fail(snapshotter.error());
+    auto held = Held::start(hold_words(options));
+    if (!held) return fail(held.error());
+    const auto facts = held->facts();
+    if (!facts) return held->end(0);
+    std::vector<pid_t> pids = children(*facts);
+    pids.insert(pids.begin(), held->pid());
+    return show(*snapshotter, pids, options, style);
+}
+
+}  // namespace
+
+Run add_demo(CLI::App &app, const Common &common) {
+    auto options = std::make_shared<Options>();
+    CLI::App *const command = app.add_subcommand("demo", "Built-in workloads that lag");
+    command->add_option("NAME", options->name, "Which one; default: what lags most under this kernel's scheme");
+    command->add_flag("--list", options->list, "Name them all");
+    command->add_option("--threads", options->workload.threads, "Threads of the workload");
+    command->add_option("--kb", options->workload.kb, "kB that each thread (or the process) touches");
+    command->add_flag("--hold", options->hold, "Only make the workload, print 'ready PID' and wait");
+    command->add_flag("--json", options->json, "The snapshot as rsslag.snapshot/1");
+    return [options, &common] {
+        if (!common.command.empty()) return fail({Kind::BadInput, "demo takes no -- CMD", 0, ""});
+        if (options->list) return list_workloads();
+        const auto style = text_style(common.unit, common.color);
+        if (!style) return fail(style.error());
+        if (options->name.empty()) options->name = default_workload();
+        const std::string_view name = options->name;
+        const workload::Workload *const workload = workload::find(name);
+        if (workload == nullptr) {
+            return fail({Kind::BadInput, fmt::format("there is no workload '{}'", core::printable(name)), 0,
+                         "rsslag demo --list names them"});
+        }
+        return options->hold ? hold(*workload, *options) : demonstrate(*options, *style);
+    };
+}
+
+}  // namespace rsslag::cli

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// rsslag doctor: what this kernel and user can do, and the remedy for each thing missing.
+#include <memory>
+
+#include "commands.h"
+#include "diagnosis.h"
+#include "exit_status.h"
+#include "output.h"
+
+namespace rsslag::cli {
+
+Run add_doctor(CLI::App &app, const Common &common) {
+    auto json = std::make_shared<bool>(false);
+    CLI::App *const command =
+        app.add_subcommand("doctor", "What this kernel and this user can do, and what is missing");
+    command->add_flag("--json", *json, "rsslag.doctor/1");
+    return [json, &common] {
+        if (!common.command.empty()) return fail({core::Kind::BadInput, "doctor takes no -- CMD", 0, ""});
+        const view::DoctorReport report = diagnose();
+        const core::Status printed = print(*json ? view::doctor_json(report) : view::doctor_text(report));
+        if (!printed) return fail(printed.error());
+        return report.tracing_works() ? kDone : kNotAllowed;
+    };
+}
+
+}  // namespace rsslag::cli

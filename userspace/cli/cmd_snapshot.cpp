@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// rsslag snapshot: one exact reading of each target.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "command.h"
+#include "commands.h"
+#include "duration.h"
+#include "exit_status.h"
+#include "output.h"
+#include "signals.h"
+#include "snapshotter.h"
+#include "style.h"
+#include "targets.h"
+
+namespace rsslag::cli {
+namespace {
+
+struct Options {
+    TargetWords targets;
+    bool json = false;
+    bool no_walk = false;
+    bool check = false;
+    bool all = false;
+    bool as_root = false;
+    int repeat = 1;
+    struct {
+        std::string interval;
+        std::string delay = "1s";
+    } words;  ///< as typed
+    std::chrono::milliseconds interval{};
+    std::chrono::milliseconds delay{};
+};
+
+/// Bad input is told before anything is asked of the kernel.
+core::Status parse_timing(Options &options) {
+    if (!options.words.interval.empty()) {
+        const auto interval = parse_interval(options.words.interval);
+        if (!interval) return interval.error();
+        options.interval = *interval;
+    }
+    const auto delay = parse_duration(options.words.delay);
+    if (!delay) return delay.error();
+    options.delay = *delay;
+    return core::success();
+}
+
+/// A target that is read again and again: the process itself, not whoever has its PID by then.
+struct Opened {
+    procfs::Process process;
+    bool named = false;
+};
+
+/// What the rounds came to so far.
+struct Progress {
+    std::vector<Opened> targets;             ///< those that are left
+    std::vector<view::FailedTarget> failed;  ///< of this round
+    std::vector<std::string> complaints;     ///< likewise, those that are worth a line on stderr
+    bool any_read = false;
+    int failure = kDone;  ///< of the worst target that could not be read
+    int status = kDone;
+
+    /// Only a target that the user named by its number must be there; patterns take what can be read.
+    void fail(pid_t pid, bool named, const core::Error &error) {
+        failed.push_back({pid, error.remedy.empty() ? error.what : error.what + "; " + error.remedy});
+        // Processes that a pattern matched come and go, and some are nobody's to read.
+        if (named) complaints.push_back(failed.back().reason);
+        failure = std::max(failure, exit_status(error.kind));
+        if (named) status = std::max(status, exit_status(error.kind));
+    }
+};
+
+bool holds(const view::ProcessReading &process) {
+    const core::Verdict verdict = process.verdict.verdict;
+    return verdict == core::Verdict::Agrees || verdict == core::Verdict::Explained;
+}
+
+Progress open_all(const std::vector<Target> &targets) {
+    Progress progress;
+    for (const Target &target : targets) {
+        auto process = procfs::Process::open(target.pid);
+        if (process) {
+            progress.targets.push_back({std::move(*process), target.named});
+        } else {
+            progress.fail(target.pid, target.named, process.error());
+        }
+    }
+    return progress;
+}
+
+/// Reads each target; one that cannot be read is not tried again.
+std::vector<view::ProcessReading> take_all(Snapshotter &snapshotter, Progress &progress, bool walk) {
+    std::vector<view::ProcessReading> processes;
+    std::vector<Opened> left;
+    for (Opened &target : progress.targets) {
+        auto process = snapshotter.take(target.process, walk);
+        if (!process) {
+            progress.fail(target.process.pid(), target.named, process.error());
+            continue;
+        }
+        progress.any_read = true;
+        processes.push_back(std::move(*process));
+        left.push_back(std::move(target));
+    }
+    progress.targets = std::move(left);
+    return processes;
+}
+
+core::Status show(const view::SnapshotDocument &document, const Options &options, const view::TextStyle &style) {
+    if (options.json) return print(view::snapshot_json(document));
+    std::string text;
+    for (const view::ProcessReading &process : document.processes) {
+        if (!text.empty()) text += '\n';
+        text += view::snapshot_text(document, process, style);
+    }
+    return print(text);
+}
+
+/// One round over the targets, shown. False where there is no use in another one.
+bool round(Snapshotter &snapshotter, Progress &progress, const Options &options, const view::TextStyle &style) {
+    auto processes = take_all(snapshotter, progress, !options.no_walk);
+    view::SnapshotDocument document = snapshotter.document();
+    document.processes = std::move(processes);
+    document.failed = std::exchange(progress.failed, {});
+    if (!progress.any_read && progress.complaints.empty()) {
+        for (const view::FailedTarget &failed : document.failed)
+            progress.complaints.push_back(failed.reason);
+    }
+    for (const std::string &line : std::exchange(progress.complaints, {}))
+        complain(line);
+    if (document.processes.empty() && document.failed.empty()) return false;
+    const core::Status shown = show(document, options, style);
+    if (!shown) {
+        progress.status = fail(shown.error());
+        return false;
+    }
+    if (options.check && !std::all_of(document.processes.begin(), document.processes.end(), holds)) {
+        progress.status = std::max(progress.status, kDoesNotHold);
+    }
+    return !progress.targets.empty();
+}
+
+int rounds(Snapshotter &snapshotter, const std::vector<Target> &targets, const Options &options,
+           const view::TextStyle &style, StopSignals &stop) {
+    Progress progress = open_all(targets);
+    for (int i = 0; i < options.repeat; ++i) {
+        if (i > 0 && stop.wait(options.interval)) break;
+        if (!round(snapshotter, progress, options, style)) break;
+    }
+    return progress.any_read ? progress.status : std::max(progress.status, progress.failure);
+}
+
+int snapshot_targets(const Options &options, const view::TextStyle &style) {
+    if (options.targets.empty()) {
+        return fail({core::Kind::BadInput, "snapshot of what?", 0,
+                     "give a PID, -p, --comm, --cgroup, -u, or -- CMD; see rsslag snapshot --help"});
+    }
+    const auto targets = resolve(options.targets);
+    if (!targets) return fail(targets.error());
+    StopSignals stop;
+    auto snapshotter = Snapshotter::open();
+    if (!snapshotter) return fail(snapshotter.error());
+    return rounds(*snapshotter, *targets, options, style, stop);
+}
+
+/// The command runs for --delay, or until it ends, whichever comes first; then it is read and left to its own end.
+int snapshot_command(const std::vector<std::string> &argv, const Options &options, const view::TextStyle &style) {
+    if (!options.targets.empty()) {
+        return fail({core::Kind::BadInput, "targets and -- CMD exclude each other", 0, ""});
+    }
+    auto command = Command::prepare(argv, options.as_root);
+    if (!command) return fail(command.error()), kCommandFailed;
+    StopSignals stop(2);  // the first INT is the command's
+    auto snapshotter = Snapshotter::open();
+    if (!snapshotter) return fail(snapshotter.error()), kCommandFailed;
+    const core::Status started = command->release();
+    if (!started) return fail(started.error()), shell_status(started.error());
+    if (const auto ended = command->wait(options.delay, stop)) {
+        complain(fmt::format("the command ended with status {} before it could be read after {}; use a shorter --delay",
+                             *ended, options.words.delay));
+        return *ended;
+    }
+    const int read = stop.came() ? kDone : rounds(*snapshotter, {{command->pid(), true}}, options, style, stop);
+    if (stop.came()) return kDone;
+    const auto ended = command->wait(std::nullopt, stop);
+    if (!ended) return kDone;
+    if (read == kDoesNotHold && options.check) return kDoesNotHold;
+    return read == kDone ? *ended : kCommandFailed;
+}
+
+}  // namespace
+
+Run add_snapshot(CLI::App &app, const Common &common) {
+    auto options = std::make_shared<Options>();
+    CLI::App *const command =
+        app.add_subcommand("snapshot", "One exact reading: why the reported RSS lags, and what it really is");
+    add_target_options(*command, options->targets);
+    command->add_flag("--json", options->json, "rsslag.snapshot/1, one document a line");
+    command->add_flag("--no-walk", options->no_walk, "Never touch smaps: counters only");
+    command->add_flag("--check", options->check, "End with 1 unless every verdict is agrees or explained");
+    command->add_flag("--all", options->all, "List every thread or CPU that caches");
+    command->add_option("--repeat", options->repeat, "Take N readings")->check(CLI::Range(1, 1000000));
+    command->add_option("--interval", options->words.interval,
+                        "Between repeated readings (500ms, 2s, 1m); none: back to back");
+    command->add_option("--delay", options->words.delay, "With -- CMD: how long it runs before it is read")
+        ->capture_default_str();
+    command->add_flag("--as-root", options->as_root, "With -- CMD under sudo: run it as root");
+    return [options, &common] {
+        auto style = text_style(common.unit, common.color);
+        if (!style) return fail(style.error());
+        const core::Status timing = parse_timing(*options);
+        if (!timing) return fail(timing.error());
+        if (options->all) style->cachers = static_cast<std::size_t>(-1);
+        return common.command.empty() ? snapshot_targets(*options, *style)
+                                      : snapshot_command(common.command, *options, *style);
+    };
+}
+
+}  // namespace rsslag::cli

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One function a verb: adds its subcommand to the parser and returns what runs it.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "targets.h"
+
+namespace rsslag::cli {
+
+/// Options that every command has, and the words after the first `--`.
+struct Common {
+    std::vector<std::string> command;  ///< CMD ARG…; empty without `--`
+    std::string unit = "kB";
+    std::string color = "auto";
+};
+
+/// The exit status of a run command.
+using Run = std::function<int()>;
+
+/// PID…, -p, --comm, --cgroup, -u: the same words for every command that takes targets.
+void add_target_options(CLI::App &command, TargetWords &words);
+
+Run add_snapshot(CLI::App &app, const Common &common);
+Run add_doctor(CLI::App &app, const Common &common);
+Run add_demo(CLI::App &app, const Common &common);
+
+}  // namespace rsslag::cli

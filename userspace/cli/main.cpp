@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Dispatches: parses the command line, finds the command, ends with its status.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "commands.h"
+#include "exit_status.h"
+#include "output.h"
+#include "version.h"
+
+namespace rsslag::cli {
+namespace {
+
+struct LogOptions {
+    int verbose = 0;
+    bool quiet = false;
+    std::string file;
+};
+
+core::Status set_up_log(const LogOptions &options) {
+    // spdlog would make the directories that are missing.
+    if (!options.file.empty() && access(std::filesystem::absolute(options.file).parent_path().c_str(), W_OK) != 0) {
+        return core::Error{core::Kind::Io, fmt::format("the log file {} cannot be opened", options.file), 0,
+                           "name a file in a directory that exists and may be written"};
+    }
+    try {
+        auto logger =
+            options.file.empty() ? spdlog::stderr_logger_mt("rsslag") : spdlog::basic_logger_mt("rsslag", options.file);
+        spdlog::set_default_logger(std::move(logger));
+    } catch (const spdlog::spdlog_ex &error) {
+        return core::Error{core::Kind::Io, fmt::format("the log file cannot be opened: {}", error.what()), 0, ""};
+    }
+    const spdlog::level::level_enum level = options.quiet          ? spdlog::level::err
+                                            : options.verbose == 0 ? spdlog::level::warn
+                                            : options.verbose == 1 ? spdlog::level::debug
+                                                                   : spdlog::level::trace;
+    spdlog::set_level(level);
+    return core::success();
+}
+
+/// A missing 0, 1 or 2 would be given to the next file that is opened, and then be written to.
+void fill_standard_descriptors() {
+    for (int fd = 0; fd <= 2; ++fd) {
+        if (fcntl(fd, F_GETFD) >= 0) continue;
+        // Opened the wrong way round, so that writing to a closed stdout is noticed as an error.
+        [[maybe_unused]] const int filled = ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+    }
+}
+
+/// What is before the first `--`, and the command after it.
+std::vector<std::string> split(int argc, char **argv, std::vector<std::string> &command, bool &has_command) {
+    std::vector<std::string> words(argv + 1, argv + argc);
+    const auto dashes = std::find(words.begin(), words.end(), "--");
+    has_command = dashes != words.end();
+    if (has_command) command.assign(dashes + 1, words.end());
+    words.erase(dashes, words.end());
+    return words;
+}
+
+int parse_error(const std::string &help, const CLI::ParseError &error) {
+    if (error.get_exit_code() == 0) {
+        const bool version = dynamic_cast<const CLI::CallForVersion *>(&error) != nullptr;
+        const core::Status printed = print(version ? version_text() : help);
+        return printed ? kDone : fail(printed.error());
+    }
+    return fail({core::Kind::BadInput, error.what(), 0, "rsslag --help tells what there is"});
+}
+
+int run(int argc, char **argv) {
+    Common common;
+    LogOptions log;
+    bool has_command = false;
+    std::vector<std::string> words = split(argc, argv, common.command, has_command);
+    CLI::App app("Why does this process's reported RSS lag, and what is it really?", "rsslag");
+    app.fallthrough();
+    app.require_subcommand(0, 1);  // checked below: a word that is none should be named first
+    app.set_version_flag("--version", version_text());
+    app.add_flag("-v,--verbose", log.verbose, "Say more on stderr (-vv: all)");
+    app.add_flag("-q,--quiet", log.quiet, "Say errors only");
+    app.add_option("--log-file", log.file, "Write the log to FILE");
+    app.add_option("--color", common.color, "auto, always or never")->capture_default_str();
+    app.add_option("--unit", common.unit, "kB, MiB, GiB or pages")->capture_default_str();
+    const std::map<std::string, Run> commands{
+        {"snapshot", add_snapshot(app, common)}, {"doctor", add_doctor(app, common)}, {"demo", add_demo(app, common)}};
+    std::reverse(words.begin(), words.end());
+    try {
+        app.parse(std::move(words));
+    } catch (const CLI::ParseError &error) {
+        const auto chosen = app.get_subcommands();
+        return parse_error(chosen.empty() ? app.help() : chosen.front()->help(app.get_name()), error);
+    }
+    if (app.get_subcommands().empty()) {
+        return fail({core::Kind::BadInput, "no command is given", 0, "try rsslag snapshot PID, or rsslag --help"});
+    }
+    if (has_command && common.command.empty()) {
+        return fail({core::Kind::BadInput, "there is no command after --", 0, "write -- CMD ARG..."});
+    }
+    const core::Status logging = set_up_log(log);
+    if (!logging) return fail(logging.error());
+    return commands.at(app.get_subcommands().front()->get_name())();
+}
+
+}  // namespace
+}  // namespace rsslag::cli
+
+int main(int argc, char **argv) {
+    std::signal(SIGPIPE, SIG_IGN);
+    rsslag::cli::fill_standard_descriptors();
+    try {
+        return rsslag::cli::run(argc, argv);
+    } catch (const std::exception &error) {  // what a library throws past its border: nothing that is foreseen
+        return rsslag::cli::fail({rsslag::core::Kind::Internal, error.what(), 0, ""});
+    }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "privileges.h"
+
+#include <sys/prctl.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string>
+
+namespace rsslag::cli {
+namespace {
+
+using Caps = std::unique_ptr<std::remove_pointer_t<cap_t>, decltype(&cap_free)>;
+
+core::Error cannot_drop() {
+    return {core::Kind::Internal, std::string("capabilities could not be dropped: ") + std::strerror(errno), errno, ""};
+}
+
+}  // namespace
+
+core::Status keep_only(std::span<const cap_value_t> keep) {
+    const Caps now(cap_get_proc(), cap_free);
+    const Caps then(cap_init(), cap_free);
+    if (now == nullptr || then == nullptr) return cannot_drop();
+    for (const cap_value_t cap : keep) {
+        for (const cap_flag_t flag : {CAP_PERMITTED, CAP_EFFECTIVE}) {
+            cap_flag_value_t value = CAP_CLEAR;
+            cap_get_flag(now.get(), cap, flag, &value);
+            if (cap_set_flag(then.get(), flag, 1, &cap, value) != 0) return cannot_drop();
+        }
+    }
+    if (cap_set_proc(then.get()) != 0) return cannot_drop();
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return cannot_drop();
+    return core::success();
+}
+
+}  // namespace rsslag::cli

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "snapshotter.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "calibration.h"
+#include "evidence.h"
+#include "machine.h"
+#include "privileges.h"
+#include "rsslag/probe/snapshot.h"
+#include "rsslag/probe/traits.h"
+#include "rsslag/procfs/process.h"
+
+namespace rsslag::cli {
+namespace {
+
+using core::Error;
+using core::Kind;
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+/// What a walk brings along: the sums, and with full smaps the mappings, which are evidence.
+struct Walked {
+    core::WalkState state = core::WalkState::Skipped;
+    std::optional<core::Walk> walk;
+    std::vector<procfs::Mapping> mappings;
+};
+
+core::WalkState state_of(const Error &error) {
+    switch (error.kind) {
+        case Kind::Denied: return core::WalkState::Denied;
+        case Kind::Gone: return core::WalkState::Gone;
+        default: return core::WalkState::Unsupported;
+    }
+}
+
+core::Walk walk_of(core::WalkFile file, const procfs::SmapsFields &sums, std::chrono::nanoseconds took) {
+    core::Walk walk;
+    walk.file = file;
+    walk.rss = sums.rss.value_or(core::Kilobytes{});
+    walk.pss = sums.pss.value_or(core::Kilobytes{});
+    walk.swap = sums.swap.value_or(core::Kilobytes{});
+    walk.anonymous = sums.anonymous;
+    walk.took_us = duration_cast<microseconds>(took).count();
+    return walk;
+}
+
+Walked walk_rollup(const procfs::Process &process) {
+    const auto text = process.smaps_rollup_text();
+    if (!text) return {state_of(text.error()), std::nullopt, {}};
+    const auto rollup = procfs::parse_smaps_rollup(text->bytes);
+    if (!rollup || !rollup->sums.rss) return {core::WalkState::Unsupported, std::nullopt, {}};
+    return {core::WalkState::Done, walk_of(core::WalkFile::SmapsRollup, rollup->sums, text->took), {}};
+}
+
+Walked walk_smaps(const procfs::Process &process) {
+    const auto text = process.smaps_text();
+    if (!text) return {state_of(text.error()), std::nullopt, {}};
+    auto mappings = procfs::parse_smaps(text->bytes);
+    if (!mappings) return {core::WalkState::Unsupported, std::nullopt, {}};
+    const core::Walk walk = walk_of(core::WalkFile::Smaps, procfs::sum(*mappings), text->took);
+    return {core::WalkState::Done, walk, std::move(*mappings)};
+}
+
+void read_readers(const procfs::Process &process, view::ProcessReading &out) {
+    if (const auto stat = process.stat()) out.readers.stat = stat->rss;
+    if (const auto statm = process.statm()) out.readers.statm = statm->resident;
+    if (const auto status = process.status()) {
+        out.readers.status_rss = status->vm_rss;
+        out.readers.status_anon = status->rss_anon;
+        out.readers.status_file = status->rss_file;
+        out.readers.status_shmem = status->rss_shmem;
+        out.readers.status_swap = status->vm_swap;
+        out.readers.status_hwm = status->vm_hwm;
+        out.uid = status->real_uid;
+    }
+}
+
+Error gone(pid_t pid) {
+    return {Kind::Gone, fmt::format("process {} ended while it was read", pid), 0, ""};
+}
+
+/// Why the iterator shows no task with memory for a process that was there a moment ago.
+Error without_memory(const procfs::Process &process) {
+    const auto stat = process.stat();
+    if (!stat) return gone(process.pid());
+    if (stat->zombie()) {
+        return {Kind::Unsupported, fmt::format("{} is a zombie: its memory is gone already", process.pid()), 0, ""};
+    }
+    return {Kind::Unsupported, fmt::format("this kernel's task iterator does not show process {}", process.pid()), 0,
+            ""};
+}
+
+}  // namespace
+
+core::Result<core::Scheme> running_scheme() {
+    const auto traits = probe::running_kernel_traits();
+    if (!traits) return traits.error();
+    if (const auto *scheme = std::get_if<core::Scheme>(&traits->scheme)) return *scheme;
+    return Error{Kind::Unsupported, std::get<probe::UnknownLayout>(traits->scheme).found, 0, ""};
+}
+
+struct Snapshotter::State {
+    Host host;
+    probe::SnapshotProbe probe;
+    core::Calibration calibration;
+    std::uint64_t id_key = 0;  ///< kernel addresses leave the program only mixed with it
+
+    std::string mm_id(std::uint64_t mm) const;
+    core::Result<core::Bracket> bracket(const procfs::Process &process, bool walk, view::ProcessReading &out);
+    std::optional<Error> look_again(const procfs::Process &process, core::Bracket &bracket,
+                                    core::Reconciliation &verdict);
+};
+
+Snapshotter::Snapshotter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Snapshotter::~Snapshotter() = default;
+Snapshotter::Snapshotter(Snapshotter &&) noexcept = default;
+Snapshotter &Snapshotter::operator=(Snapshotter &&) noexcept = default;
+
+core::Result<Snapshotter> Snapshotter::open() {
+    const auto traits = probe::running_kernel_traits();
+    if (!traits) return traits.error();
+    Host host = this_host();
+    if (const auto *scheme = std::get_if<core::Scheme>(&traits->scheme)) host.machine.scheme = *scheme;
+    auto probe = probe::SnapshotProbe::open(*traits, host.machine);
+    if (!probe) return probe.error();
+    const auto calibration = calibrate(*probe, host.machine.scheme);
+    if (!calibration) return calibration.error();
+    // Each pass makes an iterator of its own, so what BPF needs stays; SYS_PTRACE is for other users' smaps. Frame
+    // numbers, which only matter where memory has failed, are for SYS_ADMIN alone.
+    std::vector<cap_value_t> keep{CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE};
+    if (machine_has_poisoned_pages()) keep.insert(keep.end(), {CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH});
+    const core::Status dropped = keep_only(keep);
+    if (!dropped) return dropped.error();
+    auto state = std::make_unique<State>(State{std::move(host), std::move(*probe), *calibration});
+    if (getrandom(&state->id_key, sizeof(state->id_key), 0) != sizeof(state->id_key)) {
+        return Error{Kind::Internal, "no random number from the kernel", 0, ""};
+    }
+    return Snapshotter(std::move(state));
+}
+
+/// splitmix64's finalizer over the keyed address: equal addresses give equal ids within one run, and nothing else
+/// can be told from an id.
+std::string Snapshotter::State::mm_id(std::uint64_t mm) const {
+    std::uint64_t x = mm ^ id_key;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return fmt::format("{:016x}", x ^ (x >> 31));
+}
+
+core::Result<core::Bracket> Snapshotter::State::bracket(const procfs::Process &process, bool walk,
+                                                        view::ProcessReading &out) {
+    core::Bracket bracket;
+    auto before = probe.read(process.pid());
+    if (!before) return before.error();
+    bracket.readings.push_back(std::move(*before));
+    read_readers(process, out);
+    if (walk) {
+        Walked walked = walk_rollup(process);
+        if (walked.state == core::WalkState::Unsupported) walked = walk_smaps(process);
+        bracket.walk_state = walked.state;
+        bracket.walk = walked.walk;
+    }
+    auto after = probe.read(process.pid());
+    if (!after) return after.error();
+    bracket.readings.push_back(std::move(*after));
+    return bracket;
+}
+
+/// A residual of a process that did not seem to move: the full smaps is walked (up to 6.2 smaps_rollup may skip a
+/// mapping under contention) and evidence gathered, more than once, since what is in flight moves on.
+std::optional<Error> Snapshotter::State::look_again(const procfs::Process &process, core::Bracket &bracket,
+                                                    core::Reconciliation &verdict) {
+    constexpr int kTries = 4;
+    for (int i = 0; i < kTries && verdict.verdict == core::Verdict::Unexplained; ++i) {
+        Walked walked = walk_smaps(process);
+        const core::Evidence evidence =
+            gather_evidence(process, bracket.readings.back(), walked.mappings, host.machine.page_size);
+        auto after = probe.read(process.pid());
+        if (!after) return after.error();
+        bracket.readings.push_back(std::move(*after));
+        if (walked.walk) bracket.walk = walked.walk;
+        verdict = core::reconcile(bracket, host.machine.page_size, walked.walk ? evidence : core::Evidence{});
+    }
+    return std::nullopt;
+}
+
+core::Result<view::ProcessReading> Snapshotter::take(const procfs::Process &process, bool walk) {
+    const pid_t pid = process.pid();
+    const auto stat = process.stat();
+    if (!stat) return stat.error();
+    if (stat->kernel_thread()) {
+        return Error{Kind::Unsupported, fmt::format("{} is a kernel thread: it has no memory of its own", pid), 0, ""};
+    }
+    view::ProcessReading out;
+    out.pid = pid;
+    auto bracket = state_->bracket(process, walk, out);
+    if (!bracket) {
+        return bracket.error().kind == Kind::Gone ? without_memory(process) : bracket.error();
+    }
+    out.verdict = core::reconcile(*bracket, state_->host.machine.page_size);
+    if (const auto error = state_->look_again(process, *bracket, out.verdict)) {
+        return error->kind == Kind::Gone ? gone(pid) : *error;
+    }
+    const auto end = process.stat();  // the descriptor names the process: had the PID been reused, this would fail
+    if (!end) return gone(pid);
+    core::CounterReading &reading = bracket->readings.back();
+    out.start_ticks = stat->start_ticks;
+    out.comm = stat->comm;
+    out.threads_count = end->num_threads;
+    out.leader_gone = end->zombie();  // other threads live on with the memory
+    out.mm_id = state_->mm_id(reading.mm);
+    std::set<int> pids;
+    for (const core::TaskReading &task : reading.tasks) {
+        if (task.tgid > 0) pids.insert(task.tgid);
+        if (task.tgid == pid) out.host_pid = task.host_tgid;
+    }
+    out.mm_pids.assign(pids.begin(), pids.end());
+    out.walk_state = bracket->walk_state;
+    out.walk = bracket->walk;
+    out.bound = core::bound(state_->host.machine, static_cast<std::int64_t>(reading.tasks.size()));
+    out.snapshot_us = reading.took_us;
+    out.cpus = std::move(reading.last.cpus);
+    out.tasks = std::move(reading.tasks);
+    return out;
+}
+
+view::SnapshotDocument Snapshotter::document() const {
+    view::SnapshotDocument document;
+    document.time = std::chrono::system_clock::now();
+    document.kernel = state_->host.kernel;
+    document.arch = state_->host.arch;
+    document.machine = state_->host.machine;
+    document.calibration = state_->calibration;
+    return document;
+}
+
+}  // namespace rsslag::cli

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What stands in for the snapshotter in a build without the tracer.
+#include "snapshotter.h"
+
+namespace rsslag::cli {
+
+struct Snapshotter::State {};
+
+Snapshotter::Snapshotter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Snapshotter::~Snapshotter() = default;
+Snapshotter::Snapshotter(Snapshotter &&) noexcept = default;
+Snapshotter &Snapshotter::operator=(Snapshotter &&) noexcept = default;
+
+namespace {
+
+core::Error no_tracer() {
+    return {core::Kind::Unsupported, "this rsslag was built without the tracer", 0, "build it with -DRSSLAG_PROBE=ON"};
+}
+
+}  // namespace
+
+core::Result<core::Scheme> running_scheme() {
+    return no_tracer();
+}
+
+core::Result<Snapshotter> Snapshotter::open() {
+    return no_tracer();
+}
+
+core::Result<view::ProcessReading> Snapshotter::take(const procfs::Process & /*process*/, bool /*walk*/) {
+    return no_tracer();
+}
+
+view::SnapshotDocument Snapshotter::document() const {
+    return {};
+}
+
+}  // namespace rsslag::cli

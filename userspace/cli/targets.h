@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which processes the user means.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rsslag/core/result.h"
+
+namespace rsslag::cli {
+
+/// As typed.
+struct TargetWords {
+    std::vector<std::string> words;     ///< plain words, each maybe "1,2"
+    std::vector<std::string> pids;      ///< the values of -p, likewise
+    std::vector<std::string> comms;     ///< --comm GLOB; with a '/' it is matched with the exe's path
+    std::optional<std::string> cgroup;  ///< --cgroup PATH, v2, with its descendants
+    std::optional<std::string> user;    ///< -u USER, name or number: the real uid
+
+    bool empty() const { return words.empty() && pids.empty() && comms.empty() && !cgroup && !user; }
+};
+
+struct Target {
+    pid_t pid = 0;
+    bool named = false;  ///< by its number, so that its absence is the user's concern
+};
+
+/// "4711" or "1,2": every PID checked for form and range. Kind::BadInput otherwise. Pure.
+core::Result<std::vector<pid_t>> parse_pids(const std::string &word);
+
+/// Whether `name` matches the shell pattern `glob`. Pure.
+bool matches(const std::string &glob, const std::string &name);
+
+/// All that match, ascending, each once. A TID is Kind::BadInput and names the thread's process; a PID that does not
+/// exist is kept (its reader says so); nothing that matches is Kind::Gone. rsslag itself never matches a pattern.
+core::Result<std::vector<Target>> resolve(const TargetWords &words);
+
+}  // namespace rsslag::cli

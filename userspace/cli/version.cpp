@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "version.h"
+
+#include <fmt/format.h>
+
+#include "rsslag_version.h"
+
+#ifdef RSSLAG_HAVE_PROBE
+#include <bpf/libbpf.h>
+#endif
+
+namespace rsslag::cli {
+
+std::string version_text() {
+#ifdef RSSLAG_HAVE_PROBE
+    const std::string tracer = fmt::format("tracer with libbpf {}.{}", libbpf_major_version(), libbpf_minor_version());
+#else
+    const std::string tracer = "no tracer";
+#endif
+    return fmt::format("rsslag {} ({}), {}; schemas rsslag.snapshot/1, rsslag.doctor/1\n", RSSLAG_VERSION,
+                       RSSLAG_COMMIT, tracer);
+}
+
+}  // namespace rsslag::cli

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/core/scheme.h"
+
+#include <algorithm>
+
+namespace rsslag::core {
+
+std::string_view name(Scheme scheme) {
+    switch (scheme) {
+        case Scheme::Thread: return "thread";
+        case Scheme::Cpu: return "cpu";
+        case Scheme::Plain: break;
+    }
+    return "plain";
+}
+
+std::string_view name(Truth truth) {
+    switch (truth) {
+        case Truth::Flushed: return "flushed";
+        case Truth::Exact: return "exact";
+        case Truth::Unknown: break;
+    }
+    return "unknown";
+}
+
+std::optional<std::int64_t> Machine::batch() const {
+    if (scheme != Scheme::Cpu) return std::nullopt;
+    return std::max<std::int64_t>(32, 2 * std::int64_t{cpus_online});
+}
+
+Bound bound(const Machine &machine, std::int64_t tasks) {
+    constexpr std::int64_t kFaultsBeforeFlush = 64;
+    switch (machine.scheme) {
+        case Scheme::Thread: {
+            const Pages all{tasks * kFaultsBeforeFlush};
+            return {.members = {all, all, all, all}, .rss = all, .hard = false};
+        }
+        case Scheme::Cpu: {
+            const Pages each{machine.cpus_online * (*machine.batch() - 1)};
+            const Members members{each, each, each, each};
+            return {.members = members, .rss = members.rss(), .hard = true};
+        }
+        case Scheme::Plain: break;
+    }
+    return {.members = {}, .rss = {}, .hard = true};
+}
+
+Truth judge_reader(Pages says, const Members &flushed, const Members &exact) {
+    const Pages if_flushed = clamped_rss(flushed);
+    const Pages if_exact = clamped_rss(exact);
+    if (if_flushed == if_exact) return Truth::Unknown;
+    if (says == if_flushed) return Truth::Flushed;
+    if (says == if_exact) return Truth::Exact;
+    return Truth::Unknown;
+}
+
+}  // namespace rsslag::core

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/probe/denial.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/capability.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+namespace rsslag::probe {
+namespace {
+
+std::string read_file(const char *path) {
+    std::ifstream file(path);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+/// "none [integrity] confidentiality" → "integrity".
+std::string active_choice(const std::string &text) {
+    const std::size_t open = text.find('[');
+    const std::size_t close = text.find(']', open);
+    if (open == std::string::npos || close == std::string::npos) return "";
+    return text.substr(open + 1, close - open - 1);
+}
+
+int seccomp_mode() {
+    const std::string status = read_file("/proc/self/status");
+    constexpr std::string_view kKey = "\nSeccomp:\t";
+    const std::size_t at = status.find(kKey);
+    int mode = 0;
+    if (at != std::string::npos) {
+        const char *digits = status.data() + at + kKey.size();
+        std::from_chars(digits, status.data() + status.size(), mode);
+    }
+    return mode;
+}
+
+/// The initial user namespace maps all 2^32 − 1 ids onto themselves.
+bool in_user_namespace() {
+    std::istringstream map(read_file("/proc/self/uid_map"));
+    std::uint64_t inside = 0;
+    std::uint64_t outside = 0;
+    std::uint64_t length = 0;
+    if (!(map >> inside >> outside >> length)) return false;
+    return inside != 0 || outside != 0 || length != 4294967295U;
+}
+
+}  // namespace
+
+std::vector<std::string> Privileges::missing() const {
+    std::vector<std::string> names;
+    if (cap_sys_admin) return names;
+    if (!cap_bpf) names.emplace_back("CAP_BPF");
+    if (!cap_perfmon) names.emplace_back("CAP_PERFMON");
+    return names;
+}
+
+Privileges own_privileges() {
+    Privileges result;
+    const std::unique_ptr<std::remove_pointer_t<cap_t>, decltype(&cap_free)> caps(cap_get_proc(), cap_free);
+    const auto effective = [&caps](cap_value_t cap) {
+        cap_flag_value_t value = CAP_CLEAR;
+        return caps != nullptr && cap_get_flag(caps.get(), cap, CAP_EFFECTIVE, &value) == 0 && value == CAP_SET;
+    };
+    result.cap_bpf = effective(CAP_BPF);
+    result.cap_perfmon = effective(CAP_PERFMON);
+    result.cap_sys_ptrace = effective(CAP_SYS_PTRACE);
+    result.cap_sys_admin = effective(CAP_SYS_ADMIN);
+    result.cap_sys_resource = effective(CAP_SYS_RESOURCE);
+    result.in_user_namespace = in_user_namespace();
+    result.seccomp_mode = seccomp_mode();
+    rlimit limit{};
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+        result.memlock_bytes = limit.rlim_cur;
+    }
+    result.lockdown = active_choice(read_file("/sys/kernel/security/lockdown"));
+    return result;
+}
+
+std::string setcap_remedy(const std::string &binary) {
+    return fmt::format(
+        "run it as root, or let a group you trust use it: sudo chgrp GROUP {0} && sudo chmod 750 {0} && "
+        "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep {0}",
+        binary);
+}
+
+core::Error explain_denial(int err, const Privileges &privileges, const std::string &binary) {
+    const std::string refused = fmt::format("the kernel refuses to load BPF programs ({})", std::strerror(err));
+    if (!privileges.may_bpf()) {
+        return {core::Kind::Denied, fmt::format("{}: missing {}", refused, fmt::join(privileges.missing(), " and ")),
+                err, setcap_remedy(binary)};
+    }
+    if (privileges.in_user_namespace) {
+        return {core::Kind::Denied, refused + ": capabilities of a user namespace do not count for BPF", err,
+                "run it in the initial user namespace, as root there"};
+    }
+    if (privileges.lockdown == "confidentiality") {
+        return {core::Kind::Denied, refused + ": kernel lockdown is in confidentiality mode", err,
+                "boot with lockdown=integrity or lockdown=none"};
+    }
+    if (privileges.seccomp_mode == 2) {
+        return {core::Kind::Denied, refused + ": a seccomp filter of this container or service is in the way", err,
+                "allow the bpf system call there, or run it outside"};
+    }
+    if ((err == EPERM || err == ENOMEM) && privileges.memlock_bytes && !privileges.cap_sys_resource) {
+        return {core::Kind::Denied,
+                fmt::format("{}: the limit on locked memory is {} kB", refused, *privileges.memlock_bytes / 1024), err,
+                "raise it (ulimit -l unlimited) or add cap_sys_resource to the binary's capabilities"};
+    }
+    return {core::Kind::Unsupported, refused, err, "rsslag doctor tells what this kernel allows"};
+}
+
+std::string own_binary() {
+    std::array<char, PATH_MAX> path{};
+    const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "rsslag";
+}
+
+}  // namespace rsslag::probe

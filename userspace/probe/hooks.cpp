@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/probe/hooks.h"
+
+#include <bpf/libbpf.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "hooks.skel.h"
+#include "libbpf_log.h"
+
+namespace rsslag::probe {
+namespace {
+
+struct SkeletonDeleter {
+    void operator()(rsslag_hooks *skeleton) const { rsslag_hooks__destroy(skeleton); }
+};
+using Skeleton = std::unique_ptr<rsslag_hooks, SkeletonDeleter>;
+
+std::vector<std::string> section_names(const rsslag_hooks &skeleton) {
+    std::vector<std::string> names;
+    bpf_program *program = nullptr;
+    bpf_object__for_each_program(program, skeleton.obj) {
+        names.emplace_back(bpf_program__section_name(program));
+    }
+    return names;
+}
+
+/// Why the hook named by the section cannot be used; empty where it can.
+std::string try_hook(const std::string &section) {
+    const Skeleton skeleton(rsslag_hooks__open());
+    if (!skeleton) return std::strerror(errno);
+    bpf_program *wanted = nullptr;
+    bpf_program *program = nullptr;
+    bpf_object__for_each_program(program, skeleton->obj) {
+        const bool is_wanted = section == bpf_program__section_name(program);
+        bpf_program__set_autoload(program, is_wanted);
+        if (is_wanted) wanted = program;
+    }
+    const int loaded = rsslag_hooks__load(skeleton.get());
+    // libbpf gives up with ESRCH before it asks the kernel where BTF has no such tracepoint or function.
+    if (loaded == -ESRCH) return "this kernel does not have it";
+    if (loaded != 0) return std::string("loading: ") + std::strerror(-loaded);
+    bpf_link *const link = bpf_program__attach(wanted);
+    if (link == nullptr) return std::string("attaching: ") + std::strerror(errno);
+    bpf_link__destroy(link);
+    return "";
+}
+
+}  // namespace
+
+std::vector<HookState> try_hooks() {
+    log_libbpf();
+    const Skeleton skeleton(rsslag_hooks__open());
+    std::vector<HookState> states;
+    if (!skeleton) return states;
+    for (const std::string &section : section_names(*skeleton)) {
+        const std::string reason = try_hook(section);
+        states.push_back({section, reason.empty(), reason});
+    }
+    return states;
+}
+
+}  // namespace rsslag::probe

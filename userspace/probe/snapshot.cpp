@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/probe/snapshot.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "libbpf_log.h"
+#include "rsslag/abi.h"
+#include "rsslag/probe/denial.h"
+#include "snapshot.skel.h"
+#include "snapshot_records.h"
+
+namespace rsslag::probe {
+namespace {
+
+using core::Error;
+using core::Kind;
+
+struct SkeletonDeleter {
+    void operator()(rsslag_snapshot *skeleton) const { rsslag_snapshot__destroy(skeleton); }
+};
+
+struct LinkDeleter {
+    void operator()(bpf_link *link) const { bpf_link__destroy(link); }
+};
+
+/// A file descriptor of one pass.
+class PassFd {
+  public:
+    explicit PassFd(int fd) : fd_(fd) {}
+    ~PassFd() {
+        if (fd_ >= 0) close(fd_);
+    }
+    PassFd(const PassFd &) = delete;
+    PassFd &operator=(const PassFd &) = delete;
+    int get() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
+/// To the end; each read returns at most the kernel's buffer of 32 KiB and only whole records.
+std::optional<Error> read_pass(int fd, std::vector<char> &bytes) {
+    constexpr std::size_t kChunk = std::size_t{64} * 1024;
+    bytes.clear();
+    for (;;) {
+        const std::size_t used = bytes.size();
+        bytes.resize(used + kChunk);
+        const ssize_t got = ::read(fd, bytes.data() + used, kChunk);
+        bytes.resize(used + (got > 0 ? static_cast<std::size_t>(got) : 0));
+        if (got == 0) return std::nullopt;
+        if (got > 0 || errno == EINTR || errno == EAGAIN) continue;
+        return Error{errno == E2BIG ? Kind::Unsupported : Kind::Internal,
+                     fmt::format("reading the snapshot iterator: {}", std::strerror(errno)), errno, ""};
+    }
+}
+
+bpf_program *program_for(const rsslag_snapshot &skeleton, core::Scheme scheme) {
+    switch (scheme) {
+        case core::Scheme::Thread: return skeleton.progs.snapshot_thread;
+        case core::Scheme::Cpu: return skeleton.progs.snapshot_cpu;
+        case core::Scheme::Plain: break;
+    }
+    return skeleton.progs.snapshot_plain;
+}
+
+}  // namespace
+
+struct SnapshotProbe::State {
+    core::Scheme scheme = core::Scheme::Plain;
+    bool by_group = false;
+    bpf_program *program = nullptr;
+    std::unique_ptr<rsslag_snapshot, SkeletonDeleter> skeleton;
+    std::vector<char> bytes;
+
+    core::Result<core::CounterReading> pass(const rsslag_snapshot_request &request);
+};
+
+SnapshotProbe::SnapshotProbe(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SnapshotProbe::~SnapshotProbe() = default;
+SnapshotProbe::SnapshotProbe(SnapshotProbe &&) noexcept = default;
+SnapshotProbe &SnapshotProbe::operator=(SnapshotProbe &&) noexcept = default;
+
+core::Result<SnapshotProbe> SnapshotProbe::open(const KernelTraits &traits, const core::Machine &machine) {
+    if (const auto *layout = std::get_if<UnknownLayout>(&traits.scheme)) {
+        return Error{Kind::Unsupported, "this kernel keeps RSS in a way that rsslag does not know: " + layout->found, 0,
+                     "please report it with the output of: rsslag doctor --json"};
+    }
+    if (!traits.task_iterator) {
+        return Error{Kind::Unsupported, "this kernel has no BPF task iterator", 0, "Linux 5.8 or later is needed"};
+    }
+    log_libbpf();
+    auto state = std::make_unique<State>();
+    state->scheme = std::get<core::Scheme>(traits.scheme);
+    state->by_group = traits.task_iterator_by_group;
+    state->skeleton.reset(rsslag_snapshot__open());
+    if (!state->skeleton) return explain_denial(errno, own_privileges(), own_binary());
+    state->program = program_for(*state->skeleton, state->scheme);
+    bpf_program *program = nullptr;
+    bpf_object__for_each_program(program, state->skeleton->obj) {
+        bpf_program__set_autoload(program, program == state->program);
+    }
+    bpf_map__set_autocreate(state->skeleton->maps.anchor, state->scheme == core::Scheme::Cpu);
+    const int err = rsslag_snapshot__load(state->skeleton.get());
+    if (err != 0) return explain_denial(-err, own_privileges(), own_binary());
+    state->skeleton->bss->request.cpus = static_cast<rsslag_u32>(machine.cpus_possible);
+    return SnapshotProbe(std::move(state));
+}
+
+core::Result<core::CounterReading> SnapshotProbe::State::pass(const rsslag_snapshot_request &request) {
+    skeleton->bss->request = request;
+    skeleton->bss->progress = {};
+    bpf_iter_link_info info{};
+    info.task.pid = static_cast<__u32>(request.tgid);
+    LIBBPF_OPTS(bpf_iter_attach_opts, options);
+    if (by_group && request.mm == 0) {
+        options.link_info = &info;
+        options.link_info_len = sizeof(info);
+    }
+    const std::unique_ptr<bpf_link, LinkDeleter> link(bpf_program__attach_iter(program, &options));
+    if (link == nullptr) {
+        // The kernel looks the group up when it attaches a filtered iterator.
+        if (errno == ESRCH) return Error{Kind::Gone, "no such process", errno, ""};
+        return explain_denial(errno, own_privileges(), own_binary());
+    }
+    const PassFd fd(bpf_iter_create(bpf_link__fd(link.get())));
+    if (fd.get() < 0) return explain_denial(-fd.get(), own_privileges(), own_binary());
+    if (auto error = read_pass(fd.get(), bytes)) return *error;
+    return unpack_snapshot(scheme, bytes);
+}
+
+core::Result<core::CounterReading> SnapshotProbe::read(pid_t tgid) {
+    const auto begin = std::chrono::steady_clock::now();
+    const rsslag_u32 cpus = state_->skeleton->bss->request.cpus;
+    auto reading = state_->pass({.mm = 0, .tgid = tgid, .cpus = cpus});
+    if (!reading) return reading;
+    if (reading->mm_users > static_cast<int>(reading->tasks.size())) {
+        // Somebody else holds the mm: another group's tasks (CLONE_VM, vfork) or merely a reader of its /proc files.
+        const rsslag_u64 mm = reading->mm;
+        reading = state_->pass({.mm = mm, .tgid = tgid, .cpus = cpus});
+        if (!reading) return reading;
+    }
+    const auto took = std::chrono::steady_clock::now() - begin;
+    reading->took_us = std::chrono::duration_cast<std::chrono::microseconds>(took).count();
+    return reading;
+}
+
+}  // namespace rsslag::probe

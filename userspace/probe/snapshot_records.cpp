@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "snapshot_records.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <optional>
+
+#include "rsslag/abi.h"
+
+namespace rsslag::probe {
+namespace {
+
+template <class T>
+core::Members members(const T (&counts)[core::kMembers]) {
+    core::Members result;
+    for (core::Member member : core::kAllMembers)
+        result[member] = {counts[static_cast<std::size_t>(member)]};
+    return result;
+}
+
+core::TaskReading task_reading(const rsslag_snapshot_task &record) {
+    core::TaskReading task;
+    task.tid = record.tid;
+    task.tgid = record.tgid;
+    task.host_tid = record.host_tid;
+    task.host_tgid = record.host_tgid;
+    task.comm.assign(record.comm, strnlen(record.comm, sizeof(record.comm)));
+    task.cached = members(record.cached);
+    task.faults_since_flush = record.events;
+    task.faults_before = record.faults_before;
+    task.faults_after = record.faults_after;
+    task.group_faults = record.group_faults;
+    task.in_execve = (record.flags & RSSLAG_TASK_IN_EXECVE) != 0;
+    return task;
+}
+
+/// Takes records off the front of a byte sequence.
+class Cursor {
+  public:
+    explicit Cursor(std::span<const char> bytes) : bytes_(bytes) {}
+
+    bool at_end() const { return bytes_.empty(); }
+
+    std::optional<rsslag_u32> kind() const {
+        rsslag_u32 kind = 0;
+        if (bytes_.size() < sizeof(kind)) return std::nullopt;
+        std::memcpy(&kind, bytes_.data(), sizeof(kind));
+        return kind;
+    }
+
+    template <class Record>
+    std::optional<Record> take() {
+        Record record;
+        if (bytes_.size() < sizeof(record)) return std::nullopt;
+        std::memcpy(&record, bytes_.data(), sizeof(record));
+        bytes_ = bytes_.subspan(sizeof(record));
+        return record;
+    }
+
+  private:
+    std::span<const char> bytes_;
+};
+
+core::Error broken(const char *what) {
+    return {core::Kind::Internal, fmt::format("the snapshot iterator wrote {}", what), 0, ""};
+}
+
+}  // namespace
+
+core::Result<core::CounterReading> unpack_snapshot(core::Scheme scheme, std::span<const char> bytes) {
+    core::CounterReading reading;
+    reading.scheme = scheme;
+    core::MmReading *mm = nullptr;
+    bool begun = false;
+    Cursor cursor(bytes);
+    while (!cursor.at_end()) {
+        switch (cursor.kind().value_or(0)) {
+            case RSSLAG_SNAPSHOT_MM_FIRST:
+            case RSSLAG_SNAPSHOT_MM_LAST: {
+                const auto record = cursor.take<rsslag_snapshot_mm>();
+                if (!record) return broken("half an mm record");
+                mm = record->kind == RSSLAG_SNAPSHOT_MM_FIRST ? &reading.first : &reading.last;
+                begun = begun || mm == &reading.first;
+                mm->flushed = members(record->flushed);
+                mm->total_vm = record->total_vm;
+                mm->map_count = record->map_count;
+                reading.mm = record->mm;
+                reading.mm_users = record->users;
+                break;
+            }
+            case RSSLAG_SNAPSHOT_CPU: {
+                const auto record = cursor.take<rsslag_snapshot_cpu>();
+                if (!record || mm == nullptr) return broken("half a CPU record");
+                mm->cpus.push_back({static_cast<int>(record->cpu), members(record->cached)});
+                break;
+            }
+            case RSSLAG_SNAPSHOT_TASK: {
+                const auto record = cursor.take<rsslag_snapshot_task>();
+                if (!record) return broken("half a task record");
+                reading.tasks.push_back(task_reading(*record));
+                break;
+            }
+            default: return broken("a record of an unknown kind");
+        }
+    }
+    if (mm == nullptr) return core::Error{core::Kind::Gone, "no task with memory of its own", 0, ""};
+    if (!begun || mm != &reading.last) return broken("no closing mm record");
+    return reading;
+}
+
+}  // namespace rsslag::probe

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/probe/traits.h"
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <memory>
+#include <string_view>
+
+#include "libbpf_log.h"
+
+namespace rsslag::probe {
+namespace {
+
+using core::Scheme;
+
+constexpr unsigned kMembersWanted = 4;
+
+/// A member of a struct, looked for inside its anonymous structs and unions too (mm_struct wraps all of its own).
+const btf_member *find_member(const btf &btf, const btf_type *type, std::string_view name) {
+    const btf_member *members = btf_members(type);
+    for (int i = 0; i < btf_vlen(type); ++i) {
+        const char *member_name = btf__name_by_offset(&btf, members[i].name_off);
+        if (member_name != nullptr && name == member_name) return &members[i];
+        if (member_name != nullptr && *member_name != '\0') continue;
+        const btf_type *inner = btf__type_by_id(&btf, members[i].type);
+        if (inner == nullptr || !btf_is_composite(inner)) continue;
+        if (const btf_member *found = find_member(btf, inner, name)) return found;
+    }
+    return nullptr;
+}
+
+const btf_type *find_struct(const btf &btf, const char *name, unsigned kind = BTF_KIND_STRUCT) {
+    const int id = btf__find_by_name_kind(&btf, name, kind);
+    return id < 0 ? nullptr : btf__type_by_id(&btf, static_cast<unsigned>(id));
+}
+
+/// The type behind typedefs and qualifiers.
+const btf_type *resolve(const btf &btf, unsigned id) {
+    const int resolved = btf__resolve_type(&btf, id);
+    return resolved < 0 ? nullptr : btf__type_by_id(&btf, static_cast<unsigned>(resolved));
+}
+
+/// The type's own name, typedefs as they are written: "atomic_long_t", "percpu_counter", "?" for an anonymous one.
+std::string name_of(const btf &btf, unsigned id) {
+    const btf_type *type = btf__type_by_id(&btf, id);
+    if (type == nullptr) return "?";
+    if (btf_is_array(type)) {
+        const struct btf_array *array = btf_array(type);
+        return fmt::format("{}[{}]", name_of(btf, array->type), array->nelems);
+    }
+    if (btf_is_ptr(type)) return name_of(btf, type->type) + " *";
+    const char *name = btf__name_by_offset(&btf, type->name_off);
+    return name != nullptr && *name != '\0' ? name : "?";
+}
+
+/// An atomic_long_t is a struct of one signed long "counter", whatever typedefs lead there.
+bool is_atomic_long(const btf &btf, unsigned id) {
+    const btf_type *type = resolve(btf, id);
+    return type != nullptr && btf_is_composite(type) && type->size == sizeof(long) &&
+           find_member(btf, type, "counter") != nullptr;
+}
+
+bool is_integer(const btf &btf, unsigned id, unsigned bytes, bool is_signed) {
+    const btf_type *type = resolve(btf, id);
+    return type != nullptr && btf_is_int(type) && type->size == bytes &&
+           ((btf_int_encoding(type) & BTF_INT_SIGNED) != 0) == is_signed;
+}
+
+/// int[4], as a task caches its counts.
+bool is_array_of_ints(const btf &btf, unsigned id) {
+    const btf_type *type = resolve(btf, id);
+    if (type == nullptr || !btf_is_array(type)) return false;
+    const struct btf_array *array = btf_array(type);
+    return array->nelems == kMembersWanted && is_integer(btf, array->type, 4, true);
+}
+
+/// count is signed 64 bit, counters a pointer to signed 32 bit (include/linux/percpu_counter.h).
+bool is_percpu_counter(const btf &btf, unsigned id) {
+    const btf_type *type = resolve(btf, id);
+    if (type == nullptr || !btf_is_struct(type) || name_of(btf, id) != "percpu_counter") return false;
+    const btf_member *count = find_member(btf, type, "count");
+    const btf_member *counters = find_member(btf, type, "counters");
+    if (count == nullptr || counters == nullptr) return false;
+    const btf_type *counters_type = resolve(btf, counters->type);
+    if (!is_integer(btf, count->type, 8, true)) return false;
+    if (counters_type == nullptr || !btf_is_ptr(counters_type)) return false;
+    return is_integer(btf, counters_type->type, 4, true);
+}
+
+struct Verdict {
+    std::variant<Scheme, UnknownLayout> scheme;
+    std::string evidence;
+};
+
+Verdict unknown(std::string found) {
+    return {UnknownLayout{found}, std::move(found)};
+}
+
+/// struct mm_rss_stat { atomic_long_t count[NR_MM_COUNTERS]; }: cached by task where task_struct has a rss_stat.
+Verdict judge_atomics(const btf &btf, const btf_type *mm_rss_stat, const std::string &found) {
+    const btf_member *count = find_member(btf, mm_rss_stat, "count");
+    const btf_type *array = count == nullptr ? nullptr : resolve(btf, count->type);
+    if (array == nullptr || !btf_is_array(array)) return unknown(found + " without an array named count");
+    const struct btf_array *counts = btf_array(array);
+    if (counts->nelems != kMembersWanted || !is_atomic_long(btf, counts->type)) {
+        return unknown(fmt::format("{} with count as {}", found, name_of(btf, count->type)));
+    }
+    const btf_type *task = find_struct(btf, "task_struct");
+    if (task == nullptr) return unknown("no task_struct");
+    const btf_member *cache = find_member(btf, task, "rss_stat");
+    if (cache == nullptr) return {Scheme::Plain, found + " of atomics, task_struct has no rss_stat"};
+    const btf_type *task_rss_stat = resolve(btf, cache->type);
+    if (task_rss_stat == nullptr || !btf_is_struct(task_rss_stat)) {
+        return unknown("task_struct.rss_stat is " + name_of(btf, cache->type));
+    }
+    const btf_member *events = find_member(btf, task_rss_stat, "events");
+    const btf_member *cached = find_member(btf, task_rss_stat, "count");
+    if (events == nullptr || cached == nullptr || !is_integer(btf, events->type, 4, true) ||
+        !is_array_of_ints(btf, cached->type)) {
+        return unknown(fmt::format("task_struct.rss_stat is {} with count as {}", name_of(btf, cache->type),
+                                   cached == nullptr ? "nothing" : name_of(btf, cached->type)));
+    }
+    return {Scheme::Thread, found + " of atomics, task_struct.rss_stat caches for each thread"};
+}
+
+Verdict judge_scheme(const btf &btf) {
+    const btf_type *mm = find_struct(btf, "mm_struct");
+    if (mm == nullptr) return unknown("no mm_struct");
+    const btf_member *member = find_member(btf, mm, "rss_stat");
+    if (member == nullptr) return unknown("mm_struct has no rss_stat");
+    const std::string found = "mm_struct.rss_stat is " + name_of(btf, member->type);
+    const btf_type *type = resolve(btf, member->type);
+    if (type == nullptr) return unknown(found);
+    if (btf_is_array(type)) {
+        const struct btf_array *array = btf_array(type);
+        if (array->nelems == kMembersWanted && is_percpu_counter(btf, array->type)) {
+            return {Scheme::Cpu, found + ", each CPU caches up to a batch"};
+        }
+        return unknown(found);
+    }
+    return btf_is_struct(type) ? judge_atomics(btf, type, found) : unknown(found);
+}
+
+/// btf_trace_NAME is a pointer to void (*)(void *, arguments…).
+std::optional<int> tracepoint_arguments(const btf &btf, const char *name) {
+    const std::string type_name = std::string("btf_trace_") + name;
+    const btf_type *type = find_struct(btf, type_name.c_str(), BTF_KIND_TYPEDEF);
+    const btf_type *pointer = type == nullptr ? nullptr : resolve(btf, type->type);
+    if (pointer == nullptr || !btf_is_ptr(pointer)) return std::nullopt;
+    const btf_type *function = resolve(btf, pointer->type);
+    if (function == nullptr || !btf_is_func_proto(function)) return std::nullopt;
+    return btf_vlen(function) - 1;
+}
+
+}  // namespace
+
+KernelTraits traits_of(const btf &btf) {
+    KernelTraits traits;
+    Verdict verdict = judge_scheme(btf);
+    traits.scheme = std::move(verdict.scheme);
+    traits.evidence = std::move(verdict.evidence);
+    traits.task_iterator = find_struct(btf, "bpf_iter__task") != nullptr;
+    if (const btf_type *info = find_struct(btf, "bpf_iter_link_info", BTF_KIND_UNION)) {
+        traits.task_iterator_by_group = find_member(btf, info, "task") != nullptr;
+    }
+    traits.rss_stat_arguments = tracepoint_arguments(btf, "rss_stat");
+    traits.page_fault_user = tracepoint_arguments(btf, "page_fault_user").has_value();
+    traits.page_fault_kernel = tracepoint_arguments(btf, "page_fault_kernel").has_value();
+    traits.handle_mm_fault = btf__find_by_name_kind(&btf, "handle_mm_fault", BTF_KIND_FUNC) > 0;
+    return traits;
+}
+
+core::Result<KernelTraits> running_kernel_traits() {
+    log_libbpf();
+    const std::unique_ptr<btf, decltype(&btf__free)> btf(btf__load_vmlinux_btf(), btf__free);
+    if (btf == nullptr) {
+        return core::Error{core::Kind::Unsupported,
+                           "this kernel has no BTF (/sys/kernel/btf/vmlinux), which tells how it keeps RSS", errno,
+                           "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y"};
+    }
+    return traits_of(*btf);
+}
+
+}  // namespace rsslag::probe

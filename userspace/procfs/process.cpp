@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/procfs/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "io.h"
+#include "process_errors.h"
+
+namespace rsslag::procfs {
+
+namespace {
+
+/// Reads a small file and parses it; the error of the parser gets the process's name.
+template <class T>
+core::Result<T> read_and_parse(const Process &process, const char *name, core::Result<T> (*parse)(std::string_view)) {
+    auto text = process.read(name);
+    if (!text) return std::move(text).error();
+    auto parsed = parse(text->bytes);
+    if (parsed) return parsed;
+    core::Error error = std::move(parsed).error();
+    error.what = fmt::format("process {}: {}", process.pid(), error.what);
+    return error;
+}
+
+core::Error cannot_list(const std::string &root, int err) {
+    return {err == EACCES || err == EPERM ? core::Kind::Denied : core::Kind::Io,
+            fmt::format("cannot list {}: {}", root, std::strerror(err)),
+            err,
+            {}};
+}
+
+}  // namespace
+
+core::Result<Process> Process::open(pid_t pid, const std::string &root) {
+    auto opened = open_at(AT_FDCWD, fmt::format("{}/{}", root, pid).c_str(), O_PATH | O_DIRECTORY);
+    if (auto *dir = std::get_if<Fd>(&opened)) return Process(pid, std::move(*dir));
+    int err = std::get<Errno>(opened).value;
+    if (err == ENOENT || err == ESRCH || err == ENOTDIR) {
+        return core::Error{core::Kind::Gone, fmt::format("no process {}", pid), err, {}};
+    }
+    return failure(pid, "", err);
+}
+
+core::Result<Stat> Process::stat() const {
+    return read_and_parse(*this, "stat", parse_stat);
+}
+core::Result<Statm> Process::statm() const {
+    return read_and_parse(*this, "statm", parse_statm);
+}
+core::Result<StatusFile> Process::status() const {
+    return read_and_parse(*this, "status", parse_status);
+}
+
+core::Result<Text> Process::read(const char *name) const {
+    auto begin = std::chrono::steady_clock::now();
+    auto opened = open_at(dir_.get(), name, O_RDONLY);
+    if (const auto *error = std::get_if<Errno>(&opened)) return failure_below(*this, name, error->value);
+    auto bytes = read_to_end(std::get<Fd>(opened).get());
+    if (const auto *error = std::get_if<Errno>(&bytes)) return failure_below(*this, name, error->value);
+    return Text{std::move(std::get<std::string>(bytes)), std::chrono::steady_clock::now() - begin};
+}
+
+core::Result<std::string> Process::exe() const {
+    auto target = link_target(dir_.get(), "exe");
+    if (auto *path = std::get_if<std::string>(&target)) return std::move(*path);
+    int err = std::get<Errno>(target).value;
+    if (err != ENOENT || !still_there(*this)) return failure_below(*this, "exe", err);
+    // A leader that has exited before its threads has none; a thread has. Kernel threads and zombies have none at all.
+    auto tids = threads();
+    if (!tids) return std::move(tids).error();
+    for (pid_t tid : *tids) {
+        target = link_target(dir_.get(), fmt::format("task/{}/exe", tid).c_str());
+        if (auto *path = std::get_if<std::string>(&target)) return std::move(*path);
+    }
+    return std::string();
+}
+
+core::Result<std::vector<pid_t>> Process::threads() const {
+    auto listed = numbers_in(dir_.get(), "task");
+    if (const auto *error = std::get_if<Errno>(&listed)) return failure_below(*this, "task", error->value);
+    auto tids = std::move(std::get<std::vector<pid_t>>(listed));
+    // A directory opened before the end lists nothing after it, and says nothing of it.
+    if (tids.empty()) return failure_below(*this, "task", ESRCH);
+    return tids;
+}
+
+core::Result<std::vector<pid_t>> list_processes(const std::string &root) {
+    auto listed = numbers_in(AT_FDCWD, root.c_str());
+    if (const auto *error = std::get_if<Errno>(&listed)) return cannot_list(root, error->value);
+    return std::move(std::get<std::vector<pid_t>>(listed));
+}
+
+core::Result<pid_t> thread_group_of(pid_t tid, const std::string &root) {
+    auto gone = [tid] { return core::Error{core::Kind::Gone, fmt::format("no process or thread {}", tid), ESRCH, {}}; };
+    auto thread = Process::open(tid, root);
+    if (!thread) return thread.error().kind == core::Kind::Gone ? gone() : std::move(thread).error();
+    auto status = thread->status();
+    if (!status) return status.error().kind == core::Kind::Gone ? gone() : std::move(status).error();
+    // A task that is just being released has no group any more.
+    if (status->tgid == 0) return gone();
+    return status->tgid;
+}
+
+}  // namespace rsslag::procfs

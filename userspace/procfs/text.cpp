@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rsslag::procfs {
+
+const char *words(Fault fault) {
+    switch (fault) {
+        case Fault::None: return "is fine";
+        case Fault::NoDigits: return "is not an unsigned number";
+        case Fault::TooLarge: return "is larger than it can be";
+        case Fault::NoUnit: return "is not in kB";
+        case Fault::Trailing: return "is followed by something else";
+    }
+    return "";
+}
+
+core::Error corrupt(std::string_view file, std::size_t line, std::string_view what) {
+    return {core::Kind::Corrupt, fmt::format("{} line {}: {}", file, line, what), 0, {}};
+}
+
+void skip_blanks(std::string_view &rest) {
+    std::size_t blanks = 0;
+    while (blanks < rest.size() && (rest[blanks] == ' ' || rest[blanks] == '\t'))
+        ++blanks;
+    rest.remove_prefix(blanks);
+}
+
+Fault read_kilobytes(std::string_view value, core::Kilobytes &out) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 54;
+    skip_blanks(value);
+    // By hand: a walk of a large process holds a quarter of a million of these.
+    std::int64_t number = 0;
+    std::size_t digits = 0;
+    for (; digits < value.size() && value[digits] >= '0' && value[digits] <= '9'; ++digits) {
+        number = number * 10 + (value[digits] - '0');
+        if (number > kMost) return Fault::TooLarge;
+    }
+    if (digits == 0) return Fault::NoDigits;
+    value.remove_prefix(digits);
+    if (value != " kB") return value.starts_with(" kB") ? Fault::Trailing : Fault::NoUnit;
+    out = {number};
+    return Fault::None;
+}
+
+std::size_t last_line(std::string_view text) {
+    if (text.empty()) return 1;
+    return 1 + static_cast<std::size_t>(std::count(text.begin(), text.end() - 1, '\n'));
+}
+
+core::Error cut_off(std::string_view file, std::string_view text) {
+    if (text.empty()) return corrupt(file, 1, "the file is empty");
+    return corrupt(file, last_line(text), "the text is cut off: no newline at its end");
+}
+
+}  // namespace rsslag::procfs

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The two files that walk page tables, smaps and smaps_rollup, and the ways in which they end without a word.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "io.h"
+#include "process_errors.h"
+#include "rsslag/procfs/process.h"
+
+namespace rsslag::procfs {
+
+namespace {
+
+/// The memory that this descriptor was opened on is still there. A smaps that is being read when its process exits or
+/// execs just ends, between two mappings and with no error (m_start() finds no users left), so the end of the file
+/// alone does not say that all of it was read. Asked for one byte the kernel walks no more than the first mapping.
+bool memory_still_there(int fd) {
+    char first = 0;
+    ssize_t got = -1;
+    do {
+        got = pread(fd, &first, 1, 0);
+    } while (got < 0 && errno == EINTR);
+    return got == 1;
+}
+
+/// One attempt at one file. Empty bytes: no memory, or none any more.
+Try<Text> walk_once(const Process &process, const std::string &path) {
+    auto begin = std::chrono::steady_clock::now();
+    auto opened = open_at(process.dir_fd(), path.c_str(), O_RDONLY);
+    if (const auto *error = std::get_if<Errno>(&opened)) return *error;
+    int fd = std::get<Fd>(opened).get();
+    auto bytes = read_to_end(fd);
+    if (const auto *error = std::get_if<Errno>(&bytes)) return *error;
+    Text text{std::move(std::get<std::string>(bytes)), std::chrono::steady_clock::now() - begin};
+    // A rollup is one record, printed whole or refused with ESRCH; a second look would walk everything again.
+    bool in_parts = path.ends_with("smaps");
+    if (in_parts && !text.bytes.empty() && !memory_still_there(fd)) text.bytes.clear();
+    return text;
+}
+
+/// What to do about an attempt: its text, an error that stays, or nothing (no memory under this name).
+std::optional<core::Result<Text>> judge(const Process &process, const char *name, Try<Text> attempt) {
+    if (auto *text = std::get_if<Text>(&attempt)) {
+        if (text->bytes.empty()) return std::nullopt;
+        return std::move(*text);
+    }
+    int err = std::get<Errno>(attempt).value;
+    if (err == ESRCH && still_there(process)) return std::nullopt;
+    return failure_below(process, name, err);
+}
+
+/// A leader that has called pthread_exit() is a zombie without memory while its threads go on: then their files, which
+/// walk the same memory. Files of threads that end meanwhile are passed over.
+std::optional<core::Result<Text>> walk_through_a_thread(const Process &process, const char *name) {
+    auto tids = process.threads();
+    if (!tids) return core::Result<Text>(std::move(tids).error());
+    for (pid_t tid : *tids) {
+        if (tid == process.pid()) continue;
+        auto attempt = walk_once(process, fmt::format("task/{}/{}", tid, name));
+        const auto *error = std::get_if<Errno>(&attempt);
+        if (error != nullptr && (error->value == ESRCH || error->value == ENOENT)) continue;
+        if (auto result = judge(process, name, std::move(attempt))) return result;
+    }
+    return std::nullopt;
+}
+
+core::Result<Text> walk(const Process &process, const char *name) {
+    // More than one attempt for a process that execs while it is read: then the new memory is what counts.
+    constexpr int kAttempts = 3;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        if (auto result = judge(process, name, walk_once(process, name))) return *std::move(result);
+        if (auto result = walk_through_a_thread(process, name)) return *std::move(result);
+    }
+    return still_there(process) ? no_memory(process.pid()) : failure(process.pid(), name, ESRCH);
+}
+
+}  // namespace
+
+core::Result<Text> Process::smaps_rollup_text() const {
+    return walk(*this, "smaps_rollup");
+}
+core::Result<Text> Process::smaps_text() const {
+    return walk(*this, "smaps");
+}
+
+}  // namespace rsslag::procfs

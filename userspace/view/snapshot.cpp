@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/view/snapshot.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rsslag::view {
+
+core::Finding ProcessReading::finding() const {
+    const auto hides = [](const auto &cacher) {
+        return std::any_of(core::kRssMembers.begin(), core::kRssMembers.end(),
+                           [&](core::Member member) { return cacher.cached[member].n != 0; });
+    };
+    const auto cachers =
+        std::count_if(tasks.begin(), tasks.end(), hides) + std::count_if(cpus.begin(), cpus.end(), hides);
+    core::Finding finding;
+    finding.pid = pid;
+    finding.stat = readers.stat;
+    finding.cached = verdict.cached;
+    finding.flushed = verdict.flushed;
+    finding.leader_gone = leader_gone;
+    finding.exact_rss = verdict.exact.rss();
+    finding.cachers = static_cast<std::size_t>(cachers);
+    finding.bound = bound;
+    finding.verdict = verdict.verdict;
+    return finding;
+}
+
+std::string utc_time(std::chrono::system_clock::time_point time) {
+    using std::chrono::milliseconds;
+    const auto since_epoch = std::chrono::duration_cast<milliseconds>(time.time_since_epoch());
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds), since_epoch.count() % 1000);
+}
+
+}  // namespace rsslag::view

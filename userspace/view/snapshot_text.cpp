@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "rsslag/core/text.h"
+#include "rsslag/view/snapshot.h"
+
+namespace rsslag::view {
+namespace {
+
+using core::Pages;
+using Out = std::back_insert_iterator<std::string>;
+
+/// A number without its unit, for columns whose heading carries it; the true minus sign where the locale has one.
+std::string column(Pages pages, const core::PageSize &page_size, const TextStyle &style) {
+    std::string text = style.pages(pages, page_size);
+    text.resize(text.find(' '));
+    if (style.utf8 && text.front() == '-') text.replace(0, 1, "\u2212");
+    return text;
+}
+
+/// Right-aligned by what a terminal shows: the minus sign is three bytes and one cell.
+std::string right(const std::string &text, std::size_t width) {
+    const auto cells = static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+    return cells < width ? std::string(width - cells, ' ') + text : text;
+}
+
+/// The verdict's first word in its colour; the word alone carries the meaning.
+std::string painted(std::string line, core::Verdict verdict, bool color) {
+    if (!color) return line;
+    const char *const code = verdict == core::Verdict::Agrees || verdict == core::Verdict::Explained ? "32"
+                             : verdict == core::Verdict::Unexplained                                 ? "31"
+                                                                                                     : "33";
+    const std::size_t end = line.find_first_of(", :");
+    return fmt::format("\x1b[1;{}m{}\x1b[0m{}", code, line.substr(0, end), line.substr(end));
+}
+
+struct Row {
+    std::string_view reader;
+    std::optional<Pages> says;
+    bool approximate = false;  ///< by its nature, not by this reading
+};
+
+std::string moving_line(const ProcessReading &process, std::string_view file, const core::PageSize &page_size,
+                        const TextStyle &style) {
+    const core::Reconciliation &verdict = process.verdict;
+    const auto pages = [&](Pages p) { return style.pages(p, page_size); };
+    const std::string window = fmt::format("exact was {} to {}", pages(verdict.window.min), pages(verdict.window.max));
+    if (!process.walk) return fmt::format("MOVING, unwalked ({}): {}", core::name(process.walk_state), window);
+    const std::string where = verdict.residual->n == 0 ? "inside its window"
+                                                       : fmt::format("{} pages outside its window",
+                                                                     core::with_thousands(verdict.residual->n));
+    return fmt::format("MOVING, {}: {} saw {}, {}", where, file, pages(page_size.pages(process.walk->rss)), window);
+}
+
+std::string verdict_line(const ProcessReading &process, const core::PageSize &page_size, const TextStyle &style) {
+    const core::Reconciliation &verdict = process.verdict;
+    const auto pages = [&](Pages p) { return style.pages(p, page_size); };
+    const std::string file(process.walk ? core::name(process.walk->file) : "smaps");
+    switch (verdict.verdict) {
+        case core::Verdict::Agrees: return fmt::format("AGREES with {}, residual 0 pages", file);
+        case core::Verdict::Moving: return moving_line(process, file, page_size, style);
+        case core::Verdict::Unwalked:
+            return fmt::format("UNWALKED ({}): the counters are exact, no page-table walk confirms them",
+                               core::name(process.walk_state));
+        case core::Verdict::Explained:
+        case core::Verdict::Unexplained: break;
+    }
+    std::string line = fmt::format(
+        "{}: {} saw {}, residual {} pages", verdict.verdict == core::Verdict::Explained ? "EXPLAINED" : "UNEXPLAINED",
+        file, pages(page_size.pages(process.walk->rss)), core::with_thousands(verdict.residual->n));
+    for (const core::ResidualCause &cause : verdict.causes) {
+        line += fmt::format(", {} {}", core::name(cause.cause), core::with_thousands(cause.pages.n));
+    }
+    return line;
+}
+
+void append_readers(Out out, const ProcessReading &process, const core::PageSize &page_size, const TextStyle &style) {
+    const core::ReaderValues &readers = process.readers;
+    const auto in_pages = [&](const std::optional<core::Kilobytes> &kb) -> std::optional<Pages> {
+        if (!kb) return std::nullopt;
+        return page_size.pages(*kb);
+    };
+    const auto walked = process.walk ? std::optional(page_size.pages(process.walk->rss)) : std::nullopt;
+    const std::string walk_name =
+        fmt::format("{} Rss", process.walk ? core::name(process.walk->file) : core::name(core::WalkFile::SmapsRollup));
+    const std::array<Row, 5> rows{{{"stat field 24", readers.stat},
+                                   {"statm resident", readers.statm},
+                                   {"status VmRSS", in_pages(readers.status_rss)},
+                                   {"status VmHWM", in_pages(readers.status_hwm), true},
+                                   {walk_name, walked}}};
+    fmt::format_to(out, "{:<20}{:>14}{:>14}\n", "READER", "SAYS " + style.unit, "FROM EXACT");
+    for (const Row &row : rows) {
+        if (!row.says) {
+            fmt::format_to(out, "{:<20}{:>14}{:>14}\n", row.reader, "-", "-");
+            continue;
+        }
+        const std::string distance =
+            row.approximate ? "" : column(*row.says - process.verdict.exact.rss(), page_size, style);
+        fmt::format_to(out, "{:<20}{}{}\n", row.reader,
+                       right((row.approximate ? "~ " : "") + column(*row.says, page_size, style), 14),
+                       right(row.approximate ? "-" : distance, 14));
+    }
+}
+
+void append_members(Out out, const ProcessReading &process, const core::PageSize &page_size, const TextStyle &style) {
+    const core::Reconciliation &verdict = process.verdict;
+    const auto row = [&](std::string_view label, Pages flushed, Pages cached, Pages exact) {
+        fmt::format_to(out, "{:<8}{}{}{}\n", label, right(column(flushed, page_size, style), 13),
+                       right(column(cached, page_size, style), 13), right(column(exact, page_size, style), 13));
+    };
+    fmt::format_to(out, "{:<8}{:>13}{:>13}{:>13}\n", style.unit, "FLUSHED", "CACHED", "EXACT");
+    row("anon", verdict.flushed.anon, verdict.cached.anon, verdict.exact.anon);
+    row("file", verdict.flushed.file, verdict.cached.file, verdict.exact.file);
+    row("shmem", verdict.flushed.shmem, verdict.cached.shmem, verdict.exact.shmem);
+    row("rss", verdict.flushed.rss(), verdict.cached.rss(), verdict.exact.rss());
+    if (!(verdict.flushed.swap.n == 0 && verdict.cached.swap.n == 0)) {
+        row("swap", verdict.flushed.swap, verdict.cached.swap, verdict.exact.swap);
+    }
+}
+
+struct Cacher {
+    std::string who;
+    core::Members cached;
+    std::string faults;
+};
+
+/// Nothing of RSS: what is cached of swap entries alone is a line of the members' table.
+bool hides_nothing(const core::Members &cached) {
+    return cached.file.n == 0 && cached.anon.n == 0 && cached.shmem.n == 0;
+}
+
+std::vector<Cacher> cachers_of(const ProcessReading &process, const TextStyle &style) {
+    std::vector<Cacher> cachers;
+    for (const core::TaskReading &task : process.tasks) {
+        if (hides_nothing(task.cached)) continue;
+        const std::string comm = core::printable(task.comm, style.utf8);
+        cachers.push_back(
+            {fmt::format("{:>8} {:<16}", task.tid, comm), task.cached, fmt::format("{:>20}", task.faults_since_flush)});
+    }
+    for (const core::CpuReading &cpu : process.cpus)
+        cachers.push_back({fmt::format("{:>8}", cpu.cpu), cpu.cached, ""});
+    std::stable_sort(cachers.begin(), cachers.end(), [](const Cacher &a, const Cacher &b) {
+        return std::abs(a.cached.rss().n) > std::abs(b.cached.rss().n);
+    });
+    return cachers;
+}
+
+void append_cachers(Out out, const ProcessReading &process, const core::Machine &machine, const TextStyle &style) {
+    const std::vector<Cacher> cachers = cachers_of(process, style);
+    if (cachers.empty()) return;
+    const bool threads = machine.scheme == core::Scheme::Thread;
+    const core::PageSize &page_size = machine.page_size;
+    fmt::format_to(out, "\n{:>8} {}{:>12}{:>11}{:>11}{:>11}{}\n", threads ? "TID" : "CPU",
+                   threads ? fmt::format("{:<16}", "COMM") : "", "CACHED " + style.unit, "anon", "file", "shmem",
+                   threads ? "  FAULTS SINCE FLUSH" : "");
+    const std::size_t shown = std::min(style.cachers, cachers.size());
+    for (std::size_t i = 0; i < shown; ++i) {
+        const core::Members &cached = cachers[i].cached;
+        fmt::format_to(out, "{} {}{}{}{}{}\n", cachers[i].who, right(column(cached.rss(), page_size, style), 12),
+                       right(column(cached.anon, page_size, style), 11),
+                       right(column(cached.file, page_size, style), 11),
+                       right(column(cached.shmem, page_size, style), 11), cachers[i].faults);
+    }
+    if (shown == cachers.size()) return;
+    core::Members rest;
+    for (std::size_t i = shown; i < cachers.size(); ++i)
+        rest += cachers[i].cached;
+    fmt::format_to(out, "{:>8} {} more cache {} together (--all lists them)\n", style.utf8 ? "\u22ee" : ":",
+                   cachers.size() - shown, style.pages(rest.rss(), page_size));
+}
+
+}  // namespace
+
+std::string snapshot_text(const SnapshotDocument &document, const ProcessReading &process, const TextStyle &style) {
+    const core::Machine &machine = document.machine;
+    std::string text;
+    const Out out = std::back_inserter(text);
+    const std::string scheme = machine.scheme == core::Scheme::Cpu
+                                   ? fmt::format("cpu: {} CPUs, batch {}", machine.cpus_online, *machine.batch())
+                                   : std::string(core::name(machine.scheme));
+    fmt::format_to(out, "{}\n", core::sentence(process.finding(), machine, document.calibration, style.pages));
+    fmt::format_to(out, "{}\n",
+                   painted(verdict_line(process, machine.page_size, style), process.verdict.verdict, style.color));
+    fmt::format_to(out, "{} [{}]  {} thread{}  Linux {}  scheme {}  read in {} us\n\n",
+                   core::printable(process.comm, style.utf8), process.pid, process.threads_count,
+                   process.threads_count == 1 ? "" : "s", document.kernel, scheme, process.snapshot_us);
+    append_readers(out, process, machine.page_size, style);
+    text += '\n';
+    append_members(out, process, machine.page_size, style);
+    append_cachers(out, process, machine, style);
+    return text;
+}
+
+}  // namespace rsslag::view

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Targets that never hold still. Their threads report after the first round and go on until the process is killed.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <random>
+
+#include "crew.h"
+#include "failure.h"
+#include "starts.h"
+
+namespace rsslag::workload {
+namespace {
+
+/// start() has long returned when one of its threads fails: a target that has quietly stopped being busy would be a
+/// lie, so the process ends and says why.
+[[noreturn]] void give_up(const core::Error &error) {
+    const std::string line = "workload: " + error.what + "\n";
+    [[maybe_unused]] const ssize_t put = write(STDERR_FILENO, line.data(), line.size());
+    _exit(1);
+}
+
+Memory map_or_give_up(std::size_t bytes) {
+    void *const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) give_up(failed("mmap", errno));
+    const Memory memory(static_cast<std::byte *>(at), bytes);
+    if (auto ok = forbid_huge_pages(memory); !ok) give_up(ok.error());
+    return memory;
+}
+
+void unmap(Memory memory) {
+    if (munmap(memory.data(), memory.size()) != 0) give_up(failed("munmap", errno));
+}
+
+/// Maps, touches, unmaps; `pages` says how much each time.
+template <class Amount>
+void go_round(Worker &worker, Amount pages) {
+    for (bool first = true;; first = false) {
+        const Memory memory = map_or_give_up(pages() * page_size());
+        touch(memory);
+        unmap(memory);
+        if (first) worker.ready.raise();
+    }
+}
+
+void map_and_unmap(Worker &worker) {
+    std::minstd_rand random(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(&worker) >> 6));
+    std::uniform_int_distribution<std::size_t> pages(64, 512);
+    go_round(worker, [&] { return pages(random); });
+}
+
+void storm(Worker &worker) {
+    go_round(worker, [] { return (std::size_t{8} << 20) / page_size(); });
+}
+
+constexpr std::size_t kAlive = 16;
+constexpr std::size_t kChurnPages = 10;
+
+/// One that comes, touches and goes. Its memory is unmapped by the spawner, after its end.
+struct Passer {
+    pthread_t handle{};
+    Memory memory;
+    Signal touched, dismissed;
+
+    static void *run(void *argument) {
+        auto *self = static_cast<Passer *>(argument);
+        touch(self->memory);
+        self->touched.raise();
+        self->dismissed.await();
+        return nullptr;
+    }
+
+    void come(const pthread_attr_t &attributes) {
+        touched.raised = 0;
+        dismissed.raised = 0;
+        memory = map_or_give_up(kChurnPages * page_size());
+        if (const int err = pthread_create(&handle, &attributes, run, this); err != 0) {
+            give_up(failed("pthread_create", err));
+        }
+        touched.await();
+    }
+    void go() {
+        dismissed.raise();
+        if (const int err = pthread_join(handle, nullptr); err != 0) give_up(failed("pthread_join", err));
+        unmap(memory);
+    }
+};
+
+void spawn_for_ever(Worker &spawner) {
+    std::array<Passer, kAlive> passers;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, worker_stack_bytes());
+    for (Passer &passer : passers)
+        passer.come(attributes);
+    spawner.ready.raise();
+    for (std::size_t oldest = 0;; oldest = (oldest + 1) % kAlive) {
+        passers[oldest].go();
+        passers[oldest].come(attributes);
+    }
+}
+
+Started start_loops(const Options &given, const Options &defaults, Body body) {
+    auto size = sizes(given, defaults);
+    if (!size) return size.error();
+    auto crew = Crew::start(size->threads, 0, body);
+    if (!crew) return crew.error();
+    return Facts{number("threads", size->threads)};
+}
+
+}  // namespace
+
+Started start_busy(const Options &given) {
+    return start_loops(given, {.threads = 8}, map_and_unmap);
+}
+Started start_storm(const Options &given) {
+    return start_loops(given, {.threads = 1}, storm);
+}
+
+Started start_churn(const Options &given) {
+    auto started = start_loops(given, {}, spawn_for_ever);
+    if (started) *started = {number("alive", kAlive)};
+    return started;
+}
+
+}  // namespace rsslag::workload

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Huge pages: transparent ones, which count as so many base pages, and hugetlb, which no member counts.
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <string>
+
+#include "failure.h"
+#include "memory.h"
+#include "proc_text.h"
+#include "setting.h"
+#include "starts.h"
+
+namespace rsslag::workload {
+namespace {
+
+constexpr std::int64_t kHugetlbPages = 2;
+constexpr const char *kTransparent = "/sys/kernel/mm/transparent_hugepage/";
+constexpr const char *kNrHugepages = "/proc/sys/vm/nr_hugepages";
+
+/// The first address in `memory` from which a huge page fits, and all behind it.
+Memory aligned(Memory memory, std::size_t huge) {
+    const auto at = reinterpret_cast<std::uintptr_t>(memory.data());
+    return memory.subspan((huge - at % huge) % huge);
+}
+
+std::string no_hugetlb() {
+    return "this kernel has no hugetlb pages";
+}
+
+/// Sees to it that there are enough. Those that are in use when the old number comes back become surplus: they stay
+/// with their mapping and go when it goes.
+core::Status raise_to(BorrowedSetting &pool, std::int64_t wanted) {
+    auto meminfo = read_text("/proc/meminfo");
+    if (!meminfo) return meminfo.error();
+    const auto free = labelled_kb(*meminfo, "HugePages_Free:");
+    const auto reserved = labelled_kb(*meminfo, "HugePages_Rsvd:");
+    const auto surplus = labelled_kb(*meminfo, "HugePages_Surp:");
+    const auto total = read_number(kNrHugepages);
+    if (!free || !reserved || !surplus || !total) return unsupported(no_hugetlb(), "a kernel with CONFIG_HUGETLBFS");
+    const std::int64_t missing = wanted - (*free - *reserved);
+    if (missing <= 0) return core::success();
+    // A larger pool takes the surplus pages in before it makes new ones.
+    const std::string more = std::to_string(*total + *surplus + missing);
+    if (!pool.set(more)) return unsupported("too few free hugetlb pages", "sysctl vm.nr_hugepages=" + more);
+    return core::success();
+}
+
+}  // namespace
+
+Started start_thp(const Options &given) {
+    auto size = sizes(given, {.kb = 8192});
+    if (!size) return size.error();
+    const std::string remedy = std::string("echo madvise > ") + kTransparent + "enabled";
+    const auto enabled = read_text(std::string(kTransparent) + "enabled");
+    if (!enabled) return unsupported("this kernel has no transparent huge pages", "a kernel with them");
+    if (enabled->find("[never]") != std::string::npos) return unsupported("transparent huge pages are off", remedy);
+    const auto huge = read_number(std::string(kTransparent) + "hpage_pmd_size");
+    if (!huge) return huge.error();
+    const auto huge_bytes = static_cast<std::size_t>(*huge);
+
+    auto room = map_guarded(size->bytes() + huge_bytes, {PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS});
+    if (!room) return room.error();
+    const Memory memory = aligned(*room, huge_bytes).first(size->bytes());
+    if (madvise(memory.data(), memory.size(), MADV_HUGEPAGE) != 0) return failed("madvise(MADV_HUGEPAGE)", errno);
+    touch(memory);
+    auto got = smaps_kb(memory, "AnonHugePages:");
+    if (!got) return got.error();
+    if (*got == 0) return unsupported("no huge page was to be had", "free memory, or a --kb of a huge page or more");
+    return Facts{number("touched_kb", kb_of(memory.size())), number("huge_kb", *got), mapping_fact(memory)};
+}
+
+Started start_hugetlb(const Options &given) {
+    if (auto none = sizes(given, {}); !none) return none.error();
+    auto pool = BorrowedSetting::lock(kNrHugepages);
+    if (!pool) return unsupported(no_hugetlb(), "a kernel with CONFIG_HUGETLBFS");
+    if (auto ok = raise_to(*pool, kHugetlbPages); !ok) return ok.error();
+    auto meminfo = read_text("/proc/meminfo");
+    if (!meminfo) return meminfo.error();
+    const auto huge_kb = labelled_kb(*meminfo, "Hugepagesize:");
+    if (!huge_kb) return unsupported(no_hugetlb(), "a kernel with CONFIG_HUGETLBFS");
+
+    const auto bytes = static_cast<std::size_t>(*huge_kb * kHugetlbPages) * 1024;
+    void *const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+    if (at == MAP_FAILED) {
+        return failed("mmap(MAP_HUGETLB)", errno, "free memory, then sysctl vm.nr_hugepages=2");
+    }
+    const Memory memory(static_cast<std::byte *>(at), bytes);
+    touch(memory);
+    if (auto ok = pool->restore(); !ok) return ok.error();
+    return Facts{number("hugetlb_kb", kb_of(bytes)), mapping_fact(memory)};
+}
+
+}  // namespace rsslag::workload

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <poll.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <string>
+
+#include "failure.h"
+#include "memory.h"
+#include "proc_text.h"
+#include "setting.h"
+#include "starts.h"
+
+namespace rsslag::workload {
+namespace {
+
+constexpr const char *kNoKsm = "this kernel has no KSM";
+constexpr const char *kKernelWithKsm = "a kernel with CONFIG_KSM";
+constexpr std::chrono::seconds kPatience{60};
+
+std::string setting(const char *name) {
+    return std::string("/sys/kernel/mm/ksm/") + name;
+}
+
+/// How many pages of this process are merged (from 5.19 on), or of all processes.
+std::int64_t merged() {
+    if (const auto own = read_number("/proc/self/ksm_merging_pages")) return *own;
+    const auto every = read_number(setting("pages_sharing"));
+    return every ? *every : 0;
+}
+
+/// ksmd tells nobody when it has merged something: look again and again. How many more than `least`.
+core::Result<std::int64_t> await_merged(std::int64_t least, std::int64_t wanted) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    for (;;) {
+        const std::int64_t now = merged();
+        if (now - least >= wanted) return now - least;
+        least = std::min(least, now);  // the count of all processes falls as others end
+        if (std::chrono::steady_clock::now() > deadline) {
+            return unsupported("ksmd merged too few pages in a minute", "an idle machine");
+        }
+        poll(nullptr, 0, 20);
+    }
+}
+
+}  // namespace
+
+Started start_ksm(const Options &given) {
+    auto size = sizes(given, {.kb = 4096});
+    if (!size) return size.error();
+    auto memory = map_private(size->bytes());
+    if (!memory) return memory.error();
+    touch(*memory);  // the same byte in each page: all are alike, and none is all zeroes
+    // What is merged stays merged when ksmd stops.
+    auto run = BorrowedSetting::lock(setting("run"));
+    if (!run && run.error().err == ENOENT) return unsupported(kNoKsm, kKernelWithKsm);
+    if (!run) return run.error();
+    if (auto ok = run->set("1"); !ok) {
+        return core::Error{core::Kind::Denied, "cannot switch KSM on: " + ok.error().what, ok.error().err,
+                           "run as root"};
+    }
+    auto pages = BorrowedSetting::lock(setting("pages_to_scan"));
+    auto pause = BorrowedSetting::lock(setting("sleep_millisecs"));
+    // Only for speed; with an advisor at work the kernel refuses them.
+    if (pages) static_cast<void>(pages->set("5000"));
+    if (pause) static_cast<void>(pause->set("10"));
+    // Not before the lock: another one's scan would merge these pages too, and nothing be left to wait for.
+    const std::int64_t before = merged();
+    if (madvise(memory->data(), memory->size(), MADV_MERGEABLE) != 0) {
+        return errno == EINVAL ? unsupported(kNoKsm, kKernelWithKsm) : failed("madvise(MADV_MERGEABLE)", errno);
+    }
+    const auto wanted = static_cast<std::int64_t>(memory->size() / page_size() / 2);
+    auto pages_merged = await_merged(before, wanted);
+    if (!pages_merged) return pages_merged.error();
+    if (auto ok = run->restore(); !ok) return ok.error();
+    return Facts{number("touched_kb", kb_of(memory->size())), number("merged_pages", *pages_merged),
+                 mapping_fact(*memory)};
+}
+
+}  // namespace rsslag::workload

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Memory of this process that tasks of other processes account for.
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <vector>
+
+#include "child.h"
+#include "failure.h"
+#include "memory.h"
+#include "starts.h"
+
+namespace rsslag::workload {
+namespace {
+
+/// What the task with a borrowed mm is given, and gives back.
+struct Lodger {
+    Memory memory;
+    pid_t host = 0;
+    int err = 0;
+    Signal ready;
+};
+
+/// Runs in another process on this one's memory, thread-local storage and all, while this one waits: system calls
+/// only, and nothing of the library's that keeps state.
+int lodge(void *argument) {
+    auto *lodger = static_cast<Lodger *>(argument);
+    if (syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL) != 0) lodger->err = errno;
+    if (syscall(SYS_getppid) != lodger->host) syscall(SYS_exit, 1);
+    touch(lodger->memory);
+    lodger->ready.raise();
+    sleep_forever();
+}
+
+core::Error writer_refused(int err) {
+    core::Error error = failed("process_vm_writev", err);
+    if (err == ENOSYS) error.remedy = "a kernel with CONFIG_CROSS_MEMORY_ATTACH";
+    if (err == EPERM) error.remedy = "kernel.yama.ptrace_scope at most 1, and a program without file capabilities";
+    return error;
+}
+
+/// The child's part: `memory` is untouched here as there, so its address serves for both.
+core::Status write_into(pid_t target, Memory memory) {
+    std::vector<std::byte> from(memory.size(), std::byte{1});
+    std::size_t done = 0;
+    while (done < memory.size()) {
+        iovec local{from.data() + done, from.size() - done};
+        iovec remote{memory.data() + done, memory.size() - done};
+        const ssize_t put = process_vm_writev(target, &local, 1, &remote, 1, 0);
+        if (put <= 0) return writer_refused(errno);
+        done += static_cast<std::size_t>(put);
+    }
+    return core::success();
+}
+
+}  // namespace
+
+Started start_clone_vm(const Options &given) {
+    auto size = sizes(given, {.kb = 98 * 4});
+    if (!size) return size.error();
+    auto memory = map_private(size->bytes());
+    if (!memory) return memory.error();
+    auto stack = map_private(16 * page_size());
+    if (!stack) return stack.error();
+    auto *const lodger = std::make_unique<Lodger>().release();  // as long as the process: the other task has it too
+    lodger->memory = *memory;
+    lodger->host = getpid();
+    const int pid = clone(lodge, stack->data() + stack->size(), CLONE_VM | SIGCHLD, lodger);
+    if (pid < 0) return failed("clone(CLONE_VM)", errno);
+    lodger->ready.await();
+    if (lodger->err != 0) return failed("prctl(PR_SET_PDEATHSIG)", lodger->err);
+    if (auto ok = await_sleep(pid); !ok) return ok.error();
+    return Facts{number("child", pid), number("touched_kb", kb_of(memory->size())), mapping_fact(*memory)};
+}
+
+Started start_remote_write(const Options &given) {
+    auto size = sizes(given, {.kb = 300 * 4});
+    if (!size) return size.error();
+    auto memory = map_private(size->bytes());
+    if (!memory) return memory.error();
+    const pid_t target = getpid();
+    // A child may not trace its parent where Yama stands guard. Without Yama: EINVAL, and no need.
+    if (prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY) != 0 && errno != EINVAL) {
+        return failed("prctl(PR_SET_PTRACER)", errno);
+    }
+    auto writer = fork_sleeper([&] { return write_into(target, *memory); });
+    if (prctl(PR_SET_PTRACER, 0) != 0 && errno != EINVAL) return failed("prctl(PR_SET_PTRACER)", errno);
+    if (!writer) return writer.error();
+    return Facts{number("writer", *writer), number("touched_kb", kb_of(memory->size())), mapping_fact(*memory)};
+}
+
+}  // namespace rsslag::workload

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Memory of the machine, taken out of use until it reboots: for virtual machines that are thrown away.
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <csignal>
+#include <sstream>
+#include <string>
+
+#include "failure.h"
+#include "memory.h"
+#include "proc_text.h"
+#include "starts.h"
+
+namespace rsslag::workload {
+namespace {
+
+constexpr const char *kLeave = "rsslag.poison";
+constexpr std::size_t kPages = 8, kPoisoned = 3;
+
+bool machine_may_be_poisoned() {
+    const auto line = read_text("/proc/cmdline");
+    if (!line) return false;
+    std::istringstream words(*line);
+    for (std::string word; words >> word;) {
+        if (word == kLeave) return true;
+    }
+    return false;
+}
+
+/// The kernel sends SIGBUS to who holds a dirty page that it poisons, and kills who does not catch it.
+class SurvivesBusError {
+  public:
+    SurvivesBusError() {
+        struct sigaction catching {};
+        catching.sa_handler = [](int) {};
+        sigaction(SIGBUS, &catching, &before_);
+    }
+    ~SurvivesBusError() { sigaction(SIGBUS, &before_, nullptr); }
+    SurvivesBusError(const SurvivesBusError &) = delete;
+    SurvivesBusError &operator=(const SurvivesBusError &) = delete;
+
+  private:
+    struct sigaction before_ {};
+};
+
+}  // namespace
+
+Started start_hwpoison(const Options &given) {
+    if (auto none = sizes(given, {}); !none) return none.error();
+    if (!machine_may_be_poisoned()) {
+        return unsupported("hwpoison takes memory of the whole machine out of use",
+                           std::string("in a virtual machine, boot with ") + kLeave + " on the kernel command line");
+    }
+    auto memory = map_private(kPages * page_size());
+    if (!memory) return memory.error();
+    touch(*memory);
+    const Memory poisoned = memory->first(kPoisoned * page_size());
+    const SurvivesBusError survives;
+    for (std::size_t i = 0; i < kPoisoned; ++i) {
+        if (madvise(&poisoned[i * page_size()], page_size(), MADV_HWPOISON) != 0) {
+            return failed("madvise(MADV_HWPOISON)", errno,
+                          "CAP_SYS_ADMIN and a kernel with CONFIG_MEMORY_FAILURE and CONFIG_HWPOISON_INJECT");
+        }
+    }
+    return Facts{number("touched_kb", kb_of(memory->size())), number("poisoned_pages", kPoisoned),
+                 mapping_fact(*memory)};
+}
+
+}  // namespace rsslag::workload

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "proc_text.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+
+#include "failure.h"
+#include "fd.h"
+
+namespace rsslag::workload {
+namespace {
+
+std::optional<std::int64_t> leading_number(std::string_view text) {
+    const std::size_t start = text.find_first_not_of(" \t");
+    if (start == std::string_view::npos) return std::nullopt;
+    std::int64_t value = 0;
+    const auto [end, err] = std::from_chars(text.data() + start, text.data() + text.size(), value);
+    if (err != std::errc{}) return std::nullopt;
+    return value;
+}
+
+/// "7f00-7f10 rw-p …": the range, where the line is a mapping's first.
+struct Range {
+    std::uintptr_t from = 0, to = 0;
+};
+std::optional<Range> mapping_range(std::string_view line) {
+    Range range;
+    const char *const end = line.data() + line.size();
+    const auto from = std::from_chars(line.data(), end, range.from, 16);
+    if (from.ec != std::errc{} || from.ptr == end || *from.ptr != '-') return std::nullopt;
+    const auto to = std::from_chars(from.ptr + 1, end, range.to, 16);
+    if (to.ec != std::errc{} || to.ptr == end || *to.ptr != ' ') return std::nullopt;
+    return range;
+}
+
+}  // namespace
+
+core::Result<std::string> read_text(const std::string &path) {
+    const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd.open()) return failed("open " + path, errno);
+    std::string text;
+    std::array<char, 4096> buffer{};
+    for (;;) {
+        const ssize_t got = read(fd.get(), buffer.data(), buffer.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return failed("read " + path, errno);
+        if (got == 0) return text;
+        text.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+}
+
+core::Status write_text(const std::string &path, std::string_view text) {
+    const Fd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!fd.open()) return failed("open " + path, errno);
+    if (write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+        return failed("write " + path, errno);
+    }
+    return core::success();
+}
+
+core::Result<std::int64_t> read_number(const std::string &path) {
+    auto text = read_text(path);
+    if (!text) return text.error();
+    const std::optional<std::int64_t> value = leading_number(*text);
+    if (!value) return core::Error{core::Kind::Corrupt, path + " holds no number", 0, ""};
+    return *value;
+}
+
+std::optional<std::int64_t> labelled_kb(std::string_view text, std::string_view label) {
+    while (!text.empty()) {
+        if (text.starts_with(label)) return leading_number(text.substr(label.size()));
+        const std::size_t end = text.find('\n');
+        if (end == std::string_view::npos) break;
+        text.remove_prefix(end + 1);
+    }
+    return std::nullopt;
+}
+
+core::Result<std::int64_t> smaps_kb(Memory memory, std::string_view label) {
+    auto smaps = read_text("/proc/self/smaps");
+    if (!smaps) return smaps.error();
+    const auto from = reinterpret_cast<std::uintptr_t>(memory.data());
+    bool inside = false;
+    std::int64_t sum = 0;
+    for (std::string_view rest = *smaps; !rest.empty();) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        if (const auto range = mapping_range(line)) {
+            inside = range->from < from + memory.size() && range->to > from;
+        } else if (inside && line.starts_with(label)) {
+            sum += leading_number(line.substr(label.size())).value_or(0);
+        }
+    }
+    return sum;
+}
+
+}  // namespace rsslag::workload

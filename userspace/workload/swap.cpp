@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <string>
+
+#include "failure.h"
+#include "memory.h"
+#include "proc_text.h"
+#include "starts.h"
+
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT 21
+#endif
+
+namespace rsslag::workload {
+namespace {
+
+constexpr const char *kRemedy = "swapon a file or zram with at least 20 MiB free";
+constexpr std::size_t kShmemBytes = std::size_t{4} << 20;
+
+bool swap_is_on() {
+    const auto swaps = read_text("/proc/swaps");
+    return swaps && swaps->find("\n/") != std::string::npos;
+}
+
+/// Pages that the kernel has not yet put on an LRU list stay where they are, so a second try may find more.
+core::Status page_out(Memory memory) {
+    for (int attempt = 0; attempt < 3; ++attempt) {
+        if (madvise(memory.data(), memory.size(), MADV_PAGEOUT) != 0) {
+            return failed("madvise(MADV_PAGEOUT)", errno, "a kernel from 5.4 on");
+        }
+    }
+    return core::success();
+}
+
+}  // namespace
+
+Started start_swap(const Options &given) {
+    auto size = sizes(given, {.kb = 16 * 1024});
+    if (!size) return size.error();
+    if (!swap_is_on()) return unsupported("no swap is on", kRemedy);
+    auto memory = map_private(size->bytes());
+    if (!memory) return memory.error();
+    auto shared = map_shared(kShmemBytes);
+    if (!shared) return shared.error();
+    for (Memory part : {*memory, *shared}) {
+        touch(part);
+        if (auto ok = page_out(part); !ok) return ok.error();
+    }
+    auto swapped = smaps_kb(*memory, "Swap:");
+    if (!swapped) return swapped.error();
+    if (*swapped == 0) return unsupported("nothing was swapped out", kRemedy);
+    auto shared_swapped = smaps_kb(*shared, "Swap:");
+    if (!shared_swapped) return shared_swapped.error();
+    return Facts{number("touched_kb", kb_of(memory->size() + shared->size())), number("swapped_kb", *swapped),
+                 number("shmem_swapped_kb", *shared_swapped), mapping_fact(*memory)};
+}
+
+}  // namespace rsslag::workload

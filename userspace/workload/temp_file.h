@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+
+#include "fd.h"
+#include "rsslag/core/result.h"
+
+namespace rsslag::workload {
+
+enum class Fill {
+    Data,    ///< each page written, so that it is in the page cache
+    Sparse,  ///< a hole
+};
+
+/// An unlinked file that can be mapped shared and writable and whose pages the kernel counts as file pages, so not one
+/// on tmpfs (those are shmem). Looks for a directory on a disk; root may fall back on a ramfs mounted nowhere.
+core::Result<Fd> writable_file(std::size_t bytes, Fill fill);
+
+/// A file to map privately: writable_file(), else this program's own executable. `bytes` becomes what it really has.
+core::Result<Fd> readable_file(std::size_t &bytes);
+
+}  // namespace rsslag::workload

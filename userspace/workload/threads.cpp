@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Threads that touch memory and then sleep: each keeps what the kernel has cached for it.
+#include <unistd.h>
+
+#include "crew.h"
+#include "failure.h"
+#include "starts.h"
+
+namespace rsslag::workload {
+namespace {
+
+Started start_sleepers(const Options &given, const Options &defaults) {
+    auto size = sizes(given, defaults);
+    if (!size) return size.error();
+    auto crew = Crew::start(size->threads, size->bytes(), touch_and_wait);
+    if (!crew) return crew.error();
+    Facts facts{number("threads", size->threads), number("touched_kb", size->total_kb()),
+                mapping_fact((*crew)->memory())};
+    if (auto ok = await_sleep(getpid()); !ok) return ok.error();
+    return facts;
+}
+
+}  // namespace
+
+Started start_classic(const Options &given) {
+    return start_sleepers(given, {.threads = 100, .kb = 1024});
+}
+
+// 60 faults and those of a thread's start stay below the 66 that make the `thread` scheme flush.
+Started start_few_pages(const Options &given) {
+    return start_sleepers(given, {.threads = 32, .kb = 240});
+}
+
+Started start_many_threads(const Options &given) {
+    return start_sleepers(given, {.threads = 10'000, .kb = 4});
+}
+
+Started start_half_gone(const Options &given) {
+    auto size = sizes(given, {.threads = 64, .kb = 64});
+    if (!size) return size.error();
+    auto crew = Crew::start(size->threads, size->bytes(), touch_and_wait);
+    if (!crew) return crew.error();
+    const int gone = size->threads / 2;
+    for (int i = 0; i < gone; ++i) {
+        if (auto ok = dismiss((*crew)->workers()[static_cast<std::size_t>(i)]); !ok) return ok.error();
+    }
+    Facts facts{number("threads", size->threads - gone), number("gone", gone), number("touched_kb", size->total_kb()),
+                mapping_fact((*crew)->memory())};
+    if (auto ok = await_sleep(getpid()); !ok) return ok.error();
+    return facts;
+}
+
+}  // namespace rsslag::workload

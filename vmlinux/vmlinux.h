@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* The kernel's types as far as rsslag's BPF programs use them, kept by hand, so that a build needs no kernel's BTF.
+ *
+ * How to extend it: declare a struct with only the fields that are read; their order, offset and size do not matter,
+ * since CO-RE relocates each access by name when the object is loaded. Names must be the kernel's. Where kernels differ,
+ * declare the layouts side by side as struct NAME___flavor in the bpf/ header that chooses between them.
+ */
+#ifndef RSSLAG_VMLINUX_H
+#define RSSLAG_VMLINUX_H
+
+typedef signed char __s8;
+typedef unsigned char __u8;
+typedef short __s16;
+typedef unsigned short __u16;
+typedef int __s32;
+typedef unsigned int __u32;
+typedef long long __s64;
+typedef unsigned long long __u64;
+typedef __u8 u8;
+typedef __s32 s32;
+typedef __u32 u32;
+typedef __s64 s64;
+typedef __u64 u64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u64 __be64;
+typedef __u32 __wsum;
+typedef _Bool bool;
+enum { false = 0, true = 1 };
+
+/* include/uapi/linux/bpf.h */
+enum bpf_map_type {
+    BPF_MAP_TYPE_ARRAY = 2,
+    BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+typedef struct {
+    int counter;
+} atomic_t;
+
+typedef struct {
+    long counter;
+} atomic_long_t;
+
+/* include/linux/percpu_counter.h; counters is a __percpu pointer */
+struct percpu_counter {
+    s64 count;
+    s32 *counters;
+};
+
+struct pid_namespace;
+
+struct upid {
+    int nr;
+    struct pid_namespace *ns;
+};
+
+struct pid {
+    unsigned int level;
+    struct upid numbers[1];
+};
+
+struct signal_struct {
+    unsigned long min_flt;
+    unsigned long maj_flt;
+};
+
+struct mm_struct {
+    atomic_t mm_users;
+    unsigned long total_vm;
+    int map_count;
+};
+
+struct task_struct {
+    struct mm_struct *mm;
+    unsigned int in_execve : 1;
+    int pid;
+    int tgid;
+    struct task_struct *group_leader;
+    struct pid *thread_pid;
+    unsigned long min_flt;
+    unsigned long maj_flt;
+    char comm[16];
+    struct signal_struct *signal;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+    struct seq_file *seq;
+    u64 session_id;
+    u64 seq_num;
+};
+
+struct bpf_iter__task {
+    struct bpf_iter_meta *meta;
+    struct task_struct *task;
+};
+
+/* kernel/bpf/arraymap.c keeps one __percpu pointer an element of a per-CPU array */
+struct bpf_array {
+    void *pptrs[1];
+};
+
+#pragma clang attribute pop
+
+#endif
