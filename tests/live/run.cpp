@@ -15,6 +15,8 @@
 #include <sstream>
 #include <utility>
 
+#include "rsslag/workload/workload.h"
+
 namespace rsslag::live {
 
 Expected expected;
@@ -124,6 +126,10 @@ Held Held::demo(const std::vector<std::string> &words) {
     if (held.ready_ && held.facts_.count("ready") == 0) {
         held.ready_ = false;
         held.why_ = "no line 'ready PID'";
+    }
+    if (held.ready_) {
+        const core::Status rest = workload::await_rest(held.pid_);
+        EXPECT_TRUE(rest) << rest.error().what;
     }
     return held;
 }

@@ -87,6 +87,7 @@ int hold(const workload::Workload &workload, const Options &options) {
     // What is to come after the workload is run once before it: faults on its code would flush what the workload
     // cached.
     if (const core::Status warm = print(ready_text({{"warm", "up"}}).substr(0, 0)); !warm) return fail(warm.error());
+    stop.came();
     const auto facts = workload.start(options.workload);
     if (!facts) return fail(facts.error());
     const core::Status printed = print(ready_text(*facts));
@@ -214,6 +215,7 @@ int demonstrate(const Options &options, const view::TextStyle &style) {
     if (!held) return fail(held.error());
     const auto facts = held->facts();
     if (!facts) return held->end(0);
+    if (const core::Status rest = workload::await_rest(held->pid()); !rest) return fail(rest.error());
     std::vector<pid_t> pids = children(*facts);
     pids.insert(pids.begin(), held->pid());
     return show(*snapshotter, pids, options, style);

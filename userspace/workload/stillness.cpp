@@ -12,10 +12,12 @@
 #include <climits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "failure.h"
 #include "proc_text.h"
+#include "rsslag/workload/workload.h"
 
 namespace rsslag::workload {
 namespace {
@@ -43,6 +45,22 @@ bool asleep(const std::string &task) {
     return state == 'S' || state == 'Z';
 }
 
+std::string task_directory(pid_t pid, pid_t tid) {
+    return "/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid);
+}
+
+core::Status await_sleep_of(std::vector<std::string> tasks) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    for (;;) {
+        std::erase_if(tasks, asleep);
+        if (tasks.empty()) return core::success();
+        if (std::chrono::steady_clock::now() > deadline) {
+            return core::Error{core::Kind::Internal, tasks.front() + " does not go to sleep", 0, ""};
+        }
+        sched_yield();
+    }
+}
+
 }  // namespace
 
 void Signal::raise() {
@@ -65,17 +83,12 @@ void sleep_forever() {
 core::Status await_sleep(pid_t pid) {
     auto tasks = task_directories(pid);
     if (!tasks) return tasks.error();
-    const std::string self = "/proc/" + std::to_string(pid) + "/task/" + std::to_string(gettid());
-    std::erase(*tasks, self);
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    for (;;) {
-        std::erase_if(*tasks, asleep);
-        if (tasks->empty()) return core::success();
-        if (std::chrono::steady_clock::now() > deadline) {
-            return core::Error{core::Kind::Internal, tasks->front() + " does not go to sleep", 0, ""};
-        }
-        sched_yield();
-    }
+    std::erase(*tasks, task_directory(pid, gettid()));
+    return await_sleep_of(std::move(*tasks));
+}
+
+core::Status await_rest(pid_t pid) {
+    return await_sleep_of({task_directory(pid, pid)});
 }
 
 }  // namespace rsslag::workload

@@ -51,4 +51,8 @@ std::span<const Workload> all();
 /// nullptr where there is none of that name.
 const Workload *find(std::string_view name);
 
+/// Returns once the main thread of `pid` sleeps (state S) or has ended: a process that has just said that it is ready
+/// still runs, and faults, on its way to where it waits. Kind::Internal when it never does.
+core::Status await_rest(pid_t pid);
+
 }  // namespace rsslag::workload
