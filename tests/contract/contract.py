@@ -115,6 +115,11 @@ def needs_root(test):
 # Targets
 
 
+def task_state(pid):
+    with open(f'/proc/{pid}/stat', 'rb') as stat:
+        return chr(stat.read().rpartition(b') ')[2][0])
+
+
 class Held:
     """`rsslag demo NAME --hold`, from its "ready" to the end of the with block."""
 
@@ -128,6 +133,8 @@ class Held:
         # All facts come with the same write as the first line.
         os.set_blocking(self.process.stdout.fileno(), False)
         self.facts = [line.split(None, 1) for line in (self.process.stdout.read() or b'').decode().splitlines()]
+        while task_state(self.pid) == 'R':  # on its way to where it waits
+            os.sched_yield()
 
     def fact(self, key):
         return next(value for name, value in self.facts if name == key)
