@@ -13,12 +13,16 @@ typedef std::uint32_t rsslag_u32;
 typedef std::int32_t rsslag_s32;
 typedef std::uint64_t rsslag_u64;
 typedef std::int64_t rsslag_s64;
+typedef std::uint8_t rsslag_u8;
+typedef std::uint16_t rsslag_u16;
 #else
 #define RSSLAG_STATIC_ASSERT _Static_assert
 typedef __u32 rsslag_u32;
 typedef __s32 rsslag_s32;
 typedef __u64 rsslag_u64;
 typedef __s64 rsslag_s64;
+typedef __u8 rsslag_u8;
+typedef __u16 rsslag_u16;
 #endif
 
 /* One pass of the snapshot iterator writes, in this order: MM_FIRST, a CPU for each CPU that caches something (cpu
@@ -84,6 +88,109 @@ struct rsslag_snapshot_progress {
     rsslag_s32 pad;
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_progress) == 16, "rsslag_snapshot_progress");
+
+/* The stream: what happened, one record after another, in a ring for each CPU or group of CPUs. Within a CPU records are
+ * in the order in which things happened; between CPUs t_ns tells it. */
+enum rsslag_record_kind {
+    RSSLAG_UPDATE = 1,  /* struct rsslag_update: a counter of an mm has changed */
+    RSSLAG_FAULT = 2,   /* struct rsslag_fault: what a task caches, thread scheme only */
+    RSSLAG_NEWTASK = 3, /* struct rsslag_task, as all below; parent is who made it */
+    RSSLAG_SEEN = 4,    /* a task that nobody asked for updates an mm that somebody did: who that is */
+    RSSLAG_RENAME = 5,  /* comm is the new one */
+    RSSLAG_EXEC = 6,    /* mm and comm are the new ones, old_tid what the task was called before */
+    RSSLAG_EXIT = 7,    /* before or after the task has left its mm, as the kernel has it */
+};
+
+enum rsslag_update_flags {
+    RSSLAG_OF_USER_FAULT = 1,   /* caused by a page fault in user mode; address is where */
+    RSSLAG_OF_KERNEL_FAULT = 2, /* … in kernel mode */
+    RSSLAG_TEARDOWN = 4,        /* mm->mm_users is 0: the mm is being torn down */
+    RSSLAG_OWN = 8,             /* current->mm is this mm */
+    RSSLAG_EXITING = 16,        /* PF_EXITING */
+    RSSLAG_EXECVE = 32,         /* current->in_execve */
+    RSSLAG_BY_OTHER = 64,       /* the task is not of a wanted thread group */
+    RSSLAG_THRESHOLD = 128,     /* thread scheme: the task's events say that this flush is due to their number */
+    RSSLAG_NEWBORN = 256,       /* an mm that a wanted task makes (exec, fork) and nobody else has yet */
+    RSSLAG_AFTER_FAULT = 512,   /* of a fault record: taken after the fault, not at its entry */
+};
+
+struct rsslag_update {
+    rsslag_u16 kind;
+    rsslag_u16 flags;
+    rsslag_s32 tid; /* the kernel's number of the task that made it */
+    rsslag_u64 t_ns; /* CLOCK_MONOTONIC, taken before count and cached are read */
+    rsslag_u64 mm;
+    rsslag_u64 address; /* of the fault that caused it, else 0 */
+    rsslag_s64 count;   /* flushed, after the update */
+    /* cpu scheme: what this CPU caches after the update. thread scheme: what the task caches of this member, before a
+     * flush takes it away. */
+    rsslag_s32 cached;
+    rsslag_u16 cpu;
+    rsslag_u8 member;
+    rsslag_u8 pad;
+};
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_update) == 48, "rsslag_update");
+
+struct rsslag_fault {
+    rsslag_u16 kind;
+    rsslag_u16 flags;
+    rsslag_s32 tid;
+    rsslag_u64 t_ns;
+    rsslag_u64 mm;
+    rsslag_u64 address;
+    rsslag_s32 cached[4]; /* task->rss_stat.count */
+    rsslag_s32 events;    /* task->rss_stat.events */
+    rsslag_u16 cpu;
+    rsslag_u16 pad;
+};
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_fault) == 56, "rsslag_fault");
+
+enum rsslag_task_flags {
+    RSSLAG_SHARES_MM = 1,   /* a new task with its creator's mm: CLONE_VM */
+    RSSLAG_SAME_GROUP = 2,  /* a new thread: CLONE_THREAD */
+    RSSLAG_GROUP_DEAD = 4,  /* of an exit: no task of the group lives */
+    RSSLAG_WANTED = 8,      /* the task's group is wanted from now on */
+};
+
+struct rsslag_task {
+    rsslag_u16 kind;
+    rsslag_u16 flags;
+    rsslag_s32 tid; /* the kernel's number */
+    rsslag_u64 t_ns;
+    rsslag_u64 mm;     /* of the task, 0 where it has none (any more) */
+    rsslag_s32 tgid;   /* the kernel's */
+    rsslag_s32 ns_tid; /* in rsslag's PID namespace, 0 where it is not visible there */
+    rsslag_s32 ns_tgid;
+    rsslag_s32 parent;  /* the kernel's tid of who made it; 0 but for NEWTASK */
+    rsslag_s32 old_tid; /* EXEC: before the exec; else 0 */
+    rsslag_u16 cpu;
+    rsslag_u16 pad;
+    rsslag_u64 user_faults; /* EXIT: counted over the task's life in the trace */
+    rsslag_u64 kernel_faults;
+    char comm[16];
+};
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_task) == 80, "rsslag_task");
+
+/* What a CPU has sent and lost so far. */
+struct rsslag_tally {
+    rsslag_u64 emitted;   /* records that a program wanted to send */
+    rsslag_u64 lost_ring; /* of these, those for which the ring had no room */
+    rsslag_u64 updates;   /* of the emitted, counter updates */
+    rsslag_u64 lost_updates;
+    rsslag_u64 lost_filter; /* an mm or a group that should be followed and for which there was no room */
+};
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_tally) == 40, "rsslag_tally");
+
+/* A task's fault in progress and its totals: an array indexed by tid, see RSSLAG_FAULT_SLOTS. */
+struct rsslag_fault_slot {
+    rsslag_s32 tid; /* whose it is, 0 nobody's */
+    rsslag_u32 kind; /* RSSLAG_OF_USER_FAULT, RSSLAG_OF_KERNEL_FAULT */
+    rsslag_u64 address;
+    rsslag_u64 ip; /* where the task left user mode for it, as that tells this fault from what comes after it */
+    rsslag_u64 user_faults;
+    rsslag_u64 kernel_faults;
+};
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_fault_slot) == 40, "rsslag_fault_slot");
 
 #endif
 /* NOLINTEND */
