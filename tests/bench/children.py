@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The storm and the tracers around it as children that say when they are ready: nothing here sleeps and hopes."""
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+DEADLINE = 120  # seconds for any one answer: the machines are small and busy
+TRACEFS = '/sys/kernel/tracing'
+
+
+class Failed(Exception):
+    """A child that did not do its part, with what it said."""
+
+
+class Child:
+    """A process whose stdout is read line by line, each with a deadline. Its stderr goes to a file: a tracer that
+    complains must not block on a pipe which nobody reads."""
+
+    def __init__(self, command, **options):
+        self.name = os.path.basename(command[0])
+        self.said = tempfile.TemporaryFile()
+        self.rest = b''
+        options = {'stderr': self.said, **options}
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+        self.pid = self.process.pid
+
+    def line(self, deadline=DEADLINE):
+        """The next line without its newline; None at the end."""
+        until = time.monotonic() + deadline
+        while b'\n' not in self.rest:
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+                raise Failed(f'{self.name} has said nothing for {deadline} s: {self.complaint()}')
+            more = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not more:
+                return None
+            self.rest += more
+        line, self.rest = self.rest.split(b'\n', 1)
+        return line.decode(errors='replace')
+
+    def expect(self, wanted):
+        """Reads up to the first line that `wanted` accepts."""
+        others = []
+        while (line := self.line()) is not None:
+            if wanted(line):
+                return line
+            others = others[-3:] + [line]
+        raise Failed(' '.join([f'{self.name} ended early:', *others, self.complaint()]))
+
+    def complaint(self):
+        self.said.seek(0)
+        return self.said.read().decode(errors='replace').strip()
+
+    def say(self, text):
+        self.process.stdin.write(text.encode())
+        self.process.stdin.flush()
+
+    def stop(self, number=signal.SIGINT):
+        """Ends it by a signal and returns the lines that it had left to say."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        lines = []
+        while (line := self.line()) is not None:
+            lines.append(line)
+        self.process.wait(DEADLINE)
+        return lines
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.said):
+            try:
+                stream.close()
+            except BrokenPipeError:
+                pass
+
+
+class Storm(Child):
+    """Ready and waiting once made; alive until its end is asked for."""
+
+    def __init__(self, path, threads, rounds, *options):
+        super().__init__([path, '--threads', str(threads), '--rounds', str(rounds), *options])
+        self.expect(lambda line: line == f'ready {self.pid}')
+
+    def run(self):
+        self.say('b')
+        return json.loads(self.expect(lambda line: line.startswith('{')))
+
+    def end(self):
+        self.say('e')
+        self.process.wait(DEADLINE)
+
+
+class Perf(Child):
+    """`perf record` or `perf stat`, started disabled; it says only through its control pipe that it counts."""
+
+    def __init__(self, arguments):
+        commands_read, self.commands = os.pipe()
+        self.answers, answers_write = os.pipe()
+        os.set_inheritable(commands_read, True)
+        os.set_inheritable(answers_write, True)
+        control = f'fd:{commands_read},{answers_write}'
+        try:
+            super().__init__(['perf', arguments[0], '--delay=-1', '--control', control, *arguments[1:]],
+                             pass_fds=(commands_read, answers_write), env={**os.environ, 'LC_ALL': 'C'})
+        finally:
+            os.close(commands_read)
+            os.close(answers_write)
+        self.control('enable')
+
+    def control(self, command):
+        os.write(self.commands, command.encode() + b'\n')
+        ready = select.select([self.answers], [], [], DEADLINE)[0]
+        # Up to perf 6.x an answer is its text with the newline and a final NUL.
+        if not ready or not os.read(self.answers, 16).startswith(b'ack'):
+            raise Failed(f'perf does not answer to {command}: {self.complaint()}')
+
+    def __exit__(self, *what):
+        os.close(self.commands)
+        os.close(self.answers)
+        super().__exit__(*what)
+
+
+class Rsslag(Child):
+    """`rsslag live` on one process; ready once its first tick is out, which it is when its programs are attached."""
+
+    def __init__(self, path, pid, *options):
+        super().__init__([path, 'live', '-p', str(pid), '--format', 'jsonl', '--no-walk', *options])
+        self.attached = self.tick()
+
+    def tick(self):
+        return json.loads(self.expect(lambda line: '"rsslag.tick/' in line))
+
+    def finish(self):
+        """Its last tick and its summary."""
+        documents = [json.loads(line) for line in self.stop() if line.startswith('{')]
+        of_kind = {document['schema'].split('/')[0]: document for document in documents}
+        if 'rsslag.tick' not in of_kind or 'rsslag.summary' not in of_kind:
+            raise Failed(f'rsslag ended without a last tick and a summary: {self.complaint()}')
+        return of_kind['rsslag.tick'], of_kind['rsslag.summary']
+
+
+def without_perf():
+    """Why perf cannot be used with these tracepoints here; None where it can."""
+    if not shutil.which('perf'):
+        return 'perf is not installed (linux-perf)'
+    return without_tracefs()
+
+
+def without_tracefs():
+    if not os.path.isdir(TRACEFS + '/events') and shutil.which('mount'):
+        subprocess.run(['mount', '-t', 'tracefs', 'tracefs', TRACEFS], stderr=subprocess.DEVNULL, check=False)
+    for event in ('kmem/rss_stat', 'exceptions/page_fault_user'):
+        if not os.path.isdir(f'{TRACEFS}/events/{event}'):
+            return f'this kernel shows no tracepoint {event} in {TRACEFS}'
+    return None
+
+
+def without_live(rsslag):
+    """Why `rsslag live` cannot be used; None where it can."""
+    try:
+        asked = subprocess.run([rsslag, 'live', '--help'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               timeout=DEADLINE, check=False)
+    except OSError as error:
+        return f'rsslag live is missing ({rsslag}: {error.strerror})'
+    return None if asked.returncode == 0 else 'rsslag live is missing'
