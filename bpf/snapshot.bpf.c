@@ -7,6 +7,8 @@
 #include <bpf/bpf_core_read.h>
 
 #include "counters.bpf.h"
+#include "percpu.bpf.h"
+#include "pids.bpf.h"
 #include "rsslag/abi.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -20,64 +22,7 @@ struct rsslag_snapshot_request request;
  * did not fit into the seq_file's buffer is shown again, so "first" must be tied to the task, not to the call. */
 struct rsslag_snapshot_progress progress;
 
-/* Only its addresses matter: an element's address on a CPU minus its __percpu pointer is that CPU's per-CPU offset. */
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, u32);
-    __type(value, u64);
-} anchor SEC(".maps");
-
-/* A kernel pointer as a number: the verifier allows no arithmetic on it otherwise. */
-static __always_inline u64 as_number(const void *pointer)
-{
-    const void *volatile slot = pointer;
-    u64 number = 0;
-
-    bpf_probe_read_kernel(&number, sizeof(number), (const void *)&slot);
-    return number;
-}
-
-/* pid->numbers[level]; `pid` must be a scalar, read with BPF_CORE_READ: its arithmetic is refused on a trusted pointer. */
-static __always_inline struct upid upid_at(const struct pid *pid, u32 level)
-{
-    const char *at = (const char *)pid + bpf_core_field_offset(struct pid, numbers) +
-                     level * bpf_core_type_size(struct upid);
-    struct upid upid = {};
-
-    bpf_probe_read_kernel(&upid.nr, sizeof(upid.nr), at + bpf_core_field_offset(struct upid, nr));
-    bpf_probe_read_kernel(&upid.ns, sizeof(upid.ns), at + bpf_core_field_offset(struct upid, ns));
-    return upid;
-}
-
-struct view {
-    struct pid_namespace *ns;
-    u32 level;
-};
-
-/* The reader's PID namespace: the current task in an iterator is the one that reads it (kernel/pid.c ns_of_pid). */
-static __always_inline void own_view(struct view *view)
-{
-    struct task_struct *self = (struct task_struct *)bpf_get_current_task();
-    struct pid *pid = BPF_CORE_READ(self, thread_pid);
-
-    view->level = BPF_CORE_READ(pid, level);
-    view->ns = upid_at(pid, view->level).ns;
-}
-
-/* The task's number as the reader's PID namespace shows it, 0 where it does not (kernel/pid.c pid_nr_ns). */
-static __always_inline int number_in(struct task_struct *task, const struct view *view)
-{
-    struct pid *pid = BPF_CORE_READ(task, thread_pid);
-    struct upid upid;
-
-    if (!pid || view->level > BPF_CORE_READ(pid, level))
-        return 0;
-    upid = upid_at(pid, view->level);
-    return upid.ns == view->ns ? upid.nr : 0;
-}
-
-static __always_inline void write_task(struct seq_file *seq, struct task_struct *task, struct view *view, bool cached)
+static __always_inline void write_task(struct seq_file *seq, struct task_struct *task, struct rsslag_view *view, bool cached)
 {
     struct rsslag_snapshot_task record = {.kind = RSSLAG_SNAPSHOT_TASK};
     struct task_struct___thread *thread = (void *)task;
@@ -142,13 +87,10 @@ static __always_inline s32 local_count(u64 counters, u64 offset)
 static long write_cpu(u32 cpu, struct cpu_walk *walk)
 {
     struct rsslag_snapshot_cpu record = {.kind = RSSLAG_SNAPSHOT_CPU, .cpu = cpu};
-    u32 zero = 0;
-    void *element = bpf_map_lookup_percpu_elem(&anchor, &zero, cpu);
     u64 offset;
 
-    if (!element)
+    if (!percpu_offset(cpu, walk->base, &offset))
         return 0;
-    offset = as_number(element) - walk->base;
     record.cached[0] = local_count(walk->counters[0], offset);
     record.cached[1] = local_count(walk->counters[1], offset);
     record.cached[2] = local_count(walk->counters[2], offset);
@@ -163,9 +105,8 @@ static __always_inline void write_mm_cpu(struct seq_file *seq, struct mm_struct 
     struct rsslag_snapshot_mm record = {.kind = kind};
     struct mm_struct___cpu *counters = (void *)mm;
     struct cpu_walk walk = {.seq = seq};
-    struct bpf_array *array = (void *)as_number(&anchor);
 
-    walk.base = (u64)BPF_CORE_READ(array, pptrs[0]);
+    walk.base = percpu_base();
     walk.counters[0] = (u64)BPF_CORE_READ(counters, rss_stat[0].counters);
     walk.counters[1] = (u64)BPF_CORE_READ(counters, rss_stat[1].counters);
     walk.counters[2] = (u64)BPF_CORE_READ(counters, rss_stat[2].counters);
@@ -194,7 +135,7 @@ static __always_inline int visit(struct bpf_iter__task *ctx, enum scheme scheme)
     struct seq_file *seq = ctx->meta->seq;
     struct task_struct *task = ctx->task;
     struct mm_struct *mm;
-    struct view view;
+    struct rsslag_view view;
 
     if (!task) { /* after the last task */
         if (progress.mm)

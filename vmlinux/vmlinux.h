@@ -21,6 +21,7 @@ typedef __s32 s32;
 typedef __u32 u32;
 typedef __s64 s64;
 typedef __u64 u64;
+typedef __u16 u16;
 typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u64 __be64;
@@ -30,9 +31,16 @@ enum { false = 0, true = 1 };
 
 /* include/uapi/linux/bpf.h */
 enum bpf_map_type {
+    BPF_MAP_TYPE_HASH = 1,
     BPF_MAP_TYPE_ARRAY = 2,
     BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+    BPF_MAP_TYPE_LRU_HASH = 9,
+    BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+    BPF_MAP_TYPE_RINGBUF = 27,
 };
+enum { BPF_ANY = 0 };
+enum { BPF_F_MMAPABLE = 1 << 10 };
+enum { BPF_RB_NO_WAKEUP = 1 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -63,6 +71,7 @@ struct pid {
 };
 
 struct signal_struct {
+    atomic_t live;
     unsigned long min_flt;
     unsigned long maj_flt;
 };
@@ -73,8 +82,15 @@ struct mm_struct {
     int map_count;
 };
 
+/* arch/x86/include/asm/ptrace.h; other architectures name the program counter otherwise */
+struct pt_regs {
+    unsigned long ip;
+};
+
 struct task_struct {
     struct mm_struct *mm;
+    unsigned int flags;
+    u64 start_time;
     unsigned int in_execve : 1;
     int pid;
     int tgid;
@@ -98,6 +114,12 @@ struct bpf_iter__task {
     struct bpf_iter_meta *meta;
     struct task_struct *task;
 };
+
+struct vm_area_struct {
+    struct mm_struct *vm_mm;
+};
+
+struct linux_binprm;
 
 /* kernel/bpf/arraymap.c keeps one __percpu pointer an element of a per-CPU array */
 struct bpf_array {

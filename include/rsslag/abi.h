@@ -171,6 +171,29 @@ struct rsslag_task {
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_task) == 80, "rsslag_task");
 
+/* A PID namespace: an identity to compare, and how deep it is. */
+struct rsslag_view {
+    rsslag_u64 ns;
+    rsslag_u32 level;
+    rsslag_u32 pad;
+};
+
+/* Who is traced: see bpf/filter.bpf.h. */
+#define RSSLAG_MM_PLACES 4096 /* powers of two */
+#define RSSLAG_GROUP_PLACES 4096
+struct rsslag_filter {
+    rsslag_u64 mm[RSSLAG_MM_PLACES];       /* address of a wanted mm; bit 0: it is being torn down; 0: free */
+    rsslag_u32 group[RSSLAG_GROUP_PLACES]; /* the kernel's TGID of a wanted group; 0: free */
+    rsslag_u32 mms_elsewhere;              /* how many found their place taken and are in a hash map */
+    rsslag_u32 groups_elsewhere;
+    rsslag_u32 follow; /* children of wanted groups are wanted, too */
+    rsslag_u32 pad;
+    rsslag_u64 self; /* where the kernel has this struct: pointers become numbers by their distance from it */
+};
+/* Fibonacci hashing takes the high bits of the product: mm_structs come from a slab, the low ones say little. */
+#define RSSLAG_MM_PLACE(mm) (((mm) * 0x9e3779b97f4a7c15ULL) >> 52 & (RSSLAG_MM_PLACES - 1))
+#define RSSLAG_GROUP_PLACE(tgid) ((tgid) & (RSSLAG_GROUP_PLACES - 1))
+
 /* What a CPU has sent and lost so far. */
 struct rsslag_tally {
     rsslag_u64 emitted;   /* records that a program wanted to send */

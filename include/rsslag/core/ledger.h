@@ -27,13 +27,13 @@ struct TaskNet {
     int tid = 0;   ///< in rsslag's PID namespace, else the kernel's
     int tgid = 0;  ///< likewise
     int host_tid = 0;
-    std::string comm;  ///< raw bytes
-    Members net;       ///< every page is in exactly one task's net
-    Pages uncertain;   ///< `cpu` scheme: how many pages of it may belong to another task
+    std::string comm;               ///< raw bytes
+    Members net;                    ///< every page is in exactly one task's net
+    Pages uncertain;                ///< `cpu` scheme: how many pages of it may belong to another task
     std::optional<Members> cached;  ///< `thread` scheme
     std::uint64_t updates = 0;
-    std::uint64_t faults = 0;  ///< as counted in the kernel, filled in by whoever reads that
-    std::uint64_t flushes = 0;  ///< `thread` scheme: flushes; `cpu` scheme: folds that it set off
+    std::uint64_t faults = 0;         ///< as counted in the kernel, filled in by whoever reads that
+    std::uint64_t flushes = 0;        ///< `thread` scheme: flushes; `cpu` scheme: folds that it set off
     std::uint64_t last_flush_ns = 0;  ///< 0: never
 };
 
@@ -105,8 +105,8 @@ struct Ended {
 
 /// What one update came to, as far as it can be told at once.
 struct Applied {
-    bool known = false;          ///< its mm is in the ledger
-    std::optional<Pages> pages;  ///< nullopt: a fold whose amount is still open, or an mm that nobody asked for
+    bool known = false;                 ///< its mm is in the ledger
+    std::optional<Pages> pages;         ///< nullopt: a fold whose amount is still open, or an mm that nobody asked for
     std::optional<FlushReason> reason;  ///< of a flush or fold
 };
 

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+// The stream: every update of a traced mm's counters and what is needed to tell who made it and why. Userspace loads the
+// programs that fit the kernel's scheme and hooks; each counter update costs one record.
+#include "vmlinux.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "counters.bpf.h"
+#include "percpu.bpf.h"
+#include "pids.bpf.h"
+#include "rsslag/abi.h"
+#include "emit.bpf.h"
+#include "filter.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* 66 faults: events++ > TASK_RSS_EVENTS_THRESH (64) at the start of a fault, zeroed only after the flush's tracepoints
+ * (mm/memory.c check_sync_rss_stat, up to 6.1). */
+#define EVENTS_AT_THRESHOLD 66
+
+/* rsslag's PID namespace. */
+struct rsslag_view reader;
+
+/* Whether fexit/handle_mm_fault tells what a task caches; if not, the entry of its next fault does. */
+const volatile bool fault_told_at_exit;
+/* Places for faults, a power of two, less one. */
+const volatile rsslag_u32 fault_mask;
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, struct rsslag_fault_slot);
+} fault_slots SEC(".maps");
+
+/* Tasks whose place is taken by another that lives. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 65536);
+    __type(key, u32);
+    __type(value, struct rsslag_fault_slot);
+} fault_slots_elsewhere SEC(".maps");
+
+/* Tasks that nobody asked for and that have been told of: tid to their start. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 4096);
+    __type(key, u32);
+    __type(value, u64);
+} seen SEC(".maps");
+
+/* Faults */
+
+/* NULL where this task has no place and may not, or need not, get one. */
+static __always_inline struct rsslag_fault_slot *fault_slot(u32 tid, bool make)
+{
+    u32 index = tid & fault_mask;
+    struct rsslag_fault_slot *slot = bpf_map_lookup_elem(&fault_slots, &index);
+    struct rsslag_fault_slot empty = {.tid = tid};
+
+    if (!slot)
+        return NULL;
+    if (slot->tid == tid)
+        return slot;
+    if (make && !slot->tid) {
+        slot->kind = 0;
+        slot->user_faults = 0;
+        slot->kernel_faults = 0;
+        slot->tid = tid;
+        return slot;
+    }
+    slot = bpf_map_lookup_elem(&fault_slots_elsewhere, &tid);
+    if (slot || !make)
+        return slot;
+    bpf_map_update_elem(&fault_slots_elsewhere, &tid, &empty, BPF_ANY);
+    slot = bpf_map_lookup_elem(&fault_slots_elsewhere, &tid);
+    if (!slot)
+        count_lost_filter();
+    return slot;
+}
+
+static __always_inline void begin_fault(u32 tid, u64 address, u64 ip, u32 kind)
+{
+    struct rsslag_fault_slot *slot = fault_slot(tid, true);
+
+    if (!slot)
+        return;
+    slot->address = address;
+    slot->ip = ip;
+    slot->kind = kind;
+    if (kind == RSSLAG_OF_USER_FAULT)
+        slot->user_faults++;
+    else
+        slot->kernel_faults++;
+}
+
+/* Tasks */
+
+static __always_inline void fill_task(struct rsslag_task *record, struct task_struct *task, u32 cpu)
+{
+    record->flags = 0;
+    record->t_ns = bpf_ktime_get_ns();
+    record->tid = BPF_CORE_READ(task, pid);
+    record->mm = (u64)BPF_CORE_READ(task, mm);
+    record->tgid = BPF_CORE_READ(task, tgid);
+    record->ns_tid = number_in(task, &reader);
+    record->ns_tgid = number_in(BPF_CORE_READ(task, group_leader), &reader);
+    record->parent = 0;
+    record->old_tid = 0;
+    record->cpu = cpu;
+    record->pad = 0;
+    record->user_faults = 0;
+    record->kernel_faults = 0;
+    bpf_probe_read_kernel(record->comm, sizeof(record->comm), &task->comm);
+}
+
+static __always_inline struct rsslag_task *reserve_task(struct task_struct *task, u16 kind)
+{
+    u32 cpu = bpf_get_smp_processor_id();
+    struct cpu_facts *facts = bpf_map_lookup_elem(&cpus, &cpu);
+    struct rsslag_task *record;
+
+    if (!facts)
+        return NULL;
+    record = reserve(facts, sizeof(*record), false);
+    if (!record)
+        return NULL;
+    fill_task(record, task, cpu);
+    record->kind = kind;
+    return record;
+}
+
+/* Says once who this task is, which nobody asked for. */
+static __always_inline void tell_of(struct task_struct *task, u32 tid)
+{
+    u64 start = BPF_CORE_READ(task, start_time);
+    u64 *told = bpf_map_lookup_elem(&seen, &tid);
+    struct rsslag_task *record;
+
+    if (told && *told == start)
+        return;
+    record = reserve_task(task, RSSLAG_SEEN);
+    if (!record)
+        return;
+    send(record);
+    bpf_map_update_elem(&seen, &tid, &start, BPF_ANY);
+}
+
+SEC("tp_btf/task_newtask")
+int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
+{
+    u64 id = bpf_get_current_pid_tgid();
+    u64 mm = (u64)BPF_CORE_READ(task, mm);
+    u32 tgid = BPF_CORE_READ(task, tgid);
+    bool by_wanted = group_wanted(id >> 32);
+    bool new_group = !(clone_flags & CLONE_THREAD);
+    bool wanted = new_group ? by_wanted && filter.follow : by_wanted;
+    struct rsslag_task *record;
+
+    if (new_group && !wanted && group_wanted(tgid))
+        unwant_group(tgid); /* of a group that is gone and had this number */
+    if (!by_wanted && !(mm && mm_state(mm) == WANTED))
+        return 0;
+    if (wanted && new_group && (!want_group(tgid) || (mm && !want_mm(mm))))
+        count_lost_filter();
+    record = reserve_task(task, RSSLAG_NEWTASK);
+    if (!record)
+        return 0;
+    record->parent = (u32)id;
+    if (clone_flags & CLONE_VM)
+        record->flags |= RSSLAG_SHARES_MM;
+    if (!new_group)
+        record->flags |= RSSLAG_SAME_GROUP;
+    if (wanted)
+        record->flags |= RSSLAG_WANTED;
+    send(record);
+    return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(task_rename, struct task_struct *task, const char *comm)
+{
+    struct rsslag_task *record;
+
+    if (!group_wanted(BPF_CORE_READ(task, tgid)))
+        return 0;
+    record = reserve_task(task, RSSLAG_RENAME);
+    if (!record)
+        return 0;
+    bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), comm);
+    send(record);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(task_exec, struct task_struct *task, int old_pid)
+{
+    struct rsslag_task *record;
+    u64 mm;
+
+    if (!group_wanted(BPF_CORE_READ(task, tgid)))
+        return 0;
+    mm = (u64)BPF_CORE_READ(task, mm);
+    if (mm && !want_mm(mm))
+        count_lost_filter();
+    record = reserve_task(task, RSSLAG_EXEC);
+    if (!record)
+        return 0;
+    record->old_tid = old_pid;
+    record->flags = RSSLAG_WANTED;
+    send(record);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(task_exit, struct task_struct *task)
+{
+    u32 tid = BPF_CORE_READ(task, pid);
+    struct rsslag_fault_slot *slot;
+    struct rsslag_task *record;
+    u64 mm;
+
+    if (!group_wanted(BPF_CORE_READ(task, tgid))) {
+        mm = (u64)BPF_CORE_READ(task, mm);
+        if (!mm || mm_state(mm) == UNWANTED)
+            return 0;
+    }
+    record = reserve_task(task, RSSLAG_EXIT);
+    slot = fault_slot(tid, false);
+    if (record) {
+        if (BPF_CORE_READ(task, signal, live.counter) == 0)
+            record->flags |= RSSLAG_GROUP_DEAD;
+        if (slot) {
+            record->user_faults = slot->user_faults;
+            record->kernel_faults = slot->kernel_faults;
+        }
+        send(record);
+    }
+    if (!slot)
+        return 0;
+    slot->tid = 0;
+    bpf_map_delete_elem(&fault_slots_elsewhere, &tid);
+    return 0;
+}
+
+#include "stream_cpu.bpf.h"
+#include "stream_thread.bpf.h"
+
+/* Once before the trace: rsslag's PID namespace and where each CPU keeps its part of per-CPU variables. */
+
+static long learn_cpu(u32 cpu, u64 *base)
+{
+    struct cpu_facts *facts = bpf_map_lookup_elem(&cpus, &cpu);
+    u64 offset;
+
+    if (facts && percpu_offset(cpu, *base, &offset))
+        facts->offset = offset;
+    return 0;
+}
+
+const volatile rsslag_u32 possible_cpus;
+
+SEC("iter/task")
+int learn_view(struct bpf_iter__task *ctx)
+{
+    if (reader.ns)
+        return 0;
+    own_view(&reader);
+    filter.self = as_number(&filter);
+    return 0;
+}
+
+SEC("iter/task")
+int learn_offsets(struct bpf_iter__task *ctx)
+{
+    u64 base;
+
+    if (reader.ns)
+        return 0;
+    own_view(&reader);
+    filter.self = as_number(&filter);
+    base = percpu_base();
+    bpf_loop(possible_cpus, learn_cpu, &base, 0);
+    return 0;
+}

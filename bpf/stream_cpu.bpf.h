@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* `cpu` scheme: tp_btf/rss_stat (mm, member) fires after each update (6.2+, f1a7941243c1). These kernels have trusted
+ * pointers, so fields are loaded directly: a probe read costs as much as all the rest. */
+#ifndef RSSLAG_STREAM_CPU_BPF_H
+#define RSSLAG_STREAM_CPU_BPF_H
+
+struct counter {
+    s64 count;
+    u64 locals; /* __percpu address of the s32s */
+};
+
+/* No variable index into a trusted pointer. */
+static __always_inline struct counter counter_of(struct mm_struct *mm, u32 member)
+{
+    struct mm_struct___cpu *counters = (void *)mm;
+    struct counter counter = {};
+
+    switch (member & 3) {
+    case 0:
+        counter.count = counters->rss_stat[0].count;
+        counter.locals = (u64)counters->rss_stat[0].counters;
+        break;
+    case 1:
+        counter.count = counters->rss_stat[1].count;
+        counter.locals = (u64)counters->rss_stat[1].counters;
+        break;
+    case 2:
+        counter.count = counters->rss_stat[2].count;
+        counter.locals = (u64)counters->rss_stat[2].counters;
+        break;
+    default:
+        counter.count = counters->rss_stat[3].count;
+        counter.locals = (u64)counters->rss_stat[3].counters;
+    }
+    return counter;
+}
+
+/* The fault that this update belongs to. A later event of the same task has left user mode elsewhere. */
+static __always_inline u16 fault_of(struct task_struct *task, u32 tid, u64 *address)
+{
+    struct rsslag_fault_slot *slot = fault_slot(tid, false);
+    struct pt_regs *regs;
+
+    if (!slot || !slot->kind)
+        return 0;
+    regs = (struct pt_regs *)bpf_task_pt_regs(task);
+    if (regs->ip != slot->ip)
+        return 0;
+    *address = slot->address;
+    return slot->kind;
+}
+
+SEC("tp_btf/rss_stat")
+int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
+{
+    u64 key = number_of(mm);
+    enum mm_state state = mm_state(key);
+    u64 id = bpf_get_current_pid_tgid();
+    bool by_wanted = group_wanted(id >> 32);
+    struct rsslag_update *record;
+    struct task_struct *task;
+    struct cpu_facts *facts;
+    struct counter counter;
+    u32 task_flags;
+    u16 flags = 0;
+    u32 cpu;
+
+    if (state == UNWANTED && !by_wanted)
+        return 0;
+    if (mm->mm_users.counter == 0) {
+        flags |= RSSLAG_TEARDOWN;
+        if (state == WANTED)
+            mm_dies(key);
+    } else if (state == DYING) {
+        unwant_mm(key);
+        if (!by_wanted)
+            return 0;
+    }
+    cpu = bpf_get_smp_processor_id();
+    facts = bpf_map_lookup_elem(&cpus, &cpu);
+    if (!facts)
+        return 0;
+    task = bpf_get_current_task_btf();
+    if (!by_wanted) {
+        flags |= RSSLAG_BY_OTHER;
+        tell_of(task, (u32)id);
+    }
+    record = reserve(facts, sizeof(*record), true);
+    if (!record)
+        return 0;
+    record->t_ns = bpf_ktime_get_ns();
+    counter = counter_of(mm, member);
+    record->count = counter.count;
+    record->cached = 0;
+    if (counter.locals)
+        bpf_probe_read_kernel(&record->cached, sizeof(record->cached), (void *)(counter.locals + facts->offset));
+    record->kind = RSSLAG_UPDATE;
+    record->tid = (u32)id;
+    record->mm = key;
+    record->cpu = cpu;
+    record->member = member & 3;
+    record->pad = 0;
+    record->address = 0;
+    task_flags = task->flags;
+    if (number_of(task->mm) == key)
+        flags |= RSSLAG_OWN;
+    else if (by_wanted && mm->mm_users.counter == 1 && !(task_flags & PF_MEMALLOC))
+        flags |= RSSLAG_NEWBORN;
+    if (task_flags & PF_EXITING)
+        flags |= RSSLAG_EXITING;
+    else if (!(flags & RSSLAG_TEARDOWN))
+        flags |= fault_of(task, (u32)id, &record->address);
+    record->flags = flags;
+    send(record);
+    return 0;
+}
+
+static __always_inline bool faulting_task_wanted(struct task_struct *task, u64 id)
+{
+    u64 mm = number_of(task->mm);
+
+    return mm_state(mm) == WANTED || group_wanted(id >> 32);
+}
+
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(page_fault_user_cpu, unsigned long address, struct pt_regs *regs)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    u64 id = bpf_get_current_pid_tgid();
+
+    if (faulting_task_wanted(task, id))
+        begin_fault((u32)id, address, regs->ip, RSSLAG_OF_USER_FAULT);
+    return 0;
+}
+
+SEC("tp_btf/page_fault_kernel")
+int BPF_PROG(page_fault_kernel_cpu, unsigned long address)
+{
+    struct task_struct *task = bpf_get_current_task_btf();
+    u64 id = bpf_get_current_pid_tgid();
+    struct pt_regs *regs;
+
+    if (!faulting_task_wanted(task, id))
+        return 0;
+    regs = (struct pt_regs *)bpf_task_pt_regs(task);
+    begin_fault((u32)id, address, regs->ip, RSSLAG_OF_KERNEL_FAULT);
+    return 0;
+}
+
+#endif

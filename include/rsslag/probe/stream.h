@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rsslag/core/result.h"
+#include "rsslag/probe/traits.h"
+
+namespace rsslag::probe {
+
+/// What has been sent and lost since the attach, all CPUs together. sent == received by drain() + lost, once everything
+/// has been drained.
+struct Losses {
+    std::uint64_t sent = 0;     ///< records that programs wanted to send
+    std::uint64_t updates = 0;  ///< of these, counter updates
+    /// By cause; every cause is there, also at 0: "ring_full", "recursion" (a program was skipped because it was
+    /// preempted by itself; what it would have sent is in no count), "no_room" (a process or thread could not be
+    /// followed).
+    std::map<std::string, std::uint64_t> by_cause;
+
+    std::uint64_t lost() const;
+};
+
+struct FaultCounts {
+    std::uint64_t user = 0;    ///< exceptions:page_fault_user
+    std::uint64_t kernel = 0;  ///< exceptions:page_fault_kernel
+};
+
+/// What a program cost so far; only while kernel.bpf_stats_enabled is set.
+struct ProgramCost {
+    std::uint64_t run_ns = 0;
+    std::uint64_t runs = 0;
+};
+
+/// Streams the counter updates of wanted processes out of the kernel. Attached as long as it lives. drain() may be
+/// called by one thread while another calls the rest.
+class StreamProbe {
+  public:
+    struct Options {
+        int cpus_possible = 1;
+        std::size_t ring_bytes = std::size_t{4} << 20;  ///< of each ring: a power of two, at least a page
+        bool follow = false;                            ///< children of wanted processes are wanted
+    };
+
+    /// Loads and attaches what fits the kernel; nobody is wanted yet. Kind::Unsupported or Kind::Denied as
+    /// SnapshotProbe.
+    static core::Result<StreamProbe> open(const KernelTraits &traits, const Options &options);
+
+    ~StreamProbe();
+    StreamProbe(StreamProbe &&) noexcept;
+    StreamProbe &operator=(StreamProbe &&) noexcept;
+
+    /// From now on traces this group (the kernel's number) and, where it is not 0, this mm.
+    core::Status want(int host_tgid, std::uint64_t mm);
+    void unwant(int host_tgid);
+
+    /// How many rings there are; each one's records are in the order of their CPU or CPUs.
+    std::size_t rings() const;
+    /// Appends all that is in ring i to out[i], as the programs wrote it: struct rsslag_update, _fault or _task, told
+    /// apart by the u16 that each begins with. out has rings() elements.
+    void drain(std::span<std::vector<std::byte>> out);
+
+    Losses losses() const;
+    /// Faults of a task that lives; those of one that has ended come with its RSSLAG_EXIT.
+    FaultCounts faults(int host_tid) const;
+    /// All programs together.
+    ProgramCost cost() const;
+    /// Hooks that could not be used, and why; tracing goes on with the next best.
+    const std::vector<std::string> &missing() const;
+
+  private:
+    struct State;
+    explicit StreamProbe(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace rsslag::probe

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// `thread` scheme: in which order did updates of one counter happen, and was each a flush or a direct update?
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "rsslag/abi.h"
+
+namespace rsslag::core {
+
+/// Each record tells what the mm's counter was after its update, so that the updates form a chain; a flush also tells
+/// its amount, which is what the task had cached. Records of two CPUs may be a little out of order by time: then the
+/// chain decides. A direct update's amount is what the chain leaves for it.
+class FlushChain {
+  public:
+    struct Link {
+        rsslag_update update{};
+        std::int64_t pages = 0;
+        bool flush = false;  ///< else direct: the task's cache stays as it is
+    };
+
+    /// Two CPUs' records may be this far out of order.
+    static constexpr std::uint64_t kHorizonNs = 100'000;
+
+    void reset(std::int64_t count);
+    void push(const rsslag_update &update, std::vector<Link> &out);
+    /// No record before `t_ns` will come.
+    void advance(std::uint64_t t_ns, std::vector<Link> &out);
+    /// All that is there, whatever may come.
+    void finish(std::vector<Link> &out);
+    std::vector<int> waiting_tids() const;
+
+  private:
+    std::size_t choose() const;
+    void take(std::size_t index, std::vector<Link> &out);
+
+    std::int64_t count_ = 0;
+    std::deque<rsslag_update> waiting_;
+};
+
+}  // namespace rsslag::core

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "mm_account.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace rsslag::core {
+namespace {
+
+constexpr std::size_t index_of(Member member) {
+    return static_cast<std::size_t>(member);
+}
+
+Members members_of(const std::array<std::int64_t, kMembers> &values) {
+    Members members;
+    for (Member member : kAllMembers)
+        members[member] = {values[index_of(member)]};
+    return members;
+}
+
+constexpr std::uint32_t local_cell(std::size_t cpu, std::size_t member) {
+    return static_cast<std::uint32_t>(kMembers + cpu * kMembers + member);
+}
+
+/// What the record leaves open about a fold's amount.
+FoldSolver::Fold fold_of(const rsslag_update &update, std::int64_t before, std::int64_t batch) {
+    FoldSolver::Fold fold{update.t_ns, update.cpu, update.tid, before, update.count};
+    const bool fault = (update.flags & (RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT)) != 0;
+    if ((update.flags & RSSLAG_TEARDOWN) != 0) fold.most = -1;
+    if ((update.flags & RSSLAG_OF_USER_FAULT) == 0) return fold;
+    const bool anon = update.member == index_of(Member::Anon);
+    fold.least = anon ? 1 : -1;  // a fault takes away but the one page that it replaces
+    if (fault && anon && (before == batch - 1 || before == -1)) fold.presumed = 1;
+    return fold;
+}
+
+FlushReason reason_of(const rsslag_update &update, bool flush) {
+    if (!flush) return FlushReason::Direct;
+    if ((update.flags & RSSLAG_EXITING) != 0) return FlushReason::Exit;
+    if ((update.flags & RSSLAG_THRESHOLD) != 0) return FlushReason::Threshold;
+    if ((update.flags & RSSLAG_EXECVE) != 0) return FlushReason::Exec;
+    return FlushReason::Zap;
+}
+
+}  // namespace
+
+Members Account::net() const {
+    return members_of(flushed) + members_of(cached) - members_of(brought);
+}
+
+void Account::join(const Account &other) {
+    for (std::size_t m = 0; m < kMembers; ++m) {
+        flushed[m] += other.flushed[m];
+        cached[m] += other.cached[m];
+        brought[m] += other.brought[m];
+    }
+    uncertain += other.uncertain;
+    updates += other.updates;
+    flushes += other.flushes;
+    last_flush_ns = std::max(last_flush_ns, other.last_flush_ns);
+    cached_ns = std::max(cached_ns, other.cached_ns);
+}
+
+MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, std::uint64_t number)
+    : mm(mm_address),
+      generation(number),
+      options_(options),
+      solvers_{FoldSolver(options.cpus, options.batch), FoldSolver(options.cpus, options.batch),
+               FoldSolver(options.cpus, options.batch), FoldSolver(options.cpus, options.batch)} {
+    if (options.scheme == Scheme::Cpu) {
+        locals_.resize(static_cast<std::size_t>(options.cpus));
+        folds_.resize(static_cast<std::size_t>(options.cpus));
+    }
+}
+
+Account &MmAccount::member(int tid) {
+    return members_[tid];
+}
+
+Account &MmAccount::ended() {
+    return ended_;
+}
+
+Account &MmAccount::of(int tid) {
+    if (const auto found = members_.find(tid); found != members_.end()) return found->second;
+    if (const auto found = others_.find(tid); found != others_.end()) return found->second;
+    return ended_;
+}
+
+// Cells: the four flushed counters, then the four of each CPU.
+
+std::int64_t MmAccount::value(std::uint32_t cell) const {
+    if (cell < kMembers) return flushed_[cell];
+    return locals_[cell / kMembers - 1][cell % kMembers];
+}
+
+void MmAccount::set(std::uint32_t cell, std::int64_t value) {
+    if (cell < kMembers) {
+        flushed_[cell] = value;
+        return;
+    }
+    std::int32_t &local = locals_[cell / kMembers - 1][cell % kMembers];
+    local_sum_[cell % kMembers] += value - local;
+    local = static_cast<std::int32_t>(value);
+}
+
+void MmAccount::hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value) {
+    set(cell, value);
+    if (watched_) changes_.push_back({t_ns, cell, value});
+}
+
+Members MmAccount::flushed() const {
+    return members_of(flushed_);
+}
+
+Members MmAccount::cached() const {
+    if (options_.scheme == Scheme::Cpu) return members_of(local_sum_);
+    Members sum;
+    for (const auto &[tid, account] : members_)
+        sum += members_of(account.cached);
+    return sum;
+}
+
+bool MmAccount::empty() const {
+    return flushed() + cached() == Members{};
+}
+
+void MmAccount::rebase() {
+    Members nets = ended_.net();
+    for (const auto &[tid, account] : members_)
+        nets += account.net();
+    for (const auto &[tid, account] : others_)
+        nets += account.net();
+    const Members exact = flushed() + cached();
+    for (Member member : kAllMembers)
+        baseline_[index_of(member)] = (exact[member] - nets[member]).n;
+    for (std::size_t member = 0; member < kMembers; ++member) {
+        solvers_[member].reset(flushed_[member]);
+        chains_[member].reset(flushed_[member]);
+    }
+}
+
+void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
+    adopted_from_ = begin_ns;
+    adopted_until_ = end_ns;
+    bound = true;
+    for (Member member : kAllMembers)
+        flushed_[index_of(member)] = reading.last.flushed[member].n;
+    if (options_.scheme == Scheme::Cpu) {
+        for (const CpuReading &cpu : reading.last.cpus) {
+            if (cpu.cpu < 0 || static_cast<std::size_t>(cpu.cpu) >= locals_.size()) continue;
+            for (Member member : kAllMembers)
+                set(local_cell(static_cast<std::size_t>(cpu.cpu), index_of(member)), cpu.cached[member].n);
+        }
+    }
+    for (const TaskReading &task : reading.tasks) {
+        Account &account = members_[task.host_tid];
+        for (Member member : kAllMembers)
+            account.cached[index_of(member)] = account.brought[index_of(member)] = task.cached[member].n;
+        account.cached_ns = begin_ns;
+    }
+    rebase();
+    rss_min_ = rss_max_ = (flushed() + cached()).rss().n;
+}
+
+/// A record from while the mm was first read: its values are right, whatever the reading saw; what led to them came
+/// before the trace.
+void MmAccount::take_absolute(const rsslag_update &update) {
+    if (update.t_ns < adopted_from_) return;
+    set(update.member, update.count);
+    if (options_.scheme == Scheme::Cpu) {
+        set(local_cell(update.cpu, update.member), update.cached);
+    } else if (const auto found = members_.find(update.tid); found != members_.end() && update.cached != 0) {
+        found->second.cached[update.member] = 0;
+        found->second.brought[update.member] = 0;
+    }
+    rebase();
+}
+
+Applied MmAccount::apply(const rsslag_update &update, Account &account, bool member) {
+    last_ns = std::max<std::uint64_t>(last_ns, update.t_ns);
+    if (update.t_ns <= adopted_until_) {
+        take_absolute(update);
+        return {true, std::nullopt, std::nullopt};
+    }
+    if ((update.flags & RSSLAG_TEARDOWN) != 0) torn_down = true;
+    account.updates++;
+    (member ? updates_ : updates_by_others_)++;
+    const Applied applied = options_.scheme == Scheme::Cpu ? apply_cpu(update, account) : apply_thread(update, account);
+    if (watched_) note_rss();
+    return applied;
+}
+
+Applied MmAccount::apply_cpu(const rsslag_update &update, Account &account) {
+    const std::size_t m = update.member;
+    if (update.cpu >= locals_.size()) return {true, std::nullopt, std::nullopt};
+    const std::int64_t before = locals_[update.cpu][m];
+    Applied applied{true, std::nullopt, std::nullopt};
+    hold(static_cast<std::uint32_t>(m), update.t_ns, update.count);
+    hold(local_cell(update.cpu, m), update.t_ns, update.cached);
+    solved_.clear();
+    if (update.cached != 0) {
+        applied.pages = Pages{update.cached - before};
+        account.flushed[m] += update.cached - before;
+        solvers_[m].other(update.cpu, update.t_ns, solved_);
+    } else {
+        solvers_[m].fold(fold_of(update, before, options_.batch), solved_);
+        applied.reason = FlushReason::Fold;
+    }
+    if (!solved_.empty()) settle(solved_, m);
+    for (std::size_t other = 0; other < kMembers; ++other) {
+        if (other == m || !solvers_[other].open()) continue;
+        solved_.clear();
+        solvers_[other].other(update.cpu, update.t_ns, solved_);
+        settle(solved_, other);
+    }
+    return applied;
+}
+
+void MmAccount::settle(const std::vector<FoldSolver::Solved> &solved, std::size_t member) {
+    for (const FoldSolver::Solved &each : solved) {
+        Account &account = of(each.tid);
+        account.flushed[member] += each.pages;
+        account.uncertain += each.uncertain;
+        if (!each.folded) continue;
+        account.flushes++;
+        account.last_flush_ns = each.t_ns;
+        folds_[static_cast<std::size_t>(each.cpu)]++;
+        flushes_[static_cast<std::size_t>(FlushReason::Fold)]++;
+    }
+}
+
+Applied MmAccount::apply_thread(const rsslag_update &update, Account &account) {
+    const std::size_t m = update.member;
+    links_.clear();
+    chains_[m].push(update, links_);
+    settle(links_);
+    hold(static_cast<std::uint32_t>(m), update.t_ns, update.count);
+    Applied applied{true, std::nullopt, std::nullopt};
+    // The amount of a flush is told by the record itself; a direct one's only by the chain, a moment later.
+    const bool flush = (update.flags & RSSLAG_OWN) != 0 && update.cached != 0;
+    if (flush) {
+        applied.pages = Pages{update.cached};
+        account.cached[m] = 0;
+    }
+    applied.reason = reason_of(update, flush);
+    return applied;
+}
+
+void MmAccount::settle(const std::vector<FlushChain::Link> &links) {
+    for (const FlushChain::Link &link : links) {
+        const rsslag_update &update = link.update;
+        Account &account = of(update.tid);
+        const FlushReason reason = reason_of(update, link.flush);
+        account.flushed[update.member] += link.pages;
+        if (!link.flush) {
+            flushes_[static_cast<std::size_t>(FlushReason::Direct)]++;
+            continue;
+        }
+        // One flush goes through the members in their order.
+        if (account.last_flushed_member >= update.member || account.last_flushed_member < 0) {
+            account.flushes++;
+            flushes_[static_cast<std::size_t>(reason)]++;
+        }
+        account.last_flushed_member = update.member;
+        account.last_flush_ns = update.t_ns;
+    }
+}
+
+void MmAccount::apply(const rsslag_fault &fault) {
+    const auto found = members_.find(fault.tid);
+    if (found == members_.end() || fault.t_ns < adopted_from_) return;
+    last_ns = std::max<std::uint64_t>(last_ns, fault.t_ns);
+    Account &account = found->second;
+    // Flushes before it must be done first: they would take away what it tells.
+    for (FlushChain &chain : chains_) {
+        links_.clear();
+        chain.advance(fault.t_ns, links_);
+        settle(links_);
+    }
+    for (std::size_t m = 0; m < kMembers; ++m) {
+        account.cached[m] = fault.cached[m];
+        if (fault.t_ns <= adopted_until_) account.brought[m] = fault.cached[m];
+    }
+    if (fault.t_ns <= adopted_until_) rebase();
+    account.cached_ns = fault.t_ns;
+    account.last_flushed_member = -1;
+    if (watched_) note_rss();
+}
+
+void MmAccount::advance(std::uint64_t t_ns) {
+    for (std::size_t m = 0; m < kMembers; ++m) {
+        if (options_.scheme == Scheme::Cpu) {
+            solved_.clear();
+            solvers_[m].advance(t_ns, solved_);
+            settle(solved_, m);
+        } else {
+            links_.clear();
+            chains_[m].advance(t_ns, links_);
+            settle(links_);
+        }
+    }
+}
+
+void MmAccount::end_member(int tid, std::uint64_t faults) {
+    const auto found = members_.find(tid);
+    if (found == members_.end()) return;
+    if (options_.scheme != Scheme::Cpu) {
+        for (FlushChain &chain : chains_) {
+            links_.clear();
+            chain.finish(links_);
+            settle(links_);
+        }
+    }
+    Account account = found->second;
+    account.cached = {};  // an exit flushes it
+    ended_.join(account);
+    ended_count_++;
+    ended_faults_ += faults;
+    members_.erase(found);
+}
+
+void MmAccount::adopt_other(int tid, int as_tid) {
+    const auto found = others_.find(tid);
+    if (found == others_.end()) return;
+    updates_ += found->second.updates;
+    updates_by_others_ -= found->second.updates;
+    members_[as_tid].join(found->second);
+    others_.erase(found);
+}
+
+void MmAccount::rename_member(int from, int to) {
+    const auto found = members_.find(from);
+    if (found == members_.end() || from == to) return;
+    const Account account = found->second;
+    members_.erase(found);
+    members_[to].join(account);
+}
+
+void MmAccount::note_rss() {
+    const std::int64_t rss = (flushed() + cached()).rss().n;
+    rss_min_ = std::min(rss_min_, rss);
+    rss_max_ = std::max(rss_max_, rss);
+}
+
+void MmAccount::watch() {
+    watched_ = true;
+    changes_.clear();
+    watched_from_.assign(kMembers * (1 + locals_.size()), 0);
+    for (std::uint32_t cell = 0; cell < watched_from_.size(); ++cell)
+        watched_from_[cell] = value(cell);
+    rss_min_ = rss_max_ = (flushed() + cached()).rss().n;
+}
+
+}  // namespace rsslag::core

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The account of one mm: what its counters hold, and who brought it there.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "flush_chain.h"
+#include "fold_solver.h"
+#include "rsslag/core/ledger.h"
+
+namespace rsslag::core {
+
+/// What a task did to this mm.
+struct Account {
+    std::array<std::int64_t, kMembers> flushed{};  ///< by updates that are known to be its own
+    std::array<std::int64_t, kMembers> cached{};   ///< `thread` scheme: holds now
+    std::array<std::int64_t, kMembers> brought{};  ///< `thread` scheme: held at the attach, part of the baseline
+    std::int64_t uncertain = 0;
+    std::uint64_t updates = 0;
+    std::uint64_t flushes = 0;
+    std::uint64_t last_flush_ns = 0;
+    std::uint64_t cached_ns = 0;  ///< when `cached` was told
+    int last_flushed_member = -1;
+
+    Members net() const;
+    void join(const Account &other);
+};
+
+class MmAccount {
+  public:
+    MmAccount(const Ledger::Options &options, std::uint64_t mm, std::uint64_t generation);
+
+    void adopt(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
+
+    /// `member`: the task's own account, else that of another task.
+    Applied apply(const rsslag_update &update, Account &account, bool member);
+    void apply(const rsslag_fault &fault);
+    void advance(std::uint64_t t_ns);
+
+    void watch();
+    Check compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
+    void lost() { doubtful_ = true; }
+
+    /// A task of this mm.
+    Account &member(int tid);
+    Account &other(int tid) { return others_[tid]; }
+    /// It has ended; its account joins those of all that have.
+    void end_member(int tid, std::uint64_t faults);
+    /// What a task has done to an mm that it was making becomes its own once it lives there.
+    void adopt_other(int tid, int as_tid);
+    /// The number of a member changes (an exec by another thread than the leader).
+    void rename_member(int from, int to);
+    /// Who ended before its last updates of the mm: these join what all ended tasks did.
+    Account &ended();
+
+    MmView view() const;
+    bool empty() const;  ///< 0 in every member
+
+    std::uint64_t mm = 0;
+    std::uint64_t generation = 0;
+    bool bound = false;      ///< a process lives in it
+    bool torn_down = false;  ///< its last user has left
+    bool doubtful() const { return doubtful_; }
+    std::uint64_t last_ns = 0;
+    const std::unordered_map<int, Account> &members() const { return members_; }
+    const std::map<int, Account> &others() const { return others_; }
+
+  private:
+    struct Change {
+        std::uint64_t t_ns;
+        std::uint32_t cell;
+        std::int64_t value;
+    };
+
+    Applied apply_cpu(const rsslag_update &update, Account &account);
+    Applied apply_thread(const rsslag_update &update, Account &account);
+    void take_absolute(const rsslag_update &update);
+    void settle(const std::vector<FoldSolver::Solved> &solved, std::size_t member);
+    void settle(const std::vector<FlushChain::Link> &links);
+    Account &of(int tid);
+    void hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value);
+    std::int64_t value(std::uint32_t cell) const;
+    void set(std::uint32_t cell, std::int64_t value);
+    Members flushed() const;
+    Members cached() const;
+    void take_over(const CounterReading &reading, const std::vector<bool> &changed);
+    void take_over_tasks(const CounterReading &reading, std::uint64_t begin_ns);
+    void rebase();
+    void note_rss();
+    void share_open(MmView &out) const;
+    /// Tasks whose last updates of this member have no amount yet.
+    std::vector<int> waiting(std::size_t member) const;
+
+    Ledger::Options options_;
+    std::array<std::int64_t, kMembers> flushed_{};
+    std::vector<std::array<std::int32_t, kMembers>> locals_;  ///< `cpu` scheme, by CPU
+    std::array<std::int64_t, kMembers> local_sum_{};
+    std::vector<std::uint64_t> folds_;
+    std::array<FoldSolver, kMembers> solvers_;
+    std::array<FlushChain, kMembers> chains_;
+    std::vector<FoldSolver::Solved> solved_;
+    std::vector<FlushChain::Link> links_;
+    std::array<std::int64_t, kMembers> baseline_{};
+    std::unordered_map<int, Account> members_;
+    std::map<int, Account> others_;
+    Account ended_;
+    std::uint64_t ended_count_ = 0;
+    std::uint64_t ended_faults_ = 0;
+    std::uint64_t updates_ = 0;
+    std::uint64_t updates_by_others_ = 0;
+    std::array<std::uint64_t, kFlushReasons> flushes_{};
+    std::uint64_t adopted_until_ = 0;  ///< records up to then are part of the baseline
+    std::uint64_t adopted_from_ = 0;   ///< … and those before it are older than the reading
+    std::uint64_t disagreements_ = 0;
+    std::uint64_t resyncs_ = 0;
+    bool doubtful_ = false;
+    bool watched_ = false;
+    std::vector<std::int64_t> watched_from_;
+    std::vector<Change> changes_;
+    std::int64_t rss_min_ = 0, rss_max_ = 0;
+};
+
+}  // namespace rsslag::core

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/probe/stream.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "libbpf_log.h"
+#include "rsslag/abi.h"
+#include "rsslag/probe/denial.h"
+#include "stream.skel.h"
+
+namespace rsslag::probe {
+namespace {
+
+using core::Error;
+using core::Kind;
+using core::Status;
+
+constexpr std::uint32_t kMaxRings = 32;
+
+struct SkeletonDeleter {
+    void operator()(rsslag_stream *skeleton) const { rsslag_stream__destroy(skeleton); }
+};
+struct LinkDeleter {
+    void operator()(bpf_link *link) const { bpf_link__destroy(link); }
+};
+struct RingDeleter {
+    void operator()(ring_buffer *ring) const { ring_buffer__free(ring); }
+};
+
+class Mapping {
+  public:
+    Mapping() = default;
+    Mapping(int fd, std::size_t bytes) : bytes_(bytes) {
+        void *at = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+        at_ = at == MAP_FAILED ? nullptr : at;
+    }
+    ~Mapping() {
+        if (at_ != nullptr) munmap(at_, bytes_);
+    }
+    Mapping(Mapping &&o) noexcept : at_(std::exchange(o.at_, nullptr)), bytes_(o.bytes_) {}
+    Mapping &operator=(Mapping &&o) noexcept {
+        std::swap(at_, o.at_);
+        std::swap(bytes_, o.bytes_);
+        return *this;
+    }
+    const void *get() const { return at_; }
+
+  private:
+    void *at_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+Error refused(int err) {
+    return explain_denial(err, own_privileges(), own_binary());
+}
+
+/// One place for each number that a task can have, within reason: two tasks that share one cost a hash lookup.
+std::uint32_t fault_places() {
+    std::ifstream file("/proc/sys/kernel/pid_max");
+    std::uint32_t pid_max = 32768;
+    file >> pid_max;
+    return std::bit_ceil(std::clamp(pid_max, 4096U, 65536U));
+}
+
+int append(void *to, void *data, std::size_t size) {
+    auto *out = *static_cast<std::vector<std::byte> **>(to);
+    const auto *bytes = static_cast<const std::byte *>(data);
+    out->insert(out->end(), bytes, bytes + size);
+    return 0;
+}
+
+}  // namespace
+
+struct StreamProbe::State {
+    std::unique_ptr<rsslag_stream, SkeletonDeleter> skeleton;
+    std::vector<int> ring_fds;
+    std::vector<std::unique_ptr<ring_buffer, RingDeleter>> rings;
+    std::vector<std::vector<std::byte> *> sinks;  ///< where each ring's callback appends; its address is kept
+    std::vector<std::unique_ptr<bpf_link, LinkDeleter>> links;
+    std::vector<std::string> missing;
+    Mapping slots;
+    std::uint32_t fault_mask = 0;
+    int cpus = 1;
+
+    ~State() {
+        links.clear();
+        rings.clear();
+        for (const int fd : ring_fds)
+            close(fd);
+    }
+
+    void choose(const KernelTraits &traits, core::Scheme scheme);
+    Status load(const Options &options);
+    Status make_rings(std::uint32_t bytes, std::uint32_t count);
+    Status hand_over_rings();
+    Status learn(core::Scheme scheme);
+    Status attach();
+    std::vector<bpf_program *> programs() const;
+};
+
+std::vector<bpf_program *> StreamProbe::State::programs() const {
+    std::vector<bpf_program *> all;
+    bpf_program *program = nullptr;
+    bpf_object__for_each_program(program, skeleton->obj) {
+        if (bpf_program__autoload(program)) all.push_back(program);
+    }
+    return all;
+}
+
+/// Only what this kernel can take is loaded: the verifier refuses a wrong number of arguments, 5.10 lacks helpers.
+void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme) {
+    auto &p = skeleton->progs;
+    const bool by_cpu = scheme == core::Scheme::Cpu;
+    const auto load_if = [](bpf_program *program, bool wanted) { bpf_program__set_autoload(program, wanted); };
+    load_if(p.rss_stat_cpu, by_cpu);
+    load_if(p.page_fault_user_cpu, by_cpu && traits.page_fault_user);
+    load_if(p.page_fault_kernel_cpu, by_cpu && traits.page_fault_kernel);
+    load_if(p.learn_offsets, by_cpu);
+    load_if(p.rss_stat_thread, !by_cpu);
+    load_if(p.page_fault_user_thread, !by_cpu && traits.page_fault_user);
+    load_if(p.page_fault_kernel_thread, !by_cpu && traits.page_fault_kernel);
+    load_if(p.learn_view, !by_cpu);
+    load_if(p.fault_done, scheme == core::Scheme::Thread && traits.handle_mm_fault);
+    bpf_map__set_autocreate(skeleton->maps.anchor, by_cpu);
+    if (!traits.page_fault_user) missing.emplace_back("tp_btf/page_fault_user: this kernel does not have it");
+    if (!traits.page_fault_kernel) missing.emplace_back("tp_btf/page_fault_kernel: this kernel does not have it");
+}
+
+/// Made before the object is loaded, whose map of rings takes the first one for a model of all.
+Status StreamProbe::State::make_rings(std::uint32_t bytes, std::uint32_t count) {
+    sinks.resize(count, nullptr);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        const int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "rsslag_ring", 0, 0, bytes, nullptr);
+        if (fd < 0) return refused(-fd);
+        ring_fds.push_back(fd);
+        rings.emplace_back(ring_buffer__new(fd, append, &sinks[i], nullptr));
+        if (!rings.back()) return refused(errno);
+    }
+    if (const int err = bpf_map__set_inner_map_fd(skeleton->maps.rings, ring_fds[0]); err != 0) return refused(-err);
+    bpf_map__set_max_entries(skeleton->maps.rings, count);
+    return core::success();
+}
+
+Status StreamProbe::State::hand_over_rings() {
+    for (std::uint32_t i = 0; i < ring_fds.size(); ++i) {
+        if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.rings), &i, &ring_fds[i], BPF_ANY) != 0) {
+            return refused(errno);
+        }
+    }
+    return core::success();
+}
+
+Status StreamProbe::State::load(const Options &options) {
+    cpus = options.cpus_possible;
+    const std::uint32_t count = std::min(static_cast<std::uint32_t>(cpus), kMaxRings);
+    const std::uint32_t places = fault_places();
+    fault_mask = places - 1;
+    skeleton->rodata->fault_mask = fault_mask;
+    skeleton->rodata->possible_cpus = static_cast<std::uint32_t>(cpus);
+    skeleton->rodata->fault_told_at_exit = bpf_program__autoload(skeleton->progs.fault_done);
+    skeleton->bss->filter.follow = options.follow ? 1 : 0;
+    bpf_map__set_max_entries(skeleton->maps.fault_slots, places);
+    bpf_map__set_max_entries(skeleton->maps.cpus, static_cast<std::uint32_t>(cpus));
+    const auto bytes = static_cast<std::uint32_t>(std::bit_ceil(std::max<std::size_t>(options.ring_bytes, 4096)));
+    if (const Status made = make_rings(bytes, count); !made) return made;
+    if (const int err = rsslag_stream__load(skeleton.get()); err != 0) return refused(-err);
+    if (const Status given = hand_over_rings(); !given) return given;
+    slots = Mapping(bpf_map__fd(skeleton->maps.fault_slots), places * sizeof(rsslag_fault_slot));
+    if (slots.get() == nullptr) return refused(errno);
+    return core::success();
+}
+
+/// Runs the iterator that finds out rsslag's PID namespace and the CPUs' offsets.
+Status StreamProbe::State::learn(core::Scheme scheme) {
+    struct Facts {
+        std::uint64_t offset;
+        std::uint32_t ring, pad;
+    };
+    const auto count = static_cast<std::uint32_t>(rings.size());
+    for (std::uint32_t cpu = 0; cpu < static_cast<std::uint32_t>(cpus); ++cpu) {
+        const Facts facts{0, cpu % count, 0};
+        if (int err = bpf_map_update_elem(bpf_map__fd(skeleton->maps.cpus), &cpu, &facts, BPF_ANY); err != 0) {
+            return refused(-err);
+        }
+    }
+    bpf_program *const program =
+        scheme == core::Scheme::Cpu ? skeleton->progs.learn_offsets : skeleton->progs.learn_view;
+    const std::unique_ptr<bpf_link, LinkDeleter> link(bpf_program__attach_iter(program, nullptr));
+    if (!link) return refused(errno);
+    const int fd = bpf_iter_create(bpf_link__fd(link.get()));
+    if (fd < 0) return refused(-fd);
+    char byte = 0;
+    while (read(fd, &byte, 1) > 0) {
+    }
+    close(fd);
+    return core::success();
+}
+
+Status StreamProbe::State::attach() {
+    for (bpf_program *program : programs()) {
+        if (bpf_program__type(program) == BPF_PROG_TYPE_TRACING &&
+            bpf_program__expected_attach_type(program) == BPF_TRACE_ITER) {
+            continue;
+        }
+        links.emplace_back(bpf_program__attach(program));
+        if (links.back()) continue;
+        return refused(errno);
+    }
+    return core::success();
+}
+
+StreamProbe::StreamProbe(std::unique_ptr<State> state) : state_(std::move(state)) {}
+StreamProbe::~StreamProbe() = default;
+StreamProbe::StreamProbe(StreamProbe &&) noexcept = default;
+StreamProbe &StreamProbe::operator=(StreamProbe &&) noexcept = default;
+
+core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Options &options) {
+    const auto *scheme = std::get_if<core::Scheme>(&traits.scheme);
+    if (scheme == nullptr || !traits.rss_stat_arguments) {
+        return Error{Kind::Unsupported, "this kernel has no tracepoint kmem:rss_stat that rsslag knows", 0,
+                     "rsslag snapshot works without it"};
+    }
+    log_libbpf();
+    KernelTraits usable = traits;
+    std::vector<std::string> missing;
+    for (;;) {
+        auto state = std::make_unique<State>();
+        state->missing = missing;
+        state->skeleton.reset(rsslag_stream__open());
+        if (!state->skeleton) return refused(errno);
+        state->choose(usable, *scheme);
+        Status ready = state->load(options);
+        if (ready) ready = state->learn(*scheme);
+        if (ready) ready = state->attach();
+        if (ready) return StreamProbe(std::move(state));
+        if (!usable.handle_mm_fault || *scheme != core::Scheme::Thread) return ready.error();
+        // fexit is the only luxury: where it cannot be had, faults are told at their entry.
+        usable.handle_mm_fault = false;
+        missing.push_back("fexit/handle_mm_fault: " + std::string(std::strerror(ready.error().err)));
+    }
+}
+
+Status StreamProbe::want(int host_tgid, std::uint64_t mm) {
+    rsslag_filter &filter = state_->skeleton->bss->filter;
+    const auto tgid = static_cast<std::uint32_t>(host_tgid);
+    const std::uint32_t one = 1;
+    if (mm != 0) {
+        auto &place = filter.mm[RSSLAG_MM_PLACE(mm)];
+        if (place == 0 || (place & 1) != 0 || place == mm) {
+            place = mm;
+        } else if (bpf_map_update_elem(bpf_map__fd(state_->skeleton->maps.mms), &mm, &one, BPF_ANY) == 0) {
+            __atomic_fetch_add(&filter.mms_elsewhere, 1, __ATOMIC_SEQ_CST);
+        } else {
+            return refused(errno);
+        }
+    }
+    auto &place = filter.group[RSSLAG_GROUP_PLACE(tgid)];
+    if (place == 0 || place == tgid) {
+        place = tgid;
+    } else if (bpf_map_update_elem(bpf_map__fd(state_->skeleton->maps.groups), &tgid, &one, BPF_ANY) == 0) {
+        __atomic_fetch_add(&filter.groups_elsewhere, 1, __ATOMIC_SEQ_CST);
+    } else {
+        return refused(errno);
+    }
+    return core::success();
+}
+
+void StreamProbe::unwant(int host_tgid) {
+    rsslag_filter &filter = state_->skeleton->bss->filter;
+    const auto tgid = static_cast<std::uint32_t>(host_tgid);
+    auto &place = filter.group[RSSLAG_GROUP_PLACE(tgid)];
+    if (place == tgid) {
+        place = 0;
+    } else if (bpf_map_delete_elem(bpf_map__fd(state_->skeleton->maps.groups), &tgid) == 0) {
+        __atomic_fetch_sub(&filter.groups_elsewhere, 1, __ATOMIC_SEQ_CST);
+    }
+}
+
+std::size_t StreamProbe::rings() const {
+    return state_->rings.size();
+}
+
+void StreamProbe::drain(std::span<std::vector<std::byte>> out) {
+    for (std::size_t i = 0; i < state_->rings.size(); ++i) {
+        state_->sinks[i] = &out[i];
+        ring_buffer__consume(state_->rings[i].get());
+    }
+}
+
+std::uint64_t Losses::lost() const {
+    std::uint64_t sum = 0;
+    for (const auto &[cause, count] : by_cause)
+        sum += count;
+    return sum;
+}
+
+Losses StreamProbe::losses() const {
+    Losses losses;
+    losses.by_cause = {{"ring_full", 0}, {"recursion", 0}, {"no_room", 0}};
+    std::vector<rsslag_tally> tallies(static_cast<std::size_t>(std::max(state_->cpus, libbpf_num_possible_cpus())));
+    const std::uint32_t zero = 0;
+    if (bpf_map_lookup_elem(bpf_map__fd(state_->skeleton->maps.tallies), &zero, tallies.data()) == 0) {
+        for (const rsslag_tally &tally : tallies) {
+            losses.sent += tally.emitted;
+            losses.updates += tally.updates;
+            losses.by_cause["ring_full"] += tally.lost_ring;
+            losses.by_cause["no_room"] += tally.lost_filter;
+        }
+    }
+    for (bpf_program *program : state_->programs()) {
+        bpf_prog_info info{};
+        std::uint32_t size = sizeof(info);
+        if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0) {
+            losses.by_cause["recursion"] += info.recursion_misses;
+        }
+    }
+    return losses;
+}
+
+FaultCounts StreamProbe::faults(int host_tid) const {
+    const auto tid = static_cast<std::uint32_t>(host_tid);
+    const auto *slots = static_cast<const rsslag_fault_slot *>(state_->slots.get());
+    const rsslag_fault_slot &slot = slots[tid & state_->fault_mask];
+    if (slot.tid == host_tid) return {slot.user_faults, slot.kernel_faults};
+    rsslag_fault_slot elsewhere{};
+    if (bpf_map_lookup_elem(bpf_map__fd(state_->skeleton->maps.fault_slots_elsewhere), &tid, &elsewhere) != 0)
+        return {};
+    return {elsewhere.user_faults, elsewhere.kernel_faults};
+}
+
+ProgramCost StreamProbe::cost() const {
+    ProgramCost cost;
+    for (bpf_program *program : state_->programs()) {
+        bpf_prog_info info{};
+        std::uint32_t size = sizeof(info);
+        if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) != 0) continue;
+        cost.run_ns += info.run_time_ns;
+        cost.runs += info.run_cnt;
+    }
+    return cost;
+}
+
+const std::vector<std::string> &StreamProbe::missing() const {
+    return state_->missing;
+}
+
+}  // namespace rsslag::probe
