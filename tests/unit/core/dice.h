@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Chance that is the same on every machine: the standard's distributions are not.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+namespace rsslag::core::test {
+
+class Dice {
+  public:
+    explicit Dice(std::uint64_t seed) : random_(seed) {}
+
+    std::int64_t between(std::int64_t least, std::int64_t most) {
+        return least + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(most - least + 1));
+    }
+    std::uint64_t ns(std::uint64_t least, std::uint64_t most) { return least + random_() % (most - least + 1); }
+    bool once_in(std::int64_t n) { return between(1, n) == 1; }
+
+  private:
+    std::mt19937_64 random_;
+};
+
+}  // namespace rsslag::core::test

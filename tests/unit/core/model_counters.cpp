@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The model's counters: lib/percpu_counter.c on the `cpu` scheme, SPLIT_RSS_COUNTING (mm/memory.c, up to 6.1) on the
+// `thread` scheme, and what the tracepoints tell of both.
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "model_kernel.h"
+
+namespace rsslag::core::test {
+namespace {
+
+/// mm/memory.c: TASK_RSS_EVENTS_THRESH
+constexpr int kEventsThreshold = 64;
+
+/// Takes up to `most` of what nobody has claimed.
+std::int64_t claim(Pages &unclaimed, std::int64_t most) {
+    const std::int64_t taken = std::clamp<std::int64_t>(unclaimed.n, 0, std::max<std::int64_t>(most, 0));
+    unclaimed.n -= taken;
+    return taken;
+}
+
+}  // namespace
+
+void ModelKernel::account(const Change &change) {
+    change.mm->exact[change.member].n += change.amount;
+    change.mm->net[change.by->serial][change.member].n += change.amount;
+    if (change.amount > 0) change.mm->unclaimed[change.member].n += change.amount;
+    touched_ += static_cast<std::uint64_t>(std::abs(change.amount));
+}
+
+void ModelKernel::change(const Change &change, std::uint64_t lead_ns) {
+    if (options_.scheme == Scheme::Cpu) {
+        push_update_on_cpu(change, lead_ns);
+    } else {
+        push_direct(change, lead_ns);
+    }
+}
+
+void ModelKernel::change_fast(const Change &change, std::uint64_t lead_ns) {
+    if (options_.scheme == Scheme::Thread && change.by->mm == change.mm) {
+        push(*change.by, lead_ns, [this, change] {
+            change.by->cached[change.member].n += change.amount;
+            account(change);
+        });
+        return;
+    }
+    this->change(change, lead_ns);
+}
+
+void ModelKernel::note_overlap(Cpu &cpu, const Change &change) {
+    cpu.in_flight = change.mm;
+    cpu.member = change.member;
+    for (const Cpu &other : cpus_) {
+        if (&other == &cpu || !cpu.open_fold || !other.open_fold) continue;
+        if (other.in_flight == change.mm && other.member == change.member) ++open_overlaps_;
+    }
+}
+
+void ModelKernel::add_on_cpu(const Change &change) {
+    Cpu &cpu = cpu_of(*change.by);
+    std::int64_t &local = change.mm->local[static_cast<std::size_t>(change.by->on_cpu)][change.member].n;
+    const bool fold = std::abs(local + change.amount) >= options_.batch;
+    if (fold) {
+        change.mm->count[change.member].n += local + change.amount;
+        local = 0;
+    } else {
+        local += change.amount;
+    }
+    cpu.open_fold = fold && (change.by->fault == 0 || change.amount != 1);
+    cpu.folded = fold;
+    note_overlap(cpu, change);
+    account(change);
+}
+
+// The count that the record shows is read after the time was taken: another CPU's fold may come in between.
+void ModelKernel::push_update_on_cpu(const Change &change, std::uint64_t lead_ns) {
+    push(*change.by, lead_ns, [this, change] { add_on_cpu(change); });
+    push(*change.by, dice_.ns(20, 60), [this, by = change.by] { cpu_of(*by).stamp_ns = now_; });
+    push(
+        *change.by, dice_.ns(10, 70),
+        [this, change] {
+            Cpu &cpu = cpu_of(*change.by);
+            const Members &local = change.mm->local[static_cast<std::size_t>(change.by->on_cpu)];
+            emit_update(change, cpu.stamp_ns, local[change.member].n,
+                        cpu.folded ? FlushReason::Fold : FlushReason::Direct);
+            cpu.in_flight = nullptr;
+        },
+        true);
+}
+
+void ModelKernel::push_direct(const Change &change, std::uint64_t lead_ns) {
+    push(
+        *change.by, lead_ns,
+        [this, change] {
+            change.mm->count[change.member].n += change.amount;
+            account(change);
+            emit_update(change, now_, change.by->cached[change.member].n, FlushReason::Direct);
+        },
+        true);
+}
+
+/// sync_mm_rss(); to be called from a step of the task.
+void ModelKernel::push_sync(ModelTask &task, FlushReason reason) {
+    if (options_.scheme != Scheme::Thread) return;
+    for (const Member member : kAllMembers) {
+        if (task.cached[member].n != 0) flush_member(task, member, reason);
+    }
+    push(task, 0, [&task] { task.events = 0; });
+}
+
+void ModelKernel::flush_member(ModelTask &task, Member member, FlushReason reason) {
+    push(task, dice_.ns(20, 80), [this, &task, member, reason] {
+        const std::int64_t amount = task.cached[member].n;
+        task.mm->count[member].n += amount;
+        emit_update({&task, task.mm, member, amount}, now_, amount, reason);
+    });
+    // A reader in between sees these pages twice.
+    push(task, dice_.ns(50, 150), [&task, member] { task.cached[member].n = 0; });
+}
+
+/// check_sync_rss_stat(), at the start of handle_mm_fault().
+void ModelKernel::check_sync(ModelTask &task) {
+    if (options_.scheme != Scheme::Thread || !task.mm) return;
+    if (task.events++ > kEventsThreshold) push_sync(task, FlushReason::Threshold);
+}
+
+void ModelKernel::enter_fault(ModelTask &task, std::uint16_t kind) {
+    push(task, dice_.ns(200, 900), [this, &task, kind] {
+        task.fault = kind;
+        task.fault_address = static_cast<std::uint64_t>(dice_.between(1, 1 << 20)) << 12U;
+        ++(kind == RSSLAG_OF_USER_FAULT ? task.user_faults : task.kernel_faults);
+        emit_fault(task, false);
+    });
+    push(task, dice_.ns(30, 90), [this, &task] { check_sync(task); });
+}
+
+void ModelKernel::leave_fault(ModelTask &task) {
+    push(
+        task, dice_.ns(30, 90),
+        [this, &task] {
+            if (options_.after_fault) emit_fault(task, true);
+            task.fault = 0;
+            task.fault_address = 0;
+        },
+        true);
+}
+
+void ModelKernel::emit_fault(ModelTask &task, bool after) {
+    if (options_.scheme != Scheme::Thread || !task.mm || !(task.group->wanted || task.mm->wanted)) return;
+    rsslag_fault record{};
+    record.kind = RSSLAG_FAULT;
+    record.flags = static_cast<rsslag_u16>(task.fault | RSSLAG_OWN | (task.exiting ? RSSLAG_EXITING : 0) |
+                                           (task.in_execve ? RSSLAG_EXECVE : 0) | (after ? RSSLAG_AFTER_FAULT : 0));
+    record.tid = task.tid;
+    record.t_ns = now_;
+    record.mm = task.mm->address;
+    record.address = task.fault_address;
+    for (const Member member : kAllMembers)
+        record.cached[static_cast<std::size_t>(member)] = static_cast<rsslag_s32>(task.cached[member].n);
+    record.events = task.events;
+    record.cpu = static_cast<rsslag_u16>(task.on_cpu);
+    records_.push_back({record});
+}
+
+std::uint16_t ModelKernel::flags_of(const Change &change) const {
+    const ModelTask &by = *change.by;
+    const bool own = by.mm == change.mm;
+    const bool ends = change.mm->users == 0;
+    // An exiting task's faults are not told, nor is there one to tell of at an end.
+    unsigned flags = by.exiting || ends ? 0U : by.fault;
+    if (ends) flags |= RSSLAG_TEARDOWN;
+    if (own) flags |= RSSLAG_OWN;
+    if (by.exiting) flags |= RSSLAG_EXITING;
+    if (by.in_execve) flags |= RSSLAG_EXECVE;
+    if (!by.group->wanted) flags |= RSSLAG_BY_OTHER;
+    if (own && by.events > kEventsThreshold + 1) flags |= RSSLAG_THRESHOLD;
+    const bool newborn = change.mm->newborn && by.group->wanted && !own;
+    if (newborn && !ends) flags |= RSSLAG_NEWBORN;
+    return static_cast<std::uint16_t>(flags);
+}
+
+void ModelKernel::emit_update(const Change &change, std::uint64_t t_ns, std::int64_t cached, FlushReason reason) {
+    ModelTask &by = *change.by;
+    if (!by.group->wanted && !change.mm->wanted) return;
+    if (!by.group->wanted) announce(by, t_ns);
+    rsslag_update record{};
+    record.kind = RSSLAG_UPDATE;
+    record.flags = flags_of(change);
+    record.tid = by.tid;
+    record.t_ns = t_ns;
+    record.mm = change.mm->address;
+    record.address = by.exiting ? 0 : by.fault_address;
+    record.count = change.mm->count[change.member].n;
+    record.cached = static_cast<rsslag_s32>(cached);
+    record.cpu = static_cast<rsslag_u16>(by.on_cpu);
+    record.member = static_cast<rsslag_u8>(change.member);
+    records_.push_back({record, change.amount, reason});
+    ++change.mm->updates;
+}
+
+void ModelKernel::zap_now(ModelTask &by, ModelMm &mm, const Members &most) {
+    if (by.mm == &mm) push_sync(by, FlushReason::Zap);
+    std::uint64_t lead_ns = dice_.ns(1'000, 20'000);
+    for (const Member member : kAllMembers) {
+        const std::int64_t pages = claim(mm.unclaimed[member], most[member].n);
+        if (pages == 0) continue;
+        change({&by, &mm, member, -pages}, lead_ns);
+        lead_ns = dice_.ns(10, 40);
+    }
+}
+
+void ModelKernel::zap(ModelTask &by, const Members &most) {
+    push(by, dice_.ns(100, 400), [this, &by, most] { zap_now(by, *by.mm, most); });
+}
+
+void ModelKernel::fault(ModelTask &by, Member member, std::int64_t pages) {
+    enter_fault(by, dice_.once_in(8) ? RSSLAG_OF_KERNEL_FAULT : RSSLAG_OF_USER_FAULT);
+    push(by, 0, [this, &by, member, pages] { change_fast({&by, by.mm, member, pages}, dice_.ns(150, 600)); });
+    leave_fault(by);
+}
+
+void ModelKernel::anon_fault(ModelTask &by) {
+    fault(by, Member::Anon, 1);
+}
+
+void ModelKernel::file_fault(ModelTask &by, std::int64_t pages) {
+    fault(by, Member::File, pages);
+}
+
+void ModelKernel::shmem_fault(ModelTask &by) {
+    fault(by, Member::Shmem, 1);
+}
+
+void ModelKernel::empty_fault(ModelTask &by) {
+    enter_fault(by, RSSLAG_OF_USER_FAULT);
+    leave_fault(by);
+}
+
+// do_wp_page() of a file page and do_swap_page(): one page goes from one member to another.
+void ModelKernel::cow_fault(ModelTask &by) {
+    exchange_fault(by, Member::File);
+}
+
+void ModelKernel::swap_in_fault(ModelTask &by) {
+    exchange_fault(by, Member::Swap);
+}
+
+void ModelKernel::exchange_fault(ModelTask &by, Member from) {
+    enter_fault(by, RSSLAG_OF_USER_FAULT);
+    push(by, 0, [this, &by, from] {
+        if (claim(by.mm->unclaimed[from], 1) == 1) change_fast({&by, by.mm, from, -1}, dice_.ns(150, 600));
+        change_fast({&by, by.mm, Member::Anon, 1}, dice_.ns(20, 100));
+    });
+    leave_fault(by);
+}
+
+// __do_huge_pmd_anonymous_page() adds to the mm's counter itself, past the task's cache.
+void ModelKernel::huge_fault(ModelTask &by) {
+    enter_fault(by, RSSLAG_OF_USER_FAULT);
+    push(by, 0, [this, &by] { change({&by, by.mm, Member::Anon, 512}, dice_.ns(20'000, 60'000)); });
+    leave_fault(by);
+}
+
+void ModelKernel::populate(ModelTask &by, std::int64_t pages) {
+    for (std::int64_t i = 0; i < pages; ++i) {
+        push(by, dice_.ns(50, 200), [this, &by] {
+            check_sync(by);
+            change_fast({&by, by.mm, Member::Anon, 1}, dice_.ns(150, 500));
+        });
+    }
+}
+
+/// Work in an mm without a reference to it: its teardown waits, as it does for page table locks.
+void ModelKernel::visit(ModelTask &by, ModelMm &mm, std::function<void()> work) {
+    ++mm.visitors;
+    push(by, dice_.ns(500, 3'000), std::move(work));
+    push(by, 0, [&mm] { --mm.visitors; });
+}
+
+void ModelKernel::swap_out(ModelTask &by, ModelMm &mm) {
+    visit(by, mm, [this, &by, &mm] {
+        if (claim(mm.unclaimed.anon, 1) == 0) return;
+        change({&by, &mm, Member::Anon, -1}, dice_.ns(300, 900));
+        change({&by, &mm, Member::Swap, 1}, dice_.ns(20, 60));
+    });
+}
+
+void ModelKernel::write_into(ModelTask &by, ModelMm &mm) {
+    visit(by, mm, [this, &by, &mm] { change_fast({&by, &mm, Member::Anon, 1}, dice_.ns(300, 900)); });
+}
+
+}  // namespace rsslag::core::test
