@@ -26,6 +26,7 @@ using Run = std::function<int()>;
 void add_target_options(CLI::App &command, TargetWords &words);
 
 Run add_snapshot(CLI::App &app, const Common &common);
+Run add_live(CLI::App &app, const Common &common);
 Run add_doctor(CLI::App &app, const Common &common);
 Run add_demo(CLI::App &app, const Common &common);
 

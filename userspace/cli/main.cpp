@@ -91,8 +91,10 @@ int run(int argc, char **argv) {
     app.add_option("--log-file", log.file, "Write the log to FILE");
     app.add_option("--color", common.color, "auto, always or never")->capture_default_str();
     app.add_option("--unit", common.unit, "kB, MiB, GiB or pages")->capture_default_str();
-    const std::map<std::string, Run> commands{
-        {"snapshot", add_snapshot(app, common)}, {"doctor", add_doctor(app, common)}, {"demo", add_demo(app, common)}};
+    const std::map<std::string, Run> commands{{"snapshot", add_snapshot(app, common)},
+                                              {"doctor", add_doctor(app, common)},
+                                              {"live", add_live(app, common)},
+                                              {"demo", add_demo(app, common)}};
     std::reverse(words.begin(), words.end());
     try {
         app.parse(std::move(words));

@@ -11,6 +11,7 @@
 #include "calibration.h"
 #include "evidence.h"
 #include "machine.h"
+#include "own_cost.h"
 #include "privileges.h"
 #include "rsslag/probe/snapshot.h"
 #include "rsslag/probe/traits.h"
@@ -112,7 +113,11 @@ struct Snapshotter::State {
     core::Calibration calibration;
     std::uint64_t id_key = 0;  ///< kernel addresses leave the program only mixed with it
 
+    std::uint64_t begin_ns = 0;  ///< of the last counter reading
+    std::uint64_t end_ns = 0;
+
     std::string mm_id(std::uint64_t mm) const;
+    core::Result<core::CounterReading> read(pid_t pid);
     core::Result<core::Bracket> bracket(const procfs::Process &process, bool walk, view::ProcessReading &out);
     std::optional<Error> look_again(const procfs::Process &process, core::Bracket &bracket,
                                     core::Reconciliation &verdict);
@@ -154,10 +159,17 @@ std::string Snapshotter::State::mm_id(std::uint64_t mm) const {
     return fmt::format("{:016x}", x ^ (x >> 31));
 }
 
+core::Result<core::CounterReading> Snapshotter::State::read(pid_t pid) {
+    begin_ns = monotonic_ns();
+    auto reading = probe.read(pid);
+    end_ns = monotonic_ns();
+    return reading;
+}
+
 core::Result<core::Bracket> Snapshotter::State::bracket(const procfs::Process &process, bool walk,
                                                         view::ProcessReading &out) {
     core::Bracket bracket;
-    auto before = probe.read(process.pid());
+    auto before = read(process.pid());
     if (!before) return before.error();
     bracket.readings.push_back(std::move(*before));
     read_readers(process, out);
@@ -167,7 +179,7 @@ core::Result<core::Bracket> Snapshotter::State::bracket(const procfs::Process &p
         bracket.walk_state = walked.state;
         bracket.walk = walked.walk;
     }
-    auto after = probe.read(process.pid());
+    auto after = read(process.pid());
     if (!after) return after.error();
     bracket.readings.push_back(std::move(*after));
     return bracket;
@@ -182,7 +194,7 @@ std::optional<Error> Snapshotter::State::look_again(const procfs::Process &proce
         Walked walked = walk_smaps(process);
         const core::Evidence evidence =
             gather_evidence(process, bracket.readings.back(), walked.mappings, host.machine.page_size);
-        auto after = probe.read(process.pid());
+        auto after = read(process.pid());
         if (!after) return after.error();
         bracket.readings.push_back(std::move(*after));
         if (walked.walk) bracket.walk = walked.walk;
@@ -192,13 +204,31 @@ std::optional<Error> Snapshotter::State::look_again(const procfs::Process &proce
 }
 
 core::Result<view::ProcessReading> Snapshotter::take(const procfs::Process &process, bool walk) {
+    auto taken = take_timed(process, walk);
+    if (!taken) return taken.error();
+    return std::move(taken->process);
+}
+
+core::Result<Taken> Snapshotter::read_counters(pid_t pid) {
+    Taken taken;
+    auto reading = state_->read(pid);
+    if (!reading) return reading.error();
+    taken.counters = std::move(*reading);
+    taken.begin_ns = taken.bracket_ns = state_->begin_ns;
+    taken.end_ns = state_->end_ns;
+    return taken;
+}
+
+core::Result<Taken> Snapshotter::take_timed(const procfs::Process &process, bool walk) {
     const pid_t pid = process.pid();
+    Taken taken;
+    taken.bracket_ns = monotonic_ns();
     const auto stat = process.stat();
     if (!stat) return stat.error();
     if (stat->kernel_thread()) {
         return Error{Kind::Unsupported, fmt::format("{} is a kernel thread: it has no memory of its own", pid), 0, ""};
     }
-    view::ProcessReading out;
+    view::ProcessReading &out = taken.process;
     out.pid = pid;
     auto bracket = state_->bracket(process, walk, out);
     if (!bracket) {
@@ -226,9 +256,12 @@ core::Result<view::ProcessReading> Snapshotter::take(const procfs::Process &proc
     out.walk = bracket->walk;
     out.bound = core::bound(state_->host.machine, static_cast<std::int64_t>(reading.tasks.size()));
     out.snapshot_us = reading.took_us;
-    out.cpus = std::move(reading.last.cpus);
-    out.tasks = std::move(reading.tasks);
-    return out;
+    out.cpus = reading.last.cpus;
+    out.tasks = reading.tasks;
+    taken.counters = std::move(reading);
+    taken.begin_ns = state_->begin_ns;
+    taken.end_ns = state_->end_ns;
+    return taken;
 }
 
 view::SnapshotDocument Snapshotter::document() const {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
+#include "rsslag/core/reading.h"
 #include "rsslag/core/result.h"
 #include "rsslag/procfs/process.h"
 #include "rsslag/view/snapshot.h"
@@ -11,6 +13,15 @@ namespace rsslag::cli {
 
 /// How this kernel counts, from its BTF; needs no privilege.
 core::Result<core::Scheme> running_scheme();
+
+/// A reading with what it was judged from, for whoever compares it with a stream of updates.
+struct Taken {
+    view::ProcessReading process;
+    core::CounterReading counters;  ///< the last of the bracket
+    std::uint64_t begin_ns = 0;     ///< CLOCK_MONOTONIC around reading `counters`
+    std::uint64_t end_ns = 0;
+    std::uint64_t bracket_ns = 0;  ///< when the first reading of the bracket began
+};
 
 /// Takes exact readings of processes: the probe, the files of /proc and the judgement, put together.
 class Snapshotter {
@@ -26,6 +37,9 @@ class Snapshotter {
     /// A bracketed reading of just this process, whoever has its PID later. Kernel threads and zombies are
     /// Kind::Unsupported, a process that ends meanwhile Kind::Gone.
     core::Result<view::ProcessReading> take(const procfs::Process &process, bool walk);
+    core::Result<Taken> take_timed(const procfs::Process &process, bool walk);
+    /// Just the counters, in one pass.
+    core::Result<Taken> read_counters(pid_t pid);
 
     /// With everything but processes and failures filled in.
     view::SnapshotDocument document() const;

@@ -31,6 +31,14 @@ core::Result<view::ProcessReading> Snapshotter::take(const procfs::Process & /*p
     return no_tracer();
 }
 
+core::Result<Taken> Snapshotter::take_timed(const procfs::Process & /*process*/, bool /*walk*/) {
+    return no_tracer();
+}
+
+core::Result<Taken> Snapshotter::read_counters(pid_t /*pid*/) {
+    return no_tracer();
+}
+
 view::SnapshotDocument Snapshotter::document() const {
     return {};
 }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "rsslag/abi.h"
+
+namespace rsslag::core {
+
+/// Puts the records of several rings into the order of their time. Each CPU's own are in order already.
+class TimeOrder {
+  public:
+    /// Whole records as a ring gave them; what is no record (a kind that is not known, a short one) ends the span and
+    /// is counted.
+    void add(std::span<const std::byte> bytes);
+
+    /// Hands on all records before `t_ns`, in order: `use` takes a rsslag_update, rsslag_fault or rsslag_task.
+    template <class Use>
+    void until(std::uint64_t t_ns, Use &&use) {
+        for (;;) {
+            Queue *first = nullptr;
+            std::uint64_t then = t_ns;  // when another CPU's turn comes
+            for (Queue &queue : queues_) {
+                if (queue.at == queue.bytes.size()) continue;
+                if (first == nullptr || queue.head < first->head) {
+                    if (first != nullptr && first->head < then) then = first->head;
+                    first = &queue;
+                } else if (queue.head < then) {
+                    then = queue.head;
+                }
+            }
+            if (first == nullptr || first->head >= t_ns) break;
+            do {
+                hand_on(*first, use);
+            } while (first->at < first->bytes.size() && first->head < then);
+        }
+        trim();
+    }
+
+    std::uint64_t records() const { return records_; }
+    std::uint64_t garbled() const { return garbled_; }
+
+  private:
+    struct Queue {
+        std::vector<std::byte> bytes;
+        std::size_t at = 0;
+        std::uint64_t head = 0;  ///< time of the record at `at`
+    };
+
+    template <class Record, class Use>
+    static std::size_t give(const std::byte *at, Use &&use) {
+        Record record;
+        std::memcpy(&record, at, sizeof(record));
+        use(record);
+        return sizeof(record);
+    }
+
+    template <class Use>
+    void hand_on(Queue &queue, Use &&use) {
+        const std::byte *const at = queue.bytes.data() + queue.at;
+        rsslag_u16 kind = 0;
+        std::memcpy(&kind, at, sizeof(kind));
+        switch (kind) {
+            case RSSLAG_UPDATE: queue.at += give<rsslag_update>(at, use); break;
+            case RSSLAG_FAULT: queue.at += give<rsslag_fault>(at, use); break;
+            default: queue.at += give<rsslag_task>(at, use); break;
+        }
+        look(queue);
+    }
+
+    static void look(Queue &queue);
+    void trim();
+
+    std::vector<Queue> queues_;  ///< by CPU
+    std::uint64_t records_ = 0;
+    std::uint64_t garbled_ = 0;
+};
+
+}  // namespace rsslag::core

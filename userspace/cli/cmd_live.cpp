@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// rsslag live: every counter update of its targets, as it happens.
+#include <fmt/format.h>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "command.h"
+#include "commands.h"
+#include "duration.h"
+#include "exit_status.h"
+#include "output.h"
+#include "rsslag/core/text.h"
+#include "rsslag/view/tick.h"
+#include "signals.h"
+#include "style.h"
+#include "targets.h"
+#include "tracer.h"
+
+namespace rsslag::cli {
+namespace {
+
+using core::Error;
+using core::Kind;
+using core::Status;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+enum class Format : std::uint8_t { Lines, Csv, Jsonl };
+
+struct Options {
+    TargetWords targets;
+    bool follow = false;
+    bool no_walk = false;
+    bool no_wait = false;
+    bool events = false;
+    bool as_root = false;
+    struct {
+        std::string interval = "1s";
+        std::string duration;
+        std::string format = "lines";
+        std::string threads;
+        std::string mode = "events";
+        std::string ring = "4M";
+    } words;  ///< as typed
+    milliseconds interval{1000};
+    std::optional<milliseconds> duration;
+    Format format = Format::Lines;
+    view::ThreadChoice threads;
+    std::size_t ring_bytes = 0;
+};
+
+core::Result<std::size_t> parse_size(const std::string &word) {
+    std::size_t number = 0;
+    const char *const end = word.data() + word.size();
+    const auto [rest, err] = std::from_chars(word.data(), end, number);
+    const std::string unit(rest, end);
+    const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : -1;
+    if (err != std::errc{} || shift < 0 || number == 0) {
+        return Error{Kind::BadInput, fmt::format("--ring {} is no size", core::printable(word)), 0, "write 512K or 8M"};
+    }
+    constexpr std::size_t kMost = std::size_t{1} << 30;
+    if (number > kMost >> shift || number << shift < 4096) {
+        return Error{Kind::BadInput, fmt::format("--ring {} is out of range", core::printable(word)), 0,
+                     "each ring takes 4K to 1024M"};
+    }
+    return number << shift;
+}
+
+core::Result<view::ThreadChoice> parse_threads(const std::string &word) {
+    using Which = view::ThreadChoice::Which;
+    if (word == "all") return view::ThreadChoice{Which::All, 0};
+    if (word == "changed") return view::ThreadChoice{Which::Changed, 0};
+    if (word == "none") return view::ThreadChoice{Which::None, 0};
+    std::size_t top = 0;
+    const char *const end = word.data() + word.size();
+    if (word.starts_with("top:")) {
+        const auto [rest, err] = std::from_chars(word.data() + 4, end, top);
+        if (err == std::errc{} && rest == end && top > 0) return view::ThreadChoice{Which::Top, top};
+    }
+    return Error{Kind::BadInput, fmt::format("--threads {} is not known", core::printable(word)), 0,
+                 "it is all, changed, top:N or none"};
+}
+
+/// Bad input is told before anything is asked of the kernel.
+Status parse(Options &options) {
+    const auto interval = parse_interval(options.words.interval);
+    if (!interval) return interval.error();
+    options.interval = *interval;
+    if (!options.words.duration.empty()) {
+        const auto duration = parse_duration(options.words.duration);
+        if (!duration) return duration.error();
+        options.duration = *duration;
+    }
+    const std::string &format = options.words.format;
+    options.format = format == "csv" ? Format::Csv : format == "jsonl" ? Format::Jsonl : Format::Lines;
+    // A script wants all that adds up; people want a line.
+    const std::string fallback = options.format == Format::Jsonl ? "all" : "none";
+    const auto threads = parse_threads(options.words.threads.empty() ? fallback : options.words.threads);
+    if (!threads) return threads.error();
+    options.threads = *threads;
+    const auto ring = parse_size(options.words.ring);
+    if (!ring) return ring.error();
+    options.ring_bytes = *ring;
+    return core::success();
+}
+
+/// Writes what happens in the format that was asked for.
+class Writer {
+  public:
+    Writer(const Options &options, view::TextStyle style)
+        : format_(options.format),
+          threads_(options.threads.which != view::ThreadChoice::Which::None),
+          style_(std::move(style)) {}
+
+    Status head() {
+        if (format_ == Format::Csv) return print(view::csv_header());
+        return format_ == Format::Lines ? print(view::line_header(style_)) : core::success();
+    }
+
+    Status ticks(const std::vector<view::Tick> &ticks) {
+        std::string text = std::exchange(waiting_, {});
+        for (const view::Tick &tick : ticks) {
+            switch (format_) {
+                case Format::Jsonl: text += view::tick_json(tick); break;
+                case Format::Csv: text += view::tick_csv(tick); break;
+                case Format::Lines: text += view::tick_lines(tick, style_, threads_); break;
+            }
+        }
+        return text.empty() ? core::success() : print(text);
+    }
+
+    void event(const view::EventLine &line) {
+        if (format_ == Format::Csv) return;
+        waiting_ += format_ == Format::Jsonl ? view::event_json(line) : view::event_text(line, style_);
+    }
+    void task(const view::TaskLine &line) {
+        if (format_ == Format::Csv) return;
+        waiting_ += format_ == Format::Jsonl ? view::task_json(line) : view::task_text(line, style_);
+    }
+
+    Status summary(const view::Summary &summary) {
+        if (format_ == Format::Csv) return core::success();
+        return print(format_ == Format::Jsonl ? view::summary_json(summary) : view::summary_text(summary, style_));
+    }
+
+  private:
+    Format format_;
+    bool threads_;
+    view::TextStyle style_;
+    std::string waiting_;  ///< event lines since the last write
+};
+
+bool has_pattern(const TargetWords &words) {
+    return !words.comms.empty() || words.cgroup || words.user;
+}
+
+class Session {
+  public:
+    Session(const Options &options, Writer &writer, StopSignals &stop)
+        : options_(options), writer_(writer), stop_(stop) {}
+
+    Status open() {
+        Tracer::Options wanted;
+        wanted.ring_bytes = options_.ring_bytes;
+        wanted.follow = options_.follow;
+        wanted.walk = !options_.no_walk;
+        wanted.threads = options_.threads;
+        if (options_.events) {
+            wanted.on_update = [this](const view::EventLine &line) { writer_.event(line); };
+            wanted.on_task = [this](const view::TaskLine &line) { writer_.task(line); };
+        }
+        auto tracer = Tracer::open(std::move(wanted));
+        if (!tracer) return tracer.error();
+        tracer_.emplace(std::move(*tracer));
+        for (const std::string &hook : tracer_->missing())
+            spdlog::info("tracing goes on without {}", hook);
+        return core::success();
+    }
+
+    Tracer &tracer() { return *tracer_; }
+
+    /// Named ones must be there; patterns take what can be had.
+    Status attach(const std::vector<Target> &targets) {
+        for (const Target &target : targets) {
+            if (tracer_->traces(target.pid)) continue;
+            const Status attached = tracer_->attach(target.pid);
+            if (attached) continue;
+            if (target.named) return attached;
+            spdlog::debug("{}: {}", target.pid, attached.error().what);
+        }
+        return core::success();
+    }
+
+    /// Until the targets have gone, rsslag is told to stop or its time is over.
+    Status run(bool wait_for_targets) {
+        const auto begin = Clock::now();
+        auto next = begin;
+        bool over = false;
+        while (!over) {
+            const auto now = Clock::now();
+            if (options_.duration && now - begin >= *options_.duration) break;
+            if (now >= next) {
+                if (const Status done = one_tick(wait_for_targets); !done) return done;
+                // Late ticks are not made up for.
+                next = std::max(next + options_.interval, Clock::now());
+                wait_for_targets = wait_for_targets && !tracer_->any();
+            }
+            over = stop_.wait(pause(begin, next));
+            if (const Status done = writer_.ticks(tracer_->collect()); !done) return done;
+            if (!tracer_->any() && !wait_for_targets) return core::success();
+        }
+        return writer_.ticks(tracer_->tick());
+    }
+
+    Status summary() { return writer_.summary(tracer_->summary()); }
+
+  private:
+    Status one_tick(bool wait_for_targets) {
+        if (wait_for_targets || (has_pattern(options_.targets) && tracer_->any())) look_for_targets();
+        return writer_.ticks(tracer_->tick());
+    }
+
+    void look_for_targets() {
+        const auto targets = resolve(options_.targets);
+        if (!targets) return;  // nothing that matches, as yet
+        if (const Status attached = attach(*targets); !attached) spdlog::debug("{}", attached.error().what);
+    }
+
+    /// Records are taken in often enough that few wait.
+    milliseconds pause(Clock::time_point begin, Clock::time_point next) const {
+        constexpr milliseconds kAtMost{20};
+        auto until = next;
+        if (options_.duration) until = std::min(until, begin + *options_.duration);
+        const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
+        return std::clamp(left, milliseconds{0}, kAtMost);
+    }
+
+    const Options &options_;
+    Writer &writer_;
+    StopSignals &stop_;
+    std::optional<Tracer> tracer_;
+};
+
+int finish(Session &session, const Status &ran, int status) {
+    if (!ran) return fail(ran.error());
+    const Status told = session.summary();
+    return told ? status : fail(told.error());
+}
+
+int live_targets(const Options &options, Writer &writer) {
+    if (options.targets.empty()) {
+        return fail({Kind::BadInput, "no process is named", 0, "name one: rsslag live -p PID, or -- CMD"});
+    }
+    auto targets = resolve(options.targets);
+    const bool none = !targets && targets.error().kind == Kind::Gone && has_pattern(options.targets);
+    if (!targets && (!none || options.no_wait)) return fail(targets.error());
+    StopSignals stop;
+    Session session(options, writer, stop);
+    if (const Status opened = session.open(); !opened) return fail(opened.error());
+    if (none) complain("nothing matches yet; waiting for a process that does");
+    if (!none) {
+        if (const Status attached = session.attach(*targets); !attached) return fail(attached.error());
+    }
+    if (const Status begun = writer.head(); !begun) return fail(begun.error());
+    return finish(session, session.run(none), kDone);
+}
+
+int live_command(const std::vector<std::string> &argv, const Options &options, Writer &writer) {
+    if (!options.targets.empty()) return fail({Kind::BadInput, "targets and -- CMD exclude each other", 0, ""});
+    auto command = Command::prepare(argv, options.as_root);
+    if (!command) return fail(command.error()), kCommandFailed;
+    StopSignals stop(2);  // the first INT is the command's
+    Session session(options, writer, stop);
+    Status ready = session.open();
+    if (ready) ready = session.tracer().attach_at_exec(command->pid());
+    if (!ready) return fail(ready.error()), kCommandFailed;
+    if (ready = writer.head(); !ready) return fail(ready.error()), kCommandFailed;
+    const Status started = command->release();
+    if (!started) return fail(started.error()), shell_status(started.error());
+    const Status ran = session.run(false);
+    const int told = finish(session, ran, kDone);
+    if (told != kDone) return kCommandFailed;
+    if (stop.came()) return kDone;
+    return command->wait(std::nullopt, stop).value_or(kDone);
+}
+
+}  // namespace
+
+Run add_live(CLI::App &app, const Common &common) {
+    auto options = std::make_shared<Options>();
+    CLI::App *const live = app.add_subcommand("live", "Trace counter updates: cached and flushed RSS as they change");
+    add_target_options(*live, options->targets);
+    live->add_flag("--follow", options->follow, "Trace children, too");
+    live->add_option("--interval", options->words.interval, "Between ticks: 500ms, 2s, 1m; at least 10ms")
+        ->capture_default_str();
+    live->add_option("--duration", options->words.duration, "End after this time");
+    live->add_option("--format", options->words.format, "lines, csv or jsonl")
+        ->check(CLI::IsMember({"lines", "csv", "jsonl"}))
+        ->capture_default_str();
+    live->add_flag(
+        "--json", [options](std::int64_t) { options->words.format = "jsonl"; }, "As --format jsonl");
+    live->add_option("--threads", options->words.threads, "Which threads to list: all, changed, top:N or none");
+    live->add_flag("--events", options->events, "A line for each record, too");
+    live->add_flag("--no-walk", options->no_walk, "Never touch smaps");
+    live->add_flag("--no-wait", options->no_wait, "End with 3 where nothing matches yet");
+    live->add_option("--ring", options->words.ring, "Size of each ring buffer: 512K, 8M")->capture_default_str();
+    live->add_flag("--as-root", options->as_root, "With -- CMD under sudo: run it as root");
+    return [options, &common] {
+        auto style = text_style(common.unit, common.color);
+        if (!style) return fail(style.error());
+        if (const Status parsed = parse(*options); !parsed) return fail(parsed.error());
+        Writer writer(*options, *style);
+        return common.command.empty() ? live_targets(*options, writer) : live_command(common.command, *options, writer);
+    };
+}
+
+}  // namespace rsslag::cli

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "rsslag/core/result.h"
+#include "rsslag/view/tick.h"
+
+namespace rsslag::cli {
+
+/// Traces processes: the stream, the ledger and the exact readings that it is checked against, put together.
+class Tracer {
+  public:
+    struct Options {
+        std::size_t ring_bytes = std::size_t{4} << 20;
+        bool follow = false;
+        bool walk = true;
+        view::ThreadChoice threads;
+        /// Called for each record about a traced process, in order; null: nobody looks.
+        std::function<void(const view::EventLine &)> on_update;
+        std::function<void(const view::TaskLine &)> on_task;
+    };
+
+    /// Puts the probes in place; nobody is traced yet. Built without the tracer: Kind::Unsupported.
+    static core::Result<Tracer> open(Options options);
+
+    ~Tracer();
+    Tracer(Tracer &&) noexcept;
+    Tracer &operator=(Tracer &&) = delete;
+
+    /// Traces a process that runs. Kind::Gone where it does not.
+    core::Status attach(pid_t pid);
+    /// Traces what this process will exec; its image until then is rsslag's own and never shown.
+    core::Status attach_at_exec(pid_t pid);
+
+    /// Takes in what has come since; processes that have ended meanwhile, each with its last tick.
+    std::vector<view::Tick> collect();
+    /// Reads every traced process and checks the ledger against it.
+    std::vector<view::Tick> tick();
+
+    /// Whether any process is traced, an ended one until its last tick included.
+    bool any() const;
+    bool traces(pid_t pid) const;
+    /// Hooks that could not be used.
+    const std::vector<std::string> &missing() const;
+    view::Summary summary();
+
+  private:
+    struct State;
+    explicit Tracer(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace rsslag::cli
