@@ -6,37 +6,13 @@
 
 #include "rsslag/core/text.h"
 #include "rsslag/view/snapshot.h"
+#include "text_parts.h"
 
 namespace rsslag::view {
 namespace {
 
 using core::Pages;
 using Out = std::back_insert_iterator<std::string>;
-
-/// A number without its unit, for columns whose heading carries it; the true minus sign where the locale has one.
-std::string column(Pages pages, const core::PageSize &page_size, const TextStyle &style) {
-    std::string text = style.pages(pages, page_size);
-    text.resize(text.find(' '));
-    if (style.utf8 && text.front() == '-') text.replace(0, 1, "\u2212");
-    return text;
-}
-
-/// Right-aligned by what a terminal shows: the minus sign is three bytes and one cell.
-std::string right(const std::string &text, std::size_t width) {
-    const auto cells = static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-    return cells < width ? std::string(width - cells, ' ') + text : text;
-}
-
-/// The verdict's first word in its colour; the word alone carries the meaning.
-std::string painted(std::string line, core::Verdict verdict, bool color) {
-    if (!color) return line;
-    const char *const code = verdict == core::Verdict::Agrees || verdict == core::Verdict::Explained ? "32"
-                             : verdict == core::Verdict::Unexplained                                 ? "31"
-                                                                                                     : "33";
-    const std::size_t end = line.find_first_of(", :");
-    return fmt::format("\x1b[1;{}m{}\x1b[0m{}", code, line.substr(0, end), line.substr(end));
-}
 
 struct Row {
     std::string_view reader;

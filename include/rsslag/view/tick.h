@@ -39,15 +39,15 @@ struct Tick {
     core::State state = core::State::Running;
     /// As SPEC's reading. Of a process that has ended: what was last known of its names; nothing is read any more.
     ProcessReading process;
-    bool read = true;   ///< false: it has ended, or could not be read at this tick
+    bool read = true;         ///< false: it has ended, or could not be read at this tick
     bool stale_walk = false;  ///< the walk is of an earlier tick (process.walk_age_ms)
     core::MmView ledger;
-    std::uint64_t window_updates = 0;  ///< updates of the mm while it was read
-    bool counts_only = false;  ///< --mode counts
-    std::uint64_t faults = 0;  ///< of all its threads, ended ones too, counted in the kernel
-    std::uint64_t lost = 0;    ///< records, of all processes
+    std::uint64_t window_updates = 0;              ///< updates of the mm while it was read
+    bool counts_only = false;                      ///< --mode counts
+    std::uint64_t faults = 0;                      ///< of all its threads, ended ones too, counted in the kernel
+    std::uint64_t lost = 0;                        ///< records, of all processes
     std::map<std::string, std::uint64_t> lost_by;  ///< every cause that there is, also at 0
-    bool doubtful = false;     ///< something was lost and no reading has put it right yet
+    bool doubtful = false;                         ///< something was lost and no reading has put it right yet
     ThreadChoice threads;
     /// Net of each listed thread at the previous tick, for ThreadChoice::Changed: host TID to updates.
     std::map<int, std::uint64_t> updates_before;
@@ -62,8 +62,8 @@ struct Summary {
     core::PageSize page_size;
     std::string kernel;
     std::uint64_t ticks = 0;
-    std::uint64_t records = 0;   ///< that reached rsslag
-    std::uint64_t emitted = 0;   ///< counted in the kernel: records + lost
+    std::uint64_t records = 0;  ///< that reached rsslag
+    std::uint64_t emitted = 0;  ///< counted in the kernel: records + lost
     std::uint64_t updates = 0, updates_by_others = 0, faults = 0, flushes = 0;
     std::map<std::string, std::uint64_t> flush_reasons;
     std::uint64_t lost = 0;

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <algorithm>
+
+#include "documents.h"
+#include "golden.h"
+#include "ticks.h"
+
+namespace rsslag::view {
+namespace {
+
+using test::cpu_summary;
+using test::cpu_tick;
+using test::ended_tick;
+using test::is_golden;
+using test::members;
+using test::moving_tick;
+using test::thread_summary;
+using test::thread_tick;
+
+/// Two hours east of Greenwich, whatever the machine.
+class TickText : public testing::Test {
+  protected:
+    static void SetUpTestSuite() {
+        setenv("TZ", "RSSLAG-2", 1);
+        tzset();
+    }
+};
+
+using SummaryText = TickText;
+
+TextStyle ascii_style() {
+    TextStyle style;
+    style.utf8 = false;
+    return style;
+}
+
+bool contains(const std::string &text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+bool ascii(const std::string &text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7F); });
+}
+
+std::size_t cells(const std::string &text) {
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80 && c != '\n'; }));
+}
+
+TEST_F(TickText, ShowsThreadsThatCache) {
+    const TextStyle style;
+    EXPECT_TRUE(is_golden(line_header(style) + tick_lines(thread_tick(), style, true), "tick_thread.txt"));
+}
+
+TEST_F(TickText, ShowsWhatThreadsChangedWhereCpusCache) {
+    const TextStyle style;
+    EXPECT_TRUE(is_golden(line_header(style) + tick_lines(cpu_tick(), style, true), "tick_cpu.txt"));
+}
+
+TEST_F(TickText, IsOneLineATickThatFitsAWideTerminal) {
+    const TextStyle style;
+    for (const Tick &tick : {thread_tick(), cpu_tick(), ended_tick(), moving_tick()}) {
+        const std::string line = tick_lines(tick, style, false);
+        EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
+        EXPECT_LE(cells(line), 114U) << line;
+    }
+    EXPECT_LE(cells(line_header(style)), 114U);
+}
+
+TEST_F(TickText, IsInLocalTime) {
+    EXPECT_EQ(tick_lines(thread_tick(), {}, false).substr(0, 8), "14:00:00");
+}
+
+TEST_F(TickText, MarksWhatIsNotExactWhenPrinted) {
+    const std::string quiet = tick_lines(thread_tick(), {}, false);
+    EXPECT_TRUE(contains(quiet, " AGREES")) << quiet;
+    EXPECT_FALSE(contains(quiet, "~") || contains(quiet, "!")) << quiet;
+    const std::string moving = tick_lines(moving_tick(), {}, false);
+    EXPECT_TRUE(contains(moving, " 79,964 ")) << "what stat said is what it said: " << moving;
+    EXPECT_TRUE(contains(moving, "~80,708")) << moving;
+    EXPECT_TRUE(contains(moving, "~744")) << moving;
+    EXPECT_TRUE(contains(moving, " MOVING")) << moving;
+}
+
+TEST_F(TickText, MarksEveryNumberAfterALossUntilTheResync) {
+    Tick tick = thread_tick();
+    tick.lost = 3;
+    tick.doubtful = true;
+    const std::string doubtful = tick_lines(tick, {}, true);
+    for (const char *each : {"!80,452", "!488", "!3 MOVING", "cached    !240 kB", "net  !8,240 kB"})
+        EXPECT_TRUE(contains(doubtful, each)) << each << " in " << doubtful;
+    EXPECT_FALSE(contains(doubtful, "AGREES"));
+    tick.doubtful = false;
+    tick.ledger.resyncs = 1;
+    const std::string resynced = tick_lines(tick, {}, true);
+    EXPECT_TRUE(contains(resynced, " 3 AGREES  resyncs 1")) << resynced;
+    EXPECT_FALSE(contains(resynced, "!"));
+}
+
+TEST_F(TickText, SaysHowOldAWalkOfAnEarlierTickIs) {
+    Tick tick = thread_tick();
+    tick.stale_walk = true;
+    tick.process.walk_age_ms = 1'249;
+    EXPECT_TRUE(contains(tick_lines(tick, {}, false), "AGREES @1.2s\n"));
+}
+
+TEST_F(TickText, TellsEachPageThatIsApart) {
+    Tick tick = thread_tick();
+    tick.process.verdict.verdict = core::Verdict::Unexplained;
+    tick.process.verdict.residual = core::Pages{-3};
+    tick.process.verdict.causes = {{core::Cause::Unexplained, {-3}}};
+    tick.ledger.disagreements = 2;
+    const std::string line = tick_lines(tick, {}, false);
+    EXPECT_TRUE(contains(line, "UNEXPLAINED residual \u221212 kB  disagreements 2")) << line;
+}
+
+TEST_F(TickText, SaysThatAProcessHasEndedAndNothingThatWasNotRead) {
+    const std::string line = tick_lines(ended_tick(), {}, false);
+    EXPECT_TRUE(contains(line, " EXITED\n")) << line;
+    EXPECT_FALSE(contains(line, "79,964")) << line;
+    EXPECT_FALSE(contains(line, "~")) << line;
+    Tick unread = thread_tick();
+    unread.read = false;
+    EXPECT_TRUE(contains(tick_lines(unread, {}, false), "~80,452"))
+        << "of a living process the stream alone is not all";
+}
+
+TEST_F(TickText, ListsThreadsOnlyWhenAskedTo) {
+    Tick tick = thread_tick();
+    tick.threads = {ThreadChoice::Which::Top, 2};
+    const std::string text = tick_lines(tick, {}, true);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+    EXPECT_EQ(text.substr(0, text.find('\n') + 1), tick_lines(tick, {}, false));
+}
+
+TEST_F(TickText, IsAsciiWhereTheLocaleIs) {
+    for (const Tick &tick : {thread_tick(), cpu_tick(), ended_tick(), moving_tick()})
+        EXPECT_TRUE(ascii(tick_lines(tick, ascii_style(), true)));
+    EXPECT_TRUE(ascii(line_header(ascii_style())));
+    EXPECT_TRUE(contains(tick_lines(cpu_tick(), ascii_style(), true), "net     600 kB +- 12 kB"));
+}
+
+TEST_F(TickText, IsInEveryUnit) {
+    TextStyle style;
+    style.pages = core::as_mib;
+    style.unit = "MiB";
+    EXPECT_TRUE(contains(line_header(style), "  MiB      STAT"));
+    EXPECT_TRUE(contains(tick_lines(thread_tick(), style, true), "     78.6 "));
+    EXPECT_TRUE(contains(tick_lines(thread_tick(), style, true), "cached    0.2 MiB"));
+}
+
+TEST_F(TickText, ColoursTheVerdictAndOnlyWhenAskedTo) {
+    TextStyle style;
+    style.color = true;
+    EXPECT_TRUE(contains(tick_lines(thread_tick(), style, false), "\x1b[1;32mAGREES\x1b[0m\n"));
+    EXPECT_FALSE(contains(tick_lines(thread_tick(), {}, false), "\x1b"));
+}
+
+TEST_F(TickText, NeverLetsAHostileNameThrough) {
+    Tick tick = thread_tick();
+    tick.process.comm = tick.ledger.tasks[0].comm = "x\x1b[2J\n\u202E\xff";
+    const std::string text = tick_lines(tick, {}, true);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6);
+    EXPECT_FALSE(contains(text, "\x1b"));
+    EXPECT_FALSE(contains(text, "\u202E"));
+    EXPECT_TRUE(contains(text, "x\\x1b[2J\\x0a\\xe2\\x80\\xae\\xff "));
+}
+
+TEST_F(SummaryText, TellsTheWholeTraceInAHandfulOfLines) {
+    EXPECT_TRUE(is_golden(summary_text(thread_summary(), {}), "summary_thread.txt"));
+    EXPECT_TRUE(is_golden(summary_text(cpu_summary(), {}), "summary_cpu.txt"));
+}
+
+TEST_F(SummaryText, SaysSoWhenNothingHasEnded) {
+    Summary summary = cpu_summary();
+    summary.ended_mms = 0;
+    EXPECT_TRUE(contains(summary_text(summary, {}), "\nno address space ended\n"));
+}
+
+TEST_F(SummaryText, IsAsciiAndHarmlessWhereTheLocaleIs) {
+    Summary summary = thread_summary();
+    summary.processes[0].comm = "w\u00F6rker\x1b[2J";
+    summary.processes[0].peak_lag = {-3};
+    EXPECT_TRUE(ascii(summary_text(summary, ascii_style())));
+    EXPECT_TRUE(contains(summary_text(summary, ascii_style()), "peak lag -12 kB"));
+}
+
+}  // namespace
+}  // namespace rsslag::view

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "json_parts.h"
+
+#include "rsslag/core/text.h"
+
+namespace rsslag::view {
+namespace {
+
+using core::Pages;
+using nlohmann::ordered_json;
+
+ordered_json number(const std::optional<core::Kilobytes> &kb) {
+    return kb ? ordered_json(kb->n) : ordered_json(nullptr);
+}
+
+ordered_json readers(const core::ReaderValues &values, const core::PageSize &page_size) {
+    const auto in_kb = [&](const std::optional<Pages> &pages) {
+        return pages ? ordered_json(page_size.kb(*pages).n) : ordered_json(nullptr);
+    };
+    return {{"stat", {{"rss_kb", in_kb(values.stat)}}},
+            {"statm", {{"rss_kb", in_kb(values.statm)}}},
+            {"status",
+             {{"rss_kb", number(values.status_rss)},
+              {"anon_kb", number(values.status_anon)},
+              {"file_kb", number(values.status_file)},
+              {"shmem_kb", number(values.status_shmem)},
+              {"swap_kb", number(values.status_swap)},
+              {"hwm_kb", number(values.status_hwm)}}}};
+}
+
+ordered_json walked(const std::optional<core::Walk> &walk, std::int64_t age_ms) {
+    if (!walk) return nullptr;
+    return {{"file", core::name(walk->file)}, {"rss_kb", walk->rss.n},    {"pss_kb", walk->pss.n},
+            {"swap_kb", walk->swap.n},        {"walk_us", walk->took_us}, {"age_ms", age_ms}};
+}
+
+ordered_json bound(const std::optional<core::Bound> &bound) {
+    if (!bound) return nullptr;
+    ordered_json object = members(bound->members);
+    object["rss"] = bound->rss.n;
+    object["hard"] = bound->hard;
+    return object;
+}
+
+ordered_json causes(const std::vector<core::ResidualCause> &list) {
+    ordered_json array = ordered_json::array();
+    for (const core::ResidualCause &cause : list) {
+        array.push_back({{"cause", core::name(cause.cause)}, {"pages", cause.pages.n}});
+    }
+    return array;
+}
+
+}  // namespace
+
+ordered_json number(const std::optional<Pages> &pages) {
+    return pages ? ordered_json(pages->n) : ordered_json(nullptr);
+}
+
+ordered_json id(int number) {
+    return number > 0 ? ordered_json(number) : ordered_json(nullptr);
+}
+
+void put_members(ordered_json &object, const core::Members &members) {
+    object["file"] = members.file.n;
+    object["anon"] = members.anon.n;
+    object["shmem"] = members.shmem.n;
+    object["swap"] = members.swap.n;
+    object["rss"] = members.rss().n;
+}
+
+ordered_json members(const core::Members &members) {
+    ordered_json object = ordered_json::object();
+    put_members(object, members);
+    return object;
+}
+
+void put_reading(ordered_json &object, const ProcessReading &process, const Judgement &judgement,
+                 const core::PageSize &page_size) {
+    object["pid"] = process.pid;
+    object["host_pid"] = or_null(process.host_pid);
+    object["start_ticks"] = process.start_ticks;
+    object["uid"] = process.uid;
+    object["comm"] = core::printable(process.comm);
+    object["threads_count"] = process.threads_count;
+    object["mm"] = {{"id", process.mm_id}, {"tasks", judgement.mm_tasks}, {"pids", process.mm_pids}};
+    object["readers"] = readers(judgement.readers, page_size);
+    object["walk"] = core::name(judgement.walk_state);
+    object["walked"] = walked(judgement.walk, process.walk_age_ms);
+    object["flushed"] = members(judgement.flushed);
+    object["cached"] = members(judgement.cached);
+    object["exact"] = members(judgement.exact);
+    object["bound"] = bound(judgement.bound);
+    object["lag"] = number(judgement.lag);
+    object["window"] = {{"min", judgement.window.min.n},
+                        {"max", judgement.window.max.n},
+                        {"updates", or_null(judgement.window_updates)}};
+    object["residual"] = number(judgement.residual);
+    object["residual_causes"] = causes(judgement.causes);
+    object["verdict"] = core::name(judgement.verdict);
+}
+
+}  // namespace rsslag::view

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Numbers and verdicts as all texts for people print them.
+#pragma once
+
+#include <string>
+
+#include "rsslag/view/snapshot.h"
+
+namespace rsslag::view {
+
+/// With its unit; the true minus sign where the locale has one.
+std::string amount(core::Pages pages, const core::PageSize &page_size, const TextStyle &style);
+
+/// The same without the unit, for columns whose heading carries it.
+std::string column(core::Pages pages, const core::PageSize &page_size, const TextStyle &style);
+
+/// Right-aligned by what a terminal shows: the minus sign is three bytes and one cell.
+std::string right(const std::string &text, std::size_t width);
+
+/// The verdict's first word in its colour; the word alone carries the meaning.
+std::string painted(std::string line, core::Verdict verdict, bool color);
+
+}  // namespace rsslag::view

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "json_parts.h"
+#include "rsslag/core/text.h"
+#include "rsslag/view/tick.h"
+
+namespace rsslag::view {
+namespace {
+
+using core::TaskNet;
+using nlohmann::ordered_json;
+using Counts = std::map<std::string, std::uint64_t>;
+
+constexpr std::array<core::Verdict, 5> kAllVerdicts{core::Verdict::Agrees, core::Verdict::Explained,
+                                                    core::Verdict::Moving, core::Verdict::Unexplained,
+                                                    core::Verdict::Unwalked};
+
+std::uint64_t at(const Counts &counts, std::string_view key) {
+    const auto found = counts.find(std::string(key));
+    return found == counts.end() ? 0 : found->second;
+}
+
+ordered_json counts_json(const Counts &counts) {
+    ordered_json object = ordered_json::object();
+    for (const auto &[key, count] : counts)
+        object[key] = count;
+    return object;
+}
+
+/// A measured quotient: more digits than it has would be pretence.
+double rounded(double value) {
+    return std::round(value * 100) / 100;
+}
+
+ordered_json own(const OwnCost &cost) {
+    const auto bpf = cost.bpf_ns_per_event;
+    return {{"cpu_percent", rounded(cost.cpu_percent)},
+            {"bpf_ns_per_event", bpf ? ordered_json(rounded(*bpf)) : ordered_json(nullptr)},
+            {"rss_kb", cost.rss.n}};
+}
+
+ordered_json flush_reasons(const Tick &tick) {
+    ordered_json object = ordered_json::object();
+    for (const core::FlushReason reason : reasons(tick.scheme))
+        object[std::string(core::name(reason))] = tick.ledger.flushes[static_cast<std::size_t>(reason)];
+    return object;
+}
+
+/// Both times are since the attach; a flush between the tick's time and its making is no older than 0.
+ordered_json flush_age_ms(const TaskNet &task, std::uint64_t t_ns) {
+    if (task.last_flush_ns == 0) return nullptr;
+    return (t_ns - std::min(t_ns, task.last_flush_ns)) / 1'000'000;
+}
+
+ordered_json thread(const TaskNet &task, const Tick &tick) {
+    const bool caches = tick.scheme == core::Scheme::Thread && task.cached;
+    return {{"tid", id(task.tid)},
+            {"tgid", id(task.tgid)},
+            {"comm", core::printable(task.comm)},
+            {"cached", caches ? members(*task.cached) : ordered_json(nullptr)},
+            {"net", members(task.net)},
+            {"uncertain", task.uncertain.n},
+            {"faults", task.faults},
+            {"updates", task.updates},
+            {"flushes", task.flushes},
+            {"flush_age_ms", flush_age_ms(task, tick.t_ns)}};
+}
+
+ordered_json threads(const Tick &tick) {
+    if (tick.threads.which == ThreadChoice::Which::None) return nullptr;
+    ordered_json array = ordered_json::array();
+    for (const TaskNet *task : listed_threads(tick))
+        array.push_back(thread(*task, tick));
+    return array;
+}
+
+ordered_json exited(const core::ExitedNet &exited) {
+    return {{"threads", exited.threads},
+            {"net", members(exited.net)},
+            {"faults", exited.faults},
+            {"updates", exited.updates},
+            {"flushes", exited.flushes}};
+}
+
+ordered_json others(const std::vector<TaskNet> &tasks) {
+    ordered_json array = ordered_json::array();
+    for (const TaskNet &task : tasks) {
+        array.push_back({{"tid", id(task.tid)},
+                         {"comm", core::printable(task.comm)},
+                         {"net", members(task.net)},
+                         {"updates", task.updates}});
+    }
+    return array;
+}
+
+ordered_json cpus(const Tick &tick) {
+    if (tick.scheme != core::Scheme::Cpu) return nullptr;
+    ordered_json array = ordered_json::array();
+    for (const core::CpuNet &cpu : tick.ledger.cpus)
+        array.push_back({{"cpu", cpu.cpu}, {"cached", members(cpu.cached)}, {"folds", cpu.folds}});
+    return array;
+}
+
+void put_counts(ordered_json &object, const Tick &tick) {
+    const core::MmView &ledger = tick.ledger;
+    object["updates"] = ledger.updates;
+    object["updates_by_others"] = ledger.updates_by_others;
+    object["faults"] = tick.faults;
+    object["flushes"] = flushes(ledger);
+    object["flush_reasons"] = flush_reasons(tick);
+    object["lost"] = tick.lost;
+    object["lost_by"] = counts_json(tick.lost_by);
+    object["disagreements"] = ledger.disagreements;
+    object["resyncs"] = ledger.resyncs;
+}
+
+ordered_json verdicts(const Counts &counts) {
+    ordered_json object = ordered_json::object();
+    for (const core::Verdict verdict : kAllVerdicts)
+        object[std::string(core::name(verdict))] = at(counts, core::name(verdict));
+    return object;
+}
+
+ordered_json summary_process(const Summary::Process &process) {
+    return {{"pid", process.pid},
+            {"comm", core::printable(process.comm)},
+            {"state", core::name(process.state)},
+            {"peak_lag", {{"pages", process.peak_lag.n}, {"t_ns", process.peak_lag_t_ns}}},
+            {"baseline", members(process.baseline)},
+            {"final", members(process.final)},
+            {"verdicts", verdicts(process.verdicts)}};
+}
+
+void put_counts(ordered_json &object, const Summary &summary) {
+    object["ticks"] = summary.ticks;
+    object["records"] = summary.records;
+    object["emitted"] = summary.emitted;
+    object["updates"] = summary.updates;
+    object["updates_by_others"] = summary.updates_by_others;
+    object["faults"] = summary.faults;
+    object["flushes"] = summary.flushes;
+    object["flush_reasons"] = ordered_json::object();
+    for (const core::FlushReason reason : reasons(summary.scheme))
+        object["flush_reasons"][std::string(core::name(reason))] = at(summary.flush_reasons, core::name(reason));
+    object["lost"] = summary.lost;
+    object["lost_by"] = counts_json(summary.lost_by);
+    object["resyncs"] = summary.resyncs;
+    object["disagreements"] = summary.disagreements;
+    object["ended_mms"] = summary.ended_mms;
+    object["ended_not_at_zero"] = summary.ended_not_at_zero;
+}
+
+}  // namespace
+
+std::string tick_json(const Tick &tick) {
+    ordered_json object;
+    object["schema"] = "rsslag.tick/1";
+    object["seq"] = tick.seq;
+    object["time"] = utc_time(tick.time);
+    object["t_ns"] = tick.t_ns;
+    object["page_size"] = tick.page_size.bytes;
+    object["scheme"] = core::name(tick.scheme);
+    object["state"] = core::name(tick.state);
+    put_reading(object, tick.process, judge(tick), tick.page_size);
+    object["baseline"] = members(tick.ledger.baseline);
+    put_counts(object, tick);
+    object["threads"] = threads(tick);
+    object["exited"] = exited(tick.ledger.exited);
+    object["others"] = others(tick.ledger.others);
+    object["cpus"] = cpus(tick);
+    object["own"] = own(tick.own);
+    return object.dump() + "\n";
+}
+
+std::string summary_json(const Summary &summary) {
+    ordered_json object;
+    object["schema"] = "rsslag.summary/1";
+    object["time"] = utc_time(summary.time);
+    object["kernel"] = core::printable(summary.kernel);
+    object["scheme"] = core::name(summary.scheme);
+    object["page_size"] = summary.page_size.bytes;
+    object["duration_ns"] = summary.duration_ns;
+    put_counts(object, summary);
+    object["processes"] = ordered_json::array();
+    for (const Summary::Process &process : summary.processes)
+        object["processes"].push_back(summary_process(process));
+    object["own"] = own(summary.own);
+    return object.dump() + "\n";
+}
+
+}  // namespace rsslag::view

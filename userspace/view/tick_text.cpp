@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <iterator>
+
+#include "judgement.h"
+#include "rsslag/core/text.h"
+#include "rsslag/view/tick.h"
+#include "text_parts.h"
+
+namespace rsslag::view {
+namespace {
+
+using core::Pages;
+using core::TaskNet;
+using core::with_thousands;
+using Out = std::back_insert_iterator<std::string>;
+using Counts = std::map<std::string, std::uint64_t>;
+
+/// Counts are below 2^53, as SPEC has it.
+std::string thousands(std::uint64_t count) {
+    return with_thousands(static_cast<std::int64_t>(count));
+}
+
+std::string local_clock(std::chrono::system_clock::time_point time) {
+    return fmt::format("{:%H:%M:%S}", fmt::localtime(std::chrono::system_clock::to_time_t(time)));
+}
+
+std::string_view sign(Mark mark) {
+    switch (mark) {
+        case Mark::None: return "";
+        case Mark::Approximate: return "~";
+        case Mark::AfterLoss: break;
+    }
+    return "!";
+}
+
+std::string percent_of(const std::optional<Pages> &part, Pages whole) {
+    if (!part || whole.n == 0) return "-";
+    return fmt::format("{:.1f}", 100.0 * static_cast<double>(part->n) / static_cast<double>(whole.n));
+}
+
+std::string upper(std::string_view word) {
+    std::string text(word);
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
+    return text;
+}
+
+/// The verdict, how old the walk is that it rests on, and what did not go as it should; of what has ended its end.
+std::string verdict_text(const Tick &tick, const Judgement &judgement, const TextStyle &style) {
+    const bool ended = tick.state != core::State::Running;
+    std::string text = upper(ended ? core::name(tick.state) : core::name(judgement.verdict));
+    if (tick.stale_walk && judgement.walk)
+        text += fmt::format(" @{:.1f}s", static_cast<double>(tick.process.walk_age_ms) / 1000.0);
+    const bool apart = judgement.verdict == core::Verdict::Explained || judgement.verdict == core::Verdict::Unexplained;
+    if (apart && judgement.residual)
+        text += fmt::format(" residual {}", amount(*judgement.residual, tick.page_size, style));
+    if (tick.ledger.disagreements > 0) text += "  disagreements " + thousands(tick.ledger.disagreements);
+    if (tick.ledger.resyncs > 0) text += "  resyncs " + thousands(tick.ledger.resyncs);
+    return ended ? text : painted(text, judgement.verdict, style.color);
+}
+
+void append_thread(Out out, const TaskNet &task, const Tick &tick, const TextStyle &style) {
+    const std::string_view mark = sign(tick.doubtful ? Mark::AfterLoss : Mark::None);
+    const auto pages = [&](Pages p) { return right(fmt::format("{}{}", mark, amount(p, tick.page_size, style)), 10); };
+    const bool cpus_cache = tick.scheme == core::Scheme::Cpu;
+    const std::string tid = task.tid > 0 ? std::to_string(task.tid) : "-";
+    fmt::format_to(out, "{:>15} {:<15}", tid, core::printable(task.comm, style.utf8));
+    if (tick.scheme == core::Scheme::Thread)
+        fmt::format_to(out, "  cached {}", task.cached ? pages(task.cached->rss()) : right("-", 10));
+    fmt::format_to(out, "  net {}", pages(task.net.rss()));
+    if (cpus_cache && task.uncertain.n != 0)
+        fmt::format_to(out, " {} {}", style.utf8 ? "\u00b1" : "+-", amount(task.uncertain, tick.page_size, style));
+    fmt::format_to(out, "  faults {}  updates {}  {} {}", thousands(task.faults), thousands(task.updates),
+                   cpus_cache ? "folds" : "flushes", thousands(task.flushes));
+    if (task.last_flush_ns != 0) {
+        const std::uint64_t age = tick.t_ns - std::min(tick.t_ns, task.last_flush_ns);
+        fmt::format_to(out, ", last {:.1f} s ago", static_cast<double>(age) / 1e9);
+    }
+    fmt::format_to(out, "\n");
+}
+
+/// "12.3 s", from a minute on "1:02:03".
+std::string duration(std::uint64_t ns) {
+    const std::uint64_t seconds = ns / 1'000'000'000;
+    if (seconds < 60) return fmt::format("{}.{} s", seconds, ns / 100'000'000 % 10);
+    return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+}
+
+/// " (threshold 301, zap 8)" of what there was at all.
+std::string parts(const Counts &counts) {
+    std::string text;
+    for (const auto &[name, count] : counts) {
+        if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, thousands(count));
+    }
+    return text.empty() ? "" : " (" + text + ")";
+}
+
+/// "flushes 309 (threshold 301, zap 8)"; of folds there is one reason only.
+std::string flushes_text(const Summary &summary) {
+    if (summary.scheme == core::Scheme::Cpu) return "folds " + thousands(summary.flushes);
+    Counts counts = summary.flush_reasons;
+    counts.erase(std::string(core::name(core::FlushReason::Direct)));
+    return fmt::format("flushes {}{}", thousands(summary.flushes), parts(counts));
+}
+
+std::string direct_updates(const Summary &summary) {
+    const auto direct = summary.flush_reasons.find(std::string(core::name(core::FlushReason::Direct)));
+    if (direct == summary.flush_reasons.end() || direct->second == 0) return "";
+    return fmt::format(", {} direct updates", thousands(direct->second));
+}
+
+void append_process(Out out, const Summary::Process &process, const Summary &summary, const TextStyle &style) {
+    const auto pages = [&](Pages p) { return amount(p, summary.page_size, style); };
+    fmt::format_to(out, "{} [{}] {}: {} at first, {} at last, peak lag {}", core::printable(process.comm, style.utf8),
+                   process.pid, core::name(process.state), pages(process.baseline.rss()), pages(process.final.rss()),
+                   pages(process.peak_lag));
+    if (process.peak_lag.n != 0) fmt::format_to(out, " after {}", duration(process.peak_lag_t_ns));
+    fmt::format_to(out, "{}\n", parts(process.verdicts));
+}
+
+std::string ended_text(const Summary &summary) {
+    if (summary.ended_mms == 0) return "no address space ended";
+    const std::string ended =
+        fmt::format("{} address space{} ended", thousands(summary.ended_mms), summary.ended_mms == 1 ? "" : "s");
+    if (summary.ended_not_at_zero == 0) return ended + ", every counter at 0";
+    return fmt::format("{}, ! {} not at 0", ended, thousands(summary.ended_not_at_zero));
+}
+
+std::string own_text(const Summary &summary, const TextStyle &style) {
+    const OwnCost &own = summary.own;
+    const std::string bpf =
+        own.bpf_ns_per_event ? fmt::format("  BPF {:.0f} ns/event", *own.bpf_ns_per_event) : std::string();
+    return fmt::format("rsslag: CPU {:.1f} %  RSS {}{}", own.cpu_percent,
+                       amount(summary.page_size.pages(own.rss), summary.page_size, style), bpf);
+}
+
+}  // namespace
+
+std::string line_header(const TextStyle &style) {
+    return fmt::format("{:<8} {:>6} {:<9} {:>5} {:>9} {:>9} {:>9} {:>5} {:>9} {:>9} {:>9} {:>4} {}\n", "TIME", "PID",
+                       "COMM", style.unit, "STAT", "EXACT", "LAG", "LAG %", "FLUSHED", "CACHED", "UPDATES", "LOST",
+                       "VERDICT");
+}
+
+std::string tick_lines(const Tick &tick, const TextStyle &style, bool with_threads) {
+    const Judgement judgement = judge(tick);
+    const Mark how_sure = mark(tick, judgement);
+    const auto pages = [&](const std::optional<Pages> &p, Mark mark) {
+        const std::string text =
+            p ? fmt::format("{}{}", sign(mark), column(*p, tick.page_size, style)) : std::string("-");
+        return right(text, 9);
+    };
+    const Mark after_loss = tick.doubtful ? Mark::AfterLoss : Mark::None;
+    const std::string percent = percent_of(judgement.lag, judgement.exact.rss());
+    const std::uint64_t updates = tick.ledger.updates + tick.ledger.updates_by_others;
+    std::string text = fmt::format(
+        "{} {:>6} {:<15} {} {} {} {:>5} {} {} {:>9} {:>4} {}\n", local_clock(tick.time), tick.process.pid,
+        core::printable(tick.process.comm, style.utf8), pages(judgement.readers.stat, Mark::None),
+        pages(judgement.exact.rss(), how_sure), pages(judgement.lag, how_sure), percent,
+        pages(judgement.flushed.rss(), how_sure), pages(judgement.cached.rss(), how_sure), thousands(updates),
+        fmt::format("{}{}", sign(after_loss), thousands(tick.lost)), verdict_text(tick, judgement, style));
+    if (!with_threads) return text;
+    for (const TaskNet *task : listed_threads(tick))
+        append_thread(std::back_inserter(text), *task, tick, style);
+    return text;
+}
+
+std::string summary_text(const Summary &summary, const TextStyle &style) {
+    std::string text;
+    const Out out = std::back_inserter(text);
+    fmt::format_to(out, "traced {} on Linux {}, scheme {}: {} ticks, {} updates ({} by others), {} faults\n",
+                   duration(summary.duration_ns), core::printable(summary.kernel, style.utf8),
+                   core::name(summary.scheme), thousands(summary.ticks),
+                   thousands(summary.updates + summary.updates_by_others), thousands(summary.updates_by_others),
+                   thousands(summary.faults));
+    for (const Summary::Process &process : summary.processes)
+        append_process(out, process, summary, style);
+    fmt::format_to(out, "{}{}\n", flushes_text(summary), direct_updates(summary));
+    fmt::format_to(out, "{}lost {} of {} records{}, resyncs {}, disagreements {}\n", summary.lost > 0 ? "! " : "",
+                   thousands(summary.lost), thousands(summary.emitted), parts(summary.lost_by),
+                   thousands(summary.resyncs), thousands(summary.disagreements));
+    fmt::format_to(out, "{}\n", ended_text(summary));
+    fmt::format_to(out, "{}\n", own_text(summary, style));
+    return text;
+}
+
+}  // namespace rsslag::view
