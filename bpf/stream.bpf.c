@@ -191,6 +191,8 @@ int BPF_PROG(task_rename, struct task_struct *task, const char *comm)
     if (!record)
         return 0;
     bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), comm);
+    if (bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
+        record->flags |= RSSLAG_IN_EXECVE;
     send(record);
     return 0;
 }

@@ -150,6 +150,7 @@ enum rsslag_task_flags {
     RSSLAG_SAME_GROUP = 2,  /* a new thread: CLONE_THREAD */
     RSSLAG_GROUP_DEAD = 4,  /* of an exit: no task of the group lives */
     RSSLAG_WANTED = 8,      /* the task's group is wanted from now on */
+    RSSLAG_IN_EXECVE = 16,  /* of a rename: by an exec, which is told by itself */
 };
 
 struct rsslag_task {

@@ -48,7 +48,7 @@ struct Options {
         std::string format = "lines";
         std::string threads;
         std::string mode = "events";
-        std::string ring = "4M";
+        std::string ring = "2M";
     } words;  ///< as typed
     milliseconds interval{1000};
     std::optional<milliseconds> duration;

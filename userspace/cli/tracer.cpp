@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "drain.h"
@@ -260,7 +261,7 @@ void Tracer::State::finish(const core::Ended &over) {
     tick.process.threads_count = static_cast<std::int64_t>(over.mm.tasks.size());
     tick.updates_before = entry.updates_before;
     count(entry, tick);
-    add_totals(tick);
+    if (over.mm.torn_down) add_totals(tick);  // else another process lives on in it, and counts it
     ended.push_back(std::move(tick));
     entry.summary.state = over.group.state;
     if (over.group.state == core::State::Exited) {
@@ -359,8 +360,7 @@ std::vector<view::Tick> Tracer::tick() {
     state.drain->collect(state.order);
     state.apply_until(monotonic_ns() - kLateNs);
     const std::vector<core::GroupView> groups = state.ledger->groups();
-    for (const core::GroupView &group : groups)
-        state.ledger->watch(group.mm);
+    state.ledger->watch_all();
     state.own = state.meter.since_last(state.stream->cost().run_ns, state.losses.sent);
     std::vector<std::pair<core::GroupView, Window>> windows;
     for (const core::GroupView &group : groups) {
@@ -381,6 +381,7 @@ std::vector<view::Tick> Tracer::tick() {
             ticks.push_back(std::move(over));
         if (state.traced.count(group.host_tgid) != 0 && tick.ledger.mm != 0) ticks.push_back(std::move(tick));
     }
+    state.ledger->end_watch();
     state.totals.ticks += ticks.size();
     return ticks;
 }
@@ -402,7 +403,9 @@ view::Summary Tracer::summary() {
     State &state = *state_;
     collect();
     state.take_losses();
+    std::set<std::uint64_t> counted;
     for (const core::GroupView &group : state.ledger->groups()) {  // those that live on
+        if (!counted.insert(group.mm).second) continue;
         if (const auto mm = state.ledger->view(group.mm)) state.add_totals(state.tick_of(group, *mm));
     }
     view::Summary summary = std::move(state.totals);

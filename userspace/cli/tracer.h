@@ -18,7 +18,7 @@ namespace rsslag::cli {
 class Tracer {
   public:
     struct Options {
-        std::size_t ring_bytes = std::size_t{4} << 20;
+        std::size_t ring_bytes = std::size_t{2} << 20;
         bool follow = false;
         bool walk = true;
         view::ThreadChoice threads;

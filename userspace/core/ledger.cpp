@@ -69,6 +69,7 @@ struct Ledger::Impl {
     std::uint64_t generations = 0;
     std::uint64_t ended = 0, ended_not_at_zero = 0;
     std::uint64_t now = 0;
+    bool watching = false;  ///< all, until it ends
 
     // The last mm and task are most often the next ones, too.
     MmAccount *last_mm = nullptr;
@@ -79,6 +80,7 @@ struct Ledger::Impl {
     void retire(const std::shared_ptr<MmAccount> &mm);
     Account &account_of(MmAccount &mm, const rsslag_update &update, bool &member);
     void new_task(const rsslag_task &record);
+    bool lives_in(const MmAccount &mm, int but) const;
     void exec(const rsslag_task &record);
     void exit(const rsslag_task &record);
     void name_tasks(MmView &view) const;
@@ -119,6 +121,7 @@ MmAccount *Ledger::Impl::account_for(const rsslag_update &update) {
     if (mm != nullptr || teardown || (update.flags & RSSLAG_NEWBORN) == 0) return mm;
     auto made = std::make_shared<MmAccount>(options, update.mm, ++generations);
     mm = made.get();
+    if (watching) mm->watch();
     mms[update.mm] = std::move(made);
     last_mm = mm;
     return mm;
@@ -185,12 +188,22 @@ void Ledger::Impl::exec(const rsslag_task &record) {
         return;
     }
     if (left && left != task.mm) {
-        GroupView as_it_was = group->second;
-        as_it_was.state = State::Exec;
-        leaving.push_back({as_it_was, left, record.t_ns});
+        if (lives_in(*left, record.tgid)) {
+            left->end_member(record.tid, 0);  // it only borrowed it, as vfork does
+        } else {
+            GroupView as_it_was = group->second;
+            as_it_was.state = State::Exec;
+            leaving.push_back({as_it_was, left, record.t_ns});
+        }
     }
     group->second.comm = task.comm;
     group->second.mm = record.mm;
+}
+
+/// Whether another group than this one lives in the mm.
+bool Ledger::Impl::lives_in(const MmAccount &mm, int but) const {
+    return std::any_of(groups.begin(), groups.end(),
+                       [&](const auto &each) { return each.first != but && each.second.mm == mm.mm; });
 }
 
 void Ledger::Impl::exit(const rsslag_task &record) {
@@ -252,6 +265,7 @@ void Ledger::apply(const rsslag_task &record) {
             impl_->strangers[record.tid] = {record.ns_tid, record.ns_tgid, record.tgid, told_comm(record), nullptr};
             break;
         case RSSLAG_RENAME: {
+            if ((record.flags & RSSLAG_IN_EXECVE) != 0) break;  // its EXEC tells, once the old mm is left
             const auto task = impl_->tasks.find(record.tid);
             if (task != impl_->tasks.end()) task->second.comm = told_comm(record);
             const auto group = impl_->groups.find(record.tid);
@@ -291,10 +305,23 @@ void Ledger::watch(std::uint64_t mm) {
     if (MmAccount *const account = impl_->find(mm)) account->watch();
 }
 
+void Ledger::watch_all() {
+    impl_->watching = true;
+    for (auto &[address, mm] : impl_->mms)
+        mm->watch();
+}
+
+void Ledger::end_watch() {
+    impl_->watching = false;
+    for (auto &[address, mm] : impl_->mms)
+        mm->end_watch();
+}
+
 Check Ledger::compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
     MmAccount *const mm = impl_->find(reading.mm);
     if (mm == nullptr || mm->torn_down) return {};
     const Check check = mm->compare(reading, begin_ns, end_ns);
+    if (!impl_->watching) mm->end_watch();
     // A task that the reading lacks and of which no exit came (another group's that shared the mm).
     if (check.quiet) {
         std::vector<int> missing;

@@ -343,6 +343,11 @@ void MmAccount::note_rss() {
     rss_max_ = std::max(rss_max_, rss);
 }
 
+void MmAccount::end_watch() {
+    watched_ = false;
+    changes_.clear();
+}
+
 void MmAccount::watch() {
     watched_ = true;
     changes_.clear();

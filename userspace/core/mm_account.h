@@ -43,6 +43,7 @@ class MmAccount {
     void advance(std::uint64_t t_ns);
 
     void watch();
+    void end_watch();
     Check compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
     void lost() { doubtful_ = true; }
 

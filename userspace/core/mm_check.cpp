@@ -53,8 +53,6 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     for (std::size_t cell = 0; cell < cells; ++cell) {
         if (std::find(held[cell].begin(), held[cell].end(), read[cell]) == held[cell].end()) check.disagreements++;
     }
-    watched_ = false;
-    changes_.clear();
     if (check.disagreements > 0 || doubtful_) {
         disagreements_ += doubtful_ ? 0 : static_cast<std::uint64_t>(check.disagreements);
         if (doubtful_) check.disagreements = 0;

@@ -146,6 +146,9 @@ class Ledger {
     /// From now on keeps what each counter held, for compare(). Before any record that is later than 1 ms before the
     /// reading's begin is applied.
     void watch(std::uint64_t mm);
+    /// The same for all, and for those that are born until end_watch(): several readings, one after another.
+    void watch_all();
+    void end_watch();
 
     /// Compares an exact reading, taken between the two times, with what was held from 1 ms before it to 1 ms after it;
     /// records up to then must have been applied. Ends the watch. Every counter that lies outside is a disagreement;

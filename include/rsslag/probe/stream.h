@@ -48,7 +48,7 @@ class StreamProbe {
   public:
     struct Options {
         int cpus_possible = 1;
-        std::size_t ring_bytes = std::size_t{4} << 20;  ///< of each ring: a power of two, at least a page
+        std::size_t ring_bytes = std::size_t{2} << 20;  ///< of each ring: a power of two, at least a page
         bool follow = false;                            ///< children of wanted processes are wanted
     };
 
