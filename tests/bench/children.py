@@ -133,7 +133,9 @@ class Perf(Child):
 class Rsslag(Child):
     """`rsslag live` on one process; ready once its first tick is out, which it is when its programs are attached."""
 
-    def __init__(self, path, pid, *options):
+    def __init__(self, path, pid, mode, *options):
+        # The stream is what live does unasked.
+        options = (*options, *(() if mode == 'events' else ('--mode', mode)))
         super().__init__([path, 'live', '-p', str(pid), '--format', 'jsonl', '--no-walk', *options])
         self.attached = self.tick()
 
@@ -165,11 +167,13 @@ def without_tracefs():
     return None
 
 
-def without_live(rsslag):
-    """Why `rsslag live` cannot be used; None where it can."""
+def without_live(rsslag, mode='events'):
+    """Why `rsslag live` cannot be used in this mode; None where it can."""
     try:
-        asked = subprocess.run([rsslag, 'live', '--help'], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               timeout=DEADLINE, check=False)
+        asked = subprocess.run([rsslag, 'live', '--help'], capture_output=True, text=True, timeout=DEADLINE,
+                               check=False)
     except OSError as error:
         return f'rsslag live is missing ({rsslag}: {error.strerror})'
-    return None if asked.returncode == 0 else 'rsslag live is missing'
+    if asked.returncode != 0:
+        return 'rsslag live is missing'
+    return None if mode == 'events' or '--mode' in asked.stdout else f'rsslag live has no --mode {mode}'

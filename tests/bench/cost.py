@@ -72,7 +72,7 @@ def difference(before, after):
 def run_once(bench, mode, wanted):
     """ns a run of each hook's program, net of the empty program's in the same storm; None for what never ran."""
     with Storm(bench.storm, 1, bench.storm_rounds) as target, Storm(bench.storm, 1, bench.storm_rounds) as other, \
-            empty_hooks(bench.hooks) as floor, Rsslag(bench.rsslag, target.pid, '--mode', mode) as rsslag:
+            empty_hooks(bench.hooks) as floor, Rsslag(bench.rsslag, target.pid, mode) as rsslag:
         before = run_times(rsslag.pid), run_times(floor.pid)
         (target if wanted else other).run()
         after = run_times(rsslag.pid), run_times(floor.pid)
@@ -90,7 +90,7 @@ def run_time_rows(bench):
     """One row for each program, mode, and whether the storm is wanted."""
     rows = []
     with statistics_enabled():
-        for mode in ('events', 'counts'):
+        for mode in bench.modes:
             for wanted in (True, False):
                 runs = [run_once(bench, mode, wanted) for _ in range(bench.cost_rounds)]
                 rows += [run_time_row(hook, mode, wanted, [run[hook] for run in runs]) for hook in HOOKS]
@@ -129,7 +129,7 @@ def drained(rsslag, storm):
 
 def consumer_once(bench, mode, threads):
     with Storm(bench.storm, threads, 4 * bench.storm_rounds) as storm, \
-            Rsslag(bench.rsslag, storm.pid, '--mode', mode, '--interval', '100ms') as rsslag:
+            Rsslag(bench.rsslag, storm.pid, mode, '--interval', '100ms') as rsslag:
         cpu = cpu_ns(rsslag.pid)
         storm.say('b')
         tick, most = drained(rsslag, storm)
@@ -146,7 +146,7 @@ def consumer_once(bench, mode, threads):
 def consumer_rows(bench):
     """The consumer's CPU time an update; a tenth of the ns is its % of one core at a million updates a second."""
     rows = []
-    for mode in ('events', 'counts'):
+    for mode in bench.modes:
         for threads in (1, 2):
             runs = [consumer_once(bench, mode, threads) for _ in range(bench.cost_rounds)]
             median = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
@@ -158,7 +158,7 @@ def consumer_rows(bench):
 def idle_percent(bench, ticks=20):
     """% of one core while the target does nothing, at ten ticks a second."""
     with Storm(bench.storm, 1, 1) as storm, \
-            Rsslag(bench.rsslag, storm.pid, '--mode', 'events', '--interval', '100ms') as rsslag:
+            Rsslag(bench.rsslag, storm.pid, 'events', '--interval', '100ms') as rsslag:
         begin, cpu = time.monotonic_ns(), cpu_ns(rsslag.pid)
         for _ in range(ticks):
             rsslag.tick()

@@ -49,7 +49,7 @@ def floor(path):
 def live(path, mode):
     @contextlib.contextmanager
     def start(pid, lost):
-        with Rsslag(path, pid, '--mode', mode) as rsslag:
+        with Rsslag(path, pid, mode) as rsslag:
             yield
             _, summary = rsslag.finish()
             if summary['lost']:
@@ -106,14 +106,14 @@ def without_bpftrace():
 
 def ways(rsslag, storm, hooks):
     """In the order of the table; those that cannot be had here say why."""
-    no_live = without_live(rsslag)
+    no_live, no_counts = without_live(rsslag), without_live(rsslag, 'counts')
     no_perf = without_perf()
     no_bpftrace = without_bpftrace() or without_tracefs()
     return [
         Way('untraced', 'nothing', None, nothing),
         Way('floor', 'empty programs on the same hooks', None, floor(hooks)),
         Way('events', 'rsslag live --mode events', no_live, live(rsslag, 'events')),
-        Way('counts', 'rsslag live --mode counts', no_live, live(rsslag, 'counts')),
+        Way('counts', 'rsslag live --mode counts', no_counts, live(rsslag, 'counts')),
         Way('beside', 'rsslag live on another process', no_live, beside(rsslag, storm)),
         Way('perf_record', 'perf record', no_perf, perf_record),
         Way('bpftrace_count', 'bpftrace, counting', no_bpftrace, bpftrace(COUNTED)),

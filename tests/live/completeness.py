@@ -32,8 +32,7 @@ def counts(text):
 def observe(options):
     """One storm under both: rsslag's last tick, its summary, perf's counts, the storm's own result."""
     with Storm(options.storm, options.threads, options.rounds, '--by-kernel', 'yes') as storm:
-        live = ('--mode', options.mode, '--interval', '100ms')
-        with Rsslag(options.rsslag, storm.pid, *live) as rsslag:
+        with Rsslag(options.rsslag, storm.pid, options.mode, '--interval', '100ms') as rsslag:
             arguments = ['stat', '-x', ';', *(word for event in EVENTS for word in ('-e', event)),
                          '--no-inherit', '-p', str(storm.pid)]
             with Perf(arguments) as perf:
@@ -60,7 +59,7 @@ def mismatches(tick, summary, counted, threads):
 def skip_reason(options):
     if os.geteuid() != 0:
         return 'only root may load BPF programs'
-    return without_perf() or without_live(options.rsslag)
+    return without_perf() or without_live(options.rsslag, options.mode)
 
 
 def parse():
