@@ -197,6 +197,7 @@ void ModelKernel::emit_update(const Change &change, std::uint64_t t_ns, std::int
     record.member = static_cast<rsslag_u8>(change.member);
     records_.push_back({record, change.amount, reason});
     ++change.mm->updates;
+    if (change.mm->users == 0) change.mm->end_told = true;
 }
 
 void ModelKernel::zap_now(ModelTask &by, ModelMm &mm, const Members &most) {

@@ -44,6 +44,7 @@ struct ModelMm {
     bool wanted = false;
     bool newborn = true;        ///< no task has it yet
     bool ended = false;         ///< its teardown is complete
+    bool end_told = false;      ///< by a record of its teardown
     int visitors = 0;           ///< work in flight by tasks that hold no reference
     std::uint64_t updates = 0;  ///< records sent
 };
@@ -74,6 +75,7 @@ struct ModelTask {
     bool in_execve = false;
     bool dying = false;  ///< an exit is planned: plan nothing more
     bool gone = false;
+    bool took_tid = false;    ///< of its leader, by exec: what that did by this number is not its own
     bool announced = false;   ///< a SEEN record was sent
     std::uint16_t fault = 0;  ///< RSSLAG_OF_*_FAULT while in one
     std::uint64_t fault_address = 0;
@@ -158,7 +160,7 @@ class ModelKernel {
     ModelTask *find_task(int tid) const;
     /// mms of wanted groups, that have users.
     std::vector<ModelMm *> wanted_mms() const;
-    /// How many mms that sent records came to their end.
+    /// How many mms came to an end that records told of.
     std::uint64_t ended_mms() const { return ended_; }
     /// How many folds of an amount that nothing tells met another one between its add and its record.
     std::uint64_t open_overlaps() const { return open_overlaps_; }

@@ -237,6 +237,7 @@ void ModelKernel::become_leader(ModelTask &by) {
     if (by.tid == by.group->tgid) return;
     if (options_.reuse_tids) free_tids_.push_back(by.tid);
     by.tid = by.group->tgid;
+    by.took_tid = true;
 }
 
 /// exec_mmap()
@@ -270,7 +271,7 @@ void ModelKernel::drop_user(ModelTask &by, ModelMm &mm) {
 void ModelKernel::tear_down(ModelTask &by, ModelMm &mm) {
     if (mm.visitors == 0 && mm.exact == Members{}) {
         mm.ended = true;
-        if (mm.wanted || by.group->wanted) ++ended_;
+        if (mm.end_told) ++ended_;
         free_addresses_.push_back(mm.address);
         return;
     }

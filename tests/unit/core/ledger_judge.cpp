@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "ledger_judge.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "readings.h"
+
+namespace rsslag::core::test {
+namespace {
+
+std::int64_t distance(const Members &a, const Members &b) {
+    std::int64_t sum = 0;
+    for (const Member member : kAllMembers)
+        sum += std::abs((a[member] - b[member]).n);
+    return sum;
+}
+
+Members net_of(const ModelMm &mm, const ModelTask &task) {
+    const auto found = mm.net.find(task.serial);
+    return found == mm.net.end() ? Members{} : found->second;
+}
+
+/// What the ledger says of a task, in whichever list.
+struct Said {
+    Members net;
+    std::int64_t uncertain = 0;
+};
+
+void add_rows(const std::vector<TaskNet> &rows, int host_tid, Said *said) {
+    for (const TaskNet &row : rows) {
+        if (row.host_tid != host_tid) continue;
+        said->net += row.net;
+        said->uncertain += row.uncertain.n;
+    }
+}
+
+}  // namespace
+
+Ledger::Options ledger_options(const ModelOptions &options) {
+    return {options.scheme, options.cpus, options.batch};
+}
+
+Members sum_of(const MmView &view) {
+    Members sum = view.baseline + view.exited.net;
+    for (const TaskNet &task : view.tasks)
+        sum += task.net;
+    for (const TaskNet &task : view.others)
+        sum += task.net;
+    return sum;
+}
+
+Judge::Judge(ModelKernel &kernel) : kernel_(kernel), ledger_(ledger_options(kernel.options())) {}
+
+void Judge::adopt_all() {
+    kernel_.settle();
+    apply(kernel_.take_records());
+    for (ModelMm *mm : kernel_.wanted_mms()) {
+        kernel_.attach(*mm);
+        const ModelTask &leader = *kernel_.tasks_of(*mm).front();
+        GroupView group;
+        group.host_tgid = leader.group->tgid;
+        group.tgid = ns_pid(leader.group->tgid);
+        group.comm = leader.comm;
+        group.mm = mm->address;
+        ledger_.adopt(kernel_.read(*mm), group, kernel_.now(), kernel_.now());
+    }
+    kernel_.run_for(1'000);
+}
+
+/// What is still open says nothing for sure: it may not even have been a fold.
+void Judge::note_told(const Emitted &emitted, const Applied &applied) {
+    if (!applied.known || !applied.pages) return;
+    const FlushReason reason = applied.reason.value_or(FlushReason::Direct);
+    if (applied.pages->n == emitted.amount && reason == emitted.reason) return;
+    const auto &update = std::get<rsslag_update>(emitted.record);
+    if (told_wrong_++ > 0) return;
+    first_told_wrong_ = "update at " + std::to_string(update.t_ns) + " by " + std::to_string(update.tid) + ": said " +
+                        std::to_string(applied.pages->n) + ' ' + std::string(name(reason)) + ", was " +
+                        std::to_string(emitted.amount) + ' ' + std::string(name(emitted.reason));
+}
+
+void Judge::apply_update(const Emitted &emitted) {
+    ++updates_;
+    const Applied applied = ledger_.apply(std::get<rsslag_update>(emitted.record));
+    if (lost_ == 0) note_told(emitted, applied);
+}
+
+void Judge::apply(const std::vector<Emitted> &records) {
+    for (const Emitted &emitted : records) {
+        const bool of_a_task = std::holds_alternative<rsslag_task>(emitted.record);
+        if (lose_one_in_ > 0 && !of_a_task && dice_.once_in(lose_one_in_)) {
+            ++lost_;
+            ledger_.records_lost();
+        } else if (std::holds_alternative<rsslag_update>(emitted.record)) {
+            apply_update(emitted);
+        } else if (of_a_task) {
+            ledger_.apply(std::get<rsslag_task>(emitted.record));
+        } else {
+            ledger_.apply(std::get<rsslag_fault>(emitted.record));
+        }
+    }
+}
+
+void Judge::collect_ended() {
+    for (Ended &ended : ledger_.take_ended()) {
+        EXPECT_EQ(sum_of(ended.mm), ended.mm.exact());
+        EXPECT_NE(ended.group.state, State::Running);
+        if (ended.mm.torn_down && lost_ == 0) {
+            EXPECT_EQ(ended.mm.exact(), Members{}) << "group " << ended.group.host_tgid;
+        }
+        ended_.push_back(std::move(ended));
+    }
+}
+
+void Judge::feed() {
+    const std::uint64_t before = kernel_.now() - kOnItsWayNs;
+    apply(kernel_.take_records(before));
+    ledger_.advance(before);
+    collect_ended();
+}
+
+void Judge::feed_all() {
+    kernel_.settle();
+    kernel_.run_for(2'000'000);
+    feed();
+}
+
+std::optional<Check> Judge::compare(ModelMm &mm, const Planner &planner) {
+    feed();
+    ledger_.watch(mm.address);
+    kernel_.run_for(1'000'000, planner);
+    const std::uint64_t begin_ns = kernel_.now();
+    if (mm.users == 0) return std::nullopt;
+    const std::optional<CounterReading> reading = kernel_.read_slowly(mm, planner);
+    if (!reading) return std::nullopt;
+    const std::uint64_t end_ns = kernel_.now();
+    kernel_.run_for(1'000'000 + 2 * kOnItsWayNs, planner);
+    feed();
+    return ledger_.compare(*reading, begin_ns, end_ns);
+}
+
+void Judge::expect_sums() {
+    for (const ModelMm *mm : kernel_.wanted_mms()) {
+        const std::optional<MmView> view = ledger_.view(mm->address);
+        if (!view) continue;
+        EXPECT_EQ(sum_of(*view), view->exact());
+        Members cached;
+        for (const TaskNet &task : view->tasks)
+            cached += task.cached.value_or(Members{});
+        for (const CpuNet &cpu : view->cpus)
+            cached += cpu.cached;
+        EXPECT_EQ(cached, view->cached);
+    }
+}
+
+void Judge::expect_tasks(const ModelMm &mm, const MmView &view) {
+    const std::vector<ModelTask *> tasks = kernel_.tasks_of(mm);
+    for (const ModelTask *task : tasks) {
+        Said said;
+        add_rows(view.tasks, task->tid, &said);
+        if (!kernel_.options().reuse_tids && !task->took_tid) add_rows(view.others, task->tid, &said);
+        EXPECT_LE(distance(said.net, net_of(mm, *task)), said.uncertain)
+            << "task " << task->tid << ": " << testing::PrintToString(said.net) << " but "
+            << testing::PrintToString(net_of(mm, *task));
+        EXPECT_EQ(ledger_.comm_of(task->tid), task->comm) << task->tid;
+    }
+    for (const TaskNet &row : view.tasks) {
+        const bool there = std::any_of(tasks.begin(), tasks.end(),
+                                       [&row](const ModelTask *task) { return task->tid == row.host_tid; });
+        EXPECT_TRUE(there) << "task " << row.host_tid << " has not this mm";
+        EXPECT_EQ(row.tid, ns_pid(row.host_tid));
+    }
+}
+
+void Judge::expect_others(const ModelMm &mm, const MmView &view) {
+    if (kernel_.options().reuse_tids) return;
+    for (const ModelTask *task : kernel_.tasks()) {
+        if (task->took_tid || mm.owners.count(task->serial) != 0) continue;
+        Said said;
+        add_rows(view.others, task->tid, &said);
+        EXPECT_LE(distance(said.net, net_of(mm, *task)), said.uncertain)
+            << "other " << task->tid << ' ' << task->comm << ": " << testing::PrintToString(said.net) << " but "
+            << testing::PrintToString(net_of(mm, *task));
+    }
+}
+
+void Judge::expect_groups() {
+    std::vector<int> expected;
+    for (const ModelTask *task : kernel_.tasks()) {
+        if (task->group->wanted) expected.push_back(task->group->tgid);
+    }
+    std::sort(expected.begin(), expected.end());
+    expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+    std::vector<int> said;
+    for (const GroupView &group : ledger_.groups()) {
+        said.push_back(group.host_tgid);
+        EXPECT_EQ(group.tgid, ns_pid(group.host_tgid));
+        EXPECT_EQ(group.state, State::Running);
+        for (const ModelTask *task : kernel_.tasks()) {
+            if (task->group->tgid == group.host_tgid) {
+                EXPECT_EQ(group.mm, task->mm->address) << group.host_tgid;
+            }
+        }
+    }
+    EXPECT_EQ(said, expected);
+}
+
+void Judge::expect_truth() {
+    for (const ModelMm *mm : kernel_.wanted_mms()) {
+        const std::optional<MmView> view = ledger_.view(mm->address);
+        ASSERT_TRUE(view.has_value());
+        EXPECT_EQ(view->exact(), mm->exact);
+        EXPECT_EQ(view->flushed, mm->count);
+        EXPECT_EQ(view->updates + view->updates_by_others, mm->updates);
+        expect_tasks(*mm, *view);
+        expect_others(*mm, *view);
+    }
+    expect_groups();
+}
+
+void Judge::expect_ends() {
+    kernel_.settle();
+    kernel_.run_for(50'000'000);
+    feed();
+    EXPECT_EQ(ledger_.ended_mms(), kernel_.ended_mms());
+    EXPECT_EQ(ledger_.ended_not_at_zero(), 0U);
+}
+
+std::int64_t Judge::uncertain() const {
+    std::int64_t sum = 0;
+    for (const ModelMm *mm : kernel_.wanted_mms()) {
+        const std::optional<MmView> view = ledger_.view(mm->address);
+        if (!view) continue;
+        for (const TaskNet &task : view->tasks)
+            sum += task.uncertain.n;
+        for (const TaskNet &task : view->others)
+            sum += task.uncertain.n;
+    }
+    return sum;
+}
+
+}  // namespace rsslag::core::test

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Feeds a ledger what the model's probes tell and holds it against the model's truth.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model_kernel.h"
+#include "rsslag/core/ledger.h"
+
+namespace rsslag::core::test {
+
+/// Longer than any record of the model is on its way.
+inline constexpr std::uint64_t kOnItsWayNs = 2'000;
+
+class Judge {
+  public:
+    explicit Judge(ModelKernel &kernel);
+
+    /// As at an attach to processes that rest: all wanted mms of the model.
+    void adopt_all();
+    /// Applies what cannot be overtaken any more, and says so.
+    void feed();
+    /// The model has settled: applies everything.
+    void feed_all();
+    /// From now on one record in so many gets lost, with what that means told to the ledger; 0: none.
+    void lose_one_in(std::int64_t records) { lose_one_in_ = records; }
+
+    /// Watches, lets time pass, reads the mm, lets more time pass, compares. nullopt: the mm went meanwhile.
+    std::optional<Check> compare(ModelMm &mm, const Planner &planner = nullptr);
+
+    /// Whatever happens: exact = baseline + Σ tasks + exited + others, and what is cached is somebody's.
+    void expect_sums();
+    /// The model has settled and everything was fed: every number is the model's.
+    void expect_truth();
+    /// After the last teardown: everything ended at zero, and all ends were seen.
+    void expect_ends();
+
+    Ledger &ledger() { return ledger_; }
+    const std::vector<Ended> &ended() const { return ended_; }
+    std::uint64_t updates() const { return updates_; }
+    std::uint64_t lost() const { return lost_; }
+    /// Updates of which apply() said at once what was not so, and the first of them.
+    std::uint64_t told_wrong() const { return told_wrong_; }
+    const std::string &first_told_wrong() const { return first_told_wrong_; }
+    /// Σ of what is uncertain over all living tasks of all mms.
+    std::int64_t uncertain() const;
+
+  private:
+    void apply(const std::vector<Emitted> &records);
+    void apply_update(const Emitted &emitted);
+    void note_told(const Emitted &emitted, const Applied &applied);
+    void expect_tasks(const ModelMm &mm, const MmView &view);
+    void expect_others(const ModelMm &mm, const MmView &view);
+    void expect_groups();
+    void collect_ended();
+
+    ModelKernel &kernel_;
+    Ledger ledger_;
+    Dice dice_{99};
+    std::vector<Ended> ended_;
+    std::int64_t lose_one_in_ = 0;
+    std::uint64_t updates_ = 0, lost_ = 0, told_wrong_ = 0;
+    std::string first_told_wrong_;
+};
+
+Ledger::Options ledger_options(const ModelOptions &options);
+/// baseline + Σ tasks + exited + others.
+Members sum_of(const MmView &view);
+
+}  // namespace rsslag::core::test

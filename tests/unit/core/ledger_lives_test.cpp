@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Birth and death of mms and tasks, as kernels order them, on both schemes and with the EXIT record at either place.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "ledger_judge.h"
+#include "model_mix.h"
+#include "readings.h"
+
+namespace rsslag::core::test {
+namespace {
+
+/// A traced process with some pages touched, and a foreigner.
+struct Scene {
+    explicit Scene(const ModelOptions &options) : kernel(options), judge(kernel) {
+        root = &kernel.make_process("root", true);
+        reader = &kernel.make_process("reader", false);
+        judge.adopt_all();
+        touch(*root);
+    }
+
+    void touch(ModelTask &task, int pages = 40) {
+        for (int i = 0; i < pages; ++i)
+            kernel.anon_fault(task);
+        kernel.file_fault(task, 5);
+        kernel.settle();
+    }
+    ModelTask &last_task() const { return *kernel.tasks().back(); }
+    ModelTask &thread_of(ModelTask &task) {
+        kernel.make_thread(task);
+        kernel.settle();
+        return last_task();
+    }
+    ModelTask &child_of(ModelTask &task) {
+        kernel.fork(task);
+        kernel.settle();
+        return last_task();
+    }
+    /// Everything that the ledger says is the model's.
+    void expect_truth() {
+        judge.feed_all();
+        for (ModelMm *mm : kernel.wanted_mms()) {
+            const std::optional<Check> check = judge.compare(*mm);
+            ASSERT_TRUE(check.has_value());
+            EXPECT_EQ(check->disagreements, 0);
+        }
+        judge.expect_sums();
+        judge.expect_truth();
+    }
+    void end() {
+        for (ModelTask *task : kernel.tasks()) {
+            if (task->group->wanted) kernel.exit(*task);
+        }
+        judge.expect_ends();
+        EXPECT_TRUE(judge.ledger().groups().empty());
+    }
+    const Ended *ended_of(int tgid, State state) const {
+        for (const Ended &ended : judge.ended()) {
+            if (ended.group.host_tgid == tgid && ended.group.state == state) return &ended;
+        }
+        return nullptr;
+    }
+
+    ModelKernel kernel;
+    Judge judge;
+    ModelTask *root = nullptr;
+    ModelTask *reader = nullptr;
+};
+
+void on_each_kernel(const std::function<void(Scene &)> &story, bool follow = true) {
+    for (const Scheme scheme : {Scheme::Cpu, Scheme::Thread}) {
+        for (const bool exit_before_teardown : {false, true}) {
+            SCOPED_TRACE(testing::Message() << name(scheme) << (exit_before_teardown ? ", EXIT first" : ""));
+            ModelOptions options;
+            options.scheme = scheme;
+            options.exit_before_teardown = exit_before_teardown;
+            options.follow = follow;
+            Scene scene(options);
+            story(scene);
+        }
+    }
+}
+
+TEST(LedgerLives, GivesEachThreadItsOwnPages) {
+    on_each_kernel([](Scene &scene) {
+        ModelTask &thread = scene.thread_of(*scene.root);
+        scene.touch(thread, 100);
+        scene.touch(*scene.root, 3);
+        scene.expect_truth();
+        scene.end();
+    });
+}
+
+TEST(LedgerLives, SumsUpThreadsThatAreGone) {
+    on_each_kernel([](Scene &scene) {
+        for (int i = 0; i < 300; ++i) {
+            ModelTask &thread = scene.thread_of(*scene.root);
+            scene.touch(thread, 2);
+            scene.kernel.exit(thread);
+            scene.kernel.settle();
+        }
+        scene.expect_truth();
+        const MmView view = scene.judge.ledger().view(scene.root->mm->address).value();
+        EXPECT_EQ(view.exited.threads, 300U);
+        EXPECT_EQ(view.tasks.size(), 1U);
+        EXPECT_GE(view.exited.faults, 900U);
+        EXPECT_GE(view.exited.net.anon, Pages{600});
+        EXPECT_EQ(view.exited.net.file, Pages{1'500});
+        scene.end();
+    });
+}
+
+TEST(LedgerLives, FollowsAForkFromItsFirstCopiedPage) {
+    on_each_kernel([](Scene &scene) {
+        ModelTask &child = scene.child_of(*scene.root);
+        scene.touch(child);
+        scene.expect_truth();
+        const MmView view = scene.judge.ledger().view(child.mm->address).value();
+        EXPECT_EQ(view.baseline, Members{});
+        EXPECT_EQ(scene.judge.ledger().groups().size(), 2U);
+        scene.end();
+    });
+}
+
+TEST(LedgerLives, ForgetsTheMmOfAChildThatNobodyFollows) {
+    on_each_kernel(
+        [](Scene &scene) {
+            for (int i = 0; i < 20; ++i) {
+                ModelTask &child = scene.child_of(*scene.root);
+                const std::uint64_t address = child.mm->address;
+                scene.touch(child);
+                scene.kernel.exit(child);
+                scene.judge.feed_all();
+                EXPECT_FALSE(scene.judge.ledger().view(address).has_value());
+            }
+            scene.expect_truth();
+            EXPECT_EQ(scene.judge.ledger().groups().size(), 1U);
+            scene.end();
+        },
+        false);
+}
+
+TEST(LedgerLives, BindsAnExecsNewMmAndEndsTheOld) {
+    on_each_kernel([](Scene &scene) {
+        const std::uint64_t old = scene.root->mm->address;
+        scene.kernel.exec(*scene.root, "other");
+        scene.expect_truth();
+        const MmView view = scene.judge.ledger().view(scene.root->mm->address).value();
+        EXPECT_EQ(view.baseline, Members{});
+        EXPECT_TRUE(view.others.empty());
+        EXPECT_EQ(scene.judge.ledger().groups().at(0).comm, "other");
+        const Ended *ended = scene.ended_of(scene.root->tid, State::Exec);
+        ASSERT_NE(ended, nullptr);
+        EXPECT_EQ(ended->mm.mm, old);
+        EXPECT_TRUE(ended->mm.torn_down);
+        EXPECT_EQ(ended->group.comm, "root");
+        scene.end();
+    });
+}
+
+TEST(LedgerLives, DISABLED_IsNotMisledByAThousandExecs) {
+    on_each_kernel([](Scene &scene) {
+        for (int i = 0; i < 1'000; ++i) {
+            scene.kernel.exec(*scene.root, "image" + std::to_string(i));
+            scene.kernel.settle();
+        }
+        scene.expect_truth();
+        EXPECT_EQ(scene.judge.ledger().ended_mms(), 1'000U);
+        EXPECT_EQ(scene.judge.ended().size(), 1'000U);
+        scene.end();
+    });
+}
+
+TEST(LedgerLives, MakesNothingOfAThousandFailingPathSearches) {
+    on_each_kernel([](Scene &scene) {
+        scene.kernel.search_path(*scene.root, 1'000);
+        scene.kernel.exec(*scene.root, "found");
+        scene.expect_truth();
+        EXPECT_EQ(scene.judge.ledger().ended_mms(), 1'001U);
+        EXPECT_EQ(scene.judge.ended().size(), 1U);
+        scene.end();
+    });
+}
+
+TEST(LedgerLives, DISABLED_TakesTheThreadThatExecsForTheLeader) {
+    on_each_kernel([](Scene &scene) {
+        ModelTask &thread = scene.thread_of(*scene.root);
+        ModelTask &third = scene.thread_of(*scene.root);
+        scene.touch(thread, 10);
+        scene.touch(third, 10);
+        const int leader = scene.root->tid;
+        scene.kernel.exec(thread, "other");
+        scene.expect_truth();
+        EXPECT_EQ(thread.tid, leader);
+        const MmView view = scene.judge.ledger().view(thread.mm->address).value();
+        ASSERT_EQ(view.tasks.size(), 1U);
+        EXPECT_EQ(view.tasks[0].host_tid, leader);
+        EXPECT_TRUE(view.others.empty());
+        ASSERT_EQ(scene.judge.ended().size(), 1U);
+        scene.end();
+    });
+}
+
+TEST(LedgerLives, DISABLED_LetsAVforkChildGoByItsExec) {
+    on_each_kernel([](Scene &scene) {
+        for (int i = 0; i < 1'000; ++i) {
+            scene.kernel.fork_sharing(*scene.root);
+            scene.kernel.settle();
+            ModelTask &child = scene.last_task();
+            if (i == 0) scene.touch(child, 3);
+            scene.kernel.exec(child, "child");
+            scene.kernel.settle();
+            if (i > 0) scene.kernel.exit(child);
+            scene.kernel.settle();
+        }
+        scene.expect_truth();
+        EXPECT_EQ(scene.judge.ledger().groups().size(), 2U);
+        scene.end();
+    });
+}
+
+TEST(LedgerLives, KeepsAnMmThatAnotherGroupStillShares) {
+    on_each_kernel([](Scene &scene) {
+        scene.kernel.fork_sharing(*scene.root);
+        scene.kernel.settle();
+        ModelTask &child = scene.last_task();
+        scene.touch(child, 30);
+        scene.expect_truth();
+        scene.kernel.exit(*scene.root);
+        scene.kernel.settle();
+        scene.touch(child, 30);
+        scene.expect_truth();
+        scene.kernel.run_for(50'000'000);
+        scene.judge.feed();
+        EXPECT_EQ(scene.judge.ledger().groups().size(), 1U);
+        EXPECT_TRUE(scene.judge.ledger().view(child.mm->address).has_value());
+        scene.end();
+    });
+}
+
+TEST(LedgerLives, BlamesNoThreadForAReaderThatDropsTheLastReference) {
+    on_each_kernel([](Scene &scene) {
+        const int tgid = scene.root->tid;
+        scene.kernel.hold(*scene.reader, *scene.root->mm);
+        scene.kernel.settle();
+        ModelMm &mm = *scene.root->mm;
+        scene.kernel.exit(*scene.root);
+        scene.kernel.settle();
+        EXPECT_FALSE(mm.ended);
+        scene.kernel.release(*scene.reader, mm);
+        scene.end();
+        const Ended *ended = scene.ended_of(tgid, State::Exited);
+        ASSERT_NE(ended, nullptr);
+        ASSERT_EQ(ended->mm.others.size(), 1U);
+        EXPECT_EQ(ended->mm.others[0].comm, "reader");
+        EXPECT_GT(ended->mm.exited.net.anon.n, 0);
+        EXPECT_EQ(ended->mm.exited.net, ended->mm.exact() - ended->mm.baseline - ended->mm.others[0].net);
+    });
+}
+
+TEST(LedgerLives, DISABLED_NamesWhoWritesIntoAnothersMemory) {
+    on_each_kernel([](Scene &scene) {
+        ModelTask &child = scene.child_of(*scene.root);
+        for (int i = 0; i < 70; ++i) {
+            scene.kernel.write_into(*scene.reader, *scene.root->mm);
+            scene.kernel.write_into(child, *scene.root->mm);
+            scene.kernel.swap_out(*scene.reader, *child.mm);
+        }
+        scene.expect_truth();
+        const MmView view = scene.judge.ledger().view(scene.root->mm->address).value();
+        ASSERT_EQ(view.others.size(), 2U);
+        for (const TaskNet &other : view.others) {
+            EXPECT_EQ(other.net, members(0, 70));
+            EXPECT_EQ(other.updates, 70U);
+        }
+        EXPECT_EQ(view.updates_by_others, 140U);
+        scene.end();
+    });
+}
+
+TEST(LedgerLives, DISABLED_DoesNotTakeAReusedTidForItsLastOwner) {
+    for (const Scheme scheme : {Scheme::Cpu, Scheme::Thread}) {
+        ModelOptions options;
+        options.scheme = scheme;
+        options.reuse_tids = true;
+        Scene scene(options);
+        ModelTask &first = scene.thread_of(*scene.root);
+        scene.touch(first, 33);
+        const int tid = first.tid;
+        scene.kernel.exit(first);
+        scene.kernel.settle();
+        ModelTask &second = scene.thread_of(*scene.root);
+        ASSERT_EQ(second.tid, tid);
+        scene.touch(second, 2);
+        scene.expect_truth();
+        const MmView view = scene.judge.ledger().view(scene.root->mm->address).value();
+        EXPECT_EQ(view.tasks.back().net, members(5, 2));
+        scene.end();
+    }
+}
+
+TEST(LedgerLives, KeepsNamesUpToDate) {
+    on_each_kernel([](Scene &scene) {
+        ModelTask &thread = scene.thread_of(*scene.root);
+        scene.kernel.rename(thread, "renamed");
+        scene.expect_truth();
+        EXPECT_EQ(scene.judge.ledger().comm_of(thread.tid), "renamed");
+        EXPECT_EQ(scene.judge.ledger().comm_of(scene.root->tid), "root");
+        EXPECT_EQ(scene.judge.ledger().comm_of(1), "");
+        scene.end();
+    });
+}
+
+TEST(LedgerLives, DISABLED_StartsWellFromAReadingOfAMovingProcess) {
+    for (const Scheme scheme : {Scheme::Cpu, Scheme::Thread}) {
+        for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+            SCOPED_TRACE(testing::Message() << name(scheme) << " seed " << seed);
+            ModelOptions options;
+            options.scheme = scheme;
+            options.seed = seed;
+            ModelKernel kernel(options);
+            ModelTask &root = kernel.make_process("root", true);
+            kernel.make_thread(root);
+            kernel.settle();
+            kernel.take_records();
+            const Planner work = mixed_work(kernel, {.lives = false});
+            kernel.run_for(1'000'000, work);
+            Judge judge(kernel);
+            const std::uint64_t begin_ns = kernel.now();
+            const CounterReading reading = kernel.read_slowly(*root.mm, work).value();
+            judge.ledger().adopt(reading, {root.tid, ns_pid(root.tid), "root", root.mm->address, State::Running},
+                                 begin_ns, kernel.now());
+            kernel.run_for(3'000'000, work);
+            judge.feed_all();
+            judge.expect_sums();
+            ASSERT_TRUE(judge.compare(*root.mm).has_value());
+            EXPECT_EQ(judge.ledger().view(root.mm->address)->exact(), root.mm->exact);
+            kernel.run_for(3'000'000, work);
+            judge.feed_all();
+            EXPECT_EQ(judge.compare(*root.mm)->disagreements, 0);
+            judge.expect_sums();
+            EXPECT_EQ(judge.ledger().view(root.mm->address)->exact(), root.mm->exact);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace rsslag::core::test
