@@ -221,8 +221,10 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(task_exit, struct task_struct *task)
 {
     u32 tid = BPF_CORE_READ(task, pid);
+    u64 user_faults = 0, kernel_faults = 0;
     struct rsslag_fault_slot *slot;
     struct rsslag_task *record;
+    bool group_dead;
     u64 mm;
 
     if (!group_wanted(BPF_CORE_READ(task, tgid))) {
@@ -230,21 +232,21 @@ int BPF_PROG(task_exit, struct task_struct *task)
         if (!mm || mm_state(mm) == UNWANTED)
             return 0;
     }
-    record = reserve_task(task, RSSLAG_EXIT);
     slot = fault_slot(tid, false);
-    if (record) {
-        if (BPF_CORE_READ(task, signal, live.counter) == 0)
-            record->flags |= RSSLAG_GROUP_DEAD;
-        if (slot) {
-            record->user_faults = slot->user_faults;
-            record->kernel_faults = slot->kernel_faults;
-        }
-        send(record);
+    if (slot) {
+        user_faults = slot->user_faults;
+        kernel_faults = slot->kernel_faults;
+        slot->tid = 0;
+        bpf_map_delete_elem(&fault_slots_elsewhere, &tid);
     }
-    if (!slot)
+    group_dead = BPF_CORE_READ(task, signal, live.counter) == 0;
+    record = reserve_task(task, RSSLAG_EXIT);
+    if (!record)
         return 0;
-    slot->tid = 0;
-    bpf_map_delete_elem(&fault_slots_elsewhere, &tid);
+    record->flags = group_dead ? RSSLAG_GROUP_DEAD : 0;
+    record->user_faults = user_faults;
+    record->kernel_faults = kernel_faults;
+    send(record);
     return 0;
 }
 

@@ -387,7 +387,7 @@ std::vector<view::Tick> Tracer::tick() {
 }
 
 bool Tracer::any() const {
-    return state_->at_exec > 0 || !state_->ledger->groups().empty() || !state_->traced.empty();
+    return state_->at_exec > 0 || !state_->ledger->groups().empty() || state_->ledger->leaving();
 }
 
 bool Tracer::traces(pid_t pid) const {
@@ -422,7 +422,7 @@ view::Summary Tracer::summary() {
     summary.ended_not_at_zero = state.ledger->ended_not_at_zero();
     summary.processes = state.gone;
     for (const auto &[tgid, entry] : state.traced)
-        summary.processes.push_back(entry.summary);
+        if (entry.summary.pid != 0) summary.processes.push_back(entry.summary);
     summary.own = state.whole.since_last(state.stream->cost().run_ns, state.losses.sent);
     return summary;
 }

@@ -13,20 +13,12 @@ bool flush_after(const rsslag_update &update, std::int64_t count) {
     return may_flush(update) && count + update.cached == update.count;
 }
 
-bool opposite(std::int64_t a, std::int64_t b) {
-    return (a < 0 && b > 0) || (a > 0 && b < 0);
-}
-
 /// Whether `later`, though told later, comes before `first`.
 bool goes_first(const rsslag_update &first, const rsslag_update &later, std::int64_t count) {
     if (flush_after(first, count)) return false;
     if (flush_after(first, later.count)) return flush_after(later, count) || !may_flush(later);
     if (flush_after(later, first.count)) return false;
-    if (flush_after(later, count)) return true;
-    // Two direct updates: commonly both take pages away, or both bring some.
-    const bool as_told = opposite(first.count - count, later.count - first.count);
-    const bool swapped = opposite(later.count - count, first.count - later.count);
-    return as_told && !swapped;
+    return flush_after(later, count);  // two direct updates stay as they were told
 }
 
 }  // namespace

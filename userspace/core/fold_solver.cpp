@@ -8,12 +8,7 @@
 namespace rsslag::core {
 namespace {
 
-/// An amount that is not known yet, and what it may be.
-struct Amount {
-    std::int64_t least, most;
-    std::int64_t pages = 0;
-    std::int64_t uncertain = 0;
-};
+using Amount = FoldSolver::Amount;
 
 /// What all others may be together limits each: `sum` is exact. False where nothing fits.
 bool narrow(std::vector<Amount> &amounts, std::int64_t sum) {
@@ -124,52 +119,70 @@ void FoldSolver::settle(std::uint64_t now, std::vector<Solved> &out) {
 }
 
 /// Folds up to `last` have moved the count from what was settled to what was read at the last one.
+///
+/// A fold j that an earlier record's count holds already is in every count between them; with the latest such j, the
+/// counts at j − 1 and j are equal. So from the last one backwards, as long as neighbours differ, each count is
+/// exactly the sum so far, and each fold's amount is certain.
 void FoldSolver::solve(std::size_t last, std::vector<Solved> &out) {
-    const auto end = open_.begin() + static_cast<std::ptrdiff_t>(last) + 1;
+    std::size_t joint = last;
+    while (joint > 0 && open_[joint - 1].count != open_[joint].count)
+        --joint;
+    solve_together(joint, out);
+    for (std::size_t i = joint + 1; i <= last; ++i)
+        tell(open_[i], open_[i].count - open_[i - 1].count - open_[i].before, 0, out);
+    settled_ = open_[last].count;
+    open_.erase(open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+    first_ += last + 1;
+}
+
+void FoldSolver::tell(const Fold &fold, std::int64_t pages, std::int64_t uncertain, std::vector<Solved> &out) {
+    out.push_back({fold.t_ns, fold.cpu, fold.tid, pages, uncertain, fold.before + pages != 0});
+}
+
+/// Only the sum of those up to `last` is known.
+void FoldSolver::solve_together(std::size_t last, std::vector<Solved> &out) {
     std::int64_t sum = open_[last].count - settled_;
-    for (auto it = open_.begin(); it != end; ++it)
-        sum -= it->before;
+    for (std::size_t i = 0; i <= last; ++i)
+        sum -= open_[i].before;
     std::vector<Amount> amounts;
     const auto fill = [&](bool presume) {
         amounts.clear();
-        for (auto it = open_.begin(); it != end; ++it) {
-            const bool known = presume && it->presumed != 0;
-            amounts.push_back({known ? it->presumed : it->least, known ? it->presumed : it->most});
+        for (std::size_t i = 0; i <= last; ++i) {
+            const Open &fold = open_[i];
+            const bool known = presume && fold.presumed != 0;
+            amounts.push_back({known ? fold.presumed : fold.least, known ? fold.presumed : fold.most});
         }
         return narrow(amounts, sum);
-    };
-    const auto one_task_in_doubt = [&](const std::vector<Amount> &all) {
-        std::optional<int> tid;
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            if (all[i].uncertain == 0) continue;
-            if (tid && *tid != open_[i].tid) return false;
-            tid = open_[i].tid;
-        }
-        return true;
     };
     if (last == 0) {
         amounts.push_back({sum, sum, sum, 0});
     } else if (fill(true) || fill(false)) {
         share_out(amounts, sum);
     } else {
-        // Nothing that an update may do explains it: a record is missing. Shared out, and all of it in doubt.
-        amounts.clear();
-        for (auto it = open_.begin(); it != end; ++it)
-            amounts.push_back({0, 0, 0, std::abs(sum) + kMostPages});
+        // Nothing that an update may do explains it: a record is missing. All of it is in doubt.
+        amounts.assign(last + 1, {0, 0, 0, std::abs(sum) + kMostPages});
         amounts.back().pages = sum;
     }
-    if (one_task_in_doubt(amounts)) {
-        for (Amount &amount : amounts)
-            amount.uncertain = 0;
+    const bool one_task = in_doubt_of_one_task(amounts);
+    for (std::size_t i = 0; i <= last; ++i)
+        tell(open_[i], amounts[i].pages, one_task ? 0 : amounts[i].uncertain, out);
+}
+
+/// Which of its own updates brought how much does not matter to a task.
+bool FoldSolver::in_doubt_of_one_task(const std::vector<Amount> &amounts) const {
+    std::optional<int> tid;
+    for (std::size_t i = 0; i < amounts.size(); ++i) {
+        if (amounts[i].uncertain == 0) continue;
+        if (tid && *tid != open_[i].tid) return false;
+        tid = open_[i].tid;
     }
-    for (std::size_t i = 0; i <= last; ++i) {
-        const Open &fold = open_[i];
-        const std::int64_t moved = fold.before + amounts[i].pages;
-        out.push_back({fold.t_ns, fold.cpu, fold.tid, amounts[i].pages, amounts[i].uncertain, moved != 0});
+    return true;
+}
+
+void FoldSolver::retag(int from, int to) {
+    for (Open &fold : open_) {
+        if (fold.tid == from) fold.tid = to;
     }
-    settled_ = open_[last].count;
-    open_.erase(open_.begin(), end);
-    first_ += last + 1;
 }
 
 }  // namespace rsslag::core

@@ -38,6 +38,13 @@ class FoldSolver {
         bool folded = false;  ///< false: it cancelled the local value and moved nothing
     };
 
+    /// An amount that is not known yet, and what it may be.
+    struct Amount {
+        std::int64_t least, most;
+        std::int64_t pages = 0;
+        std::int64_t uncertain = 0;
+    };
+
     /// No single update changes a counter by more: zap and fork go by page table, the largest folio is a PMD.
     static constexpr std::int64_t kMostPages = 512;
     /// A fold is told within this time of happening, were the CPU taken away in between (a virtual machine's may be).
@@ -56,6 +63,9 @@ class FoldSolver {
     /// No record before `t_ns` will come.
     void advance(std::uint64_t t_ns, std::vector<Solved> &out);
 
+    /// Folds that are open for a task are another's from now on: it has ended, or changed its number.
+    void retag(int from, int to);
+
     bool open() const { return !open_.empty(); }
     /// Who waits for an amount, in order.
     std::vector<int> open_tids() const;
@@ -69,6 +79,9 @@ class FoldSolver {
     void settle(std::uint64_t now, std::vector<Solved> &out);
     bool clean(std::size_t index, std::uint64_t now) const;
     void solve(std::size_t last, std::vector<Solved> &out);
+    void solve_together(std::size_t last, std::vector<Solved> &out);
+    bool in_doubt_of_one_task(const std::vector<Amount> &amounts) const;
+    static void tell(const Fold &fold, std::int64_t pages, std::int64_t uncertain, std::vector<Solved> &out);
 
     std::vector<std::uint64_t> confirmed_;  ///< by CPU: folds below this number are not followed by a fold of it
     std::int64_t batch_;

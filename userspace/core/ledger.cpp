@@ -384,6 +384,10 @@ std::vector<Ended> Ledger::take_ended() {
     return done;
 }
 
+bool Ledger::leaving() const {
+    return !impl_->leaving.empty();
+}
+
 std::uint64_t Ledger::ended_mms() const {
     return impl_->ended;
 }

@@ -36,8 +36,8 @@ FoldSolver::Fold fold_of(const rsslag_update &update, std::int64_t before, std::
 
 FlushReason reason_of(const rsslag_update &update, bool flush) {
     if (!flush) return FlushReason::Direct;
-    if ((update.flags & RSSLAG_EXITING) != 0) return FlushReason::Exit;
     if ((update.flags & RSSLAG_THRESHOLD) != 0) return FlushReason::Threshold;
+    if ((update.flags & RSSLAG_EXITING) != 0) return FlushReason::Exit;
     if ((update.flags & RSSLAG_EXECVE) != 0) return FlushReason::Exec;
     return FlushReason::Zap;
 }
@@ -232,19 +232,17 @@ void MmAccount::settle(const std::vector<FoldSolver::Solved> &solved, std::size_
 
 Applied MmAccount::apply_thread(const rsslag_update &update, Account &account) {
     const std::size_t m = update.member;
+    const std::int64_t before = flushed_[m];
     links_.clear();
     chains_[m].push(update, links_);
     settle(links_);
     hold(static_cast<std::uint32_t>(m), update.t_ns, update.count);
-    Applied applied{true, std::nullopt, std::nullopt};
-    // The amount of a flush is told by the record itself; a direct one's only by the chain, a moment later.
-    const bool flush = (update.flags & RSSLAG_OWN) != 0 && update.cached != 0;
-    if (flush) {
-        applied.pages = Pages{update.cached};
-        account.cached[m] = 0;
-    }
-    applied.reason = reason_of(update, flush);
-    return applied;
+    // Told at once where nothing speaks against it; the chain has the last word, a moment later.
+    const bool own = (update.flags & RSSLAG_OWN) != 0 && update.cached != 0;
+    if (!own) return {true, std::nullopt, reason_of(update, false)};
+    if (before + update.cached != update.count) return {true, std::nullopt, std::nullopt};
+    account.cached[m] = 0;
+    return {true, Pages{update.cached}, reason_of(update, true)};
 }
 
 void MmAccount::settle(const std::vector<FlushChain::Link> &links) {
@@ -257,6 +255,7 @@ void MmAccount::settle(const std::vector<FlushChain::Link> &links) {
             flushes_[static_cast<std::size_t>(FlushReason::Direct)]++;
             continue;
         }
+        if (account.cached_ns <= update.t_ns) account.cached[update.member] = 0;
         // One flush goes through the members in their order.
         if (account.last_flushed_member >= update.member || account.last_flushed_member < 0) {
             account.flushes++;
@@ -302,16 +301,22 @@ void MmAccount::advance(std::uint64_t t_ns) {
     }
 }
 
+/// What a task has done and is not settled yet goes on under another number.
+void MmAccount::let_go(int from, int to) {
+    for (FoldSolver &solver : solvers_)
+        solver.retag(from, to);
+    if (options_.scheme == Scheme::Cpu) return;
+    for (FlushChain &chain : chains_) {
+        links_.clear();
+        chain.finish(links_);
+        settle(links_);
+    }
+}
+
 void MmAccount::end_member(int tid, std::uint64_t faults) {
     const auto found = members_.find(tid);
     if (found == members_.end()) return;
-    if (options_.scheme != Scheme::Cpu) {
-        for (FlushChain &chain : chains_) {
-            links_.clear();
-            chain.finish(links_);
-            settle(links_);
-        }
-    }
+    let_go(tid, kEndedTid);
     Account account = found->second;
     account.cached = {};  // an exit flushes it
     ended_.join(account);
@@ -323,6 +328,7 @@ void MmAccount::end_member(int tid, std::uint64_t faults) {
 void MmAccount::adopt_other(int tid, int as_tid) {
     const auto found = others_.find(tid);
     if (found == others_.end()) return;
+    let_go(tid, as_tid);
     updates_ += found->second.updates;
     updates_by_others_ -= found->second.updates;
     members_[as_tid].join(found->second);
@@ -332,6 +338,7 @@ void MmAccount::adopt_other(int tid, int as_tid) {
 void MmAccount::rename_member(int from, int to) {
     const auto found = members_.find(from);
     if (found == members_.end() || from == to) return;
+    let_go(from, to);
     const Account account = found->second;
     members_.erase(found);
     members_[to].join(account);

@@ -31,6 +31,9 @@ struct Account {
     void join(const Account &other);
 };
 
+/// Stands for all tasks that have ended; no task has this number.
+inline constexpr int kEndedTid = 0;
+
 class MmAccount {
   public:
     MmAccount(const Ledger::Options &options, std::uint64_t mm, std::uint64_t generation);
@@ -84,6 +87,7 @@ class MmAccount {
     void settle(const std::vector<FoldSolver::Solved> &solved, std::size_t member);
     void settle(const std::vector<FlushChain::Link> &links);
     Account &of(int tid);
+    void let_go(int from, int to);
     void hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value);
     std::int64_t value(std::uint32_t cell) const;
     void set(std::uint32_t cell, std::int64_t value);

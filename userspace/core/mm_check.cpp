@@ -159,6 +159,8 @@ void MmAccount::share_open(MmView &out) const {
         if (taker != nullptr && tids.size() == 1) taker->uncertain = taker->uncertain - Pages{std::abs(left[member].n)};
         if (taker != nullptr) {
             taker->net[member] += left[member];
+        } else if (!tids.empty()) {
+            out.exited.net[member] += left[member];  // made by a task that has ended
         } else {
             out.flushed[member] = out.flushed[member] - left[member];  // read before the record of its fold came
         }

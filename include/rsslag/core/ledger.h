@@ -168,6 +168,8 @@ class Ledger {
     /// mms that groups have left since the last call, in that order. An mm that dies is told once its teardown is
     /// complete or 20 ms old.
     std::vector<Ended> take_ended();
+    /// Whether take_ended() has more to tell, once time has passed.
+    bool leaving() const;
     /// All mms whose end was seen so far, and how many of these did not come to 0 in every member.
     std::uint64_t ended_mms() const;
     std::uint64_t ended_not_at_zero() const;
