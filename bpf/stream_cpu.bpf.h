@@ -4,6 +4,17 @@
 #ifndef RSSLAG_STREAM_CPU_BPF_H
 #define RSSLAG_STREAM_CPU_BPF_H
 
+/* A number as a pointer that may be loaded from, faults included (6.2, a35b9af4ec2c); a probe read costs much more. */
+extern void *bpf_rdonly_cast(const void *address, u32 type) __ksym __weak;
+
+static __always_inline s32 load_s32(u64 address)
+{
+    struct refcount_struct *number =
+        bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct refcount_struct));
+
+    return number->refs.counter;
+}
+
 struct counter {
     s64 count;
     u64 locals; /* __percpu address of the s32s */
@@ -55,15 +66,15 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
 {
     u64 key = number_of(mm);
     enum mm_state state = mm_state(key);
-    u64 id = bpf_get_current_pid_tgid();
-    bool by_wanted = group_wanted(id >> 32);
+    struct task_struct *task = bpf_get_current_task_btf();
+    bool by_wanted = group_wanted(task->tgid);
     struct rsslag_update *record;
-    struct task_struct *task;
     struct cpu_facts *facts;
     struct counter counter;
     u32 task_flags;
     u16 flags = 0;
     u32 cpu;
+    u32 tid;
 
     if (state == UNWANTED && !by_wanted)
         return 0;
@@ -80,10 +91,10 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     facts = bpf_map_lookup_elem(&cpus, &cpu);
     if (!facts)
         return 0;
-    task = bpf_get_current_task_btf();
+    tid = task->pid;
     if (!by_wanted) {
         flags |= RSSLAG_BY_OTHER;
-        tell_of(task, (u32)id);
+        tell_of(task, tid);
     }
     record = reserve(facts, sizeof(*record), true);
     if (!record)
@@ -93,9 +104,9 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     record->count = counter.count;
     record->cached = 0;
     if (counter.locals)
-        bpf_probe_read_kernel(&record->cached, sizeof(record->cached), (void *)(counter.locals + facts->offset));
+        record->cached = load_s32(counter.locals + facts->offset);
     record->kind = RSSLAG_UPDATE;
-    record->tid = (u32)id;
+    record->tid = tid;
     record->mm = key;
     record->cpu = cpu;
     record->member = member & 3;
@@ -109,27 +120,24 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     if (task_flags & PF_EXITING)
         flags |= RSSLAG_EXITING;
     else if (!(flags & RSSLAG_TEARDOWN))
-        flags |= fault_of(task, (u32)id, &record->address);
+        flags |= fault_of(task, tid, &record->address);
     record->flags = flags;
     send(record);
     return 0;
 }
 
-static __always_inline bool faulting_task_wanted(struct task_struct *task, u64 id)
+static __always_inline bool faulting_task_wanted(struct task_struct *task)
 {
-    u64 mm = number_of(task->mm);
-
-    return mm_state(mm) == WANTED || group_wanted(id >> 32);
+    return group_wanted(task->tgid) || mm_state(number_of(task->mm)) == WANTED;
 }
 
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(page_fault_user_cpu, unsigned long address, struct pt_regs *regs)
 {
     struct task_struct *task = bpf_get_current_task_btf();
-    u64 id = bpf_get_current_pid_tgid();
 
-    if (faulting_task_wanted(task, id))
-        begin_fault((u32)id, address, regs->ip, RSSLAG_OF_USER_FAULT);
+    if (faulting_task_wanted(task))
+        begin_fault(task->pid, address, regs->ip, RSSLAG_OF_USER_FAULT);
     return 0;
 }
 
@@ -137,13 +145,12 @@ SEC("tp_btf/page_fault_kernel")
 int BPF_PROG(page_fault_kernel_cpu, unsigned long address)
 {
     struct task_struct *task = bpf_get_current_task_btf();
-    u64 id = bpf_get_current_pid_tgid();
     struct pt_regs *regs;
 
-    if (!faulting_task_wanted(task, id))
+    if (!faulting_task_wanted(task))
         return 0;
     regs = (struct pt_regs *)bpf_task_pt_regs(task);
-    begin_fault((u32)id, address, regs->ip, RSSLAG_OF_KERNEL_FAULT);
+    begin_fault(task->pid, address, regs->ip, RSSLAG_OF_KERNEL_FAULT);
     return 0;
 }
 

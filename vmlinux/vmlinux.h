@@ -115,6 +115,11 @@ struct bpf_iter__task {
     struct task_struct *task;
 };
 
+/* include/linux/refcount.h: an s32 in a struct, which bpf_rdonly_cast() asks for */
+struct refcount_struct {
+    atomic_t refs;
+};
+
 struct vm_area_struct {
     struct mm_struct *vm_mm;
 };
