@@ -18,6 +18,7 @@
 #include "exit_status.h"
 #include "output.h"
 #include "rsslag/core/text.h"
+#include "rsslag/procfs/process.h"
 #include "rsslag/view/tick.h"
 #include "signals.h"
 #include "style.h"
@@ -127,6 +128,7 @@ class Writer {
 
     Status ticks(const std::vector<view::Tick> &ticks) {
         std::string text = std::exchange(waiting_, {});
+        told_ += ticks.size();
         for (const view::Tick &tick : ticks) {
             switch (format_) {
                 case Format::Jsonl: text += view::tick_json(tick); break;
@@ -146,8 +148,11 @@ class Writer {
         waiting_ += format_ == Format::Jsonl ? view::task_json(line) : view::task_text(line, style_);
     }
 
-    Status summary(const view::Summary &summary) {
+    /// What came since the last tick, then the whole trace.
+    Status summary(view::Summary summary) {
+        if (const Status rest = ticks({}); !rest) return rest;
         if (format_ == Format::Csv) return core::success();
+        summary.ticks = told_;
         return print(format_ == Format::Jsonl ? view::summary_json(summary) : view::summary_text(summary, style_));
     }
 
@@ -155,11 +160,35 @@ class Writer {
     Format format_;
     bool threads_;
     view::TextStyle style_;
-    std::string waiting_;  ///< event lines since the last write
+    std::string waiting_;     ///< event lines since the last write
+    std::uint64_t told_ = 0;  ///< ticks
 };
 
 bool has_pattern(const TargetWords &words) {
     return !words.comms.empty() || words.cgroup || words.user;
+}
+
+/// What can match more processes later: a number that was typed names one process, not whoever has it by then.
+TargetWords patterns_of(const TargetWords &words) {
+    TargetWords patterns = words;
+    patterns.words.clear();
+    patterns.pids.clear();
+    return patterns;
+}
+
+/// Why a process that the ledger cannot start from cannot be traced, as snapshot says it.
+Error why_not(pid_t pid, const Error &error) {
+    const auto process = procfs::Process::open(pid);
+    if (!process) return process.error();
+    const auto stat = process->stat();
+    if (!stat) return stat.error();
+    if (stat->kernel_thread()) {
+        return {Kind::Unsupported, fmt::format("{} is a kernel thread: it has no memory of its own", pid), 0, ""};
+    }
+    if (stat->zombie()) {
+        return {Kind::Unsupported, fmt::format("{} is a zombie: its memory is gone already", pid), 0, ""};
+    }
+    return error;
 }
 
 class Session {
@@ -193,7 +222,7 @@ class Session {
             if (tracer_->traces(target.pid)) continue;
             const Status attached = tracer_->attach(target.pid);
             if (attached) continue;
-            if (target.named) return attached;
+            if (target.named) return why_not(target.pid, attached.error());
             spdlog::debug("{}: {}", target.pid, attached.error().what);
         }
         return core::success();
@@ -217,7 +246,8 @@ class Session {
             if (const Status done = writer_.ticks(tracer_->collect()); !done) return done;
             if (!tracer_->any() && !wait_for_targets) return core::success();
         }
-        return writer_.ticks(tracer_->tick());
+        if (const Status done = writer_.ticks(tracer_->tick()); !done) return done;
+        return writer_.ticks(tracer_->collect());  // of what ended while the others were read
     }
 
     Status summary() { return writer_.summary(tracer_->summary()); }
@@ -229,7 +259,7 @@ class Session {
     }
 
     void look_for_targets() {
-        const auto targets = resolve(options_.targets);
+        const auto targets = resolve(patterns_of(options_.targets));
         if (!targets) return;  // nothing that matches, as yet
         if (const Status attached = attach(*targets); !attached) spdlog::debug("{}", attached.error().what);
     }
@@ -282,9 +312,9 @@ int live_command(const std::vector<std::string> &argv, const Options &options, W
     Status ready = session.open();
     if (ready) ready = session.tracer().attach_at_exec(command->pid());
     if (!ready) return fail(ready.error()), kCommandFailed;
-    if (ready = writer.head(); !ready) return fail(ready.error()), kCommandFailed;
     const Status started = command->release();
     if (!started) return fail(started.error()), shell_status(started.error());
+    if (ready = writer.head(); !ready) return fail(ready.error()), kCommandFailed;
     const Status ran = session.run(false);
     const int told = finish(session, ran, kDone);
     if (told != kDone) return kCommandFailed;

@@ -68,6 +68,33 @@ std::vector<std::string> split(int argc, char **argv, std::vector<std::string> &
     return words;
 }
 
+/// "--unit" of "--unit=kB", "-p" of "-p4711"; the option of that name, if the app has one.
+const CLI::Option *option_of(const CLI::App &app, const std::string &word) {
+    return app.get_option_no_throw(word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2));
+}
+
+bool is_number_list(const std::string &word) {
+    return word.find_first_not_of("0123456789,") == std::string::npos;
+}
+
+/// `rsslag PID` and `rsslag -- CMD` are `live`, with or without its options: the first plain word decides.
+bool means_live(const CLI::App &app, const std::vector<std::string> &words, bool has_command) {
+    const CLI::App &live = *app.get_subcommand("live");
+    bool own_option = false;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::string &word = words[i];
+        if (!word.starts_with('-')) return !word.empty() && is_number_list(word);
+        const CLI::Option *option = option_of(app, word);
+        if (option == nullptr) {
+            option = option_of(live, word);
+            own_option = own_option || option != nullptr;
+        }
+        const bool holds_value = word.starts_with("--") ? word.find('=') != std::string::npos : word.size() > 2;
+        if (option != nullptr && option->get_items_expected_max() > 0 && !holds_value) ++i;
+    }
+    return has_command || own_option;
+}
+
 int parse_error(const std::string &help, const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) {
         const bool version = dynamic_cast<const CLI::CallForVersion *>(&error) != nullptr;
@@ -95,6 +122,8 @@ int run(int argc, char **argv) {
                                               {"doctor", add_doctor(app, common)},
                                               {"live", add_live(app, common)},
                                               {"demo", add_demo(app, common)}};
+    app.footer("rsslag PID and rsslag -- CMD are rsslag live.");
+    if (means_live(app, words, has_command)) words.insert(words.begin(), "live");
     std::reverse(words.begin(), words.end());
     try {
         app.parse(std::move(words));
@@ -103,7 +132,8 @@ int run(int argc, char **argv) {
         return parse_error(chosen.empty() ? app.help() : chosen.front()->help(app.get_name()), error);
     }
     if (app.get_subcommands().empty()) {
-        return fail({core::Kind::BadInput, "no command is given", 0, "try rsslag snapshot PID, or rsslag --help"});
+        return fail(
+            {core::Kind::BadInput, "no command is given", 0, "try rsslag PID, rsslag snapshot PID, or rsslag --help"});
     }
     if (has_command && common.command.empty()) {
         return fail({core::Kind::BadInput, "there is no command after --", 0, "write -- CMD ARG..."});
