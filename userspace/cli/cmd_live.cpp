@@ -235,7 +235,8 @@ class Session {
         bool over = false;
         while (!over) {
             const auto now = Clock::now();
-            if (options_.duration && now - begin >= *options_.duration) break;
+            time_is_over_ = options_.duration && now - begin >= *options_.duration;
+            if (time_is_over_) break;
             if (now >= next) {
                 if (const Status done = one_tick(wait_for_targets); !done) return done;
                 // Late ticks are not made up for.
@@ -249,6 +250,8 @@ class Session {
         if (const Status done = writer_.ticks(tracer_->tick()); !done) return done;
         return writer_.ticks(tracer_->collect());  // of what ended while the others were read
     }
+
+    bool time_is_over() const { return time_is_over_; }
 
     Status summary() { return writer_.summary(tracer_->summary()); }
 
@@ -277,6 +280,7 @@ class Session {
     Writer &writer_;
     StopSignals &stop_;
     std::optional<Tracer> tracer_;
+    bool time_is_over_ = false;
 };
 
 int finish(Session &session, const Status &ran, int status) {
@@ -319,6 +323,10 @@ int live_command(const std::vector<std::string> &argv, const Options &options, W
     const int told = finish(session, ran, kDone);
     if (told != kDone) return kCommandFailed;
     if (stop.came()) return kDone;
+    if (session.time_is_over()) {
+        if (const Status ended = command->terminate(); !ended) complain(ended.error().what);
+        return kDone;
+    }
     return command->wait(std::nullopt, stop).value_or(kDone);
 }
 
@@ -331,7 +339,7 @@ Run add_live(CLI::App &app, const Common &common) {
     live->add_flag("--follow", options->follow, "Trace children, too");
     live->add_option("--interval", options->words.interval, "Between ticks: 500ms, 2s, 1m; at least 10ms")
         ->capture_default_str();
-    live->add_option("--duration", options->words.duration, "End after this time");
+    live->add_option("--duration", options->words.duration, "End after this time; a command is ended with TERM");
     live->add_option("--format", options->words.format, "lines, csv or jsonl")
         ->check(CLI::IsMember({"lines", "csv", "jsonl"}))
         ->capture_default_str();

@@ -189,6 +189,11 @@ std::optional<int> Command::wait(std::optional<std::chrono::milliseconds> timeou
     }
 }
 
+core::Status Command::terminate() {
+    if (kill(pid_, SIGTERM) == 0 || errno == ESRCH) return core::success();
+    return Error{Kind::Denied, fmt::format("the command goes on: {}", std::strerror(errno)), errno, ""};
+}
+
 int shell_status(const core::Error &error) {
     return error.err == ENOENT ? 127 : 126;
 }

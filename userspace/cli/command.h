@@ -45,6 +45,9 @@ class Command {
     /// status as shells give it (128 + N for a signal N), nullopt where it still runs.
     std::optional<int> wait(std::optional<std::chrono::milliseconds> timeout, StopSignals &stop);
 
+    /// Asks it to end with TERM. Of another user, where rsslag may not: Kind::Denied, and it runs on.
+    core::Status terminate();
+
   private:
     Command(pid_t pid, procfs::Fd go, procfs::Fd failure);
 

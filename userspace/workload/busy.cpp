@@ -5,23 +5,15 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <random>
 
 #include "crew.h"
 #include "failure.h"
+#include "give_up.h"
 #include "starts.h"
 
 namespace rsslag::workload {
 namespace {
-
-/// start() has long returned when one of its threads fails: a target that has quietly stopped being busy would be a
-/// lie, so the process ends and says why.
-[[noreturn]] void give_up(const core::Error &error) {
-    const std::string line = "workload: " + error.what + "\n";
-    [[maybe_unused]] const ssize_t put = write(STDERR_FILENO, line.data(), line.size());
-    _exit(1);
-}
 
 Memory map_or_give_up(std::size_t bytes) {
     void *const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

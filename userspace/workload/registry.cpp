@@ -51,6 +51,8 @@ constexpr std::array kWorkloads{
     Workload{"busy", "8 threads that map, touch and unmap without pause (--threads)", Motion::Busy, start_busy},
     Workload{"churn", "16 threads at a time that come, touch 10 pages and go", Motion::Busy, start_churn},
     Workload{"storm", "a thread that faults in 8 MiB and drops it, for ever (--threads)", Motion::Busy, start_storm},
+    Workload{"mixed", "4 threads that map, copy, drop, fork and exec, and rest now and then (--threads)", Motion::Busy,
+             start_mixed},
 };
 
 }  // namespace

@@ -51,5 +51,6 @@ Started start_exec_args(const Options &given);
 Started start_busy(const Options &given);
 Started start_churn(const Options &given);
 Started start_storm(const Options &given);
+Started start_mixed(const Options &given);
 
 }  // namespace rsslag::workload

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The ledger against exact readings, over a process that does a bit of everything.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "run.h"
+
+namespace rsslag::live {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<const char *, 5> kMembers{"file", "anon", "shmem", "swap", "rss"};
+
+std::int64_t sum_of(const json &list, const char *member) {
+    std::int64_t sum = 0;
+    for (const json &each : list)
+        sum += each["net"][member].get<std::int64_t>();
+    return sum;
+}
+
+/// What must hold in every tick, moving or not.
+void expect_sums_hold(const json &tick) {
+    for (const char *member : kMembers) {
+        const auto exact = tick["exact"][member].get<std::int64_t>();
+        ASSERT_EQ(exact, tick["flushed"][member].get<std::int64_t>() + tick["cached"][member].get<std::int64_t>())
+            << tick.dump(1);
+        const std::int64_t nets = sum_of(tick["threads"], member) + sum_of(tick["others"], member) +
+                                  tick["exited"]["net"][member].get<std::int64_t>();
+        ASSERT_EQ(exact, tick["baseline"][member].get<std::int64_t>() + nets) << member << tick.dump(1);
+    }
+}
+
+struct Trace {
+    std::vector<json> ticks;
+    json summary;
+};
+
+Trace trace(const std::vector<std::string> &words) {
+    std::vector<std::string> all{"live", "--format", "jsonl"};
+    all.insert(all.end(), words.begin(), words.end());
+    Trace result;
+    for (json &document : run_json(all)) {
+        if (document["schema"] == "rsslag.tick/1") {
+            result.ticks.push_back(std::move(document));
+        } else {
+            result.summary = std::move(document);
+        }
+    }
+    return result;
+}
+
+void expect_nothing_lost(const json &summary) {
+    EXPECT_EQ(summary["lost"], 0) << summary.dump(1);
+    EXPECT_EQ(summary["emitted"], summary["records"]) << summary.dump(1);
+    EXPECT_EQ(summary["ended_not_at_zero"], 0) << summary.dump(1);
+}
+
+std::string duration() {
+    const char *const asked = std::getenv("RSSLAG_TEST_TRACE_SECONDS");
+    if (asked != nullptr) return asked;
+    return emulated() ? "20" : "60";
+}
+
+TEST(Trace, AgreesWithExactReadingsOverAMixedRun) {
+    const Held held = Held::demo({"mixed"});
+    ASSERT_TRUE(held.ready()) << held.why();
+    const Trace run =
+        trace({"-p", std::to_string(held.pid()), "--follow", "--interval", "100ms", "--duration", duration()});
+    ASSERT_FALSE(run.summary.is_null());
+    int agreeing = 0;
+    for (const json &tick : run.ticks) {
+        expect_sums_hold(tick);
+        if (tick["verdict"] == "agrees") {
+            ++agreeing;
+            EXPECT_EQ(tick["residual"], 0);
+        }
+        EXPECT_NE(tick["verdict"], "unexplained") << tick.dump(1);
+    }
+    expect_nothing_lost(run.summary);
+    EXPECT_EQ(run.summary["disagreements"], 0) << run.summary.dump(1);
+    EXPECT_EQ(run.summary["resyncs"], 0);
+    EXPECT_GT(agreeing, 5);
+    EXPECT_GT(run.summary["ended_mms"], 10);
+    std::printf("mixed: %s updates, %zu ticks (%d agree), %s mms ended\n", run.summary["updates"].dump().c_str(),
+                run.ticks.size(), agreeing, run.summary["ended_mms"].dump().c_str());
+}
+
+TEST(Trace, ComesBackAfterARingThatIsTooSmall) {
+    const Held held = Held::demo({"busy"});
+    ASSERT_TRUE(held.ready()) << held.why();
+    const std::string pid = std::to_string(held.pid());
+    const Trace run = trace({"-p", pid, "--ring", "4K", "--interval", "200ms", "--duration", "2"});
+    const json &summary = run.summary;
+    EXPECT_GT(summary["lost"], 0);
+    EXPECT_GT(summary["resyncs"], 0);
+    EXPECT_EQ(summary["emitted"], summary["records"].get<std::int64_t>() + summary["lost"].get<std::int64_t>());
+    for (const json &tick : run.ticks)
+        expect_sums_hold(tick);
+}
+
+TEST(Trace, GivesEachThreadWhatItTouches) {
+    const Trace run = trace({"--interval", "20ms", "--duration", emulated() ? "20" : "3", "--", expected.rsslag, "demo",
+                             "few-pages", "--hold"});
+    ASSERT_FALSE(run.ticks.empty());
+    const json *last = nullptr;
+    for (const json &tick : run.ticks) {
+        if (tick["state"] == "running" && tick["threads"].size() == 33) last = &tick;
+    }
+    ASSERT_NE(last, nullptr);
+    expect_sums_hold(*last);
+    std::int64_t uncertain = 0;
+    int workers = 0;
+    for (const json &thread : (*last)["threads"]) {
+        const std::string comm = thread["comm"];
+        uncertain += thread["uncertain"].get<std::int64_t>();
+        if (comm.rfind("worker-", 0) != 0) continue;
+        ++workers;
+        // 60 pages of its own, and one of its stack.
+        EXPECT_NEAR(thread["net"]["anon"].get<double>(), 61, 1) << thread;
+    }
+    EXPECT_EQ(workers, 32);
+    EXPECT_LE(uncertain, 32 * 60 / 100);
+}
+
+}  // namespace
+}  // namespace rsslag::live

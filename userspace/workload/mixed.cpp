@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A bit of everything that moves counters, with pauses in which nothing does.
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <random>
+
+#include "crew.h"
+#include "failure.h"
+#include "give_up.h"
+#include "starts.h"
+#include "temp_file.h"
+
+namespace rsslag::workload {
+namespace {
+
+constexpr long kPhaseMs = 400;  ///< so long it moves, and as long it rests
+
+long phase_ms() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (now.tv_sec * 1000 + now.tv_nsec / 1'000'000) % (2 * kPhaseMs);
+}
+
+/// All threads rest at the same time, so that readings of a still process come in between.
+void rest() {
+    const long left = 2 * kPhaseMs - phase_ms();
+    const timespec pause{left / 1000, left % 1000 * 1'000'000};
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
+}
+
+Memory map_some(std::size_t pages, int flags, int fd) {
+    void *const at = mmap(nullptr, pages * page_size(), PROT_READ | PROT_WRITE, flags, fd, 0);
+    if (at == MAP_FAILED) give_up(failed("mmap", errno));
+    const Memory memory(static_cast<std::byte *>(at), pages * page_size());
+    if (auto ok = forbid_huge_pages(memory); !ok) give_up(ok.error());
+    return memory;
+}
+
+void unmap(Memory memory) {
+    munmap(memory.data(), memory.size());
+}
+
+void touch_and_drop(std::size_t pages) {
+    const Memory memory = map_some(pages, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    touch(memory);
+    madvise(memory.data(), memory.size() / 2 / page_size() * page_size(), MADV_DONTNEED);
+    touch(memory.first(page_size()));
+    unmap(memory);
+}
+
+void share(std::size_t pages) {
+    const Memory memory = map_some(pages, MAP_SHARED | MAP_ANONYMOUS, -1);
+    touch(memory);
+    unmap(memory);
+}
+
+void read_and_copy(std::size_t pages) {
+    static const core::Result<Fd> file = writable_file(std::size_t{256} * page_size(), Fill::Data);
+    if (!file) return share(pages);  // no disk here
+    const Memory memory = map_some(std::min<std::size_t>(pages, 256), MAP_PRIVATE, file->get());
+    read_pages(memory);
+    touch(memory.first(memory.size() / 2 / page_size() * page_size()));
+    unmap(memory);
+}
+
+void come_and_go(std::size_t pages) {
+    pthread_t handle{};
+    auto *const work = +[](void *argument) -> void * {
+        touch_and_drop(*static_cast<std::size_t *>(argument));
+        return nullptr;
+    };
+    if (pthread_create(&handle, nullptr, work, &pages) == 0) pthread_join(handle, nullptr);
+}
+
+/// A child that writes to its copy, and one that becomes another program.
+void have_children(Memory memory, bool exec) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+        if (exec) execl("/bin/true", "true", nullptr);
+        touch(memory);
+        _exit(0);
+    }
+    if (pid > 0) waitpid(pid, nullptr, 0);
+}
+
+void act(std::minstd_rand &random) {
+    const std::size_t pages = std::uniform_int_distribution<std::size_t>(2, 300)(random);
+    switch (std::uniform_int_distribution<int>(0, 11)(random)) {
+        case 0: share(pages); break;
+        case 1:
+        case 2: read_and_copy(pages); break;
+        case 3: come_and_go(pages); break;
+        case 4: {
+            const Memory memory = map_some(pages, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+            touch(memory);
+            have_children(memory, random() % 2 == 0);
+            unmap(memory);
+            break;
+        }
+        default: touch_and_drop(pages); break;
+    }
+}
+
+void mix(Worker &worker) {
+    std::minstd_rand random(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(&worker) >> 6));
+    act(random);
+    worker.ready.raise();
+    for (;;) {
+        if (phase_ms() >= kPhaseMs) rest();
+        act(random);
+    }
+}
+
+}  // namespace
+
+Started start_mixed(const Options &given) {
+    auto size = sizes(given, {.threads = 4});
+    if (!size) return size.error();
+    auto crew = Crew::start(size->threads, 0, mix);
+    if (!crew) return crew.error();
+    return Facts{number("threads", size->threads)};
+}
+
+}  // namespace rsslag::workload
