@@ -104,8 +104,9 @@ TEST(Trace, ComesBackAfterARingThatIsTooSmall) {
 }
 
 TEST(Trace, GivesEachThreadWhatItTouches) {
-    const Trace run = trace({"--interval", "20ms", "--duration", emulated() ? "20" : "3", "--", expected.rsslag, "demo",
-                             "few-pages", "--hold"});
+    const std::string command = "exec " + expected.rsslag + " demo few-pages --hold >/dev/null";
+    const Trace run =
+        trace({"--interval", "100ms", "--duration", emulated() ? "10" : "2", "--", "/bin/sh", "-c", command});
     ASSERT_FALSE(run.ticks.empty());
     const json *last = nullptr;
     for (const json &tick : run.ticks) {
