@@ -18,6 +18,7 @@
 #include <optional>
 
 #include "commands.h"
+#include "duration.h"
 #include "exit_status.h"
 #include "output.h"
 #include "privileges.h"
@@ -38,6 +39,11 @@ struct Options {
     workload::Options workload;
     bool list = false;
     bool hold = false;
+    struct {
+        std::string over;
+        std::string time;
+    } words;                                        ///< as typed
+    std::optional<std::chrono::milliseconds> time;  ///< --for
     bool json = false;
 };
 
@@ -90,9 +96,10 @@ int hold(const workload::Workload &workload, const Options &options) {
     stop.came();
     const auto facts = workload.start(options.workload);
     if (!facts) return fail(facts.error());
-    const core::Status printed = print(ready_text(*facts));
+    // With a time of its own it is somebody's -- CMD, whose output it leaves alone.
+    const core::Status printed = options.time ? core::success() : print(ready_text(*facts));
     if (!printed) return fail(printed.error());
-    stop.wait(std::chrono::milliseconds(-1));
+    stop.wait(options.time.value_or(std::chrono::milliseconds(-1)));
     return kDone;
 }
 
@@ -176,7 +183,22 @@ std::vector<std::string> hold_words(const Options &options) {
     std::vector<std::string> words{"rsslag", "demo", options.name, "--hold"};
     if (options.workload.threads) words.insert(words.end(), {"--threads", std::to_string(*options.workload.threads)});
     if (options.workload.kb) words.insert(words.end(), {"--kb", std::to_string(*options.workload.kb)});
+    if (!options.words.over.empty()) words.insert(words.end(), {"--over", options.words.over});
     return words;
+}
+
+core::Status parse_times(Options &options) {
+    if (!options.words.over.empty()) {
+        const auto over = parse_duration(options.words.over);
+        if (!over) return over.error();
+        options.workload.over = *over;
+    }
+    if (!options.words.time.empty()) {
+        const auto time = parse_duration(options.words.time);
+        if (!time) return time.error();
+        options.time = *time;
+    }
+    return core::success();
 }
 
 /// What lags most under this kernel's scheme; the classic where that cannot be told.
@@ -231,10 +253,13 @@ Run add_demo(CLI::App &app, const Common &common) {
     command->add_option("--threads", options->workload.threads, "Threads of the workload");
     command->add_option("--kb", options->workload.kb, "kB that each thread (or the process) touches");
     command->add_flag("--hold", options->hold, "Only make the workload, print 'ready PID' and wait");
+    command->add_option("--over", options->words.over, "Let its build-up take so long (classic, few-pages, per-cpu)");
+    command->add_option("--for", options->words.time, "As --hold, but say nothing and end after this time");
     command->add_flag("--json", options->json, "The snapshot as rsslag.snapshot/1");
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "demo takes no -- CMD", 0, ""});
         if (options->list) return list_workloads();
+        if (const core::Status parsed = parse_times(*options); !parsed) return fail(parsed.error());
         const auto style = text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         if (options->name.empty()) options->name = default_workload();
@@ -244,7 +269,7 @@ Run add_demo(CLI::App &app, const Common &common) {
             return fail({Kind::BadInput, fmt::format("there is no workload '{}'", core::printable(name)), 0,
                          "rsslag demo --list names them"});
         }
-        return options->hold ? hold(*workload, *options) : demonstrate(*options, *style);
+        return options->hold || options->time ? hold(*workload, *options) : demonstrate(*options, *style);
     };
 }
 

@@ -91,7 +91,7 @@ void touch_and_wait(Worker &worker) {
     worker.dismissed.await();
 }
 
-core::Result<Crew *> Crew::start(int threads, std::size_t bytes_each, Body body) {
+core::Result<Crew *> Crew::start(int threads, std::size_t bytes_each, Body body, std::chrono::milliseconds over) {
     const auto count = static_cast<std::size_t>(threads);
     const std::size_t stack = worker_stack_bytes();
     auto stacks =
@@ -111,6 +111,7 @@ core::Result<Crew *> Crew::start(int threads, std::size_t bytes_each, Body body)
         if (bytes_each > 0) worker.memory = crew->memory_.subspan(i * bytes_each, bytes_each);
         std::snprintf(worker.name.data(), worker.name.size(), "worker-%02u", static_cast<unsigned>(i));
         if (auto ok = start_one(worker, stacks->subspan(i * stack, stack), i); !ok) return ok.error();
+        sleep_part(over, count);
     }
     return crew;
 }

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <chrono>
 #include <deque>
 
 #include "memory.h"
@@ -40,7 +41,9 @@ class Crew {
   public:
     /// Starts them one after another: the next one when the one before is ready. The crew lives as long as the
     /// process, since its threads use it; after an error the threads started so far are left as they are.
-    static core::Result<Crew *> start(int threads, std::size_t bytes_each, Body body);
+    /// `over` is spread between them.
+    static core::Result<Crew *> start(int threads, std::size_t bytes_each, Body body,
+                                      std::chrono::milliseconds over = {});
 
     std::deque<Worker> &workers() { return workers_; }
     Memory memory() const { return memory_; }

@@ -14,6 +14,7 @@
 #include "fd.h"
 #include "memory.h"
 #include "starts.h"
+#include "stillness.h"
 #include "temp_file.h"
 
 #include <sys/mman.h>
@@ -135,14 +136,26 @@ core::Result<Supplies> lay_in(std::size_t bytes) {
     return supplies;
 }
 
-void leave_all_just_under(Batch batch, Supplies &supplies, StatRss &rss) {
+/// The build-up is spread: `in_all` over so many visits of CPUs.
+struct Pace {
+    std::chrono::milliseconds in_all{};
+    int visits = 1;
+
+    /// After one member on one CPU. Sleeping touches no page.
+    void rest() const { sleep_part(in_all, 3 * static_cast<std::size_t>(visits)); }
+};
+
+void leave_all_just_under(Batch batch, Supplies &supplies, StatRss &rss, Pace pace) {
     leave_just_under(batch, supplies.anon, rss);
+    pace.rest();
     leave_just_under(batch, supplies.shmem, rss);
+    pace.rest();
     if (supplies.file) leave_just_under(batch, *supplies.file, rss);
+    pace.rest();
 }
 
 /// Pins this task to each CPU in turn. How many it was on.
-core::Result<int> visit_each(const CpuSet &allowed, Batch batch, Supplies &supplies, StatRss &rss) {
+core::Result<int> visit_each(const CpuSet &allowed, Batch batch, Supplies &supplies, StatRss &rss, Pace pace) {
     CpuSet one(static_cast<int>(allowed.bytes * 8));
     int visited = 0;
     for (std::size_t cpu = 0; cpu < allowed.bytes * 8; ++cpu) {
@@ -153,7 +166,7 @@ core::Result<int> visit_each(const CpuSet &allowed, Batch batch, Supplies &suppl
             if (errno == EINVAL) continue;  // went offline meanwhile
             return failed("sched_setaffinity", errno);
         }
-        leave_all_just_under(batch, supplies, rss);
+        leave_all_just_under(batch, supplies, rss, pace);
         ++visited;
     }
     if (sched_setaffinity(0, allowed.bytes, allowed.set.get()) != 0) return failed("sched_setaffinity", errno);
@@ -163,7 +176,8 @@ core::Result<int> visit_each(const CpuSet &allowed, Batch batch, Supplies &suppl
 }  // namespace
 
 Started start_per_cpu(const Options &given) {
-    if (auto none = sizes(given, {}); !none) return none.error();
+    const auto size = sizes(given, {.over = std::chrono::milliseconds{0}});
+    if (!size) return size.error();
     auto allowed = allowed_cpus();
     if (!allowed) return allowed.error();
     const Batch batch = current_batch();
@@ -176,8 +190,9 @@ Started start_per_cpu(const Options &given) {
 
     // Everything that the measured part touches is touched before it: its code, its stack, and these strings.
     Facts facts{number("cpus", cpus), number("batch", batch.pages), {"file", supplies->file ? "yes" : "no"}};
-    leave_all_just_under(batch, *supplies, rss);
-    auto visited = visit_each(*allowed, batch, *supplies, rss);
+    const Pace pace{size->over, cpus + 1};
+    leave_all_just_under(batch, *supplies, rss, pace);
+    auto visited = visit_each(*allowed, batch, *supplies, rss, pace);
     if (!visited) return visited.error();
     if (*visited != cpus) facts.front() = number("cpus", *visited);
     return facts;

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kMostThreads = 100'000;
 constexpr std::int64_t kLeastKb = 4;
+constexpr std::int64_t kMostMs = 3'600'000;
 constexpr std::int64_t kMostKb = std::int64_t{64} * 1024 * 1024;
 
 core::Error bad(std::string what, std::string remedy) {
@@ -60,8 +61,11 @@ core::Result<Sizes> sizes(const Options &given, const Options &defaults) {
         return ok.error();
     }
     if (auto ok = check("--kb", given.kb, defaults.kb.has_value(), kLeastKb, kMostKb); !ok) return ok.error();
+    const auto over_ms = given.over ? std::optional(given.over->count()) : std::nullopt;
+    if (auto ok = check("--over", over_ms, defaults.over.has_value(), 0, kMostMs); !ok) return ok.error();
     const Sizes size{.threads = given.threads.value_or(defaults.threads.value_or(1)),
-                     .kb = given.kb.value_or(defaults.kb.value_or(0))};
+                     .kb = given.kb.value_or(defaults.kb.value_or(0)),
+                     .over = given.over.value_or(std::chrono::milliseconds{})};
     if (auto ok = check_available(size.total_kb()); !ok) return ok.error();
     return size;
 }

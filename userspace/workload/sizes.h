@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -23,6 +24,7 @@ std::int64_t kb_of(std::size_t bytes);
 struct Sizes {
     int threads = 1;
     std::int64_t kb = 0;
+    std::chrono::milliseconds over{};
 
     std::size_t bytes() const { return bytes_of(kb); }
     std::int64_t total_kb() const { return kb_of(bytes()) * threads; }

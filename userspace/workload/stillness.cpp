@@ -12,6 +12,7 @@
 #include <climits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,11 @@ void sleep_forever() {
     for (;;) {
         syscall(SYS_ppoll, nullptr, 0, nullptr, nullptr, 0);
     }
+}
+
+void sleep_part(std::chrono::milliseconds whole, std::size_t parts) {
+    if (whole.count() <= 0 || parts == 0) return;
+    std::this_thread::sleep_for(std::chrono::nanoseconds(whole) / parts);
 }
 
 core::Status await_sleep(pid_t pid) {

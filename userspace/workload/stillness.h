@@ -4,6 +4,8 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 #include "rsslag/core/result.h"
@@ -20,6 +22,9 @@ struct Signal {
 
 /// Blocks in a system call without a timeout; touches no memory, whatever signals come.
 [[noreturn]] void sleep_forever();
+
+/// Sleeps for one of so many equal parts of a time; not at all where that is none.
+void sleep_part(std::chrono::milliseconds whole, std::size_t parts);
 
 /// Returns once each task of `pid` but the caller itself sleeps (state S) or is a zombie. A task that sleeps for ever
 /// tells nobody, so this looks until it is so; Kind::Internal when it never is.

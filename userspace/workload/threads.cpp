@@ -9,10 +9,12 @@
 namespace rsslag::workload {
 namespace {
 
+constexpr std::chrono::milliseconds kAtOnce{0};
+
 Started start_sleepers(const Options &given, const Options &defaults) {
     auto size = sizes(given, defaults);
     if (!size) return size.error();
-    auto crew = Crew::start(size->threads, size->bytes(), touch_and_wait);
+    auto crew = Crew::start(size->threads, size->bytes(), touch_and_wait, size->over);
     if (!crew) return crew.error();
     Facts facts{number("threads", size->threads), number("touched_kb", size->total_kb()),
                 mapping_fact((*crew)->memory())};
@@ -23,12 +25,12 @@ Started start_sleepers(const Options &given, const Options &defaults) {
 }  // namespace
 
 Started start_classic(const Options &given) {
-    return start_sleepers(given, {.threads = 100, .kb = 1024});
+    return start_sleepers(given, {.threads = 100, .kb = 1024, .over = kAtOnce});
 }
 
 // 60 faults and those of a thread's start stay below the 66 that make the `thread` scheme flush.
 Started start_few_pages(const Options &given) {
-    return start_sleepers(given, {.threads = 32, .kb = 240});
+    return start_sleepers(given, {.threads = 32, .kb = 240, .over = kAtOnce});
 }
 
 Started start_many_threads(const Options &given) {

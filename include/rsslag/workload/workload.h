@@ -5,6 +5,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -20,6 +21,8 @@ namespace rsslag::workload {
 struct Options {
     std::optional<int> threads = std::nullopt;
     std::optional<std::int64_t> kb = std::nullopt;  ///< by thread where there are threads, else in all
+    /// Its build-up takes about so long, in even steps: a lag that rises slowly enough to be watched.
+    std::optional<std::chrono::milliseconds> over = std::nullopt;
 };
 
 /// One thing that a workload knows of itself, as "key value": `child 4712`, `touched_kb 102400`.

@@ -56,6 +56,8 @@ TEST(Options, AreRefusedWhereTheyHaveNoUseOrAreBeyondTheLimits) {
         {"single", {.threads = 2}, core::Kind::BadInput, "--threads"},
         {"per-cpu", {.kb = 64}, core::Kind::BadInput, "--kb"},
         {"after-exec", {.kb = 64}, core::Kind::BadInput, "--kb"},
+        {"single", {.over = std::chrono::seconds(1)}, core::Kind::BadInput, "--over"},
+        {"classic", {.over = std::chrono::hours(2)}, core::Kind::BadInput, "--over 7200000"},
         {"classic", {.threads = 0}, core::Kind::BadInput, "--threads 0"},
         {"classic", {.threads = -1}, core::Kind::BadInput, "--threads -1"},
         {"classic", {.threads = 100'001}, core::Kind::BadInput, "--threads 100001"},
