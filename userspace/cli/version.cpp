@@ -17,8 +17,10 @@ std::string version_text() {
 #else
     const std::string tracer = "no tracer";
 #endif
-    return fmt::format("rsslag {} ({}), {}; schemas rsslag.snapshot/1, rsslag.doctor/1\n", RSSLAG_VERSION,
-                       RSSLAG_COMMIT, tracer);
+    return fmt::format(
+        "rsslag {} ({}), {}; schemas rsslag.snapshot/1, rsslag.doctor/1, "
+        "rsslag.tick/1, rsslag.summary/1\n",
+        RSSLAG_VERSION, RSSLAG_COMMIT, tracer);
 }
 
 }  // namespace rsslag::cli
