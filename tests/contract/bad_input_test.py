@@ -62,7 +62,7 @@ class Words(unittest.TestCase):
         self.refused('snapshot', '--json')
 
     def test_nothing_after_the_dashes(self):
-        for command in (['snapshot'], ['doctor'], ['demo']):
+        for command in ([], ['snapshot'], ['live'], ['doctor'], ['demo']):
             self.refused(*command, '--')
 
     def test_commands_that_take_no_command(self):
@@ -102,6 +102,9 @@ class Words(unittest.TestCase):
         self.refused('demo', 'no-such-demo', says=["'no-such-demo'", '--list'])
         self.refused('demo', '--threads', '-1', 'classic', '--hold')
         self.refused('demo', '--kb', 'x', 'classic', '--hold')
+        self.refused('demo', '--for', 'x')
+        self.refused('demo', '--over', '-1s')
+        self.refused('demo', 'swap', '--over', '1s', '--for', '0', says=['--over'])
 
     def test_cgroups_that_do_not_exist(self):
         ran = rsslag('snapshot', '--cgroup', '/no/such/cgroup')

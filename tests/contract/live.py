@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the tests of `rsslag live` share: traces that are waited for line by line, and what must hold of each."""
+import collections
+import json
+import os
+import subprocess
+import threading
+
+import contract
+from contract import MEMBERS, TIMEOUT, assert_valid, environment, rsslag
+
+
+def live(*args, **more):
+    return rsslag('live', *(str(arg) for arg in args), **more)
+
+
+class Live:
+    """`rsslag live` while it runs, to the end of the with block. What it says on stderr is read on the side."""
+
+    def __init__(self, *args, executable=None, **more):
+        argv = [executable or contract.binary, 'live', *(str(arg) for arg in args)]
+        more.setdefault('stdin', subprocess.DEVNULL)
+        self.args = args
+        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),
+                                        start_new_session=True, **more)
+        self.said = []  # lines on stderr
+        self.seen = []  # lines on stdout
+        self._more = threading.Condition()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def _listen(self):
+        for line in self.process.stderr:
+            with self._more:
+                self.said.append(line.decode())
+                self._more.notify_all()
+
+    def complaint(self):
+        """The first line on stderr."""
+        with self._more:
+            if not self._more.wait_for(lambda: self.said, TIMEOUT):
+                raise AssertionError('nothing was said')
+            return self.said[0]
+
+    def line(self):
+        line = self.process.stdout.readline().decode()
+        if not line:
+            raise AssertionError(f'{self.args}: it ended: {self.process.wait(TIMEOUT)} {self.said}')
+        self.seen.append(line)
+        return line
+
+    def document(self, accept=lambda document: True):
+        """The next document that is such."""
+        while True:
+            document = json.loads(self.line())
+            if accept(document):
+                return document
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def finish(self):
+        """Waits for its end; all of it as of a run."""
+        rest = self.process.stdout.read()
+        status = self.process.wait(TIMEOUT)
+        self._listener.join(TIMEOUT)
+        return contract.Ran(self.args, status, ''.join(self.seen).encode() + rest, ''.join(self.said).encode())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(TIMEOUT)
+        self._listener.join(TIMEOUT)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+class Told:
+    """A shell that runs `before` at once, and `after` when it is told; then it ends."""
+
+    def __init__(self, after='exit 0', before=':', count=1):
+        script = f'{before}; echo ready; read x; {after}'
+        self.shells = [subprocess.Popen(['sh', '-c', script], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                       for _ in range(count)]
+        for shell in self.shells:
+            if shell.stdout.readline() != b'ready\n':
+                raise AssertionError('no shell')
+        self.pids = [shell.pid for shell in self.shells]
+        self.pid = self.pids[0]
+
+    def tell(self, index=0):
+        os.write(self.shells[index].stdin.fileno(), b'\n')
+        return self.shells[index].wait(TIMEOUT)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for shell in self.shells:
+            shell.stdin.close()
+            shell.kill()
+            shell.wait(TIMEOUT)
+            shell.stdout.close()
+
+
+def assert_sum(test, whole, parts, tick):
+    for member in MEMBERS:
+        test.assertEqual(whole[member], sum(part[member] for part in parts), (member, tick))
+
+
+def assert_tick(test, tick):
+    """SPEC's "always true" of one process at one tick."""
+    assert_valid(test, 'tick', tick)
+    for members in (tick['flushed'], tick['cached'], tick['exact'], tick['baseline'], tick['exited']['net']):
+        test.assertEqual(members['rss'], members['file'] + members['anon'] + members['shmem'], tick)
+    assert_sum(test, tick['exact'], (tick['flushed'], tick['cached']), tick)
+    if tick['cpus'] is not None:
+        assert_sum(test, tick['cached'], [cpu['cached'] for cpu in tick['cpus']], tick)
+    test.assertEqual(sum(cause['pages'] for cause in tick['residual_causes']), tick['residual'] or 0, tick)
+    test.assertEqual(tick['lost'], sum(tick['lost_by'].values()), tick)
+    reasons = tick['flush_reasons']
+    test.assertEqual(tick['flushes'], sum(count for reason, count in reasons.items() if reason != 'direct'), tick)
+    window = tick['window']
+    test.assertLessEqual(window['min'], tick['exact']['rss'], tick)
+    test.assertLessEqual(tick['exact']['rss'], window['max'], tick)
+    stat = tick['readers']['stat']['rss_kb']
+    if stat is not None and tick['lag'] is not None:
+        test.assertEqual(tick['lag'], tick['exact']['rss'] - stat * 1024 // tick['page_size'], tick)
+
+
+def assert_attributed(test, tick):
+    """With --threads all: everything since the attach is somebody's."""
+    parts = [thread['net'] for thread in tick['threads']] + [other['net'] for other in tick['others']]
+    assert_sum(test, tick['exact'], [tick['baseline'], tick['exited']['net'], *parts], tick)
+    if tick['scheme'] == 'thread' and all(thread['cached'] for thread in tick['threads']):
+        assert_sum(test, tick['cached'], [thread['cached'] for thread in tick['threads']], tick)
+
+
+def assert_trace(test, ran, attributed=True, status=0, said=''):
+    """A whole run in jsonl: ticks, then one summary. The ticks, without the records of --events, and the summary."""
+    test.assertEqual((ran.status, ran.err), (status, said), ran)
+    documents = [document for document in ran.documents() if 'schema' in document]
+    *ticks, summary = documents
+    test.assertEqual(summary['schema'], 'rsslag.summary/1', ran.lines[-1])
+    assert_valid(test, 'summary', summary)
+    before = collections.defaultdict(int)
+    gone = []
+    last = 0
+    for tick in ticks:
+        assert_tick(test, tick)
+        if attributed:
+            assert_attributed(test, tick)
+        test.assertNotIn((tick['pid'], tick['host_pid']), gone, 'told of after its end')
+        test.assertGreaterEqual(tick['seq'], last, tick)
+        last = tick['seq']
+        key = (tick['pid'], tick['mm']['id'])
+        test.assertGreaterEqual(tick['updates'], before[key], 'counts are totals')
+        before[key] = tick['updates']
+        if tick['state'] == 'exited':
+            gone.append((tick['pid'], tick['host_pid']))
+    test.assertEqual(sorted(pid for pid, _ in gone),
+                     sorted(each['pid'] for each in summary['processes'] if each['state'] == 'exited'), summary)
+    test.assertEqual(summary['ticks'], len(ticks))
+    # Targets that run on send more while the kernel's counts are read.
+    more = summary['emitted'] - summary['records'] - summary['lost']
+    test.assertGreaterEqual(more, 0, summary)
+    if all(process['state'] == 'exited' for process in summary['processes']):
+        test.assertEqual(more, 0, summary)
+    test.assertEqual(summary['lost'], sum(summary['lost_by'].values()), summary)
+    test.assertEqual(summary['ended_not_at_zero'], 0, summary)
+    for process in summary['processes']:
+        final = [tick for tick in ticks if tick['pid'] == process['pid']][-1:]
+        if final:
+            test.assertEqual(process['final'], final[0]['exact'], process)
+    return ticks, summary

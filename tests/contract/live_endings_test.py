@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How `rsslag live` begins and ends: bad words, targets that are not there or not yet, signals, pipes, statuses."""
+import os
+import signal
+import stat
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import contract
+from contract import (NOBODY, Children, Held, TracingTest, as_nobody, assert_one_error_line, needs_root, no_such_pid,
+                      rsslag)
+from live import Live, Told, assert_trace, live
+
+STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Words(unittest.TestCase):
+    """Refused before anything is tried: the same for every user, kernel and build."""
+
+    def refused(self, *args, says=()):
+        ran = live(*args)
+        assert_one_error_line(self, ran, 2)
+        for word in says:
+            self.assertIn(word, ran.err)
+
+    def test_options(self):
+        own = str(os.getpid())
+        for interval in ('9ms', '0', '-1', 'abc', '', '1 s', 'nan', '1e400'):
+            self.refused('--interval=' + interval, own)
+        for duration in ('-1', 'abc', '1x', 'inf', '1e18'):
+            self.refused('--duration=' + duration, own)
+        for ring in ('0', '-1', 'abc', '4k', '1K', '2G', '1025M', '99999999999999999999', '4096B'):
+            self.refused('--ring=' + ring, own, says=['--ring'])
+        for form in ('', 'xml', 'JSONL', 'lines,csv'):
+            self.refused('--format=' + form, own, says=['--format', 'lines', 'csv', 'jsonl'])
+        for threads in ('some', 'top', 'top:', 'top:0', 'top:-1', 'top:x', 'top:1x', 'ALL'):
+            self.refused('--threads=' + threads, own, says=['top:N'])
+        self.refused('--nonsense', own, says=['--nonsense'])
+        self.refused('--unit', 'kb', own, says=['MiB'])
+
+    def test_no_target(self):
+        self.refused(says=['-p', '-- CMD'])
+        self.refused('--format', 'jsonl')
+        self.refused('--')
+
+    def test_targets_and_a_command_exclude_each_other(self):
+        self.refused(os.getpid(), '--', 'true')
+
+    def test_a_thread_is_told_from_its_process(self):
+        done = threading.Event()
+        thread = threading.Thread(target=done.wait)
+        thread.start()
+        try:
+            self.refused(thread.native_id, says=[f'use -p {os.getpid()}'])
+            self.refused('-p', f'{os.getpid()},{thread.native_id}')
+        finally:
+            done.set()
+            thread.join()
+
+    def test_words_that_are_no_pid(self):
+        for word in ('0', '-1', '1x', '1,,2', str(2 ** 31), '', '\x1b[2J'):
+            self.refused('-p', word)
+
+
+class Short(TracingTest):
+    """`rsslag PID` and `rsslag -- CMD` are `live`."""
+
+    def test_a_pid(self):
+        with Children() as (pid,):
+            for args in (['--duration', '0', str(pid)], [str(pid), '--duration', '0'], ['--duration=0', '-p', str(pid)],
+                         ['--unit', 'pages', f'{pid},{pid}'.split(',', maxsplit=1)[0], '--duration', '0']):
+                ran = rsslag(*args)
+                self.assertEqual((ran.status, ran.err), (0, ''), ran)
+                self.assertTrue(ran.out.startswith('TIME '), ran)
+                self.assertIn(f' [{pid}] ', ran.out)
+
+    def test_a_command(self):
+        for args in ([], ['--unit', 'MiB'], ['--interval', '50ms'], ['-q']):
+            ran = rsslag(*args, '--', 'sh', '-c', 'exit 7')
+            self.assertEqual((ran.status, ran.err), (7, ''), ran)
+            self.assertIn(' EXITED', ran.out)
+
+    def test_what_is_neither(self):
+        for args in ([], ['-v'], ['--'], ['frobnicate'], ['frobnicate', '1'], ['1x'], ['0'], ['--unit', '1']):
+            ran = rsslag(*args)
+            self.assertEqual((ran.status, ran.raw_out, ran.err.count('\n')), (2, b'', 1), ran)
+        self.assertIn('frobnicate', rsslag('frobnicate').err)
+
+
+class Absent(TracingTest):
+    def test_one_that_is_not_there(self):
+        pid = no_such_pid()
+        assert_one_error_line(self, live(pid), 3)
+        self.assertIn(str(pid), live(pid).err)
+        with Children() as (child,):
+            assert_one_error_line(self, live(child, pid), 3)
+
+    def test_one_that_has_ended(self):
+        with subprocess.Popen(['true']) as child:
+            child.wait()
+            assert_one_error_line(self, live(child.pid), 3)
+
+    def test_a_zombie(self):
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        try:
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+            ran = live(pid)
+            assert_one_error_line(self, ran, 3)
+            self.assertIn(f'{pid} is a zombie', ran.err)
+        finally:
+            os.waitpid(pid, 0)
+
+    def test_a_pattern_that_matches_nothing_with_no_wait(self):
+        for pattern in ('no-such-name-?', '/no/such/path'):
+            assert_one_error_line(self, live('--no-wait', '--comm', pattern), 3)
+
+    def test_a_pattern_that_matches_nothing_yet(self):
+        with Live('--format', 'jsonl', '--threads', 'all', '--interval', '50ms', '--comm', 'rslg-later-*') as trace:
+            said = trace.complaint()
+            self.assertRegex(said, r'^rsslag: .*waiting')
+            with Children([b'rslg-later-1']) as (pid,):
+                trace.document(lambda tick: tick['pid'] == pid)
+            ticks, _ = assert_trace(self, trace.finish(), said=said)
+        self.assertEqual({tick['pid'] for tick in ticks}, {pid})
+        self.assertEqual(ticks[-1]['state'], 'exited')
+
+    def test_a_pattern_takes_later_ones_as_well(self):
+        with Live('--format', 'jsonl', '--interval', '50ms', '--comm', 'rslg-more-*') as trace:
+            said = trace.complaint()
+            with Children([b'rslg-more-1']) as (first,):
+                trace.document(lambda tick: tick['pid'] == first)
+                with Children([b'rslg-more-2']) as (second,):
+                    trace.document(lambda tick: tick['pid'] == second)
+            ticks, _ = assert_trace(self, trace.finish(), attributed=False, said=said)
+        self.assertEqual({tick['pid'] for tick in ticks if tick['state'] == 'exited'}, {first, second})
+
+    def test_one_that_waits_can_be_ended(self):
+        for args in (['--duration', '300ms'], []):
+            with Live('--format', 'jsonl', '--comm', 'no-such-name-?', *args) as trace:
+                said = trace.complaint()
+                if not args:
+                    trace.signal(signal.SIGINT)
+                ticks, summary = assert_trace(self, trace.finish(), said=said)
+            self.assertEqual((ticks, summary['processes']), ([], []))
+
+
+class Signals(TracingTest):
+    def test_they_end_it_with_a_last_tick_and_the_summary(self):
+        with Held('few-pages') as held:
+            for number in STOPS:
+                with Live('--format', 'jsonl', '--threads', 'all', '--interval', '1h', held.pid) as trace:
+                    trace.document()
+                    trace.signal(number)
+                    ticks, _ = assert_trace(self, trace.finish())
+                self.assertEqual([tick['state'] for tick in ticks], ['running'] * 2, number)
+
+    def test_lines_and_csv_are_whole(self):
+        with Held('busy') as held:
+            for form, ending in (('lines', '\n'), ('csv', '\r\n')):
+                with Live('--format', form, '--events', '--interval', '20ms', held.pid) as trace:
+                    trace.line()
+                    trace.line()
+                    trace.signal(signal.SIGTERM)
+                    ran = trace.finish()
+                self.assertEqual((ran.status, ran.err), (0, ''), form)
+                self.assertTrue(ran.out.endswith(ending), form)
+                self.assertEqual('\ntraced ' in ran.out, form == 'lines')
+
+    def test_the_first_int_is_the_commands(self):
+        script = 'trap "exit 9" INT; echo up; while :; do sleep 0.05; done'
+        with Live('--interval', '1h', '--', 'sh', '-c', script) as trace:
+            while trace.line() != 'up\n':
+                pass
+            os.killpg(trace.process.pid, signal.SIGINT)
+            ran = trace.finish()
+        self.assertEqual(ran.status, 9, ran)
+        self.assertIn(' EXITED', ran.out)
+
+    def test_a_second_int_ends_rsslag(self):
+        script = 'trap "" INT; echo $$; exec sleep 300'
+        with Live('--format', 'jsonl', '--interval', '50ms', '--', 'sh', '-c', script) as trace:
+            line = trace.line()
+            while not line.strip().isdigit():
+                line = trace.line()
+            try:
+                trace.document(lambda tick: tick['comm'] == 'sleep')
+                trace.signal(signal.SIGINT)
+                trace.document()
+                trace.document()  # it goes on
+                trace.signal(signal.SIGINT)
+                trace.process.wait(contract.TIMEOUT)
+            finally:
+                os.kill(int(line), signal.SIGKILL)  # which still holds the pipe
+            ran = trace.finish()
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        self.assertIn('rsslag.summary/1', ran.lines[-1])
+
+
+class Output(TracingTest):
+    def test_a_closed_pipe_ends_it_quietly(self):
+        with Held('busy') as held:
+            for options in (['--format', 'jsonl'], ['--format', 'csv'], [], ['--events']):
+                with Live(*options, '--interval', '20ms', held.pid) as trace:
+                    trace.line()
+                    trace.process.stdout.close()
+                    trace.process.wait(contract.TIMEOUT)
+                    trace.process.stdout = open(os.devnull, 'rb')
+                    ran = trace.finish()
+                self.assertEqual((ran.status, ran.err), (0, ''), options)
+
+    def test_a_full_disk(self):
+        with Children() as (pid,), open('/dev/full', 'wb') as full:
+            for form in ('jsonl', 'csv', 'lines'):
+                assert_one_error_line(self, live('--format', form, '--duration', '1s', pid, stdout=full), 1)
+
+
+class Status(TracingTest):
+    def test_it_is_the_commands_own(self):
+        for status in (0, 1, 2, 3, 7, 125, 255):
+            ran = live('--', 'sh', '-c', f'exit {status}')
+            self.assertEqual((ran.status, ran.err), (status, ''), ran)
+
+    def test_a_signal_is_128_and_its_number(self):
+        for name, number in (('TERM', 15), ('KILL', 9), ('INT', 2), ('SEGV', 11)):
+            ran = live('--', 'sh', '-c', f'ulimit -c 0; kill -{name} $$')
+            self.assertEqual((ran.status, ran.err), (128 + number, ''), ran)
+            self.assertIn(' EXITED', ran.out)
+
+    def test_what_cannot_be_started(self):
+        with tempfile.TemporaryDirectory() as directory:
+            plain = Path(directory, 'plain')
+            plain.write_text('data')
+            self.assertFalse(plain.stat().st_mode & stat.S_IXUSR)
+            for command, status in (('/no/such/command', 127), ('no-such-command-here', 127), (plain, 126),
+                                    (directory, 126)):
+                for form in ('lines', 'csv', 'jsonl'):
+                    assert_one_error_line(self, live('--format', form, '--', command), status)
+
+    def test_a_duration_ends_it_in_time(self):
+        with Children() as (pid,):
+            begin = time.monotonic()
+            ran = live('--interval', '1h', '--duration', '300ms', '--format', 'jsonl', '--threads', 'all', pid)
+            took = time.monotonic() - begin
+        ticks, summary = assert_trace(self, ran)
+        self.assertEqual(len(ticks), 2, 'at the beginning and at the end')
+        self.assertGreaterEqual(summary['duration_ns'], 300_000_000)
+        self.assertLess(took, 60)
+
+    def test_nothing_is_left_open_in_the_command(self):
+        ran = live('--format', 'csv', '--', 'sh', '-c', 'ls /proc/self/fd >&2')
+        self.assertEqual(ran.err.split(), ['0', '1', '2', '3'])  # 3: the directory that ls reads
+
+
+@needs_root
+class Refused(unittest.TestCase):
+    def setUp(self):
+        if not contract.has_tracer():
+            self.skipTest('this rsslag was built without the tracer')
+
+    def test_a_user_without_capabilities(self):
+        with Children(uid=NOBODY) as (pid,):
+            for args in ([str(pid)], ['-p', '1'], ['--comm', '*']):
+                ran = as_nobody('live', *args)
+                assert_one_error_line(self, ran, 3)
+                self.assertIn('setcap', ran.err)
+
+    def test_a_command_never_runs(self):
+        with tempfile.TemporaryDirectory() as directory:
+            os.chmod(directory, 0o777)
+            file = Path(directory, 'ran')
+            assert_one_error_line(self, as_nobody('live', '--', 'touch', str(file)), 125)
+            self.assertFalse(file.exists())
+
+
+class NoTracer(unittest.TestCase):
+    def test_a_build_without_it_says_so(self):
+        if contract.has_tracer():
+            self.skipTest('this rsslag was built with the tracer')
+        with Told() as told:
+            ran = live(told.pid)
+            assert_one_error_line(self, ran, 3)
+            self.assertIn('without the tracer', ran.err)
+            assert_one_error_line(self, live('--', 'true'), 125)
+
+
+if __name__ == '__main__':
+    contract.main()

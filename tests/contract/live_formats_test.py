@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`rsslag live`: lines, CSV, JSON lines, the records of --events, which threads are listed, hostile names."""
+import csv
+import io
+import json
+import os
+import re
+import threading
+import unittest
+
+import contract
+from contract import BIDI, CONTROL, MEMBERS, Children, Held, TracingTest, environment, needs_schema, set_comm
+from hostile_names_test import NAMES, kept, undo
+from live import Live, Told, assert_trace, live
+
+NUMBER = re.compile(r'-?\d+(\.\d+)?')
+
+
+class Csv(TracingTest):
+    def rows(self, ran):
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        self.assertEqual(ran.raw_out.count(b'\n'), ran.raw_out.count(b'\r\n'))
+        header, *rows = csv.reader(io.StringIO(ran.out, newline=''), strict=True)
+        self.assertEqual(len(set(header)), len(header))
+        for row in rows:
+            self.assertEqual(len(row), len(header), row)
+            self.assertNotEqual(row, header)
+        return [dict(zip(header, row)) for row in rows]
+
+    def test_one_row_a_process_and_tick(self):
+        with Held('few-pages') as held, Children([b'a,"b",c']) as (child,):
+            rows = self.rows(live('--format', 'csv', '--interval', '100ms', '--duration', '350ms', held.pid, child))
+        self.assertGreaterEqual(len(rows), 4)
+        by_pid = {pid: [row for row in rows if row['pid'] == str(pid)] for pid in (held.pid, child)}
+        self.assertEqual(len(by_pid[held.pid]), len(by_pid[child]))
+        self.assertEqual({row['comm'] for row in by_pid[child]}, {'a,"b",c'})
+        for row in rows:
+            for member in MEMBERS:
+                self.assertEqual(int(row[f'exact_{member}']),
+                                 int(row[f'flushed_{member}']) + int(row[f'cached_{member}']), row)
+            words = {'time', 'comm', 'state', 'scheme', 'walk', 'verdict'}
+            for key, value in row.items():
+                if key not in words and value:
+                    self.assertRegex(value, NUMBER, key)
+
+    def test_the_last_row_is_of_the_end(self):
+        with Told() as told, Live('--format', 'csv', '--interval', '1h', told.pid) as trace:
+            trace.line()
+            trace.line()
+            told.tell()
+            rows = self.rows(trace.finish())
+        self.assertEqual([row['state'] for row in rows], ['running', 'exited'])
+        self.assertEqual((rows[1]['exact_rss'], rows[1]['stat_rss_kb']), ('0', ''))
+
+    def test_records_are_left_out(self):
+        with Held('busy') as held:
+            rows = self.rows(live('--format', 'csv', '--events', '--interval', '50ms', '--duration', '200ms', held.pid))
+        self.assertEqual({row['pid'] for row in rows}, {str(held.pid)})
+
+
+class Lines(TracingTest):
+    def test_a_line_a_tick_below_a_heading(self):
+        with Held('few-pages') as held:
+            ran = live('--interval', '100ms', '--duration', '350ms', held.pid)
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        heading = [index for index, line in enumerate(ran.lines) if line.startswith('TIME ')]
+        self.assertEqual(heading, [0], 'once')
+        ticks = [line for line in ran.lines if re.match(r'\d\d:\d\d:\d\d ', line)]
+        self.assertGreaterEqual(len(ticks), 3)
+        self.assertIn(' AGREES', ticks[0])
+        self.assertRegex(ran.lines[len(ticks) + 1], r'^traced 0\.\d s on Linux ')
+        self.assertIn(f'few-pages [{held.pid}] running: ', ran.out)
+
+    def test_what_moves_is_marked(self):
+        with Held('busy') as held:
+            ran = live('--interval', '50ms', '--duration', '500ms', held.pid)
+        for line in ran.lines:
+            self.assertEqual(' MOVING' in line, '~' in line, line)
+        self.assertIn(' MOVING', ran.out)
+
+    def test_units(self):
+        with Held('single') as held:
+            for unit in ('kB', 'MiB', 'GiB', 'pages'):
+                ran = live('--unit', unit, '--duration', '0', held.pid)
+                self.assertEqual((ran.status, ran.err), (0, ''), ran)
+                self.assertIn(f' {unit} ', ran.lines[0])
+
+    def test_without_utf8_it_is_ascii(self):
+        with Held('single') as held:
+            ran = live('--duration', '50ms', '--threads', 'all', '--events', held.pid, env=environment(LC_ALL='C'))
+            ended = live('--events', '--', 'true', env=environment(LC_ALL='C'))
+        for run in (ran, ended):
+            self.assertEqual((run.status, run.err), (0, ''), run)
+            self.assertTrue(run.raw_out.isascii(), run)
+
+    def test_no_colour_in_a_pipe_unless_asked_for(self):
+        with Held('single') as held:
+            self.assertNotIn('\x1b', live('--duration', '0', held.pid).out)
+            self.assertIn('\x1b', contract.rsslag('--color', 'always', 'live', '--duration', '0', str(held.pid)).out)
+
+
+class Threads(TracingTest):
+    def ticks(self, choice, pid):
+        ran = live('--format', 'jsonl', '--threads', choice, '--interval', '50ms', '--duration', '300ms', pid)
+        return assert_trace(self, ran, attributed=choice == 'all')[0]
+
+    def test_which_are_listed(self):
+        with Held('few-pages') as held:
+            for choice, counts in (('all', {33}), ('top:2', {2}), ('top:1000', {33}), ('changed', {0})):
+                self.assertEqual({len(tick['threads']) for tick in self.ticks(choice, held.pid)}, counts, choice)
+            self.assertEqual({tick['threads'] for tick in self.ticks('none', held.pid)}, {None})
+
+    def test_those_that_changed(self):
+        with Held('storm') as held:
+            ticks = self.ticks('changed', held.pid)
+            everyone = len(os.listdir(f'/proc/{held.pid}/task'))
+        self.assertTrue(all(len(tick['threads']) < everyone for tick in ticks[1:]), ticks)
+        self.assertTrue(any(tick['threads'] for tick in ticks[1:]), ticks)
+
+    def test_lines_of_threads(self):
+        with Held('few-pages') as held:
+            ran = live('--threads', 'top:3', '--duration', '0', held.pid)
+            plain = live('--duration', '0', held.pid)
+        self.assertEqual(ran.out.count('\n  '), plain.out.count('\n  ') + 3 * ran.out.count(' UNWALKED')
+                         + 3 * ran.out.count(' AGREES'), ran)
+
+
+class Events(TracingTest):
+    UPDATES = {'update', 'flush', 'fold'}
+    TASKS = {'thread_start', 'thread_end', 'rename', 'exec', 'fork', 'exit', 'seen'}
+
+    def records(self, ran):
+        return [document for document in ran.documents() if 'type' in document]
+
+    def test_every_update_is_a_record(self):
+        ran = live('--format', 'jsonl', '--events', '--threads', 'all', '--', 'python3', '-c', 'x = bytes(1 << 20)')
+        ticks, summary = assert_trace(self, ran)
+        records = self.records(ran)
+        updates = [record for record in records if record['type'] in self.UPDATES]
+        self.assertEqual(len(updates), summary['updates'] + summary['updates_by_others'])
+        self.assertEqual({record['type'] for record in records} - self.UPDATES - self.TASKS, set())
+        for record in updates:
+            self.assertIn(record['member'], ('file', 'anon', 'shmem', 'swap'))
+            self.assertIsInstance(record['tid'], int)
+            self.assertIsInstance(record['pages'], (int, type(None)))
+            # An mm is nobody's before its process has exec'd and after it has exited.
+            self.assertIn(record['pid'], (ticks[-1]['pid'], None), record)
+        self.assertIn(ticks[-1]['pid'], {record['pid'] for record in updates})
+        self.assertEqual([record['t_ns'] for record in records], sorted(record['t_ns'] for record in records))
+
+    def test_known_amounts_lead_from_one_count_to_the_next(self):
+        """Where no page is open, the records add up to what the tick says."""
+        with Told('sh -c :') as told, Live('--format', 'jsonl', '--events', '--threads', 'all', '--interval', '1h',
+                                           told.pid) as trace:
+            first = trace.document()
+            told.tell()
+            ran = trace.finish()
+        for member in ('file', 'anon', 'shmem', 'swap'):
+            amounts = [record['pages'] for record in self.records(ran) if record.get('member') == member]
+            if None not in amounts:
+                self.assertEqual(first['exact'][member] + sum(amounts), 0, member)
+
+    def test_lives_of_tasks(self):
+        script = 'import threading\nt = threading.Thread(target=int)\nt.start()\nt.join()'
+        ran = live('--format', 'jsonl', '--events', '--follow', '--', 'sh', '-c', f'python3 -c "{script}"; :')
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        kinds = [record['type'] for record in self.records(ran)]
+        for kind in ('exec', 'fork', 'thread_start', 'thread_end', 'exit'):
+            self.assertIn(kind, kinds)
+        for record in self.records(ran):
+            self.assertIsInstance(record['pid'], (int, type(None)))
+
+    def test_text(self):
+        ran = live('--events', '--follow', '--', 'sh', '-c', 'true & wait')
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        records = [line for line in ran.lines if re.match(r' +\d+\.\d{6}  ', line)]
+        self.assertGreater(len(records), 100)
+        for line in records:
+            self.assertRegex(line, r'^ +\d+\.\d{6}  (\d+|\?)/(\d+|\?) ')
+        for words in (' exec', ' forked by ', ' process exits after ', '  fault 0x'):
+            self.assertIn(words, ran.out)
+
+
+class Names(TracingTest):
+    """Names of processes and threads, whatever they hold: no terminal and no parser sees them raw."""
+
+    def harmless(self, text):
+        self.assertIsNone(CONTROL.search(text), CONTROL.search(text))
+        self.assertIsNone(BIDI.search(text), BIDI.search(text))
+
+    @needs_schema
+    def test_of_processes(self):
+        with Children(NAMES) as pids:
+            runs = {form: live('--format', form, '--duration', '50ms', '--no-walk', *pids)
+                    for form in ('jsonl', 'csv', 'lines')}
+        for form, ran in runs.items():
+            self.assertEqual((ran.status, ran.err), (0, ''), form)
+            self.harmless(ran.out.replace('\r\n', '\n') if form == 'csv' else ran.out)
+        _, summary = assert_trace(self, runs['jsonl'], attributed=False)
+        comms = {process['pid']: process['comm'] for process in summary['processes']}
+        rows = list(csv.DictReader(io.StringIO(runs['csv'].out, newline=''), strict=True))
+        for pid, name in zip(pids, NAMES):
+            self.assertEqual(undo(comms[pid]), kept(name))
+            self.assertEqual({row['comm'] for row in rows if row['pid'] == str(pid)}, {comms[pid]})
+            self.assertIn(f'{comms[pid]} [{pid}] running: ', runs['lines'].out)
+
+    def test_of_threads_that_come_and_go(self):
+        """Their names are in records as well: thread_start, rename, thread_end."""
+        for form in ('jsonl', 'csv', 'lines'):
+            with Live('--format', form, '--events', '--threads', 'all', '--interval', '20ms', os.getpid()) as trace:
+                trace.line()
+                for name in NAMES:
+                    thread = threading.Thread(target=self.rename_and_touch, args=(name,))
+                    thread.start()
+                    thread.join()
+                trace.signal(2)
+                ran = trace.finish()
+            self.assertEqual((ran.status, ran.err), (0, ''), form)
+            self.harmless(ran.out.replace('\r\n', '\n') if form == 'csv' else ran.out)
+            if form == 'jsonl':
+                told = {undo(document['comm']) for document in map(json.loads, ran.lines)
+                        if document.get('type') == 'rename'}
+                self.assertTrue({kept(name) for name in NAMES} <= told)
+
+    @staticmethod
+    def rename_and_touch(name):
+        set_comm(name)
+        bytearray(64 * 4096)
+
+    def test_of_commands_by_their_path(self):
+        ran = live('--', '/no/such/\x1b[2J\u202ex')
+        contract.assert_one_error_line(self, ran, 127)
+        self.harmless(ran.err)
+
+
+if __name__ == '__main__':
+    contract.main()

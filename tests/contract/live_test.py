@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`rsslag live`: what its documents say of targets at rest, busy ones, those that end, and their children."""
+import os
+import signal
+import unittest
+
+import contract
+from contract import Children, Held, TracingTest, needs_schema
+from live import Live, Told, assert_trace, live
+
+JSONL = ('--format', 'jsonl', '--threads', 'all')
+
+
+def running(document):
+    return document.get('state') == 'running'
+
+
+def of_pid(ticks, pid):
+    return [tick for tick in ticks if tick['pid'] == pid]
+
+
+@needs_schema
+class Targets(TracingTest):
+    def test_one_at_rest_agrees_with_its_page_tables(self):
+        with Held('classic') as held:
+            ticks, summary = assert_trace(self, live(*JSONL, '--interval', '100ms', '--duration', '1s', held.pid))
+            (exact,) = {tick['exact']['rss'] for tick in ticks}
+            snapshot = contract.snapshot('--json', held.pid).document()['processes'][0]
+        self.assertGreaterEqual(len(ticks), 3)
+        self.assertEqual(ticks[0]['verdict'], 'agrees', ticks[0])
+        self.assertEqual(ticks[0]['baseline'], ticks[0]['exact'])
+        self.assertEqual(exact, snapshot['exact']['rss'])
+        self.assertEqual(len(ticks[0]['threads']), 101)
+        self.assertEqual((summary['updates'], summary['disagreements'], summary['lost']), (0, 0, 0))
+        self.assertEqual(summary['processes'][0]['state'], 'running')
+
+    def test_a_busy_one(self):
+        for name in ('busy', 'churn', 'storm'):
+            with Held(name) as held:
+                ticks, summary = assert_trace(self, live(*JSONL, '--interval', '50ms', '--duration', '1s', held.pid))
+            self.assertGreater(summary['updates'], 1000, name)
+            self.assertGreater(ticks[-1]['faults'], 100, name)
+            self.assertEqual(summary['lost'], 0, name)
+            self.assertEqual(summary['disagreements'], 0, name)
+            self.assertNotIn('agrees', {tick['verdict'] for tick in ticks if tick['residual']}, name)
+
+    def test_one_that_ends(self):
+        with Told('exit 3') as told:
+            with Live(*JSONL, '--interval', '1h', told.pid) as trace:
+                first = trace.document(running)
+                self.assertEqual(told.tell(), 3)
+                ran = trace.finish()
+        ticks, summary = assert_trace(self, ran)
+        self.assertEqual([tick['state'] for tick in ticks], ['running', 'exited'])
+        self.assertEqual(ticks[1]['exact'], {'file': 0, 'anon': 0, 'shmem': 0, 'swap': 0, 'rss': 0})
+        for key in ('pid', 'host_pid', 'start_ticks', 'uid', 'comm', 'baseline'):
+            self.assertEqual(ticks[1][key], first[key], key)
+        self.assertEqual(ticks[1]['mm']['id'], first['mm']['id'])
+        self.assertEqual((summary['ended_mms'], summary['processes'][0]['state']), (1, 'exited'))
+
+    def test_one_that_is_killed(self):
+        with Children() as (pid,):
+            with Live(*JSONL, '--interval', '1h', pid) as trace:
+                trace.document(running)
+                os.kill(pid, signal.SIGKILL)
+                ticks, _ = assert_trace(self, trace.finish())
+        self.assertEqual(ticks[-1]['state'], 'exited')
+
+    def test_one_ends_and_the_others_go_on(self):
+        with Told(count=3) as told:
+            with Live(*JSONL, '--interval', '50ms', *told.pids) as trace:
+                trace.document(running)
+                for index, pid in enumerate(told.pids):
+                    told.tell(index)
+                    trace.document(lambda tick, pid=pid: tick['state'] == 'exited' and tick['pid'] == pid)
+                ticks, summary = assert_trace(self, trace.finish())
+        self.assertEqual([tick['pid'] for tick in ticks if tick['state'] == 'exited'], told.pids)
+        self.assertEqual(len(summary['processes']), 3)
+
+    def test_an_exec_in_the_trace(self):
+        with Told('exec sh -c "echo there; read y; exit 0"') as told:
+            with Live(*JSONL, '--interval', '50ms', told.pid) as trace:
+                before = trace.document(running)
+                os.write(told.shells[0].stdin.fileno(), b'\n')
+                self.assertEqual(told.shells[0].stdout.readline(), b'there\n')
+                trace.document(lambda tick: tick['state'] == 'running' and tick['mm']['id'] != before['mm']['id'])
+                told.tell()
+                ticks, _ = assert_trace(self, trace.finish())
+        (over,) = [tick for tick in ticks if tick['state'] == 'exec']
+        self.assertEqual((over['mm']['id'], over['exact']['rss']), (before['mm']['id'], 0))
+        after = [tick for tick in ticks if tick['mm']['id'] not in (before['mm']['id'], '')]
+        self.assertEqual({tick['baseline']['rss'] for tick in after}, {0}, 'born in the trace')
+
+    def test_all_processes_of_a_tick_have_its_number(self):
+        with Children([b'one', b'two']) as pids:
+            ticks, _ = assert_trace(self, live(*JSONL, '--interval', '100ms', '--duration', '350ms', *pids))
+        for pid in pids:
+            self.assertEqual([tick['seq'] for tick in of_pid(ticks, pid)], list(range(len(ticks) // 2)))
+
+    def test_without_a_walk(self):
+        with Held('few-pages') as held:
+            ticks, _ = assert_trace(self, live(*JSONL, '--no-walk', '--duration', '100ms', held.pid))
+        self.assertEqual({(tick['walk'], tick['verdict']) for tick in ticks}, {('skipped', 'unwalked')})
+
+    def test_a_walk_at_most_once_a_second(self):
+        with Held('few-pages') as held:
+            ticks, _ = assert_trace(self, live(*JSONL, '--interval', '50ms', '--duration', '700ms', held.pid))
+        self.assertEqual(sum(tick['walked'] is not None and tick['walked']['age_ms'] == 0 for tick in ticks), 1)
+
+    def test_a_small_ring_loses_and_says_so(self):
+        with Held('storm') as held:
+            with Live(*JSONL, '--ring', '4K', '--interval', '50ms', held.pid) as trace:
+                trace.document(lambda tick: tick['lost'] > 0 and tick['resyncs'] > 0)
+                trace.signal(signal.SIGINT)
+                _, summary = assert_trace(self, trace.finish(), attributed=False)
+        self.assertGreater(summary['lost'], 0)
+        self.assertGreater(summary['resyncs'], 0)
+
+
+@needs_schema
+class Commands(TracingTest):
+    def trace(self, *argv, options=(), status=0):
+        return assert_trace(self, live(*JSONL, '--interval', '50ms', *options, '--', *argv), status=status)
+
+    def test_a_command_from_its_first_page_to_its_last(self):
+        ticks, summary = self.trace('python3', '-c', 'import time; x = bytes(1 << 22); time.sleep(0.3)')
+        self.assertEqual({tick['baseline']['rss'] for tick in ticks}, {0})
+        self.assertEqual([tick['state'] for tick in ticks][-1], 'exited')
+        self.assertEqual(ticks[-1]['exact']['rss'], 0)
+        self.assertGreater(max(tick['exact']['rss'] for tick in ticks), 1024)
+        self.assertEqual(summary['ended_mms'], 1)
+
+    def test_rsslags_own_image_is_never_shown(self):
+        ticks, _ = self.trace('sh', '-c', 'sleep 0.2; :')
+        self.assertEqual({tick['comm'] for tick in ticks}, {'sh'})
+
+    def test_one_that_is_over_at_once(self):
+        for _ in range(5):
+            ticks, _ = self.trace('true')
+            self.assertEqual([tick['state'] for tick in ticks][-1], 'exited')
+
+    def test_a_chain_of_execs(self):
+        ticks, _ = self.trace('sh', '-c', 'exec sh -c "exec sleep 0.2"')
+        self.assertEqual(sum(tick['state'] == 'exec' for tick in ticks), 2)
+        self.assertEqual(ticks[-1]['comm'], 'sleep')
+
+    def test_children_are_followed_only_on_request(self):
+        script = 'for i in 1 2 3; do (exit 1); sh -c : & done; wait; exit 4'
+        ticks, _ = self.trace('sh', '-c', script, status=4)
+        self.assertEqual(len({tick['pid'] for tick in ticks}), 1)
+        ticks, summary = self.trace('sh', '-c', script, options=['--follow'], status=4)
+        self.assertGreaterEqual(len({tick['pid'] for tick in ticks}), 7)
+        self.assertEqual({process['state'] for process in summary['processes']}, {'exited'})
+        self.assertEqual({tick['exact']['rss'] for tick in ticks if tick['state'] == 'exited'}, {0})
+
+    def test_a_child_that_outlives_the_command(self):
+        with Live(*JSONL, '--follow', '--interval', '50ms', '--', 'sh', '-c', 'sleep 300 & exit 6') as trace:
+            trace.document(lambda tick: tick['state'] == 'exited' and tick['comm'] == 'sh')
+            child = trace.document(lambda tick: tick['state'] == 'running' and tick['comm'] == 'sleep')
+            os.kill(child['pid'], signal.SIGTERM)
+            ticks, _ = assert_trace(self, trace.finish(), status=6)
+        self.assertEqual(ticks[-1]['comm'], 'sleep')
+
+    def test_what_the_duration_ends_is_the_command_too(self):
+        with Live(*JSONL, '--duration', '200ms', '--', 'sh', '-c', 'exec sleep 300') as trace:
+            pid = trace.document()['pid']
+            assert_trace(self, trace.finish())
+        contract.wait_until(lambda: not os.path.exists(f'/proc/{pid}'))
+
+
+if __name__ == '__main__':
+    contract.main()

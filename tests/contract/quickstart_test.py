@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""scripts/quickstart, with the build that is tested in place of its own: what it shows and says last."""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import contract
+from contract import NOBODY, environment, needs_root, why_no_tracing
+
+STUBS = {'dpkg-query': 'echo install ok installed',
+         'cmake': 'echo "-- Build files have been written to: $PWD/build"',
+         'sudo': 'exit 1'}
+
+
+class Quickstart(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix='rsslag-contract-')
+        self.addCleanup(shutil.rmtree, self.directory)
+        os.chmod(self.directory, 0o755)
+        shutil.copytree(contract.ROOT / 'scripts', os.path.join(self.directory, 'scripts'))
+        os.mkdir(os.path.join(self.directory, 'build'))
+        shutil.copy(contract.binary, os.path.join(self.directory, 'build', 'rsslag'))
+        os.mkdir(os.path.join(self.directory, 'stubs'))
+        for name, script in STUBS.items():
+            self.stub(name, script)
+
+    def stub(self, name, script):
+        path = os.path.join(self.directory, 'stubs', name)
+        with open(path, 'w', encoding='ascii') as file:
+            file.write(f'#!/bin/sh\n{script}\n')
+        os.chmod(path, 0o755)
+
+    def run_it(self, **more):
+        env = environment(PATH=os.path.join(self.directory, 'stubs') + ':' + os.environ['PATH'])
+        done = subprocess.run(['sh', os.path.join(self.directory, 'scripts', 'quickstart')], env=env, check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=contract.TIMEOUT, **more)
+        lines = done.stdout.decode().splitlines()
+        self.assertTrue(lines[-1].startswith('quickstart: '), done)
+        return done.returncode, lines, done.stderr.decode()
+
+    def test_it_ends_with_a_trace_from_the_first_page_to_the_last(self):
+        if why_no_tracing():
+            self.skipTest(why_no_tracing())
+        status, lines, err = self.run_it()
+        self.assertEqual((status, err), (0, ''), lines)
+        ticks = [line for line in lines if re.match(r'\d\d:\d\d:\d\d ', line)]
+        self.assertGreaterEqual(len(ticks), 8, lines)
+        self.assertTrue(any(' AGREES' in tick for tick in ticks), lines)
+        self.assertTrue(ticks[-1].endswith(' EXITED'), lines)
+        self.assertTrue(any(line.startswith('traced ') for line in lines), lines)
+        (peak,) = [match for match in map(re.compile(r'peak lag ([\d,]+) kB').search, lines) if match]
+        self.assertGreater(int(peak.group(1).replace(',', '')), 100, 'it lags')
+        self.assertIn('traced to the page', lines[-1])
+
+    @needs_root
+    def test_where_bpf_is_refused_it_says_why(self):
+        if not contract.has_tracer():
+            self.skipTest('this rsslag was built without the tracer')
+        status, lines, err = self.run_it(user=NOBODY, group=NOBODY, extra_groups=[], cwd='/')
+        self.assertEqual(status, 3, lines)
+        self.assertIn('CAP_BPF', '\n'.join(lines) + err)
+        self.assertIn('does not allow tracing', lines[-1])
+
+    def test_a_build_that_fails(self):
+        self.stub('cmake', 'echo no compiler; exit 1')
+        status, lines, err = self.run_it()
+        self.assertEqual(status, 3, lines)
+        self.assertIn('no compiler', err)
+        self.assertIn('the build failed', lines[-1])
+
+
+if __name__ == '__main__':
+    contract.main()
