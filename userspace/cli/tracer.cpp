@@ -76,6 +76,7 @@ struct Tracer::State {
     void apply_until(std::uint64_t t_ns);
     void note(const rsslag_update &update, const core::Applied &applied);
     void take_losses();
+    void stop();
     view::Tick tick_of(const core::GroupView &group, const core::MmView &mm);
     void finish(const core::Ended &ended_group);
     std::optional<Window> read(const core::GroupView &group);
@@ -199,6 +200,19 @@ void Tracer::State::take_losses() {
     losses = stream->losses();
     if (losses.lost() > lost_before) ledger->records_lost();
     lost_before = losses.lost();
+}
+
+/// Nothing more is sent, and all that was sent has come: a program that ran while it was taken off its hook may need a
+/// moment yet.
+void Tracer::State::stop() {
+    constexpr std::uint64_t kPatienceNs = 200'000'000;
+    stream->detach();
+    const std::uint64_t deadline = monotonic_ns() + kPatienceNs;
+    do {
+        drain->collect(order);
+        take_losses();
+    } while (order.records() + losses.by_cause["ring_full"] < losses.sent && monotonic_ns() < deadline);
+    apply_until(monotonic_ns());
 }
 
 std::vector<view::Tick> Tracer::collect() {
@@ -401,8 +415,7 @@ const std::vector<std::string> &Tracer::missing() const {
 
 view::Summary Tracer::summary() {
     State &state = *state_;
-    collect();
-    state.take_losses();
+    state.stop();
     std::set<std::uint64_t> counted;
     for (const core::GroupView &group : state.ledger->groups()) {  // those that live on
         if (!counted.insert(group.mm).second) continue;

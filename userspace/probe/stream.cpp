@@ -298,6 +298,10 @@ void StreamProbe::drain(std::span<std::vector<std::byte>> out) {
     }
 }
 
+void StreamProbe::detach() {
+    state_->links.clear();
+}
+
 std::uint64_t Losses::lost() const {
     std::uint64_t sum = 0;
     for (const auto &[cause, count] : by_cause)

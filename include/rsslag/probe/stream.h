@@ -70,6 +70,9 @@ class StreamProbe {
     /// apart by the u16 that each begins with. out has rings() elements.
     void drain(std::span<std::vector<std::byte>> out);
 
+    /// Takes the programs off their hooks; what they have sent can still be drained.
+    void detach();
+
     Losses losses() const;
     /// Faults of a task that lives; those of one that has ended come with its RSSLAG_EXIT.
     FaultCounts faults(int host_tid) const;
