@@ -150,7 +150,7 @@ class Writer {
 
     /// What came since the last tick, then the whole trace.
     Status summary(view::Summary summary) {
-        if (const Status rest = ticks({}); !rest) return rest;
+        if (Status rest = ticks({}); !rest) return rest;
         if (format_ == Format::Csv) return core::success();
         summary.ticks = told_;
         return print(format_ == Format::Jsonl ? view::summary_json(summary) : view::summary_text(summary, style_));
@@ -238,16 +238,16 @@ class Session {
             time_is_over_ = options_.duration && now - begin >= *options_.duration;
             if (time_is_over_) break;
             if (now >= next) {
-                if (const Status done = one_tick(wait_for_targets); !done) return done;
+                if (Status done = one_tick(wait_for_targets); !done) return done;
                 // Late ticks are not made up for.
                 next = std::max(next + options_.interval, Clock::now());
                 wait_for_targets = wait_for_targets && !tracer_->any();
             }
             over = stop_.wait(pause(begin, next));
-            if (const Status done = writer_.ticks(tracer_->collect()); !done) return done;
+            if (Status done = writer_.ticks(tracer_->collect()); !done) return done;
             if (!tracer_->any() && !wait_for_targets) return core::success();
         }
-        if (const Status done = writer_.ticks(tracer_->tick()); !done) return done;
+        if (Status done = writer_.ticks(tracer_->tick()); !done) return done;
         return writer_.ticks(tracer_->collect());  // of what ended while the others were read
     }
 
