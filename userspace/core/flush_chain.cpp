@@ -1,23 +1,41 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "flush_chain.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+
 namespace rsslag::core {
 namespace {
 
+using Waiting = FlushChain::Waiting;
+
 /// Only a task whose mm it is caches, and a flush takes what it caches.
-bool may_flush(const rsslag_update &update) {
-    return (update.flags & RSSLAG_OWN) != 0 && update.cached != 0;
+bool may_flush(const Waiting &one) {
+    return !one.direct && (one.update.flags & RSSLAG_OWN) != 0 && one.update.cached != 0;
 }
 
-bool flush_after(const rsslag_update &update, std::int64_t count) {
-    return may_flush(update) && count + update.cached == update.count;
+bool flush_after(const Waiting &one, std::int64_t count) {
+    return may_flush(one) && count + one.update.cached == one.update.count;
 }
 
-/// Whether `later`, though told later, comes before `first`.
-bool goes_first(const rsslag_update &first, const rsslag_update &later, std::int64_t count) {
-    if (flush_after(first, count)) return false;
-    if (flush_after(first, later.count)) return flush_after(later, count) || !may_flush(later);
-    if (flush_after(later, first.count)) return false;
+/// What passes the cache of a task that has one: a huge page, and the page that an exec charges and gives back. That
+/// counts fit a flush by chance is likely only where little is cached.
+bool like_direct(const Waiting &one, std::int64_t count) {
+    constexpr std::int64_t kHuge = 512;
+    constexpr std::int64_t kLittle = 8;
+    if (one.direct) return true;
+    const std::int64_t pages = one.update.count - count;
+    const bool usual = std::abs(pages) == 1 || pages % kHuge == 0;
+    return usual && (one.update.flags & RSSLAG_THRESHOLD) == 0 && std::abs(one.update.cached) < kLittle;
+}
+
+/// Whether `later`, though told later, comes before `first`. `before_later` is the count of the record before it.
+bool goes_first(const Waiting &first, const Waiting &later, std::int64_t count, std::int64_t before_later) {
+    if (flush_after(later, before_later) || like_direct(later, before_later)) return false;  // right where it is
+    if (!like_direct(first, count) && flush_after(first, later.update.count)) {
+        return flush_after(later, count) || !may_flush(later);
+    }
     return flush_after(later, count);  // two direct updates stay as they were told
 }
 
@@ -26,15 +44,24 @@ bool goes_first(const rsslag_update &first, const rsslag_update &later, std::int
 void FlushChain::reset(std::int64_t count) {
     waiting_.clear();
     count_ = count;
+    taken_ns_ = 0;
 }
 
-void FlushChain::push(const rsslag_update &update, std::vector<Link> &out) {
+void FlushChain::push(const rsslag_update &update, bool direct, std::vector<Link> &out) {
+    if (update.t_ns < taken_ns_) {
+        // Too late: the counts of those that were taken hold it already, and one of them was given its pages.
+        out.push_back({update, 0, may_flush({update, direct})});
+        return;
+    }
     advance(update.t_ns, out);
-    waiting_.push_back(update);
+    auto place = waiting_.end();
+    while (place != waiting_.begin() && std::prev(place)->update.t_ns > update.t_ns)
+        --place;
+    waiting_.insert(place, {update, direct});
 }
 
 void FlushChain::advance(std::uint64_t t_ns, std::vector<Link> &out) {
-    while (!waiting_.empty() && waiting_.front().t_ns + kHorizonNs < t_ns)
+    while (!waiting_.empty() && waiting_.front().update.t_ns + kHorizonNs < t_ns)
         take(choose(), out);
 }
 
@@ -43,33 +70,35 @@ void FlushChain::finish(std::vector<Link> &out) {
         take(choose(), out);
 }
 
-std::vector<int> FlushChain::waiting_tids() const {
-    std::vector<int> tids;
-    for (const rsslag_update &update : waiting_)
-        tids.push_back(update.tid);
-    return tids;
-}
-
 std::size_t FlushChain::choose() const {
-    const rsslag_update &first = waiting_.front();
+    const Waiting &first = waiting_.front();
     if (flush_after(first, count_)) return 0;
-    std::uint64_t seen_cpus = 1ULL << (first.cpu & 63U);
+    std::uint64_t seen_cpus = 1ULL << (first.update.cpu & 63U);
     for (std::size_t i = 1; i < waiting_.size(); ++i) {
-        const rsslag_update &later = waiting_[i];
-        if (later.t_ns > first.t_ns + kHorizonNs) break;
-        const std::uint64_t cpu = 1ULL << (later.cpu & 63U);
+        const Waiting &later = waiting_[i];
+        if (later.update.t_ns > first.update.t_ns + kHorizonNs) break;
+        const std::uint64_t cpu = 1ULL << (later.update.cpu & 63U);
         // Within a CPU the order is certain, so only each other CPU's next one can be before.
-        if ((seen_cpus & cpu) == 0 && goes_first(first, later, count_)) return i;
+        if ((seen_cpus & cpu) == 0 && goes_first(first, later, count_, waiting_[i - 1].update.count) &&
+            first_of_its_task(i))
+            return i;
         seen_cpus |= cpu;
     }
     return 0;
 }
 
+/// What a task did it did in that order, whichever CPUs it was on.
+bool FlushChain::first_of_its_task(std::size_t index) const {
+    const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(index);
+    return std::none_of(waiting_.begin(), end, [end](const Waiting &one) { return one.update.tid == end->update.tid; });
+}
+
 void FlushChain::take(std::size_t index, std::vector<Link> &out) {
-    const rsslag_update update = waiting_[index];
+    const Waiting one = waiting_[index];
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(index));
-    out.push_back({update, update.count - count_, flush_after(update, count_)});
-    count_ = update.count;
+    out.push_back({one.update, one.update.count - count_, flush_after(one, count_)});
+    count_ = one.update.count;
+    taken_ns_ = std::max<std::uint64_t>(taken_ns_, one.update.t_ns);
 }
 
 }  // namespace rsslag::core

@@ -20,24 +20,33 @@ class FlushChain {
         std::int64_t pages = 0;
         bool flush = false;  ///< else direct: the task's cache stays as it is
     };
+    struct Waiting {
+        rsslag_update update{};
+        bool direct = false;  ///< for sure
+    };
 
     /// Two CPUs' records may be this far out of order.
-    static constexpr std::uint64_t kHorizonNs = 100'000;
+    static constexpr std::uint64_t kHorizonNs = 20'000;
 
     void reset(std::int64_t count);
-    void push(const rsslag_update &update, std::vector<Link> &out);
+    /// `direct`: surely no flush, whatever its numbers look like.
+    void push(const rsslag_update &update, bool direct, std::vector<Link> &out);
     /// No record before `t_ns` will come.
     void advance(std::uint64_t t_ns, std::vector<Link> &out);
     /// All that is there, whatever may come.
     void finish(std::vector<Link> &out);
-    std::vector<int> waiting_tids() const;
+    bool waiting() const { return !waiting_.empty(); }
+    /// The counter after the last update that was taken.
+    std::int64_t count() const { return count_; }
 
   private:
     std::size_t choose() const;
+    bool first_of_its_task(std::size_t index) const;
     void take(std::size_t index, std::vector<Link> &out);
 
     std::int64_t count_ = 0;
-    std::deque<rsslag_update> waiting_;
+    std::uint64_t taken_ns_ = 0;  ///< time of the last update that was taken
+    std::deque<Waiting> waiting_;
 };
 
 }  // namespace rsslag::core

@@ -7,31 +7,15 @@
 namespace rsslag::core {
 namespace {
 
-constexpr std::size_t index_of(Member member) {
-    return static_cast<std::size_t>(member);
-}
-
-Members members_of(const std::array<std::int64_t, kMembers> &values) {
-    Members members;
-    for (Member member : kAllMembers)
-        members[member] = {values[index_of(member)]};
-    return members;
-}
-
 constexpr std::uint32_t local_cell(std::size_t cpu, std::size_t member) {
     return static_cast<std::uint32_t>(kMembers + cpu * kMembers + member);
 }
 
-/// What the record leaves open about a fold's amount.
-FoldSolver::Fold fold_of(const rsslag_update &update, std::int64_t before, std::int64_t batch) {
-    FoldSolver::Fold fold{update.t_ns, update.cpu, update.tid, before, update.count};
-    const bool fault = (update.flags & (RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT)) != 0;
-    if ((update.flags & RSSLAG_TEARDOWN) != 0) fold.most = -1;
-    if ((update.flags & RSSLAG_OF_USER_FAULT) == 0) return fold;
-    const bool anon = update.member == index_of(Member::Anon);
-    fold.least = anon ? 1 : -1;  // a fault takes away but the one page that it replaces
-    if (fault && anon && (before == batch - 1 || before == -1)) fold.presumed = 1;
-    return fold;
+FoldCause cause_of(const rsslag_update &update) {
+    if ((update.flags & RSSLAG_TEARDOWN) != 0) return FoldCause::Teardown;
+    if ((update.flags & RSSLAG_NEWBORN) != 0) return FoldCause::Copy;
+    if ((update.flags & (RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT)) == 0) return FoldCause::Other;
+    return update.member == index_of(Member::Anon) ? FoldCause::AnonFault : FoldCause::PageFault;
 }
 
 FlushReason reason_of(const rsslag_update &update, bool flush) {
@@ -100,7 +84,7 @@ void MmAccount::set(std::uint32_t cell, std::int64_t value) {
         return;
     }
     std::int32_t &local = locals_[cell / kMembers - 1][cell % kMembers];
-    local_sum_[cell % kMembers] += value - local;
+    cached_sum_[cell % kMembers] += value - local;
     local = static_cast<std::int32_t>(value);
 }
 
@@ -114,26 +98,32 @@ Members MmAccount::flushed() const {
 }
 
 Members MmAccount::cached() const {
-    if (options_.scheme == Scheme::Cpu) return members_of(local_sum_);
-    Members sum;
-    for (const auto &[tid, account] : members_)
-        sum += members_of(account.cached);
-    return sum;
+    return members_of(cached_sum_);
+}
+
+/// `thread` scheme: what a task of the mm caches.
+void MmAccount::set_cached(Account &account, std::size_t member, std::int64_t pages) {
+    cached_sum_[member] += pages - account.cached[member];
+    account.cached[member] = pages;
 }
 
 bool MmAccount::empty() const {
     return flushed() + cached() == Members{};
 }
 
-void MmAccount::rebase() {
+Members MmAccount::nets() const {
     Members nets = ended_.net();
     for (const auto &[tid, account] : members_)
         nets += account.net();
     for (const auto &[tid, account] : others_)
         nets += account.net();
-    const Members exact = flushed() + cached();
+    return nets;
+}
+
+void MmAccount::rebase() {
+    const Members started = flushed() + cached() - nets();
     for (Member member : kAllMembers)
-        baseline_[index_of(member)] = (exact[member] - nets[member]).n;
+        baseline_[index_of(member)] = started[member].n;
     for (std::size_t member = 0; member < kMembers; ++member) {
         solvers_[member].reset(flushed_[member]);
         chains_[member].reset(flushed_[member]);
@@ -155,8 +145,10 @@ void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std
     }
     for (const TaskReading &task : reading.tasks) {
         Account &account = members_[task.host_tid];
-        for (Member member : kAllMembers)
-            account.cached[index_of(member)] = account.brought[index_of(member)] = task.cached[member].n;
+        for (Member member : kAllMembers) {
+            set_cached(account, index_of(member), task.cached[member].n);
+            account.brought[index_of(member)] = task.cached[member].n;
+        }
         account.cached_ns = begin_ns;
     }
     rebase();
@@ -167,17 +159,25 @@ void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std
 /// before the trace.
 void MmAccount::take_absolute(const rsslag_update &update) {
     if (update.t_ns < adopted_from_) return;
-    set(update.member, update.count);
+    hold_count(update);
     if (options_.scheme == Scheme::Cpu) {
-        set(local_cell(update.cpu, update.member), update.cached);
+        if (update.cpu < locals_.size()) set(local_cell(update.cpu, update.member), update.cached);
     } else if (const auto found = members_.find(update.tid); found != members_.end() && update.cached != 0) {
-        found->second.cached[update.member] = 0;
+        set_cached(found->second, update.member, 0);
         found->second.brought[update.member] = 0;
     }
     rebase();
 }
 
-Applied MmAccount::apply(const rsslag_update &update, Account &account, bool member) {
+/// The count of the latest time is the mm's: a CPU that was taken away in between tells of the past.
+void MmAccount::hold_count(const rsslag_update &update) {
+    const std::size_t m = update.member;
+    if (update.t_ns < flushed_ns_[m]) return;
+    flushed_ns_[m] = update.t_ns;
+    hold(static_cast<std::uint32_t>(m), update.t_ns, update.count);
+}
+
+Applied MmAccount::apply(const rsslag_update &update, Account &account, bool member, bool direct) {
     last_ns = std::max<std::uint64_t>(last_ns, update.t_ns);
     if (update.t_ns <= adopted_until_) {
         take_absolute(update);
@@ -186,7 +186,8 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
     if ((update.flags & RSSLAG_TEARDOWN) != 0) torn_down = true;
     account.updates++;
     (member ? updates_ : updates_by_others_)++;
-    const Applied applied = options_.scheme == Scheme::Cpu ? apply_cpu(update, account) : apply_thread(update, account);
+    const Applied applied =
+        options_.scheme == Scheme::Cpu ? apply_cpu(update, account) : apply_thread(update, account, direct);
     if (watched_) note_rss();
     return applied;
 }
@@ -196,23 +197,23 @@ Applied MmAccount::apply_cpu(const rsslag_update &update, Account &account) {
     if (update.cpu >= locals_.size()) return {true, std::nullopt, std::nullopt};
     const std::int64_t before = locals_[update.cpu][m];
     Applied applied{true, std::nullopt, std::nullopt};
-    hold(static_cast<std::uint32_t>(m), update.t_ns, update.count);
+    hold_count(update);
     hold(local_cell(update.cpu, m), update.t_ns, update.cached);
-    solved_.clear();
     if (update.cached != 0) {
         applied.pages = Pages{update.cached - before};
         account.flushed[m] += update.cached - before;
-        solvers_[m].other(update.cpu, update.t_ns, solved_);
     } else {
-        solvers_[m].fold(fold_of(update, before, options_.batch), solved_);
         applied.reason = FlushReason::Fold;
-    }
-    if (!solved_.empty()) settle(solved_, m);
-    for (std::size_t other = 0; other < kMembers; ++other) {
-        if (other == m || !solvers_[other].open()) continue;
         solved_.clear();
-        solvers_[other].other(update.cpu, update.t_ns, solved_);
-        settle(solved_, other);
+        solvers_[m].fold({update.t_ns, update.cpu, update.tid, before, update.count, cause_of(update)}, solved_);
+        settle(solved_, m);
+    }
+    // To other folds this record says that its CPU has none on its way.
+    for (std::size_t each = 0; each < kMembers; ++each) {
+        if (!solvers_[each].open() || (each == m && update.cached == 0)) continue;
+        solved_.clear();
+        solvers_[each].other(update.cpu, update.t_ns, solved_);
+        settle(solved_, each);
     }
     return applied;
 }
@@ -230,39 +231,46 @@ void MmAccount::settle(const std::vector<FoldSolver::Solved> &solved, std::size_
     }
 }
 
-Applied MmAccount::apply_thread(const rsslag_update &update, Account &account) {
+Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, bool direct) {
     const std::size_t m = update.member;
     const std::int64_t before = flushed_[m];
+    const bool late = update.t_ns < flushed_ns_[m];
     links_.clear();
-    chains_[m].push(update, links_);
-    settle(links_);
-    hold(static_cast<std::uint32_t>(m), update.t_ns, update.count);
+    chains_[m].push(update, direct, links_);
+    settle(links_, m);
+    hold_count(update);
     // Told at once where nothing speaks against it; the chain has the last word, a moment later.
-    const bool own = (update.flags & RSSLAG_OWN) != 0 && update.cached != 0;
-    if (!own) return {true, std::nullopt, reason_of(update, false)};
-    if (before + update.cached != update.count) return {true, std::nullopt, std::nullopt};
-    account.cached[m] = 0;
+    if (direct || (update.flags & RSSLAG_OWN) == 0 || update.cached == 0) {
+        return {true, std::nullopt, FlushReason::Direct};
+    }
+    // An exec charges the page of its arguments to the old mm itself, which may be as much as the task caches.
+    const bool sure = (update.flags & (RSSLAG_THRESHOLD | RSSLAG_EXITING)) != 0 || std::abs(update.cached) != 1;
+    if (late || !sure || before + update.cached != update.count) return {true, std::nullopt, std::nullopt};
+    if (account.cached_ns <= update.t_ns) set_cached(account, m, 0);
     return {true, Pages{update.cached}, reason_of(update, true)};
 }
 
-void MmAccount::settle(const std::vector<FlushChain::Link> &links) {
+void MmAccount::settle(const std::vector<FlushChain::Link> &links, std::size_t member) {
     for (const FlushChain::Link &link : links) {
         const rsslag_update &update = link.update;
         Account &account = of(update.tid);
-        const FlushReason reason = reason_of(update, link.flush);
-        account.flushed[update.member] += link.pages;
+        account.flushed[member] += link.pages;
         if (!link.flush) {
             flushes_[static_cast<std::size_t>(FlushReason::Direct)]++;
             continue;
         }
-        if (account.cached_ns <= update.t_ns) account.cached[update.member] = 0;
+        if (account.cached_ns <= update.t_ns) set_cached(account, member, 0);
         // One flush goes through the members in their order.
         if (account.last_flushed_member >= update.member || account.last_flushed_member < 0) {
             account.flushes++;
-            flushes_[static_cast<std::size_t>(reason)]++;
+            flushes_[static_cast<std::size_t>(reason_of(update, true))]++;
         }
         account.last_flushed_member = update.member;
         account.last_flush_ns = update.t_ns;
+    }
+    // The chain knows better than the records' times which update was the last one.
+    if (!links.empty() && !chains_[member].waiting() && flushed_[member] != chains_[member].count()) {
+        hold(static_cast<std::uint32_t>(member), links.back().update.t_ns, chains_[member].count());
     }
 }
 
@@ -271,14 +279,11 @@ void MmAccount::apply(const rsslag_fault &fault) {
     if (found == members_.end() || fault.t_ns < adopted_from_) return;
     last_ns = std::max<std::uint64_t>(last_ns, fault.t_ns);
     Account &account = found->second;
+    if (fault.t_ns < account.cached_ns) return;  // late
     // Flushes before it must be done first: they would take away what it tells.
-    for (FlushChain &chain : chains_) {
-        links_.clear();
-        chain.advance(fault.t_ns, links_);
-        settle(links_);
-    }
+    if (fault.t_ns > adopted_until_) advance(fault.t_ns);
     for (std::size_t m = 0; m < kMembers; ++m) {
-        account.cached[m] = fault.cached[m];
+        set_cached(account, m, fault.cached[m]);
         if (fault.t_ns <= adopted_until_) account.brought[m] = fault.cached[m];
     }
     if (fault.t_ns <= adopted_until_) rebase();
@@ -296,7 +301,7 @@ void MmAccount::advance(std::uint64_t t_ns) {
         } else {
             links_.clear();
             chains_[m].advance(t_ns, links_);
-            settle(links_);
+            settle(links_, m);
         }
     }
 }
@@ -306,10 +311,10 @@ void MmAccount::let_go(int from, int to) {
     for (FoldSolver &solver : solvers_)
         solver.retag(from, to);
     if (options_.scheme == Scheme::Cpu) return;
-    for (FlushChain &chain : chains_) {
+    for (std::size_t m = 0; m < kMembers; ++m) {
         links_.clear();
-        chain.finish(links_);
-        settle(links_);
+        chains_[m].finish(links_);
+        settle(links_, m);
     }
 }
 
@@ -317,9 +322,9 @@ void MmAccount::end_member(int tid, std::uint64_t faults) {
     const auto found = members_.find(tid);
     if (found == members_.end()) return;
     let_go(tid, kEndedTid);
-    Account account = found->second;
-    account.cached = {};  // an exit flushes it
-    ended_.join(account);
+    for (std::size_t m = 0; m < kMembers; ++m)
+        set_cached(found->second, m, 0);  // an exit flushes it
+    ended_.join(found->second);
     ended_count_++;
     ended_faults_ += faults;
     members_.erase(found);

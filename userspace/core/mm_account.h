@@ -15,6 +15,18 @@
 
 namespace rsslag::core {
 
+constexpr std::size_t index_of(Member member) {
+    return static_cast<std::size_t>(member);
+}
+
+template <class Number>
+Members members_of(const std::array<Number, kMembers> &values) {
+    Members members;
+    for (Member member : kAllMembers)
+        members[member] = {values[index_of(member)]};
+    return members;
+}
+
 /// What a task did to this mm.
 struct Account {
     std::array<std::int64_t, kMembers> flushed{};  ///< by updates that are known to be its own
@@ -40,8 +52,8 @@ class MmAccount {
 
     void adopt(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
 
-    /// `member`: the task's own account, else that of another task.
-    Applied apply(const rsslag_update &update, Account &account, bool member);
+    /// `member`: the task's own account, else that of another task. `direct`: surely no flush.
+    Applied apply(const rsslag_update &update, Account &account, bool member, bool direct);
     void apply(const rsslag_fault &fault);
     void advance(std::uint64_t t_ns);
 
@@ -67,6 +79,7 @@ class MmAccount {
 
     std::uint64_t mm = 0;
     std::uint64_t generation = 0;
+    std::uint64_t born_ns = 0;  ///< of its first record; 0: was there before
     bool bound = false;      ///< a process lives in it
     bool torn_down = false;  ///< its last user has left
     bool doubtful() const { return doubtful_; }
@@ -82,10 +95,12 @@ class MmAccount {
     };
 
     Applied apply_cpu(const rsslag_update &update, Account &account);
-    Applied apply_thread(const rsslag_update &update, Account &account);
+    Applied apply_thread(const rsslag_update &update, Account &account, bool direct);
     void take_absolute(const rsslag_update &update);
     void settle(const std::vector<FoldSolver::Solved> &solved, std::size_t member);
-    void settle(const std::vector<FlushChain::Link> &links);
+    void settle(const std::vector<FlushChain::Link> &links, std::size_t member);
+    void hold_count(const rsslag_update &update);
+    void set_cached(Account &account, std::size_t member, std::int64_t pages);
     Account &of(int tid);
     void let_go(int from, int to);
     void hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value);
@@ -95,16 +110,19 @@ class MmAccount {
     Members cached() const;
     void take_over(const CounterReading &reading, const std::vector<bool> &changed);
     void take_over_tasks(const CounterReading &reading, std::uint64_t begin_ns);
+    Members nets() const;
+    bool adds_up() const;
+    bool settled() const;
     void rebase();
     void note_rss();
+    TaskNet entry(int tid, const Account &account) const;
     void share_open(MmView &out) const;
-    /// Tasks whose last updates of this member have no amount yet.
-    std::vector<int> waiting(std::size_t member) const;
 
     Ledger::Options options_;
     std::array<std::int64_t, kMembers> flushed_{};
+    std::array<std::uint64_t, kMembers> flushed_ns_{};        ///< when that was so
     std::vector<std::array<std::int32_t, kMembers>> locals_;  ///< `cpu` scheme, by CPU
-    std::array<std::int64_t, kMembers> local_sum_{};
+    std::array<std::int64_t, kMembers> cached_sum_{};         ///< of CPUs, or of the mm's tasks
     std::vector<std::uint64_t> folds_;
     std::array<FoldSolver, kMembers> solvers_;
     std::array<FlushChain, kMembers> chains_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The account against an exact reading, and what it looks like from outside.
 #include <algorithm>
-#include <set>
 
 #include "mm_account.h"
 
@@ -9,10 +8,6 @@ namespace rsslag::core {
 namespace {
 
 constexpr std::uint64_t kWiderNs = 1'000'000;
-
-constexpr std::size_t index_of(Member member) {
-    return static_cast<std::size_t>(member);
-}
 
 /// The reading's counters by cell: flushed, then each CPU's.
 std::vector<std::int64_t> cells_of(const CounterReading &reading, std::size_t cells) {
@@ -59,9 +54,25 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
         resyncs_++;
         doubtful_ = false;
         take_over(reading, changed);
+    } else if (check.quiet && settled() && !adds_up()) {
+        // The counters are right, but what tasks did does not lead to them: a record was misread.
+        check.disagreements = 1;
+        disagreements_++;
+        resyncs_++;
+        rebase();
     }
     if (options_.scheme != Scheme::Cpu) take_over_tasks(reading, begin_ns);
     return check;
+}
+
+bool MmAccount::adds_up() const {
+    return members_of(baseline_) + nets() == flushed() + cached();
+}
+
+/// Whether every update has its amount.
+bool MmAccount::settled() const {
+    return std::none_of(solvers_.begin(), solvers_.end(), [](const FoldSolver &solver) { return solver.open(); }) &&
+           std::none_of(chains_.begin(), chains_.end(), [](const FlushChain &chain) { return chain.waiting(); });
 }
 
 /// A counter that changed meanwhile is known better from its record.
@@ -81,8 +92,20 @@ void MmAccount::take_over_tasks(const CounterReading &reading, std::uint64_t beg
         Account &account = found->second;
         if (account.last_flush_ns + kWiderNs >= begin_ns) continue;
         for (Member member : kAllMembers)
-            account.cached[index_of(member)] = task.cached[member].n;
+            set_cached(account, index_of(member), task.cached[member].n);
     }
+}
+
+TaskNet MmAccount::entry(int tid, const Account &account) const {
+    TaskNet net;
+    net.host_tid = net.tid = tid;
+    net.net = account.net();
+    net.uncertain = {account.uncertain};
+    net.updates = account.updates;
+    net.flushes = account.flushes;
+    net.last_flush_ns = account.last_flush_ns;
+    if (options_.scheme == Scheme::Thread) net.cached = members_of(account.cached);
+    return net;
 }
 
 MmView MmAccount::view() const {
@@ -90,26 +113,9 @@ MmView MmAccount::view() const {
     out.mm = mm;
     out.generation = generation;
     out.torn_down = torn_down;
-    for (Member member : kAllMembers)
-        out.baseline[member] = {baseline_[index_of(member)]};
+    out.baseline = members_of(baseline_);
     out.flushed = flushed();
     out.cached = cached();
-    const auto entry = [this](int tid, const Account &account) {
-        TaskNet net;
-        net.host_tid = net.tid = tid;
-        net.net = account.net();
-        net.uncertain = {account.uncertain};
-        net.updates = account.updates;
-        net.flushes = account.flushes;
-        net.last_flush_ns = account.last_flush_ns;
-        if (options_.scheme == Scheme::Thread) {
-            Members held;
-            for (Member member : kAllMembers)
-                held[member] = {account.cached[index_of(member)]};
-            net.cached = held;
-        }
-        return net;
-    };
     for (const auto &[tid, account] : members_)
         out.tasks.push_back(entry(tid, account));
     std::sort(out.tasks.begin(), out.tasks.end(),
@@ -119,9 +125,7 @@ MmView MmAccount::view() const {
     out.exited = {ended_count_, ended_.net(), ended_faults_, ended_.updates, ended_.flushes};
     share_open(out);
     for (std::size_t cpu = 0; cpu < locals_.size(); ++cpu) {
-        CpuNet net{static_cast<int>(cpu), {}, folds_[cpu]};
-        for (Member member : kAllMembers)
-            net.cached[member] = {locals_[cpu][index_of(member)]};
+        const CpuNet net{static_cast<int>(cpu), members_of(locals_[cpu]), folds_[cpu]};
         if (net.folds != 0 || net.cached != Members{}) out.cpus.push_back(net);
     }
     out.updates = updates_;
@@ -134,41 +138,36 @@ MmView MmAccount::view() const {
     return out;
 }
 
-/// Updates of the last moment whose amounts are still open: their sum is known all the same, and belongs to those who
-/// made them.
+/// Updates of the last moment whose amounts are still open: as they would come out if nothing more came.
 void MmAccount::share_open(MmView &out) const {
-    Members left = out.exact() - out.baseline - out.exited.net;
-    for (const TaskNet &task : out.tasks)
-        left = left - task.net;
-    for (const TaskNet &task : out.others)
-        left = left - task.net;
-    for (std::size_t m = 0; m < kMembers; ++m) {
-        const Member member = kAllMembers[m];
-        if (left[member].n == 0) continue;
-        std::set<int> tids;
-        for (const int tid : waiting(m))
-            tids.insert(tid);
-        TaskNet *taker = nullptr;
+    const auto give = [&out](int tid, Member member, std::int64_t pages, std::int64_t uncertain) {
         for (auto *list : {&out.tasks, &out.others}) {
             for (TaskNet &task : *list) {
-                if (tids.count(task.host_tid) == 0) continue;
-                if (taker == nullptr) taker = &task;
-                task.uncertain += Pages{std::abs(left[member].n)};
+                if (task.host_tid != tid) continue;
+                task.net[member].n += pages;
+                task.uncertain.n += uncertain;
+                return;
             }
         }
-        if (taker != nullptr && tids.size() == 1) taker->uncertain = taker->uncertain - Pages{std::abs(left[member].n)};
-        if (taker != nullptr) {
-            taker->net[member] += left[member];
-        } else if (!tids.empty()) {
-            out.exited.net[member] += left[member];  // made by a task that has ended
-        } else {
-            out.flushed[member] = out.flushed[member] - left[member];  // read before the record of its fold came
-        }
+        out.exited.net[member].n += pages;  // made by a task that has ended
+    };
+    for (std::size_t m = 0; m < kMembers; ++m) {
+        std::vector<FoldSolver::Solved> solved;
+        if (solvers_[m].open()) FoldSolver(solvers_[m]).advance(~0ULL, solved);
+        for (const FoldSolver::Solved &each : solved)
+            give(each.tid, kAllMembers[m], each.pages, each.uncertain);
+        std::vector<FlushChain::Link> links;
+        if (chains_[m].waiting()) FlushChain(chains_[m]).finish(links);
+        for (const FlushChain::Link &link : links)
+            give(link.update.tid, kAllMembers[m], link.pages, 0);
     }
-}
-
-std::vector<int> MmAccount::waiting(std::size_t member) const {
-    return options_.scheme == Scheme::Cpu ? solvers_[member].open_tids() : chains_[member].waiting_tids();
+    Members said = out.baseline + out.exited.net;
+    for (const auto *list : {&out.tasks, &out.others}) {
+        for (const TaskNet &task : *list)
+            said += task.net;
+    }
+    // Counts may hold a fold whose record has not come.
+    out.flushed = out.flushed - (out.exact() - said);
 }
 
 }  // namespace rsslag::core

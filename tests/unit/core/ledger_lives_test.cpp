@@ -160,7 +160,7 @@ TEST(LedgerLives, BindsAnExecsNewMmAndEndsTheOld) {
     });
 }
 
-TEST(LedgerLives, DISABLED_IsNotMisledByAThousandExecs) {
+TEST(LedgerLives, IsNotMisledByAThousandExecs) {
     on_each_kernel([](Scene &scene) {
         for (int i = 0; i < 1'000; ++i) {
             scene.kernel.exec(*scene.root, "image" + std::to_string(i));
@@ -184,7 +184,7 @@ TEST(LedgerLives, MakesNothingOfAThousandFailingPathSearches) {
     });
 }
 
-TEST(LedgerLives, DISABLED_TakesTheThreadThatExecsForTheLeader) {
+TEST(LedgerLives, TakesTheThreadThatExecsForTheLeader) {
     on_each_kernel([](Scene &scene) {
         ModelTask &thread = scene.thread_of(*scene.root);
         ModelTask &third = scene.thread_of(*scene.root);
@@ -203,7 +203,7 @@ TEST(LedgerLives, DISABLED_TakesTheThreadThatExecsForTheLeader) {
     });
 }
 
-TEST(LedgerLives, DISABLED_LetsAVforkChildGoByItsExec) {
+TEST(LedgerLives, LetsAVforkChildGoByItsExec) {
     on_each_kernel([](Scene &scene) {
         for (int i = 0; i < 1'000; ++i) {
             scene.kernel.fork_sharing(*scene.root);
@@ -260,7 +260,7 @@ TEST(LedgerLives, BlamesNoThreadForAReaderThatDropsTheLastReference) {
     });
 }
 
-TEST(LedgerLives, DISABLED_NamesWhoWritesIntoAnothersMemory) {
+TEST(LedgerLives, NamesWhoWritesIntoAnothersMemory) {
     on_each_kernel([](Scene &scene) {
         ModelTask &child = scene.child_of(*scene.root);
         for (int i = 0; i < 70; ++i) {
@@ -280,7 +280,7 @@ TEST(LedgerLives, DISABLED_NamesWhoWritesIntoAnothersMemory) {
     });
 }
 
-TEST(LedgerLives, DISABLED_DoesNotTakeAReusedTidForItsLastOwner) {
+TEST(LedgerLives, DoesNotTakeAReusedTidForItsLastOwner) {
     for (const Scheme scheme : {Scheme::Cpu, Scheme::Thread}) {
         ModelOptions options;
         options.scheme = scheme;
@@ -313,7 +313,7 @@ TEST(LedgerLives, KeepsNamesUpToDate) {
     });
 }
 
-TEST(LedgerLives, DISABLED_StartsWellFromAReadingOfAMovingProcess) {
+TEST(LedgerLives, StartsWellFromAReadingOfAMovingProcess) {
     for (const Scheme scheme : {Scheme::Cpu, Scheme::Thread}) {
         for (std::uint64_t seed = 1; seed <= 30; ++seed) {
             SCOPED_TRACE(testing::Message() << name(scheme) << " seed " << seed);

@@ -112,7 +112,7 @@ TEST(LedgerAlways, DISABLED_AgreesWhereHugePagesPassTheThreadsCaches) {
     live_over_seeds(Scheme::Thread, {.threads = 4, .lives = false, .huge_pages = true});
 }
 
-TEST(LedgerAlways, DISABLED_SaysNothingAtOnceThatTurnsOutWrong) {
+TEST(LedgerAlways, SaysNothingAtOnceThatTurnsOutWrong) {
     for (const Scheme scheme : {Scheme::Cpu, Scheme::Thread}) {
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
             World world(mixed_options(scheme, seed), {.threads = 8}, 4);
@@ -124,7 +124,7 @@ TEST(LedgerAlways, DISABLED_SaysNothingAtOnceThatTurnsOutWrong) {
     }
 }
 
-TEST(LedgerAlways, DISABLED_IsExactByThreadWhereOneWorksAtATime) {
+TEST(LedgerAlways, IsExactByThreadWhereOneWorksAtATime) {
     for (std::uint64_t seed = 1; seed <= 20 && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         World world(mixed_options(Scheme::Cpu, seed), {.lives = false}, 8);
@@ -139,7 +139,7 @@ TEST(LedgerAlways, DISABLED_IsExactByThreadWhereOneWorksAtATime) {
     }
 }
 
-TEST(LedgerAlways, DISABLED_IsExactByThreadWhereTwoStormOnTwoCpus) {
+TEST(LedgerAlways, IsExactByThreadWhereTwoStormOnTwoCpus) {
     int met = 0;
     for (std::uint64_t seed = 1; seed <= 12 && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -159,7 +159,7 @@ TEST(LedgerAlways, DISABLED_IsExactByThreadWhereTwoStormOnTwoCpus) {
     EXPECT_LE(met, 3);
 }
 
-TEST(LedgerAlways, DISABLED_LeavesLittleOpenWhereEightThreadsShareTwoCpus) {
+TEST(LedgerAlways, LeavesLittleOpenWhereEightThreadsShareTwoCpus) {
     for (const bool storm : {true, false}) {
         for (std::uint64_t seed = 1; seed <= 8 && !testing::Test::HasFailure(); ++seed) {
             SCOPED_TRACE(testing::Message() << "seed " << seed << (storm ? " of storms" : " of everything"));
@@ -175,7 +175,7 @@ TEST(LedgerAlways, DISABLED_LeavesLittleOpenWhereEightThreadsShareTwoCpus) {
     }
 }
 
-TEST(LedgerAlways, DISABLED_ComesBackAfterALossAtTheNextComparison) {
+TEST(LedgerAlways, ComesBackAfterALossAtTheNextComparison) {
     for (std::uint64_t seed = 1; seed <= 40 && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         World world(mixed_options(seed % 2 == 0 ? Scheme::Cpu : Scheme::Thread, seed), {.lives = false}, 4);

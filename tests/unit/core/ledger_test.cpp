@@ -174,7 +174,7 @@ TEST(Ledger, SaysWhatIsUncertainWhereTwoZapsMeet) {
     EXPECT_LE(row(view, 4711).net.anon.n - row(view, 4711).uncertain.n, -268);
 }
 
-TEST(Ledger, DISABLED_TellsTwoZapsApartThatShowDifferentCounts) {
+TEST(Ledger, TellsTwoZapsApartThatShowDifferentCounts) {
     // Had the first seen the second, both would show the same.
     LedgerOf one(Scheme::Cpu, {{0, members(0, 0)}});
     one.update(100, 4711, 0, 900, 0);
@@ -197,7 +197,7 @@ TEST(Ledger, TakesWhatAFaultFoundAsCached) {
     EXPECT_EQ(view.exact(), members(0, 1'010));
 }
 
-TEST(Ledger, DISABLED_NamesWhyAThreadFlushed) {
+TEST(Ledger, NamesWhyAThreadFlushed) {
     const std::pair<std::uint16_t, FlushReason> cases[] = {
         {kFault | RSSLAG_THRESHOLD, FlushReason::Threshold},
         {kOwn, FlushReason::Zap},
@@ -244,7 +244,7 @@ TEST(Ledger, GivesADirectUpdateTheDifferenceOfCounts) {
     EXPECT_EQ(view.flushes[static_cast<std::size_t>(FlushReason::Direct)], 2U);
 }
 
-TEST(Ledger, DISABLED_TellsADirectUpdateOfTheOwnMmFromAFlush) {
+TEST(Ledger, TellsADirectUpdateOfTheOwnMmFromAFlush) {
     // A huge page's fault and exec's acct_arg_size() pass the cache and leave it as it is.
     LedgerOf one(Scheme::Thread);
     one.fault(100, 4712, 20);

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The ledger's inside: which mms, tasks and groups there are.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "mm_account.h"
+#include "rsslag/core/ledger.h"
+
+namespace rsslag::core {
+
+struct Ledger::Impl {
+    explicit Impl(const Options &given);
+
+    struct Task {
+        int tid = 0;   ///< in rsslag's PID namespace
+        int tgid = 0;  ///< likewise
+        int host_tgid = 0;
+        std::string comm;
+        std::shared_ptr<MmAccount> mm;  ///< null: not known yet, or left
+    };
+    /// A group has left an mm: told once nothing of the teardown is missing.
+    struct Leaving {
+        GroupView group;
+        std::shared_ptr<MmAccount> mm;
+        std::uint64_t t_ns = 0;
+    };
+    /// Whose account an update goes to.
+    struct Entry {
+        std::uint64_t mm_address = 0;
+        int tid = 0;
+        bool member = false;      ///< one of the mm's own
+        MmAccount *mm = nullptr;  ///< null: not known
+        Account *account = nullptr;
+    };
+
+    Options options;
+    std::unordered_map<std::uint64_t, std::shared_ptr<MmAccount>> mms;
+    std::unordered_map<int, Task> tasks;      ///< by the kernel's TID
+    std::unordered_map<int, Task> strangers;  ///< of other mms, that updated one of these
+    std::map<int, GroupView> groups;          ///< by the kernel's TGID
+    std::deque<Leaving> leaving;
+    /// Tasks whose last update was of an mm that nobody has yet, `thread` scheme.
+    std::unordered_set<int> makers;
+    std::uint64_t generations = 0;
+    std::uint64_t ended = 0, ended_not_at_zero = 0;
+    std::uint64_t now = 0;
+    bool watching = false;  ///< all, until it ends
+
+    std::shared_ptr<MmAccount> at(std::uint64_t mm) const;
+    Applied apply(const rsslag_update &update);
+    void retire(const std::shared_ptr<MmAccount> &mm);
+    void new_task(const rsslag_task &record);
+    void exec(const rsslag_task &record);
+    void exit(const rsslag_task &record);
+    void rename(const rsslag_task &record);
+    void seen(const rsslag_task &record);
+    void drop_missing(MmAccount &mm, const CounterReading &reading);
+    void name_tasks(MmView &view) const;
+    /// To be called whenever a task or an mm comes or goes.
+    void forget_last();
+
+  private:
+    std::shared_ptr<MmAccount> make(std::uint64_t address, std::uint64_t t_ns);
+    MmAccount *account_for(const rsslag_update &update);
+    Entry entry_for(const rsslag_update &update);
+    Account &account_of(MmAccount &mm, const rsslag_update &update, bool &member);
+    Task *task_of(int tid, bool wanted);
+    bool surely_direct(const rsslag_update &update, const MmAccount &mm);
+    bool lived_in(const MmAccount &mm) const;
+    bool lives_in(const MmAccount &mm, int but) const;
+
+    /// By CPU: the next update there is most often the same task's, of the same mm.
+    std::vector<Entry> last_;
+};
+
+}  // namespace rsslag::core

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Tasks and mms as they come and go, and whose account an update goes to.
+#include <algorithm>
+#include <cstring>
+
+#include "ledger_impl.h"
+
+namespace rsslag::core {
+namespace {
+
+std::string told_comm(const rsslag_task &record) {
+    return {record.comm, strnlen(record.comm, sizeof(record.comm))};
+}
+
+}  // namespace
+
+Ledger::Impl::Impl(const Options &given) : options(given), last_(static_cast<std::size_t>(std::max(given.cpus, 1))) {}
+
+void Ledger::Impl::forget_last() {
+    std::fill(last_.begin(), last_.end(), Entry{});
+}
+
+std::shared_ptr<MmAccount> Ledger::Impl::at(std::uint64_t mm) const {
+    const auto found = mms.find(mm);
+    return found == mms.end() ? nullptr : found->second;
+}
+
+/// What is left of an mm once its address belongs to another, or nothing more is to come.
+void Ledger::Impl::retire(const std::shared_ptr<MmAccount> &mm) {
+    if (mm->torn_down && !mm->doubtful()) {
+        ended++;
+        mm->advance(now + 2 * FoldSolver::kLateNs);
+        ended_not_at_zero += mm->empty() ? 0 : 1;
+    }
+    forget_last();
+    if (const auto found = mms.find(mm->mm); found != mms.end() && found->second == mm) mms.erase(found);
+}
+
+/// The mm that the update is about. No tracepoint marks an mm's end: users at 0 and then above it again do.
+MmAccount *Ledger::Impl::account_for(const rsslag_update &update) {
+    const auto found = mms.find(update.mm);
+    const bool teardown = (update.flags & RSSLAG_TEARDOWN) != 0;
+    const bool newborn = !teardown && (update.flags & RSSLAG_NEWBORN) != 0;
+    if (found != mms.end()) {
+        const std::shared_ptr<MmAccount> mm = found->second;
+        const bool over = mm->torn_down ? !teardown : newborn && mm->bound && !lived_in(*mm);
+        if (!over) return mm.get();
+        retire(mm);
+    }
+    if (!newborn) return nullptr;
+    return make(update.mm, update.t_ns).get();
+}
+
+/// Whether any task has it. An mm that was empty at its end ended without a word.
+bool Ledger::Impl::lived_in(const MmAccount &mm) const {
+    return std::any_of(mm.members().begin(), mm.members().end(), [&](const auto &each) {
+        const auto task = tasks.find(each.first);
+        return task != tasks.end() && task->second.mm.get() == &mm;
+    });
+}
+
+/// An mm that is born in the trace.
+std::shared_ptr<MmAccount> Ledger::Impl::make(std::uint64_t address, std::uint64_t t_ns) {
+    auto &made = mms[address];
+    made = std::make_shared<MmAccount>(options, address, ++generations);
+    made->born_ns = t_ns;
+    if (watching) made->watch();
+    return made;
+}
+
+/// A thread that execs takes its leader's number once all others are gone, and is told of only after.
+Ledger::Impl::Task *Ledger::Impl::task_of(int tid, bool wanted) {
+    if (const auto task = tasks.find(tid); task != tasks.end()) return &task->second;
+    if (!wanted || groups.find(tid) == groups.end()) return nullptr;
+    const auto of_group = [tid](const auto &each) { return each.second.host_tgid == tid; };
+    const auto survivor = std::find_if(tasks.begin(), tasks.end(), of_group);
+    if (survivor == tasks.end() || std::any_of(std::next(survivor), tasks.end(), of_group)) return nullptr;
+    const int was = survivor->first;
+    Task task = std::move(survivor->second);
+    tasks.erase(survivor);
+    task.tid = task.tgid;
+    if (task.mm) task.mm->rename_member(was, tid);
+    forget_last();
+    return &(tasks[tid] = std::move(task));
+}
+
+Account &Ledger::Impl::account_of(MmAccount &mm, const rsslag_update &update, bool &member) {
+    const bool foreign = (update.flags & RSSLAG_BY_OTHER) != 0;
+    const Task *const task = task_of(update.tid, !foreign);
+    if (task != nullptr && task->mm.get() == &mm) {
+        member = true;
+        return mm.member(update.tid);
+    }
+    // From 6.16 the last task of a group exits before the mm is torn down.
+    member = task == nullptr && !foreign && (update.flags & RSSLAG_EXITING) != 0;
+    return member ? mm.ended() : mm.other(update.tid);
+}
+
+Ledger::Impl::Entry Ledger::Impl::entry_for(const rsslag_update &update) {
+    Entry entry{update.mm, update.tid};
+    entry.mm = account_for(update);
+    if (entry.mm != nullptr) entry.account = &account_of(*entry.mm, update, entry.member);
+    return entry;
+}
+
+/// An exec charges the page of its arguments to the old mm right after it has put it into the new one.
+bool Ledger::Impl::surely_direct(const rsslag_update &update, const MmAccount &mm) {
+    if (options.scheme == Scheme::Cpu) return false;
+    if ((update.flags & RSSLAG_NEWBORN) != 0 && !mm.bound) {
+        makers.insert(update.tid);
+        return true;
+    }
+    return !makers.empty() && makers.erase(update.tid) != 0 && (update.flags & RSSLAG_THRESHOLD) == 0;
+}
+
+Applied Ledger::Impl::apply(const rsslag_update &update) {
+    now = std::max<std::uint64_t>(now, update.t_ns);
+    if (update.member >= kMembers) return {};
+    // Ends and beginnings, of tasks or mms, are looked at one by one.
+    constexpr unsigned kPlain = RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT | RSSLAG_OWN | RSSLAG_THRESHOLD;
+    Entry *const last = (update.flags & ~kPlain) == 0 && update.cpu < last_.size() ? &last_[update.cpu] : nullptr;
+    if (last != nullptr && last->tid == update.tid && last->mm_address == update.mm && last->mm != nullptr &&
+        !last->mm->torn_down) {
+        return last->mm->apply(update, *last->account, last->member, surely_direct(update, *last->mm));
+    }
+    const Entry entry = entry_for(update);
+    if (entry.mm == nullptr) return {};
+    if (last != nullptr) *last = entry;
+    return entry.mm->apply(update, *entry.account, entry.member, surely_direct(update, *entry.mm));
+}
+
+void Ledger::Impl::new_task(const rsslag_task &record) {
+    makers.erase(record.parent);  // it was a fork
+    const bool same_group = (record.flags & RSSLAG_SAME_GROUP) != 0;
+    const bool wanted = (record.flags & RSSLAG_WANTED) != 0;
+    const bool shares = (record.flags & RSSLAG_SHARES_MM) != 0;
+    std::shared_ptr<MmAccount> mm = at(record.mm);
+    if (!wanted && !shares) {
+        if (mm && !mm->bound) retire(mm);  // a child that nobody asked for
+        return;
+    }
+    if (const auto old = tasks.find(record.tid); old != tasks.end()) {  // its exit was not told
+        if (old->second.mm) old->second.mm->end_member(record.tid, 0);
+        tasks.erase(old);
+    }
+    if (mm && (mm->torn_down || (!shares && mm->bound))) {  // of somebody who had this address before
+        retire(mm);
+        mm = nullptr;
+    }
+    if (!mm && !shares && record.mm != 0)
+        mm = make(record.mm, record.t_ns);  // a child of a parent with nothing to copy
+    if (mm) {
+        mm->bound = true;
+        mm->member(record.tid);
+    }
+    tasks[record.tid] = {record.ns_tid, record.ns_tgid, record.tgid, told_comm(record), mm};
+    if (!same_group && wanted) {
+        groups[record.tgid] = {record.tgid, record.ns_tgid, told_comm(record), record.mm, State::Running};
+    }
+}
+
+void Ledger::Impl::exec(const rsslag_task &record) {
+    Task task{record.ns_tid, record.ns_tgid, record.tgid, told_comm(record), at(record.mm)};
+    auto old = tasks.find(record.old_tid);
+    if (old == tasks.end()) old = tasks.find(record.tid);  // it has taken its leader's number already
+    std::shared_ptr<MmAccount> left = old == tasks.end() ? nullptr : old->second.mm;
+    if (record.old_tid != record.tid) {
+        if (left) left->rename_member(record.old_tid, record.tid);
+        tasks.erase(record.old_tid);
+    }
+    if (task.mm) {
+        task.mm->bound = true;
+        task.mm->member(record.tid);
+        for (const int tid : {record.old_tid, record.tid})
+            task.mm->adopt_other(tid, record.tid);
+    }
+    tasks[record.tid] = task;
+    const auto group = groups.find(record.tgid);
+    if (group == groups.end()) {
+        groups[record.tgid] = {record.tgid, record.ns_tgid, task.comm, record.mm, State::Running};
+        return;
+    }
+    if (left && left != task.mm) {
+        if (lives_in(*left, record.tgid)) {
+            left->end_member(record.tid, 0);  // it only borrowed it, as vfork does
+        } else {
+            GroupView as_it_was = group->second;
+            as_it_was.state = State::Exec;
+            leaving.push_back({as_it_was, left, record.t_ns});
+        }
+    }
+    group->second.comm = task.comm;
+    group->second.mm = record.mm;
+}
+
+/// Whether another group than this one lives in the mm.
+bool Ledger::Impl::lives_in(const MmAccount &mm, int but) const {
+    return std::any_of(groups.begin(), groups.end(),
+                       [&](const auto &each) { return each.first != but && each.second.mm == mm.mm; });
+}
+
+void Ledger::Impl::exit(const rsslag_task &record) {
+    const auto task = tasks.find(record.tid);
+    std::shared_ptr<MmAccount> mm = task == tasks.end() ? nullptr : task->second.mm;
+    if (mm) mm->end_member(record.tid, record.user_faults + record.kernel_faults);
+    if (task != tasks.end()) tasks.erase(task);
+    const auto group = groups.find(record.tgid);
+    if (group == groups.end() || (record.flags & RSSLAG_GROUP_DEAD) == 0) return;
+    GroupView as_it_was = group->second;
+    as_it_was.state = State::Exited;
+    if (!mm) mm = at(as_it_was.mm);
+    if (mm) leaving.push_back({as_it_was, mm, record.t_ns});
+    groups.erase(group);
+}
+
+void Ledger::Impl::seen(const rsslag_task &record) {
+    strangers[record.tid] = {record.ns_tid, record.ns_tgid, record.tgid, told_comm(record), nullptr};
+}
+
+void Ledger::Impl::rename(const rsslag_task &record) {
+    if ((record.flags & RSSLAG_IN_EXECVE) != 0) return;  // its EXEC tells, once the old mm is left
+    const auto task = tasks.find(record.tid);
+    if (task != tasks.end()) task->second.comm = told_comm(record);
+    const auto group = groups.find(record.tid);
+    if (group != groups.end()) group->second.comm = told_comm(record);
+}
+
+/// Tasks that the reading lacks and of which no exit came: another group's that shared the mm.
+void Ledger::Impl::drop_missing(MmAccount &mm, const CounterReading &reading) {
+    std::unordered_set<int> there;
+    for (const TaskReading &task : reading.tasks)
+        there.insert(task.host_tid);
+    std::vector<int> missing;
+    for (const auto &[tid, account] : mm.members()) {
+        if (there.count(tid) == 0) missing.push_back(tid);
+    }
+    for (const int tid : missing) {
+        const auto task = tasks.find(tid);
+        if (task == tasks.end() || groups.count(task->second.host_tgid) != 0) continue;
+        mm.end_member(tid, 0);
+        tasks.erase(task);
+        forget_last();
+    }
+}
+
+void Ledger::Impl::name_tasks(MmView &view) const {
+    for (auto *list : {&view.tasks, &view.others}) {
+        for (TaskNet &net : *list) {
+            auto task = tasks.find(net.host_tid);
+            if (task == tasks.end()) {
+                task = strangers.find(net.host_tid);
+                if (task == strangers.end()) continue;
+            }
+            net.comm = task->second.comm;
+            net.tid = task->second.tid;
+            net.tgid = task->second.tgid;
+        }
+    }
+}
+
+}  // namespace rsslag::core
