@@ -253,7 +253,10 @@ class Session {
 
     bool time_is_over() const { return time_is_over_; }
 
-    Status summary() { return writer_.summary(tracer_->summary()); }
+    Status summary() {
+        if (const Status done = writer_.ticks(tracer_->stop()); !done) return done;
+        return writer_.summary(tracer_->summary());
+    }
 
   private:
     Status one_tick(bool wait_for_targets) {
@@ -269,7 +272,7 @@ class Session {
 
     /// Records are taken in often enough that few wait.
     milliseconds pause(Clock::time_point begin, Clock::time_point next) const {
-        constexpr milliseconds kAtMost{20};
+        constexpr milliseconds kAtMost{50};
         auto until = next;
         if (options_.duration) until = std::min(until, begin + *options_.duration);
         const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());

@@ -10,7 +10,7 @@ using std::chrono::milliseconds;
 
 /// A ring of the default size holds some 50 ms of the fastest CPU's updates.
 constexpr milliseconds kBusy{5};
-constexpr milliseconds kIdle{20};
+constexpr milliseconds kIdle{40};
 constexpr std::size_t kMostWaiting = std::size_t{8} << 20;
 
 }  // namespace

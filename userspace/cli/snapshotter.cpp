@@ -159,6 +159,10 @@ std::string Snapshotter::State::mm_id(std::uint64_t mm) const {
     return fmt::format("{:016x}", x ^ (x >> 31));
 }
 
+std::string Snapshotter::mm_id(std::uint64_t mm) const {
+    return state_->mm_id(mm);
+}
+
 core::Result<core::CounterReading> Snapshotter::State::read(pid_t pid) {
     begin_ns = monotonic_ns();
     auto reading = probe.read(pid);

@@ -2,6 +2,7 @@
 #include "tracer.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
@@ -51,6 +52,15 @@ struct Window {
     int host_tgid = 0;
 };
 
+/// Readings of 10,000 threads come and go with each tick: what is freed goes back to the kernel at once, as glibc would
+/// keep more and more of it.
+void give_memory_back() {
+    constexpr int kBytes = 128 * 1024;
+    mallopt(M_MMAP_THRESHOLD, kBytes);
+    mallopt(M_TRIM_THRESHOLD, kBytes);
+    mallopt(M_ARENA_MAX, 1);
+}
+
 }  // namespace
 
 struct Tracer::State {
@@ -69,7 +79,7 @@ struct Tracer::State {
     std::uint64_t seq = 0;
     std::uint64_t lost_before = 0;
     probe::Losses losses;
-    std::size_t at_exec = 0;  ///< how many are awaited
+    std::set<int> at_exec;  ///< groups whose exec is awaited
     std::vector<view::Tick> ended;
     std::unique_ptr<Drain> drain;  // last: its thread uses the stream
 
@@ -80,7 +90,7 @@ struct Tracer::State {
     view::Tick tick_of(const core::GroupView &group, const core::MmView &mm);
     void finish(const core::Ended &ended_group);
     std::optional<Window> read(const core::GroupView &group);
-    view::Tick judged(const core::GroupView &group, Window &window);
+    std::optional<view::Tick> judged(const core::GroupView &group, Window &window);
     void keep_walk(Traced &traced, view::Tick &tick);
     void count(Traced &traced, const view::Tick &tick);
     void add_totals(const view::Tick &tick);
@@ -92,6 +102,7 @@ Tracer::~Tracer() = default;
 Tracer::Tracer(Tracer &&) noexcept = default;
 
 core::Result<Tracer> Tracer::open(Options options) {
+    give_memory_back();
     const auto traits = probe::running_kernel_traits();
     if (!traits) return traits.error();
     const Host host = this_host();
@@ -155,7 +166,7 @@ Status Tracer::attach_at_exec(pid_t pid) {
     if (!taken) return taken.error();
     for (const core::TaskReading &task : taken->counters.tasks) {
         if (task.tgid != pid) continue;
-        state_->at_exec++;
+        state_->at_exec.insert(task.host_tgid);
         return state_->stream->want(task.host_tgid, 0);
     }
     return Error{Kind::Gone, fmt::format("process {} is gone", pid), 0, ""};
@@ -183,7 +194,8 @@ void Tracer::State::apply_until(std::uint64_t t_ns) {
         void operator()(const rsslag_update &update) const { state->note(update, state->ledger->apply(update)); }
         void operator()(const rsslag_fault &fault) const { state->ledger->apply(fault); }
         void operator()(const rsslag_task &task) const {
-            if (task.kind == RSSLAG_EXEC && state->at_exec > 0) state->at_exec--;
+            const bool dead = task.kind == RSSLAG_EXIT && (task.flags & RSSLAG_GROUP_DEAD) != 0;
+            if (task.kind == RSSLAG_EXEC || dead) state->at_exec.erase(task.tgid);
             state->ledger->apply(task);
             if (state->options.on_task) {
                 state->options.on_task({task.t_ns > state->start_ns ? task.t_ns - state->start_ns : 0, task});
@@ -225,7 +237,7 @@ std::vector<view::Tick> Tracer::collect() {
 /// What every tick of a process has, whether it could be read or not.
 view::Tick Tracer::State::tick_of(const core::GroupView &group, const core::MmView &mm) {
     view::Tick tick;
-    tick.seq = seq++;
+    tick.seq = seq;
     tick.time = std::chrono::system_clock::now();
     tick.t_ns = monotonic_ns() - start_ns;
     tick.page_size = facts.machine.page_size;
@@ -272,6 +284,7 @@ void Tracer::State::finish(const core::Ended &over) {
     tick.process.pid = over.group.tgid;
     tick.process.host_pid = over.group.host_tgid;
     tick.process.comm = over.group.comm;
+    tick.process.mm_id = snapshotter->mm_id(over.mm.mm);  // the last reading may be of the program before
     tick.process.threads_count = static_cast<std::int64_t>(over.mm.tasks.size());
     tick.updates_before = entry.updates_before;
     count(entry, tick);
@@ -343,7 +356,7 @@ void Tracer::State::count(Traced &entry, const view::Tick &tick) {
     }
 }
 
-view::Tick Tracer::State::judged(const core::GroupView &group, Window &window) {
+std::optional<view::Tick> Tracer::State::judged(const core::GroupView &group, Window &window) {
     const Taken &taken = window.taken;
     if (!ledger->view(taken.counters.mm)) {
         adopt(group.host_tgid, taken);  // its beginning was lost
@@ -351,12 +364,16 @@ view::Tick Tracer::State::judged(const core::GroupView &group, Window &window) {
             spdlog::warn("{} cannot be traced on: {}", group.tgid, wanted.error().what);
         }
     }
-    const std::uint64_t before = ledger->view(group.mm) ? ledger->view(group.mm)->updates : 0;
+    const auto as_it_was = ledger->view(group.mm);
+    const std::uint64_t before = as_it_was ? as_it_was->updates : 0;
     apply_until(taken.end_ns + kWiderNs);
     ledger->compare(taken.counters, taken.begin_ns, taken.end_ns);
+    const auto found = traced.find(group.host_tgid);
+    if (found == traced.end()) return std::nullopt;  // it has ended, and its last tick is told
+    Traced &entry = found->second;
     const auto mm = ledger->view(taken.counters.mm);
-    Traced &entry = traced[group.host_tgid];
-    view::Tick tick = tick_of(group, mm.value_or(core::MmView{}));
+    if (!mm) return std::nullopt;
+    view::Tick tick = tick_of(group, *mm);
     tick.window_updates = tick.ledger.updates - std::min(before, tick.ledger.updates);
     tick.process = window.taken.process;
     keep_walk(entry, tick);
@@ -390,18 +407,19 @@ std::vector<view::Tick> Tracer::tick() {
     state.take_losses();
     std::vector<view::Tick> ticks;
     for (auto &[group, window] : windows) {
-        view::Tick tick = state.judged(group, window);
+        auto tick = state.judged(group, window);
         for (view::Tick &over : std::exchange(state.ended, {}))
             ticks.push_back(std::move(over));
-        if (state.traced.count(group.host_tgid) != 0 && tick.ledger.mm != 0) ticks.push_back(std::move(tick));
+        if (tick) ticks.push_back(std::move(*tick));
     }
     state.ledger->end_watch();
     state.totals.ticks += ticks.size();
+    state.seq++;
     return ticks;
 }
 
 bool Tracer::any() const {
-    return state_->at_exec > 0 || !state_->ledger->groups().empty() || state_->ledger->leaving();
+    return !state_->at_exec.empty() || !state_->ledger->groups().empty() || state_->ledger->leaving();
 }
 
 bool Tracer::traces(pid_t pid) const {
@@ -413,9 +431,13 @@ const std::vector<std::string> &Tracer::missing() const {
     return state_->stream->missing();
 }
 
+std::vector<view::Tick> Tracer::stop() {
+    state_->stop();
+    return std::exchange(state_->ended, {});
+}
+
 view::Summary Tracer::summary() {
     State &state = *state_;
-    state.stop();
     std::set<std::uint64_t> counted;
     for (const core::GroupView &group : state.ledger->groups()) {  // those that live on
         if (!counted.insert(group.mm).second) continue;

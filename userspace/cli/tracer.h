@@ -49,6 +49,9 @@ class Tracer {
     bool traces(pid_t pid) const;
     /// Hooks that could not be used.
     const std::vector<std::string> &missing() const;
+    /// Ends the trace: all that was sent is taken in. The last ticks of processes that ended meanwhile.
+    std::vector<view::Tick> stop();
+    /// After stop().
     view::Summary summary();
 
   private:

@@ -337,6 +337,7 @@ FaultCounts StreamProbe::faults(int host_tid) const {
     const auto *slots = static_cast<const rsslag_fault_slot *>(state_->slots.get());
     const rsslag_fault_slot &slot = slots[tid & state_->fault_mask];
     if (slot.tid == host_tid) return {slot.user_faults, slot.kernel_faults};
+    if (slot.tid == 0) return {};  // its place is free, so it has had no fault
     rsslag_fault_slot elsewhere{};
     if (bpf_map_lookup_elem(bpf_map__fd(state_->skeleton->maps.fault_slots_elsewhere), &tid, &elsewhere) != 0)
         return {};
