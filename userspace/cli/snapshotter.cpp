@@ -159,8 +159,8 @@ std::string Snapshotter::State::mm_id(std::uint64_t mm) const {
     return fmt::format("{:016x}", x ^ (x >> 31));
 }
 
-std::string Snapshotter::mm_id(std::uint64_t mm) const {
-    return state_->mm_id(mm);
+std::string Snapshotter::mm_id(std::uint64_t mm, std::uint64_t generation) const {
+    return state_->mm_id(mm + generation * 0x9e3779b97f4a7c15ULL);
 }
 
 core::Result<core::CounterReading> Snapshotter::State::read(pid_t pid) {

@@ -41,8 +41,9 @@ class Snapshotter {
     /// Just the counters, in one pass.
     core::Result<Taken> read_counters(pid_t pid);
 
-    /// As readings have it, of an mm that need not have been read.
-    std::string mm_id(std::uint64_t mm) const;
+    /// As readings have it, of an mm that need not have been read. Where mms had the same address one after another,
+    /// `generation` tells them apart.
+    std::string mm_id(std::uint64_t mm, std::uint64_t generation = 0) const;
 
     /// With everything but processes and failures filled in.
     view::SnapshotDocument document() const;

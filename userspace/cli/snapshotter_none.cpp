@@ -39,6 +39,10 @@ core::Result<Taken> Snapshotter::read_counters(pid_t /*pid*/) {
     return no_tracer();
 }
 
+std::string Snapshotter::mm_id(std::uint64_t /*mm*/, std::uint64_t /*generation*/) const {
+    return "";
+}
+
 view::SnapshotDocument Snapshotter::document() const {
     return {};
 }

@@ -284,7 +284,8 @@ void Tracer::State::finish(const core::Ended &over) {
     tick.process.pid = over.group.tgid;
     tick.process.host_pid = over.group.host_tgid;
     tick.process.comm = over.group.comm;
-    tick.process.mm_id = snapshotter->mm_id(over.mm.mm);  // the last reading may be of the program before
+    tick.process.mm_id =
+        snapshotter->mm_id(over.mm.mm, over.mm.generation);  // the last reading may be of the program before
     tick.process.threads_count = static_cast<std::int64_t>(over.mm.tasks.size());
     tick.updates_before = entry.updates_before;
     count(entry, tick);
@@ -376,6 +377,7 @@ std::optional<view::Tick> Tracer::State::judged(const core::GroupView &group, Wi
     view::Tick tick = tick_of(group, *mm);
     tick.window_updates = tick.ledger.updates - std::min(before, tick.ledger.updates);
     tick.process = window.taken.process;
+    tick.process.mm_id = snapshotter->mm_id(mm->mm, mm->generation);
     keep_walk(entry, tick);
     tick.updates_before = std::move(entry.updates_before);
     entry.updates_before.clear();
