@@ -19,15 +19,15 @@ bool flush_after(const Waiting &one, std::int64_t count) {
     return may_flush(one) && count + one.update.cached == one.update.count;
 }
 
-/// What passes the cache of a task that has one: a huge page, and the page that an exec charges and gives back. That
-/// counts fit a flush by chance is likely only where little is cached.
+/// What passes the cache of a task that has one: a huge page, and the page that an exec charges and gives back. A
+/// single page may also be what an order that is not right leaves over, unless little is cached.
 bool like_direct(const Waiting &one, std::int64_t count) {
     constexpr std::int64_t kHuge = 512;
     constexpr std::int64_t kLittle = 8;
     if (one.direct) return true;
+    if ((one.update.flags & RSSLAG_THRESHOLD) != 0) return false;
     const std::int64_t pages = one.update.count - count;
-    const bool usual = std::abs(pages) == 1 || pages % kHuge == 0;
-    return usual && (one.update.flags & RSSLAG_THRESHOLD) == 0 && std::abs(one.update.cached) < kLittle;
+    return (pages != 0 && pages % kHuge == 0) || (std::abs(pages) == 1 && std::abs(one.update.cached) < kLittle);
 }
 
 /// Whether `later`, though told later, comes before `first`. `before_later` is the count of the record before it.

@@ -72,7 +72,7 @@ struct Ledger::Impl {
     MmAccount *account_for(const rsslag_update &update);
     Entry entry_for(const rsslag_update &update);
     Account &account_of(MmAccount &mm, const rsslag_update &update, bool &member);
-    Task *task_of(int tid, bool wanted);
+    Task *task_of(int tid, bool may_be_survivor);
     bool surely_direct(const rsslag_update &update, const MmAccount &mm);
     bool lived_in(const MmAccount &mm) const;
     bool lives_in(const MmAccount &mm, int but) const;

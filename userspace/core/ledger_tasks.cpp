@@ -69,9 +69,9 @@ std::shared_ptr<MmAccount> Ledger::Impl::make(std::uint64_t address, std::uint64
 }
 
 /// A thread that execs takes its leader's number once all others are gone, and is told of only after.
-Ledger::Impl::Task *Ledger::Impl::task_of(int tid, bool wanted) {
+Ledger::Impl::Task *Ledger::Impl::task_of(int tid, bool may_be_survivor) {
     if (const auto task = tasks.find(tid); task != tasks.end()) return &task->second;
-    if (!wanted || groups.find(tid) == groups.end()) return nullptr;
+    if (!may_be_survivor || groups.find(tid) == groups.end()) return nullptr;
     const auto of_group = [tid](const auto &each) { return each.second.host_tgid == tid; };
     const auto survivor = std::find_if(tasks.begin(), tasks.end(), of_group);
     if (survivor == tasks.end() || std::any_of(std::next(survivor), tasks.end(), of_group)) return nullptr;
@@ -86,13 +86,14 @@ Ledger::Impl::Task *Ledger::Impl::task_of(int tid, bool wanted) {
 
 Account &Ledger::Impl::account_of(MmAccount &mm, const rsslag_update &update, bool &member) {
     const bool foreign = (update.flags & RSSLAG_BY_OTHER) != 0;
-    const Task *const task = task_of(update.tid, !foreign);
+    const bool exiting = (update.flags & RSSLAG_EXITING) != 0;
+    const Task *const task = task_of(update.tid, !foreign && !exiting);
     if (task != nullptr && task->mm.get() == &mm) {
         member = true;
         return mm.member(update.tid);
     }
     // From 6.16 the last task of a group exits before the mm is torn down.
-    member = task == nullptr && !foreign && (update.flags & RSSLAG_EXITING) != 0;
+    member = task == nullptr && !foreign && exiting;
     return member ? mm.ended() : mm.other(update.tid);
 }
 
@@ -139,6 +140,8 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
         if (mm && !mm->bound) retire(mm);  // a child that nobody asked for
         return;
     }
+    // Who had this number before may have taken its leader's for an exec.
+    if (const auto old = tasks.find(record.tid); old != tasks.end()) task_of(old->second.host_tgid, true);
     if (const auto old = tasks.find(record.tid); old != tasks.end()) {  // its exit was not told
         if (old->second.mm) old->second.mm->end_member(record.tid, 0);
         tasks.erase(old);
@@ -151,7 +154,7 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
         mm = make(record.mm, record.t_ns);  // a child of a parent with nothing to copy
     if (mm) {
         mm->bound = true;
-        mm->member(record.tid);
+        mm->member(record.tid).cached_ns = record.t_ns;
     }
     tasks[record.tid] = {record.ns_tid, record.ns_tgid, record.tgid, told_comm(record), mm};
     if (!same_group && wanted) {
@@ -162,15 +165,17 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
 void Ledger::Impl::exec(const rsslag_task &record) {
     Task task{record.ns_tid, record.ns_tgid, record.tgid, told_comm(record), at(record.mm)};
     auto old = tasks.find(record.old_tid);
-    if (old == tasks.end()) old = tasks.find(record.tid);  // it has taken its leader's number already
+    if (old == tasks.end() || old->second.host_tgid != record.tgid) {
+        old = tasks.find(record.tid);  // it has taken its leader's number already
+    }
     std::shared_ptr<MmAccount> left = old == tasks.end() ? nullptr : old->second.mm;
-    if (record.old_tid != record.tid) {
+    if (old != tasks.end() && old->first != record.tid) {
         if (left) left->rename_member(record.old_tid, record.tid);
-        tasks.erase(record.old_tid);
+        tasks.erase(old);
     }
     if (task.mm) {
         task.mm->bound = true;
-        task.mm->member(record.tid);
+        task.mm->member(record.tid).cached_ns = record.t_ns;
         for (const int tid : {record.old_tid, record.tid})
             task.mm->adopt_other(tid, record.tid);
     }
@@ -184,6 +189,7 @@ void Ledger::Impl::exec(const rsslag_task &record) {
         if (lives_in(*left, record.tgid)) {
             left->end_member(record.tid, 0);  // it only borrowed it, as vfork does
         } else {
+            left->leave_member(record.tid);
             GroupView as_it_was = group->second;
             as_it_was.state = State::Exec;
             leaving.push_back({as_it_was, left, record.t_ns});

@@ -318,12 +318,18 @@ void MmAccount::let_go(int from, int to) {
     }
 }
 
+void MmAccount::leave_member(int tid) {
+    const auto found = members_.find(tid);
+    if (found == members_.end()) return;
+    for (std::size_t m = 0; m < kMembers; ++m)
+        set_cached(found->second, m, 0);  // exec and exit flush it, and tell nothing of what came to 0 by itself
+}
+
 void MmAccount::end_member(int tid, std::uint64_t faults) {
     const auto found = members_.find(tid);
     if (found == members_.end()) return;
     let_go(tid, kEndedTid);
-    for (std::size_t m = 0; m < kMembers; ++m)
-        set_cached(found->second, m, 0);  // an exit flushes it
+    leave_member(tid);
     ended_.join(found->second);
     ended_count_++;
     ended_faults_ += faults;

@@ -67,6 +67,8 @@ class MmAccount {
     Account &other(int tid) { return others_[tid]; }
     /// It has ended; its account joins those of all that have.
     void end_member(int tid, std::uint64_t faults);
+    /// It lives in another mm from now on, by exec; its account stays.
+    void leave_member(int tid);
     /// What a task has done to an mm that it was making becomes its own once it lives there.
     void adopt_other(int tid, int as_tid);
     /// The number of a member changes (an exec by another thread than the leader).
@@ -80,8 +82,8 @@ class MmAccount {
     std::uint64_t mm = 0;
     std::uint64_t generation = 0;
     std::uint64_t born_ns = 0;  ///< of its first record; 0: was there before
-    bool bound = false;      ///< a process lives in it
-    bool torn_down = false;  ///< its last user has left
+    bool bound = false;         ///< a process lives in it
+    bool torn_down = false;     ///< its last user has left
     bool doubtful() const { return doubtful_; }
     std::uint64_t last_ns = 0;
     const std::unordered_map<int, Account> &members() const { return members_; }

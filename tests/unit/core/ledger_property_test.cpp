@@ -96,7 +96,7 @@ void live_over_seeds(Scheme scheme, const Mix &mix) {
     }
 }
 
-TEST(LedgerAlways, DISABLED_AgreesWithWhatCpusCacheOverMixedLives) {
+TEST(LedgerAlways, AgreesWithWhatCpusCacheOverMixedLives) {
     live_over_seeds(Scheme::Cpu, {.threads = 8});
 }
 
@@ -108,7 +108,7 @@ TEST(LedgerAlways, AgreesWhereHugePagesComeInBetweenOnCpus) {
     live_over_seeds(Scheme::Cpu, {.threads = 4, .lives = false, .huge_pages = true});
 }
 
-TEST(LedgerAlways, DISABLED_AgreesWhereHugePagesPassTheThreadsCaches) {
+TEST(LedgerAlways, AgreesWhereHugePagesPassTheThreadsCaches) {
     live_over_seeds(Scheme::Thread, {.threads = 4, .lives = false, .huge_pages = true});
 }
 
