@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import sys
 import threading
 import unittest
 
@@ -133,7 +134,7 @@ class Events(TracingTest):
         return [document for document in ran.documents() if 'type' in document]
 
     def test_every_update_is_a_record(self):
-        ran = live('--format', 'jsonl', '--events', '--threads', 'all', '--', 'python3', '-c', 'x = bytes(1 << 20)')
+        ran = live('--format', 'jsonl', '--events', '--threads', 'all', '--', sys.executable, '-c', 'x = bytes(1 << 20)')
         ticks, summary = assert_trace(self, ran)
         records = self.records(ran)
         updates = [record for record in records if record['type'] in self.UPDATES]

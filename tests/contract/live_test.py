@@ -2,6 +2,7 @@
 """`rsslag live`: what its documents say of targets at rest, busy ones, those that end, and their children."""
 import os
 import signal
+import sys
 import unittest
 
 import contract
@@ -123,7 +124,7 @@ class Commands(TracingTest):
         return assert_trace(self, live(*JSONL, '--interval', '50ms', *options, '--', *argv), status=status)
 
     def test_a_command_from_its_first_page_to_its_last(self):
-        ticks, summary = self.trace('python3', '-c', 'import time; x = bytes(1 << 22); time.sleep(0.3)')
+        ticks, summary = self.trace(sys.executable, '-c', 'import time; x = bytes(1 << 22); time.sleep(0.3)')
         self.assertEqual({tick['baseline']['rss'] for tick in ticks}, {0})
         self.assertEqual([tick['state'] for tick in ticks][-1], 'exited')
         self.assertEqual(ticks[-1]['exact']['rss'], 0)
