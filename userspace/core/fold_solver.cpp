@@ -70,7 +70,8 @@ std::uint64_t FoldSolver::may_be_held_from(const Fold &fold) const {
     for (std::uint64_t i = end; i > from; --i) {
         const Open &earlier = open_[static_cast<std::size_t>(i - 1 - first_)];
         // A task's own fold was read before it did anything else.
-        if (earlier.tid == fold.tid || earlier.t_ns + kOverlapNs < fold.t_ns) from = i;
+        const bool same_task = earlier.tid == fold.tid && fold.tid != kEndedTid;
+        if (same_task || earlier.t_ns + kOverlapNs < fold.t_ns) from = i;
     }
     while (from < end && open_[static_cast<std::size_t>(from - first_)].cpu == fold.cpu)
         ++from;

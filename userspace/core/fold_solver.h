@@ -10,6 +10,9 @@
 
 namespace rsslag::core {
 
+/// Stands for all tasks that have ended; no task has this number.
+inline constexpr int kEndedTid = 0;
+
 /// A CPU's local value is 0 after an update, so that it does not tell the amount: the update folded it into the mm's
 /// count, or happened to cancel it. The mm's count tells, unless another CPU folds at about the same time.
 ///

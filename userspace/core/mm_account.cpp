@@ -186,8 +186,10 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
     if ((update.flags & RSSLAG_TEARDOWN) != 0) torn_down = true;
     account.updates++;
     (member ? updates_ : updates_by_others_)++;
-    const Applied applied =
-        options_.scheme == Scheme::Cpu ? apply_cpu(update, account) : apply_thread(update, account, direct);
+    // Who has ended is not who has its number when this is settled.
+    rsslag_update by = update;
+    if (&account == &ended_) by.tid = kEndedTid;
+    const Applied applied = options_.scheme == Scheme::Cpu ? apply_cpu(by, account) : apply_thread(by, account, direct);
     if (watched_) note_rss();
     return applied;
 }

@@ -43,9 +43,6 @@ struct Account {
     void join(const Account &other);
 };
 
-/// Stands for all tasks that have ended; no task has this number.
-inline constexpr int kEndedTid = 0;
-
 class MmAccount {
   public:
     MmAccount(const Ledger::Options &options, std::uint64_t mm, std::uint64_t generation);

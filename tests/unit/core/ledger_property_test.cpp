@@ -100,7 +100,7 @@ TEST(LedgerAlways, AgreesWithWhatCpusCacheOverMixedLives) {
     live_over_seeds(Scheme::Cpu, {.threads = 8});
 }
 
-TEST(LedgerAlways, DISABLED_AgreesWithWhatThreadsCacheOverMixedLives) {
+TEST(LedgerAlways, AgreesWithWhatThreadsCacheOverMixedLives) {
     live_over_seeds(Scheme::Thread, {.threads = 8});
 }
 
