@@ -254,7 +254,7 @@ class Session {
     bool time_is_over() const { return time_is_over_; }
 
     Status summary() {
-        if (const Status done = writer_.ticks(tracer_->stop()); !done) return done;
+        if (Status done = writer_.ticks(tracer_->stop()); !done) return done;
         return writer_.summary(tracer_->summary());
     }
 

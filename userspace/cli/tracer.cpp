@@ -150,7 +150,7 @@ Status Tracer::attach(pid_t pid) {
         for (const core::TaskReading &task : before->counters.tasks) {
             if (task.tgid == pid) host_tgid = task.host_tgid;
         }
-        const Status wanted = state_->stream->want(host_tgid, before->counters.mm);
+        Status wanted = state_->stream->want(host_tgid, before->counters.mm);
         if (!wanted) return wanted;
         const auto taken = state_->snapshotter->read_counters(pid);
         if (!taken) return taken.error();
