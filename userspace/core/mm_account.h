@@ -107,7 +107,7 @@ class MmAccount {
     void set(std::uint32_t cell, std::int64_t value);
     Members flushed() const;
     Members cached() const;
-    void take_over(const CounterReading &reading, const std::vector<bool> &changed);
+    void take_over(const CounterReading &reading, const std::vector<bool> &changed, std::uint64_t t_ns);
     void take_over_tasks(const CounterReading &reading, std::uint64_t begin_ns);
     Members nets() const;
     bool adds_up() const;

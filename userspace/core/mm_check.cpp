@@ -53,7 +53,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
         if (doubtful_) check.disagreements = 0;
         resyncs_++;
         doubtful_ = false;
-        take_over(reading, changed);
+        take_over(reading, changed, end_ns);
     } else if (check.quiet && settled() && !adds_up()) {
         // The counters are right, but what tasks did does not lead to them: a record was misread.
         check.disagreements = 1;
@@ -75,11 +75,12 @@ bool MmAccount::settled() const {
            std::none_of(chains_.begin(), chains_.end(), [](const FlushChain &chain) { return chain.waiting(); });
 }
 
-/// A counter that changed meanwhile is known better from its record.
-void MmAccount::take_over(const CounterReading &reading, const std::vector<bool> &changed) {
+/// A counter that changed meanwhile is known better from its record. Held, as another group that shares the mm may have
+/// been read in the same watch.
+void MmAccount::take_over(const CounterReading &reading, const std::vector<bool> &changed, std::uint64_t t_ns) {
     const std::vector<std::int64_t> read = cells_of(reading, changed.size());
     for (std::uint32_t cell = 0; cell < changed.size(); ++cell) {
-        if (!changed[cell]) set(cell, read[cell]);
+        if (!changed[cell]) hold(cell, t_ns, read[cell]);
     }
     rebase();
 }

@@ -4,85 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "ledger_judge.h"
+#include "ledger_of.h"
 #include "readings.h"
 
 namespace rsslag::core::test {
 namespace {
-
-constexpr std::uint64_t kMm = 0xffff888000001000;
-constexpr std::uint64_t kStart = 1'000'000'000;
-constexpr std::uint64_t kLater = 1'000'000'000;  ///< long after whatever was told
-constexpr std::uint16_t kOwn = RSSLAG_OWN;
-constexpr std::uint16_t kFault = RSSLAG_OWN | RSSLAG_OF_USER_FAULT;
-
-/// A process of two threads, 4711 and 4712, with 1,000 anon pages flushed and nothing cached.
-class LedgerOf {
-  public:
-    explicit LedgerOf(Scheme scheme, std::vector<CpuReading> cpus = {}) : ledger({scheme, 4, 32}) {
-        CounterReading reading;
-        reading.scheme = scheme;
-        reading.mm = kMm;
-        reading.mm_users = 2;
-        reading.first = mm(members(0, 1'000), std::move(cpus));
-        reading.last = reading.first;
-        reading.tasks = {task(4711, {}), task(4712, {})};
-        ledger.adopt(reading, {4711, 4711, "worker", kMm, State::Running}, kStart, kStart);
-    }
-
-    Applied update(std::uint64_t t, int tid, int cpu, std::int64_t count, int cached, std::uint16_t flags = kOwn) {
-        rsslag_update record{};
-        record.kind = RSSLAG_UPDATE;
-        record.flags = flags;
-        record.tid = tid;
-        record.t_ns = kStart + t;
-        record.mm = kMm;
-        record.count = count;
-        record.cached = cached;
-        record.cpu = static_cast<rsslag_u16>(cpu);
-        record.member = kAnon;
-        return ledger.apply(record);
-    }
-    void fault(std::uint64_t t, int tid, int anon, int events = 1) {
-        rsslag_fault record{};
-        record.kind = RSSLAG_FAULT;
-        record.flags = kFault;
-        record.tid = tid;
-        record.t_ns = kStart + t;
-        record.mm = kMm;
-        record.cached[kAnon] = anon;
-        record.events = events;
-        ledger.apply(record);
-    }
-    MmView later() {
-        ledger.advance(kStart + kLater);
-        return ledger.view(kMm).value();
-    }
-    CounterReading reading_of(std::int64_t anon, std::vector<CpuReading> cpus = {}) const {
-        CounterReading reading;
-        reading.scheme = cpus.empty() ? Scheme::Thread : Scheme::Cpu;
-        reading.mm = kMm;
-        reading.mm_users = 2;
-        reading.first = mm(members(0, anon), std::move(cpus));
-        reading.last = reading.first;
-        reading.tasks = {task(4711, {}), task(4712, {})};
-        return reading;
-    }
-
-    Ledger ledger;
-
-  private:
-    static constexpr int kAnon = 1;
-};
-
-const TaskNet &row(const MmView &view, int tid) {
-    for (const TaskNet &task : view.tasks) {
-        if (task.host_tid == tid) return task;
-    }
-    static const TaskNet nobody;
-    ADD_FAILURE() << "no task " << tid;
-    return nobody;
-}
 
 TEST(Ledger, StartsWithWhatTheReadingHeldAndBlamesNobodyForIt) {
     LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}, {3, members(0, -2)}});

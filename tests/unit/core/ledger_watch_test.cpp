@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Late records, and the ledger against readings: several in one watch, and what only their sum shows.
+#include <gtest/gtest.h>
+
+#include "ledger_judge.h"
+#include "ledger_of.h"
+#include "readings.h"
+#include "rsslag/core/ledger.h"
+
+namespace rsslag::core::test {
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kChild = 0xffff888000002000;
+
+TEST(Ledger, DoesNotLetALateRecordTurnACountBack) {
+    LedgerOf one(Scheme::Cpu, {{0, members(0, 4)}, {1, members(0, 31)}});
+    one.update(500, 4712, 1, 1'032, 0, kFault);
+    // CPU 0 was taken away between reading its values and handing the record on.
+    EXPECT_EQ(one.update(300, 4711, 0, 1'000, 5, kFault).pages, Pages{1});
+    EXPECT_EQ(one.ledger.view(kMm)->flushed, members(0, 1'032));
+    const MmView view = one.later();
+    EXPECT_EQ(view.exact(), members(0, 1'037));
+    EXPECT_EQ(row(view, 4711).net, members(0, 1));
+    EXPECT_EQ(row(view, 4712).net, members(0, 1));
+    EXPECT_EQ(row(view, 4712).uncertain, Pages{0});
+}
+
+TEST(Ledger, SaysThatALateFoldMayBeAnothers) {
+    LedgerOf one(Scheme::Cpu, {{1, members(0, 31)}});
+    one.update(500, 4712, 1, 732, 0);  // holds the zap of 300 pages that is told of only now
+    one.update(300, 4711, 0, 700, 0);
+    const MmView view = one.later();
+    EXPECT_EQ(view.exact(), members(0, 732));
+    EXPECT_EQ(sum_of(view), view.exact());
+    EXPECT_GE(row(view, 4711).net.anon.n - row(view, 4711).uncertain.n, -512);
+    EXPECT_LE(row(view, 4711).net.anon.n - row(view, 4711).uncertain.n, -300);
+}
+
+TEST(Ledger, DoesNotLetALateFlushTurnACountBack) {
+    LedgerOf one(Scheme::Thread);
+    one.fault(100, 4711, 7);
+    one.fault(110, 4712, 9);
+    one.update(90'500, 4712, 1, 1'016, 9);  // holds 4711's seven, too
+    one.ledger.advance(kStart + 5 * kMs);
+    one.update(90'400, 4711, 0, 1'007, 7);
+    EXPECT_EQ(one.ledger.view(kMm)->flushed, members(0, 1'016));
+    one.fault(6 * kMs, 4712, 0);
+    const MmView view = one.later();
+    EXPECT_EQ(view.flushed, members(0, 1'016));
+    EXPECT_EQ(view.exact(), members(0, 1'016));
+    EXPECT_EQ(sum_of(view), view.exact());
+}
+
+TEST(Ledger, SaysSoWhereTheCountersAgreeButTheirSumDoesNot) {
+    // CPU 1 folded, and nobody said so: its next update seems to have taken 28 pages away.
+    LedgerOf one(Scheme::Cpu, {{1, members(0, 31)}});
+    one.update(100, 4711, 1, 1'032, 3, kFault);
+    one.ledger.advance(kStart + 3 * kMs);
+    one.ledger.watch(kMm);
+    one.ledger.advance(kStart + 9 * kMs);
+    const CounterReading reading = one.reading_of(1'032, {{1, members(0, 3)}});
+    const Check check = one.ledger.compare(reading, kStart + 5 * kMs, kStart + 6 * kMs);
+    EXPECT_TRUE(check.quiet);
+    EXPECT_EQ(check.disagreements, 1);
+    const MmView view = one.later();
+    EXPECT_EQ(view.disagreements, 1U);
+    EXPECT_EQ(view.resyncs, 1U);
+    EXPECT_EQ(view.exact(), members(0, 1'035));
+    EXPECT_EQ(sum_of(view), view.exact());
+    one.ledger.watch(kMm);
+    EXPECT_EQ(one.ledger.compare(reading, kStart + 15 * kMs, kStart + 16 * kMs).disagreements, 0);
+}
+
+TEST(Ledger, ComparesAnMmWithBothGroupsThatShareIt) {
+    LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}});
+    one.task_record(50, RSSLAG_NEWTASK, RSSLAG_SHARES_MM | RSSLAG_WANTED, 4800, 4800, kMm, "child");
+    one.ledger.advance(kStart + 2 * kMs);
+    one.ledger.watch_all();
+    one.update(5'050'000, 4800, 0, 1'000, 8, kFault);
+    one.update(7'050'000, 4711, 0, 1'000, 9, kFault);
+    one.ledger.advance(kStart + 20 * kMs);
+    const auto with_child = [&](std::int64_t cached) {
+        CounterReading reading = one.reading_of(1'000, {{0, members(0, cached)}});
+        reading.tasks.push_back(task(4800, {}, 4800));
+        return reading;
+    };
+    EXPECT_EQ(one.ledger.compare(with_child(7), kStart + 5 * kMs, kStart + 5 * kMs + 100'000).disagreements, 0);
+    EXPECT_EQ(one.ledger.compare(with_child(9), kStart + 7 * kMs, kStart + 7 * kMs + 100'000).disagreements, 0);
+    one.ledger.end_watch();
+    const MmView view = one.later();
+    EXPECT_EQ(view.tasks.size(), 3U);
+    EXPECT_EQ(row(view, 4800).net, members(0, 1));
+    EXPECT_EQ(view.resyncs, 0U);
+}
+
+TEST(Ledger, DisagreesOnceWhereTwoGroupsReadTheSameMm) {
+    LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}});
+    one.ledger.advance(kStart + 2 * kMs);
+    one.ledger.watch_all();
+    one.ledger.advance(kStart + 20 * kMs);
+    const CounterReading reading = one.reading_of(1'000, {{0, members(0, 11)}});
+    EXPECT_EQ(one.ledger.compare(reading, kStart + 5 * kMs, kStart + 6 * kMs).disagreements, 1);
+    EXPECT_EQ(one.ledger.compare(reading, kStart + 7 * kMs, kStart + 8 * kMs).disagreements, 0);
+    one.ledger.end_watch();
+    EXPECT_EQ(one.later().resyncs, 1U);
+}
+
+/// Forks a child with 40 pages at 3 ms.
+void fork_child(LedgerOf &one) {
+    one.update(3 * kMs - 2'000, 4711, 0, 40, 0, RSSLAG_NEWBORN, kChild);
+    one.task_record(3 * kMs, RSSLAG_NEWTASK, RSSLAG_WANTED, 4800, 4800, kChild, "child");
+}
+
+CounterReading reading_of_child(std::int64_t anon, std::int64_t cached) {
+    CounterReading reading;
+    reading.scheme = Scheme::Cpu;
+    reading.mm = kChild;
+    reading.mm_users = 1;
+    reading.first = mm(members(0, anon), {{1, members(0, cached)}});
+    reading.last = reading.first;
+    reading.tasks = {task(4800, {}, 4800)};
+    return reading;
+}
+
+TEST(Ledger, ComparesAnMmThatWasBornInTheWatch) {
+    LedgerOf one(Scheme::Cpu);
+    one.ledger.watch_all();
+    fork_child(one);
+    one.update(5'050'000, 4800, 1, 40, 1, kFault, kChild);
+    one.ledger.advance(kStart + 20 * kMs);
+    // Read as it was before that update …
+    EXPECT_EQ(one.ledger.compare(reading_of_child(40, 0), kStart + 5 * kMs, kStart + 6 * kMs).disagreements, 0);
+    // … and as it never was.
+    const Check check = one.ledger.compare(reading_of_child(41, 1), kStart + 5 * kMs, kStart + 6 * kMs);
+    EXPECT_TRUE(check.known);
+    EXPECT_EQ(check.disagreements, 1);
+    one.ledger.end_watch();
+}
+
+TEST(Ledger, DoesNotCompareAnMmWithWhatWasReadBeforeItsBirth) {
+    LedgerOf one(Scheme::Cpu);
+    one.ledger.watch_all();
+    fork_child(one);
+    one.ledger.advance(kStart + 20 * kMs);
+    EXPECT_FALSE(one.ledger.compare(reading_of_child(500, 9), kStart + 2 * kMs, kStart + 4 * kMs).known);
+    EXPECT_EQ(one.ledger.view(kChild)->exact(), members(0, 40));
+    one.ledger.end_watch();
+}
+
+TEST(Ledger, StartsAnewWhereAnEmptyMmEndedWithoutAWord) {
+    LedgerOf one(Scheme::Cpu);
+    fork_child(one);
+    one.update(4 * kMs, 4800, 1, 40, -7, kOwn, kChild);
+    one.task_record(5 * kMs, RSSLAG_EXIT, RSSLAG_GROUP_DEAD, 4800, 4800, 0, "child");
+    one.update(6 * kMs, 4711, 0, 33, 0, RSSLAG_NEWBORN, kChild);
+    one.task_record(7 * kMs, RSSLAG_NEWTASK, RSSLAG_WANTED, 4801, 4801, kChild, "next");
+    one.ledger.advance(kStart + kLater);
+    const MmView view = one.ledger.view(kChild).value();
+    EXPECT_EQ(view.exact(), members(0, 33));
+    ASSERT_EQ(view.tasks.size(), 1U);
+    EXPECT_EQ(view.tasks[0].host_tid, 4801);
+}
+
+TEST(Ledger, IgnoresTheRenameOfAnExec) {
+    LedgerOf one(Scheme::Cpu);
+    one.task_record(100, RSSLAG_RENAME, RSSLAG_IN_EXECVE, 4711, 4711, kMm, "next");
+    EXPECT_EQ(one.ledger.comm_of(4711), "worker");
+    EXPECT_EQ(one.ledger.groups().at(0).comm, "worker");
+    one.task_record(200, RSSLAG_RENAME, 0, 4711, 4711, kMm, "renamed");
+    EXPECT_EQ(one.ledger.comm_of(4711), "renamed");
+    EXPECT_EQ(one.ledger.groups().at(0).comm, "renamed");
+}
+
+}  // namespace
+}  // namespace rsslag::core::test
