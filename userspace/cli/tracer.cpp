@@ -359,15 +359,15 @@ void Tracer::State::count(Traced &entry, const view::Tick &tick) {
 
 std::optional<view::Tick> Tracer::State::judged(const core::GroupView &group, Window &window) {
     const Taken &taken = window.taken;
-    if (!ledger->view(taken.counters.mm)) {
+    const auto as_it_was = ledger->view(group.mm);
+    const std::uint64_t before = as_it_was ? as_it_was->updates : 0;
+    apply_until(taken.end_ns + kWiderNs);
+    if (!ledger->view(taken.counters.mm) && traced.count(group.host_tgid) != 0) {
         adopt(group.host_tgid, taken);  // its beginning was lost
         if (const Status wanted = stream->want(group.host_tgid, taken.counters.mm); !wanted) {
             spdlog::warn("{} cannot be traced on: {}", group.tgid, wanted.error().what);
         }
     }
-    const auto as_it_was = ledger->view(group.mm);
-    const std::uint64_t before = as_it_was ? as_it_was->updates : 0;
-    apply_until(taken.end_ns + kWiderNs);
     ledger->compare(taken.counters, taken.begin_ns, taken.end_ns);
     const auto found = traced.find(group.host_tgid);
     if (found == traced.end()) return std::nullopt;  // it has ended, and its last tick is told
