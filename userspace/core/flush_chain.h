@@ -26,7 +26,7 @@ class FlushChain {
     };
 
     /// Two CPUs' records may be this far out of order.
-    static constexpr std::uint64_t kHorizonNs = 20'000;
+    static constexpr std::uint64_t kHorizonNs = 10'000;
 
     void reset(std::int64_t count);
     /// `direct`: surely no flush, whatever its numbers look like.

@@ -43,12 +43,14 @@ MmAccount *Ledger::Impl::account_for(const rsslag_update &update) {
     const bool newborn = !teardown && (update.flags & RSSLAG_NEWBORN) != 0;
     if (found != mms.end()) {
         const std::shared_ptr<MmAccount> mm = found->second;
-        const bool over = mm->torn_down ? !teardown : newborn && mm->bound && !lived_in(*mm);
+        const bool over = mm->torn_down ? !teardown : newborn && (mm->bound ? !lived_in(*mm) : mm->maker != update.tid);
         if (!over) return mm.get();
         retire(mm);
     }
     if (!newborn) return nullptr;
-    return make(update.mm, update.t_ns).get();
+    const std::shared_ptr<MmAccount> made = make(update.mm, update.t_ns);
+    made->maker = update.tid;
+    return made.get();
 }
 
 /// Whether any task has it. An mm that was empty at its end ended without a word.

@@ -79,6 +79,7 @@ class MmAccount {
     std::uint64_t mm = 0;
     std::uint64_t generation = 0;
     std::uint64_t born_ns = 0;  ///< of its first record; 0: was there before
+    int maker = 0;              ///< who made its first update, before anybody lived in it
     bool bound = false;         ///< a process lives in it
     bool torn_down = false;     ///< its last user has left
     bool doubtful() const { return doubtful_; }
