@@ -7,20 +7,12 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <set>
 #include <thread>
 
-#include "drain.h"
 #include "machine.h"
-#include "own_cost.h"
-#include "rsslag/core/ledger.h"
-#include "rsslag/core/time_order.h"
-#include "rsslag/probe/stream.h"
 #include "rsslag/probe/traits.h"
-#include "rsslag/procfs/process.h"
-#include "snapshotter.h"
+#include "tracer_state.h"
 
 namespace rsslag::cli {
 namespace {
@@ -31,26 +23,6 @@ using core::Status;
 
 /// A record is in its ring this long after its time, and sooner unless its CPU was taken away.
 constexpr std::uint64_t kLateNs = 2'000'000;
-/// Around a reading, what the ledger held is asked for this much wider.
-constexpr std::uint64_t kWiderNs = 1'000'000;
-
-/// What is kept of a traced process from tick to tick.
-struct Traced {
-    std::optional<procfs::Process> process;
-    view::ProcessReading last;  ///< names and numbers of the last reading
-    core::Calibration calibration;
-    // The last walk, and what had happened to the mm until then.
-    std::optional<view::ProcessReading> walked;
-    std::uint64_t walked_ns = 0, walked_updates = 0, walked_faults = 0;
-    std::uint64_t next_walk_ns = 0;
-    std::map<int, std::uint64_t> updates_before;
-    view::Summary::Process summary;
-};
-
-struct Window {
-    Taken taken;
-    int host_tgid = 0;
-};
 
 /// Readings of 10,000 threads come and go with each tick: what is freed goes back to the kernel at once, as glibc would
 /// keep more and more of it.
@@ -62,40 +34,6 @@ void give_memory_back() {
 }
 
 }  // namespace
-
-struct Tracer::State {
-    Options options;
-    view::SnapshotDocument facts;
-    std::unique_ptr<Snapshotter> snapshotter;
-    std::unique_ptr<probe::StreamProbe> stream;
-    std::unique_ptr<core::Ledger> ledger;
-    core::TimeOrder order;
-    std::map<int, Traced> traced;  ///< by the kernel's TGID
-    std::vector<view::Summary::Process> gone;
-    view::Summary totals;  ///< of processes that have left an mm
-    OwnCostMeter meter, whole;
-    view::OwnCost own;
-    std::uint64_t start_ns = 0;
-    std::uint64_t seq = 0;
-    std::uint64_t lost_before = 0;
-    probe::Losses losses;
-    std::set<int> at_exec;  ///< groups whose exec is awaited
-    std::vector<view::Tick> ended;
-    std::unique_ptr<Drain> drain;  // last: its thread uses the stream
-
-    void apply_until(std::uint64_t t_ns);
-    void note(const rsslag_update &update, const core::Applied &applied);
-    void take_losses();
-    void stop();
-    view::Tick tick_of(const core::GroupView &group, const core::MmView &mm);
-    void finish(const core::Ended &ended_group);
-    std::optional<Window> read(const core::GroupView &group);
-    std::optional<view::Tick> judged(const core::GroupView &group, Window &window);
-    void keep_walk(Traced &traced, view::Tick &tick);
-    void count(Traced &traced, const view::Tick &tick);
-    void add_totals(const view::Tick &tick);
-    void adopt(int host_tgid, const Taken &taken);
-};
 
 Tracer::Tracer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Tracer::~Tracer() = default;
@@ -232,160 +170,6 @@ std::vector<view::Tick> Tracer::collect() {
     state_->drain->collect(state_->order);
     state_->apply_until(now - kLateNs);
     return std::exchange(state_->ended, {});
-}
-
-/// What every tick of a process has, whether it could be read or not.
-view::Tick Tracer::State::tick_of(const core::GroupView &group, const core::MmView &mm) {
-    view::Tick tick;
-    tick.seq = seq;
-    tick.time = std::chrono::system_clock::now();
-    tick.t_ns = monotonic_ns() - start_ns;
-    tick.page_size = facts.machine.page_size;
-    tick.scheme = facts.machine.scheme;
-    tick.calibration = facts.calibration;
-    tick.state = group.state;
-    tick.ledger = mm;
-    tick.faults = mm.exited.faults;
-    for (core::TaskNet &task : tick.ledger.tasks) {
-        const probe::FaultCounts faults = stream->faults(task.host_tid);
-        task.faults = faults.user + faults.kernel;
-        tick.faults += task.faults;
-        task.last_flush_ns = task.last_flush_ns > start_ns ? task.last_flush_ns - start_ns : 0;
-    }
-    tick.lost = losses.lost();
-    tick.lost_by = losses.by_cause;
-    tick.doubtful = ledger->doubtful(mm.mm);
-    tick.threads = options.threads;
-    tick.own = own;
-    return tick;
-}
-
-void Tracer::State::add_totals(const view::Tick &tick) {
-    totals.updates += tick.ledger.updates;
-    totals.updates_by_others += tick.ledger.updates_by_others;
-    totals.faults += tick.faults;
-    totals.resyncs += tick.ledger.resyncs;
-    totals.disagreements += tick.ledger.disagreements;
-    for (std::size_t i = 0; i < core::kFlushReasons; ++i) {
-        const auto reason = static_cast<core::FlushReason>(i);
-        if ((reason == core::FlushReason::Fold) != (facts.machine.scheme == core::Scheme::Cpu)) continue;
-        totals.flush_reasons[std::string(core::name(reason))] += tick.ledger.flushes[i];
-        if (reason != core::FlushReason::Direct) totals.flushes += tick.ledger.flushes[i];
-    }
-}
-
-/// The last tick of a process, or of a program that another one took the place of.
-void Tracer::State::finish(const core::Ended &over) {
-    take_losses();
-    Traced &entry = traced[over.group.host_tgid];
-    view::Tick tick = tick_of(over.group, over.mm);
-    tick.read = false;
-    tick.process = entry.last;
-    tick.process.pid = over.group.tgid;
-    tick.process.host_pid = over.group.host_tgid;
-    tick.process.comm = over.group.comm;
-    tick.process.mm_id =
-        snapshotter->mm_id(over.mm.mm, over.mm.generation);  // the last reading may be of the program before
-    tick.process.threads_count = static_cast<std::int64_t>(over.mm.tasks.size());
-    tick.updates_before = entry.updates_before;
-    count(entry, tick);
-    if (over.mm.torn_down) add_totals(tick);  // else another process lives on in it, and counts it
-    ended.push_back(std::move(tick));
-    entry.summary.state = over.group.state;
-    if (over.group.state == core::State::Exited) {
-        gone.push_back(entry.summary);
-        traced.erase(over.group.host_tgid);
-    } else {
-        entry.walked.reset();
-        entry.updates_before.clear();
-    }
-}
-
-std::optional<Window> Tracer::State::read(const core::GroupView &group) {
-    Traced &entry = traced[group.host_tgid];
-    if (!entry.process) {
-        auto process = procfs::Process::open(group.tgid);
-        if (!process) return std::nullopt;
-        entry.process = std::move(*process);
-    }
-    const bool walk = options.walk && monotonic_ns() >= entry.next_walk_ns;
-    auto taken = snapshotter->take_timed(*entry.process, walk);
-    if (!taken) return std::nullopt;  // it has ended: its last tick comes with its exit
-    if (walk) {
-        constexpr std::uint64_t kLeast = 1'000'000'000;
-        constexpr std::uint64_t kCostsAtMost = 20;  // a twentieth of the time
-        const auto cost = static_cast<std::uint64_t>(taken->process.walk ? taken->process.walk->took_us : 0) * 1000;
-        // A tick that comes a little early still walks.
-        entry.next_walk_ns = taken->bracket_ns + std::max(kLeast * 19 / 20, kCostsAtMost * cost);
-    }
-    return Window{std::move(*taken), group.host_tgid};
-}
-
-/// A walk of an earlier tick still holds as long as nothing has happened to the mm since.
-void Tracer::State::keep_walk(Traced &entry, view::Tick &tick) {
-    const std::uint64_t updates = tick.ledger.updates + tick.ledger.updates_by_others;
-    if (tick.process.walk) {
-        entry.walked = tick.process;
-        entry.walked_ns = monotonic_ns();
-        entry.walked_updates = updates;
-        entry.walked_faults = tick.faults;
-        return;
-    }
-    const bool same = entry.walked && entry.walked_updates == updates && entry.walked_faults == tick.faults &&
-                      entry.walked->verdict.exact == tick.process.verdict.exact;
-    if (!same || tick.process.verdict.verdict != core::Verdict::Unwalked) return;
-    tick.stale_walk = true;
-    tick.process.walk_state = entry.walked->walk_state;
-    tick.process.walk = entry.walked->walk;
-    tick.process.walk_age_ms = static_cast<std::int64_t>((monotonic_ns() - entry.walked_ns) / 1'000'000);
-    tick.process.verdict = entry.walked->verdict;
-}
-
-void Tracer::State::count(Traced &entry, const view::Tick &tick) {
-    view::Summary::Process &summary = entry.summary;
-    summary.pid = tick.process.pid;
-    summary.comm = tick.process.comm;
-    summary.baseline = tick.ledger.baseline;
-    summary.final = tick.ledger.exact();
-    if (!tick.read) return;
-    summary.verdicts[std::string(core::name(tick.process.verdict.verdict))]++;
-    if (!tick.process.readers.stat) return;
-    const core::Pages lag = tick.ledger.exact().rss() - *tick.process.readers.stat;
-    if (lag > summary.peak_lag) {
-        summary.peak_lag = lag;
-        summary.peak_lag_t_ns = tick.t_ns;
-    }
-}
-
-std::optional<view::Tick> Tracer::State::judged(const core::GroupView &group, Window &window) {
-    const Taken &taken = window.taken;
-    const auto as_it_was = ledger->view(group.mm);
-    const std::uint64_t before = as_it_was ? as_it_was->updates : 0;
-    apply_until(taken.end_ns + kWiderNs);
-    if (!ledger->view(taken.counters.mm) && traced.count(group.host_tgid) != 0) {
-        adopt(group.host_tgid, taken);  // its beginning was lost
-        if (const Status wanted = stream->want(group.host_tgid, taken.counters.mm); !wanted) {
-            spdlog::warn("{} cannot be traced on: {}", group.tgid, wanted.error().what);
-        }
-    }
-    ledger->compare(taken.counters, taken.begin_ns, taken.end_ns);
-    const auto found = traced.find(group.host_tgid);
-    if (found == traced.end()) return std::nullopt;  // it has ended, and its last tick is told
-    Traced &entry = found->second;
-    const auto mm = ledger->view(taken.counters.mm);
-    if (!mm) return std::nullopt;
-    view::Tick tick = tick_of(group, *mm);
-    tick.window_updates = tick.ledger.updates - std::min(before, tick.ledger.updates);
-    tick.process = window.taken.process;
-    tick.process.mm_id = snapshotter->mm_id(mm->mm, mm->generation);
-    keep_walk(entry, tick);
-    tick.updates_before = std::move(entry.updates_before);
-    entry.updates_before.clear();
-    for (const core::TaskNet &task : tick.ledger.tasks)
-        entry.updates_before[task.host_tid] = task.updates;
-    entry.last = tick.process;
-    count(entry, tick);
-    return tick;
 }
 
 std::vector<view::Tick> Tracer::tick() {

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a tracer is made of; for tracer*.cpp only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "drain.h"
+#include "own_cost.h"
+#include "rsslag/core/ledger.h"
+#include "rsslag/core/time_order.h"
+#include "rsslag/probe/stream.h"
+#include "rsslag/procfs/process.h"
+#include "snapshotter.h"
+#include "tracer.h"
+
+namespace rsslag::cli {
+
+/// Around a reading, what the ledger held is asked for this much wider.
+inline constexpr std::uint64_t kWiderNs = 1'000'000;
+
+/// What is kept of a traced process from tick to tick.
+struct Traced {
+    std::optional<procfs::Process> process;
+    view::ProcessReading last;  ///< names and numbers of the last reading
+    core::Calibration calibration;
+    // The last walk, and what had happened to the mm until then.
+    std::optional<view::ProcessReading> walked;
+    std::uint64_t walked_ns = 0, walked_updates = 0, walked_faults = 0;
+    std::uint64_t next_walk_ns = 0;
+    std::map<int, std::uint64_t> updates_before;
+    view::Summary::Process summary;
+};
+
+/// A reading that waits to be compared.
+struct Window {
+    Taken taken;
+    int host_tgid = 0;
+};
+
+struct Tracer::State {
+    Options options;
+    view::SnapshotDocument facts;
+    std::unique_ptr<Snapshotter> snapshotter;
+    std::unique_ptr<probe::StreamProbe> stream;
+    std::unique_ptr<core::Ledger> ledger;
+    core::TimeOrder order;
+    std::map<int, Traced> traced;  ///< by the kernel's TGID
+    std::vector<view::Summary::Process> gone;
+    view::Summary totals;  ///< of processes that have left an mm
+    OwnCostMeter meter, whole;
+    view::OwnCost own;
+    std::uint64_t start_ns = 0;
+    std::uint64_t seq = 0;
+    std::uint64_t lost_before = 0;
+    probe::Losses losses;
+    std::set<int> at_exec;  ///< groups whose exec is awaited
+    std::vector<view::Tick> ended;
+    std::unique_ptr<Drain> drain;  // last: its thread uses the stream
+
+    void apply_until(std::uint64_t t_ns);
+    void note(const rsslag_update &update, const core::Applied &applied);
+    void take_losses();
+    void stop();
+    view::Tick tick_of(const core::GroupView &group, const core::MmView &mm);
+    void finish(const core::Ended &ended_group);
+    std::optional<Window> read(const core::GroupView &group);
+    std::optional<view::Tick> judged(const core::GroupView &group, Window &window);
+    void keep_walk(Traced &traced, view::Tick &tick);
+    void count(Traced &traced, const view::Tick &tick);
+    void add_totals(const view::Tick &tick);
+    void adopt(int host_tgid, const Taken &taken);
+};
+
+}  // namespace rsslag::cli
