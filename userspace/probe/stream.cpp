@@ -73,10 +73,19 @@ std::uint32_t fault_places() {
     return std::bit_ceil(std::clamp(pid_max, 4096U, 65536U));
 }
 
+/// Where a ring's records go, and how many bytes more may come in this call: a ring that is filled faster than it is
+/// emptied would never be empty.
+struct Sink {
+    std::vector<std::byte> *out = nullptr;
+    std::size_t left = 0;
+};
+
 int append(void *to, void *data, std::size_t size) {
-    auto *out = *static_cast<std::vector<std::byte> **>(to);
+    auto *sink = static_cast<Sink *>(to);
     const auto *bytes = static_cast<const std::byte *>(data);
-    out->insert(out->end(), bytes, bytes + size);
+    sink->out->insert(sink->out->end(), bytes, bytes + size);
+    if (sink->left <= size) return -EAGAIN;  // libbpf stops after this record
+    sink->left -= size;
     return 0;
 }
 
@@ -86,7 +95,8 @@ struct StreamProbe::State {
     std::unique_ptr<rsslag_stream, SkeletonDeleter> skeleton;
     std::vector<int> ring_fds;
     std::vector<std::unique_ptr<ring_buffer, RingDeleter>> rings;
-    std::vector<std::vector<std::byte> *> sinks;  ///< where each ring's callback appends; its address is kept
+    std::size_t ring_bytes = 0;
+    std::vector<Sink> sinks;  ///< where each ring's callback appends; its address is kept
     std::vector<std::unique_ptr<bpf_link, LinkDeleter>> links;
     std::vector<std::string> missing;
     Mapping slots;
@@ -139,7 +149,8 @@ void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme)
 
 /// Made before the object is loaded, whose map of rings takes the first one for a model of all.
 Status StreamProbe::State::make_rings(std::uint32_t bytes, std::uint32_t count) {
-    sinks.resize(count, nullptr);
+    sinks.resize(count);
+    ring_bytes = bytes;
     for (std::uint32_t i = 0; i < count; ++i) {
         const int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "rsslag_ring", 0, 0, bytes, nullptr);
         if (fd < 0) return refused(-fd);
@@ -293,7 +304,7 @@ std::size_t StreamProbe::rings() const {
 
 void StreamProbe::drain(std::span<std::vector<std::byte>> out) {
     for (std::size_t i = 0; i < state_->rings.size(); ++i) {
-        state_->sinks[i] = &out[i];
+        state_->sinks[i] = {&out[i], state_->ring_bytes};
         ring_buffer__consume(state_->rings[i].get());
     }
 }
