@@ -48,7 +48,6 @@ struct Options {
         std::string duration;
         std::string format = "lines";
         std::string threads;
-        std::string mode = "events";
         std::string ring = "2M";
     } words;  ///< as typed
     milliseconds interval{1000};

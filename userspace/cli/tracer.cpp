@@ -165,41 +165,44 @@ void Tracer::State::stop() {
     apply_until(monotonic_ns());
 }
 
-std::vector<view::Tick> Tracer::collect() {
+/// What was sent goes through the ledger up to where nothing more can come: counted from before it was taken out.
+void Tracer::State::take_in() {
     const std::uint64_t now = monotonic_ns();
-    state_->drain->collect(state_->order);
-    state_->apply_until(now - kLateNs);
+    drain->collect(order);
+    apply_until(now - kLateNs);
+}
+
+std::vector<view::Tick> Tracer::collect() {
+    state_->take_in();
     return std::exchange(state_->ended, {});
 }
 
 std::vector<view::Tick> Tracer::tick() {
     State &state = *state_;
-    state.drain->collect(state.order);
-    state.apply_until(monotonic_ns() - kLateNs);
+    state.take_in();
     const std::vector<core::GroupView> groups = state.ledger->groups();
     state.ledger->watch_all();
     state.own = state.meter.since_last(state.stream->cost().run_ns, state.losses.sent);
-    std::vector<std::pair<core::GroupView, Window>> windows;
+    std::vector<std::pair<core::GroupView, Taken>> readings;
     for (const core::GroupView &group : groups) {
-        if (auto window = state.read(group)) windows.emplace_back(group, std::move(*window));
+        if (auto taken = state.read(group)) readings.emplace_back(group, std::move(*taken));
     }
-    if (!windows.empty()) {
+    if (!readings.empty()) {
         // What was sent until a moment after the last reading must be here before any is compared.
-        const std::uint64_t until = windows.back().second.taken.end_ns + kWiderNs + kLateNs / 2;
+        const std::uint64_t until = readings.back().second.end_ns + kWiderNs + kLateNs / 2;
         for (std::uint64_t now = monotonic_ns(); now < until; now = monotonic_ns())
             std::this_thread::sleep_for(std::chrono::nanoseconds(until - now));
     }
     state.drain->collect(state.order);
     state.take_losses();
     std::vector<view::Tick> ticks;
-    for (auto &[group, window] : windows) {
-        auto tick = state.judged(group, window);
+    for (const auto &[group, taken] : readings) {
+        auto tick = state.judged(group, taken);
         for (view::Tick &over : std::exchange(state.ended, {}))
             ticks.push_back(std::move(over));
         if (tick) ticks.push_back(std::move(*tick));
     }
     state.ledger->end_watch();
-    state.totals.ticks += ticks.size();
     state.seq++;
     return ticks;
 }

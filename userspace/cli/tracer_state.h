@@ -26,19 +26,12 @@ inline constexpr std::uint64_t kWiderNs = 1'000'000;
 struct Traced {
     std::optional<procfs::Process> process;
     view::ProcessReading last;  ///< names and numbers of the last reading
-    core::Calibration calibration;
     // The last walk, and what had happened to the mm until then.
     std::optional<view::ProcessReading> walked;
     std::uint64_t walked_ns = 0, walked_updates = 0, walked_faults = 0;
     std::uint64_t next_walk_ns = 0;
     std::map<int, std::uint64_t> updates_before;
     view::Summary::Process summary;
-};
-
-/// A reading that waits to be compared.
-struct Window {
-    Taken taken;
-    int host_tgid = 0;
 };
 
 struct Tracer::State {
@@ -64,11 +57,12 @@ struct Tracer::State {
     void apply_until(std::uint64_t t_ns);
     void note(const rsslag_update &update, const core::Applied &applied);
     void take_losses();
+    void take_in();
     void stop();
     view::Tick tick_of(const core::GroupView &group, const core::MmView &mm);
     void finish(const core::Ended &ended_group);
-    std::optional<Window> read(const core::GroupView &group);
-    std::optional<view::Tick> judged(const core::GroupView &group, Window &window);
+    std::optional<Taken> read(const core::GroupView &group);
+    std::optional<view::Tick> judged(const core::GroupView &group, const Taken &taken);
     void keep_walk(Traced &traced, view::Tick &tick);
     void count(Traced &traced, const view::Tick &tick);
     void add_totals(const view::Tick &tick);

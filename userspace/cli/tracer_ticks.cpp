@@ -78,7 +78,7 @@ void Tracer::State::finish(const core::Ended &over) {
     }
 }
 
-std::optional<Window> Tracer::State::read(const core::GroupView &group) {
+std::optional<Taken> Tracer::State::read(const core::GroupView &group) {
     Traced &entry = traced[group.host_tgid];
     if (!entry.process) {
         auto process = procfs::Process::open(group.tgid);
@@ -95,7 +95,7 @@ std::optional<Window> Tracer::State::read(const core::GroupView &group) {
         // A tick that comes a little early still walks.
         entry.next_walk_ns = taken->bracket_ns + std::max(kLeast * 19 / 20, kCostsAtMost * cost);
     }
-    return Window{std::move(*taken), group.host_tgid};
+    return std::move(*taken);
 }
 
 /// A walk of an earlier tick still holds as long as nothing has happened to the mm since.
@@ -134,12 +134,10 @@ void Tracer::State::count(Traced &entry, const view::Tick &tick) {
     }
 }
 
-std::optional<view::Tick> Tracer::State::judged(const core::GroupView &group, Window &window) {
-    const Taken &taken = window.taken;
-    const auto as_it_was = ledger->view(group.mm);
-    const std::uint64_t before = as_it_was ? as_it_was->updates : 0;
+std::optional<view::Tick> Tracer::State::judged(const core::GroupView &group, const Taken &taken) {
+    const std::uint64_t before = ledger->updates(group.mm);
     apply_until(taken.end_ns + kWiderNs);
-    if (!ledger->view(taken.counters.mm) && traced.count(group.host_tgid) != 0) {
+    if (!ledger->knows(taken.counters.mm) && traced.count(group.host_tgid) != 0) {
         adopt(group.host_tgid, taken);  // its beginning was lost
         if (const Status wanted = stream->want(group.host_tgid, taken.counters.mm); !wanted) {
             spdlog::warn("{} cannot be traced on: {}", group.tgid, wanted.error().what);
@@ -153,7 +151,7 @@ std::optional<view::Tick> Tracer::State::judged(const core::GroupView &group, Wi
     if (!mm) return std::nullopt;
     view::Tick tick = tick_of(group, *mm);
     tick.window_updates = tick.ledger.updates - std::min(before, tick.ledger.updates);
-    tick.process = window.taken.process;
+    tick.process = taken.process;
     tick.process.mm_id = snapshotter->mm_id(mm->mm, mm->generation);
     keep_walk(entry, tick);
     tick.updates_before = std::move(entry.updates_before);

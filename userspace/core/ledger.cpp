@@ -124,9 +124,18 @@ bool Ledger::doubtful(std::uint64_t mm) const {
     return account && account->doubtful();
 }
 
-std::optional<MmView> Ledger::view(std::uint64_t mm) const {
+bool Ledger::knows(std::uint64_t mm) const {
     const auto account = impl_->at(mm);
-    if (!account || !account->bound) return std::nullopt;
+    return account && account->bound;
+}
+
+std::uint64_t Ledger::updates(std::uint64_t mm) const {
+    return knows(mm) ? impl_->at(mm)->updates() : 0;
+}
+
+std::optional<MmView> Ledger::view(std::uint64_t mm) const {
+    if (!knows(mm)) return std::nullopt;
+    const auto account = impl_->at(mm);
     MmView view = account->view();
     impl_->name_tasks(view);
     return view;

@@ -83,6 +83,7 @@ class MmAccount {
     bool bound = false;         ///< a process lives in it
     bool torn_down = false;     ///< its last user has left
     bool doubtful() const { return doubtful_; }
+    std::uint64_t updates() const { return updates_; }
     std::uint64_t last_ns = 0;
     const std::unordered_map<int, Account> &members() const { return members_; }
     const std::map<int, Account> &others() const { return others_; }

@@ -287,17 +287,6 @@ Status StreamProbe::want(int host_tgid, std::uint64_t mm) {
     return core::success();
 }
 
-void StreamProbe::unwant(int host_tgid) {
-    rsslag_filter &filter = state_->skeleton->bss->filter;
-    const auto tgid = static_cast<std::uint32_t>(host_tgid);
-    auto &place = filter.group[RSSLAG_GROUP_PLACE(tgid)];
-    if (place == tgid) {
-        place = 0;
-    } else if (bpf_map_delete_elem(bpf_map__fd(state_->skeleton->maps.groups), &tgid) == 0) {
-        __atomic_fetch_sub(&filter.groups_elsewhere, 1, __ATOMIC_SEQ_CST);
-    }
-}
-
 std::size_t StreamProbe::rings() const {
     return state_->rings.size();
 }
@@ -328,7 +317,6 @@ Losses StreamProbe::losses() const {
     if (bpf_map_lookup_elem(bpf_map__fd(state_->skeleton->maps.tallies), &zero, tallies.data()) == 0) {
         for (const rsslag_tally &tally : tallies) {
             losses.sent += tally.emitted;
-            losses.updates += tally.updates;
             losses.by_cause["ring_full"] += tally.lost_ring;
             losses.by_cause["no_room"] += tally.lost_filter;
         }

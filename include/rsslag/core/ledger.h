@@ -161,6 +161,10 @@ class Ledger {
     /// Whether records were lost since the last comparison of this mm.
     bool doubtful(std::uint64_t mm) const;
 
+    /// Whether view() has something to show, and its updates by its own tasks so far (0 where it has not): without
+    /// listing every task.
+    bool knows(std::uint64_t mm) const;
+    std::uint64_t updates(std::uint64_t mm) const;
     /// The living mm at this address, nullopt where the ledger has none.
     std::optional<MmView> view(std::uint64_t mm) const;
     /// Groups that live, ascending by host TGID.

@@ -21,8 +21,7 @@ namespace rsslag::probe {
 /// What has been sent and lost since the attach, all CPUs together. sent == received by drain() + lost, once everything
 /// has been drained.
 struct Losses {
-    std::uint64_t sent = 0;     ///< records that programs wanted to send
-    std::uint64_t updates = 0;  ///< of these, counter updates
+    std::uint64_t sent = 0;  ///< records that programs wanted to send
     /// By cause; every cause is there, also at 0: "ring_full", "recursion" (a program was skipped because it was
     /// preempted by itself; what it would have sent is in no count), "no_room" (a process or thread could not be
     /// followed).
@@ -62,7 +61,6 @@ class StreamProbe {
 
     /// From now on traces this group (the kernel's number) and, where it is not 0, this mm.
     core::Status want(int host_tgid, std::uint64_t mm);
-    void unwant(int host_tgid);
 
     /// How many rings there are; each one's records are in the order of their CPU or CPUs.
     std::size_t rings() const;

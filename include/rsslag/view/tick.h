@@ -43,7 +43,6 @@ struct Tick {
     bool stale_walk = false;  ///< the walk is of an earlier tick (process.walk_age_ms)
     core::MmView ledger;
     std::uint64_t window_updates = 0;              ///< updates of the mm while it was read
-    bool counts_only = false;                      ///< --mode counts
     std::uint64_t faults = 0;                      ///< of all its threads, ended ones too, counted in the kernel
     std::uint64_t lost = 0;                        ///< records, of all processes
     std::map<std::string, std::uint64_t> lost_by;  ///< every cause that there is, also at 0
