@@ -135,7 +135,8 @@ Held Held::demo(const std::vector<std::string> &words) {
 }
 
 Held Held::program(const std::vector<std::string> &words) {
-    const Child child = start(words, {});
+    // khugepaged may not touch it while it is read: a collapse adds pages to a process that does nothing.
+    const Child child = start(words, [] { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); });
     Held held;
     held.pid_ = child.pid;
     std::string text;

@@ -88,6 +88,8 @@ int hold(const workload::Workload &workload, const Options &options) {
     }
     prctl(PR_SET_DUMPABLE, 1);
     prctl(PR_SET_NAME, options.name.c_str());
+    // Nor does khugepaged change what it holds (one huge page for some base pages and gaps) once it is ready.
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     StopSignals stop;  // before the workload's threads, which inherit the mask
     shed_clean_file_pages();
     // What is to come after the workload is run once before it: faults on its code would flush what the workload

@@ -68,7 +68,6 @@ Started start_populate(const Options &given) {
     // madvise would come too late: the mapping is populated before mmap returns.
     if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) return failed("prctl(PR_SET_THP_DISABLE)", errno);
     auto memory = map_guarded(size->bytes(), {PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE});
-    if (prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0) != 0) return failed("prctl(PR_SET_THP_DISABLE)", errno);
     if (!memory) return memory.error();
     // mmap succeeds even where populating did not.
     if (!all_resident(*memory)) return unsupported("MAP_POPULATE left pages out", "ask for less with --kb");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Huge pages: transparent ones, which count as so many base pages, and hugetlb, which no member counts.
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include <cerrno>
 #include <string>
@@ -58,6 +59,7 @@ Started start_thp(const Options &given) {
     const auto huge = read_number(std::string(kTransparent) + "hpage_pmd_size");
     if (!huge) return huge.error();
     const auto huge_bytes = static_cast<std::size_t>(*huge);
+    if (prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0) != 0) return failed("prctl(PR_SET_THP_DISABLE)", errno);
 
     auto room = map_guarded(size->bytes() + huge_bytes, {PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS});
     if (!room) return room.error();
