@@ -52,7 +52,7 @@ static __always_inline void count_lost_filter(void)
 }
 
 /* Room for a record of `size` bytes on this CPU's ring, NULL (counted) where there is none. */
-static __always_inline void *reserve(const struct cpu_facts *cpu, u64 size, bool update)
+static __always_inline void *reserve(const struct cpu_facts *cpu, u64 size)
 {
     struct rsslag_tally *counts = tally();
     u32 index = cpu->ring;
@@ -62,13 +62,10 @@ static __always_inline void *reserve(const struct cpu_facts *cpu, u64 size, bool
     if (!counts)
         return NULL;
     counts->emitted++;
-    counts->updates += update;
     if (ring)
         record = bpf_ringbuf_reserve(ring, size, 0);
-    if (!record) {
+    if (!record)
         counts->lost_ring++;
-        counts->lost_updates += update;
-    }
     return record;
 }
 

@@ -25,6 +25,9 @@ struct rsslag_view reader;
 
 /* Whether fexit/handle_mm_fault tells what a task caches; if not, the entry of its next fault does. */
 const volatile bool fault_told_at_exit;
+/* --mode counts: sums where they can be had, and nothing of what single faults cache. */
+const volatile bool counting;
+const volatile rsslag_u32 possible_cpus;
 /* Places for faults, a power of two, less one. */
 const volatile rsslag_u32 fault_mask;
 
@@ -125,7 +128,7 @@ static __always_inline struct rsslag_task *reserve_task(struct task_struct *task
 
     if (!facts)
         return NULL;
-    record = reserve(facts, sizeof(*record), false);
+    record = reserve(facts, sizeof(*record));
     if (!record)
         return NULL;
     fill_task(record, task, cpu);
@@ -258,14 +261,15 @@ int BPF_PROG(task_exit, struct task_struct *task)
 static long learn_cpu(u32 cpu, u64 *base)
 {
     struct cpu_facts *facts = bpf_map_lookup_elem(&cpus, &cpu);
+    struct rsslag_run *run = bpf_map_lookup_elem(&runs, &cpu);
     u64 offset;
 
-    if (facts && percpu_offset(cpu, *base, &offset))
+    if (facts && run && percpu_offset(cpu, *base, &offset)) {
         facts->offset = offset;
+        run->offset = offset;
+    }
     return 0;
 }
-
-const volatile rsslag_u32 possible_cpus;
 
 SEC("iter/task")
 int learn_view(struct bpf_iter__task *ctx)

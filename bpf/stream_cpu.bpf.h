@@ -61,6 +61,38 @@ static __always_inline u16 fault_of(struct task_struct *task, u32 tid, u64 *addr
     return slot->kind;
 }
 
+#include "sum.bpf.h"
+
+/* Whether this update is in a sum now; if not, the sum that the CPU was at is told. */
+static __always_inline bool summed_up(struct mm_struct *mm, u64 key, struct task_struct *task, u32 member, bool by_wanted)
+{
+    u32 cpu = bpf_get_smp_processor_id();
+    struct rsslag_run *run = bpf_map_lookup_elem(&runs, &cpu);
+    u32 tid = task->pid;
+    struct counter counter;
+    s32 cached;
+    bool own;
+
+    if (!run)
+        return false;
+    own = number_of(task->mm) == key;
+    counter = counter_of(mm, member);
+    cached = counter.locals ? load_s32(counter.locals + run->offset) : 0;
+    if (!cached || mm->mm_users.counter == 0 || task->flags & PF_EXITING || (by_wanted && !own)) {
+        end_run(run, cpu);
+        return false;
+    }
+    if (run->mm == key && run->tid == tid) {
+        add_to_run(run, member, cached);
+        return true;
+    }
+    end_run(run, cpu);
+    if (!by_wanted)
+        tell_of(task, tid);
+    begin_run(run, key, tid, (own ? RSSLAG_OWN : 0) | (by_wanted ? 0 : RSSLAG_BY_OTHER), member, cached);
+    return true;
+}
+
 SEC("tp_btf/rss_stat")
 int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
 {
@@ -78,16 +110,21 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
 
     if (state == UNWANTED && !by_wanted)
         return 0;
+    cpu = bpf_get_smp_processor_id();
     if (mm->mm_users.counter == 0) {
         flags |= RSSLAG_TEARDOWN;
-        if (state == WANTED)
+        if (state == WANTED) {
             mm_dies(key);
+            if (counting)
+                end_runs_of(key, cpu);
+        }
     } else if (state == DYING) {
         unwant_mm(key);
         if (!by_wanted)
             return 0;
     }
-    cpu = bpf_get_smp_processor_id();
+    if (counting && summed_up(mm, key, task, member, by_wanted))
+        return 0;
     facts = bpf_map_lookup_elem(&cpus, &cpu);
     if (!facts)
         return 0;
@@ -96,7 +133,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
         flags |= RSSLAG_BY_OTHER;
         tell_of(task, tid);
     }
-    record = reserve(facts, sizeof(*record), true);
+    record = reserve(facts, sizeof(*record));
     if (!record)
         return 0;
     record->t_ns = bpf_ktime_get_ns();

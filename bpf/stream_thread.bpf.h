@@ -81,7 +81,7 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
         flags |= RSSLAG_BY_OTHER;
         tell_of(task, (u32)id);
     }
-    record = reserve(facts, sizeof(*record), true);
+    record = reserve(facts, sizeof(*record));
     if (!record)
         return 0;
     record->t_ns = bpf_ktime_get_ns();
@@ -123,7 +123,7 @@ static __always_inline void tell_fault(struct task_struct *task, u64 mm, u32 tid
 
     if (!facts || !bpf_core_field_exists(thread->rss_stat))
         return;
-    record = reserve(facts, sizeof(*record), false);
+    record = reserve(facts, sizeof(*record));
     if (!record)
         return;
     record->t_ns = bpf_ktime_get_ns();
@@ -152,7 +152,7 @@ static __always_inline int enter_fault(u64 address, u32 kind)
     if (!mm_wanted && !group_wanted(id >> 32))
         return 0;
     begin_fault((u32)id, address, 0, kind);
-    if (!fault_told_at_exit && mm_wanted)
+    if (!fault_told_at_exit && !counting && mm_wanted)
         tell_fault(task, mm, (u32)id, address, kind);
     return 0;
 }

@@ -99,6 +99,7 @@ enum rsslag_record_kind {
     RSSLAG_RENAME = 5,  /* comm is the new one */
     RSSLAG_EXEC = 6,    /* mm and comm are the new ones, old_tid what the task was called before */
     RSSLAG_EXIT = 7,    /* before or after the task has left its mm, as the kernel has it */
+    RSSLAG_SUM = 8,     /* struct rsslag_sum: what one task did to one mm on one CPU, --mode counts on the cpu scheme */
 };
 
 enum rsslag_update_flags {
@@ -112,6 +113,7 @@ enum rsslag_update_flags {
     RSSLAG_THRESHOLD = 128,     /* thread scheme: the task's events say that this flush is due to their number */
     RSSLAG_NEWBORN = 256,       /* an mm that a wanted task makes (exec, fork) and nobody else has yet */
     RSSLAG_AFTER_FAULT = 512,   /* of a fault record: taken after the fault, not at its entry */
+    RSSLAG_GOES_ON = 1024,      /* of a sum: read by userspace, in the middle; it may be told again */
 };
 
 struct rsslag_update {
@@ -144,6 +146,41 @@ struct rsslag_fault {
     rsslag_u16 pad;
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_fault) == 56, "rsslag_fault");
+
+/* --mode counts, cpu scheme: updates that one task makes to one mm on one CPU, one after another, none of them a fold and
+ * none at the begin or the end of an mm or a task. How many pages they were is in the difference to what the CPU cached
+ * before. A sum that goes on is told again under its number, with all that it told before. */
+struct rsslag_sum {
+    rsslag_u16 kind;
+    rsslag_u16 flags; /* RSSLAG_OWN, RSSLAG_BY_OTHER, RSSLAG_GOES_ON */
+    rsslag_s32 tid;
+    rsslag_u64 t_ns; /* of being told: later than the last of its updates */
+    rsslag_u64 mm;
+    rsslag_s32 cached[4]; /* what the CPU caches now, of the members in `members` */
+    rsslag_u32 updates;
+    rsslag_u32 number; /* of the sums of its CPU, ascending; wraps */
+    rsslag_u16 cpu;    /* that tells it */
+    rsslag_u16 of;     /* that it is of */
+    rsslag_u8 members; /* bit by member: which were updated */
+    rsslag_u8 pad[3];
+};
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_sum) == 56, "rsslag_sum");
+
+/* The sum that a CPU is at, in an array that userspace maps; one cache line. Written by its CPU only, but for mm. */
+struct rsslag_run {
+    rsslag_u32 sequence; /* odd while it is being written */
+    rsslag_u32 number;
+    rsslag_u64 mm; /* 0: none; set to 0 by another CPU, too, where the mm comes to its end */
+    rsslag_s32 cached[4];
+    rsslag_u32 updates;
+    rsslag_s32 tid;
+    rsslag_u16 flags;
+    rsslag_u8 members;
+    rsslag_u8 pad[5];
+    rsslag_u64 offset; /* the CPU's per-CPU offset, told by userspace */
+    rsslag_u64 spare;
+};
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_run) == 64, "rsslag_run");
 
 enum rsslag_task_flags {
     RSSLAG_SHARES_MM = 1,   /* a new task with its creator's mm: CLONE_VM */
@@ -199,13 +236,11 @@ struct rsslag_filter {
 struct rsslag_tally {
     rsslag_u64 emitted;   /* records that a program wanted to send */
     rsslag_u64 lost_ring; /* of these, those for which the ring had no room */
-    rsslag_u64 updates;   /* of the emitted, counter updates */
-    rsslag_u64 lost_updates;
     rsslag_u64 lost_filter; /* an mm or a group that should be followed and for which there was no room */
 };
-RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_tally) == 40, "rsslag_tally");
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_tally) == 24, "rsslag_tally");
 
-/* A task's fault in progress and its totals: an array indexed by tid, see RSSLAG_FAULT_SLOTS. */
+/* A task's fault in progress and its totals: an array indexed by the low bits of the tid. */
 struct rsslag_fault_slot {
     rsslag_s32 tid; /* whose it is, 0 nobody's */
     rsslag_u32 kind; /* RSSLAG_OF_USER_FAULT, RSSLAG_OF_KERNEL_FAULT */

@@ -94,6 +94,10 @@ class Words(unittest.TestCase):
         for count in ('0', '-1', 'abc', '1.5', '', '99999999999999999999'):
             self.refused('snapshot', '--repeat=' + count, str(os.getpid()))
 
+    def test_modes(self):
+        self.refused('live', '--mode', 'sums', '1', says=['--mode'])
+        self.refused('live', '--mode', 'counts', '--events', '1', says=['--events'])
+
     def test_users_and_demos_that_do_not_exist(self):
         self.refused('snapshot', '-u', 'no-such-user-here', says=["'no-such-user-here'"])
         self.refused('snapshot', '-u', '', says=["''"])

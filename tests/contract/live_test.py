@@ -10,6 +10,7 @@ from contract import Children, Held, TracingTest, needs_schema
 from live import Live, Told, assert_trace, live
 
 JSONL = ('--format', 'jsonl', '--threads', 'all')
+COUNTS = (*JSONL, '--mode', 'counts')
 
 
 def running(document):
@@ -22,9 +23,11 @@ def of_pid(ticks, pid):
 
 @needs_schema
 class Targets(TracingTest):
+    options = JSONL
+
     def test_one_at_rest_agrees_with_its_page_tables(self):
         with Held('classic') as held:
-            ticks, summary = assert_trace(self, live(*JSONL, '--interval', '100ms', '--duration', '1s', held.pid))
+            ticks, summary = assert_trace(self, live(*self.options, '--interval', '100ms', '--duration', '1s', held.pid))
             (exact,) = {tick['exact']['rss'] for tick in ticks}
             snapshot = contract.snapshot('--json', held.pid).document()['processes'][0]
         self.assertGreaterEqual(len(ticks), 3)
@@ -38,7 +41,7 @@ class Targets(TracingTest):
     def test_a_busy_one(self):
         for name in ('busy', 'churn', 'storm'):
             with Held(name) as held:
-                ticks, summary = assert_trace(self, live(*JSONL, '--interval', '50ms', '--duration', '1s', held.pid))
+                ticks, summary = assert_trace(self, live(*self.options, '--interval', '50ms', '--duration', '1s', held.pid))
             self.assertGreater(summary['updates'], 1000, name)
             self.assertGreater(ticks[-1]['faults'], 100, name)
             self.assertEqual(summary['lost'], 0, name)
@@ -47,7 +50,7 @@ class Targets(TracingTest):
 
     def test_one_that_ends(self):
         with Told('exit 3') as told:
-            with Live(*JSONL, '--interval', '1h', told.pid) as trace:
+            with Live(*self.options, '--interval', '1h', told.pid) as trace:
                 first = trace.document(running)
                 self.assertEqual(told.tell(), 3)
                 ran = trace.finish()
@@ -61,7 +64,7 @@ class Targets(TracingTest):
 
     def test_one_that_is_killed(self):
         with Children() as (pid,):
-            with Live(*JSONL, '--interval', '1h', pid) as trace:
+            with Live(*self.options, '--interval', '1h', pid) as trace:
                 trace.document(running)
                 os.kill(pid, signal.SIGKILL)
                 ticks, _ = assert_trace(self, trace.finish())
@@ -69,7 +72,7 @@ class Targets(TracingTest):
 
     def test_one_ends_and_the_others_go_on(self):
         with Told(count=3) as told:
-            with Live(*JSONL, '--interval', '50ms', *told.pids) as trace:
+            with Live(*self.options, '--interval', '50ms', *told.pids) as trace:
                 trace.document(running)
                 for index, pid in enumerate(told.pids):
                     told.tell(index)
@@ -80,7 +83,7 @@ class Targets(TracingTest):
 
     def test_an_exec_in_the_trace(self):
         with Told('exec sh -c "echo there; read y; exit 0"') as told:
-            with Live(*JSONL, '--interval', '50ms', told.pid) as trace:
+            with Live(*self.options, '--interval', '50ms', told.pid) as trace:
                 before = trace.document(running)
                 os.write(told.shells[0].stdin.fileno(), b'\n')
                 self.assertEqual(told.shells[0].stdout.readline(), b'there\n')
@@ -94,23 +97,23 @@ class Targets(TracingTest):
 
     def test_all_processes_of_a_tick_have_its_number(self):
         with Children([b'one', b'two']) as pids:
-            ticks, _ = assert_trace(self, live(*JSONL, '--interval', '100ms', '--duration', '350ms', *pids))
+            ticks, _ = assert_trace(self, live(*self.options, '--interval', '100ms', '--duration', '350ms', *pids))
         for pid in pids:
             self.assertEqual([tick['seq'] for tick in of_pid(ticks, pid)], list(range(len(ticks) // 2)))
 
     def test_without_a_walk(self):
         with Held('few-pages') as held:
-            ticks, _ = assert_trace(self, live(*JSONL, '--no-walk', '--duration', '100ms', held.pid))
+            ticks, _ = assert_trace(self, live(*self.options, '--no-walk', '--duration', '100ms', held.pid))
         self.assertEqual({(tick['walk'], tick['verdict']) for tick in ticks}, {('skipped', 'unwalked')})
 
     def test_a_walk_at_most_once_a_second(self):
         with Held('few-pages') as held:
-            ticks, _ = assert_trace(self, live(*JSONL, '--interval', '50ms', '--duration', '700ms', held.pid))
+            ticks, _ = assert_trace(self, live(*self.options, '--interval', '50ms', '--duration', '700ms', held.pid))
         self.assertEqual(sum(tick['walked'] is not None and tick['walked']['age_ms'] == 0 for tick in ticks), 1)
 
     def test_a_small_ring_loses_and_says_so(self):
         with Held('storm') as held:
-            with Live(*JSONL, '--ring', '4K', '--interval', '50ms', held.pid) as trace:
+            with Live(*self.options, '--ring', '4K', '--interval', '50ms', held.pid) as trace:
                 trace.document(lambda tick: tick['lost'] > 0 and tick['resyncs'] > 0)
                 trace.signal(signal.SIGINT)
                 _, summary = assert_trace(self, trace.finish(), attributed=False)
@@ -120,8 +123,10 @@ class Targets(TracingTest):
 
 @needs_schema
 class Commands(TracingTest):
+    options = JSONL
+
     def trace(self, *argv, options=(), status=0):
-        return assert_trace(self, live(*JSONL, '--interval', '50ms', *options, '--', *argv), status=status)
+        return assert_trace(self, live(*self.options, '--interval', '50ms', *options, '--', *argv), status=status)
 
     def test_a_command_from_its_first_page_to_its_last(self):
         ticks, summary = self.trace(sys.executable, '-c', 'import time; x = bytes(1 << 22); time.sleep(0.3)')
@@ -155,7 +160,7 @@ class Commands(TracingTest):
         self.assertEqual({tick['exact']['rss'] for tick in ticks if tick['state'] == 'exited'}, {0})
 
     def test_a_child_that_outlives_the_command(self):
-        with Live(*JSONL, '--follow', '--interval', '50ms', '--', 'sh', '-c', 'sleep 300 & exit 6') as trace:
+        with Live(*self.options, '--follow', '--interval', '50ms', '--', 'sh', '-c', 'sleep 300 & exit 6') as trace:
             trace.document(lambda tick: tick['state'] == 'exited' and tick['comm'] == 'sh')
             child = trace.document(lambda tick: tick['state'] == 'running' and tick['comm'] == 'sleep')
             os.kill(child['pid'], signal.SIGTERM)
@@ -163,10 +168,18 @@ class Commands(TracingTest):
         self.assertEqual(ticks[-1]['comm'], 'sleep')
 
     def test_what_the_duration_ends_is_the_command_too(self):
-        with Live(*JSONL, '--duration', '200ms', '--', 'sh', '-c', 'exec sleep 300') as trace:
+        with Live(*self.options, '--duration', '200ms', '--', 'sh', '-c', 'exec sleep 300') as trace:
             pid = trace.document()['pid']
             assert_trace(self, trace.finish())
         contract.wait_until(lambda: not os.path.exists(f'/proc/{pid}'))
+
+
+class TargetsSummedUp(Targets):
+    options = COUNTS
+
+
+class CommandsSummedUp(Commands):
+    options = COUNTS
 
 
 if __name__ == '__main__':

@@ -60,17 +60,31 @@ void expect_nothing_lost(const json &summary) {
     EXPECT_EQ(summary["ended_not_at_zero"], 0) << summary.dump(1);
 }
 
-std::string duration() {
+/// Every update, or summed up in the kernel.
+class Traced : public testing::TestWithParam<const char *> {
+  protected:
+    static bool counts() { return std::string(GetParam()) == "counts"; }
+    static Trace trace(std::vector<std::string> words) {
+        words.insert(words.begin(), {"--mode", GetParam()});
+        return live::trace(words);
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Modes, Traced, testing::Values("events", "counts"),
+                         [](const auto &mode) { return std::string(mode.param); });
+
+std::string duration(bool counts) {
     const char *const asked = std::getenv("RSSLAG_TEST_TRACE_SECONDS");
     if (asked != nullptr) return asked;
-    return emulated() ? "20" : "60";
+    if (emulated()) return counts ? "10" : "20";
+    return counts ? "20" : "60";
 }
 
-TEST(Trace, AgreesWithExactReadingsOverAMixedRun) {
+TEST_P(Traced, AgreesWithExactReadingsOverAMixedRun) {
     const Held held = Held::demo({"mixed"});
     ASSERT_TRUE(held.ready()) << held.why();
     const Trace run =
-        trace({"-p", std::to_string(held.pid()), "--follow", "--interval", "100ms", "--duration", duration()});
+        trace({"-p", std::to_string(held.pid()), "--follow", "--interval", "100ms", "--duration", duration(counts())});
     ASSERT_FALSE(run.summary.is_null());
     int agreeing = 0;
     for (const json &tick : run.ticks) {
@@ -91,7 +105,7 @@ TEST(Trace, AgreesWithExactReadingsOverAMixedRun) {
                 run.ticks.size(), agreeing, run.summary["ended_mms"].dump().c_str());
 }
 
-TEST(Trace, ComesBackAfterARingThatIsTooSmall) {
+TEST_P(Traced, ComesBackAfterARingThatIsTooSmall) {
     const Held held = Held::demo({"busy"});
     ASSERT_TRUE(held.ready()) << held.why();
     const std::string pid = std::to_string(held.pid());
@@ -104,7 +118,7 @@ TEST(Trace, ComesBackAfterARingThatIsTooSmall) {
         expect_sums_hold(tick);
 }
 
-TEST(Trace, GivesEachThreadWhatItTouches) {
+TEST_P(Traced, GivesEachThreadWhatItTouches) {
     const std::string command = "exec " + expected.rsslag + " demo few-pages --hold >/dev/null";
     const Trace run =
         trace({"--interval", "100ms", "--duration", emulated() ? "10" : "2", "--", "/bin/sh", "-c", command});

@@ -43,6 +43,7 @@ struct Options {
     bool no_wait = false;
     bool events = false;
     bool as_root = false;
+    std::string mode = "events";
     struct {
         std::string interval = "1s";
         std::string duration;
@@ -109,6 +110,9 @@ Status parse(Options &options) {
     const auto ring = parse_size(options.words.ring);
     if (!ring) return ring.error();
     options.ring_bytes = *ring;
+    if (options.events && options.mode == "counts") {
+        return Error{Kind::BadInput, "--mode counts has no records to list", 0, "leave out --events or --mode counts"};
+    }
     return core::success();
 }
 
@@ -199,6 +203,7 @@ class Session {
         Tracer::Options wanted;
         wanted.ring_bytes = options_.ring_bytes;
         wanted.follow = options_.follow;
+        wanted.counting = options_.mode == "counts";
         wanted.walk = !options_.no_walk;
         wanted.threads = options_.threads;
         if (options_.events) {
@@ -348,6 +353,9 @@ Run add_live(CLI::App &app, const Common &common) {
     live->add_flag(
         "--json", [options](std::int64_t) { options->words.format = "jsonl"; }, "As --format jsonl");
     live->add_option("--threads", options->words.threads, "Which threads to list: all, changed, top:N or none");
+    live->add_option("--mode", options->mode, "events: every update is told; counts: the kernel sums them up, at less cost")
+        ->check(CLI::IsMember({"events", "counts"}))
+        ->capture_default_str();
     live->add_flag("--events", options->events, "A line for each record, too");
     live->add_flag("--no-walk", options->no_walk, "Never touch smaps");
     live->add_flag("--no-wait", options->no_wait, "End with 3 where nothing matches yet");

@@ -33,6 +33,11 @@ void give_memory_back() {
     mallopt(M_ARENA_MAX, 1);
 }
 
+void sleep_until(std::uint64_t t_ns) {
+    for (std::uint64_t now = monotonic_ns(); now < t_ns; now = monotonic_ns())
+        std::this_thread::sleep_for(std::chrono::nanoseconds(t_ns - now));
+}
+
 }  // namespace
 
 Tracer::Tracer(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -46,7 +51,8 @@ core::Result<Tracer> Tracer::open(Options options) {
     const Host host = this_host();
     auto stream = probe::StreamProbe::open(
         *traits,
-        {.cpus_possible = host.machine.cpus_possible, .ring_bytes = options.ring_bytes, .follow = options.follow});
+        {.cpus_possible = host.machine.cpus_possible, .ring_bytes = options.ring_bytes, .follow = options.follow,
+         .counting = options.counting});
     if (!stream) return stream.error();
     // Records are lost when the thread that copies them out has to wait for a CPU. It inherits this; who may not, may
     // not.
@@ -131,6 +137,7 @@ void Tracer::State::apply_until(std::uint64_t t_ns) {
         State *state;
         void operator()(const rsslag_update &update) const { state->note(update, state->ledger->apply(update)); }
         void operator()(const rsslag_fault &fault) const { state->ledger->apply(fault); }
+        void operator()(const rsslag_sum &sum) const { state->ledger->apply(sum); }
         void operator()(const rsslag_task &task) const {
             const bool dead = task.kind == RSSLAG_EXIT && (task.flags & RSSLAG_GROUP_DEAD) != 0;
             if (task.kind == RSSLAG_EXEC || dead) state->at_exec.erase(task.tgid);
@@ -187,17 +194,22 @@ std::vector<view::Tick> Tracer::tick() {
     for (const core::GroupView &group : groups) {
         if (auto taken = state.read(group)) readings.emplace_back(group, std::move(*taken));
     }
+    std::uint64_t until = 0;
     if (!readings.empty()) {
-        // What was sent until a moment after the last reading must be here before any is compared.
-        const std::uint64_t until = readings.back().second.end_ns + kWiderNs + kLateNs / 2;
-        for (std::uint64_t now = monotonic_ns(); now < until; now = monotonic_ns())
-            std::this_thread::sleep_for(std::chrono::nanoseconds(until - now));
+        // What was sent until a moment after the last reading must be here before any is compared, sums as they are then.
+        until = readings.back().second.end_ns + kWiderNs;
+        sleep_until(until);
+        if (state.options.counting) {
+            state.drain->collect(state.order);
+            until = monotonic_ns();
+        }
+        sleep_until(until + kLateNs / 2);
     }
     state.drain->collect(state.order);
     state.take_losses();
     std::vector<view::Tick> ticks;
     for (const auto &[group, taken] : readings) {
-        auto tick = state.judged(group, taken);
+        auto tick = state.judged(group, taken, state.options.counting ? until : taken.end_ns + kWiderNs);
         for (view::Tick &over : std::exchange(state.ended, {}))
             ticks.push_back(std::move(over));
         if (tick) ticks.push_back(std::move(*tick));

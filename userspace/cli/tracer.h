@@ -20,6 +20,7 @@ class Tracer {
     struct Options {
         std::size_t ring_bytes = std::size_t{2} << 20;
         bool follow = false;
+        bool counting = false;  ///< --mode counts
         bool walk = true;
         view::ThreadChoice threads;
         /// Called for each record about a traced process, in order; null: nobody looks.

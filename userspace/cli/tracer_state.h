@@ -62,7 +62,7 @@ struct Tracer::State {
     view::Tick tick_of(const core::GroupView &group, const core::MmView &mm);
     void finish(const core::Ended &ended_group);
     std::optional<Taken> read(const core::GroupView &group);
-    std::optional<view::Tick> judged(const core::GroupView &group, const Taken &taken);
+    std::optional<view::Tick> judged(const core::GroupView &group, const Taken &taken, std::uint64_t until_ns);
     void keep_walk(Traced &traced, view::Tick &tick);
     void count(Traced &traced, const view::Tick &tick);
     void add_totals(const view::Tick &tick);

@@ -134,9 +134,11 @@ void Tracer::State::count(Traced &entry, const view::Tick &tick) {
     }
 }
 
-std::optional<view::Tick> Tracer::State::judged(const core::GroupView &group, const Taken &taken) {
+/// `until_ns`: all that happened in the reading's window has been told by then.
+std::optional<view::Tick> Tracer::State::judged(const core::GroupView &group, const Taken &taken,
+                                                std::uint64_t until_ns) {
     const std::uint64_t before = ledger->updates(group.mm);
-    apply_until(taken.end_ns + kWiderNs);
+    apply_until(until_ns);
     if (!ledger->knows(taken.counters.mm) && traced.count(group.host_tgid) != 0) {
         adopt(group.host_tgid, taken);  // its beginning was lost
         if (const Status wanted = stream->want(group.host_tgid, taken.counters.mm); !wanted) {

@@ -63,6 +63,10 @@ void Ledger::apply(const rsslag_task &record) {
     impl_->forget_last();
 }
 
+void Ledger::apply(const rsslag_sum &sum) {
+    impl_->apply(sum);
+}
+
 void Ledger::advance(std::uint64_t t_ns) {
     impl_->now = std::max(impl_->now, t_ns);
     std::vector<std::shared_ptr<MmAccount>> over;

@@ -56,6 +56,7 @@ struct Ledger::Impl {
 
     std::shared_ptr<MmAccount> at(std::uint64_t mm) const;
     Applied apply(const rsslag_update &update);
+    void apply(const rsslag_sum &sum);
     void retire(const std::shared_ptr<MmAccount> &mm);
     void new_task(const rsslag_task &record);
     void exec(const rsslag_task &record);
@@ -73,12 +74,19 @@ struct Ledger::Impl {
     Entry entry_for(const rsslag_update &update);
     Account &account_of(MmAccount &mm, const rsslag_update &update, bool &member);
     Task *task_of(int tid, bool may_be_survivor);
+    std::uint64_t untold(const rsslag_sum &sum);
     bool surely_direct(const rsslag_update &update, const MmAccount &mm);
     bool lived_in(const MmAccount &mm) const;
     bool lives_in(const MmAccount &mm, int but) const;
 
     /// By CPU: the next update there is most often the same task's, of the same mm.
     std::vector<Entry> last_;
+    /// By CPU: which of its sums was told last, and how many updates of it.
+    struct Told {
+        std::uint32_t number = 0;
+        std::uint32_t updates = 0;
+    };
+    std::vector<Told> told_;
 };
 
 }  // namespace rsslag::core

@@ -2,6 +2,7 @@
 // Tasks and mms as they come and go, and whose account an update goes to.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "ledger_impl.h"
 
@@ -14,7 +15,10 @@ std::string told_comm(const rsslag_task &record) {
 
 }  // namespace
 
-Ledger::Impl::Impl(const Options &given) : options(given), last_(static_cast<std::size_t>(std::max(given.cpus, 1))) {}
+Ledger::Impl::Impl(const Options &given)
+    : options(given),
+      last_(static_cast<std::size_t>(std::max(given.cpus, 1))),
+      told_(static_cast<std::size_t>(std::max(given.cpus, 1))) {}
 
 void Ledger::Impl::forget_last() {
     std::fill(last_.begin(), last_.end(), Entry{});
@@ -130,6 +134,35 @@ Applied Ledger::Impl::apply(const rsslag_update &update) {
     if (entry.mm == nullptr) return {};
     if (last != nullptr) *last = entry;
     return entry.mm->apply(update, *entry.account, entry.member, surely_direct(update, *entry.mm));
+}
+
+/// How many updates of this sum have not been told yet. A sum that was read while it went on is told again, and may come
+/// after a later one.
+std::uint64_t Ledger::Impl::untold(const rsslag_sum &sum) {
+    Told &told = told_[sum.of];
+    if (static_cast<std::int32_t>(sum.number - told.number) < 0) return 0;
+    if (sum.number != told.number) told = {sum.number, 0};
+    if (sum.updates <= told.updates) return 0;
+    return sum.updates - std::exchange(told.updates, sum.updates);
+}
+
+void Ledger::Impl::apply(const rsslag_sum &sum) {
+    now = std::max<std::uint64_t>(now, sum.t_ns);
+    if (sum.of >= told_.size()) return;
+    const std::uint64_t updates = untold(sum);
+    const std::shared_ptr<MmAccount> mm = updates == 0 ? nullptr : at(sum.mm);
+    if (!mm) return;
+    const int tid = mm->tid_now(sum.tid);
+    // In an mm that nobody lives in yet, an exec goes on by its leader's number; elsewhere that is the leader's own.
+    const bool foreign = (sum.flags & RSSLAG_BY_OTHER) != 0;
+    const Task *const task = task_of(tid, !foreign && !mm->bound);
+    if ((task != nullptr && task->mm == mm) || mm->members().count(tid) != 0) {  // told late, it may have left the mm by an exec
+        mm->apply(sum, mm->member(tid), updates, true);
+    } else if (task != nullptr || foreign) {  // or not be known to live there yet
+        mm->apply(sum, mm->other(tid), updates, false);
+    } else {
+        mm->apply(sum, mm->ended(), updates, true);
+    }
 }
 
 void Ledger::Impl::new_task(const rsslag_task &record) {

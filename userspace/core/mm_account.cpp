@@ -88,9 +88,9 @@ void MmAccount::set(std::uint32_t cell, std::int64_t value) {
     local = static_cast<std::int32_t>(value);
 }
 
-void MmAccount::hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value) {
+void MmAccount::hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value, bool sum) {
     set(cell, value);
-    if (watched_) changes_.push_back({t_ns, cell, value});
+    if (watched_) changes_.push_back({t_ns, cell, value, sum});
 }
 
 Members MmAccount::flushed() const {
@@ -218,6 +218,30 @@ Applied MmAccount::apply_cpu(const rsslag_update &update, Account &account) {
         settle(solved_, each);
     }
     return applied;
+}
+
+void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t updates, bool member) {
+    last_ns = std::max<std::uint64_t>(last_ns, sum.t_ns);
+    if (sum.of >= locals_.size() || sum.t_ns < adopted_from_) return;
+    const bool adopted = sum.t_ns <= adopted_until_;
+    if (!adopted) {
+        account.updates += updates;
+        (member ? updates_ : updates_by_others_) += updates;
+    }
+    for (std::size_t m = 0; m < kMembers; ++m) {
+        if ((sum.members >> m & 1) == 0) continue;
+        account.flushed[m] += adopted ? 0 : sum.cached[m] - locals_[sum.of][m];
+        hold(local_cell(sum.of, m), sum.t_ns, sum.cached[m], true);
+    }
+    if (adopted) rebase();
+    // A CPU that tells its own sum has no fold on its way.
+    for (std::size_t m = 0; m < kMembers && (sum.flags & RSSLAG_GOES_ON) == 0; ++m) {
+        if (!solvers_[m].open()) continue;
+        solved_.clear();
+        solvers_[m].other(sum.cpu, sum.t_ns, solved_);
+        settle(solved_, m);
+    }
+    if (watched_) note_rss();
 }
 
 void MmAccount::settle(const std::vector<FoldSolver::Solved> &solved, std::size_t member) {
@@ -355,6 +379,12 @@ void MmAccount::rename_member(int from, int to) {
     const Account account = found->second;
     members_.erase(found);
     members_[to].join(account);
+    renamed_[from] = to;
+}
+
+int MmAccount::tid_now(int tid) const {
+    const auto found = renamed_.find(tid);
+    return found == renamed_.end() ? tid : found->second;
 }
 
 void MmAccount::note_rss() {

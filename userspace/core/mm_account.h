@@ -52,6 +52,8 @@ class MmAccount {
     /// `member`: the task's own account, else that of another task. `direct`: surely no flush.
     Applied apply(const rsslag_update &update, Account &account, bool member, bool direct);
     void apply(const rsslag_fault &fault);
+    /// `updates`: of it, those not applied yet.
+    void apply(const rsslag_sum &sum, Account &account, std::uint64_t updates, bool member);
     void advance(std::uint64_t t_ns);
 
     void watch();
@@ -70,6 +72,8 @@ class MmAccount {
     void adopt_other(int tid, int as_tid);
     /// The number of a member changes (an exec by another thread than the leader).
     void rename_member(int from, int to);
+    /// The number that a task which was a member by this one has now.
+    int tid_now(int tid) const;
     /// Who ended before its last updates of the mm: these join what all ended tasks did.
     Account &ended();
 
@@ -93,6 +97,7 @@ class MmAccount {
         std::uint64_t t_ns;
         std::uint32_t cell;
         std::int64_t value;
+        bool sum;  ///< what was held before it is not known, nor when it changed
     };
 
     Applied apply_cpu(const rsslag_update &update, Account &account);
@@ -104,7 +109,7 @@ class MmAccount {
     void set_cached(Account &account, std::size_t member, std::int64_t pages);
     Account &of(int tid);
     void let_go(int from, int to);
-    void hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value);
+    void hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value, bool sum = false);
     std::int64_t value(std::uint32_t cell) const;
     void set(std::uint32_t cell, std::int64_t value);
     Members flushed() const;
@@ -132,6 +137,7 @@ class MmAccount {
     std::array<std::int64_t, kMembers> baseline_{};
     std::unordered_map<int, Account> members_;
     std::map<int, Account> others_;
+    std::unordered_map<int, int> renamed_;
     Account ended_;
     std::uint64_t ended_count_ = 0;
     std::uint64_t ended_faults_ = 0;

@@ -33,9 +33,15 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     // What each cell held from 1 ms before the reading on; a reading may have seen any of it.
     std::vector<std::vector<std::int64_t>> held(cells);
     std::vector<bool> changed(cells, false);
+    std::vector<bool> unknown(cells, false);
     for (std::size_t cell = 0; cell < cells; ++cell)
         held[cell] = {watched_from_[cell]};
     for (const Change &change : changes_) {
+        if (change.sum) {
+            unknown[change.cell] = changed[change.cell] = true;
+            check.quiet = false;
+            continue;
+        }
         if (change.t_ns > end_ns + kWiderNs) continue;
         if (change.t_ns + kWiderNs < begin_ns) {
             held[change.cell] = {change.value};
@@ -46,6 +52,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
         }
     }
     for (std::size_t cell = 0; cell < cells; ++cell) {
+        if (unknown[cell]) continue;
         if (std::find(held[cell].begin(), held[cell].end(), read[cell]) == held[cell].end()) check.disagreements++;
     }
     if (check.disagreements > 0 || doubtful_) {

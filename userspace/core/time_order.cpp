@@ -5,7 +5,8 @@ namespace rsslag::core {
 namespace {
 
 constexpr std::size_t kTimeOffset = offsetof(rsslag_update, t_ns);
-static_assert(offsetof(rsslag_fault, t_ns) == kTimeOffset && offsetof(rsslag_task, t_ns) == kTimeOffset);
+static_assert(offsetof(rsslag_fault, t_ns) == kTimeOffset && offsetof(rsslag_task, t_ns) == kTimeOffset &&
+              offsetof(rsslag_sum, t_ns) == kTimeOffset);
 
 struct Shape {
     std::size_t size = 0;  ///< 0: no such kind
@@ -16,6 +17,7 @@ Shape shape_of(rsslag_u16 kind) {
     switch (kind) {
         case RSSLAG_UPDATE: return {sizeof(rsslag_update), offsetof(rsslag_update, cpu)};
         case RSSLAG_FAULT: return {sizeof(rsslag_fault), offsetof(rsslag_fault, cpu)};
+        case RSSLAG_SUM: return {sizeof(rsslag_sum), offsetof(rsslag_sum, cpu)};
         case RSSLAG_NEWTASK:
         case RSSLAG_SEEN:
         case RSSLAG_RENAME:
@@ -43,7 +45,10 @@ void TimeOrder::add(std::span<const std::byte> bytes) {
         const bool was_empty = queue.at == queue.bytes.size();
         queue.bytes.insert(queue.bytes.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(shape.size));
         if (was_empty) look(queue);
-        ++records_;
+        rsslag_u16 flags = 0;
+        std::memcpy(&flags, bytes.data() + offsetof(rsslag_sum, flags), sizeof(flags));
+        const bool sent = kind != RSSLAG_SUM || (flags & RSSLAG_GOES_ON) == 0;
+        records_ += sent ? 1 : 0;
         bytes = bytes.subspan(shape.size);
     }
 }

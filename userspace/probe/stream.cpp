@@ -12,6 +12,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 
 #include "libbpf_log.h"
@@ -89,6 +90,19 @@ int append(void *to, void *data, std::size_t size) {
     return 0;
 }
 
+/// A CPU's sum as it is between two updates; false where the CPU was taken away in the middle of one.
+bool read_run(const rsslag_run &run, rsslag_run &out) {
+    constexpr int kTries = 100'000;  // an update takes some nanoseconds
+    for (int i = 0; i < kTries; ++i) {
+        const std::uint32_t sequence = __atomic_load_n(&run.sequence, __ATOMIC_ACQUIRE);
+        if ((sequence & 1) != 0) continue;
+        std::memcpy(&out, &run, sizeof(out));
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&run.sequence, __ATOMIC_RELAXED) == sequence) return true;
+    }
+    return false;
+}
+
 }  // namespace
 
 struct StreamProbe::State {
@@ -100,6 +114,9 @@ struct StreamProbe::State {
     std::vector<std::unique_ptr<bpf_link, LinkDeleter>> links;
     std::vector<std::string> missing;
     Mapping slots;
+    Mapping runs;  ///< none: nothing is summed up
+    std::vector<rsslag_sum> grown;
+    std::vector<std::uint32_t> told_sequence;  ///< of each CPU's sum, when last told
     std::uint32_t fault_mask = 0;
     int cpus = 1;
 
@@ -110,13 +127,14 @@ struct StreamProbe::State {
             close(fd);
     }
 
-    void choose(const KernelTraits &traits, core::Scheme scheme);
+    void choose(const KernelTraits &traits, core::Scheme scheme, bool counting);
     Status load(const Options &options);
     Status make_rings(std::uint32_t bytes, std::uint32_t count);
     Status hand_over_rings();
     Status learn(core::Scheme scheme);
     Status attach();
     std::vector<bpf_program *> programs() const;
+    void read_sums();
 };
 
 std::vector<bpf_program *> StreamProbe::State::programs() const {
@@ -129,7 +147,7 @@ std::vector<bpf_program *> StreamProbe::State::programs() const {
 }
 
 /// Only what this kernel can take is loaded: the verifier refuses a wrong number of arguments, 5.10 lacks helpers.
-void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme) {
+void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme, bool counting) {
     auto &p = skeleton->progs;
     const bool by_cpu = scheme == core::Scheme::Cpu;
     const auto load_if = [](bpf_program *program, bool wanted) { bpf_program__set_autoload(program, wanted); };
@@ -141,8 +159,9 @@ void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme)
     load_if(p.page_fault_user_thread, !by_cpu && traits.page_fault_user);
     load_if(p.page_fault_kernel_thread, !by_cpu && traits.page_fault_kernel);
     load_if(p.learn_view, !by_cpu);
-    load_if(p.fault_done, scheme == core::Scheme::Thread && traits.handle_mm_fault);
+    load_if(p.fault_done, scheme == core::Scheme::Thread && traits.handle_mm_fault && !counting);
     bpf_map__set_autocreate(skeleton->maps.anchor, by_cpu);
+    bpf_map__set_autocreate(skeleton->maps.runs, by_cpu);
     if (!traits.page_fault_user) missing.emplace_back("tp_btf/page_fault_user: this kernel does not have it");
     if (!traits.page_fault_kernel) missing.emplace_back("tp_btf/page_fault_kernel: this kernel does not have it");
 }
@@ -180,15 +199,22 @@ Status StreamProbe::State::load(const Options &options) {
     skeleton->rodata->fault_mask = fault_mask;
     skeleton->rodata->possible_cpus = static_cast<std::uint32_t>(cpus);
     skeleton->rodata->fault_told_at_exit = bpf_program__autoload(skeleton->progs.fault_done);
+    skeleton->rodata->counting = options.counting;
     skeleton->bss->filter.follow = options.follow ? 1 : 0;
     bpf_map__set_max_entries(skeleton->maps.fault_slots, places);
     bpf_map__set_max_entries(skeleton->maps.cpus, static_cast<std::uint32_t>(cpus));
+    bpf_map__set_max_entries(skeleton->maps.runs, static_cast<std::uint32_t>(cpus));
     const auto bytes = static_cast<std::uint32_t>(std::bit_ceil(std::max<std::size_t>(options.ring_bytes, 4096)));
     if (Status made = make_rings(bytes, count); !made) return made;
     if (const int err = rsslag_stream__load(skeleton.get()); err != 0) return refused(-err);
     if (Status given = hand_over_rings(); !given) return given;
     slots = Mapping(bpf_map__fd(skeleton->maps.fault_slots), places * sizeof(rsslag_fault_slot));
     if (slots.get() == nullptr) return refused(errno);
+    if (options.counting && bpf_map__fd(skeleton->maps.runs) >= 0) {
+        told_sequence.resize(static_cast<std::size_t>(cpus));
+        runs = Mapping(bpf_map__fd(skeleton->maps.runs), told_sequence.size() * sizeof(rsslag_run));
+        if (runs.get() == nullptr) return refused(errno);
+    }
     return core::success();
 }
 
@@ -250,7 +276,7 @@ core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Op
         state->missing = missing;
         state->skeleton.reset(rsslag_stream__open());
         if (!state->skeleton) return refused(errno);
-        state->choose(usable, *scheme);
+        state->choose(usable, *scheme, options.counting);
         Status ready = state->load(options);
         if (ready) ready = state->learn(*scheme);
         if (ready) ready = state->attach();
@@ -291,10 +317,42 @@ std::size_t StreamProbe::rings() const {
     return state_->rings.size();
 }
 
+/// Sums that go on and have grown. Before the rings are emptied: then what a CPU told before it began a sum comes first.
+void StreamProbe::State::read_sums() {
+    grown.clear();
+    const auto *all = static_cast<const rsslag_run *>(runs.get());
+    for (std::size_t cpu = 0; cpu < told_sequence.size(); ++cpu) {
+        rsslag_run run;
+        if (__atomic_load_n(&all[cpu].sequence, __ATOMIC_RELAXED) == told_sequence[cpu]) continue;
+        if (!read_run(all[cpu], run)) continue;
+        told_sequence[cpu] = run.sequence;
+        if (run.mm == 0) continue;
+        timespec now{};
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        rsslag_sum &sum = grown.emplace_back();
+        sum.kind = RSSLAG_SUM;
+        sum.flags = run.flags | RSSLAG_GOES_ON;
+        sum.tid = run.tid;
+        sum.t_ns = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+        sum.mm = run.mm;
+        std::copy(std::begin(run.cached), std::end(run.cached), sum.cached);
+        sum.updates = run.updates;
+        sum.number = run.number;
+        sum.cpu = sum.of = static_cast<std::uint16_t>(cpu);
+        sum.members = run.members;
+    }
+}
+
 void StreamProbe::drain(std::span<std::vector<std::byte>> out) {
+    state_->read_sums();
     for (std::size_t i = 0; i < state_->rings.size(); ++i) {
         state_->sinks[i] = {&out[i], state_->ring_bytes};
         ring_buffer__consume(state_->rings[i].get());
+    }
+    for (const rsslag_sum &sum : state_->grown) {
+        const auto bytes = std::as_bytes(std::span(&sum, 1));
+        auto &ring = out[sum.cpu % state_->rings.size()];
+        ring.insert(ring.end(), bytes.begin(), bytes.end());
     }
 }
 

@@ -134,6 +134,8 @@ class Ledger {
     Applied apply(const rsslag_update &update);
     void apply(const rsslag_fault &fault);
     void apply(const rsslag_task &task);
+    /// Told again, it counts for what has come since.
+    void apply(const rsslag_sum &sum);
 
     /// Every record before `t_ns` has been applied: folds that waited for what might still come are decided.
     void advance(std::uint64_t t_ns);
@@ -151,7 +153,8 @@ class Ledger {
     void end_watch();
 
     /// Compares an exact reading, taken between the two times, with what was held from 1 ms before it to 1 ms after it;
-    /// records up to then must have been applied. Ends the watch. Every counter that lies outside is a disagreement;
+    /// records up to then must have been applied, and sums as they were after that. What a sum has changed since the
+    /// watch began is not compared: what the counter held in between is not known. Ends the watch. Every counter that lies outside is a disagreement;
     /// then the ledger takes over what was read, and the difference goes into the baseline. On the `thread` scheme
     /// what tasks cache is taken over in any case: no record tells what a task did after its last event.
     Check compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);

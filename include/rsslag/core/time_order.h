@@ -18,7 +18,8 @@ class TimeOrder {
     /// is counted.
     void add(std::span<const std::byte> bytes);
 
-    /// Hands on all records before `t_ns`, in order: `use` takes a rsslag_update, rsslag_fault or rsslag_task.
+    /// Hands on all records before `t_ns`, in order: `use` takes a rsslag_update, rsslag_fault,
+    /// rsslag_sum or rsslag_task.
     template <class Use>
     void until(std::uint64_t t_ns, Use &&use) {
         for (;;) {
@@ -41,6 +42,7 @@ class TimeOrder {
         trim();
     }
 
+    /// That a program has sent: without sums that go on.
     std::uint64_t records() const { return records_; }
     std::uint64_t garbled() const { return garbled_; }
 
@@ -67,6 +69,7 @@ class TimeOrder {
         switch (kind) {
             case RSSLAG_UPDATE: queue.at += give<rsslag_update>(at, use); break;
             case RSSLAG_FAULT: queue.at += give<rsslag_fault>(at, use); break;
+            case RSSLAG_SUM: queue.at += give<rsslag_sum>(at, use); break;
             default: queue.at += give<rsslag_task>(at, use); break;
         }
         look(queue);

@@ -98,6 +98,8 @@ void Judge::apply(const std::vector<Emitted> &records) {
             apply_update(emitted);
         } else if (of_a_task) {
             ledger_.apply(std::get<rsslag_task>(emitted.record));
+        } else if (std::holds_alternative<rsslag_sum>(emitted.record)) {
+            ledger_.apply(std::get<rsslag_sum>(emitted.record));
         } else {
             ledger_.apply(std::get<rsslag_fault>(emitted.record));
         }
@@ -116,6 +118,7 @@ void Judge::collect_ended() {
 }
 
 void Judge::feed() {
+    kernel_.read_sums();
     const std::uint64_t before = kernel_.now() - kOnItsWayNs;
     apply(kernel_.take_records(before));
     ledger_.advance(before);
@@ -124,6 +127,7 @@ void Judge::feed() {
 
 void Judge::feed_all() {
     kernel_.settle();
+    kernel_.read_sums();
     kernel_.run_for(2'000'000);
     feed();
 }
@@ -137,7 +141,9 @@ std::optional<Check> Judge::compare(ModelMm &mm, const Planner &planner) {
     const std::optional<CounterReading> reading = kernel_.read_slowly(mm, planner);
     if (!reading) return std::nullopt;
     const std::uint64_t end_ns = kernel_.now();
-    kernel_.run_for(1'000'000 + 2 * kOnItsWayNs, planner);
+    kernel_.run_for(1'000'000, planner);
+    kernel_.read_sums();
+    kernel_.run_for(2 * kOnItsWayNs, planner);
     feed();
     return ledger_.compare(*reading, begin_ns, end_ns);
 }
@@ -223,6 +229,7 @@ void Judge::expect_truth() {
 
 void Judge::expect_ends() {
     kernel_.settle();
+    kernel_.read_sums();
     kernel_.run_for(50'000'000);
     feed();
     EXPECT_EQ(ledger_.ended_mms(), kernel_.ended_mms());

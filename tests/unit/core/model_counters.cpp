@@ -195,9 +195,60 @@ void ModelKernel::emit_update(const Change &change, std::uint64_t t_ns, std::int
     record.cached = static_cast<rsslag_s32>(cached);
     record.cpu = static_cast<rsslag_u16>(by.on_cpu);
     record.member = static_cast<rsslag_u8>(change.member);
-    records_.push_back({record, change.amount, reason});
+    if (change.mm->users == 0 && !std::exchange(change.mm->end_told, true)) end_sums_of(*change.mm, cpu_of(by), t_ns);
+    if (!summed_up(record, change)) records_.push_back({record, change.amount, reason});
     ++change.mm->updates;
-    if (change.mm->users == 0) change.mm->end_told = true;
+}
+
+/// bpf/sum.bpf.h: whether this update is in a sum now; if not, the sum that the CPU was at is told.
+bool ModelKernel::summed_up(const rsslag_update &update, const Change &change) {
+    if (!options_.counting || options_.scheme != Scheme::Cpu) return false;
+    Cpu &cpu = cpu_of(*change.by);
+    const bool own = (update.flags & RSSLAG_OWN) != 0;
+    const bool other = (update.flags & RSSLAG_BY_OTHER) != 0;
+    const bool plain = update.cached != 0 && (update.flags & (RSSLAG_TEARDOWN | RSSLAG_EXITING)) == 0 && (own || other);
+    if (!plain || cpu.sum.mm != update.mm || cpu.sum.tid != update.tid) end_sum(cpu, update.t_ns);
+    if (!plain) return false;
+    cpu.sum.kind = RSSLAG_SUM;
+    cpu.sum.flags = update.flags & (RSSLAG_OWN | RSSLAG_BY_OTHER);
+    cpu.sum.tid = update.tid;
+    cpu.sum.mm = update.mm;
+    cpu.sum.cpu = cpu.sum.of = update.cpu;
+    cpu.sum.cached[update.member] = update.cached;
+    cpu.sum.members |= static_cast<rsslag_u8>(1U << update.member);
+    ++cpu.sum.updates;
+    return true;
+}
+
+void ModelKernel::end_sum(Cpu &cpu, std::uint64_t t_ns) {
+    cpu.sum.t_ns = t_ns;
+    if (cpu.sum.mm != 0) records_.push_back({cpu.sum});
+    const std::uint32_t number = cpu.sum.number;
+    cpu.sum = {};
+    cpu.sum.number = number + 1;
+    cpu.told = 0;
+}
+
+void ModelKernel::end_sums_of(const ModelMm &mm, Cpu &by, std::uint64_t t_ns) {
+    for (Cpu &cpu : cpus_) {
+        if (cpu.sum.mm != mm.address) continue;
+        rsslag_sum sum = cpu.sum;
+        sum.t_ns = t_ns;
+        sum.cpu = static_cast<rsslag_u16>(&by - cpus_.data());
+        records_.push_back({sum});
+        cpu.sum.mm = 0;
+    }
+}
+
+void ModelKernel::read_sums() {
+    for (Cpu &cpu : cpus_) {
+        if (cpu.sum.mm == 0 || cpu.sum.updates == cpu.told) continue;
+        cpu.told = cpu.sum.updates;
+        rsslag_sum sum = cpu.sum;
+        sum.t_ns = now_;
+        sum.flags |= RSSLAG_GOES_ON;
+        records_.push_back({sum});
+    }
 }
 
 void ModelKernel::zap_now(ModelTask &by, ModelMm &mm, const Members &most) {

@@ -21,7 +21,7 @@
 
 namespace rsslag::core::test {
 
-using WireRecord = std::variant<rsslag_update, rsslag_fault, rsslag_task>;
+using WireRecord = std::variant<rsslag_update, rsslag_fault, rsslag_task, rsslag_sum>;
 std::uint64_t time_of(const WireRecord &record);
 
 /// What a BPF program sent, and what really happened.
@@ -95,6 +95,7 @@ struct ModelOptions {
     bool after_fault = false;           ///< fault records after the fault, too: fexit/handle_mm_fault loads
     bool argument_pages = true;         ///< exec charges its argument page to the old mm, too (fs/exec.c acct_arg_size)
     bool follow = true;                 ///< children become wanted
+    bool counting = false;              ///< --mode counts
     bool reuse_tids = false;            ///< at once
 };
 
@@ -141,6 +142,8 @@ class ModelKernel {
     void settle();
     std::uint64_t now() const { return now_; }
 
+    /// As userspace does before it takes records: tells the sums that go on and have grown.
+    void read_sums();
     /// Records earlier than that, in the order of their time, as a judge merges them from all CPUs.
     std::vector<Emitted> take_records(std::uint64_t before);
     /// Everything that happened by now; only when settled.
@@ -175,6 +178,8 @@ class ModelKernel {
         Member member = Member::File;
         bool folded = false;
         bool open_fold = false;  ///< of an amount that is not plain from being one page of a fault
+        rsslag_sum sum{};        ///< that it is at, `counting`; mm 0: none
+        std::uint32_t told = 0;  ///< updates of it that a reader has seen
     };
     struct Change {
         ModelTask *by;
@@ -207,6 +212,9 @@ class ModelKernel {
     void fault(ModelTask &by, Member member, std::int64_t pages);
     void exchange_fault(ModelTask &by, Member from);
     void emit_update(const Change &change, std::uint64_t t_ns, std::int64_t cached, FlushReason reason);
+    bool summed_up(const rsslag_update &update, const Change &change);
+    void end_sum(Cpu &cpu, std::uint64_t t_ns);
+    void end_sums_of(const ModelMm &mm, Cpu &by, std::uint64_t t_ns);
     void emit_fault(ModelTask &task, bool after);
     std::uint16_t flags_of(const Change &change) const;
     void announce(ModelTask &task, std::uint64_t t_ns);

@@ -10,6 +10,9 @@ void ModelKernel::attach(ModelMm &mm) {
     mm.net.clear();
     mm.baseline = mm.exact;
     mm.updates = 0;
+    for (Cpu &cpu : cpus_)
+        end_sum(cpu, now_);
+    records_.clear();
 }
 
 MmReading ModelKernel::read_mm(const ModelMm &mm, const std::function<void()> &meanwhile) const {

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* --mode counts on the `cpu` scheme: plain updates are summed up on their CPU. Whatever else happens there to a traced mm
+ * tells the sum first, so that a CPU's records stay in order; userspace reads sums that go on. */
+#ifndef RSSLAG_SUM_BPF_H
+#define RSSLAG_SUM_BPF_H
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1); /* possible CPUs */
+    __type(key, u32);
+    __type(value, struct rsslag_run);
+} runs SEC(".maps");
+
+/* A reader on another CPU sees `sequence` change before and after all between: x86 keeps loads in order, and stores,
+ * where others need an atomic that does. */
+static __always_inline u32 sequence_plus(struct rsslag_run *run, u32 more)
+{
+#ifdef __TARGET_ARCH_x86
+    u32 sequence;
+
+    asm volatile("" ::: "memory");
+    sequence = *(volatile u32 *)&run->sequence;
+    if (more)
+        *(volatile u32 *)&run->sequence = sequence + more;
+    asm volatile("" ::: "memory");
+    return sequence;
+#else
+    return __sync_fetch_and_add(&run->sequence, more);
+#endif
+}
+
+static __always_inline void touch_sequence(struct rsslag_run *run)
+{
+    sequence_plus(run, 1);
+}
+
+/* What CPU `of` has summed up, told by this one. */
+static __always_inline void tell_sum(const struct rsslag_run *run, u32 of, u32 cpu)
+{
+    struct cpu_facts *facts = bpf_map_lookup_elem(&cpus, &cpu);
+    struct rsslag_sum *record;
+
+    if (!facts)
+        return;
+    record = reserve(facts, sizeof(*record));
+    if (!record)
+        return;
+    record->kind = RSSLAG_SUM;
+    record->flags = run->flags;
+    record->tid = run->tid;
+    record->t_ns = bpf_ktime_get_ns();
+    record->mm = run->mm;
+    record->cached[0] = run->cached[0];
+    record->cached[1] = run->cached[1];
+    record->cached[2] = run->cached[2];
+    record->cached[3] = run->cached[3];
+    record->updates = run->updates;
+    record->number = run->number;
+    record->cpu = cpu;
+    record->of = of;
+    record->members = run->members;
+    __builtin_memset(record->pad, 0, sizeof(record->pad));
+    send(record);
+}
+
+static __always_inline void end_run(struct rsslag_run *run, u32 cpu)
+{
+    struct rsslag_run told = *run; /* another CPU may set mm to 0 */
+
+    if (told.mm)
+        tell_sum(&told, cpu, cpu);
+    touch_sequence(run);
+    run->mm = 0;
+    run->number++;
+    touch_sequence(run);
+}
+
+static __always_inline void add_to_run(struct rsslag_run *run, u32 member, s32 cached)
+{
+    touch_sequence(run);
+    run->cached[member & 3] = cached;
+    run->members |= 1 << (member & 3);
+    run->updates++;
+    touch_sequence(run);
+}
+
+static __always_inline void begin_run(struct rsslag_run *run, u64 mm, u32 tid, u16 flags, u32 member, s32 cached)
+{
+    touch_sequence(run);
+    run->tid = tid;
+    run->flags = flags;
+    run->members = 1 << (member & 3);
+    run->updates = 1;
+    run->cached[member & 3] = cached;
+    run->mm = mm;
+    touch_sequence(run);
+}
+
+struct ending {
+    u64 mm;
+    u32 cpu;
+};
+
+static long end_run_of(u32 of, struct ending *ending)
+{
+    struct rsslag_run *run = bpf_map_lookup_elem(&runs, &of);
+    struct rsslag_run told;
+    u32 sequence;
+
+    if (!run)
+        return 0;
+    sequence = sequence_plus(run, 0);
+    told = *run;
+    if (told.mm != ending->mm || sequence & 1 || sequence_plus(run, 0) != sequence)
+        return 0; /* of another mm, or its CPU goes on to another: that tells it */
+    tell_sum(&told, of, ending->cpu);
+    __sync_val_compare_and_swap(&run->mm, ending->mm, 0);
+    return 0;
+}
+
+/* Nobody uses this mm any more, so no CPU sums up for it; what some still keep of it must not be taken for another's
+ * that gets its address. A CPU that tells its sum at the same time tells it twice, under one number. */
+static __always_inline void end_runs_of(u64 mm, u32 cpu)
+{
+    struct ending ending = {.mm = mm, .cpu = cpu};
+
+    bpf_loop(possible_cpus, end_run_of, &ending, 0);
+}
+
+#endif
