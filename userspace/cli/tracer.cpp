@@ -149,7 +149,12 @@ void Tracer::State::apply_until(std::uint64_t t_ns) {
     };
     order.until(t_ns, Apply{this});
     ledger->advance(t_ns);
-    for (const core::Ended &each : ledger->take_ended())
+    finish_all(false);
+}
+
+/// Last ticks of those that have ended; `all`: however much of their end may be missing.
+void Tracer::State::finish_all(bool all) {
+    for (const core::Ended &each : ledger->take_ended(all))
         finish(each);
 }
 
@@ -170,6 +175,7 @@ void Tracer::State::stop() {
         take_losses();
     } while (order.records() + losses.by_cause["ring_full"] < losses.sent && monotonic_ns() < deadline);
     apply_until(monotonic_ns());
+    finish_all(true);
 }
 
 /// What was sent goes through the ledger up to where nothing more can come: counted from before it was taken out.

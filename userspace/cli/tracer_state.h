@@ -61,6 +61,7 @@ struct Tracer::State {
     void stop();
     view::Tick tick_of(const core::GroupView &group, const core::MmView &mm);
     void finish(const core::Ended &ended_group);
+    void finish_all(bool all);
     std::optional<Taken> read(const core::GroupView &group);
     std::optional<view::Tick> judged(const core::GroupView &group, const Taken &taken, std::uint64_t until_ns);
     void keep_walk(Traced &traced, view::Tick &tick);

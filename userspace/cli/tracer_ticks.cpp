@@ -95,6 +95,7 @@ std::optional<Taken> Tracer::State::read(const core::GroupView &group) {
         // A tick that comes a little early still walks.
         entry.next_walk_ns = taken->bracket_ns + std::max(kLeast * 19 / 20, kCostsAtMost * cost);
     }
+    taken->process.tasks = {};  // the ledger lists them
     return std::move(*taken);
 }
 
@@ -139,6 +140,7 @@ std::optional<view::Tick> Tracer::State::judged(const core::GroupView &group, co
                                                 std::uint64_t until_ns) {
     const std::uint64_t before = ledger->updates(group.mm);
     apply_until(until_ns);
+    if (ledger->ended_since(taken.counters.mm, taken.begin_ns)) return std::nullopt;  // its last tick tells all
     if (!ledger->knows(taken.counters.mm) && traced.count(group.host_tgid) != 0) {
         adopt(group.host_tgid, taken);  // its beginning was lost
         if (const Status wanted = stream->want(group.host_tgid, taken.counters.mm); !wanted) {
@@ -158,8 +160,10 @@ std::optional<view::Tick> Tracer::State::judged(const core::GroupView &group, co
     keep_walk(entry, tick);
     tick.updates_before = std::move(entry.updates_before);
     entry.updates_before.clear();
-    for (const core::TaskNet &task : tick.ledger.tasks)
-        entry.updates_before[task.host_tid] = task.updates;
+    if (options.threads.which == view::ThreadChoice::Which::Changed) {
+        for (const core::TaskNet &task : tick.ledger.tasks)
+            entry.updates_before[task.host_tid] = task.updates;
+    }
     entry.last = tick.process;
     count(entry, tick);
     return tick;

@@ -8,8 +8,12 @@
 namespace rsslag::core {
 namespace {
 
-/// A teardown goes through the page tables: that no more of it comes is known at 0, else after this time.
-constexpr std::uint64_t kTeardownNs = 20'000'000;
+/// A teardown goes through the page tables: that no more of it comes is known at 0, else after this time. The task that
+/// does it may have to wait for a CPU in between, for as long as those before it run.
+constexpr std::uint64_t kTeardownNs = 2'000'000'000;
+
+/// No reading takes longer from its begin to being compared.
+constexpr std::uint64_t kRememberNs = 10'000'000'000;
 
 }  // namespace
 
@@ -77,6 +81,7 @@ void Ledger::advance(std::uint64_t t_ns) {
     }
     for (const auto &mm : over)
         impl_->retire(mm);
+    std::erase_if(impl_->retired, [t_ns](const auto &each) { return each.second + kRememberNs < t_ns; });
 }
 
 void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::uint64_t begin_ns,
@@ -133,6 +138,12 @@ bool Ledger::knows(std::uint64_t mm) const {
     return account && account->bound;
 }
 
+bool Ledger::ended_since(std::uint64_t mm, std::uint64_t t_ns) const {
+    if (const auto account = impl_->at(mm); account && account->torn_down) return true;
+    const auto found = impl_->retired.find(mm);
+    return found != impl_->retired.end() && found->second >= t_ns;
+}
+
 std::uint64_t Ledger::updates(std::uint64_t mm) const {
     return knows(mm) ? impl_->at(mm)->updates() : 0;
 }
@@ -152,13 +163,14 @@ std::vector<GroupView> Ledger::groups() const {
     return all;
 }
 
-std::vector<Ended> Ledger::take_ended() {
+std::vector<Ended> Ledger::take_ended(bool all) {
     std::vector<Ended> done;
     std::deque<Impl::Leaving> rest;
     for (Impl::Leaving &each : impl_->leaving) {
-        const std::uint64_t since = std::max(each.t_ns, each.mm->last_ns);
-        const bool complete = each.mm->torn_down && each.mm->empty();
-        if (!complete && since + kTeardownNs >= impl_->now) {
+        const std::uint64_t since = each.mm->torn_down ? std::max(each.t_ns, each.mm->last_ns) : each.t_ns;
+        const bool complete = (each.mm->torn_down && each.mm->empty()) || impl_->at(each.mm->mm) != each.mm ||
+                              (!each.mm->torn_down && impl_->lives_in(*each.mm, each.group.host_tgid));
+        if (!all && !complete && since + kTeardownNs >= impl_->now) {
             rest.push_back(std::move(each));
             continue;
         }

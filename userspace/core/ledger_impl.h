@@ -49,6 +49,7 @@ struct Ledger::Impl {
     std::deque<Leaving> leaving;
     /// Tasks whose last update was of an mm that nobody has yet, `thread` scheme.
     std::unordered_set<int> makers;
+    std::unordered_map<std::uint64_t, std::uint64_t> retired;  ///< when an mm at this address last ended
     std::uint64_t generations = 0;
     std::uint64_t ended = 0, ended_not_at_zero = 0;
     std::uint64_t now = 0;
@@ -67,6 +68,8 @@ struct Ledger::Impl {
     void name_tasks(MmView &view) const;
     /// To be called whenever a task or an mm comes or goes.
     void forget_last();
+    /// Whether a group other than this one lives in the mm.
+    bool lives_in(const MmAccount &mm, int but) const;
 
   private:
     std::shared_ptr<MmAccount> make(std::uint64_t address, std::uint64_t t_ns);
@@ -77,7 +80,6 @@ struct Ledger::Impl {
     std::uint64_t untold(const rsslag_sum &sum);
     bool surely_direct(const rsslag_update &update, const MmAccount &mm);
     bool lived_in(const MmAccount &mm) const;
-    bool lives_in(const MmAccount &mm, int but) const;
 
     /// By CPU: the next update there is most often the same task's, of the same mm.
     std::vector<Entry> last_;

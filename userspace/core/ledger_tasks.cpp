@@ -37,6 +37,7 @@ void Ledger::Impl::retire(const std::shared_ptr<MmAccount> &mm) {
         ended_not_at_zero += mm->empty() ? 0 : 1;
     }
     forget_last();
+    retired[mm->mm] = now;
     if (const auto found = mms.find(mm->mm); found != mms.end() && found->second == mm) mms.erase(found);
 }
 
@@ -234,7 +235,6 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     group->second.mm = record.mm;
 }
 
-/// Whether another group than this one lives in the mm.
 bool Ledger::Impl::lives_in(const MmAccount &mm, int but) const {
     return std::any_of(groups.begin(), groups.end(),
                        [&](const auto &each) { return each.first != but && each.second.mm == mm.mm; });

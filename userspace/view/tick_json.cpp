@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <vector>
 
 #include "json_parts.h"
 #include "rsslag/core/text.h"
@@ -49,32 +53,42 @@ ordered_json flush_reasons(const Tick &tick) {
     return object;
 }
 
+std::string members_text(const core::Members &members) {
+    return fmt::format(R"({{"file":{},"anon":{},"shmem":{},"swap":{},"rss":{}}})", members.file.n, members.anon.n,
+                       members.shmem.n, members.swap.n, members.rss().n);
+}
+
 /// Both times are since the attach; a flush between the tick's time and its making is no older than 0.
-ordered_json flush_age_ms(const TaskNet &task, std::uint64_t t_ns) {
-    if (task.last_flush_ns == 0) return nullptr;
-    return (t_ns - std::min(t_ns, task.last_flush_ns)) / 1'000'000;
+std::string flush_age_ms(const TaskNet &task, std::uint64_t t_ns) {
+    if (task.last_flush_ns == 0) return "null";
+    return std::to_string((t_ns - std::min(t_ns, task.last_flush_ns)) / 1'000'000);
 }
 
-ordered_json thread(const TaskNet &task, const Tick &tick) {
+/// Rows are text at once: as many objects as there may be threads would weigh more than all else.
+void put_thread(std::string &out, const TaskNet &task, const Tick &tick) {
     const bool caches = tick.scheme == core::Scheme::Thread && task.cached;
-    return {{"tid", id(task.tid)},
-            {"tgid", id(task.tgid)},
-            {"comm", core::printable(task.comm)},
-            {"cached", caches ? members(*task.cached) : ordered_json(nullptr)},
-            {"net", members(task.net)},
-            {"uncertain", task.uncertain.n},
-            {"faults", task.faults},
-            {"updates", task.updates},
-            {"flushes", task.flushes},
-            {"flush_age_ms", flush_age_ms(task, tick.t_ns)}};
+    fmt::format_to(std::back_inserter(out),
+                   R"({{"tid":{},"tgid":{},"comm":{},"cached":{},"net":{},"uncertain":{},"faults":{},"updates":{},)"
+                   R"("flushes":{},"flush_age_ms":{}}})",
+                   id(task.tid).dump(), id(task.tgid).dump(), ordered_json(core::printable(task.comm)).dump(),
+                   caches ? members_text(*task.cached) : "null", members_text(task.net), task.uncertain.n, task.faults,
+                   task.updates, task.flushes, flush_age_ms(task, tick.t_ns));
 }
 
-ordered_json threads(const Tick &tick) {
-    if (tick.threads.which == ThreadChoice::Which::None) return nullptr;
-    ordered_json array = ordered_json::array();
-    for (const TaskNet *task : listed_threads(tick))
-        array.push_back(thread(*task, tick));
-    return array;
+/// The value of "threads" and what separates it from what follows.
+void put_threads(std::string &out, const Tick &tick) {
+    out += ",\"threads\":";
+    if (tick.threads.which == ThreadChoice::Which::None) {
+        out += "null,";
+        return;
+    }
+    out += '[';
+    const std::vector<const TaskNet *> listed = listed_threads(tick);
+    for (const TaskNet *task : listed) {
+        if (task != listed.front()) out += ',';
+        put_thread(out, *task, tick);
+    }
+    out += "],";
 }
 
 ordered_json exited(const core::ExitedNet &exited) {
@@ -167,12 +181,15 @@ std::string tick_json(const Tick &tick) {
     put_reading(object, tick.process, judge(tick), tick.page_size);
     object["baseline"] = members(tick.ledger.baseline);
     put_counts(object, tick);
-    object["threads"] = threads(tick);
-    object["exited"] = exited(tick.ledger.exited);
-    object["others"] = others(tick.ledger.others);
-    object["cpus"] = cpus(tick);
-    object["own"] = own(tick.own);
-    return object.dump() + "\n";
+    const ordered_json rest{{"exited", exited(tick.ledger.exited)},
+                            {"others", others(tick.ledger.others)},
+                            {"cpus", cpus(tick)},
+                            {"own", own(tick.own)}};
+    std::string out = object.dump();
+    out.pop_back();
+    put_threads(out, tick);
+    out.append(rest.dump(), 1);
+    return out += '\n';
 }
 
 std::string summary_json(const Summary &summary) {

@@ -168,13 +168,15 @@ class Ledger {
     /// listing every task.
     bool knows(std::uint64_t mm) const;
     std::uint64_t updates(std::uint64_t mm) const;
+    /// Whether the mm that had this address then has come, or is coming, to its end: a reading of it is out of date.
+    bool ended_since(std::uint64_t mm, std::uint64_t t_ns) const;
     /// The living mm at this address, nullopt where the ledger has none.
     std::optional<MmView> view(std::uint64_t mm) const;
     /// Groups that live, ascending by host TGID.
     std::vector<GroupView> groups() const;
-    /// mms that groups have left since the last call, in that order. An mm that dies is told once its teardown is
-    /// complete or 20 ms old.
-    std::vector<Ended> take_ended();
+    /// mms that groups have left since the last call, in that order. One in which nobody else lives is told once its
+    /// teardown is complete, or nothing came of it for 2 s; with `all`, at once.
+    std::vector<Ended> take_ended(bool all = false);
     /// Whether take_ended() has more to tell, once time has passed.
     bool leaving() const;
     /// All mms whose end was seen so far, and how many of these did not come to 0 in every member.
