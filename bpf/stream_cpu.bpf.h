@@ -63,8 +63,10 @@ static __always_inline u16 fault_of(struct task_struct *task, u32 tid, u64 *addr
 
 #include "sum.bpf.h"
 
-/* Whether this update is in a sum now; if not, the sum that the CPU was at is told. */
-static __always_inline bool summed_up(struct mm_struct *mm, u64 key, struct task_struct *task, u32 member, bool by_wanted)
+/* Whether this update is in a sum now; if not, the sum that the CPU was at is told. Of a wanted mm only: whose end is
+ * noticed, and with it that of its sums. */
+static __always_inline bool summed_up(struct mm_struct *mm, u64 key, struct task_struct *task, u32 member, bool wanted,
+                                      bool by_wanted)
 {
     u32 cpu = bpf_get_smp_processor_id();
     struct rsslag_run *run = bpf_map_lookup_elem(&runs, &cpu);
@@ -78,7 +80,7 @@ static __always_inline bool summed_up(struct mm_struct *mm, u64 key, struct task
     own = number_of(task->mm) == key;
     counter = counter_of(mm, member);
     cached = counter.locals ? load_s32(counter.locals + run->offset) : 0;
-    if (!cached || mm->mm_users.counter == 0 || task->flags & PF_EXITING || (by_wanted && !own)) {
+    if (!cached || !wanted || mm->mm_users.counter == 0 || task->flags & PF_EXITING || (by_wanted && !own)) {
         end_run(run, cpu);
         return false;
     }
@@ -123,7 +125,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
         if (!by_wanted)
             return 0;
     }
-    if (counting && summed_up(mm, key, task, member, by_wanted))
+    if (counting && summed_up(mm, key, task, member, state == WANTED, by_wanted))
         return 0;
     facts = bpf_map_lookup_elem(&cpus, &cpu);
     if (!facts)

@@ -157,11 +157,12 @@ void Ledger::Impl::apply(const rsslag_sum &sum) {
     // In an mm that nobody lives in yet, an exec goes on by its leader's number; elsewhere that is the leader's own.
     const bool foreign = (sum.flags & RSSLAG_BY_OTHER) != 0;
     const Task *const task = task_of(tid, !foreign && !mm->bound);
-    if ((task != nullptr && task->mm == mm) || mm->members().count(tid) != 0) {  // told late, it may have left the mm by an exec
+    const bool lives_here = task != nullptr && task->mm == mm;
+    if (lives_here || mm->members().count(tid) != 0) {  // a member that an exec has taken away is still one
         mm->apply(sum, mm->member(tid), updates, true);
-    } else if (task != nullptr || foreign) {  // or not be known to live there yet
+    } else if (foreign || !mm->bound) {
         mm->apply(sum, mm->other(tid), updates, false);
-    } else {
+    } else {  // told late, it has ended or left meanwhile
         mm->apply(sum, mm->ended(), updates, true);
     }
 }

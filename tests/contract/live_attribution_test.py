@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""`rsslag live`: who is blamed for which pages, where processes and threads come and go in every way."""
+import collections
+import ctypes
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import contract
+from contract import TIMEOUT, Held, TracingTest, needs_schema
+from live import Live, assert_attributed, assert_trace, live
+
+JSONL = ('--format', 'jsonl', '--threads', 'all')
+MADV_PAGEOUT = 21
+PIDFD_OPEN, PROCESS_MADVISE = 434, 440
+SLOW = 'rsslag.slow' in Path('/proc/cmdline').read_text()
+COUNT = 40 if SLOW else 1000
+
+
+def lives():
+    return Path(contract.binary).parent / 'tests/live/lives'
+
+
+def running(document):
+    return document.get('state') == 'running'
+
+
+def moved(members):
+    return any(members[member] for member in ('file', 'anon', 'shmem', 'swap'))
+
+
+@needs_schema
+class Lives(TracingTest):
+    """A thousand of each in a row."""
+    mode = 'events'
+
+    def setUp(self):
+        if not lives().exists():
+            self.skipTest('tests/live/lives is not built')
+
+    def trace(self, what):
+        ran = live(*JSONL, '--mode', self.mode, '--follow', '--interval', '100ms', '--no-walk', '--', lives(), what, COUNT)
+        ticks, summary = assert_trace(self, ran)
+        for key in ('lost', 'disagreements', 'resyncs', 'ended_not_at_zero'):
+            self.assertEqual(summary[key], 0, (key, summary))
+        self.assertEqual({tick['comm'] for tick in ticks}, {'lives'})
+        for tick in ticks:
+            if tick['state'] != 'running':
+                self.assertEqual(tick['exact']['rss'], 0, tick)
+        return ticks, summary
+
+    def test_forks(self):
+        ticks, summary = self.trace('forks')
+        self.assertEqual(summary['ended_mms'], COUNT + 1)
+        self.assertEqual(len(summary['processes']), COUNT + 1)
+        parent = ticks[-1]['pid']
+        for tick in ticks:
+            others = {other['tid'] for other in tick['others'] if moved(other['net'])}
+            self.assertLessEqual(others, {parent} if tick['pid'] != parent else set(), 'who forks fills the child')
+
+    def test_execs_after_a_search(self):
+        ticks, summary = self.trace('execs')
+        self.assertEqual(collections.Counter(tick['state'] for tick in ticks if tick['state'] != 'running'),
+                         {'exec': COUNT, 'exited': 1})
+        self.assertGreaterEqual(summary['ended_mms'], COUNT + 1)
+        self.assertEqual(len({tick['pid'] for tick in ticks}), 1)
+        self.assertEqual({other['tid'] for tick in ticks for other in tick['others'] if moved(other['net'])}, set())
+
+    def test_execs_by_another_thread_than_the_leader(self):
+        ticks, _ = self.trace('thread-execs')
+        self.assertEqual(collections.Counter(tick['state'] for tick in ticks if tick['state'] != 'running'),
+                         {'exec': COUNT, 'exited': 1})
+        self.assertEqual(len({tick['pid'] for tick in ticks}), 1)
+        self.assertEqual({other['tid'] for tick in ticks for other in tick['others'] if moved(other['net'])}, set())
+
+    def test_vforks_that_exec(self):
+        ticks, summary = self.trace('spawns')
+        self.assertEqual(len(summary['processes']), COUNT + 1)
+        parent = ticks[-1]['pid']
+        for tick in ticks:
+            if tick['pid'] != parent:
+                self.assertEqual([other for other in tick['others'] if moved(other['net'])], [], tick)
+
+    def test_threads(self):
+        ticks, _ = self.trace('threads')
+        self.assertEqual(ticks[-1]['exited']['threads'], COUNT + 1)
+        self.assertEqual([other for other in ticks[-1]['others'] if moved(other['net'])], [])
+
+
+class LivesSummedUp(Lives):
+    mode = 'counts'
+
+
+@needs_schema
+class KnownPages(TracingTest):
+    """Each thread touches a known number of pages of each member."""
+    threads, anon, shmem, file = 12, 150, 70, 45
+
+    def trace(self, *options):
+        with tempfile.TemporaryDirectory() as directory:
+            words = (lives(), 'touch', f'{directory}/pages', self.threads, self.anon, self.shmem, self.file)
+            with Live(*JSONL, *options, '--interval', '50ms', '--', *words, stdin=subprocess.PIPE) as trace:
+                while trace.line() != 'ready\n':  # CMD's own word, between the documents
+                    pass
+                trace.line()  # may be of before
+                tick = trace.document(lambda one: running(one) and len(one['threads']) == self.threads + 1)
+                trace.process.stdin.close()
+                trace.finish()
+        return tick
+
+    def check(self, tick):
+        assert_attributed(self, tick)
+        rows = [thread for thread in tick['threads'] if thread['tid'] != tick['pid']]
+        self.assertEqual(len(rows), self.threads)
+        on_tmpfs = all(row['net']['file'] < self.file for row in rows)  # whose pages count as shmem
+        for row in rows:
+            self.assertEqual(row['uncertain'], 0, row)
+            shmem = self.shmem + (self.file if on_tmpfs else 0)
+            self.assertEqual(row['net']['shmem'], shmem, row)
+            # Its stack, and what it was first to need of the C library.
+            self.assertIn(row['net']['anon'] - self.anon, range(6), row)
+            if not on_tmpfs:
+                self.assertIn(row['net']['file'] - self.file, range(64), row)
+
+    def test_with_every_update(self):
+        self.check(self.trace())
+
+    def test_summed_up(self):
+        self.check(self.trace('--mode', 'counts'))
+
+
+@needs_schema
+class Others(TracingTest):
+    def test_reclaim_blames_who_reclaims(self):
+        syscall = ctypes.CDLL(None, use_errno=True).syscall
+        with Held('file-private') as held:
+            begin, end = (int(part, 16) for part in held.fact('mapping').split('-'))
+            with Live(*JSONL, '--interval', '50ms', held.pid) as trace:
+                before = trace.document(running)
+                pidfd = syscall(PIDFD_OPEN, held.pid, 0)
+                self.assertGreaterEqual(pidfd, 0)
+                pages = (ctypes.c_size_t * 2)(begin, end - begin)
+                done = syscall(PROCESS_MADVISE, pidfd, pages, ctypes.c_size_t(1), MADV_PAGEOUT, 0)
+                os.close(pidfd)
+                if done < 0:
+                    self.skipTest(f'process_madvise: {os.strerror(ctypes.get_errno())}')
+                after = trace.document(lambda tick: running(tick) and tick['seq'] > before['seq'] + 1)
+                trace.signal(signal.SIGINT)
+                ticks, summary = assert_trace(self, trace.finish())
+        given_up = before['exact']['file'] - after['exact']['file']
+        if given_up == 0:
+            self.skipTest('this file system keeps its pages')
+        self.assertEqual([(other['tid'], other['net']['file']) for other in after['others']],
+                         [(threading.get_native_id(), -given_up)])
+        for thread in ticks[-1]['threads']:
+            self.assertFalse(moved(thread['net']), thread)
+        self.assertEqual(summary['disagreements'], 0)
+
+    def test_a_reader_that_drops_the_last_reference(self):
+        """Who walks smaps of a process that is killed meanwhile holds its mm, and tears it down."""
+        for _ in range(10):
+            with Held('single', '--kb', '1048576') as held:
+                with Live(*JSONL, '--no-walk', '--interval', '1h', held.pid) as trace:
+                    trace.document(running)
+                    reading, over = threading.Event(), threading.Event()
+                    reader = threading.Thread(target=self.read_until, args=(held.pid, reading, over))
+                    reader.start()
+                    self.assertTrue(reading.wait(TIMEOUT))
+                    os.kill(held.pid, signal.SIGKILL)
+                    ticks, summary = assert_trace(self, trace.finish())
+                    over.set()
+                    reader.join(TIMEOUT)
+            last = ticks[-1]
+            self.assertEqual((last['state'], last['exact']['rss'], summary['ended_not_at_zero']), ('exited', 0, 0))
+            by_reader = [other for other in last['others'] if other['net']['anon'] <= -200_000]
+            if not by_reader:
+                continue
+            self.assertEqual({other['tid'] for other in by_reader}, {reader.native_id})
+            self.assertGreater(last['exited']['net']['rss'], -1000, 'its own thread has given up nothing')
+            return
+        self.skipTest('the reader never was the last one')
+
+    @staticmethod
+    def read_until(pid, reading, over):
+        try:
+            with open(f'/proc/{pid}/smaps_rollup', 'rb', buffering=0) as rollup:
+                while not over.is_set():
+                    os.pread(rollup.fileno(), 4096, 0)
+                    reading.set()
+        except ProcessLookupError:
+            return
+
+
+if __name__ == '__main__':
+    contract.main()

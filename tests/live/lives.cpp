@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Processes and threads that come and go in every way, for tests of who is blamed for what:
+// lives forks|execs|thread-execs|spawns|threads N, lives touch FILE THREADS ANON SHMEM FILE-PAGES.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <semaphore>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+[[noreturn]] void give_up(const char *what) {
+    std::perror(what);
+    std::_Exit(1);
+}
+
+char *map(std::size_t pages, int flags, int fd) {
+    void *const at = mmap(nullptr, pages * kPage, PROT_READ | PROT_WRITE, flags, fd, 0);
+    if (at == MAP_FAILED) give_up("mmap");
+    madvise(at, pages * kPage, MADV_NOHUGEPAGE);
+    return static_cast<char *>(at);
+}
+
+void touch(char *at, std::size_t pages) {
+    for (std::size_t i = 0; i < pages; ++i)
+        *static_cast<volatile char *>(at + i * kPage) = 1;
+}
+
+void reap(pid_t pid) {
+    int status = 0;
+    if (waitpid(pid, &status, 0) != pid || status != 0) give_up("child");
+}
+
+void forks(int count) {
+    touch(map(64, MAP_PRIVATE | MAP_ANONYMOUS, -1), 64);
+    for (int i = 0; i < count; ++i) {
+        const pid_t pid = fork();
+        if (pid < 0) give_up("fork");
+        if (pid == 0) {
+            touch(map(32, MAP_PRIVATE | MAP_ANONYMOUS, -1), 32);
+            _exit(0);
+        }
+        reap(pid);
+    }
+}
+
+std::string own_path() {
+    char path[4096] = {};
+    if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0) give_up("readlink");
+    return path;
+}
+
+/// Itself again, through directories that do not have it.
+[[noreturn]] void exec_again(const char *what, int count) {
+    const std::string path = own_path();
+    const std::size_t slash = path.rfind('/');
+    setenv("PATH", ("/nonexistent:/dev/null:/proc:" + path.substr(0, slash)).c_str(), 1);
+    const char *const name = path.c_str() + slash + 1;
+    const std::string left = std::to_string(count - 1);
+    execlp(name, name, what, left.c_str(), nullptr);
+    give_up("exec");
+}
+
+void execs(int count) {
+    touch(map(40, MAP_PRIVATE | MAP_ANONYMOUS, -1), 40);
+    if (count > 0) exec_again("execs", count);
+}
+
+/// The thread takes its leader's number.
+void thread_execs(int count) {
+    if (count <= 0) return;
+    std::thread([count] {
+        touch(map(40, MAP_PRIVATE | MAP_ANONYMOUS, -1), 40);
+        exec_again("thread-execs", count);
+    }).join();
+}
+
+void spawns(int count) {
+    const std::string path = own_path();
+    char name[] = "lives", what[] = "forks", none[] = "0";
+    char *argv[] = {name, what, none, nullptr};
+    for (int i = 0; i < count; ++i) {
+        pid_t pid = 0;
+        if (posix_spawn(&pid, path.c_str(), nullptr, nullptr, argv, environ) != 0) give_up("posix_spawn");
+        reap(pid);
+    }
+}
+
+void threads(int count) {
+    for (int i = 0; i < count; ++i) {
+        std::thread([] {
+            char *const at = map(8, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+            touch(at, 8);
+            munmap(at, 8 * kPage);
+        }).join();
+    }
+}
+
+struct Share {
+    std::size_t anon, shmem, file;
+};
+
+/// One thread after another touches its share and stays. Says "ready" when all have; ends with its input.
+void touch_in_turn(const char *path, int count, const Share &share) {
+    const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || ftruncate(fd, static_cast<off_t>(share.file * kPage) * count) != 0) give_up(path);
+    std::counting_semaphore<> done{0}, over{0};
+    std::vector<std::thread> workers;
+    for (int i = 0; i < count; ++i) {
+        workers.emplace_back([&] {
+            touch(map(share.anon, MAP_PRIVATE | MAP_ANONYMOUS, -1), share.anon);
+            touch(map(share.shmem, MAP_SHARED | MAP_ANONYMOUS, -1), share.shmem);
+            void *const at = mmap(nullptr, share.file * kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                                  static_cast<off_t>(share.file * kPage) * i);
+            if (at == MAP_FAILED) give_up("mmap of a file");
+            touch(static_cast<char *>(at), share.file);
+            done.release();
+            over.acquire();
+        });
+        done.acquire();
+    }
+    if (write(STDOUT_FILENO, "ready\n", 6) != 6) give_up("write");
+    char byte = 0;
+    while (read(STDIN_FILENO, &byte, 1) > 0) {
+    }
+    over.release(count);
+    for (std::thread &worker : workers)
+        worker.join();
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    const std::string what = argc > 2 ? argv[1] : "";
+    const int count = argc == 3 ? std::atoi(argv[2]) : 0;
+    if (what == "forks") {
+        forks(count);
+    } else if (what == "execs") {
+        execs(count);
+    } else if (what == "thread-execs") {
+        thread_execs(count);
+    } else if (what == "spawns") {
+        spawns(count);
+    } else if (what == "threads") {
+        threads(count);
+    } else if (what == "touch" && argc == 7) {
+        const auto pages = [argv](int i) { return static_cast<std::size_t>(std::atoi(argv[i])); };
+        touch_in_turn(argv[2], std::atoi(argv[3]), {pages(4), pages(5), pages(6)});
+    } else {
+        std::fputs("lives: forks|execs|thread-execs|spawns|threads N, or touch FILE THREADS ANON SHMEM FILE-PAGES\n",
+                   stderr);
+        return 2;
+    }
+    return 0;
+}
