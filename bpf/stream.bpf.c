@@ -13,6 +13,7 @@
 #include "rsslag/abi.h"
 #include "emit.bpf.h"
 #include "filter.bpf.h"
+#include "pattern.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -160,7 +161,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
     u32 tgid = BPF_CORE_READ(task, tgid);
     bool by_wanted = group_wanted(id >> 32);
     bool new_group = !(clone_flags & CLONE_THREAD);
-    bool wanted = new_group ? by_wanted && filter.follow : by_wanted;
+    bool wanted = by_wanted && (!new_group || filter.follow || pattern_matches(task));
     struct rsslag_task *record;
 
     if (new_group && !wanted && group_wanted(tgid))
@@ -203,11 +204,16 @@ int BPF_PROG(task_rename, struct task_struct *task, const char *comm)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(task_exec, struct task_struct *task, int old_pid)
 {
+    u32 tgid = BPF_CORE_READ(task, tgid);
     struct rsslag_task *record;
     u64 mm;
 
-    if (!group_wanted(BPF_CORE_READ(task, tgid)))
-        return 0;
+    if (!group_wanted(tgid)) {
+        if (!pattern_matches(task))
+            return 0;
+        if (!want_group(tgid))
+            count_lost_filter();
+    }
     mm = (u64)BPF_CORE_READ(task, mm);
     if (mm && !want_mm(mm))
         count_lost_filter();
@@ -277,6 +283,7 @@ int learn_view(struct bpf_iter__task *ctx)
     if (reader.ns)
         return 0;
     own_view(&reader);
+    pattern.but = bpf_get_current_pid_tgid() >> 32;
     filter.self = as_number(&filter);
     return 0;
 }
@@ -289,6 +296,7 @@ int learn_offsets(struct bpf_iter__task *ctx)
     if (reader.ns)
         return 0;
     own_view(&reader);
+    pattern.but = bpf_get_current_pid_tgid() >> 32;
     filter.self = as_number(&filter);
     base = percpu_base();
     bpf_loop(possible_cpus, learn_cpu, &base, 0);

@@ -232,6 +232,25 @@ struct rsslag_filter {
 #define RSSLAG_MM_PLACE(mm) (((mm) * 0x9e3779b97f4a7c15ULL) >> 52 & (RSSLAG_MM_PLACES - 1))
 #define RSSLAG_GROUP_PLACE(tgid) ((tgid) & (RSSLAG_GROUP_PLACES - 1))
 
+/* Processes that are wanted once they exec: all conditions that are given must hold. A name is matched by the states of
+ * shell patterns, one bit each: a byte leads from a state to the next one where `takes` says so, and back to it where it
+ * stands before a '*'. */
+enum rsslag_condition {
+    RSSLAG_BY_COMM = 1,
+    RSSLAG_BY_CGROUP = 2, /* the one in the map `cgroups`, or below */
+    RSSLAG_BY_USER = 4,   /* the real UID, as the initial user namespace has it */
+};
+struct rsslag_pattern {
+    rsslag_u64 start;
+    rsslag_u64 loops;
+    rsslag_u64 ends;
+    rsslag_u64 takes[256];
+    rsslag_u32 conditions; /* 0: nobody is wanted by pattern */
+    rsslag_u32 uid;
+    rsslag_u32 but; /* this group never is: rsslag's own */
+    rsslag_u32 pad;
+};
+
 /* What a CPU has sent and lost so far. */
 struct rsslag_tally {
     rsslag_u64 emitted;   /* records that a program wanted to send */

@@ -134,6 +134,32 @@ class KnownPages(TracingTest):
 
 
 @needs_schema
+class Matching(TracingTest):
+    """Processes that match later are found as they exec, not at the next tick."""
+
+    def check(self, *words):
+        with Live(*JSONL, '--interval', '1h', *words) as trace:
+            self.assertIn('nothing matches yet', trace.complaint())
+            with subprocess.Popen([lives(), 'forks', str(4 * COUNT)], stdin=subprocess.DEVNULL) as process:
+                over = trace.document(lambda tick: tick.get('state') == 'exited' and tick['pid'] == process.pid)
+            trace.signal(signal.SIGINT)
+            trace.finish()
+        self.assertEqual((over['comm'], over['exact']['rss']), ('lives', 0))
+        self.assertGreater(over['baseline']['rss'], 0, 'what it had by then')
+
+    def test_by_name(self):
+        self.check('--comm', '[k-m]?ve*')
+
+    def test_none_that_is_called_otherwise(self):
+        with Live(*JSONL, '--interval', '1h', '--comm', '?ive') as trace:
+            trace.complaint()
+            with subprocess.Popen([lives(), 'forks', str(COUNT)], stdin=subprocess.DEVNULL) as process:
+                self.assertEqual(process.wait(TIMEOUT), 0)
+            trace.signal(signal.SIGINT)
+            self.assertEqual([document['schema'] for document in trace.finish().documents()], ['rsslag.summary/1'])
+
+
+@needs_schema
 class Others(TracingTest):
     def test_reclaim_blames_who_reclaims(self):
         syscall = ctypes.CDLL(None, use_errno=True).syscall

@@ -220,6 +220,13 @@ class Session {
 
     Tracer &tracer() { return *tracer_; }
 
+    /// Those that will match are found as they exec; what the kernel cannot look for, at the next tick.
+    Status attach_matching() {
+        const auto pattern = pattern_of(options_.targets);
+        if (!pattern) return pattern.error();
+        return *pattern ? tracer_->attach_matching(**pattern) : core::success();
+    }
+
     /// Named ones must be there; patterns take what can be had.
     Status attach(const std::vector<Target> &targets) {
         for (const Target &target : targets) {
@@ -306,6 +313,7 @@ int live_targets(const Options &options, Writer &writer) {
     StopSignals stop;
     Session session(options, writer, stop);
     if (const Status opened = session.open(); !opened) return fail(opened.error());
+    if (const Status matching = session.attach_matching(); !matching) return fail(matching.error());
     if (none) complain("nothing matches yet; waiting for a process that does");
     if (!none) {
         if (const Status attached = session.attach(*targets); !attached) return fail(attached.error());

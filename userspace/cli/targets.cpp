@@ -166,6 +166,28 @@ bool matches(const std::string &glob, const std::string &name) {
     return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
 }
 
+core::Result<std::optional<probe::Pattern>> pattern_of(const TargetWords &words) {
+    const bool by_path = std::any_of(words.comms.begin(), words.comms.end(),
+                                     [](const std::string &glob) { return glob.find('/') != std::string::npos; });
+    if (by_path || (words.comms.empty() && !words.cgroup && !words.user)) return std::optional<probe::Pattern>();
+    probe::Pattern pattern;
+    if (!words.comms.empty()) {
+        pattern.comm = core::glob_states(words.comms);
+        if (!pattern.comm) return std::optional<probe::Pattern>();
+    }
+    if (words.cgroup) {
+        const auto directory = cgroup_directory(*words.cgroup);
+        if (!directory) return directory.error();
+        pattern.cgroup = directory->string();
+    }
+    if (words.user) {
+        const auto uid = parse_user(*words.user);
+        if (!uid) return uid.error();
+        pattern.uid = *uid;
+    }
+    return std::optional(std::move(pattern));
+}
+
 core::Result<std::vector<Target>> resolve(const TargetWords &words) {
     std::map<pid_t, bool> found;
     std::vector<std::string> numbers = words.words;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "rsslag/core/result.h"
+#include "rsslag/probe/stream.h"
 
 namespace rsslag::cli {
 
@@ -33,6 +34,10 @@ core::Result<std::vector<pid_t>> parse_pids(const std::string &word);
 
 /// Whether `name` matches the shell pattern `glob`. Pure.
 bool matches(const std::string &glob, const std::string &name);
+
+/// What the patterns among the words say of processes to come, as far as the kernel itself can look for them: names, a
+/// cgroup, a user, but not the path of an executable. nullopt: nothing of the kind. Errors as resolve().
+core::Result<std::optional<probe::Pattern>> pattern_of(const TargetWords &words);
 
 /// All that match, ascending, each once. A TID is Kind::BadInput and names the thread's process; a PID that does not
 /// exist is kept (its reader says so); nothing that matches is Kind::Gone. rsslag itself never matches a pattern.

@@ -116,6 +116,19 @@ Status Tracer::attach_at_exec(pid_t pid) {
     return Error{Kind::Gone, fmt::format("process {} is gone", pid), 0, ""};
 }
 
+Status Tracer::attach_matching(const probe::Pattern &pattern) {
+    return state_->stream->want_matching(pattern);
+}
+
+/// Processes that an exec has made match: what they have done until now is their baseline.
+void Tracer::State::adopt_new() {
+    for (const core::GroupView &group : ledger->groups()) {
+        if (ledger->knows(group.mm) || group.tgid == 0) continue;
+        const auto taken = snapshotter->read_counters(group.tgid);
+        if (taken && taken->counters.mm == group.mm) adopt(group.host_tgid, *taken);
+    }
+}
+
 void Tracer::State::note(const rsslag_update &update, const core::Applied &applied) {
     if (!options.on_update || !applied.known) return;
     view::EventLine line;
@@ -187,6 +200,7 @@ void Tracer::State::take_in() {
 
 std::vector<view::Tick> Tracer::collect() {
     state_->take_in();
+    state_->adopt_new();
     return std::exchange(state_->ended, {});
 }
 

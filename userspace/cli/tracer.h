@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rsslag/core/result.h"
+#include "rsslag/probe/stream.h"
 #include "rsslag/view/tick.h"
 
 namespace rsslag::cli {
@@ -39,6 +40,9 @@ class Tracer {
     core::Status attach(pid_t pid);
     /// Traces what this process will exec; its image until then is rsslag's own and never shown.
     core::Status attach_at_exec(pid_t pid);
+
+    /// Traces processes as well that match from their next exec on.
+    core::Status attach_matching(const probe::Pattern &pattern);
 
     /// Takes in what has come since; processes that have ended meanwhile, each with its last tick.
     std::vector<view::Tick> collect();

@@ -31,6 +31,10 @@ core::Status Tracer::attach_at_exec(pid_t /*pid*/) {
     return no_tracer();
 }
 
+core::Status Tracer::attach_matching(const probe::Pattern & /*pattern*/) {
+    return no_tracer();
+}
+
 std::vector<view::Tick> Tracer::collect() {
     return {};
 }

@@ -68,6 +68,7 @@ struct Tracer::State {
     void count(Traced &traced, const view::Tick &tick);
     void add_totals(const view::Tick &tick);
     void adopt(int host_tgid, const Taken &taken);
+    void adopt_new();
 };
 
 }  // namespace rsslag::cli

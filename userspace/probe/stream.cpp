@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/mman.h>
@@ -310,6 +311,34 @@ Status StreamProbe::want(int host_tgid, std::uint64_t mm) {
     } else {
         return refused(errno);
     }
+    return core::success();
+}
+
+Status StreamProbe::want_matching(const Pattern &pattern) {
+    rsslag_pattern &out = state_->skeleton->bss->pattern;
+    std::uint32_t conditions = 0;
+    if (pattern.comm) {
+        conditions |= RSSLAG_BY_COMM;
+        out.start = pattern.comm->start;
+        out.loops = pattern.comm->loops;
+        out.ends = pattern.comm->ends;
+        std::copy(pattern.comm->takes.begin(), pattern.comm->takes.end(), out.takes);
+    }
+    if (pattern.uid) {
+        conditions |= RSSLAG_BY_USER;
+        out.uid = *pattern.uid;
+    }
+    if (!pattern.cgroup.empty()) {
+        conditions |= RSSLAG_BY_CGROUP;
+        const int directory = ::open(pattern.cgroup.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (directory < 0) return refused(errno);
+        const std::uint32_t zero = 0;
+        const int err =
+            bpf_map_update_elem(bpf_map__fd(state_->skeleton->maps.cgroups), &zero, &directory, BPF_ANY) != 0 ? errno : 0;
+        close(directory);
+        if (err != 0) return refused(err);
+    }
+    __atomic_store_n(&out.conditions, conditions, __ATOMIC_RELEASE);
     return core::success();
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "rsslag/core/glob_states.h"
 #include "rsslag/core/result.h"
 #include "rsslag/probe/traits.h"
 
@@ -41,6 +42,13 @@ struct ProgramCost {
     std::uint64_t runs = 0;
 };
 
+/// Processes that are wanted from their next exec on, for what they are then. What is given must all hold.
+struct Pattern {
+    std::optional<core::GlobStates> comm;
+    std::string cgroup;  ///< a directory of cgroup v2; those below it count; empty: not asked for
+    std::optional<std::uint32_t> uid;
+};
+
 /// Streams the counter updates of wanted processes out of the kernel. Attached as long as it lives. drain() may be
 /// called by one thread while another calls the rest.
 class StreamProbe {
@@ -63,6 +71,9 @@ class StreamProbe {
 
     /// From now on traces this group (the kernel's number) and, where it is not 0, this mm.
     core::Status want(int host_tgid, std::uint64_t mm);
+
+    /// Tells of each such exec with RSSLAG_EXEC. rsslag itself never is one of them.
+    core::Status want_matching(const Pattern &pattern);
 
     /// How many rings there are; each one's records are in the order of their CPU or CPUs.
     std::size_t rings() const;
