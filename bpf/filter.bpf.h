@@ -108,6 +108,20 @@ static __always_inline void unwant_mm(u64 mm)
         __sync_fetch_and_add(&filter.mms_elsewhere, -1);
 }
 
+/* Whether an update of this mm is to be told; notices where the mm ends, and that its address is somebody else's. */
+static __always_inline bool still_wanted(u64 mm, enum mm_state state, int users, bool by_wanted)
+{
+    if (users == 0) {
+        if (state == WANTED)
+            mm_dies(mm);
+        return true;
+    }
+    if (state != DYING)
+        return true;
+    unwant_mm(mm);
+    return by_wanted;
+}
+
 static __always_inline bool want_group(u32 tgid)
 {
     rsslag_u32 *place = &filter.group[RSSLAG_GROUP_PLACE(tgid)];

@@ -107,30 +107,26 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     struct counter counter;
     u32 task_flags;
     u16 flags = 0;
+    int users;
     u32 cpu;
     u32 tid;
 
     if (state == UNWANTED && !by_wanted)
         return 0;
     cpu = bpf_get_smp_processor_id();
-    if (mm->mm_users.counter == 0) {
-        flags |= RSSLAG_TEARDOWN;
-        if (state == WANTED) {
-            mm_dies(key);
-            if (counting)
-                end_runs_of(key, cpu);
-        }
-    } else if (state == DYING) {
-        unwant_mm(key);
-        if (!by_wanted)
-            return 0;
-    }
+    users = mm->mm_users.counter;
+    if (!still_wanted(key, state, users, by_wanted))
+        return 0;
+    if (counting && users == 0 && state == WANTED)
+        end_runs_of(key, cpu);
     if (counting && summed_up(mm, key, task, member, state == WANTED, by_wanted))
         return 0;
     facts = bpf_map_lookup_elem(&cpus, &cpu);
     if (!facts)
         return 0;
     tid = task->pid;
+    if (users == 0)
+        flags |= RSSLAG_TEARDOWN;
     if (!by_wanted) {
         flags |= RSSLAG_BY_OTHER;
         tell_of(task, tid);
@@ -154,7 +150,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     task_flags = task->flags;
     if (number_of(task->mm) == key)
         flags |= RSSLAG_OWN;
-    else if (by_wanted && mm->mm_users.counter == 1 && !(task_flags & PF_MEMALLOC))
+    else if (by_wanted && users == 1 && !(task_flags & PF_MEMALLOC))
         flags |= RSSLAG_NEWBORN;
     if (task_flags & PF_EXITING)
         flags |= RSSLAG_EXITING;

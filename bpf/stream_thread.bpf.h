@@ -63,15 +63,10 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
     if (state == UNWANTED && !by_wanted)
         return 0;
     users = BPF_CORE_READ(mm, mm_users.counter);
-    if (users == 0) {
+    if (!still_wanted(key, state, users, by_wanted))
+        return 0;
+    if (users == 0)
         flags |= RSSLAG_TEARDOWN;
-        if (state == WANTED)
-            mm_dies(key);
-    } else if (state == DYING) {
-        unwant_mm(key);
-        if (!by_wanted)
-            return 0;
-    }
     cpu = bpf_get_smp_processor_id();
     facts = bpf_map_lookup_elem(&cpus, &cpu);
     if (!facts)

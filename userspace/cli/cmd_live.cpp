@@ -179,21 +179,6 @@ TargetWords patterns_of(const TargetWords &words) {
     return patterns;
 }
 
-/// Why a process that the ledger cannot start from cannot be traced, as snapshot says it.
-Error why_not(pid_t pid, const Error &error) {
-    const auto process = procfs::Process::open(pid);
-    if (!process) return process.error();
-    const auto stat = process->stat();
-    if (!stat) return stat.error();
-    if (stat->kernel_thread()) {
-        return {Kind::Unsupported, fmt::format("{} is a kernel thread: it has no memory of its own", pid), 0, ""};
-    }
-    if (stat->zombie()) {
-        return {Kind::Unsupported, fmt::format("{} is a zombie: its memory is gone already", pid), 0, ""};
-    }
-    return error;
-}
-
 class Session {
   public:
     Session(const Options &options, Writer &writer, StopSignals &stop)
@@ -233,7 +218,10 @@ class Session {
             if (tracer_->traces(target.pid)) continue;
             const Status attached = tracer_->attach(target.pid);
             if (attached) continue;
-            if (target.named) return why_not(target.pid, attached.error());
+            if (target.named) {
+                const auto process = procfs::Process::open(target.pid);
+                return process ? why_unreadable(*process).value_or(attached.error()) : process.error();
+            }
             spdlog::debug("{}: {}", target.pid, attached.error().what);
         }
         return core::success();
@@ -361,7 +349,8 @@ Run add_live(CLI::App &app, const Common &common) {
     live->add_flag(
         "--json", [options](std::int64_t) { options->words.format = "jsonl"; }, "As --format jsonl");
     live->add_option("--threads", options->words.threads, "Which threads to list: all, changed, top:N or none");
-    live->add_option("--mode", options->mode, "events: every update is told; counts: the kernel sums them up, at less cost")
+    live->add_option("--mode", options->mode,
+                     "events: every update is told; counts: the kernel sums them up, at less cost")
         ->check(CLI::IsMember({"events", "counts"}))
         ->capture_default_str();
     live->add_flag("--events", options->events, "A line for each record, too");

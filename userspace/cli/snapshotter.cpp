@@ -16,6 +16,7 @@
 #include "rsslag/probe/snapshot.h"
 #include "rsslag/probe/traits.h"
 #include "rsslag/procfs/process.h"
+#include "targets.h"
 
 namespace rsslag::cli {
 namespace {
@@ -83,19 +84,10 @@ void read_readers(const procfs::Process &process, view::ProcessReading &out) {
     }
 }
 
-Error gone(pid_t pid) {
-    return {Kind::Gone, fmt::format("process {} ended while it was read", pid), 0, ""};
-}
-
 /// Why the iterator shows no task with memory for a process that was there a moment ago.
 Error without_memory(const procfs::Process &process) {
-    const auto stat = process.stat();
-    if (!stat) return gone(process.pid());
-    if (stat->zombie()) {
-        return {Kind::Unsupported, fmt::format("{} is a zombie: its memory is gone already", process.pid()), 0, ""};
-    }
-    return {Kind::Unsupported, fmt::format("this kernel's task iterator does not show process {}", process.pid()), 0,
-            ""};
+    return why_unreadable(process).value_or(Error{
+        Kind::Unsupported, fmt::format("this kernel's task iterator does not show process {}", process.pid()), 0, ""});
 }
 
 }  // namespace
@@ -229,9 +221,7 @@ core::Result<Taken> Snapshotter::take_timed(const procfs::Process &process, bool
     taken.bracket_ns = monotonic_ns();
     const auto stat = process.stat();
     if (!stat) return stat.error();
-    if (stat->kernel_thread()) {
-        return Error{Kind::Unsupported, fmt::format("{} is a kernel thread: it has no memory of its own", pid), 0, ""};
-    }
+    if (stat->kernel_thread()) return without_memory(process);
     view::ProcessReading &out = taken.process;
     out.pid = pid;
     auto bracket = state_->bracket(process, walk, out);

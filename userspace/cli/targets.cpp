@@ -113,12 +113,6 @@ bool comm_matches(const procfs::Process &process, const std::vector<std::string>
     });
 }
 
-/// Of the processes that patterns can mean: those that have memory, and not rsslag itself.
-bool has_memory(const procfs::Process &process) {
-    const auto stat = process.stat();
-    return stat && !stat->kernel_thread() && !stat->zombie() && process.pid() != getpid();
-}
-
 core::Result<std::vector<pid_t>> by_pattern(const TargetWords &words) {
     std::optional<uid_t> uid;
     if (words.user) {
@@ -131,7 +125,7 @@ core::Result<std::vector<pid_t>> by_pattern(const TargetWords &words) {
     std::vector<pid_t> found;
     for (const pid_t pid : *candidates) {
         const auto process = procfs::Process::open(pid);
-        if (!process || !has_memory(*process) || !comm_matches(*process, words.comms)) continue;
+        if (!process || pid == getpid() || why_unreadable(*process) || !comm_matches(*process, words.comms)) continue;
         if (uid) {
             const auto status = process->status();
             if (!status || status->real_uid != *uid) continue;
@@ -160,6 +154,24 @@ core::Result<std::vector<pid_t>> parse_pids(const std::string &word) {
         if (comma == std::string_view::npos) return pids;
         rest.remove_prefix(comma + 1);
     }
+}
+
+Error gone(pid_t pid) {
+    return {Kind::Gone, fmt::format("process {} ended while it was read", pid), 0, ""};
+}
+
+std::optional<Error> why_unreadable(const procfs::Process &process) {
+    const auto stat = process.stat();
+    if (!stat) return gone(process.pid());
+    if (stat->kernel_thread()) {
+        return Error{Kind::Unsupported,
+                     fmt::format("{} is a kernel thread: it has no memory of its own", process.pid()), 0, ""};
+    }
+    if (stat->zombie()) {
+        return Error{Kind::Unsupported, fmt::format("{} is a zombie: its memory is gone already", process.pid()), 0,
+                     ""};
+    }
+    return std::nullopt;
 }
 
 bool matches(const std::string &glob, const std::string &name) {

@@ -10,6 +10,7 @@
 
 #include "rsslag/core/result.h"
 #include "rsslag/probe/stream.h"
+#include "rsslag/procfs/process.h"
 
 namespace rsslag::cli {
 
@@ -34,6 +35,12 @@ core::Result<std::vector<pid_t>> parse_pids(const std::string &word);
 
 /// Whether `name` matches the shell pattern `glob`. Pure.
 bool matches(const std::string &glob, const std::string &name);
+
+/// What to say of a process that ended while something was asked of it.
+core::Error gone(pid_t pid);
+
+/// Why no reading can be taken of a process: gone, a kernel thread, a zombie; nullopt: it has memory.
+std::optional<core::Error> why_unreadable(const procfs::Process &process);
 
 /// What the patterns among the words say of processes to come, as far as the kernel itself can look for them: names, a
 /// cgroup, a user, but not the path of an executable. nullopt: nothing of the kind. Errors as resolve().

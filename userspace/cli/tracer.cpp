@@ -49,10 +49,10 @@ core::Result<Tracer> Tracer::open(Options options) {
     const auto traits = probe::running_kernel_traits();
     if (!traits) return traits.error();
     const Host host = this_host();
-    auto stream = probe::StreamProbe::open(
-        *traits,
-        {.cpus_possible = host.machine.cpus_possible, .ring_bytes = options.ring_bytes, .follow = options.follow,
-         .counting = options.counting});
+    auto stream = probe::StreamProbe::open(*traits, {.cpus_possible = host.machine.cpus_possible,
+                                                     .ring_bytes = options.ring_bytes,
+                                                     .follow = options.follow,
+                                                     .counting = options.counting});
     if (!stream) return stream.error();
     // Records are lost when the thread that copies them out has to wait for a CPU. It inherits this; who may not, may
     // not.
@@ -216,7 +216,8 @@ std::vector<view::Tick> Tracer::tick() {
     }
     std::uint64_t until = 0;
     if (!readings.empty()) {
-        // What was sent until a moment after the last reading must be here before any is compared, sums as they are then.
+        // What was sent until a moment after the last reading must be here before any is compared, sums as they are
+        // then.
         until = readings.back().second.end_ns + kWiderNs;
         sleep_until(until);
         if (state.options.counting) {

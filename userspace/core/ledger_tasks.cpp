@@ -137,8 +137,8 @@ Applied Ledger::Impl::apply(const rsslag_update &update) {
     return entry.mm->apply(update, *entry.account, entry.member, surely_direct(update, *entry.mm));
 }
 
-/// How many updates of this sum have not been told yet. A sum that was read while it went on is told again, and may come
-/// after a later one.
+/// How many updates of this sum have not been told yet. A sum that was read while it went on is told again, and may
+/// come after a later one.
 std::uint64_t Ledger::Impl::untold(const rsslag_sum &sum) {
     Told &told = told_[sum.of];
     if (static_cast<std::int32_t>(sum.number - told.number) < 0) return 0;

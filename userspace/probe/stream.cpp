@@ -334,7 +334,8 @@ Status StreamProbe::want_matching(const Pattern &pattern) {
         if (directory < 0) return refused(errno);
         const std::uint32_t zero = 0;
         const int err =
-            bpf_map_update_elem(bpf_map__fd(state_->skeleton->maps.cgroups), &zero, &directory, BPF_ANY) != 0 ? errno : 0;
+            bpf_map_update_elem(bpf_map__fd(state_->skeleton->maps.cgroups), &zero, &directory, BPF_ANY) != 0 ? errno
+                                                                                                              : 0;
         close(directory);
         if (err != 0) return refused(err);
     }
@@ -346,7 +347,8 @@ std::size_t StreamProbe::rings() const {
     return state_->rings.size();
 }
 
-/// Sums that go on and have grown. Before the rings are emptied: then what a CPU told before it began a sum comes first.
+/// Sums that go on and have grown. Before the rings are emptied: then what a CPU told before it began a sum comes
+/// first.
 void StreamProbe::State::read_sums() {
     grown.clear();
     const auto *all = static_cast<const rsslag_run *>(runs.get());

@@ -15,25 +15,15 @@
 namespace rsslag::workload {
 namespace {
 
-Memory map_or_give_up(std::size_t bytes) {
-    void *const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) give_up(failed("mmap", errno));
-    const Memory memory(static_cast<std::byte *>(at), bytes);
-    if (auto ok = forbid_huge_pages(memory); !ok) give_up(ok.error());
-    return memory;
-}
-
-void unmap(Memory memory) {
-    if (munmap(memory.data(), memory.size()) != 0) give_up(failed("munmap", errno));
-}
+constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
 
 /// Maps, touches, unmaps; `pages` says how much each time.
 template <class Amount>
 void go_round(Worker &worker, Amount pages) {
     for (bool first = true;; first = false) {
-        const Memory memory = map_or_give_up(pages() * page_size());
+        const Memory memory = map_or_give_up(pages(), kAnonymous);
         touch(memory);
-        unmap(memory);
+        unmap_or_give_up(memory);
         if (first) worker.ready.raise();
     }
 }
@@ -68,7 +58,7 @@ struct Passer {
     void come(const pthread_attr_t &attributes) {
         touched.raised = 0;
         dismissed.raised = 0;
-        memory = map_or_give_up(kChurnPages * page_size());
+        memory = map_or_give_up(kChurnPages, kAnonymous);
         if (const int err = pthread_create(&handle, &attributes, run, this); err != 0) {
             give_up(failed("pthread_create", err));
         }
@@ -77,7 +67,7 @@ struct Passer {
     void go() {
         dismissed.raise();
         if (const int err = pthread_join(handle, nullptr); err != 0) give_up(failed("pthread_join", err));
-        unmap(memory);
+        unmap_or_give_up(memory);
     }
 };
 

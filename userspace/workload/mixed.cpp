@@ -33,39 +33,27 @@ void rest() {
     clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
 }
 
-Memory map_some(std::size_t pages, int flags, int fd) {
-    void *const at = mmap(nullptr, pages * page_size(), PROT_READ | PROT_WRITE, flags, fd, 0);
-    if (at == MAP_FAILED) give_up(failed("mmap", errno));
-    const Memory memory(static_cast<std::byte *>(at), pages * page_size());
-    if (auto ok = forbid_huge_pages(memory); !ok) give_up(ok.error());
-    return memory;
-}
-
-void unmap(Memory memory) {
-    munmap(memory.data(), memory.size());
-}
-
 void touch_and_drop(std::size_t pages) {
-    const Memory memory = map_some(pages, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    const Memory memory = map_or_give_up(pages, MAP_PRIVATE | MAP_ANONYMOUS);
     touch(memory);
     madvise(memory.data(), memory.size() / 2 / page_size() * page_size(), MADV_DONTNEED);
     touch(memory.first(page_size()));
-    unmap(memory);
+    unmap_or_give_up(memory);
 }
 
 void share(std::size_t pages) {
-    const Memory memory = map_some(pages, MAP_SHARED | MAP_ANONYMOUS, -1);
+    const Memory memory = map_or_give_up(pages, MAP_SHARED | MAP_ANONYMOUS);
     touch(memory);
-    unmap(memory);
+    unmap_or_give_up(memory);
 }
 
 void read_and_copy(std::size_t pages) {
     static const core::Result<Fd> file = writable_file(std::size_t{256} * page_size(), Fill::Data);
     if (!file) return share(pages);  // no disk here
-    const Memory memory = map_some(std::min<std::size_t>(pages, 256), MAP_PRIVATE, file->get());
+    const Memory memory = map_or_give_up(std::min<std::size_t>(pages, 256), MAP_PRIVATE, file->get());
     read_pages(memory);
     touch(memory.first(memory.size() / 2 / page_size() * page_size()));
-    unmap(memory);
+    unmap_or_give_up(memory);
 }
 
 void come_and_go(std::size_t pages) {
@@ -96,10 +84,10 @@ void act(std::minstd_rand &random) {
         case 2: read_and_copy(pages); break;
         case 3: come_and_go(pages); break;
         case 4: {
-            const Memory memory = map_some(pages, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+            const Memory memory = map_or_give_up(pages, MAP_PRIVATE | MAP_ANONYMOUS);
             touch(memory);
             have_children(memory, random() % 2 == 0);
-            unmap(memory);
+            unmap_or_give_up(memory);
             break;
         }
         default: touch_and_drop(pages); break;

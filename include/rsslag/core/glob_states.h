@@ -20,9 +20,9 @@ struct GlobStates {
     bool match(const std::string &name) const;
 };
 
-/// States that match what fnmatch() matches with any of the patterns, and nothing else; of names with bytes beyond ASCII
-/// maybe less. nullopt: more than 64 states, bytes beyond ASCII, an escape or a
-/// bracket without an end, or no pattern at all.
+/// States that match what fnmatch() matches with any of the patterns, and nothing else; of names with bytes beyond
+/// ASCII maybe less. nullopt: more than 64 states, bytes beyond ASCII, an escape or a bracket without an end, or no
+/// pattern at all.
 std::optional<GlobStates> glob_states(const std::vector<std::string> &globs);
 
 }  // namespace rsslag::core

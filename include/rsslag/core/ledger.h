@@ -154,9 +154,10 @@ class Ledger {
 
     /// Compares an exact reading, taken between the two times, with what was held from 1 ms before it to 1 ms after it;
     /// records up to then must have been applied, and sums as they were after that. What a sum has changed since the
-    /// watch began is not compared: what the counter held in between is not known. Ends the watch. Every counter that lies outside is a disagreement;
-    /// then the ledger takes over what was read, and the difference goes into the baseline. On the `thread` scheme
-    /// what tasks cache is taken over in any case: no record tells what a task did after its last event.
+    /// watch began is not compared: what the counter held in between is not known. Ends the watch. Every counter that
+    /// lies outside is a disagreement; then the ledger takes over what was read, and the difference goes into the
+    /// baseline. On the `thread` scheme what tasks cache is taken over in any case: no record tells what a task did
+    /// after its last event.
     Check compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
 
     /// Records were lost: every mm takes over the next reading that it is compared with, and counts a resync.

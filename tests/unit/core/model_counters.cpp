@@ -206,7 +206,8 @@ bool ModelKernel::summed_up(const rsslag_update &update, const Change &change) {
     Cpu &cpu = cpu_of(*change.by);
     const bool own = (update.flags & RSSLAG_OWN) != 0;
     const bool other = (update.flags & RSSLAG_BY_OTHER) != 0;
-    const bool plain = update.cached != 0 && change.mm->wanted && (update.flags & (RSSLAG_TEARDOWN | RSSLAG_EXITING)) == 0 && (own || other);
+    const bool plain = update.cached != 0 && change.mm->wanted &&
+                       (update.flags & (RSSLAG_TEARDOWN | RSSLAG_EXITING)) == 0 && (own || other);
     if (!plain || cpu.sum.mm != update.mm || cpu.sum.tid != update.tid) end_sum(cpu, update.t_ns);
     if (!plain) return false;
     cpu.sum.kind = RSSLAG_SUM;
