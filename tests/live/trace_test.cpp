@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, Traced, testing::Values("events", "counts"),
 std::string duration(bool counts) {
     const char *const asked = std::getenv("RSSLAG_TEST_TRACE_SECONDS");
     if (asked != nullptr) return asked;
-    if (emulated()) return counts ? "10" : "20";
+    if (emulated()) return "10";
     return counts ? "20" : "60";
 }
 
