@@ -174,3 +174,141 @@ int snapshot_plain(struct bpf_iter__task *ctx)
 {
     return visit(ctx, PLAIN);
 }
+
+/* Everything at once, for `top`. */
+
+static __always_inline void read_flushed(rsslag_s64 *flushed, struct mm_struct *mm, enum scheme scheme)
+{
+    if (scheme == CPU) {
+        struct mm_struct___cpu *counters = (void *)mm;
+
+        flushed[0] = BPF_CORE_READ(counters, rss_stat[0].count);
+        flushed[1] = BPF_CORE_READ(counters, rss_stat[1].count);
+        flushed[2] = BPF_CORE_READ(counters, rss_stat[2].count);
+        flushed[3] = BPF_CORE_READ(counters, rss_stat[3].count);
+    } else {
+        struct mm_struct___thread *counters = (void *)mm;
+
+        flushed[0] = BPF_CORE_READ(counters, rss_stat.count[0].counter);
+        flushed[1] = BPF_CORE_READ(counters, rss_stat.count[1].counter);
+        flushed[2] = BPF_CORE_READ(counters, rss_stat.count[2].counter);
+        flushed[3] = BPF_CORE_READ(counters, rss_stat.count[3].counter);
+    }
+}
+
+struct cpu_sum {
+    u64 base;
+    u64 counters[4];
+    s64 cached[4];
+    u32 cachers;
+    u32 pad;
+};
+
+static long add_cpu(u32 cpu, struct cpu_sum *sum)
+{
+    s32 cached[4];
+    u64 offset;
+
+    if (!percpu_offset(cpu, sum->base, &offset))
+        return 0;
+    cached[0] = local_count(sum->counters[0], offset);
+    cached[1] = local_count(sum->counters[1], offset);
+    cached[2] = local_count(sum->counters[2], offset);
+    cached[3] = local_count(sum->counters[3], offset);
+    sum->cached[0] += cached[0];
+    sum->cached[1] += cached[1];
+    sum->cached[2] += cached[2];
+    sum->cached[3] += cached[3];
+    if (cached[0] | cached[1] | cached[3])
+        sum->cachers++;
+    return 0;
+}
+
+static __always_inline void sum_cpus(struct rsslag_total *record, struct mm_struct *mm)
+{
+    struct mm_struct___cpu *counters = (void *)mm;
+    struct cpu_sum sum = {};
+
+    sum.base = percpu_base();
+    sum.counters[0] = (u64)BPF_CORE_READ(counters, rss_stat[0].counters);
+    sum.counters[1] = (u64)BPF_CORE_READ(counters, rss_stat[1].counters);
+    sum.counters[2] = (u64)BPF_CORE_READ(counters, rss_stat[2].counters);
+    sum.counters[3] = (u64)BPF_CORE_READ(counters, rss_stat[3].counters);
+    bpf_loop(request.cpus, add_cpu, &sum, 0);
+    record->cached[0] = sum.cached[0];
+    record->cached[1] = sum.cached[1];
+    record->cached[2] = sum.cached[2];
+    record->cached[3] = sum.cached[3];
+    record->cachers = sum.cachers;
+}
+
+static __always_inline void copy_cached(struct rsslag_total *record, struct task_struct *task)
+{
+    struct task_struct___thread *thread = (void *)task;
+
+    record->cached[0] = thread->rss_stat.count[0];
+    record->cached[1] = thread->rss_stat.count[1];
+    record->cached[2] = thread->rss_stat.count[2];
+    record->cached[3] = thread->rss_stat.count[3];
+    record->cachers = record->cached[0] || record->cached[1] || record->cached[3];
+}
+
+/* On the cpu scheme the tasks of a group stand one after another and say all the same: only the first is told. */
+static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme scheme)
+{
+    struct task_struct *task = ctx->task;
+    struct rsslag_total record = {};
+    rsslag_s64 after[4];
+    struct task_struct *leader;
+    struct mm_struct *mm;
+    struct rsslag_view view;
+
+    if (!task)
+        return 0;
+    mm = task->mm;
+    if (!mm)
+        return 0;
+    if (scheme != THREAD && progress.mm == (u64)mm && progress.host_tgid == task->tgid && progress.host_tid != task->pid)
+        return 0;
+    progress.mm = (u64)mm;
+    progress.host_tid = task->pid;
+    progress.host_tgid = task->tgid;
+    own_view(&view);
+    leader = task->group_leader;
+    record.mm = (u64)mm;
+    record.host_tgid = task->tgid;
+    record.tgid = number_in(leader, &view);
+    record.tasks = task->signal->live.counter;
+    if (task->pid == task->tgid)
+        record.flags |= RSSLAG_TOTAL_LEADER;
+    bpf_probe_read_kernel(record.comm, TASK_COMM_LEN, leader->comm);
+    read_flushed(record.flushed, mm, scheme);
+    if (scheme == CPU)
+        sum_cpus(&record, mm);
+    else if (scheme == THREAD)
+        copy_cached(&record, task);
+    read_flushed(after, mm, scheme);
+    if (after[0] != record.flushed[0] || after[1] != record.flushed[1] || after[2] != record.flushed[2] ||
+        after[3] != record.flushed[3])
+        record.flags |= RSSLAG_TOTAL_MOVED;
+    bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+    return 0;
+}
+
+SEC("iter/task")
+int totals_thread(struct bpf_iter__task *ctx)
+{
+    return visit_all(ctx, THREAD);
+}
+
+SEC("iter/task")
+int totals_cpu(struct bpf_iter__task *ctx)
+{
+    return visit_all(ctx, CPU);
+}
+
+SEC("iter/task")
+int totals_plain(struct bpf_iter__task *ctx)
+{
+    return visit_all(ctx, PLAIN);
+}

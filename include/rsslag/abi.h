@@ -85,9 +85,30 @@ RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_request) == 16, "rsslag_snaps
 struct rsslag_snapshot_progress {
     rsslag_u64 mm;
     rsslag_s32 host_tid;
-    rsslag_s32 pad;
+    rsslag_s32 host_tgid; /* totals only */
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_progress) == 16, "rsslag_snapshot_progress");
+
+enum rsslag_total_flags {
+    RSSLAG_TOTAL_MOVED = 1,  /* the mm's counters changed while they were read */
+    RSSLAG_TOTAL_LEADER = 2, /* of the group's leader: tgid, comm are its */
+};
+
+/* What a pass over all tasks writes for `top`. cpu scheme: one for each run of tasks that share an mm, `cached` summed
+ * over the CPUs. thread scheme: one for each task, `cached` is its own. */
+struct rsslag_total {
+    rsslag_u64 mm;
+    rsslag_s64 flushed[4];
+    rsslag_s64 cached[4];
+    rsslag_s32 host_tgid;
+    rsslag_s32 tgid;    /* as the reader's PID namespace numbers it; 0 where it is not visible there */
+    rsslag_u32 cachers; /* CPUs or tasks whose cached file, anon or shmem is not 0 */
+    rsslag_u32 tasks;   /* of the group (signal->live), the same in each of its records */
+    rsslag_u32 flags;
+    rsslag_u32 pad;
+    char comm[16]; /* of the group's leader */
+};
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_total) == 112, "rsslag_total");
 
 /* The stream: what happened, one record after another, in a ring for each CPU or group of CPUs. Within a CPU records are
  * in the order in which things happened; between CPUs t_ns tells it. */

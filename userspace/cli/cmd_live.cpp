@@ -8,18 +8,22 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "command.h"
+#include "command_terminal.h"
 #include "commands.h"
 #include "duration.h"
 #include "exit_status.h"
+#include "live_view.h"
 #include "output.h"
 #include "rsslag/core/text.h"
 #include "rsslag/procfs/process.h"
 #include "rsslag/view/tick.h"
+#include "screen.h"
 #include "signals.h"
 #include "style.h"
 #include "targets.h"
@@ -34,7 +38,7 @@ using core::Status;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-enum class Format : std::uint8_t { Lines, Csv, Jsonl };
+enum class Format : std::uint8_t { Screen, Lines, Csv, Jsonl };
 
 struct Options {
     TargetWords targets;
@@ -47,7 +51,7 @@ struct Options {
     struct {
         std::string interval = "1s";
         std::string duration;
-        std::string format = "lines";
+        std::string format;  ///< empty: the screen where there can be one, else lines
         std::string threads;
         std::string ring = "2M";
     } words;  ///< as typed
@@ -101,7 +105,11 @@ Status parse(Options &options) {
         options.duration = *duration;
     }
     const std::string &format = options.words.format;
-    options.format = format == "csv" ? Format::Csv : format == "jsonl" ? Format::Jsonl : Format::Lines;
+    const bool screen = format.empty() && !options.events && Screen::possible();
+    options.format = format == "csv"     ? Format::Csv
+                     : format == "jsonl" ? Format::Jsonl
+                     : screen            ? Format::Screen
+                                         : Format::Lines;
     // A script wants all that adds up; people want a line.
     const std::string fallback = options.format == Format::Jsonl ? "all" : "none";
     const auto threads = parse_threads(options.words.threads.empty() ? fallback : options.words.threads);
@@ -124,18 +132,35 @@ class Writer {
           threads_(options.threads.which != view::ThreadChoice::Which::None),
           style_(std::move(style)) {}
 
-    Status head() {
+    bool on_screen() const { return format_ == Format::Screen; }
+
+    Status head(view::ScreenFacts facts) {
+        if (on_screen()) {
+            auto screen = Screen::open(style_.color);
+            if (!screen) return screen.error();
+            screen_.emplace(std::move(*screen));
+            screen_->post(
+                [facts = std::move(facts), style = style_](Shown &shown) { shown.live.emplace(facts, style); });
+            return core::success();
+        }
         if (format_ == Format::Csv) return print(view::csv_header());
         return format_ == Format::Lines ? print(view::line_header(style_)) : core::success();
     }
 
-    Status ticks(const std::vector<view::Tick> &ticks) {
+    /// The terminal is given back: what comes now is for its normal screen.
+    void leave_screen() { screen_.reset(); }
+    /// The screen while there is one, else null.
+    Screen *screen() { return screen_ ? &*screen_ : nullptr; }
+
+    Status ticks(std::vector<view::Tick> ticks) {
         std::string text = std::exchange(waiting_, {});
         told_ += ticks.size();
+        if (screen_) return post_ticks(*screen_, std::move(ticks)), core::success();
         for (const view::Tick &tick : ticks) {
             switch (format_) {
                 case Format::Jsonl: text += view::tick_json(tick); break;
                 case Format::Csv: text += view::tick_csv(tick); break;
+                case Format::Screen:
                 case Format::Lines: text += view::tick_lines(tick, style_, threads_); break;
             }
         }
@@ -163,6 +188,7 @@ class Writer {
     Format format_;
     bool threads_;
     view::TextStyle style_;
+    std::optional<Screen> screen_;
     std::string waiting_;     ///< event lines since the last write
     std::uint64_t told_ = 0;  ///< ticks
 };
@@ -182,7 +208,7 @@ TargetWords patterns_of(const TargetWords &words) {
 class Session {
   public:
     Session(const Options &options, Writer &writer, StopSignals &stop)
-        : options_(options), writer_(writer), stop_(stop) {}
+        : options_(options), writer_(writer), stop_(stop), interval_(options.interval) {}
 
     Status open() {
         Tracer::Options wanted;
@@ -191,6 +217,7 @@ class Session {
         wanted.counting = options_.mode == "counts";
         wanted.walk = !options_.no_walk;
         wanted.threads = options_.threads;
+        wanted.log_flushes = writer_.on_screen();
         if (options_.events) {
             wanted.on_update = [this](const view::EventLine &line) { writer_.event(line); };
             wanted.on_task = [this](const view::TaskLine &line) { writer_.task(line); };
@@ -204,6 +231,9 @@ class Session {
     }
 
     Tracer &tracer() { return *tracer_; }
+    Status head() { return writer_.head(screen_facts(tracer_->facts(), interval_, !options_.no_walk, false)); }
+    /// Called often while it runs.
+    void on_idle(std::function<void(Screen *)> idle) { idle_ = std::move(idle); }
 
     /// Those that will match are found as they exec; what the kernel cannot look for, at the next tick.
     Status attach_matching() {
@@ -239,12 +269,17 @@ class Session {
             if (now >= next) {
                 if (Status done = one_tick(wait_for_targets); !done) return done;
                 // Late ticks are not made up for.
-                next = std::max(next + options_.interval, Clock::now());
+                next = std::max(next + interval_, Clock::now());
                 wait_for_targets = wait_for_targets && !tracer_->any();
             }
             over = stop_.wait(pause(begin, next));
             if (Status done = writer_.ticks(tracer_->collect()); !done) return done;
-            if (!tracer_->any() && !wait_for_targets) return core::success();
+            if (idle_) idle_(writer_.screen());
+            if (writer_.on_screen()) {
+                over = over || obey(next);
+            } else if (!tracer_->any() && !wait_for_targets) {
+                return core::success();
+            }
         }
         if (Status done = writer_.ticks(tracer_->tick()); !done) return done;
         return writer_.ticks(tracer_->collect());  // of what ended while the others were read
@@ -252,12 +287,30 @@ class Session {
 
     bool time_is_over() const { return time_is_over_; }
 
+    void leave_screen() { writer_.leave_screen(); }
+
     Status summary() {
         if (Status done = writer_.ticks(tracer_->stop()); !done) return done;
         return writer_.summary(tracer_->summary());
     }
 
   private:
+    /// What keys asked for; whether that is the end.
+    bool obey(Clock::time_point &next) {
+        for (const view::Intent &intent : writer_.screen()->intents()) {
+            if (std::holds_alternative<view::Quit>(intent)) return true;
+            if (const auto *const walk = std::get_if<view::WalkNow>(&intent)) {
+                tracer_->walk_now(walk->pid);
+                next = Clock::now();
+            }
+            if (const auto *const interval = std::get_if<view::SetInterval>(&intent)) {
+                interval_ = interval->interval;
+                next = std::min(next, Clock::now() + interval_);
+            }
+        }
+        return false;
+    }
+
     Status one_tick(bool wait_for_targets) {
         if (wait_for_targets || (has_pattern(options_.targets) && tracer_->any())) look_for_targets();
         return writer_.ticks(tracer_->tick());
@@ -282,10 +335,13 @@ class Session {
     Writer &writer_;
     StopSignals &stop_;
     std::optional<Tracer> tracer_;
+    std::function<void(Screen *)> idle_;
+    milliseconds interval_;
     bool time_is_over_ = false;
 };
 
 int finish(Session &session, const Status &ran, int status) {
+    session.leave_screen();
     if (!ran) return fail(ran.error());
     const Status told = session.summary();
     return told ? status : fail(told.error());
@@ -299,34 +355,104 @@ int live_targets(const Options &options, Writer &writer) {
     const bool none = !targets && targets.error().kind == Kind::Gone && has_pattern(options.targets);
     if (!targets && (!none || options.no_wait)) return fail(targets.error());
     StopSignals stop;
+    if (writer.on_screen()) Screen::block_signals();
     Session session(options, writer, stop);
     if (const Status opened = session.open(); !opened) return fail(opened.error());
     if (const Status matching = session.attach_matching(); !matching) return fail(matching.error());
-    if (none) complain("nothing matches yet; waiting for a process that does");
+    if (none && !writer.on_screen()) complain("nothing matches yet; waiting for a process that does");
     if (!none) {
         if (const Status attached = session.attach(*targets); !attached) return fail(attached.error());
     }
-    if (const Status begun = writer.head(); !begun) return fail(begun.error());
+    if (const Status begun = session.head(); !begun) return fail(begun.error());
+    if (none && writer.screen() != nullptr) post_notice(*writer.screen(), "nothing matches yet");
     return finish(session, session.run(none), kDone);
+}
+
+/// CMD under the screen: what it writes, what is typed for it and how it ended.
+class CommandView {
+  public:
+    CommandView(Command &command, CommandTerminal &terminal, StopSignals &stop, std::string name)
+        : command_(command), terminal_(terminal), stop_(stop), name_(std::move(name)) {}
+
+    void look(Screen *screen) {
+        if (stop_.interrupted()) terminal_.type("\x03");
+        const bool ended = !status_ && (status_ = command_.wait(milliseconds{}, stop_));
+        if (screen == nullptr) return;
+        if (!told_) screen->on_typed([this](const std::string &bytes) { terminal_.type(bytes); });
+        auto news = terminal_.news();
+        if (news) last_ = std::move(*news);
+        if (!news && !ended && told_) return;
+        told_ = true;
+        last_.name = name_;
+        last_.running = !status_;
+        last_.status = status_;
+        screen->post([output = last_](Shown &shown) {
+            if (shown.live) shown.live->take(output);
+        });
+    }
+    std::optional<int> status() const { return status_; }
+
+  private:
+    Command &command_;
+    CommandTerminal &terminal_;
+    StopSignals &stop_;
+    std::string name_;
+    view::CommandOutput last_;
+    std::optional<int> status_;
+    bool told_ = false;
+};
+
+/// How it ended; one that still runs loses its terminal and is waited for a moment.
+int end_of(Command &command, CommandTerminal &terminal, StopSignals &stop, std::optional<int> status) {
+    constexpr milliseconds kPatience{2000};
+    terminal.hang_up();
+    if (!status) status = command.wait(kPatience, stop);
+    complain(fmt::format("what the command wrote is in {}", terminal.file()));
+    return status.value_or(kDone);
+}
+
+/// Under the screen CMD has a terminal of its own.
+Status lend_terminal(const Options &options, const Writer &writer, std::optional<CommandTerminal> &terminal) {
+    if (!writer.on_screen()) return core::success();
+    auto opened = CommandTerminal::open();
+    if (!opened) return opened.error();
+    terminal.emplace(std::move(*opened));
+    if (options.as_root) return core::success();
+    const auto user = invoking_user();
+    if (user && *user) terminal->give_file_to((*user)->uid, (*user)->gid);
+    return core::success();
 }
 
 int live_command(const std::vector<std::string> &argv, const Options &options, Writer &writer) {
     if (!options.targets.empty()) return fail({Kind::BadInput, "targets and -- CMD exclude each other", 0, ""});
-    auto command = Command::prepare(argv, options.as_root);
+    std::optional<CommandTerminal> terminal;
+    if (const Status lent = lend_terminal(options, writer, terminal); !lent) return fail(lent.error()), kCommandFailed;
+    auto command = Command::prepare(argv, options.as_root, terminal ? terminal->command_side() : -1);
     if (!command) return fail(command.error()), kCommandFailed;
     StopSignals stop(2);  // the first INT is the command's
+    if (terminal) {
+        Screen::block_signals();
+        terminal->start();
+    }
     Session session(options, writer, stop);
     Status ready = session.open();
     if (ready) ready = session.tracer().attach_at_exec(command->pid());
     if (!ready) return fail(ready.error()), kCommandFailed;
     const Status started = command->release();
     if (!started) return fail(started.error()), shell_status(started.error());
-    if (ready = writer.head(); !ready) return fail(ready.error()), kCommandFailed;
+    if (ready = session.head(); !ready) return fail(ready.error()), kCommandFailed;
+    std::optional<CommandView> view;
+    if (terminal) {
+        view.emplace(*command, *terminal, stop, argv.front());
+        session.on_idle([&view](Screen *screen) { view->look(screen); });
+    }
     const Status ran = session.run(false);
     const int told = finish(session, ran, kDone);
     if (told != kDone) return kCommandFailed;
+    if (terminal && !session.time_is_over()) return end_of(*command, *terminal, stop, view->status());
     if (stop.came()) return kDone;
     if (session.time_is_over()) {
+        if (view && view->status()) return *view->status();
         if (const Status ended = command->terminate(); !ended) complain(ended.error().what);
         return kDone;
     }
@@ -343,9 +469,8 @@ Run add_live(CLI::App &app, const Common &common) {
     live->add_option("--interval", options->words.interval, "Between ticks: 500ms, 2s, 1m; at least 10ms")
         ->capture_default_str();
     live->add_option("--duration", options->words.duration, "End after this time; a command is ended with TERM");
-    live->add_option("--format", options->words.format, "lines, csv or jsonl")
-        ->check(CLI::IsMember({"lines", "csv", "jsonl"}))
-        ->capture_default_str();
+    live->add_option("--format", options->words.format, "lines, csv or jsonl; without it the screen on a terminal")
+        ->check(CLI::IsMember({"lines", "csv", "jsonl"}));
     live->add_flag(
         "--json", [options](std::int64_t) { options->words.format = "jsonl"; }, "As --format jsonl");
     live->add_option("--threads", options->words.threads, "Which threads to list: all, changed, top:N or none");

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <pwd.h>
 #include <sys/capability.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -72,7 +73,18 @@ bool leave_capabilities_behind() {
     return static_cast<bool>(keep_only({}));
 }
 
-[[noreturn]] void run(const std::vector<std::string> &argv, const std::optional<Identity> &user, int go, int failure) {
+/// In the child: a session of its own on that terminal. A stderr that leads elsewhere stays.
+void take_terminal(int terminal) {
+    setsid();
+    ioctl(terminal, TIOCSCTTY, 0);
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fd != STDERR_FILENO || isatty(fd) == 1) dup2(terminal, fd);
+    }
+}
+
+[[noreturn]] void run(const std::vector<std::string> &argv, const std::optional<Identity> &user, int go, int failure,
+                      int terminal) {
+    if (terminal >= 0) take_terminal(terminal);
     char byte = 0;
     ssize_t got = 0;
     do {
@@ -122,7 +134,7 @@ core::Result<std::optional<Identity>> invoking_user() {
     return entry->pw_uid == 0 ? Found{} : Found{identity_of(*entry)};
 }
 
-core::Result<Command> Command::prepare(const std::vector<std::string> &argv, bool as_root) {
+core::Result<Command> Command::prepare(const std::vector<std::string> &argv, bool as_root, int terminal) {
     const auto user = as_root ? core::Result<std::optional<Identity>>(std::nullopt) : invoking_user();
     if (!user) return user.error();
     int go[2];
@@ -137,7 +149,7 @@ core::Result<Command> Command::prepare(const std::vector<std::string> &argv, boo
     if (pid < 0) return system_error("fork");
     if (pid == 0) {
         go_write = procfs::Fd();
-        run(argv, *user, go_read.get(), failure_write.get());
+        run(argv, *user, go_read.get(), failure_write.get(), terminal);
     }
     return Command(pid, std::move(go_write), std::move(failure_read));
 }

@@ -30,7 +30,8 @@ core::Result<std::optional<Identity>> invoking_user();
 /// descriptor or capability of rsslag's leaks into it.
 class Command {
   public:
-    static core::Result<Command> prepare(const std::vector<std::string> &argv, bool as_root);
+    /// `terminal` (-1: none): a terminal that becomes its controlling one and its stdin, stdout and stderr.
+    static core::Result<Command> prepare(const std::vector<std::string> &argv, bool as_root, int terminal = -1);
 
     ~Command();
     Command(Command &&other) noexcept;

@@ -17,6 +17,7 @@
 #include "commands.h"
 #include "exit_status.h"
 #include "output.h"
+#include "screen.h"
 #include "version.h"
 
 namespace rsslag::cli {
@@ -121,9 +122,11 @@ int run(int argc, char **argv) {
     const std::map<std::string, Run> commands{{"snapshot", add_snapshot(app, common)},
                                               {"doctor", add_doctor(app, common)},
                                               {"live", add_live(app, common)},
+                                              {"top", add_top(app, common)},
                                               {"demo", add_demo(app, common)}};
-    app.footer("rsslag PID and rsslag -- CMD are rsslag live.");
+    app.footer("rsslag PID and rsslag -- CMD are rsslag live; rsslag alone, on a terminal, is rsslag top.");
     if (means_live(app, words, has_command)) words.insert(words.begin(), "live");
+    if (words.empty() && !has_command && Screen::possible()) words.emplace_back("top");
     std::reverse(words.begin(), words.end());
     try {
         app.parse(std::move(words));

@@ -21,7 +21,11 @@ StopSignals::StopSignals(int interrupts) : interrupts_left_(interrupts) {
 void StopSignals::read_one() {
     signalfd_siginfo info{};
     if (read(fd_.get(), &info, sizeof(info)) != sizeof(info)) return;
-    if (info.ssi_signo != SIGINT || --interrupts_left_ <= 0) came_ = true;
+    if (info.ssi_signo != SIGINT || --interrupts_left_ <= 0) {
+        came_ = true;
+    } else {
+        interrupted_ = true;
+    }
 }
 
 bool StopSignals::wait(std::chrono::milliseconds timeout) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <utility>
 
 #include "rsslag/procfs/process.h"
 
@@ -17,6 +18,8 @@ class StopSignals {
     bool came() { return wait(std::chrono::milliseconds{}); }
     /// Waits at most `timeout` (below 0: without end) for that.
     bool wait(std::chrono::milliseconds timeout);
+    /// Whether an INT that did not stop rsslag has come since this was last asked.
+    bool interrupted() { return std::exchange(interrupted_, false); }
     /// Readable when came() should be asked.
     int fd() const { return fd_.get(); }
 
@@ -26,6 +29,7 @@ class StopSignals {
     procfs::Fd fd_;
     int interrupts_left_;
     bool came_ = false;
+    bool interrupted_ = false;
 };
 
 }  // namespace rsslag::cli

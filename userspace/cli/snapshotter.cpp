@@ -120,12 +120,12 @@ Snapshotter::~Snapshotter() = default;
 Snapshotter::Snapshotter(Snapshotter &&) noexcept = default;
 Snapshotter &Snapshotter::operator=(Snapshotter &&) noexcept = default;
 
-core::Result<Snapshotter> Snapshotter::open() {
+core::Result<Snapshotter> Snapshotter::open(bool totals) {
     const auto traits = probe::running_kernel_traits();
     if (!traits) return traits.error();
     Host host = this_host();
     if (const auto *scheme = std::get_if<core::Scheme>(&traits->scheme)) host.machine.scheme = *scheme;
-    auto probe = probe::SnapshotProbe::open(*traits, host.machine);
+    auto probe = probe::SnapshotProbe::open(*traits, host.machine, totals);
     if (!probe) return probe.error();
     const auto calibration = calibrate(*probe, host.machine.scheme);
     if (!calibration) return calibration.error();
@@ -256,6 +256,10 @@ core::Result<Taken> Snapshotter::take_timed(const procfs::Process &process, bool
     taken.begin_ns = state_->begin_ns;
     taken.end_ns = state_->end_ns;
     return taken;
+}
+
+core::Result<std::vector<core::ProcessTotal>> Snapshotter::read_all() {
+    return state_->probe.read_all();
 }
 
 view::SnapshotDocument Snapshotter::document() const {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "rsslag/core/reading.h"
 #include "rsslag/core/result.h"
@@ -28,7 +30,8 @@ class Snapshotter {
   public:
     /// Loads the probe, calibrates the readers on a child of its own, drops what capabilities are not needed after
     /// that. Built without the tracer: Kind::Unsupported.
-    static core::Result<Snapshotter> open();
+    /// `totals`: for read_all(), too.
+    static core::Result<Snapshotter> open(bool totals = false);
 
     ~Snapshotter();
     Snapshotter(Snapshotter &&) noexcept;
@@ -40,6 +43,9 @@ class Snapshotter {
     core::Result<Taken> take_timed(const procfs::Process &process, bool walk);
     /// Just the counters, in one pass.
     core::Result<Taken> read_counters(pid_t pid);
+
+    /// Every process that has memory of its own, in one pass.
+    core::Result<std::vector<core::ProcessTotal>> read_all();
 
     /// As readings have it, of an mm that need not have been read. Where mms had the same address one after another,
     /// `generation` tells them apart.

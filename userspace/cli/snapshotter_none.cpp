@@ -23,7 +23,7 @@ core::Result<core::Scheme> running_scheme() {
     return no_tracer();
 }
 
-core::Result<Snapshotter> Snapshotter::open() {
+core::Result<Snapshotter> Snapshotter::open(bool /*totals*/) {
     return no_tracer();
 }
 
@@ -41,6 +41,10 @@ core::Result<Taken> Snapshotter::read_counters(pid_t /*pid*/) {
 
 std::string Snapshotter::mm_id(std::uint64_t /*mm*/, std::uint64_t /*generation*/) const {
     return "";
+}
+
+core::Result<std::vector<core::ProcessTotal>> Snapshotter::read_all() {
+    return no_tracer();
 }
 
 view::SnapshotDocument Snapshotter::document() const {

@@ -129,7 +129,16 @@ void Tracer::State::adopt_new() {
     }
 }
 
+void Tracer::State::log_flush(const rsslag_update &update, const core::Applied &applied) {
+    if (!options.log_flushes || !applied.known || !applied.reason || *applied.reason == core::FlushReason::Direct)
+        return;
+    constexpr std::size_t kMost = 512;
+    if (flush_log.size() >= kMost) flush_log.pop_front();
+    flush_log.emplace_back(update, applied);
+}
+
 void Tracer::State::note(const rsslag_update &update, const core::Applied &applied) {
+    log_flush(update, applied);
     if (!options.on_update || !applied.known) return;
     view::EventLine line;
     line.t_ns = update.t_ns > start_ns ? update.t_ns - start_ns : 0;
@@ -236,8 +245,19 @@ std::vector<view::Tick> Tracer::tick() {
         if (tick) ticks.push_back(std::move(*tick));
     }
     state.ledger->end_watch();
+    state.flush_log.clear();
     state.seq++;
     return ticks;
+}
+
+void Tracer::walk_now(pid_t pid) {
+    for (auto &[host_tgid, entry] : state_->traced) {
+        if (entry.last.pid == pid) entry.next_walk_ns = 0;
+    }
+}
+
+const view::SnapshotDocument &Tracer::facts() const {
+    return state_->facts;
 }
 
 bool Tracer::any() const {

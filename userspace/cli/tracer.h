@@ -24,6 +24,7 @@ class Tracer {
         bool counting = false;  ///< --mode counts
         bool walk = true;
         view::ThreadChoice threads;
+        bool log_flushes = false;  ///< ticks tell the last flushes or folds
         /// Called for each record about a traced process, in order; null: nobody looks.
         std::function<void(const view::EventLine &)> on_update;
         std::function<void(const view::TaskLine &)> on_task;
@@ -48,6 +49,11 @@ class Tracer {
     std::vector<view::Tick> collect();
     /// Reads every traced process and checks the ledger against it.
     std::vector<view::Tick> tick();
+
+    /// The next tick walks this process's smaps, however short ago it did; not where Options::walk is off.
+    void walk_now(pid_t pid);
+    /// The machine, its kernel and what calibration found.
+    const view::SnapshotDocument &facts() const;
 
     /// Whether any process is traced, an ended one until its last tick included.
     bool any() const;

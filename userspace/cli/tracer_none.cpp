@@ -43,6 +43,13 @@ std::vector<view::Tick> Tracer::tick() {
     return {};
 }
 
+void Tracer::walk_now(pid_t /*pid*/) {}
+
+const view::SnapshotDocument &Tracer::facts() const {
+    static const view::SnapshotDocument none;
+    return none;
+}
+
 bool Tracer::any() const {
     return false;
 }

@@ -2,10 +2,12 @@
 // What a tracer is made of; for tracer*.cpp only.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "drain.h"
@@ -52,9 +54,12 @@ struct Tracer::State {
     probe::Losses losses;
     std::set<int> at_exec;  ///< groups whose exec is awaited
     std::vector<view::Tick> ended;
-    std::unique_ptr<Drain> drain;  // last: its thread uses the stream
+    std::deque<std::pair<rsslag_update, core::Applied>> flush_log;  ///< since the last tick
+    std::unique_ptr<Drain> drain;                                   // last: its thread uses the stream
 
     void apply_until(std::uint64_t t_ns);
+    void log_flush(const rsslag_update &update, const core::Applied &applied);
+    std::vector<view::LoggedFlush> flushes_of(const core::MmView &mm) const;
     void note(const rsslag_update &update, const core::Applied &applied);
     void take_losses();
     void take_in();

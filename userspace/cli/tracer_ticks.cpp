@@ -34,7 +34,28 @@ view::Tick Tracer::State::tick_of(const core::GroupView &group, const core::MmVi
     tick.doubtful = ledger->doubtful(mm.mm);
     tick.threads = options.threads;
     tick.own = own;
+    tick.emitted = losses.sent;
+    tick.last_flushes = flushes_of(mm);
     return tick;
+}
+
+std::vector<view::LoggedFlush> Tracer::State::flushes_of(const core::MmView &mm) const {
+    std::vector<view::LoggedFlush> flushes;
+    for (const auto &[update, applied] : flush_log) {
+        if (update.mm != mm.mm) continue;
+        view::LoggedFlush flush;
+        flush.t_ns = update.t_ns > start_ns ? update.t_ns - start_ns : 0;
+        flush.cpu = update.cpu;
+        flush.member = static_cast<core::Member>(update.member);
+        flush.pages = applied.pages;
+        flush.reason = *applied.reason;
+        flush.comm = ledger->comm_of(update.tid);
+        const auto task = std::lower_bound(mm.tasks.begin(), mm.tasks.end(), update.tid,
+                                           [](const core::TaskNet &net, int tid) { return net.host_tid < tid; });
+        flush.tid = task != mm.tasks.end() && task->host_tid == update.tid ? task->tid : update.tid;
+        flushes.push_back(std::move(flush));
+    }
+    return flushes;
 }
 
 void Tracer::State::add_totals(const view::Tick &tick) {

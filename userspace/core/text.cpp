@@ -2,18 +2,11 @@
 #include "rsslag/core/text.h"
 
 #include <array>
-#include <optional>
 
 namespace rsslag::core {
-namespace {
 
-struct Decoded {
-    char32_t code = 0;
-    std::size_t length = 0;
-};
-
-/// One well-formed UTF-8 sequence at the front: shortest form, no surrogates, at most U+10FFFF.
-std::optional<Decoded> decode(std::string_view text) {
+std::optional<Decoded> decode_utf8(std::string_view text) {
+    if (text.empty()) return std::nullopt;
     const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char lead = byte(0);
     if (lead < 0x80) return Decoded{lead, 1};
@@ -38,6 +31,8 @@ std::optional<Decoded> decode(std::string_view text) {
     if (code < least || code > 0x10FFFF || surrogate) return std::nullopt;
     return Decoded{code, length};
 }
+
+namespace {
 
 struct Range {
     char32_t from, to;
@@ -81,7 +76,7 @@ std::string escape(std::string_view raw, bool utf8, std::string_view backslash) 
     std::string out;
     out.reserve(raw.size());
     while (!raw.empty()) {
-        const auto decoded = decode(raw);
+        const auto decoded = decode_utf8(raw);
         const std::size_t length = decoded ? decoded->length : 1;
         if (!decoded || unsafe(decoded->code) || (!utf8 && decoded->code > 0x7F)) {
             append_escaped(out, raw.substr(0, length));

@@ -72,15 +72,26 @@ bpf_program *program_for(const rsslag_snapshot &skeleton, core::Scheme scheme) {
     return skeleton.progs.snapshot_plain;
 }
 
+bpf_program *totals_for(const rsslag_snapshot &skeleton, core::Scheme scheme) {
+    switch (scheme) {
+        case core::Scheme::Thread: return skeleton.progs.totals_thread;
+        case core::Scheme::Cpu: return skeleton.progs.totals_cpu;
+        case core::Scheme::Plain: break;
+    }
+    return skeleton.progs.totals_plain;
+}
+
 }  // namespace
 
 struct SnapshotProbe::State {
     core::Scheme scheme = core::Scheme::Plain;
     bool by_group = false;
     bpf_program *program = nullptr;
+    bpf_program *totals = nullptr;  ///< null: not asked for
     std::unique_ptr<rsslag_snapshot, SkeletonDeleter> skeleton;
     std::vector<char> bytes;
 
+    std::optional<Error> run(bpf_program *which, const bpf_iter_attach_opts &options);
     core::Result<core::CounterReading> pass(const rsslag_snapshot_request &request);
 };
 
@@ -89,7 +100,7 @@ SnapshotProbe::~SnapshotProbe() = default;
 SnapshotProbe::SnapshotProbe(SnapshotProbe &&) noexcept = default;
 SnapshotProbe &SnapshotProbe::operator=(SnapshotProbe &&) noexcept = default;
 
-core::Result<SnapshotProbe> SnapshotProbe::open(const KernelTraits &traits, const core::Machine &machine) {
+core::Result<SnapshotProbe> SnapshotProbe::open(const KernelTraits &traits, const core::Machine &machine, bool totals) {
     if (const auto *layout = std::get_if<UnknownLayout>(&traits.scheme)) {
         return Error{Kind::Unsupported, "this kernel keeps RSS in a way that rsslag does not know: " + layout->found, 0,
                      "please report it with the output of: rsslag doctor --json"};
@@ -104,15 +115,29 @@ core::Result<SnapshotProbe> SnapshotProbe::open(const KernelTraits &traits, cons
     state->skeleton.reset(rsslag_snapshot__open());
     if (!state->skeleton) return explain_denial(errno, own_privileges(), own_binary());
     state->program = program_for(*state->skeleton, state->scheme);
+    if (totals) state->totals = totals_for(*state->skeleton, state->scheme);
     bpf_program *program = nullptr;
     bpf_object__for_each_program(program, state->skeleton->obj) {
-        bpf_program__set_autoload(program, program == state->program);
+        bpf_program__set_autoload(program, program == state->program || program == state->totals);
     }
     bpf_map__set_autocreate(state->skeleton->maps.anchor, state->scheme == core::Scheme::Cpu);
     const int err = rsslag_snapshot__load(state->skeleton.get());
     if (err != 0) return explain_denial(-err, own_privileges(), own_binary());
     state->skeleton->bss->request.cpus = static_cast<rsslag_u32>(machine.cpus_possible);
     return SnapshotProbe(std::move(state));
+}
+
+/// One pass of that program, into `bytes`.
+std::optional<Error> SnapshotProbe::State::run(bpf_program *which, const bpf_iter_attach_opts &options) {
+    const std::unique_ptr<bpf_link, LinkDeleter> link(bpf_program__attach_iter(which, &options));
+    if (link == nullptr) {
+        // The kernel looks the group up when it attaches a filtered iterator.
+        if (errno == ESRCH) return Error{Kind::Gone, "no such process", errno, ""};
+        return explain_denial(errno, own_privileges(), own_binary());
+    }
+    const PassFd fd(bpf_iter_create(bpf_link__fd(link.get())));
+    if (fd.get() < 0) return explain_denial(-fd.get(), own_privileges(), own_binary());
+    return read_pass(fd.get(), bytes);
 }
 
 core::Result<core::CounterReading> SnapshotProbe::State::pass(const rsslag_snapshot_request &request) {
@@ -125,15 +150,7 @@ core::Result<core::CounterReading> SnapshotProbe::State::pass(const rsslag_snaps
         options.link_info = &info;
         options.link_info_len = sizeof(info);
     }
-    const std::unique_ptr<bpf_link, LinkDeleter> link(bpf_program__attach_iter(program, &options));
-    if (link == nullptr) {
-        // The kernel looks the group up when it attaches a filtered iterator.
-        if (errno == ESRCH) return Error{Kind::Gone, "no such process", errno, ""};
-        return explain_denial(errno, own_privileges(), own_binary());
-    }
-    const PassFd fd(bpf_iter_create(bpf_link__fd(link.get())));
-    if (fd.get() < 0) return explain_denial(-fd.get(), own_privileges(), own_binary());
-    if (auto error = read_pass(fd.get(), bytes)) return *error;
+    if (auto error = run(program, options)) return *error;
     return unpack_snapshot(scheme, bytes);
 }
 
@@ -151,6 +168,13 @@ core::Result<core::CounterReading> SnapshotProbe::read(pid_t tgid) {
     const auto took = std::chrono::steady_clock::now() - begin;
     reading->took_us = std::chrono::duration_cast<std::chrono::microseconds>(took).count();
     return reading;
+}
+
+core::Result<std::vector<core::ProcessTotal>> SnapshotProbe::read_all() {
+    state_->skeleton->bss->progress = {};
+    LIBBPF_OPTS(bpf_iter_attach_opts, options);
+    if (auto error = state_->run(state_->totals, options)) return *error;
+    return unpack_totals(state_->scheme, state_->bytes);
 }
 
 }  // namespace rsslag::probe

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
 #include <optional>
+#include <unordered_map>
 
 #include "rsslag/abi.h"
 
@@ -107,6 +110,51 @@ core::Result<core::CounterReading> unpack_snapshot(core::Scheme scheme, std::spa
     if (mm == nullptr) return core::Error{core::Kind::Gone, "no task with memory of its own", 0, ""};
     if (!begun || mm != &reading.last) return broken("no closing mm record");
     return reading;
+}
+
+core::Result<std::vector<core::ProcessTotal>> unpack_totals(core::Scheme scheme, std::span<const char> bytes) {
+    struct Mm {
+        core::Members flushed, cached;
+        std::int64_t cachers = 0;
+        bool seen = false, moved = false;
+    };
+    std::unordered_map<rsslag_u64, Mm> mms;
+    std::map<int, core::ProcessTotal> groups;  // by host TGID
+    Cursor cursor(bytes);
+    while (!cursor.at_end()) {
+        const auto record = cursor.take<rsslag_total>();
+        if (!record) return broken("half a total");
+        Mm &mm = mms[record->mm];
+        const core::Members flushed = members(record->flushed);
+        const core::Members cached = members(record->cached);
+        mm.moved = mm.moved || (record->flags & RSSLAG_TOTAL_MOVED) != 0 || (mm.seen && mm.flushed != flushed);
+        mm.seen = true;
+        mm.flushed = flushed;
+        if (scheme == core::Scheme::Thread) {
+            mm.cached += cached;
+            mm.cachers += record->cachers;
+        } else {
+            mm.cached = cached;
+            mm.cachers = record->cachers;
+        }
+        core::ProcessTotal &group = groups[record->host_tgid];
+        group.tgid = record->tgid;
+        group.host_tgid = record->host_tgid;
+        group.comm.assign(record->comm, strnlen(record->comm, sizeof(record->comm)));
+        group.mm = record->mm;
+        group.tasks = record->tasks;
+    }
+    std::vector<core::ProcessTotal> processes;
+    processes.reserve(groups.size());
+    for (auto &[host_tgid, group] : groups) {
+        const Mm &mm = mms[group.mm];
+        group.flushed = mm.flushed;
+        group.cached = mm.cached;
+        group.cachers = mm.cachers;
+        group.moved = mm.moved;
+        processes.push_back(std::move(group));
+    }
+    return processes;
 }
 
 }  // namespace rsslag::probe

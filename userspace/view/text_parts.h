@@ -2,8 +2,12 @@
 // Numbers and verdicts as all texts for people print them.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "judgement.h"
 #include "rsslag/view/snapshot.h"
 
 namespace rsslag::view {
@@ -16,6 +20,17 @@ std::string column(core::Pages pages, const core::PageSize &page_size, const Tex
 
 /// Right-aligned by what a terminal shows: the minus sign is three bytes and one cell.
 std::string right(const std::string &text, std::size_t width);
+
+std::string thousands(std::uint64_t count);
+
+/// "14:03:22", as clocks here show it.
+std::string local_clock(std::chrono::system_clock::time_point time);
+
+/// ASCII letters only.
+std::string upper(std::string_view word);
+
+/// SPEC's mark before a number that is not exact.
+std::string_view sign(Mark mark);
 
 /// The verdict's first word in its colour; the word alone carries the meaning.
 std::string painted(std::string line, core::Verdict verdict, bool color);

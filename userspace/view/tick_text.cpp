@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <iterator>
 
 #include "judgement.h"
@@ -17,37 +14,12 @@ namespace {
 
 using core::Pages;
 using core::TaskNet;
-using core::with_thousands;
 using Out = std::back_insert_iterator<std::string>;
 using Counts = std::map<std::string, std::uint64_t>;
-
-/// Counts are below 2^53, as SPEC has it.
-std::string thousands(std::uint64_t count) {
-    return with_thousands(static_cast<std::int64_t>(count));
-}
-
-std::string local_clock(std::chrono::system_clock::time_point time) {
-    return fmt::format("{:%H:%M:%S}", fmt::localtime(std::chrono::system_clock::to_time_t(time)));
-}
-
-std::string_view sign(Mark mark) {
-    switch (mark) {
-        case Mark::None: return "";
-        case Mark::Approximate: return "~";
-        case Mark::AfterLoss: break;
-    }
-    return "!";
-}
 
 std::string percent_of(const std::optional<Pages> &part, Pages whole) {
     if (!part || whole.n == 0) return "-";
     return fmt::format("{:.1f}", 100.0 * static_cast<double>(part->n) / static_cast<double>(whole.n));
-}
-
-std::string upper(std::string_view word) {
-    std::string text(word);
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
-    return text;
 }
 
 /// The verdict, how old the walk is that it rests on, and what did not go as it should; of what has ended its end.

@@ -60,6 +60,20 @@ struct CounterReading {
     Members exact() const { return flushed() + cached(); }
 };
 
+/// One process as a pass over all tasks saw it: no page table was walked and no event was needed.
+struct ProcessTotal {
+    int tgid = 0;  ///< in rsslag's PID namespace, 0 where it is not visible there
+    int host_tgid = 0;
+    std::string comm;      ///< of the leader, raw bytes
+    std::uint64_t mm = 0;  ///< the mm_struct's address: an identity to compare, never shown
+    std::int64_t tasks = 0;
+    std::int64_t cachers = 0;  ///< tasks or CPUs whose cached file, anon or shmem is not 0
+    Members flushed, cached;   ///< of the mm, all groups that share it included
+    bool moved = false;        ///< its counters changed while the pass went over it
+
+    Members exact() const { return flushed + cached; }
+};
+
 /// What /proc's own counters-based files said. A field that a file did not have is nullopt.
 struct ReaderValues {
     std::optional<Pages> stat;

@@ -2,7 +2,9 @@
 // Numbers and names as people read them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +12,14 @@ namespace rsslag::core {
 
 /// 1234567 → "1,234,567"; −1234 → "-1,234".
 std::string with_thousands(std::int64_t number);
+
+struct Decoded {
+    char32_t code = 0;
+    std::size_t length = 0;  ///< bytes
+};
+
+/// One well-formed UTF-8 sequence at the front: shortest form, no surrogates, at most U+10FFFF.
+std::optional<Decoded> decode_utf8(std::string_view text);
 
 /// Text from an untrusted process, made safe for a terminal, CSV, JSON or SVG: control, escape, bidirectional and
 /// other invisible characters and bytes that are no UTF-8 become \xNN, a backslash becomes \\; the rest stays.

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <vector>
 
 #include "rsslag/core/reading.h"
 #include "rsslag/core/result.h"
@@ -17,7 +18,9 @@ class SnapshotProbe {
   public:
     /// Loads the one program that fits the kernel's scheme. Kind::Unsupported for an unknown layout (named) or a
     /// kernel without the iterator, Kind::Denied where the kernel refuses, with the whole remedy.
-    static core::Result<SnapshotProbe> open(const KernelTraits &traits, const core::Machine &machine);
+    /// `totals`: another program, for read_all(), is loaded too.
+    static core::Result<SnapshotProbe> open(const KernelTraits &traits, const core::Machine &machine,
+                                            bool totals = false);
 
     ~SnapshotProbe();
     SnapshotProbe(SnapshotProbe &&) noexcept;
@@ -27,6 +30,10 @@ class SnapshotProbe {
     /// other groups that share the mm are found too (a second pass over all tasks, only when mm_users says there are
     /// any). Kind::Gone where the group has no mm: it is gone, a zombie, or a kernel thread.
     core::Result<core::CounterReading> read(pid_t tgid);
+
+    /// Every process that has memory of its own, ascending by host TGID, in one pass over all tasks. Groups that share
+    /// an mm each come with all that it holds.
+    core::Result<std::vector<core::ProcessTotal>> read_all();
 
   private:
     struct State;

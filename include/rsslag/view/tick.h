@@ -28,6 +28,17 @@ struct OwnCost {
     core::Kilobytes rss;
 };
 
+/// A flush or fold as the log of them shows it.
+struct LoggedFlush {
+    std::uint64_t t_ns = 0;  ///< since the attach
+    int tid = 0;
+    int cpu = 0;
+    std::string comm;  ///< raw bytes
+    core::Member member = core::Member::File;
+    std::optional<core::Pages> pages;  ///< nullopt: still open when it was logged
+    core::FlushReason reason = core::FlushReason::Fold;
+};
+
 /// One process at one tick. Counts are totals since the attach.
 struct Tick {
     std::uint64_t seq = 0;
@@ -51,6 +62,8 @@ struct Tick {
     /// Net of each listed thread at the previous tick, for ThreadChoice::Changed: host TID to updates.
     std::map<int, std::uint64_t> updates_before;
     OwnCost own;
+    std::uint64_t emitted = 0;              ///< records of all processes, lost ones included, counted in the kernel
+    std::vector<LoggedFlush> last_flushes;  ///< of this mm since the last tick, ascending; only where they are logged
 };
 
 /// The whole trace at its end.

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// rsslag top: all processes by what they hide, from one pass of an iterator each time.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "commands.h"
+#include "duration.h"
+#include "exit_status.h"
+#include "live_view.h"
+#include "output.h"
+#include "own_cost.h"
+#include "rsslag/procfs/process.h"
+#include "screen.h"
+#include "signals.h"
+#include "snapshotter.h"
+#include "style.h"
+#include "tracer.h"
+
+namespace rsslag::cli {
+namespace {
+
+using core::Error;
+using core::Kind;
+using core::Status;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+    bool once = false;
+    bool json = false;
+    std::size_t rows = 0;  ///< 0: all
+    struct {
+        std::string interval = "1s";
+        std::string sort = "lag";
+    } words;  ///< as typed
+    milliseconds interval{1000};
+    view::TopSort sort = view::TopSort::Lag;
+};
+
+Status parse(Options &options) {
+    const auto interval = parse_interval(options.words.interval);
+    if (!interval) return interval.error();
+    options.interval = *interval;
+    for (const view::TopSort sort :
+         {view::TopSort::Lag, view::TopSort::Exact, view::TopSort::Cached, view::TopSort::Name}) {
+        if (options.words.sort == view::name(sort)) options.sort = sort;
+    }
+    return core::success();
+}
+
+class Top {
+  public:
+    Top(const Options &options, view::TextStyle style, Snapshotter &snapshotter, StopSignals &stop)
+        : options_(options),
+          style_(std::move(style)),
+          snapshotter_(snapshotter),
+          stop_(stop),
+          interval_(options.interval) {}
+
+    /// Tables one after another, until it is stopped; one where that was asked for.
+    int print_tables() {
+        do {
+            auto table = read();
+            if (!table) return fail(table.error());
+            const std::string text = options_.json
+                                         ? view::top_json(std::move(*table), options_.sort, options_.rows)
+                                         : view::top_text(std::move(*table), options_.sort, options_.rows, style_);
+            if (const Status printed = print(text); !printed) return fail(printed.error());
+        } while (!options_.once && !stop_.wait(interval_));
+        return kDone;
+    }
+
+    int show() {
+        Screen::block_signals();
+        auto screen = Screen::open(style_.color);
+        if (!screen) return fail(screen.error());
+        screen_.emplace(std::move(*screen));
+        screen_->post([interval = interval_, style = style_, sort = options_.sort](Shown &shown) {
+            shown.top.emplace(interval, style, sort);
+        });
+        const Status ran = run();
+        screen_.reset();
+        return ran ? kDone : fail(ran.error());
+    }
+
+  private:
+    core::Result<view::TopTable> read() {
+        const auto begin = Clock::now();
+        auto processes = snapshotter_.read_all();
+        if (!processes) return processes.error();
+        const auto took = Clock::now() - begin;
+        const view::SnapshotDocument facts = snapshotter_.document();
+        view::TopTable table;
+        table.time = facts.time;
+        table.kernel = facts.kernel;
+        table.arch = facts.arch;
+        table.machine = facts.machine;
+        table.calibration = facts.calibration;
+        table.pass_us = std::chrono::duration_cast<std::chrono::microseconds>(took).count();
+        table.own = meter_.since_last(0, 0);
+        table.processes.reserve(processes->size());
+        for (core::ProcessTotal &process : *processes) {
+            std::string id = options_.json ? snapshotter_.mm_id(process.mm) : std::string();
+            table.processes.push_back({std::move(process), std::move(id)});
+        }
+        return table;
+    }
+
+    Status run() {
+        auto next = Clock::now();
+        for (;;) {
+            if (Clock::now() >= next) {
+                auto table = read();
+                if (!table) return table.error();
+                auto shared = std::make_shared<view::TopTable>(std::move(*table));
+                screen_->post([shared](Shown &shown) { shown.top->take(std::move(*shared)); });
+                next = std::max(next + interval_, Clock::now());
+            }
+            const auto left = std::chrono::ceil<milliseconds>(next - Clock::now());
+            if (stop_.wait(std::clamp(left, milliseconds{0}, kKeys))) return core::success();
+            for (const view::Intent &intent : screen_->intents()) {
+                if (std::holds_alternative<view::Quit>(intent)) return core::success();
+                if (const auto *const interval = std::get_if<view::SetInterval>(&intent)) {
+                    interval_ = interval->interval;
+                    next = std::min(next, Clock::now() + interval_);
+                }
+                if (const auto *const walk = std::get_if<view::WalkNow>(&intent)) walk_now(walk->pid);
+                if (const auto *const open = std::get_if<view::OpenLive>(&intent)) {
+                    if (live(open->pid)) return core::success();
+                    next = Clock::now();
+                }
+            }
+        }
+    }
+
+    void walk_now(pid_t pid) {
+        const auto process = procfs::Process::open(pid);
+        auto reading =
+            process ? snapshotter_.take(*process, true) : core::Result<view::ProcessReading>(process.error());
+        if (!reading) return post_notice(*screen_, reading.error().what);
+        auto shared = std::make_shared<view::ProcessReading>(std::move(*reading));
+        screen_->post([shared](Shown &shown) { shown.top->take(*shared); });
+    }
+
+    /// The live screen of one process; whether that was the end of all.
+    bool live(pid_t pid) {
+        Tracer::Options wanted;
+        wanted.log_flushes = true;
+        auto tracer = Tracer::open(std::move(wanted));
+        Status attached = tracer ? tracer->attach(pid) : Status(tracer.error());
+        if (!attached) {
+            post_notice(*screen_, fmt::format("{} cannot be traced: {}", pid, attached.error().what));
+            return false;
+        }
+        const view::ScreenFacts facts = screen_facts(tracer->facts(), interval_, true, true);
+        screen_->post([facts, style = style_](Shown &shown) { shown.live.emplace(facts, style); });
+        const bool quit = follow(*tracer);
+        screen_->post([](Shown &shown) { shown.live.reset(); });
+        return quit;
+    }
+
+    /// Until a key leads back (false) or out.
+    bool follow(Tracer &tracer) {
+        auto next = Clock::now();
+        for (;;) {
+            if (Clock::now() >= next) {
+                post_ticks(*screen_, tracer.tick());
+                next = std::max(next + interval_, Clock::now());
+            }
+            const auto left = std::chrono::ceil<milliseconds>(next - Clock::now());
+            if (stop_.wait(std::clamp(left, milliseconds{0}, kKeys))) return true;
+            post_ticks(*screen_, tracer.collect());
+            for (const view::Intent &intent : screen_->intents()) {
+                if (std::holds_alternative<view::Quit>(intent)) return true;
+                if (std::holds_alternative<view::Back>(intent)) return false;
+                if (const auto *const walk = std::get_if<view::WalkNow>(&intent)) {
+                    tracer.walk_now(walk->pid);
+                    next = Clock::now();
+                }
+                if (const auto *const interval = std::get_if<view::SetInterval>(&intent)) {
+                    interval_ = interval->interval;
+                    next = std::min(next, Clock::now() + interval_);
+                }
+            }
+        }
+    }
+
+    static constexpr milliseconds kKeys{50};  ///< between looks at what keys asked for
+
+    const Options &options_;
+    view::TextStyle style_;
+    Snapshotter &snapshotter_;
+    StopSignals &stop_;
+    milliseconds interval_;
+    OwnCostMeter meter_;
+    std::optional<Screen> screen_;
+};
+
+}  // namespace
+
+Run add_top(CLI::App &app, const Common &common) {
+    auto options = std::make_shared<Options>();
+    CLI::App *const top = app.add_subcommand("top", "All processes by what they hide, from one pass of an iterator");
+    top->add_flag("--once", options->once, "One table, then end");
+    top->add_flag("--json", options->json, "rsslag.top/1, one line a table");
+    top->add_option("--sort", options->words.sort, "lag, exact, cached or name")
+        ->check(CLI::IsMember({"lag", "exact", "cached", "name"}))
+        ->capture_default_str();
+    top->add_option("--rows", options->rows, "At most this many processes (0: all)")->capture_default_str();
+    top->add_option("--interval", options->words.interval, "Between tables: 500ms, 2s, 1m; at least 10ms")
+        ->capture_default_str();
+    return [options, &common] {
+        if (!common.command.empty())
+            return fail({Kind::BadInput, "top takes no command", 0, "rsslag -- CMD traces one"});
+        auto style = text_style(common.unit, common.color);
+        if (!style) return fail(style.error());
+        if (const Status parsed = parse(*options); !parsed) return fail(parsed.error());
+        StopSignals stop;
+        auto snapshotter = Snapshotter::open(true);
+        if (!snapshotter) return fail(snapshotter.error());
+        Top shown(*options, *style, *snapshotter, stop);
+        return options->once || options->json || !Screen::possible() ? shown.print_tables() : shown.show();
+    };
+}
+
+}  // namespace rsslag::cli

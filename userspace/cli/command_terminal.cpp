@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "command_terminal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace rsslag::cli {
+namespace {
+
+constexpr std::size_t kLines = 200;
+constexpr std::size_t kLongestLine = 1024;
+
+core::Error system_error(const char *what) {
+    return {core::Kind::Internal, fmt::format("{}: {}", what, std::strerror(errno)), errno, ""};
+}
+
+/// The last lines of a stream of bytes, without the sequences that only a terminal would obey (ECMA-48).
+class LastLines {
+  public:
+    void add(std::string_view bytes) {
+        for (const char c : bytes)
+            add(c);
+    }
+    std::vector<std::string> lines() const {
+        std::vector<std::string> all(lines_.begin(), lines_.end());
+        if (!open_.empty()) all.push_back(open_);
+        return all;
+    }
+
+  private:
+    enum class In { Text, Escape, Control, String };
+
+    void add(char c) {
+        switch (in_) {
+            case In::Text: text(c); break;
+            case In::Escape: in_ = c == '[' ? In::Control : c == ']' || c == 'P' ? In::String : In::Text; break;
+            case In::Control:
+                if (c >= 0x40 && c <= 0x7E) in_ = In::Text;
+                break;
+            case In::String:
+                if (c == 0x07) in_ = In::Text;
+                if (c == 0x1B) in_ = In::Escape;
+                break;
+        }
+    }
+    void text(char c) {
+        if (c == 0x1B) {
+            in_ = In::Escape;
+        } else if (c == '\n') {
+            lines_.push_back(std::move(open_));
+            open_.clear();
+            over_ = false;
+            if (lines_.size() > kLines) lines_.pop_front();
+        } else if (c == '\r') {
+            over_ = true;  // what comes next writes over the line, unless it is a newline
+        } else if (c == '\b') {
+            if (!open_.empty()) open_.pop_back();
+        } else if (c != 0x07) {
+            if (over_) open_.clear();
+            over_ = false;
+            if (c == '\t') c = ' ';
+            if (open_.size() < kLongestLine) open_ += c;
+        }
+    }
+
+    std::deque<std::string> lines_;
+    std::string open_;
+    In in_ = In::Text;
+    bool over_ = false;
+};
+
+}  // namespace
+
+struct CommandTerminal::State {
+    procfs::Fd ours, commands, file, stop;
+    std::string path;
+    std::thread thread;
+    std::mutex mutex;
+    LastLines last;
+    std::uint64_t bytes = 0;
+    bool changed = true;
+
+    void run();
+};
+
+CommandTerminal::CommandTerminal(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CommandTerminal::CommandTerminal(CommandTerminal &&) noexcept = default;
+
+core::Result<CommandTerminal> CommandTerminal::open() {
+    auto state = std::make_unique<State>();
+    int ours = -1;
+    int commands = -1;
+    winsize size{24, 80, 0, 0};
+    if (openpty(&ours, &commands, nullptr, nullptr, &size) != 0) return system_error("a terminal for the command");
+    state->ours = procfs::Fd(ours);
+    state->commands = procfs::Fd(commands);
+    for (const int fd : {ours, commands})
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    fcntl(ours, F_SETFL, O_NONBLOCK);
+    const char *const directory = std::getenv("TMPDIR");
+    state->path =
+        fmt::format("{}/rsslag-output-XXXXXX", directory != nullptr && *directory == '/' ? directory : "/tmp");
+    state->file = procfs::Fd(mkostemp(state->path.data(), O_CLOEXEC));
+    if (!state->file.open()) return system_error("a file for the command's output");
+    state->stop = procfs::Fd(eventfd(0, EFD_CLOEXEC));
+    return CommandTerminal(std::move(state));
+}
+
+CommandTerminal::~CommandTerminal() {
+    if (!state_) return;
+    if (state_->thread.joinable()) {
+        eventfd_write(state_->stop.get(), 1);
+        state_->thread.join();
+    }
+}
+
+int CommandTerminal::command_side() const {
+    return state_->commands.get();
+}
+
+void CommandTerminal::start() {
+    state_->commands = procfs::Fd();
+    state_->thread = std::thread([raw = state_.get()] { raw->run(); });
+}
+
+void CommandTerminal::give_file_to(unsigned uid, unsigned gid) {
+    for (const int fd : {state_->file.get(), state_->commands.get()}) {
+        [[maybe_unused]] const int given = fchown(fd, uid, gid);  // who may not, keeps it
+    }
+}
+
+const std::string &CommandTerminal::file() const {
+    return state_->path;
+}
+
+void CommandTerminal::State::run() {
+    std::array<char, 65536> buffer{};
+    for (;;) {
+        std::array<pollfd, 2> waiting{{{ours.get(), POLLIN, 0}, {stop.get(), POLLIN, 0}}};
+        if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
+        if (waiting[1].revents != 0) return;
+        const ssize_t got = read(ours.get(), buffer.data(), buffer.size());
+        if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+        if (got <= 0) return;  // EIO: nobody has the other side any more
+        const std::string_view text(buffer.data(), static_cast<std::size_t>(got));
+        [[maybe_unused]] const ssize_t kept = write(file.get(), text.data(), text.size());
+        const std::lock_guard lock(mutex);
+        last.add(text);
+        bytes += text.size();
+        changed = true;
+    }
+}
+
+void CommandTerminal::type(const std::string &bytes) {
+    [[maybe_unused]] const ssize_t written = write(state_->ours.get(), bytes.data(), bytes.size());
+}
+
+std::optional<view::CommandOutput> CommandTerminal::news() {
+    const std::lock_guard lock(state_->mutex);
+    if (!state_->changed) return std::nullopt;
+    state_->changed = false;
+    view::CommandOutput output;
+    output.file = state_->path;
+    output.lines = state_->last.lines();
+    output.bytes = state_->bytes;
+    return output;
+}
+
+void CommandTerminal::hang_up() {
+    if (state_->thread.joinable()) {
+        eventfd_write(state_->stop.get(), 1);
+        state_->thread.join();
+    }
+    state_->ours = procfs::Fd();
+}
+
+}  // namespace rsslag::cli

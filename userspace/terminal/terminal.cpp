@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/terminal/terminal.h"
+
+#include <curses.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <optional>
+
+#include "crash.h"
+#include "terminfo.h"
+
+namespace rsslag::terminal {
+namespace {
+
+using view::Key;
+using view::Look;
+
+/// How each look is shown; the second column where there is colour.
+struct Paint {
+    attr_t plain;
+    short pair;
+};
+
+enum Pair : short { kDefault, kGreen, kYellow, kRed, kBlue, kCyan };
+
+Paint paint(Look look) {
+    switch (look) {
+        case Look::Plain: return {A_NORMAL, kDefault};
+        case Look::Bold: return {A_BOLD, kDefault};
+        case Look::Faint: return {A_NORMAL, kCyan};
+        case Look::Heading:
+        case Look::Selected: return {A_REVERSE, kDefault};
+        case Look::Flushed: return {A_NORMAL, kBlue};
+        case Look::Cached: return {A_NORMAL, kYellow};
+        case Look::Walk: return {A_BOLD, kGreen};
+        case Look::Good: return {A_BOLD, kGreen};
+        case Look::Doubt: return {A_BOLD, kYellow};
+        case Look::Bad: break;
+    }
+    return {A_BOLD, kRed};
+}
+
+void begin_colors() {
+    if (!has_colors()) return;
+    start_color();
+    use_default_colors();
+    init_pair(kGreen, COLOR_GREEN, -1);
+    init_pair(kYellow, COLOR_YELLOW, -1);
+    init_pair(kRed, COLOR_RED, -1);
+    init_pair(kBlue, COLOR_BLUE, -1);
+    init_pair(kCyan, COLOR_CYAN, -1);
+}
+
+std::optional<Key> key_of(int code, bool function) {
+    if (!function) {
+        switch (code) {
+            case 27: return Key{Key::Name::Escape};
+            case '\r':
+            case '\n': return Key{Key::Name::Enter};
+            case '\t': return Key{Key::Name::Tab};
+            case 8:
+            case 127: return Key{Key::Name::Backspace};
+            default: return Key{Key::Name::Character, static_cast<char32_t>(code)};
+        }
+    }
+    switch (code) {
+        case KEY_UP: return Key{Key::Name::Up};
+        case KEY_DOWN: return Key{Key::Name::Down};
+        case KEY_PPAGE: return Key{Key::Name::PageUp};
+        case KEY_NPAGE: return Key{Key::Name::PageDown};
+        case KEY_HOME: return Key{Key::Name::Home};
+        case KEY_END: return Key{Key::Name::End};
+        case KEY_ENTER: return Key{Key::Name::Enter};
+        case KEY_BACKSPACE: return Key{Key::Name::Backspace};
+        default: return std::nullopt;
+    }
+}
+
+}  // namespace
+
+struct Terminal::State {
+    SCREEN *screen = nullptr;
+    bool color = false;
+    bool paint_all = true;
+    std::optional<view::Grid> shown;
+
+    void draw_row(const view::Grid &grid, int row) const {
+        for (int column = 0; column < grid.size().columns; ++column) {
+            const view::Cell &cell = grid.at(row, column);
+            if (cell.continues) continue;
+            const Paint how = paint(cell.look);
+            const std::array<wchar_t, 2> text{static_cast<wchar_t>(cell.glyph), L'\0'};
+            cchar_t drawn{};
+            setcchar(&drawn, text.data(), how.plain, color ? how.pair : short{kDefault}, nullptr);
+            mvadd_wch(row, column, &drawn);
+        }
+    }
+};
+
+bool Terminal::possible() {
+    const char *const name = std::getenv("TERM");
+    if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1 || name == nullptr || *name == '\0') return false;
+    return can_be_drawn_on(name, STDOUT_FILENO);
+}
+
+Terminal::Terminal(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Terminal::Terminal(Terminal &&) noexcept = default;
+
+core::Result<Terminal> Terminal::open(bool color) {
+    auto state = std::make_unique<State>();
+    termios before{};
+    tcgetattr(STDIN_FILENO, &before);
+    state->screen = newterm(nullptr, stdout, stdin);
+    if (state->screen == nullptr) {
+        return core::Error{core::Kind::Unsupported, "this terminal cannot be drawn on", 0, "use --format lines"};
+    }
+    restore_on_crash(restoring());
+    set_term(state->screen);
+    cbreak();
+    noecho();
+    nonl();
+    keypad(stdscr, TRUE);
+    nodelay(stdscr, TRUE);
+    set_escdelay(25);
+    curs_set(0);
+    leaveok(stdscr, TRUE);
+    state->color = color && has_colors();
+    if (state->color) begin_colors();
+    return Terminal(std::move(state));
+}
+
+Terminal::~Terminal() {
+    if (!state_) return;
+    endwin();
+    delscreen(state_->screen);
+    forget_crash();
+}
+
+view::Size Terminal::size() const {
+    return {LINES, COLS};
+}
+
+void Terminal::draw(const view::Grid &grid) {
+    const bool all = state_->paint_all || !state_->shown || !(state_->shown->size() == grid.size());
+    if (all) {
+        erase();
+        clearok(curscr, TRUE);
+    }
+    for (int row = 0; row < grid.size().rows; ++row) {
+        bool same = !all;
+        for (int column = 0; same && column < grid.size().columns; ++column)
+            same = grid.at(row, column) == state_->shown->at(row, column);
+        if (!same) state_->draw_row(grid, row);
+    }
+    state_->shown = grid;
+    state_->paint_all = false;
+    wnoutrefresh(stdscr);
+    doupdate();
+}
+
+void Terminal::resize() {
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
+        resizeterm(size.ws_row, size.ws_col);
+    }
+    state_->paint_all = true;
+}
+
+/// TSTP and not STOP: where nobody could let it go on again, the kernel ignores it.
+void Terminal::suspend() {
+    def_prog_mode();
+    endwin();
+    std::signal(SIGTSTP, SIG_DFL);
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    kill(getpid(), SIGTSTP);
+    pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+    pthread_sigmask(SIG_BLOCK, &stop, nullptr);
+    resume();
+}
+
+void Terminal::resume() {
+    reset_prog_mode();
+    resize();
+    refresh();
+}
+
+std::vector<Key> Terminal::keys() {
+    std::vector<Key> keys;
+    wint_t code = 0;
+    for (int kind = get_wch(&code); kind != ERR; kind = get_wch(&code)) {
+        if (const auto key = key_of(static_cast<int>(code), kind == KEY_CODE_YES)) keys.push_back(*key);
+    }
+    return keys;
+}
+
+void Terminal::pass_through(bool on) {
+    if (on) {
+        raw();
+    } else {
+        noraw();
+        cbreak();
+    }
+}
+
+std::string Terminal::typed_bytes() {
+    std::array<char, 4096> bytes{};
+    const ssize_t got = read(STDIN_FILENO, bytes.data(), bytes.size());
+    return got > 0 ? std::string(bytes.data(), static_cast<std::size_t>(got)) : std::string();
+}
+
+}  // namespace rsslag::terminal

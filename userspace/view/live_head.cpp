@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The three lines: who says what; what is true and where the rest sits; whether to believe it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "live_state.h"
+#include "rsslag/core/text.h"
+#include "text_parts.h"
+
+namespace rsslag::view {
+namespace {
+
+using core::Pages;
+using core::Truth;
+
+/// Who shows what stat shows, in a long and a short form, and who is exact.
+struct Company {
+    const char *says, *says_shortly, *exact;
+};
+
+Company company(const core::Calibration &calibration) {
+    const bool statm = calibration.statm == Truth::Flushed;
+    const bool status = calibration.status == Truth::Flushed;
+    if (statm && status) return {"ps, top and htop show", "ps, top, htop show", ""};
+    if (status && calibration.statm == Truth::Exact)
+        return {"ps and stat say", "ps says", "  top and htop are exact here."};
+    if (statm && calibration.status == Truth::Exact)
+        return {"top, htop and stat say", "top says", "  ps is exact here."};
+    if (calibration.statm == Truth::Exact && calibration.status == Truth::Exact) {
+        return {"stat says", "stat says", "  ps, top and htop are exact here."};
+    }
+    return {"stat says", "stat says", ""};
+}
+
+std::string up_for(const LiveState &state, const Tick &tick) {
+    const auto ticks = static_cast<double>(tick.process.start_ticks) / static_cast<double>(state.facts.clock_ticks);
+    const auto born = state.facts.boot + std::chrono::milliseconds(std::llround(ticks * 1000));
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(tick.time - born).count();
+    if (age < 0 || tick.process.start_ticks == 0) return "";
+    if (age >= 86'400) return fmt::format("up {}d {}h", age / 86'400, age / 3600 % 24);
+    return fmt::format("up {}:{:02}:{:02}", age / 3600, age / 60 % 60, age % 60);
+}
+
+std::string interval_text(std::chrono::milliseconds interval) {
+    return interval.count() < 1000 ? fmt::format("{} ms", interval.count())
+                                   : fmt::format("{:.1f} s", static_cast<double>(interval.count()) / 1000.0);
+}
+
+void draw_title(Grid &grid, const LiveState &state, const Process &process) {
+    const Tick &tick = process.tick;
+    const int width = grid.size().columns;
+    constexpr int kName = 32;
+    std::string name = core::printable(tick.process.comm, state.style.utf8);
+    while (cells(name) > kName && !name.empty())
+        name.pop_back();
+    const std::string who = fmt::format(" rsslag  {} [{}]", name, tick.process.pid);
+    const std::string more = state.processes.size() > 1 ? fmt::format("  1 of {} (Tab)", state.processes.size()) : "";
+    std::vector<Part> parts{
+        {0, who + more},
+        {3, fmt::format("{} thread{}", thousands(static_cast<std::uint64_t>(tick.process.threads_count)),
+                        tick.process.threads_count == 1 ? "" : "s")}};
+    if (const std::string up = up_for(state, tick); !up.empty()) parts.push_back({6, up});
+    const std::size_t left = parts.size();
+    parts.push_back({5, "Linux " + core::printable(state.facts.kernel, state.style.utf8)});
+    std::string scheme = fmt::format("scheme {}", core::name(tick.scheme));
+    if (cpu_caches(tick) && width >= 110) {
+        scheme += fmt::format(": {} CPUs, batch {}", state.facts.machine.cpus_online,
+                              state.facts.machine.batch().value_or(0));
+    }
+    parts.push_back({2, scheme});
+    parts.push_back({1, fmt::format("{} {}",
+                                    process.ended  ? "ended"
+                                    : state.frozen ? "PAUSED"
+                                                   : "live",
+                                    interval_text(state.facts.interval))});
+    parts.push_back({4, local_clock(tick.time)});
+    const std::string all = fitting(parts, width - 1);
+    std::vector<Part> first(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(left));
+    const std::string begin = fitting(first, width - 1);
+    grid.fill(0, 0, width, U' ', Look::Heading);
+    if (all.starts_with(begin) && all.size() > begin.size()) {
+        grid.put(0, 0, begin, Look::Heading);
+        grid.put_right(0, width - 1, all.substr(begin.size()), Look::Heading);
+    } else {
+        grid.put(0, 0, all, Look::Heading);
+    }
+}
+
+/// Threads or CPUs that hold back file, anon or shmem.
+std::size_t cachers(const Tick &tick) {
+    const auto caches = [](const core::Members &m) { return m.file.n != 0 || m.anon.n != 0 || m.shmem.n != 0; };
+    if (cpu_caches(tick)) {
+        return static_cast<std::size_t>(std::count_if(tick.ledger.cpus.begin(), tick.ledger.cpus.end(),
+                                                      [&](const core::CpuNet &cpu) { return caches(cpu.cached); }));
+    }
+    return static_cast<std::size_t>(
+        std::count_if(tick.ledger.tasks.begin(), tick.ledger.tasks.end(),
+                      [&](const core::TaskNet &task) { return task.cached && caches(*task.cached); }));
+}
+
+/// The sentence in pieces, so that it can be told on a narrow screen, too.
+struct Pieces {
+    std::string says, says_shortly, holds, hidden, hidden_shortly, exact;
+};
+
+Pieces pieces_of(const Process &process, const Judgement &judgement, const TextStyle &style) {
+    const Tick &tick = process.tick;
+    const auto text = [&](Pages pages) { return amount(pages, tick.page_size, style); };
+    const std::string_view how = sign(mark(tick, judgement));
+    Pieces pieces;
+    pieces.holds = fmt::format("It holds {}{}.", how, text(judgement.exact.rss()));
+    if (!judgement.readers.stat || !judgement.lag) return pieces;
+    const Company others = company(tick.calibration);
+    const std::string said = text(*judgement.readers.stat);
+    pieces.says = fmt::format("{} {}.", others.says, said);
+    pieces.says_shortly = fmt::format("{} {}.", others.says_shortly, said);
+    if (tick.process.leader_gone) {
+        pieces.hidden = pieces.hidden_shortly = "Its main thread has ended, and with it what stat sees.";
+        return pieces;
+    }
+    const std::size_t count = cachers(tick);
+    const std::string_view unit = cpu_caches(tick) ? "CPU" : "thread";
+    const std::string where = fmt::format("{} {}{}", thousands(count), unit, count == 1 ? "" : "s");
+    const Pages lag = *judgement.lag;
+    pieces.exact = lag.n == 0 ? "" : others.exact;
+    if (lag.n == 0) {
+        pieces.hidden = count == 0 ? "Nothing is cached." : fmt::format("What {} cache adds up to nothing.", where);
+        pieces.hidden_shortly = count == 0 ? "Nothing is cached." : fmt::format("{} kB in {}.", 0, where);
+    } else if (lag.n < 0) {
+        pieces.hidden =
+            fmt::format("stat counts {}{} too many, whose removal is cached in {}.", how, text(-lag), where);
+        pieces.hidden_shortly = fmt::format("{}{} in {}.", how, text(lag), where);
+    } else {
+        const double percent = judgement.exact.rss().n == 0
+                                   ? 0.0
+                                   : 100.0 * static_cast<double>(lag.n) / static_cast<double>(judgement.exact.rss().n);
+        pieces.hidden =
+            fmt::format("{}{} ({:.1f} %) is cached in {}, not yet flushed.", how, text(lag), percent, where);
+        pieces.hidden_shortly = fmt::format("{}{} ({:.1f} %) is cached in {}.", how, text(lag), percent, where);
+    }
+    return pieces;
+}
+
+std::string why_unwalked(const LiveState &state, const Judgement &judgement) {
+    switch (judgement.walk_state) {
+        case core::WalkState::Denied: return "smaps may not be read";
+        case core::WalkState::Unsupported: return "this kernel has no smaps";
+        case core::WalkState::Gone: return "it was gone before its smaps could be read";
+        default: return state.facts.walks ? "no smaps walk yet" : "--no-walk";
+    }
+}
+
+/// The verdict and what it rests on.
+std::string verdict_long(const LiveState &state, const Process &process, const Judgement &judgement) {
+    const Tick &tick = process.tick;
+    const auto text = [&](Pages pages) { return amount(pages, tick.page_size, state.style); };
+    const std::string walked = judgement.walk ? text(tick.page_size.pages(judgement.walk->rss)) : "";
+    const std::string old = tick.stale_walk && judgement.walk
+                                ? fmt::format(" @{:.1f}s", static_cast<double>(tick.process.walk_age_ms) / 1000.0)
+                                : "";
+    switch (judgement.verdict) {
+        case core::Verdict::Agrees: return fmt::format("AGREES with smaps{}, residual 0 pages", old);
+        case core::Verdict::Explained: {
+            std::string causes;
+            for (const core::ResidualCause &cause : judgement.causes)
+                causes +=
+                    fmt::format("{}{} {}", causes.empty() ? "" : ", ", core::name(cause.cause), text(cause.pages));
+            return fmt::format("EXPLAINED: smaps saw {}{}, apart by {}", walked, old, causes);
+        }
+        case core::Verdict::Moving:
+            if (tick.doubtful) return "MOVING: records were lost, until the resync";
+            if (!judgement.walk) return "MOVING: it changes while it is read";
+            if (judgement.residual && judgement.residual->n == 0) {
+                return fmt::format("MOVING, inside its window: smaps saw {}, exact was {} to {}", walked,
+                                   text(judgement.window.min), text(judgement.window.max));
+            }
+            if (judgement.residual) {
+                return fmt::format("MOVING: smaps saw {}, {} from where exact was", walked, text(*judgement.residual));
+            }
+            return "MOVING: it has changed since smaps was walked";
+        case core::Verdict::Unexplained:
+            return fmt::format("UNEXPLAINED: smaps saw {}{}, apart by {}", walked, old,
+                               text(judgement.residual.value_or(Pages{})));
+        case core::Verdict::Unwalked: break;
+    }
+    return "UNWALKED: " + why_unwalked(state, judgement);
+}
+
+std::string verdict_short(const Process &process, const Judgement &judgement) {
+    std::string text = upper(core::name(judgement.verdict));
+    if (judgement.verdict == core::Verdict::Agrees) text += " with smaps";
+    if (process.tick.stale_walk && judgement.walk)
+        text += fmt::format(" @{:.1f}s", static_cast<double>(process.tick.process.walk_age_ms) / 1000.0);
+    return text;
+}
+
+std::string end_text(const LiveState &state, const Process &process) {
+    if (*process.ended == core::State::Exec) return "EXEC: another program took its place";
+    if (state.has_command && state.command.status)
+        return fmt::format("EXITED, status {}; as it was before", *state.command.status);
+    return "EXITED; as it was before";
+}
+
+std::string bound_text(const Process &process, const Judgement &judgement, const TextStyle &style) {
+    if (!judgement.bound || judgement.bound->rss.n <= 0) return "";
+    const double part =
+        100.0 * static_cast<double>(judgement.cached.rss().n) / static_cast<double>(judgement.bound->rss.n);
+    const std::string most = amount(judgement.bound->rss, process.tick.page_size, style);
+    return judgement.bound->hard ? fmt::format("cached is {:.0f} % of the bound, {}", part, most)
+                                 : fmt::format("cached is {:.0f} % of what this scheme allows (about {})", part, most);
+}
+
+Look look_of(const Process &process, core::Verdict verdict) {
+    if (process.ended) return Look::Bold;
+    switch (verdict) {
+        case core::Verdict::Agrees:
+        case core::Verdict::Explained: return Look::Good;
+        case core::Verdict::Unexplained: return Look::Bad;
+        case core::Verdict::Moving:
+        case core::Verdict::Unwalked: break;
+    }
+    return Look::Doubt;
+}
+
+/// The first that fits; the last is cut.
+std::string first_that_fits(const std::vector<std::string> &candidates, int width) {
+    for (const std::string &candidate : candidates) {
+        if (cells(candidate) <= width) return candidate;
+    }
+    return candidates.back();
+}
+
+}  // namespace
+
+void draw_head(Grid &grid, const LiveState &state, const Process &process) {
+    draw_title(grid, state, process);
+    const Tick &tick = process.tick;
+    const int width = grid.size().columns - 1;
+    const Judgement judgement = judge(tick);
+    const Pieces pieces = pieces_of(process, judgement, state.style);
+    const std::string lost =
+        fmt::format("lost {}{}", sign(tick.doubtful ? Mark::AfterLoss : Mark::None), thousands(tick.lost));
+    const std::string resyncs = "resyncs " + thousands(tick.ledger.resyncs);
+    const std::string verdict = process.ended ? end_text(state, process) : verdict_long(state, process, judgement);
+    const std::string briefly = process.ended ? std::string("EXITED") : verdict_short(process, judgement);
+    const auto sentence = [](const std::vector<std::string> &parts) {
+        std::string text;
+        for (const std::string &part : parts) {
+            if (!part.empty()) text += (text.empty() ? " " : "  ") + part;
+        }
+        return text;
+    };
+    const std::string whole = sentence({pieces.says, pieces.holds, pieces.hidden});
+    if (cells(whole) <= width) {
+        const std::string with_exact = whole + pieces.exact;
+        grid.put(1, 0, cells(with_exact) <= width ? with_exact : whole, Look::Bold);
+        const std::string third = fitting({{0, " " + verdict},
+                                           {0, " " + lost},
+                                           {1, " " + resyncs},
+                                           {2, " disagreements " + thousands(tick.ledger.disagreements)},
+                                           {3, " " + bound_text(process, judgement, state.style)}},
+                                          width);
+        grid.put(2, 0, first_that_fits({third, sentence({briefly, lost, resyncs})}, width));
+        grid.mark(2, 1, 1 + std::max(cells(verdict.substr(0, verdict.find_first_of(",: "))), 1),
+                  look_of(process, judgement.verdict));
+        return;
+    }
+    grid.put(1, 0,
+             first_that_fits({sentence({pieces.says, pieces.holds}), sentence({pieces.says_shortly, pieces.holds}),
+                              sentence({pieces.holds})},
+                             width),
+             Look::Bold);
+    grid.put(2, 0,
+             first_that_fits({sentence({pieces.hidden, briefly + ".", lost, resyncs}),
+                              sentence({pieces.hidden, briefly + ".", lost}),
+                              sentence({pieces.hidden_shortly, briefly + ".", lost}),
+                              sentence({pieces.hidden_shortly, upper(core::name(judgement.verdict)), lost}),
+                              sentence({upper(core::name(judgement.verdict)), lost}), " " + lost},
+                             width),
+             Look::Bold);
+}
+
+}  // namespace rsslag::view

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The live screen's state: what ticks and keys do to it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
+#include "live_state.h"
+#include "text_parts.h"
+#include "top_rows.h"
+
+namespace rsslag::view {
+namespace {
+
+constexpr std::size_t kSamples = 8192;
+constexpr std::size_t kFlushes = 512;
+constexpr std::size_t kManyTasks = 1000;
+
+void remember(std::vector<PastValue> &past, std::uint64_t t_ns, const core::Members &members, std::size_t most) {
+    if (!past.empty() && past.back().members == members) return;
+    if (past.size() >= most) past.erase(past.begin(), past.begin() + static_cast<std::ptrdiff_t>(most / 4 + 1));
+    past.push_back({t_ns, members});
+}
+
+/// What has ended goes once it is more than what lives.
+void forget_ended(Process &process) {
+    const auto &tasks = process.tick.ledger.tasks;
+    if (process.tasks.size() <= 2 * tasks.size() + 64) return;
+    std::unordered_set<int> living;
+    for (const core::TaskNet &task : tasks)
+        living.insert(task.host_tid);
+    std::erase_if(process.tasks, [&living](const auto &entry) { return living.count(entry.first) == 0; });
+}
+
+std::uint64_t total(const Tick &tick) {
+    return tick.ledger.updates + tick.ledger.updates_by_others + tick.faults;
+}
+
+void take_history(Process &process) {
+    const Tick &tick = process.tick;
+    Sample sample{tick.t_ns, tick.ledger.flushed, tick.ledger.cached, std::nullopt, tick.doubtful};
+    if (tick.process.walk && !tick.stale_walk && tick.read)
+        sample.walked = tick.page_size.pages(tick.process.walk->rss);
+    process.history.push_back(sample);
+    if (process.history.size() > kSamples) process.history.pop_front();
+    const std::size_t most = tick.ledger.tasks.size() > kManyTasks ? 32 : 512;
+    for (const core::TaskNet &task : tick.ledger.tasks)
+        remember(process.tasks[task.host_tid], tick.t_ns, task.cached.value_or(task.net), most);
+    for (const core::CpuNet &cpu : tick.ledger.cpus)
+        remember(process.cpus[cpu.cpu], tick.t_ns, cpu.cached, 512);
+    forget_ended(process);
+}
+
+}  // namespace
+
+core::Pages shown(const core::Members &members, ShownMember member) {
+    return member ? members[*member] : members.rss();
+}
+
+std::string_view name(ShownMember member) {
+    if (!member) return "rss";
+    switch (*member) {
+        case core::Member::File: return "file";
+        case core::Member::Anon: return "anon";
+        case core::Member::Shmem: return "shmem";
+        case core::Member::Swap: break;
+    }
+    return "swap";
+}
+
+bool cpu_caches(const Tick &tick) {
+    return tick.scheme == core::Scheme::Cpu;
+}
+
+LiveScreen::LiveScreen(ScreenFacts facts, TextStyle style) : state_(std::make_unique<LiveState>()) {
+    state_->facts = std::move(facts);
+    state_->style = std::move(style);
+}
+LiveScreen::~LiveScreen() = default;
+LiveScreen::LiveScreen(LiveScreen &&) noexcept = default;
+LiveScreen &LiveScreen::operator=(LiveScreen &&) noexcept = default;
+
+void LiveScreen::take(Tick tick) {
+    LiveState &state = *state_;
+    const int pid = tick.process.pid;
+    const auto known = state.processes.find(pid);
+    if (state.processes.empty()) state.pid = pid;
+    if (tick.state != core::State::Running && known != state.processes.end()) {
+        // What it held while it lived is worth more than the zeroes after it; only what was counted goes on.
+        Process &process = known->second;
+        process.ended = tick.state;
+        process.tick.lost = tick.lost;
+        process.tick.lost_by = std::move(tick.lost_by);
+        process.tick.emitted = tick.emitted;
+        process.tick.doubtful = tick.doubtful;
+        process.events_per_s = 0;
+        return;
+    }
+    Process &process = state.processes[pid];
+    const bool first = known == state.processes.end();
+    const std::uint64_t events = first ? tick.emitted : process.tick.emitted;
+    const std::uint64_t began = first ? tick.t_ns : process.tick.t_ns;
+    if (first || total(tick) != total(process.tick)) process.last_change_ns = tick.t_ns;
+    process.ended = tick.state == core::State::Running ? std::nullopt : std::optional(tick.state);
+    process.tick = std::move(tick);
+    if (process.tick.t_ns > began) {
+        process.events_per_s = static_cast<double>(process.tick.emitted - std::min(events, process.tick.emitted)) *
+                               1e9 / static_cast<double>(process.tick.t_ns - began);
+    }
+    for (LoggedFlush &flush : process.tick.last_flushes)
+        process.flushes.push_back(std::move(flush));
+    process.tick.last_flushes.clear();
+    while (process.flushes.size() > kFlushes)
+        process.flushes.pop_front();
+    take_history(process);
+}
+
+void LiveScreen::take(CommandOutput output) {
+    state_->command = std::move(output);
+    state_->has_command = true;
+}
+
+void LiveScreen::type_to_command(bool on) {
+    state_->typing = on;
+}
+
+bool LiveScreen::command_runs() const {
+    return state_->has_command && state_->command.running;
+}
+
+std::uint64_t LiveScreen::lost() const {
+    return state_->processes.empty() ? 0 : state_->processes.begin()->second.tick.lost;
+}
+
+void LiveScreen::tell(std::string notice) {
+    state_->notice = std::move(notice);
+}
+
+const Process *LiveState::shown_process() const {
+    if (frozen) return &*frozen;
+    const auto found = processes.find(pid);
+    return found == processes.end() ? nullptr : &found->second;
+}
+
+Table LiveState::shown_table() const {
+    const Process *const process = shown_process();
+    if (table) return *table;
+    return process != nullptr && cpu_caches(process->tick) ? Table::Cpus : Table::Threads;
+}
+
+void LiveState::move(std::int64_t by) {
+    const Process *const process = shown_process();
+    if (process == nullptr) return;
+    const Listing listing = list(*this, *process, SIZE_MAX);
+    if (listing.entries.empty()) return;
+    const auto last = static_cast<std::int64_t>(listing.entries.size()) - 1;
+    const std::int64_t to = std::clamp(static_cast<std::int64_t>(listing.selected) + by, std::int64_t{0}, last);
+    selected = listing.entries[static_cast<std::size_t>(to)].id;
+}
+
+void LiveState::next_sort() {
+    const Process *const process = shown_process();
+    if (process == nullptr) return;
+    const std::vector<Sort> sorts = sorts_of(*process, shown_table());
+    const auto now = std::find(sorts.begin(), sorts.end(), sort);
+    sort = now == sorts.end() || now + 1 == sorts.end() ? sorts.front() : *(now + 1);
+    notice = fmt::format("sorted by {}", heading(sort, cpu_caches(process->tick)));
+}
+
+void LiveState::next_process() {
+    if (processes.size() < 2) {
+        notice = "only one process is traced";
+        return;
+    }
+    auto next = processes.upper_bound(pid);
+    if (next == processes.end()) next = processes.begin();
+    pid = next->first;
+    frozen.reset();
+    selected.reset();
+    one = false;
+}
+
+std::optional<Intent> LiveState::character(char32_t key) {
+    const Process *const process = shown_process();
+    switch (key) {
+        case U'q':
+            if (has_command && command.running && !asked_to_quit) {
+                asked_to_quit = true;
+                notice = "the command still runs: q again leaves it without its terminal (HUP), any other key stays";
+                return std::nullopt;
+            }
+            return Quit{};
+        case U'k': move(-1); break;
+        case U'j': move(1); break;
+        case U's': next_sort(); break;
+        case U'/': filtering = true, one = false; break;
+        case U't': table = Table::Threads, selected.reset(), one = false; break;
+        case U'c':
+            if (process != nullptr && !cpu_caches(process->tick)) {
+                notice = "under this kernel's scheme threads cache, CPUs do not";
+                break;
+            }
+            table = Table::Cpus, selected.reset(), one = false;
+            break;
+        case U'm': {
+            constexpr std::array<ShownMember, 5> kOrder{std::nullopt, core::Member::Anon, core::Member::File,
+                                                        core::Member::Shmem, core::Member::Swap};
+            const auto *const now = std::find(kOrder.begin(), kOrder.end(), member);
+            member = now + 1 == kOrder.end() ? kOrder.front() : *(now + 1);
+            notice = fmt::format("chart and table show {}", name(member));
+            break;
+        }
+        case U' ':
+            if (frozen) {
+                frozen.reset();
+            } else if (process != nullptr) {
+                frozen = *process;
+            }
+            break;
+        case U'+':
+        case U'-': facts.interval = stepped(facts.interval, key == U'+'); return SetInterval{facts.interval};
+        case U'w':
+            if (!facts.walks) {
+                notice = "smaps is never touched with --no-walk";
+                break;
+            }
+            return WalkNow{pid};
+        case U'r': notice = "this rsslag cannot record yet: there is no rsslag record"; break;
+        case U'?': help = !help; break;
+        case U'o': output = !output; break;
+        case U'i':
+            if (has_command && command.running) return TypeToCommand{};
+            notice = has_command ? "the command has ended" : "there is no command to type to";
+            break;
+        default: break;
+    }
+    return std::nullopt;
+}
+
+std::optional<Intent> LiveScreen::key(const Key &key) {
+    LiveState &state = *state_;
+    state.notice.clear();
+    if (state.filtering) {
+        if (edit_filter(state.filter, key)) state.filtering = false;
+        state.selected.reset();
+        return std::nullopt;
+    }
+    if (!(key.name == Key::Name::Character && key.character == U'q')) state.asked_to_quit = false;
+    constexpr std::int64_t kPage = 10;
+    constexpr std::int64_t kAll = std::int64_t{1} << 40;
+    switch (key.name) {
+        case Key::Name::Character: return state.character(key.character);
+        case Key::Name::Up: state.move(-1); break;
+        case Key::Name::Down: state.move(1); break;
+        case Key::Name::PageUp: state.move(-kPage); break;
+        case Key::Name::PageDown: state.move(kPage); break;
+        case Key::Name::Home: state.move(-kAll); break;
+        case Key::Name::End: state.move(kAll); break;
+        case Key::Name::Tab: state.next_process(); break;
+        case Key::Name::Enter:
+            state.move(0);  // what is first now stays the one
+            state.one = state.selected.has_value();
+            break;
+        case Key::Name::Escape:
+            if (state.help || state.one) {
+                state.help = state.one = false;
+            } else if (!state.filter.empty()) {
+                state.filter.clear();
+            } else if (state.facts.below) {
+                return Back{};
+            }
+            break;
+        case Key::Name::Backspace: break;
+    }
+    return std::nullopt;
+}
+
+}  // namespace rsslag::view
