@@ -30,11 +30,11 @@ Unit unit_for(double kb, const TextStyle &style, const core::PageSize &page_size
     return {"kB", 1};
 }
 
-/// 1, 2 or 5 times a power of ten, the least that is not below.
+/// A round number times a power of ten, the least that is not below.
 double nice(double value) {
     if (value <= 0) return 1;
     const double power = std::pow(10, std::floor(std::log10(value)));
-    for (const double factor : {1.0, 2.0, 5.0}) {
+    for (const double factor : {1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0}) {
         if (value <= factor * power * (1 + 1e-9)) return factor * power;
     }
     return 10 * power;
@@ -48,8 +48,12 @@ struct Axis {
     bool cut = false;
 
     double row() const { return step / 2; }
+    /// With as many decimals as tell one label from the next.
     std::string label(double value) const {
-        return step < 1 ? fmt::format("{:.{}f}", value, step < 0.1 ? 2 : 1) : fmt::format("{:.0f}", value);
+        int decimals = 0;
+        for (double whole = step; decimals < 3 && std::fabs(whole - std::round(whole)) > 1e-6; whole *= 10)
+            ++decimals;
+        return fmt::format("{:.{}f}", value, decimals);
     }
 };
 
@@ -148,6 +152,7 @@ class Plot {
         const std::vector<Column> columns = columns_of(chart_, width_);
         for (int i = 0; i < width_; ++i)
             draw_column(plot_ + i, columns[static_cast<std::size_t>(i)]);
+        draw_walks(columns);
         draw_time();
     }
 
@@ -193,11 +198,24 @@ class Plot {
                 grid_.fill(row, column, column + 1, excess ? glyphs_.excess : glyphs_.cached, Look::Cached);
             }
         }
-        if (shown.walk != nullptr) {
-            const int up = std::clamp(height(*shown.walk->walked), 1, rows_);
-            grid_.fill(floor_row() - up, column, column + 1, glyphs_.walk, Look::Walk);
-        }
         if (shown.doubtful) grid_.fill(floor_row(), column, column + 1, glyphs_.doubt, Look::Doubt);
+    }
+
+    /// Apart from each other, so that the areas are seen between them; one that is not where exact is, is never left
+    /// out.
+    void draw_walks(const std::vector<Column> &columns) {
+        constexpr int kApart = 8;
+        int last = -kApart;
+        for (int i = 0; i < width_; ++i) {
+            const Column &shown = columns[static_cast<std::size_t>(i)];
+            if (shown.walk == nullptr) continue;
+            const ChartPoint &point = *shown.walk;
+            const bool apart = height(*point.walked) != height(point.flushed + point.cached);
+            if (!apart && i - last < kApart) continue;
+            last = i;
+            const int up = std::clamp(height(*point.walked), 1, rows_);
+            grid_.fill(floor_row() - up, plot_ + i, plot_ + i + 1, glyphs_.walk, Look::Walk);
+        }
     }
 
     void draw_time() {

@@ -86,8 +86,10 @@ int Grid::put(int row, int column, std::string_view text, Look look) {
             if (glyph.width == 2) set(row, column + 1, {U' ', look, false});
             set(row, column, {glyph.code, look, false});
             if (glyph.width == 2) cells_[index(row, column + 1)] = {U' ', look, true};
-        } else if (inside(row, column)) {
-            set(row, column, {U' ', look, false});
+        } else {
+            for (const int half : {column, column + 1}) {
+                if (inside(row, half)) set(row, half, {U' ', look, false});
+            }
         }
         column += glyph.width;
     }

@@ -44,7 +44,7 @@ void draw_readers(Grid &grid, const Area &area, const LiveState &state, const Pr
         {{"stat field 24", readers.stat},
          {"statm resident", readers.statm},
          {"status VmRSS", in_pages(readers.status_rss)},
-         {rollup ? "smaps_rollup Rss" : "smaps Rss", judgement.walk ? in_pages(judgement.walk->rss) : std::nullopt},
+         {rollup ? "smaps_rollup" : "smaps", judgement.walk ? in_pages(judgement.walk->rss) : std::nullopt},
          {"status VmHWM", in_pages(readers.status_hwm), true}}};
     const int end = area.column + area.columns;
     const int from_end = end - 7;
@@ -339,11 +339,11 @@ class Layout {
     /// The chart over all of the width, below it readers beside members.
     int narrow(int top, int bottom, int columns) {
         const int room = bottom - top;
-        constexpr int kLeastTable = 5;
+        constexpr int kLeastTable = 6;
         if (room < 8 || columns < 40) return top;
         const bool both = columns >= 76;
-        const int reader_rows = std::clamp(room - kLeastTable, 0, room >= 18 ? kReaders : room >= 14 ? 5 : 4);
-        const int chart = std::min(room - kLeastTable - reader_rows - 2, 16);
+        const int reader_rows = std::clamp(room - kLeastTable + 1, 0, room >= 22 ? kReaders : room >= 14 ? 5 : 4);
+        const int chart = std::min(room - kLeastTable - reader_rows, 16);
         if (chart >= kLeastChart) {
             draw_history(grid_, {top, 0, chart, columns - 1}, state_, process_, now_ns_);
             top += chart;
@@ -357,7 +357,7 @@ class Layout {
     }
 
     void table(int top, int bottom, int columns) {
-        constexpr int kLog = 44;
+        constexpr int kLog = 42;
         const bool threads = state_.shown_table() == Table::Threads;
         const bool log = columns >= kSideBySide + 10 && bottom - top >= 6 && (threads || columns >= 160);
         const int width = log ? columns - kLog - 2 : columns;
@@ -412,27 +412,28 @@ void draw_flushes(Grid &grid, const Area &area, const LiveState &state, const Pr
     std::vector<Part> counts{{0, fmt::format("{} {}", folds ? "FOLDS" : "FLUSHES", thousands(flushes(tick.ledger)))}};
     for (const core::FlushReason reason : reasons(tick.scheme)) {
         const std::uint64_t count = tick.ledger.flushes[static_cast<std::size_t>(reason)];
-        if (!folds && count > 0) counts.push_back({1, fmt::format("{} {}", core::name(reason), thousands(count))});
+        if (!folds && count > 0)
+            counts.push_back(
+                {static_cast<int>(counts.size()), fmt::format("{} {}", core::name(reason), thousands(count))});
     }
     if (!of_tid) grid.put_field(area.row, area.column, end, fitting(counts, area.columns), Look::Bold);
     if (of_tid) grid.put_field(area.row, area.column, end, folds ? "ITS LAST FOLDS" : "ITS LAST FLUSHES", Look::Bold);
-    grid.put_field(
-        area.row + 1, area.column, end,
-        fmt::format("{:>7} {:>6} {:<11}{:>7} {}", "WHEN", "TID", "COMM", state.style.unit, folds ? "CPU" : "WHY"),
-        Look::Faint);
+    const std::string last = folds ? "CPU  MEMBER" : fmt::format("{:>4} WHY", state.style.unit);
+    grid.put_field(area.row + 1, area.column, end, fmt::format("{:>7} {:>7} {:<11} {}", "WHEN", "TID", "COMM", last),
+                   Look::Faint);
     int row = area.row + 2;
     for (auto flush = process.flushes.rbegin(); flush != process.flushes.rend() && row < area.row + area.rows;
          ++flush) {
-        if (of_tid && flush->tid != *of_tid) continue;
-        const std::string when = glyphs(state.style.utf8).minus + age(now_ns - std::min(now_ns, flush->t_ns));
-        grid.put_right(row, area.column + 7, when);
-        grid.put_right(row, area.column + 14, std::to_string(flush->tid));
-        grid.put_field(row, area.column + 15, area.column + 26, core::printable(flush->comm, state.style.utf8));
-        grid.put_right(row, area.column + 33,
-                       flush->pages ? column(*flush->pages, tick.page_size, state.style) : "open");
-        const std::string why = folds ? fmt::format("{} {}", flush->cpu, name(flush->member))
-                                      : fmt::format("{} {}", name(flush->member), core::name(flush->reason));
-        grid.put_field(row, area.column + 34, end, why);
+        if (flush->t_ns > now_ns || (of_tid && flush->tid != *of_tid)) continue;
+        grid.put_right(row, area.column + 7, glyphs(state.style.utf8).minus + age(now_ns - flush->t_ns));
+        grid.put_right(row, area.column + 15, std::to_string(flush->tid));
+        grid.put_field(row, area.column + 16, area.column + 27, core::printable(flush->comm, state.style.utf8));
+        const std::string pages = flush->pages ? column(*flush->pages, tick.page_size, state.style) : "?";
+        const std::string why =
+            folds ? fmt::format("{:>3}  {}", flush->cpu, name(flush->member))
+                  : fmt::format("{:>4} {}{}", pages, core::name(flush->reason),
+                                flush->member == core::Member::Anon ? "" : fmt::format(" {}", name(flush->member)));
+        grid.put_field(row, area.column + 28, end, why);
         ++row;
     }
 }

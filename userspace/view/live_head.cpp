@@ -55,37 +55,33 @@ void draw_title(Grid &grid, const LiveState &state, const Process &process) {
     std::string name = core::printable(tick.process.comm, state.style.utf8);
     while (cells(name) > kName && !name.empty())
         name.pop_back();
-    const std::string who = fmt::format(" rsslag  {} [{}]", name, tick.process.pid);
-    const std::string more = state.processes.size() > 1 ? fmt::format("  1 of {} (Tab)", state.processes.size()) : "";
-    std::vector<Part> parts{
-        {0, who + more},
-        {3, fmt::format("{} thread{}", thousands(static_cast<std::uint64_t>(tick.process.threads_count)),
-                        tick.process.threads_count == 1 ? "" : "s")}};
-    if (const std::string up = up_for(state, tick); !up.empty()) parts.push_back({6, up});
-    const std::size_t left = parts.size();
-    parts.push_back({5, "Linux " + core::printable(state.facts.kernel, state.style.utf8)});
+    std::string who = fmt::format(" rsslag  {} [{}]", name, tick.process.pid);
+    if (state.processes.size() > 1) {
+        const auto rank = std::distance(state.processes.begin(), state.processes.find(tick.process.pid)) + 1;
+        who += fmt::format("  {} of {} (Tab)", rank, state.processes.size());
+    }
+    const auto count = static_cast<std::uint64_t>(tick.process.threads_count);
     std::string scheme = fmt::format("scheme {}", core::name(tick.scheme));
-    if (cpu_caches(tick) && width >= 110) {
+    const bool wide = cpu_caches(tick) && width >= 130;
+    if (wide) {
         scheme += fmt::format(": {} CPUs, batch {}", state.facts.machine.cpus_online,
                               state.facts.machine.batch().value_or(0));
     }
-    parts.push_back({2, scheme});
-    parts.push_back({1, fmt::format("{} {}",
-                                    process.ended  ? "ended"
-                                    : state.frozen ? "PAUSED"
-                                                   : "live",
-                                    interval_text(state.facts.interval))});
-    parts.push_back({4, local_clock(tick.time)});
-    const std::string all = fitting(parts, width - 1);
-    std::vector<Part> first(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(left));
-    const std::string begin = fitting(first, width - 1);
-    grid.fill(0, 0, width, U' ', Look::Heading);
-    if (all.starts_with(begin) && all.size() > begin.size()) {
-        grid.put(0, 0, begin, Look::Heading);
-        grid.put_right(0, width - 1, all.substr(begin.size()), Look::Heading);
-    } else {
-        grid.put(0, 0, all, Look::Heading);
+    const char *const how = process.ended ? "ended" : state.frozen ? "PAUSED" : "live";
+    std::vector<Part> left{
+        {0, who}, {3, fmt::format("{} thread{}", thousands(count), count == 1 ? "" : "s")}, {6, up_for(state, tick)}};
+    std::vector<Part> right{{5, "Linux " + core::printable(state.facts.kernel, state.style.utf8)},
+                            {2, scheme},
+                            {1, fmt::format("{} {}", how, interval_text(state.facts.interval))},
+                            {4, local_clock(tick.time)}};
+    const auto length = [&] { return cells(fitting(left, 10'000)) + cells(fitting(right, 10'000)) + 2; };
+    for (int worst = 6; worst > 0 && length() > width - 1; --worst) {
+        std::erase_if(left, [worst](const Part &part) { return part.goes == worst; });
+        std::erase_if(right, [worst](const Part &part) { return part.goes == worst; });
     }
+    grid.fill(0, 0, width, U' ', Look::Heading);
+    grid.put_right(0, width - 1, fitting(right, width), Look::Heading);
+    grid.put(0, 0, fitting(left, width), Look::Heading);
 }
 
 /// Threads or CPUs that hold back file, anon or shmem.
@@ -102,7 +98,7 @@ std::size_t cachers(const Tick &tick) {
 
 /// The sentence in pieces, so that it can be told on a narrow screen, too.
 struct Pieces {
-    std::string says, says_shortly, holds, hidden, hidden_shortly, exact;
+    std::string says, says_shortly, holds, hidden, hidden_shortly, hidden_tersely, exact;
 };
 
 Pieces pieces_of(const Process &process, const Judgement &judgement, const TextStyle &style) {
@@ -117,21 +113,23 @@ Pieces pieces_of(const Process &process, const Judgement &judgement, const TextS
     pieces.says = fmt::format("{} {}.", others.says, said);
     pieces.says_shortly = fmt::format("{} {}.", others.says_shortly, said);
     if (tick.process.leader_gone) {
-        pieces.hidden = pieces.hidden_shortly = "Its main thread has ended, and with it what stat sees.";
+        pieces.hidden = pieces.hidden_shortly = pieces.hidden_tersely =
+            "Its main thread has ended, and with it what stat sees.";
         return pieces;
     }
     const std::size_t count = cachers(tick);
     const std::string_view unit = cpu_caches(tick) ? "CPU" : "thread";
     const std::string where = fmt::format("{} {}{}", thousands(count), unit, count == 1 ? "" : "s");
     const Pages lag = *judgement.lag;
+    pieces.hidden_tersely = fmt::format("{}{} in {}.", how, text(lag), where);
     pieces.exact = lag.n == 0 ? "" : others.exact;
     if (lag.n == 0) {
         pieces.hidden = count == 0 ? "Nothing is cached." : fmt::format("What {} cache adds up to nothing.", where);
-        pieces.hidden_shortly = count == 0 ? "Nothing is cached." : fmt::format("{} kB in {}.", 0, where);
+        pieces.hidden_shortly = count == 0 ? pieces.hidden : pieces.hidden_tersely;
     } else if (lag.n < 0) {
         pieces.hidden =
             fmt::format("stat counts {}{} too many, whose removal is cached in {}.", how, text(-lag), where);
-        pieces.hidden_shortly = fmt::format("{}{} in {}.", how, text(lag), where);
+        pieces.hidden_shortly = pieces.hidden_tersely;
     } else {
         const double percent = judgement.exact.rss().n == 0
                                    ? 0.0
@@ -252,31 +250,36 @@ void draw_head(Grid &grid, const LiveState &state, const Process &process) {
         }
         return text;
     };
-    const std::string whole = sentence({pieces.says, pieces.holds, pieces.hidden});
+    const std::string whole = first_that_fits({sentence({pieces.says, pieces.holds, pieces.hidden}),
+                                               sentence({pieces.says, pieces.holds, pieces.hidden_shortly})},
+                                              width);
     if (cells(whole) <= width) {
         const std::string with_exact = whole + pieces.exact;
         grid.put(1, 0, cells(with_exact) <= width ? with_exact : whole, Look::Bold);
-        const std::string third = fitting({{0, " " + verdict},
-                                           {0, " " + lost},
-                                           {1, " " + resyncs},
-                                           {2, " disagreements " + thousands(tick.ledger.disagreements)},
-                                           {3, " " + bound_text(process, judgement, state.style)}},
-                                          width);
+        const std::string third = fitting(
+            {{0, " " + verdict},
+             {0, " " + lost},
+             {1, " " + resyncs},
+             {2, tick.ledger.disagreements == 0 ? "" : " disagreements " + thousands(tick.ledger.disagreements)},
+             {3, " " + bound_text(process, judgement, state.style)}},
+            width);
         grid.put(2, 0, first_that_fits({third, sentence({briefly, lost, resyncs})}, width));
         grid.mark(2, 1, 1 + std::max(cells(verdict.substr(0, verdict.find_first_of(",: "))), 1),
                   look_of(process, judgement.verdict));
         return;
     }
-    grid.put(1, 0,
-             first_that_fits({sentence({pieces.says, pieces.holds}), sentence({pieces.says_shortly, pieces.holds}),
-                              sentence({pieces.holds})},
-                             width),
-             Look::Bold);
+    grid.put(
+        1, 0,
+        first_that_fits({sentence({pieces.says, pieces.holds}) + pieces.exact, sentence({pieces.says, pieces.holds}),
+                         sentence({pieces.says_shortly, pieces.holds}), sentence({pieces.holds})},
+                        width),
+        Look::Bold);
     grid.put(2, 0,
              first_that_fits({sentence({pieces.hidden, briefly + ".", lost, resyncs}),
                               sentence({pieces.hidden, briefly + ".", lost}),
                               sentence({pieces.hidden_shortly, briefly + ".", lost}),
                               sentence({pieces.hidden_shortly, upper(core::name(judgement.verdict)), lost}),
+                              sentence({pieces.hidden_tersely, upper(core::name(judgement.verdict)), lost}),
                               sentence({upper(core::name(judgement.verdict)), lost}), " " + lost},
                              width),
              Look::Bold);

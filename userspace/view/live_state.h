@@ -77,7 +77,8 @@ struct LiveState {
     bool typing = false;  ///< keys go to CMD
     std::string notice;
     std::optional<Table> table;  ///< nullopt: that of who caches under this scheme
-    Sort sort = Sort::Cached;
+    Sort sort_threads = Sort::Cached;
+    Sort sort_cpus = Sort::Id;
     ShownMember member;
     std::optional<int> selected;  ///< nullopt: whatever is first
     bool one = false;             ///< a single thread or CPU is shown
@@ -89,6 +90,7 @@ struct LiveState {
 
     const Process *shown_process() const;
     Table shown_table() const;
+    Sort sort() const { return shown_table() == Table::Cpus ? sort_cpus : sort_threads; }
     std::optional<Intent> character(char32_t key);
     void move(std::int64_t by);
     void next_sort();

@@ -46,7 +46,7 @@ std::int64_t key_of(const core::CpuNet &cpu, Sort sort, ShownMember member) {
 /// What the table is sorted by: under the `cpu` scheme threads cache nothing.
 Sort effective_sort(const LiveState &state, const Process &process) {
     const std::vector<Sort> sorts = sorts_of(process, state.shown_table());
-    return std::find(sorts.begin(), sorts.end(), state.sort) == sorts.end() ? sorts.front() : state.sort;
+    return std::find(sorts.begin(), sorts.end(), state.sort()) == sorts.end() ? sorts.front() : state.sort();
 }
 
 enum class Field : std::uint8_t {
@@ -76,21 +76,20 @@ struct ColumnSpec {
 };
 
 std::vector<ColumnSpec> columns_for(const LiveState &state, const Process &process) {
-    const std::string member = state.member ? " " + upper(name(state.member)) : "";
     const std::string unit = " " + state.style.unit;
     if (state.shown_table() == Table::Cpus) {
-        return {{Field::Id, "CPU", 5, 0},    {Field::Cached, "CACHED", 9, 0}, {Field::Bar, "", 19, 5, true},
-                {Field::Anon, "anon", 8, 1}, {Field::File, "file", 8, 2},     {Field::Shmem, "shmem", 8, 3},
-                {Field::Swap, "swap", 6, 6}, {Field::Flushes, "FOLDS", 9, 0}};
+        return {{Field::Id, "CPU", 4, 0},        {Field::Cached, "CACHED", 8, 0}, {Field::Bar, "", 19, 5, true},
+                {Field::Anon, "anon", 7, 1},     {Field::File, "file", 7, 2},     {Field::Shmem, "shmem", 6, 3},
+                {Field::Flushes, "FOLDS", 7, 0}, {Field::Swap, "swap", 6, 6}};
     }
     if (cpu_caches(process.tick)) {
-        return {{Field::Id, "TID", 8, 0},         {Field::Comm, "COMM", 17, 0, true}, {Field::Net, "NET" + unit, 12, 0},
-                {Field::Uncertain, "OPEN", 8, 2}, {Field::Updates, "UPDATES", 10, 1}, {Field::Faults, "FAULTS", 10, 4},
-                {Field::Flushes, "FOLDS", 8, 3},  {Field::Last, "LAST", 8, 5}};
+        return {{Field::Id, "TID", 8, 0},         {Field::Comm, "COMM", 16, 0, true}, {Field::Net, "NET" + unit, 12, 0},
+                {Field::Uncertain, "OPEN", 8, 2}, {Field::Updates, "UPDATES", 9, 1},  {Field::Faults, "FAULTS", 9, 4},
+                {Field::Flushes, "FOLDS", 7, 3},  {Field::Last, "LAST", 8, 5}};
     }
-    return {{Field::Id, "TID", 8, 0},         {Field::Comm, "COMM", 17, 0, true},
-            {Field::Cached, "CACHED", 9, 0},  {Field::ToFlush, "TO FLUSH", 20, 4, true},
-            {Field::Faults, "FAULTS", 8, 3},  {Field::Flushes, "FLUSHES", 8, 2},
+    return {{Field::Id, "TID", 8, 0},         {Field::Comm, "COMM", 16, 0, true},
+            {Field::Cached, "CACHED", 8, 0},  {Field::ToFlush, "TO FLUSH", 19, 2, true},
+            {Field::Faults, "FAULTS", 7, 4},  {Field::Flushes, "FLUSHES", 8, 3},
             {Field::Net, "NET" + unit, 9, 1}, {Field::Last, "LAST", 8, 5}};
 }
 
@@ -217,37 +216,42 @@ class Rows {
 
 /// "−256  anon  +256" over the bars.
 std::string bar_heading(const LiveState &state, const Process &process) {
+    constexpr int kWidth = 17;
     const Pages batch{state.facts.machine.batch().value_or(0)};
     const std::string most = column(batch, process.tick.page_size, state.style);
+    const std::string left = glyphs(state.style.utf8).minus + most;
+    const std::string right = "+" + most;
     const std::string_view member = state.member ? name(state.member) : "anon";
-    return fmt::format("{}{} {} +{}", glyphs(state.style.utf8).minus, most, member, most);
+    const int blanks = std::max(kWidth - cells(left) - cells(right) - cells(member), 2);
+    return left + std::string(static_cast<std::size_t>(blanks / 2), ' ') + std::string(member) +
+           std::string(static_cast<std::size_t>(blanks - blanks / 2), ' ') + right;
 }
 
 std::string title(const LiveState &state, const Process &process, const Listing &listing, std::size_t first,
-                  std::size_t shown_rows) {
+                  std::size_t shown_rows, int width) {
     const bool cpus = state.shown_table() == Table::Cpus;
     const Sort sort = effective_sort(state, process);
-    const bool up = sort == Sort::Id || sort == Sort::Name;
-    std::string text = fmt::format(" {} {}", cpus ? "CPUS" : "THREADS", thousands(listing.entries.size()));
-    if (shown_rows > 0 && shown_rows < listing.entries.size()) {
-        text = fmt::format(" {} {}{}{} of {}", cpus ? "CPUS" : "THREADS", thousands(first + 1),
-                           state.style.utf8 ? "\u2013" : "-", thousands(first + shown_rows),
-                           thousands(listing.entries.size()));
-    }
-    text += fmt::format(", by {}", heading(sort, cpu_caches(process.tick)));
-    if (!up) text += std::string(" ") + glyphs(state.style.utf8).down;
-    if (state.member) text += fmt::format("  {}", name(state.member));
+    const bool ascending = sort == Sort::Id || sort == Sort::Name;
+    const bool all = shown_rows == 0 || shown_rows >= listing.entries.size();
+    const std::string which = all ? thousands(listing.entries.size())
+                                  : fmt::format("{}{}{} of {}", thousands(first + 1), state.style.utf8 ? "\u2013" : "-",
+                                                thousands(first + shown_rows), thousands(listing.entries.size()));
+    std::vector<Part> parts{
+        {0, fmt::format(" {} {}, by {}{}{}", cpus ? "CPUS" : "THREADS", which, heading(sort, cpu_caches(process.tick)),
+                        ascending ? "" : " ", ascending ? "" : glyphs(state.style.utf8).down)}};
+    if (state.member) parts.push_back({0, std::string(name(state.member))});
     if (!state.filter.empty() && !cpus) {
-        text += fmt::format("  filter \"{}\": {} of {}", core::printable(state.filter, state.style.utf8),
-                            thousands(listing.entries.size()), thousands(listing.total));
+        parts.push_back({0, fmt::format("filter \"{}\": {} of {}", core::printable(state.filter, state.style.utf8),
+                                        thousands(listing.entries.size()), thousands(listing.total))});
     }
     const bool batch = cpus && state.facts.machine.batch().has_value();
     if (batch) {
-        text += fmt::format("  a CPU folds into the counter at {}{} a member", glyphs(state.style.utf8).plus_minus,
-                            amount({*state.facts.machine.batch()}, process.tick.page_size, state.style));
+        parts.push_back(
+            {1, fmt::format("a CPU folds into the counter at {}{} a member", glyphs(state.style.utf8).plus_minus,
+                            amount({*state.facts.machine.batch()}, process.tick.page_size, state.style))});
     }
-    if (!cpus && cpu_caches(process.tick)) text += "  net since the attach, derived; CPUs cache, not threads";
-    return text;
+    if (!cpus && cpu_caches(process.tick)) parts.push_back({1, "net since the attach, derived: CPUs cache"});
+    return fitting(parts, width);
 }
 
 }  // namespace
@@ -314,7 +318,7 @@ void draw_table(Grid &grid, const Area &area, const LiveState &state, const Proc
     const bool cpus = state.shown_table() == Table::Cpus;
     const std::size_t count = cpus ? process.tick.ledger.cpus.size() : process.tick.ledger.tasks.size();
     // CPUs are many and short: beside each other where that shows more of them.
-    const int across = cpus && count > wanted ? std::clamp(area.columns / 64, 1, 4) : 1;
+    const int across = cpus && count > wanted ? std::clamp(area.columns / 60, 1, 8) : 1;
     const std::size_t visible = wanted * static_cast<std::size_t>(across);
     const Listing listing = list(state, process, visible + 1);
     const std::size_t rows = listing.entries.size();
@@ -322,7 +326,7 @@ void draw_table(Grid &grid, const Area &area, const LiveState &state, const Proc
     const std::size_t first =
         rows <= visible ? 0 : std::min(listing.selected > half ? listing.selected - half : 0, rows - visible);
     grid.put_field(area.row, area.column, area.column + area.columns,
-                   title(state, process, listing, first, std::min(visible, rows - first)), Look::Bold);
+                   title(state, process, listing, first, std::min(visible, rows - first), area.columns), Look::Bold);
     const int width = area.columns / across;
     const std::vector<ColumnSpec> columns = fitted(all, width - 2);
     const Rows cells_of(state, process, now_ns);

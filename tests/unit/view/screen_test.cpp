@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/view/screen.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <clocale>
+#include <random>
+
+#include "documents.h"
+#include "golden.h"
+#include "screens.h"
+#include "ticks.h"
+
+namespace rsslag::view {
+namespace {
+
+using std::chrono::milliseconds;
+using test::busy_screen;
+using test::classic_screen;
+using test::classic_tick;
+using test::is_golden;
+using test::press;
+
+/// Widths are the locale's: any in UTF-8.
+class Screens : public testing::Test {
+  protected:
+    static void SetUpTestSuite() {
+        setenv("TZ", "RSSLAG-2", 1);
+        tzset();
+        ASSERT_NE(std::setlocale(LC_CTYPE, "C.UTF-8"), nullptr);
+    }
+};
+
+TextStyle ascii_style() {
+    TextStyle style;
+    style.utf8 = false;
+    return style;
+}
+
+bool contains(const std::string &text, std::string_view part) {
+    return text.find(part) != std::string::npos;
+}
+
+std::string shown(const LiveScreen &screen, Size size = {36, 120}) {
+    return screen.draw(size, milliseconds(200)).text();
+}
+
+constexpr Size kSizes[] = {{24, 80}, {15, 60}, {36, 120}, {60, 200}};
+
+TEST_F(Screens, ShowThreadsThatCacheAtEverySize) {
+    for (const Size &size : kSizes) {
+        EXPECT_TRUE(is_golden(shown(classic_screen({}), size),
+                              fmt::format("screen_thread_{}x{}.txt", size.columns, size.rows)));
+    }
+    EXPECT_TRUE(is_golden(shown(classic_screen(ascii_style()), {24, 80}), "screen_thread_ascii_80x24.txt"));
+}
+
+TEST_F(Screens, ShowCpusThatCacheAtEverySize) {
+    for (const Size &size : kSizes) {
+        EXPECT_TRUE(
+            is_golden(shown(busy_screen({}), size), fmt::format("screen_cpu_{}x{}.txt", size.columns, size.rows)));
+    }
+}
+
+TEST_F(Screens, ShowOneThreadAndItsWayToTheFlush) {
+    LiveScreen screen = classic_screen({});
+    press(screen, "sssss\x01\n");
+    EXPECT_TRUE(is_golden(shown(screen), "screen_one_thread.txt"));
+}
+
+TEST_F(Screens, ExplainThemselves) {
+    LiveScreen screen = classic_screen({});
+    press(screen, "?");
+    EXPECT_TRUE(is_golden(shown(screen, {24, 100}), "screen_help.txt"));
+    press(screen, "\x1b");
+    EXPECT_EQ(shown(screen), shown(classic_screen({})));
+}
+
+TEST_F(Screens, SayInTheFirstThreeLinesWhoIsRightAndByHowMuch) {
+    const LiveScreen screen = classic_screen({});
+    for (const int columns : {60, 80, 100, 120, 200}) {
+        const Grid grid = screen.draw({24, columns}, {});
+        const std::string three = grid.row_text(0) + grid.row_text(1) + grid.row_text(2);
+        const core::Pages exact = classic_tick(32).ledger.exact().rss();
+        const core::Pages stat = *classic_tick(32).process.readers.stat;
+        for (const std::string &each : {core::as_kb(exact, {}), core::as_kb(stat, {}), core::as_kb(exact - stat, {}),
+                                        std::string("101 threads"), std::string("AGREES"), std::string("lost 0")})
+            EXPECT_TRUE(contains(three, each)) << each << " at " << columns << "\n" << three;
+    }
+}
+
+TEST_F(Screens, LiveAtEverySize) {
+    for (const Size size :
+         {Size{1, 1}, {5, 20}, {10, 40}, {100, 300}, {200, 500}, {1, 500}, {200, 1}, {3, 3}, {6, 10}}) {
+        for (const char *keys : {"", "t", "c", "\n", "?", "/wor", "m", " "}) {
+            LiveScreen thread = classic_screen({});
+            LiveScreen cpu = busy_screen({});
+            press(thread, keys);
+            press(cpu, keys);
+            EXPECT_EQ(thread.draw(size, {}).size(), size);
+            EXPECT_EQ(cpu.draw(size, {}).size(), size);
+        }
+    }
+}
+
+TEST_F(Screens, ForgetTheSizesTheyHad) {
+    LiveScreen screen = classic_screen({});
+    press(screen, "\x01\x01\x01");
+    const std::string fresh = shown(screen);
+    std::mt19937 dice(7);
+    for (int i = 0; i < 100; ++i) {
+        const Size size{static_cast<int>(dice() % 120), static_cast<int>(dice() % 300)};
+        (void)screen.draw(size, {});
+    }
+    EXPECT_EQ(shown(screen), fresh);
+}
+
+TEST_F(Screens, KeepTheSelectionOnItsThreadWhileRowsMove) {
+    LiveScreen screen = classic_screen({});
+    press(screen, "sssss");  // by number
+    press(screen, "\x01\x01\x01\x01");
+    const auto selected = [&screen] {
+        const Grid grid = screen.draw({36, 120}, {});
+        for (int row = 0; row < 36; ++row) {
+            if (contains(grid.row_text(row), "\u25B6")) return grid.row_text(row).substr(0, 30);
+        }
+        return std::string();
+    };
+    const std::string before = selected();
+    EXPECT_TRUE(contains(before, " 4715 worker-03")) << before;
+    for (int i = 0; i < 7; ++i) {
+        press(screen, "s");
+        EXPECT_EQ(selected(), before);
+    }
+    Tick tick = classic_tick(33);
+    std::swap(tick.ledger.tasks[4].net, tick.ledger.tasks[90].net);
+    tick.ledger.tasks.erase(tick.ledger.tasks.begin() + 1);
+    screen.take(tick);
+    EXPECT_EQ(selected(), before);
+}
+
+TEST_F(Screens, FilterByNameOrNumber) {
+    LiveScreen screen = classic_screen({});
+    press(screen, "/WORKER-1\n");
+    EXPECT_TRUE(contains(shown(screen), "10 of 101")) << shown(screen);
+    press(screen, "/\x1b/4733");
+    EXPECT_TRUE(contains(shown(screen), "filter by name or TID: 4733_"));
+    press(screen, "\n");
+    EXPECT_TRUE(contains(shown(screen), "1 of 101"));
+    press(screen, "/zzz\n");
+    EXPECT_TRUE(contains(shown(screen), "nothing matches the filter"));
+    press(screen, "\x1b");
+    EXPECT_EQ(shown(screen), shown(classic_screen({})));
+}
+
+TEST_F(Screens, PauseTheDisplayOnly) {
+    LiveScreen screen = classic_screen({});
+    press(screen, " ");
+    const std::string paused = shown(screen);
+    EXPECT_TRUE(contains(paused, "PAUSED"));
+    Tick tick = classic_tick(33);
+    tick.lost = 5;
+    screen.take(tick);
+    EXPECT_EQ(shown(screen), paused);
+    press(screen, " ");
+    EXPECT_TRUE(contains(shown(screen), "lost 5"));
+}
+
+TEST_F(Screens, AskForWhatKeysMean) {
+    LiveScreen screen = classic_screen({});
+    EXPECT_TRUE(std::holds_alternative<Quit>(press(screen, "q").value()));
+    EXPECT_EQ(std::get<WalkNow>(press(screen, "w").value()).pid, 4711);
+    EXPECT_EQ(std::get<SetInterval>(press(screen, "+").value()).interval, milliseconds(2000));
+    EXPECT_EQ(std::get<SetInterval>(press(screen, "--").value()).interval, milliseconds(500));
+    EXPECT_FALSE(press(screen, "r").has_value());
+    EXPECT_TRUE(contains(shown(screen), "this rsslag cannot record yet"));
+    EXPECT_FALSE(press(screen, "c").has_value());
+    EXPECT_TRUE(contains(shown(screen), "threads cache, CPUs do not"));
+    EXPECT_FALSE(press(screen, "\x1b").has_value()) << "there is no list to go back to";
+}
+
+TEST_F(Screens, AskOnceMoreBeforeTheyLeaveACommand) {
+    LiveScreen screen = classic_screen({});
+    CommandOutput output;
+    output.name = "make";
+    output.file = "/tmp/out";
+    output.lines = {"first", "\x1b[2Jsecond"};
+    screen.take(output);
+    EXPECT_TRUE(contains(shown(screen), "/tmp/out"));
+    EXPECT_TRUE(contains(shown(screen), "\\x1b[2Jsecond"));
+    EXPECT_FALSE(press(screen, "q").has_value());
+    EXPECT_FALSE(press(screen, "j").has_value());
+    EXPECT_FALSE(press(screen, "q").has_value());
+    EXPECT_TRUE(press(screen, "q").has_value());
+    EXPECT_TRUE(std::holds_alternative<TypeToCommand>(press(screen, "i").value()));
+    output.running = false;
+    output.status = 7;
+    screen.take(output);
+    EXPECT_TRUE(contains(shown(screen), "ended with status 7"));
+    EXPECT_TRUE(press(screen, "q").has_value());
+}
+
+TEST_F(Screens, KeepWhatAProcessHeldWhenItEnds) {
+    LiveScreen screen = classic_screen({});
+    Tick last = test::ended_tick();
+    last.lost = 3;
+    screen.take(last);
+    const std::string text = shown(screen);
+    EXPECT_TRUE(contains(text, "EXITED")) << text;
+    EXPECT_TRUE(contains(text, core::as_kb(classic_tick(32).ledger.exact().rss(), {}))) << text;
+    EXPECT_TRUE(contains(text, "lost 3")) << text;
+}
+
+TEST_F(Screens, MarkWhatIsNotExactInWords) {
+    LiveScreen screen = classic_screen({});
+    Tick lossy = classic_tick(33);
+    lossy.lost = 12;
+    lossy.doubtful = true;
+    screen.take(lossy);
+    EXPECT_TRUE(contains(shown(screen), "MOVING: records were lost, until the resync   lost !12")) << shown(screen);
+    EXPECT_TRUE(contains(shown(screen), "It holds !"));
+    Tick stale = classic_tick(34);
+    stale.stale_walk = true;
+    stale.process.walk_age_ms = 1249;
+    screen.take(stale);
+    EXPECT_TRUE(contains(shown(screen), "AGREES with smaps @1.2s")) << shown(screen);
+}
+
+TEST_F(Screens, KeepEveryRowAtItsWidthWhateverNamesSay) {
+    const char *const names[] = {"\x1b[31mred", "\u202Etfel",     "\xff\xfe",  "日本語名前",
+                                 "two\nlines",  "e\u0301e\u0301", "tab\there", "\xf0\x9f\x98\x80\xf0\x9f\x98\x80"};
+    LiveScreen screen = classic_screen({});
+    Tick tick = classic_tick(33);
+    for (std::size_t i = 0; i < std::size(names); ++i)
+        tick.ledger.tasks[i].comm = names[i];
+    tick.process.comm = names[3];
+    screen.take(tick);
+    press(screen, "ssssss");  // by name
+    for (const Size &size : kSizes) {
+        const Grid grid = screen.draw(size, {});
+        for (int row = 0; row < size.rows; ++row) {
+            EXPECT_EQ(cells(grid.row_text(row)), size.columns) << grid.row_text(row);
+            for (const char c : grid.row_text(row))
+                EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 && c != 0x7F);
+            EXPECT_FALSE(contains(grid.row_text(row), "\u202E"));
+        }
+    }
+}
+
+TEST_F(Screens, ListTenThousandThreadsInTime) {
+    LiveScreen screen = classic_screen({});
+    screen.take(classic_tick(33, 10'000));
+    press(screen, "sssss\x01");
+    Key end{Key::Name::End};
+    screen.key(end);
+    const std::string text = shown(screen);
+    EXPECT_TRUE(contains(text, "of 10,000")) << text;
+    EXPECT_TRUE(contains(text, " 14710 worker-9998")) << text;
+}
+
+TEST_F(Screens, ListProcessesByWhatTheyHide) {
+    TopScreen screen(milliseconds(1000), {}, TopSort::Lag);
+    screen.take(test::top_table());
+    for (const Size &size : kSizes)
+        EXPECT_TRUE(is_golden(screen.draw(size).text(), fmt::format("screen_top_{}x{}.txt", size.columns, size.rows)));
+    for (const Size size : {Size{1, 1}, {5, 20}, {200, 500}})
+        EXPECT_EQ(screen.draw(size).size(), size);
+    const auto key = [&screen](char c) { return screen.key({Key::Name::Character, static_cast<char32_t>(c)}); };
+    key('j');
+    EXPECT_EQ(std::get<OpenLive>(screen.key({Key::Name::Enter}).value()).pid, 127);
+    key('s');
+    EXPECT_EQ(std::get<WalkNow>(key('w').value()).pid, 127) << "the selection stays on its process";
+    EXPECT_TRUE(contains(screen.draw({24, 80}).text(), "by exact"));
+}
+
+TEST_F(Screens, TellTopWithoutAScreen) {
+    EXPECT_TRUE(is_golden(top_text(test::top_table(), TopSort::Lag, 0, {}), "top.txt"));
+    EXPECT_TRUE(contains(top_json(test::top_table(), TopSort::Name, 1), R"("sort":"name")"));
+}
+
+}  // namespace
+}  // namespace rsslag::view
