@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "glyphs.h"
+#include "rsslag/core/text.h"
 
 namespace rsslag::view {
 namespace {
@@ -53,6 +54,7 @@ struct Axis {
         int decimals = 0;
         for (double whole = step; decimals < 3 && std::fabs(whole - std::round(whole)) > 1e-6; whole *= 10)
             ++decimals;
+        if (decimals == 0) return core::with_thousands(std::llround(value));
         return fmt::format("{:.{}f}", value, decimals);
     }
 };

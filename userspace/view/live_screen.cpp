@@ -163,7 +163,7 @@ void LiveState::next_sort() {
     const Process *const process = shown_process();
     if (process == nullptr) return;
     const std::vector<Sort> sorts = sorts_of(*process, shown_table());
-    const auto now = std::find(sorts.begin(), sorts.end(), sort());
+    const auto now = std::find(sorts.begin(), sorts.end(), effective_sort(*this, *process));
     Sort &chosen = shown_table() == Table::Cpus ? sort_cpus : sort_threads;
     chosen = now == sorts.end() || now + 1 == sorts.end() ? sorts.front() : *(now + 1);
     notice = fmt::format("sorted by {}", heading(chosen, cpu_caches(process->tick)));

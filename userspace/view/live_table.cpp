@@ -43,12 +43,6 @@ std::int64_t key_of(const core::CpuNet &cpu, Sort sort, ShownMember member) {
     }
 }
 
-/// What the table is sorted by: under the `cpu` scheme threads cache nothing.
-Sort effective_sort(const LiveState &state, const Process &process) {
-    const std::vector<Sort> sorts = sorts_of(process, state.shown_table());
-    return std::find(sorts.begin(), sorts.end(), state.sort()) == sorts.end() ? sorts.front() : state.sort();
-}
-
 enum class Field : std::uint8_t {
     Id,
     Comm,
@@ -260,6 +254,11 @@ std::vector<Sort> sorts_of(const Process &process, Table table) {
     if (table == Table::Cpus) return {Sort::Id, Sort::Cached, Sort::Flushes};
     if (cpu_caches(process.tick)) return {Sort::Net, Sort::Faults, Sort::Flushes, Sort::Recent, Sort::Id, Sort::Name};
     return {Sort::Cached, Sort::Net, Sort::Faults, Sort::Flushes, Sort::Recent, Sort::Id, Sort::Name};
+}
+
+Sort effective_sort(const LiveState &state, const Process &process) {
+    const std::vector<Sort> sorts = sorts_of(process, state.shown_table());
+    return std::find(sorts.begin(), sorts.end(), state.sort()) == sorts.end() ? sorts.front() : state.sort();
 }
 
 std::string_view heading(Sort sort, bool cpu_caches) {

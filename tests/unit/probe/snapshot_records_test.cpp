@@ -201,5 +201,61 @@ TEST(UnpackSnapshot, RefusesAPassThatDoesNotEndWithTheMm) {
     EXPECT_TRUE(broken(unpack(Scheme::Thread, thread_pass() + mm_record(RSSLAG_SNAPSHOT_MM_FIRST)), "no closing mm"));
 }
 
+std::string total_record(rsslag_u64 mm, int host_tgid, std::int64_t flushed, std::int64_t cached,
+                         rsslag_u32 flags = 0) {
+    rsslag_total record{};
+    record.mm = mm;
+    record.flushed[1] = flushed;
+    record.cached[1] = cached;
+    record.host_tgid = host_tgid;
+    record.tgid = host_tgid - 100'000;
+    record.cachers = cached != 0 ? 1 : 0;
+    record.tasks = 2;
+    record.flags = flags;
+    std::memcpy(record.comm, "sixteen_bytes_xx", sizeof(record.comm));
+    return bytes(record);
+}
+
+TEST(Totals, AddWhatThreadsCacheWhicheverGroupTheyAreOf) {
+    const std::string pass =
+        total_record(1, 100'200, 700, 5) + total_record(2, 100'100, 10, 0) + total_record(1, 100'300, 700, -2);
+    const auto totals = unpack_totals(Scheme::Thread, pass);
+    ASSERT_TRUE(totals);
+    ASSERT_EQ(totals->size(), 3U);
+    EXPECT_EQ((*totals)[0].tgid, 100);
+    for (const std::size_t i : {1U, 2U}) {
+        EXPECT_EQ((*totals)[i].mm, 1U);
+        EXPECT_EQ((*totals)[i].cached.anon.n, 3);
+        EXPECT_EQ((*totals)[i].exact().rss().n, 703);
+        EXPECT_EQ((*totals)[i].cachers, 2);
+        EXPECT_EQ((*totals)[i].tasks, 2);
+        EXPECT_FALSE((*totals)[i].moved);
+        EXPECT_EQ((*totals)[i].comm, "sixteen_bytes_xx");
+    }
+}
+
+TEST(Totals, TakeWhatCpusCacheOnce) {
+    const auto totals = unpack_totals(Scheme::Cpu, total_record(1, 100'200, 700, 5) + total_record(1, 100'300, 700, 5));
+    ASSERT_TRUE(totals);
+    for (const core::ProcessTotal &process : *totals) {
+        EXPECT_EQ(process.cached.anon.n, 5);
+        EXPECT_EQ(process.cachers, 1);
+    }
+}
+
+TEST(Totals, KnowThatAnMmMovedWhileItWasRead) {
+    const auto told = unpack_totals(Scheme::Cpu, total_record(1, 100'200, 700, 5, RSSLAG_TOTAL_MOVED));
+    EXPECT_TRUE(told->at(0).moved);
+    const auto seen =
+        unpack_totals(Scheme::Thread, total_record(1, 100'200, 700, 5) + total_record(1, 100'200, 764, 0));
+    EXPECT_TRUE(seen->at(0).moved);
+}
+
+TEST(Totals, AreRefusedWhenCut) {
+    const std::string pass = total_record(1, 100'200, 700, 5);
+    EXPECT_EQ(unpack_totals(Scheme::Cpu, std::string_view(pass).substr(0, 40)).error().kind, Kind::Internal);
+    EXPECT_TRUE(unpack_totals(Scheme::Cpu, {})->empty());
+}
+
 }  // namespace
 }  // namespace rsslag::probe

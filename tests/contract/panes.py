@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A terminal that tests can type into and read: a tmux server of its own, one window, nothing of the user's settings."""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+import contract
+from contract import TIMEOUT, environment
+
+
+def needs_tmux(test):
+    return unittest.skipUnless(shutil.which('tmux'), 'tmux is missing')(test)
+
+
+class Pane:
+    """A shell in a terminal, to the end of the with block. What is waited for is looked for until a deadline."""
+
+    def __init__(self, columns=120, rows=36, **env):
+        self.directory = tempfile.mkdtemp(prefix='rsslag-pane-')
+        self.socket = os.path.join(self.directory, 'tmux')
+        self.env = environment(PS1='$ ', SHELL='/bin/sh', **env)
+        self.tmux('-f', '/dev/null', 'new-session', '-d', '-x', str(columns), '-y', str(rows), 'env PS1="$ " sh -i')
+        self.tmux('set', '-g', 'status', 'off')
+        self.resize(columns, rows)
+        self.until(lambda text: '$' in text)
+
+    def tmux(self, *args):
+        done = subprocess.run(['tmux', '-S', self.socket, *args], env=self.env, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+        if done.returncode != 0:
+            raise AssertionError(f'tmux {args}: {done.stderr.decode()}')
+        return done.stdout.decode()
+
+    def text(self):
+        return self.tmux('capture-pane', '-p')
+
+    def lines(self):
+        return self.text().split('\n')
+
+    def type(self, text):
+        self.tmux('send-keys', '-l', text)
+
+    def key(self, *names):
+        self.tmux('send-keys', *names)
+
+    def run(self, *words):
+        """A command line, typed and sent."""
+        self.type(' '.join(words))
+        self.key('Enter')
+
+    def rsslag(self, *words):
+        self.run(contract.binary, *(str(word) for word in words))
+
+    def until(self, accept, seconds=60):
+        """The text of the pane once it is accepted; a string must be in it."""
+        wanted = accept if callable(accept) else lambda text: accept in text
+        end = time.monotonic() + seconds
+        while True:
+            text = self.text()
+            if wanted(text):
+                return text
+            if time.monotonic() > end:
+                raise AssertionError(f'{accept!r} did not come:\n{text}')
+
+    def resize(self, columns, rows):
+        self.tmux('resize-window', '-x', str(columns), '-y', str(rows))
+
+    def state(self):
+        """Whether the alternate screen is on, whether the cursor shows."""
+        return self.tmux('display', '-p', '#{alternate_on} #{cursor_flag}').strip()
+
+    def modes(self):
+        """The terminal's modes, as stty has them, asked from outside."""
+        tty = self.tmux('display', '-p', '#{pane_tty}').strip()
+        return subprocess.run(['stty', '-g', '-F', tty], stdout=subprocess.PIPE, timeout=TIMEOUT, check=True).stdout
+
+    def rsslag_pid(self):
+        shell = int(self.tmux('display', '-p', '#{pane_pid}'))
+        with open(f'/proc/{shell}/task/{shell}/children', encoding='ascii') as children:
+            return int(children.read().split()[0])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.tmux('kill-server')
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+NUMBER = re.compile(r'[~!≈]?[−+-]?\d[\d,.:]*')
+
+
+def masked(text):
+    """What stays the same from run to run: numbers, areas, bars, ages and repeated rows are taken out."""
+    lines = []
+    for line in text.split('\n'):
+        line = re.sub(r'Linux \S+', 'Linux KERNEL', line)
+        line = re.sub('[█░▒◆▶┬╧└─]|Quiet for.*', ' ', line)
+        line = re.sub(r'(\d) faults?\b', r'\1 fault', line)
+        line = re.sub(r' ?@\d+\.\ds', '', line)
+        line = NUMBER.sub('#', line)
+        line = re.sub(r'# (kB|MiB|GiB) ?(┤|└)?', r'# \1 ', line)
+        line = re.sub(r'walk # ms|BPF # ns/event|BPF not timed', '', line)
+        line = ' '.join(line.replace('┤', ' ').replace('│', ' ').split())
+        line = re.sub(r'^# (kB|MiB|GiB)( (?=[a-z])|$)', '', line)
+        if line and (not lines or lines[-1] != line):
+            lines.append(line)
+    return '\n'.join(lines) + '\n'

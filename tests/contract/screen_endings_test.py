@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""How the live screen leaves the terminal, whatever ends or stops it, and what `-- CMD` does under it."""
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import contract
+from contract import Held, TracingTest, wait_until
+from panes import Pane, needs_tmux
+
+
+@needs_tmux
+class ScreenEndingsTest(TracingTest):
+    def start(self, pane, *words):
+        pane.rsslag('live', *words)
+        pane.until('q quit')
+        self.assertEqual(pane.state(), '1 0')
+        return pane.rsslag_pid()
+
+    def test_signals_and_crashes_give_the_terminal_back(self):
+        with Held('few-pages') as held, Pane() as pane:
+            modes = pane.modes()
+            for number, said in ((signal.SIGTERM, 'traced '), (signal.SIGINT, 'traced '), (signal.SIGHUP, 'traced '),
+                                 (signal.SIGSEGV, 'egmentation'), (signal.SIGABRT, 'bort')):
+                with self.subTest(signal=number):
+                    pid = self.start(pane, '-p', held.pid)
+                    os.kill(pid, number)
+                    pane.until(lambda text, said=said: said in text and 'q quit' not in text)
+                    wait_until(lambda pid=pid: not Path(f'/proc/{pid}').exists())
+                    wait_until(lambda: pane.modes() == modes)
+                    self.assertEqual(pane.state(), '0 1')
+                    pane.run('clear')
+                    pane.until(lambda text: text.strip() == '$')
+
+    def test_ctrl_z_and_fg(self):
+        with Held('few-pages') as held, Pane() as pane:
+            modes = pane.modes()
+            self.start(pane, '-p', held.pid)
+            for _ in range(2):
+                pane.key('C-z')
+                pane.until('Stopped')
+                self.assertEqual((pane.state(), pane.modes()), ('0 1', modes))
+                pane.run('fg')
+                pane.until(lambda text: 'q quit' in text and 'AGREES' in text)
+                self.assertEqual(pane.state(), '1 0')
+            pid = pane.rsslag_pid()
+            os.kill(pid, signal.SIGSTOP)
+            pane.until('Stopped')
+            pane.run('fg')
+            pane.until(lambda text: 'q quit' in text and 'AGREES' in text and 'Stopped' not in text)
+            pane.type('q')
+            pane.until('traced ')
+            self.assertEqual((pane.state(), pane.modes()), ('0 1', modes))
+
+    def test_a_stopped_terminal_loses_nothing_and_is_told_of(self):
+        with Held('storm', '--threads', '1') as held, Pane() as pane:
+            self.start(pane, '-p', held.pid, '--interval', '100ms', '--ring', '8M')
+            pane.until(lambda text: re.search(r'[1-9][\d,]* seen', text))
+            pane.key('C-s')
+            before = pane.text()
+            end = time.monotonic() + 3  # it must stand still for a while; nothing can be waited for
+            while time.monotonic() < end:
+                self.assertLessEqual(len(pane.text()), len(before) * 4)
+                time.sleep(0.2)
+            pane.key('C-q')
+            told = re.search(r'stood still for ([\d.]+) s: (\d+) events were lost', pane.until('stood still for'))
+            self.assertGreater(float(told.group(1)), 1)
+            self.assertEqual(told.group(2), '0')
+            pane.type('q')
+            pane.until('lost 0 of')
+
+    def test_a_stopped_terminal_does_not_keep_it_from_ending(self):
+        with Held('few-pages') as held, Pane() as pane:
+            pid = self.start(pane, '-p', held.pid, '--interval', '100ms')
+            pane.key('C-s')
+            frame = pane.text()
+            wait_until(lambda: pane.text() == frame)
+            os.kill(pid, signal.SIGTERM)
+            wait_until(lambda: not Path(f'/proc/{pid}').exists())
+            pane.until('traced ')
+            self.assertEqual(pane.state(), '0 1')
+
+    def test_a_command_under_the_screen(self):
+        with Pane() as pane:
+            modes = pane.modes()
+            pane.rsslag('--', 'sh', '-c', "'test -t 0 && echo terminal; stty size; read x; echo got $x; printf \"\\033[2Jbye\\n\"; exit 7'")
+            text = pane.until(lambda text: 'OUTPUT' in text and ' terminal' in text)
+            output = re.search(r'all of it: (\S+)', text).group(1)
+            pane.type('i')
+            pane.until('keys go to the command')
+            pane.type('some words')
+            pane.key('Enter')
+            text = pane.until('EXITED, status 7')
+            self.assertIn('got some words', text)
+            self.assertIn('bye', text)
+            self.assertIn('ended with status 7', text)
+            pane.type('q')
+            pane.until('rsslag: what the command wrote is in')
+            self.assertEqual((pane.state(), pane.modes()), ('0 1', modes))
+            written = Path(output).read_bytes()
+            self.assertIn(b'\x1b[2Jbye', written)
+            self.assertEqual(Path(output).stat().st_mode & 0o777, 0o600)
+            os.unlink(output)
+
+    def test_the_status_of_a_command_is_rsslags(self):
+        with Pane() as pane:
+            for words, status in (("'exit 7'", 7), ("'kill -9 $$'", 137), ("'exit 0'", 0)):
+                pane.rsslag('--', 'sh', '-c', words)
+                pane.until('EXITED' if status != 0 else 'ended with status 0')
+                pane.type('q')
+                output = re.search(r'wrote is in (\S+)', pane.until('what the command wrote is in')).group(1)
+                pane.run('echo "<$?>"')
+                pane.until(f'<{status}>')
+                os.unlink(output)
+                pane.run('clear')
+                pane.until(lambda text: 'wrote' not in text)
+
+    def test_leaving_a_command_that_runs(self):
+        with Pane() as pane:
+            pane.rsslag('--', 'sleep', '1000')
+            pane.until('type to the command')
+            pane.type('q')
+            pane.until('the command still runs')
+            pane.type('q')
+            output = re.search(r'wrote is in (\S+)', pane.until('what the command wrote is in')).group(1)
+            pane.run('echo "<$?>"')
+            pane.until('<129>')
+            os.unlink(output)
+
+    def test_ctrl_c_is_the_commands_first(self):
+        with Pane() as pane:
+            pane.rsslag('--', 'sh', '-c', "'trap \"echo caught\" INT; echo set; while :; do sleep 0.1; done'")
+            pane.until(lambda text: 'OUTPUT' in text and ' set' in text)
+            pane.key('C-c')
+            pane.until(' caught')
+            self.assertIn('q quit', pane.text())
+            pane.key('C-c')
+            os.unlink(re.search(r'wrote is in (\S+)', pane.until('what the command wrote is in')).group(1))
+
+
+if __name__ == '__main__':
+    contract.main()

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The live screen in a real terminal: what it says, what keys do, that no size and no name breaks it."""
+import os
+import random
+import re
+import subprocess
+import tempfile
+import threading
+import unicodedata
+from pathlib import Path
+
+import contract
+from contract import Held, TracingTest, environment, set_comm
+from live import live
+from panes import Pane, masked, needs_tmux
+
+GOLDEN = Path(__file__).resolve().parent / 'golden'
+SIZES = ((120, 36), (80, 24))
+
+
+def kb(pages, tick):
+    return f"{pages * tick['page_size'] // 1024:,} kB".replace('-', '−')
+
+
+@needs_tmux
+class ScreenTest(TracingTest):
+    def assert_golden(self, text, name):
+        path = GOLDEN / name
+        actual = masked(text)
+        if os.environ.get('RSSLAG_WRITE_GOLDEN'):
+            path.write_text(actual, encoding='utf-8')
+        wanted = path.read_text(encoding='utf-8') if path.exists() else ''
+        self.assertEqual(actual.split('\n'), wanted.split('\n'), f'{path}\n{text}')
+
+    def start(self, pane, held, *options):
+        pane.rsslag('live', '-p', held.pid, *options)
+        return pane.until(lambda text: 'AGREES' in text and 'q quit' in text and 'smaps_rollup' in text)
+
+    def test_a_session(self):
+        """Start, sort, filter, threads and CPUs, one thread, pause, walk, help, quit: goldens of each."""
+        with Held('classic') as held:
+            tick = live('-p', held.pid, '--format', 'jsonl', '--duration', '100ms').documents()[0]
+            for columns, rows in SIZES:
+                with self.subTest(columns=columns), Pane(columns, rows) as pane:
+                    def golden(step, text):
+                        self.assert_golden(text, f"screen_{tick['scheme']}_{columns}x{rows}_{step}.txt")
+
+                    golden('start', self.start(pane, held))
+                    pane.type('t')
+                    golden('threads', pane.until('THREADS 1'))
+                    pane.type('ssss')
+                    golden('sort', pane.until('sorted by number' if tick['scheme'] == 'cpu' else 'sorted by last flush'))
+                    pane.type('/worker-1')
+                    golden('filtering', pane.until('filter by name or TID: worker-1_'))
+                    pane.key('Enter')
+                    golden('filter', pane.until('10 of 101'))
+                    pane.key('Down', 'Enter')
+                    golden('one', pane.until('over time'))
+                    pane.key('Escape')
+                    pane.until(lambda text: 'over time' not in text)
+                    pane.key('Escape')
+                    pane.until(lambda text: '10 of 101' not in text)
+                    pane.type('c')
+                    golden('cpus', pane.until('CPUS' if tick['scheme'] == 'cpu' else 'CPUs do not'))
+                    pane.type(' ')
+                    golden('pause', pane.until('PAUSED'))
+                    pane.type(' ')
+                    pane.until(lambda text: 'PAUSED' not in text)
+                    pane.type('mw')
+                    golden('walk', pane.until(' ANON '))
+                    pane.type('mmmm?')
+                    golden('help', pane.until(' Marks '))
+                    pane.type('r')
+                    pane.until('cannot record yet')
+                    pane.type('q')
+                    text = pane.until(lambda text: 'traced ' in text and 'rsslag: CPU' in text)
+                    self.assertIn('lost 0 of ', text)
+                    self.assertEqual(pane.state(), '0 1')
+
+    def test_three_lines_say_what_the_tick_says(self):
+        with Held('classic') as held:
+            tick = live('-p', held.pid, '--format', 'jsonl', '--duration', '100ms').documents()[0]
+            said = f"{tick['readers']['stat']['rss_kb']:,} kB"
+            count = len([row for row in (tick['threads'] if tick['scheme'] == 'thread' else tick['cpus'])
+                         if any(row['cached'][member] for member in ('file', 'anon', 'shmem'))])
+            where = f"{count} {'thread' if tick['scheme'] == 'thread' else 'CPU'}{'' if count == 1 else 's'}"
+            for columns, rows in SIZES + ((60, 15), (200, 60)):
+                with self.subTest(columns=columns), Pane(columns, rows) as pane:
+                    pane.rsslag('live', '-p', held.pid)
+                    three = '\n'.join(pane.until('AGREES').split('\n')[:3])
+                    for each in (said, kb(tick['exact']['rss'], tick), kb(tick['lag'], tick), where,
+                                 tick['verdict'].upper(), f"lost {tick['lost']}"):
+                        self.assertIn(each, three)
+                    pane.type('q')
+
+    def test_any_size(self):
+        with Held('few-pages') as held, Pane() as pane:
+            fresh = masked(self.start(pane, held))
+            dice = random.Random(4)
+            for columns, rows in [(1, 1), (20, 5), (40, 10), (80, 24), (300, 100), (500, 200)] + [
+                    (dice.randint(1, 300), dice.randint(1, 100)) for _ in range(100)]:
+                pane.resize(columns, rows)
+            pane.resize(120, 36)
+            pane.until(lambda text: masked(text) == fresh)
+            for columns, rows in ((20, 5), (40, 10), (300, 100), (500, 200)):
+                pane.resize(columns, rows)
+                pane.until('lost 0' if columns >= 40 else 'rsslag')
+            pane.type('q')
+            pane.until('traced ')
+
+    def test_no_screen_where_there_is_no_terminal_that_can_be_drawn_on(self):
+        with Held('few-pages') as held, Pane() as pane:
+            for prefix, suffix in (('TERM=nonsense', ''), ('TERM=dumb', ''), ('', '</dev/null'), ('', '| cat'), ('', '--format lines')):
+                pane.run('clear')
+                pane.run(prefix, contract.binary, 'live', '--duration', '300ms', '-p', str(held.pid), suffix)
+                text = pane.until('rsslag: CPU')
+                self.assertIn('VERDICT', text)
+                self.assertNotIn('q quit', text)
+
+    def test_hostile_names(self):
+        """No byte of theirs reaches the terminal but what is printable, and no name moves what is right of it."""
+        names = [b'\x1b[31mred', b'\x1b]0;title\x07', '\u202etfel'.encode(), b'\xff\xfe\xfd', '日本語名'.encode(), b'two\nlines',
+                 b'tab\tbed', b'\x9b2J', 'e\u0301\u0301\u0301'.encode(), '\u200bzero'.encode(), '😀😀😀'.encode(), b'\\', b'\x7f\x08\x08',
+                 '\u2066iso\u2069'.encode(), b'\x0e\x0f', b'\r\r\r', '한국어이름'.encode(), b'%s%n', b'a' * 15, b'\x1bc']
+        done, ready = threading.Event(), threading.Barrier(len(names) + 1)
+
+        def idle(name):
+            set_comm(name)
+            bytes(bytearray(64 * 4096))
+            ready.wait()
+            done.wait()
+
+        threads = [threading.Thread(target=idle, args=(name,)) for name in names]
+        for thread in threads:
+            thread.start()
+        ready.wait()
+        try:
+            with Pane(120, 36) as pane:
+                pane.rsslag('live', '-p', os.getpid())
+                pane.until('lost 0')
+                pane.type('t/')
+                for key in 'a', 'Enter', 'Escape', 'End':
+                    pane.key(key)
+                rows = pane.until('FOLDS 0' if 'scheme cpu' in pane.text() else 'FLUSHES').split('\n')
+                ruled = [row for row in rows if '│ ' in row[60:] or row.endswith('│')]
+                self.assertGreater(len(ruled), 5)
+                self.assertEqual({self.width(row[:row.rindex('│')]) for row in ruled}, {76}, '\n'.join(rows))
+                pane.type('q')
+            for term in ('xterm-256color', 'tmux-256color', 'linux'):
+                with tempfile.NamedTemporaryFile() as record:
+                    line = f'stty rows 36 cols 120; {contract.binary} live --duration 700ms -p {os.getpid()}'
+                    subprocess.run(['script', '-qfc', line, record.name], env=environment(TERM=term, SHELL='/bin/sh'),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=contract.TIMEOUT, check=True)
+                    self.assert_harmless(record.read())
+        finally:
+            done.set()
+            for thread in threads:
+                thread.join()
+
+    @staticmethod
+    def width(text):
+        return sum(2 if unicodedata.east_asian_width(c) in 'WF' else 1 for c in text)
+
+    def assert_harmless(self, recorded):
+        body = recorded.decode(errors='surrogateescape').split('\n', 1)[1]
+        self.assertIn('q quit', body)
+        # The terminal's own: CSI, character sets, keypad modes, and what moves the cursor or says where it goes.
+        rest = re.sub(r'\x1b\[[0-9;?>]*[A-Za-z]|\x1b[()][A-Z0-9]|\x1b[=>78MHDE]|[\r\n\b\x0e\x0f]', '', body)
+        self.assertIsNone(contract.CONTROL.search(rest), repr(contract.CONTROL.search(rest)))
+        self.assertIsNone(contract.BIDI.search(rest))
+        self.assertNotIn('\ufffd', rest)
+        for osc in ('\x1b]', '\x1bc', '[31mred\x1b'):
+            self.assertNotIn(osc, body)
+
+
+if __name__ == '__main__':
+    contract.main()
