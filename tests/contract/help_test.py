@@ -24,7 +24,7 @@ class Help(unittest.TestCase):
     def test_help_names_every_command(self):
         for option in ('--help', '-h'):
             text = self.shown(option)
-            for command in ('snapshot', 'live', 'doctor', 'demo'):
+            for command in ('snapshot', 'live', 'top', 'doctor', 'demo'):
                 self.assertRegex(text, rf'(?m)^ +{command} ')
 
     def test_help_of_a_command_names_its_options_and_the_program(self):
@@ -36,6 +36,9 @@ class Help(unittest.TestCase):
         text = self.shown('live', '--help')
         for option in ('-p', '--comm', '--cgroup', '-u', '--follow', '--interval', '--duration', '--format', '--json',
                        '--threads', '--events', '--no-walk', '--no-wait', '--ring', '--as-root'):
+            self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
+        text = self.shown('top', '--help')
+        for option in ('--once', '--json', '--sort', '--rows', '--interval'):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         self.assertIn('--json', self.shown('doctor', '--help'))
         self.assertIn('--hold', self.shown('demo', '--help'))

@@ -23,7 +23,7 @@ class Pane:
         self.directory = tempfile.mkdtemp(prefix='rsslag-pane-')
         self.socket = os.path.join(self.directory, 'tmux')
         self.env = environment(PS1='$ ', SHELL='/bin/sh', **env)
-        self.tmux('-f', '/dev/null', 'new-session', '-d', '-x', str(columns), '-y', str(rows), 'env PS1="$ " sh -i')
+        self.tmux('-f', '/dev/null', 'new-session', '-d', '-x', str(columns), '-y', str(rows), 'exec env PS1="$ " sh -i')
         self.tmux('set', '-g', 'status', 'off')
         self.resize(columns, rows)
         self.until(lambda text: '$' in text)

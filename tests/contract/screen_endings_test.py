@@ -49,7 +49,8 @@ class ScreenEndingsTest(TracingTest):
             pid = pane.rsslag_pid()
             os.kill(pid, signal.SIGSTOP)
             pane.until('Stopped')
-            pane.run('fg')
+            pane.type('fg')
+            pane.key('C-j')  # the terminal is as rsslag had it: Return is no newline
             pane.until(lambda text: 'q quit' in text and 'AGREES' in text and 'Stopped' not in text)
             pane.type('q')
             pane.until('traced ')
@@ -135,7 +136,7 @@ class ScreenEndingsTest(TracingTest):
             pane.rsslag('--', 'sh', '-c', "'trap \"echo caught\" INT; echo set; while :; do sleep 0.1; done'")
             pane.until(lambda text: 'OUTPUT' in text and ' set' in text)
             pane.key('C-c')
-            pane.until(' caught')
+            pane.until('^Ccaught')
             self.assertIn('q quit', pane.text())
             pane.key('C-c')
             os.unlink(re.search(r'wrote is in (\S+)', pane.until('what the command wrote is in')).group(1))

@@ -138,7 +138,9 @@ Screen::~Screen() {
     eventfd_write(state.wake.get(), 1);
     const auto ended = [&state] { return state.ended; };
     constexpr milliseconds kPatience{300};
-    if (!state.ended_changed.wait_for(lock, kPatience, ended)) tcflow(STDOUT_FILENO, TCOON);
+    // ON alone ends only what OFF began (drivers/tty/tty_ioctl.c), not what Ctrl-S did.
+    tcflow(STDOUT_FILENO, TCOOFF);
+    tcflow(STDOUT_FILENO, TCOON);
     while (!state.ended_changed.wait_for(lock, kPatience, ended))
         tcflush(STDOUT_FILENO, TCOFLUSH);
     lock.unlock();

@@ -32,10 +32,10 @@ void on_crash(int signal) {
 
 }  // namespace
 
-void restore_on_crash(const std::string &restore) {
+void restore_on_crash(const std::string &restore, const termios &modes) {
     rescue.size = std::min(restore.size(), rescue.bytes.size());
     std::memcpy(rescue.bytes.data(), restore.data(), rescue.size);
-    tcgetattr(STDIN_FILENO, &rescue.modes);
+    rescue.modes = modes;
     struct sigaction action {};
     action.sa_handler = on_crash;
     action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);

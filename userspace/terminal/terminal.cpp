@@ -114,13 +114,13 @@ Terminal::Terminal(Terminal &&) noexcept = default;
 
 core::Result<Terminal> Terminal::open(bool color) {
     auto state = std::make_unique<State>();
-    termios before{};
+    termios before{};  // newterm() changes them
     tcgetattr(STDIN_FILENO, &before);
     state->screen = newterm(nullptr, stdout, stdin);
     if (state->screen == nullptr) {
         return core::Error{core::Kind::Unsupported, "this terminal cannot be drawn on", 0, "use --format lines"};
     }
-    restore_on_crash(restoring());
+    restore_on_crash(restoring(), before);
     set_term(state->screen);
     cbreak();
     noecho();
