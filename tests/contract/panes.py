@@ -103,6 +103,7 @@ def masked(text):
         line = re.sub(r'(\d) faults?\b', r'\1 fault', line)
         line = re.sub(r' ?@\d+\.\ds', '', line)
         line = NUMBER.sub('#', line)
+        line = re.sub(r'(?<=# )(CPU|thread)s\b', r'\1', line)
         line = re.sub(r'# (kB|MiB|GiB) ?(┤|└)?', r'# \1 ', line)
         line = re.sub(r'walk # ms|BPF # ns/event|BPF not timed', '', line)
         line = ' '.join(line.replace('┤', ' ').replace('│', ' ').split())

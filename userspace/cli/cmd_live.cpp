@@ -449,13 +449,15 @@ int live_command(const std::vector<std::string> &argv, const Options &options, W
     const Status ran = session.run(false);
     const int told = finish(session, ran, kDone);
     if (told != kDone) return kCommandFailed;
-    if (terminal && !session.time_is_over()) return end_of(*command, *terminal, stop, view->status());
-    if (stop.came()) return kDone;
-    if (session.time_is_over()) {
-        if (view && view->status()) return *view->status();
+    const bool time_is_over = session.time_is_over() && !(view && view->status());
+    if (time_is_over) {
         if (const Status ended = command->terminate(); !ended) complain(ended.error().what);
-        return kDone;
     }
+    if (terminal) {
+        const int status = end_of(*command, *terminal, stop, view->status());
+        return time_is_over ? kDone : status;
+    }
+    if (time_is_over || stop.came()) return kDone;
     return command->wait(std::nullopt, stop).value_or(kDone);
 }
 

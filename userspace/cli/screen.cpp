@@ -265,6 +265,7 @@ void Screen::State::draw() {
 }
 
 void Screen::State::run() {
+    pthread_setname_np(pthread_self(), "screen");
     ticked = Clock::now();
     for (;;) {
         {

@@ -133,6 +133,9 @@ core::Result<Snapshotter> Snapshotter::open(bool totals) {
     // numbers, which only matter where memory has failed, are for SYS_ADMIN alone.
     std::vector<cap_value_t> keep{CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE};
     if (machine_has_poisoned_pages()) keep.insert(keep.end(), {CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH});
+    // Whoever may trace later, too: where the kernel lacks bpf_rdonly_cast, libbpf before 1.5 looks for it in modules,
+    // which is for SYS_ADMIN alone.
+    if (totals && host.machine.scheme != core::Scheme::Cpu) keep.push_back(CAP_SYS_ADMIN);
     const core::Status dropped = keep_only(keep);
     if (!dropped) return dropped.error();
     auto state = std::make_unique<State>(State{std::move(host), std::move(*probe), *calibration});
