@@ -31,7 +31,7 @@ using terminal::Terminal;
 
 constexpr std::size_t kMostWaiting = 256;
 constexpr milliseconds kFrame{50};  ///< ticks are drawn no more often
-constexpr milliseconds kAges{250};  ///< ages grow between ticks, too
+constexpr milliseconds kAges{100};  ///< ages grow between ticks, too, in tenths of a second
 constexpr milliseconds kStoodStill{1000};
 constexpr char kEndOfTyping = 0x1D;  ///< Ctrl-]
 

@@ -27,7 +27,12 @@ struct Paint {
     short pair;
 };
 
-enum Pair : short { kDefault, kGreen, kYellow, kRed, kBlue, kCyan };
+constexpr short kDefault = 0;
+constexpr short kGreen = 1;
+constexpr short kYellow = 2;
+constexpr short kRed = 3;
+constexpr short kBlue = 4;
+constexpr short kCyan = 5;
 
 Paint paint(Look look) {
     switch (look) {
@@ -38,7 +43,7 @@ Paint paint(Look look) {
         case Look::Selected: return {A_REVERSE, kDefault};
         case Look::Flushed: return {A_NORMAL, kBlue};
         case Look::Cached: return {A_NORMAL, kYellow};
-        case Look::Walk: return {A_BOLD, kGreen};
+        case Look::Walk:
         case Look::Good: return {A_BOLD, kGreen};
         case Look::Doubt: return {A_BOLD, kYellow};
         case Look::Bad: break;
@@ -97,7 +102,7 @@ struct Terminal::State {
             const Paint how = paint(cell.look);
             const std::array<wchar_t, 2> text{static_cast<wchar_t>(cell.glyph), L'\0'};
             cchar_t drawn{};
-            setcchar(&drawn, text.data(), how.plain, color ? how.pair : short{kDefault}, nullptr);
+            setcchar(&drawn, text.data(), how.plain, color ? how.pair : kDefault, nullptr);
             mvadd_wch(row, column, &drawn);
         }
     }

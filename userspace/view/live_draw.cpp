@@ -316,7 +316,8 @@ class Layout {
         const int room = bottom - top;
         constexpr int kLeastTable = 6;
         if (room - kLeastTable < kReaders) return top;
-        int rows = std::clamp(room * 2 / 5, kReaders, 24);
+        // A short table leaves its room to the chart.
+        int rows = std::clamp(std::max(room * 2 / 5, room - table_rows() - 3), kReaders, 24);
         rows = std::min(rows, room - kLeastTable);
         const bool blank = room >= 24;
         top += blank ? 1 : 0;
@@ -343,7 +344,7 @@ class Layout {
         if (room < 8 || columns < 40) return top;
         const bool both = columns >= 76;
         const int reader_rows = std::clamp(room - kLeastTable + 1, 0, room >= 22 ? kReaders : room >= 14 ? 5 : 4);
-        const int chart = std::min(room - kLeastTable - reader_rows, 16);
+        const int chart = std::min(room - std::min(kLeastTable, table_rows()) - reader_rows, 16);
         if (chart >= kLeastChart) {
             draw_history(grid_, {top, 0, chart, columns - 1}, state_, process_, now_ns_);
             top += chart;
@@ -354,6 +355,13 @@ class Layout {
         if (both)
             draw_members(grid_, {top, readers + 4, reader_rows, std::min(columns - readers - 5, 44)}, state_, process_);
         return top + reader_rows;
+    }
+
+    /// Title, headings and all rows of the table.
+    int table_rows() const {
+        const core::MmView &mm = process_.tick.ledger;
+        const bool cpus = state_.shown_table() == Table::Cpus;
+        return 2 + static_cast<int>(std::clamp<std::size_t>(cpus ? mm.cpus.size() : mm.tasks.size(), 1, 1000));
     }
 
     void table(int top, int bottom, int columns) {
