@@ -217,7 +217,7 @@ class Session {
         wanted.counting = options_.mode == "counts";
         wanted.walk = !options_.no_walk;
         wanted.threads = options_.threads;
-        wanted.log_flushes = writer_.on_screen();
+        wanted.for_screen = writer_.on_screen();
         if (options_.events) {
             wanted.on_update = [this](const view::EventLine &line) { writer_.event(line); };
             wanted.on_task = [this](const view::TaskLine &line) { writer_.task(line); };

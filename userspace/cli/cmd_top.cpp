@@ -150,7 +150,7 @@ class Top {
     /// The live screen of one process; whether that was the end of all.
     bool live(pid_t pid) {
         Tracer::Options wanted;
-        wanted.log_flushes = true;
+        wanted.for_screen = true;
         auto tracer = Tracer::open(std::move(wanted));
         Status attached = tracer ? tracer->attach(pid) : Status(tracer.error());
         if (!attached) {

@@ -130,7 +130,7 @@ void Tracer::State::adopt_new() {
 }
 
 void Tracer::State::log_flush(const rsslag_update &update, const core::Applied &applied) {
-    if (!options.log_flushes || !applied.known || !applied.reason || *applied.reason == core::FlushReason::Direct)
+    if (!options.for_screen || !applied.known || !applied.reason || *applied.reason == core::FlushReason::Direct)
         return;
     constexpr std::size_t kMost = 512;
     if (flush_log.size() >= kMost) flush_log.pop_front();

@@ -24,7 +24,8 @@ class Tracer {
         bool counting = false;  ///< --mode counts
         bool walk = true;
         view::ThreadChoice threads;
-        bool log_flushes = false;  ///< ticks tell the last flushes or folds
+        /// Ticks tell what no document has: the last flushes or folds, each task's faults since its last flush.
+        bool for_screen = false;
         /// Called for each record about a traced process, in order; null: nobody looks.
         std::function<void(const view::EventLine &)> on_update;
         std::function<void(const view::TaskLine &)> on_task;

@@ -116,7 +116,8 @@ std::optional<Taken> Tracer::State::read(const core::GroupView &group) {
         // A tick that comes a little early still walks.
         entry.next_walk_ns = taken->bracket_ns + std::max(kLeast * 19 / 20, kCostsAtMost * cost);
     }
-    taken->process.tasks = {};  // the ledger lists them
+    const bool wanted = options.for_screen && facts.machine.scheme == core::Scheme::Thread;
+    if (!wanted) taken->process.tasks = {};  // the ledger lists them
     return std::move(*taken);
 }
 
