@@ -105,8 +105,9 @@ def masked(text):
         line = NUMBER.sub('#', line)
         line = re.sub(r'(?<=# )(CPU|thread)s\b', r'\1', line)
         line = re.sub(r'# (kB|MiB|GiB) ?(┤|└)?', r'# \1 ', line)
-        line = re.sub(r'walk # ms|BPF # ns/event|BPF not timed', '', line)
         line = ' '.join(line.replace('┤', ' ').replace('│', ' ').split())
+        # What the footer has room for depends on its numbers.
+        line = re.sub(r'(events/s)( # seen)?|(rsslag: CPU # %).*', r'\1\3', line)
         line = re.sub(r'^# (kB|MiB|GiB)( (?=[a-z])|$)', '', line)
         if line and (not lines or lines[-1] != line):
             lines.append(line)
