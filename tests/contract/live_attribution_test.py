@@ -184,8 +184,10 @@ class Others(TracingTest):
         given_up = before['exact']['file'] - after['exact']['file']
         if given_up == 0:
             self.skipTest('this file system keeps its pages')
-        self.assertEqual([(other['tid'], other['net']['file']) for other in after['others']],
-                         [(threading.get_native_id(), -given_up)])
+        # The kernel's own (kswapd, kdamond) may reclaim, too.
+        by_tid = {other['tid']: other['net']['file'] for other in after['others']}
+        self.assertEqual(sum(by_tid.values()), -given_up, after['others'])
+        self.assertLess(by_tid.get(threading.get_native_id(), 0), 0, after['others'])
         for thread in ticks[-1]['threads']:
             self.assertFalse(moved(thread['net']), thread)
         self.assertEqual(summary['disagreements'], 0)
