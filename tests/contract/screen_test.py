@@ -23,26 +23,25 @@ def kb(pages, tick):
     return f"{pages * tick['page_size'] // 1024:,} kB".replace('-', '−')
 
 
+def same_from_run_to_run(text, columns):
+    """Where the head of a narrow screen breaks depends on its figures, which a test of its own reads."""
+    lines = text.split('\n')
+    return masked('\n'.join(lines if columns >= 100 else lines[:1] + lines[3:]))
+
+
 @needs_tmux
 class ScreenTest(TracingTest):
-    def assert_golden(self, pane, text, name):
+    def assert_golden(self, pane, columns, name):
         path = GOLDEN / name
-        if path.exists() and masked(text) != path.read_text(encoding='utf-8'):
-            text = self.later(pane, path.read_text(encoding='utf-8'))
-        actual = masked(text)
-        if 'RSSLAG_GOLDEN_DIR' in os.environ:  # to write new ones
-            path = Path(os.environ['RSSLAG_GOLDEN_DIR'], name)
-            path.write_text(actual, encoding='utf-8')
         wanted = path.read_text(encoding='utf-8') if path.exists() else ''
-        self.assertEqual(actual.split('\n'), wanted.split('\n'), f'{path}\n{text}')
-
-    @staticmethod
-    def later(pane, wanted):
-        """The frame may have been caught while it was drawn."""
-        try:
-            return pane.until(lambda text: masked(text) == wanted, 20)
+        try:  # the frame may have been caught while it was drawn
+            text = pane.until(lambda text: same_from_run_to_run(text, columns) == wanted, 20 if wanted else 0)
         except AssertionError:
-            return pane.text()
+            text = pane.text()
+        actual = same_from_run_to_run(text, columns)
+        if 'RSSLAG_GOLDEN_DIR' in os.environ:  # to write new ones
+            Path(os.environ['RSSLAG_GOLDEN_DIR'], name).write_text(actual, encoding='utf-8')
+        self.assertEqual(actual.split('\n'), wanted.split('\n'), f'{path}\n{text}')
 
     def start(self, pane, held, *options):
         pane.rsslag('live', '-p', held.pid, *options)
@@ -54,34 +53,37 @@ class ScreenTest(TracingTest):
             tick = live('-p', held.pid, '--format', 'jsonl', '--duration', '100ms').documents()[0]
             for columns, rows in SIZES:
                 with self.subTest(columns=columns), Pane(columns, rows) as pane:
-                    def golden(step, text):
-                        self.assert_golden(pane, text, f"screen_{tick['scheme']}_{columns}x{rows}_{step}.txt")
+                    def golden(step, *reached):
+                        for each in reached:
+                            pane.until(each)
+                        self.assert_golden(pane, columns, f"screen_{tick['scheme']}_{columns}x{rows}_{step}.txt")
 
-                    golden('start', self.start(pane, held))
+                    self.start(pane, held)
+                    golden('start')
                     pane.type('t')
-                    golden('threads', pane.until('THREADS 1'))
+                    golden('threads', 'THREADS 1')
                     pane.type('ssss')
-                    golden('sort', pane.until('sorted by number' if tick['scheme'] == 'cpu' else 'sorted by last flush'))
+                    golden('sort', 'sorted by number' if tick['scheme'] == 'cpu' else 'sorted by last flush')
                     pane.type('/worker-1')
-                    golden('filtering', pane.until('filter by name or TID: worker-1_'))
+                    golden('filtering', 'filter by name or TID: worker-1_')
                     pane.key('Enter')
-                    golden('filter', pane.until(lambda text: '10 of 101' in text and 'filter by' not in text))
+                    golden('filter', lambda text: '10 of 101' in text and 'filter by' not in text)
                     pane.key('Down', 'Enter')
-                    golden('one', pane.until('over time'))
+                    golden('one', 'over time')
                     pane.key('Escape')
                     pane.until(lambda text: 'over time' not in text)
                     pane.key('Escape')
                     pane.until(lambda text: '10 of 101' not in text)
                     pane.type('c')
-                    golden('cpus', pane.until('CPUS' if tick['scheme'] == 'cpu' else 'CPUs do not'))
+                    golden('cpus', 'CPUS' if tick['scheme'] == 'cpu' else 'CPUs do not')
                     pane.type(' ')
-                    golden('pause', pane.until('PAUSED'))
+                    golden('pause', 'PAUSED')
                     pane.type(' ')
                     pane.until(lambda text: 'PAUSED' not in text)
                     pane.type('mw')
-                    golden('walk', pane.until(' ANON '))
+                    golden('walk', ' ANON ')
                     pane.type('mmmm?')
-                    golden('help', pane.until(' Marks '))
+                    golden('help', ' Marks ')
                     pane.type('r')
                     pane.until('cannot record yet')
                     pane.type('q')
