@@ -119,6 +119,7 @@ int run(int argc, char **argv) {
     app.add_option("--color", common.color, "auto, always or never")->capture_default_str();
     app.add_option("--unit", common.unit, "kB, MiB, GiB or pages")->capture_default_str();
     const std::map<std::string, Run> commands{{"snapshot", add_snapshot(app, common)},
+                                              {"maps", add_maps(app, common)},
                                               {"doctor", add_doctor(app, common)},
                                               {"live", add_live(app, common)},
                                               {"demo", add_demo(app, common)}};

@@ -5,7 +5,24 @@
 
 #include <algorithm>
 
+#include "rsslag/core/text.h"
+
 namespace rsslag::view {
+namespace {
+
+std::string moving_line(const ProcessReading &process, std::string_view file, const core::PageSize &page_size,
+                        const TextStyle &style) {
+    const core::Reconciliation &verdict = process.verdict;
+    const auto pages = [&](core::Pages p) { return style.pages(p, page_size); };
+    const std::string window = fmt::format("exact was {} to {}", pages(verdict.window.min), pages(verdict.window.max));
+    if (!process.walk) return fmt::format("MOVING, unwalked ({}): {}", core::name(process.walk_state), window);
+    const std::string where = verdict.residual->n == 0 ? "inside its window"
+                                                       : fmt::format("{} pages outside its window",
+                                                                     core::with_thousands(verdict.residual->n));
+    return fmt::format("MOVING, {}: {} saw {}, {}", where, file, pages(page_size.pages(process.walk->rss)), window);
+}
+
+}  // namespace
 
 std::string amount(core::Pages pages, const core::PageSize &page_size, const TextStyle &style) {
     std::string text = style.pages(pages, page_size);
@@ -32,6 +49,28 @@ std::string painted(std::string line, core::Verdict verdict, bool color) {
                                                                                                      : "33";
     const std::size_t end = std::min(line.find_first_of(", :"), line.size());
     return fmt::format("\x1b[1;{}m{}\x1b[0m{}", code, line.substr(0, end), line.substr(end));
+}
+
+std::string verdict_line(const ProcessReading &process, const core::PageSize &page_size, const TextStyle &style) {
+    const core::Reconciliation &verdict = process.verdict;
+    const auto pages = [&](core::Pages p) { return style.pages(p, page_size); };
+    const std::string file(process.walk ? core::name(process.walk->file) : "smaps");
+    switch (verdict.verdict) {
+        case core::Verdict::Agrees: return fmt::format("AGREES with {}, residual 0 pages", file);
+        case core::Verdict::Moving: return moving_line(process, file, page_size, style);
+        case core::Verdict::Unwalked:
+            return fmt::format("UNWALKED ({}): the counters are exact, no page-table walk confirms them",
+                               core::name(process.walk_state));
+        case core::Verdict::Explained:
+        case core::Verdict::Unexplained: break;
+    }
+    std::string line = fmt::format(
+        "{}: {} saw {}, residual {} pages", verdict.verdict == core::Verdict::Explained ? "EXPLAINED" : "UNEXPLAINED",
+        file, pages(page_size.pages(process.walk->rss)), core::with_thousands(verdict.residual->n));
+    for (const core::ResidualCause &cause : verdict.causes) {
+        line += fmt::format(", {} {}", core::name(cause.cause), core::with_thousands(cause.pages.n));
+    }
+    return line;
 }
 
 }  // namespace rsslag::view

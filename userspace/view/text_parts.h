@@ -17,6 +17,9 @@ std::string column(core::Pages pages, const core::PageSize &page_size, const Tex
 /// Right-aligned by what a terminal shows: the minus sign is three bytes and one cell.
 std::string right(const std::string &text, std::size_t width);
 
+/// What came of holding the walk against the counters: "AGREES with smaps_rollup, residual 0 pages".
+std::string verdict_line(const ProcessReading &process, const core::PageSize &page_size, const TextStyle &style);
+
 /// The verdict's first word in its colour; the word alone carries the meaning.
 std::string painted(std::string line, core::Verdict verdict, bool color);
 

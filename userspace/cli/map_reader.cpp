@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "map_reader.h"
+
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "machine.h"
+#include "privileges.h"
+#include "rsslag/procfs/system.h"
+
+namespace rsslag::cli {
+namespace {
+
+using core::Error;
+using core::Kind;
+
+/// The device of memfds, which System V and shared anonymous memory share (mm/shmem.c shm_mnt). Empty where this kernel
+/// has no memfd_create.
+std::string internal_device() {
+    const procfs::Fd memory(memfd_create("rsslag", MFD_CLOEXEC));
+    struct stat about {};
+    if (!memory.open() || fstat(memory.get(), &about) != 0) return "";
+    return fmt::format("{:02x}:{:02x}", major(about.st_dev), minor(about.st_dev));
+}
+
+/// rootfs is a ramfs or a tmpfs; the mount itself knows.
+void tell_rootfs(std::vector<procfs::Mount> &mounts) {
+    for (procfs::Mount &mount : mounts) {
+        struct statfs about {};
+        if (mount.type != "rootfs" || statfs(mount.where.c_str(), &about) != 0) continue;
+        if (about.f_type == TMPFS_MAGIC) mount.type = "tmpfs";
+    }
+}
+
+/// What the target sees may not be what rsslag sees.
+void add_mounts(const procfs::Process &process, procfs::Devices &devices) {
+    const auto text = process.read("mountinfo");
+    if (!text) return;
+    auto mounts = procfs::parse_mountinfo(text->bytes);
+    if (!mounts) return;
+    std::erase_if(*mounts, [](const procfs::Mount &mount) { return mount.type == "rootfs"; });
+    devices.add(*mounts);
+}
+
+std::string arguments(const procfs::Process &process) {
+    auto text = process.read("cmdline");
+    if (!text) return "";
+    std::string words = std::move(text->bytes);
+    while (!words.empty() && words.back() == '\0')
+        words.pop_back();
+    std::replace(words.begin(), words.end(), '\0', ' ');
+    return words;
+}
+
+/// smaps and, as close to it as can be, the files that top reads.
+core::Result<OwnWalk> walk(const procfs::Process &process, view::MappedProcess &out) {
+    const auto statm = process.statm();
+    if (statm) out.top.statm = *statm;
+    const auto status = process.status();
+    if (status) {
+        out.top.vm_swap = status->vm_swap;
+        out.uid = status->real_uid;
+    }
+    const auto text = process.smaps_text();
+    if (!text) return text.error();
+    auto mappings = procfs::parse_smaps(text->bytes);
+    if (!mappings) return mappings.error();
+    out.mappings = *std::move(mappings);
+    out.walk_us = std::chrono::duration_cast<std::chrono::microseconds>(text->took).count();
+    const procfs::SmapsFields sums = procfs::sum(out.mappings);
+    core::Walk walk;
+    walk.file = core::WalkFile::Smaps;
+    walk.rss = sums.rss.value_or(core::Kilobytes{});
+    walk.pss = sums.pss.value_or(core::Kilobytes{});
+    walk.swap = sums.swap.value_or(core::Kilobytes{});
+    walk.anonymous = sums.anonymous;
+    walk.took_us = out.walk_us;
+    return OwnWalk{walk, out.mappings};
+}
+
+}  // namespace
+
+core::Result<procfs::Devices> devices_here() {
+    procfs::Devices devices;
+    devices.internal = internal_device();
+    const auto self = procfs::Process::open(getpid());
+    if (!self) return self.error();
+    const auto text = self->read("mountinfo");
+    if (!text) return text.error();
+    auto mounts = procfs::parse_mountinfo(text->bytes);
+    if (!mounts) return mounts.error();
+    tell_rootfs(*mounts);
+    devices.add(*mounts);
+    return devices;
+}
+
+core::Result<MapReader> MapReader::open(const std::vector<cap_value_t> &wanted) {
+    auto devices = devices_here();
+    if (!devices) return devices.error();
+    MapReader reader(*std::move(devices));
+    auto snapshotter = Snapshotter::open(wanted);
+    if (snapshotter) {
+        reader.snapshotter_ = *std::move(snapshotter);
+        return reader;
+    }
+    const Error &why = snapshotter.error();
+    reader.why_not_exact_ = why.remedy.empty() ? why.what : why.what + "; " + why.remedy;
+    std::vector<cap_value_t> keep{CAP_SYS_PTRACE};
+    keep.insert(keep.end(), wanted.begin(), wanted.end());
+    const core::Status dropped = keep_only(keep);
+    if (!dropped) return dropped.error();
+    return reader;
+}
+
+core::Result<view::MappedProcess> MapReader::read_once(const procfs::Process &process) {
+    view::MappedProcess out;
+    out.pid = process.pid();
+    if (!snapshotter_) {
+        const auto walked = walk(process, out);
+        if (!walked) return walked.error();
+        return out;
+    }
+    auto reading = snapshotter_->take_around(process, [&] { return walk(process, out); });
+    if (!reading) return reading.error();
+    out.reading = *std::move(reading);
+    return out;
+}
+
+core::Result<view::MappedProcess> MapReader::read(const procfs::Process &process) {
+    const auto stat = process.stat();
+    if (!stat) return stat.error();
+    auto read = read_once(process);
+    // A process that only just moved may hold still for a second look.
+    constexpr int kTries = 3;
+    for (int i = 1; i < kTries && read && read->reading; ++i) {
+        const core::Verdict verdict = read->reading->verdict.verdict;
+        if (verdict != core::Verdict::Moving && verdict != core::Verdict::Unexplained) break;
+        read = read_once(process);
+    }
+    if (!read) return read;
+    view::MappedProcess &out = *read;
+    out.start_ticks = stat->start_ticks;
+    out.comm = stat->comm;
+    if (auto exe = process.exe()) out.exe = *std::move(exe);
+    out.cmdline = arguments(process);
+    if (const auto meminfo = procfs::read_meminfo()) out.top.mem_total = meminfo->total;
+    procfs::Devices devices = devices_;
+    add_mounts(process, devices);
+    out.internal_device = devices.internal;
+    out.quadrants = procfs::quadrants(out.mappings, devices);
+    out.sums = procfs::sums(out.mappings, devices);
+    out.groups = procfs::groups(out.mappings, devices);
+    return read;
+}
+
+view::MapsDocument MapReader::document() const {
+    view::MapsDocument document;
+    document.time = std::chrono::system_clock::now();
+    const Host host = this_host();
+    document.kernel = host.kernel;
+    document.arch = host.arch;
+    document.machine = snapshotter_ ? snapshotter_->document().machine : host.machine;
+    document.why_not_exact = why_not_exact_;
+    return document;
+}
+
+}  // namespace rsslag::cli
