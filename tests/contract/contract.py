@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -200,6 +201,27 @@ class Children:
                 os.waitpid(pid, 0)
             except ChildProcessError:
                 pass
+
+
+def tiny_program(path, pages):
+    """A static x86-64 ELF that writes to `pages` pages, prints a line and pauses: nothing else of the machine has its
+    pages, so that its Pss depends on nobody but its own like."""
+    code_at, data_at = 0x400000, 0x600000
+    head = 64 + 2 * 56
+    code = (b'\x48\xc7\xc7' + struct.pack('<I', data_at) +    # mov rdi, data
+            b'\xb9' + struct.pack('<I', pages) +               # mov ecx, pages
+            b'\xc6\x07\x01\x48\x81\xc7\x00\x10\x00\x00\xff\xc9\x75\xf2' +  # touch each
+            b'\xb8\x01\x00\x00\x00\xbf\x01\x00\x00\x00\xbe')   # write(1,
+    code += struct.pack('<I', code_at + head + len(code) + 4 + 7 + 9) + b'\xba\x01\x00\x00\x00\x0f\x05'
+    code += b'\xb8\x22\x00\x00\x00\x0f\x05\xeb\xf7' + b'\n'      # pause, for ever; the line
+    size = head + len(code)
+    elf = b'\x7fELF\x02\x01\x01' + bytes(9) + struct.pack('<HHIQQQIHHHHHH', 2, 62, 1, code_at + head, 64, 0, 0, 64, 56, 2,
+                                                        0, 0, 0)
+    elf += struct.pack('<IIQQQQQQ', 1, 5, 0, code_at, code_at, size, size, 4096)
+    elf += struct.pack('<IIQQQQQQ', 1, 6, 0, data_at, data_at, 0, pages * 4096, 4096)
+    with open(path, 'wb') as file:
+        file.write(elf + code)
+    os.chmod(path, 0o755)
 
 
 def no_such_pid():

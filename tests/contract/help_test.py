@@ -24,7 +24,7 @@ class Help(unittest.TestCase):
     def test_help_names_every_command(self):
         for option in ('--help', '-h'):
             text = self.shown(option)
-            for command in ('snapshot', 'live', 'maps', 'doctor', 'demo'):
+            for command in ('snapshot', 'live', 'maps', 'mem', 'doctor', 'demo'):
                 self.assertRegex(text, rf'(?m)^ +{command} ')
 
     def test_help_of_a_command_names_its_options_and_the_program(self):

@@ -50,6 +50,10 @@ void add_mounts(const procfs::Process &process, procfs::Devices &devices) {
     devices.add(*mounts);
 }
 
+std::string words_of(const Error &error) {
+    return error.remedy.empty() ? error.what : error.what + "; " + error.remedy;
+}
+
 std::string arguments(const procfs::Process &process) {
     auto text = process.read("cmdline");
     if (!text) return "";
@@ -111,8 +115,7 @@ core::Result<MapReader> MapReader::open(const std::vector<cap_value_t> &wanted) 
         reader.snapshotter_ = *std::move(snapshotter);
         return reader;
     }
-    const Error &why = snapshotter.error();
-    reader.why_not_exact_ = why.remedy.empty() ? why.what : why.what + "; " + why.remedy;
+    reader.why_not_exact_ = words_of(snapshotter.error());
     std::vector<cap_value_t> keep{CAP_SYS_PTRACE};
     keep.insert(keep.end(), wanted.begin(), wanted.end());
     const core::Status dropped = keep_only(keep);
@@ -123,14 +126,25 @@ core::Result<MapReader> MapReader::open(const std::vector<cap_value_t> &wanted) 
 core::Result<view::MappedProcess> MapReader::read_once(const procfs::Process &process) {
     view::MappedProcess out;
     out.pid = process.pid();
-    if (!snapshotter_) {
-        const auto walked = walk(process, out);
-        if (!walked) return walked.error();
-        return out;
+    out.why_not_exact = why_not_exact_;
+    bool walked = false;
+    const auto walk_here = [&]() -> core::Result<OwnWalk> {
+        auto own = walk(process, out);
+        walked = own.ok();
+        return own;
+    };
+    if (snapshotter_) {
+        auto reading = snapshotter_->take_around(process, walk_here);
+        if (reading) {
+            out.reading = *std::move(reading);
+            return out;
+        }
+        // A process may have mappings although the counters of just this one cannot be read.
+        out.why_not_exact = words_of(reading.error());
     }
-    auto reading = snapshotter_->take_around(process, [&] { return walk(process, out); });
-    if (!reading) return reading.error();
-    out.reading = *std::move(reading);
+    if (walked) return out;
+    const auto own = walk_here();
+    if (!own) return own.error();
     return out;
 }
 
@@ -168,7 +182,7 @@ view::MapsDocument MapReader::document() const {
     document.kernel = host.kernel;
     document.arch = host.arch;
     document.machine = snapshotter_ ? snapshotter_->document().machine : host.machine;
-    document.why_not_exact = why_not_exact_;
+    document.counted = snapshotter_.has_value();
     return document;
 }
 

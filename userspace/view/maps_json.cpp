@@ -202,6 +202,8 @@ ordered_json process_json(const MappedProcess &process, const MapsChoices &choic
         {"comm", core::printable(process.comm)},
         {"exe", process.exe.empty() ? ordered_json(nullptr) : ordered_json(core::harmless(process.exe))},
         {"walk_us", process.walk_us}};
+    object["why_not_exact"] =
+        process.why_not_exact ? ordered_json(core::harmless(*process.why_not_exact)) : ordered_json(nullptr);
     const auto of_counters = [&](core::Members core::Reconciliation::*which) -> ordered_json {
         return process.reading ? members(process.reading->verdict.*which) : ordered_json(nullptr);
     };
@@ -231,11 +233,8 @@ std::string maps_json(const MapsDocument &document, const MapsChoices &choices) 
     object["time"] = utc_time(document.time);
     object["kernel"] = document.kernel;
     object["arch"] = document.arch;
-    object["scheme"] =
-        document.why_not_exact ? ordered_json(nullptr) : ordered_json(core::name(document.machine.scheme));
+    object["scheme"] = document.counted ? ordered_json(core::name(document.machine.scheme)) : ordered_json(nullptr);
     object["page_size"] = page_size.bytes;
-    object["why_not_exact"] =
-        document.why_not_exact ? ordered_json(core::harmless(*document.why_not_exact)) : ordered_json(nullptr);
     object["processes"] = ordered_json::array();
     for (const MappedProcess &process : document.processes)
         object["processes"].push_back(process_json(process, choices, page_size));

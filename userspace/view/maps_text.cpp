@@ -53,7 +53,7 @@ void append_head(Out out, const MapsDocument &document, const MappedProcess &pro
                                process.reading->verdict.verdict, style.color));
     } else {
         fmt::format_to(out, "Exact counters cannot be read here: {}\n\n",
-                       core::harmless(document.why_not_exact.value_or("no reason is known"), style.utf8));
+                       core::harmless(process.why_not_exact.value_or("no reason is known"), style.utf8));
     }
 }
 

@@ -30,7 +30,8 @@ struct MappedProcess {
     std::string exe;      ///< empty where it may not be read
     std::string cmdline;  ///< arguments apart by a space
     TopNumbers top;
-    std::optional<ProcessReading> reading;  ///< exact counters around the walk; nullopt where they cannot be had
+    std::optional<ProcessReading> reading;     ///< exact counters around the walk
+    std::optional<std::string> why_not_exact;  ///< present exactly where there is no reading
     std::vector<procfs::Mapping> mappings;
     std::string internal_device;  ///< of the kernel's own tmpfs
     procfs::Quadrants quadrants;
@@ -45,7 +46,7 @@ struct MapsDocument {
     std::string kernel;
     std::string arch;
     core::Machine machine;
-    std::optional<std::string> why_not_exact;  ///< the counters cannot be read here
+    bool counted = false;  ///< whether the scheme is known and counters can be read
     std::vector<MappedProcess> processes;
     std::vector<FailedTarget> failed;
 };
