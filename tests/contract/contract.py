@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the contract tests share: running the binary, targets to look at, and what must hold of every document."""
+import contextlib
 import ctypes
 import functools
 import json
+import mmap
 import os
 import re
 import shutil
@@ -201,6 +203,46 @@ class Children:
                 os.waitpid(pid, 0)
             except ChildProcessError:
                 pass
+
+
+@contextlib.contextmanager
+def child_with(prepare):
+    """A fork of this interpreter that has run `prepare` and waits."""
+    ready, done = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(ready)
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+            prepare()
+            os.write(done, b'1')
+            os.close(done)
+            while True:
+                signal.pause()
+        finally:
+            os._exit(1)
+    os.close(done)
+    told = os.read(ready, 1)
+    os.close(ready)
+    try:
+        if told != b'1':
+            raise AssertionError('the child did not come up')
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def reserved(size):
+    """Address of so much private writable memory that nothing stands behind, as sanitizers map their shadow."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    no_reserve = 0x4000
+    at = libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | no_reserve, -1, 0)
+    if at in (None, ctypes.c_void_p(-1).value):
+        raise OSError(ctypes.get_errno(), 'mmap')
+    return at
 
 
 def tiny_program(path, pages):

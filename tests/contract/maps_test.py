@@ -12,10 +12,8 @@ import tempfile
 import unittest
 
 import contract
-from contract import (BIDI, CONTROL, Held, TracingTest, as_nobody, assert_one_error_line, assert_valid, environment,
-                      needs_root, needs_schema, no_such_pid, rsslag, task_state, wait_until)
-
-LIBC = ctypes.CDLL(None, use_errno=True)
+from contract import (BIDI, CONTROL, Held, TracingTest, as_nobody, assert_one_error_line, assert_valid, child_with,
+                      environment, needs_root, needs_schema, no_such_pid, reserved, rsslag, task_state, wait_until)
 
 
 def maps(*args, **more):
@@ -59,34 +57,6 @@ def program(*words, **more):
             yield process, line
         finally:
             process.kill()
-
-
-@contextlib.contextmanager
-def child_with(prepare):
-    """A fork of this interpreter that has run `prepare` and waits."""
-    ready, done = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.close(ready)
-            LIBC.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
-            prepare()
-            os.write(done, b'1')
-            os.close(done)
-            while True:
-                signal.pause()
-        finally:
-            os._exit(1)
-    os.close(done)
-    told = os.read(ready, 1)
-    os.close(ready)
-    try:
-        if told != b'1':
-            raise AssertionError('the child did not come up')
-        yield pid
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
 
 
 def assert_adds_up(test, document):
@@ -241,13 +211,7 @@ class Documents(unittest.TestCase):
 
     def test_reserved_memory_is_told_from_resident_memory(self):
         def reserve():
-            LIBC.mmap.restype = ctypes.c_void_p
-            LIBC.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int,
-                                  ctypes.c_long]
-            flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x4000  # MAP_NORESERVE
-            at = LIBC.mmap(None, 16 << 40, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
-            if at in (None, ctypes.c_void_p(-1).value):
-                os._exit(2)
+            at = reserved(16 << 40)
             ctypes.memset(at, 1, 4096)
 
         with child_with(reserve) as pid:

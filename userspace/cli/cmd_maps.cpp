@@ -13,6 +13,7 @@
 #include "exit_status.h"
 #include "map_reader.h"
 #include "output.h"
+#include "page_counter.h"
 #include "rsslag/core/text.h"
 #include "style.h"
 #include "targets.h"
@@ -29,6 +30,8 @@ struct Options {
     bool pmap_x = false;
     bool pmap_details = false;
     bool all = false;
+    bool pages = false;
+    std::uint64_t limit = 1ULL << 28;
     std::string sort;
     std::string filter;
     std::vector<std::string> columns;
@@ -132,20 +135,33 @@ int maps(Options &options, const view::TextStyle &style) {
     }
     const auto targets = resolve(options.targets);
     if (!targets) return fail(targets.error());
-    auto reader = MapReader::open({});
+    // Frame numbers are for SYS_ADMIN, other users' pagemap is their own to read.
+    const std::vector<cap_value_t> for_pages{CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH};
+    auto reader = MapReader::open(options.pages ? for_pages : std::vector<cap_value_t>{});
     if (!reader) return fail(reader.error());
+    StopSignals stop;
     view::MapsDocument document = reader->document();
     int status = kDone;
+    const auto tell = [&](const Target &target, const Error &error) {
+        document.failed.push_back(
+            {target.pid, core::harmless(error.remedy.empty() ? error.what : error.what + "; " + error.remedy)});
+        if (target.named) complain(document.failed.back().reason);
+        if (target.named) status = std::max(status, exit_status(error.kind));
+    };
     for (const Target &target : *targets) {
         const auto process = procfs::Process::open(target.pid);
         auto read = process ? reader->read(*process) : core::Result<view::MappedProcess>(process.error());
         if (!read) {
-            const Error &error = read.error();
-            document.failed.push_back(
-                {target.pid, core::harmless(error.remedy.empty() ? error.what : error.what + "; " + error.remedy)});
-            if (target.named) complain(document.failed.back().reason);
-            if (target.named) status = std::max(status, exit_status(error.kind));
+            tell(target, read.error());
             continue;
+        }
+        if (options.pages) {
+            auto pages = count_pages(*process, *read, options.limit, stop);
+            if (!pages) {
+                tell(target, pages.error());
+                continue;
+            }
+            read->pages = *std::move(pages);
         }
         keep_matching(*read, options.filter);
         sort_mappings(read->mappings, order);
@@ -174,6 +190,10 @@ Run add_maps(CLI::App &app, const Common &common) {
         ->allow_extra_args(false);
     command->add_option("--sort", options->sort, "Each mapping by address, name, or a field of smaps, largest first");
     command->add_option("--filter", options->filter, "Only mappings whose name matches GLOB");
+    command->add_flag("--pages", options->pages,
+                      "Page by page: exclusive, shared by how many, swapped, huge, KSM, zero");
+    command->add_option("--limit", options->limit, "Of --pages: read at most N entries of pagemap")
+        ->capture_default_str();
     command->add_flag("--all", options->all, "List every group");
     auto *const x = command->add_flag("-x", options->pmap_x, "As pmap -x prints it");
     command->add_flag("-X", options->pmap_details, "As pmap -X prints it")->excludes(x);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -90,6 +91,21 @@ core::Result<OwnWalk> walk(const procfs::Process &process, view::MappedProcess &
     return OwnWalk{walk, out.mappings};
 }
 
+/// What the process has of shmem where that is certain: by the counters of one that holds still, or as the page tables
+/// show none.
+std::optional<core::Kilobytes> shmem_of(const procfs::Process &process, const view::MappedProcess &mapped) {
+    if (mapped.reading) {
+        const core::Reconciliation &verdict = mapped.reading->verdict;
+        if (verdict.verdict != core::Verdict::Agrees) return std::nullopt;
+        return core::PageSize{sysconf(_SC_PAGESIZE)}.kb(verdict.exact.shmem);
+    }
+    const auto text = process.smaps_rollup_text();
+    if (!text) return std::nullopt;
+    const auto rollup = procfs::parse_smaps_rollup(text->bytes);
+    if (!rollup || !rollup->sums.pss_shmem || rollup->sums.pss_shmem->n != 0) return std::nullopt;
+    return core::Kilobytes{};
+}
+
 }  // namespace
 
 core::Result<procfs::Devices> devices_here() {
@@ -168,6 +184,7 @@ core::Result<view::MappedProcess> MapReader::read(const procfs::Process &process
     if (const auto meminfo = procfs::read_meminfo()) out.top.mem_total = meminfo->total;
     procfs::Devices devices = devices_;
     add_mounts(process, devices);
+    if (const auto shmem = shmem_of(process, out)) procfs::learn(devices, out.mappings, *shmem);
     out.internal_device = devices.internal;
     out.quadrants = procfs::quadrants(out.mappings, devices);
     out.sums = procfs::sums(out.mappings, devices);

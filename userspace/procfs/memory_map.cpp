@@ -163,6 +163,17 @@ Quadrants quadrants(const std::vector<Mapping> &mappings, const Devices &devices
     return all;
 }
 
+void learn(Devices &devices, const std::vector<Mapping> &mappings, Kilobytes shmem) {
+    const Quadrants known = quadrants(mappings, devices);
+    if (known.unplaced.empty()) return;
+    const Kilobytes rest = shmem - known.total().shmem;
+    if (rest.n != 0 && rest != known.total().unplaced) return;
+    for (const Mapping &mapping : mappings) {
+        if (backing_of(mapping, devices) != Backing::Unknown) continue;
+        (rest.n == 0 ? devices.others : devices.tmpfs).insert(mapping.device);
+    }
+}
+
 MapSums sums(const std::vector<Mapping> &mappings, const Devices &devices) {
     MapSums sums;
     for (const Mapping &mapping : mappings) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "json_parts.h"
+#include "pages_text.h"
 #include "rsslag/core/text.h"
 #include "rsslag/view/maps.h"
 
@@ -220,6 +221,7 @@ ordered_json process_json(const MappedProcess &process, const MapsChoices &choic
     object["sums"] = sums(process.sums);
     object["groups"] = groups(process.groups);
     object["mappings"] = mappings(process, choices);
+    object["pages"] = process.pages ? pages_json(*process.pages) : ordered_json(nullptr);
     object["changes"] = changes(process.since);
     return object;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "pages_text.h"
 #include "rsslag/core/text.h"
 #include "rsslag/view/maps.h"
 #include "text_parts.h"
@@ -243,7 +244,9 @@ std::string maps_text(const MapsDocument &document, const MappedProcess &process
     append_top(out, process, page_size, sizes);
     append_quadrants(out, process, page_size, sizes, style);
     append_sums(out, process, sizes);
-    if (choices.each) {
+    if (process.pages) {
+        text += pages_text(*process.pages, style);
+    } else if (choices.each) {
         append_each(out, process, choices, style);
     } else {
         append_groups(out, process, choices.groups, sizes, style);

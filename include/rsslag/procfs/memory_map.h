@@ -90,6 +90,11 @@ struct Quadrants {
 
 Quadrants quadrants(const std::vector<Mapping> &mappings, const Devices &devices);
 
+/// Below an overlay, smaps names a device that may be mounted nowhere in sight. Where all of `shmem`, what the process
+/// has of that member, is already accounted for, each such page is of a file; where none of the unplaced pages can be
+/// of a file, each is shmem. Else nothing is learnt.
+void learn(Devices &devices, const std::vector<Mapping> &mappings, core::Kilobytes shmem);
+
 /// The sums of the smaps script. [vsyscall] is left out.
 struct MapSums {
     std::size_t mappings = 0;

@@ -10,6 +10,7 @@
 
 #include "rsslag/procfs/memory_map.h"
 #include "rsslag/procfs/smaps_lines.h"
+#include "rsslag/view/pages.h"
 #include "rsslag/view/snapshot.h"
 
 namespace rsslag::view {
@@ -37,6 +38,7 @@ struct MappedProcess {
     procfs::Quadrants quadrants;
     procfs::MapSums sums;
     std::vector<procfs::MapGroup> groups;
+    std::optional<PagesReport> pages;
     std::int64_t walk_us = 0;                             ///< open and read of smaps
     std::optional<std::vector<procfs::MapChange>> since;  ///< the last look, or the baseline
 };

@@ -79,6 +79,19 @@ TEST(Quadrants, PutEachPageWhereItsMemberIs) {
     EXPECT_EQ(total.resident, Kilobytes{420});
 }
 
+TEST(Quadrants, LearnOfADeviceOutOfSightWhatTheCounterLeavesOpen) {
+    const std::vector<Mapping> mappings{mapping({"/dev/shm/x", "rw-s", "00:2d", 14}, 16, 8, 0),
+                                        mapping({"/lower/x", "r--p", "00:99", 16}, 8, 6, 2)};
+    Devices devices = kDevices;
+    learn(devices, mappings, Kilobytes{10});
+    EXPECT_EQ(quadrants(mappings, devices).unplaced.size(), 1U) << "2 kB could be of any of it";
+    learn(devices, mappings, Kilobytes{8});
+    EXPECT_EQ(quadrants(mappings, devices)[Quadrant::PrivateFile].file, Kilobytes{4});
+    devices = kDevices;
+    learn(devices, mappings, Kilobytes{12});
+    EXPECT_EQ(quadrants(mappings, devices)[Quadrant::PrivateFile].shmem, Kilobytes{4});
+}
+
 TEST(MapSums, CallDroppableWhatIsCleanAndOfAFile) {
     std::vector<Mapping> mappings{mapping({"/lib/x.so", "r-xp", "08:01", 12}, 60, 50, 20),
                                   mapping({"/lib/locked", "r-xp", "08:01", 12, "rd ex lo"}, 60, 50, 0),
