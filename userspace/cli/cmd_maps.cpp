@@ -34,6 +34,7 @@ struct Options {
     std::uint64_t limit = 1ULL << 28;
     std::string sort;
     std::string filter;
+    std::string elf;
     std::vector<std::string> columns;
     view::MapsChoices shown;
 };
@@ -137,7 +138,7 @@ int maps(Options &options, const view::TextStyle &style) {
     if (!targets) return fail(targets.error());
     // Frame numbers are for SYS_ADMIN, other users' pagemap is their own to read.
     const std::vector<cap_value_t> for_pages{CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH};
-    auto reader = MapReader::open(options.pages ? for_pages : std::vector<cap_value_t>{});
+    auto reader = MapReader::open(options.pages || !options.elf.empty() ? for_pages : std::vector<cap_value_t>{});
     if (!reader) return fail(reader.error());
     StopSignals stop;
     view::MapsDocument document = reader->document();
@@ -162,6 +163,14 @@ int maps(Options &options, const view::TextStyle &style) {
                 continue;
             }
             read->pages = *std::move(pages);
+        }
+        if (!options.elf.empty()) {
+            auto elf = look_into_elf(*process, *read, options.elf, stop);
+            if (!elf) {
+                tell(target, elf.error());
+                continue;
+            }
+            read->elf = *std::move(elf);
         }
         keep_matching(*read, options.filter);
         sort_mappings(read->mappings, order);
@@ -192,6 +201,8 @@ Run add_maps(CLI::App &app, const Common &common) {
     command->add_option("--filter", options->filter, "Only mappings whose name matches GLOB");
     command->add_flag("--pages", options->pages,
                       "Page by page: exclusive, shared by how many, swapped, huge, KSM, zero");
+    command->add_option("--elf", options->elf,
+                        "What of a mapped ELF file is there, by section and symbol: its path or GLOB");
     command->add_option("--limit", options->limit, "Of --pages: read at most N entries of pagemap")
         ->capture_default_str();
     command->add_flag("--all", options->all, "List every group");

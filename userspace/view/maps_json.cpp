@@ -222,6 +222,7 @@ ordered_json process_json(const MappedProcess &process, const MapsChoices &choic
     object["groups"] = groups(process.groups);
     object["mappings"] = mappings(process, choices);
     object["pages"] = process.pages ? pages_json(*process.pages) : ordered_json(nullptr);
+    object["elf"] = process.elf ? elf_json(*process.elf) : ordered_json(nullptr);
     object["changes"] = changes(process.since);
     return object;
 }

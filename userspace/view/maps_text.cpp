@@ -244,9 +244,10 @@ std::string maps_text(const MapsDocument &document, const MappedProcess &process
     append_top(out, process, page_size, sizes);
     append_quadrants(out, process, page_size, sizes, style);
     append_sums(out, process, sizes);
-    if (process.pages) {
-        text += pages_text(*process.pages, style);
-    } else if (choices.each) {
+    if (process.pages) text += pages_text(*process.pages, style);
+    if (process.elf) text += elf_text(*process.elf, style);
+    if (process.pages || process.elf) return text;
+    if (choices.each) {
         append_each(out, process, choices, style);
     } else {
         append_groups(out, process, choices.groups, sizes, style);

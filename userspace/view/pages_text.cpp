@@ -162,4 +162,53 @@ std::string pages_text(const PagesReport &report, const TextStyle &style) {
     return text;
 }
 
+ordered_json elf_json(const ElfReport &report) {
+    const auto parts = [](const std::vector<procfs::ElfPresence> &all) {
+        ordered_json array = ordered_json::array();
+        for (const procfs::ElfPresence &each : all) {
+            array.push_back({{"name", core::harmless(each.part.name)},
+                             {"address", fmt::format("{:x}", each.part.address)},
+                             {"size", each.part.size},
+                             {"pages", each.pages.n},
+                             {"resident", each.resident.n},
+                             {"shared", each.shared.n},
+                             {"written", each.written.n}});
+        }
+        return array;
+    };
+    return {{"file", core::harmless(report.file)},
+            {"sections", parts(report.sections)},
+            {"symbols", parts(report.symbols)},
+            {"symbols_left_out", report.symbols_left_out},
+            {"reason", report.reason ? ordered_json(core::harmless(*report.reason)) : ordered_json(nullptr)}};
+}
+
+std::string elf_text(const ElfReport &report, const TextStyle &style) {
+    std::string text;
+    const Out out = std::back_inserter(text);
+    fmt::format_to(out, "\n{}\n", core::harmless(report.file, style.utf8));
+    if (report.reason) {
+        fmt::format_to(out, "  {}\n", core::harmless(*report.reason, style.utf8));
+        return text;
+    }
+    const auto table = [&](std::string_view title, const std::vector<procfs::ElfPresence> &rows, std::size_t most) {
+        fmt::format_to(out, "{:>16}{:>12}{:>9}{:>10}{:>9}{:>9}  {}\n", "ADDRESS", "BYTES", "PAGES", "RESIDENT",
+                       "SHARED", "WRITTEN", title);
+        for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
+            const procfs::ElfPresence &row = rows[i];
+            fmt::format_to(out, "{:>16x}{:>12}{:>9}{:>10}{:>9}{:>9}  {}\n", row.part.address,
+                           core::with_thousands(static_cast<std::int64_t>(row.part.size)), count(row.pages),
+                           count(row.resident), count(row.shared), count(row.written),
+                           core::harmless(row.part.name, style.utf8));
+        }
+    };
+    constexpr std::size_t kSymbols = 40;
+    table("SECTION", report.sections, report.sections.size());
+    table("SYMBOL that overlaps resident pages, most written first", report.symbols, kSymbols);
+    const std::size_t more =
+        report.symbols.size() - std::min(kSymbols, report.symbols.size()) + report.symbols_left_out;
+    if (more > 0) fmt::format_to(out, "  {} more symbols overlap resident pages (--json lists them)\n", more);
+    return text;
+}
+
 }  // namespace rsslag::view

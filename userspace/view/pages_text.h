@@ -13,4 +13,7 @@ nlohmann::ordered_json pages_json(const PagesReport &report);
 /// A table, with what could not be known below it.
 std::string pages_text(const PagesReport &report, const TextStyle &style);
 
+nlohmann::ordered_json elf_json(const ElfReport &report);
+std::string elf_text(const ElfReport &report, const TextStyle &style);
+
 }  // namespace rsslag::view

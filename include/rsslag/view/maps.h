@@ -39,6 +39,7 @@ struct MappedProcess {
     procfs::MapSums sums;
     std::vector<procfs::MapGroup> groups;
     std::optional<PagesReport> pages;
+    std::optional<ElfReport> elf;
     std::int64_t walk_us = 0;                             ///< open and read of smaps
     std::optional<std::vector<procfs::MapChange>> since;  ///< the last look, or the baseline
 };

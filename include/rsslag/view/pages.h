@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What rsslag maps --pages shows: mapping by mapping, what the page tables and the frames say.
+// What rsslag maps --pages and --elf show: mapping by mapping, and within one ELF file, what is there.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rsslag/core/units.h"
+#include "rsslag/procfs/elf.h"
 #include "rsslag/procfs/pagemap.h"
 
 namespace rsslag::view {
@@ -36,6 +37,15 @@ struct PagesReport {
     std::vector<PagesOmission> omitted;
 
     procfs::PageCounts total() const;
+};
+
+/// What of one mapped ELF file is there.
+struct ElfReport {
+    std::string file;                   ///< raw
+    std::optional<std::string> reason;  ///< why there is nothing
+    std::vector<procfs::ElfPresence> sections;
+    std::vector<procfs::ElfPresence> symbols;  ///< with a resident page; most written, then most resident first
+    std::size_t symbols_left_out = 0;
 };
 
 }  // namespace rsslag::view
