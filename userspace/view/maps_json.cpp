@@ -195,6 +195,16 @@ ordered_json changes(const std::optional<std::vector<procfs::MapChange>> &since)
     return array;
 }
 
+ordered_json assertions(const std::vector<Asserted> &all) {
+    ordered_json array = ordered_json::array();
+    for (const Asserted &asserted : all) {
+        array.push_back({{"text", core::harmless(asserted.assertion.text)},
+                         {"holds", or_null(asserted.holds)},
+                         {"value_kb", asserted.value ? ordered_json(asserted.value->n) : ordered_json(nullptr)}});
+    }
+    return array;
+}
+
 ordered_json process_json(const MappedProcess &process, const MapsChoices &choices, const core::PageSize &page_size) {
     ordered_json object = {
         {"pid", process.pid},
@@ -224,6 +234,7 @@ ordered_json process_json(const MappedProcess &process, const MapsChoices &choic
     object["pages"] = process.pages ? pages_json(*process.pages) : ordered_json(nullptr);
     object["elf"] = process.elf ? elf_json(*process.elf) : ordered_json(nullptr);
     object["changes"] = changes(process.since);
+    object["assertions"] = assertions(process.asserted);
     return object;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "text_parts.h"
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,6 +35,10 @@ std::string column(core::Pages pages, const core::PageSize &page_size, const Tex
     std::string text = amount(pages, page_size, style);
     text.resize(text.find(' '));
     return text;
+}
+
+std::string local_clock(std::chrono::system_clock::time_point time) {
+    return fmt::format("{:%H:%M:%S}", fmt::localtime(std::chrono::system_clock::to_time_t(time)));
 }
 
 std::string right(const std::string &text, std::size_t width) {

@@ -2,6 +2,7 @@
 // Numbers and verdicts as all texts for people print them.
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "rsslag/view/snapshot.h"
@@ -13,6 +14,9 @@ std::string amount(core::Pages pages, const core::PageSize &page_size, const Tex
 
 /// The same without the unit, for columns whose heading carries it.
 std::string column(core::Pages pages, const core::PageSize &page_size, const TextStyle &style);
+
+/// The user's wall clock: "14:03:22".
+std::string local_clock(std::chrono::system_clock::time_point time);
 
 /// Right-aligned by what a terminal shows: the minus sign is three bytes and one cell.
 std::string right(const std::string &text, std::size_t width);

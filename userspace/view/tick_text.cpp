@@ -26,10 +26,6 @@ std::string thousands(std::uint64_t count) {
     return with_thousands(static_cast<std::int64_t>(count));
 }
 
-std::string local_clock(std::chrono::system_clock::time_point time) {
-    return fmt::format("{:%H:%M:%S}", fmt::localtime(std::chrono::system_clock::to_time_t(time)));
-}
-
 std::string_view sign(Mark mark) {
     switch (mark) {
         case Mark::None: return "";

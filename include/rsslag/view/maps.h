@@ -10,6 +10,7 @@
 
 #include "rsslag/procfs/memory_map.h"
 #include "rsslag/procfs/smaps_lines.h"
+#include "rsslag/view/baseline.h"
 #include "rsslag/view/pages.h"
 #include "rsslag/view/snapshot.h"
 
@@ -42,6 +43,7 @@ struct MappedProcess {
     std::optional<ElfReport> elf;
     std::int64_t walk_us = 0;                             ///< open and read of smaps
     std::optional<std::vector<procfs::MapChange>> since;  ///< the last look, or the baseline
+    std::vector<Asserted> asserted;
 };
 
 struct MapsDocument {
@@ -87,6 +89,21 @@ std::string maps_json(const MapsDocument &document, const MapsChoices &choices);
 /// For people: top's columns, quadrants, sums, groups or mappings.
 std::string maps_text(const MapsDocument &document, const MappedProcess &process, const MapsChoices &choices,
                       const TextStyle &style);
+
+/// What is not as it was at the last look or in the baseline; empty where there is none to compare with.
+std::string changes_text(const MappedProcess &process, const TextStyle &style);
+/// A later look of --watch: a line of sums, and the changes.
+std::string look_text(const MapsDocument &document, const MappedProcess &process, const TextStyle &style);
+/// A line for each assertion.
+std::string assertions_text(const MappedProcess &process, const TextStyle &style);
+
+/// What a bug report says of the machine beyond the document.
+struct ReportFacts {
+    std::string version;     ///< of rsslag
+    std::string huge_pages;  ///< the setting of transparent huge pages
+};
+/// Plain ASCII, before maps_text.
+std::string report_head(const MapsDocument &document, const MappedProcess &process, const ReportFacts &facts);
 
 /// What pmap -x and pmap -X print of it, but that no byte of a name reaches the terminal raw.
 std::string pmap_x_text(const MappedProcess &process, bool utf8);
