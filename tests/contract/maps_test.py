@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 import contract
@@ -283,6 +284,43 @@ class Endings(unittest.TestCase):
                 (process,) = document['processes']
                 if process['verdict'] == 'agrees':
                     self.assertEqual([row['difference'] for row in process['members']], [0, 0, 0])
+
+
+class Speed(unittest.TestCase):
+    def cost(self, pid):
+        """CPU seconds of one run, in user space and the kernel."""
+        process = subprocess.Popen([contract.binary, 'maps', str(pid)], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, env=environment())
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 0)
+        return usage.ru_utime + usage.ru_stime
+
+    @staticmethod
+    def reading(pid):
+        begin = time.process_time()
+        with open(f'/proc/{pid}/smaps', 'rb', buffering=0) as smaps:
+            while smaps.read(65536):
+                pass
+        return time.process_time() - begin
+
+    def test_ten_thousand_mappings_take_at_most_twice_their_reading(self):
+        def split():
+            libc = ctypes.CDLL(None)
+            libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+            at = reserved(10000 * mmap.PAGESIZE)
+            for page in range(0, 10000, 2):
+                ctypes.memset(at + page * mmap.PAGESIZE, 1, 1)
+                libc.mprotect(at + page * mmap.PAGESIZE, mmap.PAGESIZE, mmap.PROT_READ)
+
+        with child_with(split) as pid, Held('single') as small:
+            self.assertGreaterEqual(only(maps('--json', pid))['sums']['mappings'], 10000)
+            read = min(self.reading(pid) for _ in range(7))
+            whole = min(self.cost(pid) for _ in range(7))
+            start = min(self.cost(small.pid) for _ in range(7))
+        print(f'maps of 10,000 mappings: {whole * 1e3:.0f} ms of CPU, of it {start * 1e3:.0f} to start; '
+              f'reading its smaps {read * 1e3:.0f} ms')
+        self.assertLessEqual(whole, 2 * read + start)
 
 
 NAMES = ['two\nlines', 'gone (deleted)', '\x1b[31mred', 'a\u202eb', 'back\\slash', 'sp ace', 'x' * 200]

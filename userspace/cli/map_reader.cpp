@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <linux/magic.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -106,6 +107,14 @@ std::optional<core::Kilobytes> shmem_of(const procfs::Process &process, const vi
     return core::Kilobytes{};
 }
 
+/// The kernel's types are read twice and smaps of ten thousand mappings is megabytes: given back and fetched anew each
+/// time, as glibc does with large blocks, the page faults cost as much as the reading.
+void keep_freed_memory() {
+    constexpr int kLarge = 256 * 1024 * 1024;
+    mallopt(M_MMAP_THRESHOLD, kLarge);
+    mallopt(M_TRIM_THRESHOLD, kLarge);
+}
+
 }  // namespace
 
 core::Result<procfs::Devices> devices_here() {
@@ -123,6 +132,7 @@ core::Result<procfs::Devices> devices_here() {
 }
 
 core::Result<MapReader> MapReader::open(const std::vector<cap_value_t> &wanted) {
+    keep_freed_memory();
     auto devices = devices_here();
     if (!devices) return devices.error();
     MapReader reader(*std::move(devices));
