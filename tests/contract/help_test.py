@@ -37,6 +37,14 @@ class Help(unittest.TestCase):
         for option in ('-p', '--comm', '--cgroup', '-u', '--follow', '--interval', '--duration', '--format', '--json',
                        '--threads', '--events', '--no-walk', '--no-wait', '--ring', '--as-root'):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
+        text = self.shown('maps', '--help')
+        for option in ('-p', '--comm', '--cgroup', '-u', '--json', '--each', '--columns', '--sort', '--filter', '--all',
+                       '-x', '-X', '--pages', '--limit', '--elf', '--watch', '--interval', '--repeat', '--baseline',
+                       '--assert', '--report'):
+            self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
+        text = self.shown('mem', '--help')
+        for option in ('--by', '-u', '--each', '--all', '--json'):
+            self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         self.assertIn('--json', self.shown('doctor', '--help'))
         self.assertIn('--hold', self.shown('demo', '--help'))
 

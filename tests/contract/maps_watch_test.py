@@ -30,6 +30,7 @@ class Growing:
         if self.pid == 0:
             os.close(self.asks)
             memory = mmap.mmap(-1, 4096 * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            memory.madvise(mmap.MADV_NOHUGEPAGE)  # a huge page would be there at the first touch
             page = 0
             while os.read(ask, 1):
                 for page in range(page + 1, page + 65):
