@@ -21,14 +21,14 @@ using core::Kilobytes;
 /// A bar on stderr, drawn in place; nothing where that is no terminal, or the work is short.
 class Progress {
   public:
-    explicit Progress(Kilobytes whole) : whole_(std::max<std::int64_t>(whole.n, 1)) {}
+    explicit Progress(core::Pages whole) : whole_(std::max<std::int64_t>(whole.n, 1)) {}
     ~Progress() {
         if (drawn_) write("\r\x1b[K");
     }
     Progress(const Progress &) = delete;
     Progress &operator=(const Progress &) = delete;
 
-    void show(Kilobytes done) {
+    void show(std::uint64_t done) {
         constexpr std::chrono::milliseconds kPatience{500};
         constexpr std::chrono::milliseconds kBetween{100};
         constexpr std::int64_t kWidth = 40;
@@ -36,7 +36,7 @@ class Progress {
         if (isatty(STDERR_FILENO) != 1 || now - begin_ < kPatience || (drawn_ && now - last_ < kBetween)) return;
         last_ = now;
         drawn_ = true;
-        const std::int64_t part = std::min(done.n, whole_);
+        const std::int64_t part = std::min(static_cast<std::int64_t>(done), whole_);
         write(fmt::format("\rpages [{:<{}}] {:>3} %",
                           std::string(static_cast<std::size_t>(part * kWidth / whole_), '#'), kWidth,
                           part * 100 / whole_));
@@ -104,12 +104,12 @@ core::Result<view::PagesReport> count_pages(const procfs::Process &process, cons
     const auto begin = Clock::now();
     view::PagesReport report;
     report.scans = reader->scans();
-    Progress progress(mapped.sums.rss);
-    Kilobytes done;
     procfs::PageBudget budget;
+    // PAGEMAP_SCAN passes over what is not there; without it each page of the address space is an entry to read.
+    Progress progress(page_size.pages(report.scans ? mapped.sums.rss + mapped.sums.swap : mapped.sums.size));
     budget.entries_left = limit;
     budget.go_on = [&] {
-        progress.show(done);
+        progress.show(budget.entries_read);
         return !stop.came();
     };
     for (const procfs::Mapping &mapping : mapped.mappings) {
@@ -117,7 +117,6 @@ core::Result<view::PagesReport> count_pages(const procfs::Process &process, cons
         view::PagesRow row = row_of(mapping);
         const auto stopped = reader->count(mapping, budget, row.counts);
         if (!stopped) return stopped.error();
-        done += row.rss;
         if (*stopped == procfs::PageStop::Done) {
             report.rows.push_back(std::move(row));
         } else {
