@@ -115,6 +115,12 @@ def needs_root(test):
     return unittest.skipUnless(os.geteuid() == 0, 'needs root')(test)
 
 
+@functools.lru_cache(maxsize=None)
+def emulated():
+    """In a virtual machine whose CPUs are emulated: "rsslag.slow" on the kernel's command line."""
+    return 'rsslag.slow' in Path('/proc/cmdline').read_text()
+
+
 # Targets
 
 

@@ -174,13 +174,12 @@ class Frames(unittest.TestCase):
             self.assertTrue(any('limit' in omission['reason'] for omission in report['omitted']))
 
     def test_speed(self):
-        emulated = 'rsslag.slow' in open('/proc/cmdline').read()
-        gib = 0.125 if emulated else 1
+        gib = 0.125 if contract.emulated() else 1
         with Held('single', '--kb', str(int(gib * 1024 * 1024))) as held:
             report = of(self, held.pid)
         rate = report['total']['present'] * mmap.PAGESIZE / 2**30 / (report['took_us'] / 1e6)
         print(f'--pages: {rate:.2f} GiB of resident memory a second')
-        self.assertGreater(rate, 0.02 if emulated else 1)
+        self.assertGreater(rate, 0.02 if contract.emulated() else 1)
 
 
 class WithoutRoot(unittest.TestCase):
