@@ -24,7 +24,7 @@ namespace {
 constexpr int kPssShift = 12;                // fs/proc/task_mmu.c PSS_SHIFT
 constexpr std::size_t kEntries = 64 * 1024;  // of pagemap in one read: 256 MiB of 4 KiB pages
 constexpr std::size_t kRegions = 4096;       // of PAGEMAP_SCAN in one call
-constexpr std::uint64_t kClose = 64;         // frames this near to each other are read together
+constexpr std::uint64_t kClose = 8;          // frames this near to each other are read together
 
 /// include/uapi/linux/fs.h of 6.7, which older headers lack.
 struct PageRegion {
@@ -254,7 +254,7 @@ core::Result<PageStop> PageReader::visit(std::uint64_t start, std::uint64_t end,
         if (found < 0 && errno == EINTR) continue;
         if (found < 0) return state_->failed(errno);
         for (int i = 0; i < found; ++i) {
-            const auto stop = state_->read_range(state_->regions[static_cast<std::size_t>(i)], budget, visit);
+            auto stop = state_->read_range(state_->regions[static_cast<std::size_t>(i)], budget, visit);
             if (!stop || *stop != PageStop::Done) return stop;
         }
         if (argument.walk_end <= at) break;
