@@ -98,7 +98,7 @@ void add(std::map<std::string, FileUse> &files, int pid, const std::vector<Mappi
     }
 }
 
-std::vector<FileUse> sorted(std::map<std::string, FileUse> files) {
+std::vector<FileUse> sorted(std::map<std::string, FileUse> &&files) {
     std::vector<FileUse> all;
     for (auto &[name, file] : files) {
         file.name = name;

@@ -68,6 +68,6 @@ struct FileUse {
 /// Adds the mappings of one user. Memory without a file goes by the kernel's name for it.
 void add(std::map<std::string, FileUse> &files, int pid, const std::vector<Mapping> &mappings);
 /// Largest Pss first.
-std::vector<FileUse> sorted(std::map<std::string, FileUse> files);
+std::vector<FileUse> sorted(std::map<std::string, FileUse> &&files);
 
 }  // namespace rsslag::procfs

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace rsslag::procfs {
 namespace {
 
@@ -65,7 +67,7 @@ TEST(MemoryUse, AFileIsSummedOverAllWhoMapIt) {
     std::map<std::string, FileUse> files;
     add(files, 1, {code, data});
     add(files, 2, {code});
-    const auto all = sorted(files);
+    const auto all = sorted(std::move(files));
     ASSERT_EQ(all.size(), 1U);
     EXPECT_EQ(all[0].mappings, 3U);
     EXPECT_EQ(all[0].size, Kilobytes{16});
