@@ -33,6 +33,11 @@ def moved(members):
     return any(members[member] for member in ('file', 'anon', 'shmem', 'swap'))
 
 
+def blamed(tick):
+    """Who else did something to the process; not khugepaged and its like, which may at any time."""
+    return {other['tid'] for other in tick['others'] if moved(other['net']) and other['comm'] in ('lives', '')}
+
+
 @needs_schema
 class Lives(TracingTest):
     """A thousand of each in a row."""
@@ -59,8 +64,7 @@ class Lives(TracingTest):
         self.assertEqual(len(summary['processes']), COUNT + 1)
         parent = ticks[-1]['pid']
         for tick in ticks:
-            others = {other['tid'] for other in tick['others'] if moved(other['net'])}
-            self.assertLessEqual(others, {parent} if tick['pid'] != parent else set(), 'who forks fills the child')
+            self.assertLessEqual(blamed(tick), {parent} if tick['pid'] != parent else set(), 'who forks fills the child')
 
     def test_execs_after_a_search(self):
         ticks, summary = self.trace('execs')
@@ -68,14 +72,14 @@ class Lives(TracingTest):
                          {'exec': COUNT, 'exited': 1})
         self.assertGreaterEqual(summary['ended_mms'], COUNT + 1)
         self.assertEqual(len({tick['pid'] for tick in ticks}), 1)
-        self.assertEqual({other['tid'] for tick in ticks for other in tick['others'] if moved(other['net'])}, set())
+        self.assertEqual(set().union(*map(blamed, ticks)), set())
 
     def test_execs_by_another_thread_than_the_leader(self):
         ticks, _ = self.trace('thread-execs')
         self.assertEqual(collections.Counter(tick['state'] for tick in ticks if tick['state'] != 'running'),
                          {'exec': COUNT, 'exited': 1})
         self.assertEqual(len({tick['pid'] for tick in ticks}), 1)
-        self.assertEqual({other['tid'] for tick in ticks for other in tick['others'] if moved(other['net'])}, set())
+        self.assertEqual(set().union(*map(blamed, ticks)), set())
 
     def test_vforks_that_exec(self):
         ticks, summary = self.trace('spawns')
@@ -83,12 +87,12 @@ class Lives(TracingTest):
         parent = ticks[-1]['pid']
         for tick in ticks:
             if tick['pid'] != parent:
-                self.assertEqual([other for other in tick['others'] if moved(other['net'])], [], tick)
+                self.assertEqual(blamed(tick), set(), tick)
 
     def test_threads(self):
         ticks, _ = self.trace('threads')
         self.assertEqual(ticks[-1]['exited']['threads'], COUNT + 1)
-        self.assertEqual([other for other in ticks[-1]['others'] if moved(other['net'])], [])
+        self.assertEqual(blamed(ticks[-1]), set())
 
 
 class LivesSummedUp(Lives):
@@ -180,8 +184,10 @@ class Others(TracingTest):
         given_up = before['exact']['file'] - after['exact']['file']
         if given_up == 0:
             self.skipTest('this file system keeps its pages')
-        self.assertEqual([(other['tid'], other['net']['file']) for other in after['others']],
-                         [(threading.get_native_id(), -given_up)])
+        # The kernel's own (kswapd, kdamond) may reclaim, too.
+        by_tid = {other['tid']: other['net']['file'] for other in after['others']}
+        self.assertEqual(sum(by_tid.values()), -given_up, after['others'])
+        self.assertLess(by_tid.get(threading.get_native_id(), 0), 0, after['others'])
         for thread in ticks[-1]['threads']:
             self.assertFalse(moved(thread['net']), thread)
         self.assertEqual(summary['disagreements'], 0)
