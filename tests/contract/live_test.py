@@ -115,6 +115,14 @@ class Targets(TracingTest):
         with Held('storm') as held:
             with Live(*self.options, '--ring', '4K', '--interval', '50ms', held.pid) as trace:
                 trace.document(lambda tick: tick['lost'] > 0 and tick['resyncs'] > 0)
+                os.kill(held.pid, signal.SIGSTOP)
+                contract.wait_until(lambda: contract.task_state(held.pid) == 'T')
+                now = trace.document()['seq']
+                # Two ticks later nothing of before the stop is on its way.
+                still = trace.document(lambda tick: tick['seq'] > now + 2 and tick['verdict'] != 'moving')
+                snapshot = contract.snapshot('--json', held.pid).document()['processes'][0]
+                self.assertEqual(still['exact'], snapshot['exact'])
+                os.kill(held.pid, signal.SIGCONT)
                 trace.signal(signal.SIGINT)
                 _, summary = assert_trace(self, trace.finish(), attributed=False)
         self.assertGreater(summary['lost'], 0)

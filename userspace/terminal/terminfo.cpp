@@ -18,6 +18,7 @@ std::string restoring() {
     std::string text;
     for (const char *const name : {"sgr0", "op", "rmkx", "rmcup", "cnorm"}) {
         const char *const value = tigetstr(name);
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): terminfo says "no such capability" with the pointer -1
         if (value != nullptr && value != reinterpret_cast<const char *>(-1)) text += value;
     }
     return text;
