@@ -229,7 +229,7 @@ Run add_top(CLI::App &app, const Common &common) {
         if (!style) return fail(style.error());
         if (const Status parsed = parse(*options); !parsed) return fail(parsed.error());
         StopSignals stop;
-        auto snapshotter = Snapshotter::open(to_trace_later());
+        auto snapshotter = Snapshotter::open({.totals = true, .capabilities = to_trace_later()});
         if (!snapshotter) return fail(snapshotter.error());
         Top shown(*options, *style, *snapshotter, stop);
         return options->once || options->json || !Screen::possible() ? shown.print_tables() : shown.show();

@@ -136,7 +136,7 @@ core::Result<MapReader> MapReader::open(const std::vector<cap_value_t> &wanted) 
     auto devices = devices_here();
     if (!devices) return devices.error();
     MapReader reader(*std::move(devices));
-    auto snapshotter = Snapshotter::open(wanted);
+    auto snapshotter = Snapshotter::open({.capabilities = wanted});
     if (snapshotter) {
         reader.snapshotter_ = *std::move(snapshotter);
         return reader;

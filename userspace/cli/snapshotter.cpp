@@ -122,12 +122,12 @@ Snapshotter::~Snapshotter() = default;
 Snapshotter::Snapshotter(Snapshotter &&) noexcept = default;
 Snapshotter &Snapshotter::operator=(Snapshotter &&) noexcept = default;
 
-core::Result<Snapshotter> Snapshotter::open(const std::vector<cap_value_t> &wanted) {
+core::Result<Snapshotter> Snapshotter::open(const Wanted &wanted) {
     const auto traits = probe::running_kernel_traits();
     if (!traits) return traits.error();
     Host host = this_host();
     if (const auto *scheme = std::get_if<core::Scheme>(&traits->scheme)) host.machine.scheme = *scheme;
-    auto probe = probe::SnapshotProbe::open(*traits, host.machine, totals);
+    auto probe = probe::SnapshotProbe::open(*traits, host.machine, wanted.totals);
     if (!probe) return probe.error();
     const auto calibration = calibrate(*probe, host.machine.scheme);
     if (!calibration) return calibration.error();
@@ -135,7 +135,7 @@ core::Result<Snapshotter> Snapshotter::open(const std::vector<cap_value_t> &want
     // numbers, which only matter where memory has failed, are for SYS_ADMIN alone.
     std::vector<cap_value_t> keep{CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE};
     if (machine_has_poisoned_pages()) keep.insert(keep.end(), {CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH});
-    keep.insert(keep.end(), wanted.begin(), wanted.end());
+    keep.insert(keep.end(), wanted.capabilities.begin(), wanted.capabilities.end());
     const core::Status dropped = keep_only(keep);
     if (!dropped) return dropped.error();
     auto state = std::make_unique<State>(State{std::move(host), std::move(*probe), *calibration});

@@ -36,12 +36,18 @@ struct OwnWalk {
 };
 using WalkHere = std::function<core::Result<OwnWalk>()>;
 
+/// What a caller needs beyond readings of single processes.
+struct Wanted {
+    bool totals = false;  ///< read_all(), too
+    std::vector<cap_value_t> capabilities;
+};
+
 /// Takes exact readings of processes: the probe, the files of /proc and the judgement, put together.
 class Snapshotter {
   public:
     /// Loads the probe, calibrates the readers on a child of its own, drops what capabilities are not needed after
     /// that, except those that the caller still wants. Built without the tracer: Kind::Unsupported.
-    static core::Result<Snapshotter> open(const std::vector<cap_value_t> &wanted = {});
+    static core::Result<Snapshotter> open(const Wanted &wanted = {});
 
     ~Snapshotter();
     Snapshotter(Snapshotter &&) noexcept;

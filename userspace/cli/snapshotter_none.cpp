@@ -23,7 +23,7 @@ core::Result<core::Scheme> running_scheme() {
     return no_tracer();
 }
 
-core::Result<Snapshotter> Snapshotter::open(const std::vector<cap_value_t> & /*wanted*/) {
+core::Result<Snapshotter> Snapshotter::open(const Wanted & /*wanted*/) {
     return no_tracer();
 }
 
