@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the contract tests share: running the binary, targets to look at, and what must hold of every document."""
+import contextlib
 import ctypes
 import functools
 import json
+import mmap
 import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -112,6 +115,12 @@ def needs_root(test):
     return unittest.skipUnless(os.geteuid() == 0, 'needs root')(test)
 
 
+@functools.lru_cache(maxsize=None)
+def emulated():
+    """In a virtual machine whose CPUs are emulated: "rsslag.slow" on the kernel's command line."""
+    return 'rsslag.slow' in Path('/proc/cmdline').read_text()
+
+
 # Targets
 
 
@@ -200,6 +209,67 @@ class Children:
                 os.waitpid(pid, 0)
             except ChildProcessError:
                 pass
+
+
+@contextlib.contextmanager
+def child_with(prepare):
+    """A fork of this interpreter that has run `prepare` and waits."""
+    ready, done = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(ready)
+            ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
+            prepare()
+            os.write(done, b'1')
+            os.close(done)
+            while True:
+                signal.pause()
+        finally:
+            os._exit(1)
+    os.close(done)
+    told = os.read(ready, 1)
+    os.close(ready)
+    try:
+        if told != b'1':
+            raise AssertionError('the child did not come up')
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def reserved(size):
+    """Address of so much private writable memory that nothing stands behind, as sanitizers map their shadow."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    no_reserve = 0x4000
+    at = libc.mmap(None, size, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | no_reserve, -1, 0)
+    if at in (None, ctypes.c_void_p(-1).value):
+        raise OSError(ctypes.get_errno(), 'mmap')
+    return at
+
+
+def tiny_program(path, pages):
+    """A static x86-64 ELF that writes to `pages` pages, prints a line and pauses: nothing else of the machine has its
+    pages, so that its Pss depends on nobody but its own like."""
+    code_at, data_at = 0x400000, 0x600000
+    head = 64 + 2 * 56
+    code = (b'\x48\xc7\xc7' + struct.pack('<I', data_at) +    # mov rdi, data
+            b'\xb9' + struct.pack('<I', pages) +               # mov ecx, pages
+            b'\xc6\x07\x01\x48\x81\xc7\x00\x10\x00\x00\xff\xc9\x75\xf2' +  # touch each
+            b'\xb8\x01\x00\x00\x00\xbf\x01\x00\x00\x00\xbe')   # write(1,
+    code += struct.pack('<I', code_at + head + len(code) + 4 + 7 + 9) + b'\xba\x01\x00\x00\x00\x0f\x05'
+    code += b'\xb8\x22\x00\x00\x00\x0f\x05\xeb\xf7' + b'\n'      # pause, for ever; the line
+    size = head + len(code)
+    elf = b'\x7fELF\x02\x01\x01' + bytes(9) + struct.pack('<HHIQQQIHHHHHH', 2, 62, 1, code_at + head, 64, 0, 0, 64, 56, 2,
+                                                        0, 0, 0)
+    elf += struct.pack('<IIQQQQQQ', 1, 5, 0, code_at, code_at, size, size, 4096)
+    elf += struct.pack('<IIQQQQQQ', 1, 6, 0, data_at, data_at, 0, pages * 4096, 4096)
+    with open(path, 'wb') as file:
+        file.write(elf + code)
+    os.chmod(path, 0o755)
 
 
 def no_such_pid():

@@ -24,7 +24,7 @@ class Help(unittest.TestCase):
     def test_help_names_every_command(self):
         for option in ('--help', '-h'):
             text = self.shown(option)
-            for command in ('snapshot', 'live', 'top', 'doctor', 'demo'):
+            for command in ('snapshot', 'live', 'top', 'maps', 'mem', 'doctor', 'demo'):
                 self.assertRegex(text, rf'(?m)^ +{command} ')
 
     def test_help_of_a_command_names_its_options_and_the_program(self):
@@ -39,6 +39,14 @@ class Help(unittest.TestCase):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         text = self.shown('top', '--help')
         for option in ('--once', '--json', '--sort', '--rows', '--interval'):
+            self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
+        text = self.shown('maps', '--help')
+        for option in ('-p', '--comm', '--cgroup', '-u', '--json', '--each', '--columns', '--sort', '--filter', '--all',
+                       '-x', '-X', '--pages', '--limit', '--elf', '--watch', '--interval', '--repeat', '--baseline',
+                       '--assert', '--report'):
+            self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
+        text = self.shown('mem', '--help')
+        for option in ('--by', '-u', '--each', '--all', '--json'):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         self.assertIn('--json', self.shown('doctor', '--help'))
         self.assertIn('--hold', self.shown('demo', '--help'))

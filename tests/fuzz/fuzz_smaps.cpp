@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <string>
 
+#include "rsslag/procfs/memory_map.h"
 #include "smaps_checks.h"
 
 using rsslag::fuzz::require;
@@ -24,6 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     rsslag::procfs::SmapsFields total = sum(*mappings);
     rsslag::fuzz::require_sums(total);
     require(total.rss.has_value() == !mappings->empty());
+    static_cast<void>(rsslag::procfs::quadrants(*mappings, {}));
+    static_cast<void>(rsslag::procfs::groups(*mappings, {}));
     // Two texts that are whole are whole together.
     auto doubled = rsslag::procfs::parse_smaps(std::string(text) + std::string(text));
     require(doubled.ok() && doubled->size() == 2 * mappings->size());

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "commands.h"
 #include "duration.h"
@@ -201,6 +202,13 @@ class Top {
     std::optional<Screen> screen_;
 };
 
+/// Where the kernel lacks bpf_rdonly_cast, libbpf before 1.5 looks for it in modules, which is for SYS_ADMIN alone.
+std::vector<cap_value_t> to_trace_later() {
+    const auto scheme = running_scheme();
+    if (!scheme || *scheme == core::Scheme::Cpu) return {};
+    return {CAP_SYS_ADMIN};
+}
+
 }  // namespace
 
 Run add_top(CLI::App &app, const Common &common) {
@@ -221,7 +229,7 @@ Run add_top(CLI::App &app, const Common &common) {
         if (!style) return fail(style.error());
         if (const Status parsed = parse(*options); !parsed) return fail(parsed.error());
         StopSignals stop;
-        auto snapshotter = Snapshotter::open(true);
+        auto snapshotter = Snapshotter::open({.totals = true, .capabilities = to_trace_later()});
         if (!snapshotter) return fail(snapshotter.error());
         Top shown(*options, *style, *snapshotter, stop);
         return options->once || options->json || !Screen::possible() ? shown.print_tables() : shown.show();

@@ -28,6 +28,8 @@ void add_target_options(CLI::App &command, TargetWords &words);
 Run add_snapshot(CLI::App &app, const Common &common);
 Run add_live(CLI::App &app, const Common &common);
 Run add_top(CLI::App &app, const Common &common);
+Run add_maps(CLI::App &app, const Common &common);
+Run add_mem(CLI::App &app, const Common &common);
 Run add_doctor(CLI::App &app, const Common &common);
 Run add_demo(CLI::App &app, const Common &common);
 

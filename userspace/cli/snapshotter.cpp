@@ -113,6 +113,8 @@ struct Snapshotter::State {
     core::Result<core::Bracket> bracket(const procfs::Process &process, bool walk, view::ProcessReading &out);
     std::optional<Error> look_again(const procfs::Process &process, core::Bracket &bracket,
                                     core::Reconciliation &verdict);
+    std::optional<Error> fill_in(const procfs::Process &process, const procfs::Stat &stat, const core::Bracket &bracket,
+                                 view::ProcessReading &out) const;
 };
 
 Snapshotter::Snapshotter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -120,12 +122,12 @@ Snapshotter::~Snapshotter() = default;
 Snapshotter::Snapshotter(Snapshotter &&) noexcept = default;
 Snapshotter &Snapshotter::operator=(Snapshotter &&) noexcept = default;
 
-core::Result<Snapshotter> Snapshotter::open(bool totals) {
+core::Result<Snapshotter> Snapshotter::open(const Wanted &wanted) {
     const auto traits = probe::running_kernel_traits();
     if (!traits) return traits.error();
     Host host = this_host();
     if (const auto *scheme = std::get_if<core::Scheme>(&traits->scheme)) host.machine.scheme = *scheme;
-    auto probe = probe::SnapshotProbe::open(*traits, host.machine, totals);
+    auto probe = probe::SnapshotProbe::open(*traits, host.machine, wanted.totals);
     if (!probe) return probe.error();
     const auto calibration = calibrate(*probe, host.machine.scheme);
     if (!calibration) return calibration.error();
@@ -133,9 +135,7 @@ core::Result<Snapshotter> Snapshotter::open(bool totals) {
     // numbers, which only matter where memory has failed, are for SYS_ADMIN alone.
     std::vector<cap_value_t> keep{CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE};
     if (machine_has_poisoned_pages()) keep.insert(keep.end(), {CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH});
-    // Whoever may trace later, too: where the kernel lacks bpf_rdonly_cast, libbpf before 1.5 looks for it in modules,
-    // which is for SYS_ADMIN alone.
-    if (totals && host.machine.scheme != core::Scheme::Cpu) keep.push_back(CAP_SYS_ADMIN);
+    keep.insert(keep.end(), wanted.capabilities.begin(), wanted.capabilities.end());
     const core::Status dropped = keep_only(keep);
     if (!dropped) return dropped.error();
     auto state = std::make_unique<State>(State{std::move(host), std::move(*probe), *calibration});
@@ -184,6 +184,34 @@ core::Result<core::Bracket> Snapshotter::State::bracket(const procfs::Process &p
     return bracket;
 }
 
+/// Everything of a reading that is not judged.
+std::optional<Error> Snapshotter::State::fill_in(const procfs::Process &process, const procfs::Stat &stat,
+                                                 const core::Bracket &bracket, view::ProcessReading &out) const {
+    const pid_t pid = process.pid();
+    const auto end = process.stat();  // the descriptor names the process: had the PID been reused, this would fail
+    if (!end) return gone(pid);
+    const core::CounterReading &reading = bracket.readings.back();
+    out.pid = pid;
+    out.start_ticks = stat.start_ticks;
+    out.comm = stat.comm;
+    out.threads_count = end->num_threads;
+    out.leader_gone = end->zombie();  // other threads live on with the memory
+    out.mm_id = mm_id(reading.mm);
+    std::set<int> pids;
+    for (const core::TaskReading &task : reading.tasks) {
+        if (task.tgid > 0) pids.insert(task.tgid);
+        if (task.tgid == pid) out.host_pid = task.host_tgid;
+    }
+    out.mm_pids.assign(pids.begin(), pids.end());
+    out.walk_state = bracket.walk_state;
+    out.walk = bracket.walk;
+    out.bound = core::bound(host.machine, static_cast<std::int64_t>(reading.tasks.size()));
+    out.snapshot_us = reading.took_us;
+    out.cpus = reading.last.cpus;
+    out.tasks = reading.tasks;
+    return std::nullopt;
+}
+
 /// A residual of a process that did not seem to move: the full smaps is walked (up to 6.2 smaps_rollup may skip a
 /// mapping under contention) and evidence gathered, more than once, since what is in flight moves on.
 std::optional<Error> Snapshotter::State::look_again(const procfs::Process &process, core::Bracket &bracket,
@@ -219,42 +247,22 @@ core::Result<Taken> Snapshotter::read_counters(pid_t pid) {
 }
 
 core::Result<Taken> Snapshotter::take_timed(const procfs::Process &process, bool walk) {
-    const pid_t pid = process.pid();
     Taken taken;
     taken.bracket_ns = monotonic_ns();
     const auto stat = process.stat();
     if (!stat) return stat.error();
     if (stat->kernel_thread()) return without_memory(process);
     view::ProcessReading &out = taken.process;
-    out.pid = pid;
     auto bracket = state_->bracket(process, walk, out);
     if (!bracket) {
         return bracket.error().kind == Kind::Gone ? without_memory(process) : bracket.error();
     }
     out.verdict = core::reconcile(*bracket, state_->host.machine.page_size);
     if (const auto error = state_->look_again(process, *bracket, out.verdict)) {
-        return error->kind == Kind::Gone ? gone(pid) : *error;
+        return error->kind == Kind::Gone ? gone(process.pid()) : *error;
     }
-    const auto end = process.stat();  // the descriptor names the process: had the PID been reused, this would fail
-    if (!end) return gone(pid);
     core::CounterReading &reading = bracket->readings.back();
-    out.start_ticks = stat->start_ticks;
-    out.comm = stat->comm;
-    out.threads_count = end->num_threads;
-    out.leader_gone = end->zombie();  // other threads live on with the memory
-    out.mm_id = state_->mm_id(reading.mm);
-    std::set<int> pids;
-    for (const core::TaskReading &task : reading.tasks) {
-        if (task.tgid > 0) pids.insert(task.tgid);
-        if (task.tgid == pid) out.host_pid = task.host_tgid;
-    }
-    out.mm_pids.assign(pids.begin(), pids.end());
-    out.walk_state = bracket->walk_state;
-    out.walk = bracket->walk;
-    out.bound = core::bound(state_->host.machine, static_cast<std::int64_t>(reading.tasks.size()));
-    out.snapshot_us = reading.took_us;
-    out.cpus = reading.last.cpus;
-    out.tasks = reading.tasks;
+    if (const auto error = state_->fill_in(process, *stat, *bracket, out)) return *error;
     taken.counters = std::move(reading);
     taken.begin_ns = state_->begin_ns;
     taken.end_ns = state_->end_ns;
@@ -263,6 +271,31 @@ core::Result<Taken> Snapshotter::take_timed(const procfs::Process &process, bool
 
 core::Result<std::vector<core::ProcessTotal>> Snapshotter::read_all() {
     return state_->probe.read_all();
+}
+
+core::Result<view::ProcessReading> Snapshotter::take_around(const procfs::Process &process, const WalkHere &walk) {
+    const auto stat = process.stat();
+    if (!stat) return stat.error();
+    if (stat->kernel_thread()) return without_memory(process);
+    view::ProcessReading out;
+    const auto failed = [&](const Error &error) { return error.kind == Kind::Gone ? without_memory(process) : error; };
+    auto before = state_->read(process.pid());
+    if (!before) return failed(before.error());
+    read_readers(process, out);
+    const auto walked = walk();
+    if (!walked) return walked.error();
+    auto after = state_->read(process.pid());
+    if (!after) return failed(after.error());
+    core::Bracket bracket{{std::move(*before), std::move(*after)}, core::WalkState::Done, walked->walk};
+    const core::PageSize &page_size = state_->host.machine.page_size;
+    out.verdict = core::reconcile(bracket, page_size);
+    if (out.verdict.verdict == core::Verdict::Unexplained) {
+        const std::vector<procfs::Mapping> mappings(walked->mappings.begin(), walked->mappings.end());
+        out.verdict =
+            core::reconcile(bracket, page_size, gather_evidence(process, bracket.readings.back(), mappings, page_size));
+    }
+    if (const auto error = state_->fill_in(process, *stat, bracket, out)) return *error;
+    return out;
 }
 
 view::SnapshotDocument Snapshotter::document() const {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <sys/capability.h>
+
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,13 +29,25 @@ struct Taken {
     std::uint64_t bracket_ns = 0;  ///< when the first reading of the bracket began
 };
 
+/// A walk of the caller's own, through the full smaps.
+struct OwnWalk {
+    core::Walk walk;
+    std::span<const procfs::Mapping> mappings;  ///< stay the caller's
+};
+using WalkHere = std::function<core::Result<OwnWalk>()>;
+
+/// What a caller needs beyond readings of single processes.
+struct Wanted {
+    bool totals = false;  ///< read_all(), too
+    std::vector<cap_value_t> capabilities;
+};
+
 /// Takes exact readings of processes: the probe, the files of /proc and the judgement, put together.
 class Snapshotter {
   public:
     /// Loads the probe, calibrates the readers on a child of its own, drops what capabilities are not needed after
-    /// that. Built without the tracer: Kind::Unsupported.
-    /// `totals`: for read_all(), too.
-    static core::Result<Snapshotter> open(bool totals = false);
+    /// that, except those that the caller still wants. Built without the tracer: Kind::Unsupported.
+    static core::Result<Snapshotter> open(const Wanted &wanted = {});
 
     ~Snapshotter();
     Snapshotter(Snapshotter &&) noexcept;
@@ -41,6 +57,8 @@ class Snapshotter {
     /// Kind::Unsupported, a process that ends meanwhile Kind::Gone.
     core::Result<view::ProcessReading> take(const procfs::Process &process, bool walk);
     core::Result<Taken> take_timed(const procfs::Process &process, bool walk);
+    /// The same around a walk of the caller's, whose failure is the reading's.
+    core::Result<view::ProcessReading> take_around(const procfs::Process &process, const WalkHere &walk);
     /// Just the counters, in one pass.
     core::Result<Taken> read_counters(pid_t pid);
 

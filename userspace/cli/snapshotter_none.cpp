@@ -23,7 +23,7 @@ core::Result<core::Scheme> running_scheme() {
     return no_tracer();
 }
 
-core::Result<Snapshotter> Snapshotter::open(bool /*totals*/) {
+core::Result<Snapshotter> Snapshotter::open(const Wanted & /*wanted*/) {
     return no_tracer();
 }
 
@@ -32,6 +32,11 @@ core::Result<view::ProcessReading> Snapshotter::take(const procfs::Process & /*p
 }
 
 core::Result<Taken> Snapshotter::take_timed(const procfs::Process & /*process*/, bool /*walk*/) {
+    return no_tracer();
+}
+
+core::Result<view::ProcessReading> Snapshotter::take_around(const procfs::Process & /*process*/,
+                                                            const WalkHere & /*walk*/) {
     return no_tracer();
 }
 

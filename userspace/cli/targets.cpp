@@ -44,15 +44,6 @@ core::Result<pid_t> parse_pid(std::string_view word) {
     return static_cast<pid_t>(pid);
 }
 
-core::Result<uid_t> parse_user(const std::string &user) {
-    if (const passwd *entry = getpwnam(user.c_str())) return entry->pw_uid;
-    uid_t uid = 0;
-    const char *const end = user.data() + user.size();
-    const auto [after, error] = std::from_chars(user.data(), end, uid);
-    if (error == std::errc{} && after == end && !user.empty()) return uid;
-    return Error{Kind::BadInput, fmt::format("there is no user '{}'", core::printable(user)), 0, ""};
-}
-
 /// Where cgroup v2 is mounted.
 core::Result<fs::path> cgroup_root() {
     std::ifstream mounts("/proc/self/mounts");
@@ -142,6 +133,15 @@ std::optional<Error> refuse_thread(pid_t pid) {
 }
 
 }  // namespace
+
+core::Result<uid_t> parse_user(const std::string &user) {
+    if (const passwd *entry = getpwnam(user.c_str())) return entry->pw_uid;
+    uid_t uid = 0;
+    const char *const end = user.data() + user.size();
+    const auto [after, error] = std::from_chars(user.data(), end, uid);
+    if (error == std::errc{} && after == end && !user.empty()) return uid;
+    return Error{Kind::BadInput, fmt::format("there is no user '{}'", core::printable(user)), 0, ""};
+}
 
 core::Result<std::vector<pid_t>> parse_pids(const std::string &word) {
     std::vector<pid_t> pids;

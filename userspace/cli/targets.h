@@ -33,6 +33,9 @@ struct Target {
 /// "4711" or "1,2": every PID checked for form and range. Kind::BadInput otherwise. Pure.
 core::Result<std::vector<pid_t>> parse_pids(const std::string &word);
 
+/// A name or a number. Kind::BadInput where there is no such user.
+core::Result<uid_t> parse_user(const std::string &user);
+
 /// Whether `name` matches the shell pattern `glob`. Pure.
 bool matches(const std::string &glob, const std::string &name);
 

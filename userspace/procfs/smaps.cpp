@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "rsslag/procfs/files.h"
-#include "smaps_lines.h"
+#include "smaps_finder.h"
 #include "text.h"
 
 namespace rsslag::procfs {
@@ -108,7 +108,7 @@ class SmapsReader {
         if (mapping.start >= mapping.end) return refuse("a mapping that ends before it begins");
         if (auto error = finish()) return error;
         mappings_.push_back(std::move(mapping));
-        size_seen_ = page_size_seen_ = flags_seen_ = false;
+        size_seen_ = flags_seen_ = false;
         return std::nullopt;
     }
 
@@ -120,9 +120,11 @@ class SmapsReader {
         switch (known->slot) {
             case Slot::Sum: return read_sum(*known, value, mapping.fields, kSmaps, lines_.number());
             case Slot::Size: return own(*known, size_seen_, value, mapping.size);
-            case Slot::KernelPageSize: return own(*known, page_size_seen_, value, mapping.kernel_page_size.emplace());
+            case Slot::KernelPageSize: return page_size(*known, value, mapping.kernel_page_size);
+            case Slot::MmuPageSize: return page_size(*known, value, mapping.mmu_page_size);
+            case Slot::ThpEligible: return bare(*known, value, mapping.thp_eligible);
+            case Slot::ProtectionKey: return bare(*known, value, mapping.protection_key);
             case Slot::VmFlags: return flags(value);
-            case Slot::Ignored: break;
         }
         return std::nullopt;
     }
@@ -132,6 +134,24 @@ class SmapsReader {
         Fault fault = read_kilobytes(value, out);
         if (fault == Fault::None) return std::nullopt;
         return refuse(fmt::format("{} {}", known.key, words(fault)));
+    }
+
+    std::optional<core::Error> page_size(const SmapsLine &known, std::string_view value,
+                                         std::optional<core::Kilobytes> &out) {
+        bool seen = out.has_value();
+        return own(known, seen, value, out ? *out : out.emplace());
+    }
+
+    /// A number without a unit.
+    std::optional<core::Error> bare(const SmapsLine &known, std::string_view value, std::optional<std::int64_t> &out) {
+        if (out) return refuse(fmt::format("{} is there twice", known.key));
+        skip_blanks(value);
+        std::uint32_t number = 0;
+        if (Fault fault = read_number(value, number); fault != Fault::None) {
+            return refuse(fmt::format("{} {}", known.key, words(fault)));
+        }
+        out = number;
+        return std::nullopt;
     }
 
     std::optional<core::Error> flags(std::string_view value) {
@@ -158,7 +178,7 @@ class SmapsReader {
     Lines lines_;
     SmapsLineFinder finder_;
     std::vector<Mapping> mappings_;
-    bool size_seen_ = false, page_size_seen_ = false, flags_seen_ = false;
+    bool size_seen_ = false, flags_seen_ = false;
 };
 
 }  // namespace

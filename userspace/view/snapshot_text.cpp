@@ -20,40 +20,6 @@ struct Row {
     bool approximate = false;  ///< by its nature, not by this reading
 };
 
-std::string moving_line(const ProcessReading &process, std::string_view file, const core::PageSize &page_size,
-                        const TextStyle &style) {
-    const core::Reconciliation &verdict = process.verdict;
-    const auto pages = [&](Pages p) { return style.pages(p, page_size); };
-    const std::string window = fmt::format("exact was {} to {}", pages(verdict.window.min), pages(verdict.window.max));
-    if (!process.walk) return fmt::format("MOVING, unwalked ({}): {}", core::name(process.walk_state), window);
-    const std::string where = verdict.residual->n == 0 ? "inside its window"
-                                                       : fmt::format("{} pages outside its window",
-                                                                     core::with_thousands(verdict.residual->n));
-    return fmt::format("MOVING, {}: {} saw {}, {}", where, file, pages(page_size.pages(process.walk->rss)), window);
-}
-
-std::string verdict_line(const ProcessReading &process, const core::PageSize &page_size, const TextStyle &style) {
-    const core::Reconciliation &verdict = process.verdict;
-    const auto pages = [&](Pages p) { return style.pages(p, page_size); };
-    const std::string file(process.walk ? core::name(process.walk->file) : "smaps");
-    switch (verdict.verdict) {
-        case core::Verdict::Agrees: return fmt::format("AGREES with {}, residual 0 pages", file);
-        case core::Verdict::Moving: return moving_line(process, file, page_size, style);
-        case core::Verdict::Unwalked:
-            return fmt::format("UNWALKED ({}): the counters are exact, no page-table walk confirms them",
-                               core::name(process.walk_state));
-        case core::Verdict::Explained:
-        case core::Verdict::Unexplained: break;
-    }
-    std::string line = fmt::format(
-        "{}: {} saw {}, residual {} pages", verdict.verdict == core::Verdict::Explained ? "EXPLAINED" : "UNEXPLAINED",
-        file, pages(page_size.pages(process.walk->rss)), core::with_thousands(verdict.residual->n));
-    for (const core::ResidualCause &cause : verdict.causes) {
-        line += fmt::format(", {} {}", core::name(cause.cause), core::with_thousands(cause.pages.n));
-    }
-    return line;
-}
-
 void append_readers(Out out, const ProcessReading &process, const core::PageSize &page_size, const TextStyle &style) {
     const core::ReaderValues &readers = process.readers;
     const auto in_pages = [&](const std::optional<core::Kilobytes> &kb) -> std::optional<Pages> {

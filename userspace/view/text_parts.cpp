@@ -9,7 +9,24 @@
 
 #include "rsslag/core/text.h"
 
+#include "rsslag/core/text.h"
+
 namespace rsslag::view {
+namespace {
+
+std::string moving_line(const ProcessReading &process, std::string_view file, const core::PageSize &page_size,
+                        const TextStyle &style) {
+    const core::Reconciliation &verdict = process.verdict;
+    const auto pages = [&](core::Pages p) { return style.pages(p, page_size); };
+    const std::string window = fmt::format("exact was {} to {}", pages(verdict.window.min), pages(verdict.window.max));
+    if (!process.walk) return fmt::format("MOVING, unwalked ({}): {}", core::name(process.walk_state), window);
+    const std::string where = verdict.residual->n == 0 ? "inside its window"
+                                                       : fmt::format("{} pages outside its window",
+                                                                     core::with_thousands(verdict.residual->n));
+    return fmt::format("MOVING, {}: {} saw {}, {}", where, file, pages(page_size.pages(process.walk->rss)), window);
+}
+
+}  // namespace
 
 std::string amount(core::Pages pages, const core::PageSize &page_size, const TextStyle &style) {
     std::string text = style.pages(pages, page_size);
@@ -23,6 +40,10 @@ std::string column(core::Pages pages, const core::PageSize &page_size, const Tex
     return text;
 }
 
+std::string local_clock(std::chrono::system_clock::time_point time) {
+    return fmt::format("{:%H:%M:%S}", fmt::localtime(std::chrono::system_clock::to_time_t(time)));
+}
+
 std::string right(const std::string &text, std::size_t width) {
     const auto cells = static_cast<std::size_t>(
         std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
@@ -32,10 +53,6 @@ std::string right(const std::string &text, std::size_t width) {
 /// Counts are below 2^53, as SPEC has it.
 std::string thousands(std::uint64_t count) {
     return core::with_thousands(static_cast<std::int64_t>(count));
-}
-
-std::string local_clock(std::chrono::system_clock::time_point time) {
-    return fmt::format("{:%H:%M:%S}", fmt::localtime(std::chrono::system_clock::to_time_t(time)));
 }
 
 std::string_view sign(Mark mark) {
@@ -60,6 +77,28 @@ std::string painted(std::string line, core::Verdict verdict, bool color) {
                                                                                                      : "33";
     const std::size_t end = std::min(line.find_first_of(", :"), line.size());
     return fmt::format("\x1b[1;{}m{}\x1b[0m{}", code, line.substr(0, end), line.substr(end));
+}
+
+std::string verdict_line(const ProcessReading &process, const core::PageSize &page_size, const TextStyle &style) {
+    const core::Reconciliation &verdict = process.verdict;
+    const auto pages = [&](core::Pages p) { return style.pages(p, page_size); };
+    const std::string file(process.walk ? core::name(process.walk->file) : "smaps");
+    switch (verdict.verdict) {
+        case core::Verdict::Agrees: return fmt::format("AGREES with {}, residual 0 pages", file);
+        case core::Verdict::Moving: return moving_line(process, file, page_size, style);
+        case core::Verdict::Unwalked:
+            return fmt::format("UNWALKED ({}): the counters are exact, no page-table walk confirms them",
+                               core::name(process.walk_state));
+        case core::Verdict::Explained:
+        case core::Verdict::Unexplained: break;
+    }
+    std::string line = fmt::format(
+        "{}: {} saw {}, residual {} pages", verdict.verdict == core::Verdict::Explained ? "EXPLAINED" : "UNEXPLAINED",
+        file, pages(page_size.pages(process.walk->rss)), core::with_thousands(verdict.residual->n));
+    for (const core::ResidualCause &cause : verdict.causes) {
+        line += fmt::format(", {} {}", core::name(cause.cause), core::with_thousands(cause.pages.n));
+    }
+    return line;
 }
 
 }  // namespace rsslag::view

@@ -18,19 +18,22 @@ std::string amount(core::Pages pages, const core::PageSize &page_size, const Tex
 /// The same without the unit, for columns whose heading carries it.
 std::string column(core::Pages pages, const core::PageSize &page_size, const TextStyle &style);
 
+/// The user's wall clock: "14:03:22".
+std::string local_clock(std::chrono::system_clock::time_point time);
+
 /// Right-aligned by what a terminal shows: the minus sign is three bytes and one cell.
 std::string right(const std::string &text, std::size_t width);
 
 std::string thousands(std::uint64_t count);
-
-/// "14:03:22", as clocks here show it.
-std::string local_clock(std::chrono::system_clock::time_point time);
 
 /// ASCII letters only.
 std::string upper(std::string_view word);
 
 /// SPEC's mark before a number that is not exact.
 std::string_view sign(Mark mark);
+
+/// What came of holding the walk against the counters: "AGREES with smaps_rollup, residual 0 pages".
+std::string verdict_line(const ProcessReading &process, const core::PageSize &page_size, const TextStyle &style);
 
 /// The verdict's first word in its colour; the word alone carries the meaning.
 std::string painted(std::string line, core::Verdict verdict, bool color);

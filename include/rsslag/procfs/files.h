@@ -78,7 +78,8 @@ struct Mapping {
     std::string name;  ///< the kernel's own words and escapes (\012), " (deleted)" kept; empty when anonymous
     core::Kilobytes size;
     SmapsFields fields;
-    std::optional<core::Kilobytes> kernel_page_size;
+    std::optional<core::Kilobytes> kernel_page_size, mmu_page_size;
+    std::optional<std::int64_t> thp_eligible, protection_key;
     std::string vm_flags;  ///< "rd wr mr mw me ac sd"; empty where no flag is set
 };
 

@@ -12,20 +12,19 @@
 namespace rsslag::procfs {
 
 /// Where a line's value goes.
-enum class Slot : std::uint8_t { Sum, Size, KernelPageSize, VmFlags, Ignored };
+enum class Slot : std::uint8_t { Sum, Size, KernelPageSize, MmuPageSize, ThpEligible, ProtectionKey, VmFlags };
 
 struct SmapsLine {
     std::string_view key;
-    Slot slot = Slot::Ignored;
+    Slot slot = Slot::Sum;
     std::optional<core::Kilobytes> SmapsFields::*sum = nullptr;  ///< for Slot::Sum only
 };
 
-/// In the order in which kernels print them (fs/proc/task_mmu.c show_smap, __show_smap). Lines that are read but not
-/// kept are here too, so that the next one is found at once.
+/// In the order in which kernels print them (fs/proc/task_mmu.c show_smap, __show_smap).
 inline constexpr std::array<SmapsLine, 28> kSmapsLines{{
     {"Size", Slot::Size},
     {"KernelPageSize", Slot::KernelPageSize},
-    {"MMUPageSize"},
+    {"MMUPageSize", Slot::MmuPageSize},
     {"Rss", Slot::Sum, &SmapsFields::rss},
     {"Pss", Slot::Sum, &SmapsFields::pss},
     {"Pss_Dirty", Slot::Sum, &SmapsFields::pss_dirty},  // 6.0
@@ -48,29 +47,29 @@ inline constexpr std::array<SmapsLine, 28> kSmapsLines{{
     {"Swap", Slot::Sum, &SmapsFields::swap},
     {"SwapPss", Slot::Sum, &SmapsFields::swap_pss},
     {"Locked", Slot::Sum, &SmapsFields::locked},
-    {"THPeligible"},    // 0 or 1
-    {"ProtectionKey"},  // a number; only where the CPU has keys
+    {"THPeligible", Slot::ThpEligible},      // 0 or 1
+    {"ProtectionKey", Slot::ProtectionKey},  // a number; only where the CPU has keys
     {"VmFlags", Slot::VmFlags},
 }};
 
 static_assert(kSmapsLines.back().key == "VmFlags", "the array has as many elements as are listed");
 
-/// Finds a key. Each mapping repeats the lines of the one before, so a search goes on from the last hit and mostly ends
-/// at its first try: ten thousand mappings are a quarter of a million lines.
-class SmapsLineFinder {
-  public:
-    /// nullptr for a line that this table does not know.
-    const SmapsLine *find(std::string_view key) {
-        for (std::size_t tried = 0; tried < kSmapsLines.size(); ++tried) {
-            const SmapsLine &line = kSmapsLines[next_];
-            if (++next_ == kSmapsLines.size()) next_ = 0;
-            if (line.key == key) return &line;
-        }
-        return nullptr;
+/// What the line of that key says of one mapping: kB, or a bare number for THPeligible and ProtectionKey. nullopt where
+/// this kernel does not print it, and for VmFlags, which is no number.
+inline std::optional<std::int64_t> number(const Mapping &mapping, const SmapsLine &line) {
+    const auto kb = [](const std::optional<core::Kilobytes> &value) {
+        return value ? std::optional(value->n) : std::nullopt;
+    };
+    switch (line.slot) {
+        case Slot::Sum: return kb(mapping.fields.*line.sum);
+        case Slot::Size: return mapping.size.n;
+        case Slot::KernelPageSize: return kb(mapping.kernel_page_size);
+        case Slot::MmuPageSize: return kb(mapping.mmu_page_size);
+        case Slot::ThpEligible: return mapping.thp_eligible;
+        case Slot::ProtectionKey: return mapping.protection_key;
+        case Slot::VmFlags: break;
     }
-
-  private:
-    std::size_t next_ = 0;
-};
+    return std::nullopt;
+}
 
 }  // namespace rsslag::procfs

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What rsslag maps shows, and the ways to show it. Pure: state in, text out.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rsslag/procfs/memory_map.h"
+#include "rsslag/procfs/smaps_lines.h"
+#include "rsslag/view/baseline.h"
+#include "rsslag/view/pages.h"
+#include "rsslag/view/snapshot.h"
+
+namespace rsslag::view {
+
+/// What top's memory columns are made of.
+struct TopNumbers {
+    std::optional<procfs::Statm> statm;
+    std::optional<core::Kilobytes> vm_swap;
+    std::optional<core::Kilobytes> mem_total;
+};
+
+/// One process, its mappings and what they come to.
+struct MappedProcess {
+    int pid = 0;
+    std::uint32_t uid = 0;  ///< real
+    std::uint64_t start_ticks = 0;
+    std::string comm;     ///< raw bytes, as the next two
+    std::string exe;      ///< empty where it may not be read
+    std::string cmdline;  ///< arguments apart by a space
+    TopNumbers top;
+    std::optional<ProcessReading> reading;     ///< exact counters around the walk
+    std::optional<std::string> why_not_exact;  ///< present exactly where there is no reading
+    std::vector<procfs::Mapping> mappings;
+    std::string internal_device;  ///< of the kernel's own tmpfs
+    procfs::Quadrants quadrants;
+    procfs::MapSums sums;
+    std::vector<procfs::MapGroup> groups;
+    std::optional<PagesReport> pages;
+    std::optional<ElfReport> elf;
+    std::int64_t walk_us = 0;                             ///< open and read of smaps
+    std::optional<std::vector<procfs::MapChange>> since;  ///< the last look, or the baseline
+    std::vector<Asserted> asserted;
+};
+
+struct MapsDocument {
+    std::chrono::system_clock::time_point time;
+    std::string kernel;
+    std::string arch;
+    core::Machine machine;
+    bool counted = false;  ///< whether the scheme is known and counters can be read
+    std::vector<MappedProcess> processes;
+    std::vector<FailedTarget> failed;
+};
+
+/// What of the mappings is shown.
+struct MapsChoices {
+    bool each = false;                               ///< every mapping rather than groups
+    std::vector<const procfs::SmapsLine *> columns;  ///< with `each`
+    std::size_t groups = 40;                         ///< rows of groups of a kind before the rest is summed up
+};
+
+/// One of top's memory columns, in the order in which top has them. says and exact are kB, for %MEM percent of
+/// MemTotal.
+struct TopRow {
+    std::string_view column, file, field;
+    std::optional<double> says, exact;
+    bool percent = false;
+    std::string note;  ///< where top's meaning surprises; may be empty
+};
+std::vector<TopRow> top_rows(const MappedProcess &process, const core::PageSize &page_size);
+
+/// Σ over the mappings of what each member should be, beside what it is.
+struct MemberCheck {
+    core::Member member = core::Member::File;
+    core::Kilobytes walked;
+    core::Pages exact;
+    core::Pages difference;  ///< walked − exact
+};
+/// Of file, anon and shmem; empty without exact counters.
+std::vector<MemberCheck> member_checks(const MappedProcess &process, const core::PageSize &page_size);
+
+/// rsslag.maps/1 as docs/schema/maps.schema.json has it, one line, with a newline.
+std::string maps_json(const MapsDocument &document, const MapsChoices &choices);
+
+/// For people: top's columns, quadrants, sums, groups or mappings.
+std::string maps_text(const MapsDocument &document, const MappedProcess &process, const MapsChoices &choices,
+                      const TextStyle &style);
+
+/// What is not as it was at the last look or in the baseline; empty where there is none to compare with.
+std::string changes_text(const MappedProcess &process, const TextStyle &style);
+/// A later look of --watch: a line of sums, and the changes.
+std::string look_text(const MapsDocument &document, const MappedProcess &process, const TextStyle &style);
+/// A line for each assertion.
+std::string assertions_text(const MappedProcess &process, const TextStyle &style);
+
+/// What a bug report says of the machine beyond the document.
+struct ReportFacts {
+    std::string version;     ///< of rsslag
+    std::string huge_pages;  ///< the setting of transparent huge pages
+};
+/// Plain ASCII, before maps_text.
+std::string report_head(const MapsDocument &document, const MappedProcess &process, const ReportFacts &facts);
+
+/// What pmap -x and pmap -X print of it, but that no byte of a name reaches the terminal raw.
+std::string pmap_x_text(const MappedProcess &process, bool utf8);
+std::string pmap_details_text(const MappedProcess &process, bool utf8);
+
+}  // namespace rsslag::view

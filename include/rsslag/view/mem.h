@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What rsslag mem shows: the memory of many processes, nothing counted twice. Pure: state in, text out.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rsslag/procfs/memory_use.h"
+#include "rsslag/procfs/system.h"
+#include "rsslag/view/snapshot.h"
+
+namespace rsslag::view {
+
+enum class MemBy : std::uint8_t { Program, User, Cgroup, File };
+std::string_view name(MemBy by);
+
+struct MemRow {
+    std::string name;  ///< raw
+    std::size_t processes = 0;
+    std::vector<int> pids;
+    procfs::Use use;
+    std::optional<procfs::Room> room;     ///< by program only
+    std::optional<std::size_t> mappings;  ///< by file only, as is the next
+    std::map<int, procfs::Use> use_by_pid;
+};
+
+struct UnreadProcess {
+    int pid = 0;
+    core::Kind kind = core::Kind::Internal;
+    std::string reason;
+};
+
+struct MemDocument {
+    std::chrono::system_clock::time_point time;
+    std::string kernel;
+    std::string arch;
+    core::PageSize page_size;
+    MemBy by = MemBy::Program;
+    procfs::MemInfo before, after;  ///< around the reading
+    std::vector<MemRow> rows;       ///< largest first
+    std::vector<procfs::User> users;
+    std::vector<UnreadProcess> failed;
+    std::int64_t read_us = 0;
+};
+
+/// rsslag.mem/1 as docs/schema/mem.schema.json has it, one line, with a newline. `each`: with every process.
+std::string mem_json(const MemDocument &document, bool each);
+/// For people; at most `rows` rows before the rest is summed up.
+std::string mem_text(const MemDocument &document, bool each, std::size_t rows, const TextStyle &style);
+
+}  // namespace rsslag::view

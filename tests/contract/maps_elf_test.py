@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""rsslag maps --elf: which sections and symbols of a mapped file are resident, shared, written."""
+import mmap
+import os
+import shutil
+import tempfile
+import unittest
+
+import contract
+from contract import assert_one_error_line, assert_valid, child_with, rsslag
+
+
+def elf(glob, pid, *args):
+    return rsslag('maps', '--elf', glob, *args, str(pid))
+
+
+def of(test, glob, pid):
+    ran = elf(glob, pid, '--json', '--pages')
+    test.assertEqual((ran.status, ran.err), (0, ''), ran)
+    assert_valid(test, 'maps', ran.document())
+    (process,) = ran.document()['processes']
+    return process
+
+
+class Elf(unittest.TestCase):
+    def test_the_c_library_by_section_and_symbol(self):
+        process = of(self, 'libc[.-]*', os.getpid())
+        report = process['elf']
+        self.assertIsNone(report['reason'])
+        sections = {section['name']: section for section in report['sections']}
+        for section in report['sections'] + report['symbols']:
+            self.assertLessEqual(section['resident'], section['pages'], section)
+            self.assertLessEqual(max(section['shared'], section['written']), section['resident'], section)
+        self.assertGreater(sections['.text']['resident'], 0)
+        self.assertEqual(sections['.text']['written'], 0)
+        self.assertGreater(sections['.data']['written'], 0)
+        self.assertTrue(all(symbol['resident'] > 0 for symbol in report['symbols']))
+        written = [symbol['written'] for symbol in report['symbols']]
+        self.assertEqual(written, sorted(written, reverse=True))
+        self.assertIn('_IO_2_1_stdout_', [symbol['name'] for symbol in report['symbols'] if symbol['written']])
+        if process['pages']['omitted'] or not process['pages']['frames']:
+            return
+        present = sum(row['present'] for row in process['pages']['rows'] if row['name'] == report['file'])
+        self.assertLessEqual(sections['.text']['resident'], present)
+
+    def test_what_is_written_shows(self):
+        """A library's data page that was the file's, and is this process's own after a write."""
+        program = os.path.realpath(contract.binary)
+        with contract.Held('single') as held:
+            report = of(self, program, held.pid)['elf']
+        self.assertEqual(report['file'], program)
+        sections = {section['name']: section for section in report['sections']}
+        self.assertGreater(sections['.bss']['written'], 0)
+        self.assertEqual(sections['.rodata']['written'], 0)
+
+    def test_text(self):
+        ran = elf('libc[.-]*', os.getpid())
+        self.assertEqual(ran.status, 0, ran)
+        self.assertTrue(any(line.split()[-1:] == ['SECTION'] for line in ran.lines), ran)
+        self.assertTrue(any('SYMBOL' in line for line in ran.lines), ran)
+
+    def test_a_file_that_is_no_elf_file_and_one_that_is_deleted(self):
+        directory = tempfile.mkdtemp(prefix='rsslag-contract-')
+        self.addCleanup(shutil.rmtree, directory)
+        path = os.path.join(directory, 'plain')
+        kept = []
+
+        def map_it():
+            with open(path, 'w+b') as file:
+                file.write(b'x' * 4096)
+                file.flush()
+                kept.append(mmap.mmap(file.fileno(), 4096))
+
+        with child_with(map_it) as pid:
+            report = of(self, path, pid)['elf']
+            self.assertIn('no ELF file', report['reason'])
+            os.unlink(path)
+            gone = elf(path + '*', pid, '--json')
+        self.assertIn(gone.status, (0, 3), gone)
+        if gone.status == 0:
+            self.assertIn('no ELF file', gone.document()['processes'][0]['elf']['reason'])
+
+    def test_what_is_not_mapped_is_refused(self):
+        ran = elf('/no/such/*', os.getpid())
+        self.assertEqual(ran.status, 2, ran)
+        assert_one_error_line(self, ran, 2)
+
+
+if __name__ == '__main__':
+    contract.main()

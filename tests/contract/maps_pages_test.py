@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""rsslag maps --pages: page by page, against smaps, and what can be known without root."""
+import contextlib
+import ctypes
+import mmap
+import os
+import platform
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+import contract
+from contract import (NOBODY, Held, as_nobody, assert_one_error_line, assert_valid, child_with, environment, needs_root,
+                      reserved, rsslag, task_state, wait_until)
+
+PAGE_KB = mmap.PAGESIZE // 1024
+PAGES = 50
+
+
+def pages(*args, **more):
+    return rsslag('maps', '--pages', '--json', *(str(arg) for arg in args), **more)
+
+
+def assert_adds_up(test, report):
+    for row in report['rows'] + [report['total']]:
+        test.assertEqual(row['present'], row['exclusive'] + row['shared'], row)
+        if row['histogram'] is not None:
+            test.assertEqual(sum(bucket['pages'] for bucket in row['histogram']), row['shared'], row)
+            test.assertTrue(all(bucket['mapped'] > 1 for bucket in row['histogram']), row)
+    for key in ('present', 'exclusive', 'shared', 'swapped', 'apart'):
+        test.assertEqual(report['total'][key], sum(row[key] for row in report['rows']), key)
+
+
+def of(test, pid, *args):
+    ran = pages(*args, pid)
+    test.assertEqual((ran.status, ran.err), (0, ''), ran)
+    assert_valid(test, 'maps', ran.document())
+    (process,) = ran.document()['processes']
+    assert_adds_up(test, process['pages'])
+    return process['pages']
+
+
+def row_at(report, mapping):
+    start = mapping.split('-')[0].lstrip('0')
+    return next(row for row in report['rows'] if row['start'] == start)
+
+
+@needs_root
+class Frames(unittest.TestCase):
+    def assert_agrees(self, report):
+        self.assertTrue(report['frames'], report['why_no_frames'])
+        self.assertEqual(report['omitted'], [])
+        for row in report['rows']:
+            self.assertEqual(row['present'] * PAGE_KB, row['rss_kb'], row)
+            self.assertTrue(row['agrees'], row)
+
+    @contextlib.contextmanager
+    def programs(self, count):
+        """Stopped, and nothing that anybody else maps."""
+        with contextlib.ExitStack() as stack:
+            directory = tempfile.mkdtemp(prefix='rsslag-contract-')
+            stack.callback(shutil.rmtree, directory)
+            path = os.path.join(directory, 'tiny')
+            contract.tiny_program(path, PAGES)
+            pids = []
+            for _ in range(count):
+                process = subprocess.Popen([path], stdout=subprocess.PIPE, env=environment())
+                stack.callback(process.wait)
+                stack.callback(process.stdout.close)
+                stack.callback(process.kill)
+                self.assertEqual(process.stdout.read(1), b'\n')
+                process.send_signal(signal.SIGSTOP)
+                wait_until(lambda pid=process.pid: task_state(pid) == 'T')
+                pids.append(process.pid)
+            yield path, pids
+
+    @unittest.skipUnless(platform.machine() == 'x86_64', 'needs x86-64 for its small programs')
+    def test_pss_is_that_of_smaps_to_the_page(self):
+        with self.programs(3) as (path, pids):
+            for pid in pids:
+                report = of(self, pid)
+                self.assert_agrees(report)
+                for row in report['rows']:
+                    self.assertEqual(row['pss_exact_kb'], row['pss_kb'], row)
+                (code,) = [row for row in report['rows'] if row['name'] == path]
+                self.assertEqual((code['exclusive'], code['histogram']), (0, [{'mapped': 3, 'pages': 1}]))
+                written = next(row for row in report['rows'] if row['exclusive'] >= PAGES)
+                self.assertEqual((written['present'], written['shared']), (PAGES, 0))
+
+    def test_three_processes_that_share_a_mapping(self):
+        shared = mmap.mmap(-1, 64 * mmap.PAGESIZE)  # MAP_SHARED
+
+        def touch():  # a fork copies no entries of shared memory
+            for page in range(64):
+                shared[page * mmap.PAGESIZE] = 1
+
+        touch()
+        with child_with(touch) as one, child_with(touch) as two:
+            for pid in (one, two):
+                report = of(self, pid)
+                (row,) = [row for row in report['rows'] if row['histogram'] == [{'mapped': 3, 'pages': 64}]
+                          and row['name'].startswith('/dev/zero')]
+                self.assertEqual((row['exclusive'], row['shared']), (0, 64))
+                self.assertEqual(row['pss_exact_kb'], 64 * PAGE_KB // 3)
+        shared.close()
+
+    def test_pages_of_every_kind(self):
+        for name, key, least in (('thp', 'huge', 512), ('ksm', 'ksm', 100), ('zero-page', 'zero', 100),
+                                 ('hugetlb', 'apart', 1)):
+            with self.subTest(name), contextlib.ExitStack() as stack:
+                try:
+                    held = stack.enter_context(Held(name))
+                except AssertionError as lacks:
+                    print(f'skipped: pages of every kind: {str(lacks)[:150]}')
+                    continue
+                report = of(self, held.pid)
+                row = row_at(report, held.fact('mapping')) if name != 'thp' else max(
+                    report['rows'], key=lambda row: row['huge'])
+                self.assertGreaterEqual(row[key], least, row)
+                self.assertEqual(row['present'] * PAGE_KB, row['rss_kb'], row)
+                self.assertTrue(row['agrees'], row)
+
+    def test_swapped_pages(self):
+        try:
+            held = Held('swap')
+        except AssertionError as lacks:
+            self.skipTest(str(lacks)[:200])
+        with held:
+            report = of(self, held.pid)
+        self.assertGreater(report['total']['swapped'], 0)
+
+    def test_a_mebibyte_that_one_wrote(self):
+        with Held('single') as held:
+            report = of(self, held.pid)
+        self.assertGreaterEqual(report['total']['exclusive'], 256)
+        self.assertEqual(report['total']['present'] * PAGE_KB, report['total']['rss_kb'])
+
+    def test_moving_targets_are_named_or_equal(self):
+        with Held('busy', '--threads', '4') as held:
+            for _ in range(5):
+                ran = pages(held.pid)
+                self.assertIn(ran.status, (0, 3), ran)
+                for process in ran.document()['processes']:
+                    report = process['pages']
+                    assert_adds_up(self, report)
+                    named = {omission['start'] for omission in report['omitted']}
+                    for row in report['rows']:
+                        if row['present'] * PAGE_KB != row['rss_kb'] and not row['agrees']:
+                            self.assertIn(row['start'], named, row)
+                    self.assertTrue(all(omission['reason'] for omission in report['omitted']))
+
+    def test_the_limit_is_kept_and_told(self):
+        with Held('single', '--kb', '4096') as held:
+            report = of(self, held.pid, '--limit', 100)
+            text = rsslag('maps', '--pages', '--limit', '100', str(held.pid))
+        self.assertLessEqual(report['entries_read'], 100)
+        self.assertTrue(any('limit' in omission['reason'] for omission in report['omitted']))
+        self.assertTrue(any(line.startswith('left out: ') and 'limit' in line for line in text.lines), text)
+
+    def test_sixteen_tebibytes_reserved_are_no_long_walk(self):
+        """Only where the kernel skips what is not there; elsewhere the limit ends it."""
+        def reserve():
+            at = reserved(16 << 40)
+            ctypes.memset(at + (8 << 40), 1, mmap.PAGESIZE)
+
+        with child_with(reserve) as pid:
+            report = of(self, pid, '--limit', 1 << 20)
+        if report['source'] == 'pagemap_scan':
+            self.assertEqual(report['omitted'], [])
+            self.assertLess(report['entries_read'], 1 << 20)
+        else:
+            self.assertTrue(any('limit' in omission['reason'] for omission in report['omitted']))
+
+    def test_speed(self):
+        gib = 0.125 if contract.emulated() else 1
+        with Held('single', '--kb', str(int(gib * 1024 * 1024))) as held:
+            report = of(self, held.pid)
+        rate = report['total']['present'] * mmap.PAGESIZE / 2**30 / (report['took_us'] / 1e6)
+        print(f'--pages: {rate:.2f} GiB of resident memory a second')
+        self.assertGreater(rate, 0.02 if contract.emulated() else 1)
+
+
+class WithoutRoot(unittest.TestCase):
+    @needs_root
+    def test_what_is_known_and_what_is_not(self):
+        process = subprocess.Popen([contract.binary_for_all(), 'demo', 'single', '--hold'], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, env=environment(), cwd='/', user=NOBODY, group=NOBODY,
+                                   extra_groups=[])
+        try:
+            process.stdout.readline()
+            wait_until(lambda: task_state(process.pid) != 'R')
+            ran = as_nobody('maps', '--pages', '--json', str(process.pid))
+            text = as_nobody('maps', '--pages', str(process.pid))
+        finally:
+            process.kill()
+            process.communicate()
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        assert_valid(self, 'maps', ran.document())
+        report = ran.document()['processes'][0]['pages']
+        assert_adds_up(self, report)
+        self.assertFalse(report['frames'])
+        self.assertTrue(report['why_no_frames'])
+        self.assertEqual((report['total']['ksm'], report['total']['pss_exact_kb']), (None, None))
+        self.assertGreaterEqual(report['total']['exclusive'], 256)
+        self.assertTrue(any(line.startswith('Not known here: how often pages are shared') for line in text.lines), text)
+
+    def test_somebody_elses(self):
+        if os.geteuid() != 0:
+            self.skipTest('needs root, to become nobody')
+        with Held('single') as held:
+            ran = as_nobody('maps', '--pages', str(held.pid))
+        assert_one_error_line(self, ran, 3)
+
+
+if __name__ == '__main__':
+    contract.main()

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""rsslag mem: sums over processes that count nothing twice, and what could not be read."""
+import contextlib
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+import contract
+from contract import (NOBODY, Held, as_nobody, assert_one_error_line, assert_valid, environment, needs_root,
+                      needs_schema, rsslag, task_state, wait_until)
+
+PAGES = 300
+
+
+def mem(*args, **more):
+    return rsslag('mem', *(str(arg) for arg in args), **more)
+
+
+def rollup(pid):
+    """Pss of smaps_rollup, and its anonymous private part."""
+    with open(f'/proc/{pid}/smaps_rollup') as file:
+        return dict((key, int(kb)) for key, kb in re.findall(r'(?m)^(\w+):\s+(\d+) kB', file.read()))
+
+
+def assert_adds_up(test, document):
+    assert_valid(test, 'mem', document)
+    for row in document['rows'] + (document['processes'] or []) + [document['sum']]:
+        test.assertEqual(row['private_kb'] + row['shared_kb'], row['total_kb'], row)
+    for key in ('private_kb', 'total_kb', 'swap_kb', 'rss_kb'):
+        if document['by'] != 'file':
+            test.assertEqual(sum(row[key] for row in document['rows']), document['sum'][key], key)
+    totals = [row['total_kb'] for row in document['rows']]
+    test.assertEqual(totals, sorted(totals, reverse=True))
+
+
+@unittest.skipUnless(os.geteuid() == 0 and platform.machine() == 'x86_64', 'needs root, and x86-64 for its small programs')
+class Crowd(unittest.TestCase):
+    """Processes of a user who has no others, stopped, and made of nothing that anybody else maps."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix='rsslag-contract-')
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        os.chmod(cls.directory, 0o755)
+        cls.program = os.path.join(cls.directory, 'crowd')
+        contract.tiny_program(cls.program, PAGES)
+        cls.user = next(uid for uid in range(61000, 62000) if not cls.pids_of(uid))
+
+    @staticmethod
+    def pids_of(uid):
+        pids = []
+        for name in os.listdir('/proc'):
+            with contextlib.suppress(OSError):
+                if name.isdigit() and os.stat('/proc/' + name).st_uid == uid:
+                    pids.append(int(name))
+        return pids
+
+    @contextlib.contextmanager
+    def crowd(self, count, **more):
+        with contextlib.ExitStack() as stack:
+            processes = []
+            for _ in range(count):
+                process = subprocess.Popen([self.program], stdout=subprocess.PIPE, env=environment(), user=self.user,
+                                           group=self.user, extra_groups=[], **more)
+                stack.callback(process.wait)
+                stack.callback(process.stdout.close)
+                stack.callback(process.kill)
+                processes.append(process)
+            for process in processes:
+                if process.stdout.read(1) != b'\n':
+                    raise AssertionError('the program did not come up')
+                process.send_signal(signal.SIGSTOP)
+            for process in processes:
+                wait_until(lambda pid=process.pid: task_state(pid) == 'T')
+            yield sorted(process.pid for process in processes)
+
+    def of_crowd(self, *args):
+        ran = mem('--json', '-u', self.user, *args)
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        document = ran.document()
+        assert_adds_up(self, document)
+        self.assertEqual(document['failed'], [])
+        return document
+
+    def test_by_program_is_the_sum_of_the_rollups(self):
+        with self.crowd(3) as pids:
+            document = self.of_crowd('--each')
+            sums = {pid: rollup(pid) for pid in pids}
+        (row,) = document['rows']
+        self.assertEqual((row['name'], row['processes'], row['pids']), (self.program, 3, pids))
+        self.assertEqual(row['total_kb'], sum(each['Pss'] for each in sums.values()))
+        self.assertEqual(row['private_kb'],
+                         sum(each['Private_Clean'] + each['Private_Dirty'] for each in sums.values()))
+        self.assertEqual({user['pids'][0]: user['total_kb'] for user in document['processes']},
+                         {pid: each['Pss'] for pid, each in sums.items()})
+
+    @unittest.skipUnless(shutil.which('smem'), 'smem is missing')
+    def test_smem_says_the_same(self):
+        with self.crowd(3) as pids:
+            document = self.of_crowd('--each')
+            told = subprocess.run(['smem', '-H', '-c', 'pid uss pss'], capture_output=True, text=True, check=True,
+                                  env=environment(), timeout=contract.TIMEOUT).stdout
+        theirs = {int(pid): (int(uss), int(pss)) for pid, uss, pss in re.findall(r'(?m)^\s*(\d+)\s+(\d+)\s+(\d+)\s*$', told)}
+        for user in document['processes']:
+            (pid,) = user['pids']
+            self.assertIn(pid, pids)
+            self.assertEqual((user['private_kb'], user['total_kb']), theirs[pid])
+
+    def test_what_one_more_costs_and_how_many_fit(self):
+        with self.crowd(3) as pids:
+            document = self.of_crowd()
+            dirty = [rollup(pid)['Private_Dirty'] for pid in pids]
+        room = document['rows'][0]['room']
+        self.assertEqual(room['each_kb'], -(-sum(dirty) // 3))
+        self.assertEqual(room['largest_kb'], max(dirty))
+        self.assertGreaterEqual(room['each_kb'], PAGES * 4)
+        self.assertEqual(room['more'], document['meminfo']['after']['available_kb'] // room['each_kb'])
+
+    def test_by_user_is_the_sum_of_the_processes(self):
+        with self.crowd(4):
+            document = self.of_crowd('--by', 'user', '--each')
+        (row,) = document['rows']
+        self.assertEqual(row['name'], str(self.user))
+        self.assertEqual(row['total_kb'], sum(user['total_kb'] for user in document['processes']))
+        self.assertIsNone(row['room'])
+
+    def test_user_is_the_real_one(self):
+        with self.crowd(1) as (pid,):
+            with Held('single') as held:
+                document = mem('--json', '--by', 'user', '--each').document()
+        by_pid = {pid: user['uid'] for user in document['processes'] for pid in user['pids']}
+        self.assertEqual((by_pid[pid], by_pid[held.pid]), (self.user, 0))
+
+    def test_by_file_tells_who_maps_it(self):
+        with self.crowd(3) as pids:
+            document = self.of_crowd('--by', 'file', '--each')
+            text = mem('--by', 'file', '--each', '-u', self.user)
+        row = next(row for row in document['rows'] if row['name'] == self.program)
+        self.assertEqual((row['processes'], row['pids'], row['mappings']), (3, pids, 3))
+        self.assertEqual([who['pid'] for who in row['by_pid']], pids)
+        self.assertEqual(row['total_kb'], sum(who['total_kb'] for who in row['by_pid']))
+        anonymous = next(row for row in document['rows'] if row['name'] in ('', '[heap]'))
+        self.assertEqual(anonymous['private_dirty_kb'], 3 * PAGES * 4)
+        for pid in pids:
+            self.assertTrue(any(re.search(rf' {pid} crowd', line) for line in text.lines), text)
+
+    def test_five_hundred_processes_in_two_seconds(self):
+        with self.crowd(500):
+            begin = time.monotonic()
+            document = self.of_crowd()
+            took = time.monotonic() - begin
+        self.assertEqual(document['rows'][0]['processes'], 500)
+        print(f'mem over 500 processes: {took:.2f} s, reading {document["read_us"] / 1e6:.2f} s')
+        self.assertLess(took, 60 if contract.emulated() else 2)
+
+
+class Machine(unittest.TestCase):
+    @needs_schema
+    def test_each_view_is_valid_and_adds_up(self):
+        for by in ('program', 'user', 'cgroup', 'file'):
+            ran = mem('--json', '--each', '--by', by)
+            self.assertEqual((ran.status, ran.err), (0, ''), ran)
+            assert_adds_up(self, ran.document())
+            self.assertEqual(mem('--by', by, '--all', '--each').status, 0)
+
+    @needs_root
+    def test_the_sum_is_no_more_than_what_is_in_use(self):
+        document = mem('--json').document()
+        used = [when['total_kb'] - when['free_kb'] for when in document['meminfo'].values()]
+        self.assertLessEqual(document['sum']['total_kb'], max(used))
+
+    def test_processes_that_share_an_mm_are_counted_once(self):
+        with Held('clone-vm') as held:
+            lodger = int(held.fact('child'))
+            document = mem('--json', '--each').document()
+        (user,) = [user for user in document['processes'] if held.pid in user['pids']]
+        self.assertEqual(user['pids'], sorted([held.pid, lodger]))
+
+    @needs_root
+    def test_what_may_not_be_read_is_named(self):
+        with Held('single') as held:
+            process = subprocess.Popen(['sh', '-c', 'echo; read x'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                       env=environment(), user=NOBODY, group=NOBODY, extra_groups=[])
+            try:
+                process.stdout.readline()
+                ran, text = as_nobody('mem', '--json', '--each'), as_nobody('mem')
+            finally:
+                process.communicate()
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        document = ran.document()
+        assert_adds_up(self, document)
+        self.assertIn(process.pid, [pid for user in document['processes'] for pid in user['pids']])
+        self.assertIn(held.pid, [failed['pid'] for failed in document['failed']])
+        self.assertTrue(any(re.fullmatch(r'not read: \d+ process(es)?, not allowed:[ \d.]+', line)
+                            for line in text.lines), text)
+
+    @needs_root
+    def test_nobody_at_all(self):
+        uid = next(uid for uid in range(61000, 62000) if not Crowd.pids_of(uid))
+        assert_one_error_line(self, mem('-u', uid), 3)
+
+    def test_bad_words(self):
+        assert_one_error_line(self, mem('--by', 'colour'), 2)
+        assert_one_error_line(self, mem('-u', 'no such user'), 2)
+        assert_one_error_line(self, mem('--', 'true'), 2)
+
+
+if __name__ == '__main__':
+    contract.main()

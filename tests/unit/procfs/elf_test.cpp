@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/procfs/elf.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+
+/// A symbol to find.
+extern "C" {
+std::array<char, 12345> elf_test_mark{1};
+}
+
+namespace rsslag::procfs {
+namespace {
+
+using core::Pages;
+
+const core::PageSize kPageSize{sysconf(_SC_PAGESIZE)};
+
+Fd self() {
+    return Fd(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+}
+
+Fd holding(const std::string &bytes) {
+    Fd fd(memfd_create("elf", MFD_CLOEXEC));
+    EXPECT_EQ(write(fd.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    lseek(fd.get(), 0, SEEK_SET);
+    return fd;
+}
+
+const ElfPart *mark_of(const ElfFile &file) {
+    const auto mark = std::ranges::find(file.symbols, "elf_test_mark", &ElfPart::name);
+    return mark == file.symbols.end() ? nullptr : &*mark;
+}
+
+TEST(Elf, FindsASymbolWhereItIs) {
+    const auto file = read_elf(self().get());
+    ASSERT_TRUE(file.ok()) << file.error().what;
+    EXPECT_NE(std::ranges::find(file->sections, ".text", &ElfPart::name), file->sections.end());
+    const ElfPart *const mark = mark_of(*file);
+    ASSERT_NE(mark, nullptr);
+    EXPECT_EQ(mark->size, elf_test_mark.size());
+
+    const auto process = Process::open(getpid());
+    ASSERT_TRUE(process.ok());
+    const auto text = process->smaps_text();
+    ASSERT_TRUE(text.ok());
+    auto mappings = parse_smaps(text->bytes);
+    ASSERT_TRUE(mappings.ok());
+    const std::string exe = *process->exe();
+    std::erase_if(*mappings, [&](const Mapping &mapping) { return mapping.name != exe; });
+    ASSERT_FALSE(mappings->empty());
+    const auto bias = load_bias(*file, *mappings, kPageSize);
+    ASSERT_TRUE(bias);
+    EXPECT_EQ(*bias + mark->address, reinterpret_cast<std::uintptr_t>(elf_test_mark.data()));
+    EXPECT_TRUE(open_mapped(*process, mappings->front()).ok());
+}
+
+TEST(Elf, HasNoBiasWhereNothingIsLoaded) {
+    const ElfFile file{{{0x1000, 0x2000, 0x500, 0x600}}, {}, {}};
+    Mapping mapping;
+    mapping.offset = 0x9000;
+    EXPECT_FALSE(load_bias(file, {mapping}, {4096}));
+    mapping.offset = 0x1000;
+    mapping.start = 0x7000;
+    EXPECT_EQ(load_bias(file, {mapping}, {4096}), 0x5000U);
+}
+
+TEST(Elf, RefusesWhatIsNone) {
+    const auto text = read_elf(holding("no ELF file at all, but some text").get());
+    ASSERT_FALSE(text.ok());
+    EXPECT_EQ(text.error().kind, core::Kind::Unsupported);
+    EXPECT_FALSE(read_elf(holding("").get()).ok());
+}
+
+TEST(Elf, SurvivesOneThatIsCutOrScrambled) {
+    std::ifstream stream("/proc/self/exe", std::ios::binary);
+    std::string whole{std::istreambuf_iterator<char>(stream), {}};
+    ASSERT_GT(whole.size(), 4096U);
+    for (const std::size_t size : {4U, 16U, 63U, 64U, 100U, 1000U, 4096U})
+        static_cast<void>(read_elf(holding(whole.substr(0, size)).get()));
+    for (std::size_t at = 16; at < 64; ++at) {
+        std::string broken = whole.substr(0, 64 * 1024);
+        broken[at] = static_cast<char>(~broken[at]);
+        const auto file = read_elf(holding(broken).get());
+        if (file) {
+            EXPECT_TRUE(std::ranges::is_sorted(file->sections, {}, &ElfPart::address));
+        }
+    }
+}
+
+TEST(Presence, CountsThePagesThatAPartOverlaps) {
+    const std::vector<ElfPage> pages{{0x1000, true, false}, {0x2000, false, true}, {0x5000, false, false}};
+    const ElfPresence across = presence({"x", 0x1ff8, 16}, pages, {4096});
+    EXPECT_EQ(across.pages, Pages{2});
+    EXPECT_EQ(across.resident, Pages{2});
+    EXPECT_EQ(across.shared, Pages{1});
+    EXPECT_EQ(across.written, Pages{1});
+    EXPECT_EQ(presence({"x", 0x3000, 4096}, pages, {4096}).resident, Pages{0});
+    EXPECT_EQ(presence({"x", 0x5fff, 1}, pages, {4096}).resident, Pages{1});
+    EXPECT_EQ(presence({"x", ~0ULL - 3, 16}, pages, {4096}).resident, Pages{0}) << "made-up addresses";
+}
+
+}  // namespace
+}  // namespace rsslag::procfs

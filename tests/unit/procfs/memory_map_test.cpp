@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/procfs/memory_map.h"
+
+#include <gtest/gtest.h>
+
+#include "golden.h"
+
+namespace rsslag::procfs {
+namespace {
+
+using core::Kilobytes;
+
+struct Like {
+    std::string name;
+    std::string perms = "rw-p";
+    std::string device = "00:00";
+    std::uint64_t inode = 0;
+    std::string flags = "rd wr mr mw me ac";
+};
+
+Mapping mapping(const Like &like, std::int64_t size, std::int64_t rss, std::int64_t anon) {
+    Mapping mapping;
+    mapping.name = like.name;
+    mapping.perms = like.perms;
+    mapping.device = like.device;
+    mapping.inode = like.inode;
+    mapping.vm_flags = like.flags;
+    mapping.size = {size};
+    mapping.fields.rss = Kilobytes{rss};
+    mapping.fields.anonymous = Kilobytes{anon};
+    mapping.fields.private_dirty = Kilobytes{anon};
+    mapping.fields.private_clean = Kilobytes{rss - anon};
+    return mapping;
+}
+
+const Devices kDevices{"00:01", {"00:2d"}, {"08:01"}};
+
+TEST(Backing, IsToldByTheDeviceNotByTheName) {
+    const auto backing = [](const Like &like) { return backing_of(mapping(like, 4, 0, 0), kDevices); };
+    EXPECT_EQ(backing({""}), Backing::Anonymous);
+    EXPECT_EQ(backing({"[heap]"}), Backing::Anonymous);
+    EXPECT_EQ(backing({"[anon:/dev/zero]"}), Backing::Anonymous);
+    EXPECT_EQ(backing({"[vdso]", "r-xp"}), Backing::Kernel);
+    EXPECT_EQ(backing({"/dev/zero (deleted)", "rw-s", "00:01", 12}), Backing::Shmem);
+    EXPECT_EQ(backing({"/SYSV00000000 (deleted)", "rw-s", "00:01", 0}), Backing::Shmem);
+    EXPECT_EQ(backing({"/dev/zero (deleted)", "rw-s", "08:01", 12}), Backing::File);
+    EXPECT_EQ(backing({"/dev/shm/x", "rw-s", "00:2d", 12}), Backing::Shmem);
+    EXPECT_EQ(backing({"[vdso]", "r-xp", "08:01", 7}), Backing::File) << "a file may be called so";
+    EXPECT_EQ(backing({"/elsewhere", "rw-s", "00:99", 12}), Backing::Unknown);
+    EXPECT_EQ(backing({"/anon_hugepage (deleted)", "rw-p", "00:0e", 12, "rd wr ht"}), Backing::Hugetlb);
+    EXPECT_EQ(backing({"/x", "rw-p", "08:01", 12, "rd sh tx"}), Backing::File) << "flags are words";
+}
+
+TEST(Quadrants, PutEachPageWhereItsMemberIs) {
+    const std::vector<Mapping> mappings{
+        mapping({"[heap]"}, 100, 40, 40),
+        mapping({"/lib/x.so", "rw-p", "08:01", 12}, 60, 50, 20),
+        mapping({"/dev/zero (deleted)", "rw-s", "00:01", 13}, 512, 300, 0),
+        mapping({"/dev/shm/x", "rw-s", "00:2d", 14}, 16, 8, 0),
+        mapping({"/data", "r--s", "08:01", 15}, 24, 12, 0),
+        mapping({"[vdso]", "r-xp"}, 8, 4, 0),
+        mapping({"/gone", "r--p", "00:99", 16}, 8, 6, 2),
+        mapping({"[vsyscall]", "--xp"}, 4, 0, 0),
+    };
+    const Quadrants all = quadrants(mappings, kDevices);
+    EXPECT_EQ(all[Quadrant::PrivateAnonymous].anon, Kilobytes{40});
+    EXPECT_EQ(all[Quadrant::PrivateFile].anon, Kilobytes{22});
+    EXPECT_EQ(all[Quadrant::PrivateFile].file, Kilobytes{30});
+    EXPECT_EQ(all[Quadrant::PrivateFile].unplaced, Kilobytes{4});
+    EXPECT_EQ(all[Quadrant::SharedAnonymous].shmem, Kilobytes{300});
+    EXPECT_EQ(all[Quadrant::SharedFile].shmem, Kilobytes{8});
+    EXPECT_EQ(all[Quadrant::SharedFile].file, Kilobytes{12});
+    EXPECT_EQ(all[Quadrant::Kernel].file, Kilobytes{4});
+    ASSERT_EQ(all.unplaced.size(), 1U);
+    EXPECT_EQ(all.unplaced[0].name, "/gone");
+    const QuadrantSum total = all.total();
+    EXPECT_EQ(total.mappings, 7U);
+    EXPECT_EQ(total.resident, total.anon + total.file + total.shmem + total.unplaced);
+    EXPECT_EQ(total.resident, Kilobytes{420});
+}
+
+TEST(Quadrants, LearnOfADeviceOutOfSightWhatTheCounterLeavesOpen) {
+    const std::vector<Mapping> mappings{mapping({"/dev/shm/x", "rw-s", "00:2d", 14}, 16, 8, 0),
+                                        mapping({"/lower/x", "r--p", "00:99", 16}, 8, 6, 2)};
+    Devices devices = kDevices;
+    learn(devices, mappings, Kilobytes{10});
+    EXPECT_EQ(quadrants(mappings, devices).unplaced.size(), 1U) << "2 kB could be of any of it";
+    learn(devices, mappings, Kilobytes{8});
+    EXPECT_EQ(quadrants(mappings, devices)[Quadrant::PrivateFile].file, Kilobytes{4});
+    devices = kDevices;
+    learn(devices, mappings, Kilobytes{12});
+    EXPECT_EQ(quadrants(mappings, devices)[Quadrant::PrivateFile].shmem, Kilobytes{4});
+}
+
+TEST(MapSums, CallDroppableWhatIsCleanAndOfAFile) {
+    std::vector<Mapping> mappings{mapping({"/lib/x.so", "r-xp", "08:01", 12}, 60, 50, 20),
+                                  mapping({"/lib/locked", "r-xp", "08:01", 12, "rd ex lo"}, 60, 50, 0),
+                                  mapping({"/dev/shm/x", "r--p", "00:2d", 14}, 16, 8, 0), mapping({""}, 100, 40, 30)};
+    mappings.back().fields.lazy_free = Kilobytes{5};
+    const MapSums all = sums(mappings, kDevices);
+    EXPECT_EQ(all.droppable, Kilobytes{35});
+    EXPECT_EQ(all.rss, all.shared_total() + all.private_total());
+    EXPECT_EQ(all.data_rss, Kilobytes{40});
+}
+
+TEST(Groups, SetWritableSegmentsOfAFileApart) {
+    const std::vector<Mapping> mappings{mapping({"/lib/x.so", "r--p", "08:01", 12}, 8, 8, 0),
+                                        mapping({"/lib/x.so", "r-xp", "08:01", 12}, 60, 50, 0),
+                                        mapping({"/lib/x.so", "rw-p", "08:01", 12}, 4, 4, 4),
+                                        mapping({"/lib/x.so", "rw-s", "08:01", 12}, 4, 4, 0),
+                                        mapping({""}, 80, 70, 70),
+                                        mapping({""}, 8, 8, 8)};
+    const auto all = groups(mappings, kDevices);
+    ASSERT_EQ(all.size(), 4U);
+    EXPECT_EQ(all[0].name, "");
+    EXPECT_EQ(all[0].mappings, 2U);
+    EXPECT_EQ(all[0].rss, Kilobytes{78});
+    EXPECT_EQ(all[1].perms, "r-xp");
+    EXPECT_FALSE(all[1].written_file);
+    EXPECT_TRUE(all[2].written_file);
+    EXPECT_EQ(all[2].dirty, Kilobytes{4});
+    EXPECT_TRUE(all[3].shared);
+}
+
+TEST(Changes, NameWhatGrewCameAndWent) {
+    const auto before =
+        groups({mapping({"[heap]"}, 100, 40, 40), mapping({"same"}, 8, 8, 8), mapping({"old"}, 8, 4, 4)}, kDevices);
+    const auto after =
+        groups({mapping({"[heap]"}, 100, 90, 90), mapping({"same"}, 8, 8, 8), mapping({"new"}, 8, 8, 8)}, kDevices);
+    const auto changed = changes(before, after);
+    ASSERT_EQ(changed.size(), 3U);
+    EXPECT_EQ(changed[0].either().name, "[heap]");
+    EXPECT_EQ(changed[0].grown(&MapGroup::rss), Kilobytes{50});
+    EXPECT_EQ(changed[1].either().name, "new");
+    EXPECT_FALSE(changed[1].before);
+    EXPECT_EQ(changed[2].grown(&MapGroup::rss), Kilobytes{-4});
+    EXPECT_FALSE(changed[2].after);
+    EXPECT_TRUE(changes(after, after).empty());
+}
+
+TEST(Quadrants, SumUpToWhatEveryKernelPrinted) {
+    for (const char *kernel : {"5.10", "6.1", "6.12", "6.18", "7.x"}) {
+        const auto mappings = parse_smaps(test::golden(std::string(kernel) + "/smaps"));
+        ASSERT_TRUE(mappings.ok()) << kernel;
+        const QuadrantSum total = quadrants(*mappings, kDevices).total();
+        EXPECT_EQ(total.resident, sum(*mappings).rss) << kernel;
+        EXPECT_EQ(total.anon, sum(*mappings).anonymous) << kernel;
+    }
+}
+
+}  // namespace
+}  // namespace rsslag::procfs

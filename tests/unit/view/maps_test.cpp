@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/view/maps.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "golden.h"
+#include "mapped.h"
+
+namespace rsslag::view {
+namespace {
+
+using core::Kilobytes;
+using nlohmann::json;
+using test::is_golden;
+using test::maps_document;
+
+bool harmless(const std::string &text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= 0x20 && c != 0x7F); });
+}
+
+TextStyle ascii() {
+    TextStyle style;
+    style.utf8 = false;
+    return style;
+}
+
+std::string text_of(const MapsDocument &document, const MapsChoices &choices = {}) {
+    return maps_text(document, document.processes.at(0), choices, ascii());
+}
+
+const TopRow &row(const std::vector<TopRow> &rows, std::string_view column) {
+    return *std::ranges::find(rows, column, &TopRow::column);
+}
+
+TEST(MapsText, HasItsFourTables) {
+    EXPECT_TRUE(is_golden(text_of(maps_document()), "maps.txt"));
+}
+
+TEST(MapsText, SaysWhyThereIsNothingExact) {
+    MapsDocument document = maps_document();
+    document.counted = false;
+    document.processes[0].reading.reset();
+    document.processes[0].why_not_exact = "missing CAP_BPF";
+    EXPECT_TRUE(is_golden(text_of(document), "maps_without_counters.txt"));
+}
+
+TEST(MapsText, ShowsEachMappingOnDemand) {
+    MapsChoices choices;
+    choices.each = true;
+    const std::string text = text_of(maps_document(), choices);
+    EXPECT_NE(text.find("0000000000400000-0000000000464000 r-xp"), std::string::npos) << text;
+    EXPECT_NE(text.find("[stack]\n"), std::string::npos);
+    EXPECT_TRUE(harmless(text));
+}
+
+TEST(MapsText, ShowsWhatDiffersFromTheCounters) {
+    MapsDocument document = maps_document();
+    document.processes[0].reading->verdict.exact.shmem = {47};
+    const auto checks = member_checks(document.processes[0], document.machine.page_size);
+    ASSERT_EQ(checks.size(), 3U);
+    EXPECT_EQ(checks[2].member, core::Member::Shmem);
+    EXPECT_EQ(checks[2].difference, core::Pages{3});
+    EXPECT_NE(text_of(document).find("\ndifference "), std::string::npos);
+    EXPECT_EQ(text_of(maps_document()).find("\ndifference "), std::string::npos);
+}
+
+TEST(TopRows, DifferFromTopByWhatIsCached) {
+    const MapsDocument document = maps_document();
+    const auto rows = top_rows(document.processes[0], document.machine.page_size);
+    ASSERT_EQ(rows.size(), 7U);
+    EXPECT_EQ(row(rows, "RES").says, 700);
+    EXPECT_EQ(row(rows, "RES").exact, 720);
+    EXPECT_NE(row(rows, "RES").note.find("20 kB more is cached"), std::string::npos);
+    EXPECT_EQ(row(rows, "SHR").exact, 608);
+    EXPECT_NE(row(rows, "SHR").note.find("200 kB of it is shared anonymous memory"), std::string::npos);
+    EXPECT_NE(row(rows, "DATA").note.find("reserved, hardly touched: only 120 kB"), std::string::npos);
+    EXPECT_EQ(row(rows, "%MEM").exact, 1.0);
+}
+
+TEST(MapsJson, NeverLosesAKey) {
+    MapsDocument document = maps_document();
+    const json whole = json::parse(maps_json(document, {}));
+    document.processes[0].reading.reset();
+    document.processes[0].top = {};
+    const json bare = json::parse(maps_json(document, {}));
+    const json &before = whole["processes"][0];
+    const json &after = bare["processes"][0];
+    EXPECT_EQ(before.size(), after.size());
+    for (const auto &[key, value] : before.items())
+        EXPECT_TRUE(after.contains(key)) << key;
+    EXPECT_TRUE(after["exact"].is_null());
+    EXPECT_TRUE(after["top"][1]["says_kb"].is_null());
+    EXPECT_TRUE(harmless(maps_json(document, {})));
+}
+
+TEST(Baseline, IsWhatTheDocumentSaid) {
+    const MapsDocument document = maps_document();
+    const auto read = read_baselines(maps_json(document, {}));
+    ASSERT_TRUE(read.ok()) << read.error().what;
+    ASSERT_EQ(read->size(), 1U);
+    const Baseline &baseline = read->front();
+    EXPECT_EQ(baseline.pid, 4711);
+    EXPECT_EQ(baseline.sums.rss, document.processes[0].sums.rss);
+    EXPECT_EQ(baseline.sums.droppable, document.processes[0].sums.droppable);
+    ASSERT_EQ(baseline.groups.size(), document.processes[0].groups.size());
+    EXPECT_EQ(baseline.groups[0].rss, document.processes[0].groups[0].rss);
+}
+
+TEST(Baseline, IsThatOfTheSameProcessOrTheOnlyOne) {
+    Baseline a;
+    a.pid = 1;
+    a.comm = "a";
+    Baseline b = a;
+    b.pid = 2;
+    b.comm = "b";
+    Baseline other = a;
+    other.pid = 3;
+    EXPECT_EQ(baseline_of({a}, 99, "x")->pid, 1) << "the only one";
+    const std::vector<Baseline> three{a, b, other};
+    EXPECT_EQ(baseline_of(three, 3, "a")->pid, 3);
+    EXPECT_EQ(baseline_of(three, 99, "b")->pid, 2);
+    EXPECT_EQ(baseline_of(three, 99, "a"), nullptr) << "two of that name";
+    EXPECT_EQ(baseline_of(three, 1, "x"), nullptr) << "its PID is another's now";
+}
+
+TEST(Baseline, IsRefusedWhereItIsNone) {
+    for (const char *text : {"", "{}", "[1]", "{\"schema\":\"rsslag.tick/1\"}", "{\"schema\":\"rsslag.maps/1\"}",
+                             "{\"schema\":\"rsslag.maps/1\",\"processes\":[{}]}", "\xff"}) {
+        const auto read = read_baselines(text);
+        ASSERT_FALSE(read.ok()) << text;
+        EXPECT_EQ(read.error().kind, core::Kind::Corrupt);
+    }
+}
+
+TEST(Baseline, JudgesGrowthOnlyWhereThereIsOne) {
+    procfs::MapSums now;
+    now.private_clean = {10};
+    now.private_dirty = {30};
+    Baseline before;
+    before.sums.private_dirty = {25};
+    const Asserted held = judge(*core::parse_assertion("private.growth<=15kB"), now, &before);
+    EXPECT_EQ(held.holds, true);
+    EXPECT_EQ(held.value, Kilobytes{15});
+    EXPECT_EQ(judge(*core::parse_assertion("private.growth<15kB"), now, &before).holds, false);
+    EXPECT_EQ(judge(*core::parse_assertion("private.growth<15kB"), now, nullptr).holds, std::nullopt);
+    EXPECT_EQ(judge(*core::parse_assertion("private<1MiB"), now, nullptr).holds, true);
+}
+
+TEST(ReportHead, IsPlainAscii) {
+    const MapsDocument document = maps_document();
+    const std::string head = report_head(document, document.processes[0], {"rsslag 1", "[madvise]"});
+    EXPECT_TRUE(harmless(head));
+    EXPECT_NE(head.find("command line          server --port 80 \\x1b[1m\n"), std::string::npos) << head;
+}
+
+TEST(PmapText, KeepsTheLayout) {
+    const MapsDocument document = maps_document();
+    EXPECT_TRUE(is_golden(pmap_x_text(document.processes[0], false), "pmap_x.txt"));
+    EXPECT_TRUE(harmless(pmap_details_text(document.processes[0], false)));
+}
+
+TEST(ChangesText, NamesWhatCameWentAndGrew) {
+    MapsDocument document = maps_document();
+    MappedProcess &process = document.processes[0];
+    auto before = process.groups;
+    before.front().rss += Kilobytes{8};
+    before.erase(std::ranges::find(before, std::string("[stack]"), &procfs::MapGroup::name));
+    before.emplace_back().name = "/gone";
+    process.since = procfs::changes(before, process.groups);
+    const std::string text = changes_text(process, ascii());
+    EXPECT_NE(text.find("new: [stack]"), std::string::npos) << text;
+    EXPECT_NE(text.find("gone: /gone"), std::string::npos) << text;
+    EXPECT_NE(text.find("-8"), std::string::npos) << text;
+    process.since.emplace();
+    EXPECT_EQ(changes_text(process, ascii()), "nothing has changed\n");
+}
+
+}  // namespace
+}  // namespace rsslag::view

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// rsslag maps: what the memory of a process is, mapping by mapping.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "commands.h"
+#include "duration.h"
+#include "exit_status.h"
+#include "map_reader.h"
+#include "map_rows.h"
+#include "output.h"
+#include "page_counter.h"
+#include "rsslag/core/text.h"
+#include "style.h"
+#include "targets.h"
+#include "version.h"
+
+namespace rsslag::cli {
+namespace {
+
+using core::Error;
+using core::Kind;
+
+struct Options {
+    TargetWords targets;
+    bool json = false;
+    bool pmap_x = false;
+    bool pmap_details = false;
+    bool all = false;
+    bool pages = false;
+    bool report = false;
+    bool watch = false;
+    int repeat = 0;  ///< of --watch; 0: without end
+    std::uint64_t limit = 1ULL << 28;
+    std::string filter, elf;
+    struct {
+        std::string sort, baseline;
+        std::string interval = "1s";
+        std::vector<std::string> columns, assertions;
+    } words;  ///< as typed
+    Order order;
+    std::chrono::milliseconds interval{};
+    std::vector<core::Assertion> assertions;
+    std::optional<std::vector<view::Baseline>> baselines;
+    view::MapsChoices shown;
+};
+
+core::Status read_baseline_file(Options &options) {
+    if (options.words.baseline.empty()) return core::success();
+    std::ifstream file(options.words.baseline, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (!file) {
+        return Error{Kind::BadInput,
+                     fmt::format("the baseline {} cannot be read", core::printable(options.words.baseline)), 0,
+                     "write one with rsslag maps --json PID"};
+    }
+    auto baselines = view::read_baselines(text);
+    if (!baselines) return baselines.error();
+    options.baselines = *std::move(baselines);
+    return core::success();
+}
+
+core::Status read_assertions(Options &options) {
+    for (const std::string &word : options.words.assertions) {
+        auto assertion = core::parse_assertion(word);
+        if (!assertion) return assertion.error();
+        if (!view::named_sum({}, assertion->field)) {
+            return Error{Kind::BadInput,
+                         fmt::format("there is no sum '{}' to assert", core::printable(assertion->field)), 0,
+                         "there are " + view::sum_names()};
+        }
+        if (assertion->growth && !options.baselines) {
+            return Error{Kind::BadInput,
+                         fmt::format("'{}' needs a --baseline to have grown from", core::printable(word)), 0, ""};
+        }
+        options.assertions.push_back(*std::move(assertion));
+    }
+    return core::success();
+}
+
+/// Bad input is told before anything is asked of the kernel.
+core::Status read_words(Options &options) {
+    for (const std::string &word : options.words.columns) {
+        const auto field = field_named(word);
+        if (!field) return field.error();
+        options.shown.columns.push_back(*field);
+    }
+    const auto order = order_named(options.words.sort);
+    if (!order) return order.error();
+    options.order = *order;
+    // Groups have no address and only the sums that their columns show: a field means each mapping.
+    const bool of_each = !options.words.columns.empty() || options.order.by != Order::By::Default;
+    options.shown.each = options.shown.each || of_each;
+    if (options.all || options.report) options.shown.groups = static_cast<std::size_t>(-1);
+    const auto interval = parse_interval(options.words.interval);
+    if (!interval) return interval.error();
+    options.interval = *interval;
+    if (auto read = read_baseline_file(options); !read) return read;
+    if (auto read = read_assertions(options); !read) return read;
+    if (!options.targets.empty()) return core::success();
+    return Error{Kind::BadInput, "maps of what?", 0, "give a PID, -p, --comm, --cgroup or -u; see rsslag maps --help"};
+}
+
+/// A process that is looked at, perhaps again and again.
+struct Watched {
+    procfs::Process process;
+    bool named = false;
+    std::optional<std::vector<procfs::MapGroup>> before;  ///< of the last look
+};
+
+/// Groups with the names that a document prints.
+std::vector<procfs::MapGroup> as_printed(std::vector<procfs::MapGroup> groups) {
+    for (procfs::MapGroup &group : groups)
+        group.name = core::harmless(group.name);
+    return groups;
+}
+
+view::ReportFacts report_facts() {
+    std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
+    view::ReportFacts facts;
+    facts.version = version_text();
+    while (facts.version.ends_with('\n'))
+        facts.version.pop_back();
+    if (!std::getline(file, facts.huge_pages)) facts.huge_pages = "none";
+    return facts;
+}
+
+class Looks {
+  public:
+    Looks(const Options &options, const view::TextStyle &style, MapReader reader)
+        : options_(options), style_(style), reader_(std::move(reader)) {}
+
+    int run(const std::vector<Target> &targets) {
+        open(targets);
+        for (int round = 0;; ++round) {
+            if (!look(round > 0)) break;
+            if (!options_.watch || round + 1 == options_.repeat || stop_.wait(options_.interval)) break;
+        }
+        return status_;
+    }
+
+  private:
+    void open(const std::vector<Target> &targets) {
+        for (const Target &target : targets) {
+            auto process = procfs::Process::open(target.pid);
+            if (process) {
+                watched_.push_back({*std::move(process), target.named, std::nullopt});
+            } else {
+                fail_one(target.pid, target.named, process.error());
+            }
+        }
+    }
+
+    void fail_one(pid_t pid, bool named, const Error &error) {
+        failed_.push_back({pid, core::harmless(error.remedy.empty() ? error.what : error.what + "; " + error.remedy)});
+        // Processes that a pattern matched come and go, and some are nobody's to read; one that was seen may end.
+        if (!named || (seen_ && error.kind == Kind::Gone)) return;
+        complain(failed_.back().reason);
+        status_ = std::max(status_, exit_status(error.kind));
+    }
+
+    core::Result<view::MappedProcess> read(Watched &watched) {
+        auto read = reader_.read(watched.process);
+        if (!read) return read;
+        if (options_.pages) {
+            auto pages = count_pages(watched.process, *read, options_.limit, stop_);
+            if (!pages) return pages.error();
+            read->pages = *std::move(pages);
+        }
+        if (!options_.elf.empty()) {
+            auto elf = look_into_elf(watched.process, *read, options_.elf, stop_);
+            if (!elf) return elf.error();
+            read->elf = *std::move(elf);
+        }
+        compare(watched, *read);
+        keep_matching(*read, options_.filter);
+        sort_mappings(read->mappings, options_.order);
+        return read;
+    }
+
+    void compare(Watched &watched, view::MappedProcess &process) {
+        const view::Baseline *baseline = nullptr;
+        if (options_.baselines) {
+            baseline = view::baseline_of(*options_.baselines, process.pid, core::printable(process.comm));
+            if (baseline != nullptr) process.since = procfs::changes(baseline->groups, as_printed(process.groups));
+        } else if (watched.before) {
+            process.since = procfs::changes(*watched.before, process.groups);
+        }
+        for (const core::Assertion &assertion : options_.assertions) {
+            process.asserted.push_back(view::judge(assertion, process.sums, baseline));
+            if (process.asserted.back().holds != true) status_ = std::max<int>(status_, kDoesNotHold);
+        }
+        if (options_.watch) watched.before = process.groups;
+    }
+
+    /// False where there is no use in another one.
+    bool look(bool again) {
+        view::MapsDocument document = reader_.document();
+        std::vector<Watched> left;
+        for (Watched &watched : watched_) {
+            auto process = read(watched);
+            if (!process) {
+                fail_one(watched.process.pid(), watched.named, process.error());
+                continue;
+            }
+            document.processes.push_back(*std::move(process));
+            left.push_back(std::move(watched));
+        }
+        watched_ = std::move(left);
+        document.failed = std::exchange(failed_, {});
+        seen_ = seen_ || !document.processes.empty();
+        if (!seen_ && status_ == kDone) {
+            for (const view::FailedTarget &failed : document.failed)
+                complain(failed.reason);
+            status_ = kNotAllowed;
+        }
+        if (const core::Status shown = show(document, again); !shown) {
+            status_ = fail(shown.error());
+            return false;
+        }
+        return !watched_.empty();
+    }
+
+    core::Status show(const view::MapsDocument &document, bool again) const {
+        if (options_.json) return print(view::maps_json(document, options_.shown));
+        std::string text;
+        for (const view::MappedProcess &process : document.processes) {
+            const bool apart = !again && !options_.pmap_x && !options_.pmap_details;
+            if (!text.empty() && apart) text += '\n';
+            text += text_of(document, process, again);
+        }
+        for (const view::FailedTarget &failed : document.failed) {
+            if (again) text += failed.reason + '\n';
+        }
+        return print(text);
+    }
+
+    std::string text_of(const view::MapsDocument &document, const view::MappedProcess &process, bool again) const {
+        if (options_.pmap_x) return view::pmap_x_text(process, style_.utf8);
+        if (options_.pmap_details) return view::pmap_details_text(process, style_.utf8);
+        if (again) return view::look_text(document, process, style_) + view::assertions_text(process, style_);
+        const std::string head = options_.report ? view::report_head(document, process, report_facts()) : "";
+        return head + view::maps_text(document, process, options_.shown, style_);
+    }
+
+    const Options &options_;
+    const view::TextStyle &style_;
+    MapReader reader_;
+    StopSignals stop_;
+    std::vector<Watched> watched_;
+    std::vector<view::FailedTarget> failed_;
+    bool seen_ = false;
+    int status_ = kDone;
+};
+
+int maps(Options &options, view::TextStyle style) {
+    if (const core::Status read = read_words(options); !read) return fail(read.error());
+    if (options.report) style.utf8 = style.color = false;
+    const auto targets = resolve(options.targets);
+    if (!targets) return fail(targets.error());
+    // Frame numbers are for SYS_ADMIN, other users' pagemap is their own to read.
+    const std::vector<cap_value_t> for_pages{CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH};
+    auto reader = MapReader::open(options.pages || !options.elf.empty() ? for_pages : std::vector<cap_value_t>{});
+    if (!reader) return fail(reader.error());
+    return Looks(options, style, *std::move(reader)).run(*targets);
+}
+
+}  // namespace
+
+Run add_maps(CLI::App &app, const Common &common) {
+    auto options = std::make_shared<Options>();
+    CLI::App *const command =
+        app.add_subcommand("maps", "What the memory of a process is: top's columns, quadrants, mappings");
+    add_target_options(*command, options->targets);
+    command->add_flag("--json", options->json, "rsslag.maps/1, one document a line");
+    command->add_flag("--each", options->shown.each, "Every mapping, not grouped by name");
+    command->add_option("--columns", options->words.columns, "Fields of smaps to show for each mapping: Rss,Pss,...")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    command->add_option("--sort", options->words.sort,
+                        "Each mapping by address, name, or a field of smaps, largest first");
+    command->add_option("--filter", options->filter, "Only mappings whose name matches GLOB");
+    command->add_flag("--pages", options->pages,
+                      "Page by page: exclusive, shared by how many, swapped, huge, KSM, zero");
+    command->add_option("--elf", options->elf,
+                        "What of a mapped ELF file is there, by section and symbol: its path or GLOB");
+    command->add_option("--limit", options->limit, "Of --pages: read at most N entries of pagemap")
+        ->capture_default_str();
+    command->add_flag("--all", options->all, "List every group");
+    command->add_flag("--report", options->report, "Plain text with the facts of the machine, for a bug report");
+    auto *const watch = command->add_flag("--watch", options->watch, "Look again and again, and tell what has changed");
+    command->add_option("--interval", options->words.interval, "Of --watch: between looks")->capture_default_str();
+    command->add_option("--repeat", options->repeat, "Of --watch: end after N looks")->check(CLI::Range(1, 1000000));
+    command->add_option("--baseline", options->words.baseline, "Tell what has changed since an older --json")
+        ->excludes(watch);
+    command
+        ->add_option("--assert", options->words.assertions,
+                     "End with 1 unless it holds: rss<10MiB, or with --baseline private_dirty.growth<=5%")
+        ->allow_extra_args(false);
+    auto *const x = command->add_flag("-x", options->pmap_x, "As pmap -x prints it");
+    command->add_flag("-X", options->pmap_details, "As pmap -X prints it")->excludes(x);
+    return [options, &common] {
+        if (!common.command.empty()) {
+            return fail({Kind::BadInput, "maps takes no -- CMD", 0, "give a PID of a process that runs"});
+        }
+        const auto style = text_style(common.unit, common.color);
+        if (!style) return fail(style.error());
+        return maps(*options, *style);
+    };
+}
+
+}  // namespace rsslag::cli

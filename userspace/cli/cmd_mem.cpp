@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// rsslag mem: the memory of all processes by program, user, cgroup or file, nothing counted twice.
+#include <fmt/format.h>
+#include <linux/kcmp.h>
+#include <pwd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "commands.h"
+#include "exit_status.h"
+#include "machine.h"
+#include "output.h"
+#include "privileges.h"
+#include "rsslag/procfs/process.h"
+#include "rsslag/view/mem.h"
+#include "style.h"
+#include "targets.h"
+
+namespace rsslag::cli {
+namespace {
+
+using core::Error;
+using core::Kind;
+
+struct Options {
+    std::string by = "program";
+    std::optional<std::string> user;
+    bool each = false;
+    bool all = false;
+    bool json = false;
+};
+
+/// One process, read; `range` is where its mappings begin and end, equal for those that may share an mm.
+struct Read {
+    procfs::User user;
+    std::string range;
+    std::vector<procfs::Mapping> mappings;  ///< by file only
+};
+
+bool share_memory(pid_t a, pid_t b) {
+    return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
+}
+
+core::Result<Read> read_sums(const procfs::Process &process, bool mappings_too) {
+    Read read;
+    const auto text = mappings_too ? process.smaps_text() : process.smaps_rollup_text();
+    if (!text) return text.error();
+    if (!mappings_too) {
+        const auto rollup = procfs::parse_smaps_rollup(text->bytes);
+        if (!rollup) return rollup.error();
+        read.user.use = procfs::use_of(rollup->sums);
+        read.range = text->bytes.substr(0, text->bytes.find(' '));
+        return read;
+    }
+    auto mappings = procfs::parse_smaps(text->bytes);
+    if (!mappings) return mappings.error();
+    for (const procfs::Mapping &mapping : *mappings)
+        read.user.use += procfs::use_of(mapping.fields);
+    if (!mappings->empty()) read.range = fmt::format("{:x}-{:x}", mappings->front().start, mappings->size());
+    read.mappings = *std::move(mappings);
+    return read;
+}
+
+/// nullopt: a kernel thread or a zombie, which has no memory.
+core::Result<std::optional<Read>> read_process(pid_t pid, std::optional<uid_t> only, bool mappings_too) {
+    const auto process = procfs::Process::open(pid);
+    if (!process) return process.error();
+    const auto stat = process->stat();
+    if (!stat) return stat.error();
+    if (stat->kernel_thread() || (stat->zombie() && stat->num_threads <= 1)) return std::optional<Read>{};
+    const auto status = process->status();
+    if (!status) return status.error();
+    if (only && status->real_uid != *only) return std::optional<Read>{};
+    auto read = read_sums(*process, mappings_too);
+    if (!read) return read.error();
+    procfs::User &user = read->user;
+    user.pids = {pid};
+    user.comm = stat->comm;
+    user.uid = status->real_uid;
+    const auto exe = process->exe();
+    user.program = exe && !exe->empty() ? *exe : stat->comm;
+    if (const auto cgroup = process->read("cgroup")) user.cgroup = procfs::parse_cgroup(cgroup->bytes).value_or("");
+    return std::optional(*std::move(read));
+}
+
+struct Everybody {
+    std::vector<procfs::User> users;
+    std::map<std::string, procfs::FileUse> files;
+    std::vector<view::UnreadProcess> failed;
+};
+
+Everybody read_all(const std::vector<pid_t> &pids, std::optional<uid_t> only, bool by_file) {
+    Everybody all;
+    std::multimap<std::string, std::size_t> by_range;
+    for (const pid_t pid : pids) {
+        auto read = read_process(pid, only, by_file);
+        if (!read) {
+            all.failed.push_back({pid, read.error().kind, read.error().what});
+            continue;
+        }
+        if (!*read) continue;
+        const auto [begin, end] = by_range.equal_range((*read)->range);
+        const auto same = std::find_if(
+            begin, end, [&](const auto &entry) { return share_memory(all.users[entry.second].pids.front(), pid); });
+        if (same != end) {
+            all.users[same->second].pids.push_back(pid);
+            continue;
+        }
+        by_range.emplace((*read)->range, all.users.size());
+        if (by_file) procfs::add(all.files, pid, (*read)->mappings);
+        all.users.push_back(std::move((*read)->user));
+    }
+    return all;
+}
+
+std::string user_name(const procfs::User &user) {
+    const passwd *const entry = getpwuid(user.uid);
+    return entry != nullptr ? std::string(entry->pw_name) : fmt::format("{}", user.uid);
+}
+
+std::vector<view::MemRow> rows_of_files(std::map<std::string, procfs::FileUse> files) {
+    std::vector<view::MemRow> rows;
+    for (procfs::FileUse &file : procfs::sorted(std::move(files))) {
+        view::MemRow row;
+        row.name = std::move(file.name);
+        row.processes = file.by_pid.size();
+        for (const auto &[pid, use] : file.by_pid)
+            row.pids.push_back(pid);
+        row.use = file.use;
+        row.mappings = file.mappings;
+        row.use_by_pid = std::move(file.by_pid);
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::vector<view::MemRow> rows_of_users(const std::vector<procfs::User> &users,
+                                        std::string (*name)(const procfs::User &), const procfs::MemInfo *room) {
+    std::vector<view::MemRow> rows;
+    for (procfs::UseGroup &group : procfs::grouped(users, name)) {
+        view::MemRow row;
+        if (room != nullptr) {
+            std::vector<const procfs::User *> members;
+            for (const procfs::User &user : users) {
+                if (name(user) == group.name) members.push_back(&user);
+            }
+            row.room = procfs::room_for(members, *room);
+        }
+        row.name = std::move(group.name);
+        row.processes = group.processes;
+        row.pids = std::move(group.pids);
+        row.use = group.use;
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+core::Result<view::MemBy> by_named(const std::string &word) {
+    for (const view::MemBy by : {view::MemBy::Program, view::MemBy::User, view::MemBy::Cgroup, view::MemBy::File}) {
+        if (view::name(by) == word) return by;
+    }
+    return Error{Kind::BadInput, "--by is one of program, user, cgroup, file", 0, ""};
+}
+
+std::vector<view::MemRow> rows(view::MemBy by, Everybody &all, const procfs::MemInfo &info) {
+    switch (by) {
+        case view::MemBy::Program:
+            return rows_of_users(
+                all.users, [](const procfs::User &user) { return user.program; }, &info);
+        case view::MemBy::User: return rows_of_users(all.users, user_name, nullptr);
+        case view::MemBy::Cgroup:
+            return rows_of_users(
+                all.users, [](const procfs::User &user) { return user.cgroup; }, nullptr);
+        case view::MemBy::File: break;
+    }
+    return rows_of_files(std::move(all.files));
+}
+
+core::Result<view::MemDocument> take(view::MemBy by, std::optional<uid_t> only) {
+    const Host host = this_host();
+    view::MemDocument document;
+    document.kernel = host.kernel;
+    document.arch = host.arch;
+    document.page_size = host.machine.page_size;
+    document.by = by;
+    document.time = std::chrono::system_clock::now();
+    const auto before = procfs::read_meminfo();
+    if (!before) return before.error();
+    document.before = *before;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto pids = procfs::list_processes();
+    if (!pids) return pids.error();
+    Everybody all = read_all(*pids, only, by == view::MemBy::File);
+    document.read_us =
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin).count();
+    const auto after = procfs::read_meminfo();
+    if (!after) return after.error();
+    document.after = *after;
+    document.rows = rows(by, all, document.after);
+    document.users = std::move(all.users);
+    document.failed = std::move(all.failed);
+    return document;
+}
+
+int mem(const Options &options, const view::TextStyle &style) {
+    const auto by = by_named(options.by);
+    if (!by) return fail(by.error());
+    std::optional<uid_t> only;
+    if (options.user) {
+        const auto uid = parse_user(*options.user);
+        if (!uid) return fail(uid.error());
+        only = *uid;
+    }
+    if (const core::Status dropped = keep_only(std::vector<cap_value_t>{CAP_SYS_PTRACE}); !dropped) {
+        return fail(dropped.error());
+    }
+    const auto document = take(*by, only);
+    if (!document) return fail(document.error());
+    if (document->users.empty()) {
+        const bool denied = std::ranges::any_of(document->failed, [](const auto &f) { return f.kind == Kind::Denied; });
+        return fail(
+            {denied ? Kind::Denied : Kind::Gone, "no process could be read", 0, denied ? "run rsslag with sudo" : ""});
+    }
+    const std::size_t most = options.all ? static_cast<std::size_t>(-1) : 40;
+    const core::Status printed = print(options.json ? view::mem_json(*document, options.each)
+                                                    : view::mem_text(*document, options.each, most, style));
+    return printed ? kDone : fail(printed.error());
+}
+
+}  // namespace
+
+Run add_mem(CLI::App &app, const Common &common) {
+    auto options = std::make_shared<Options>();
+    CLI::App *const command = app.add_subcommand(
+        "mem", "The memory of all processes by program, user, cgroup or file, nothing counted twice");
+    command->add_option("--by", options->by, "program, user, cgroup or file")->capture_default_str();
+    command->add_option("-u,--user", options->user, "Only processes of a user (name or number, the real uid)");
+    command->add_flag("--each", options->each, "List who it is, too");
+    command->add_flag("--all", options->all, "List every row");
+    command->add_flag("--json", options->json, "rsslag.mem/1, one document");
+    return [options, &common] {
+        if (!common.command.empty()) {
+            return fail({Kind::BadInput, "mem takes no -- CMD", 0, "it reads all processes that run"});
+        }
+        const auto style = text_style(common.unit, common.color);
+        if (!style) return fail(style.error());
+        return mem(*options, *style);
+    };
+}
+
+}  // namespace rsslag::cli

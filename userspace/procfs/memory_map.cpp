@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/procfs/memory_map.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+namespace rsslag::procfs {
+
+namespace {
+
+using core::Kilobytes;
+
+/// Pages that no file and no fault of the process brought in (arch/x86/entry/vdso, mm/mmap.c install_special_mapping).
+constexpr std::array<std::string_view, 6> kKernelNames{"[vdso]",     "[vvar]",    "[vvar_vclock]",
+                                                       "[vsyscall]", "[uprobes]", "[sigpage]"};
+
+/// VmFlags is a list of two letters each.
+bool has_flag(const Mapping &mapping, std::string_view flag) {
+    const std::string_view flags = mapping.vm_flags;
+    for (std::size_t at = 0; at + 2 <= flags.size(); at += 3) {
+        if (flags.substr(at, 2) == flag) return true;
+    }
+    return false;
+}
+
+Kilobytes value(const std::optional<Kilobytes> &field) {
+    return field.value_or(Kilobytes{});
+}
+
+Kilobytes clean(const Mapping &mapping) {
+    return value(mapping.fields.shared_clean) + value(mapping.fields.private_clean);
+}
+Kilobytes dirty(const Mapping &mapping) {
+    return value(mapping.fields.shared_dirty) + value(mapping.fields.private_dirty);
+}
+Kilobytes hugetlb(const Mapping &mapping) {
+    return value(mapping.fields.shared_hugetlb) + value(mapping.fields.private_hugetlb);
+}
+
+Quadrant quadrant_of(const Mapping &mapping, Backing backing, const Devices &devices) {
+    if (backing == Backing::Hugetlb) return Quadrant::Hugetlb;
+    if (backing == Backing::Kernel) return Quadrant::Kernel;
+    if (!is_shared(mapping)) return has_file(mapping) ? Quadrant::PrivateFile : Quadrant::PrivateAnonymous;
+    return mapping.device == devices.internal ? Quadrant::SharedAnonymous : Quadrant::SharedFile;
+}
+
+/// VM_GROWSDOWN or UP, or private and writable: what the kernel counts as data_vm and stack_vm (mm/mmap.c).
+bool is_data(const Mapping &mapping) {
+    return has_flag(mapping, "gd") || (is_writable(mapping) && !is_shared(mapping));
+}
+
+Kilobytes droppable(const Mapping &mapping, Backing backing) {
+    const Kilobytes given_up = value(mapping.fields.lazy_free);
+    if (backing != Backing::File || has_flag(mapping, "lo")) return given_up;
+    return given_up + std::min(clean(mapping), value(mapping.fields.rss) - value(mapping.fields.anonymous));
+}
+
+void add(MapGroup &group, const Mapping &mapping) {
+    ++group.mappings;
+    for (std::size_t i = 0; i < group.perms.size() && i < mapping.perms.size(); ++i) {
+        if (group.perms[i] == '-') group.perms[i] = mapping.perms[i];
+    }
+    group.size += mapping.size;
+    group.rss += value(mapping.fields.rss);
+    group.pss += value(mapping.fields.pss);
+    group.clean += clean(mapping);
+    group.dirty += dirty(mapping);
+    group.swap += value(mapping.fields.swap);
+}
+
+bool same_amounts(const MapGroup &a, const MapGroup &b) {
+    return std::tie(a.mappings, a.size, a.rss, a.pss, a.clean, a.dirty, a.swap) ==
+           std::tie(b.mappings, b.size, b.rss, b.pss, b.clean, b.dirty, b.swap);
+}
+
+/// What makes a group of one look the same group in the next.
+using Key = std::tuple<std::string_view, bool, bool>;
+Key key(const MapGroup &group) {
+    return {group.name, group.shared, group.written_file};
+}
+
+}  // namespace
+
+void Devices::add(const std::vector<Mount> &mounts) {
+    for (const Mount &mount : mounts) {
+        const bool in_memory = mount.type == "tmpfs" || mount.type == "devtmpfs";
+        (in_memory ? tmpfs : others).insert(mount.device);
+    }
+}
+
+bool has_file(const Mapping &mapping) {
+    // A System V segment may have inode 0.
+    return mapping.inode != 0 || mapping.device != "00:00";
+}
+
+Backing backing_of(const Mapping &mapping, const Devices &devices) {
+    if (has_flag(mapping, "ht")) return Backing::Hugetlb;
+    if (!has_file(mapping)) {
+        const bool kernels = std::ranges::find(kKernelNames, mapping.name) != kKernelNames.end();
+        return kernels ? Backing::Kernel : Backing::Anonymous;
+    }
+    if (mapping.device == devices.internal || devices.tmpfs.contains(mapping.device)) return Backing::Shmem;
+    return devices.others.contains(mapping.device) ? Backing::File : Backing::Unknown;
+}
+
+std::string_view name(Quadrant quadrant) {
+    switch (quadrant) {
+        case Quadrant::PrivateAnonymous: return "private_anonymous";
+        case Quadrant::PrivateFile: return "private_file";
+        case Quadrant::SharedAnonymous: return "shared_anonymous";
+        case Quadrant::SharedFile: return "shared_file";
+        case Quadrant::Kernel: return "kernel";
+        case Quadrant::Hugetlb: return "hugetlb";
+    }
+    return "";
+}
+
+QuadrantSum &QuadrantSum::operator+=(const QuadrantSum &other) {
+    mappings += other.mappings;
+    size += other.size;
+    resident += other.resident;
+    anon += other.anon;
+    file += other.file;
+    shmem += other.shmem;
+    unplaced += other.unplaced;
+    swap += other.swap;
+    hugetlb += other.hugetlb;
+    return *this;
+}
+
+QuadrantSum Quadrants::total() const {
+    QuadrantSum total;
+    for (const QuadrantSum &sum : sums)
+        total += sum;
+    return total;
+}
+
+Quadrants quadrants(const std::vector<Mapping> &mappings, const Devices &devices) {
+    Quadrants all;
+    for (const Mapping &mapping : mappings) {
+        if (!in_mm(mapping)) continue;
+        const Backing backing = backing_of(mapping, devices);
+        QuadrantSum sum;
+        sum.mappings = 1;
+        sum.size = mapping.size;
+        sum.resident = value(mapping.fields.rss);
+        sum.anon = value(mapping.fields.anonymous);
+        sum.swap = value(mapping.fields.swap);
+        sum.hugetlb = procfs::hugetlb(mapping);
+        const Kilobytes rest = sum.resident - sum.anon;
+        if (backing == Backing::Shmem) {
+            sum.shmem = rest;
+        } else if (backing == Backing::Unknown) {
+            sum.unplaced = rest;
+            if (rest.n != 0) all.unplaced.push_back({mapping.name, mapping.start, rest});
+        } else {
+            sum.file = rest;
+        }
+        all.sums[static_cast<std::size_t>(quadrant_of(mapping, backing, devices))] += sum;
+    }
+    return all;
+}
+
+void learn(Devices &devices, const std::vector<Mapping> &mappings, Kilobytes shmem) {
+    const Quadrants known = quadrants(mappings, devices);
+    if (known.unplaced.empty()) return;
+    const Kilobytes rest = shmem - known.total().shmem;
+    if (rest.n != 0 && rest != known.total().unplaced) return;
+    for (const Mapping &mapping : mappings) {
+        if (backing_of(mapping, devices) != Backing::Unknown) continue;
+        (rest.n == 0 ? devices.others : devices.tmpfs).insert(mapping.device);
+    }
+}
+
+MapSums sums(const std::vector<Mapping> &mappings, const Devices &devices) {
+    MapSums sums;
+    for (const Mapping &mapping : mappings) {
+        if (!in_mm(mapping)) continue;
+        const SmapsFields &fields = mapping.fields;
+        ++sums.mappings;
+        sums.size += mapping.size;
+        sums.rss += value(fields.rss);
+        sums.pss += value(fields.pss);
+        sums.shared_clean += value(fields.shared_clean);
+        sums.shared_dirty += value(fields.shared_dirty);
+        sums.private_clean += value(fields.private_clean);
+        sums.private_dirty += value(fields.private_dirty);
+        sums.swap += value(fields.swap);
+        sums.swap_pss += value(fields.swap_pss);
+        sums.lazy_free += value(fields.lazy_free);
+        sums.hugetlb += hugetlb(mapping);
+        sums.droppable += droppable(mapping, backing_of(mapping, devices));
+        if (is_data(mapping)) sums.data_rss += value(fields.rss);
+    }
+    return sums;
+}
+
+std::vector<MapGroup> groups(const std::vector<Mapping> &mappings, const Devices &devices) {
+    std::vector<MapGroup> all;
+    // Per kind: private, private and written to, shared.
+    std::array<std::unordered_map<std::string_view, std::size_t>, 3> found;
+    for (const Mapping &mapping : mappings) {
+        if (!in_mm(mapping)) continue;
+        const bool shared = is_shared(mapping);
+        const bool written_file = !shared && is_writable(mapping) && has_file(mapping);
+        const std::size_t kind = shared ? 2 : written_file ? 1 : 0;
+        const auto [at, fresh] = found[kind].try_emplace(mapping.name, all.size());
+        if (fresh) {
+            MapGroup &group = all.emplace_back();
+            group.name = mapping.name;
+            group.shared = shared;
+            group.written_file = written_file;
+            group.backing = backing_of(mapping, devices);
+            group.perms = mapping.perms;
+        }
+        add(all[at->second], mapping);
+    }
+    const auto order = [](const MapGroup &group) {
+        return std::tuple(group.shared, -group.rss.n, -group.size.n, std::string_view(group.name), group.written_file);
+    };
+    std::sort(all.begin(), all.end(), [&](const MapGroup &a, const MapGroup &b) { return order(a) < order(b); });
+    return all;
+}
+
+Kilobytes MapChange::grown(Kilobytes MapGroup::*what) const {
+    return (after ? *after.*what : Kilobytes{}) - (before ? *before.*what : Kilobytes{});
+}
+
+std::vector<MapChange> changes(const std::vector<MapGroup> &before, const std::vector<MapGroup> &after) {
+    std::map<Key, MapChange> all;
+    for (const MapGroup &group : before)
+        all[key(group)].before = group;
+    for (const MapGroup &group : after)
+        all[key(group)].after = group;
+    std::vector<MapChange> changed;
+    for (auto &[name, change] : all) {
+        if (change.before && change.after && same_amounts(*change.before, *change.after)) continue;
+        changed.push_back(std::move(change));
+    }
+    std::stable_sort(changed.begin(), changed.end(), [](const MapChange &a, const MapChange &b) {
+        const auto order = [](const MapChange &change) {
+            return std::tuple(-std::abs(change.grown(&MapGroup::rss).n), -std::abs(change.grown(&MapGroup::size).n));
+        };
+        return order(a) < order(b);
+    });
+    return changed;
+}
+
+}  // namespace rsslag::procfs

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/procfs/memory_use.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "rsslag/procfs/memory_map.h"
+
+namespace rsslag::procfs {
+
+namespace {
+
+using core::Kilobytes;
+
+Kilobytes value(const std::optional<Kilobytes> &field) {
+    return field.value_or(Kilobytes{});
+}
+
+/// Largest first; ties by name.
+template <class Row>
+bool larger(const Row &a, const Row &b) {
+    return std::tie(b.use.pss, a.name) < std::tie(a.use.pss, b.name);
+}
+
+}  // namespace
+
+Use &Use::operator+=(const Use &other) {
+    private_clean += other.private_clean;
+    private_dirty += other.private_dirty;
+    pss += other.pss;
+    rss += other.rss;
+    swap += other.swap;
+    return *this;
+}
+
+Use use_of(const SmapsFields &sums) {
+    Use use;
+    use.private_clean = value(sums.private_clean);
+    use.private_dirty = value(sums.private_dirty);
+    use.pss = value(sums.pss);
+    use.rss = value(sums.rss);
+    use.swap = value(sums.swap_pss ? sums.swap_pss : sums.swap);
+    return use;
+}
+
+std::vector<UseGroup> grouped(const std::vector<User> &users, std::string (*name)(const User &)) {
+    std::map<std::string, UseGroup> found;
+    for (const User &user : users) {
+        UseGroup &group = found[name(user)];
+        group.processes += user.pids.size();
+        group.pids.insert(group.pids.end(), user.pids.begin(), user.pids.end());
+        group.use += user.use;
+    }
+    std::vector<UseGroup> all;
+    for (auto &[key, group] : found) {
+        group.name = key;
+        std::sort(group.pids.begin(), group.pids.end());
+        all.push_back(std::move(group));
+    }
+    std::sort(all.begin(), all.end(), larger<UseGroup>);
+    return all;
+}
+
+Use total(const std::vector<User> &users) {
+    Use sum;
+    for (const User &user : users)
+        sum += user.use;
+    return sum;
+}
+
+std::optional<Room> room_for(const std::vector<const User *> &users, const MemInfo &info) {
+    if (users.empty() || !info.available) return std::nullopt;
+    Kilobytes written;
+    Room room;
+    for (const User *user : users) {
+        written += user->use.private_dirty;
+        room.largest = std::max(room.largest, user->use.private_dirty);
+    }
+    const auto count = static_cast<std::int64_t>(users.size());
+    room.each = {(written.n + count - 1) / count};
+    if (room.each.n == 0) return std::nullopt;
+    room.more = info.available->n / room.each.n;
+    return room;
+}
+
+void add(std::map<std::string, FileUse> &files, int pid, const std::vector<Mapping> &mappings) {
+    std::map<std::string_view, Kilobytes> sizes;
+    for (const Mapping &mapping : mappings) {
+        if (!in_mm(mapping)) continue;
+        FileUse &file = files[mapping.name];
+        const Use use = use_of(mapping.fields);
+        ++file.mappings;
+        file.use += use;
+        file.by_pid[pid] += use;
+        sizes[mapping.name] += mapping.size;
+        file.size = std::max(file.size, sizes[mapping.name]);
+    }
+}
+
+std::vector<FileUse> sorted(std::map<std::string, FileUse> &&files) {
+    std::vector<FileUse> all;
+    for (auto &[name, file] : files) {
+        file.name = name;
+        all.push_back(std::move(file));
+    }
+    std::sort(all.begin(), all.end(), larger<FileUse>);
+    return all;
+}
+
+}  // namespace rsslag::procfs

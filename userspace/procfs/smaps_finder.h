@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "rsslag/procfs/smaps_lines.h"
+
+namespace rsslag::procfs {
+
+/// Finds a key. Each mapping repeats the lines of the one before, so a search goes on from the last hit and mostly ends
+/// at its first try: ten thousand mappings are a quarter of a million lines.
+class SmapsLineFinder {
+  public:
+    /// nullptr for a line that this table does not know.
+    const SmapsLine *find(std::string_view key) {
+        for (std::size_t tried = 0; tried < kSmapsLines.size(); ++tried) {
+            const SmapsLine &line = kSmapsLines[next_];
+            if (++next_ == kSmapsLines.size()) next_ = 0;
+            if (line.key == key) return &line;
+        }
+        return nullptr;
+    }
+
+  private:
+    std::size_t next_ = 0;
+};
+
+}  // namespace rsslag::procfs

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "rsslag/view/pages.h"
+#include "rsslag/view/snapshot.h"
+
+namespace rsslag::view {
+
+nlohmann::ordered_json pages_json(const PagesReport &report);
+/// A table, with what could not be known below it.
+std::string pages_text(const PagesReport &report, const TextStyle &style);
+
+nlohmann::ordered_json elf_json(const ElfReport &report);
+std::string elf_text(const ElfReport &report, const TextStyle &style);
+
+}  // namespace rsslag::view
