@@ -22,7 +22,29 @@ struct rsslag_snapshot_request request;
  * did not fit into the seq_file's buffer is shown again, so "first" must be tied to the task, not to the call. */
 struct rsslag_snapshot_progress progress;
 
-static __always_inline void write_task(struct seq_file *seq, struct task_struct *task, struct rsslag_view *view, bool cached)
+struct numbers {
+    s32 tid, tgid;
+};
+
+/* A task's numbers as the reader sees them. In the initial namespace they are the kernel's own; elsewhere its group's is
+ * looked up once, as the tasks of a group stand one after another. */
+static __always_inline struct numbers numbers_of(struct task_struct *task)
+{
+    struct numbers numbers = {task->pid, task->tgid};
+
+    if (!progress.view.ns)
+        own_view(&progress.view);
+    if (progress.view.level) {
+        if (progress.host_tgid != task->tgid)
+            progress.tgid = number_in(task->group_leader, &progress.view);
+        numbers.tid = number_in(task, &progress.view);
+        numbers.tgid = progress.tgid;
+    }
+    progress.host_tgid = task->tgid;
+    return numbers;
+}
+
+static __always_inline void write_task(struct seq_file *seq, struct task_struct *task, struct numbers numbers, bool cached)
 {
     struct rsslag_snapshot_task record = {.kind = RSSLAG_SNAPSHOT_TASK};
     struct task_struct___thread *thread = (void *)task;
@@ -41,8 +63,8 @@ static __always_inline void write_task(struct seq_file *seq, struct task_struct 
         record.flags |= RSSLAG_TASK_IN_EXECVE;
     record.host_tid = task->pid;
     record.host_tgid = task->tgid;
-    record.tid = number_in(task, view);
-    record.tgid = number_in(task->group_leader, view);
+    record.tid = numbers.tid;
+    record.tgid = numbers.tgid;
     bpf_probe_read_kernel(record.comm, TASK_COMM_LEN, task->comm);
     bpf_seq_write(seq, &record, sizeof(record));
 }
@@ -135,7 +157,7 @@ static __always_inline int visit(struct bpf_iter__task *ctx, enum scheme scheme)
     struct seq_file *seq = ctx->meta->seq;
     struct task_struct *task = ctx->task;
     struct mm_struct *mm;
-    struct rsslag_view view;
+    struct numbers numbers;
 
     if (!task) { /* after the last task */
         if (progress.mm)
@@ -145,15 +167,15 @@ static __always_inline int visit(struct bpf_iter__task *ctx, enum scheme scheme)
     mm = task->mm;
     if (!mm || (request.mm && request.mm != (u64)mm))
         return 0;
-    own_view(&view);
-    if (!request.mm && number_in(task->group_leader, &view) != request.tgid)
+    numbers = numbers_of(task);
+    if (!request.mm && numbers.tgid != request.tgid)
         return 0;
     if (!progress.host_tid || progress.host_tid == task->pid) {
         progress.host_tid = task->pid;
         progress.mm = (u64)mm;
         write_mm(seq, mm, RSSLAG_SNAPSHOT_MM_FIRST, scheme);
     }
-    write_task(seq, task, &view, scheme == THREAD);
+    write_task(seq, task, numbers, scheme == THREAD);
     return 0;
 }
 
@@ -261,7 +283,7 @@ static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme sch
     rsslag_s64 after[4];
     struct task_struct *leader;
     struct mm_struct *mm;
-    struct rsslag_view view;
+    struct numbers numbers;
 
     if (!task)
         return 0;
@@ -272,12 +294,11 @@ static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme sch
         return 0;
     progress.mm = (u64)mm;
     progress.host_tid = task->pid;
-    progress.host_tgid = task->tgid;
-    own_view(&view);
+    numbers = numbers_of(task);
     leader = task->group_leader;
     record.mm = (u64)mm;
     record.host_tgid = task->tgid;
-    record.tgid = number_in(leader, &view);
+    record.tgid = numbers.tgid;
     record.tasks = task->signal->live.counter;
     if (task->pid == task->tgid)
         record.flags |= RSSLAG_TOTAL_LEADER;

@@ -81,13 +81,23 @@ struct rsslag_snapshot_request {
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_request) == 16, "rsslag_snapshot_request");
 
+/* A PID namespace: an identity to compare, and how deep it is. */
+struct rsslag_view {
+    rsslag_u64 ns;
+    rsslag_u32 level;
+    rsslag_u32 pad;
+};
+
 /* What a pass has found so far; zero before it. */
 struct rsslag_snapshot_progress {
     rsslag_u64 mm;
     rsslag_s32 host_tid;
-    rsslag_s32 host_tgid; /* totals only */
+    rsslag_s32 host_tgid; /* of the task before, and … */
+    struct rsslag_view view; /* the reader's PID namespace */
+    rsslag_s32 tgid; /* … the number of its group there */
+    rsslag_u32 pad;
 };
-RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_progress) == 16, "rsslag_snapshot_progress");
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_progress) == 40, "rsslag_snapshot_progress");
 
 enum rsslag_total_flags {
     RSSLAG_TOTAL_MOVED = 1,  /* the mm's counters changed while they were read */
@@ -229,13 +239,6 @@ struct rsslag_task {
     char comm[16];
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_task) == 80, "rsslag_task");
-
-/* A PID namespace: an identity to compare, and how deep it is. */
-struct rsslag_view {
-    rsslag_u64 ns;
-    rsslag_u32 level;
-    rsslag_u32 pad;
-};
 
 /* Who is traced: see bpf/filter.bpf.h. */
 #define RSSLAG_MM_PLACES 4096 /* powers of two */

@@ -188,7 +188,7 @@ core::Result<core::Bracket> Snapshotter::State::bracket(const procfs::Process &p
 std::optional<Error> Snapshotter::State::fill_in(const procfs::Process &process, const procfs::Stat &stat,
                                                  const core::Bracket &bracket, view::ProcessReading &out) const {
     const pid_t pid = process.pid();
-    const auto end = process.stat();  // the descriptor names the process: had the PID been reused, this would fail
+    const auto end = process.leader_stat();  // the descriptor names the process: had the PID been reused, this would fail
     if (!end) return gone(pid);
     const core::CounterReading &reading = bracket.readings.back();
     out.pid = pid;
@@ -249,7 +249,7 @@ core::Result<Taken> Snapshotter::read_counters(pid_t pid) {
 core::Result<Taken> Snapshotter::take_timed(const procfs::Process &process, bool walk) {
     Taken taken;
     taken.bracket_ns = monotonic_ns();
-    const auto stat = process.stat();
+    const auto stat = process.leader_stat();
     if (!stat) return stat.error();
     if (stat->kernel_thread()) return without_memory(process);
     view::ProcessReading &out = taken.process;
@@ -274,7 +274,7 @@ core::Result<std::vector<core::ProcessTotal>> Snapshotter::read_all() {
 }
 
 core::Result<view::ProcessReading> Snapshotter::take_around(const procfs::Process &process, const WalkHere &walk) {
-    const auto stat = process.stat();
+    const auto stat = process.leader_stat();
     if (!stat) return stat.error();
     if (stat->kernel_thread()) return without_memory(process);
     view::ProcessReading out;

@@ -163,6 +163,7 @@ std::optional<view::Tick> Tracer::State::judged(const core::GroupView &group, co
     const std::uint64_t before = ledger->updates(group.mm);
     apply_until(until_ns);
     if (ledger->ended_since(taken.counters.mm, taken.begin_ns)) return std::nullopt;  // its last tick tells all
+    if (ledger->in_the_making(taken.counters.mm)) return std::nullopt;  // what it leaves is told by its EXEC
     if (!ledger->knows(taken.counters.mm) && traced.count(group.host_tgid) != 0) {
         adopt(group.host_tgid, taken);  // its beginning was lost
         if (const Status wanted = stream->want(group.host_tgid, taken.counters.mm); !wanted) {

@@ -91,6 +91,7 @@ void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::u
         mm = std::make_shared<MmAccount>(impl_->options, reading.mm, ++impl_->generations);
         mm->adopt(reading, begin_ns, end_ns);
     }
+    mm->bound = true;
     for (const TaskReading &task : reading.tasks)
         impl_->tasks[task.host_tid] = {task.tid, task.tgid, task.host_tgid, task.comm, mm};
     impl_->groups[group.host_tgid] = group;
@@ -136,6 +137,11 @@ bool Ledger::doubtful(std::uint64_t mm) const {
 bool Ledger::knows(std::uint64_t mm) const {
     const auto account = impl_->at(mm);
     return account && account->bound;
+}
+
+bool Ledger::in_the_making(std::uint64_t mm) const {
+    const auto account = impl_->at(mm);
+    return account && !account->bound && !account->doubtful();
 }
 
 bool Ledger::ended_since(std::uint64_t mm, std::uint64_t t_ns) const {

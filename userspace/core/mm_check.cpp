@@ -124,6 +124,7 @@ MmView MmAccount::view() const {
     out.baseline = members_of(baseline_);
     out.flushed = flushed();
     out.cached = cached();
+    out.tasks.reserve(members_.size());
     for (const auto &[tid, account] : members_)
         out.tasks.push_back(entry(tid, account));
     std::sort(out.tasks.begin(), out.tasks.end(),

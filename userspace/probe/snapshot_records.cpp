@@ -74,6 +74,7 @@ core::Error broken(const char *what) {
 core::Result<core::CounterReading> unpack_snapshot(core::Scheme scheme, std::span<const char> bytes) {
     core::CounterReading reading;
     reading.scheme = scheme;
+    reading.tasks.reserve(bytes.size() / sizeof(rsslag_snapshot_task));
     core::MmReading *mm = nullptr;
     bool begun = false;
     Cursor cursor(bytes);

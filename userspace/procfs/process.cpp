@@ -48,6 +48,11 @@ core::Result<Process> Process::open(pid_t pid, const std::string &root) {
 core::Result<Stat> Process::stat() const {
     return read_and_parse(*this, "stat", parse_stat);
 }
+core::Result<Stat> Process::leader_stat() const {
+    auto stat = read_and_parse(*this, fmt::format("task/{}/stat", pid_).c_str(), parse_stat);
+    // A leader's number has no thread for the moment in which another takes it over to exec.
+    return stat ? stat : this->stat();
+}
 core::Result<Statm> Process::statm() const {
     return read_and_parse(*this, "statm", parse_statm);
 }

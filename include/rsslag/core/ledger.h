@@ -169,6 +169,9 @@ class Ledger {
     /// listing every task.
     bool knows(std::uint64_t mm) const;
     std::uint64_t updates(std::uint64_t mm) const;
+    /// Whether it is an mm that an exec is making, or a fork, and whose process will be told of: long before that a
+    /// reading may show it as the process's own. Not where what should tell may have been lost.
+    bool in_the_making(std::uint64_t mm) const;
     /// Whether the mm that had this address then has come, or is coming, to its end: a reading of it is out of date.
     bool ended_since(std::uint64_t mm, std::uint64_t t_ns) const;
     /// The living mm at this address, nullopt where the ledger has none.

@@ -52,6 +52,9 @@ class Process {
     core::Result<Stat> stat() const;
     core::Result<Statm> statm() const;
     core::Result<StatusFile> status() const;
+    /// stat() but for its times and faults, which are the leader's alone: summing them up over 10,000 threads takes the
+    /// kernel a millisecond (fs/proc/array.c do_task_stat, `whole`).
+    core::Result<Stat> leader_stat() const;
     /// The walks are raw text, so that a caller can time the kernel and the parser apart; smaps_rollup is missing
     /// (Kind::Unsupported) without CONFIG_PROC_PAGE_MONITOR. A process that has no mm (a zombie, a kernel thread) is
     /// Kind::Gone. Where the leader has exited and threads go on, a thread's file is read: it walks the same mm.

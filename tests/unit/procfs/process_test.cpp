@@ -51,6 +51,9 @@ TEST_F(MadeUpProc, GivesTheFilesParsed) {
     Process process = this->process();
     EXPECT_EQ(process.pid(), 8063);
     EXPECT_EQ(process.stat()->rss.n, 136);
+    EXPECT_EQ(process.leader_stat()->rss.n, 136) << "where there is no thread by that number";
+    put("8063/task/8063/stat", golden("6.18/stat").replace(0, 14, "8063 (leader)"));
+    EXPECT_EQ(process.leader_stat()->comm, "leader");
     EXPECT_EQ(process.statm()->resident.n, 176);
     EXPECT_EQ(process.status()->vm_rss, core::Kilobytes{704});
     EXPECT_EQ(process.smaps_text()->bytes, golden("6.18/smaps"));
