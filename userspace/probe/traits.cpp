@@ -3,7 +3,11 @@
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <memory>
@@ -88,6 +92,23 @@ bool is_percpu_counter(const btf &btf, unsigned id) {
     if (!is_integer(btf, count->type, 8, true)) return false;
     if (counters_type == nullptr || !btf_is_ptr(counters_type)) return false;
     return is_integer(btf, counters_type->type, 4, true);
+}
+
+using BtfPtr = std::unique_ptr<btf, decltype(&btf__free)>;
+
+/// The kernel's BTF. From 6.16 on it can be mapped (kernel/bpf/sysfs_btf.c), elsewhere it is read, by the page.
+BtfPtr load_btf() {
+    const int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
+    struct stat file {};
+    void *mapped = MAP_FAILED;
+    if (fd >= 0 && fstat(fd, &file) == 0 && file.st_size > 0) {
+        mapped = mmap(nullptr, static_cast<std::size_t>(file.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
+    }
+    if (fd >= 0) close(fd);
+    if (mapped == MAP_FAILED) return {btf__load_vmlinux_btf(), btf__free};
+    BtfPtr parsed(btf__new(mapped, static_cast<unsigned>(file.st_size)), btf__free);
+    munmap(mapped, static_cast<std::size_t>(file.st_size));
+    return parsed;
 }
 
 struct Verdict {
@@ -175,7 +196,7 @@ KernelTraits traits_of(const btf &btf) {
 
 core::Result<KernelTraits> running_kernel_traits() {
     log_libbpf();
-    const std::unique_ptr<btf, decltype(&btf__free)> btf(btf__load_vmlinux_btf(), btf__free);
+    const BtfPtr btf = load_btf();
     if (btf == nullptr) {
         return core::Error{core::Kind::Unsupported,
                            "this kernel has no BTF (/sys/kernel/btf/vmlinux), which tells how it keeps RSS", errno,
