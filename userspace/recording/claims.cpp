@@ -31,17 +31,14 @@ class Reader {
         return take([](char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '_'; });
     }
 
-    std::string_view letters() {
-        return take(is_letter);
-    }
+    std::string_view letters() { return take(is_letter); }
 
     std::optional<Relation> relation() {
-        constexpr std::array<std::pair<std::string_view, Relation>, 5> kRelations{
-            {{"<=", Relation::LessOrEqual},
-             {">=", Relation::GreaterOrEqual},
-             {"==", Relation::Equal},
-             {"<", Relation::Less},
-             {">", Relation::Greater}}};
+        constexpr std::array<std::pair<std::string_view, Relation>, 5> kRelations{{{"<=", Relation::LessOrEqual},
+                                                                                   {">=", Relation::GreaterOrEqual},
+                                                                                   {"==", Relation::Equal},
+                                                                                   {"<", Relation::Less},
+                                                                                   {">", Relation::Greater}}};
         for (const auto &[sign, relation] : kRelations) {
             if (!text_.substr(at_).starts_with(sign)) continue;
             at_ += sign.size();
@@ -216,8 +213,8 @@ std::vector<Judged> judge(const std::vector<Claim> &claims, const Report &report
         one.holds = one.value && core::holds(*one.value, claim.relation, claim.limit);
         std::string limit = claim.text.substr(claim.text.find_last_of("<>=") + 1);
         limit.erase(0, limit.find_first_not_of(' '));
-        one.text = fmt::format("{} is {}, {}{} {}", claim.name, value_text(*figure, page_size),
-                               one.holds ? "" : "not ", sign(claim.relation), limit);
+        one.text = fmt::format("{} is {}, {}{} {}", claim.name, value_text(*figure, page_size), one.holds ? "" : "not ",
+                               sign(claim.relation), limit);
         judged.push_back(std::move(one));
     }
     return judged;

@@ -241,7 +241,8 @@ core::Status ReportBuilder::end(const Ending &ending) {
         state.report.processes.push_back(std::move(process));
     for (const ReportProcess &process : state.report.processes) {
         const auto &peak = process.peak_lag;
-        if (peak && (!state.report.peak_lag || peak->pages > state.report.peak_lag->pages)) state.report.peak_lag = peak;
+        if (peak && (!state.report.peak_lag || peak->pages > state.report.peak_lag->pages))
+            state.report.peak_lag = peak;
     }
     return core::success();
 }

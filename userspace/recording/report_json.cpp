@@ -67,8 +67,8 @@ ordered_json thread(const ReportThread &thread) {
 }
 
 ordered_json point(const LagPoint &point) {
-    return {{"t_ns", point.t_ns},       {"lag", number(point.lag)}, {"reported", number(point.reported)},
-            {"exact", point.exact.n},   {"cached", point.cached.n}, {"walked", number(point.walked)}};
+    return {{"t_ns", point.t_ns},     {"lag", number(point.lag)}, {"reported", number(point.reported)},
+            {"exact", point.exact.n}, {"cached", point.cached.n}, {"walked", number(point.walked)}};
 }
 
 ordered_json growth(const Growth &growth) {

@@ -40,9 +40,7 @@ struct Scale {
     int top = 0;
 
     double x(std::uint64_t t_ns) const { return kLeft + static_cast<double>(t_ns) / ns * kPlotWidth; }
-    double y(core::Pages value) const {
-        return top + kPlotHeight - static_cast<double>(value.n) / pages * kPlotHeight;
-    }
+    double y(core::Pages value) const { return top + kPlotHeight - static_cast<double>(value.n) / pages * kPlotHeight; }
 };
 
 /// One line; where the value is not known it is broken.

@@ -60,20 +60,20 @@ std::string by_cause(const std::map<std::string, std::uint64_t> &counts, const A
 
 std::string head(const Report &report, const Amounts &amount) {
     const Facts &facts = report.facts;
-    std::string text = fmt::format("recorded {}{} on Linux {}{}: {} scheme, {} online CPUs, {}\n", local_time(facts.time),
-                                   facts.host.empty() ? "" : " at " + amount.name(facts.host), amount.name(facts.kernel),
-                                   facts.arch.empty() ? "" : " " + amount.name(facts.arch),
-                                   core::name(facts.machine.scheme), facts.machine.cpus_online,
-                                   seconds(report.ending.duration_ns));
+    std::string text =
+        fmt::format("recorded {}{} on Linux {}{}: {} scheme, {} online CPUs, {}\n", local_time(facts.time),
+                    facts.host.empty() ? "" : " at " + amount.name(facts.host), amount.name(facts.kernel),
+                    facts.arch.empty() ? "" : " " + amount.name(facts.arch), core::name(facts.machine.scheme),
+                    facts.machine.cpus_online, seconds(report.ending.duration_ns));
     if (!facts.command_line.empty()) text += "by " + amount.name(facts.command_line) + "\n";
     return text;
 }
 
 std::string totals(const Report &report, const Amounts &amount) {
     const Ending &ending = report.ending;
-    std::string text =
-        fmt::format("{} records: {} updates, {} by others, {} faults, {} flushes\n", count(report.records),
-                    count(ending.updates), count(ending.updates_by_others), count(ending.faults), count(ending.flushes));
+    std::string text = fmt::format("{} records: {} updates, {} by others, {} faults, {} flushes\n",
+                                   count(report.records), count(ending.updates), count(ending.updates_by_others),
+                                   count(ending.faults), count(ending.flushes));
     const std::string causes = by_cause(ending.lost_by, amount);
     text += fmt::format("lost {} of {}{}; {} resyncs, {} disagreements\n", count(ending.lost), count(ending.emitted),
                         causes.empty() ? "" : ": " + causes, count(ending.resyncs), count(ending.disagreements));
@@ -82,8 +82,9 @@ std::string totals(const Report &report, const Amounts &amount) {
     if (ending.complete) return text + "the recording is complete\n";
     text += "the recording is NOT complete\n";
     for (const Missing &missing : ending.missing)
-        text += fmt::format("  missing from {} to {}: {} records, {}\n", seconds(missing.from_ns), seconds(missing.to_ns),
-                            missing.records ? count(*missing.records) : "?", amount.name(missing.reason));
+        text +=
+            fmt::format("  missing from {} to {}: {} records, {}\n", seconds(missing.from_ns), seconds(missing.to_ns),
+                        missing.records ? count(*missing.records) : "?", amount.name(missing.reason));
     return text;
 }
 
@@ -144,7 +145,8 @@ std::string growth(const ReportProcess &process, const Amounts &amount) {
     constexpr std::size_t kMost = 8;
     std::string text;
     for (const Growth &growth : process.growth) {
-        if (growth.pages.n <= 0 || std::count(text.begin(), text.end(), '\n') >= static_cast<std::ptrdiff_t>(kMost)) break;
+        if (growth.pages.n <= 0 || std::count(text.begin(), text.end(), '\n') >= static_cast<std::ptrdiff_t>(kMost))
+            break;
         text += fmt::format("  {} {}  {:#x}-{:#x}\n", right(amount(growth.pages), 14), right(count(growth.updates), 12),
                             growth.from, growth.to);
     }
@@ -153,12 +155,12 @@ std::string growth(const ReportProcess &process, const Amounts &amount) {
 }
 
 std::string one(const ReportProcess &process, const Report &report, const Amounts &amount) {
-    std::string text =
-        fmt::format("\n{} [{}] {}: rss from {} to {}, at most {}\n", amount.name(process.comm), process.pid,
-                    core::name(process.state), amount(process.baseline.rss()), amount(process.final.rss()),
-                    amount(process.peak_rss));
+    std::string text = fmt::format("\n{} [{}] {}: rss from {} to {}, at most {}\n", amount.name(process.comm),
+                                   process.pid, core::name(process.state), amount(process.baseline.rss()),
+                                   amount(process.final.rss()), amount(process.peak_rss));
     if (process.peak_lag) text += peak(*process.peak_lag, amount);
-    text += fmt::format("{} ticks: {}; {}\n", count(process.ticks), verdicts(process), residual(process.residual, amount));
+    text +=
+        fmt::format("{} ticks: {}; {}\n", count(process.ticks), verdicts(process), residual(process.residual, amount));
     text += lag_chart(process.points, report.ending.duration_ns, amount.style(), report.facts.machine.page_size);
     return text + threads(process, amount) + growth(process, amount);
 }

@@ -62,9 +62,7 @@ class JsonFields {
     void text(Hex hex) { fmt::format_to(std::back_inserter(out_), FMT_COMPILE("\"{:#x}\""), hex.number); }
     void text(Id id) { fmt::format_to(std::back_inserter(out_), FMT_COMPILE("\"{}\""), id.number); }
     template <class Number>
-    void text(Number number)
-        requires std::is_integral_v<Number>
-    {
+    void text(Number number) requires std::is_integral_v<Number> {
         append_number(out_, number);
     }
 
@@ -106,9 +104,7 @@ class CsvFields {
     void text(Hex hex) { fmt::format_to(std::back_inserter(out_), FMT_COMPILE("{:#x}"), hex.number); }
     void text(Id id) { append_number(out_, id.number); }
     template <class Number>
-    void text(Number number)
-        requires std::is_integral_v<Number>
-    {
+    void text(Number number) requires std::is_integral_v<Number> {
         append_number(out_, number);
     }
 

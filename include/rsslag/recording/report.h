@@ -123,8 +123,8 @@ struct Judged {
     std::string text;  ///< "peak_lag is 24,288 kB, not < 1MiB"
 };
 
-/// CLAIM { and CLAIM }; CLAIM is NAME < | <= | > | >= | == NUMBER [UNIT]. Sizes take B, kB, MiB, GiB, times ms, s, m, h;
-/// counts take none. Kind::BadInput with the position of what is wrong, counted from 1.
+/// CLAIM { and CLAIM }; CLAIM is NAME < | <= | > | >= | == NUMBER [UNIT]. Sizes take B, kB, MiB, GiB, times ms, s, m,
+/// h; counts take none. Kind::BadInput with the position of what is wrong, counted from 1.
 core::Result<std::vector<Claim>> parse_claims(std::string_view text);
 /// Names that a claim may have, with commas.
 std::string claim_names();

@@ -36,8 +36,8 @@ TEST(Claims, CompareSizesTimesAndCounts) {
                              "duration<1m", "peak_rss>0", "lost>=3 and records==12 and peak_lag<1GiB", "growth==120kB",
                              "missing==0", "residual<=8kB", "peak_lag>0.1 MiB and lost<4"})
         EXPECT_TRUE(holds(text)) << text;
-    for (const char *text : {"peak_lag<240kB", "lost==0", "peak_lag<1MiB and lost==0", "duration>7s", "growth<0",
-                             "unexplained>0"})
+    for (const char *text :
+         {"peak_lag<240kB", "lost==0", "peak_lag<1MiB and lost==0", "duration>7s", "growth<0", "unexplained>0"})
         EXPECT_FALSE(holds(text)) << text;
 }
 

@@ -185,11 +185,11 @@ TEST(ReportJson, TheDifferenceHasTheKeysOfItsSchema) {
 
 TEST(ReportText, TellsTheStory) {
     const std::string text = report_text(report_of(recorded()), {});
-    for (const char *part : {"on Linux 6.1.0-rsslag x86_64: thread scheme", "12 records: 3 updates",
-                             "lost 3 of 15: 3 ring_full", "flushed: 1 threshold", "the recording is complete",
-                             "peak lag 240 kB at 4.000 s in hundred [10]", "[11] cached most then, 200 kB",
-                             "residual \u22128 kB to \u22128 kB, not 0 in 1 of 1 walks", "lag over time", "\u2588",
-                             "hundred [10] exited: rss from 0 kB to 0 kB, at most 640 kB"})
+    for (const char *part :
+         {"on Linux 6.1.0-rsslag x86_64: thread scheme", "12 records: 3 updates", "lost 3 of 15: 3 ring_full",
+          "flushed: 1 threshold", "the recording is complete", "peak lag 240 kB at 4.000 s in hundred [10]",
+          "[11] cached most then, 200 kB", "residual \u22128 kB to \u22128 kB, not 0 in 1 of 1 walks", "lag over time",
+          "\u2588", "hundred [10] exited: rss from 0 kB to 0 kB, at most 640 kB"})
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
@@ -229,7 +229,8 @@ TEST(ReportSvg, EscapesNamesAndDrawsEachLine) {
     EXPECT_EQ(svg.find("http", 40), std::string::npos) << "nothing is loaded from elsewhere";
     // The first tick is 3 s into 7 s.
     for (const char *style : {"exact", "reported", "cached"})
-        EXPECT_NE(svg.find(std::string("<path class=\"") + style + "\" d=\"M465.7 "), std::string::npos) << style << svg;
+        EXPECT_NE(svg.find(std::string("<path class=\"") + style + "\" d=\"M465.7 "), std::string::npos)
+            << style << svg;
     EXPECT_NE(svg.find("peak lag 240 kB at 4.000 s"), std::string::npos);
 }
 

@@ -134,7 +134,9 @@ TEST(Csv, HasTheSameRowsAndValues) {
         ASSERT_EQ(rows[i].size(), kColumns) << i;
         for (std::size_t column = 0; column < kColumns; ++column) {
             const ordered_json value = documents[i].value(rows[0][column], ordered_json());
-            const std::string expected = value.is_null() ? "" : value.is_string() ? value.get<std::string>() : value.dump();
+            const std::string expected = value.is_null()     ? ""
+                                         : value.is_string() ? value.get<std::string>()
+                                                             : value.dump();
             EXPECT_EQ(rows[i][column], expected) << i << ' ' << rows[0][column];
         }
     }
