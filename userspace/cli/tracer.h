@@ -9,9 +9,12 @@
 #include <memory>
 #include <vector>
 
+#include "rsslag/core/losses.h"
+#include "rsslag/core/raw_reading.h"
 #include "rsslag/core/result.h"
 #include "rsslag/probe/stream.h"
 #include "rsslag/view/tick.h"
+#include "source.h"
 
 namespace rsslag::cli {
 
@@ -29,10 +32,20 @@ class Tracer {
         /// Called for each record about a traced process, in order; null: nobody looks.
         std::function<void(const view::EventLine &)> on_update;
         std::function<void(const view::TaskLine &)> on_task;
+        /// The same as they came, in order, with what the ledger makes of it: cheap, for whoever reads them all.
+        std::function<void(const rsslag_update &, const core::Applied &)> on_applied;
+        std::function<void(const rsslag_fault &)> on_fault;
+        std::function<void(const rsslag_sum &)> on_sum;
+        /// Called for each reading of a traced process, before it is compared with the ledger.
+        std::function<void(const core::RawReading &)> on_reading;
+        /// Called where more was lost than before.
+        std::function<void(std::uint64_t t_ns, const core::Losses &)> on_loss;
     };
 
     /// Puts the probes in place; nobody is traced yet. Built without the tracer: Kind::Unsupported.
     static core::Result<Tracer> open(Options options);
+    /// Is told everything by `source`, which is all that a trace depends on.
+    static Tracer over(std::unique_ptr<Source> source, Options options);
 
     ~Tracer();
     Tracer(Tracer &&) noexcept;
@@ -53,6 +66,8 @@ class Tracer {
 
     /// The next tick walks this process's smaps, however short ago it did; not where Options::walk is off.
     void walk_now(pid_t pid);
+    /// Groups that live.
+    std::vector<core::GroupView> groups() const;
     /// The machine, its kernel and what calibration found.
     const view::SnapshotDocument &facts() const;
 
