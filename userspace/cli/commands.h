@@ -30,6 +30,8 @@ Run add_live(CLI::App &app, const Common &common);
 Run add_top(CLI::App &app, const Common &common);
 Run add_maps(CLI::App &app, const Common &common);
 Run add_mem(CLI::App &app, const Common &common);
+Run add_report(CLI::App &app, const Common &common);
+Run add_export(CLI::App &app, const Common &common);
 Run add_doctor(CLI::App &app, const Common &common);
 Run add_demo(CLI::App &app, const Common &common);
 

@@ -185,7 +185,8 @@ void ReportBuilder::State::note(const TickRow &row) {
 /// The number may belong to another process from now on.
 void ReportBuilder::State::end(int pid) {
     const auto found = told.find(pid);
-    over.emplace_back(found->second.order, finished(std::move(found->second), report.facts.machine.page_size));
+    const std::size_t order = found->second.order;
+    over.emplace_back(order, finished(std::move(found->second), report.facts.machine.page_size));
     told.erase(found);
     last = {0, nullptr};
 }
@@ -233,7 +234,8 @@ core::Status ReportBuilder::end(const Ending &ending) {
     const core::PageSize page_size = state.report.facts.machine.page_size;
     for (auto &[pid, entry] : state.told) {
         // Rows of a process that no tick tells of: it was born and gone in between, or its mm is somebody else's.
-        if (entry.process.ticks > 0) state.over.emplace_back(entry.order, finished(std::move(entry), page_size));
+        const std::size_t order = entry.order;
+        if (entry.process.ticks > 0) state.over.emplace_back(order, finished(std::move(entry), page_size));
     }
     state.told.clear();
     std::sort(state.over.begin(), state.over.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
