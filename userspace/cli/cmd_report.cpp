@@ -107,10 +107,10 @@ Run add_report(CLI::App &app, const Common &common) {
     CLI::App *const command = app.add_subcommand("report", "What a recording comes to: lag, who, why, what was lost");
     command->add_option("FILE", options->file, "A recording")->required();
     command->add_flag("--json", options->json, "rsslag.report/1, one document");
-    command
-        ->add_option("--assert", options->assertions, "End with 1 unless it holds: peak_lag<1MiB and lost==0")
+    command->add_option("--assert", options->assertions, "End with 1 unless it holds: peak_lag<1MiB and lost==0")
         ->allow_extra_args(false);
-    auto *const svg = command->add_option("--svg", options->svg, "Also draw stat, exact and cached over time into FILE");
+    auto *const svg =
+        command->add_option("--svg", options->svg, "Also draw stat, exact and cached over time into FILE");
     command->add_option("--diff", options->other, "Compare with OTHER, the older recording")->excludes(svg);
     command->add_flag("--all", options->all, "List every thread");
     command->add_flag("--force", options->force, "Replace the file of --svg where it exists");

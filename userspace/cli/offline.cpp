@@ -22,8 +22,8 @@ core::Status go_offline() {
             who.name.empty() ? setgroups(1, &who.gid) == 0 : initgroups(who.name.c_str(), who.gid) == 0;
         if (!grouped || setresgid(who.gid, who.gid, who.gid) != 0 || setresuid(who.uid, who.uid, who.uid) != 0) {
             return core::Error{core::Kind::Denied,
-                               std::string("rsslag cannot become the user who called it: ") + std::strerror(errno), errno,
-                               ""};
+                               std::string("rsslag cannot become the user who called it: ") + std::strerror(errno),
+                               errno, ""};
         }
     }
     return keep_only({});

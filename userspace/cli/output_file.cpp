@@ -36,7 +36,8 @@ std::string resolved(const std::string &path) {
 }  // namespace
 
 Error OutputFile::failed(const char *what) const {
-    return {Kind::Io, fmt::format("{} cannot be {}: {}", core::printable(path_), what, std::strerror(errno)), errno, ""};
+    return {Kind::Io, fmt::format("{} cannot be {}: {}", core::printable(path_), what, std::strerror(errno)), errno,
+            ""};
 }
 
 core::Result<OutputFile> OutputFile::open(const std::string &path, bool force, const std::string &input) {

@@ -92,6 +92,13 @@ Stamp RowMaker::stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cp
     return at;
 }
 
+void RowMaker::group(const core::GroupView &group) {
+    if (group.mm == 0 || group.tgid == 0) return;
+    if (Mm &mm = mm_at(group.mm); mm.pid == 0) mm.pid = group.tgid;
+    if (Task &leader = known(group.host_tgid); leader.pid == 0)
+        learn(group.host_tgid, group.tgid, group.tgid, group.comm);
+}
+
 void RowMaker::update(const rsslag_update &update, const core::Applied &applied) {
     catch_up(since_start(update.t_ns));
     const bool teardown = has(update.flags, RSSLAG_TEARDOWN);

@@ -19,9 +19,13 @@ namespace rsslag::cli {
 /// task records, readings and ticks.
 class RowMaker {
   public:
-    /// `start_ns`: CLOCK_MONOTONIC at the attach; 0 where nobody knows it.
-    RowMaker(recording::Sink &sink, std::uint64_t start_ns) : sink_(sink), start_ns_(start_ns) {}
+    explicit RowMaker(recording::Sink &sink) : sink_(sink) {}
 
+    /// CLOCK_MONOTONIC at the attach: before anything else.
+    void begin(std::uint64_t start_ns) { start_ns_ = start_ns; }
+
+    /// A process that is traced: names what comes before its first reading.
+    void group(const core::GroupView &group);
     void update(const rsslag_update &update, const core::Applied &applied);
     void fault(const rsslag_fault &fault);
     /// One that goes on was not sent: it is told again.
@@ -75,7 +79,7 @@ class RowMaker {
     }
 
     recording::Sink &sink_;
-    std::uint64_t start_ns_;
+    std::uint64_t start_ns_ = 0;
     core::Status status_ = core::success();
     std::unordered_map<int, Task> tasks_;  ///< by the kernel's TID
     std::pair<int, Task *> last_task_{0, nullptr};

@@ -2,8 +2,11 @@
 #include "tracer.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <set>
 
 #include "live_source.h"
@@ -30,7 +33,11 @@ core::Result<Tracer> Tracer::open(Options options) {
     auto source = open_live_source(
         {.ring_bytes = options.ring_bytes, .follow = options.follow, .counting = options.counting});
     if (!source) return source.error();
-    return over(std::move(*source), std::move(options));
+    auto recorder = std::make_unique<RecordingSource>(std::move(*source));
+    RecordingSource *const kept = recorder.get();
+    Tracer tracer = over(std::move(recorder), std::move(options));
+    tracer.state_->recorder = kept;
+    return tracer;
 }
 
 Tracer Tracer::over(std::unique_ptr<Source> source, Options options) {
@@ -95,6 +102,10 @@ Status Tracer::attach_at_exec(pid_t pid) {
 Status Tracer::attach_matching(const probe::Pattern &pattern) {
     state_->source->begin({Ask::AttachMatching, 0});
     return state_->source->want_matching(pattern);
+}
+
+void Tracer::adopt(int host_tgid, const core::RawReading &reading) {
+    state_->adopt(host_tgid, reading.counters(), reading.begin_ns, reading.end_ns);
 }
 
 /// Processes that an exec has made match: what they have done until now is their baseline.
@@ -243,6 +254,42 @@ std::vector<view::Tick> Tracer::tick() {
     state.flush_log.clear();
     state.seq++;
     return ticks;
+}
+
+void Tracer::record(recording::Writer writer, recording::Header header) {
+    State &state = *state_;
+    if (state.recorder == nullptr) return;
+    using namespace std::chrono;
+    timespec up{};
+    clock_gettime(CLOCK_BOOTTIME, &up);
+    const auto unix_ns = [](system_clock::time_point time) {
+        return duration_cast<nanoseconds>(time.time_since_epoch()).count();
+    };
+    const Options &options = state.options;
+    header.kernel = state.facts.kernel;
+    header.arch = state.facts.arch;
+    header.machine = state.facts.machine;
+    header.calibration = state.facts.calibration;
+    header.missing_hooks = missing();
+    const std::vector<core::GroupView> groups = state.ledger->groups();
+    header.start_ns = groups.empty() ? state.start_ns : state.source->now_ns();
+    const auto now = state.source->time();
+    const std::uint64_t now_ns = state.source->now_ns();
+    header.start_unix_ns = unix_ns(now) - static_cast<std::int64_t>(now_ns - header.start_ns);
+    header.boot_unix_ns = unix_ns(now) - std::int64_t{up.tv_sec} * 1'000'000'000;
+    header.clock_ticks = sysconf(_SC_CLK_TCK);
+    header.id_key = state.id_key;
+    header.follow = options.follow;
+    header.counting = options.counting;
+    header.walk = options.walk;
+    header.threads = static_cast<std::uint8_t>(options.threads.which);
+    header.threads_top = options.threads.top;
+    if (!groups.empty()) header.before = state.source->losses();
+    state.recorder->record(std::move(writer), std::move(header), groups);
+}
+
+recording::Writer *Tracer::recording() {
+    return state_->recorder == nullptr ? nullptr : state_->recorder->writer();
 }
 
 void Tracer::walk_now(pid_t pid) {

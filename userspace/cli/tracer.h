@@ -13,6 +13,8 @@
 #include "rsslag/core/raw_reading.h"
 #include "rsslag/core/result.h"
 #include "rsslag/probe/stream.h"
+#include "rsslag/recording/header.h"
+#include "rsslag/recording/writer.h"
 #include "rsslag/view/tick.h"
 #include "source.h"
 
@@ -59,6 +61,9 @@ class Tracer {
     /// Traces processes as well that match from their next exec on.
     core::Status attach_matching(const probe::Pattern &pattern);
 
+    /// Traces on from what was read of a process whose begin was not told.
+    void adopt(int host_tgid, const core::RawReading &reading);
+
     /// Takes in what has come since; processes that have ended meanwhile, each with its last tick.
     std::vector<view::Tick> collect();
     /// Reads every traced process and checks the ledger against it.
@@ -80,6 +85,11 @@ class Tracer {
     std::vector<view::Tick> stop();
     /// After stop().
     view::Summary summary();
+
+    /// From now on all that is told is recorded, also what is known by now. Only of what open() made.
+    void record(recording::Writer writer, recording::Header header);
+    /// The recording that goes on, else null.
+    recording::Writer *recording();
 
   private:
     struct State;

@@ -12,6 +12,7 @@
 
 #include "rsslag/core/ledger.h"
 #include "rsslag/core/time_order.h"
+#include "recording_source.h"
 #include "tracer.h"
 
 namespace rsslag::cli {
@@ -33,6 +34,7 @@ struct Traced {
 struct Tracer::State {
     Options options;
     std::unique_ptr<Source> source;
+    RecordingSource *recorder = nullptr;  ///< the source, where it is a kernel's
     view::SnapshotDocument facts;
     std::uint64_t id_key = 0;
     std::unique_ptr<core::Ledger> ledger;

@@ -117,7 +117,7 @@ ordered_json process(const ReportProcess &process) {
     return object;
 }
 
-ordered_json missing(const Missing &missing) {
+ordered_json missing(const MissingPart &missing) {
     return {{"reason", core::printable(missing.reason)},
             {"from_ns", missing.from_ns},
             {"to_ns", missing.to_ns},

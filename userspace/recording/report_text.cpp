@@ -81,7 +81,7 @@ std::string totals(const Report &report, const Amounts &amount) {
     if (!reasons.empty()) text += fmt::format("flushed: {}\n", reasons);
     if (ending.complete) return text + "the recording is complete\n";
     text += "the recording is NOT complete\n";
-    for (const Missing &missing : ending.missing)
+    for (const MissingPart &missing : ending.missing)
         text +=
             fmt::format("  missing from {} to {}: {} records, {}\n", seconds(missing.from_ns), seconds(missing.to_ns),
                         missing.records ? count(*missing.records) : "?", amount.name(missing.reason));

@@ -142,7 +142,7 @@ using Row = std::variant<UpdateRow, FaultRow, SumRow, TaskRow, ReadingRow, WalkR
 std::string_view type_name(const Row &row);
 
 /// A piece of the file that could not be read, or that was never written.
-struct Missing {
+struct MissingPart {
     std::string reason;
     std::uint64_t from_ns = 0, to_ns = 0;  ///< since the attach
     std::optional<std::uint64_t> records;
@@ -151,7 +151,7 @@ struct Missing {
 /// How the recording ended.
 struct Ending {
     bool complete = true;  ///< it was ended cleanly and every part of it was read
-    std::vector<Missing> missing;
+    std::vector<MissingPart> missing;
     std::uint64_t duration_ns = 0;
     std::uint64_t records = 0;  ///< that the probe sent and that are here
     std::uint64_t emitted = 0;  ///< that it sent, lost ones included

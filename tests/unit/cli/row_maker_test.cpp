@@ -94,7 +94,8 @@ const core::Applied kApplied{true, Pages{1}, std::nullopt};
 
 TEST(RowMaker, NamesTasksByWhatReadingsAndRecordsTold) {
     Kept kept;
-    RowMaker maker(kept, kStart);
+    RowMaker maker(kept);
+    maker.begin(kStart);
     maker.reading(reading(5));
     maker.update(update(10, 100), kApplied);
     maker.task(life(20, RSSLAG_NEWTASK, 101, "worker"));
@@ -116,7 +117,8 @@ TEST(RowMaker, NamesTasksByWhatReadingsAndRecordsTold) {
 
 TEST(RowMaker, TellsAllInTheOrderOfTime) {
     Kept kept;
-    RowMaker maker(kept, kStart);
+    RowMaker maker(kept);
+    maker.begin(kStart);
     core::Losses losses;
     losses.by_cause = {{"ring_full", 3}, {"recursion", 0}};
     maker.reading(reading(50));
@@ -137,7 +139,8 @@ TEST(RowMaker, TellsAllInTheOrderOfTime) {
 
 TEST(RowMaker, GivesANewMmAtAnOldAddressANewNumber) {
     Kept kept;
-    RowMaker maker(kept, kStart);
+    RowMaker maker(kept);
+    maker.begin(kStart);
     maker.reading(reading(5));
     maker.update(update(10, 100), kApplied);
     maker.update(update(20, 100, RSSLAG_TEARDOWN), kApplied);
@@ -156,7 +159,8 @@ TEST(RowMaker, GivesANewMmAtAnOldAddressANewNumber) {
 
 TEST(RowMaker, SaysWhatAnUpdateCameTo) {
     Kept kept;
-    RowMaker maker(kept, kStart);
+    RowMaker maker(kept);
+    maker.begin(kStart);
     rsslag_update faulted = update(1, 100, RSSLAG_OWN | RSSLAG_OF_KERNEL_FAULT);
     faulted.address = 0x7000;
     maker.update(faulted, kApplied);
@@ -180,7 +184,8 @@ TEST(RowMaker, SaysWhatAnUpdateCameTo) {
 
 TEST(RowMaker, LeavesOutSumsThatGoOn) {
     Kept kept;
-    RowMaker maker(kept, kStart);
+    RowMaker maker(kept);
+    maker.begin(kStart);
     rsslag_sum sum{};
     sum.t_ns = kStart + 5;
     sum.mm = kMm;
@@ -203,7 +208,8 @@ TEST(RowMaker, LeavesOutSumsThatGoOn) {
 TEST(RowMaker, StopsAtTheFirstError) {
     Kept kept;
     kept.refuse = true;
-    RowMaker maker(kept, kStart);
+    RowMaker maker(kept);
+    maker.begin(kStart);
     maker.update(update(1, 100), kApplied);
     maker.update(update(2, 100), kApplied);
     EXPECT_TRUE(maker.failed());
