@@ -282,8 +282,6 @@ void Tracer::record(recording::Writer writer, recording::Header header) {
     header.follow = options.follow;
     header.counting = options.counting;
     header.walk = options.walk;
-    header.threads = static_cast<std::uint8_t>(options.threads.which);
-    header.threads_top = options.threads.top;
     if (!groups.empty()) header.before = state.source->losses();
     state.recorder->record(std::move(writer), std::move(header), groups);
 }
@@ -318,6 +316,10 @@ bool Tracer::traces(pid_t pid) const {
 
 const std::vector<std::string> &Tracer::missing() const {
     return state_->source->missing();
+}
+
+const core::Losses &Tracer::losses() const {
+    return state_->losses;
 }
 
 std::vector<view::Tick> Tracer::stop() {

@@ -81,6 +81,8 @@ class Tracer {
     bool traces(pid_t pid) const;
     /// Hooks that could not be used.
     const std::vector<std::string> &missing() const;
+    /// As they were told last.
+    const core::Losses &losses() const;
     /// Ends the trace: all that was sent is taken in. The last ticks of processes that ended meanwhile.
     std::vector<view::Tick> stop();
     /// After stop().

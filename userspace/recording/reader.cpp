@@ -67,7 +67,6 @@ struct Reader::State {
     ChunkInfo chunk;
     Bytes payload;
     In in{std::string_view()};
-    bool in_chunk = false;
     std::uint64_t number = 0;       ///< that the next chunk should have
     std::uint64_t records = 0;      ///< in whole chunks so far
     std::uint64_t records_due = 0;  ///< that the next chunk should have before it
@@ -157,9 +156,8 @@ std::optional<Missing> Reader::State::gap_before(const ChunkInfo &info) {
 }
 
 std::optional<Reader::Next> Reader::State::next_in_chunk() {
-    while (in_chunk) {
+    while (!in.bad() && !in.at_end()) {
         if (auto item = next_item(in, chunk.first_ns)) return std::move(*item);
-        in_chunk = !in.bad() && !in.at_end();
     }
     if (!in.bad()) return std::nullopt;
     in = In(std::string_view());
@@ -225,7 +223,6 @@ std::optional<Reader::Next> Reader::next() {
             state.chunk = *info;
             state.payload = std::move(*raw);
             state.in = In(state.payload);
-            state.in_chunk = true;
             state.records += info->records;
         }
         if (gap) return std::move(*gap);
