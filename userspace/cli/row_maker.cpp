@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "row_maker.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -92,6 +93,12 @@ Stamp RowMaker::stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cp
     return at;
 }
 
+void RowMaker::begin(std::uint64_t start_ns, const core::Machine &machine) {
+    start_ns_ = start_ns;
+    if (machine.scheme != core::Scheme::Cpu) return;
+    amounts_ = std::make_unique<core::FoldAmounts>(machine.cpus_possible, machine.batch().value_or(1));
+}
+
 void RowMaker::group(const core::GroupView &group) {
     if (group.mm == 0 || group.tgid == 0) return;
     if (Mm &mm = mm_at(group.mm); mm.pid == 0) mm.pid = group.tgid;
@@ -121,7 +128,64 @@ void RowMaker::update(const rsslag_update &update, const core::Applied &applied)
     row.newborn = has(update.flags, RSSLAG_NEWBORN);
     row.teardown = teardown;
     row.known = applied.known;
-    put(row);
+    put_update(row, update);
+}
+
+void RowMaker::put_update(const recording::UpdateRow &row, const rsslag_update &update) {
+    if (!amounts_) return put(row);
+    if (row.at.mm > newest_mm_) {
+        newest_mm_ = row.at.mm;
+        if (row.newborn) amounts_->born(row.at.mm);
+    }
+    const auto ticket = amounts_->apply(row.at.mm, update, settled_);
+    ticket &&row.known && !row.pages ? hold(row, ticket) : put(row);
+    settle();
+    // Asked now and then: it is about a fold whose CPU is not heard of again.
+    constexpr std::uint64_t kOftenNs = 100'000;
+    if (!amounts_->open() || update.t_ns < advanced_ns_ + kOftenNs) return;
+    advanced_ns_ = update.t_ns;
+    amounts_->advance(update.t_ns, settled_);
+    settle();
+}
+
+void RowMaker::hold(const recording::Row &row, std::optional<std::uint64_t> ticket) {
+    Held &held = held_.emplace_back();
+    held.row = row;
+    held.ticket = ticket;
+    std::visit([&](const auto &each) { held.comm = each.at.comm; }, row);
+    if (auto *const tick = std::get_if<recording::TickRow>(&held.row); tick != nullptr && tick->ledger != nullptr) {
+        held.ledger = std::make_shared<const core::MmView>(*tick->ledger);
+        tick->ledger = held.ledger.get();
+    }
+}
+
+void RowMaker::settle() {
+    for (const core::FoldAmounts::Settled &each : settled_) {
+        const auto held =
+            std::find_if(held_.begin(), held_.end(), [&](const Held &row) { return row.ticket == each.ticket; });
+        if (held == held_.end()) continue;
+        auto &row = std::get<recording::UpdateRow>(held->row);
+        row.pages = each.pages;
+        if (!each.folded) {
+            row.type = recording::UpdateRow::Type::Update;
+            row.reason.reset();
+        }
+        held->ticket.reset();
+    }
+    settled_.clear();
+    while (!held_.empty() && !held_.front().ticket) {
+        Held &first = held_.front();
+        std::visit([&](auto &each) { each.at.comm = first.comm; }, first.row);
+        if (status_.ok()) status_ = sink_.row(first.row);
+        held_.pop_front();
+    }
+}
+
+/// What is not known at once is not known.
+void RowMaker::forget_amounts() {
+    if (!amounts_) return;
+    amounts_->forget(settled_);
+    settle();
 }
 
 void RowMaker::fault(const rsslag_fault &fault) {
@@ -145,6 +209,10 @@ void RowMaker::sum(const rsslag_sum &sum) {
     row.of_cpu = sum.of;
     for (std::size_t member = 0; member < core::kMembers; ++member)
         if ((sum.members >> member & 1U) != 0) row.cached[member] = Pages{sum.cached[member]};
+    if (amounts_) {
+        amounts_->apply(row.at.mm, sum, settled_);
+        settle();
+    }
     put(row);
 }
 
@@ -225,6 +293,7 @@ void RowMaker::tell(std::uint64_t t_ns, const Read &read) {
         row.walk = *read.reading.bracket.walk;
         return put(row);
     }
+    if (amounts_) amounts_->read(at.mm, counters, read.reading.begin_ns);
     recording::ReadingRow row;
     row.at = at;
     row.flushed = counters.flushed();
@@ -240,6 +309,7 @@ void RowMaker::tell(std::uint64_t t_ns, const Lost &lost) {
     row.at.t_ns = t_ns;
     row.cause = lost.cause;
     row.records = lost.records;
+    forget_amounts();
     put(row);
 }
 
@@ -279,7 +349,10 @@ void RowMaker::tell(std::uint64_t t_ns, const view::Tick &tick) {
 }
 
 core::Status RowMaker::finish() {
+    if (amounts_) amounts_->advance(UINT64_MAX, settled_);
+    settle();
     tell_until(UINT64_MAX);
+    forget_amounts();
     return status_;
 }
 

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <variant>
 #include <vector>
 
+#include "rsslag/core/fold_amounts.h"
 #include "rsslag/core/losses.h"
 #include "rsslag/core/raw_reading.h"
 #include "rsslag/recording/sink.h"
@@ -21,8 +24,8 @@ class RowMaker {
   public:
     explicit RowMaker(recording::Sink &sink) : sink_(sink) {}
 
-    /// CLOCK_MONOTONIC at the attach: before anything else.
-    void begin(std::uint64_t start_ns) { start_ns_ = start_ns; }
+    /// Before anything else. `start_ns`: CLOCK_MONOTONIC at the attach.
+    void begin(std::uint64_t start_ns, const core::Machine &machine);
 
     /// A process that is traced: names what comes before its first reading.
     void group(const core::GroupView &group);
@@ -53,6 +56,13 @@ class RowMaker {
         core::RawReading reading;
         bool walk = false;  ///< the row of its walk, else that of its counters
     };
+    /// A row that waits for the amount of a fold, its own or that of one before it.
+    struct Held {
+        recording::Row row;
+        std::string comm;
+        std::optional<std::uint64_t> ticket;
+        std::shared_ptr<const core::MmView> ledger;
+    };
     struct Lost {
         std::string cause;
         std::uint64_t records = 0;
@@ -75,8 +85,14 @@ class RowMaker {
     void tell(std::uint64_t t_ns, const Lost &lost);
     void tell(std::uint64_t t_ns, const view::Tick &tick);
     void put(const recording::Row &row) {
+        if (!held_.empty()) return hold(row, std::nullopt);
         if (status_.ok()) status_ = sink_.row(row);
     }
+    void hold(const recording::Row &row, std::optional<std::uint64_t> ticket);
+    void put_update(const recording::UpdateRow &row, const rsslag_update &update);
+    /// Amounts that have been told go into their rows, and rows that wait for nothing any more go out.
+    void settle();
+    void forget_amounts();
 
     recording::Sink &sink_;
     std::uint64_t start_ns_ = 0;
@@ -87,7 +103,12 @@ class RowMaker {
     std::pair<std::uint64_t, Mm *> last_mm_{0, nullptr};
     std::uint64_t mm_ids_ = 0;
     std::map<std::string, std::uint64_t> lost_;
-    std::multimap<std::uint64_t, Later> later_;  ///< by time since the start
+    std::multimap<std::uint64_t, Later> later_;   ///< by time since the start
+    std::unique_ptr<core::FoldAmounts> amounts_;  ///< `cpu` scheme
+    std::vector<core::FoldAmounts::Settled> settled_;
+    std::deque<Held> held_;
+    std::uint64_t advanced_ns_ = 0;
+    std::uint64_t newest_mm_ = 0;
 };
 
 }  // namespace rsslag::cli

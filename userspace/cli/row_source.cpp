@@ -78,7 +78,7 @@ core::Result<Stopped> tell_rows(const std::string &path, recording::Sink &sink) 
     options.threads = view::ThreadChoice{view::ThreadChoice::Which::All, 0};
     auto replay = Replay::open(path, into(maker), options);
     if (!replay) return replay.error();
-    maker.begin(replay->header().start_ns);
+    maker.begin(replay->header().start_ns, replay->header().machine);
     if (Status begun = sink.begin(facts_of(replay->header())); !begun) return begun.error();
     bool more = true;
     while (more && !maker.failed()) {
