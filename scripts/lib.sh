@@ -51,8 +51,10 @@ install() {
 }
 
 BUILD_PACKAGES="g++ cmake ninja-build pkg-config clang bpftool libbpf-dev libspdlog-dev libfmt-dev libcli11-dev
-    nlohmann-json3-dev libcap-dev libelf-dev libncurses-dev"
-TEST_PACKAGES="libgtest-dev libbenchmark-dev python3 python3-jsonschema procps smem util-linux libcap2-bin linux-perf tmux"
+    nlohmann-json3-dev libcap-dev libelf-dev libncurses-dev libzstd-dev libxxhash-dev
+    libsqlite3-dev libprotozero-dev"
+TEST_PACKAGES="libgtest-dev libbenchmark-dev python3 python3-jsonschema procps smem util-linux libcap2-bin linux-perf tmux
+    protobuf-compiler"
 VM_PACKAGES="qemu-system-x86 busybox-static cpio kmod zstd xz-utils e2fsprogs"
 
 # configure_and_build PRESET [TARGET...]

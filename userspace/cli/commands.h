@@ -15,6 +15,7 @@ namespace rsslag::cli {
 /// Options that every command has, and the words after the first `--`.
 struct Common {
     std::vector<std::string> command;  ///< CMD ARG…; empty without `--`
+    std::vector<std::string> words;    ///< all before it, as typed
     std::string unit = "kB";
     std::string color = "auto";
 };
@@ -27,9 +28,13 @@ void add_target_options(CLI::App &command, TargetWords &words);
 
 Run add_snapshot(CLI::App &app, const Common &common);
 Run add_live(CLI::App &app, const Common &common);
+Run add_record(CLI::App &app, const Common &common);
+Run add_replay(CLI::App &app, const Common &common);
 Run add_top(CLI::App &app, const Common &common);
 Run add_maps(CLI::App &app, const Common &common);
 Run add_mem(CLI::App &app, const Common &common);
+Run add_report(CLI::App &app, const Common &common);
+Run add_export(CLI::App &app, const Common &common);
 Run add_doctor(CLI::App &app, const Common &common);
 Run add_demo(CLI::App &app, const Common &common);
 

@@ -49,15 +49,16 @@ void Drain::run() {
     }
 }
 
-void Drain::collect(core::TimeOrder &order) {
+void Drain::collect(const std::function<void(std::size_t, std::span<const std::byte>)> &use) {
     {
         const std::lock_guard lock(mutex_);
         drain_once();
         waiting_.swap(spare_);
     }
     constexpr std::size_t kWorthKeeping = std::size_t{1} << 20;
-    for (auto &ring : spare_) {
-        order.add(ring);
+    for (std::size_t i = 0; i < spare_.size(); ++i) {
+        std::vector<std::byte> &ring = spare_[i];
+        if (!ring.empty()) use(i, ring);
         ring.clear();
         if (ring.capacity() > kWorthKeeping) ring.shrink_to_fit();
     }

@@ -3,11 +3,12 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <vector>
 
-#include "rsslag/core/time_order.h"
 #include "rsslag/probe/stream.h"
 
 namespace rsslag::cli {
@@ -22,8 +23,8 @@ class Drain {
     Drain(const Drain &) = delete;
     Drain &operator=(const Drain &) = delete;
 
-    /// All that has been sent up to now.
-    void collect(core::TimeOrder &order);
+    /// All that has been sent up to now, ring by ring.
+    void collect(const std::function<void(std::size_t, std::span<const std::byte>)> &use);
 
   private:
     void run();

@@ -110,6 +110,7 @@ int run(int argc, char **argv) {
     LogOptions log;
     bool has_command = false;
     std::vector<std::string> words = split(argc, argv, common.command, has_command);
+    common.words = words;
     CLI::App app("Why does this process's reported RSS lag, and what is it really?", "rsslag");
     app.fallthrough();
     app.require_subcommand(0, 1);  // checked below: a word that is none should be named first
@@ -120,8 +121,11 @@ int run(int argc, char **argv) {
     app.add_option("--color", common.color, "auto, always or never")->capture_default_str();
     app.add_option("--unit", common.unit, "kB, MiB, GiB or pages")->capture_default_str();
     const std::map<std::string, Run> commands{
-        {"snapshot", add_snapshot(app, common)}, {"maps", add_maps(app, common)}, {"mem", add_mem(app, common)},
-        {"doctor", add_doctor(app, common)},     {"live", add_live(app, common)}, {"top", add_top(app, common)},
+        {"snapshot", add_snapshot(app, common)}, {"maps", add_maps(app, common)},
+        {"mem", add_mem(app, common)},           {"doctor", add_doctor(app, common)},
+        {"live", add_live(app, common)},         {"top", add_top(app, common)},
+        {"record", add_record(app, common)},     {"replay", add_replay(app, common)},
+        {"report", add_report(app, common)},     {"export", add_export(app, common)},
         {"demo", add_demo(app, common)}};
     app.footer("rsslag PID and rsslag -- CMD are rsslag live; rsslag alone, on a terminal, is rsslag top.");
     if (means_live(app, words, has_command)) words.insert(words.begin(), "live");

@@ -5,11 +5,11 @@
 #include <sys/random.h>
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
 #include "calibration.h"
 #include "evidence.h"
+#include "judged.h"
 #include "machine.h"
 #include "own_cost.h"
 #include "privileges.h"
@@ -70,7 +70,7 @@ Walked walk_smaps(const procfs::Process &process) {
     return {core::WalkState::Done, walk, std::move(*mappings)};
 }
 
-void read_readers(const procfs::Process &process, view::ProcessReading &out) {
+void read_readers(const procfs::Process &process, core::RawReading &out) {
     if (const auto stat = process.stat()) out.readers.stat = stat->rss;
     if (const auto statm = process.statm()) out.readers.statm = statm->resident;
     if (const auto status = process.status()) {
@@ -108,13 +108,10 @@ struct Snapshotter::State {
     std::uint64_t begin_ns = 0;  ///< of the last counter reading
     std::uint64_t end_ns = 0;
 
-    std::string mm_id(std::uint64_t mm) const;
     core::Result<core::CounterReading> read(pid_t pid);
-    core::Result<core::Bracket> bracket(const procfs::Process &process, bool walk, view::ProcessReading &out);
-    std::optional<Error> look_again(const procfs::Process &process, core::Bracket &bracket,
-                                    core::Reconciliation &verdict);
-    std::optional<Error> fill_in(const procfs::Process &process, const procfs::Stat &stat, const core::Bracket &bracket,
-                                 view::ProcessReading &out) const;
+    std::optional<Error> bracket(const procfs::Process &process, bool walk, core::RawReading &out);
+    std::optional<Error> look_again(const procfs::Process &process, core::RawReading &out);
+    std::optional<Error> fill_in(const procfs::Process &process, const procfs::Stat &stat, core::RawReading &out) const;
 };
 
 Snapshotter::Snapshotter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -145,17 +142,12 @@ core::Result<Snapshotter> Snapshotter::open(const Wanted &wanted) {
     return Snapshotter(std::move(state));
 }
 
-/// splitmix64's finalizer over the keyed address: equal addresses give equal ids within one run, and nothing else
-/// can be told from an id.
-std::string Snapshotter::State::mm_id(std::uint64_t mm) const {
-    std::uint64_t x = mm ^ id_key;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    return fmt::format("{:016x}", x ^ (x >> 31));
+std::string Snapshotter::mm_id(std::uint64_t mm) const {
+    return cli::mm_id(state_->id_key, mm);
 }
 
-std::string Snapshotter::mm_id(std::uint64_t mm, std::uint64_t generation) const {
-    return state_->mm_id(mm + generation * 0x9e3779b97f4a7c15ULL);
+std::uint64_t Snapshotter::id_key() const {
+    return state_->id_key;
 }
 
 core::Result<core::CounterReading> Snapshotter::State::read(pid_t pid) {
@@ -165,9 +157,8 @@ core::Result<core::CounterReading> Snapshotter::State::read(pid_t pid) {
     return reading;
 }
 
-core::Result<core::Bracket> Snapshotter::State::bracket(const procfs::Process &process, bool walk,
-                                                        view::ProcessReading &out) {
-    core::Bracket bracket;
+std::optional<Error> Snapshotter::State::bracket(const procfs::Process &process, bool walk, core::RawReading &out) {
+    core::Bracket &bracket = out.bracket;
     auto before = read(process.pid());
     if (!before) return before.error();
     bracket.readings.push_back(std::move(*before));
@@ -181,92 +172,70 @@ core::Result<core::Bracket> Snapshotter::State::bracket(const procfs::Process &p
     auto after = read(process.pid());
     if (!after) return after.error();
     bracket.readings.push_back(std::move(*after));
-    return bracket;
+    return std::nullopt;
 }
 
-/// Everything of a reading that is not judged.
+/// What a reading has beyond counters, readers and walk.
 std::optional<Error> Snapshotter::State::fill_in(const procfs::Process &process, const procfs::Stat &stat,
-                                                 const core::Bracket &bracket, view::ProcessReading &out) const {
-    const pid_t pid = process.pid();
-    const auto end = process.leader_stat();  // the descriptor names the process: had the PID been reused, this would fail
-    if (!end) return gone(pid);
-    const core::CounterReading &reading = bracket.readings.back();
-    out.pid = pid;
+                                                 core::RawReading &out) const {
+    const auto end =
+        process.leader_stat();  // the descriptor names the process: had the PID been reused, this would fail
+    if (!end) return gone(process.pid());
+    out.pid = process.pid();
     out.start_ticks = stat.start_ticks;
     out.comm = stat.comm;
     out.threads_count = end->num_threads;
-    out.leader_gone = end->zombie();  // other threads live on with the memory
-    out.mm_id = mm_id(reading.mm);
-    std::set<int> pids;
-    for (const core::TaskReading &task : reading.tasks) {
-        if (task.tgid > 0) pids.insert(task.tgid);
-        if (task.tgid == pid) out.host_pid = task.host_tgid;
-    }
-    out.mm_pids.assign(pids.begin(), pids.end());
-    out.walk_state = bracket.walk_state;
-    out.walk = bracket.walk;
-    out.bound = core::bound(host.machine, static_cast<std::int64_t>(reading.tasks.size()));
-    out.snapshot_us = reading.took_us;
-    out.cpus = reading.last.cpus;
-    out.tasks = reading.tasks;
+    out.leader_gone = end->zombie();
+    out.begin_ns = begin_ns;
+    out.end_ns = end_ns;
     return std::nullopt;
 }
 
 /// A residual of a process that did not seem to move: the full smaps is walked (up to 6.2 smaps_rollup may skip a
 /// mapping under contention) and evidence gathered, more than once, since what is in flight moves on.
-std::optional<Error> Snapshotter::State::look_again(const procfs::Process &process, core::Bracket &bracket,
-                                                    core::Reconciliation &verdict) {
+std::optional<Error> Snapshotter::State::look_again(const procfs::Process &process, core::RawReading &out) {
     constexpr int kTries = 4;
-    for (int i = 0; i < kTries && verdict.verdict == core::Verdict::Unexplained; ++i) {
+    const core::PageSize page_size = host.machine.page_size;
+    for (int i = 0; i < kTries; ++i) {
+        if (core::reconcile(out.bracket, page_size, out.evidence).verdict != core::Verdict::Unexplained) break;
         Walked walked = walk_smaps(process);
         const core::Evidence evidence =
-            gather_evidence(process, bracket.readings.back(), walked.mappings, host.machine.page_size);
+            gather_evidence(process, out.bracket.readings.back(), walked.mappings, page_size);
         auto after = read(process.pid());
         if (!after) return after.error();
-        bracket.readings.push_back(std::move(*after));
-        if (walked.walk) bracket.walk = walked.walk;
-        verdict = core::reconcile(bracket, host.machine.page_size, walked.walk ? evidence : core::Evidence{});
+        out.bracket.readings.push_back(std::move(*after));
+        if (walked.walk) out.bracket.walk = walked.walk;
+        out.evidence = walked.walk ? evidence : core::Evidence{};
     }
     return std::nullopt;
 }
 
 core::Result<view::ProcessReading> Snapshotter::take(const procfs::Process &process, bool walk) {
-    auto taken = take_timed(process, walk);
-    if (!taken) return taken.error();
-    return std::move(taken->process);
+    const auto raw = take_raw(process, walk);
+    if (!raw) return raw.error();
+    return judged(*raw, state_->host.machine, state_->id_key);
 }
 
-core::Result<Taken> Snapshotter::read_counters(pid_t pid) {
-    Taken taken;
+core::Result<core::TimedCounters> Snapshotter::read_counters(pid_t pid) {
     auto reading = state_->read(pid);
     if (!reading) return reading.error();
-    taken.counters = std::move(*reading);
-    taken.begin_ns = taken.bracket_ns = state_->begin_ns;
-    taken.end_ns = state_->end_ns;
-    return taken;
+    return core::TimedCounters{std::move(*reading), state_->begin_ns, state_->end_ns};
 }
 
-core::Result<Taken> Snapshotter::take_timed(const procfs::Process &process, bool walk) {
-    Taken taken;
-    taken.bracket_ns = monotonic_ns();
+core::Result<core::RawReading> Snapshotter::take_raw(const procfs::Process &process, bool walk) {
+    core::RawReading out;
+    out.bracket_ns = monotonic_ns();
     const auto stat = process.leader_stat();
     if (!stat) return stat.error();
     if (stat->kernel_thread()) return without_memory(process);
-    view::ProcessReading &out = taken.process;
-    auto bracket = state_->bracket(process, walk, out);
-    if (!bracket) {
-        return bracket.error().kind == Kind::Gone ? without_memory(process) : bracket.error();
+    if (const auto error = state_->bracket(process, walk, out)) {
+        return error->kind == Kind::Gone ? without_memory(process) : *error;
     }
-    out.verdict = core::reconcile(*bracket, state_->host.machine.page_size);
-    if (const auto error = state_->look_again(process, *bracket, out.verdict)) {
+    if (const auto error = state_->look_again(process, out)) {
         return error->kind == Kind::Gone ? gone(process.pid()) : *error;
     }
-    core::CounterReading &reading = bracket->readings.back();
-    if (const auto error = state_->fill_in(process, *stat, *bracket, out)) return *error;
-    taken.counters = std::move(reading);
-    taken.begin_ns = state_->begin_ns;
-    taken.end_ns = state_->end_ns;
-    return taken;
+    if (const auto error = state_->fill_in(process, *stat, out)) return *error;
+    return out;
 }
 
 core::Result<std::vector<core::ProcessTotal>> Snapshotter::read_all() {
@@ -277,7 +246,7 @@ core::Result<view::ProcessReading> Snapshotter::take_around(const procfs::Proces
     const auto stat = process.leader_stat();
     if (!stat) return stat.error();
     if (stat->kernel_thread()) return without_memory(process);
-    view::ProcessReading out;
+    core::RawReading out;
     const auto failed = [&](const Error &error) { return error.kind == Kind::Gone ? without_memory(process) : error; };
     auto before = state_->read(process.pid());
     if (!before) return failed(before.error());
@@ -286,16 +255,14 @@ core::Result<view::ProcessReading> Snapshotter::take_around(const procfs::Proces
     if (!walked) return walked.error();
     auto after = state_->read(process.pid());
     if (!after) return failed(after.error());
-    core::Bracket bracket{{std::move(*before), std::move(*after)}, core::WalkState::Done, walked->walk};
+    out.bracket = {{std::move(*before), std::move(*after)}, core::WalkState::Done, walked->walk};
     const core::PageSize &page_size = state_->host.machine.page_size;
-    out.verdict = core::reconcile(bracket, page_size);
-    if (out.verdict.verdict == core::Verdict::Unexplained) {
+    if (core::reconcile(out.bracket, page_size).verdict == core::Verdict::Unexplained) {
         const std::vector<procfs::Mapping> mappings(walked->mappings.begin(), walked->mappings.end());
-        out.verdict =
-            core::reconcile(bracket, page_size, gather_evidence(process, bracket.readings.back(), mappings, page_size));
+        out.evidence = gather_evidence(process, out.bracket.readings.back(), mappings, page_size);
     }
-    if (const auto error = state_->fill_in(process, *stat, bracket, out)) return *error;
-    return out;
+    if (const auto error = state_->fill_in(process, *stat, out)) return *error;
+    return judged(out, state_->host.machine, state_->id_key);
 }
 
 view::SnapshotDocument Snapshotter::document() const {

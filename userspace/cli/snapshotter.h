@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "rsslag/core/raw_reading.h"
 #include "rsslag/core/reading.h"
 #include "rsslag/core/result.h"
 #include "rsslag/procfs/process.h"
@@ -19,15 +20,6 @@ namespace rsslag::cli {
 
 /// How this kernel counts, from its BTF; needs no privilege.
 core::Result<core::Scheme> running_scheme();
-
-/// A reading with what it was judged from, for whoever compares it with a stream of updates.
-struct Taken {
-    view::ProcessReading process;
-    core::CounterReading counters;  ///< the last of the bracket
-    std::uint64_t begin_ns = 0;     ///< CLOCK_MONOTONIC around reading `counters`
-    std::uint64_t end_ns = 0;
-    std::uint64_t bracket_ns = 0;  ///< when the first reading of the bracket began
-};
 
 /// A walk of the caller's own, through the full smaps.
 struct OwnWalk {
@@ -56,18 +48,20 @@ class Snapshotter {
     /// A bracketed reading of just this process, whoever has its PID later. Kernel threads and zombies are
     /// Kind::Unsupported, a process that ends meanwhile Kind::Gone.
     core::Result<view::ProcessReading> take(const procfs::Process &process, bool walk);
-    core::Result<Taken> take_timed(const procfs::Process &process, bool walk);
+    /// The same, not judged yet: for whoever compares it with a stream of updates.
+    core::Result<core::RawReading> take_raw(const procfs::Process &process, bool walk);
     /// The same around a walk of the caller's, whose failure is the reading's.
     core::Result<view::ProcessReading> take_around(const procfs::Process &process, const WalkHere &walk);
     /// Just the counters, in one pass.
-    core::Result<Taken> read_counters(pid_t pid);
+    core::Result<core::TimedCounters> read_counters(pid_t pid);
 
     /// Every process that has memory of its own, in one pass.
     core::Result<std::vector<core::ProcessTotal>> read_all();
 
-    /// As readings have it, of an mm that need not have been read. Where mms had the same address one after another,
-    /// `generation` tells them apart.
-    std::string mm_id(std::uint64_t mm, std::uint64_t generation = 0) const;
+    /// As readings have it, of an mm that need not have been read.
+    std::string mm_id(std::uint64_t mm) const;
+    /// What mm_id() mixes addresses with.
+    std::uint64_t id_key() const;
 
     /// With everything but processes and failures filled in.
     view::SnapshotDocument document() const;

@@ -31,7 +31,7 @@ core::Result<view::ProcessReading> Snapshotter::take(const procfs::Process & /*p
     return no_tracer();
 }
 
-core::Result<Taken> Snapshotter::take_timed(const procfs::Process & /*process*/, bool /*walk*/) {
+core::Result<core::RawReading> Snapshotter::take_raw(const procfs::Process & /*process*/, bool /*walk*/) {
     return no_tracer();
 }
 
@@ -40,12 +40,16 @@ core::Result<view::ProcessReading> Snapshotter::take_around(const procfs::Proces
     return no_tracer();
 }
 
-core::Result<Taken> Snapshotter::read_counters(pid_t /*pid*/) {
+core::Result<core::TimedCounters> Snapshotter::read_counters(pid_t /*pid*/) {
     return no_tracer();
 }
 
-std::string Snapshotter::mm_id(std::uint64_t /*mm*/, std::uint64_t /*generation*/) const {
+std::string Snapshotter::mm_id(std::uint64_t /*mm*/) const {
     return "";
+}
+
+std::uint64_t Snapshotter::id_key() const {
+    return 0;
 }
 
 core::Result<std::vector<core::ProcessTotal>> Snapshotter::read_all() {

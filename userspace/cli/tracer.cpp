@@ -2,16 +2,14 @@
 #include "tracer.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
-#include <spdlog/spdlog.h>
-#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <ctime>
 #include <set>
-#include <thread>
 
-#include "machine.h"
-#include "rsslag/probe/traits.h"
+#include "live_source.h"
 #include "tracer_state.h"
 
 namespace rsslag::cli {
@@ -20,23 +18,10 @@ namespace {
 using core::Error;
 using core::Kind;
 using core::Status;
+using recording::Ask;
 
 /// A record is in its ring this long after its time, and sooner unless its CPU was taken away.
 constexpr std::uint64_t kLateNs = 2'000'000;
-
-/// Readings of 10,000 threads come and go with each tick: what is freed goes back to the kernel at once, as glibc would
-/// keep more and more of it.
-void give_memory_back() {
-    constexpr int kBytes = 128 * 1024;
-    mallopt(M_MMAP_THRESHOLD, kBytes);
-    mallopt(M_TRIM_THRESHOLD, kBytes);
-    mallopt(M_ARENA_MAX, 1);
-}
-
-void sleep_until(std::uint64_t t_ns) {
-    for (std::uint64_t now = monotonic_ns(); now < t_ns; now = monotonic_ns())
-        std::this_thread::sleep_for(std::chrono::nanoseconds(t_ns - now));
-}
 
 }  // namespace
 
@@ -45,87 +30,92 @@ Tracer::~Tracer() = default;
 Tracer::Tracer(Tracer &&) noexcept = default;
 
 core::Result<Tracer> Tracer::open(Options options) {
-    give_memory_back();
-    const auto traits = probe::running_kernel_traits();
-    if (!traits) return traits.error();
-    const Host host = this_host();
-    auto stream = probe::StreamProbe::open(*traits, {.cpus_possible = host.machine.cpus_possible,
-                                                     .ring_bytes = options.ring_bytes,
-                                                     .follow = options.follow,
-                                                     .counting = options.counting});
-    if (!stream) return stream.error();
-    // Records are lost when the thread that copies them out has to wait for a CPU. It inherits this; who may not, may
-    // not.
-    setpriority(PRIO_PROCESS, 0, -10);
-    auto snapshotter = Snapshotter::open();  // drops all capabilities but what readings need
-    if (!snapshotter) return snapshotter.error();
+    auto source = open_live_source(
+        {.ring_bytes = options.ring_bytes, .follow = options.follow, .counting = options.counting});
+    if (!source) return source.error();
+    auto recorder = std::make_unique<RecordingSource>(std::move(*source));
+    RecordingSource *const kept = recorder.get();
+    Tracer tracer = over(std::move(recorder), std::move(options));
+    tracer.state_->recorder = kept;
+    return tracer;
+}
+
+Tracer Tracer::over(std::unique_ptr<Source> source, Options options) {
     auto state = std::make_unique<State>();
     state->options = std::move(options);
-    state->stream = std::make_unique<probe::StreamProbe>(std::move(*stream));
-    state->snapshotter = std::make_unique<Snapshotter>(std::move(*snapshotter));
-    state->facts = state->snapshotter->document();
+    state->facts = source->facts();
+    state->id_key = source->id_key();
+    state->start_ns = source->start_ns();
+    state->source = std::move(source);
     const core::Machine &machine = state->facts.machine;
     state->ledger = std::make_unique<core::Ledger>(core::Ledger::Options{
         .scheme = machine.scheme, .cpus = machine.cpus_possible, .batch = machine.batch().value_or(1)});
-    state->drain = std::make_unique<Drain>(*state->stream);
-    setpriority(PRIO_PROCESS, 0, 0);
-    state->start_ns = monotonic_ns();
     return Tracer(std::move(state));
 }
 
-void Tracer::State::adopt(int host_tgid, const Taken &taken) {
+void Tracer::State::adopt(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns,
+                          std::uint64_t end_ns) {
     core::GroupView group;
     group.host_tgid = host_tgid;
-    group.mm = taken.counters.mm;
-    for (const core::TaskReading &task : taken.counters.tasks) {
+    group.mm = counters.mm;
+    for (const core::TaskReading &task : counters.tasks) {
         if (task.host_tgid != host_tgid) continue;
         group.tgid = task.tgid;
         if (task.host_tid == host_tgid || group.comm.empty()) group.comm = task.comm;
     }
-    ledger->adopt(taken.counters, group, taken.begin_ns, taken.end_ns);
+    ledger->adopt(counters, group, begin_ns, end_ns);
 }
 
 Status Tracer::attach(pid_t pid) {
+    state_->source->begin({Ask::Attach, pid});
     constexpr int kTries = 8;  // a process that execs just now changes its mm between two readings
     for (int i = 0; i < kTries; ++i) {
-        const auto before = state_->snapshotter->read_counters(pid);
+        const auto before = state_->source->read_counters(pid);
         if (!before) return before.error();
         int host_tgid = 0;
         for (const core::TaskReading &task : before->counters.tasks) {
             if (task.tgid == pid) host_tgid = task.host_tgid;
         }
-        Status wanted = state_->stream->want(host_tgid, before->counters.mm);
+        Status wanted = state_->source->want(host_tgid, before->counters.mm);
         if (!wanted) return wanted;
-        const auto taken = state_->snapshotter->read_counters(pid);
+        const auto taken = state_->source->read_counters(pid);
         if (!taken) return taken.error();
         if (taken->counters.mm != before->counters.mm) continue;
-        state_->adopt(host_tgid, *taken);
+        state_->adopt(host_tgid, taken->counters, taken->begin_ns, taken->end_ns);
         return core::success();
     }
     return Error{Kind::Gone, fmt::format("process {} does not stay one program long enough to be read", pid), 0, ""};
 }
 
 Status Tracer::attach_at_exec(pid_t pid) {
-    const auto taken = state_->snapshotter->read_counters(pid);
+    state_->source->begin({Ask::AttachAtExec, pid});
+    const auto taken = state_->source->read_counters(pid);
     if (!taken) return taken.error();
     for (const core::TaskReading &task : taken->counters.tasks) {
         if (task.tgid != pid) continue;
         state_->at_exec.insert(task.host_tgid);
-        return state_->stream->want(task.host_tgid, 0);
+        return state_->source->want(task.host_tgid, 0);
     }
     return Error{Kind::Gone, fmt::format("process {} is gone", pid), 0, ""};
 }
 
 Status Tracer::attach_matching(const probe::Pattern &pattern) {
-    return state_->stream->want_matching(pattern);
+    state_->source->begin({Ask::AttachMatching, 0});
+    return state_->source->want_matching(pattern);
+}
+
+void Tracer::adopt(int host_tgid, const core::RawReading &reading) {
+    state_->adopt(host_tgid, reading.counters(), reading.begin_ns, reading.end_ns);
 }
 
 /// Processes that an exec has made match: what they have done until now is their baseline.
 void Tracer::State::adopt_new() {
     for (const core::GroupView &group : ledger->groups()) {
         if (ledger->knows(group.mm) || group.tgid == 0) continue;
-        const auto taken = snapshotter->read_counters(group.tgid);
-        if (taken && taken->counters.mm == group.mm) adopt(group.host_tgid, *taken);
+        const auto taken = source->read_counters(group.tgid);
+        if (taken && taken->counters.mm == group.mm) {
+            adopt(group.host_tgid, taken->counters, taken->begin_ns, taken->end_ns);
+        }
     }
 }
 
@@ -139,6 +129,7 @@ void Tracer::State::log_flush(const rsslag_update &update, const core::Applied &
 
 void Tracer::State::note(const rsslag_update &update, const core::Applied &applied) {
     log_flush(update, applied);
+    if (options.on_applied) options.on_applied(update, applied);
     if (!options.on_update || !applied.known) return;
     view::EventLine line;
     line.t_ns = update.t_ns > start_ns ? update.t_ns - start_ns : 0;
@@ -158,8 +149,14 @@ void Tracer::State::apply_until(std::uint64_t t_ns) {
     struct Apply {
         State *state;
         void operator()(const rsslag_update &update) const { state->note(update, state->ledger->apply(update)); }
-        void operator()(const rsslag_fault &fault) const { state->ledger->apply(fault); }
-        void operator()(const rsslag_sum &sum) const { state->ledger->apply(sum); }
+        void operator()(const rsslag_fault &fault) const {
+            state->ledger->apply(fault);
+            if (state->options.on_fault) state->options.on_fault(fault);
+        }
+        void operator()(const rsslag_sum &sum) const {
+            state->ledger->apply(sum);
+            if (state->options.on_sum) state->options.on_sum(sum);
+        }
         void operator()(const rsslag_task &task) const {
             const bool dead = task.kind == RSSLAG_EXIT && (task.flags & RSSLAG_GROUP_DEAD) != 0;
             if (task.kind == RSSLAG_EXEC || dead) state->at_exec.erase(task.tgid);
@@ -181,8 +178,11 @@ void Tracer::State::finish_all(bool all) {
 }
 
 void Tracer::State::take_losses() {
-    losses = stream->losses();
-    if (losses.lost() > lost_before) ledger->records_lost();
+    losses = source->losses();
+    if (losses.lost() > lost_before) {
+        ledger->records_lost();
+        if (options.on_loss) options.on_loss(source->now_ns() - start_ns, losses);
+    }
     lost_before = losses.lost();
 }
 
@@ -190,24 +190,29 @@ void Tracer::State::take_losses() {
 /// moment yet.
 void Tracer::State::stop() {
     constexpr std::uint64_t kPatienceNs = 200'000'000;
-    stream->detach();
-    const std::uint64_t deadline = monotonic_ns() + kPatienceNs;
+    source->detach();
+    const std::uint64_t deadline = source->now_ns() + kPatienceNs;
     do {
-        drain->collect(order);
+        collect();
         take_losses();
-    } while (order.records() + losses.by_cause["ring_full"] < losses.sent && monotonic_ns() < deadline);
-    apply_until(monotonic_ns());
+    } while (order.records() + losses.by_cause["ring_full"] < losses.sent && source->now_ns() < deadline);
+    apply_until(source->now_ns());
     finish_all(true);
+}
+
+void Tracer::State::collect() {
+    source->collect([this](std::size_t, std::span<const std::byte> bytes) { order.add(bytes); });
 }
 
 /// What was sent goes through the ledger up to where nothing more can come: counted from before it was taken out.
 void Tracer::State::take_in() {
-    const std::uint64_t now = monotonic_ns();
-    drain->collect(order);
+    const std::uint64_t now = source->now_ns();
+    collect();
     apply_until(now - kLateNs);
 }
 
 std::vector<view::Tick> Tracer::collect() {
+    state_->source->begin({Ask::Collect, 0});
     state_->take_in();
     state_->adopt_new();
     return std::exchange(state_->ended, {});
@@ -215,11 +220,12 @@ std::vector<view::Tick> Tracer::collect() {
 
 std::vector<view::Tick> Tracer::tick() {
     State &state = *state_;
+    state.source->begin({Ask::Tick, 0});
     state.take_in();
     const std::vector<core::GroupView> groups = state.ledger->groups();
     state.ledger->watch_all();
-    state.own = state.meter.since_last(state.stream->cost().run_ns, state.losses.sent);
-    std::vector<std::pair<core::GroupView, Taken>> readings;
+    state.own = state.source->cost(state.losses.sent);
+    std::vector<std::pair<core::GroupView, core::RawReading>> readings;
     for (const core::GroupView &group : groups) {
         if (auto taken = state.read(group)) readings.emplace_back(group, std::move(*taken));
     }
@@ -228,18 +234,18 @@ std::vector<view::Tick> Tracer::tick() {
         // What was sent until a moment after the last reading must be here before any is compared, sums as they are
         // then.
         until = readings.back().second.end_ns + kWiderNs;
-        sleep_until(until);
+        state.source->wait_until(until);
         if (state.options.counting) {
-            state.drain->collect(state.order);
-            until = monotonic_ns();
+            state.collect();
+            until = state.source->now_ns();
         }
-        sleep_until(until + kLateNs / 2);
+        state.source->wait_until(until + kLateNs / 2);
     }
-    state.drain->collect(state.order);
+    state.collect();
     state.take_losses();
     std::vector<view::Tick> ticks;
     for (const auto &[group, taken] : readings) {
-        auto tick = state.judged(group, taken, state.options.counting ? until : taken.end_ns + kWiderNs);
+        auto tick = state.compared(group, taken, state.options.counting ? until : taken.end_ns + kWiderNs);
         for (view::Tick &over : std::exchange(state.ended, {}))
             ticks.push_back(std::move(over));
         if (tick) ticks.push_back(std::move(*tick));
@@ -250,10 +256,49 @@ std::vector<view::Tick> Tracer::tick() {
     return ticks;
 }
 
+void Tracer::record(recording::Writer writer, recording::Header header) {
+    State &state = *state_;
+    if (state.recorder == nullptr) return;
+    using namespace std::chrono;
+    timespec up{};
+    clock_gettime(CLOCK_BOOTTIME, &up);
+    const auto unix_ns = [](system_clock::time_point time) {
+        return duration_cast<nanoseconds>(time.time_since_epoch()).count();
+    };
+    const Options &options = state.options;
+    header.kernel = state.facts.kernel;
+    header.arch = state.facts.arch;
+    header.machine = state.facts.machine;
+    header.calibration = state.facts.calibration;
+    header.missing_hooks = missing();
+    const std::vector<core::GroupView> groups = state.ledger->groups();
+    header.start_ns = groups.empty() ? state.start_ns : state.source->now_ns();
+    const auto now = state.source->time();
+    const std::uint64_t now_ns = state.source->now_ns();
+    header.start_unix_ns = unix_ns(now) - static_cast<std::int64_t>(now_ns - header.start_ns);
+    header.boot_unix_ns = unix_ns(now) - std::int64_t{up.tv_sec} * 1'000'000'000;
+    header.clock_ticks = sysconf(_SC_CLK_TCK);
+    header.id_key = state.id_key;
+    header.follow = options.follow;
+    header.counting = options.counting;
+    header.walk = options.walk;
+    if (!groups.empty()) header.before = state.source->losses();
+    state.recorder->record(std::move(writer), std::move(header), groups);
+}
+
+recording::Writer *Tracer::recording() {
+    return state_->recorder == nullptr ? nullptr : state_->recorder->writer();
+}
+
 void Tracer::walk_now(pid_t pid) {
+    state_->source->begin({Ask::WalkNow, pid});
     for (auto &[host_tgid, entry] : state_->traced) {
         if (entry.last.pid == pid) entry.next_walk_ns = 0;
     }
+}
+
+std::vector<core::GroupView> Tracer::groups() const {
+    return state_->ledger->groups();
 }
 
 const view::SnapshotDocument &Tracer::facts() const {
@@ -270,24 +315,30 @@ bool Tracer::traces(pid_t pid) const {
 }
 
 const std::vector<std::string> &Tracer::missing() const {
-    return state_->stream->missing();
+    return state_->source->missing();
+}
+
+const core::Losses &Tracer::losses() const {
+    return state_->losses;
 }
 
 std::vector<view::Tick> Tracer::stop() {
+    state_->source->begin({Ask::Stop, 0});
     state_->stop();
     return std::exchange(state_->ended, {});
 }
 
 view::Summary Tracer::summary() {
     State &state = *state_;
+    state.source->begin({Ask::Summary, 0});
     std::set<std::uint64_t> counted;
     for (const core::GroupView &group : state.ledger->groups()) {  // those that live on
         if (!counted.insert(group.mm).second) continue;
         if (const auto mm = state.ledger->view(group.mm)) state.add_totals(state.tick_of(group, *mm));
     }
     view::Summary summary = std::move(state.totals);
-    summary.time = std::chrono::system_clock::now();
-    summary.duration_ns = monotonic_ns() - state.start_ns;
+    summary.time = state.source->time();
+    summary.duration_ns = state.source->now_ns() - state.start_ns;
     summary.scheme = state.facts.machine.scheme;
     summary.page_size = state.facts.machine.page_size;
     summary.kernel = state.facts.kernel;
@@ -300,7 +351,7 @@ view::Summary Tracer::summary() {
     summary.processes = state.gone;
     for (const auto &[tgid, entry] : state.traced)
         if (entry.summary.pid != 0) summary.processes.push_back(entry.summary);
-    summary.own = state.whole.since_last(state.stream->cost().run_ns, state.losses.sent);
+    summary.own = state.source->whole_cost(state.losses.sent);
     return summary;
 }
 

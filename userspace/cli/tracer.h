@@ -9,9 +9,14 @@
 #include <memory>
 #include <vector>
 
+#include "rsslag/core/losses.h"
+#include "rsslag/core/raw_reading.h"
 #include "rsslag/core/result.h"
 #include "rsslag/probe/stream.h"
+#include "rsslag/recording/header.h"
+#include "rsslag/recording/writer.h"
 #include "rsslag/view/tick.h"
+#include "source.h"
 
 namespace rsslag::cli {
 
@@ -29,10 +34,20 @@ class Tracer {
         /// Called for each record about a traced process, in order; null: nobody looks.
         std::function<void(const view::EventLine &)> on_update;
         std::function<void(const view::TaskLine &)> on_task;
+        /// The same as they came, in order, with what the ledger makes of it: cheap, for whoever reads them all.
+        std::function<void(const rsslag_update &, const core::Applied &)> on_applied;
+        std::function<void(const rsslag_fault &)> on_fault;
+        std::function<void(const rsslag_sum &)> on_sum;
+        /// Called for each reading of a traced process, before it is compared with the ledger.
+        std::function<void(const core::RawReading &)> on_reading;
+        /// Called where more was lost than before.
+        std::function<void(std::uint64_t t_ns, const core::Losses &)> on_loss;
     };
 
     /// Puts the probes in place; nobody is traced yet. Built without the tracer: Kind::Unsupported.
     static core::Result<Tracer> open(Options options);
+    /// Is told everything by `source`, which is all that a trace depends on.
+    static Tracer over(std::unique_ptr<Source> source, Options options);
 
     ~Tracer();
     Tracer(Tracer &&) noexcept;
@@ -46,6 +61,9 @@ class Tracer {
     /// Traces processes as well that match from their next exec on.
     core::Status attach_matching(const probe::Pattern &pattern);
 
+    /// Traces on from what was read of a process whose begin was not told.
+    void adopt(int host_tgid, const core::RawReading &reading);
+
     /// Takes in what has come since; processes that have ended meanwhile, each with its last tick.
     std::vector<view::Tick> collect();
     /// Reads every traced process and checks the ledger against it.
@@ -53,6 +71,8 @@ class Tracer {
 
     /// The next tick walks this process's smaps, however short ago it did; not where Options::walk is off.
     void walk_now(pid_t pid);
+    /// Groups that live.
+    std::vector<core::GroupView> groups() const;
     /// The machine, its kernel and what calibration found.
     const view::SnapshotDocument &facts() const;
 
@@ -61,10 +81,17 @@ class Tracer {
     bool traces(pid_t pid) const;
     /// Hooks that could not be used.
     const std::vector<std::string> &missing() const;
+    /// As they were told last.
+    const core::Losses &losses() const;
     /// Ends the trace: all that was sent is taken in. The last ticks of processes that ended meanwhile.
     std::vector<view::Tick> stop();
     /// After stop().
     view::Summary summary();
+
+    /// From now on all that is told is recorded, also what is known by now. Only of what open() made.
+    void record(recording::Writer writer, recording::Header header);
+    /// The recording that goes on, else null.
+    recording::Writer *recording();
 
   private:
     struct State;

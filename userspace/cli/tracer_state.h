@@ -10,13 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "drain.h"
-#include "own_cost.h"
 #include "rsslag/core/ledger.h"
 #include "rsslag/core/time_order.h"
-#include "rsslag/probe/stream.h"
-#include "rsslag/procfs/process.h"
-#include "snapshotter.h"
+#include "recording_source.h"
 #include "tracer.h"
 
 namespace rsslag::cli {
@@ -26,7 +22,6 @@ inline constexpr std::uint64_t kWiderNs = 1'000'000;
 
 /// What is kept of a traced process from tick to tick.
 struct Traced {
-    std::optional<procfs::Process> process;
     view::ProcessReading last;  ///< names and numbers of the last reading
     // The last walk, and what had happened to the mm until then.
     std::optional<view::ProcessReading> walked;
@@ -38,41 +33,42 @@ struct Traced {
 
 struct Tracer::State {
     Options options;
+    std::unique_ptr<Source> source;
+    RecordingSource *recorder = nullptr;  ///< the source, where it is a kernel's
     view::SnapshotDocument facts;
-    std::unique_ptr<Snapshotter> snapshotter;
-    std::unique_ptr<probe::StreamProbe> stream;
+    std::uint64_t id_key = 0;
     std::unique_ptr<core::Ledger> ledger;
     core::TimeOrder order;
     std::map<int, Traced> traced;  ///< by the kernel's TGID
     std::vector<view::Summary::Process> gone;
     view::Summary totals;  ///< of processes that have left an mm
-    OwnCostMeter meter, whole;
     view::OwnCost own;
     std::uint64_t start_ns = 0;
     std::uint64_t seq = 0;
     std::uint64_t lost_before = 0;
-    probe::Losses losses;
+    core::Losses losses;
     std::set<int> at_exec;  ///< groups whose exec is awaited
     std::vector<view::Tick> ended;
     std::deque<std::pair<rsslag_update, core::Applied>> flush_log;  ///< since the last tick
-    std::unique_ptr<Drain> drain;                                   // last: its thread uses the stream
 
     void apply_until(std::uint64_t t_ns);
     void log_flush(const rsslag_update &update, const core::Applied &applied);
     std::vector<view::LoggedFlush> flushes_of(const core::MmView &mm) const;
     void note(const rsslag_update &update, const core::Applied &applied);
     void take_losses();
+    void collect();
     void take_in();
     void stop();
     view::Tick tick_of(const core::GroupView &group, const core::MmView &mm);
     void finish(const core::Ended &ended_group);
     void finish_all(bool all);
-    std::optional<Taken> read(const core::GroupView &group);
-    std::optional<view::Tick> judged(const core::GroupView &group, const Taken &taken, std::uint64_t until_ns);
+    std::optional<core::RawReading> read(const core::GroupView &group);
+    std::optional<view::Tick> compared(const core::GroupView &group, const core::RawReading &taken,
+                                       std::uint64_t until_ns);
     void keep_walk(Traced &traced, view::Tick &tick);
     void count(Traced &traced, const view::Tick &tick);
     void add_totals(const view::Tick &tick);
-    void adopt(int host_tgid, const Taken &taken);
+    void adopt(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns, std::uint64_t end_ns);
     void adopt_new();
 };
 

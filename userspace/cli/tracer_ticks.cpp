@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "judged.h"
 #include "tracer_state.h"
 
 namespace rsslag::cli {
@@ -15,17 +16,22 @@ using core::Status;
 view::Tick Tracer::State::tick_of(const core::GroupView &group, const core::MmView &mm) {
     view::Tick tick;
     tick.seq = seq;
-    tick.time = std::chrono::system_clock::now();
-    tick.t_ns = monotonic_ns() - start_ns;
+    tick.time = source->time();
+    tick.t_ns = source->now_ns() - start_ns;
     tick.page_size = facts.machine.page_size;
     tick.scheme = facts.machine.scheme;
     tick.calibration = facts.calibration;
     tick.state = group.state;
     tick.ledger = mm;
     tick.faults = mm.exited.faults;
-    for (core::TaskNet &task : tick.ledger.tasks) {
-        const probe::FaultCounts faults = stream->faults(task.host_tid);
-        task.faults = faults.user + faults.kernel;
+    std::vector<int> tids;
+    tids.reserve(tick.ledger.tasks.size());
+    for (const core::TaskNet &task : tick.ledger.tasks)
+        tids.push_back(task.host_tid);
+    const std::vector<core::FaultCounts> faults = source->faults(tids);
+    for (std::size_t i = 0; i < tids.size(); ++i) {
+        core::TaskNet &task = tick.ledger.tasks[i];
+        task.faults = faults[i].user + faults[i].kernel;
         tick.faults += task.faults;
         task.last_flush_ns = task.last_flush_ns > start_ns ? task.last_flush_ns - start_ns : 0;
     }
@@ -83,7 +89,7 @@ void Tracer::State::finish(const core::Ended &over) {
     tick.process.host_pid = over.group.host_tgid;
     tick.process.comm = over.group.comm;
     tick.process.mm_id =
-        snapshotter->mm_id(over.mm.mm, over.mm.generation);  // the last reading may be of the program before
+        mm_id(id_key, over.mm.mm, over.mm.generation);  // the last reading may be of the program before
     tick.process.threads_count = static_cast<std::int64_t>(over.mm.tasks.size());
     tick.updates_before = entry.updates_before;
     count(entry, tick);
@@ -93,31 +99,26 @@ void Tracer::State::finish(const core::Ended &over) {
     if (over.group.state == core::State::Exited) {
         gone.push_back(entry.summary);
         traced.erase(over.group.host_tgid);
+        source->forget(over.group.host_tgid);
     } else {
         entry.walked.reset();
         entry.updates_before.clear();
     }
 }
 
-std::optional<Taken> Tracer::State::read(const core::GroupView &group) {
+std::optional<core::RawReading> Tracer::State::read(const core::GroupView &group) {
     Traced &entry = traced[group.host_tgid];
-    if (!entry.process) {
-        auto process = procfs::Process::open(group.tgid);
-        if (!process) return std::nullopt;
-        entry.process = std::move(*process);
-    }
-    const bool walk = options.walk && monotonic_ns() >= entry.next_walk_ns;
-    auto taken = snapshotter->take_timed(*entry.process, walk);
+    const bool walk = options.walk && source->now_ns() >= entry.next_walk_ns;
+    auto taken = source->read(group.host_tgid, group.tgid, walk);
     if (!taken) return std::nullopt;  // it has ended: its last tick comes with its exit
     if (walk) {
         constexpr std::uint64_t kLeast = 1'000'000'000;
         constexpr std::uint64_t kCostsAtMost = 20;  // a twentieth of the time
-        const auto cost = static_cast<std::uint64_t>(taken->process.walk ? taken->process.walk->took_us : 0) * 1000;
+        const auto cost = static_cast<std::uint64_t>(taken->bracket.walk ? taken->bracket.walk->took_us : 0) * 1000;
         // A tick that comes a little early still walks.
         entry.next_walk_ns = taken->bracket_ns + std::max(kLeast * 19 / 20, kCostsAtMost * cost);
     }
-    const bool wanted = options.for_screen && facts.machine.scheme == core::Scheme::Thread;
-    if (!wanted) taken->process.tasks = {};  // the ledger lists them
+    if (options.on_reading) options.on_reading(*taken);
     return std::move(*taken);
 }
 
@@ -126,7 +127,7 @@ void Tracer::State::keep_walk(Traced &entry, view::Tick &tick) {
     const std::uint64_t updates = tick.ledger.updates + tick.ledger.updates_by_others;
     if (tick.process.walk) {
         entry.walked = tick.process;
-        entry.walked_ns = monotonic_ns();
+        entry.walked_ns = source->now_ns();
         entry.walked_updates = updates;
         entry.walked_faults = tick.faults;
         return;
@@ -137,7 +138,7 @@ void Tracer::State::keep_walk(Traced &entry, view::Tick &tick) {
     tick.stale_walk = true;
     tick.process.walk_state = entry.walked->walk_state;
     tick.process.walk = entry.walked->walk;
-    tick.process.walk_age_ms = static_cast<std::int64_t>((monotonic_ns() - entry.walked_ns) / 1'000'000);
+    tick.process.walk_age_ms = static_cast<std::int64_t>((source->now_ns() - entry.walked_ns) / 1'000'000);
     tick.process.verdict = entry.walked->verdict;
 }
 
@@ -158,28 +159,31 @@ void Tracer::State::count(Traced &entry, const view::Tick &tick) {
 }
 
 /// `until_ns`: all that happened in the reading's window has been told by then.
-std::optional<view::Tick> Tracer::State::judged(const core::GroupView &group, const Taken &taken,
-                                                std::uint64_t until_ns) {
+std::optional<view::Tick> Tracer::State::compared(const core::GroupView &group, const core::RawReading &taken,
+                                                  std::uint64_t until_ns) {
+    const core::CounterReading &counters = taken.counters();
     const std::uint64_t before = ledger->updates(group.mm);
     apply_until(until_ns);
-    if (ledger->ended_since(taken.counters.mm, taken.begin_ns)) return std::nullopt;  // its last tick tells all
-    if (ledger->in_the_making(taken.counters.mm)) return std::nullopt;  // what it leaves is told by its EXEC
-    if (!ledger->knows(taken.counters.mm) && traced.count(group.host_tgid) != 0) {
-        adopt(group.host_tgid, taken);  // its beginning was lost
-        if (const Status wanted = stream->want(group.host_tgid, taken.counters.mm); !wanted) {
+    if (ledger->ended_since(counters.mm, taken.begin_ns)) return std::nullopt;  // its last tick tells all
+    if (ledger->in_the_making(counters.mm)) return std::nullopt;                // what it leaves is told by its EXEC
+    if (!ledger->knows(counters.mm) && traced.count(group.host_tgid) != 0) {
+        adopt(group.host_tgid, counters, taken.begin_ns, taken.end_ns);  // its beginning was lost
+        if (const Status wanted = source->want(group.host_tgid, counters.mm); !wanted) {
             spdlog::warn("{} cannot be traced on: {}", group.tgid, wanted.error().what);
         }
     }
-    ledger->compare(taken.counters, taken.begin_ns, taken.end_ns);
+    ledger->compare(counters, taken.begin_ns, taken.end_ns);
     const auto found = traced.find(group.host_tgid);
     if (found == traced.end()) return std::nullopt;  // it has ended, and its last tick is told
     Traced &entry = found->second;
-    const auto mm = ledger->view(taken.counters.mm);
+    const auto mm = ledger->view(counters.mm);
     if (!mm) return std::nullopt;
     view::Tick tick = tick_of(group, *mm);
     tick.window_updates = tick.ledger.updates - std::min(before, tick.ledger.updates);
-    tick.process = taken.process;
-    tick.process.mm_id = snapshotter->mm_id(mm->mm, mm->generation);
+    tick.process = judged(taken, facts.machine, id_key);
+    const bool wanted = options.for_screen && facts.machine.scheme == core::Scheme::Thread;
+    if (!wanted) tick.process.tasks = {};  // the ledger lists them
+    tick.process.mm_id = mm_id(id_key, mm->mm, mm->generation);
     keep_walk(entry, tick);
     tick.updates_before = std::move(entry.updates_before);
     entry.updates_before.clear();

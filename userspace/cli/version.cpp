@@ -19,7 +19,8 @@ std::string version_text() {
 #endif
     return fmt::format(
         "rsslag {} ({}), {}; schemas rsslag.snapshot/1, rsslag.doctor/1, "
-        "rsslag.tick/1, rsslag.summary/1, rsslag.top/1, rsslag.maps/1, rsslag.mem/1\n",
+        "rsslag.tick/1, rsslag.summary/1, rsslag.top/1, rsslag.maps/1, rsslag.mem/1, "
+        "rsslag.record/1, rsslag.report/1, rsslag.report-diff/1\n",
         RSSLAG_VERSION, RSSLAG_COMMIT, tracer);
 }
 

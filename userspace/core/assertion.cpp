@@ -37,17 +37,6 @@ Error refused(std::string_view text, std::string_view why) {
             "write it like private_dirty<10MiB or rss.growth<=5%"};
 }
 
-bool compare(double value, Relation relation, double limit) {
-    switch (relation) {
-        case Relation::Less: return value < limit;
-        case Relation::LessOrEqual: return value <= limit;
-        case Relation::Greater: return value > limit;
-        case Relation::GreaterOrEqual: return value >= limit;
-        case Relation::Equal: return value == limit;
-    }
-    return false;
-}
-
 /// What the amount after the relation is in bytes or percent; nullptr where it is fine, else what is wrong.
 const char *read_amount(std::string_view amount, Assertion &out) {
     const char *const end = amount.data() + amount.size();
@@ -69,14 +58,25 @@ const char *read_amount(std::string_view amount, Assertion &out) {
 
 }  // namespace
 
-bool Assertion::holds(Kilobytes now, Kilobytes before) const {
-    if (!growth) return compare(static_cast<double>(now.n) * 1024.0, relation, limit);
-    const auto grown = static_cast<double>((now - before).n);
-    if (!percent) return compare(grown * 1024.0, relation, limit);
-    if (before.n == 0) {
-        return compare(grown == 0 ? 0.0 : std::numeric_limits<double>::infinity(), relation, limit);
+bool holds(double value, Relation relation, double limit) {
+    switch (relation) {
+        case Relation::Less: return value < limit;
+        case Relation::LessOrEqual: return value <= limit;
+        case Relation::Greater: return value > limit;
+        case Relation::GreaterOrEqual: return value >= limit;
+        case Relation::Equal: return value == limit;
     }
-    return compare(100.0 * grown / static_cast<double>(before.n), relation, limit);
+    return false;
+}
+
+bool Assertion::holds(Kilobytes now, Kilobytes before) const {
+    if (!growth) return core::holds(static_cast<double>(now.n) * 1024.0, relation, limit);
+    const auto grown = static_cast<double>((now - before).n);
+    if (!percent) return core::holds(grown * 1024.0, relation, limit);
+    if (before.n == 0) {
+        return core::holds(grown == 0 ? 0.0 : std::numeric_limits<double>::infinity(), relation, limit);
+    }
+    return core::holds(100.0 * grown / static_cast<double>(before.n), relation, limit);
 }
 
 Result<Assertion> parse_assertion(std::string_view text) {

@@ -4,18 +4,13 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "fold_cause.h"
+
 namespace rsslag::core {
 namespace {
 
 constexpr std::uint32_t local_cell(std::size_t cpu, std::size_t member) {
     return static_cast<std::uint32_t>(kMembers + cpu * kMembers + member);
-}
-
-FoldCause cause_of(const rsslag_update &update) {
-    if ((update.flags & RSSLAG_TEARDOWN) != 0) return FoldCause::Teardown;
-    if ((update.flags & RSSLAG_NEWBORN) != 0) return FoldCause::Copy;
-    if ((update.flags & (RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT)) == 0) return FoldCause::Other;
-    return update.member == index_of(Member::Anon) ? FoldCause::AnonFault : FoldCause::PageFault;
 }
 
 FlushReason reason_of(const rsslag_update &update, bool flush) {

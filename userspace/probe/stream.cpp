@@ -391,13 +391,6 @@ void StreamProbe::detach() {
     state_->links.clear();
 }
 
-std::uint64_t Losses::lost() const {
-    std::uint64_t sum = 0;
-    for (const auto &[cause, count] : by_cause)
-        sum += count;
-    return sum;
-}
-
 Losses StreamProbe::losses() const {
     Losses losses;
     losses.by_cause = {{"ring_full", 0}, {"recursion", 0}, {"no_room", 0}};

@@ -37,16 +37,6 @@ bool has(std::uint16_t flags, std::uint16_t flag) {
     return (flags & flag) != 0;
 }
 
-/// What stays cached after the update. The record of a thread's flush shows what the flush then takes away; that of a
-/// direct update of somebody else's mm shows what the thread caches of its own.
-std::optional<std::int64_t> cached_after(const EventLine &event) {
-    if (!event.applied.known) return std::nullopt;
-    if (!event.applied.reason || *event.applied.reason == FlushReason::Fold) return event.update.cached;
-    if (*event.applied.reason != FlushReason::Direct) return 0;
-    if (has(event.update.flags, RSSLAG_OWN)) return event.update.cached;
-    return std::nullopt;
-}
-
 std::string_view type_of(const core::Applied &applied) {
     if (!applied.reason || *applied.reason == FlushReason::Direct) return "update";
     return *applied.reason == FlushReason::Fold ? "fold" : "flush";
@@ -137,12 +127,20 @@ std::string what_happened(const rsslag_task &task) {
 
 }  // namespace
 
+std::optional<std::int64_t> cached_after(const rsslag_update &update, const core::Applied &applied) {
+    if (!applied.known) return std::nullopt;
+    if (!applied.reason || *applied.reason == FlushReason::Fold) return update.cached;
+    if (*applied.reason != FlushReason::Direct) return 0;
+    if (has(update.flags, RSSLAG_OWN)) return update.cached;
+    return std::nullopt;
+}
+
 std::string event_text(const EventLine &event, const TextStyle &style) {
     const rsslag_update &update = event.update;
     std::string text = who(event.t_ns, event.pid, event.tid, event.comm, style);
     text += fmt::format("  {} {}  cached {}  flushed {}", member_name(update.member),
                         signed_text(count_of(event.applied.pages), style, true),
-                        signed_text(cached_after(event), style, false), signed_text(update.count, style, false));
+                        signed_text(cached_after(event.update, event.applied), style, false), signed_text(update.count, style, false));
     text += reason_text(event.applied) + fault_text(update);
     if (has(update.flags, RSSLAG_BY_OTHER)) text += "  by another process";
     if (has(update.flags, RSSLAG_NEWBORN)) text += "  newborn mm";
@@ -164,7 +162,7 @@ std::string event_json(const EventLine &event) {
     object["comm"] = core::printable(event.comm);
     object["member"] = member_name(update.member);
     object["pages"] = number(applied.pages);
-    object["cached"] = or_null(cached_after(event));
+    object["cached"] = or_null(cached_after(event.update, event.applied));
     object["flushed"] = update.count;
     object["reason"] = applied.reason ? ordered_json(core::name(*applied.reason)) : ordered_json(nullptr);
     object["fault"] = mode.empty() ? ordered_json(nullptr) : ordered_json(mode);

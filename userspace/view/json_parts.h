@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "judgement.h"
+#include "rsslag/view/judgement.h"
 
 namespace rsslag::view {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "judgement.h"
+#include "rsslag/view/judgement.h"
 
 #include <algorithm>
 #include <cstdlib>

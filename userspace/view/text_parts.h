@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "judgement.h"
+#include "rsslag/view/judgement.h"
 #include "rsslag/view/snapshot.h"
 
 namespace rsslag::view {

@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "judgement.h"
 #include "rsslag/core/text.h"
+#include "rsslag/view/judgement.h"
 #include "rsslag/view/tick.h"
 
 namespace rsslag::view {

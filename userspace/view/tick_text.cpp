@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "judgement.h"
 #include "rsslag/core/text.h"
+#include "rsslag/view/judgement.h"
 #include "rsslag/view/tick.h"
 #include "text_parts.h"
 

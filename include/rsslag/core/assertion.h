@@ -26,6 +26,9 @@ struct Assertion {
     bool holds(Kilobytes now, Kilobytes before) const;
 };
 
+/// value RELATION limit.
+bool holds(double value, Assertion::Relation relation, double limit);
+
 /// FIELD[.growth] < | <= | > | >= | == NUMBER B|kB|MiB|GiB|%, with or without blanks. The unit may be missing for 0; a
 /// percentage is of growth. Kind::BadInput otherwise.
 Result<Assertion> parse_assertion(std::string_view text);

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,27 +13,14 @@
 #include <vector>
 
 #include "rsslag/core/glob_states.h"
+#include "rsslag/core/losses.h"
 #include "rsslag/core/result.h"
 #include "rsslag/probe/traits.h"
 
 namespace rsslag::probe {
 
-/// What has been sent and lost since the attach, all CPUs together. sent == received by drain() + lost, once everything
-/// has been drained.
-struct Losses {
-    std::uint64_t sent = 0;  ///< records that programs wanted to send
-    /// By cause; every cause is there, also at 0: "ring_full", "recursion" (a program was skipped because it was
-    /// preempted by itself; what it would have sent is in no count), "no_room" (a process or thread could not be
-    /// followed).
-    std::map<std::string, std::uint64_t> by_cause;
-
-    std::uint64_t lost() const;
-};
-
-struct FaultCounts {
-    std::uint64_t user = 0;    ///< exceptions:page_fault_user
-    std::uint64_t kernel = 0;  ///< exceptions:page_fault_kernel
-};
+using core::FaultCounts;
+using core::Losses;
 
 /// What a program cost so far; only while kernel.bpf_stats_enabled is set.
 struct ProgramCost {

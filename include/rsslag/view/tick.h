@@ -120,6 +120,10 @@ struct EventLine {
     rsslag_update update{};
     core::Applied applied;
 };
+/// What stays cached after an update. The record of a thread's flush shows what the flush then takes away; that of a
+/// direct update of somebody else's mm shows what the thread caches of its own.
+std::optional<std::int64_t> cached_after(const rsslag_update &update, const core::Applied &applied);
+
 std::string event_text(const EventLine &event, const TextStyle &style);
 std::string event_json(const EventLine &event);
 

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+
+#include "rsslag/core/result.h"
+#include "rsslag/recording/header.h"
+#include "rsslag/recording/items.h"
+
+namespace rsslag::recording {
+
+/// Bytes to read from: a file, or memory.
+struct Input {
+    /// As many of the bytes from there on as there are; fewer than asked for only at the end or where reading fails.
+    std::function<std::size_t(std::uint64_t offset, std::span<char> out)> read;
+    std::uint64_t size = 0;
+};
+
+/// A regular file. Kind::BadInput for a directory or what cannot be opened, Kind::Io where it cannot be read.
+core::Result<Input> open_file(const std::string &path);
+
+/// A part of a recording that is not there or cannot be read. Times are CLOCK_MONOTONIC, as all in a recording.
+struct Missing {
+    std::string reason;  ///< plain words
+    std::uint64_t from_ns = 0;
+    std::optional<std::uint64_t> to_ns;      ///< nullopt: until the end, whenever that was
+    std::optional<std::uint64_t> records;    ///< nullopt: nobody knows
+};
+
+/// Reads items in their order. What is damaged is told of as Missing in its place, and reading goes on after it; memory
+/// is that of one chunk.
+class Reader {
+  public:
+    /// Kind::Corrupt: the file is empty, of another kind, or has no header left. Kind::Unsupported: a later version.
+    /// `name` is what errors call it.
+    static core::Result<Reader> open(Input input, const std::string &name);
+    ~Reader();
+    Reader(Reader &&) noexcept;
+    Reader &operator=(Reader &&) noexcept;
+
+    const Header &header() const;
+
+    using Next = std::variant<Item, Missing>;
+    /// nullopt: the end. A recording that was not ended as it should be ends with a Missing.
+    std::optional<Next> next();
+
+    /// Whether all that was read so far is what was written, and the end was reached as it should be.
+    bool complete() const;
+    /// Records in the chunks read so far.
+    std::uint64_t records() const;
+    /// How much of the file has been read: 0 to 1.
+    double progress() const;
+
+  private:
+    struct State;
+    explicit Reader(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace rsslag::recording

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "rsslag/core/result.h"
+#include "rsslag/recording/header.h"
+#include "rsslag/recording/items.h"
+
+namespace rsslag::recording {
+
+/// Whose the file shall be.
+struct Owner {
+    uid_t uid = 0;
+    gid_t gid = 0;
+};
+
+/// Writes a recording on a thread of its own. Nobody ever waits for it: what it cannot take is counted, and the
+/// recording says so itself.
+class Writer {
+  public:
+    struct Options {
+        bool force = false;  ///< replaces a regular file that is there
+        std::optional<Owner> owner;
+        std::chrono::milliseconds sync{5000};  ///< between two fdatasync()
+    };
+
+    /// Makes the file, 0600. Kind::BadInput where something is there or nothing can be made.
+    static core::Result<Writer> create(const std::string &path, const Options &options);
+    /// The file ends here. One that never began is taken away again.
+    ~Writer();
+    Writer(Writer &&) noexcept;
+    Writer &operator=(Writer &&) = delete;
+
+    void begin(Header header);
+    /// Never waits.
+    void put(Item item);
+
+    struct Progress {
+        std::uint64_t records = 0;
+        std::uint64_t bytes = 0;          ///< in the file
+        std::uint64_t records_lost = 0;   ///< that found no room in the queue, items likewise
+        std::uint64_t items_lost = 0;
+        std::optional<core::Error> failed;  ///< nothing is written any more
+    };
+    Progress progress() const;
+
+    /// All that was put is written, and that it ended. What went wrong, also before.
+    core::Status finish();
+
+  private:
+    struct State;
+    explicit Writer(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace rsslag::recording

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "item_codec.h"
+#include "traces.h"
+
+namespace rsslag::recording {
+namespace {
+
+core::CounterReading counters() {
+    core::CounterReading reading;
+    reading.scheme = core::Scheme::Cpu;
+    reading.mm = 0xffff888000001000;
+    reading.mm_users = 3;
+    reading.first.flushed.file = {-4};
+    reading.first.cpus = {{1, {}}, {3, {}}};
+    reading.first.cpus[1].cached.anon = {-31};
+    reading.last.total_vm = 77;
+    reading.last.map_count = 5;
+    core::TaskReading task;
+    task.tid = 3;
+    task.host_tid = 4711;
+    task.tgid = 1;
+    task.host_tgid = 4700;
+    task.comm = std::string("a\0b", 3);
+    task.faults_before = 9;
+    task.faults_after = 11;
+    task.in_execve = true;
+    reading.tasks = {task, task};
+    reading.took_us = 12;
+    return reading;
+}
+
+core::RawReading reading() {
+    core::RawReading raw;
+    raw.pid = 1;
+    raw.start_ticks = 99;
+    raw.uid = 1000;
+    raw.comm = "storm";
+    raw.threads_count = 2;
+    raw.readers.stat = core::Pages{5};
+    raw.readers.status_swap = core::Kilobytes{0};
+    raw.bracket.readings = {counters(), counters()};
+    raw.bracket.walk_state = core::WalkState::Done;
+    raw.bracket.walk = core::Walk{core::WalkFile::Smaps, {1}, {2}, {3}, core::Kilobytes{4}, 5};
+    raw.evidence.mapped = core::Pages{8};
+    raw.begin_ns = 100;
+    raw.end_ns = 200;
+    raw.bracket_ns = 50;
+    return raw;
+}
+
+/// The same bytes again are the same item: each field is put from what was read.
+void expect_kept(const Item &item) {
+    Bytes once;
+    put_item(once, item, 10);
+    In in(once);
+    const auto back = next_item(in, 10);
+    ASSERT_TRUE(back);
+    EXPECT_TRUE(in.at_end());
+    EXPECT_EQ(back->index(), item.index());
+    Bytes twice;
+    put_item(twice, *back, 10);
+    EXPECT_EQ(once, twice);
+}
+
+TEST(Items, ComeBackAsTheyWere) {
+    for (const Item &item : std::initializer_list<Item>{
+             Call{Ask::WalkNow, 4711}, Records{2, test::one_of_each()}, Collected{}, Now{5}, Time{-7},
+             test::header().before, Faults{{{7, {1, 2}}, {9, {3, 4}}}}, Counters{1, core::TimedCounters{counters(), 11, 12}},
+             Counters{1, core::Error{core::Kind::Gone, "it is gone", 3, "wait"}}, Reading{4700, 1, reading()},
+             Reading{4700, 1, core::Error{core::Kind::Denied, "no", 0, ""}}, Wanted{core::success()},
+             Wanted{core::Error{core::Kind::Internal, "", 0, ""}}, Cost{true, 1.5, 2.5, {3}},
+             Cost{false, 0, std::nullopt, {3}}, Overflow{1, 2}})
+        expect_kept(item);
+}
+
+TEST(Items, KeepWhatAReadingSaid) {
+    Bytes bytes;
+    put_item(bytes, Reading{4700, 1, reading()}, 10);
+    In in(bytes);
+    const auto back = next_item(in, 10);
+    ASSERT_TRUE(back);
+    const core::RawReading &raw = *std::get<Reading>(*back).told;
+    EXPECT_EQ(raw.comm, "storm");
+    EXPECT_EQ(raw.readers.stat, core::Pages{5});
+    EXPECT_FALSE(raw.readers.statm);
+    EXPECT_EQ(raw.bracket.readings[1].tasks[1].host_tid, 4711);
+    EXPECT_EQ(raw.bracket.readings[1].tasks[0].comm, std::string("a\0b", 3));
+    EXPECT_EQ(raw.bracket.readings[0].first.cpus[1].cached.anon, core::Pages{-31});
+    EXPECT_EQ(raw.end_ns, 200U);
+}
+
+TEST(Items, OfAKindThatIsNotKnownAreSkipped) {
+    Bytes bytes;
+    put(bytes, 99);
+    put_text(bytes, "what a later version tells");
+    put_item(bytes, Now{5}, 0);
+    In in(bytes);
+    EXPECT_FALSE(next_item(in, 0));
+    EXPECT_FALSE(in.bad());
+    const auto next = next_item(in, 0);
+    ASSERT_TRUE(next);
+    EXPECT_EQ(std::get<Now>(*next).t_ns, 5U);
+}
+
+TEST(Items, CutAnywhereAreRefused) {
+    Bytes bytes;
+    put_item(bytes, Reading{4700, 1, reading()}, 0);
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+        In in(std::string_view(bytes).substr(0, size));
+        EXPECT_FALSE(next_item(in, 0)) << size;
+        EXPECT_TRUE(in.bad()) << size;
+    }
+}
+
+TEST(Header, ComesBackAsItWas) {
+    Bytes once;
+    put_header(once, test::header());
+    const auto back = read_header(once);
+    ASSERT_TRUE(back);
+    EXPECT_EQ(back->machine.scheme, core::Scheme::Thread);
+    EXPECT_EQ(back->before.by_cause.at("ring_full"), 2U);
+    Bytes twice;
+    put_header(twice, *back);
+    EXPECT_EQ(once, twice);
+}
+
+TEST(Header, SkipsFieldsThatAreNotKnown) {
+    Bytes bytes;
+    put_header(bytes, test::header());
+    put(bytes, 200);
+    put_text(bytes, "later");
+    EXPECT_TRUE(read_header(bytes));
+}
+
+}  // namespace
+}  // namespace rsslag::recording

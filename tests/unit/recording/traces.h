@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Traces to record and what is read of them again.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "bytes.h"
+#include "rsslag/abi.h"
+#include "rsslag/recording/reader.h"
+
+namespace rsslag::recording::test {
+
+template <class Record>
+void append(std::vector<std::byte> &bytes, const Record &record) {
+    const auto *const begin = reinterpret_cast<const std::byte *>(&record);
+    bytes.insert(bytes.end(), begin, begin + sizeof(record));
+}
+
+/// Updates of one task as a fault storm makes them.
+std::vector<std::byte> storm(int cpu, std::size_t records, std::uint64_t begin_ns);
+/// One of every kind, with every byte of each set to something.
+std::vector<std::byte> one_of_each();
+
+Header header();
+/// A small trace as bytes: `chunks` of items between header and end.
+Bytes small_trace(int chunks);
+
+Input input_of(const Bytes &bytes);
+
+/// Everything that a reader tells.
+struct Told {
+    bool opened = false;
+    core::Error error;
+    std::vector<std::byte> records;
+    std::size_t items = 0;
+    std::vector<Missing> missing;
+    bool complete = false;
+};
+Told read_all(const Bytes &bytes);
+
+}  // namespace rsslag::recording::test

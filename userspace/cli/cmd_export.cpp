@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// rsslag export: every record of a recording, for other tools.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "commands.h"
+#include "exit_status.h"
+#include "offline.h"
+#include "output.h"
+#include "output_file.h"
+#include "row_source.h"
+#include "rsslag/core/text.h"
+#include "rsslag/recording/sink.h"
+
+namespace rsslag::cli {
+namespace {
+
+using core::Error;
+using core::Kind;
+using core::Status;
+
+struct Options {
+    std::string file, output;
+    std::string format = "jsonl";
+    bool force = false;
+};
+
+Status check(const Options &options) {
+    if (!options.output.empty()) return core::success();
+    if (options.format == "sqlite")
+        return Error{Kind::BadInput, "a database cannot be written to stdout", 0, "name a file with -o"};
+    if (options.format == "perfetto" && isatty(STDOUT_FILENO) == 1)
+        return Error{Kind::BadInput, "a trace is nothing for a terminal", 0, "name a file with -o"};
+    return core::success();
+}
+
+std::unique_ptr<recording::Sink> sink_of(const Options &options, std::optional<OutputFile> &file) {
+    const recording::Write write = [&file](std::string_view text) { return file ? file->write(text) : print(text); };
+    if (options.format == "csv") return recording::csv_sink(write);
+    if (options.format == "sqlite") return recording::sqlite_sink(file->path());
+    return options.format == "perfetto" ? recording::perfetto_sink(write) : recording::jsonl_sink(write);
+}
+
+int export_rows(const Options &options) {
+    if (const Status wrong = check(options); !wrong) return fail(wrong.error());
+    if (const Status offline = go_offline(); !offline) return fail(offline.error());
+    std::optional<OutputFile> file;
+    if (!options.output.empty()) {
+        auto opened = OutputFile::open(options.output, options.force, options.file);
+        if (!opened) return fail(opened.error());
+        file.emplace(std::move(*opened));
+        if (options.format == "sqlite" && file->path().empty())
+            return fail({Kind::BadInput, core::printable(options.output) + " is no place for a database", 0,
+                         "name a regular file"});
+    }
+    const auto sink = sink_of(options, file);
+    const auto told = tell_rows(options.file, *sink);
+    if (!told) return fail(told.error());
+    if (*told == Stopped::Yes) {
+        if (file) complain(core::printable(options.output) + " was not written, as rsslag was told to stop");
+        return kDone;
+    }
+    if (!file) return kDone;
+    const Status committed = file->commit();
+    return committed ? kDone : fail(committed.error());
+}
+
+}  // namespace
+
+Run add_export(CLI::App &app, const Common &common) {
+    auto options = std::make_shared<Options>();
+    CLI::App *const command = app.add_subcommand("export", "Every record of a recording, for other tools");
+    command->add_option("FILE", options->file, "A recording")->required();
+    command->add_option("--format", options->format, "jsonl, csv, sqlite or perfetto")
+        ->check(CLI::IsMember({"jsonl", "csv", "sqlite", "perfetto"}))
+        ->capture_default_str();
+    command->add_option("-o,--output", options->output, "Write FILE instead of stdout");
+    command->add_flag("--force", options->force, "Replace FILE where it exists");
+    return [options, &common] {
+        if (!common.command.empty()) return fail({Kind::BadInput, "export takes no -- CMD", 0, "give a recording"});
+        return export_rows(*options);
+    };
+}
+
+}  // namespace rsslag::cli

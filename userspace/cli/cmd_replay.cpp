@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// rsslag replay: a recording as live showed it, anywhere.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "commands.h"
+#include "duration.h"
+#include "exit_status.h"
+#include "privileges.h"
+#include "replayed.h"
+#include "rsslag/core/text.h"
+#include "signals.h"
+#include "style.h"
+#include "tick_writer.h"
+
+namespace rsslag::cli {
+namespace {
+
+using core::Error;
+using core::Kind;
+using core::Status;
+
+struct Options {
+    std::string file;
+    std::string format;
+    std::string threads;
+    bool events = false;
+    std::string from;
+};
+
+/// One line: what is not there, and when it was.
+std::string missing_text(const recording::Missing &missing, std::uint64_t start_ns) {
+    const auto seconds = [start_ns](std::uint64_t t_ns) {
+        return static_cast<double>(t_ns - std::min(t_ns, start_ns)) / 1e9;
+    };
+    std::string text = fmt::format("the recording is incomplete: {}; from {:.3f} s ", missing.reason,
+                                   seconds(missing.from_ns));
+    text += missing.to_ns ? fmt::format("to {:.3f} s", seconds(*missing.to_ns)) : std::string("to its end");
+    text += missing.records ? fmt::format(", {} records", *missing.records) : std::string(", nobody knows how many records");
+    return text;
+}
+
+/// Ticks and events one after another, as fast as they can be written.
+class TextReplay {
+  public:
+    TextReplay(TickWriter &writer, std::uint64_t from_ns, bool events)
+        : writer_(writer), from_ns_(from_ns), events_(events) {}
+
+    int run(const std::string &file, const ReplayOptions &options) {
+        ReplayHandlers handlers;
+        handlers.on_tick = [this](view::Tick tick) {
+            if (tick.t_ns >= from_ns_) ticks_.push_back(std::move(tick));
+        };
+        if (events_) {
+            handlers.on_update = [this](const view::EventLine &line) {
+                if (line.t_ns >= from_ns_) writer_.event(line);
+            };
+            handlers.on_task = [this](const view::TaskLine &line) {
+                if (line.t_ns >= from_ns_) writer_.task(line);
+            };
+        }
+        auto opened = Replay::open(file, std::move(handlers), options);
+        if (!opened) return fail(opened.error());
+        if (const Status begun = writer_.head({}); !begun) return fail(begun.error());
+        StopSignals stop;
+        while (!stop.came() && opened->step()) {
+            if (const Status done = writer_.ticks(std::exchange(ticks_, {})); !done) return fail(done.error());
+        }
+        Replayed end = opened->finish();
+        if (const Status done = writer_.ticks(std::exchange(ticks_, {})); !done) return fail(done.error());
+        if (const Status told = writer_.summary(std::move(end.summary)); !told) return fail(told.error());
+        for (const recording::Missing &missing : end.missing)
+            complain(missing_text(missing, end.header.start_ns));
+        return kDone;
+    }
+
+  private:
+    TickWriter &writer_;
+    std::uint64_t from_ns_;
+    bool events_;
+    std::vector<view::Tick> ticks_;
+};
+
+int replay_file(const Options &options, const view::TextStyle &style) {
+    if (const Status dropped = keep_only({}); !dropped) return fail(dropped.error());
+    ReplayOptions wanted;
+    if (!options.threads.empty()) {
+        const auto threads = parse_threads(options.threads);
+        if (!threads) return fail(threads.error());
+        wanted.threads = *threads;
+    }
+    std::chrono::milliseconds from{};
+    if (!options.from.empty()) {
+        const auto parsed = parse_duration(options.from);
+        if (!parsed) return fail(parsed.error());
+        from = *parsed;
+    }
+    const Format format = options.format == "csv"     ? Format::Csv
+                          : options.format == "jsonl" ? Format::Jsonl
+                                                      : Format::Lines;
+    // Text lists threads where that was asked for; documents have what was recorded.
+    TickWriter writer(format, wanted.threads.value_or(view::ThreadChoice{view::ThreadChoice::Which::None, 0}), style);
+    const auto from_ns = static_cast<std::uint64_t>(from.count()) * 1'000'000;
+    return TextReplay(writer, from_ns, options.events).run(options.file, wanted);
+}
+
+}  // namespace
+
+Run add_replay(CLI::App &app, const Common &common) {
+    auto options = std::make_shared<Options>();
+    CLI::App *const replay = app.add_subcommand("replay", "Show a recording as live would have; needs no privilege");
+    replay->add_option("FILE", options->file, "What rsslag record or live --record has written");
+    replay->add_option("--format", options->format, "lines, csv or jsonl")
+        ->check(CLI::IsMember({"lines", "csv", "jsonl"}));
+    replay->add_flag(
+        "--json", [options](std::int64_t) { options->format = "jsonl"; }, "As --format jsonl");
+    replay->add_option("--threads", options->threads, "Which threads to list: all, changed, top:N or none");
+    replay->add_flag("--events", options->events, "A line for each record, too");
+    replay->add_option("--from", options->from, "Show nothing before this time in the trace: 500ms, 2s, 1m");
+    return [options, &common] {
+        if (!common.command.empty()) return fail({Kind::BadInput, "replay takes no command", 0, "name a file"});
+        if (options->file.empty()) return fail({Kind::BadInput, "no file is named", 0, "rsslag replay FILE"});
+        auto style = text_style(common.unit, common.color);
+        if (!style) return fail(style.error());
+        return replay_file(*options, *style);
+    };
+}
+
+}  // namespace rsslag::cli

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// rsslag report: what a recording comes to.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "commands.h"
+#include "exit_status.h"
+#include "offline.h"
+#include "output.h"
+#include "output_file.h"
+#include "row_source.h"
+#include "rsslag/recording/report_builder.h"
+#include "style.h"
+
+namespace rsslag::cli {
+namespace {
+
+using core::Error;
+using core::Kind;
+using core::Status;
+using recording::Report;
+
+struct Options {
+    std::string file, other, svg;
+    std::vector<std::string> assertions;  ///< as typed
+    bool json = false;
+    bool all = false;
+    bool force = false;
+    std::vector<recording::Claim> claims;
+};
+
+/// Bad input is told before any file is opened.
+Status read_claims(Options &options) {
+    for (const std::string &text : options.assertions) {
+        auto claims = recording::parse_claims(text);
+        if (!claims) return claims.error();
+        for (recording::Claim &claim : *claims)
+            options.claims.push_back(std::move(claim));
+    }
+    return core::success();
+}
+
+/// nullopt: rsslag was told to stop.
+core::Result<std::optional<Report>> report_of(const std::string &path) {
+    recording::ReportBuilder builder;
+    const auto told = tell_rows(path, builder);
+    if (!told) return told.error();
+    if (*told == Stopped::Yes) return std::optional<Report>();
+    return std::optional(builder.take());
+}
+
+Status write_svg(const Options &options, OutputFile &file, const Report &report) {
+    if (options.svg.empty()) return core::success();
+    if (Status written = file.write(recording::report_svg(report)); !written) return written;
+    return file.commit();
+}
+
+int judged(const Options &options, const Report &report) {
+    int status = kDone;
+    for (const recording::Judged &each : recording::judge(options.claims, report)) {
+        if (each.holds) continue;
+        complain(fmt::format("'{}' does not hold: {}", each.claim.text, each.text));
+        status = kDoesNotHold;
+    }
+    return status;
+}
+
+int show(const Options &options, const Report &report, const std::optional<Report> &other,
+         const recording::ReportStyle &style) {
+    const std::string text = other ? options.json ? diff_json(*other, report) : diff_text(*other, report, style)
+                             : options.json ? report_json(report)
+                                            : report_text(report, style);
+    const Status printed = print(text);
+    return printed ? judged(options, report) : fail(printed.error());
+}
+
+int report(Options &options, const view::TextStyle &text) {
+    if (const Status read = read_claims(options); !read) return fail(read.error());
+    if (const Status offline = go_offline(); !offline) return fail(offline.error());
+    recording::ReportStyle style;
+    style.utf8 = text.utf8;
+    style.pages = text.pages;
+    if (options.all) style.threads = SIZE_MAX;
+    // Refused before a long recording is read for it.
+    auto svg = OutputFile::open(options.svg.empty() ? "/dev/null" : options.svg, options.force, options.file);
+    if (!svg) return fail(svg.error());
+    auto report = report_of(options.file);
+    if (!report) return fail(report.error());
+    core::Result<std::optional<Report>> other = std::optional<Report>();
+    if (*report && !options.other.empty()) {
+        other = report_of(options.other);
+        if (!other) return fail(other.error());
+    }
+    if (!*report || (!options.other.empty() && !*other)) return kDone;
+    if (const Status drawn = write_svg(options, *svg, **report); !drawn) return fail(drawn.error());
+    return show(options, **report, *other, style);
+}
+
+}  // namespace
+
+Run add_report(CLI::App &app, const Common &common) {
+    auto options = std::make_shared<Options>();
+    CLI::App *const command = app.add_subcommand("report", "What a recording comes to: lag, who, why, what was lost");
+    command->add_option("FILE", options->file, "A recording")->required();
+    command->add_flag("--json", options->json, "rsslag.report/1, one document");
+    command->add_option("--assert", options->assertions, "End with 1 unless it holds: peak_lag<1MiB and lost==0")
+        ->allow_extra_args(false);
+    auto *const svg =
+        command->add_option("--svg", options->svg, "Also draw stat, exact and cached over time into FILE");
+    command->add_option("--diff", options->other, "Compare with OTHER, the older recording")->excludes(svg);
+    command->add_flag("--all", options->all, "List every thread");
+    command->add_flag("--force", options->force, "Replace the file of --svg where it exists");
+    return [options, &common] {
+        if (!common.command.empty()) return fail({Kind::BadInput, "report takes no -- CMD", 0, "give a recording"});
+        const auto style = text_style(common.unit, common.color);
+        if (!style) return fail(style.error());
+        return report(*options, *style);
+    };
+}
+
+}  // namespace rsslag::cli

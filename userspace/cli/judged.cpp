@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "judged.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace rsslag::cli {
+
+/// splitmix64's finalizer over the keyed address: equal addresses give equal ids within one run, and nothing else
+/// can be told from an id.
+std::string mm_id(std::uint64_t key, std::uint64_t mm, std::uint64_t generation) {
+    std::uint64_t x = (mm + generation * 0x9e3779b97f4a7c15ULL) ^ key;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return fmt::format("{:016x}", x ^ (x >> 31));
+}
+
+view::ProcessReading judged(const core::RawReading &raw, const core::Machine &machine, std::uint64_t id_key) {
+    view::ProcessReading out;
+    const core::CounterReading &reading = raw.counters();
+    out.pid = raw.pid;
+    out.start_ticks = raw.start_ticks;
+    out.uid = raw.uid;
+    out.comm = raw.comm;
+    out.threads_count = raw.threads_count;
+    out.leader_gone = raw.leader_gone;
+    out.mm_id = mm_id(id_key, reading.mm);
+    std::set<int> pids;
+    for (const core::TaskReading &task : reading.tasks) {
+        if (task.tgid > 0) pids.insert(task.tgid);
+        if (task.tgid == raw.pid) out.host_pid = task.host_tgid;
+    }
+    out.mm_pids.assign(pids.begin(), pids.end());
+    out.readers = raw.readers;
+    out.walk_state = raw.bracket.walk_state;
+    out.walk = raw.bracket.walk;
+    out.verdict = core::reconcile(raw.bracket, machine.page_size, raw.evidence);
+    out.bound = core::bound(machine, static_cast<std::int64_t>(reading.tasks.size()));
+    out.snapshot_us = reading.took_us;
+    out.cpus = reading.last.cpus;
+    out.tasks = reading.tasks;
+    return out;
+}
+
+}  // namespace rsslag::cli

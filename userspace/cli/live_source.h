@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "rsslag/core/result.h"
+#include "source.h"
+
+namespace rsslag::cli {
+
+struct LiveOptions {
+    std::size_t ring_bytes = std::size_t{2} << 20;
+    bool follow = false;
+    bool counting = false;
+};
+
+/// This machine's kernel: the probes in place, nobody traced yet. Built without the tracer: Kind::Unsupported.
+core::Result<std::unique_ptr<Source>> open_live_source(const LiveOptions &options);
+
+}  // namespace rsslag::cli

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "recording_source.h"
+
+#include <utility>
+
+namespace rsslag::cli {
+
+using std::chrono::duration_cast;
+using std::chrono::nanoseconds;
+
+void RecordingSource::record(recording::Writer writer, recording::Header header,
+                             const std::vector<core::GroupView> &groups) {
+    writer_.reset();
+    writer.begin(std::move(header));
+    for (const core::GroupView &group : groups) {
+        const auto counters = source_->read_counters(group.tgid);
+        if (!counters || counters->counters.mm != group.mm) continue;  // it ends, or becomes another program, just now
+        writer.put(recording::Call{recording::Ask::Attach, group.tgid});
+        writer.put(recording::Counters{group.tgid, *counters});
+        writer.put(recording::Wanted{core::success()});
+        writer.put(recording::Counters{group.tgid, *counters});
+    }
+    writer_.emplace(std::move(writer));
+}
+
+void RecordingSource::begin(const recording::Call &call) {
+    source_->begin(call);
+    put(call);
+}
+
+std::uint64_t RecordingSource::now_ns() {
+    const std::uint64_t now = source_->now_ns();
+    put(recording::Now{now});
+    return now;
+}
+
+std::chrono::system_clock::time_point RecordingSource::time() {
+    const auto time = source_->time();
+    put(recording::Time{duration_cast<nanoseconds>(time.time_since_epoch()).count()});
+    return time;
+}
+
+core::Status RecordingSource::want(int host_tgid, std::uint64_t mm) {
+    core::Status told = source_->want(host_tgid, mm);
+    put(recording::Wanted{told});
+    return told;
+}
+
+core::Status RecordingSource::want_matching(const probe::Pattern &pattern) {
+    core::Status told = source_->want_matching(pattern);
+    put(recording::Wanted{told});
+    return told;
+}
+
+void RecordingSource::collect(const Records &use) {
+    if (!writer_) return source_->collect(use);
+    source_->collect([&](std::size_t ring, std::span<const std::byte> bytes) {
+        writer_->put(recording::Records{static_cast<std::uint32_t>(ring), {bytes.begin(), bytes.end()}});
+        use(ring, bytes);
+    });
+    writer_->put(recording::Collected{});
+}
+
+core::Losses RecordingSource::losses() {
+    core::Losses losses = source_->losses();
+    put(losses);
+    return losses;
+}
+
+std::vector<core::FaultCounts> RecordingSource::faults(std::span<const int> host_tids) {
+    std::vector<core::FaultCounts> counts = source_->faults(host_tids);
+    if (!writer_) return counts;
+    recording::Faults faults;
+    faults.tasks.reserve(counts.size());
+    for (std::size_t i = 0; i < counts.size(); ++i)
+        faults.tasks.push_back({host_tids[i], counts[i]});
+    writer_->put(std::move(faults));
+    return counts;
+}
+
+core::Result<core::TimedCounters> RecordingSource::read_counters(pid_t pid) {
+    auto told = source_->read_counters(pid);
+    if (writer_) writer_->put(recording::Counters{pid, told});
+    return told;
+}
+
+core::Result<core::RawReading> RecordingSource::read(int host_tgid, pid_t pid, bool walk) {
+    auto told = source_->read(host_tgid, pid, walk);
+    if (writer_) writer_->put(recording::Reading{host_tgid, pid, told});
+    return told;
+}
+
+view::OwnCost RecordingSource::told(const view::OwnCost &cost, bool whole) {
+    put(recording::Cost{whole, cost.cpu_percent, cost.bpf_ns_per_event, cost.rss});
+    return cost;
+}
+
+view::OwnCost RecordingSource::cost(std::uint64_t sent) {
+    return told(source_->cost(sent), false);
+}
+
+view::OwnCost RecordingSource::whole_cost(std::uint64_t sent) {
+    return told(source_->whole_cost(sent), true);
+}
+
+}  // namespace rsslag::cli

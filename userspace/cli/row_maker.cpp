@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "row_maker.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "rsslag/view/judgement.h"
+
+namespace rsslag::cli {
+namespace {
+
+using core::FlushReason;
+using core::Pages;
+using recording::Stamp;
+
+bool has(std::uint16_t flags, std::uint16_t flag) {
+    return (flags & flag) != 0;
+}
+
+std::optional<recording::FaultCause> cause_of(std::uint16_t flags, std::uint64_t address) {
+    if (has(flags, RSSLAG_OF_USER_FAULT)) return recording::FaultCause{false, address};
+    if (has(flags, RSSLAG_OF_KERNEL_FAULT)) return recording::FaultCause{true, address};
+    return std::nullopt;
+}
+
+recording::UpdateRow::Type type_of(const core::Applied &applied) {
+    using Type = recording::UpdateRow::Type;
+    if (!applied.reason || *applied.reason == FlushReason::Direct) return Type::Update;
+    return *applied.reason == FlushReason::Fold ? Type::Fold : Type::Flush;
+}
+
+recording::TaskRow::Type type_of(const rsslag_task &task) {
+    using Type = recording::TaskRow::Type;
+    switch (task.kind) {
+        case RSSLAG_NEWTASK: return has(task.flags, RSSLAG_SAME_GROUP) ? Type::ThreadStart : Type::Fork;
+        case RSSLAG_RENAME: return Type::Rename;
+        case RSSLAG_EXEC: return Type::Exec;
+        case RSSLAG_EXIT: return has(task.flags, RSSLAG_GROUP_DEAD) ? Type::Exit : Type::ThreadEnd;
+        default: break;
+    }
+    return Type::Seen;
+}
+
+/// A group that this PID namespace does not show has the kernel's number.
+int or_host(int number, int host) {
+    return number > 0 ? number : host;
+}
+
+}  // namespace
+
+RowMaker::Task &RowMaker::known(int host_tid) {
+    if (last_task_.second != nullptr && last_task_.first == host_tid) return *last_task_.second;
+    Task &task = tasks_[host_tid];
+    if (task.tid == 0) task.tid = host_tid;
+    last_task_ = {host_tid, &task};
+    return task;
+}
+
+void RowMaker::learn(int host_tid, int tid, int pid, const std::string &comm) {
+    Task &task = known(host_tid);
+    task.tid = or_host(tid, host_tid);
+    task.pid = pid;
+    task.comm = comm;
+}
+
+RowMaker::Mm &RowMaker::mm_at(std::uint64_t address) {
+    if (last_mm_.second != nullptr && last_mm_.first == address) return *last_mm_.second;
+    Mm &mm = mms_[address];
+    if (mm.id == 0) mm.id = ++mm_ids_;
+    last_mm_ = {address, &mm};
+    return mm;
+}
+
+RowMaker::Mm &RowMaker::new_mm(std::uint64_t address) {
+    Mm &mm = mm_at(address);
+    mm = {++mm_ids_, 0, false};
+    return mm;
+}
+
+Stamp RowMaker::stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cpu) {
+    Stamp at;
+    at.t_ns = since_start(t_ns);
+    const Task &task = known(host_tid);
+    at.tid = task.tid;
+    at.comm = task.comm;
+    at.cpu = cpu;
+    if (mm != 0) {
+        const Mm &known_mm = mm_at(mm);
+        at.mm = known_mm.id;
+        at.pid = known_mm.pid;
+    }
+    return at;
+}
+
+void RowMaker::begin(std::uint64_t start_ns, const core::Machine &machine) {
+    start_ns_ = start_ns;
+    if (machine.scheme != core::Scheme::Cpu) return;
+    amounts_ = std::make_unique<core::FoldAmounts>(machine.cpus_possible, machine.batch().value_or(1));
+}
+
+void RowMaker::group(const core::GroupView &group) {
+    if (group.mm == 0 || group.tgid == 0) return;
+    if (Mm &mm = mm_at(group.mm); mm.pid == 0) mm.pid = group.tgid;
+    if (Task &leader = known(group.host_tgid); leader.pid == 0)
+        learn(group.host_tgid, group.tgid, group.tgid, group.comm);
+}
+
+void RowMaker::update(const rsslag_update &update, const core::Applied &applied) {
+    catch_up(since_start(update.t_ns));
+    const bool teardown = has(update.flags, RSSLAG_TEARDOWN);
+    Mm &mm = mm_at(update.mm);
+    if (teardown) {
+        mm.torn = true;
+    } else if (mm.torn) {
+        new_mm(update.mm);
+    }
+    recording::UpdateRow row;
+    row.at = stamp(update.t_ns, update.tid, update.mm, update.cpu);
+    row.type = type_of(applied);
+    row.member = static_cast<core::Member>(update.member & 3U);
+    row.pages = applied.pages;
+    if (const auto cached = view::cached_after(update, applied)) row.cached = Pages{*cached};
+    row.flushed = {update.count};
+    row.reason = applied.reason;
+    row.fault = cause_of(update.flags, update.address);
+    row.by_other = has(update.flags, RSSLAG_BY_OTHER);
+    row.newborn = has(update.flags, RSSLAG_NEWBORN);
+    row.teardown = teardown;
+    row.known = applied.known;
+    put_update(row, update);
+}
+
+void RowMaker::put_update(const recording::UpdateRow &row, const rsslag_update &update) {
+    if (!amounts_) return put(row);
+    if (row.at.mm > newest_mm_) {
+        newest_mm_ = row.at.mm;
+        if (row.newborn) amounts_->born(row.at.mm);
+    }
+    const auto ticket = amounts_->apply(row.at.mm, update, settled_);
+    ticket &&row.known && !row.pages ? hold(row, ticket) : put(row);
+    settle();
+    // Asked now and then: it is about a fold whose CPU is not heard of again.
+    constexpr std::uint64_t kOftenNs = 100'000;
+    if (!amounts_->open() || update.t_ns < advanced_ns_ + kOftenNs) return;
+    advanced_ns_ = update.t_ns;
+    amounts_->advance(update.t_ns, settled_);
+    settle();
+}
+
+void RowMaker::hold(const recording::Row &row, std::optional<std::uint64_t> ticket) {
+    Held &held = held_.emplace_back();
+    held.row = row;
+    held.ticket = ticket;
+    std::visit([&](const auto &each) { held.comm = each.at.comm; }, row);
+    if (auto *const tick = std::get_if<recording::TickRow>(&held.row); tick != nullptr && tick->ledger != nullptr) {
+        held.ledger = std::make_shared<const core::MmView>(*tick->ledger);
+        tick->ledger = held.ledger.get();
+    }
+}
+
+void RowMaker::settle() {
+    for (const core::FoldAmounts::Settled &each : settled_) {
+        const auto held =
+            std::find_if(held_.begin(), held_.end(), [&](const Held &row) { return row.ticket == each.ticket; });
+        if (held == held_.end()) continue;
+        auto &row = std::get<recording::UpdateRow>(held->row);
+        row.pages = each.pages;
+        if (!each.folded) {
+            row.type = recording::UpdateRow::Type::Update;
+            row.reason.reset();
+        }
+        held->ticket.reset();
+    }
+    settled_.clear();
+    while (!held_.empty() && !held_.front().ticket) {
+        Held &first = held_.front();
+        std::visit([&](auto &each) { each.at.comm = first.comm; }, first.row);
+        if (status_.ok()) status_ = sink_.row(first.row);
+        held_.pop_front();
+    }
+}
+
+/// What is not known at once is not known.
+void RowMaker::forget_amounts() {
+    if (!amounts_) return;
+    amounts_->forget(settled_);
+    settle();
+}
+
+void RowMaker::fault(const rsslag_fault &fault) {
+    catch_up(since_start(fault.t_ns));
+    recording::FaultRow row;
+    row.at = stamp(fault.t_ns, fault.tid, fault.mm, fault.cpu);
+    row.fault = cause_of(fault.flags, fault.address).value_or(recording::FaultCause{false, fault.address});
+    for (const core::Member member : core::kAllMembers)
+        row.cached[member] = {fault.cached[static_cast<std::size_t>(member)]};
+    row.faults_since_flush = fault.events;
+    row.after = has(fault.flags, RSSLAG_AFTER_FAULT);
+    put(row);
+}
+
+void RowMaker::sum(const rsslag_sum &sum) {
+    if (has(sum.flags, RSSLAG_GOES_ON)) return;
+    catch_up(since_start(sum.t_ns));
+    recording::SumRow row;
+    row.at = stamp(sum.t_ns, sum.tid, sum.mm, sum.cpu);
+    row.updates = sum.updates;
+    row.of_cpu = sum.of;
+    for (std::size_t member = 0; member < core::kMembers; ++member)
+        if ((sum.members >> member & 1U) != 0) row.cached[member] = Pages{sum.cached[member]};
+    if (amounts_) {
+        amounts_->apply(row.at.mm, sum, settled_);
+        settle();
+    }
+    put(row);
+}
+
+void RowMaker::task(const rsslag_task &task) {
+    catch_up(since_start(task.t_ns));
+    const int pid = or_host(task.ns_tgid, task.tgid);
+    learn(task.tid, task.ns_tid, pid, std::string(task.comm, strnlen(task.comm, sizeof(task.comm))));
+    const bool shares = has(task.flags, RSSLAG_SHARES_MM);
+    const bool makes = task.kind == RSSLAG_EXEC || (task.kind == RSSLAG_NEWTASK && !shares);
+    if (task.mm != 0) {
+        if (makes && mm_at(task.mm).torn) new_mm(task.mm);
+        Mm &mm = mm_at(task.mm);
+        if (makes || mm.pid == 0) mm.pid = pid;
+    }
+    recording::TaskRow row;
+    row.at = stamp(task.t_ns, task.tid, task.mm, task.cpu);
+    row.at.pid = pid;
+    row.type = type_of(task);
+    row.host_pid = task.tgid;
+    row.host_tid = task.tid;
+    row.parent_host_tid = task.parent;
+    row.old_host_tid = task.old_tid;
+    row.shares_mm = shares;
+    row.user_faults = task.user_faults;
+    row.kernel_faults = task.kernel_faults;
+    put(row);
+}
+
+void RowMaker::reading(const core::RawReading &reading) {
+    const core::CounterReading &counters = reading.counters();
+    for (const core::TaskReading &task : counters.tasks)
+        learn(task.host_tid, task.tid, or_host(task.tgid, task.host_tgid), task.comm);
+    Mm &mm = mm_at(counters.mm);
+    if (mm.pid == 0) mm.pid = reading.pid;
+    const std::uint64_t t_ns = since_start(reading.end_ns);
+    const bool walked = reading.bracket.walk.has_value();
+    wait(t_ns, Read{reading, false});
+    if (walked) wait(t_ns, Read{reading, true});
+}
+
+void RowMaker::loss(std::uint64_t t_ns, const core::Losses &losses) {
+    for (const auto &[cause, count] : losses.by_cause) {
+        std::uint64_t &before = lost_[cause];
+        if (count > before) wait(since_start(t_ns), Lost{cause, count - before});
+        before = count;
+    }
+}
+
+void RowMaker::tick(view::Tick tick) {
+    for (const core::TaskNet &task : tick.ledger.tasks)
+        learn(task.host_tid, task.tid, or_host(task.tgid, tick.process.pid), task.comm);
+    if (Mm &mm = mm_at(tick.ledger.mm); mm.pid == 0) mm.pid = tick.process.pid;
+    const std::uint64_t t_ns = tick.t_ns;
+    wait(t_ns, std::move(tick));
+}
+
+void RowMaker::wait(std::uint64_t t_ns, Later later) {
+    later_.emplace(t_ns, std::move(later));
+}
+
+void RowMaker::tell_until(std::uint64_t t_ns) {
+    while (!later_.empty() && later_.begin()->first <= t_ns) {
+        const auto next = later_.extract(later_.begin());
+        std::visit([&](const auto &each) { tell(next.key(), each); }, next.mapped());
+    }
+}
+
+void RowMaker::tell(std::uint64_t t_ns, const Read &read) {
+    const core::CounterReading &counters = read.reading.counters();
+    Stamp at;
+    at.t_ns = t_ns;
+    at.pid = read.reading.pid;
+    at.comm = read.reading.comm;
+    at.mm = mm_at(counters.mm).id;
+    if (read.walk) {
+        recording::WalkRow row;
+        row.at = at;
+        row.walk = *read.reading.bracket.walk;
+        return put(row);
+    }
+    if (amounts_) amounts_->read(at.mm, counters, read.reading.begin_ns);
+    recording::ReadingRow row;
+    row.at = at;
+    row.flushed = counters.flushed();
+    row.cached = counters.cached();
+    row.readers = read.reading.readers;
+    row.tasks = static_cast<std::int64_t>(counters.tasks.size());
+    row.took_us = counters.took_us;
+    put(row);
+}
+
+void RowMaker::tell(std::uint64_t t_ns, const Lost &lost) {
+    recording::LossRow row;
+    row.at.t_ns = t_ns;
+    row.cause = lost.cause;
+    row.records = lost.records;
+    forget_amounts();
+    put(row);
+}
+
+void RowMaker::tell(std::uint64_t t_ns, const view::Tick &tick) {
+    const view::Judgement judgement = view::judge(tick);
+    recording::TickRow row;
+    Mm &mm = mm_at(tick.ledger.mm);
+    row.at.t_ns = t_ns;
+    row.at.pid = tick.process.pid;
+    row.at.comm = tick.process.comm;
+    row.at.mm = mm.id;
+    if (tick.state != core::State::Running && tick.ledger.torn_down) mm.torn = true;
+    row.seq = tick.seq;
+    row.time = tick.time;
+    row.state = tick.state;
+    row.read = tick.read;
+    row.readers = judgement.readers;
+    row.walk = judgement.walk;
+    row.walk_age_ms = tick.process.walk_age_ms;
+    row.flushed = judgement.flushed;
+    row.cached = judgement.cached;
+    row.exact = judgement.exact;
+    row.baseline = tick.ledger.baseline;
+    row.lag = judgement.lag;
+    row.residual = judgement.residual;
+    row.verdict = judgement.verdict;
+    row.doubtful = tick.doubtful;
+    row.updates = tick.ledger.updates;
+    row.updates_by_others = tick.ledger.updates_by_others;
+    row.faults = tick.faults;
+    row.flushes = view::flushes(tick.ledger);
+    row.lost = tick.lost;
+    row.disagreements = tick.ledger.disagreements;
+    row.resyncs = tick.ledger.resyncs;
+    row.ledger = &tick.ledger;
+    put(row);
+}
+
+core::Status RowMaker::finish() {
+    if (amounts_) amounts_->advance(UINT64_MAX, settled_);
+    settle();
+    tell_until(UINT64_MAX);
+    forget_amounts();
+    return status_;
+}
+
+}  // namespace rsslag::cli

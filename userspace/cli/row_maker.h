@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "rsslag/core/fold_amounts.h"
+#include "rsslag/core/losses.h"
+#include "rsslag/core/raw_reading.h"
+#include "rsslag/recording/sink.h"
+#include "rsslag/view/tick.h"
+
+namespace rsslag::cli {
+
+/// Makes rows of what a replayed trace tells, in the order of time: who a task is and whose an mm is, it learns from
+/// task records, readings and ticks.
+class RowMaker {
+  public:
+    explicit RowMaker(recording::Sink &sink) : sink_(sink) {}
+
+    /// Before anything else. `start_ns`: CLOCK_MONOTONIC at the attach.
+    void begin(std::uint64_t start_ns, const core::Machine &machine);
+
+    /// A process that is traced: names what comes before its first reading.
+    void group(const core::GroupView &group);
+    void update(const rsslag_update &update, const core::Applied &applied);
+    void fault(const rsslag_fault &fault);
+    /// One that goes on was not sent: it is told again.
+    void sum(const rsslag_sum &sum);
+    void task(const rsslag_task &task);
+    void reading(const core::RawReading &reading);
+    void loss(std::uint64_t t_ns, const core::Losses &losses);
+    void tick(view::Tick tick);
+
+    /// Nothing more comes. The first thing that went wrong.
+    core::Status finish();
+    bool failed() const { return !status_.ok(); }
+
+  private:
+    struct Task {
+        int tid = 0, pid = 0;
+        std::string comm;
+    };
+    struct Mm {
+        std::uint64_t id = 0;
+        int pid = 0;
+        bool torn = false;  ///< what comes at this address without being torn down is another one
+    };
+    struct Read {
+        core::RawReading reading;
+        bool walk = false;  ///< the row of its walk, else that of its counters
+    };
+    /// A row that waits for the amount of a fold, its own or that of one before it.
+    struct Held {
+        recording::Row row;
+        std::string comm;
+        std::optional<std::uint64_t> ticket;
+        std::shared_ptr<const core::MmView> ledger;
+    };
+    struct Lost {
+        std::string cause;
+        std::uint64_t records = 0;
+    };
+    using Later = std::variant<Read, Lost, view::Tick>;
+
+    std::uint64_t since_start(std::uint64_t t_ns) const { return t_ns > start_ns_ ? t_ns - start_ns_ : 0; }
+    recording::Stamp stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cpu);
+    Task &known(int host_tid);
+    Mm &mm_at(std::uint64_t address);
+    Mm &new_mm(std::uint64_t address);
+    void learn(int host_tid, int tid, int pid, const std::string &comm);
+    /// Readings, losses and ticks are told of when their time has come.
+    void wait(std::uint64_t t_ns, Later later);
+    void catch_up(std::uint64_t t_ns) {
+        if (!later_.empty() && later_.begin()->first <= t_ns) tell_until(t_ns);
+    }
+    void tell_until(std::uint64_t t_ns);
+    void tell(std::uint64_t t_ns, const Read &read);
+    void tell(std::uint64_t t_ns, const Lost &lost);
+    void tell(std::uint64_t t_ns, const view::Tick &tick);
+    void put(const recording::Row &row) {
+        if (!held_.empty()) return hold(row, std::nullopt);
+        if (status_.ok()) status_ = sink_.row(row);
+    }
+    void hold(const recording::Row &row, std::optional<std::uint64_t> ticket);
+    void put_update(const recording::UpdateRow &row, const rsslag_update &update);
+    /// Amounts that have been told go into their rows, and rows that wait for nothing any more go out.
+    void settle();
+    void forget_amounts();
+
+    recording::Sink &sink_;
+    std::uint64_t start_ns_ = 0;
+    core::Status status_ = core::success();
+    std::unordered_map<int, Task> tasks_;  ///< by the kernel's TID
+    std::pair<int, Task *> last_task_{0, nullptr};
+    std::unordered_map<std::uint64_t, Mm> mms_;  ///< by address
+    std::pair<std::uint64_t, Mm *> last_mm_{0, nullptr};
+    std::uint64_t mm_ids_ = 0;
+    std::map<std::string, std::uint64_t> lost_;
+    std::multimap<std::uint64_t, Later> later_;   ///< by time since the start
+    std::unique_ptr<core::FoldAmounts> amounts_;  ///< `cpu` scheme
+    std::vector<core::FoldAmounts::Settled> settled_;
+    std::deque<Held> held_;
+    std::uint64_t advanced_ns_ = 0;
+    std::uint64_t newest_mm_ = 0;
+};
+
+}  // namespace rsslag::cli

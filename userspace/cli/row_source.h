@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "rsslag/core/result.h"
+#include "rsslag/recording/sink.h"
+
+namespace rsslag::cli {
+
+enum class Stopped : std::uint8_t { No, Yes };
+
+/// Replays a recording into `sink`: every record of it, with what it came to. What is missing in the file is no error:
+/// the ending names it. Stopped::Yes: INT, TERM or HUP came, and `sink` was not told the end.
+core::Result<Stopped> tell_rows(const std::string &path, recording::Sink &sink);
+
+}  // namespace rsslag::cli

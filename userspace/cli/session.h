@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rsslag/core/result.h"
+#include "rsslag/recording/writer.h"
+#include "signals.h"
+#include "targets.h"
+#include "tick_writer.h"
+#include "trace_options.h"
+#include "tracer.h"
+
+namespace rsslag::cli {
+
+bool has_pattern(const TargetWords &words);
+
+/// One trace from its begin to its end, and the recording of it where one is made.
+class Session {
+  public:
+    Session(const TraceOptions &options, TickWriter &writer, StopSignals &stop)
+        : options_(options), writer_(writer), stop_(stop), interval_(options.interval) {}
+
+    /// Makes the file of the recording: while rsslag may still give it to its owner.
+    core::Status prepare_recording(const std::vector<std::string> &command);
+    core::Status open();
+
+    Tracer &tracer() { return *tracer_; }
+    core::Status head();
+    /// Called often while it runs.
+    void on_idle(std::function<void(Screen *)> idle) { idle_ = std::move(idle); }
+
+    /// Those that will match are found as they exec; what the kernel cannot look for, at the next tick.
+    core::Status attach_matching();
+    /// Named ones must be there; patterns take what can be had.
+    core::Status attach(const std::vector<Target> &targets);
+
+    /// Until the targets have gone, rsslag is told to stop or its time is over.
+    core::Status run(bool wait_for_targets);
+    bool time_is_over() const { return time_is_over_; }
+
+    void leave_screen() { writer_.leave_screen(); }
+    core::Status summary();
+
+  private:
+    bool obey(std::chrono::steady_clock::time_point &next);
+    core::Status one_tick(bool wait_for_targets);
+    void look_for_targets();
+    core::Status look_at_recording();
+    void show_progress(const recording::Writer::Progress &progress, bool last);
+    core::Status finish_recording();
+    std::chrono::milliseconds pause(std::chrono::steady_clock::time_point begin,
+                                    std::chrono::steady_clock::time_point next) const;
+
+    const TraceOptions &options_;
+    TickWriter &writer_;
+    StopSignals &stop_;
+    std::optional<recording::Writer> recording_;  ///< until the tracer has it
+    std::vector<std::string> command_line_;
+    std::optional<Tracer> tracer_;
+    std::function<void(Screen *)> idle_;
+    std::chrono::milliseconds interval_;
+    std::chrono::steady_clock::time_point progress_due_;
+    bool time_is_over_ = false;
+    bool recording_failed_ = false;
+};
+
+/// Runs them; the status to end with.
+int trace_targets(const TraceOptions &options, TickWriter &writer);
+int trace_command(const std::vector<std::string> &argv, const TraceOptions &options, TickWriter &writer);
+
+}  // namespace rsslag::cli

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tick_writer.h"
+
+#include "live_view.h"
+#include "output.h"
+
+namespace rsslag::cli {
+
+using core::Status;
+
+Status TickWriter::head(view::ScreenFacts facts) {
+    switch (format_) {
+        case Format::Screen: break;
+        case Format::Csv: return print(view::csv_header());
+        case Format::Lines: return print(view::line_header(style_));
+        case Format::Jsonl:
+        case Format::Progress: return core::success();
+    }
+    auto screen = Screen::open(style_.color);
+    if (!screen) return screen.error();
+    screen_.emplace(std::move(*screen));
+    screen_->post([facts = std::move(facts), style = style_](Shown &shown) { shown.live.emplace(facts, style); });
+    return core::success();
+}
+
+Status TickWriter::ticks(std::vector<view::Tick> ticks) {
+    std::string text = std::exchange(waiting_, {});
+    told_ += ticks.size();
+    if (screen_) return post_ticks(*screen_, std::move(ticks)), core::success();
+    for (const view::Tick &tick : ticks) {
+        switch (format_) {
+            case Format::Jsonl: text += view::tick_json(tick); break;
+            case Format::Csv: text += view::tick_csv(tick); break;
+            case Format::Screen:
+            case Format::Lines: text += view::tick_lines(tick, style_, threads_); break;
+            case Format::Progress: break;
+        }
+    }
+    return text.empty() ? core::success() : print(text);
+}
+
+void TickWriter::event(const view::EventLine &line) {
+    if (format_ == Format::Csv) return;
+    waiting_ += format_ == Format::Jsonl ? view::event_json(line) : view::event_text(line, style_);
+}
+
+void TickWriter::task(const view::TaskLine &line) {
+    if (format_ == Format::Csv) return;
+    waiting_ += format_ == Format::Jsonl ? view::task_json(line) : view::task_text(line, style_);
+}
+
+Status TickWriter::summary(view::Summary summary) {
+    if (Status rest = ticks({}); !rest) return rest;
+    if (format_ == Format::Csv || format_ == Format::Progress) return core::success();
+    summary.ticks = told_;
+    return print(format_ == Format::Jsonl ? view::summary_json(summary) : view::summary_text(summary, style_));
+}
+
+}  // namespace rsslag::cli

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rsslag/core/result.h"
+#include "rsslag/view/tick.h"
+#include "screen.h"
+#include "trace_options.h"
+
+namespace rsslag::cli {
+
+/// Writes what happens in the format that was asked for.
+class TickWriter {
+  public:
+    TickWriter(Format format, const view::ThreadChoice &threads, view::TextStyle style)
+        : format_(format), threads_(threads.which != view::ThreadChoice::Which::None), style_(std::move(style)) {}
+
+    bool on_screen() const { return format_ == Format::Screen; }
+    Format format() const { return format_; }
+
+    core::Status head(view::ScreenFacts facts);
+    core::Status ticks(std::vector<view::Tick> ticks);
+    void event(const view::EventLine &line);
+    void task(const view::TaskLine &line);
+    /// What came since the last tick, then the whole trace.
+    core::Status summary(view::Summary summary);
+
+    /// The terminal is given back: what comes now is for its normal screen.
+    void leave_screen() { screen_.reset(); }
+    /// The screen while there is one, else null.
+    Screen *screen() { return screen_ ? &*screen_ : nullptr; }
+
+  private:
+    Format format_;
+    bool threads_;
+    view::TextStyle style_;
+    std::optional<Screen> screen_;
+    std::string waiting_;     ///< event lines since the last write
+    std::uint64_t told_ = 0;  ///< ticks
+};
+
+}  // namespace rsslag::cli

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "trace_options.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+
+#include "commands.h"
+#include "duration.h"
+#include "rsslag/core/text.h"
+#include "screen.h"
+
+namespace rsslag::cli {
+namespace {
+
+using core::Error;
+using core::Kind;
+using core::Status;
+
+core::Result<std::size_t> parse_size(const std::string &word) {
+    std::size_t number = 0;
+    const char *const end = word.data() + word.size();
+    const auto [rest, err] = std::from_chars(word.data(), end, number);
+    const std::string unit(rest, end);
+    const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : -1;
+    if (err != std::errc{} || shift < 0 || number == 0) {
+        return Error{Kind::BadInput, fmt::format("--ring {} is no size", core::printable(word)), 0, "write 512K or 8M"};
+    }
+    constexpr std::size_t kMost = std::size_t{1} << 30;
+    if (number > kMost >> shift || number << shift < 4096) {
+        return Error{Kind::BadInput, fmt::format("--ring {} is out of range", core::printable(word)), 0,
+                     "each ring takes 4K to 1024M"};
+    }
+    return number << shift;
+}
+
+Status parse_rest(TraceOptions &options) {
+    const auto ring = parse_size(options.words.ring);
+    if (!ring) return ring.error();
+    options.ring_bytes = *ring;
+    const auto sync = parse_interval(options.words.sync);
+    if (!sync) return sync.error();
+    options.sync = *sync;
+    if (options.events && options.mode == "counts") {
+        return Error{Kind::BadInput, "--mode counts has no records to list", 0, "leave out --events or --mode counts"};
+    }
+    return core::success();
+}
+
+}  // namespace
+
+core::Result<view::ThreadChoice> parse_threads(const std::string &word) {
+    using Which = view::ThreadChoice::Which;
+    if (word == "all") return view::ThreadChoice{Which::All, 0};
+    if (word == "changed") return view::ThreadChoice{Which::Changed, 0};
+    if (word == "none") return view::ThreadChoice{Which::None, 0};
+    std::size_t top = 0;
+    const char *const end = word.data() + word.size();
+    if (word.starts_with("top:")) {
+        const auto [rest, err] = std::from_chars(word.data() + 4, end, top);
+        if (err == std::errc{} && rest == end && top > 0) return view::ThreadChoice{Which::Top, top};
+    }
+    return Error{Kind::BadInput, fmt::format("--threads {} is not known", core::printable(word)), 0,
+                 "it is all, changed, top:N or none"};
+}
+
+Status parse(TraceOptions &options) {
+    const auto interval = parse_interval(options.words.interval);
+    if (!interval) return interval.error();
+    options.interval = *interval;
+    if (!options.words.duration.empty()) {
+        const auto duration = parse_duration(options.words.duration);
+        if (!duration) return duration.error();
+        options.duration = *duration;
+    }
+    const std::string &format = options.words.format;
+    const bool screen = format.empty() && !options.events && Screen::possible();
+    if (options.format == Format::Progress) {
+        options.threads = {view::ThreadChoice::Which::All, 0};
+        return parse_rest(options);
+    }
+    options.format = format == "csv"     ? Format::Csv
+                     : format == "jsonl" ? Format::Jsonl
+                     : screen            ? Format::Screen
+                                         : Format::Lines;
+    // A script wants all that adds up; people want a line.
+    const std::string fallback = options.format == Format::Jsonl ? "all" : "none";
+    const auto threads = parse_threads(options.words.threads.empty() ? fallback : options.words.threads);
+    if (!threads) return threads.error();
+    options.threads = *threads;
+    return parse_rest(options);
+}
+
+void add_trace_options(CLI::App &command, TraceOptions &options) {
+    add_target_options(command, options.targets);
+    command.add_flag("--follow", options.follow, "Trace children, too");
+    command.add_option("--interval", options.words.interval, "Between ticks: 500ms, 2s, 1m; at least 10ms")
+        ->capture_default_str();
+    command.add_option("--duration", options.words.duration, "End after this time; a command is ended with TERM");
+    command
+        .add_option("--mode", options.mode,
+                    "events: every update is told; counts: the kernel sums them up, at less cost")
+        ->check(CLI::IsMember({"events", "counts"}))
+        ->capture_default_str();
+    command.add_flag("--no-walk", options.no_walk, "Never touch smaps");
+    command.add_flag("--no-wait", options.no_wait, "End with 3 where nothing matches yet");
+    command.add_option("--ring", options.words.ring, "Size of each ring buffer: 512K, 8M")->capture_default_str();
+    command.add_option("--sync", options.words.sync, "A recording is on the disk after this time, also in a power cut")
+        ->capture_default_str();
+    command.add_flag("--force", options.force, "A recording replaces a file that is there");
+    command.add_flag("--as-root", options.as_root, "With -- CMD under sudo: run it as root");
+}
+
+}  // namespace rsslag::cli

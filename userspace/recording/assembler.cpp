@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "assembler.h"
+
+#include <span>
+
+#include "columns.h"
+#include "item_codec.h"
+
+namespace rsslag::recording {
+namespace {
+
+/// A chunk closes at this size: before compression, so that what a kill can take is bounded in memory, too.
+constexpr std::size_t kFull = std::size_t{1} << 20;
+
+}  // namespace
+
+void Assembler::give(const Bytes &bytes) {
+    bytes_ += bytes.size();
+    sink_(bytes);
+}
+
+void Assembler::chunk(ChunkKind kind, std::string_view payload) {
+    ChunkInfo info;
+    info.kind = static_cast<std::uint32_t>(kind);
+    info.records = static_cast<std::uint32_t>(records_);
+    info.number = number_++;
+    info.first_ns = base_ns_;
+    info.last_ns = now_ns_;
+    info.records_before = records_before_;
+    give(make_chunk(info, payload));
+}
+
+void Assembler::begin(const Header &header) {
+    base_ns_ = now_ns_ = header.start_ns;
+    give(make_prologue(kVersion));
+    Bytes payload;
+    put_header(payload, header);
+    chunk(ChunkKind::Header, payload);
+    chunk(ChunkKind::Header, payload);
+}
+
+void Assembler::add(const Item &item) {
+    if (payload_.empty()) base_ns_ = now_ns_;
+    if (const auto *const now = std::get_if<Now>(&item)) now_ns_ = std::max(now_ns_, now->t_ns);
+    if (const auto *const records = std::get_if<Records>(&item)) {
+        add_records(*records);
+    } else {
+        put_item(payload_, item, base_ns_);
+        if (payload_.size() >= kFull) close();
+    }
+}
+
+void Assembler::add_records(const Records &records) {
+    std::span<const std::byte> rest = records.bytes;
+    Bytes packed;
+    while (!rest.empty()) {
+        if (payload_.empty()) base_ns_ = now_ns_;
+        packed.clear();
+        const Packed done = pack(rest, base_ns_, packed);
+        rest = rest.subspan(done.bytes);
+        put_records(payload_, records.ring, packed);
+        records_ += done.records;
+        if (payload_.size() >= kFull) close();
+    }
+}
+
+void Assembler::close() {
+    if (payload_.empty()) return;
+    const std::uint64_t offset = bytes_;
+    chunk(ChunkKind::Items, payload_);
+    index_.push_back({offset, base_ns_, now_ns_, records_});
+    payload_.clear();
+    records_before_ += records_;
+    records_ = 0;
+    base_ns_ = now_ns_;
+}
+
+void Assembler::end() {
+    close();
+    Bytes index;
+    put(index, index_.size());
+    Place before{};
+    for (const Place &place : index_) {
+        put(index, place.offset - before.offset);
+        put_signed(index, static_cast<std::int64_t>(place.first_ns - before.first_ns));
+        put(index, place.last_ns - place.first_ns);
+        put(index, place.records);
+        before = place;
+    }
+    const std::uint64_t offset = bytes_;
+    chunk(ChunkKind::Index, index);
+    Bytes end;
+    put(end, offset);
+    put(end, records_before_);
+    chunk(ChunkKind::End, end);
+}
+
+}  // namespace rsslag::recording

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Items in, a file's bytes out: chunk by chunk. No clock, no file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "bytes.h"
+#include "chunk.h"
+#include "rsslag/recording/header.h"
+#include "rsslag/recording/items.h"
+
+namespace rsslag::recording {
+
+class Assembler {
+  public:
+    using Sink = std::function<void(const Bytes &)>;
+    explicit Assembler(Sink sink) : sink_(std::move(sink)) {}
+
+    /// The prologue and the header, twice: nothing can be read without it.
+    void begin(const Header &header);
+    /// Closes the chunk where it is full.
+    void add(const Item &item);
+    /// What is open goes out.
+    void close();
+    bool open() const { return !payload_.empty(); }
+    /// The index, and that it ended as it should.
+    void end();
+
+    std::uint64_t bytes() const { return bytes_; }
+    std::uint64_t records() const { return records_before_ + records_; }
+
+  private:
+    struct Place {
+        std::uint64_t offset, first_ns, last_ns, records;
+    };
+    void give(const Bytes &bytes);
+    void chunk(ChunkKind kind, std::string_view payload);
+    void add_records(const Records &records);
+
+    Sink sink_;
+    Bytes payload_;
+    std::uint64_t base_ns_ = 0;  ///< of the open chunk
+    std::uint64_t now_ns_ = 0;
+    std::uint64_t records_ = 0;  ///< in the open chunk
+    std::uint64_t records_before_ = 0;
+    std::uint64_t number_ = 0;
+    std::uint64_t bytes_ = 0;
+    std::vector<Place> index_;
+};
+
+}  // namespace rsslag::recording

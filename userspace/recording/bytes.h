@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Numbers and texts as bytes: varints (7 bits a byte, the lowest first, bit 7 set where more follow), signed ones with
+// their sign in bit 0.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rsslag::recording {
+
+using Bytes = std::string;
+
+inline std::string_view as_text(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char *>(bytes.data()), bytes.size()};
+}
+
+inline void put(Bytes &out, std::uint64_t value) {
+    while (value >= 0x80) {
+        out.push_back(static_cast<char>(value | 0x80));
+        value >>= 7;
+    }
+    out.push_back(static_cast<char>(value));
+}
+
+inline void put_signed(Bytes &out, std::int64_t value) {
+    put(out, (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
+}
+
+inline void put_text(Bytes &out, std::string_view text) {
+    put(out, text.size());
+    out += text;
+}
+
+inline void put_double(Bytes &out, double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    for (int i = 0; i < 64; i += 8)
+        out.push_back(static_cast<char>(bits >> i));
+}
+
+/// Takes back what was put. Once something is missing it is bad for good, and all that follows is 0.
+class In {
+  public:
+    explicit In(std::string_view bytes) : rest_(bytes) {}
+
+    bool bad() const { return bad_; }
+    bool at_end() const { return rest_.empty(); }
+    std::size_t left() const { return rest_.size(); }
+    void fail() {
+        bad_ = true;
+        rest_ = {};
+    }
+
+    std::uint64_t number() {
+        std::uint64_t value = 0;
+        for (unsigned shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
+            const auto byte = static_cast<unsigned char>(rest_.front());
+            rest_.remove_prefix(1);
+            value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+            if ((byte & 0x80) == 0) return value;
+        }
+        fail();
+        return 0;
+    }
+    std::int64_t signed_number() {
+        const std::uint64_t value = number();
+        return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
+    }
+    /// How many of something follow, each of which takes a byte at least.
+    std::size_t count() {
+        const std::uint64_t n = number();
+        if (n > rest_.size()) fail();
+        return bad_ ? 0 : static_cast<std::size_t>(n);
+    }
+    int small() { return static_cast<int>(signed_number()); }
+    bool yes() { return number() != 0; }
+    std::string_view raw(std::size_t size) {
+        if (size > rest_.size()) {
+            fail();
+            return {};
+        }
+        const std::string_view bytes = rest_.substr(0, size);
+        rest_.remove_prefix(size);
+        return bytes;
+    }
+    std::string_view text() { return raw(count()); }
+    double real() {
+        const std::string_view bytes = raw(8);
+        std::uint64_t bits = 0;
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+            bits |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+        return std::bit_cast<double>(bits);
+    }
+
+  private:
+    std::string_view rest_;
+    bool bad_ = false;
+};
+
+}  // namespace rsslag::recording

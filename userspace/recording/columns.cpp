@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "columns.h"
+
+#include <array>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "rsslag/abi.h"
+
+namespace rsslag::recording {
+namespace {
+
+enum Column : std::uint8_t { Keys, Index, Times, Address, Count, Cached, Each, Events, Numbers, Raw, Tail };
+constexpr std::size_t kColumns = Tail + 1;
+
+/// What one record has in common with many.
+struct Key {
+    std::uint16_t kind = 0;
+    std::uint16_t flags = 0;
+    std::int32_t tid = 0;
+    std::uint64_t mm = 0;
+    std::uint64_t rest = 0;  ///< CPU (16 bits), then what else is small
+    bool addressed = false;  ///< its address is not 0
+
+    friend bool operator==(const Key &, const Key &) = default;
+    std::uint16_t cpu() const { return static_cast<std::uint16_t>(rest); }
+};
+
+struct KeyHash {
+    std::size_t operator()(const Key &key) const {
+        std::uint64_t x = key.mm * 0x9e3779b97f4a7c15ULL;
+        x ^= (static_cast<std::uint64_t>(key.tid) << 32) ^ (std::uint64_t{key.flags} << 16) ^ key.kind;
+        x ^= key.rest * 0xbf58476d1ce4e5b9ULL;
+        return (x ^ (x >> 29)) * 0x94d049bb133111ebULL >> 7;
+    }
+};
+
+/// What the record before it of the same kin said.
+struct Kin {
+    std::uint64_t *t_ns = nullptr;     ///< by CPU
+    std::uint64_t *address = nullptr;  ///< by task
+    std::int64_t *count = nullptr;     ///< by mm and member
+    std::int64_t *cached = nullptr;    ///< by task or CPU, mm and member: one, or one a member
+    std::uint64_t *number = nullptr;   ///< by CPU
+    std::int64_t *events = nullptr;    ///< by task
+};
+
+/// Finds kin; both sides come to the same as keys are named in the same order.
+class Kinships {
+  public:
+    explicit Kinships(std::uint64_t base_ns) : base_ns_(base_ns) {}
+
+    Kin of(const Key &key) {
+        Kin kin;
+        const auto member = static_cast<std::uint8_t>(key.rest >> 16);
+        const auto of = static_cast<std::uint16_t>(key.rest >> 16);
+        const auto [time, fresh] = times_.try_emplace(key.cpu(), base_ns_);
+        kin.t_ns = &time->second;
+        kin.address = &addresses_[key.tid];
+        kin.count = &counts_[{key.mm, member}];
+        switch (key.kind) {
+            case RSSLAG_UPDATE: kin.cached = one_[{key.tid, key.mm, key.cpu(), member}].data(); break;
+            case RSSLAG_FAULT: kin.cached = by_task_[key.tid].data(); break;
+            default: kin.cached = by_cpu_[{of, key.mm}].data(); break;
+        }
+        kin.number = &numbers_[of];
+        kin.events = &events_[key.tid];
+        return kin;
+    }
+
+  private:
+    using Four = std::array<std::int64_t, 4>;
+    std::uint64_t base_ns_;
+    std::map<std::uint16_t, std::uint64_t> times_;
+    std::map<std::int32_t, std::uint64_t> addresses_;
+    std::map<std::pair<std::uint64_t, std::uint8_t>, std::int64_t> counts_;
+    std::map<std::tuple<std::int32_t, std::uint64_t, std::uint16_t, std::uint8_t>, std::array<std::int64_t, 1>> one_;
+    std::map<std::int32_t, Four> by_task_;
+    std::map<std::pair<std::uint16_t, std::uint64_t>, Four> by_cpu_;
+    std::map<std::uint16_t, std::uint64_t> numbers_;
+    std::map<std::int32_t, std::int64_t> events_;
+};
+
+Key key_of(const rsslag_update &r) {
+    return {r.kind, r.flags, r.tid, r.mm, std::uint64_t{r.cpu} | std::uint64_t{r.member} << 16 | std::uint64_t{r.pad} << 24,
+            r.address != 0};
+}
+Key key_of(const rsslag_fault &r) {
+    return {r.kind, r.flags, r.tid, r.mm, std::uint64_t{r.cpu} | std::uint64_t{r.pad} << 16, r.address != 0};
+}
+Key key_of(const rsslag_sum &r) {
+    return {r.kind, r.flags, r.tid, r.mm,
+            std::uint64_t{r.cpu} | std::uint64_t{r.of} << 16 | std::uint64_t{r.members} << 32 |
+                std::uint64_t{r.pad[0]} << 40 | std::uint64_t{r.pad[1]} << 48 | std::uint64_t{r.pad[2]} << 56,
+            false};
+}
+
+// Differences wrap as the hardware's do, so that any two numbers have one.
+std::int64_t growth(std::uint64_t now, std::uint64_t &before) {
+    return static_cast<std::int64_t>(now - std::exchange(before, now));
+}
+std::int64_t growth(std::int64_t now, std::int64_t &before) {
+    const auto old = static_cast<std::uint64_t>(std::exchange(before, now));
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(now) - old);
+}
+std::uint64_t grow(std::uint64_t &before, std::int64_t by) {
+    return before += static_cast<std::uint64_t>(by);
+}
+std::int64_t grow(std::int64_t &before, std::int64_t by) {
+    return before = static_cast<std::int64_t>(static_cast<std::uint64_t>(before) + static_cast<std::uint64_t>(by));
+}
+
+class Packer {
+  public:
+    explicit Packer(std::uint64_t base_ns) : kinships_(base_ns) {}
+
+    Packed pack(std::span<const std::byte> bytes, Bytes &out) {
+        Packed done;
+        std::size_t n = 0;
+        std::size_t took = 0;
+        for (; n < kMostRecords && (took = one(bytes.subspan(done.bytes))) > 0; ++n) {
+            done.bytes += took;
+        }
+        done.records = n - going_on_;
+        if (n < kMostRecords) {
+            columns_[Tail] = as_text(bytes.subspan(done.bytes));
+            done.bytes = bytes.size();
+        }
+        put(out, n);
+        for (const Bytes &column : columns_)
+            put_text(out, column);
+        return done;
+    }
+
+  private:
+    /// How long the record at the begin is; 0: there is none.
+    std::size_t one(std::span<const std::byte> bytes) {
+        std::uint16_t kind = 0;
+        if (bytes.size() < sizeof(kind)) return 0;
+        std::memcpy(&kind, bytes.data(), sizeof(kind));
+        switch (kind) {
+            case RSSLAG_UPDATE: return record<rsslag_update>(bytes);
+            case RSSLAG_FAULT: return record<rsslag_fault>(bytes);
+            case RSSLAG_SUM: return record<rsslag_sum>(bytes);
+            case RSSLAG_NEWTASK:
+            case RSSLAG_SEEN:
+            case RSSLAG_RENAME:
+            case RSSLAG_EXEC:
+            case RSSLAG_EXIT: break;
+            default: return 0;
+        }
+        if (bytes.size() < sizeof(rsslag_task)) return 0;
+        name({kind, 0, 0, 0, 0, false});
+        columns_[Raw] += as_text(bytes.first(sizeof(rsslag_task)));
+        return sizeof(rsslag_task);
+    }
+
+    template <class Record>
+    std::size_t record(std::span<const std::byte> bytes) {
+        Record r;
+        if (bytes.size() < sizeof(r)) return 0;
+        std::memcpy(&r, bytes.data(), sizeof(r));
+        const Kin &kin = name(key_of(r));
+        put_signed(columns_[Times], growth(r.t_ns, *kin.t_ns));
+        write(r, kin);
+        return sizeof(r);
+    }
+
+    void write(const rsslag_update &r, const Kin &kin) {
+        if (r.address != 0) put_signed(columns_[Address], growth(r.address, *kin.address));
+        put_signed(columns_[Count], growth(std::int64_t{r.count}, *kin.count));
+        put_signed(columns_[Cached], growth(std::int64_t{r.cached}, *kin.cached));
+    }
+    void write(const rsslag_fault &r, const Kin &kin) {
+        if (r.address != 0) put_signed(columns_[Address], growth(r.address, *kin.address));
+        for (std::size_t i = 0; i < 4; ++i)
+            put_signed(columns_[Each], growth(std::int64_t{r.cached[i]}, kin.cached[i]));
+        put_signed(columns_[Events], growth(std::int64_t{r.events}, *kin.events));
+    }
+    void write(const rsslag_sum &r, const Kin &kin) {
+        going_on_ += (r.flags & RSSLAG_GOES_ON) != 0 ? 1 : 0;
+        for (std::size_t i = 0; i < 4; ++i)
+            put_signed(columns_[Each], growth(std::int64_t{r.cached[i]}, kin.cached[i]));
+        put(columns_[Events], r.updates);
+        put_signed(columns_[Numbers], growth(std::uint64_t{r.number}, *kin.number));
+    }
+
+    /// Names the key: by 0 and in full the first time, by its number from 1 after that.
+    const Kin &name(const Key &key) {
+        if (last_ == nullptr || key != last_->first) {
+            const auto [found, fresh] = named_.try_emplace(key, 0, Kin{});
+            last_ = &*found;
+            if (fresh) {
+                last_->second = {static_cast<std::uint32_t>(named_.size()), kinships_.of(key)};
+                put(columns_[Index], 0);
+                Bytes &keys = columns_[Keys];
+                put(keys, key.kind);
+                put(keys, key.flags);
+                put_signed(keys, key.tid);
+                put_signed(keys, growth(key.mm, mm_));
+                put(keys, key.rest);
+                put(keys, key.addressed ? 1 : 0);
+                return last_->second.second;
+            }
+        }
+        put(columns_[Index], last_->second.first);
+        return last_->second.second;
+    }
+
+    std::array<Bytes, kColumns> columns_;
+    Kinships kinships_;
+    std::unordered_map<Key, std::pair<std::uint32_t, Kin>, KeyHash> named_;
+    std::pair<const Key, std::pair<std::uint32_t, Kin>> *last_ = nullptr;
+    std::uint64_t mm_ = 0;
+    std::size_t going_on_ = 0;
+};
+
+class Unpacker {
+  public:
+    Unpacker(In &in, std::uint64_t base_ns) : kinships_(base_ns), n_(in.number()) {
+        for (std::size_t i = 0; i < kColumns; ++i)
+            columns_.emplace_back(in.text());
+        if (n_ > kMostRecords) in.fail();
+        bad_ = in.bad();
+    }
+
+    std::optional<std::vector<std::byte>> unpack() {
+        if (bad_) return std::nullopt;
+        out_.reserve(static_cast<std::size_t>(n_) * sizeof(rsslag_update));
+        for (std::uint64_t i = 0; i < n_; ++i) {
+            const Named *const named = next();
+            if (named == nullptr || !record(*named)) return std::nullopt;
+        }
+        for (std::size_t i = 0; i < Tail; ++i) {
+            if (columns_[i].bad() || !columns_[i].at_end()) return std::nullopt;
+        }
+        append(columns_[Tail].raw(columns_[Tail].left()));
+        return std::move(out_);
+    }
+
+  private:
+    using Named = std::pair<Key, Kin>;
+
+    const Named *next() {
+        const std::uint64_t index = columns_[Index].number();
+        if (index > named_.size() || columns_[Index].bad()) return nullptr;
+        if (index > 0) return &named_[static_cast<std::size_t>(index) - 1];
+        In &keys = columns_[Keys];
+        Key key;
+        key.kind = static_cast<std::uint16_t>(keys.number());
+        key.flags = static_cast<std::uint16_t>(keys.number());
+        key.tid = static_cast<std::int32_t>(keys.signed_number());
+        key.mm = grow(mm_, keys.signed_number());
+        key.rest = keys.number();
+        key.addressed = keys.yes();
+        if (keys.bad()) return nullptr;
+        return &named_.emplace_back(key, kinships_.of(key));
+    }
+
+    bool record(const Named &named) {
+        switch (named.first.kind) {
+            case RSSLAG_UPDATE: return update(named.first, named.second);
+            case RSSLAG_FAULT: return fault(named.first, named.second);
+            case RSSLAG_SUM: return sum(named.first, named.second);
+            case RSSLAG_NEWTASK:
+            case RSSLAG_SEEN:
+            case RSSLAG_RENAME:
+            case RSSLAG_EXEC:
+            case RSSLAG_EXIT: append(columns_[Raw].raw(sizeof(rsslag_task))); return !columns_[Raw].bad();
+            default: return false;
+        }
+    }
+
+    template <class Record>
+    Record begun(const Key &key, const Kin &kin) {
+        Record r{};
+        r.kind = key.kind;
+        r.flags = key.flags;
+        r.tid = key.tid;
+        r.mm = key.mm;
+        r.cpu = key.cpu();
+        r.t_ns = grow(*kin.t_ns, columns_[Times].signed_number());
+        return r;
+    }
+
+    bool update(const Key &key, const Kin &kin) {
+        auto r = begun<rsslag_update>(key, kin);
+        r.member = static_cast<rsslag_u8>(key.rest >> 16);
+        r.pad = static_cast<rsslag_u8>(key.rest >> 24);
+        if (key.addressed) r.address = grow(*kin.address, columns_[Address].signed_number());
+        r.count = grow(*kin.count, columns_[Count].signed_number());
+        r.cached = static_cast<rsslag_s32>(grow(*kin.cached, columns_[Cached].signed_number()));
+        return done(r);
+    }
+    bool fault(const Key &key, const Kin &kin) {
+        auto r = begun<rsslag_fault>(key, kin);
+        r.pad = static_cast<rsslag_u16>(key.rest >> 16);
+        if (key.addressed) r.address = grow(*kin.address, columns_[Address].signed_number());
+        for (std::size_t i = 0; i < 4; ++i)
+            r.cached[i] = static_cast<rsslag_s32>(grow(kin.cached[i], columns_[Each].signed_number()));
+        r.events = static_cast<rsslag_s32>(grow(*kin.events, columns_[Events].signed_number()));
+        return done(r);
+    }
+    bool sum(const Key &key, const Kin &kin) {
+        auto r = begun<rsslag_sum>(key, kin);
+        r.of = static_cast<rsslag_u16>(key.rest >> 16);
+        r.members = static_cast<rsslag_u8>(key.rest >> 32);
+        for (std::size_t i = 0; i < 3; ++i)
+            r.pad[i] = static_cast<rsslag_u8>(key.rest >> (40 + 8 * i));
+        for (std::size_t i = 0; i < 4; ++i)
+            r.cached[i] = static_cast<rsslag_s32>(grow(kin.cached[i], columns_[Each].signed_number()));
+        r.updates = static_cast<rsslag_u32>(columns_[Events].number());
+        r.number = static_cast<rsslag_u32>(grow(*kin.number, columns_[Numbers].signed_number()));
+        return done(r);
+    }
+
+    template <class Record>
+    bool done(const Record &r) {
+        append({reinterpret_cast<const char *>(&r), sizeof(r)});
+        return true;
+    }
+    void append(std::string_view bytes) {
+        const auto *const begin = reinterpret_cast<const std::byte *>(bytes.data());
+        out_.insert(out_.end(), begin, begin + bytes.size());
+    }
+
+    std::vector<In> columns_;
+    Kinships kinships_;
+    std::uint64_t n_;
+    std::deque<Named> named_;
+    std::vector<std::byte> out_;
+    std::uint64_t mm_ = 0;
+    bool bad_ = false;
+};
+
+}  // namespace
+
+Packed pack(std::span<const std::byte> bytes, std::uint64_t base_ns, Bytes &out) {
+    return Packer(base_ns).pack(bytes, out);
+}
+
+std::uint64_t count_records(std::span<const std::byte> bytes) {
+    std::uint64_t records = 0;
+    while (bytes.size() >= 2 * sizeof(std::uint16_t)) {
+        std::uint16_t kind = 0;
+        std::uint16_t flags = 0;
+        std::memcpy(&kind, bytes.data(), sizeof(kind));
+        std::memcpy(&flags, bytes.data() + sizeof(kind), sizeof(flags));
+        std::size_t size = sizeof(rsslag_task);
+        if (kind == RSSLAG_UPDATE) size = sizeof(rsslag_update);
+        if (kind == RSSLAG_FAULT) size = sizeof(rsslag_fault);
+        if (kind == RSSLAG_SUM) size = sizeof(rsslag_sum);
+        if (kind < RSSLAG_UPDATE || kind > RSSLAG_SUM || size > bytes.size()) break;
+        records += kind == RSSLAG_SUM && (flags & RSSLAG_GOES_ON) != 0 ? 0 : 1;
+        bytes = bytes.subspan(size);
+    }
+    return records;
+}
+
+std::optional<std::vector<std::byte>> unpack(In &in, std::uint64_t base_ns) {
+    return Unpacker(in, base_ns).unpack();
+}
+
+}  // namespace rsslag::recording

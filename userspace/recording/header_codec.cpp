@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
+
+#include "item_codec.h"
+
+namespace rsslag::recording {
+namespace {
+
+/// Numbers of the fields, as the file has them: never given again.
+enum class Field : std::uint8_t {
+    Writer = 1,
+    Kernel = 2,
+    Arch = 3,
+    Host = 4,
+    CommandLine = 5,
+    Machine = 6,
+    Calibration = 7,
+    MissingHooks = 8,
+    Clocks = 9,
+    IdKey = 10,
+    Tracing = 11,
+    Segment = 12,
+    Before = 13,
+};
+
+void put_field(Bytes &out, Field field, std::string_view body) {
+    put(out, static_cast<std::uint64_t>(field));
+    put_text(out, body);
+}
+
+template <class... Numbers>
+Bytes numbers(Numbers... values) {
+    Bytes body;
+    (put_signed(body, static_cast<std::int64_t>(values)), ...);
+    return body;
+}
+
+Bytes texts(const std::vector<std::string> &words) {
+    Bytes body;
+    put(body, words.size());
+    for (const std::string &word : words)
+        put_text(body, word);
+    return body;
+}
+
+std::vector<std::string> read_texts(In &in) {
+    std::vector<std::string> words;
+    const std::size_t n = in.count();
+    for (std::size_t i = 0; i < n && !in.bad(); ++i)
+        words.emplace_back(in.text());
+    return words;
+}
+
+template <class Enum>
+Enum read_enum(In &in, Enum last) {
+    const std::int64_t value = in.signed_number();
+    if (value < 0 || value > static_cast<std::int64_t>(last)) {
+        in.fail();
+        return last;
+    }
+    return static_cast<Enum>(value);
+}
+
+int read_positive(In &in) {
+    constexpr std::int64_t kMost = 1 << 20;
+    const std::int64_t value = in.signed_number();
+    if (value < 1 || value > kMost) in.fail();
+    return static_cast<int>(std::clamp<std::int64_t>(value, 1, kMost));
+}
+
+void read_machine(In &in, core::Machine &machine) {
+    machine.scheme = read_enum(in, core::Scheme::Plain);
+    machine.page_size.bytes = in.signed_number();
+    if (machine.page_size.bytes < 1024 || machine.page_size.bytes > (1 << 24)) {
+        in.fail();
+        machine.page_size = {};
+    }
+    machine.cpus_online = read_positive(in);
+    machine.cpus_possible = read_positive(in);
+}
+
+void read_field(Field field, In &in, Header &header) {
+    switch (field) {
+        case Field::Writer: header.writer = in.raw(in.left()); break;
+        case Field::Kernel: header.kernel = in.raw(in.left()); break;
+        case Field::Arch: header.arch = in.raw(in.left()); break;
+        case Field::Host: header.host = in.raw(in.left()); break;
+        case Field::CommandLine: header.command_line = read_texts(in); break;
+        case Field::Machine: read_machine(in, header.machine); break;
+        case Field::Calibration:
+            for (core::Truth *const truth :
+                 {&header.calibration.stat, &header.calibration.statm, &header.calibration.status})
+                *truth = read_enum(in, core::Truth::Exact);
+            break;
+        case Field::MissingHooks: header.missing_hooks = read_texts(in); break;
+        case Field::Clocks:
+            header.start_ns = static_cast<std::uint64_t>(in.signed_number());
+            header.start_unix_ns = in.signed_number();
+            header.boot_unix_ns = in.signed_number();
+            header.clock_ticks = read_positive(in);
+            break;
+        case Field::IdKey: header.id_key = static_cast<std::uint64_t>(in.signed_number()); break;
+        case Field::Tracing:
+            header.follow = in.signed_number() != 0;
+            header.counting = in.signed_number() != 0;
+            header.walk = in.signed_number() != 0;
+            header.threads = static_cast<std::uint8_t>(std::clamp<std::int64_t>(in.signed_number(), 0, 3));
+            header.threads_top = static_cast<std::uint64_t>(in.signed_number());
+            header.interval_ms = static_cast<std::uint64_t>(in.signed_number());
+            break;
+        case Field::Segment: header.segment = static_cast<std::uint64_t>(in.signed_number()); break;
+        case Field::Before: header.before = read_losses(in); break;
+    }
+}
+
+}  // namespace
+
+void put_header(Bytes &out, const Header &header) {
+    put_field(out, Field::Writer, header.writer);
+    put_field(out, Field::Kernel, header.kernel);
+    put_field(out, Field::Arch, header.arch);
+    put_field(out, Field::Host, header.host);
+    put_field(out, Field::CommandLine, texts(header.command_line));
+    const core::Machine &machine = header.machine;
+    put_field(out, Field::Machine,
+              numbers(machine.scheme, machine.page_size.bytes, machine.cpus_online, machine.cpus_possible));
+    put_field(out, Field::Calibration,
+              numbers(header.calibration.stat, header.calibration.statm, header.calibration.status));
+    put_field(out, Field::MissingHooks, texts(header.missing_hooks));
+    put_field(out, Field::Clocks,
+              numbers(header.start_ns, header.start_unix_ns, header.boot_unix_ns, header.clock_ticks));
+    put_field(out, Field::IdKey, numbers(header.id_key));
+    put_field(out, Field::Tracing,
+              numbers(header.follow, header.counting, header.walk, header.threads, header.threads_top,
+                      header.interval_ms));
+    put_field(out, Field::Segment, numbers(header.segment));
+    Bytes before;
+    put_losses(before, header.before);
+    put_field(out, Field::Before, before);
+}
+
+std::optional<Header> read_header(std::string_view bytes) {
+    In in(bytes);
+    Header header;
+    bool machine = false;
+    while (!in.at_end()) {
+        const std::uint64_t field = in.number();
+        In body(in.text());
+        if (field >= 1 && field <= static_cast<std::uint64_t>(Field::Before))
+            read_field(static_cast<Field>(field), body, header);
+        if (in.bad() || body.bad()) return std::nullopt;
+        machine = machine || field == static_cast<std::uint64_t>(Field::Machine);
+    }
+    if (!machine) return std::nullopt;
+    return header;
+}
+
+}  // namespace rsslag::recording

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/recording/reader.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "chunk.h"
+#include "item_codec.h"
+
+namespace rsslag::recording {
+namespace {
+
+using core::Error;
+using core::Kind;
+
+struct File {
+    explicit File(int opened) : fd(opened) {}
+    ~File() { close(fd); }
+    File(const File &) = delete;
+    File &operator=(const File &) = delete;
+    int fd;
+};
+
+std::size_t read_at(int fd, std::uint64_t offset, std::span<char> out) {
+    std::size_t done = 0;
+    while (done < out.size()) {
+        const ssize_t got = pread(fd, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        done += static_cast<std::size_t>(got);
+    }
+    return done;
+}
+
+}  // namespace
+
+core::Result<Input> open_file(const std::string &path) {
+    const auto file = std::make_shared<File>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const int err = errno;
+    if (file->fd < 0) {
+        return Error{Kind::BadInput, fmt::format("{} cannot be opened: {}", path, std::strerror(err)), err,
+                     "name a file that rsslag record or live --record has written"};
+    }
+    struct stat status {};
+    if (fstat(file->fd, &status) != 0) return Error{Kind::Io, fmt::format("{} cannot be read", path), errno, ""};
+    if (!S_ISREG(status.st_mode)) {
+        return Error{Kind::BadInput,
+                     fmt::format("{} is {}", path, S_ISDIR(status.st_mode) ? "a directory" : "no regular file"), 0,
+                     "name a recording"};
+    }
+    return Input{[file](std::uint64_t offset, std::span<char> out) { return read_at(file->fd, offset, out); },
+                 static_cast<std::uint64_t>(status.st_size)};
+}
+
+struct Reader::State {
+    Input input;
+    Header header;
+    std::uint64_t at = 0;  ///< of the next chunk
+    ChunkInfo chunk;
+    Bytes payload;
+    In in{std::string_view()};
+    std::uint64_t number = 0;       ///< that the next chunk should have
+    std::uint64_t records = 0;      ///< in whole chunks so far
+    std::uint64_t records_due = 0;  ///< that the next chunk should have before it
+    std::uint64_t last_ns = 0;
+    std::optional<std::string> damage;  ///< since the last whole chunk
+    bool whole = true;
+    bool ended = false, told_end = false;
+
+    Bytes read(std::uint64_t offset, std::size_t size) const;
+    std::optional<ChunkInfo> find_chunk();
+    std::optional<Bytes> take_payload(const ChunkInfo &info);
+    core::Status find_header(const std::string &name);
+    std::optional<Missing> gap_before(const ChunkInfo &info);
+    std::optional<Next> next_in_chunk();
+    std::optional<Next> end();
+};
+
+Bytes Reader::State::read(std::uint64_t offset, std::size_t size) const {
+    if (offset >= input.size) return {};
+    Bytes bytes(static_cast<std::size_t>(std::min<std::uint64_t>(size, input.size - offset)), '\0');
+    bytes.resize(input.read(offset, bytes));
+    return bytes;
+}
+
+/// The next chunk whose header can be read, from `at` on, which moves to it.
+std::optional<ChunkInfo> Reader::State::find_chunk() {
+    constexpr std::size_t kWindow = std::size_t{1} << 16;
+    if (auto info = read_chunk_header(read(at, kChunkHeader))) return info;
+    if (at + kChunkHeader > input.size) return std::nullopt;
+    damage = fmt::format("the chunk at byte {} is damaged", at);
+    for (std::uint64_t from = at + 1; from + kChunkHeader <= input.size; from += kWindow) {
+        const Bytes window = read(from, kWindow + kChunkHeader);
+        for (std::size_t i = window.find(kChunkMagic); i != Bytes::npos && i < kWindow;
+             i = window.find(kChunkMagic, i + 1)) {
+            if (auto info = read_chunk_header(std::string_view(window).substr(i))) {
+                at = from + i;
+                return info;
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+/// Of the chunk at `at`, where it is whole; goes on behind it.
+std::optional<Bytes> Reader::State::take_payload(const ChunkInfo &info) {
+    const std::uint64_t begin = at;
+    const Bytes bytes = read(begin, kChunkHeader + info.stored);
+    at += kChunkHeader + info.stored;
+    if (bytes.size() < kChunkHeader + info.stored) {
+        damage = fmt::format("it ends within the chunk at byte {}", begin);
+        return std::nullopt;
+    }
+    const auto [header_bytes, stored] =
+        std::pair(std::string_view(bytes).substr(0, kChunkHeader), std::string_view(bytes).substr(kChunkHeader));
+    auto raw = is_whole(header_bytes, stored) ? unpack_payload(info, stored) : std::nullopt;
+    if (!raw) damage = fmt::format("the chunk at byte {} is damaged", begin);
+    return raw;
+}
+
+/// There are two copies of it, one after the other.
+core::Status Reader::State::find_header(const std::string &name) {
+    for (int copy = 0; copy < 2; ++copy) {
+        const auto info = find_chunk();
+        if (!info) break;
+        const auto raw = take_payload(*info);
+        if (!raw || info->kind != static_cast<std::uint32_t>(ChunkKind::Header)) continue;
+        auto found = read_header(*raw);
+        if (!found) continue;
+        header = std::move(*found);
+        number = info->number + 1;
+        last_ns = info->last_ns;
+        return core::success();
+    }
+    return Error{Kind::Corrupt, fmt::format("{} is too damaged: nothing is left of its header", name), 0,
+                 "without it no record can be understood"};
+}
+
+/// What lies between the last whole chunk and this one.
+std::optional<Missing> Reader::State::gap_before(const ChunkInfo &info) {
+    if (!damage && info.number != number)
+        damage = fmt::format("chunks are missing before the one at byte {}", at - kChunkHeader - info.stored);
+    if (!damage) return std::nullopt;
+    Missing missing{*std::exchange(damage, std::nullopt), last_ns, info.first_ns, std::nullopt};
+    if (info.records_before >= records_due) missing.records = info.records_before - records_due;
+    whole = false;
+    return missing;
+}
+
+std::optional<Reader::Next> Reader::State::next_in_chunk() {
+    while (!in.bad() && !in.at_end()) {
+        if (auto item = next_item(in, chunk.first_ns)) return std::move(*item);
+    }
+    if (!in.bad()) return std::nullopt;
+    in = In(std::string_view());
+    whole = false;
+    return Missing{"what a whole chunk holds cannot be understood", chunk.first_ns, chunk.last_ns, std::nullopt};
+}
+
+std::optional<Reader::Next> Reader::State::end() {
+    if (std::exchange(told_end, true)) return std::nullopt;
+    if (ended && at >= input.size) return std::nullopt;
+    whole = false;
+    if (ended) damage = fmt::format("{} bytes behind its end are not of it", input.size - at);
+    return Missing{damage.value_or("it was not ended: what came last is not in it"), last_ns, std::nullopt,
+                   std::nullopt};
+}
+
+core::Result<Reader> Reader::open(Input input, const std::string &name) {
+    auto state = std::make_unique<State>();
+    state->input = std::move(input);
+    if (state->input.size == 0) return Error{Kind::Corrupt, fmt::format("{} is empty", name), 0, "name a recording"};
+    const Bytes head = state->read(0, kPrologue);
+    const auto version = read_prologue(head);
+    if (version && *version > kVersion) {
+        return Error{Kind::BadInput,
+                     fmt::format("{} is of format version {}; this rsslag reads up to {}", name, *version, kVersion), 0,
+                     "read it with the rsslag that wrote it, or a later one"};
+    }
+    if (!version && !read_chunk_header(state->read(kPrologue, kChunkHeader))) {
+        const bool cut = kMagic.starts_with(std::string_view(head).substr(0, kMagic.size()));
+        return Error{Kind::Corrupt, fmt::format("{} {}", name, cut ? "ends within its head" : "is no recording"), 0,
+                     "name a file that rsslag record or live --record has written"};
+    }
+    state->at = kPrologue;
+    if (const core::Status found = state->find_header(name); !found) return found.error();
+    if (!version) state->damage = "its first 16 bytes are damaged";
+    return Reader(std::move(state));
+}
+
+Reader::Reader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Reader::~Reader() = default;
+Reader::Reader(Reader &&) noexcept = default;
+Reader &Reader::operator=(Reader &&) noexcept = default;
+
+const Header &Reader::header() const {
+    return state_->header;
+}
+
+std::optional<Reader::Next> Reader::next() {
+    State &state = *state_;
+    for (;;) {
+        if (auto next = state.next_in_chunk()) return next;
+        if (state.ended) return state.end();
+        const auto info = state.find_chunk();
+        if (!info) return state.end();
+        auto raw = state.take_payload(*info);
+        if (!raw) continue;
+        auto gap = state.gap_before(*info);
+        state.number = info->number + 1;
+        state.records_due = info->records_before + info->records;
+        state.last_ns = info->last_ns;
+        state.ended = info->kind == static_cast<std::uint32_t>(ChunkKind::End);
+        if (info->kind == static_cast<std::uint32_t>(ChunkKind::Items)) {
+            state.chunk = *info;
+            state.payload = std::move(*raw);
+            state.in = In(state.payload);
+            state.records += info->records;
+        }
+        if (gap) return std::move(*gap);
+    }
+}
+
+bool Reader::complete() const {
+    return state_->whole && state_->told_end;
+}
+
+std::uint64_t Reader::records() const {
+    return state_->records;
+}
+
+double Reader::progress() const {
+    if (state_->input.size == 0) return 1;
+    return std::min(1.0, static_cast<double>(state_->at) / static_cast<double>(state_->input.size));
+}
+
+}  // namespace rsslag::recording
