@@ -24,7 +24,7 @@ class Help(unittest.TestCase):
     def test_help_names_every_command(self):
         for option in ('--help', '-h'):
             text = self.shown(option)
-            for command in ('snapshot', 'live', 'top', 'maps', 'mem', 'doctor', 'demo'):
+            for command in ('snapshot', 'live', 'top', 'maps', 'mem', 'report', 'export', 'doctor', 'demo'):
                 self.assertRegex(text, rf'(?m)^ +{command} ')
 
     def test_help_of_a_command_names_its_options_and_the_program(self):
@@ -47,6 +47,12 @@ class Help(unittest.TestCase):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         text = self.shown('mem', '--help')
         for option in ('--by', '-u', '--each', '--all', '--json'):
+            self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
+        text = self.shown('report', '--help')
+        for option in ('--json', '--assert', '--svg', '--diff', '--all', '--force'):
+            self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
+        text = self.shown('export', '--help')
+        for option in ('--format', '--output', '--force'):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         self.assertIn('--json', self.shown('doctor', '--help'))
         self.assertIn('--hold', self.shown('demo', '--help'))
