@@ -74,6 +74,7 @@ RowMaker::Mm &RowMaker::mm_at(std::uint64_t address) {
 
 RowMaker::Mm &RowMaker::new_mm(std::uint64_t address) {
     Mm &mm = mm_at(address);
+    drop_amounts(mm.id);
     mm = {++mm_ids_, 0, false};
     return mm;
 }
@@ -199,6 +200,12 @@ void RowMaker::settle() {
     if (holds() && first_held_ < kMany) return;
     held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(first_held_));
     first_held_ = 0;
+}
+
+void RowMaker::drop_amounts(std::uint64_t mm) {
+    if (!amounts_) return;
+    amounts_->drop(mm, settled_);
+    settle();
 }
 
 /// What is not known at once is not known.
@@ -341,7 +348,10 @@ void RowMaker::tell(std::uint64_t t_ns, const view::Tick &tick) {
     row.at.pid = tick.process.pid;
     row.at.comm = tick.process.comm;
     row.at.mm = mm.id;
-    if (tick.state != core::State::Running && tick.ledger.torn_down) mm.torn = true;
+    if (tick.state != core::State::Running && tick.ledger.torn_down) {
+        mm.torn = true;
+        drop_amounts(mm.id);
+    }
     row.seq = tick.seq;
     row.time = tick.time;
     row.state = tick.state;

@@ -98,6 +98,7 @@ class RowMaker {
     /// Amounts that have been told go into their rows, and rows that wait for nothing any more go out.
     void settle();
     void release(Held &held);
+    void drop_amounts(std::uint64_t mm);
     void forget_amounts();
 
     recording::Sink &sink_;
