@@ -121,10 +121,9 @@ int run(int argc, char **argv) {
     app.add_option("--color", common.color, "auto, always or never")->capture_default_str();
     app.add_option("--unit", common.unit, "kB, MiB, GiB or pages")->capture_default_str();
     const std::map<std::string, Run> commands{
-        {"snapshot", add_snapshot(app, common)}, {"maps", add_maps(app, common)}, {"mem", add_mem(app, common)},
-        {"doctor", add_doctor(app, common)},     {"live", add_live(app, common)}, {"top", add_top(app, common)},
-        {"record", add_record(app, common)},     {"replay", add_replay(app, common)},
-        {"demo", add_demo(app, common)}};
+        {"snapshot", add_snapshot(app, common)}, {"maps", add_maps(app, common)},     {"mem", add_mem(app, common)},
+        {"doctor", add_doctor(app, common)},     {"live", add_live(app, common)},     {"top", add_top(app, common)},
+        {"record", add_record(app, common)},     {"replay", add_replay(app, common)}, {"demo", add_demo(app, common)}};
     app.footer("rsslag PID and rsslag -- CMD are rsslag live; rsslag alone, on a terminal, is rsslag top.");
     if (means_live(app, words, has_command)) words.insert(words.begin(), "live");
     if (words.empty() && !has_command && Screen::possible()) words.emplace_back("top");
