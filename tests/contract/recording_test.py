@@ -111,12 +111,13 @@ class Record(Directory):
     def test_a_full_disk_ends_it_with_1_and_takes_nothing(self):
         disk = os.path.join(self.directory, 'disk')
         os.mkdir(disk)
-        mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=12k', 'none', disk], capture_output=True, check=False)
+        mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=128k', 'none', disk], capture_output=True, check=False)
         if mounted.returncode != 0:
             self.skipTest('a tmpfs cannot be mounted here')
         self.addCleanup(subprocess.run, ['umount', '-l', disk], check=False)
         self.file = os.path.join(disk, 'trace.rsslag')
-        storm = 'while :; do ls -lR /usr/lib >/dev/null; done'
+        # rsslag leaves it running, so it ends by itself and holds no pipe.
+        storm = 'exec timeout 20 sh -c "while :; do ls -l /usr/bin; sleep 0.05; done" >/dev/null 2>&1'
         ran = self.record('--follow', '--duration', '20s', '--', 'sh', '-c', storm)
         self.assertEqual(ran.status, 125, ran)
         self.assertIn('No space left', ran.err)

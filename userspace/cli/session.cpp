@@ -194,7 +194,8 @@ Status Session::finish_recording() {
         complain(
             fmt::format("the recording lacks {} events: it could not be written fast enough", progress.records_lost));
     }
-    return done;
+    // Without a screen it has been said when it happened.
+    return recording_failed_ && !writer_.on_screen() ? core::success() : done;
 }
 
 /// What keys asked for; whether that is the end.
