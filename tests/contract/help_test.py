@@ -24,7 +24,8 @@ class Help(unittest.TestCase):
     def test_help_names_every_command(self):
         for option in ('--help', '-h'):
             text = self.shown(option)
-            for command in ('snapshot', 'live', 'top', 'maps', 'mem', 'doctor', 'demo'):
+            for command in ('snapshot', 'live', 'record', 'replay', 'report', 'export', 'top', 'maps', 'mem', 'doctor',
+                            'demo'):
                 self.assertRegex(text, rf'(?m)^ +{command} ')
 
     def test_help_of_a_command_names_its_options_and_the_program(self):
@@ -35,7 +36,14 @@ class Help(unittest.TestCase):
         self.assertIn('rsslag snapshot', text)
         text = self.shown('live', '--help')
         for option in ('-p', '--comm', '--cgroup', '-u', '--follow', '--interval', '--duration', '--format', '--json',
-                       '--threads', '--events', '--no-walk', '--no-wait', '--ring', '--as-root'):
+                       '--threads', '--events', '--no-walk', '--no-wait', '--ring', '--as-root', '--record', '--force',
+                       '--sync'):
+            self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
+        text = self.shown('record', '--help')
+        for option in ('-o', '-p', '--comm', '--follow', '--duration', '--mode', '--force', '--sync'):
+            self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
+        text = self.shown('replay', '--help')
+        for option in ('--format', '--json', '--threads', '--events', '--from'):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         text = self.shown('top', '--help')
         for option in ('--once', '--json', '--sort', '--rows', '--interval'):
@@ -47,6 +55,12 @@ class Help(unittest.TestCase):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         text = self.shown('mem', '--help')
         for option in ('--by', '-u', '--each', '--all', '--json'):
+            self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
+        text = self.shown('report', '--help')
+        for option in ('--json', '--assert', '--svg', '--diff', '--all', '--force'):
+            self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
+        text = self.shown('export', '--help')
+        for option in ('--format', '--output', '--force'):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         self.assertIn('--json', self.shown('doctor', '--help'))
         self.assertIn('--hold', self.shown('demo', '--help'))

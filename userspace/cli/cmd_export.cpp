@@ -24,13 +24,14 @@ using core::Kind;
 using core::Status;
 
 struct Options {
-    std::string file, output;
+    std::string file;
+    std::optional<std::string> output;
     std::string format = "jsonl";
     bool force = false;
 };
 
 Status check(const Options &options) {
-    if (!options.output.empty()) return core::success();
+    if (options.output) return core::success();
     if (options.format == "sqlite")
         return Error{Kind::BadInput, "a database cannot be written to stdout", 0, "name a file with -o"};
     if (options.format == "perfetto" && isatty(STDOUT_FILENO) == 1)
@@ -49,19 +50,19 @@ int export_rows(const Options &options) {
     if (const Status wrong = check(options); !wrong) return fail(wrong.error());
     if (const Status offline = go_offline(); !offline) return fail(offline.error());
     std::optional<OutputFile> file;
-    if (!options.output.empty()) {
-        auto opened = OutputFile::open(options.output, options.force, options.file);
+    if (options.output) {
+        auto opened = OutputFile::open(*options.output, options.force, options.file);
         if (!opened) return fail(opened.error());
         file.emplace(std::move(*opened));
         if (options.format == "sqlite" && file->path().empty())
-            return fail({Kind::BadInput, core::printable(options.output) + " is no place for a database", 0,
+            return fail({Kind::BadInput, core::printable(*options.output) + " is no place for a database", 0,
                          "name a regular file"});
     }
     const auto sink = sink_of(options, file);
     const auto told = tell_rows(options.file, *sink);
     if (!told) return fail(told.error());
     if (*told == Stopped::Yes) {
-        if (file) complain(core::printable(options.output) + " was not written, as rsslag was told to stop");
+        if (file) complain(core::printable(*options.output) + " was not written, as rsslag was told to stop");
         return kDone;
     }
     if (!file) return kDone;

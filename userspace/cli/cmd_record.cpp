@@ -20,8 +20,7 @@ Run add_record(CLI::App &app, const Common &common) {
         auto style = text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         if (const core::Status parsed = parse(*options); !parsed) return fail(parsed.error());
-        if (options->recording.empty())
-            return fail({core::Kind::BadInput, "no file is named", 0, "name it: -o FILE"});
+        if (options->recording.empty()) return fail({core::Kind::BadInput, "no file is named", 0, "name it: -o FILE"});
         options->command_line = common.words;
         TickWriter writer(options->format, options->threads, *style);
         return common.command.empty() ? trace_targets(*options, writer)

@@ -36,10 +36,11 @@ std::string missing_text(const recording::Missing &missing, std::uint64_t start_
     const auto seconds = [start_ns](std::uint64_t t_ns) {
         return static_cast<double>(t_ns - std::min(t_ns, start_ns)) / 1e9;
     };
-    std::string text = fmt::format("the recording is incomplete: {}; from {:.3f} s ", missing.reason,
-                                   seconds(missing.from_ns));
+    std::string text =
+        fmt::format("the recording is incomplete: {}; from {:.3f} s ", missing.reason, seconds(missing.from_ns));
     text += missing.to_ns ? fmt::format("to {:.3f} s", seconds(*missing.to_ns)) : std::string("to its end");
-    text += missing.records ? fmt::format(", {} records", *missing.records) : std::string(", nobody knows how many records");
+    text += missing.records ? fmt::format(", {} records", *missing.records)
+                            : std::string(", nobody knows how many records");
     return text;
 }
 

@@ -25,7 +25,8 @@ using core::Status;
 using recording::Report;
 
 struct Options {
-    std::string file, other, svg;
+    std::string file;
+    std::optional<std::string> other, svg;
     std::vector<std::string> assertions;  ///< as typed
     bool json = false;
     bool all = false;
@@ -53,10 +54,10 @@ core::Result<std::optional<Report>> report_of(const std::string &path) {
     return std::optional(builder.take());
 }
 
-Status write_svg(const Options &options, OutputFile &file, const Report &report) {
-    if (options.svg.empty()) return core::success();
-    if (Status written = file.write(recording::report_svg(report)); !written) return written;
-    return file.commit();
+Status draw(std::optional<OutputFile> &file, const Report &report) {
+    if (!file) return core::success();
+    if (Status written = file->write(recording::report_svg(report)); !written) return written;
+    return file->commit();
 }
 
 int judged(const Options &options, const Report &report) {
@@ -86,17 +87,21 @@ int report(Options &options, const view::TextStyle &text) {
     style.pages = text.pages;
     if (options.all) style.threads = SIZE_MAX;
     // Refused before a long recording is read for it.
-    auto svg = OutputFile::open(options.svg.empty() ? "/dev/null" : options.svg, options.force, options.file);
-    if (!svg) return fail(svg.error());
+    std::optional<OutputFile> svg;
+    if (options.svg) {
+        auto opened = OutputFile::open(*options.svg, options.force, options.file);
+        if (!opened) return fail(opened.error());
+        svg.emplace(std::move(*opened));
+    }
     auto report = report_of(options.file);
     if (!report) return fail(report.error());
     core::Result<std::optional<Report>> other = std::optional<Report>();
-    if (*report && !options.other.empty()) {
-        other = report_of(options.other);
+    if (*report && options.other) {
+        other = report_of(*options.other);
         if (!other) return fail(other.error());
     }
-    if (!*report || (!options.other.empty() && !*other)) return kDone;
-    if (const Status drawn = write_svg(options, *svg, **report); !drawn) return fail(drawn.error());
+    if (!*report || (options.other && !*other)) return kDone;
+    if (const Status drawn = draw(svg, **report); !drawn) return fail(drawn.error());
     return show(options, **report, *other, style);
 }
 

@@ -101,7 +101,8 @@ std::optional<FileSource::Step> FileSource::next() {
         }
     }
     if (broken) step.call.reset();
-    const bool anything = step.call || !step.missing.empty() || !answers_.collected.empty() || !answers_.arriving.empty();
+    const bool anything =
+        step.call || !step.missing.empty() || !answers_.collected.empty() || !answers_.arriving.empty();
     if (!anything && at_end_) return std::nullopt;
     if (!step.call) {  // all at once: where one batch ended does not matter any more
         std::vector<recording::Records> all;

@@ -10,8 +10,8 @@
 
 namespace rsslag::cli {
 
-/// Opaque; equal for processes that share an mm. Kernel addresses leave the program only mixed with `key`. Where mms had
-/// the same address one after another, `generation` tells them apart. Pure.
+/// Opaque; equal for processes that share an mm. Kernel addresses leave the program only mixed with `key`. Where mms
+/// had the same address one after another, `generation` tells them apart. Pure.
 std::string mm_id(std::uint64_t key, std::uint64_t mm, std::uint64_t generation = 0);
 
 /// What a reading comes to. Pure.

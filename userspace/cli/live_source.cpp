@@ -106,8 +106,8 @@ core::Result<std::unique_ptr<Source>> open_live_source(const LiveOptions &option
     setpriority(PRIO_PROCESS, 0, -10);
     auto snapshotter = Snapshotter::open();  // drops all capabilities but what readings need
     if (!snapshotter) return snapshotter.error();
-    std::unique_ptr<Source> source = std::make_unique<LiveSource>(
-        std::make_unique<probe::StreamProbe>(std::move(*stream)), std::move(*snapshotter));
+    std::unique_ptr<Source> source =
+        std::make_unique<LiveSource>(std::make_unique<probe::StreamProbe>(std::move(*stream)), std::move(*snapshotter));
     setpriority(PRIO_PROCESS, 0, 0);
     return source;
 }

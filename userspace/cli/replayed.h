@@ -17,8 +17,8 @@
 
 namespace rsslag::cli {
 
-/// Called in the order in which things were told; null: nobody looks. Times named t_ns are since Header::start_ns, those
-/// within records and readings are CLOCK_MONOTONIC.
+/// Called in the order in which things were told; null: nobody looks. Times named t_ns are since Header::start_ns,
+/// those within records and readings are CLOCK_MONOTONIC.
 struct ReplayHandlers {
     std::function<void(const recording::Header &)> on_header;
     /// Each update of a traced process, with its names: as live --events shows it. Slower than on_applied.

@@ -74,6 +74,7 @@ RowMaker::Mm &RowMaker::mm_at(std::uint64_t address) {
 
 RowMaker::Mm &RowMaker::new_mm(std::uint64_t address) {
     Mm &mm = mm_at(address);
+    drop_amounts(mm.id);
     mm = {++mm_ids_, 0, false};
     return mm;
 }
@@ -137,8 +138,16 @@ void RowMaker::put_update(const recording::UpdateRow &row, const rsslag_update &
         newest_mm_ = row.at.mm;
         if (row.newborn) amounts_->born(row.at.mm);
     }
-    const auto ticket = amounts_->apply(row.at.mm, update, settled_);
-    ticket &&row.known && !row.pages ? hold(row, ticket) : put(row);
+    const std::uint64_t ticket = amounts_->apply(row.at.mm, update, settled_).value_or(0);
+    const bool waits = ticket != 0 && row.known && !row.pages;
+    if (waits || holds()) {
+        Held &held = held_.emplace_back();
+        held.update = row;
+        held.comm = row.at.comm;
+        held.ticket = waits ? ticket : 0;
+    } else {
+        put(row);
+    }
     settle();
     // Asked now and then: it is about a fold whose CPU is not heard of again.
     constexpr std::uint64_t kOftenNs = 100'000;
@@ -148,37 +157,55 @@ void RowMaker::put_update(const recording::UpdateRow &row, const rsslag_update &
     settle();
 }
 
-void RowMaker::hold(const recording::Row &row, std::optional<std::uint64_t> ticket) {
+void RowMaker::hold(const recording::Row &row) {
     Held &held = held_.emplace_back();
-    held.row = row;
-    held.ticket = ticket;
+    held.other = std::make_unique<Other>();
+    held.other->row = row;
     std::visit([&](const auto &each) { held.comm = each.at.comm; }, row);
-    if (auto *const tick = std::get_if<recording::TickRow>(&held.row); tick != nullptr && tick->ledger != nullptr) {
-        held.ledger = std::make_shared<const core::MmView>(*tick->ledger);
-        tick->ledger = held.ledger.get();
+    auto *const tick = std::get_if<recording::TickRow>(&held.other->row);
+    if (tick == nullptr || tick->ledger == nullptr) return;
+    held.other->ledger = *tick->ledger;
+    tick->ledger = &held.other->ledger;
+}
+
+void RowMaker::release(Held &held) {
+    if (!status_.ok()) return;
+    if (held.other) {
+        std::visit([&](auto &each) { each.at.comm = held.comm; }, held.other->row);
+        status_ = sink_.row(held.other->row);
+    } else {
+        held.update.at.comm = held.comm;
+        status_ = sink_.row(held.update);
     }
 }
 
 void RowMaker::settle() {
+    if (settled_.empty() && (!holds() || held_[first_held_].ticket != 0)) return;
     for (const core::FoldAmounts::Settled &each : settled_) {
-        const auto held =
-            std::find_if(held_.begin(), held_.end(), [&](const Held &row) { return row.ticket == each.ticket; });
+        const auto held = std::find_if(held_.begin() + static_cast<std::ptrdiff_t>(first_held_), held_.end(),
+                                       [&](const Held &row) { return row.ticket == each.ticket; });
         if (held == held_.end()) continue;
-        auto &row = std::get<recording::UpdateRow>(held->row);
-        row.pages = each.pages;
+        held->update.pages = each.pages;
         if (!each.folded) {
-            row.type = recording::UpdateRow::Type::Update;
-            row.reason.reset();
+            held->update.type = recording::UpdateRow::Type::Update;
+            held->update.reason.reset();
         }
-        held->ticket.reset();
+        held->ticket = 0;
     }
     settled_.clear();
-    while (!held_.empty() && !held_.front().ticket) {
-        Held &first = held_.front();
-        std::visit([&](auto &each) { each.at.comm = first.comm; }, first.row);
-        if (status_.ok()) status_ = sink_.row(first.row);
-        held_.pop_front();
-    }
+    while (holds() && held_[first_held_].ticket == 0)
+        release(held_[first_held_++]);
+    // Moved up now and then: a queue that never runs empty would grow without end.
+    constexpr std::size_t kMany = 4096;
+    if (holds() && first_held_ < kMany) return;
+    held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(first_held_));
+    first_held_ = 0;
+}
+
+void RowMaker::drop_amounts(std::uint64_t mm) {
+    if (!amounts_) return;
+    amounts_->drop(mm, settled_);
+    settle();
 }
 
 /// What is not known at once is not known.
@@ -321,7 +348,10 @@ void RowMaker::tell(std::uint64_t t_ns, const view::Tick &tick) {
     row.at.pid = tick.process.pid;
     row.at.comm = tick.process.comm;
     row.at.mm = mm.id;
-    if (tick.state != core::State::Running && tick.ledger.torn_down) mm.torn = true;
+    if (tick.state != core::State::Running && tick.ledger.torn_down) {
+        mm.torn = true;
+        drop_amounts(mm.id);
+    }
     row.seq = tick.seq;
     row.time = tick.time;
     row.state = tick.state;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -56,12 +55,17 @@ class RowMaker {
         core::RawReading reading;
         bool walk = false;  ///< the row of its walk, else that of its counters
     };
+    /// A row of another kind than updates, with what it points to.
+    struct Other {
+        recording::Row row;
+        core::MmView ledger;
+    };
     /// A row that waits for the amount of a fold, its own or that of one before it.
     struct Held {
-        recording::Row row;
+        recording::UpdateRow update;
         std::string comm;
-        std::optional<std::uint64_t> ticket;
-        std::shared_ptr<const core::MmView> ledger;
+        std::uint64_t ticket = 0;      ///< 0: it waits for nothing itself
+        std::unique_ptr<Other> other;  ///< instead of the update
     };
     struct Lost {
         std::string cause;
@@ -84,14 +88,17 @@ class RowMaker {
     void tell(std::uint64_t t_ns, const Read &read);
     void tell(std::uint64_t t_ns, const Lost &lost);
     void tell(std::uint64_t t_ns, const view::Tick &tick);
+    bool holds() const { return first_held_ < held_.size(); }
     void put(const recording::Row &row) {
-        if (!held_.empty()) return hold(row, std::nullopt);
+        if (holds()) return hold(row);
         if (status_.ok()) status_ = sink_.row(row);
     }
-    void hold(const recording::Row &row, std::optional<std::uint64_t> ticket);
+    void hold(const recording::Row &row);
     void put_update(const recording::UpdateRow &row, const rsslag_update &update);
     /// Amounts that have been told go into their rows, and rows that wait for nothing any more go out.
     void settle();
+    void release(Held &held);
+    void drop_amounts(std::uint64_t mm);
     void forget_amounts();
 
     recording::Sink &sink_;
@@ -106,7 +113,8 @@ class RowMaker {
     std::multimap<std::uint64_t, Later> later_;   ///< by time since the start
     std::unique_ptr<core::FoldAmounts> amounts_;  ///< `cpu` scheme
     std::vector<core::FoldAmounts::Settled> settled_;
-    std::deque<Held> held_;
+    std::vector<Held> held_;  ///< tickets ascend
+    std::size_t first_held_ = 0;
     std::uint64_t advanced_ns_ = 0;
     std::uint64_t newest_mm_ = 0;
 };

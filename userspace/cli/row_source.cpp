@@ -22,7 +22,7 @@ recording::Facts facts_of(const recording::Header &header) {
     facts.kernel = header.kernel;
     facts.arch = header.arch;
     facts.host = header.host;
-    facts.command_line = fmt::format("{}", fmt::join(header.command_line, " "));
+    facts.command_line = fmt::format("rsslag {}", fmt::join(header.command_line, " "));
     facts.mode = header.counting ? "counts" : "events";
     facts.machine = header.machine;
     facts.calibration = header.calibration;

@@ -81,8 +81,8 @@ Status Session::open() {
         header.command_line = command_line_;
         header.interval_ms = static_cast<std::uint64_t>(interval_.count());
         // What reads the recording wants all threads, where nobody said which.
-        header.threads = static_cast<std::uint8_t>(
-            options_.words.threads.empty() ? view::ThreadChoice::Which::All : options_.threads.which);
+        header.threads = static_cast<std::uint8_t>(options_.words.threads.empty() ? view::ThreadChoice::Which::All
+                                                                                  : options_.threads.which);
         header.threads_top = options_.threads.top;
         tracer_->record(std::move(*std::exchange(recording_, std::nullopt)), std::move(header));
     }
@@ -172,8 +172,10 @@ Status Session::look_at_recording() {
 void Session::show_progress(const recording::Writer::Progress &progress, bool last) {
     const bool terminal = isatty(STDERR_FILENO) == 1;
     const auto now = Clock::now();
-    if (!last && now < progress_due_) return;
-    progress_due_ = now + (terminal ? milliseconds{1000} : milliseconds{10'000});
+    const bool due = progress_due_ != Clock::time_point{} && now >= progress_due_;
+    if (due || progress_due_ == Clock::time_point{})
+        progress_due_ = now + (terminal ? milliseconds{1000} : milliseconds{10'000});
+    if (!last && !due) return;
     if (spdlog::get_level() >= spdlog::level::err) return;
     const std::uint64_t lost = tracer_->losses().lost() + progress.records_lost;
     const std::string line =
@@ -189,10 +191,11 @@ Status Session::finish_recording() {
     const recording::Writer::Progress progress = recording->progress();
     if (writer_.format() == Format::Progress) show_progress(progress, true);
     if (progress.items_lost > 0) {
-        complain(fmt::format("the recording lacks {} events: it could not be written fast enough",
-                             progress.records_lost));
+        complain(
+            fmt::format("the recording lacks {} events: it could not be written fast enough", progress.records_lost));
     }
-    return done;
+    // Without a screen it has been said when it happened.
+    return recording_failed_ && !writer_.on_screen() ? core::success() : done;
 }
 
 /// What keys asked for; whether that is the end.

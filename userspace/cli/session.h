@@ -42,6 +42,7 @@ class Session {
     /// Until the targets have gone, rsslag is told to stop or its time is over.
     core::Status run(bool wait_for_targets);
     bool time_is_over() const { return time_is_over_; }
+    bool recording_failed() const { return recording_failed_; }
 
     void leave_screen() { writer_.leave_screen(); }
     core::Status summary();

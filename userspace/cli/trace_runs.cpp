@@ -21,7 +21,8 @@ int finish(Session &session, const Status &ran, int status) {
     session.leave_screen();
     if (!ran) return fail(ran.error());
     const Status told = session.summary();
-    return told ? status : fail(told.error());
+    if (!told) return fail(told.error());
+    return session.recording_failed() ? kDoesNotHold : status;
 }
 
 /// CMD under the screen: what it writes, what is typed for it and how it ended.

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "recording_source.h"
 #include "rsslag/core/ledger.h"
 #include "rsslag/core/time_order.h"
-#include "recording_source.h"
 #include "tracer.h"
 
 namespace rsslag::cli {

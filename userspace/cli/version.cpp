@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "rsslag/recording/header.h"
 #include "rsslag_version.h"
 
 #ifdef RSSLAG_HAVE_PROBE
@@ -20,8 +21,8 @@ std::string version_text() {
     return fmt::format(
         "rsslag {} ({}), {}; schemas rsslag.snapshot/1, rsslag.doctor/1, "
         "rsslag.tick/1, rsslag.summary/1, rsslag.top/1, rsslag.maps/1, rsslag.mem/1, "
-        "rsslag.record/1, rsslag.report/1, rsslag.report-diff/1\n",
-        RSSLAG_VERSION, RSSLAG_COMMIT, tracer);
+        "rsslag.record/1, rsslag.report/1, rsslag.report-diff/1; recordings of format {}\n",
+        RSSLAG_VERSION, RSSLAG_COMMIT, tracer, recording::kVersion);
 }
 
 }  // namespace rsslag::cli

@@ -36,7 +36,17 @@ struct Counter {
 
 struct Mm {
     std::vector<Counter> counters;  ///< by member
+    std::size_t open = 0;           ///< tickets
+    bool waits = false;             ///< it is among those that advance() looks at
 };
+
+/// Nothing that is open can be told.
+void give_up(const Mm &mm, std::vector<FoldAmounts::Settled> &out) {
+    for (const Counter &counter : mm.counters) {
+        for (const Counter::Ticket &ticket : counter.tickets)
+            out.push_back({ticket.number, std::nullopt, true});
+    }
+}
 
 }  // namespace
 
@@ -46,6 +56,7 @@ struct FoldAmounts::State {
     std::unordered_map<std::uint64_t, Mm> mms;
     std::uint64_t tickets = 0;
     std::size_t open = 0;
+    std::vector<std::uint64_t> waiting;  ///< mms with open tickets, and some that had some
     Solved solved;
 
     Mm &of(std::uint64_t number) {
@@ -55,15 +66,16 @@ struct FoldAmounts::State {
         return mm;
     }
 
-    void tell(Counter &counter, std::vector<Settled> &out) {
+    void tell(Mm &mm, Counter &counter, std::vector<Settled> &out) {
         for (const FoldSolver::Solved &each : solved) {
-            const auto ticket = std::find_if(counter.tickets.begin(), counter.tickets.end(), [&](const auto &waiting) {
-                return waiting.t_ns == each.t_ns && waiting.cpu == each.cpu;
+            const auto ticket = std::find_if(counter.tickets.begin(), counter.tickets.end(), [&](const auto &one) {
+                return one.t_ns == each.t_ns && one.cpu == each.cpu;
             });
             if (ticket == counter.tickets.end()) continue;
             const auto pages = each.uncertain == 0 ? std::optional(Pages{each.pages}) : std::nullopt;
             out.push_back({ticket->number, pages, each.folded});
             counter.tickets.erase(ticket);
+            --mm.open;
             --open;
         }
         solved.clear();
@@ -74,7 +86,7 @@ struct FoldAmounts::State {
         for (Counter &counter : mm.counters) {
             if (&counter == but || !counter.solver.open()) continue;
             counter.solver.other(cpu, t_ns, solved);
-            tell(counter, out);
+            tell(mm, counter, out);
         }
     }
 };
@@ -130,9 +142,11 @@ std::optional<std::uint64_t> FoldAmounts::apply(std::uint64_t mm, const rsslag_u
         ticket = ++state.tickets;
         counter.tickets.push_back({*ticket, update.t_ns, update.cpu});
         ++state.open;
+        ++known.open;
+        if (!std::exchange(known.waits, true)) state.waiting.push_back(mm);
         counter.solver.fold({update.t_ns, update.cpu, update.tid, *before, update.count, cause_of(update)},
                             state.solved);
-        state.tell(counter, out);
+        state.tell(known, counter, out);
     }
     state.other(known, update.cpu, update.t_ns, fold ? &counter : nullptr, out);
     return ticket;
@@ -149,24 +163,33 @@ void FoldAmounts::apply(std::uint64_t mm, const rsslag_sum &sum, std::vector<Set
 }
 
 void FoldAmounts::advance(std::uint64_t t_ns, std::vector<Settled> &out) {
-    if (state_->open == 0) return;
-    for (auto &[number, mm] : state_->mms) {
-        for (Counter &counter : mm.counters) {
+    State &state = *state_;
+    std::erase_if(state.waiting, [&](std::uint64_t number) {
+        const auto found = state.mms.find(number);
+        if (found == state.mms.end()) return true;
+        for (Counter &counter : found->second.counters) {
             if (!counter.solver.open()) continue;
-            counter.solver.advance(t_ns, state_->solved);
-            state_->tell(counter, out);
+            counter.solver.advance(t_ns, state.solved);
+            state.tell(found->second, counter, out);
         }
-    }
+        found->second.waits = found->second.open != 0;
+        return !found->second.waits;
+    });
+}
+
+void FoldAmounts::drop(std::uint64_t mm, std::vector<Settled> &out) {
+    const auto found = state_->mms.find(mm);
+    if (found == state_->mms.end()) return;
+    give_up(found->second, out);
+    state_->open -= found->second.open;
+    state_->mms.erase(found);
 }
 
 void FoldAmounts::forget(std::vector<Settled> &out) {
-    for (auto &[number, mm] : state_->mms) {
-        for (const Counter &counter : mm.counters) {
-            for (const Counter::Ticket &ticket : counter.tickets)
-                out.push_back({ticket.number, std::nullopt, true});
-        }
-    }
+    for (const auto &[number, mm] : state_->mms)
+        give_up(mm, out);
     state_->mms.clear();
+    state_->waiting.clear();
     state_->open = 0;
 }
 

@@ -86,14 +86,21 @@ class Kinships {
 };
 
 Key key_of(const rsslag_update &r) {
-    return {r.kind, r.flags, r.tid, r.mm, std::uint64_t{r.cpu} | std::uint64_t{r.member} << 16 | std::uint64_t{r.pad} << 24,
+    return {r.kind,
+            r.flags,
+            r.tid,
+            r.mm,
+            std::uint64_t{r.cpu} | std::uint64_t{r.member} << 16 | std::uint64_t{r.pad} << 24,
             r.address != 0};
 }
 Key key_of(const rsslag_fault &r) {
     return {r.kind, r.flags, r.tid, r.mm, std::uint64_t{r.cpu} | std::uint64_t{r.pad} << 16, r.address != 0};
 }
 Key key_of(const rsslag_sum &r) {
-    return {r.kind, r.flags, r.tid, r.mm,
+    return {r.kind,
+            r.flags,
+            r.tid,
+            r.mm,
             std::uint64_t{r.cpu} | std::uint64_t{r.of} << 16 | std::uint64_t{r.members} << 32 |
                 std::uint64_t{r.pad[0]} << 40 | std::uint64_t{r.pad[1]} << 48 | std::uint64_t{r.pad[2]} << 56,
             false};

@@ -15,9 +15,9 @@ namespace rsslag::recording {
 /// Records in one batch at most: what a decoder must hold at a time.
 inline constexpr std::size_t kMostRecords = 16384;
 
-/// Puts the records at the begin of `bytes` (at most kMostRecords; what is no record ends them and is kept as it is) and
-/// tells how many bytes of it they were. `records`: how many of them a program has sent. Times are told from `base_ns`
-/// on.
+/// Puts the records at the begin of `bytes` (at most kMostRecords; what is no record ends them and is kept as it is)
+/// and tells how many bytes of it they were. `records`: how many of them a program has sent. Times are told from
+/// `base_ns` on.
 struct Packed {
     std::size_t bytes = 0;
     std::size_t records = 0;

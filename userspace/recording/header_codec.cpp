@@ -130,9 +130,9 @@ void put_header(Bytes &out, const Header &header) {
     put_field(out, Field::Clocks,
               numbers(header.start_ns, header.start_unix_ns, header.boot_unix_ns, header.clock_ticks));
     put_field(out, Field::IdKey, numbers(header.id_key));
-    put_field(out, Field::Tracing,
-              numbers(header.follow, header.counting, header.walk, header.threads, header.threads_top,
-                      header.interval_ms));
+    put_field(
+        out, Field::Tracing,
+        numbers(header.follow, header.counting, header.walk, header.threads, header.threads_top, header.interval_ms));
     put_field(out, Field::Segment, numbers(header.segment));
     Bytes before;
     put_losses(before, header.before);

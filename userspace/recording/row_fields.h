@@ -94,7 +94,7 @@ enum class Column : std::uint8_t {
 inline constexpr std::size_t kColumns = static_cast<std::size_t>(Column::Last) + 1;
 
 /// By Column.
-extern const std::array<std::string_view, kColumns> kColumnNames;
+const std::array<std::string_view, kColumns> &column_names();
 
 /// An untrusted name: not yet harmless.
 struct Raw {

@@ -3,7 +3,9 @@
 
 namespace rsslag::recording {
 
-const char *const kSqliteTables = R"sql(
+namespace {
+
+constexpr const char *kTables = R"sql(
 CREATE TABLE facts (  -- where and how it was recorded, and how it ended
     key TEXT PRIMARY KEY,
     value
@@ -136,7 +138,7 @@ CREATE TABLE losses (            -- records that are not here
 );
 )sql";
 
-const char *const kSqliteIndexes = R"sql(
+constexpr const char *kIndexes = R"sql(
 CREATE INDEX events_by_time ON events (t_ns);
 CREATE INDEX events_by_thread ON events (thread_id);
 CREATE INDEX threads_by_process ON threads (process_id);
@@ -147,5 +149,15 @@ CREATE INDEX ticks_by_lag ON ticks (lag);
 CREATE INDEX holders_by_tick ON holders (tick_id);
 CREATE INDEX readings_by_process ON readings (process_id, t_ns);
 )sql";
+
+}  // namespace
+
+const char *sqlite_tables() {
+    return kTables;
+}
+
+const char *sqlite_indexes() {
+    return kIndexes;
+}
 
 }  // namespace rsslag::recording

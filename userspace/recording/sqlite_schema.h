@@ -4,8 +4,8 @@
 namespace rsslag::recording {
 
 /// Tables, with their units; what a reader of the file sees as .schema.
-extern const char *const kSqliteTables;
+const char *sqlite_tables();
 /// Made when all rows are in: so they cost least.
-extern const char *const kSqliteIndexes;
+const char *sqlite_indexes();
 
 }  // namespace rsslag::recording

@@ -95,7 +95,7 @@ Status Sqlite::begin(const Facts &facts) {
                              "PRAGMA application_id = 0x7273736c; PRAGMA user_version = 1; BEGIN");
         !set)
         return set;
-    if (Status made = execute(kSqliteTables); !made) return made;
+    if (Status made = execute(sqlite_tables()); !made) return made;
     if (Status prepared = prepare(); !prepared) return prepared;
     nlohmann::ordered_json object = nlohmann::ordered_json::object();
     put_facts(object, facts);
@@ -276,7 +276,7 @@ Status Sqlite::put_who() {
 Status Sqlite::end(const Ending &ending) {
     if (Status put = put_ending(ending); !put) return put;
     if (Status put = put_who(); !put) return put;
-    if (Status made = execute(kSqliteIndexes); !made) return made;
+    if (Status made = execute(sqlite_indexes()); !made) return made;
     if (Status done = execute("COMMIT"); !done) return done;
     in_ = {};
     if (sqlite3_close(database_.get()) != SQLITE_OK) return sqlite_error(database_.get());

@@ -26,7 +26,7 @@ void append_number(std::string &out, Number number) {
 std::array<std::string, kColumns> json_keys() {
     std::array<std::string, kColumns> keys;
     for (std::size_t i = 0; i < kColumns; ++i)
-        keys[i] = fmt::format("{}\"{}\":", i == 0 ? '{' : ',', kColumnNames[i]);
+        keys[i] = fmt::format("{}\"{}\":", i == 0 ? '{' : ',', column_names()[i]);
     return keys;
 }
 
@@ -115,20 +115,20 @@ class CsvFields {
 /// Text that goes out in large pieces.
 class Buffered : public Sink {
   public:
-    explicit Buffered(Write write) : write_(std::move(write)) { out_.reserve(kFull + 4096); }
+    explicit Buffered(Write write) : write_(std::move(write)) { out.reserve(kFull + 4096); }
 
     core::Status end(const Ending & /*ending*/) override { return pass_on(); }
 
   protected:
-    core::Status pass_on_if_full() { return out_.size() < kFull ? core::success() : pass_on(); }
+    core::Status pass_on_if_full() { return out.size() < kFull ? core::success() : pass_on(); }
 
-    std::string out_;
-    core::PageSize page_size_;
+    std::string out;
+    core::PageSize page_size;
 
   private:
     core::Status pass_on() {
-        core::Status written = write_(out_);
-        out_.clear();
+        core::Status written = write_(out);
+        out.clear();
         return written;
     }
 
@@ -140,19 +140,19 @@ class Jsonl : public Buffered {
     using Buffered::Buffered;
 
     core::Status begin(const Facts &facts) override {
-        page_size_ = facts.machine.page_size;
+        page_size = facts.machine.page_size;
         nlohmann::ordered_json header{{"schema", "rsslag.record/1"}};
         put_facts(header, facts);
-        out_ += header.dump() + "\n";
+        out += header.dump() + "\n";
         return core::success();
     }
 
     core::Status row(const Row &row) override {
         std::visit(
             [&](const auto &each) {
-                JsonFields fields(out_, keys_);
-                put_fields(each, type_name(row), page_size_, fields);
-                JsonFields::finish(out_);
+                JsonFields fields(out, keys_);
+                put_fields(each, type_name(row), page_size, fields);
+                JsonFields::finish(out);
             },
             row);
         return pass_on_if_full();
@@ -167,16 +167,16 @@ class Csv : public Buffered {
     using Buffered::Buffered;
 
     core::Status begin(const Facts &facts) override {
-        page_size_ = facts.machine.page_size;
-        out_ += fmt::format("{}\r\n", fmt::join(kColumnNames, ","));
+        page_size = facts.machine.page_size;
+        out += fmt::format("{}\r\n", fmt::join(column_names(), ","));
         return core::success();
     }
 
     core::Status row(const Row &row) override {
         std::visit(
             [&](const auto &each) {
-                CsvFields fields(out_);
-                put_fields(each, type_name(row), page_size_, fields);
+                CsvFields fields(out);
+                put_fields(each, type_name(row), page_size, fields);
                 fields.finish();
             },
             row);

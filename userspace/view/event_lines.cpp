@@ -140,7 +140,8 @@ std::string event_text(const EventLine &event, const TextStyle &style) {
     std::string text = who(event.t_ns, event.pid, event.tid, event.comm, style);
     text += fmt::format("  {} {}  cached {}  flushed {}", member_name(update.member),
                         signed_text(count_of(event.applied.pages), style, true),
-                        signed_text(cached_after(event.update, event.applied), style, false), signed_text(update.count, style, false));
+                        signed_text(cached_after(event.update, event.applied), style, false),
+                        signed_text(update.count, style, false));
     text += reason_text(event.applied) + fault_text(update);
     if (has(update.flags, RSSLAG_BY_OTHER)) text += "  by another process";
     if (has(update.flags, RSSLAG_NEWBORN)) text += "  newborn mm";

@@ -38,6 +38,8 @@ class FoldAmounts {
     void apply(std::uint64_t mm, const rsslag_sum &sum, std::vector<Settled> &out);
     /// No record before `t_ns` will come.
     void advance(std::uint64_t t_ns, std::vector<Settled> &out);
+    /// This mm has come to its end.
+    void drop(std::uint64_t mm, std::vector<Settled> &out);
     /// Records were lost, or there are no more: nothing that is open can be told, and what was known is not.
     void forget(std::vector<Settled> &out);
     /// Whether there are tickets that nothing was told of.

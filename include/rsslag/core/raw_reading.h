@@ -25,8 +25,8 @@ struct RawReading {
     std::int64_t threads_count = 0;
     bool leader_gone = false;  ///< the main thread has ended: /proc/PID/stat, statm and status see no memory
     ReaderValues readers;
-    Bracket bracket;        ///< at least one reading
-    Evidence evidence;      ///< empty where nothing had to be explained
+    Bracket bracket;             ///< at least one reading
+    Evidence evidence;           ///< empty where nothing had to be explained
     std::uint64_t begin_ns = 0;  ///< CLOCK_MONOTONIC around the last reading of the bracket
     std::uint64_t end_ns = 0;
     std::uint64_t bracket_ns = 0;  ///< when the first one began

@@ -29,8 +29,8 @@ core::Result<Input> open_file(const std::string &path);
 struct Missing {
     std::string reason;  ///< plain words
     std::uint64_t from_ns = 0;
-    std::optional<std::uint64_t> to_ns;      ///< nullopt: until the end, whenever that was
-    std::optional<std::uint64_t> records;    ///< nullopt: nobody knows
+    std::optional<std::uint64_t> to_ns;    ///< nullopt: until the end, whenever that was
+    std::optional<std::uint64_t> records;  ///< nullopt: nobody knows
 };
 
 /// Reads items in their order. What is damaged is told of as Missing in its place, and reading goes on after it; memory

@@ -44,8 +44,8 @@ class Writer {
 
     struct Progress {
         std::uint64_t records = 0;
-        std::uint64_t bytes = 0;          ///< in the file
-        std::uint64_t records_lost = 0;   ///< that found no room in the queue, items likewise
+        std::uint64_t bytes = 0;         ///< in the file
+        std::uint64_t records_lost = 0;  ///< that found no room in the queue, items likewise
         std::uint64_t items_lost = 0;
         std::optional<core::Error> failed;  ///< nothing is written any more
     };

@@ -101,5 +101,28 @@ TEST(FoldAmounts, AreNotToldOfWhatNobodyKnows) {
     EXPECT_FALSE(amounts.open());
 }
 
+TEST(FoldAmounts, OfAnMmThatIsGoneAreGivenUp) {
+    FoldAmounts amounts(kCpus, kBatch);
+    std::vector<FoldAmounts::Settled> settled;
+    Counter gone;
+    Counter stays;
+    amounts.born(kMm);
+    amounts.born(kMm + 1);
+    const auto of_gone = amounts.apply(kMm, gone.add(1'000, 1, 40), settled);
+    const auto of_stays = amounts.apply(kMm + 1, stays.add(2'000, 2, 50), settled);
+    ASSERT_TRUE(of_gone && of_stays);
+    amounts.drop(kMm, settled);
+    ASSERT_EQ(settled.size(), 1U);
+    EXPECT_EQ(settled[0].ticket, *of_gone);
+    EXPECT_EQ(settled[0].pages, std::nullopt);
+    EXPECT_TRUE(amounts.open());
+    settled.clear();
+    amounts.advance(UINT64_MAX, settled);
+    ASSERT_EQ(settled.size(), 1U);
+    EXPECT_EQ(settled[0].ticket, *of_stays);
+    EXPECT_EQ(settled[0].pages, Pages{50});
+    EXPECT_FALSE(amounts.open());
+}
+
 }  // namespace
 }  // namespace rsslag::core

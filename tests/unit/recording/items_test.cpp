@@ -67,7 +67,8 @@ void expect_kept(const Item &item) {
 TEST(Items, ComeBackAsTheyWere) {
     for (const Item &item : std::initializer_list<Item>{
              Call{Ask::WalkNow, 4711}, Records{2, test::one_of_each()}, Collected{}, Now{5}, Time{-7},
-             test::header().before, Faults{{{7, {1, 2}}, {9, {3, 4}}}}, Counters{1, core::TimedCounters{counters(), 11, 12}},
+             test::header().before, Faults{{{7, {1, 2}}, {9, {3, 4}}}},
+             Counters{1, core::TimedCounters{counters(), 11, 12}},
              Counters{1, core::Error{core::Kind::Gone, "it is gone", 3, "wait"}}, Reading{4700, 1, reading()},
              Reading{4700, 1, core::Error{core::Kind::Denied, "no", 0, ""}}, Wanted{core::success()},
              Wanted{core::Error{core::Kind::Internal, "", 0, ""}}, Cost{true, 1.5, 2.5, {3}},
