@@ -45,7 +45,7 @@ class Recorded(TracingTest):
         cls.directory = tempfile.mkdtemp(prefix='rsslag-contract-')
         cls.addClassCleanup(shutil.rmtree, cls.directory)
         cls.file = os.path.join(cls.directory, 'trace.rsslag')
-        ran = rsslag('live', '--format', 'jsonl', '--interval', '50ms', '--record', cls.file, '--', sys.executable, '-c',
+        ran = rsslag('live', '--format', 'jsonl', '--interval', '10ms', '--record', cls.file, '--', sys.executable, '-c',
                      SCRIPT)
         if ran.status != 0:
             raise AssertionError(ran)
