@@ -70,14 +70,20 @@ core::Result<Read> read_sums(const procfs::Process &process, bool mappings_too) 
 
 /// nullopt: a kernel thread or a zombie, which has no memory.
 core::Result<std::optional<Read>> read_process(pid_t pid, std::optional<uid_t> only, bool mappings_too) {
+    using Nobody = std::optional<Read>;
+    // Which user a process was of that has ended meanwhile, nobody can tell any more.
+    const auto unread = [&](const Error &error) -> core::Result<Nobody> {
+        if (only && error.kind == Kind::Gone) return Nobody{};
+        return error;
+    };
     const auto process = procfs::Process::open(pid);
-    if (!process) return process.error();
+    if (!process) return unread(process.error());
     const auto stat = process->stat();
-    if (!stat) return stat.error();
-    if (stat->kernel_thread() || (stat->zombie() && stat->num_threads <= 1)) return std::optional<Read>{};
+    if (!stat) return unread(stat.error());
+    if (stat->kernel_thread() || (stat->zombie() && stat->num_threads <= 1)) return Nobody{};
     const auto status = process->status();
-    if (!status) return status.error();
-    if (only && status->real_uid != *only) return std::optional<Read>{};
+    if (!status) return unread(status.error());
+    if (only && status->real_uid != *only) return Nobody{};
     auto read = read_sums(*process, mappings_too);
     if (!read) return read.error();
     procfs::User &user = read->user;

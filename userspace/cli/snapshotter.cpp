@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <thread>
 #include <vector>
 
 #include "calibration.h"
@@ -198,6 +199,8 @@ std::optional<Error> Snapshotter::State::look_again(const procfs::Process &proce
     const core::PageSize page_size = host.machine.page_size;
     for (int i = 0; i < kTries; ++i) {
         if (core::reconcile(out.bracket, page_size, out.evidence).verdict != core::Verdict::Unexplained) break;
+        // A target that was taken off its CPU between a page and its count moves on only once it gets a CPU again.
+        if (i > 0) std::this_thread::sleep_for(milliseconds(1 << (2 * (i - 1))));
         Walked walked = walk_smaps(process);
         const core::Evidence evidence =
             gather_evidence(process, out.bracket.readings.back(), walked.mappings, page_size);
