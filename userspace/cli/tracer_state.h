@@ -28,6 +28,7 @@ struct Traced {
     std::uint64_t walked_ns = 0, walked_updates = 0, walked_faults = 0;
     std::uint64_t next_walk_ns = 0;
     std::map<int, std::uint64_t> updates_before;
+    bool gone = false;  ///< it was no longer there at the last tick
     view::Summary::Process summary;
 };
 

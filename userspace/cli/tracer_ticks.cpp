@@ -110,7 +110,16 @@ std::optional<core::RawReading> Tracer::State::read(const core::GroupView &group
     Traced &entry = traced[group.host_tgid];
     const bool walk = options.walk && source->now_ns() >= entry.next_walk_ns;
     auto taken = source->read(group.host_tgid, group.tgid, walk);
-    if (!taken) return std::nullopt;  // it has ended: its last tick comes with its exit
+    if (!taken) {
+        // It has ended: its last tick comes with its exit, unless that is among what was lost.
+        const core::Kind kind = taken.error().kind;
+        if (kind == core::Kind::Gone || kind == core::Kind::Unsupported) {  // a zombie has no memory
+            if (entry.gone && losses.lost() > 0) ledger->vanished(group.host_tgid);
+            entry.gone = true;
+        }
+        return std::nullopt;
+    }
+    entry.gone = false;
     if (walk) {
         constexpr std::uint64_t kLeast = 1'000'000'000;
         constexpr std::uint64_t kCostsAtMost = 20;  // a twentieth of the time

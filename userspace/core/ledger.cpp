@@ -124,6 +124,11 @@ Check Ledger::compare(const CounterReading &reading, std::uint64_t begin_ns, std
     return check;
 }
 
+void Ledger::vanished(int host_tgid) {
+    impl_->vanished(host_tgid);
+    impl_->forget_last();
+}
+
 void Ledger::records_lost() {
     for (auto &[address, mm] : impl_->mms)
         mm->lost();

@@ -62,6 +62,8 @@ struct Ledger::Impl {
     void new_task(const rsslag_task &record);
     void exec(const rsslag_task &record);
     void exit(const rsslag_task &record);
+    void vanished(int host_tgid);
+    void leave(int host_tgid, std::shared_ptr<MmAccount> mm, std::uint64_t t_ns);
     void rename(const rsslag_task &record);
     void seen(const rsslag_task &record);
     void drop_missing(MmAccount &mm, const CounterReading &reading);

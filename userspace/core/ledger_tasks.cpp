@@ -246,13 +246,34 @@ void Ledger::Impl::exit(const rsslag_task &record) {
     std::shared_ptr<MmAccount> mm = task == tasks.end() ? nullptr : task->second.mm;
     if (mm) mm->end_member(record.tid, record.user_faults + record.kernel_faults);
     if (task != tasks.end()) tasks.erase(task);
-    const auto group = groups.find(record.tgid);
-    if (group == groups.end() || (record.flags & RSSLAG_GROUP_DEAD) == 0) return;
+    if ((record.flags & RSSLAG_GROUP_DEAD) != 0) leave(record.tgid, std::move(mm), record.t_ns);
+}
+
+/// The last task of a group has ended.
+void Ledger::Impl::leave(int host_tgid, std::shared_ptr<MmAccount> mm, std::uint64_t t_ns) {
+    const auto group = groups.find(host_tgid);
+    if (group == groups.end()) return;
     GroupView as_it_was = group->second;
     as_it_was.state = State::Exited;
     if (!mm) mm = at(as_it_was.mm);
-    if (mm) leaving.push_back({as_it_was, mm, record.t_ns});
+    if (mm) leaving.push_back({as_it_was, mm, t_ns});
     groups.erase(group);
+}
+
+void Ledger::Impl::vanished(int host_tgid) {
+    std::shared_ptr<MmAccount> mm;
+    for (auto task = tasks.begin(); task != tasks.end();) {
+        if (task->second.host_tgid != host_tgid) {
+            ++task;
+            continue;
+        }
+        if (task->second.mm) {
+            mm = task->second.mm;
+            mm->end_member(task->first, 0);
+        }
+        task = tasks.erase(task);
+    }
+    leave(host_tgid, std::move(mm), now);
 }
 
 void Ledger::Impl::seen(const rsslag_task &record) {

@@ -160,6 +160,8 @@ class Ledger {
     /// after its last event.
     Check compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
 
+    /// A group that is no longer there, and whose exit nothing has told of: it ends now.
+    void vanished(int host_tgid);
     /// Records were lost: every mm takes over the next reading that it is compared with, and counts a resync.
     void records_lost();
     /// Whether records were lost since the last comparison of this mm.

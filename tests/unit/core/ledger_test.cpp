@@ -273,6 +273,20 @@ TEST(Ledger, WaitsForTheWordOfWhoeverMakesAnMm) {
     EXPECT_FALSE(one.ledger.in_the_making(kNew + 0x1000)) << "its word may be lost";
 }
 
+TEST(Ledger, EndsAGroupWhoseExitWasLost) {
+    LedgerOf one(Scheme::Cpu);
+    one.update(100, 4711, 0, 1'000, 30);
+    one.ledger.records_lost();
+    one.ledger.vanished(4711);
+    one.ledger.vanished(4711);
+    EXPECT_TRUE(one.ledger.groups().empty());
+    const std::vector<Ended> ended = one.ledger.take_ended(true);
+    ASSERT_EQ(ended.size(), 1U);
+    EXPECT_EQ(ended[0].group.state, State::Exited);
+    EXPECT_EQ(ended[0].mm.exited.threads, 2U);
+    EXPECT_FALSE(one.ledger.leaving());
+}
+
 TEST(Ledger, KnowsTheLeastAndTheMostSinceTheWatch) {
     LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}});
     one.update(100, 4711, 0, 1'000, 30);

@@ -260,7 +260,7 @@ TEST(SumOfMappings, StopsAtTheLargestNumberInsteadOfOverflowing) {
     EXPECT_FALSE(sum({}).rss);
 }
 
-/// Loose, as this runs in debug builds and beside other tests; an optimized build takes a tenth of it.
+/// Loose, as this runs in debug builds, with sanitizers and beside other tests; an optimized build takes a hundredth.
 TEST(ParseSmaps, TakesTenThousandMappingsInAMoment) {
     auto small = golden("6.18/smaps");
     std::string text;
@@ -272,7 +272,7 @@ TEST(ParseSmaps, TakesTenThousandMappingsInAMoment) {
     auto took = std::chrono::steady_clock::now() - begin;
     ASSERT_TRUE(parsed.ok()) << parsed.error().what;
     EXPECT_EQ(parsed->size(), mappings);
-    EXPECT_LT(took, std::chrono::seconds(1));
+    EXPECT_LT(took, std::chrono::seconds(10));
     RecordProperty("microseconds",
                    static_cast<int>(std::chrono::duration_cast<std::chrono::microseconds>(took).count()));
 }
