@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rsslag/core/text.h"
 
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
 #include <array>
 
 namespace rsslag::core {
+
+std::string utc_time(std::chrono::system_clock::time_point time) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
+    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(time - seconds);
+    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)),
+                       rest.count());
+}
 
 std::optional<Decoded> decode_utf8(std::string_view text) {
     if (text.empty()) return std::nullopt;

@@ -13,7 +13,7 @@ void put_facts(ordered_json &object, const Facts &facts) {
         return raw.empty() ? ordered_json(nullptr) : ordered_json(core::printable(raw));
     };
     const auto batch = facts.machine.batch();
-    object["time"] = utc_time(facts.time);
+    object["time"] = core::utc_time(facts.time);
     object["kernel"] = text(facts.kernel);
     object["arch"] = text(facts.arch);
     object["host"] = text(facts.host);

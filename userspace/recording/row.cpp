@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rsslag/recording/row.h"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "row_fields.h"
@@ -136,13 +133,6 @@ std::string_view member_name(core::Member member) {
         case core::Member::Shmem: break;
     }
     return "shmem";
-}
-
-std::string utc_time(std::chrono::system_clock::time_point time) {
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(time - seconds);
-    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)),
-                       rest.count());
 }
 
 void append_harmless(std::string &out, std::string_view raw) {

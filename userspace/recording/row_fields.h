@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "rsslag/core/text.h"
 #include "rsslag/recording/row.h"
 
 namespace rsslag::recording {
@@ -256,14 +257,11 @@ void put_fields(const LossRow &row, std::string_view type, const core::PageSize 
     put(Column::Records, row.records);
 }
 
-/// RFC 3339 in UTC with milliseconds.
-std::string utc_time(std::chrono::system_clock::time_point time);
-
 template <class Put>
 void put_fields(const TickRow &row, std::string_view type, const core::PageSize &page_size, Put &put) {
     put_stamp(type, row.at, put);
     put_name(row.at, put);
-    const std::string time = utc_time(row.time);
+    const std::string time = core::utc_time(row.time);
     put(Column::Seq, row.seq);
     put(Column::Time, std::string_view(time));
     put(Column::State, core::name(row.state));

@@ -210,7 +210,7 @@ Status Sqlite::put(const LossRow &row) {
 
 Status Sqlite::put(const TickRow &row) {
     const WhoIsWho::Ids ids = who_.of_tick(row);
-    const std::string time = utc_time(row.time);
+    const std::string time = core::utc_time(row.time);
     in_.ticks.add(++ticks_).add(row.seq).add(row.at.t_ns).add(std::string_view(time)).add(ids.process).add(ids.mm);
     in_.ticks.add(core::name(row.state)).add(row.readers.stat);
     row.walk ? in_.ticks.add(page_size_.pages(row.walk->rss)) : in_.ticks.add(std::optional<std::int64_t>());

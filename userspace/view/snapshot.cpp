@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rsslag/view/snapshot.h"
 
-#include <fmt/chrono.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace rsslag::view {
@@ -26,13 +23,6 @@ core::Finding ProcessReading::finding() const {
     finding.bound = bound;
     finding.verdict = verdict.verdict;
     return finding;
-}
-
-std::string utc_time(std::chrono::system_clock::time_point time) {
-    using std::chrono::milliseconds;
-    const auto since_epoch = std::chrono::duration_cast<milliseconds>(time.time_since_epoch());
-    const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
-    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(seconds), since_epoch.count() % 1000);
 }
 
 }  // namespace rsslag::view

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Numbers and names as people read them.
+// Numbers, times and names as text.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,6 +13,9 @@ namespace rsslag::core {
 
 /// 1234567 → "1,234,567"; −1234 → "-1,234".
 std::string with_thousands(std::int64_t number);
+
+/// RFC 3339 in UTC with milliseconds.
+std::string utc_time(std::chrono::system_clock::time_point time);
 
 struct Decoded {
     char32_t code = 0;

@@ -12,6 +12,7 @@
 #include "rsslag/core/reconcile.h"
 #include "rsslag/core/scheme.h"
 #include "rsslag/core/sentence.h"
+#include "rsslag/core/text.h"
 
 namespace rsslag::view {
 
@@ -69,7 +70,6 @@ std::string snapshot_json(const SnapshotDocument &document);
 /// For people: the sentence, the verdict, readers, members, who caches.
 std::string snapshot_text(const SnapshotDocument &document, const ProcessReading &process, const TextStyle &style);
 
-/// RFC 3339 in UTC with milliseconds.
-std::string utc_time(std::chrono::system_clock::time_point time);
+using core::utc_time;
 
 }  // namespace rsslag::view
