@@ -3,42 +3,19 @@
 
 #include "facts_json.h"
 #include "report_parts.h"
+#include "rsslag/core/json.h"
 #include "rsslag/core/text.h"
 #include "rsslag/recording/report.h"
 
 namespace rsslag::recording {
 namespace {
 
-using core::Pages;
+using core::json::counts;
+using core::json::id;
+using core::json::members;
+using core::json::number;
+using core::json::or_null;
 using nlohmann::ordered_json;
-
-ordered_json id(int number) {
-    return number > 0 ? ordered_json(number) : ordered_json(nullptr);
-}
-
-ordered_json number(const std::optional<Pages> &pages) {
-    return pages ? ordered_json(pages->n) : ordered_json(nullptr);
-}
-
-template <class T>
-ordered_json or_null(const std::optional<T> &value) {
-    return value ? ordered_json(*value) : ordered_json(nullptr);
-}
-
-ordered_json members(const core::Members &members) {
-    return {{"file", members.file.n},
-            {"anon", members.anon.n},
-            {"shmem", members.shmem.n},
-            {"swap", members.swap.n},
-            {"rss", members.rss().n}};
-}
-
-ordered_json counts(const std::map<std::string, std::uint64_t> &counts) {
-    ordered_json object = ordered_json::object();
-    for (const auto &[key, count] : counts)
-        object[core::printable(key)] = count;
-    return object;
-}
 
 ordered_json peak_lag(const std::optional<PeakLag> &peak) {
     if (!peak) return nullptr;

@@ -52,28 +52,6 @@ ordered_json causes(const std::vector<core::ResidualCause> &list) {
 
 }  // namespace
 
-ordered_json number(const std::optional<Pages> &pages) {
-    return pages ? ordered_json(pages->n) : ordered_json(nullptr);
-}
-
-ordered_json id(int number) {
-    return number > 0 ? ordered_json(number) : ordered_json(nullptr);
-}
-
-void put_members(ordered_json &object, const core::Members &members) {
-    object["file"] = members.file.n;
-    object["anon"] = members.anon.n;
-    object["shmem"] = members.shmem.n;
-    object["swap"] = members.swap.n;
-    object["rss"] = members.rss().n;
-}
-
-ordered_json members(const core::Members &members) {
-    ordered_json object = ordered_json::object();
-    put_members(object, members);
-    return object;
-}
-
 void put_reading(ordered_json &object, const ProcessReading &process, const Judgement &judgement,
                  const core::PageSize &page_size) {
     object["pid"] = process.pid;

@@ -27,13 +27,6 @@ std::uint64_t at(const Counts &counts, std::string_view key) {
     return found == counts.end() ? 0 : found->second;
 }
 
-ordered_json counts_json(const Counts &counts) {
-    ordered_json object = ordered_json::object();
-    for (const auto &[key, count] : counts)
-        object[key] = count;
-    return object;
-}
-
 /// A measured quotient: more digits than it has would be pretence.
 double rounded(double value) {
     return std::round(value * 100) / 100;
@@ -126,7 +119,7 @@ void put_counts(ordered_json &object, const Tick &tick) {
     object["flushes"] = flushes(ledger);
     object["flush_reasons"] = flush_reasons(tick);
     object["lost"] = tick.lost;
-    object["lost_by"] = counts_json(tick.lost_by);
+    object["lost_by"] = core::json::counts(tick.lost_by);
     object["disagreements"] = ledger.disagreements;
     object["resyncs"] = ledger.resyncs;
 }
@@ -160,7 +153,7 @@ void put_counts(ordered_json &object, const Summary &summary) {
     for (const core::FlushReason reason : reasons(summary.scheme))
         object["flush_reasons"][std::string(core::name(reason))] = at(summary.flush_reasons, core::name(reason));
     object["lost"] = summary.lost;
-    object["lost_by"] = counts_json(summary.lost_by);
+    object["lost_by"] = core::json::counts(summary.lost_by);
     object["resyncs"] = summary.resyncs;
     object["disagreements"] = summary.disagreements;
     object["ended_mms"] = summary.ended_mms;

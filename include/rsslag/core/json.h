@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The parts that all JSON documents have in common. For rooms that link nlohmann_json, which core itself does not.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "rsslag/core/text.h"
+#include "rsslag/core/units.h"
+
+namespace rsslag::core::json {
+
+/// null where it is unknown.
+template <class T>
+nlohmann::ordered_json or_null(const std::optional<T> &value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+inline nlohmann::ordered_json number(const std::optional<Pages> &pages) {
+    return pages ? nlohmann::ordered_json(pages->n) : nlohmann::ordered_json(nullptr);
+}
+
+/// A PID or TID; 0 stands for one that this PID namespace does not show.
+inline nlohmann::ordered_json id(int number) {
+    return number > 0 ? nlohmann::ordered_json(number) : nlohmann::ordered_json(nullptr);
+}
+
+/// SPEC's M: file, anon, shmem, swap, rss.
+inline void put_members(nlohmann::ordered_json &object, const Members &members) {
+    object["file"] = members.file.n;
+    object["anon"] = members.anon.n;
+    object["shmem"] = members.shmem.n;
+    object["swap"] = members.swap.n;
+    object["rss"] = members.rss().n;
+}
+inline nlohmann::ordered_json members(const Members &members) {
+    nlohmann::ordered_json object = nlohmann::ordered_json::object();
+    put_members(object, members);
+    return object;
+}
+
+/// By cause, reason or the like.
+inline nlohmann::ordered_json counts(const std::map<std::string, std::uint64_t> &counts) {
+    nlohmann::ordered_json object = nlohmann::ordered_json::object();
+    for (const auto &[key, count] : counts)
+        object[printable(key)] = count;
+    return object;
+}
+
+}  // namespace rsslag::core::json
