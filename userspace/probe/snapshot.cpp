@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "fd.h"
 #include "libbpf_log.h"
 #include "rsslag/abi.h"
 #include "rsslag/probe/denial.h"
@@ -30,21 +31,6 @@ struct SkeletonDeleter {
 
 struct LinkDeleter {
     void operator()(bpf_link *link) const { bpf_link__destroy(link); }
-};
-
-/// A file descriptor of one pass.
-class PassFd {
-  public:
-    explicit PassFd(int fd) : fd_(fd) {}
-    ~PassFd() {
-        if (fd_ >= 0) close(fd_);
-    }
-    PassFd(const PassFd &) = delete;
-    PassFd &operator=(const PassFd &) = delete;
-    int get() const { return fd_; }
-
-  private:
-    int fd_;
 };
 
 /// To the end; each read returns at most the kernel's buffer of 32 KiB and only whole records.
@@ -135,7 +121,7 @@ std::optional<Error> SnapshotProbe::State::run(bpf_program *which, const bpf_ite
         if (errno == ESRCH) return Error{Kind::Gone, "no such process", errno, ""};
         return explain_denial(errno, own_privileges(), own_binary());
     }
-    const PassFd fd(bpf_iter_create(bpf_link__fd(link.get())));
+    const Fd fd(bpf_iter_create(bpf_link__fd(link.get())));
     if (fd.get() < 0) return explain_denial(-fd.get(), own_privileges(), own_binary());
     return read_pass(fd.get(), bytes);
 }

@@ -16,6 +16,7 @@
 #include <ctime>
 #include <fstream>
 
+#include "fd.h"
 #include "libbpf_log.h"
 #include "rsslag/abi.h"
 #include "rsslag/probe/denial.h"
@@ -236,12 +237,11 @@ Status StreamProbe::State::learn(core::Scheme scheme) {
         scheme == core::Scheme::Cpu ? skeleton->progs.learn_offsets : skeleton->progs.learn_view;
     const std::unique_ptr<bpf_link, LinkDeleter> link(bpf_program__attach_iter(program, nullptr));
     if (!link) return refused(errno);
-    const int fd = bpf_iter_create(bpf_link__fd(link.get()));
-    if (fd < 0) return refused(-fd);
+    const Fd fd(bpf_iter_create(bpf_link__fd(link.get())));
+    if (!fd.open()) return refused(-fd.get());
     char byte = 0;
-    while (read(fd, &byte, 1) > 0) {
+    while (read(fd.get(), &byte, 1) > 0) {
     }
-    close(fd);
     return core::success();
 }
 
@@ -330,14 +330,12 @@ Status StreamProbe::want_matching(const Pattern &pattern) {
     }
     if (!pattern.cgroup.empty()) {
         conditions |= RSSLAG_BY_CGROUP;
-        const int directory = ::open(pattern.cgroup.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (directory < 0) return refused(errno);
+        const Fd directory(::open(pattern.cgroup.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (!directory.open()) return refused(errno);
         const std::uint32_t zero = 0;
-        const int err =
-            bpf_map_update_elem(bpf_map__fd(state_->skeleton->maps.cgroups), &zero, &directory, BPF_ANY) != 0 ? errno
-                                                                                                              : 0;
-        close(directory);
-        if (err != 0) return refused(err);
+        const int value = directory.get();
+        const int map = bpf_map__fd(state_->skeleton->maps.cgroups);
+        if (bpf_map_update_elem(map, &zero, &value, BPF_ANY) != 0) return refused(errno);
     }
     __atomic_store_n(&out.conditions, conditions, __ATOMIC_RELEASE);
     return core::success();

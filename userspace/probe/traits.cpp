@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <memory>
 #include <string_view>
 
+#include "fd.h"
 #include "libbpf_log.h"
 
 namespace rsslag::probe {
@@ -98,13 +98,12 @@ using BtfPtr = std::unique_ptr<btf, decltype(&btf__free)>;
 
 /// The kernel's BTF. From 6.16 on it can be mapped (kernel/bpf/sysfs_btf.c), elsewhere it is read, by the page.
 BtfPtr load_btf() {
-    const int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
+    const Fd fd(open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC));
     struct stat file {};
     void *mapped = MAP_FAILED;
-    if (fd >= 0 && fstat(fd, &file) == 0 && file.st_size > 0) {
-        mapped = mmap(nullptr, static_cast<std::size_t>(file.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
+    if (fd.open() && fstat(fd.get(), &file) == 0 && file.st_size > 0) {
+        mapped = mmap(nullptr, static_cast<std::size_t>(file.st_size), PROT_READ, MAP_PRIVATE, fd.get(), 0);
     }
-    if (fd >= 0) close(fd);
     if (mapped == MAP_FAILED) return {btf__load_vmlinux_btf(), btf__free};
     BtfPtr parsed(btf__new(mapped, static_cast<unsigned>(file.st_size)), btf__free);
     munmap(mapped, static_cast<std::size_t>(file.st_size));
