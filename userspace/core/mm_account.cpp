@@ -128,7 +128,6 @@ void MmAccount::rebase() {
 void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
     adopted_from_ = begin_ns;
     adopted_until_ = end_ns;
-    bound = true;
     for (Member member : kAllMembers)
         flushed_[index_of(member)] = reading.last.flushed[member].n;
     if (options_.scheme == Scheme::Cpu) {
