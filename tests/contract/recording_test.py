@@ -140,6 +140,9 @@ class Owner(Directory):
         replayed = self.replay(prefix=nobody, executable=contract.binary_for_all(), cwd='/')
         self.assertEqual((replayed.status, replayed.err), (0, ''), replayed)
         self.assertEqual(replayed.documents()[-1]['schema'], 'rsslag.summary/1')
+        again = self.replay(env=environment(**changes))
+        self.assertEqual((again.status, again.err), (0, ''), again)
+        self.assertEqual(again.out, replayed.out)
 
 
 class Killed(Directory):

@@ -2,6 +2,7 @@
 // rsslag replay: a recording as live showed it, anywhere.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -9,7 +10,7 @@
 #include "commands.h"
 #include "duration.h"
 #include "exit_status.h"
-#include "privileges.h"
+#include "offline.h"
 #include "replayed.h"
 #include "rsslag/core/text.h"
 #include "signals.h"
@@ -86,7 +87,7 @@ class TextReplay {
 };
 
 int replay_file(const Options &options, const view::TextStyle &style) {
-    if (const Status dropped = keep_only({}); !dropped) return fail(dropped.error());
+    if (const Status offline = go_offline(); !offline) return fail(offline.error());
     ReplayOptions wanted;
     if (!options.threads.empty()) {
         const auto threads = parse_threads(options.threads);

@@ -27,8 +27,6 @@ class FileSource final : public Source {
     /// Goes on to the next one; nullopt: the end.
     std::optional<Step> next();
 
-    /// CLOCK_MONOTONIC as it was told last.
-    std::uint64_t last_ns() const { return now_ns_; }
     const recording::Reader &reader() const { return reader_; }
     /// Groups that were read in this step, and what was told of them.
     std::vector<std::pair<int, core::RawReading>> readings() const;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "replayed.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -83,7 +82,6 @@ core::Result<Replay> Replay::open(const std::string &path, ReplayHandlers handle
     wanted.walk = header.walk;
     wanted.threads = options.threads.value_or(
         view::ThreadChoice{static_cast<view::ThreadChoice::Which>(header.threads), header.threads_top});
-    wanted.for_screen = options.for_screen;
     wanted.on_update = handlers.on_update;
     wanted.on_applied = handlers.on_applied;
     wanted.on_task = handlers.on_task;
@@ -91,7 +89,6 @@ core::Result<Replay> Replay::open(const std::string &path, ReplayHandlers handle
     wanted.on_sum = handlers.on_sum;
     wanted.on_reading = handlers.on_reading;
     wanted.on_loss = handlers.on_loss;
-    if (handlers.on_header) handlers.on_header(header);
     auto source = std::make_unique<FileSource>(std::move(*reader));
     FileSource *const file = source.get();
     return Replay(
@@ -107,21 +104,8 @@ const recording::Header &Replay::header() const {
     return state_->source->reader().header();
 }
 
-const view::SnapshotDocument &Replay::facts() const {
-    return state_->tracer.facts();
-}
-
 const Tracer &Replay::tracer() const {
     return state_->tracer;
-}
-
-std::uint64_t Replay::t_ns() const {
-    const std::uint64_t now = state_->source->last_ns();
-    return now - std::min(now, header().start_ns);
-}
-
-double Replay::progress() const {
-    return state_->source->reader().progress();
 }
 
 bool Replay::step() {
@@ -131,7 +115,6 @@ bool Replay::step() {
     for (const recording::Missing &missing : step->missing) {
         state.gaps = true;
         state.missing.push_back(missing);
-        if (state.handlers.on_missing) state.handlers.on_missing(missing);
     }
     if (step->call) {
         state.make(*step->call);
@@ -152,14 +135,6 @@ Replayed Replay::finish() {
     end.missing = state.missing;
     end.records = state.source->reader().records();
     return end;
-}
-
-core::Result<Replayed> replay(const std::string &path, ReplayHandlers handlers, const ReplayOptions &options) {
-    auto opened = Replay::open(path, std::move(handlers), options);
-    if (!opened) return opened.error();
-    while (opened->step()) {
-    }
-    return opened->finish();
 }
 
 }  // namespace rsslag::cli

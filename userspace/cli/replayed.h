@@ -20,7 +20,6 @@ namespace rsslag::cli {
 /// Called in the order in which things were told; null: nobody looks. Times named t_ns are since Header::start_ns,
 /// those within records and readings are CLOCK_MONOTONIC.
 struct ReplayHandlers {
-    std::function<void(const recording::Header &)> on_header;
     /// Each update of a traced process, with its names: as live --events shows it. Slower than on_applied.
     std::function<void(const view::EventLine &)> on_update;
     /// Every update as it came, also of mms that are not known (then Applied::known is false).
@@ -32,12 +31,10 @@ struct ReplayHandlers {
     /// More was lost than before, in the kernel or in the recording ("recording").
     std::function<void(std::uint64_t t_ns, const core::Losses &)> on_loss;
     std::function<void(view::Tick)> on_tick;
-    std::function<void(const recording::Missing &)> on_missing;
 };
 
 struct ReplayOptions {
-    std::optional<view::ThreadChoice> threads;  ///< as ticks were told when it was recorded
-    bool for_screen = false;
+    std::optional<view::ThreadChoice> threads;  ///< nullopt: as ticks were told when it was recorded
 };
 
 /// What is known at the end.
@@ -59,14 +56,8 @@ class Replay {
     Replay &operator=(Replay &&) noexcept;
 
     const recording::Header &header() const;
-    /// Machine, kernel and calibration.
-    const view::SnapshotDocument &facts() const;
     /// What is told next; false: nothing, it is over.
     bool step();
-    /// When what was told last was told, since the begin.
-    std::uint64_t t_ns() const;
-    /// How much of the file has been read: 0 to 1.
-    double progress() const;
     /// Ledger and names as they are now.
     const Tracer &tracer() const;
     /// After the last step.
@@ -77,8 +68,5 @@ class Replay {
     explicit Replay(std::unique_ptr<State> state);
     std::unique_ptr<State> state_;
 };
-
-/// All of it, from begin to end.
-core::Result<Replayed> replay(const std::string &path, ReplayHandlers handlers, const ReplayOptions &options = {});
 
 }  // namespace rsslag::cli

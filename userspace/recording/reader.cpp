@@ -237,9 +237,4 @@ std::uint64_t Reader::records() const {
     return state_->records;
 }
 
-double Reader::progress() const {
-    if (state_->input.size == 0) return 1;
-    return std::min(1.0, static_cast<double>(state_->at) / static_cast<double>(state_->input.size));
-}
-
 }  // namespace rsslag::recording

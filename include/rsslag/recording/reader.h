@@ -54,8 +54,6 @@ class Reader {
     bool complete() const;
     /// Records in the chunks read so far.
     std::uint64_t records() const;
-    /// How much of the file has been read: 0 to 1.
-    double progress() const;
 
   private:
     struct State;
