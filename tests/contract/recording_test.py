@@ -57,7 +57,7 @@ class Equal(Directory):
 
     def test_a_loss(self):
         for _ in range(5):
-            live = self.assert_equal('--ring', '4K', '--duration', '3s')
+            live = self.assert_equal('--ring', '4K')
             if live[-1]['lost'] > 0:
                 return
             os.unlink(self.file)

@@ -2,6 +2,7 @@
 #include "tracer.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -93,7 +94,7 @@ Status Tracer::attach_at_exec(pid_t pid) {
     if (!taken) return taken.error();
     for (const core::TaskReading &task : taken->counters.tasks) {
         if (task.tgid != pid) continue;
-        state_->at_exec.insert(task.host_tgid);
+        state_->at_exec[task.host_tgid] = {task.tgid, taken->counters.mm};
         return state_->source->want(task.host_tgid, 0);
     }
     return Error{Kind::Gone, fmt::format("process {} is gone", pid), 0, ""};
@@ -115,6 +116,20 @@ void Tracer::State::adopt_new() {
         const auto taken = source->read_counters(group.tgid);
         if (taken && taken->counters.mm == group.mm) {
             adopt(group.host_tgid, taken->counters, taken->begin_ns, taken->end_ns);
+        }
+    }
+}
+
+/// Those whose exec may be among what was lost: they are traced as they are now.
+void Tracer::State::look_for_execs() {
+    for (const auto &[host_tgid, awaited] : std::map(at_exec)) {
+        const auto taken = source->read_counters(awaited.tgid);
+        if (taken && taken->counters.mm == awaited.mm) continue;
+        at_exec.erase(host_tgid);
+        if (!taken) continue;  // it has ended
+        adopt(host_tgid, taken->counters, taken->begin_ns, taken->end_ns);
+        if (const Status wanted = source->want(host_tgid, taken->counters.mm); !wanted) {
+            spdlog::warn("{} cannot be traced on: {}", awaited.tgid, wanted.error().what);
         }
     }
 }
@@ -215,6 +230,7 @@ std::vector<view::Tick> Tracer::collect() {
     state_->source->begin({Ask::Collect, 0});
     state_->take_in();
     state_->adopt_new();
+    if (state_->losses.lost() > 0) state_->look_for_execs();
     return std::exchange(state_->ended, {});
 }
 

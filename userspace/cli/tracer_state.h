@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -32,6 +31,12 @@ struct Traced {
     view::Summary::Process summary;
 };
 
+/// A group whose exec is awaited.
+struct AtExec {
+    int tgid = 0;
+    std::uint64_t mm = 0;  ///< the one that it leaves
+};
+
 struct Tracer::State {
     Options options;
     std::unique_ptr<Source> source;
@@ -48,7 +53,7 @@ struct Tracer::State {
     std::uint64_t seq = 0;
     std::uint64_t lost_before = 0;
     core::Losses losses;
-    std::set<int> at_exec;  ///< groups whose exec is awaited
+    std::map<int, AtExec> at_exec;  ///< by the kernel's TGID
     std::vector<view::Tick> ended;
     std::deque<std::pair<rsslag_update, core::Applied>> flush_log;  ///< since the last tick
 
@@ -71,6 +76,7 @@ struct Tracer::State {
     void add_totals(const view::Tick &tick);
     void adopt(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns, std::uint64_t end_ns);
     void adopt_new();
+    void look_for_execs();
 };
 
 }  // namespace rsslag::cli
