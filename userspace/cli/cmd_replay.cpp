@@ -11,8 +11,10 @@
 #include "duration.h"
 #include "exit_status.h"
 #include "offline.h"
+#include "replay_screen.h"
 #include "replayed.h"
 #include "rsslag/core/text.h"
+#include "screen.h"
 #include "signals.h"
 #include "style.h"
 #include "tick_writer.h"
@@ -30,6 +32,7 @@ struct Options {
     std::string threads;
     bool events = false;
     std::string from;
+    double speed = 1;
 };
 
 /// One line: what is not there, and when it was.
@@ -100,12 +103,14 @@ int replay_file(const Options &options, const view::TextStyle &style) {
         if (!parsed) return fail(parsed.error());
         from = *parsed;
     }
+    const auto from_ns = static_cast<std::uint64_t>(from.count()) * 1'000'000;
+    if (options.format.empty() && !options.events && Screen::possible())
+        return replay_on_screen(options.file, wanted, {from_ns, options.speed}, style);
     const Format format = options.format == "csv"     ? Format::Csv
                           : options.format == "jsonl" ? Format::Jsonl
                                                       : Format::Lines;
     // Text lists threads where that was asked for; documents have what was recorded.
     TickWriter writer(format, wanted.threads.value_or(view::ThreadChoice{view::ThreadChoice::Which::None, 0}), style);
-    const auto from_ns = static_cast<std::uint64_t>(from.count()) * 1'000'000;
     return TextReplay(writer, from_ns, options.events).run(options.file, wanted);
 }
 
@@ -115,13 +120,16 @@ Run add_replay(CLI::App &app, const Common &common) {
     auto options = std::make_shared<Options>();
     CLI::App *const replay = app.add_subcommand("replay", "Show a recording as live would have; needs no privilege");
     replay->add_option("FILE", options->file, "What rsslag record or live --record has written");
-    replay->add_option("--format", options->format, "lines, csv or jsonl")
+    replay->add_option("--format", options->format, "lines, csv or jsonl; without it the screen on a terminal")
         ->check(CLI::IsMember({"lines", "csv", "jsonl"}));
     replay->add_flag(
         "--json", [options](std::int64_t) { options->format = "jsonl"; }, "As --format jsonl");
     replay->add_option("--threads", options->threads, "Which threads to list: all, changed, top:N or none");
     replay->add_flag("--events", options->events, "A line for each record, too");
     replay->add_option("--from", options->from, "Show nothing before this time in the trace: 500ms, 2s, 1m");
+    replay->add_option("--speed", options->speed, "On the screen: 1 as it was, 2 twice as fast, 0.5; + and - change it")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "replay takes no command", 0, "name a file"});
         if (options->file.empty()) return fail({Kind::BadInput, "no file is named", 0, "rsslag replay FILE"});

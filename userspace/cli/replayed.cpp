@@ -82,6 +82,7 @@ core::Result<Replay> Replay::open(const std::string &path, ReplayHandlers handle
     wanted.walk = header.walk;
     wanted.threads = options.threads.value_or(
         view::ThreadChoice{static_cast<view::ThreadChoice::Which>(header.threads), header.threads_top});
+    wanted.for_screen = options.for_screen;
     wanted.on_update = handlers.on_update;
     wanted.on_applied = handlers.on_applied;
     wanted.on_task = handlers.on_task;
@@ -89,10 +90,12 @@ core::Result<Replay> Replay::open(const std::string &path, ReplayHandlers handle
     wanted.on_sum = handlers.on_sum;
     wanted.on_reading = handlers.on_reading;
     wanted.on_loss = handlers.on_loss;
+    if (options.from) reader->seek(*options.from);
     auto source = std::make_unique<FileSource>(std::move(*reader));
     FileSource *const file = source.get();
-    return Replay(
-        std::make_unique<State>(file, Tracer::over(std::move(source), std::move(wanted)), std::move(handlers)));
+    auto state = std::make_unique<State>(file, Tracer::over(std::move(source), std::move(wanted)), std::move(handlers));
+    state->gaps = options.from.has_value();
+    return Replay(std::move(state));
 }
 
 Replay::Replay(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -102,6 +105,14 @@ Replay &Replay::operator=(Replay &&) noexcept = default;
 
 const recording::Header &Replay::header() const {
     return state_->source->reader().header();
+}
+
+const view::SnapshotDocument &Replay::facts() const {
+    return state_->tracer.facts();
+}
+
+std::vector<recording::Place> Replay::places() const {
+    return state_->source->reader().places();
 }
 
 const Tracer &Replay::tracer() const {

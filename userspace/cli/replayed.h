@@ -35,6 +35,10 @@ struct ReplayHandlers {
 
 struct ReplayOptions {
     std::optional<view::ThreadChoice> threads;  ///< nullopt: as ticks were told when it was recorded
+    bool for_screen = false;                    ///< ticks have the flushes since the last one, too
+    /// Begin there, which is much sooner; processes are then known from their next reading on, and what their threads
+    /// did before is in the baseline.
+    std::optional<recording::Place> from;
 };
 
 /// What is known at the end.
@@ -56,6 +60,8 @@ class Replay {
     Replay &operator=(Replay &&) noexcept;
 
     const recording::Header &header() const;
+    const view::SnapshotDocument &facts() const;
+    std::vector<recording::Place> places() const;
     /// What is told next; false: nothing, it is over.
     bool step();
     /// Ledger and names as they are now.

@@ -76,6 +76,7 @@ struct Reader::State {
     bool ended = false, told_end = false;
 
     Bytes read(std::uint64_t offset, std::size_t size) const;
+    std::optional<ChunkInfo> head_from(std::uint64_t &from) const;
     std::optional<ChunkInfo> find_chunk();
     std::optional<Bytes> take_payload(const ChunkInfo &info);
     core::Status find_header(const std::string &name);
@@ -91,23 +92,30 @@ Bytes Reader::State::read(std::uint64_t offset, std::size_t size) const {
     return bytes;
 }
 
-/// The next chunk whose header can be read, from `at` on, which moves to it.
-std::optional<ChunkInfo> Reader::State::find_chunk() {
+/// The next chunk whose header can be read, from there on, which moves to it.
+std::optional<ChunkInfo> Reader::State::head_from(std::uint64_t &from) const {
     constexpr std::size_t kWindow = std::size_t{1} << 16;
-    if (auto info = read_chunk_header(read(at, kChunkHeader))) return info;
-    if (at + kChunkHeader > input.size) return std::nullopt;
-    damage = fmt::format("the chunk at byte {} is damaged", at);
-    for (std::uint64_t from = at + 1; from + kChunkHeader <= input.size; from += kWindow) {
+    if (auto info = read_chunk_header(read(from, kChunkHeader))) return info;
+    for (++from; from + kChunkHeader <= input.size; from += kWindow) {
         const Bytes window = read(from, kWindow + kChunkHeader);
         for (std::size_t i = window.find(kChunkMagic); i != Bytes::npos && i < kWindow;
              i = window.find(kChunkMagic, i + 1)) {
             if (auto info = read_chunk_header(std::string_view(window).substr(i))) {
-                at = from + i;
+                from += i;
                 return info;
             }
         }
     }
     return std::nullopt;
+}
+
+std::optional<ChunkInfo> Reader::State::find_chunk() {
+    if (at + kChunkHeader > input.size) return std::nullopt;
+    std::uint64_t found = at;
+    auto info = head_from(found);
+    if (!info || found != at) damage = fmt::format("the chunk at byte {} is damaged", at);
+    if (info) at = found;
+    return info;
 }
 
 /// Of the chunk at `at`, where it is whole; goes on behind it.
@@ -203,6 +211,28 @@ Reader &Reader::operator=(Reader &&) noexcept = default;
 
 const Header &Reader::header() const {
     return state_->header;
+}
+
+std::vector<Place> Reader::places() const {
+    std::vector<Place> places;
+    std::uint64_t offset = kPrologue;
+    while (const auto info = state_->head_from(offset)) {
+        if (info->kind == static_cast<std::uint32_t>(ChunkKind::Items))
+            places.push_back({offset, info->number, info->first_ns, info->last_ns, info->records_before});
+        offset += kChunkHeader + info->stored;
+    }
+    return places;
+}
+
+void Reader::seek(const Place &place) {
+    State &state = *state_;
+    state.at = place.offset;
+    state.number = place.number;
+    state.records_due = place.records_before;
+    state.last_ns = place.first_ns;
+    state.in = In(std::string_view());
+    state.damage.reset();
+    state.whole = state.ended = state.told_end = false;
 }
 
 std::optional<Reader::Next> Reader::next() {

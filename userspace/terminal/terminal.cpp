@@ -77,6 +77,8 @@ std::optional<Key> key_of(int code, bool function) {
     switch (code) {
         case KEY_UP: return Key{Key::Name::Up};
         case KEY_DOWN: return Key{Key::Name::Down};
+        case KEY_LEFT: return Key{Key::Name::Left};
+        case KEY_RIGHT: return Key{Key::Name::Right};
         case KEY_PPAGE: return Key{Key::Name::PageUp};
         case KEY_NPAGE: return Key{Key::Name::PageDown};
         case KEY_HOME: return Key{Key::Name::Home};

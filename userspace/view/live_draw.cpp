@@ -198,6 +198,10 @@ void draw_footer(Grid &grid, const LiveState &state, const Process &process) {
         grid.put(rows - 1, 0, " keys go to the command; Ctrl-] brings them back", Look::Bold);
         return;
     }
+    if (state.facts.playback) {
+        grid.put(rows - 1, 0, fitting(replay_keys(state), width));
+        return;
+    }
     const std::string enter = glyphs(state.style.utf8).enter;
     std::vector<Part> keys{
         {0, " q quit"},
@@ -217,17 +221,20 @@ void draw_footer(Grid &grid, const LiveState &state, const Process &process) {
     grid.put(rows - 1, 0, fitting(keys, width));
 }
 
+std::vector<std::string> live_help() {
+    return {"   space  pause the display only            + -  longer or shorter interval",
+            "   w  walk smaps now                        Tab  next process",
+            "   r  record from here: not in this version   ?  this help   q  quit",
+            "   -- CMD:  o  show or hide its output      i  type to it (Ctrl-] ends that)"};
+}
+
 void draw_help(Grid &grid, const Area &area, const LiveState &state) {
     const Glyphs &glyph = glyphs(state.style.utf8);
-    const std::vector<std::string> lines{
+    std::vector<std::string> lines{
         " Keys",
         "   up/down j/k PgUp PgDn Home End  move     Enter  one thread or CPU   Esc back",
         "   s  sort by the next column               /  filter by name or TID",
         "   t  threads   c  CPUs                     m  rss, anon, file, shmem, swap",
-        "   space  pause the display only            + -  longer or shorter interval",
-        "   w  walk smaps now                        Tab  next process",
-        "   r  record from here: not in this version   ?  this help   q  quit",
-        "   -- CMD:  o  show or hide its output      i  type to it (Ctrl-] ends that)",
         " Words",
         "   flushed  what the kernel's own counter holds, and /proc/PID/stat says",
         "   cached   counted by a thread or a CPU, not yet added to that counter",
@@ -238,9 +245,12 @@ void draw_help(Grid &grid, const Area &area, const LiveState &state) {
         fmt::format("        {} flushed  {} cached  {} counted too much  {} the axis begins above 0",
                     utf8_of(glyph.flushed), utf8_of(glyph.cached), utf8_of(glyph.excess), utf8_of(glyph.cut)),
     };
-    for (int i = 0; i < area.rows && i < static_cast<int>(lines.size()); ++i)
-        grid.put(area.row + i, area.column, lines[static_cast<std::size_t>(i)],
-                 i == 0 || i == 8 ? Look::Bold : Look::Plain);
+    const std::vector<std::string> own = state.facts.playback ? replay_help() : live_help();
+    lines.insert(lines.begin() + 4, own.begin(), own.end());
+    for (int i = 0; i < area.rows && i < static_cast<int>(lines.size()); ++i) {
+        const std::string &line = lines[static_cast<std::size_t>(i)];
+        grid.put(area.row + i, area.column, line, line == " Keys" || line == " Words" ? Look::Bold : Look::Plain);
+    }
 }
 
 /// What CMD wrote last, and where all of it is.
@@ -502,7 +512,7 @@ Grid LiveScreen::draw(Size size, std::chrono::milliseconds since_tick) const {
         grid.put(grid.size().rows - 1, 0, " q quit");
         return grid;
     }
-    const bool still = state_->frozen || process->ended;
+    const bool still = state_->frozen || process->ended || (state_->facts.playback && !state_->facts.playback->playing);
     const auto since = still ? std::chrono::milliseconds{} : since_tick;
     const std::uint64_t now_ns = process->tick.t_ns + static_cast<std::uint64_t>(since.count()) * 1'000'000;
     if (grid.size().rows >= 6) {

@@ -43,11 +43,6 @@ std::string up_for(const LiveState &state, const Tick &tick) {
     return fmt::format("up {}:{:02}:{:02}", age / 3600, age / 60 % 60, age % 60);
 }
 
-std::string interval_text(std::chrono::milliseconds interval) {
-    return interval.count() < 1000 ? fmt::format("{} ms", interval.count())
-                                   : fmt::format("{:.1f} s", static_cast<double>(interval.count()) / 1000.0);
-}
-
 void draw_title(Grid &grid, const LiveState &state, const Process &process) {
     const Tick &tick = process.tick;
     const int width = grid.size().columns;
@@ -67,12 +62,11 @@ void draw_title(Grid &grid, const LiveState &state, const Process &process) {
         scheme += fmt::format(": {} CPUs, batch {}", state.facts.machine.cpus_online,
                               state.facts.machine.batch().value_or(0));
     }
-    const char *const how = process.ended ? "ended" : state.frozen ? "PAUSED" : "live";
     std::vector<Part> left{
         {0, who}, {3, fmt::format("{} thread{}", thousands(count), count == 1 ? "" : "s")}, {6, up_for(state, tick)}};
     std::vector<Part> right{{5, "Linux " + core::printable(state.facts.kernel, state.style.utf8)},
                             {2, scheme},
-                            {1, fmt::format("{} {}", how, interval_text(state.facts.interval))},
+                            {1, pace_text(state, process)},
                             {4, local_clock(tick.time)}};
     const auto length = [&] { return cells(fitting(left, 10'000)) + cells(fitting(right, 10'000)) + 2; };
     for (int worst = 6; worst > 0 && length() > width - 1; --worst) {
@@ -141,13 +135,17 @@ Pieces pieces_of(const Process &process, const Judgement &judgement, const TextS
     return pieces;
 }
 
-std::string why_unwalked(const LiveState &state, const Judgement &judgement) {
+std::string why_unwalked(const LiveState &state, const Process &process, const Judgement &judgement) {
+    const bool walked = std::any_of(process.history.begin(), process.history.end(),
+                                    [](const Sample &sample) { return sample.walked.has_value(); });
     switch (judgement.walk_state) {
         case core::WalkState::Denied: return "smaps may not be read";
         case core::WalkState::Unsupported: return "this kernel has no smaps";
         case core::WalkState::Gone: return "it was gone before its smaps could be read";
-        default: return state.facts.walks ? "no smaps walk yet" : "--no-walk";
+        default: break;
     }
+    if (!state.facts.walks) return "--no-walk";
+    return walked ? "it has changed since smaps was walked" : "no smaps walk yet";
 }
 
 /// The verdict and what it rests on.
@@ -183,7 +181,7 @@ std::string verdict_long(const LiveState &state, const Process &process, const J
                                text(judgement.residual.value_or(Pages{})));
         case core::Verdict::Unwalked: break;
     }
-    return "UNWALKED: " + why_unwalked(state, judgement);
+    return "UNWALKED: " + why_unwalked(state, process, judgement);
 }
 
 std::string verdict_short(const Process &process, const Judgement &judgement) {

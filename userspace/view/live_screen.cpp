@@ -85,7 +85,7 @@ void LiveScreen::take(Tick tick) {
     LiveState &state = *state_;
     const int pid = tick.process.pid;
     const auto known = state.processes.find(pid);
-    if (state.processes.empty()) state.pid = pid;
+    if (state.processes.empty() || pid == state.shown_before) state.pid = pid;
     if (tick.state != core::State::Running && known != state.processes.end()) {
         // What it held while it lived is worth more than the zeroes after it; only what was counted goes on.
         Process &process = known->second;
@@ -119,6 +119,15 @@ void LiveScreen::take(Tick tick) {
 void LiveScreen::take(CommandOutput output) {
     state_->command = std::move(output);
     state_->has_command = true;
+}
+
+void LiveScreen::take(const Playback &playback) {
+    state_->facts.playback = playback;
+}
+
+void LiveScreen::rewind() {
+    state_->shown_before = state_->pid;
+    state_->processes.clear();
 }
 
 void LiveScreen::type_to_command(bool on) {
@@ -177,6 +186,7 @@ void LiveState::next_process() {
     auto next = processes.upper_bound(pid);
     if (next == processes.end()) next = processes.begin();
     pid = next->first;
+    shown_before = 0;
     frozen.reset();
     selected.reset();
     one = false;
@@ -248,6 +258,7 @@ std::optional<Intent> LiveScreen::key(const Key &key) {
         return std::nullopt;
     }
     if (!(key.name == Key::Name::Character && key.character == U'q')) state.asked_to_quit = false;
+    if (const Replayed replayed = replay_key(state, key); replayed.taken) return replayed.intent;
     constexpr std::int64_t kPage = 10;
     constexpr std::int64_t kAll = std::int64_t{1} << 40;
     switch (key.name) {
@@ -272,6 +283,8 @@ std::optional<Intent> LiveScreen::key(const Key &key) {
                 return Back{};
             }
             break;
+        case Key::Name::Left:
+        case Key::Name::Right:
         case Key::Name::Backspace: break;
     }
     return std::nullopt;

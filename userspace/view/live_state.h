@@ -71,6 +71,7 @@ struct LiveState {
     TextStyle style;
     std::map<int, Process> processes;  ///< by PID
     int pid = 0;                       ///< the one that is shown
+    int shown_before = 0;              ///< a rewind: it is shown again as soon as it is there
     std::optional<Process> frozen;     ///< while the display is paused
     CommandOutput command;
     bool has_command = false;
@@ -115,6 +116,15 @@ void draw_flushes(Grid &grid, const Area &area, const LiveState &state, const Pr
 /// A thread or a CPU on its own.
 void draw_one(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns);
 
+/// Keys that mean something else in a replay than in a live trace; whether this is one, and what it asks for.
+struct Replayed {
+    bool taken = false;
+    std::optional<Intent> intent;
+};
+Replayed replay_key(LiveState &state, const Key &key);
+/// "live 1.0 s", or where a replay is.
+std::string pace_text(const LiveState &state, const Process &process);
+
 /// As many of the parts as fit, in their order; those with the highest number go first.
 struct Part {
     int goes = 0;
@@ -124,5 +134,8 @@ std::string fitting(const std::vector<Part> &parts, int width, std::string_view 
 
 /// "−21.7s", "−3m" as an age in a column.
 std::string age(std::uint64_t ns);
+
+std::vector<Part> replay_keys(const LiveState &state);
+std::vector<std::string> replay_help();
 
 }  // namespace rsslag::view

@@ -122,6 +122,8 @@ std::optional<Intent> TopScreen::key(const Key &key) {
             state.help = false;
             state.filter.clear();
             break;
+        case Key::Name::Left:
+        case Key::Name::Right:
         case Key::Name::Backspace:
         case Key::Name::Tab: break;
         case Key::Name::Character:
@@ -138,7 +140,7 @@ std::optional<Intent> TopScreen::key(const Key &key) {
                 case U'w': return state.of_selected(false);
                 case U' ': state.paused = !state.paused; break;
                 case U'?': state.help = !state.help; break;
-                case U'r': state.notice = "this rsslag cannot record yet: there is no rsslag record"; break;
+                case U'r': state.notice = "open a process (Enter) to record it"; break;
                 case U'+':
                 case U'-':
                     state.interval = stepped(state.interval, key.character == U'+');

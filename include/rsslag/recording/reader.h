@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "rsslag/core/result.h"
 #include "rsslag/recording/header.h"
@@ -33,6 +34,15 @@ struct Missing {
     std::optional<std::uint64_t> records;  ///< nullopt: nobody knows
 };
 
+/// Where a chunk of items is, as its head tells.
+struct Place {
+    std::uint64_t offset = 0;          ///< in the file, bytes
+    std::uint64_t number = 0;          ///< of the chunk
+    std::uint64_t first_ns = 0;        ///< CLOCK_MONOTONIC
+    std::uint64_t last_ns = 0;         ///< likewise
+    std::uint64_t records_before = 0;  ///< wire records in all chunks before it
+};
+
 /// Reads items in their order. What is damaged is told of as Missing in its place, and reading goes on after it; memory
 /// is that of one chunk.
 class Reader {
@@ -45,6 +55,11 @@ class Reader {
     Reader &operator=(Reader &&) noexcept;
 
     const Header &header() const;
+
+    /// Chunks of items in their order, from their heads alone; what is damaged is not among them.
+    std::vector<Place> places() const;
+    /// Goes on there. What comes first may be the rest of what another chunk began.
+    void seek(const Place &place);
 
     using Next = std::variant<Item, Missing>;
     /// nullopt: the end. A recording that was not ended as it should be ends with a Missing.

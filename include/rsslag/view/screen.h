@@ -18,7 +18,21 @@
 namespace rsslag::view {
 
 struct Key {
-    enum class Name : std::uint8_t { Character, Up, Down, PageUp, PageDown, Home, End, Enter, Escape, Backspace, Tab };
+    enum class Name : std::uint8_t {
+        Character,
+        Up,
+        Down,
+        Left,
+        Right,
+        PageUp,
+        PageDown,
+        Home,
+        End,
+        Enter,
+        Escape,
+        Backspace,
+        Tab
+    };
     Name name = Name::Character;
     char32_t character = 0;
 };
@@ -36,7 +50,32 @@ struct OpenLive {
     int pid = 0;
 };
 struct TypeToCommand {};  ///< keys go to CMD from now on
-using Intent = std::variant<Quit, Back, WalkNow, SetInterval, OpenLive, TypeToCommand>;
+/// What a replay is to do. Steps are ticks; NextFlush, NextLoss and Peak stop there.
+struct Play {
+    enum class What : std::uint8_t {
+        Toggle,
+        StepOn,
+        StepBack,
+        Faster,
+        Slower,
+        SeekBy,
+        SeekTo,
+        NextFlush,
+        NextLoss,
+        Peak
+    };
+    What what = What::Toggle;
+    double amount = 0;  ///< SeekBy: seconds; SeekTo: the part of the whole, 0 to 1
+};
+using Intent = std::variant<Quit, Back, WalkNow, SetInterval, OpenLive, TypeToCommand, Play>;
+
+/// Where a replay is.
+struct Playback {
+    std::uint64_t t_ns = 0;    ///< since the recording began
+    std::uint64_t end_ns = 0;  ///< how long it is
+    double speed = 1;          ///< 1: as it was
+    bool playing = true;
+};
 
 /// What is known before the first tick.
 struct ScreenFacts {
@@ -45,8 +84,9 @@ struct ScreenFacts {
     std::chrono::system_clock::time_point boot;
     std::int64_t clock_ticks = 100;  ///< a second, of start_ticks
     std::chrono::milliseconds interval{1000};
-    bool walks = true;   ///< smaps is walked now and then
-    bool below = false;  ///< Esc leads back to the list of processes
+    bool walks = true;                 ///< smaps is walked now and then
+    bool below = false;                ///< Esc leads back to the list of processes
+    std::optional<Playback> playback;  ///< of a recording
 };
 
 /// CMD of `-- CMD`: what it wrote and how it ended.
@@ -72,6 +112,9 @@ class LiveScreen {
 
     void take(Tick tick);
     void take(CommandOutput output);
+    void take(const Playback &playback);
+    /// What ticks told is forgotten; what keys have chosen is not.
+    void rewind();
     /// Shown until the next key.
     void tell(std::string notice);
     void type_to_command(bool on);

@@ -182,6 +182,62 @@ TEST_F(Screens, AskForWhatKeysMean) {
     EXPECT_FALSE(press(screen, "\x1b").has_value()) << "there is no list to go back to";
 }
 
+TEST_F(Screens, SayWhereAReplayIsAndAskItToGoOn) {
+    LiveScreen screen = classic_screen({});
+    screen.take(Playback{3'240'000'000, 31'000'000'000, 1, true});
+    EXPECT_TRUE(contains(shown(screen), "replay 3.2 s of 31.0 s")) << shown(screen);
+    EXPECT_TRUE(contains(shown(screen), "space pause"));
+    screen.take(Playback{127'500'000'000, 300'000'000'000, 0.5, true});
+    EXPECT_TRUE(contains(shown(screen), "replay 2:07.5 of 5:00.0 0.5\u00D7")) << shown(screen);
+    screen.take(Playback{127'500'000'000, 300'000'000'000, 4, false});
+    EXPECT_TRUE(contains(shown(screen), "PAUSED at 2:07.5 of 5:00.0")) << shown(screen);
+    EXPECT_TRUE(contains(shown(screen), "space play"));
+    screen.take(Playback{31'000'000'000, 31'000'000'000, 4, false});
+    EXPECT_TRUE(contains(shown(screen), "END of 31.0 s")) << shown(screen);
+    using What = Play::What;
+    struct Asks {
+        const char *key;
+        What what;
+        double amount;
+    };
+    for (const Asks &each : {Asks{" ", What::Toggle, 0},
+                             {".", What::StepOn, 0},
+                             {",", What::StepBack, 0},
+                             {"+", What::Faster, 0},
+                             {"-", What::Slower, 0},
+                             {"f", What::NextFlush, 0},
+                             {"l", What::NextLoss, 0},
+                             {"p", What::Peak, 0},
+                             {"0", What::SeekTo, 0},
+                             {"9", What::SeekTo, 0.9}}) {
+        const auto intent = press(screen, each.key);
+        ASSERT_TRUE(intent.has_value()) << each.key;
+        EXPECT_EQ(std::get<Play>(*intent).what, each.what) << each.key;
+        EXPECT_DOUBLE_EQ(std::get<Play>(*intent).amount, each.amount) << each.key;
+    }
+    EXPECT_DOUBLE_EQ(std::get<Play>(screen.key({Key::Name::Left}).value()).amount, -5);
+    EXPECT_DOUBLE_EQ(std::get<Play>(screen.key({Key::Name::Right}).value()).amount, 5);
+    EXPECT_FALSE(press(screen, "w").has_value()) << "nobody can walk what was";
+    EXPECT_TRUE(std::holds_alternative<Quit>(press(screen, "q").value()));
+    press(screen, "?");
+    EXPECT_TRUE(contains(shown(screen), "to the peak of the lag"));
+    EXPECT_FALSE(contains(shown(screen), "walk smaps now"));
+}
+
+TEST_F(Screens, ForgetTicksButNotKeysWhenTheyAreRewound) {
+    LiveScreen screen = classic_screen({});
+    press(screen, "/WORKER-1\n");
+    screen.rewind();
+    EXPECT_TRUE(contains(shown(screen), "waiting for the first reading"));
+    Tick other = classic_tick(3);
+    other.process.pid = 1;
+    screen.take(other);
+    screen.take(classic_tick(3));
+    EXPECT_TRUE(contains(shown(screen), "[4711]")) << "the one that was shown before";
+    EXPECT_TRUE(contains(shown(screen), " of 101")) << shown(screen);
+    EXPECT_TRUE(contains(shown(screen), "2 of 2 (Tab)")) << shown(screen);
+}
+
 TEST_F(Screens, AskOnceMoreBeforeTheyLeaveACommand) {
     LiveScreen screen = classic_screen({});
     CommandOutput output;

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A recording on the screen: what it says at a moment is what its tick says, and keys lead from moment to moment."""
+import os
+import re
+import shutil
+import tempfile
+
+import contract
+from contract import TracingTest, rsslag
+from panes import Pane, needs_tmux
+
+
+def documents(*options):
+    ran = rsslag('replay', *options, '--format', 'jsonl')
+    if ran.status != 0:
+        raise AssertionError(ran)
+    return ran.documents()
+
+
+def kb(pages, tick):
+    return f"{pages * tick['page_size'] // 1024:,} kB".replace('-', '−')
+
+
+@needs_tmux
+class ReplayScreen(TracingTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.directory = tempfile.mkdtemp(prefix='rsslag-replay-')
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        cls.file = os.path.join(cls.directory, 'trace.rsslag')
+        ran = rsslag('record', '-o', cls.file, '--interval', '200ms', '--', contract.binary, 'demo', 'classic',
+                     '--over', '1s', '--for', '1s')
+        assert ran.status == 0, ran
+        told = documents(cls.file)
+        cls.ticks = [each for each in told if each['schema'] == 'rsslag.tick/1' and each['state'] == 'running']
+        cls.summary = told[-1]
+
+    def assert_shows(self, pane, tick):
+        """Exact, what is hidden, what was lost, when."""
+        seconds = f"at {int(tick['t_ns'] // 10**8) / 10:.1f} s of"
+        parts = [seconds, kb(tick['exact']['rss'], tick), kb(tick['lag'], tick), f"lost {tick['lost']}"]
+        pane.until(lambda text: all(part in '\n'.join(text.split('\n')[:3]) for part in parts))
+
+    def test_it_steps_from_tick_to_tick(self):
+        with Pane(120, 36) as pane:
+            pane.rsslag('replay', '--speed', '0.0625', self.file)
+            pane.until('replay ')
+            pane.type(' ')
+            pane.until('PAUSED')
+            pane.type('0')
+            pane.until('PAUSED at 0.0 s')
+            for tick in self.ticks[1:6]:
+                pane.type('.')
+                self.assert_shows(pane, tick)
+            for tick in reversed(self.ticks[1:5]):
+                pane.type(',')
+                self.assert_shows(pane, tick)
+            pane.type('w')
+            pane.until('the walks that were made then')
+            pane.type('?')
+            pane.until('to the peak of the lag')
+            pane.type('q')
+            pane.until(lambda text: 'q quit' not in text)
+            self.assertEqual(pane.state(), '0 1')
+
+    def test_it_finds_the_peak_flushes_and_losses(self):
+        peak = max(self.ticks, key=lambda tick: (tick['lag'], -tick['t_ns']))
+        with Pane(120, 36) as pane:
+            pane.rsslag('replay', self.file)
+            pane.until('replay ')
+            pane.type('p')
+            pane.until('the peak of the lag: ' + kb(peak['lag'], peak))
+            self.assert_shows(pane, peak)
+            pane.type('0')
+            pane.until('PAUSED at 0.0 s')
+            flushed = next(tick for tick in self.ticks[1:] if sum(tick['flush_reasons'].values()) >
+                           sum(self.ticks[0]['flush_reasons'].values()))
+            pane.type('f')
+            self.assert_shows(pane, flushed)
+            pane.type('l')
+            pane.until('there is no loss after this')
+            self.assert_shows(pane, flushed)
+            pane.type('9')
+            pane.until('PAUSED at')
+            pane.type('++++ ')
+            end = pane.until('END of')
+            self.assertIn('EXITED', end)
+            self.assertIn(kb(self.ticks[-1]['exact']['rss'], self.ticks[-1]), end)
+            pane.type(' ')  # from the start again
+            pane.until('replay ')
+            pane.type('q')
+
+    def test_it_shows_what_was_lost(self):
+        lossy = os.path.join(self.directory, 'lossy.rsslag')
+        ran = rsslag('record', '-o', lossy, '--force', '--ring', '4K', '--interval', '100ms', '--', contract.binary,
+                     'demo', 'classic', '--for', '300ms')
+        self.assertEqual(ran.status, 0, ran)
+        lost = [each['lost'] for each in documents(lossy) if each['schema'] == 'rsslag.tick/1']
+        self.assertGreater(lost[-1], 0, 'the ring was not too small')
+        after = next((number for number in lost if number > lost[0]), None)
+        with Pane(120, 36) as pane:
+            pane.rsslag('replay', '--from', '0s', lossy)
+            pane.until('replay ')
+            pane.type(' 0')
+            pane.until('PAUSED at 0.0 s')
+            pane.type('l')
+            pane.until('there is no loss after this' if after is None else re.compile(f'lost !?{after:,}').search)
+            pane.type('q')
+
+    def test_without_a_terminal_it_tells_lines(self):
+        ran = rsslag('replay', self.file)
+        self.assertEqual(ran.status, 0, ran)
+        self.assertIn('VERDICT', ran.out)
+        self.assertIn('lost 0', ran.out)
+
+
+if __name__ == '__main__':
+    contract.main()
