@@ -251,6 +251,7 @@ class Player {
 
     void seek_to_peak() {
         playing_ = false;
+        if (!peak_) peak_ = replay_->peak();
         if (!peak_) peak_ = find_peak();
         if (!peak_) return;
         if (peak_->lag.n <= 0) return post_notice(*screen_, "nothing lags in this recording");
@@ -259,13 +260,8 @@ class Player {
                                           style_.pages(peak_->lag, replay_->facts().machine.page_size), peak_->pid));
     }
 
-    struct Peak {
-        std::uint64_t t_ns = 0;
-        int pid = 0;
-        core::Pages lag;
-    };
     /// From all of it.
-    std::optional<Peak> find_peak() {
+    std::optional<recording::Peak> find_peak() {
         post_notice(*screen_, "looking for the peak of the lag");
         ReplayOptions quick;
         quick.threads = view::ThreadChoice{view::ThreadChoice::Which::None, 0};
@@ -277,11 +273,7 @@ class Player {
             if (stop_.came()) return std::nullopt;
             look = Clock::now() + kKeys;
         }
-        Peak peak;
-        for (const view::Summary::Process &process : all->finish().summary.processes) {
-            if (process.peak_lag > peak.lag) peak = {process.peak_lag_t_ns, process.pid, process.peak_lag};
-        }
-        return peak;
+        return peak_of(all->finish().summary);
     }
 
     void obey(const view::Intent &intent) {
@@ -322,7 +314,7 @@ class Player {
     std::deque<view::Tick> pending_;    ///< told, but not shown yet
     Batch batch_;                       ///< to be shown with the next frame
     std::vector<std::uint64_t> shown_;  ///< times of the ticks since it was begun
-    std::optional<Peak> peak_;
+    std::optional<recording::Peak> peak_;
     std::uint64_t t_ns_ = 0;        ///< where it is
     std::uint64_t reached_ns_ = 0;  ///< the last tick that was shown
     std::uint64_t end_ns_ = 0;

@@ -11,6 +11,14 @@ namespace rsslag::cli {
 
 using recording::Ask;
 
+recording::Peak peak_of(const view::Summary &summary) {
+    recording::Peak peak;
+    for (const view::Summary::Process &process : summary.processes) {
+        if (process.peak_lag > peak.lag) peak = {process.peak_lag_t_ns, process.pid, process.peak_lag};
+    }
+    return peak;
+}
+
 struct Replay::State {
     State(FileSource *file, Tracer &&over, ReplayHandlers &&asked)
         : source(file), tracer(std::move(over)), handlers(std::move(asked)) {}
@@ -113,6 +121,10 @@ const view::SnapshotDocument &Replay::facts() const {
 
 std::vector<recording::Place> Replay::places() const {
     return state_->source->reader().places();
+}
+
+std::optional<recording::Peak> Replay::peak() const {
+    return state_->source->reader().peak();
 }
 
 const Tracer &Replay::tracer() const {

@@ -50,6 +50,9 @@ struct Replayed {
     std::uint64_t records = 0;                ///< in the file, as its chunks count them
 };
 
+/// The greatest lag of any process.
+recording::Peak peak_of(const view::Summary &summary);
+
 /// Step by step, for whoever decides when the next one comes.
 class Replay {
   public:
@@ -62,6 +65,7 @@ class Replay {
     const recording::Header &header() const;
     const view::SnapshotDocument &facts() const;
     std::vector<recording::Place> places() const;
+    std::optional<recording::Peak> peak() const;
     /// What is told next; false: nothing, it is over.
     bool step();
     /// Ledger and names as they are now.

@@ -12,6 +12,7 @@
 #include "command.h"
 #include "exit_status.h"
 #include "live_view.h"
+#include "replayed.h"
 #include "rsslag/procfs/process.h"
 #include "version.h"
 
@@ -145,8 +146,10 @@ Status Session::run(bool wait_for_targets) {
 
 Status Session::summary() {
     if (Status done = writer_.ticks(tracer_->stop()); !done) return done;
-    if (Status told = writer_.summary(tracer_->summary()); !told) return told;
-    return finish_recording();
+    view::Summary summary = tracer_->summary();
+    const recording::Peak peak = peak_of(summary);
+    if (Status told = writer_.summary(std::move(summary)); !told) return told;
+    return finish_recording(peak);
 }
 
 /// One that cannot go on ends `record`; `live` goes on without it.
@@ -184,10 +187,10 @@ void Session::show_progress(const recording::Writer::Progress &progress, bool la
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }
 
-Status Session::finish_recording() {
+Status Session::finish_recording(const std::optional<recording::Peak> &peak) {
     recording::Writer *const recording = tracer_->recording();
     if (recording == nullptr) return core::success();
-    const Status done = recording->finish();
+    const Status done = recording->finish(peak);
     const recording::Writer::Progress progress = recording->progress();
     if (writer_.format() == Format::Progress) show_progress(progress, true);
     if (progress.items_lost > 0) {

@@ -53,7 +53,7 @@ class Session {
     void look_for_targets();
     core::Status look_at_recording();
     void show_progress(const recording::Writer::Progress &progress, bool last);
-    core::Status finish_recording();
+    core::Status finish_recording(const std::optional<recording::Peak> &peak);
     std::chrono::milliseconds pause(std::chrono::steady_clock::time_point begin,
                                     std::chrono::steady_clock::time_point next) const;
 

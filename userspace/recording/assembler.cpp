@@ -75,7 +75,7 @@ void Assembler::close() {
     base_ns_ = now_ns_;
 }
 
-void Assembler::end() {
+void Assembler::end(const std::optional<Peak> &peak) {
     close();
     Bytes index;
     put(index, index_.size());
@@ -86,6 +86,12 @@ void Assembler::end() {
         put(index, place.last_ns - place.first_ns);
         put(index, place.records);
         before = place;
+    }
+    put(index, peak ? 1 : 0);
+    if (peak) {
+        put(index, peak->t_ns);
+        put_signed(index, peak->pid);
+        put_signed(index, peak->lag.n);
     }
     const std::uint64_t offset = bytes_;
     chunk(ChunkKind::Index, index);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "bytes.h"
@@ -26,7 +27,7 @@ class Assembler {
     void close();
     bool open() const { return !payload_.empty(); }
     /// The index, and that it ended as it should.
-    void end();
+    void end(const std::optional<Peak> &peak = std::nullopt);
 
     std::uint64_t bytes() const { return bytes_; }
     std::uint64_t records() const { return records_before_ + records_; }

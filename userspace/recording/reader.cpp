@@ -78,6 +78,7 @@ struct Reader::State {
     Bytes read(std::uint64_t offset, std::size_t size) const;
     std::optional<ChunkInfo> head_from(std::uint64_t &from) const;
     std::optional<ChunkInfo> find_chunk();
+    std::optional<Bytes> whole_payload(std::uint64_t offset, ChunkKind kind) const;
     std::optional<Bytes> take_payload(const ChunkInfo &info);
     core::Status find_header(const std::string &name);
     std::optional<Missing> gap_before(const ChunkInfo &info);
@@ -116,6 +117,16 @@ std::optional<ChunkInfo> Reader::State::find_chunk() {
     if (!info || found != at) damage = fmt::format("the chunk at byte {} is damaged", at);
     if (info) at = found;
     return info;
+}
+
+std::optional<Bytes> Reader::State::whole_payload(std::uint64_t offset, ChunkKind kind) const {
+    const auto info = read_chunk_header(read(offset, kChunkHeader));
+    if (!info || info->kind != static_cast<std::uint32_t>(kind)) return std::nullopt;
+    const Bytes bytes = read(offset, kChunkHeader + info->stored);
+    if (bytes.size() < kChunkHeader + info->stored) return std::nullopt;
+    const std::string_view all(bytes);
+    const std::string_view stored = all.substr(kChunkHeader);
+    return is_whole(all.substr(0, kChunkHeader), stored) ? unpack_payload(*info, stored) : std::nullopt;
 }
 
 /// Of the chunk at `at`, where it is whole; goes on behind it.
@@ -222,6 +233,28 @@ std::vector<Place> Reader::places() const {
         offset += kChunkHeader + info->stored;
     }
     return places;
+}
+
+/// The end tells where the index is, and the index has it behind the chunks.
+std::optional<Peak> Reader::peak() const {
+    const State &state = *state_;
+    constexpr std::size_t kMostEnd = kChunkHeader + 20;
+    const std::uint64_t from = state.input.size - std::min<std::uint64_t>(state.input.size, kMostEnd);
+    const std::size_t magic = state.read(from, kMostEnd).rfind(kChunkMagic);
+    const auto end = magic == Bytes::npos ? std::nullopt : state.whole_payload(from + magic, ChunkKind::End);
+    if (!end) return std::nullopt;
+    const auto index = state.whole_payload(In(*end).number(), ChunkKind::Index);
+    if (!index) return std::nullopt;
+    In in(*index);
+    constexpr int kNumbers = 4;
+    for (std::size_t left = in.count() * kNumbers; left > 0 && !in.bad(); --left)
+        in.number();
+    if (in.bad() || in.at_end() || !in.yes()) return std::nullopt;
+    Peak peak;
+    peak.t_ns = in.number();
+    peak.pid = in.small();
+    peak.lag = core::Pages{in.signed_number()};
+    return in.bad() ? std::nullopt : std::optional(peak);
 }
 
 void Reader::seek(const Place &place) {

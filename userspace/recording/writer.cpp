@@ -76,6 +76,7 @@ struct Writer::State {
     std::size_t waiting_bytes = 0;
     Overflow missed;  ///< since the last item that found room
     Progress progress;
+    std::optional<Peak> peak;
     bool stop = false;
     bool began = false;
 
@@ -157,12 +158,13 @@ Writer::Progress Writer::progress() const {
     return state_->progress;
 }
 
-core::Status Writer::finish() {
+core::Status Writer::finish(const std::optional<Peak> &peak) {
     State &state = *state_;
     if (state.thread.joinable()) {
         {
             const std::lock_guard lock(state.mutex);
             if (state.missed.items > 0) state.waiting.emplace_back(std::exchange(state.missed, {}));
+            state.peak = peak;
             state.stop = true;
         }
         state.wake.notify_one();
@@ -230,7 +232,7 @@ void Writer::State::run() {
         }
         if (err == 0) look_at_clocks();
         if (last && err == 0) {
-            assembler.end();
+            assembler.end(peak);
             if (err == 0 && fdatasync(fd) != 0) err = errno;
         }
         tell_progress();

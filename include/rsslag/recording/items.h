@@ -11,6 +11,7 @@
 #include "rsslag/core/losses.h"
 #include "rsslag/core/raw_reading.h"
 #include "rsslag/core/result.h"
+#include "rsslag/core/units.h"
 #include "rsslag/recording/calls.h"
 
 namespace rsslag::recording {
@@ -60,6 +61,13 @@ struct Cost {
 struct Overflow {
     std::uint64_t records = 0;
     std::uint64_t items = 0;
+};
+
+/// Where a trace hid most: a cache, that nothing needs to be true.
+struct Peak {
+    std::uint64_t t_ns = 0;  ///< since Header::start_ns
+    int pid = 0;
+    core::Pages lag;  ///< exact - what stat said; 0: nothing ever lagged
 };
 
 using Item =

@@ -58,6 +58,8 @@ class Reader {
 
     /// Chunks of items in their order, from their heads alone; what is damaged is not among them.
     std::vector<Place> places() const;
+    /// As whoever wrote it knew; nullopt where it was not ended, or an older rsslag did not say.
+    std::optional<Peak> peak() const;
     /// Goes on there. What comes first may be the rest of what another chunk began.
     void seek(const Place &place);
 

@@ -52,7 +52,7 @@ class Writer {
     Progress progress() const;
 
     /// All that was put is written, and that it ended. What went wrong, also before.
-    core::Status finish();
+    core::Status finish(const std::optional<Peak> &peak = std::nullopt);
 
   private:
     struct State;

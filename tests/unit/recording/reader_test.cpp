@@ -9,6 +9,7 @@
 namespace rsslag::recording {
 namespace {
 
+using test::input_of;
 using test::read_all;
 using test::small_trace;
 using test::Told;
@@ -130,6 +131,61 @@ TEST(Reader, NamesChunksThatAreNotThere) {
     ASSERT_EQ(told.missing.size(), 1U);
     EXPECT_EQ(told.missing.front().records, 5U);
     EXPECT_EQ(told.records.size(), 2 * kChunkRecords);
+}
+
+/// Wire records from there on.
+std::size_t records_from(Reader &reader, const Place &place) {
+    reader.seek(place);
+    std::size_t bytes = 0;
+    while (const auto next = reader.next()) {
+        EXPECT_TRUE(std::holds_alternative<Item>(*next));
+        const auto *const item = std::get_if<Item>(&*next);
+        const auto *const records = item != nullptr ? std::get_if<Records>(item) : nullptr;
+        if (records != nullptr) bytes += records->bytes.size();
+    }
+    return bytes;
+}
+
+TEST(Reader, GoesOnAtAnyChunk) {
+    const Bytes bytes = small_trace(kChunks);
+    auto reader = Reader::open(input_of(bytes), "it");
+    ASSERT_TRUE(reader);
+    const std::vector<Place> places = reader->places();
+    ASSERT_EQ(places.size(), std::size_t{kChunks});
+    for (std::size_t i = kChunks; i-- > 0;) {
+        EXPECT_EQ(places[i].records_before, i * 5);
+        EXPECT_EQ(records_from(*reader, places[i]), (kChunks - i) * kChunkRecords);
+    }
+    Bytes damaged = bytes;
+    damaged[places[1].offset] ^= 1;
+    EXPECT_EQ(Reader::open(input_of(damaged), "it")->places().size(), std::size_t{kChunks - 1});
+}
+
+TEST(Reader, TellsThePeakWhereItIsKnown) {
+    const auto with = [](const std::optional<Peak> &peak) {
+        Bytes bytes;
+        Assembler assembler([&bytes](const Bytes &more) { bytes += more; });
+        assembler.begin(test::header());
+        assembler.add(Records{0, test::storm(0, 5, 1)});
+        assembler.end(peak);
+        return bytes;
+    };
+    const auto peak_of = [](const Bytes &bytes) { return Reader::open(input_of(bytes), "it")->peak(); };
+    EXPECT_FALSE(peak_of(with(std::nullopt)));
+    const Bytes bytes = with(Peak{2'000'000'000, 4711, core::Pages{6072}});
+    const auto peak = peak_of(bytes);
+    ASSERT_TRUE(peak);
+    EXPECT_EQ(peak->t_ns, 2'000'000'000U);
+    EXPECT_EQ(peak->pid, 4711);
+    EXPECT_EQ(peak->lag.n, 6072);
+    for (std::size_t size = bytes.size() - 1; size > bytes.size() - 300; --size)
+        EXPECT_FALSE(peak_of(bytes.substr(0, size))) << "it was not ended";
+    for (std::size_t i = bytes.size() - 300; i < bytes.size(); ++i) {
+        Bytes flipped = bytes;
+        flipped[i] ^= 4;
+        const auto told = peak_of(flipped);
+        EXPECT_TRUE(!told || told->lag.n == 6072) << "a damaged one is not believed";
+    }
 }
 
 }  // namespace
