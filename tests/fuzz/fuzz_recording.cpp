@@ -22,6 +22,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         require(!reader.error().what.empty());
         return 0;
     }
+    const std::vector<recording::Place> places = reader->places();
+    (void)reader->peak();
     bool missing = false;
     while (auto next = reader->next()) {
         if (const auto *const gap = std::get_if<recording::Missing>(&*next)) {
@@ -30,5 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         }
     }
     require(reader->complete() == !missing);
+    if (places.empty()) return 0;
+    reader->seek(places.back());
+    while (reader->next()) {
+    }
     return 0;
 }
