@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import contract
-from contract import NOBODY, environment, needs_root, why_no_tracing
+from contract import NOBODY, environment, why_no_tracing
 
 STUBS = {'dpkg-query': 'echo install ok installed',
          'cmake': 'echo "-- Build files have been written to: $PWD/build"',
@@ -20,7 +20,8 @@ class Quickstart(unittest.TestCase):
         self.directory = tempfile.mkdtemp(prefix='rsslag-contract-')
         self.addCleanup(shutil.rmtree, self.directory)
         os.chmod(self.directory, 0o755)
-        shutil.copytree(contract.ROOT / 'scripts', os.path.join(self.directory, 'scripts'))
+        for part in ('scripts', os.path.join('docs', 'recordings')):
+            shutil.copytree(contract.ROOT / part, os.path.join(self.directory, part))
         os.mkdir(os.path.join(self.directory, 'build'))
         shutil.copy(contract.binary, os.path.join(self.directory, 'build', 'rsslag'))
         os.mkdir(os.path.join(self.directory, 'stubs'))
@@ -55,13 +56,34 @@ class Quickstart(unittest.TestCase):
         self.assertGreater(int(peak.group(1).replace(',', '')), 100, 'it lags')
         self.assertIn('traced to the page', lines[-1])
 
-    @needs_root
-    def test_where_bpf_is_refused_it_says_why(self):
+    def run_refused(self):
+        """Where BPF is refused, by lack of the tracer if by nothing else."""
         if not contract.has_tracer():
-            self.skipTest('this rsslag was built without the tracer')
-        status, lines, err = self.run_it(user=NOBODY, group=NOBODY, extra_groups=[], cwd='/')
+            return self.run_it()
+        if os.geteuid() != 0:
+            self.skipTest('needs root, to become a user who may not trace')
+        return self.run_it(user=NOBODY, group=NOBODY, extra_groups=[], cwd='/')
+
+    def test_where_bpf_is_refused_it_says_why_and_replays_the_classic(self):
+        status, lines, err = self.run_refused()
+        self.assertEqual(status, 0, (lines, err))
+        reason = 'CAP_BPF' if contract.has_tracer() else 'without the tracer'
+        said = lines.index('BPF cannot be used here; this is what is missing:')
+        shown = next(i for i, line in enumerate(lines) if line.startswith('TIME ') and i > said)
+        self.assertIn(reason, '\n'.join(lines[said:shown]))
+        ticks = [line for line in lines[shown:] if re.match(r'\d\d:\d\d:\d\d ', line)]
+        resting = [tick for tick in ticks if re.search(r' 82,732 +106,984 +24,252 .* AGREES$', tick)]
+        self.assertGreaterEqual(len(resting), 2, lines)
+        self.assertTrue(ticks[-1].endswith(' EXITED'), lines)
+        self.assertTrue(any(line.startswith('traced ') and ' Linux 6.1.' in line for line in lines), lines)
+        self.assertIn('that was a recording', lines[-1])
+        self.assertIn('does not allow tracing', lines[-1])
+
+    def test_with_nothing_to_replay_it_says_why_and_ends_with_3(self):
+        shutil.rmtree(os.path.join(self.directory, 'docs'))
+        status, lines, err = self.run_refused()
         self.assertEqual(status, 3, lines)
-        self.assertIn('CAP_BPF', '\n'.join(lines) + err)
+        self.assertIn('classic-6.1.rsslag', err)
         self.assertIn('does not allow tracing', lines[-1])
 
     def test_a_build_that_fails(self):

@@ -147,7 +147,7 @@ class Owner(Directory):
 
 class Killed(Directory):
     def test_all_but_the_open_chunk_is_read(self):
-        rounds = 200 if 'RSSLAG_TEST_TRACE_SECONDS' in os.environ else 20
+        rounds = int(os.environ.get('RSSLAG_TEST_KILLS', '20'))
         dice = random.Random(5)
         with Held('busy') as held:
             for i in range(rounds):

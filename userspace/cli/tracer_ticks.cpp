@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "judged.h"
+#include "rsslag/view/judgement.h"
 #include "tracer_state.h"
 
 namespace rsslag::cli {
@@ -158,7 +159,7 @@ void Tracer::State::count(Traced &entry, const view::Tick &tick) {
     summary.baseline = tick.ledger.baseline;
     summary.final = tick.ledger.exact();
     if (!tick.read) return;
-    summary.verdicts[std::string(core::name(tick.process.verdict.verdict))]++;
+    summary.verdicts[std::string(core::name(view::judge(tick).verdict))]++;  // as the tick tells it
     if (!tick.process.readers.stat) return;
     const core::Pages lag = tick.ledger.exact().rss() - *tick.process.readers.stat;
     if (lag > summary.peak_lag) {

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The recordings that every later version must read: what the first version wrote on Linux 6.1.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "columns.h"
+#include "traces.h"
+
+namespace rsslag::recording {
+namespace {
+
+using test::input_of;
+using test::read_all;
+using test::Told;
+
+constexpr std::uint64_t kClassicRecords = 28521;
+
+Bytes shipped(const std::string &name) {
+    std::ifstream file(RSSLAG_RECORDINGS "/" + name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+TEST(Shipped, RecordingsAreReadToTheirEnd) {
+    for (const auto &[name, records] :
+         {std::pair("classic-6.1.rsslag", kClassicRecords), std::pair("quiet-6.1.rsslag", std::uint64_t{0})}) {
+        const Bytes bytes = shipped(name);
+        const Told told = read_all(bytes);
+        ASSERT_TRUE(told.opened) << told.error.what;
+        EXPECT_TRUE(told.complete) << name;
+        EXPECT_TRUE(told.missing.empty()) << name;
+        EXPECT_EQ(count_records(told.records), records) << name;
+        const auto reader = Reader::open(input_of(bytes), name);
+        ASSERT_TRUE(reader);
+        EXPECT_EQ(reader->header().kernel, "6.1.0-50-amd64");
+        EXPECT_EQ(reader->header().host, "classic");
+    }
+}
+
+TEST(Shipped, RecordingCutAtAnyByteTellsItsWholeChunks) {
+    const Bytes bytes = shipped("quiet-6.1.rsslag");
+    const std::size_t all = read_all(bytes).items;
+    std::size_t before = 0;
+    for (std::size_t size = 0; size < bytes.size(); ++size) {
+        const Told told = read_all(bytes.substr(0, size));
+        if (!told.opened) {
+            EXPECT_EQ(told.error.kind, core::Kind::Corrupt) << size;
+            EXPECT_EQ(before, 0U) << size;
+            continue;
+        }
+        EXPECT_FALSE(told.complete) << size;
+        ASSERT_EQ(told.missing.size(), 1U) << size;
+        EXPECT_GE(told.items, before) << size;
+        before = told.items;
+    }
+    EXPECT_GT(all, 0U);
+    EXPECT_EQ(before, all);
+}
+
+TEST(Shipped, RecordingWithAFlippedBitMissesOneChunkOfTheClassic) {
+    constexpr std::size_t kStep = 997;
+    const Bytes bytes = shipped("classic-6.1.rsslag");
+    for (std::size_t i = 0; i < bytes.size(); i += kStep) {
+        Bytes flipped = bytes;
+        flipped[i] = static_cast<char>(flipped[i] ^ (1 << (i % 8)));
+        const Told told = read_all(flipped);
+        ASSERT_TRUE(told.opened) << i << ' ' << told.error.what;
+        EXPECT_FALSE(told.complete) << i;
+        ASSERT_EQ(told.missing.size(), 1U) << i;
+        EXPECT_NE(told.missing.front().reason.find("damaged"), std::string::npos) << told.missing.front().reason;
+        EXPECT_EQ(count_records(told.records) + told.missing.front().records.value_or(0), kClassicRecords) << i;
+    }
+}
+
+}  // namespace
+}  // namespace rsslag::recording
