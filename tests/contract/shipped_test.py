@@ -156,6 +156,19 @@ class Export(unittest.TestCase):
         told(self, 'export', '--format', form, '-o', path, CLASSIC)
         return path
 
+    def test_updates_add_up_to_the_change_of_exact(self):
+        rows = told(self, 'export', '--format', 'jsonl', CLASSIC).documents()[1:]
+        last = [row for row in rows if row['type'] == 'tick'][-1]
+        updates = [row for row in rows if row['type'] in UPDATES and row['mm'] == last['mm'] and row['known']]
+        self.assertNotIn(None, [row['pages'] for row in updates])
+        self.assertEqual(collections.Counter(row['reason'] for row in updates)['direct'], 203)
+        for member in ('file', 'anon', 'shmem', 'swap'):  # born and ended in the trace
+            self.assertEqual(sum(row['pages'] for row in updates if row['member'] == member), 0, member)
+        # Up to the rest: what is flushed, as nothing that is cached has been told of yet.
+        rest = next(row for row in rows if row['type'] == 'tick' and row['exact_rss'] == EXACT)
+        before = [row['pages'] for row in updates if row['t_ns'] <= rest['t_ns'] and row['member'] != 'swap']
+        self.assertEqual(sum(before), FLUSHED)
+
     def test_rows_are_those_that_the_report_counts_in_each_format(self):
         report = told(self, 'report', '--json', CLASSIC).document()
         header, *rows = told(self, 'export', '--format', 'jsonl', CLASSIC).documents()

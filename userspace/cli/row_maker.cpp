@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "rsslag/core/flush_amounts.h"
+#include "rsslag/core/fold_amounts.h"
 #include "rsslag/view/judgement.h"
 
 namespace rsslag::cli {
@@ -24,10 +26,10 @@ std::optional<recording::FaultCause> cause_of(std::uint16_t flags, std::uint64_t
     return std::nullopt;
 }
 
-recording::UpdateRow::Type type_of(const core::Applied &applied) {
+recording::UpdateRow::Type type_of(const std::optional<FlushReason> &reason) {
     using Type = recording::UpdateRow::Type;
-    if (!applied.reason || *applied.reason == FlushReason::Direct) return Type::Update;
-    return *applied.reason == FlushReason::Fold ? Type::Fold : Type::Flush;
+    if (!reason || *reason == FlushReason::Direct) return Type::Update;
+    return *reason == FlushReason::Fold ? Type::Fold : Type::Flush;
 }
 
 recording::TaskRow::Type type_of(const rsslag_task &task) {
@@ -96,8 +98,11 @@ Stamp RowMaker::stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cp
 
 void RowMaker::begin(std::uint64_t start_ns, const core::Machine &machine) {
     start_ns_ = start_ns;
-    if (machine.scheme != core::Scheme::Cpu) return;
-    amounts_ = std::make_unique<core::FoldAmounts>(machine.cpus_possible, machine.batch().value_or(1));
+    if (machine.scheme == core::Scheme::Cpu) {
+        amounts_ = std::make_unique<core::FoldAmounts>(machine.cpus_possible, machine.batch().value_or(1));
+    } else if (machine.scheme == core::Scheme::Thread) {
+        amounts_ = std::make_unique<core::FlushAmounts>();
+    }
 }
 
 void RowMaker::group(const core::GroupView &group) {
@@ -118,7 +123,7 @@ void RowMaker::update(const rsslag_update &update, const core::Applied &applied)
     }
     recording::UpdateRow row;
     row.at = stamp(update.t_ns, update.tid, update.mm, update.cpu);
-    row.type = type_of(applied);
+    row.type = type_of(applied.reason);
     row.member = static_cast<core::Member>(update.member & 3U);
     row.pages = applied.pages;
     if (const auto cached = view::cached_after(update, applied)) row.cached = Pages{*cached};
@@ -129,17 +134,17 @@ void RowMaker::update(const rsslag_update &update, const core::Applied &applied)
     row.newborn = has(update.flags, RSSLAG_NEWBORN);
     row.teardown = teardown;
     row.known = applied.known;
-    put_update(row, update);
+    put_update(row, update, applied);
 }
 
-void RowMaker::put_update(const recording::UpdateRow &row, const rsslag_update &update) {
+void RowMaker::put_update(const recording::UpdateRow &row, const rsslag_update &update, const core::Applied &applied) {
     if (!amounts_) return put(row);
     if (row.at.mm > newest_mm_) {
         newest_mm_ = row.at.mm;
         if (row.newborn) amounts_->born(row.at.mm);
     }
-    const std::uint64_t ticket = amounts_->apply(row.at.mm, update, settled_).value_or(0);
-    const bool waits = ticket != 0 && row.known && !row.pages;
+    const std::uint64_t ticket = amounts_->apply(row.at.mm, update, applied, settled_).value_or(0);
+    const bool waits = ticket != 0 && row.known;
     if (waits || holds()) {
         Held &held = held_.emplace_back();
         held.update = row;
@@ -181,15 +186,13 @@ void RowMaker::release(Held &held) {
 
 void RowMaker::settle() {
     if (settled_.empty() && (!holds() || held_[first_held_].ticket != 0)) return;
-    for (const core::FoldAmounts::Settled &each : settled_) {
+    for (const core::UpdateAmounts::Settled &each : settled_) {
         const auto held = std::find_if(held_.begin() + static_cast<std::ptrdiff_t>(first_held_), held_.end(),
                                        [&](const Held &row) { return row.ticket == each.ticket; });
         if (held == held_.end()) continue;
         held->update.pages = each.pages;
-        if (!each.folded) {
-            held->update.type = recording::UpdateRow::Type::Update;
-            held->update.reason.reset();
-        }
+        held->update.reason = each.reason;
+        held->update.type = type_of(each.reason);
         held->ticket = 0;
     }
     settled_.clear();

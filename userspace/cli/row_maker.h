@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "rsslag/core/fold_amounts.h"
 #include "rsslag/core/losses.h"
 #include "rsslag/core/raw_reading.h"
+#include "rsslag/core/update_amounts.h"
 #include "rsslag/recording/sink.h"
 #include "rsslag/view/tick.h"
 
@@ -94,7 +94,7 @@ class RowMaker {
         if (status_.ok()) status_ = sink_.row(row);
     }
     void hold(const recording::Row &row);
-    void put_update(const recording::UpdateRow &row, const rsslag_update &update);
+    void put_update(const recording::UpdateRow &row, const rsslag_update &update, const core::Applied &applied);
     /// Amounts that have been told go into their rows, and rows that wait for nothing any more go out.
     void settle();
     void release(Held &held);
@@ -110,9 +110,9 @@ class RowMaker {
     std::pair<std::uint64_t, Mm *> last_mm_{0, nullptr};
     std::uint64_t mm_ids_ = 0;
     std::map<std::string, std::uint64_t> lost_;
-    std::multimap<std::uint64_t, Later> later_;   ///< by time since the start
-    std::unique_ptr<core::FoldAmounts> amounts_;  ///< `cpu` scheme
-    std::vector<core::FoldAmounts::Settled> settled_;
+    std::multimap<std::uint64_t, Later> later_;  ///< by time since the start
+    std::unique_ptr<core::UpdateAmounts> amounts_;
+    std::vector<core::UpdateAmounts::Settled> settled_;
     std::vector<Held> held_;  ///< tickets ascend
     std::size_t first_held_ = 0;
     std::uint64_t advanced_ns_ = 0;

@@ -41,23 +41,31 @@ bool goes_first(const Waiting &first, const Waiting &later, std::int64_t count, 
 
 }  // namespace
 
+FlushReason reason_of(const rsslag_update &update, bool flush) {
+    if (!flush) return FlushReason::Direct;
+    if ((update.flags & RSSLAG_THRESHOLD) != 0) return FlushReason::Threshold;
+    if ((update.flags & RSSLAG_EXITING) != 0) return FlushReason::Exit;
+    if ((update.flags & RSSLAG_EXECVE) != 0) return FlushReason::Exec;
+    return FlushReason::Zap;
+}
+
 void FlushChain::reset(std::int64_t count) {
     waiting_.clear();
     count_ = count;
     taken_ns_ = 0;
 }
 
-void FlushChain::push(const rsslag_update &update, bool direct, std::vector<Link> &out) {
+void FlushChain::push(const rsslag_update &update, bool direct, std::vector<Link> &out, std::uint64_t ticket) {
     if (update.t_ns < taken_ns_) {
         // Too late: the counts of those that were taken hold it already, and one of them was given its pages.
-        out.push_back({update, 0, may_flush({update, direct})});
+        out.push_back({update, 0, may_flush({update, direct, ticket}), ticket});
         return;
     }
     advance(update.t_ns, out);
     auto place = waiting_.end();
     while (place != waiting_.begin() && std::prev(place)->update.t_ns > update.t_ns)
         --place;
-    waiting_.insert(place, {update, direct});
+    waiting_.insert(place, {update, direct, ticket});
 }
 
 void FlushChain::advance(std::uint64_t t_ns, std::vector<Link> &out) {
@@ -96,7 +104,7 @@ bool FlushChain::first_of_its_task(std::size_t index) const {
 void FlushChain::take(std::size_t index, std::vector<Link> &out) {
     const Waiting one = waiting_[index];
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(index));
-    out.push_back({one.update, one.update.count - count_, flush_after(one, count_)});
+    out.push_back({one.update, one.update.count - count_, flush_after(one, count_), one.ticket});
     count_ = one.update.count;
     taken_ns_ = std::max<std::uint64_t>(taken_ns_, one.update.t_ns);
 }

@@ -7,8 +7,12 @@
 #include <vector>
 
 #include "rsslag/abi.h"
+#include "rsslag/core/ledger.h"
 
 namespace rsslag::core {
+
+/// Why an update of this scheme went into the mm's counter.
+FlushReason reason_of(const rsslag_update &update, bool flush);
 
 /// Each record tells what the mm's counter was after its update, so that the updates form a chain; a flush also tells
 /// its amount, which is what the task had cached. Records of two CPUs may be a little out of order by time: then the
@@ -18,11 +22,13 @@ class FlushChain {
     struct Link {
         rsslag_update update{};
         std::int64_t pages = 0;
-        bool flush = false;  ///< else direct: the task's cache stays as it is
+        bool flush = false;        ///< else direct: the task's cache stays as it is
+        std::uint64_t ticket = 0;  ///< as it was pushed
     };
     struct Waiting {
         rsslag_update update{};
         bool direct = false;  ///< for sure
+        std::uint64_t ticket = 0;
     };
 
     /// Two CPUs' records may be this far out of order.
@@ -30,7 +36,7 @@ class FlushChain {
 
     void reset(std::int64_t count);
     /// `direct`: surely no flush, whatever its numbers look like.
-    void push(const rsslag_update &update, bool direct, std::vector<Link> &out);
+    void push(const rsslag_update &update, bool direct, std::vector<Link> &out, std::uint64_t ticket = 0);
     /// No record before `t_ns` will come.
     void advance(std::uint64_t t_ns, std::vector<Link> &out);
     /// All that is there, whatever may come.

@@ -44,7 +44,7 @@ struct Mm {
 void give_up(const Mm &mm, std::vector<FoldAmounts::Settled> &out) {
     for (const Counter &counter : mm.counters) {
         for (const Counter::Ticket &ticket : counter.tickets)
-            out.push_back({ticket.number, std::nullopt, true});
+            out.push_back({ticket.number, std::nullopt, FlushReason::Fold});
     }
 }
 
@@ -73,7 +73,7 @@ struct FoldAmounts::State {
             });
             if (ticket == counter.tickets.end()) continue;
             const auto pages = each.uncertain == 0 ? std::optional(Pages{each.pages}) : std::nullopt;
-            out.push_back({ticket->number, pages, each.folded});
+            out.push_back({ticket->number, pages, each.folded ? std::optional(FlushReason::Fold) : std::nullopt});
             counter.tickets.erase(ticket);
             --mm.open;
             --open;
@@ -125,7 +125,7 @@ void FoldAmounts::read(std::uint64_t mm, const CounterReading &reading, std::uin
 }
 
 std::optional<std::uint64_t> FoldAmounts::apply(std::uint64_t mm, const rsslag_update &update,
-                                                std::vector<Settled> &out) {
+                                                const Applied & /*applied*/, std::vector<Settled> &out) {
     State &state = *state_;
     Mm &known = state.of(mm);
     Counter &counter = known.counters[update.member % kMembers];

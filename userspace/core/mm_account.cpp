@@ -13,14 +13,6 @@ constexpr std::uint32_t local_cell(std::size_t cpu, std::size_t member) {
     return static_cast<std::uint32_t>(kMembers + cpu * kMembers + member);
 }
 
-FlushReason reason_of(const rsslag_update &update, bool flush) {
-    if (!flush) return FlushReason::Direct;
-    if ((update.flags & RSSLAG_THRESHOLD) != 0) return FlushReason::Threshold;
-    if ((update.flags & RSSLAG_EXITING) != 0) return FlushReason::Exit;
-    if ((update.flags & RSSLAG_EXECVE) != 0) return FlushReason::Exec;
-    return FlushReason::Zap;
-}
-
 }  // namespace
 
 Members Account::net() const {

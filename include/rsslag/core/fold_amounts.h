@@ -1,49 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <cstdint>
 #include <memory>
-#include <optional>
-#include <vector>
 
-#include "rsslag/abi.h"
-#include "rsslag/core/reading.h"
-#include "rsslag/core/units.h"
+#include "rsslag/core/update_amounts.h"
 
 namespace rsslag::core {
 
-/// `cpu` scheme: how many pages each update brought that left nothing cached, update by update. The ledger knows it a
-/// little later, too, but tells sums only. Records come in the order of their time; mms are told apart by numbers that
-/// the caller gives them.
-class FoldAmounts {
+/// `cpu` scheme: an update that left nothing cached does not tell how much went into the counter with it. Where another
+/// CPU folded at the same time it may stay open.
+class FoldAmounts final : public UpdateAmounts {
   public:
-    /// What an update with this ticket came to.
-    struct Settled {
-        std::uint64_t ticket = 0;
-        std::optional<Pages> pages;  ///< nullopt: it cannot be told from another CPU's fold at the same time
-        bool folded = false;         ///< false: it cancelled what the CPU had cached and moved nothing
-    };
-
     FoldAmounts(int cpus, std::int64_t batch);
-    ~FoldAmounts();
-    FoldAmounts(const FoldAmounts &) = delete;
-    FoldAmounts &operator=(const FoldAmounts &) = delete;
+    ~FoldAmounts() override;
 
-    /// All counters of this mm are 0: it is being made.
-    void born(std::uint64_t mm);
-    /// What no record has told since `begin_ns`, a reading has.
-    void read(std::uint64_t mm, const CounterReading &reading, std::uint64_t begin_ns);
-    /// A ticket where the amount will be told; nullopt where the record tells it itself, or nobody can.
-    std::optional<std::uint64_t> apply(std::uint64_t mm, const rsslag_update &update, std::vector<Settled> &out);
-    void apply(std::uint64_t mm, const rsslag_sum &sum, std::vector<Settled> &out);
-    /// No record before `t_ns` will come.
-    void advance(std::uint64_t t_ns, std::vector<Settled> &out);
-    /// This mm has come to its end.
-    void drop(std::uint64_t mm, std::vector<Settled> &out);
-    /// Records were lost, or there are no more: nothing that is open can be told, and what was known is not.
-    void forget(std::vector<Settled> &out);
-    /// Whether there are tickets that nothing was told of.
-    bool open() const;
+    void born(std::uint64_t mm) override;
+    void read(std::uint64_t mm, const CounterReading &reading, std::uint64_t begin_ns) override;
+    std::optional<std::uint64_t> apply(std::uint64_t mm, const rsslag_update &update, const Applied &applied,
+                                       std::vector<Settled> &out) override;
+    void apply(std::uint64_t mm, const rsslag_sum &sum, std::vector<Settled> &out) override;
+    void advance(std::uint64_t t_ns, std::vector<Settled> &out) override;
+    void drop(std::uint64_t mm, std::vector<Settled> &out) override;
+    void forget(std::vector<Settled> &out) override;
+    bool open() const override;
 
   private:
     struct State;

@@ -55,7 +55,7 @@ TEST(FoldAmounts, AreWhatTheUpdatesBroughtWhenCpusFoldApart) {
         t_ns += 5'000'000;
         const auto pages = static_cast<std::int64_t>(dice() % 40) - 12;
         const rsslag_update update = counter.add(t_ns, static_cast<int>(dice() % kCpus), pages);
-        if (const auto ticket = amounts.apply(kMm, update, settled)) truth[*ticket] = pages;
+        if (const auto ticket = amounts.apply(kMm, update, Applied{}, settled)) truth[*ticket] = pages;
         take(settled, told);
     }
     amounts.advance(UINT64_MAX, settled);
@@ -79,12 +79,12 @@ TEST(FoldAmounts, BeginWithAReading) {
     Counter counter;
     counter.count = 100;
     counter.locals[2] = 30;
-    const auto ticket = amounts.apply(kMm, counter.add(2'000, 2, 5), settled);
+    const auto ticket = amounts.apply(kMm, counter.add(2'000, 2, 5), Applied{}, settled);
     ASSERT_TRUE(ticket);
     amounts.advance(10'000'000, settled);
     ASSERT_EQ(settled.size(), 1U);
     EXPECT_EQ(settled[0].pages, Pages{5});
-    EXPECT_TRUE(settled[0].folded);
+    EXPECT_EQ(settled[0].reason, FlushReason::Fold);
 }
 
 TEST(FoldAmounts, AreNotToldOfWhatNobodyKnows) {
@@ -92,9 +92,10 @@ TEST(FoldAmounts, AreNotToldOfWhatNobodyKnows) {
     std::vector<FoldAmounts::Settled> settled;
     Counter counter;
     counter.locals[1] = 31;
-    EXPECT_FALSE(amounts.apply(kMm, counter.add(1'000, 1, 1), settled)) << "what was cached before is not known";
+    EXPECT_FALSE(amounts.apply(kMm, counter.add(1'000, 1, 1), Applied{}, settled))
+        << "what was cached before is not known";
     counter.locals[1] = 31;
-    EXPECT_TRUE(amounts.apply(kMm, counter.add(2'000, 1, 1), settled));
+    EXPECT_TRUE(amounts.apply(kMm, counter.add(2'000, 1, 1), Applied{}, settled));
     amounts.forget(settled);
     ASSERT_EQ(settled.size(), 1U);
     EXPECT_EQ(settled[0].pages, std::nullopt);
@@ -108,8 +109,8 @@ TEST(FoldAmounts, OfAnMmThatIsGoneAreGivenUp) {
     Counter stays;
     amounts.born(kMm);
     amounts.born(kMm + 1);
-    const auto of_gone = amounts.apply(kMm, gone.add(1'000, 1, 40), settled);
-    const auto of_stays = amounts.apply(kMm + 1, stays.add(2'000, 2, 50), settled);
+    const auto of_gone = amounts.apply(kMm, gone.add(1'000, 1, 40), Applied{}, settled);
+    const auto of_stays = amounts.apply(kMm + 1, stays.add(2'000, 2, 50), Applied{}, settled);
     ASSERT_TRUE(of_gone && of_stays);
     amounts.drop(kMm, settled);
     ASSERT_EQ(settled.size(), 1U);
