@@ -57,8 +57,8 @@ class Batch {
 /// A recording that is played: where it is, and how it goes on.
 class Player {
   public:
-    Player(std::string file, ReplayOptions options, view::TextStyle style, StopSignals &stop)
-        : file_(std::move(file)), options_(std::move(options)), style_(std::move(style)), stop_(stop) {
+    Player(std::string file, const ReplayOptions &options, view::TextStyle style, StopSignals &stop)
+        : file_(std::move(file)), options_(options), style_(std::move(style)), stop_(stop) {
         options_.for_screen = true;
     }
 
