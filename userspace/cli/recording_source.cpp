@@ -8,19 +8,39 @@ namespace rsslag::cli {
 using std::chrono::duration_cast;
 using std::chrono::nanoseconds;
 
-void RecordingSource::record(recording::Writer writer, recording::Header header,
-                             const std::vector<core::GroupView> &groups) {
-    writer_.reset();
-    writer.begin(std::move(header));
-    for (const core::GroupView &group : groups) {
-        const auto counters = source_->read_counters(group.tgid);
-        if (!counters || counters->counters.mm != group.mm) continue;  // it ends, or becomes another program, just now
-        writer.put(recording::Call{recording::Ask::Attach, group.tgid});
-        writer.put(recording::Counters{group.tgid, *counters});
-        writer.put(recording::Wanted{core::success()});
-        writer.put(recording::Counters{group.tgid, *counters});
+/// As attach(), attach_at_exec() and collect() ask for it. What is older than its process's counters is part of them.
+void RecordingSource::put_known(const KnownState &known) {
+    for (const KnownState::Group &group : known.groups) {
+        put(recording::Call{group.ask, group.pid});
+        put(recording::Counters{group.pid, group.counters});
+        put(recording::Wanted{core::success()});
+        if (group.ask == recording::Ask::Attach) put(recording::Counters{group.pid, group.counters});
     }
+    if (known.waiting.empty()) return;
+    put(recording::Call{recording::Ask::Collect, 0});
+    now_ns();
+    for (const recording::Records &records : known.waiting)
+        put(records);
+    put(recording::Collected{});
+}
+
+void RecordingSource::record(recording::Writer writer, recording::Header header, const KnownState &known) {
+    writer_.reset();
     writer_.emplace(std::move(writer));
+    writer_->begin(std::move(header));
+    put_known(known);
+}
+
+/// The old segment ends as a trace does that is stopped: all that was sent has come.
+void RecordingSource::next(recording::Header header, const KnownState &known, const core::Losses &losses) {
+    if (!writer_) return;
+    begin({recording::Ask::Stop, 0});
+    now_ns();
+    put(recording::Collected{});
+    put(losses);
+    now_ns();
+    writer_->next(std::move(header));
+    put_known(known);
 }
 
 void RecordingSource::begin(const recording::Call &call) {

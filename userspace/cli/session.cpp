@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "command.h"
 #include "exit_status.h"
 #include "live_view.h"
+#include "privileges.h"
 #include "rsslag/procfs/process.h"
 #include "version.h"
 
@@ -47,9 +49,14 @@ Status Session::prepare_recording(const std::vector<std::string> &command) {
     recording::Writer::Options wanted;
     wanted.force = options_.force;
     wanted.sync = options_.sync;
+    wanted.max_bytes = options_.max_bytes;
     const auto user = invoking_user();
     if (!user) return user.error();
     if (*user) wanted.owner = recording::Owner{(*user)->uid, (*user)->gid};
+    if (*user && options_.max_bytes) {  // later segments are made without any right to give them to their owner
+        if (Status may = may_become((*user)->uid, (*user)->gid); !may) return may;
+        wanted.as_owner = true;
+    }
     auto writer = recording::Writer::create(options_.recording, wanted);
     if (!writer) return writer.error();
     recording_.emplace(std::move(*writer));
@@ -84,7 +91,7 @@ Status Session::open() {
         header.threads = static_cast<std::uint8_t>(options_.words.threads.empty() ? view::ThreadChoice::Which::All
                                                                                   : options_.threads.which);
         header.threads_top = options_.threads.top;
-        tracer_->record(std::move(*std::exchange(recording_, std::nullopt)), std::move(header));
+        std::ignore = tracer_->record(std::move(*std::exchange(recording_, std::nullopt)), std::move(header));
     }
     for (const std::string &hook : tracer_->missing())
         spdlog::info("tracing goes on without {}", hook);
@@ -165,7 +172,7 @@ Status Session::look_at_recording() {
         return core::success();
     }
     if (writer_.format() == Format::Progress) show_progress(progress, false);
-    return core::success();
+    return progress.full ? writer_.ticks(tracer_->next_segment()) : core::success();
 }
 
 /// On a terminal one line that is written over, else one now and then.

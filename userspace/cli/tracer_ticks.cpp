@@ -122,10 +122,9 @@ std::optional<core::RawReading> Tracer::State::read(const core::GroupView &group
     entry.gone = false;
     if (walk) {
         constexpr std::uint64_t kLeast = 1'000'000'000;
-        constexpr std::uint64_t kCostsAtMost = 20;  // a twentieth of the time
         const auto cost = static_cast<std::uint64_t>(taken->bracket.walk ? taken->bracket.walk->took_us : 0) * 1000;
         // A tick that comes a little early still walks.
-        entry.next_walk_ns = taken->bracket_ns + std::max(kLeast * 19 / 20, kCostsAtMost * cost);
+        entry.next_walk_ns = taken->bracket_ns + std::max(kLeast * 19 / 20, kWalkCostsAtMost * cost);
     }
     if (options.on_reading) options.on_reading(*taken);
     return std::move(*taken);

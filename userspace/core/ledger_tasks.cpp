@@ -177,6 +177,11 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
         if (mm && !mm->bound) retire(mm);  // a child that nobody asked for
         return;
     }
+    // Told late of a task that the first reading has found already.
+    if (const auto known = tasks.find(record.tid); mm && known != tasks.end() && known->second.mm == mm &&
+                                                   known->second.host_tgid == record.tgid &&
+                                                   mm->read_after(record.t_ns))
+        return;
     // Who had this number before may have taken its leader's for an exec.
     if (const auto old = tasks.find(record.tid); old != tasks.end()) task_of(old->second.host_tgid, true);
     if (const auto old = tasks.find(record.tid); old != tasks.end()) {  // its exit was not told
