@@ -8,13 +8,23 @@ namespace rsslag::cli {
 using std::chrono::duration_cast;
 using std::chrono::nanoseconds;
 
+recording::Faults faults_item(std::span<const int> host_tids, const std::vector<core::FaultCounts> &counts) {
+    recording::Faults faults;
+    faults.tasks.reserve(counts.size());
+    for (std::size_t i = 0; i < counts.size(); ++i)
+        faults.tasks.push_back({host_tids[i], counts[i]});
+    return faults;
+}
+
 /// As attach(), attach_at_exec() and collect() ask for it. What is older than its process's counters is part of them.
 void RecordingSource::put_known(const KnownState &known) {
     for (const KnownState::Group &group : known.groups) {
         put(recording::Call{group.ask, group.pid});
         put(recording::Counters{group.pid, group.counters});
         put(recording::Wanted{core::success()});
-        if (group.ask == recording::Ask::Attach) put(recording::Counters{group.pid, group.counters});
+        if (group.ask != recording::Ask::Attach) continue;
+        put(recording::Counters{group.pid, group.counters});
+        put(group.faults);
     }
     if (known.waiting.empty()) return;
     put(recording::Call{recording::Ask::Collect, 0});
@@ -31,16 +41,29 @@ void RecordingSource::record(recording::Writer writer, recording::Header header,
     put_known(known);
 }
 
-/// The old segment ends as a trace does that is stopped: all that was sent has come.
-void RecordingSource::next(recording::Header header, const KnownState &known, const core::Losses &losses) {
-    if (!writer_) return;
+/// It ends as a trace does that is stopped: all that was sent has come.
+void RecordingSource::put_stop(const core::Losses &losses) {
     begin({recording::Ask::Stop, 0});
     now_ns();
     put(recording::Collected{});
     put(losses);
     now_ns();
+}
+
+void RecordingSource::next(recording::Header header, const KnownState &known, const core::Losses &losses) {
+    if (!writer_) return;
+    put_stop(losses);
     writer_->next(std::move(header));
     put_known(known);
+}
+
+std::optional<recording::Writer> RecordingSource::end(const core::Losses &losses) {
+    if (!writer_) return std::nullopt;
+    put_stop(losses);
+    writer_->end();
+    std::optional<recording::Writer> ended(std::move(*writer_));
+    writer_.reset();
+    return ended;
 }
 
 void RecordingSource::begin(const recording::Call &call) {
@@ -89,12 +112,7 @@ core::Losses RecordingSource::losses() {
 
 std::vector<core::FaultCounts> RecordingSource::faults(std::span<const int> host_tids) {
     std::vector<core::FaultCounts> counts = source_->faults(host_tids);
-    if (!writer_) return counts;
-    recording::Faults faults;
-    faults.tasks.reserve(counts.size());
-    for (std::size_t i = 0; i < counts.size(); ++i)
-        faults.tasks.push_back({host_tids[i], counts[i]});
-    writer_->put(std::move(faults));
+    if (writer_) writer_->put(faults_item(host_tids, counts));
     return counts;
 }
 

@@ -62,6 +62,16 @@ void Tracer::State::adopt(int host_tgid, const core::CounterReading &counters, s
     ledger->adopt(counters, group, begin_ns, end_ns);
 }
 
+/// They are counted since the kernel was asked for the process, which may be long before a recording begins.
+void Tracer::State::count_faults_from_now(const core::CounterReading &counters) {
+    std::vector<int> tids;
+    for (const core::TaskReading &task : counters.tasks)
+        tids.push_back(task.host_tid);
+    const std::vector<core::FaultCounts> faults = source->faults(tids);
+    for (std::size_t i = 0; i < tids.size(); ++i)
+        ledger->had_faults(tids[i], faults[i].user + faults[i].kernel);
+}
+
 Status Tracer::attach(pid_t pid) {
     state_->source->begin({Ask::Attach, pid});
     constexpr int kTries = 8;  // a process that execs just now changes its mm between two readings
@@ -78,6 +88,7 @@ Status Tracer::attach(pid_t pid) {
         if (!taken) return taken.error();
         if (taken->counters.mm != before->counters.mm) continue;
         state_->adopt(host_tgid, taken->counters, taken->begin_ns, taken->end_ns);
+        state_->count_faults_from_now(taken->counters);
         return core::success();
     }
     return Error{Kind::Gone, fmt::format("process {} does not stay one program long enough to be read", pid), 0, ""};

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "rsslag/core/losses.h"
@@ -97,6 +98,8 @@ class Tracer {
     std::vector<view::Tick> next_segment();
     /// The recording that goes on, else null.
     recording::Writer *recording();
+    /// It ends here, for whoever waits for that.
+    std::optional<recording::Writer> end_recording();
 
   private:
     struct State;

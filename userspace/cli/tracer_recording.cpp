@@ -25,10 +25,15 @@ std::int64_t unix_ns(std::chrono::system_clock::time_point time) {
 /// in a moment.
 std::optional<KnownState> Tracer::State::read_known(bool all) {
     KnownState known;
+    Source &kernel = recorder->unrecorded();
     const auto take = [&](Ask ask, int pid, std::uint64_t mm) {
-        auto counters = recorder->unrecorded().read_counters(pid);
+        auto counters = kernel.read_counters(pid);
         if (!counters || counters->counters.mm != mm) return false;
-        known.groups.push_back({ask, pid, std::move(*counters)});
+        std::vector<int> tids;
+        for (const core::TaskReading &task : counters->counters.tasks)
+            tids.push_back(task.host_tid);
+        const auto faults = faults_item(tids, kernel.faults(tids));
+        known.groups.push_back({ask, pid, std::move(*counters), faults});
         return true;
     };
     for (const core::GroupView &group : ledger->groups()) {
@@ -133,6 +138,10 @@ std::vector<view::Tick> Tracer::begin_amid(
 
 recording::Writer *Tracer::recording() {
     return state_->recorder == nullptr ? nullptr : state_->recorder->writer();
+}
+
+std::optional<recording::Writer> Tracer::end_recording() {
+    return recording() == nullptr ? std::nullopt : state_->recorder->end(state_->losses_so_far());
 }
 
 }  // namespace rsslag::cli

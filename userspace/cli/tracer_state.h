@@ -80,6 +80,7 @@ struct Tracer::State {
     void count(Traced &traced, const view::Tick &tick);
     void add_totals(const view::Tick &tick);
     void adopt(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns, std::uint64_t end_ns);
+    void count_faults_from_now(const core::CounterReading &counters);
     void adopt_new();
     void look_for_execs();
     std::optional<KnownState> read_known(bool all);

@@ -31,7 +31,8 @@ view::Tick Tracer::State::tick_of(const core::GroupView &group, const core::MmVi
     const std::vector<core::FaultCounts> faults = source->faults(tids);
     for (std::size_t i = 0; i < tids.size(); ++i) {
         core::TaskNet &task = tick.ledger.tasks[i];
-        task.faults = faults[i].user + faults[i].kernel;
+        const std::uint64_t counted = faults[i].user + faults[i].kernel;
+        task.faults = counted - std::min(counted, task.faults_before);
         tick.faults += task.faults;
         task.last_flush_ns = task.last_flush_ns > start_ns ? task.last_flush_ns - start_ns : 0;
     }

@@ -94,7 +94,7 @@ struct Writer::State {
     void write_item(const Item &item);
     void look_at_clocks();
     bool full() const;
-    void tell_progress();
+    void tell_progress(bool last);
     void tell_missed();
 };
 
@@ -128,7 +128,7 @@ void Writer::put(Item item) {
     State &state = *state_;
     const std::size_t size = size_of(item);
     const std::lock_guard lock(state.mutex);
-    if (state.progress.failed || !state.began) return;
+    if (state.progress.failed || !state.began || state.stop) return;
     if (state.waiting_bytes + size > kMostWaiting) {
         const std::uint64_t records = records_in(item);
         state.missed.records += records;
@@ -147,7 +147,7 @@ void Writer::put(Item item) {
 void Writer::next(Header header) {
     State &state = *state_;
     const std::lock_guard lock(state.mutex);
-    if (state.progress.failed || !state.began) return;
+    if (state.progress.failed || !state.began || state.stop) return;
     state.tell_missed();
     state.waiting.emplace_back(std::move(header));
     state.nexts++;
@@ -159,17 +159,20 @@ Writer::Progress Writer::progress() const {
     return state_->progress;
 }
 
-core::Status Writer::finish() {
+void Writer::end() {
     State &state = *state_;
-    if (state.thread.joinable()) {
-        {
-            const std::lock_guard lock(state.mutex);
-            state.tell_missed();
-            state.stop = true;
-        }
-        state.wake.notify_one();
-        state.thread.join();
+    {
+        const std::lock_guard lock(state.mutex);
+        if (state.stop) return;
+        state.tell_missed();
+        state.stop = true;
     }
+    state.wake.notify_one();
+}
+
+core::Status Writer::finish() {
+    end();
+    if (state_->thread.joinable()) state_->thread.join();
     const Progress progress = this->progress();
     return progress.failed ? core::Status(*progress.failed) : core::success();
 }
@@ -222,8 +225,9 @@ bool Writer::State::full() const {
     return Clock::now() - began_at >= kAtLeast || files.written() >= *options.max_bytes / (kShare / 2);
 }
 
-void Writer::State::tell_progress() {
+void Writer::State::tell_progress(bool last) {
     const std::lock_guard lock(mutex);
+    progress.ended = last;
     progress.records = records_before + assembler.records();
     progress.bytes = files.kept();
     progress.full = nexts == 0 && full();
@@ -256,7 +260,7 @@ void Writer::State::run() {
         }
         if (err == 0) look_at_clocks();
         if (last && err == 0) end();
-        tell_progress();
+        tell_progress(last);
         if (last) return;
     }
 }

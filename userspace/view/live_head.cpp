@@ -70,10 +70,11 @@ void draw_title(Grid &grid, const LiveState &state, const Process &process) {
     const char *const how = process.ended ? "ended" : state.frozen ? "PAUSED" : "live";
     std::vector<Part> left{
         {0, who}, {3, fmt::format("{} thread{}", thousands(count), count == 1 ? "" : "s")}, {6, up_for(state, tick)}};
-    std::vector<Part> right{{5, "Linux " + core::printable(state.facts.kernel, state.style.utf8)},
-                            {2, scheme},
-                            {1, fmt::format("{} {}", how, interval_text(state.facts.interval))},
-                            {4, local_clock(tick.time)}};
+    std::vector<Part> right{
+        {5, "Linux " + core::printable(state.facts.kernel, state.style.utf8)},
+        {2, scheme},
+        {1, fmt::format("{}{} {}", state.recording ? "REC  " : "", how, interval_text(state.facts.interval))},
+        {4, local_clock(tick.time)}};
     const auto length = [&] { return cells(fitting(left, 10'000)) + cells(fitting(right, 10'000)) + 2; };
     for (int worst = 6; worst > 0 && length() > width - 1; --worst) {
         std::erase_if(left, [worst](const Part &part) { return part.goes == worst; });

@@ -56,10 +56,13 @@ class Writer {
         std::uint64_t records_lost = 0;  ///< that found no room in the queue, items likewise
         std::uint64_t items_lost = 0;
         bool full = false;                  ///< it is time for next()
+        bool ended = false;                 ///< finish() has nothing to wait for
         std::optional<core::Error> failed;  ///< nothing is written any more
     };
     Progress progress() const;
 
+    /// As finish(), which still is to be called, but never waits.
+    void end();
     /// All that was put is written, and that it ended. What went wrong, also before.
     core::Status finish();
 

@@ -36,7 +36,11 @@ struct OpenLive {
     int pid = 0;
 };
 struct TypeToCommand {};  ///< keys go to CMD from now on
-using Intent = std::variant<Quit, Back, WalkNow, SetInterval, OpenLive, TypeToCommand>;
+/// A recording begins here, or the one that goes on ends.
+struct Record {
+    int pid = 0;  ///< that is shown
+};
+using Intent = std::variant<Quit, Back, WalkNow, SetInterval, OpenLive, TypeToCommand, Record>;
 
 /// What is known before the first tick.
 struct ScreenFacts {
@@ -75,6 +79,8 @@ class LiveScreen {
     /// Shown until the next key.
     void tell(std::string notice);
     void type_to_command(bool on);
+    /// Whether a recording goes on.
+    void record(bool on);
     bool command_runs() const;
     /// Records, as the last tick told.
     std::uint64_t lost() const;
