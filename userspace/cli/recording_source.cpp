@@ -42,24 +42,31 @@ void RecordingSource::record(recording::Writer writer, recording::Header header,
 }
 
 /// It ends as a trace does that is stopped: all that was sent has come.
-void RecordingSource::put_stop(const core::Losses &losses) {
+void RecordingSource::put_stop(const KnownState &known, const core::Losses &losses) {
     begin({recording::Ask::Stop, 0});
     now_ns();
     put(recording::Collected{});
     put(losses);
     now_ns();
+    begin({recording::Ask::Summary, 0});
+    time();
+    now_ns();
+    recording::Faults faults;  // of all that live
+    for (const KnownState::Group &group : known.groups)
+        faults.tasks.insert(faults.tasks.end(), group.faults.tasks.begin(), group.faults.tasks.end());
+    put(std::move(faults));
 }
 
 void RecordingSource::next(recording::Header header, const KnownState &known, const core::Losses &losses) {
     if (!writer_) return;
-    put_stop(losses);
+    put_stop(known, losses);
     writer_->next(std::move(header));
     put_known(known);
 }
 
-std::optional<recording::Writer> RecordingSource::end(const core::Losses &losses) {
+std::optional<recording::Writer> RecordingSource::end(const KnownState &known, const core::Losses &losses) {
     if (!writer_) return std::nullopt;
-    put_stop(losses);
+    put_stop(known, losses);
     writer_->end();
     std::optional<recording::Writer> ended(std::move(*writer_));
     writer_.reset();

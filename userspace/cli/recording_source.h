@@ -39,7 +39,7 @@ class RecordingSource final : public Source {
     /// The same in the next segment. `losses`: what was sent and lost until now.
     void next(recording::Header header, const KnownState &known, const core::Losses &losses);
     /// It ends here.
-    std::optional<recording::Writer> end(const core::Losses &losses);
+    std::optional<recording::Writer> end(const KnownState &known, const core::Losses &losses);
     /// Asks the kernel, and no recording is told.
     Source &unrecorded() { return *source_; }
     /// The recording that goes on, else null.
@@ -70,7 +70,7 @@ class RecordingSource final : public Source {
         if (writer_) writer_->put(std::move(item));
     }
     view::OwnCost told(const view::OwnCost &cost, bool whole);
-    void put_stop(const core::Losses &losses);
+    void put_stop(const KnownState &known, const core::Losses &losses);
     void put_known(const KnownState &known);
 
     std::unique_ptr<Source> source_;

@@ -115,14 +115,15 @@ std::vector<view::Tick> Tracer::next_segment() {
 std::vector<view::Tick> Tracer::begin_amid(
     const std::function<void(const KnownState &known, const core::Losses &until_now)> &begin) {
     State &state = *state_;
-    constexpr int kTries = 4;
+    constexpr int kTries = 8;
     std::vector<view::Tick> ended;
     std::optional<KnownState> known;
     for (int left = kTries - 1; !known; --left) {
         auto ticks = collect();
         ended.insert(ended.end(), std::make_move_iterator(ticks.begin()), std::make_move_iterator(ticks.end()));
         state.begin_header(true);
-        known = state.read_known(left > 0);
+        // What has ended and is not told yet would be of the old segment, and told in the new one.
+        if (left == 0 || !state.ledger->leaving()) known = state.read_known(left > 0);
         if (!known) state.source->wait_until(state.recorded.start_ns + 2 * kLateNs);
     }
     const core::Losses until_now = state.losses_so_far();
@@ -141,7 +142,9 @@ recording::Writer *Tracer::recording() {
 }
 
 std::optional<recording::Writer> Tracer::end_recording() {
-    return recording() == nullptr ? std::nullopt : state_->recorder->end(state_->losses_so_far());
+    if (recording() == nullptr) return std::nullopt;
+    const auto known = state_->read_known(false);
+    return state_->recorder->end(known.value_or(KnownState{}), state_->losses_so_far());
 }
 
 }  // namespace rsslag::cli

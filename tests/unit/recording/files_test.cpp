@@ -10,8 +10,12 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <set>
 #include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
 
 #include "traces.h"
 
@@ -161,39 +165,53 @@ TEST_F(SegmentsTest, EachIsARecordingOfItsOwn) {
     }
 }
 
+/// Updates whose addresses nothing can make smaller.
+std::vector<std::byte> noise(std::size_t records, std::mt19937_64 &dice) {
+    std::vector<std::byte> bytes;
+    rsslag_update update{};
+    update.kind = RSSLAG_UPDATE;
+    update.flags = RSSLAG_OF_USER_FAULT;
+    for (std::size_t i = 0; i < records; ++i) {
+        update.address = dice();
+        test::append(bytes, update);
+    }
+    return bytes;
+}
+
 TEST_F(SegmentsTest, TellsWhenOneIsFullAndKeepsTheLimit) {
     limited_.max_bytes = 256 << 10;
     auto writer = Writer::create(path_, limited_);
     ASSERT_TRUE(writer);
     Header header = test::header();
     writer->begin(header);
-    // As a trace does: it puts, looks, and goes on in the next segment when it is time.
-    for (std::uint64_t i = 0; header.segment < 12; ++i) {
-        ASSERT_LT(i, 100'000U);
-        writer->put(Records{0, test::storm(0, 2000, 1 + i * 1'000'003)});
-        while (writer->progress().records + 2000 < 2000 * i)
-            usleep(1000);
-        if (writer->progress().full) {
-            header.segment++;
-            writer->next(header);
-        }
+    const auto there = [this] {
         std::uint64_t bytes = 0;
         for (const std::string &name : names()) {
             std::error_code gone;
             const auto size = std::filesystem::file_size(directory_ / name, gone);
             bytes += gone ? 0 : size;
         }
-        EXPECT_LE(bytes, *limited_.max_bytes);
+        return bytes;
+    };
+    // As a trace does: it puts, looks, and goes on in the next segment when it is time.
+    constexpr std::uint64_t kEach = 6000;
+    std::mt19937_64 dice;
+    for (std::uint64_t puts = 1; header.segment < 5; ++puts) {
+        ASSERT_LT(puts, 100U);
+        writer->put(Records{0, noise(kEach, dice)});
+        while (writer->progress().records < kEach * puts)
+            std::this_thread::yield();
+        if (writer->progress().full) {
+            header.segment++;
+            writer->next(header);
+        }
+        EXPECT_LE(there(), *limited_.max_bytes);
     }
     EXPECT_TRUE(writer->finish());
     EXPECT_GE(names().size(), 2U);
     EXPECT_EQ(names().count("trace.0000"), 0U);
-    EXPECT_EQ(writer->progress().bytes, [this] {
-        std::uint64_t bytes = 0;
-        for (const std::string &name : names())
-            bytes += std::filesystem::file_size(directory_ / name);
-        return bytes;
-    }());
+    EXPECT_EQ(names().count("trace.0004"), 1U);
+    EXPECT_EQ(writer->progress().bytes, there());
 }
 
 }  // namespace
