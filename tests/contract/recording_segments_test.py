@@ -86,6 +86,14 @@ class Segments(TracingTest):
             self.assertLessEqual(self.size(), LIMIT)
             self.assertGreater(self.assert_segments(ran.documents(), quiet.pid), 2)
 
+    def test_sums_over_segments(self):
+        with Held('busy') as busy, Held('classic') as quiet:
+            ran = self.live('--mode', 'counts', '--interval', '100ms', '--duration', '8s', '-p', f'{busy.pid},{quiet.pid}',
+                            size='256K')
+        self.assertEqual((ran.status, ran.err), (0, ''), ran.raw_err)
+        self.assertLessEqual(self.size(), 256 << 10)
+        self.assertGreater(self.assert_segments(ran.documents(), quiet.pid), 1)
+
     def test_forks_and_execs_over_segments(self):
         script = 'for i in $(seq 200); do ls /usr/bin >/dev/null; (sort /etc/services | tail -1) >/dev/null; done'
         ran = self.live('--interval', '50ms', '--follow', '--', 'sh', '-c', script, size='256K')
