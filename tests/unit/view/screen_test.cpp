@@ -191,8 +191,8 @@ TEST_F(Screens, SayThatARecordingGoesOn) {
     EXPECT_FALSE(contains(shown(screen), "REC"));
     ScreenFacts facts;
     facts.below = true;
-    EXPECT_FALSE(press(screen = classic_screen(facts), "r").has_value());
-    EXPECT_TRUE(contains(shown(screen), "rsslag live 4711 can"));
+    LiveScreen below(facts, {});
+    EXPECT_FALSE(press(below, "r").has_value()) << "top records nothing";
 }
 
 TEST_F(Screens, AskOnceMoreBeforeTheyLeaveACommand) {
