@@ -37,10 +37,10 @@ class Help(unittest.TestCase):
         text = self.shown('live', '--help')
         for option in ('-p', '--comm', '--cgroup', '-u', '--follow', '--interval', '--duration', '--format', '--json',
                        '--threads', '--events', '--no-walk', '--no-wait', '--ring', '--as-root', '--record', '--force',
-                       '--sync'):
+                       '--sync', '--max-size'):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         text = self.shown('record', '--help')
-        for option in ('-o', '-p', '--comm', '--follow', '--duration', '--mode', '--force', '--sync'):
+        for option in ('-o', '-p', '--comm', '--follow', '--duration', '--mode', '--force', '--sync', '--max-size'):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         text = self.shown('replay', '--help')
         for option in ('--format', '--json', '--threads', '--events', '--from'):

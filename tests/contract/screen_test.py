@@ -4,14 +4,16 @@
 import os
 import random
 import re
+import shutil
 import subprocess
 import tempfile
 import threading
+import time
 import unicodedata
 from pathlib import Path
 
 import contract
-from contract import Held, TracingTest, environment, set_comm
+from contract import NOBODY, Held, TracingTest, environment, rsslag, set_comm, wait_until
 from live import live
 from panes import Pane, masked, needs_tmux
 
@@ -84,12 +86,70 @@ class ScreenTest(TracingTest):
                     golden('walk', ' ANON ')
                     pane.type('mmmm?')
                     golden('help', ' Marks ')
-                    pane.type('r')
-                    pane.until('cannot record yet')
                     pane.type('q')
                     text = pane.until(lambda text: 'traced ' in text and 'rsslag: CPU' in text)
                     self.assertIn('lost 0 of ', text)
                     self.assertEqual(pane.state(), '0 1')
+
+    def assert_replays(self, file):
+        self.assertEqual(os.stat(file).st_mode & 0o7777, 0o600)
+        ran = rsslag('replay', file, '--format', 'jsonl')
+        self.assertEqual((ran.status, ran.err), (0, ''), ran.raw_err)
+        *ticks, summary = ran.documents()
+        self.assertGreater(len(ticks), 0)
+        self.assertGreater(summary['records'], 0)
+        self.assertEqual((summary['emitted'], summary['lost'], summary['disagreements']), (summary['records'], 0, 0))
+        # Counted from where it began.
+        self.assertLess(ticks[0]['updates'], summary['updates'])
+        self.assertEqual(ticks[0]['seq'], 0)
+
+    def test_r_records_from_here_and_ends_it(self):
+        directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, directory)
+        with Held('busy') as held, Pane(120, 36) as pane:
+            pane.run('cd', directory)
+            pane.rsslag('live', '-p', held.pid, '--interval', '100ms')
+            pane.until('r record')
+
+            def begun():
+                pane.type('r')
+                text = pane.until(lambda text: 'recording from here' in text and 'REC  live' in text)
+                name = re.search(r'rsslag-\d+-\d{8}T\d{6}\.rsslag', text)[0]
+                self.assertTrue(name.startswith(f'rsslag-{held.pid}-'))
+                file = os.path.join(directory, name)
+                wait_until(lambda: os.path.getsize(file) > 100_000)
+                return file
+
+            first = begun()
+            pane.type('r')
+            text = pane.until(rf' MiB in {os.path.basename(first)}')
+            self.assertRegex(text, r'[1-9]\d* events, \d+\.\d MiB in ')
+            pane.until(lambda text: 'REC' not in text)
+            self.assert_replays(first)
+            if os.geteuid() == 0:  # without its capabilities root is anybody
+                os.chown(directory, NOBODY, NOBODY)
+                pane.type('r')
+                pane.until('cannot be made: Permission denied')
+                os.chown(directory, 0, 0)
+            wait_until(lambda: time.strftime('%Y%m%dT%H%M%S') not in first)
+            second = begun()
+            pane.type('q')
+            pane.until(rf' MiB in {os.path.basename(second)}')
+            self.assert_replays(second)
+            self.assertEqual(len(os.listdir(directory)), 2)
+
+    def test_r_leaves_alone_what_records_from_the_begin(self):
+        with Held('classic') as held, tempfile.TemporaryDirectory() as directory, Pane(120, 36) as pane:
+            file = os.path.join(directory, 'trace')
+            pane.rsslag('live', '-p', held.pid, '--record', file)
+            pane.until('REC  live')
+            pane.type('r')
+            pane.until('until the end')
+            pane.until('REC  live')
+            pane.type('q')
+            pane.until('traced ')
+            wait_until(lambda: rsslag('replay', file).err == '')
+            self.assertEqual(os.listdir(directory), ['trace'])
 
     def test_three_lines_say_what_the_tick_says(self):
         with Held('classic') as held:

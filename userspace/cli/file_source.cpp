@@ -171,10 +171,18 @@ core::Losses FileSource::losses() {
 }
 
 std::vector<core::FaultCounts> FileSource::faults(std::span<const int> host_tids) {
-    if (const auto told = pop(answers_.faults)) {
+    // Some may be of tasks that ended before a segment began.
+    auto &told = answers_.faults;
+    const auto of_these = std::find_if(told.begin(), told.end(), [&](const recording::Faults &each) {
+        return std::any_of(each.tasks.begin(), each.tasks.end(), [&](const recording::Faults::Task &task) {
+            return !host_tids.empty() && task.host_tid == host_tids.front();
+        });
+    });
+    if (of_these != told.end()) {
         faults_.clear();
-        for (const recording::Faults::Task &task : told->tasks)
+        for (const recording::Faults::Task &task : of_these->tasks)
             faults_.emplace_hint(faults_.end(), task.host_tid, task.counts);
+        told.erase(of_these);
     }
     std::vector<core::FaultCounts> counts;
     counts.reserve(host_tids.size());

@@ -2,6 +2,7 @@
 #include "privileges.h"
 
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -33,6 +34,13 @@ core::Status keep_only(std::span<const cap_value_t> keep) {
     if (cap_set_proc(then.get()) != 0) return cannot_drop();
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return cannot_drop();
     return core::success();
+}
+
+core::Status may_become(uid_t uid, gid_t gid) {
+    constexpr auto kSame = static_cast<uid_t>(-1);
+    if (setresgid(kSame, kSame, gid) == 0 && setresuid(kSame, kSame, uid) == 0) return core::success();
+    return core::Error{core::Kind::Denied,
+                       std::string("files cannot be made for the user who called: ") + std::strerror(errno), errno, ""};
 }
 
 }  // namespace rsslag::cli

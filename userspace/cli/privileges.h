@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <span>
-
 #include <sys/capability.h>
+#include <sys/types.h>
+
+#include <span>
 
 #include "rsslag/core/result.h"
 
@@ -11,5 +12,8 @@ namespace rsslag::cli {
 
 /// Gives up every capability but those in `keep` that it has, in all sets, for good.
 core::Status keep_only(std::span<const cap_value_t> keep);
+
+/// From now on this process may act on files as this user (setfsuid), also when it has no capability any more.
+core::Status may_become(uid_t uid, gid_t gid);
 
 }  // namespace rsslag::cli

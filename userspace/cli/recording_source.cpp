@@ -8,19 +8,69 @@ namespace rsslag::cli {
 using std::chrono::duration_cast;
 using std::chrono::nanoseconds;
 
-void RecordingSource::record(recording::Writer writer, recording::Header header,
-                             const std::vector<core::GroupView> &groups) {
-    writer_.reset();
-    writer.begin(std::move(header));
-    for (const core::GroupView &group : groups) {
-        const auto counters = source_->read_counters(group.tgid);
-        if (!counters || counters->counters.mm != group.mm) continue;  // it ends, or becomes another program, just now
-        writer.put(recording::Call{recording::Ask::Attach, group.tgid});
-        writer.put(recording::Counters{group.tgid, *counters});
-        writer.put(recording::Wanted{core::success()});
-        writer.put(recording::Counters{group.tgid, *counters});
+recording::Faults faults_item(std::span<const int> host_tids, const std::vector<core::FaultCounts> &counts) {
+    recording::Faults faults;
+    faults.tasks.reserve(counts.size());
+    for (std::size_t i = 0; i < counts.size(); ++i)
+        faults.tasks.push_back({host_tids[i], counts[i]});
+    return faults;
+}
+
+/// As attach(), attach_at_exec() and collect() ask for it. What is older than its process's counters is part of them.
+void RecordingSource::put_known(const KnownState &known) {
+    for (const KnownState::Group &group : known.groups) {
+        put(recording::Call{group.ask, group.pid});
+        put(recording::Counters{group.pid, group.counters});
+        put(recording::Wanted{core::success()});
+        if (group.ask != recording::Ask::Attach) continue;
+        put(recording::Counters{group.pid, group.counters});
+        put(group.faults);
     }
+    if (known.waiting.empty()) return;
+    put(recording::Call{recording::Ask::Collect, 0});
+    now_ns();
+    for (const recording::Records &records : known.waiting)
+        put(records);
+    put(recording::Collected{});
+}
+
+void RecordingSource::record(recording::Writer writer, recording::Header header, const KnownState &known) {
+    writer_.reset();
     writer_.emplace(std::move(writer));
+    writer_->begin(std::move(header));
+    put_known(known);
+}
+
+/// It ends as a trace does that is stopped: all that was sent has come.
+void RecordingSource::put_stop(const KnownState &known, const core::Losses &losses) {
+    begin({recording::Ask::Stop, 0});
+    now_ns();
+    put(recording::Collected{});
+    put(losses);
+    now_ns();
+    begin({recording::Ask::Summary, 0});
+    time();
+    now_ns();
+    recording::Faults faults;  // of all that live
+    for (const KnownState::Group &group : known.groups)
+        faults.tasks.insert(faults.tasks.end(), group.faults.tasks.begin(), group.faults.tasks.end());
+    put(std::move(faults));
+}
+
+void RecordingSource::next(recording::Header header, const KnownState &known, const core::Losses &losses) {
+    if (!writer_) return;
+    put_stop(known, losses);
+    writer_->next(std::move(header));
+    put_known(known);
+}
+
+std::optional<recording::Writer> RecordingSource::end(const KnownState &known, const core::Losses &losses) {
+    if (!writer_) return std::nullopt;
+    put_stop(known, losses);
+    writer_->end();
+    std::optional<recording::Writer> ended(std::move(*writer_));
+    writer_.reset();
+    return ended;
 }
 
 void RecordingSource::begin(const recording::Call &call) {
@@ -69,12 +119,7 @@ core::Losses RecordingSource::losses() {
 
 std::vector<core::FaultCounts> RecordingSource::faults(std::span<const int> host_tids) {
     std::vector<core::FaultCounts> counts = source_->faults(host_tids);
-    if (!writer_) return counts;
-    recording::Faults faults;
-    faults.tasks.reserve(counts.size());
-    for (std::size_t i = 0; i < counts.size(); ++i)
-        faults.tasks.push_back({host_tids[i], counts[i]});
-    writer_->put(std::move(faults));
+    if (writer_) writer_->put(faults_item(host_tids, counts));
     return counts;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,13 +14,34 @@
 
 namespace rsslag::cli {
 
+/// What a recording or a segment that begins amid a trace has to begin with.
+struct KnownState {
+    struct Group {
+        recording::Ask ask = recording::Ask::Attach;  ///< or AttachAtExec
+        int pid = 0;
+        core::TimedCounters counters;
+        recording::Faults faults;  ///< of its tasks
+    };
+    std::vector<Group> groups;                ///< that are traced, read now
+    std::vector<recording::Records> waiting;  ///< that came, and are too young to be judged
+};
+
+/// Counts of these tasks, one a task in that order, as a recording has them.
+recording::Faults faults_item(std::span<const int> host_tids, const std::vector<core::FaultCounts> &counts);
+
 /// Passes every answer on, and gives it to a recording where there is one.
 class RecordingSource final : public Source {
   public:
     explicit RecordingSource(std::unique_ptr<Source> source) : source_(std::move(source)) {}
 
-    /// From now on all is recorded. What the ledger has by now (`groups`, read anew) is put at the begin.
-    void record(recording::Writer writer, recording::Header header, const std::vector<core::GroupView> &groups);
+    /// From now on all is recorded, what is known at the begin.
+    void record(recording::Writer writer, recording::Header header, const KnownState &known);
+    /// The same in the next segment. `losses`: what was sent and lost until now.
+    void next(recording::Header header, const KnownState &known, const core::Losses &losses);
+    /// It ends here.
+    std::optional<recording::Writer> end(const KnownState &known, const core::Losses &losses);
+    /// Asks the kernel, and no recording is told.
+    Source &unrecorded() { return *source_; }
     /// The recording that goes on, else null.
     recording::Writer *writer() { return writer_ ? &*writer_ : nullptr; }
 
@@ -48,6 +70,8 @@ class RecordingSource final : public Source {
         if (writer_) writer_->put(std::move(item));
     }
     view::OwnCost told(const view::OwnCost &cost, bool whole);
+    void put_stop(const KnownState &known, const core::Losses &losses);
+    void put_known(const KnownState &known);
 
     std::unique_ptr<Source> source_;
     std::optional<recording::Writer> writer_;

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "session.h"
 
-#include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
-#include "command.h"
-#include "exit_status.h"
 #include "live_view.h"
 #include "replayed.h"
 #include "rsslag/procfs/process.h"
-#include "version.h"
 
 namespace rsslag::cli {
 
@@ -32,32 +27,10 @@ TargetWords patterns_of(const TargetWords &words) {
     return patterns;
 }
 
-std::string host_name() {
-    utsname name{};
-    return uname(&name) == 0 ? name.nodename : "";
-}
-
 }  // namespace
 
 bool has_pattern(const TargetWords &words) {
     return !words.comms.empty() || words.cgroup || words.user;
-}
-
-Status Session::prepare_recording(const std::vector<std::string> &command) {
-    if (options_.recording.empty()) return core::success();
-    recording::Writer::Options wanted;
-    wanted.force = options_.force;
-    wanted.sync = options_.sync;
-    const auto user = invoking_user();
-    if (!user) return user.error();
-    if (*user) wanted.owner = recording::Owner{(*user)->uid, (*user)->gid};
-    auto writer = recording::Writer::create(options_.recording, wanted);
-    if (!writer) return writer.error();
-    recording_.emplace(std::move(*writer));
-    command_line_ = options_.command_line;
-    if (!command.empty()) command_line_.emplace_back("--");
-    command_line_.insert(command_line_.end(), command.begin(), command.end());
-    return core::success();
 }
 
 Status Session::open() {
@@ -76,16 +49,7 @@ Status Session::open() {
     if (!tracer) return tracer.error();
     tracer_.emplace(std::move(*tracer));
     if (recording_) {
-        recording::Header header;
-        header.writer = version_text().substr(0, version_text().find(','));
-        header.host = host_name();
-        header.command_line = command_line_;
-        header.interval_ms = static_cast<std::uint64_t>(interval_.count());
-        // What reads the recording wants all threads, where nobody said which.
-        header.threads = static_cast<std::uint8_t>(options_.words.threads.empty() ? view::ThreadChoice::Which::All
-                                                                                  : options_.threads.which);
-        header.threads_top = options_.threads.top;
-        tracer_->record(std::move(*std::exchange(recording_, std::nullopt)), std::move(header));
+        std::ignore = tracer_->record(std::move(*std::exchange(recording_, std::nullopt)), header());
     }
     for (const std::string &hook : tracer_->missing())
         spdlog::info("tracing goes on without {}", hook);
@@ -93,7 +57,9 @@ Status Session::open() {
 }
 
 Status Session::head() {
-    return writer_.head(screen_facts(tracer_->facts(), interval_, !options_.no_walk, false));
+    Status told = writer_.head(screen_facts(tracer_->facts(), interval_, !options_.no_walk, false));
+    show_recording();
+    return told;
 }
 
 Status Session::attach_matching() {
@@ -152,55 +118,6 @@ Status Session::summary() {
     return finish_recording(peak);
 }
 
-/// One that cannot go on ends `record`; `live` goes on without it.
-Status Session::look_at_recording() {
-    recording::Writer *const recording = tracer_->recording();
-    if (recording == nullptr || recording_failed_) return core::success();
-    const recording::Writer::Progress progress = recording->progress();
-    if (progress.failed) {
-        recording_failed_ = true;
-        if (writer_.format() == Format::Progress) return *progress.failed;
-        if (writer_.screen() != nullptr) {
-            post_notice(*writer_.screen(), progress.failed->what);
-        } else {
-            complain(progress.failed->what);
-        }
-        return core::success();
-    }
-    if (writer_.format() == Format::Progress) show_progress(progress, false);
-    return core::success();
-}
-
-/// On a terminal one line that is written over, else one now and then.
-void Session::show_progress(const recording::Writer::Progress &progress, bool last) {
-    const bool terminal = isatty(STDERR_FILENO) == 1;
-    const auto now = Clock::now();
-    const bool due = progress_due_ != Clock::time_point{} && now >= progress_due_;
-    if (due || progress_due_ == Clock::time_point{})
-        progress_due_ = now + (terminal ? milliseconds{1000} : milliseconds{10'000});
-    if (!last && !due) return;
-    if (spdlog::get_level() >= spdlog::level::err) return;
-    const std::uint64_t lost = tracer_->losses().lost() + progress.records_lost;
-    const std::string line =
-        fmt::format("{}{} events, {:.1f} MiB, {} lost{}", terminal ? "\r" : "", progress.records,
-                    static_cast<double>(progress.bytes) / (1 << 20), lost, terminal && !last ? "\033[K" : "\n");
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
-}
-
-Status Session::finish_recording(const std::optional<recording::Peak> &peak) {
-    recording::Writer *const recording = tracer_->recording();
-    if (recording == nullptr) return core::success();
-    const Status done = recording->finish(peak);
-    const recording::Writer::Progress progress = recording->progress();
-    if (writer_.format() == Format::Progress) show_progress(progress, true);
-    if (progress.items_lost > 0) {
-        complain(
-            fmt::format("the recording lacks {} events: it could not be written fast enough", progress.records_lost));
-    }
-    // Without a screen it has been said when it happened.
-    return recording_failed_ && !writer_.on_screen() ? core::success() : done;
-}
-
 /// What keys asked for; whether that is the end.
 bool Session::obey(Clock::time_point &next) {
     for (const view::Intent &intent : writer_.screen()->intents()) {
@@ -213,6 +130,7 @@ bool Session::obey(Clock::time_point &next) {
             interval_ = interval->interval;
             next = std::min(next, Clock::now() + interval_);
         }
+        if (const auto *const record = std::get_if<view::Record>(&intent)) record_or_end(record->pid);
     }
     return false;
 }

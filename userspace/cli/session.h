@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rsslag/core/result.h"
+#include "rsslag/recording/header.h"
 #include "rsslag/recording/writer.h"
 #include "signals.h"
 #include "targets.h"
@@ -51,6 +52,13 @@ class Session {
     bool obey(std::chrono::steady_clock::time_point &next);
     core::Status one_tick(bool wait_for_targets);
     void look_for_targets();
+    core::Status find_owner(bool later);
+    recording::Header header() const;
+    void record_or_end(int pid);
+    void record_from_here(const std::string &file);
+    void tell(std::string notice);
+    void show_recording();
+    void look_at_ending();
     core::Status look_at_recording();
     void show_progress(const recording::Writer::Progress &progress, bool last);
     core::Status finish_recording(const std::optional<recording::Peak> &peak);
@@ -60,7 +68,12 @@ class Session {
     const TraceOptions &options_;
     TickWriter &writer_;
     StopSignals &stop_;
+    recording::Writer::Options file_options_;
+    std::optional<core::Error> cannot_record_;    ///< why `r` cannot
+    std::string file_;                            ///< of the recording, or of the last one
+    bool by_key_ = false;                         ///< it was begun by `r`
     std::optional<recording::Writer> recording_;  ///< until the tracer has it
+    std::optional<recording::Writer> ending_;     ///< by `r`, not written yet
     std::vector<std::string> command_line_;
     std::optional<Tracer> tracer_;
     std::function<void(Screen *)> idle_;

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "commands.h"
 #include "duration.h"
@@ -18,26 +20,45 @@ using core::Error;
 using core::Kind;
 using core::Status;
 
-core::Result<std::size_t> parse_size(const std::string &word) {
-    std::size_t number = 0;
+/// 512K, 8M, 1G; a bare number is bytes.
+std::optional<std::uint64_t> parse_size(const std::string &word) {
+    std::uint64_t number = 0;
     const char *const end = word.data() + word.size();
     const auto [rest, err] = std::from_chars(word.data(), end, number);
     const std::string unit(rest, end);
-    const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : -1;
-    if (err != std::errc{} || shift < 0 || number == 0) {
-        return Error{Kind::BadInput, fmt::format("--ring {} is no size", core::printable(word)), 0, "write 512K or 8M"};
-    }
-    constexpr std::size_t kMost = std::size_t{1} << 30;
-    if (number > kMost >> shift || number << shift < 4096) {
-        return Error{Kind::BadInput, fmt::format("--ring {} is out of range", core::printable(word)), 0,
-                     "each ring takes 4K to 1024M"};
-    }
+    const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
+    if (err != std::errc{} || shift < 0 || number == 0 || number > UINT64_MAX >> shift) return std::nullopt;
     return number << shift;
 }
 
+core::Result<std::uint64_t> parse_size_of(const char *option, const std::string &word, std::uint64_t least,
+                                          std::uint64_t most, const char *range) {
+    const auto size = parse_size(word);
+    if (!size)
+        return Error{Kind::BadInput, fmt::format("{} {} is no size", option, core::printable(word)), 0,
+                     "write 512K, 8M or 1G"};
+    if (*size < least || *size > most)
+        return Error{Kind::BadInput, fmt::format("{} {} is out of range", option, core::printable(word)), 0, range};
+    return *size;
+}
+
+Status parse_limit(TraceOptions &options) {
+    if (options.words.max_size.empty()) return core::success();
+    if (options.recording.empty() && options.format != Format::Screen && options.format != Format::Progress)
+        return Error{Kind::BadInput, "--max-size limits a recording, and none is made", 0,
+                     "name its file: --record FILE"};
+    const auto most = parse_size_of("--max-size", options.words.max_size, std::uint64_t{256} << 10,
+                                    std::uint64_t{1} << 50, "a recording takes at least 256K");
+    if (!most) return most.error();
+    options.max_bytes = *most;
+    return core::success();
+}
+
 Status parse_rest(TraceOptions &options) {
-    const auto ring = parse_size(options.words.ring);
+    const auto ring =
+        parse_size_of("--ring", options.words.ring, 4096, std::uint64_t{1} << 30, "each ring takes 4K to 1024M");
     if (!ring) return ring.error();
+    if (Status limited = parse_limit(options); !limited) return limited;
     options.ring_bytes = *ring;
     const auto sync = parse_interval(options.words.sync);
     if (!sync) return sync.error();
@@ -108,6 +129,10 @@ void add_trace_options(CLI::App &command, TraceOptions &options) {
     command.add_option("--ring", options.words.ring, "Size of each ring buffer: 512K, 8M")->capture_default_str();
     command.add_option("--sync", options.words.sync, "A recording is on the disk after this time, also in a power cut")
         ->capture_default_str();
+    command.add_option(
+        "--max-size", options.words.max_size,
+        "A recording keeps the newest in this size: 64M, 1G. FILE is the newest part, FILE.0000, FILE.0001 … "
+        "are those before it");
     command.add_flag("--force", options.force, "A recording replaces a file that is there");
     command.add_flag("--as-root", options.as_root, "With -- CMD under sudo: run it as root");
 }

@@ -37,6 +37,7 @@ struct TraceOptions {
         std::string threads;
         std::string ring = "2M";
         std::string sync = "5s";
+        std::string max_size;
     } words;  ///< as typed
     std::chrono::milliseconds interval{1000};
     std::optional<std::chrono::milliseconds> duration;
@@ -44,6 +45,7 @@ struct TraceOptions {
     view::ThreadChoice threads;
     std::size_t ring_bytes = 0;
     std::chrono::milliseconds sync{5000};
+    std::optional<std::uint64_t> max_bytes;  ///< of a recording; nullopt: all of it is kept
 };
 
 /// Bad input is told before anything is asked of the kernel.

@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <set>
 
 #include "live_source.h"
@@ -20,9 +18,6 @@ using core::Error;
 using core::Kind;
 using core::Status;
 using recording::Ask;
-
-/// A record is in its ring this long after its time, and sooner unless its CPU was taken away.
-constexpr std::uint64_t kLateNs = 2'000'000;
 
 }  // namespace
 
@@ -67,6 +62,16 @@ void Tracer::State::adopt(int host_tgid, const core::CounterReading &counters, s
     ledger->adopt(counters, group, begin_ns, end_ns);
 }
 
+/// They are counted since the kernel was asked for the process, which may be long before a recording begins.
+void Tracer::State::count_faults_from_now(const core::CounterReading &counters) {
+    std::vector<int> tids;
+    for (const core::TaskReading &task : counters.tasks)
+        tids.push_back(task.host_tid);
+    const std::vector<core::FaultCounts> faults = source->faults(tids);
+    for (std::size_t i = 0; i < tids.size(); ++i)
+        ledger->had_faults(tids[i], faults[i].user + faults[i].kernel);
+}
+
 Status Tracer::attach(pid_t pid) {
     state_->source->begin({Ask::Attach, pid});
     constexpr int kTries = 8;  // a process that execs just now changes its mm between two readings
@@ -83,6 +88,7 @@ Status Tracer::attach(pid_t pid) {
         if (!taken) return taken.error();
         if (taken->counters.mm != before->counters.mm) continue;
         state_->adopt(host_tgid, taken->counters, taken->begin_ns, taken->end_ns);
+        state_->count_faults_from_now(taken->counters);
         return core::success();
     }
     return Error{Kind::Gone, fmt::format("process {} does not stay one program long enough to be read", pid), 0, ""};
@@ -270,40 +276,6 @@ std::vector<view::Tick> Tracer::tick() {
     state.flush_log.clear();
     state.seq++;
     return ticks;
-}
-
-void Tracer::record(recording::Writer writer, recording::Header header) {
-    State &state = *state_;
-    if (state.recorder == nullptr) return;
-    using namespace std::chrono;
-    timespec up{};
-    clock_gettime(CLOCK_BOOTTIME, &up);
-    const auto unix_ns = [](system_clock::time_point time) {
-        return duration_cast<nanoseconds>(time.time_since_epoch()).count();
-    };
-    const Options &options = state.options;
-    header.kernel = state.facts.kernel;
-    header.arch = state.facts.arch;
-    header.machine = state.facts.machine;
-    header.calibration = state.facts.calibration;
-    header.missing_hooks = missing();
-    const std::vector<core::GroupView> groups = state.ledger->groups();
-    header.start_ns = groups.empty() ? state.start_ns : state.source->now_ns();
-    const auto now = state.source->time();
-    const std::uint64_t now_ns = state.source->now_ns();
-    header.start_unix_ns = unix_ns(now) - static_cast<std::int64_t>(now_ns - header.start_ns);
-    header.boot_unix_ns = unix_ns(now) - std::int64_t{up.tv_sec} * 1'000'000'000;
-    header.clock_ticks = sysconf(_SC_CLK_TCK);
-    header.id_key = state.id_key;
-    header.follow = options.follow;
-    header.counting = options.counting;
-    header.walk = options.walk;
-    if (!groups.empty()) header.before = state.source->losses();
-    state.recorder->record(std::move(writer), std::move(header), groups);
-}
-
-recording::Writer *Tracer::recording() {
-    return state_->recorder == nullptr ? nullptr : state_->recorder->writer();
 }
 
 void Tracer::walk_now(pid_t pid) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "rsslag/core/losses.h"
@@ -19,6 +20,8 @@
 #include "source.h"
 
 namespace rsslag::cli {
+
+struct KnownState;
 
 /// Traces processes: the stream, the ledger and the exact readings that it is checked against, put together.
 class Tracer {
@@ -88,14 +91,22 @@ class Tracer {
     /// After stop().
     view::Summary summary();
 
-    /// From now on all that is told is recorded, also what is known by now. Only of what open() made.
-    void record(recording::Writer writer, recording::Header header);
+    /// From now on all that is told is recorded, also what is known by now. Only of what open() made. Ticks of
+    /// processes that have ended meanwhile, as collect() has them.
+    std::vector<view::Tick> record(recording::Writer writer, recording::Header header);
+    /// What is told from now on goes into the next segment of the recording, which begins with what is known by now.
+    std::vector<view::Tick> next_segment();
     /// The recording that goes on, else null.
     recording::Writer *recording();
+    /// It ends here, for whoever waits for that.
+    std::optional<recording::Writer> end_recording();
 
   private:
     struct State;
     explicit Tracer(std::unique_ptr<State> state);
+    /// Between two calls, with what is known then.
+    std::vector<view::Tick> begin_amid(
+        const std::function<void(const KnownState &known, const core::Losses &until_now)> &begin);
     std::unique_ptr<State> state_;
 };
 

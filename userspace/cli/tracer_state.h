@@ -18,6 +18,10 @@ namespace rsslag::cli {
 
 /// Around a reading, what the ledger held is asked for this much wider.
 inline constexpr std::uint64_t kWiderNs = 1'000'000;
+/// A record is in its ring this long after its time, and sooner unless its CPU was taken away.
+inline constexpr std::uint64_t kLateNs = 2'000'000;
+/// Walks take no more than a twentieth of the time.
+inline constexpr std::uint64_t kWalkCostsAtMost = 20;
 
 /// What is kept of a traced process from tick to tick.
 struct Traced {
@@ -41,6 +45,7 @@ struct Tracer::State {
     Options options;
     std::unique_ptr<Source> source;
     RecordingSource *recorder = nullptr;  ///< the source, where it is a kernel's
+    recording::Header recorded;           ///< of the segment that is written
     view::SnapshotDocument facts;
     std::uint64_t id_key = 0;
     std::unique_ptr<core::Ledger> ledger;
@@ -75,8 +80,13 @@ struct Tracer::State {
     void count(Traced &traced, const view::Tick &tick);
     void add_totals(const view::Tick &tick);
     void adopt(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns, std::uint64_t end_ns);
+    void count_faults_from_now(const core::CounterReading &counters);
     void adopt_new();
     void look_for_execs();
+    std::optional<KnownState> read_known(bool all);
+    void begin_header(bool amid);
+    core::Losses losses_so_far();
+    void forget_walks();
 };
 
 }  // namespace rsslag::cli

@@ -32,7 +32,8 @@ view::Tick Tracer::State::tick_of(const core::GroupView &group, const core::MmVi
     const std::vector<core::FaultCounts> faults = source->faults(tids);
     for (std::size_t i = 0; i < tids.size(); ++i) {
         core::TaskNet &task = tick.ledger.tasks[i];
-        task.faults = faults[i].user + faults[i].kernel;
+        const std::uint64_t counted = faults[i].user + faults[i].kernel;
+        task.faults = counted - std::min(counted, task.faults_before);
         tick.faults += task.faults;
         task.last_flush_ns = task.last_flush_ns > start_ns ? task.last_flush_ns - start_ns : 0;
     }
@@ -123,10 +124,9 @@ std::optional<core::RawReading> Tracer::State::read(const core::GroupView &group
     entry.gone = false;
     if (walk) {
         constexpr std::uint64_t kLeast = 1'000'000'000;
-        constexpr std::uint64_t kCostsAtMost = 20;  // a twentieth of the time
         const auto cost = static_cast<std::uint64_t>(taken->bracket.walk ? taken->bracket.walk->took_us : 0) * 1000;
         // A tick that comes a little early still walks.
-        entry.next_walk_ns = taken->bracket_ns + std::max(kLeast * 19 / 20, kCostsAtMost * cost);
+        entry.next_walk_ns = taken->bracket_ns + std::max(kLeast * 19 / 20, kWalkCostsAtMost * cost);
     }
     if (options.on_reading) options.on_reading(*taken);
     return std::move(*taken);

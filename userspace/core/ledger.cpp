@@ -93,9 +93,13 @@ void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::u
     }
     mm->bound = true;
     for (const TaskReading &task : reading.tasks)
-        impl_->tasks[task.host_tid] = {task.tid, task.tgid, task.host_tgid, task.comm, mm};
+        impl_->tasks[task.host_tid] = {task.tid, task.tgid, task.host_tgid, task.comm, mm, 0};
     impl_->groups[group.host_tgid] = group;
     impl_->forget_last();
+}
+
+void Ledger::had_faults(int host_tid, std::uint64_t faults) {
+    if (const auto task = impl_->tasks.find(host_tid); task != impl_->tasks.end()) task->second.faults_before = faults;
 }
 
 void Ledger::watch(std::uint64_t mm) {

@@ -25,6 +25,7 @@ struct Ledger::Impl {
         int host_tgid = 0;
         std::string comm;
         std::shared_ptr<MmAccount> mm;  ///< null: not known yet, or left
+        std::uint64_t faults_before = 0;
     };
     /// A group has left an mm: told once nothing of the teardown is missing.
     struct Leaving {

@@ -177,6 +177,11 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
         if (mm && !mm->bound) retire(mm);  // a child that nobody asked for
         return;
     }
+    // Told late of a task that the first reading has found already.
+    if (const auto known = tasks.find(record.tid); mm && known != tasks.end() && known->second.mm == mm &&
+                                                   known->second.host_tgid == record.tgid &&
+                                                   mm->read_after(record.t_ns))
+        return;
     // Who had this number before may have taken its leader's for an exec.
     if (const auto old = tasks.find(record.tid); old != tasks.end()) task_of(old->second.host_tgid, true);
     if (const auto old = tasks.find(record.tid); old != tasks.end()) {  // its exit was not told
@@ -206,6 +211,7 @@ void Ledger::Impl::exec(const rsslag_task &record) {
         old = tasks.find(record.tid);  // it has taken its leader's number already
     }
     std::shared_ptr<MmAccount> left = old == tasks.end() ? nullptr : old->second.mm;
+    if (old != tasks.end()) task.faults_before = old->second.faults_before;  // the kernel counts on
     if (old != tasks.end() && old->first != record.tid) {
         if (left) left->rename_member(record.old_tid, record.tid);
         tasks.erase(old);
@@ -244,7 +250,8 @@ bool Ledger::Impl::lives_in(const MmAccount &mm, int but) const {
 void Ledger::Impl::exit(const rsslag_task &record) {
     const auto task = tasks.find(record.tid);
     std::shared_ptr<MmAccount> mm = task == tasks.end() ? nullptr : task->second.mm;
-    if (mm) mm->end_member(record.tid, record.user_faults + record.kernel_faults);
+    const std::uint64_t faults = record.user_faults + record.kernel_faults;
+    if (mm) mm->end_member(record.tid, faults - std::min(faults, task->second.faults_before));
     if (task != tasks.end()) tasks.erase(task);
     if ((record.flags & RSSLAG_GROUP_DEAD) != 0) leave(record.tgid, std::move(mm), record.t_ns);
 }
@@ -317,6 +324,7 @@ void Ledger::Impl::name_tasks(MmView &view) const {
             net.comm = task->second.comm;
             net.tid = task->second.tid;
             net.tgid = task->second.tgid;
+            net.faults_before = task->second.faults_before;
         }
     }
 }

@@ -48,6 +48,8 @@ class MmAccount {
     MmAccount(const Ledger::Options &options, std::uint64_t mm, std::uint64_t generation);
 
     void adopt(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
+    /// Whether it was first read after that time.
+    bool read_after(std::uint64_t t_ns) const { return t_ns <= adopted_until_; }
 
     /// `member`: the task's own account, else that of another task. `direct`: surely no flush.
     Applied apply(const rsslag_update &update, Account &account, bool member, bool direct);

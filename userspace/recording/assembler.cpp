@@ -7,13 +7,6 @@
 #include "item_codec.h"
 
 namespace rsslag::recording {
-namespace {
-
-/// A chunk closes at this size: before compression, so that what a kill can take is bounded in memory, too.
-constexpr std::size_t kFull = std::size_t{1} << 20;
-
-}  // namespace
-
 void Assembler::give(const Bytes &bytes) {
     bytes_ += bytes.size();
     sink_(bytes);
@@ -46,7 +39,7 @@ void Assembler::add(const Item &item) {
         add_records(*records);
     } else {
         put_item(payload_, item, base_ns_);
-        if (payload_.size() >= kFull) close();
+        if (payload_.size() >= full_) close();
     }
 }
 
@@ -60,7 +53,7 @@ void Assembler::add_records(const Records &records) {
         rest = rest.subspan(done.bytes);
         put_records(payload_, records.ring, packed);
         records_ += done.records;
-        if (payload_.size() >= kFull) close();
+        if (payload_.size() >= full_) close();
     }
 }
 

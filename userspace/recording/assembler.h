@@ -2,6 +2,7 @@
 // Items in, a file's bytes out: chunk by chunk. No clock, no file.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -14,10 +15,13 @@
 
 namespace rsslag::recording {
 
+/// A chunk closes at this size: before compression, so that what a kill can take is bounded in memory, too.
+inline constexpr std::size_t kFullChunk = std::size_t{1} << 20;
+
 class Assembler {
   public:
     using Sink = std::function<void(const Bytes &)>;
-    explicit Assembler(Sink sink) : sink_(std::move(sink)) {}
+    explicit Assembler(Sink sink, std::size_t full = kFullChunk) : sink_(std::move(sink)), full_(full) {}
 
     /// The prologue and the header, twice: nothing can be read without it.
     void begin(const Header &header);
@@ -41,6 +45,7 @@ class Assembler {
     void add_records(const Records &records);
 
     Sink sink_;
+    std::size_t full_;
     Bytes payload_;
     std::uint64_t base_ns_ = 0;  ///< of the open chunk
     std::uint64_t now_ns_ = 0;

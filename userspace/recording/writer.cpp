@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rsslag/recording/writer.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <pthread.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include "assembler.h"
 #include "columns.h"
+#include "files.h"
 
 namespace rsslag::recording {
 namespace {
@@ -48,69 +48,61 @@ std::uint64_t records_in(const Item &item) {
     return records == nullptr ? 0 : count_records(records->bytes);
 }
 
-Error cannot_make(const std::string &path, int err) {
-    return {Kind::BadInput, fmt::format("{} cannot be made: {}", path, std::strerror(err)), err,
-            "name a file in a directory that exists and may be written"};
-}
+/// A segment is full at this share of all that may be kept: so much may be missing of it.
+constexpr std::uint64_t kShare = 8;
 
-core::Status make_room(const std::string &path, bool force) {
-    struct stat status {};
-    if (lstat(path.c_str(), &status) != 0) return core::success();
-    if (S_ISDIR(status.st_mode)) return Error{Kind::BadInput, path + " is a directory", 0, "name a file"};
-    if (!S_ISREG(status.st_mode)) return Error{Kind::BadInput, path + " is no regular file", 0, "name another one"};
-    if (!force) return Error{Kind::BadInput, path + " exists", 0, "name another file, or --force"};
-    if (unlink(path.c_str()) != 0) return cannot_make(path, errno);
-    return core::success();
+/// Chunks are small beside what may be kept, too.
+std::size_t full_chunk(const Writer::Options &options) {
+    constexpr std::uint64_t kLeast = std::uint64_t{16} << 10;
+    constexpr std::uint64_t kChunks = 32;
+    return options.max_bytes
+               ? static_cast<std::size_t>(std::clamp<std::uint64_t>(*options.max_bytes / kChunks, kLeast, kFullChunk))
+               : kFullChunk;
 }
 
 }  // namespace
 
 struct Writer::State {
-    std::string path;
+    State(Files made, const Options &wanted) : options(wanted), files(std::move(made)) {}
+
     Options options;
-    int fd = -1;
 
     mutable std::mutex mutex;
     std::condition_variable wake;
-    std::deque<Item> waiting;
+    std::deque<std::variant<Item, Header>> waiting;  ///< a header begins the next segment
     std::size_t waiting_bytes = 0;
     Overflow missed;  ///< since the last item that found room
     Progress progress;
     std::optional<Peak> peak;
     bool stop = false;
     bool began = false;
+    int nexts = 0;  ///< headers that wait
 
     // The thread's own.
-    Assembler assembler{[this](const Bytes &bytes) { write_all(bytes); }};
-    std::uint64_t written = 0;
+    Files files;
+    Assembler assembler = new_assembler();
+    std::uint64_t records_before = 0;  ///< in earlier segments
     int err = 0;
-    Clock::time_point opened, synced;
+    Clock::time_point began_at, opened, synced;
     std::thread thread;
 
-    ~State();
+    Assembler new_assembler();
+    void begin(const Header &header);
+    void next(const Header &header);
+    void end();
     void run();
     void write_all(const Bytes &bytes);
+    void write_item(const Item &item);
     void look_at_clocks();
-    void tell_progress();
+    bool full() const;
+    void tell_progress(bool last);
+    void tell_missed();
 };
 
-Writer::State::~State() {
-    if (fd >= 0) close(fd);
-}
-
 core::Result<Writer> Writer::create(const std::string &path, const Options &options) {
-    if (const core::Status room = make_room(path, options.force); !room) return room.error();
-    auto state = std::make_unique<State>();
-    state->path = path;
-    state->options = options;
-    state->fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (state->fd < 0) return cannot_make(path, errno);
-    if (options.owner && fchown(state->fd, options.owner->uid, options.owner->gid) != 0) {
-        const int err = errno;
-        unlink(path.c_str());
-        return Error{Kind::Io, fmt::format("{} cannot be given to its owner: {}", path, std::strerror(err)), err, ""};
-    }
-    return Writer(std::move(state));
+    auto files = Files::create(path, options);
+    if (!files) return files.error();
+    return Writer(std::make_unique<State>(std::move(*files), options));
 }
 
 Writer::Writer(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -118,7 +110,7 @@ Writer::Writer(Writer &&) noexcept = default;
 
 Writer::~Writer() {
     if (!state_) return;
-    if (!state_->began) unlink(state_->path.c_str());
+    if (!state_->began) state_->files.remove();
     [[maybe_unused]] const core::Status done = finish();
 }
 
@@ -127,8 +119,8 @@ void Writer::begin(Header header) {
     state.began = true;
     state.thread = std::thread([&state, header = std::move(header)] {
         pthread_setname_np(pthread_self(), "recorder");
-        state.opened = state.synced = Clock::now();
-        state.assembler.begin(header);
+        state.synced = Clock::now();
+        state.begin(header);
         state.run();
     });
 }
@@ -137,7 +129,7 @@ void Writer::put(Item item) {
     State &state = *state_;
     const std::size_t size = size_of(item);
     const std::lock_guard lock(state.mutex);
-    if (state.progress.failed || !state.began) return;
+    if (state.progress.failed || !state.began || state.stop) return;
     if (state.waiting_bytes + size > kMostWaiting) {
         const std::uint64_t records = records_in(item);
         state.missed.records += records;
@@ -146,11 +138,21 @@ void Writer::put(Item item) {
         state.progress.items_lost++;
         return;
     }
-    if (state.missed.items > 0) state.waiting.emplace_back(std::exchange(state.missed, {}));
-    state.waiting.push_back(std::move(item));
+    state.tell_missed();
+    state.waiting.emplace_back(std::move(item));
     state.waiting_bytes += size;
     // Ever so often is enough: a chunk is written once a second.
     if (state.waiting_bytes > kMostWaiting / 64) state.wake.notify_one();
+}
+
+void Writer::next(Header header) {
+    State &state = *state_;
+    const std::lock_guard lock(state.mutex);
+    if (state.progress.failed || !state.began || state.stop) return;
+    state.tell_missed();
+    state.waiting.emplace_back(std::move(header));
+    state.nexts++;
+    state.progress.full = false;
 }
 
 Writer::Progress Writer::progress() const {
@@ -158,36 +160,54 @@ Writer::Progress Writer::progress() const {
     return state_->progress;
 }
 
-core::Status Writer::finish(const std::optional<Peak> &peak) {
+void Writer::end() {
     State &state = *state_;
-    if (state.thread.joinable()) {
-        {
-            const std::lock_guard lock(state.mutex);
-            if (state.missed.items > 0) state.waiting.emplace_back(std::exchange(state.missed, {}));
-            state.peak = peak;
-            state.stop = true;
-        }
-        state.wake.notify_one();
-        state.thread.join();
+    {
+        const std::lock_guard lock(state.mutex);
+        if (state.stop) return;
+        state.tell_missed();
+        state.stop = true;
     }
+    state.wake.notify_one();
+}
+
+core::Status Writer::finish(const std::optional<Peak> &peak) {
+    {
+        const std::lock_guard lock(state_->mutex);
+        if (!state_->stop) state_->peak = peak;
+    }
+    end();
+    if (state_->thread.joinable()) state_->thread.join();
     const Progress progress = this->progress();
     return progress.failed ? core::Status(*progress.failed) : core::success();
 }
 
-/// A chunk that could not be written whole is taken away: what was written before it stays readable.
+/// Of what found no room; the lock is held.
+void Writer::State::tell_missed() {
+    if (missed.items > 0) waiting.emplace_back(Item(std::exchange(missed, {})));
+}
+
+Assembler Writer::State::new_assembler() {
+    return Assembler([this](const Bytes &bytes) { write_all(bytes); }, full_chunk(options));
+}
+
 void Writer::State::write_all(const Bytes &bytes) {
-    std::size_t done = 0;
-    while (err == 0 && done < bytes.size()) {
-        const ssize_t wrote = write(fd, bytes.data() + done, bytes.size() - done);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0) {
-            err = errno;
-            [[maybe_unused]] const int cut = ftruncate(fd, static_cast<off_t>(written));
-            return;
-        }
-        done += static_cast<std::size_t>(wrote);
-    }
-    if (err == 0) written += bytes.size();
+    if (err == 0) err = files.write(bytes);
+}
+
+void Writer::State::begin(const Header &header) {
+    opened = began_at = Clock::now();
+    assembler.begin(header);
+}
+
+void Writer::State::end() {
+    assembler.end(peak);
+    if (err == 0) err = files.sync();
+}
+
+void Writer::State::write_item(const Item &item) {
+    if (!assembler.open()) opened = Clock::now();
+    assembler.add(item);
 }
 
 void Writer::State::look_at_clocks() {
@@ -198,46 +218,67 @@ void Writer::State::look_at_clocks() {
         opened = now;
     }
     if (now - synced >= options.sync) {
-        if (fdatasync(fd) != 0 && err == 0) err = errno;
+        if (const int failed = files.sync(); err == 0) err = failed;
         synced = now;
     }
 }
 
-void Writer::State::tell_progress() {
+/// Where much comes, not more often than once a second: each segment begins with all that is known by then.
+bool Writer::State::full() const {
+    constexpr std::chrono::seconds kAtLeast{1};
+    if (!options.max_bytes || files.written() < *options.max_bytes / kShare) return false;
+    return Clock::now() - began_at >= kAtLeast || files.written() >= *options.max_bytes / (kShare / 2);
+}
+
+void Writer::State::tell_progress(bool last) {
     const std::lock_guard lock(mutex);
-    progress.records = assembler.records();
-    progress.bytes = written;
+    progress.ended = last;
+    progress.records = records_before + assembler.records();
+    progress.bytes = files.kept();
+    progress.full = nexts == 0 && full();
     if (err == 0 || progress.failed) return;
-    progress.failed = Error{Kind::Io, fmt::format("{} cannot be written any more: {}", path, std::strerror(err)), err,
-                            "what was written until then can be read"};
+    progress.failed =
+        Error{Kind::Io, fmt::format("{} cannot be written any more: {}", files.path(), std::strerror(err)), err,
+              "what was written until then can be read"};
     waiting.clear();
 }
 
 void Writer::State::run() {
     constexpr std::chrono::milliseconds kLook{200};
     for (;;) {
-        std::deque<Item> items;
+        std::deque<std::variant<Item, Header>> some;
         bool last = false;
         {
             std::unique_lock lock(mutex);
             wake.wait_for(lock, kLook, [this] { return stop || waiting_bytes > kMostWaiting / 64; });
-            items.swap(waiting);
+            some.swap(waiting);
             waiting_bytes = 0;
             last = stop;
         }
-        for (const Item &item : items) {
+        for (const auto &each : some) {
             if (err != 0) break;
-            if (!assembler.open()) opened = Clock::now();
-            assembler.add(item);
+            if (const auto *const item = std::get_if<Item>(&each)) {
+                write_item(*item);
+            } else {
+                next(std::get<Header>(each));
+            }
         }
         if (err == 0) look_at_clocks();
-        if (last && err == 0) {
-            assembler.end(peak);
-            if (err == 0 && fdatasync(fd) != 0) err = errno;
-        }
-        tell_progress();
+        if (last && err == 0) end();
+        tell_progress(last);
         if (last) return;
     }
+}
+
+void Writer::State::next(const Header &header) {
+    end();
+    if (err == 0) err = files.next();
+    if (err != 0) return;
+    records_before += assembler.records();
+    assembler = new_assembler();
+    begin(header);
+    const std::lock_guard lock(mutex);
+    nexts--;
 }
 
 }  // namespace rsslag::recording

@@ -217,14 +217,15 @@ void draw_footer(Grid &grid, const LiveState &state, const Process &process) {
         {7, "w walk"}};
     if (state.has_command) keys.push_back({3, "i type to the command"});
     if (state.facts.below) keys.push_back({2, "Esc back"});
-    if (!state.has_command) keys.push_back({12, "r record"});
+    if (!state.facts.below)
+        keys.push_back({state.recording ? 2 : 12, state.recording ? "r end of recording" : "r record"});
     grid.put(rows - 1, 0, fitting(keys, width));
 }
 
 std::vector<std::string> live_help() {
     return {"   space  pause the display only            + -  longer or shorter interval",
             "   w  walk smaps now                        Tab  next process",
-            "   r  record from here: not in this version   ?  this help   q  quit",
+            "   r  record from here; again: its end      ?  this help   q  quit",
             "   -- CMD:  o  show or hide its output      i  type to it (Ctrl-] ends that)"};
 }
 

@@ -66,7 +66,7 @@ void draw_title(Grid &grid, const LiveState &state, const Process &process) {
         {0, who}, {3, fmt::format("{} thread{}", thousands(count), count == 1 ? "" : "s")}, {6, up_for(state, tick)}};
     std::vector<Part> right{{5, "Linux " + core::printable(state.facts.kernel, state.style.utf8)},
                             {2, scheme},
-                            {1, pace_text(state, process)},
+                            {1, (state.recording ? "REC  " : "") + pace_text(state, process)},
                             {4, local_clock(tick.time)}};
     const auto length = [&] { return cells(fitting(left, 10'000)) + cells(fitting(right, 10'000)) + 2; };
     for (int worst = 6; worst > 0 && length() > width - 1; --worst) {

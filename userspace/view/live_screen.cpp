@@ -134,6 +134,10 @@ void LiveScreen::type_to_command(bool on) {
     state_->typing = on;
 }
 
+void LiveScreen::record(bool on) {
+    state_->recording = on;
+}
+
 bool LiveScreen::command_runs() const {
     return state_->has_command && state_->command.running;
 }
@@ -237,7 +241,10 @@ std::optional<Intent> LiveState::character(char32_t key) {
                 break;
             }
             return WalkNow{pid};
-        case U'r': notice = "this rsslag cannot record yet: there is no rsslag record"; break;
+        case U'r':
+            if (!facts.below) return Record{pid};
+            notice = fmt::format("from here nothing is recorded: rsslag live {} can", pid);
+            break;
         case U'?': help = !help; break;
         case U'o': output = !output; break;
         case U'i':

@@ -75,7 +75,8 @@ struct LiveState {
     std::optional<Process> frozen;     ///< while the display is paused
     CommandOutput command;
     bool has_command = false;
-    bool typing = false;  ///< keys go to CMD
+    bool typing = false;     ///< keys go to CMD
+    bool recording = false;  ///< a recording goes on
     std::string notice;
     std::optional<Table> table;  ///< nullopt: that of who caches under this scheme
     Sort sort_threads = Sort::Cached;

@@ -33,6 +33,7 @@ struct TaskNet {
     std::optional<Members> cached;  ///< `thread` scheme
     std::uint64_t updates = 0;
     std::uint64_t faults = 0;         ///< as counted in the kernel, filled in by whoever reads that
+    std::uint64_t faults_before = 0;  ///< of these, before the attach
     std::uint64_t flushes = 0;        ///< `thread` scheme: flushes; `cpu` scheme: folds that it set off
     std::uint64_t last_flush_ns = 0;  ///< 0: never
 };
@@ -144,6 +145,9 @@ class Ledger {
     /// the probes in place before. Records of it up to `end_ns`, applied before or after, count as part of the
     /// baseline. `group` is the traced process.
     void adopt(const CounterReading &reading, const GroupView &group, std::uint64_t begin_ns, std::uint64_t end_ns);
+
+    /// What the kernel had counted of a task's faults at the attach: its exit tells them again.
+    void had_faults(int host_tid, std::uint64_t faults);
 
     /// From now on keeps what each counter held, for compare(). Before any record that is later than 1 ms before the
     /// reading's begin is applied.

@@ -42,6 +42,15 @@ class TimeOrder {
         trim();
     }
 
+    /// What has not been handed on yet: `use` takes a CPU and its records.
+    template <class Use>
+    void waiting(Use &&use) const {
+        for (std::size_t cpu = 0; cpu < queues_.size(); ++cpu) {
+            const Queue &queue = queues_[cpu];
+            if (queue.at < queue.bytes.size()) use(cpu, std::span<const std::byte>(queue.bytes).subspan(queue.at));
+        }
+    }
+
     /// That a program has sent: without sums that go on.
     std::uint64_t records() const { return records_; }
     std::uint64_t garbled() const { return garbled_; }

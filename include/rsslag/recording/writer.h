@@ -28,7 +28,13 @@ class Writer {
     struct Options {
         bool force = false;  ///< replaces a regular file that is there
         std::optional<Owner> owner;
+        /// Made by its owner, not given to them: what needs no capability, where the owner is a saved id of this
+        /// process.
+        bool as_owner = false;
         std::chrono::milliseconds sync{5000};  ///< between two fdatasync()
+        /// What is kept at most: segments, of which the oldest go. The file is the newest, those before it are called
+        /// FILE.0000, FILE.0001 …, as their headers number them.
+        std::optional<std::uint64_t> max_bytes;
     };
 
     /// Makes the file, 0600. Kind::BadInput where something is there or nothing can be made.
@@ -41,16 +47,22 @@ class Writer {
     void begin(Header header);
     /// Never waits.
     void put(Item item);
+    /// What is put from now on goes into the next segment. Never waits.
+    void next(Header header);
 
     struct Progress {
-        std::uint64_t records = 0;
-        std::uint64_t bytes = 0;         ///< in the file
+        std::uint64_t records = 0;       ///< in deleted segments, too
+        std::uint64_t bytes = 0;         ///< in all files that are there
         std::uint64_t records_lost = 0;  ///< that found no room in the queue, items likewise
         std::uint64_t items_lost = 0;
+        bool full = false;                  ///< it is time for next()
+        bool ended = false;                 ///< finish() has nothing to wait for
         std::optional<core::Error> failed;  ///< nothing is written any more
     };
     Progress progress() const;
 
+    /// As finish(), which still is to be called, but never waits.
+    void end();
     /// All that was put is written, and that it ended. What went wrong, also before.
     core::Status finish(const std::optional<Peak> &peak = std::nullopt);
 

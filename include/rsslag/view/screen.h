@@ -50,6 +50,10 @@ struct OpenLive {
     int pid = 0;
 };
 struct TypeToCommand {};  ///< keys go to CMD from now on
+/// A recording begins here, or the one that goes on ends.
+struct Record {
+    int pid = 0;  ///< that is shown
+};
 /// What a replay is to do. Steps are ticks; NextFlush, NextLoss and Peak stop there.
 struct Play {
     enum class What : std::uint8_t {
@@ -67,7 +71,7 @@ struct Play {
     What what = What::Toggle;
     double amount = 0;  ///< SeekBy: seconds; SeekTo: the part of the whole, 0 to 1
 };
-using Intent = std::variant<Quit, Back, WalkNow, SetInterval, OpenLive, TypeToCommand, Play>;
+using Intent = std::variant<Quit, Back, WalkNow, SetInterval, OpenLive, TypeToCommand, Record, Play>;
 
 /// Where a replay is.
 struct Playback {
@@ -118,6 +122,8 @@ class LiveScreen {
     /// Shown until the next key.
     void tell(std::string notice);
     void type_to_command(bool on);
+    /// Whether a recording goes on.
+    void record(bool on);
     bool command_runs() const;
     /// Records, as the last tick told.
     std::uint64_t lost() const;

@@ -175,8 +175,7 @@ TEST_F(Screens, AskForWhatKeysMean) {
     EXPECT_EQ(std::get<WalkNow>(press(screen, "w").value()).pid, 4711);
     EXPECT_EQ(std::get<SetInterval>(press(screen, "+").value()).interval, milliseconds(2000));
     EXPECT_EQ(std::get<SetInterval>(press(screen, "--").value()).interval, milliseconds(500));
-    EXPECT_FALSE(press(screen, "r").has_value());
-    EXPECT_TRUE(contains(shown(screen), "this rsslag cannot record yet"));
+    EXPECT_EQ(std::get<Record>(press(screen, "r").value()).pid, 4711);
     EXPECT_FALSE(press(screen, "c").has_value());
     EXPECT_TRUE(contains(shown(screen), "threads cache, CPUs do not"));
     EXPECT_FALSE(press(screen, "\x1b").has_value()) << "there is no list to go back to";
@@ -236,6 +235,20 @@ TEST_F(Screens, ForgetTicksButNotKeysWhenTheyAreRewound) {
     EXPECT_TRUE(contains(shown(screen), "[4711]")) << "the one that was shown before";
     EXPECT_TRUE(contains(shown(screen), " of 101")) << shown(screen);
     EXPECT_TRUE(contains(shown(screen), "2 of 2 (Tab)")) << shown(screen);
+}
+
+TEST_F(Screens, SayThatARecordingGoesOn) {
+    LiveScreen screen = classic_screen({});
+    EXPECT_FALSE(contains(shown(screen), "REC"));
+    screen.record(true);
+    EXPECT_TRUE(contains(shown(screen), "REC  live 1.0 s"));
+    EXPECT_TRUE(contains(shown(screen), "r end of recording"));
+    screen.record(false);
+    EXPECT_FALSE(contains(shown(screen), "REC"));
+    ScreenFacts facts;
+    facts.below = true;
+    LiveScreen below(facts, {});
+    EXPECT_FALSE(press(below, "r").has_value()) << "top records nothing";
 }
 
 TEST_F(Screens, AskOnceMoreBeforeTheyLeaveACommand) {

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""--max-size keeps the newest in segments, each of which is a recording of its own."""
+import datetime
+import glob
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import contract
+from contract import NOBODY, Held, TracingTest, assert_one_error_line, environment, needs_root, rsslag
+from live import assert_trace
+
+LIMIT = 1 << 20
+
+
+def milliseconds(tick):
+    return round(datetime.datetime.fromisoformat(tick['time'].replace('Z', '+00:00')).timestamp() * 1000)
+
+
+class Segments(TracingTest):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.directory)
+        self.file = os.path.join(self.directory, 'trace.rsslag')
+
+    def segments(self):
+        """Oldest first."""
+        return sorted(glob.glob(glob.escape(self.file) + '.*')) + [self.file]
+
+    def size(self):
+        return sum(os.path.getsize(name) for name in self.segments())
+
+    def live(self, *args, size='1M'):
+        return rsslag('live', '--format', 'jsonl', '--record', self.file, '--max-size', size, *args)
+
+    def assert_same_ticks(self, live, name, apart=0):
+        """Each tick of a process that runs, and no other. They and the summary. The end of what was told of by the
+        segment before may set them apart by so many ms."""
+        ran = rsslag('replay', name, '--format', 'jsonl')
+        ticks, summary = assert_trace(self, ran)
+        self.assertEqual((summary['lost'], summary['emitted']), (0, summary['records']), name)
+        self.assertGreater(summary['records'], 0)
+        same = ('flushed', 'cached', 'exact', 'lag', 'readers', 'residual', 'verdict', 'walked', 'comm', 'threads_count')
+        told = [tick for tick in ticks if tick['state'] == 'running']
+        self.assertGreater(len(told), 0, name)
+        live = {(tick['pid'], tick['readers']['stat']['rss_kb'], milliseconds(tick)): tick for tick in live
+                if tick.get('state') == 'running'}
+        first, last = milliseconds(told[0]) - apart, milliseconds(told[-1]) + apart
+        for tick in told:
+            where = (tick['pid'], tick['readers']['stat']['rss_kb'])
+            key = min((key for key in live if key[:2] == where), key=lambda key: abs(key[2] - milliseconds(tick)))
+            self.assertLessEqual(abs(key[2] - milliseconds(tick)), apart)
+            one = live.pop(key)
+            self.assertEqual({key: tick[key] for key in same}, {key: one[key] for key in same}, (name, tick['seq']))
+        missing = [key for key in live if first + 2 * apart < key[2] < last - 2 * apart]
+        self.assertEqual(missing, [], name)
+        return ticks, summary
+
+    def assert_segments(self, live, quiet):
+        """Each replays alone and tells what live has told, of a quiet process from the first tick on. How many."""
+        agree = 0
+        for name in self.segments():
+            ticks, summary = self.assert_same_ticks(live, name)
+            self.assertEqual((summary['disagreements'], summary['resyncs']), (0, 0), name)
+            self.assertGreater(summary['faults'], 0)
+            self.assertLess(summary['faults'], 1.1 * summary['updates'], 'they are counted since the begin')
+            of_quiet = [tick['verdict'] for tick in ticks if tick['pid'] == quiet]
+            agree += of_quiet[:1] == ['agrees']
+            report = rsslag('report', name, '--json')
+            self.assertEqual((report.status, report.err), (0, ''), report)
+            document = report.document()
+            self.assertTrue(document['complete'], name)
+            self.assertEqual(document['missing'], [])
+            rows = rsslag('export', name, '--format', 'jsonl')
+            self.assertEqual((rows.status, rows.err), (0, ''))
+        # Not where a walk was slow, as it is on a machine that has no time for it: that is not repeated at once.
+        self.assertGreater(2 * agree, len(self.segments()))
+        return len(self.segments())
+
+    def test_a_busy_process_leaves_several_that_tell_the_same(self):
+        with Held('busy') as busy, Held('classic') as quiet:
+            ran = self.live('--interval', '100ms', '--duration', '10s', '-p', f'{busy.pid},{quiet.pid}')
+            self.assertEqual((ran.status, ran.err), (0, ''), ran.raw_err)
+            self.assertLessEqual(self.size(), LIMIT)
+            self.assertGreater(self.assert_segments(ran.documents(), quiet.pid), 2)
+
+    def test_sums_over_segments(self):
+        with Held('busy') as busy, Held('classic') as quiet:
+            ran = self.live('--mode', 'counts', '--interval', '100ms', '--duration', '8s', '-p', f'{busy.pid},{quiet.pid}',
+                            size='256K')
+        self.assertEqual((ran.status, ran.err), (0, ''), ran.raw_err)
+        self.assertLessEqual(self.size(), 256 << 10)
+        self.assertGreater(self.assert_segments(ran.documents(), quiet.pid), 1)
+
+    def test_forks_and_execs_over_segments(self):
+        script = 'for i in $(seq 200); do ls /usr/bin >/dev/null; (sort /etc/services | tail -1) >/dev/null; done'
+        ran = self.live('--interval', '50ms', '--follow', '--', 'sh', '-c', script, size='256K')
+        self.assertEqual((ran.status, ran.err), (0, ''), ran.raw_err)
+        self.assertLessEqual(self.size(), 256 << 10)
+        self.assertGreater(len(self.segments()), 1)
+        for name in self.segments():
+            self.assert_same_ticks(ran.documents(), name, apart=5)
+
+    def test_record_keeps_the_newest_and_says_so(self):
+        with Held('busy') as held:
+            ran = rsslag('record', '-o', self.file, '--max-size', '256K', '--duration', '8s', '-p', str(held.pid))
+        self.assertEqual((ran.status, ran.out), (0, ''), ran)
+        self.assertLessEqual(self.size(), 256 << 10)
+        self.assertNotIn(self.file + '.0000', self.segments())
+        self.assertRegex(ran.err, r'^(\d+ events, [\d.]+ MiB, 0 lost\n)+$')
+        self.assertAlmostEqual(float(ran.err.split()[-4]), self.size() / (1 << 20), delta=0.06)
+        for name in self.segments():
+            self.assertEqual(os.stat(name).st_mode & 0o7777, 0o600)
+
+    def test_what_is_there_is_refused_unless_forced(self):
+        there = self.file + '.0003'
+        with open(there, 'w', encoding='ascii') as file:
+            file.write('mine')
+        ran = rsslag('record', '-o', self.file, '--max-size', '1M', '--', 'true')
+        assert_one_error_line(self, ran, 2)
+        self.assertIn('--force', ran.err)
+        self.assertEqual(os.listdir(self.directory), ['trace.rsslag.0003'])
+        self.assertEqual(rsslag('record', '-o', self.file, '--max-size', '1M', '--force', '--', 'true').status, 0)
+        with open(there, encoding='ascii') as file:
+            self.assertEqual(file.read(), 'mine')  # nothing needed its name
+
+    def test_bad_sizes(self):
+        for size in ('0', 'x', '1T', '-1M', '255K', '99999999999G', ''):
+            ran = rsslag('record', '-o', self.file, f'--max-size={size}', '--', 'true')
+            if size:
+                assert_one_error_line(self, ran, 2)
+                self.assertEqual(os.listdir(self.directory), [])
+        assert_one_error_line(self, rsslag('live', '--format', 'lines', '--max-size', '1M', '--', 'true'), 2)
+
+    @needs_root
+    def test_all_segments_belong_to_the_user_behind_sudo(self):
+        """In a directory of that user's, which root without capabilities may not write to."""
+        os.chown(self.directory, NOBODY, NOBODY)
+        changes = {'SUDO_UID': str(NOBODY), 'SUDO_GID': str(NOBODY), 'SUDO_USER': 'nobody'}
+        with Held('busy') as held:
+            ran = rsslag('record', '-o', self.file, '--max-size', '1M', '--duration', '8s', '-p', str(held.pid),
+                         env=environment(**changes))
+        self.assertEqual(ran.status, 0, ran)
+        self.assertGreater(len(self.segments()), 1)
+        self.assertLessEqual(self.size(), LIMIT)
+        for name in self.segments():
+            status = os.stat(name)
+            self.assertEqual((status.st_uid, status.st_gid, status.st_mode & 0o7777), (NOBODY, NOBODY, 0o600))
+
+    @needs_root
+    def test_a_full_disk_ends_it_with_1_and_takes_nothing(self):
+        disk = os.path.join(self.directory, 'disk')
+        os.mkdir(disk)
+        mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=320k', 'none', disk], capture_output=True, check=False)
+        if mounted.returncode != 0:
+            self.skipTest('a tmpfs cannot be mounted here')
+        self.addCleanup(subprocess.run, ['umount', '-l', disk], check=False)
+        self.file = os.path.join(disk, 'trace.rsslag')
+        with Held('busy') as held:
+            ran = rsslag('record', '-o', self.file, '--max-size', '1M', '--duration', '60s', '-p', str(held.pid))
+        self.assertEqual(ran.status, 1, ran)
+        self.assertIn('No space left', ran.err)
+        self.assertGreater(len(self.segments()), 1)
+        for name in self.segments():
+            replayed = rsslag('replay', name, '--format', 'jsonl')
+            self.assertEqual(replayed.status, 0, replayed)
+            self.assertEqual('incomplete' in replayed.err, name == self.file, (name, replayed.err))
+
+
+if __name__ == '__main__':
+    contract.main()

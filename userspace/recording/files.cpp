@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+namespace rsslag::recording {
+namespace {
+
+using core::Error;
+using core::Kind;
+
+/// This thread makes, renames and deletes files as their owner, who needs no capability for it. It may where the owner
+/// is a saved id of the process; else nothing changes.
+class AsOwner {
+  public:
+    explicit AsOwner(const Writer::Options &options) : on_(options.as_owner && options.owner) {
+        if (!on_) return;
+        dumpable_ = prctl(PR_GET_DUMPABLE);
+        setfsgid(options.owner->gid);
+        setfsuid(options.owner->uid);
+    }
+    ~AsOwner() {
+        if (!on_) return;
+        setfsuid(geteuid());
+        setfsgid(getegid());
+        // Who changes ids is not dumpable any more, nor is any child of it.
+        if (dumpable_ == 1) prctl(PR_SET_DUMPABLE, 1);
+    }
+    AsOwner(const AsOwner &) = delete;
+    AsOwner &operator=(const AsOwner &) = delete;
+
+  private:
+    bool on_;
+    int dumpable_ = 0;
+};
+
+Error cannot_make(const std::string &path, int err) {
+    return {Kind::BadInput, fmt::format("{} cannot be made: {}", path, std::strerror(err)), err,
+            "name a file in a directory that exists and may be written"};
+}
+
+core::Status make_way(const std::string &path, bool force) {
+    struct stat status {};
+    if (lstat(path.c_str(), &status) != 0) return core::success();
+    if (S_ISDIR(status.st_mode)) return Error{Kind::BadInput, path + " is a directory", 0, "name a file"};
+    if (!S_ISREG(status.st_mode)) return Error{Kind::BadInput, path + " is no regular file", 0, "name another one"};
+    if (!force) return Error{Kind::BadInput, path + " exists", 0, "name another file, or --force"};
+    if (unlink(path.c_str()) != 0) return cannot_make(path, errno);
+    return core::success();
+}
+
+bool is_segment_of(const std::string &file, const std::string &name) {
+    constexpr std::size_t kDigits = 4;
+    if (name.size() < file.size() + 1 + kDigits || !name.starts_with(file) || name[file.size()] != '.') return false;
+    return name.find_first_not_of("0123456789", file.size() + 1) == std::string::npos;
+}
+
+/// What a segment would find in its way, hours from now.
+std::optional<std::string> segment_there(const std::string &path) {
+    const std::filesystem::path file(path);
+    const auto directory = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+    std::error_code err;
+    std::filesystem::directory_iterator each(directory, err);
+    for (; !err && each != std::filesystem::directory_iterator(); each.increment(err)) {
+        const std::string name = each->path().filename().string();
+        if (is_segment_of(file.filename().string(), name)) return (directory / name).string();
+    }
+    return std::nullopt;
+}
+
+int rename_to(const std::string &from, const std::string &to, bool force) {
+    if (force) return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+    if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+    if (errno != EINVAL) return errno;
+    // File systems that do not know how; nor can they link, mostly.
+    struct stat status {};
+    if (lstat(to.c_str(), &status) == 0) return EEXIST;
+    return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+std::string segment_name(const std::string &path, std::uint64_t number) {
+    return fmt::format("{}.{:04}", path, number);
+}
+
+core::Result<Files> Files::create(const std::string &path, const Writer::Options &options) {
+    const AsOwner as_owner(options);
+    if (const core::Status way = make_way(path, options.force); !way) return way.error();
+    if (options.max_bytes && !options.force) {
+        if (const auto there = segment_there(path))
+            return Error{Kind::BadInput, *there + " exists, which a segment may be called", 0,
+                         "name another file, or --force"};
+    }
+    Files files(path, options);
+    if (const int err = files.make(); err != 0) return cannot_make(path, err);
+    return files;
+}
+
+Files::Files(Files &&other) noexcept
+    : path_(std::move(other.path_)),
+      options_(other.options_),
+      fd_(std::exchange(other.fd_, -1)),
+      made_(other.made_),
+      written_(other.written_),
+      kept_(other.kept_),
+      older_(std::move(other.older_)) {}
+
+Files::~Files() {
+    if (fd_ >= 0) close(fd_);
+}
+
+int Files::make() {
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd_ < 0) return errno;
+    struct stat status {};
+    const bool given = !options_.owner || fchown(fd_, options_.owner->uid, options_.owner->gid) == 0;
+    if (!given || fstat(fd_, &status) != 0) {
+        const int err = errno;
+        unlink(path_.c_str());
+        return err;
+    }
+    made_.device = status.st_dev;
+    made_.inode = status.st_ino;
+    return 0;
+}
+
+void Files::make_room(std::uint64_t bytes) {
+    if (!options_.max_bytes || kept() + bytes <= *options_.max_bytes) return;
+    const AsOwner as_owner(options_);
+    while (!older_.empty() && kept() + bytes > *options_.max_bytes) {
+        const Made &oldest = older_.front();
+        const std::string name = segment_name(path_, oldest.number);
+        struct stat status {};
+        if (lstat(name.c_str(), &status) == 0 && status.st_dev == oldest.device && status.st_ino == oldest.inode)
+            unlink(name.c_str());
+        kept_ -= oldest.bytes;
+        older_.pop_front();
+    }
+}
+
+/// What could not be written whole is taken away: what was written before it stays readable.
+int Files::write(std::string_view bytes) {
+    make_room(bytes.size());
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+        const ssize_t wrote = ::write(fd_, bytes.data() + done, bytes.size() - done);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote < 0) {
+            const int err = errno;
+            [[maybe_unused]] const int cut = ftruncate(fd_, static_cast<off_t>(written_));
+            return err;
+        }
+        done += static_cast<std::size_t>(wrote);
+    }
+    written_ += bytes.size();
+    return 0;
+}
+
+int Files::sync() const {
+    return fdatasync(fd_) == 0 ? 0 : errno;
+}
+
+/// One that was moved or deleted by somebody meanwhile is theirs now.
+int Files::move_away() {
+    struct stat status {};
+    const bool there =
+        lstat(path_.c_str(), &status) == 0 && status.st_dev == made_.device && status.st_ino == made_.inode;
+    if (!there) return 0;
+    if (const int err = rename_to(path_, segment_name(path_, made_.number), options_.force); err != 0) return err;
+    made_.bytes = std::exchange(written_, 0);
+    kept_ += made_.bytes;
+    older_.push_back(made_);
+    return 0;
+}
+
+int Files::next() {
+    const AsOwner as_owner(options_);
+    if (const int err = move_away(); err != 0) return err;
+    close(std::exchange(fd_, -1));
+    written_ = 0;
+    made_ = {made_.number + 1, 0, 0, 0};
+    return make();
+}
+
+void Files::remove() const {
+    const AsOwner as_owner(options_);
+    unlink(path_.c_str());
+}
+
+}  // namespace rsslag::recording
