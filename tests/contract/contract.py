@@ -132,8 +132,8 @@ def task_state(pid):
 class Held:
     """`rsslag demo NAME --hold`, from its "ready" to the end of the with block."""
 
-    def __init__(self, name, *args):
-        self.process = subprocess.Popen([binary, 'demo', name, '--hold', *args], stdin=subprocess.DEVNULL,
+    def __init__(self, name, *args, program=None):
+        self.process = subprocess.Popen([program or binary, 'demo', name, '--hold', *args], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
         first = self.process.stdout.readline().decode().split()
         if len(first) != 2 or first[0] != 'ready':

@@ -29,12 +29,18 @@ std::vector<procfs::Mapping> mappings_of(const view::MappedProcess &mapped, cons
     return found;
 }
 
-/// In a private mapping what was written is anonymous; in a shared one the frame says whether it is dirty.
-bool written(const procfs::PageReader::Page &page) {
-    return !page.entry.of_file() || (page.frame && page.frame->dirty());
+/// In a private mapping what was written is anonymous: a frame of the file that is dirty was written by whoever made
+/// the file. In a shared one the frame says whether it is dirty.
+bool written(const procfs::PageReader::Page &page, const std::vector<procfs::Mapping> &mappings) {
+    if (!page.entry.of_file()) return true;
+    if (!page.frame || !page.frame->dirty()) return false;
+    return std::any_of(mappings.begin(), mappings.end(), [&page](const procfs::Mapping &mapping) {
+        return page.address >= mapping.start && page.address < mapping.end && procfs::is_shared(mapping);
+    });
 }
 
 core::Result<std::vector<procfs::ElfPage>> resident_pages(const procfs::Process &process, const procfs::ElfFile &file,
+                                                          const std::vector<procfs::Mapping> &mappings,
                                                           std::uint64_t bias, StopSignals &stop) {
     const core::PageSize page_size{sysconf(_SC_PAGESIZE)};
     const auto bytes = static_cast<std::uint64_t>(page_size.bytes);
@@ -52,7 +58,7 @@ core::Result<std::vector<procfs::ElfPage>> resident_pages(const procfs::Process 
                 const bool zero = page.zero || (page.frame && page.frame->zero());
                 if (!page.entry.present() || zero) return;
                 const bool shared = page.frame ? page.frame->mapped > 1 : !page.entry.exclusive();
-                pages.push_back({page.address - bias, shared, written(page)});
+                pages.push_back({page.address - bias, shared, written(page, mappings)});
             });
         if (!read) return read.error();
     }
@@ -88,7 +94,7 @@ core::Result<view::ElfReport> look_into_elf(const procfs::Process &process, cons
         report.reason = "no mapping of it is a segment that is loaded";
         return report;
     }
-    const auto pages = resident_pages(process, *file, *bias, stop);
+    const auto pages = resident_pages(process, *file, mappings, *bias, stop);
     if (!pages) return pages.error();
     for (const procfs::ElfPart &section : file->sections)
         report.sections.push_back(procfs::presence(section, *pages, page_size));
