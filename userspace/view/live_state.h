@@ -117,6 +117,12 @@ void draw_flushes(Grid &grid, const Area &area, const LiveState &state, const Pr
 /// A thread or a CPU on its own.
 void draw_one(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns);
 
+/// The last two rows: figures of the trace, keys.
+void draw_footer(Grid &grid, const LiveState &state, const Process &process);
+void draw_help(Grid &grid, const Area &area, const LiveState &state);
+/// What CMD wrote last, and where all of it is.
+void draw_output(Grid &grid, const Area &area, const LiveState &state);
+
 /// Keys that mean something else in a replay than in a live trace; whether this is one, and what it asks for.
 struct Replayed {
     bool taken = false;
