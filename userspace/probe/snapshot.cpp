@@ -12,14 +12,16 @@
 #include <optional>
 #include <vector>
 
-#include "fd.h"
 #include "libbpf_log.h"
 #include "rsslag/abi.h"
+#include "rsslag/core/fd.h"
 #include "rsslag/probe/denial.h"
 #include "snapshot.skel.h"
 #include "snapshot_records.h"
 
 namespace rsslag::probe {
+
+using core::Fd;
 namespace {
 
 using core::Error;

@@ -16,13 +16,15 @@
 #include <ctime>
 #include <fstream>
 
-#include "fd.h"
 #include "libbpf_log.h"
 #include "rsslag/abi.h"
+#include "rsslag/core/fd.h"
 #include "rsslag/probe/denial.h"
 #include "stream.skel.h"
 
 namespace rsslag::probe {
+
+using core::Fd;
 namespace {
 
 using core::Error;

@@ -12,10 +12,12 @@
 #include <memory>
 #include <string_view>
 
-#include "fd.h"
 #include "libbpf_log.h"
+#include "rsslag/core/fd.h"
 
 namespace rsslag::probe {
+
+using core::Fd;
 namespace {
 
 using core::Scheme;

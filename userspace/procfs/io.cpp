@@ -23,18 +23,6 @@ struct CloseDir {
 
 }  // namespace
 
-Fd::~Fd() {
-    if (fd_ >= 0) close(fd_);
-}
-
-Fd &Fd::operator=(Fd &&other) noexcept {
-    if (this != &other) {
-        if (fd_ >= 0) close(fd_);
-        fd_ = std::exchange(other.fd_, -1);
-    }
-    return *this;
-}
-
 Try<Fd> open_at(int dir, const char *path, int flags) {
     int fd = -1;
     do {

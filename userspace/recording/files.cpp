@@ -111,25 +111,12 @@ core::Result<Files> Files::create(const std::string &path, const Writer::Options
     return files;
 }
 
-Files::Files(Files &&other) noexcept
-    : path_(std::move(other.path_)),
-      options_(other.options_),
-      fd_(std::exchange(other.fd_, -1)),
-      made_(other.made_),
-      written_(other.written_),
-      kept_(other.kept_),
-      older_(std::move(other.older_)) {}
-
-Files::~Files() {
-    if (fd_ >= 0) close(fd_);
-}
-
 int Files::make() {
-    fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd_ < 0) return errno;
+    fd_ = core::Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+    if (!fd_.open()) return errno;
     struct stat status {};
-    const bool given = !options_.owner || fchown(fd_, options_.owner->uid, options_.owner->gid) == 0;
-    if (!given || fstat(fd_, &status) != 0) {
+    const bool given = !options_.owner || fchown(fd_.get(), options_.owner->uid, options_.owner->gid) == 0;
+    if (!given || fstat(fd_.get(), &status) != 0) {
         const int err = errno;
         unlink(path_.c_str());
         return err;
@@ -158,11 +145,11 @@ int Files::write(std::string_view bytes) {
     make_room(bytes.size());
     std::size_t done = 0;
     while (done < bytes.size()) {
-        const ssize_t wrote = ::write(fd_, bytes.data() + done, bytes.size() - done);
+        const ssize_t wrote = ::write(fd_.get(), bytes.data() + done, bytes.size() - done);
         if (wrote < 0 && errno == EINTR) continue;
         if (wrote < 0) {
             const int err = errno;
-            [[maybe_unused]] const int cut = ftruncate(fd_, static_cast<off_t>(written_));
+            [[maybe_unused]] const int cut = ftruncate(fd_.get(), static_cast<off_t>(written_));
             return err;
         }
         done += static_cast<std::size_t>(wrote);
@@ -172,7 +159,7 @@ int Files::write(std::string_view bytes) {
 }
 
 int Files::sync() const {
-    return fdatasync(fd_) == 0 ? 0 : errno;
+    return fdatasync(fd_.get()) == 0 ? 0 : errno;
 }
 
 /// One that was moved or deleted by somebody meanwhile is theirs now.
@@ -191,7 +178,7 @@ int Files::move_away() {
 int Files::next() {
     const AsOwner as_owner(options_);
     if (const int err = move_away(); err != 0) return err;
-    close(std::exchange(fd_, -1));
+    fd_.reset();
     written_ = 0;
     made_ = {made_.number + 1, 0, 0, 0};
     return make();

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "rsslag/core/fd.h"
 #include "rsslag/core/result.h"
 #include "rsslag/recording/writer.h"
 
@@ -21,10 +22,6 @@ class Files {
   public:
     /// Kind::BadInput where something is there, also under the name that a segment would get, or nothing can be made.
     static core::Result<Files> create(const std::string &path, const Writer::Options &options);
-    ~Files();
-    Files(Files &&other) noexcept;
-    Files &operator=(Files &&) = delete;
-
     /// All of it or nothing; the oldest segments make room for it. 0 or an errno, as the others.
     int write(std::string_view bytes);
     int sync() const;
@@ -55,7 +52,7 @@ class Files {
 
     std::string path_;
     Writer::Options options_;
-    int fd_ = -1;
+    core::Fd fd_;
     Made made_;
     std::uint64_t written_ = 0;
     std::uint64_t kept_ = 0;  ///< in older segments

@@ -14,20 +14,13 @@
 
 #include "chunk.h"
 #include "item_codec.h"
+#include "rsslag/core/fd.h"
 
 namespace rsslag::recording {
 namespace {
 
 using core::Error;
 using core::Kind;
-
-struct File {
-    explicit File(int opened) : fd(opened) {}
-    ~File() { close(fd); }
-    File(const File &) = delete;
-    File &operator=(const File &) = delete;
-    int fd;
-};
 
 std::size_t read_at(int fd, std::uint64_t offset, std::span<char> out) {
     std::size_t done = 0;
@@ -43,20 +36,20 @@ std::size_t read_at(int fd, std::uint64_t offset, std::span<char> out) {
 }  // namespace
 
 core::Result<Input> open_file(const std::string &path) {
-    const auto file = std::make_shared<File>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const auto file = std::make_shared<core::Fd>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     const int err = errno;
-    if (file->fd < 0) {
+    if (!file->open()) {
         return Error{Kind::BadInput, fmt::format("{} cannot be opened: {}", path, std::strerror(err)), err,
                      "name a file that rsslag record or live --record has written"};
     }
     struct stat status {};
-    if (fstat(file->fd, &status) != 0) return Error{Kind::Io, fmt::format("{} cannot be read", path), errno, ""};
+    if (fstat(file->get(), &status) != 0) return Error{Kind::Io, fmt::format("{} cannot be read", path), errno, ""};
     if (!S_ISREG(status.st_mode)) {
         return Error{Kind::BadInput,
                      fmt::format("{} is {}", path, S_ISDIR(status.st_mode) ? "a directory" : "no regular file"), 0,
                      "name a recording"};
     }
-    return Input{[file](std::uint64_t offset, std::span<char> out) { return read_at(file->fd, offset, out); },
+    return Input{[file](std::uint64_t offset, std::span<char> out) { return read_at(file->get(), offset, out); },
                  static_cast<std::uint64_t>(status.st_size)};
 }
 

@@ -5,11 +5,13 @@
 
 #include <functional>
 
-#include "fd.h"
+#include "rsslag/core/fd.h"
 #include "rsslag/core/result.h"
 #include "stillness.h"
 
 namespace rsslag::workload {
+
+using core::Fd;
 
 /// A forked child, and the pipe by which it is heard. The pipe is close-on-exec in the child.
 struct Child {

@@ -11,7 +11,6 @@
 #include <optional>
 
 #include "failure.h"
-#include "fd.h"
 #include "memory.h"
 #include "starts.h"
 #include "stillness.h"
@@ -19,7 +18,11 @@
 
 #include <sys/mman.h>
 
+#include "rsslag/core/fd.h"
+
 namespace rsslag::workload {
+
+using core::Fd;
 namespace {
 
 /// Field 24 of /proc/self/stat, read without touching a page that was not touched by the first read.

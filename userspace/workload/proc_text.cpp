@@ -10,9 +10,11 @@
 #include <cstdint>
 
 #include "failure.h"
-#include "fd.h"
+#include "rsslag/core/fd.h"
 
 namespace rsslag::workload {
+
+using core::Fd;
 namespace {
 
 std::optional<std::int64_t> leading_number(std::string_view text) {

@@ -5,10 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include "fd.h"
+#include "rsslag/core/fd.h"
 #include "rsslag/core/result.h"
 
 namespace rsslag::workload {
+
+using core::Fd;
 
 /// A setting of the machine (a file below /proc/sys or /sys) that a workload changes for a moment. Two workloads never
 /// borrow the same one at a time, or the second would put back what the first has written: the file is locked.

@@ -7,11 +7,13 @@
 #include <cerrno>
 
 #include "failure.h"
-#include "fd.h"
 #include "memory.h"
+#include "rsslag/core/fd.h"
 #include "starts.h"
 
 namespace rsslag::workload {
+
+using core::Fd;
 namespace {
 
 Facts touched_facts(Memory memory) {

@@ -3,10 +3,12 @@
 
 #include <cstddef>
 
-#include "fd.h"
+#include "rsslag/core/fd.h"
 #include "rsslag/core/result.h"
 
 namespace rsslag::workload {
+
+using core::Fd;
 
 enum class Fill {
     Data,    ///< each page written, so that it is in the page cache

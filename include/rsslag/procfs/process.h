@@ -8,28 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "rsslag/core/fd.h"
 #include "rsslag/core/result.h"
 #include "rsslag/procfs/files.h"
 
 namespace rsslag::procfs {
 
-/// An owned file descriptor.
-class Fd {
-  public:
-    Fd() = default;
-    explicit Fd(int fd) : fd_(fd) {}
-    ~Fd();
-    Fd(Fd &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Fd &operator=(Fd &&other) noexcept;
-    Fd(const Fd &) = delete;
-    Fd &operator=(const Fd &) = delete;
-
-    int get() const { return fd_; }
-    bool open() const { return fd_ >= 0; }
-
-  private:
-    int fd_ = -1;
-};
+using core::Fd;
 
 /// A file read to its end, and how long open + read took.
 struct Text {

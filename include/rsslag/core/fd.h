@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace rsslag::workload {
+namespace rsslag::core {
 
 /// An owned file descriptor; empty where open() failed (errno says why).
 class Fd {
@@ -35,4 +35,4 @@ class Fd {
     int fd_ = -1;
 };
 
-}  // namespace rsslag::workload
+}  // namespace rsslag::core
