@@ -5,8 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "rsslag/core/flush_amounts.h"
-#include "rsslag/core/fold_amounts.h"
 #include "rsslag/view/judgement.h"
 
 namespace rsslag::cli {
@@ -99,9 +97,9 @@ Stamp RowMaker::stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cp
 void RowMaker::begin(std::uint64_t start_ns, const core::Machine &machine) {
     start_ns_ = start_ns;
     if (machine.scheme == core::Scheme::Cpu) {
-        amounts_ = std::make_unique<core::FoldAmounts>(machine.cpus_possible, machine.batch().value_or(1));
+        amounts_ = core::fold_amounts(machine.cpus_possible, machine.batch().value_or(1));
     } else if (machine.scheme == core::Scheme::Thread) {
-        amounts_ = std::make_unique<core::FlushAmounts>();
+        amounts_ = core::flush_amounts();
     }
 }
 

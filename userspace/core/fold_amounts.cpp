@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/fold_amounts.h"
-
 #include <algorithm>
 #include <array>
 #include <unordered_map>
@@ -8,6 +6,7 @@
 
 #include "fold_cause.h"
 #include "fold_solver.h"
+#include "rsslag/core/update_amounts.h"
 
 namespace rsslag::core {
 namespace {
@@ -41,64 +40,73 @@ struct Mm {
 };
 
 /// Nothing that is open can be told.
-void give_up(const Mm &mm, std::vector<FoldAmounts::Settled> &out) {
+void give_up(const Mm &mm, std::vector<UpdateAmounts::Settled> &out) {
     for (const Counter &counter : mm.counters) {
         for (const Counter::Ticket &ticket : counter.tickets)
             out.push_back({ticket.number, std::nullopt, FlushReason::Fold});
     }
 }
 
-}  // namespace
+class FoldAmounts final : public UpdateAmounts {
+  public:
+    FoldAmounts(int cpus, std::int64_t batch) : cpus_(cpus), batch_(batch) {}
 
-struct FoldAmounts::State {
-    int cpus;
-    std::int64_t batch;
-    std::unordered_map<std::uint64_t, Mm> mms;
-    std::uint64_t tickets = 0;
-    std::size_t open = 0;
-    std::vector<std::uint64_t> waiting;  ///< mms with open tickets, and some that had some
-    Solved solved;
+    void born(std::uint64_t mm) override;
+    void read(std::uint64_t mm, const CounterReading &reading, std::uint64_t begin_ns) override;
+    std::optional<std::uint64_t> apply(std::uint64_t mm, const rsslag_update &update, const Applied &applied,
+                                       std::vector<Settled> &out) override;
+    void apply(std::uint64_t mm, const rsslag_sum &sum, std::vector<Settled> &out) override;
+    void advance(std::uint64_t t_ns, std::vector<Settled> &out) override;
+    void drop(std::uint64_t mm, std::vector<Settled> &out) override;
+    void forget(std::vector<Settled> &out) override;
+    bool open() const override { return open_ != 0; }
 
-    Mm &of(std::uint64_t number) {
-        Mm &mm = mms[number];
-        for (std::size_t m = mm.counters.size(); m < kMembers; ++m)
-            mm.counters.emplace_back(cpus, batch);
-        return mm;
-    }
+  private:
+    Mm &of(std::uint64_t number);
+    void tell(Mm &mm, Counter &counter, std::vector<Settled> &out);
+    void other(Mm &mm, int cpu, std::uint64_t t_ns, const Counter *but, std::vector<Settled> &out);
 
-    void tell(Mm &mm, Counter &counter, std::vector<Settled> &out) {
-        for (const FoldSolver::Solved &each : solved) {
-            const auto ticket = std::find_if(counter.tickets.begin(), counter.tickets.end(), [&](const auto &one) {
-                return one.t_ns == each.t_ns && one.cpu == each.cpu;
-            });
-            if (ticket == counter.tickets.end()) continue;
-            const auto pages = each.uncertain == 0 ? std::optional(Pages{each.pages}) : std::nullopt;
-            out.push_back({ticket->number, pages, each.folded ? std::optional(FlushReason::Fold) : std::nullopt});
-            counter.tickets.erase(ticket);
-            --mm.open;
-            --open;
-        }
-        solved.clear();
-    }
-
-    /// To other folds a record says that its CPU has none on its way.
-    void other(Mm &mm, int cpu, std::uint64_t t_ns, const Counter *but, std::vector<Settled> &out) {
-        for (Counter &counter : mm.counters) {
-            if (&counter == but || !counter.solver.open()) continue;
-            counter.solver.other(cpu, t_ns, solved);
-            tell(mm, counter, out);
-        }
-    }
+    int cpus_;
+    std::int64_t batch_;
+    std::unordered_map<std::uint64_t, Mm> mms_;
+    std::uint64_t tickets_ = 0;
+    std::size_t open_ = 0;
+    std::vector<std::uint64_t> waiting_;  ///< mms with open tickets, and some that had some
+    Solved solved_;
 };
 
-FoldAmounts::FoldAmounts(int cpus, std::int64_t batch) : state_(std::make_unique<State>()) {
-    state_->cpus = cpus;
-    state_->batch = batch;
+Mm &FoldAmounts::of(std::uint64_t number) {
+    Mm &mm = mms_[number];
+    for (std::size_t m = mm.counters.size(); m < kMembers; ++m)
+        mm.counters.emplace_back(cpus_, batch_);
+    return mm;
 }
-FoldAmounts::~FoldAmounts() = default;
+
+void FoldAmounts::tell(Mm &mm, Counter &counter, std::vector<Settled> &out) {
+    for (const FoldSolver::Solved &each : solved_) {
+        const auto ticket = std::find_if(counter.tickets.begin(), counter.tickets.end(),
+                                         [&](const auto &one) { return one.t_ns == each.t_ns && one.cpu == each.cpu; });
+        if (ticket == counter.tickets.end()) continue;
+        const auto pages = each.uncertain == 0 ? std::optional(Pages{each.pages}) : std::nullopt;
+        out.push_back({ticket->number, pages, each.folded ? std::optional(FlushReason::Fold) : std::nullopt});
+        counter.tickets.erase(ticket);
+        --mm.open;
+        --open_;
+    }
+    solved_.clear();
+}
+
+/// To other folds a record says that its CPU has none on its way.
+void FoldAmounts::other(Mm &mm, int cpu, std::uint64_t t_ns, const Counter *but, std::vector<Settled> &out) {
+    for (Counter &counter : mm.counters) {
+        if (&counter == but || !counter.solver.open()) continue;
+        counter.solver.other(cpu, t_ns, solved_);
+        tell(mm, counter, out);
+    }
+}
 
 void FoldAmounts::born(std::uint64_t mm) {
-    for (Counter &counter : state_->of(mm).counters) {
+    for (Counter &counter : of(mm).counters) {
         counter.solver.reset(0);
         counter.counted = true;
         for (Counter::Local &local : counter.locals)
@@ -107,7 +115,7 @@ void FoldAmounts::born(std::uint64_t mm) {
 }
 
 void FoldAmounts::read(std::uint64_t mm, const CounterReading &reading, std::uint64_t begin_ns) {
-    Mm &known = state_->of(mm);
+    Mm &known = of(mm);
     for (const Member member : kAllMembers) {
         Counter &counter = known.counters[static_cast<std::size_t>(member)];
         if (!counter.counted && counter.told_ns < begin_ns) {
@@ -126,8 +134,7 @@ void FoldAmounts::read(std::uint64_t mm, const CounterReading &reading, std::uin
 
 std::optional<std::uint64_t> FoldAmounts::apply(std::uint64_t mm, const rsslag_update &update,
                                                 const Applied & /*applied*/, std::vector<Settled> &out) {
-    State &state = *state_;
-    Mm &known = state.of(mm);
+    Mm &known = of(mm);
     Counter &counter = known.counters[update.member % kMembers];
     if (update.cpu >= counter.locals.size()) return std::nullopt;
     Counter::Local &local = counter.locals[update.cpu];
@@ -139,38 +146,36 @@ std::optional<std::uint64_t> FoldAmounts::apply(std::uint64_t mm, const rsslag_u
         counter.solver.reset(update.count);
         counter.counted = true;
     } else if (fold && before) {
-        ticket = ++state.tickets;
+        ticket = ++tickets_;
         counter.tickets.push_back({*ticket, update.t_ns, update.cpu});
-        ++state.open;
+        ++open_;
         ++known.open;
-        if (!std::exchange(known.waits, true)) state.waiting.push_back(mm);
-        counter.solver.fold({update.t_ns, update.cpu, update.tid, *before, update.count, cause_of(update)},
-                            state.solved);
-        state.tell(known, counter, out);
+        if (!std::exchange(known.waits, true)) waiting_.push_back(mm);
+        counter.solver.fold({update.t_ns, update.cpu, update.tid, *before, update.count, cause_of(update)}, solved_);
+        tell(known, counter, out);
     }
-    state.other(known, update.cpu, update.t_ns, fold ? &counter : nullptr, out);
+    other(known, update.cpu, update.t_ns, fold ? &counter : nullptr, out);
     return ticket;
 }
 
 void FoldAmounts::apply(std::uint64_t mm, const rsslag_sum &sum, std::vector<Settled> &out) {
-    Mm &known = state_->of(mm);
+    Mm &known = of(mm);
     for (std::size_t m = 0; m < kMembers; ++m) {
         Counter &counter = known.counters[m];
         if ((sum.members >> m & 1U) == 0 || sum.of >= counter.locals.size()) continue;
         counter.locals[sum.of] = {sum.cached[m], sum.t_ns};
     }
-    state_->other(known, sum.cpu, sum.t_ns, nullptr, out);
+    other(known, sum.cpu, sum.t_ns, nullptr, out);
 }
 
 void FoldAmounts::advance(std::uint64_t t_ns, std::vector<Settled> &out) {
-    State &state = *state_;
-    std::erase_if(state.waiting, [&](std::uint64_t number) {
-        const auto found = state.mms.find(number);
-        if (found == state.mms.end()) return true;
+    std::erase_if(waiting_, [&](std::uint64_t number) {
+        const auto found = mms_.find(number);
+        if (found == mms_.end()) return true;
         for (Counter &counter : found->second.counters) {
             if (!counter.solver.open()) continue;
-            counter.solver.advance(t_ns, state.solved);
-            state.tell(found->second, counter, out);
+            counter.solver.advance(t_ns, solved_);
+            tell(found->second, counter, out);
         }
         found->second.waits = found->second.open != 0;
         return !found->second.waits;
@@ -178,23 +183,25 @@ void FoldAmounts::advance(std::uint64_t t_ns, std::vector<Settled> &out) {
 }
 
 void FoldAmounts::drop(std::uint64_t mm, std::vector<Settled> &out) {
-    const auto found = state_->mms.find(mm);
-    if (found == state_->mms.end()) return;
+    const auto found = mms_.find(mm);
+    if (found == mms_.end()) return;
     give_up(found->second, out);
-    state_->open -= found->second.open;
-    state_->mms.erase(found);
+    open_ -= found->second.open;
+    mms_.erase(found);
 }
 
 void FoldAmounts::forget(std::vector<Settled> &out) {
-    for (const auto &[number, mm] : state_->mms)
+    for (const auto &[number, mm] : mms_)
         give_up(mm, out);
-    state_->mms.clear();
-    state_->waiting.clear();
-    state_->open = 0;
+    mms_.clear();
+    waiting_.clear();
+    open_ = 0;
 }
 
-bool FoldAmounts::open() const {
-    return state_->open != 0;
+}  // namespace
+
+std::unique_ptr<UpdateAmounts> fold_amounts(int cpus, std::int64_t batch) {
+    return std::make_unique<FoldAmounts>(cpus, batch);
 }
 
 }  // namespace rsslag::core

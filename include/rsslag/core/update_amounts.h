@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -47,5 +48,13 @@ class UpdateAmounts {
     /// Whether there are tickets that nothing was told of.
     virtual bool open() const = 0;
 };
+
+/// `cpu` scheme: an update that left nothing cached does not tell how much went into the counter with it. Where another
+/// CPU folded at the same time it may stay open.
+std::unique_ptr<UpdateAmounts> fold_amounts(int cpus, std::int64_t batch);
+
+/// `thread` scheme: each record tells what the mm's counter was after it, so that the difference to the one before is
+/// its amount; records of two CPUs may be a little out of order.
+std::unique_ptr<UpdateAmounts> flush_amounts();
 
 }  // namespace rsslag::core

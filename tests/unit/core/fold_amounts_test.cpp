@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/fold_amounts.h"
+#include "rsslag/core/update_amounts.h"
 
 #include <gtest/gtest.h>
 
@@ -36,31 +36,31 @@ struct Counter {
 
 using Told = std::map<std::uint64_t, std::optional<Pages>>;
 
-void take(std::vector<FoldAmounts::Settled> &settled, Told &told) {
-    for (const FoldAmounts::Settled &each : settled)
+void take(std::vector<UpdateAmounts::Settled> &settled, Told &told) {
+    for (const UpdateAmounts::Settled &each : settled)
         EXPECT_TRUE(told.emplace(each.ticket, each.pages).second) << "told twice";
     settled.clear();
 }
 
 TEST(FoldAmounts, AreWhatTheUpdatesBroughtWhenCpusFoldApart) {
     std::mt19937 dice(20260101);
-    FoldAmounts amounts(kCpus, kBatch);
+    const auto amounts = fold_amounts(kCpus, kBatch);
     Counter counter;
     Told told;
     std::map<std::uint64_t, std::int64_t> truth;
-    std::vector<FoldAmounts::Settled> settled;
-    amounts.born(kMm);
+    std::vector<UpdateAmounts::Settled> settled;
+    amounts->born(kMm);
     std::uint64_t t_ns = 1'000'000;
     for (int i = 0; i < 20'000; ++i) {
         t_ns += 5'000'000;
         const auto pages = static_cast<std::int64_t>(dice() % 40) - 12;
         const rsslag_update update = counter.add(t_ns, static_cast<int>(dice() % kCpus), pages);
-        if (const auto ticket = amounts.apply(kMm, update, Applied{}, settled)) truth[*ticket] = pages;
+        if (const auto ticket = amounts->apply(kMm, update, Applied{}, settled)) truth[*ticket] = pages;
         take(settled, told);
     }
-    amounts.advance(UINT64_MAX, settled);
+    amounts->advance(UINT64_MAX, settled);
     take(settled, told);
-    EXPECT_FALSE(amounts.open());
+    EXPECT_FALSE(amounts->open());
     EXPECT_GT(truth.size(), 1'000U);
     ASSERT_EQ(told.size(), truth.size());
     for (const auto &[ticket, pages] : truth) {
@@ -70,59 +70,59 @@ TEST(FoldAmounts, AreWhatTheUpdatesBroughtWhenCpusFoldApart) {
 }
 
 TEST(FoldAmounts, BeginWithAReading) {
-    FoldAmounts amounts(kCpus, kBatch);
-    std::vector<FoldAmounts::Settled> settled;
+    const auto amounts = fold_amounts(kCpus, kBatch);
+    std::vector<UpdateAmounts::Settled> settled;
     CounterReading reading;
     reading.last.flushed.anon = {100};
     reading.last.cpus = {{2, {.file = {0}, .anon = {30}, .swap = {0}, .shmem = {0}}}};
-    amounts.read(kMm, reading, 1'000);
+    amounts->read(kMm, reading, 1'000);
     Counter counter;
     counter.count = 100;
     counter.locals[2] = 30;
-    const auto ticket = amounts.apply(kMm, counter.add(2'000, 2, 5), Applied{}, settled);
+    const auto ticket = amounts->apply(kMm, counter.add(2'000, 2, 5), Applied{}, settled);
     ASSERT_TRUE(ticket);
-    amounts.advance(10'000'000, settled);
+    amounts->advance(10'000'000, settled);
     ASSERT_EQ(settled.size(), 1U);
     EXPECT_EQ(settled[0].pages, Pages{5});
     EXPECT_EQ(settled[0].reason, FlushReason::Fold);
 }
 
 TEST(FoldAmounts, AreNotToldOfWhatNobodyKnows) {
-    FoldAmounts amounts(kCpus, kBatch);
-    std::vector<FoldAmounts::Settled> settled;
+    const auto amounts = fold_amounts(kCpus, kBatch);
+    std::vector<UpdateAmounts::Settled> settled;
     Counter counter;
     counter.locals[1] = 31;
-    EXPECT_FALSE(amounts.apply(kMm, counter.add(1'000, 1, 1), Applied{}, settled))
+    EXPECT_FALSE(amounts->apply(kMm, counter.add(1'000, 1, 1), Applied{}, settled))
         << "what was cached before is not known";
     counter.locals[1] = 31;
-    EXPECT_TRUE(amounts.apply(kMm, counter.add(2'000, 1, 1), Applied{}, settled));
-    amounts.forget(settled);
+    EXPECT_TRUE(amounts->apply(kMm, counter.add(2'000, 1, 1), Applied{}, settled));
+    amounts->forget(settled);
     ASSERT_EQ(settled.size(), 1U);
     EXPECT_EQ(settled[0].pages, std::nullopt);
-    EXPECT_FALSE(amounts.open());
+    EXPECT_FALSE(amounts->open());
 }
 
 TEST(FoldAmounts, OfAnMmThatIsGoneAreGivenUp) {
-    FoldAmounts amounts(kCpus, kBatch);
-    std::vector<FoldAmounts::Settled> settled;
+    const auto amounts = fold_amounts(kCpus, kBatch);
+    std::vector<UpdateAmounts::Settled> settled;
     Counter gone;
     Counter stays;
-    amounts.born(kMm);
-    amounts.born(kMm + 1);
-    const auto of_gone = amounts.apply(kMm, gone.add(1'000, 1, 40), Applied{}, settled);
-    const auto of_stays = amounts.apply(kMm + 1, stays.add(2'000, 2, 50), Applied{}, settled);
+    amounts->born(kMm);
+    amounts->born(kMm + 1);
+    const auto of_gone = amounts->apply(kMm, gone.add(1'000, 1, 40), Applied{}, settled);
+    const auto of_stays = amounts->apply(kMm + 1, stays.add(2'000, 2, 50), Applied{}, settled);
     ASSERT_TRUE(of_gone && of_stays);
-    amounts.drop(kMm, settled);
+    amounts->drop(kMm, settled);
     ASSERT_EQ(settled.size(), 1U);
     EXPECT_EQ(settled[0].ticket, *of_gone);
     EXPECT_EQ(settled[0].pages, std::nullopt);
-    EXPECT_TRUE(amounts.open());
+    EXPECT_TRUE(amounts->open());
     settled.clear();
-    amounts.advance(UINT64_MAX, settled);
+    amounts->advance(UINT64_MAX, settled);
     ASSERT_EQ(settled.size(), 1U);
     EXPECT_EQ(settled[0].ticket, *of_stays);
     EXPECT_EQ(settled[0].pages, Pages{50});
-    EXPECT_FALSE(amounts.open());
+    EXPECT_FALSE(amounts->open());
 }
 
 }  // namespace
