@@ -43,7 +43,6 @@ class Batch {
             ticks_.pop_front();
         }
     }
-    bool empty() const { return ticks_.empty(); }
     std::deque<view::Tick> take() {
         tasks_ = 0;
         return std::exchange(ticks_, {});
@@ -52,6 +51,21 @@ class Batch {
   private:
     std::deque<view::Tick> ticks_;
     std::size_t tasks_ = 0;
+};
+
+/// Looks now and then whether rsslag shall stop, while much is read.
+class Looks {
+  public:
+    explicit Looks(StopSignals &stop) : stop_(stop) {}
+    bool stop() {
+        if (Clock::now() < next_) return false;
+        next_ = Clock::now() + kKeys;
+        return stop_.came();
+    }
+
+  private:
+    StopSignals &stop_;
+    Clock::time_point next_ = Clock::now() + kKeys;
 };
 
 /// A recording that is played: where it is, and how it goes on.
@@ -184,16 +198,11 @@ class Player {
         return first == places_.begin() ? std::nullopt : std::optional(*first);
     }
 
-    /// Reads on until then; whether no key or signal came in between.
-    bool read_until(std::uint64_t t_ns) {
-        auto look = Clock::now() + kKeys;
-        while (read_on() && pending_.front().t_ns <= t_ns) {
+    /// Reads on until then.
+    void read_until(std::uint64_t t_ns) {
+        Looks looks(stop_);
+        while (read_on() && pending_.front().t_ns <= t_ns && !looks.stop())
             pass_on();
-            if (Clock::now() < look) continue;
-            if (stop_.came()) return false;
-            look = Clock::now() + kKeys;
-        }
-        return true;
     }
 
     void seek(std::uint64_t t_ns) {
@@ -233,7 +242,7 @@ class Player {
     void seek_to_next(const char *what, const std::function<bool(const view::Tick &)> &holds) {
         playing_ = false;
         const std::uint64_t here = t_ns_;
-        auto look = Clock::now() + kKeys;
+        Looks looks(stop_);
         while (read_on()) {
             const bool found = holds(pending_.front());
             pass_on_moment();
@@ -241,9 +250,7 @@ class Player {
                 t_ns_ = reached_ns_;
                 return;
             }
-            if (Clock::now() < look) continue;
-            if (stop_.came()) return;
-            look = Clock::now() + kKeys;
+            if (looks.stop()) return;
         }
         post_notice(*screen_, fmt::format("there is no {} after this", what));
         seek(here);
@@ -267,11 +274,9 @@ class Player {
         quick.threads = view::ThreadChoice{view::ThreadChoice::Which::None, 0};
         auto all = Replay::open(file_, {}, quick);
         if (!all) return std::nullopt;
-        auto look = Clock::now() + kKeys;
+        Looks looks(stop_);
         while (all->step()) {
-            if (Clock::now() < look) continue;
-            if (stop_.came()) return std::nullopt;
-            look = Clock::now() + kKeys;
+            if (looks.stop()) return std::nullopt;
         }
         return peak_of(all->finish().summary);
     }
