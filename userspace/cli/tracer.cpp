@@ -64,9 +64,7 @@ void Tracer::State::adopt(int host_tgid, const core::CounterReading &counters, s
 
 /// They are counted since the kernel was asked for the process, which may be long before a recording begins.
 void Tracer::State::count_faults_from_now(const core::CounterReading &counters) {
-    std::vector<int> tids;
-    for (const core::TaskReading &task : counters.tasks)
-        tids.push_back(task.host_tid);
+    const std::vector<int> tids = host_tids(counters);
     const std::vector<core::FaultCounts> faults = source->faults(tids);
     for (std::size_t i = 0; i < tids.size(); ++i)
         ledger->had_faults(tids[i], faults[i].user + faults[i].kernel);

@@ -29,9 +29,7 @@ std::optional<KnownState> Tracer::State::read_known(bool all) {
     const auto take = [&](Ask ask, int pid, std::uint64_t mm) {
         auto counters = kernel.read_counters(pid);
         if (!counters || counters->counters.mm != mm) return false;
-        std::vector<int> tids;
-        for (const core::TaskReading &task : counters->counters.tasks)
-            tids.push_back(task.host_tid);
+        const std::vector<int> tids = host_tids(counters->counters);
         const auto faults = faults_item(tids, kernel.faults(tids));
         known.groups.push_back({ask, pid, std::move(*counters), faults});
         return true;

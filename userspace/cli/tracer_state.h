@@ -35,6 +35,15 @@ struct Traced {
     view::Summary::Process summary;
 };
 
+/// The kernel's TIDs of the tasks in a reading, ascending.
+inline std::vector<int> host_tids(const core::CounterReading &counters) {
+    std::vector<int> tids;
+    tids.reserve(counters.tasks.size());
+    for (const core::TaskReading &task : counters.tasks)
+        tids.push_back(task.host_tid);
+    return tids;
+}
+
 /// A group whose exec is awaited.
 struct AtExec {
     int tgid = 0;
