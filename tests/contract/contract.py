@@ -129,6 +129,17 @@ def task_state(pid):
         return chr(stat.read().rpartition(b') ')[2][0])
 
 
+def small_disk(test, directory, size):
+    """A file system that is soon full, until the test ends; skips the test where none can be mounted."""
+    disk = os.path.join(directory, 'disk')
+    os.mkdir(disk)
+    mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={size}', 'none', disk], capture_output=True, check=False)
+    if mounted.returncode != 0:
+        test.skipTest('a tmpfs cannot be mounted here')
+    test.addCleanup(subprocess.run, ['umount', '-l', disk], check=False)
+    return disk
+
+
 class Held:
     """`rsslag demo NAME --hold`, from its "ready" to the end of the with block."""
 

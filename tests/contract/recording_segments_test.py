@@ -41,9 +41,10 @@ class Segments(TracingTest):
         ran = rsslag('replay', name, '--format', 'jsonl')
         ticks, summary = assert_trace(self, ran)
         self.assertEqual((summary['lost'], summary['emitted']), (0, summary['records']), name)
-        self.assertGreater(summary['records'], 0)
         same = ('flushed', 'cached', 'exact', 'lag', 'readers', 'residual', 'verdict', 'walked', 'comm', 'threads_count')
         told = [tick for tick in ticks if tick['state'] == 'running']
+        if name == self.file and not told:
+            return ticks, summary  # it has begun just before the end
         self.assertGreater(len(told), 0, name)
         live = {(tick['pid'], tick['readers']['stat']['rss_kb'], milliseconds(tick)): tick for tick in live
                 if tick.get('state') == 'running'}
@@ -54,6 +55,8 @@ class Segments(TracingTest):
             self.assertLessEqual(abs(key[2] - milliseconds(tick)), apart)
             one = live.pop(key)
             self.assertEqual({key: tick[key] for key in same}, {key: one[key] for key in same}, (name, tick['seq']))
+        if name != self.file:
+            self.assertGreater(summary['records'], 0, name)
         missing = [key for key in live if first + 2 * apart < key[2] < last - 2 * apart]
         self.assertEqual(missing, [], name)
         return ticks, summary
@@ -64,7 +67,8 @@ class Segments(TracingTest):
         for name in self.segments():
             ticks, summary = self.assert_same_ticks(live, name)
             self.assertEqual((summary['disagreements'], summary['resyncs']), (0, 0), name)
-            self.assertGreater(summary['faults'], 0)
+            if name != self.file:
+                self.assertGreater(summary['faults'], 0, name)
             # Of a short one those that are judged in the next are a part that counts.
             self.assertLess(summary['faults'], 1.1 * summary['updates'] + 5000, 'they are counted since the begin')
             of_quiet = [tick['verdict'] for tick in ticks if tick['pid'] == quiet]
@@ -152,13 +156,7 @@ class Segments(TracingTest):
 
     @needs_root
     def test_a_full_disk_ends_it_with_1_and_takes_nothing(self):
-        disk = os.path.join(self.directory, 'disk')
-        os.mkdir(disk)
-        mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=700k', 'none', disk], capture_output=True, check=False)
-        if mounted.returncode != 0:
-            self.skipTest('a tmpfs cannot be mounted here')
-        self.addCleanup(subprocess.run, ['umount', '-l', disk], check=False)
-        self.file = os.path.join(disk, 'trace.rsslag')
+        self.file = os.path.join(contract.small_disk(self, self.directory, '700k'), 'trace.rsslag')
         with Held('busy') as held:
             ran = rsslag('record', '-o', self.file, '--max-size', '1M', '--duration', '60s', '-p', str(held.pid))
         self.assertEqual(ran.status, 1, ran)

@@ -109,13 +109,7 @@ class Record(Directory):
 
     @needs_root
     def test_a_full_disk_ends_it_with_1_and_takes_nothing(self):
-        disk = os.path.join(self.directory, 'disk')
-        os.mkdir(disk)
-        mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=128k', 'none', disk], capture_output=True, check=False)
-        if mounted.returncode != 0:
-            self.skipTest('a tmpfs cannot be mounted here')
-        self.addCleanup(subprocess.run, ['umount', '-l', disk], check=False)
-        self.file = os.path.join(disk, 'trace.rsslag')
+        self.file = os.path.join(contract.small_disk(self, self.directory, '128k'), 'trace.rsslag')
         # rsslag leaves it running, so it ends by itself and holds no pipe.
         storm = 'exec timeout 20 sh -c "while :; do ls -l /usr/bin; sleep 0.05; done" >/dev/null 2>&1'
         ran = self.record('--follow', '--duration', '20s', '--', 'sh', '-c', storm)

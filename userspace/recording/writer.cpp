@@ -28,6 +28,13 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kOpenAtMost{1};
 constexpr std::size_t kMostWaiting = std::size_t{64} << 20;
 
+/// So much wakes the writer: little beside what may be kept, for it is then that it sees that a segment is full.
+std::size_t waking(const Writer::Options &options) {
+    constexpr std::size_t kWaking = kMostWaiting / 64;
+    return options.max_bytes ? static_cast<std::size_t>(std::min<std::uint64_t>(*options.max_bytes / 8, kWaking))
+                             : kWaking;
+}
+
 /// What an item takes in memory, about.
 std::size_t size_of(const Item &item) {
     constexpr std::size_t kTask = 160;
@@ -66,6 +73,7 @@ struct Writer::State {
     State(Files made, const Options &wanted) : options(wanted), files(std::move(made)) {}
 
     Options options;
+    std::size_t waking_bytes = waking(options);
 
     mutable std::mutex mutex;
     std::condition_variable wake;
@@ -142,7 +150,7 @@ void Writer::put(Item item) {
     state.waiting.emplace_back(std::move(item));
     state.waiting_bytes += size;
     // Ever so often is enough: a chunk is written once a second.
-    if (state.waiting_bytes > kMostWaiting / 64) state.wake.notify_one();
+    if (state.waiting_bytes > state.waking_bytes) state.wake.notify_one();
 }
 
 void Writer::next(Header header) {
@@ -250,7 +258,7 @@ void Writer::State::run() {
         bool last = false;
         {
             std::unique_lock lock(mutex);
-            wake.wait_for(lock, kLook, [this] { return stop || waiting_bytes > kMostWaiting / 64; });
+            wake.wait_for(lock, kLook, [this] { return stop || waiting_bytes > waking_bytes; });
             some.swap(waiting);
             waiting_bytes = 0;
             last = stop;
