@@ -93,9 +93,9 @@ class TopTest(TracingTest):
         with Held('few-pages') as held, Pane(120, 36) as pane:
             pane.run(contract.binary)  # alone it is top
             pane.until('rsslag top')
-            pane.type('/few')
+            pane.type(f'/{held.pid}')  # others of its name may run
             pane.key('Enter')
-            pane.until(lambda text: f'{held.pid} few-pages' in text and 'filter "few"' in text)
+            pane.until(lambda text: f'{held.pid} few-pages' in text and f'filter "{held.pid}"' in text)
             pane.type('w')
             pane.until('AGREES, smaps saw')
             pane.key('Enter')
