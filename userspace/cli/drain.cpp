@@ -11,7 +11,8 @@ using std::chrono::milliseconds;
 /// A ring of the default size holds some 50 ms of the fastest CPU's updates.
 constexpr milliseconds kBusy{5};
 constexpr milliseconds kIdle{40};
-constexpr std::size_t kMostWaiting = std::size_t{8} << 20;
+/// A second and a half of a storm: as long as a walk of many small pages may take.
+constexpr std::size_t kMostWaiting = std::size_t{32} << 20;
 
 }  // namespace
 

@@ -53,21 +53,6 @@ class Batch {
     std::size_t tasks_ = 0;
 };
 
-/// Looks now and then whether rsslag shall stop, while much is read.
-class Looks {
-  public:
-    explicit Looks(StopSignals &stop) : stop_(stop) {}
-    bool stop() {
-        if (Clock::now() < next_) return false;
-        next_ = Clock::now() + kKeys;
-        return stop_.came();
-    }
-
-  private:
-    StopSignals &stop_;
-    Clock::time_point next_ = Clock::now() + kKeys;
-};
-
 /// A recording that is played: where it is, and how it goes on.
 class Player {
   public:
@@ -108,8 +93,12 @@ class Player {
             before = now;
             tell();
             if (stop_.wait(kKeys)) break;
-            for (const view::Intent &intent : screen.intents())
+            look_at_keys();
+            while (!typed_.empty() && !quit_) {
+                const view::Intent intent = typed_.front();
+                typed_.pop_front();
                 obey(intent);
+            }
         }
         return kDone;
     }
@@ -128,6 +117,24 @@ class Player {
         shown_.clear();
         over_ = false;
         return core::success();
+    }
+
+    /// Leaving goes before all that was typed earlier.
+    void look_at_keys() {
+        for (view::Intent &intent : screen_->intents()) {
+            quit_ = quit_ || std::holds_alternative<view::Quit>(intent);
+            typed_.push_back(std::move(intent));
+        }
+    }
+
+    /// While much is read: whether rsslag shall end.
+    bool leaving() {
+        if (Clock::now() >= next_look_) {
+            next_look_ = Clock::now() + kKeys;
+            look_at_keys();
+            quit_ = quit_ || stop_.came();
+        }
+        return quit_;
     }
 
     /// Reads on until there is a tick to tell, or nothing is left.
@@ -200,8 +207,7 @@ class Player {
 
     /// Reads on until then.
     void read_until(std::uint64_t t_ns) {
-        Looks looks(stop_);
-        while (read_on() && pending_.front().t_ns <= t_ns && !looks.stop())
+        while (read_on() && pending_.front().t_ns <= t_ns && !leaving())
             pass_on();
     }
 
@@ -242,7 +248,6 @@ class Player {
     void seek_to_next(const char *what, const std::function<bool(const view::Tick &)> &holds) {
         playing_ = false;
         const std::uint64_t here = t_ns_;
-        Looks looks(stop_);
         while (read_on()) {
             const bool found = holds(pending_.front());
             pass_on_moment();
@@ -250,7 +255,7 @@ class Player {
                 t_ns_ = reached_ns_;
                 return;
             }
-            if (looks.stop()) return;
+            if (leaving()) return;
         }
         post_notice(*screen_, fmt::format("there is no {} after this", what));
         seek(here);
@@ -274,15 +279,13 @@ class Player {
         quick.threads = view::ThreadChoice{view::ThreadChoice::Which::None, 0};
         auto all = Replay::open(file_, {}, quick);
         if (!all) return std::nullopt;
-        Looks looks(stop_);
         while (all->step()) {
-            if (looks.stop()) return std::nullopt;
+            if (leaving()) return std::nullopt;
         }
         return peak_of(all->finish().summary);
     }
 
     void obey(const view::Intent &intent) {
-        if (std::holds_alternative<view::Quit>(intent)) quit_ = true;
         const auto *const play = std::get_if<view::Play>(&intent);
         if (play == nullptr) return;
         const auto at = static_cast<double>(t_ns_);
@@ -320,6 +323,8 @@ class Player {
     Batch batch_;                       ///< to be shown with the next frame
     std::vector<std::uint64_t> shown_;  ///< times of the ticks since it was begun
     std::optional<recording::Peak> peak_;
+    std::deque<view::Intent> typed_;  ///< and not obeyed yet
+    Clock::time_point next_look_;
     std::uint64_t t_ns_ = 0;        ///< where it is
     std::uint64_t reached_ns_ = 0;  ///< the last tick that was shown
     std::uint64_t end_ns_ = 0;

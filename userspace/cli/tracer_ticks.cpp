@@ -159,12 +159,14 @@ void Tracer::State::count(Traced &entry, const view::Tick &tick) {
     summary.baseline = tick.ledger.baseline;
     summary.final = tick.ledger.exact();
     if (!tick.read) return;
-    summary.verdicts[std::string(core::name(view::judge(tick).verdict))]++;  // as the tick tells it
+    const core::Verdict verdict = view::judge(tick).verdict;  // as the tick tells it
+    summary.verdicts[std::string(core::name(verdict))]++;
     if (!tick.process.readers.stat) return;
     const core::Pages lag = tick.ledger.exact().rss() - *tick.process.readers.stat;
     if (lag > summary.peak_lag) {
         summary.peak_lag = lag;
         summary.peak_lag_t_ns = tick.t_ns;
+        summary.peak_approximate = tick.doubtful || verdict == core::Verdict::Moving;
     }
 }
 

@@ -160,7 +160,7 @@ std::string_view sign(Relation relation) {
 std::string value_text(const Figure &figure, const core::PageSize &page_size) {
     if (!figure.value) return "not known";
     switch (figure.unit) {
-        case Unit::Pages: return core::as_kb({*figure.value}, page_size);
+        case Unit::Pages: return (figure.approximate ? "~" : "") + core::as_kb({*figure.value}, page_size);
         case Unit::Nanoseconds: return fmt::format("{:.3f} s", static_cast<double>(*figure.value) / 1e9);
         case Unit::Count: break;
     }

@@ -87,6 +87,7 @@ void note_lag(ReportProcess &process, const TickRow &row) {
     peak.t_ns = row.at.t_ns;
     peak.pid = row.at.pid;
     peak.comm = row.at.comm;
+    peak.approximate = row.doubtful || row.verdict == core::Verdict::Moving;
     note_holder(peak, row);
     process.peak_lag = std::move(peak);
 }

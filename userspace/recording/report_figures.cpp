@@ -48,7 +48,7 @@ std::vector<Figure> figures(const Report &report) {
     std::int64_t peak_rss = 0;
     for (const ReportProcess &process : all)
         peak_rss = std::max(peak_rss, process.peak_rss.n);
-    return {{"peak_lag", Unit::Pages, peak},
+    return {{"peak_lag", Unit::Pages, peak, report.peak_lag && report.peak_lag->approximate},
             {"peak_rss", Unit::Pages, all.empty() ? std::nullopt : std::optional(peak_rss)},
             {"growth", Unit::Pages, sum(all, [](const auto &p) { return (p.final - p.baseline).rss().n; })},
             {"growth.file", Unit::Pages, sum(all, growth<core::Member::File>)},

@@ -26,6 +26,7 @@ ordered_json peak_lag(const std::optional<PeakLag> &peak) {
             {"tid", or_null(peak->tid)},
             {"cpu", or_null(peak->cpu)},
             {"comm", core::printable(thread ? peak->holder : peak->comm)},
+            {"approximate", peak->approximate},
             {"held", thread || peak->cpu ? ordered_json(peak->held.n) : ordered_json(nullptr)}};
 }
 

@@ -35,6 +35,7 @@ struct Figure {
     std::string_view name;
     Unit unit = Unit::Count;
     std::optional<std::int64_t> value;  ///< nullopt: not known
+    bool approximate = false;
 };
 
 /// The same names in the same order for every report.

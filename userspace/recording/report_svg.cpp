@@ -100,8 +100,8 @@ std::string panel(const ReportProcess &process, const Report &report, int top) {
     if (process.peak_lag) {
         const PeakLag &peak = *process.peak_lag;
         out += text(kWidth - kRight, top + 22, "peak",
-                    fmt::format("peak lag {} at {:.3f} s", core::as_kb(peak.pages, page_size),
-                                static_cast<double>(peak.t_ns) / 1e9));
+                    fmt::format("peak lag {}{} at {:.3f} s", peak.approximate ? "~" : "",
+                                core::as_kb(peak.pages, page_size), static_cast<double>(peak.t_ns) / 1e9));
     }
     return out;
 }

@@ -89,14 +89,15 @@ std::string totals(const Report &report, const Amounts &amount) {
 }
 
 std::string peak(const PeakLag &peak, const Amounts &amount) {
-    std::string text = fmt::format("peak lag {} at {} in {} [{}]", amount(peak.pages), seconds(peak.t_ns),
-                                   amount.name(peak.comm), peak.pid);
+    std::string text = fmt::format("peak lag {}{} at {} in {} [{}]", peak.approximate ? "~" : "", amount(peak.pages),
+                                   seconds(peak.t_ns), amount.name(peak.comm), peak.pid);
     if (peak.tid) {
         text += fmt::format("; thread {} [{}] cached most then, {}", amount.name(peak.holder), *peak.tid,
                             amount(peak.held));
     } else if (peak.cpu) {
         text += fmt::format("; CPU {} cached most then, {}", *peak.cpu, amount(peak.held));
     }
+    if (peak.approximate) text += "; it moved while it was read, so that stat and exact are not of one moment";
     return text + "\n";
 }
 

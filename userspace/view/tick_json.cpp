@@ -132,13 +132,15 @@ ordered_json verdicts(const Counts &counts) {
 }
 
 ordered_json summary_process(const Summary::Process &process) {
-    return {{"pid", process.pid},
-            {"comm", core::printable(process.comm)},
-            {"state", core::name(process.state)},
-            {"peak_lag", {{"pages", process.peak_lag.n}, {"t_ns", process.peak_lag_t_ns}}},
-            {"baseline", members(process.baseline)},
-            {"final", members(process.final)},
-            {"verdicts", verdicts(process.verdicts)}};
+    return {
+        {"pid", process.pid},
+        {"comm", core::printable(process.comm)},
+        {"state", core::name(process.state)},
+        {"peak_lag",
+         {{"pages", process.peak_lag.n}, {"t_ns", process.peak_lag_t_ns}, {"approximate", process.peak_approximate}}},
+        {"baseline", members(process.baseline)},
+        {"final", members(process.final)},
+        {"verdicts", verdicts(process.verdicts)}};
 }
 
 void put_counts(ordered_json &object, const Summary &summary) {

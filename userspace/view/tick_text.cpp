@@ -88,9 +88,9 @@ std::string direct_updates(const Summary &summary) {
 
 void append_process(Out out, const Summary::Process &process, const Summary &summary, const TextStyle &style) {
     const auto pages = [&](Pages p) { return amount(p, summary.page_size, style); };
-    fmt::format_to(out, "{} [{}] {}: {} at first, {} at last, peak lag {}", core::printable(process.comm, style.utf8),
+    fmt::format_to(out, "{} [{}] {}: {} at first, {} at last, peak lag {}{}", core::printable(process.comm, style.utf8),
                    process.pid, core::name(process.state), pages(process.baseline.rss()), pages(process.final.rss()),
-                   pages(process.peak_lag));
+                   process.peak_approximate ? "~" : "", pages(process.peak_lag));
     if (process.peak_lag.n != 0) fmt::format_to(out, " after {}", duration(process.peak_lag_t_ns));
     fmt::format_to(out, "{}\n", parts(process.verdicts));
 }

@@ -23,6 +23,7 @@ struct PeakLag {
     std::uint64_t t_ns = 0;
     int pid = 0;
     std::string comm;
+    bool approximate = false;  ///< it moved while it was read, or records had been lost: the two are not of one moment
     // Who cached most just then, and how much: a thread or a CPU, as the scheme has it.
     std::optional<int> tid, cpu;
     std::string holder;  ///< comm of the thread

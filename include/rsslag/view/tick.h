@@ -88,6 +88,7 @@ struct Summary {
         core::State state = core::State::Running;
         core::Pages peak_lag;
         std::uint64_t peak_lag_t_ns = 0;
+        bool peak_approximate = false;  ///< it moved while it was read, or records had been lost
         core::Members baseline, final;
         std::map<std::string, std::uint64_t> verdicts;
     };

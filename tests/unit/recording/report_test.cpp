@@ -50,6 +50,26 @@ TEST(Report, NamesThePeakAndTheThreadThatCachedMost) {
     EXPECT_EQ(report.peak_lag->held, Pages{50});
 }
 
+TEST(Report, MarksAPeakOfAProcessThatMoved) {
+    for (const bool doubtful : {false, true}) {
+        TickRow quiet = test::tick(kSecond, 10, 100, 90);
+        quiet.verdict = core::Verdict::Agrees;
+        TickRow moved = test::tick(2 * kSecond, 10, 200, 100);
+        moved.verdict = doubtful ? core::Verdict::Unwalked : core::Verdict::Moving;
+        moved.doubtful = doubtful;
+        const Report report = report_of(with_rows({quiet, moved}));
+        ASSERT_TRUE(report.peak_lag);
+        EXPECT_TRUE(report.peak_lag->approximate);
+        EXPECT_NE(report_text(report, {}).find("peak lag ~400 kB at 2.000 s"), std::string::npos);
+        EXPECT_EQ(ordered_json::parse(report_json(report)).at("peak_lag").at("approximate"), true);
+        EXPECT_NE(report_svg(report).find("peak lag ~400 kB"), std::string::npos);
+        const auto claims = parse_claims("peak_lag<1kB");
+        ASSERT_TRUE(claims.ok());
+        EXPECT_EQ(judge(*claims, report).at(0).text, "peak_lag is ~400 kB, not < 1kB");
+        EXPECT_FALSE(report_of(with_rows({quiet})).peak_lag->approximate);
+    }
+}
+
 TEST(Report, NamesTheCpuThatCachedMost) {
     const Report report = report_of(recorded(core::Scheme::Cpu));
     ASSERT_TRUE(report.peak_lag);

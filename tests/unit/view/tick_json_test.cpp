@@ -314,7 +314,7 @@ TEST(SummaryJson, SaysWhatTheTraceCameTo) {
     EXPECT_EQ(json.at("lost_by").dump(), R"({"filter":0,"ring":12})");
     EXPECT_EQ(json.at("ended_not_at_zero"), 1);
     const ordered_json &process = json.at("processes").at(0);
-    EXPECT_EQ(process.at("peak_lag").dump(), R"({"pages":6072,"t_ns":12345678901})");
+    EXPECT_EQ(process.at("peak_lag").dump(), R"({"pages":6072,"t_ns":12345678901,"approximate":false})");
     EXPECT_EQ(process.at("verdicts").dump(),
               R"({"agrees":3700,"explained":0,"moving":23,"unexplained":0,"unwalked":1})");
 }
