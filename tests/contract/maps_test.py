@@ -15,6 +15,7 @@ import unittest
 import contract
 from contract import (BIDI, CONTROL, Held, TracingTest, as_nobody, assert_one_error_line, assert_valid, child_with,
                       environment, needs_root, needs_schema, no_such_pid, reserved, rsslag, task_state, wait_until)
+from panes import Pane, needs_tmux
 
 
 def maps(*args, **more):
@@ -34,9 +35,10 @@ def column(process, name):
     return next(row for row in process['top'] if row['column'] == name)
 
 
-def tool(*words):
+def tool(*words, **changes):
     """What another tool prints of the same process."""
-    return subprocess.run(words, capture_output=True, env=environment(), timeout=contract.TIMEOUT, check=True).stdout
+    return subprocess.run(words, capture_output=True, env=environment(**changes), timeout=contract.TIMEOUT,
+                          check=True).stdout
 
 
 @contextlib.contextmanager
@@ -413,9 +415,31 @@ class Top(TracingTest):
         super().setUpClass()
         cls.statm = contract.snapshot('--json', os.getpid()).document()['calibration']['statm']
 
-    def top_says(self, pid):
-        """VIRT, RES, SHR in kB and %MEM, of its own first screen."""
-        lines = tool('top', '-b', '-n', '1', '-E', 'k', '-e', 'k', '-p', str(pid)).decode().splitlines()
+    def home_of_a_top_with_more_columns(self):
+        """Where a top keeps its settings that shows SWAP, CODE and DATA, too: shown fields are odd, hidden ones even."""
+        home = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, home)
+        with Pane(120, 36, HOME=home) as pane:
+            pane.run('top')
+            pane.until('load average')
+            pane.type('W')
+            pane.until('Wrote configuration')
+            pane.type('q')
+        file = os.path.join(home, '.config/procps/toprc')
+        if not os.path.exists(file):
+            self.skipTest('this top keeps its settings elsewhere')
+        with open(file, encoding='utf-8') as toprc:
+            lines = toprc.read()
+        for hidden in (120, 124, 126):
+            lines = lines.replace(f' {hidden} ', f' {hidden + 1} ', 1)
+        with open(file, 'w', encoding='utf-8') as toprc:
+            toprc.write(lines)
+        return home
+
+    def top_says(self, pid, **changes):
+        """VIRT, RES, SHR in kB and %MEM, of its own first screen; further columns as its settings have it."""
+        lines = tool('top', '-b', '-n', '1', '-w', '200', '-E', 'k', '-e', 'k', '-p', str(pid), **changes)
+        lines = lines.decode().splitlines()
         at = next(i for i, line in enumerate(lines) if line.split()[:1] == ['PID'])
         return dict(zip(lines[at].split(), lines[at + 1].split()))
 
@@ -434,6 +458,16 @@ class Top(TracingTest):
             self.assertEqual(column(process, 'RES')['exact_kb'] - int(top['RES']), cached['rss'] * page_kb, name)
             self.assertEqual(column(process, 'SHR')['exact_kb'] - int(top['SHR']),
                              (cached['file'] + cached['shmem']) * page_kb, name)
+
+    @needs_tmux
+    def test_code_data_and_swap_are_those_of_top(self):
+        home = self.home_of_a_top_with_more_columns()
+        for name in ('classic', 'shared-anon', 'file-private-write'):
+            with Held(name) as held, stopped(held.pid):
+                process = only(maps('--json', held.pid))
+                top = self.top_says(held.pid, HOME=home)
+            for key in ('CODE', 'DATA', 'SWAP'):
+                self.assertEqual(column(process, key)['says_kb'], int(top[key]), (name, key))
 
     def test_each_column_names_its_file(self):
         with Held('single') as held, stopped(held.pid):
