@@ -117,20 +117,21 @@ Pieces pieces_of(const Process &process, const Judgement &judgement, const TextS
     const Pages lag = *judgement.lag;
     pieces.hidden_tersely = fmt::format("{}{} in {}.", how, text(lag), where);
     pieces.exact = lag.n == 0 ? "" : others.exact;
+    const bool more = !how.empty() && lag != judgement.cached.rss();  // it moved between the two looks
     if (lag.n == 0) {
         pieces.hidden = count == 0 ? "Nothing is cached." : fmt::format("What {} cache adds up to nothing.", where);
         pieces.hidden_shortly = count == 0 ? pieces.hidden : pieces.hidden_tersely;
     } else if (lag.n < 0) {
-        pieces.hidden =
-            fmt::format("stat counts {}{} too many, whose removal is cached in {}.", how, text(-lag), where);
+        pieces.hidden = fmt::format("stat counts {}{} too many, {} removal is cached in {}.", how, text(-lag),
+                                    more ? "which went since or whose" : "whose", where);
         pieces.hidden_shortly = pieces.hidden_tersely;
     } else {
         const double percent = judgement.exact.rss().n == 0
                                    ? 0.0
                                    : 100.0 * static_cast<double>(lag.n) / static_cast<double>(judgement.exact.rss().n);
-        pieces.hidden =
-            fmt::format("{}{} ({:.1f} %) is cached in {}, not yet flushed.", how, text(lag), percent, where);
-        pieces.hidden_shortly = fmt::format("{}{} ({:.1f} %) is cached in {}.", how, text(lag), percent, where);
+        pieces.hidden_shortly = fmt::format("{}{} ({:.1f} %) {}is cached in {}.", how, text(lag), percent,
+                                            more ? "came since or " : "", where);
+        pieces.hidden = pieces.hidden_shortly.substr(0, pieces.hidden_shortly.size() - 1) + ", not yet flushed.";
     }
     return pieces;
 }

@@ -283,6 +283,16 @@ TEST_F(Screens, KeepWhatAProcessHeldWhenItEnds) {
     EXPECT_TRUE(contains(text, "lost 3")) << text;
 }
 
+TEST_F(Screens, DoNotCallCachedWhatCameBetweenTwoLooks) {
+    LiveScreen screen = classic_screen({});
+    EXPECT_FALSE(contains(shown(screen), "came since"));
+    Tick moved = classic_tick(33);
+    moved.doubtful = true;
+    moved.process.readers.stat = moved.process.readers.stat.value() - core::Pages{1000};
+    screen.take(moved);
+    EXPECT_TRUE(contains(shown(screen), " %) came since or is cached in ")) << shown(screen);
+}
+
 TEST_F(Screens, MarkWhatIsNotExactInWords) {
     LiveScreen screen = classic_screen({});
     Tick lossy = classic_tick(33);
