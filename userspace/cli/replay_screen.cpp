@@ -121,9 +121,9 @@ class Player {
 
     /// Leaving goes before all that was typed earlier.
     void look_at_keys() {
-        for (view::Intent &intent : screen_->intents()) {
+        for (const view::Intent &intent : screen_->intents()) {
             quit_ = quit_ || std::holds_alternative<view::Quit>(intent);
-            typed_.push_back(std::move(intent));
+            typed_.push_back(intent);
         }
     }
 
