@@ -52,7 +52,7 @@ class Quickstart(unittest.TestCase):
         self.assertTrue(any(' AGREES' in tick for tick in ticks), lines)
         self.assertTrue(ticks[-1].endswith(' EXITED'), lines)
         self.assertTrue(any(line.startswith('traced ') for line in lines), lines)
-        (peak,) = [match for match in map(re.compile(r'peak lag ([\d,]+) kB').search, lines) if match]
+        (peak,) = [match for match in map(re.compile(r'peak lag ~?([\d,]+) kB').search, lines) if match]
         self.assertGreater(int(peak.group(1).replace(',', '')), 100, 'it lags')
         self.assertIn('traced to the page', lines[-1])
 
