@@ -57,11 +57,35 @@ TEST_PACKAGES="libgtest-dev libbenchmark-dev python3 python3-jsonschema procps s
     protobuf-compiler"
 VM_PACKAGES="qemu-system-x86 busybox-static cpio kmod zstd xz-utils e2fsprogs"
 
+# Keeps what ninja prints in $LOG and tells how far it is: on one line of a terminal, elsewhere with a line for each tenth.
+build_progress() {
+    failed=0 told=0
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >>"$LOG"
+        case $line in
+            "build failed") failed=1 ;;
+            \[[0-9]*/[0-9]*\]*)
+                line=${line#?}
+                percent=$((100 * ${line%%/*} / $(expr "$line" : '[0-9]*/\([0-9]*\)')))
+                if [ -t 1 ]; then
+                    printf '\rbuilding: %s %%' "$percent"
+                elif [ $((percent / 10)) -gt $told ]; then
+                    told=$((percent / 10))
+                    say "building: $percent %"
+                fi ;;
+        esac
+    done
+    [ ! -t 1 ] || say ""
+    return $failed
+}
+
 # configure_and_build PRESET [TARGET...]
 configure_and_build() {
     preset=$1
     shift
     as_invoker cmake --preset "$preset" >"$LOG" 2>&1 || { cat "$LOG" >&2; return 1; }
     directory=$(sed -n 's/^-- Build files have been written to: //p' "$LOG" | tail -n 1)
-    as_invoker cmake --build "$directory" ${1:+--target "$@"} >"$LOG" 2>&1 || { tail -n 60 "$LOG" >&2; return 1; }
+    : >"$LOG"
+    { as_invoker cmake --build "$directory" ${1:+--target "$@"} 2>&1 || say "build failed"; } | build_progress ||
+        { tail -n 60 "$LOG" >&2; return 1; }
 }

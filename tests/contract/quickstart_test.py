@@ -86,6 +86,12 @@ class Quickstart(unittest.TestCase):
         self.assertIn('classic-6.1.rsslag', err)
         self.assertIn('does not allow tracing', lines[-1])
 
+    def test_it_tells_how_far_the_build_is(self):
+        self.stub('cmake', STUBS['cmake'] + '; for i in $(seq 40); do echo "[$i/40] Building"; done')
+        lines = self.run_refused()[1]
+        told = [line for line in lines if line.startswith('building: ')]
+        self.assertEqual(told, [f'building: {tenth}0 %' for tenth in range(1, 11)])
+
     def test_a_build_that_fails(self):
         self.stub('cmake', 'echo no compiler; exit 1')
         status, lines, err = self.run_it()
