@@ -310,9 +310,6 @@ void draw_table(Grid &grid, const Area &area, const LiveState &state, const Proc
     const int room = area.rows - kAbove;
     if (room < 1) return;
     const std::vector<ColumnSpec> all = columns_for(state, process);
-    int full = 2;
-    for (const ColumnSpec &column : all)
-        full += column.width;
     const std::size_t wanted = static_cast<std::size_t>(room);
     const bool cpus = state.shown_table() == Table::Cpus;
     const std::size_t count = cpus ? process.tick.ledger.cpus.size() : process.tick.ledger.tasks.size();

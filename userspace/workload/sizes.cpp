@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sizes.h"
 
+#include <fmt/format.h>
+
 #include <optional>
 
 #include "failure.h"
@@ -23,7 +25,7 @@ template <class T>
 core::Status check(const char *option, const std::optional<T> &given, bool taken, std::int64_t least,
                    std::int64_t most) {
     if (!given) return core::success();
-    if (!taken) return bad(std::string("this workload takes no ") + option, std::string("leave ") + option + " out");
+    if (!taken) return bad(fmt::format("this workload takes no {}", option), fmt::format("leave {} out", option));
     if (*given < least || *given > most) {
         return bad(std::string(option) + " " + std::to_string(*given) + " is out of range",
                    "from " + std::to_string(least) + " to " + std::to_string(most));
