@@ -1,0 +1,33 @@
+# What a tool that runs as root is built with. Sanitizers come with their own checks, so not there. Position independent
+# executables throughout, not by the compiler's default; that of a sealed procedure linkage table by the linker.
+include(CheckCXXCompilerFlag)
+include(CheckCXXSourceCompiles)
+
+function(harden flag name)
+    check_cxx_compiler_flag(${flag} ${name})
+    if(${name})
+        target_compile_options(rsslag_flags INTERFACE ${flag})
+    endif()
+endfunction()
+
+harden(-fstack-protector-strong RSSLAG_HAVE_STACK_PROTECTOR)
+harden(-ftrivial-auto-var-init=zero RSSLAG_HAVE_AUTO_VAR_INIT)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|i.86|AMD64)$")
+    harden(-fcf-protection RSSLAG_HAVE_CF_PROTECTION)
+endif()
+
+# It checks at run time only where the compiler optimises, and warns where it does not. Level 3 needs both a compiler and
+# a C library that know it: the C library says so by defining what it made of the request.
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    set(CMAKE_REQUIRED_FLAGS "-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3")
+    check_cxx_source_compiles("#include <features.h>
+        #if __USE_FORTIFY_LEVEL < 3
+        #error not known
+        #endif
+        int main() {}" RSSLAG_HAVE_FORTIFY_3)
+    unset(CMAKE_REQUIRED_FLAGS)
+    target_compile_options(rsslag_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$<IF:$<BOOL:${RSSLAG_HAVE_FORTIFY_3}>,3,2>)
+endif()
+
+target_compile_options(rsslag_flags INTERFACE -fPIE)
+target_link_options(rsslag_flags INTERFACE -pie -Wl,-z,relro,-z,now)
