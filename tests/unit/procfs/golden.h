@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace rsslag::procfs::test {
 
 /// The text of golden/`name`.
 inline std::string golden(const std::string &name) {
-    std::ifstream file(std::string(RSSLAG_GOLDEN_DIR) + "/" + name, std::ios::binary);
+    std::ifstream file(fmt::format("{}/{}", RSSLAG_GOLDEN_DIR, name), std::ios::binary);
     EXPECT_TRUE(file) << "no golden " << name;
     return {std::istreambuf_iterator<char>(file), {}};
 }
