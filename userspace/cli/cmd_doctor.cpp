@@ -6,6 +6,7 @@
 #include "diagnosis.h"
 #include "exit_status.h"
 #include "output.h"
+#include "privileges.h"
 
 namespace rsslag::cli {
 
@@ -17,6 +18,7 @@ Run add_doctor(CLI::App &app, const Common &common) {
     return [json, &common] {
         if (!common.command.empty()) return fail({core::Kind::BadInput, "doctor takes no -- CMD", 0, ""});
         const view::DoctorReport report = diagnose();
+        if (const core::Status dropped = keep_only({}); !dropped) return fail(dropped.error());
         const core::Status printed = print(*json ? view::doctor_json(report) : view::doctor_text(report));
         if (!printed) return fail(printed.error());
         return report.tracing_works() ? kDone : kNotAllowed;

@@ -9,7 +9,6 @@
 
 #include "commands.h"
 #include "exit_status.h"
-#include "offline.h"
 #include "output.h"
 #include "output_file.h"
 #include "row_source.h"
@@ -48,7 +47,6 @@ std::unique_ptr<recording::Sink> sink_of(const Options &options, std::optional<O
 
 int export_rows(const Options &options) {
     if (const Status wrong = check(options); !wrong) return fail(wrong.error());
-    if (const Status offline = go_offline(); !offline) return fail(offline.error());
     std::optional<OutputFile> file;
     if (options.output) {
         auto opened = OutputFile::open(*options.output, options.force, options.file);

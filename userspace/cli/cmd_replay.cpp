@@ -10,7 +10,6 @@
 #include "commands.h"
 #include "duration.h"
 #include "exit_status.h"
-#include "offline.h"
 #include "replay_screen.h"
 #include "replayed.h"
 #include "rsslag/core/text.h"
@@ -90,7 +89,6 @@ class TextReplay {
 };
 
 int replay_file(const Options &options, const view::TextStyle &style) {
-    if (const Status offline = go_offline(); !offline) return fail(offline.error());
     ReplayOptions wanted;
     if (!options.threads.empty()) {
         const auto threads = parse_threads(options.threads);

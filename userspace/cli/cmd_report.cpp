@@ -9,7 +9,6 @@
 
 #include "commands.h"
 #include "exit_status.h"
-#include "offline.h"
 #include "output.h"
 #include "output_file.h"
 #include "row_source.h"
@@ -81,7 +80,6 @@ int show(const Options &options, const Report &report, const std::optional<Repor
 
 int report(Options &options, const view::TextStyle &text) {
     if (const Status read = read_claims(options); !read) return fail(read.error());
-    if (const Status offline = go_offline(); !offline) return fail(offline.error());
     recording::ReportStyle style;
     style.utf8 = text.utf8;
     style.pages = text.pages;

@@ -152,6 +152,7 @@ class Top {
     bool live(pid_t pid) {
         Tracer::Options wanted;
         wanted.for_screen = true;
+        wanted.dropped = true;  // when the table was opened; the screen's thread runs by now
         auto tracer = Tracer::open(std::move(wanted));
         Status attached = tracer ? tracer->attach(pid) : Status(tracer.error());
         if (!attached) {

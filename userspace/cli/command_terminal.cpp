@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <pthread.h>
 #include <pty.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -143,6 +144,7 @@ const std::string &CommandTerminal::file() const {
 }
 
 void CommandTerminal::State::run() {
+    pthread_setname_np(pthread_self(), "output");
     std::array<char, 65536> buffer{};
     for (;;) {
         std::array<pollfd, 2> waiting{{{ours.get(), POLLIN, 0}, {stop.get(), POLLIN, 0}}};

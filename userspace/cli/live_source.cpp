@@ -104,7 +104,8 @@ core::Result<std::unique_ptr<Source>> open_live_source(const LiveOptions &option
     // Records are lost when the thread that copies them out has to wait for a CPU. It inherits this; who may not, may
     // not.
     setpriority(PRIO_PROCESS, 0, -10);
-    auto snapshotter = Snapshotter::open();  // drops all capabilities but what readings need
+    auto snapshotter = Snapshotter::open(
+        {.capabilities = {}, .dropped = options.dropped});  // drops all capabilities but what readings need
     if (!snapshotter) return snapshotter.error();
     std::unique_ptr<Source> source =
         std::make_unique<LiveSource>(std::make_unique<probe::StreamProbe>(std::move(*stream)), std::move(*snapshotter));

@@ -13,6 +13,7 @@ struct LiveOptions {
     std::size_t ring_bytes = std::size_t{2} << 20;
     bool follow = false;
     bool counting = false;
+    bool dropped = false;  ///< capabilities are, before threads came up
 };
 
 /// This machine's kernel: the probes in place, nobody traced yet. Built without the tracer: Kind::Unsupported.

@@ -12,10 +12,12 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "commands.h"
 #include "exit_status.h"
+#include "offline.h"
 #include "output.h"
 #include "screen.h"
 #include "version.h"
@@ -96,6 +98,11 @@ bool means_live(const CLI::App &app, const std::vector<std::string> &words, bool
     return has_command || own_option;
 }
 
+/// Such a command gives up every right before it opens any file, that of the log too.
+bool needs_only_files(std::string_view command) {
+    return command == "replay" || command == "report" || command == "export";
+}
+
 int parse_error(const std::string &help, const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) {
         const bool version = dynamic_cast<const CLI::CallForVersion *>(&error) != nullptr;
@@ -144,9 +151,13 @@ int run(int argc, char **argv) {
     if (has_command && common.command.empty()) {
         return fail({core::Kind::BadInput, "there is no command after --", 0, "write -- CMD ARG..."});
     }
+    const std::string chosen = app.get_subcommands().front()->get_name();
+    if (needs_only_files(chosen)) {
+        if (const core::Status offline = go_offline(); !offline) return fail(offline.error());
+    }
     const core::Status logging = set_up_log(log);
     if (!logging) return fail(logging.error());
-    return commands.at(app.get_subcommands().front()->get_name())();
+    return commands.at(chosen)();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "privileges.h"
 
+#include <sched.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -18,9 +19,20 @@ core::Error cannot_drop() {
     return {core::Kind::Internal, std::string("capabilities could not be dropped: ") + std::strerror(errno), errno, ""};
 }
 
+/// check_unshare_flags() in kernel/fork.c: EINVAL where the caller is not alone, else nothing is unshared. Needs
+/// neither /proc nor a privilege.
+bool is_only_thread() {
+    return unshare(CLONE_THREAD) == 0 || errno != EINVAL;
+}
+
 }  // namespace
 
 core::Status keep_only(std::span<const cap_value_t> keep) {
+    if (!is_only_thread()) {
+        return core::Error{core::Kind::Internal,
+                           "capabilities could not be dropped: another thread runs already, and would keep them", 0,
+                           ""};
+    }
     const Caps now(cap_get_proc(), cap_free);
     const Caps then(cap_init(), cap_free);
     if (now == nullptr || then == nullptr) return cannot_drop();

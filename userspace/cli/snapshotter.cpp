@@ -134,8 +134,8 @@ core::Result<Snapshotter> Snapshotter::open(const Wanted &wanted) {
     std::vector<cap_value_t> keep{CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE};
     if (machine_has_poisoned_pages()) keep.insert(keep.end(), {CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH});
     keep.insert(keep.end(), wanted.capabilities.begin(), wanted.capabilities.end());
-    const core::Status dropped = keep_only(keep);
-    if (!dropped) return dropped.error();
+    if (const core::Status dropped = wanted.dropped ? core::success() : keep_only(keep); !dropped)
+        return dropped.error();
     auto state = std::make_unique<State>(State{std::move(host), std::move(*probe), *calibration});
     if (getrandom(&state->id_key, sizeof(state->id_key), 0) != sizeof(state->id_key)) {
         return Error{Kind::Internal, "no random number from the kernel", 0, ""};

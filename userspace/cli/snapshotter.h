@@ -32,6 +32,7 @@ using WalkHere = std::function<core::Result<OwnWalk>()>;
 struct Wanted {
     bool totals = false;  ///< read_all(), too
     std::vector<cap_value_t> capabilities;
+    bool dropped = false;  ///< capabilities are: by now there are threads that would keep them
 };
 
 /// Takes exact readings of processes: the probe, the files of /proc and the judgement, put together.

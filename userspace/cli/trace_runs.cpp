@@ -111,16 +111,14 @@ int trace_command(const std::vector<std::string> &argv, const TraceOptions &opti
     auto command = Command::prepare(argv, options.as_root, terminal ? terminal->command_side() : -1);
     if (!command) return fail(command.error()), kCommandFailed;
     StopSignals stop(2);  // the first INT is the command's
-    if (terminal) {
-        Screen::block_signals();
-        terminal->start();
-    }
+    if (terminal) Screen::block_signals();
     Session session(options, writer, stop);
     Status ready = session.prepare_recording(argv);
     if (!ready) return fail(ready.error()), ready.error().kind == Kind::BadInput ? kBadInput : kCommandFailed;
     ready = session.open();
     if (ready) ready = session.tracer().attach_at_exec(command->pid());
     if (!ready) return fail(ready.error()), kCommandFailed;
+    if (terminal) terminal->start();  // a thread, which would have kept the capabilities that open() gives up
     const Status started = command->release();
     if (!started) return fail(started.error()), shell_status(started.error());
     if (ready = session.head(); !ready) return fail(ready.error()), kCommandFailed;

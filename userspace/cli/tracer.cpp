@@ -26,8 +26,10 @@ Tracer::~Tracer() = default;
 Tracer::Tracer(Tracer &&) noexcept = default;
 
 core::Result<Tracer> Tracer::open(Options options) {
-    auto source =
-        open_live_source({.ring_bytes = options.ring_bytes, .follow = options.follow, .counting = options.counting});
+    auto source = open_live_source({.ring_bytes = options.ring_bytes,
+                                    .follow = options.follow,
+                                    .counting = options.counting,
+                                    .dropped = options.dropped});
     if (!source) return source.error();
     auto recorder = std::make_unique<RecordingSource>(std::move(*source));
     RecordingSource *const kept = recorder.get();

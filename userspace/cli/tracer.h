@@ -30,6 +30,7 @@ class Tracer {
         std::size_t ring_bytes = std::size_t{2} << 20;
         bool follow = false;
         bool counting = false;  ///< --mode counts
+        bool dropped = false;   ///< capabilities are, before threads came up
         bool walk = true;
         view::ThreadChoice threads;
         /// Ticks tell what no document has: the last flushes or folds, each task's faults since its last flush.
