@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Dispatches: parses the command line, finds the command, ends with its status.
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <spdlog/sinks/basic_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -18,39 +12,13 @@
 #include "commands.h"
 #include "exit_status.h"
 #include "offline.h"
+#include "log.h"
 #include "output.h"
 #include "screen.h"
 #include "version.h"
 
 namespace rsslag::cli {
 namespace {
-
-struct LogOptions {
-    int verbose = 0;
-    bool quiet = false;
-    std::string file;
-};
-
-core::Status set_up_log(const LogOptions &options) {
-    // spdlog would make the directories that are missing.
-    if (!options.file.empty() && access(std::filesystem::absolute(options.file).parent_path().c_str(), W_OK) != 0) {
-        return core::Error{core::Kind::Io, fmt::format("the log file {} cannot be opened", options.file), 0,
-                           "name a file in a directory that exists and may be written"};
-    }
-    try {
-        auto logger =
-            options.file.empty() ? spdlog::stderr_logger_mt("rsslag") : spdlog::basic_logger_mt("rsslag", options.file);
-        spdlog::set_default_logger(std::move(logger));
-    } catch (const spdlog::spdlog_ex &error) {
-        return core::Error{core::Kind::Io, fmt::format("the log file cannot be opened: {}", error.what()), 0, ""};
-    }
-    const spdlog::level::level_enum level = options.quiet          ? spdlog::level::err
-                                            : options.verbose == 0 ? spdlog::level::warn
-                                            : options.verbose == 1 ? spdlog::level::debug
-                                                                   : spdlog::level::trace;
-    spdlog::set_level(level);
-    return core::success();
-}
 
 /// A missing 0, 1 or 2 would be given to the next file that is opened, and then be written to.
 void fill_standard_descriptors() {

@@ -19,6 +19,7 @@
 #include <mutex>
 #include <thread>
 
+#include "log.h"
 #include "rsslag/procfs/process.h"
 #include "rsslag/terminal/terminal.h"
 
@@ -54,6 +55,7 @@ class LogKeeper {
         constexpr std::size_t kMost = 100;
         kept_ = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(kMost);
         auto logger = std::make_shared<spdlog::logger>("rsslag", kept_);
+        logger->set_formatter(log_format());
         logger->set_level(before_->level());
         spdlog::set_default_logger(std::move(logger));
     }

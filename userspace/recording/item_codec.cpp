@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "columns.h"
+#include "rsslag/core/text.h"
 
 namespace rsslag::recording {
 namespace {
@@ -23,13 +24,14 @@ void put_error(Bytes &out, const core::Error &error) {
     put_text(out, error.remedy);
 }
 
+/// Words for people, as rsslag wrote them; who prints an error takes them so.
 core::Error read_error(In &in) {
     core::Error error;
     const std::uint64_t kind = in.number();
     if (kind < std::size(kKinds)) error.kind = kKinds[kind];
-    error.what = in.text();
+    error.what = core::harmless(in.text());
     error.err = in.small();
-    error.remedy = in.text();
+    error.remedy = core::harmless(in.text());
     return error;
 }
 

@@ -219,8 +219,8 @@ core::Losses read_losses(In &in) {
     losses.sent = in.number();
     const std::size_t causes = in.count();
     for (std::size_t i = 0; i < causes && !in.bad(); ++i) {
-        const std::string cause(in.text());
-        losses.by_cause[cause] = in.number();
+        const std::string cause(core::loss_cause(in.text()));
+        losses.by_cause[cause] += in.number();  // several may be unknown
     }
     return losses;
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <map>
+#include <string>
+
 #include "item_codec.h"
 #include "traces.h"
 
@@ -74,6 +78,32 @@ TEST(Items, ComeBackAsTheyWere) {
              Wanted{core::Error{core::Kind::Internal, "", 0, ""}}, Cost{true, 1.5, 2.5, {3}},
              Cost{false, 0, std::nullopt, {3}}, Overflow{1, 2}})
         expect_kept(item);
+}
+
+TEST(Items, CountLossesOfUnknownCausesAsOther) {
+    core::Losses losses;
+    losses.sent = 20;
+    losses.by_cause = {{"ring_full", 2}, {"\x1b]0;title\x07", 3}, {"of a later version", 4}};
+    Bytes bytes;
+    put_item(bytes, losses, 0);
+    In in(bytes);
+    const auto back = next_item(in, 0);
+    ASSERT_TRUE(back);
+    const auto &told = std::get<core::Losses>(*back);
+    EXPECT_EQ(told.by_cause, (std::map<std::string, std::uint64_t>{{"other", 7}, {"ring_full", 2}}));
+    EXPECT_EQ(told.lost(), losses.lost());
+    EXPECT_EQ(told.sent, 20U);
+}
+
+TEST(Items, TellErrorsInHarmlessWords) {
+    Bytes bytes;
+    put_item(bytes, Wanted{core::Error{core::Kind::Denied, "\x1b[2J", 1, "\xe2\x80\xae\n"}}, 0);
+    In in(bytes);
+    const auto back = next_item(in, 0);
+    ASSERT_TRUE(back);
+    const core::Error &error = std::get<Wanted>(*back).told.error();
+    EXPECT_EQ(error.what, "\\x1b[2J");
+    EXPECT_EQ(error.remedy, "\\xe2\\x80\\xae\\x0a");
 }
 
 TEST(Items, KeepWhatAReadingSaid) {

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""A recording whose every text was written by somebody who wants the reader's terminal, with checks that fit."""
+import contextlib
+import ctypes
+import ctypes.util
+import io
+import csv
+import shutil
+import sqlite3
+import struct
+import tempfile
+import unittest
+from pathlib import Path
+
+import contract
+from contract import BIDI, CONTROL, ROOT, environment, rsslag
+from panes import Pane, needs_tmux
+
+RECORDINGS = ROOT / 'docs' / 'recordings'
+PROLOGUE, CHUNK, MAGIC = 16, 72, b'\x89rslchk\n'
+# A title, a clipboard, a screen to clear, a right-to-left override, an 8-bit CSI, bytes that are no UTF-8.
+EVIL = [b'\x1b]0;Z\x07', b'\x1b[2J', '\u202e'.encode(), '\x9b2J'.encode(), b'\xff\x9b\r', b'\x00\n', b'",;\x1b', b'</\x08&', '\u2066'.encode()]
+
+
+def library(name):
+    found = ctypes.util.find_library(name)
+    if not found:
+        raise unittest.SkipTest(f'lib{name} is missing')
+    return ctypes.CDLL(found)
+
+
+def evil(size, seed):
+    """So many bytes, none of them nice, begun at another place each time."""
+    return b''.join(EVIL[(seed + i) % len(EVIL)] for i in range(size))[:size].ljust(size, b'\x1b')
+
+
+class Forger:
+    """Rewrites recordings: words of theirs become others of the same length, and each check is made anew."""
+
+    def __init__(self):
+        self.zstd, self.xxhash = library('zstd'), library('xxhash')
+        self.xxhash.XXH3_64bits.restype = ctypes.c_uint64
+        self.xxhash.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+        self.zstd.ZSTD_decompress.restype = ctypes.c_size_t
+        self.zstd.ZSTD_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+
+    def check(self, data):
+        return self.xxhash.XXH3_64bits(data, len(data))
+
+    def unpack(self, stored, size):
+        out = ctypes.create_string_buffer(size)
+        if self.zstd.ZSTD_decompress(out, size, stored, len(stored)) != size:
+            raise AssertionError('not what zstd has packed')
+        return out.raw
+
+    def chunk(self, head, payload):
+        """Not packed, as what does not become smaller is."""
+        kind, _, _, records, number, first, last, before = struct.unpack('<4I4Q', head[8:56])
+        out = MAGIC + struct.pack('<4I4Q', kind, len(payload), len(payload), records, number, first, last, before)
+        out += struct.pack('<Q', self.check(out))
+        return out + struct.pack('<Q', self.check(out + payload)) + payload
+
+    def forge(self, data, words):
+        """All but the index, whose offsets are of the old file; how often each word was there."""
+        out, at, found = data[:PROLOGUE], PROLOGUE, dict.fromkeys(words, 0)
+        while at < len(data):
+            head = data[at:at + CHUNK]
+            kind, stored, raw = struct.unpack('<3I', head[8:20])
+            payload = data[at + CHUNK:at + CHUNK + stored]
+            at += CHUNK + stored
+            if kind > 2:
+                continue
+            if raw != stored:
+                payload = self.unpack(payload, raw)
+            for i, word in enumerate(words):
+                found[word] += payload.count(word)
+                payload = payload.replace(word, evil(len(word), i))
+            out += self.chunk(head, payload)
+        return out, found
+
+
+class HostileRecording(unittest.TestCase):
+    WORDS = {'classic-6.1.rsslag': [b'6.1.0-50-amd64', b'x86_64', b'classic', b'ring_full', b'recursion', b'no_room', b'rsslag'],
+             'quiet-6.1.rsslag': [b'6.1.0-50-amd64', b'x86_64', b'ring_full', b'no_room', b'rsslag']}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix='rsslag-contract-')
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        forger = Forger()
+        cls.files = []
+        for name, words in cls.WORDS.items():
+            data, found = forger.forge((RECORDINGS / name).read_bytes(), words)
+            if not all(found.values()):
+                raise AssertionError(f'{name}: {found}')
+            cls.files.append(Path(cls.directory, name))
+            cls.files[-1].write_bytes(data)
+
+    def assert_harmless(self, text, what):
+        for pattern in (CONTROL, BIDI):
+            match = pattern.search(text)
+            self.assertIsNone(match, (what, match and text[max(0, match.start() - 60):match.end() + 20]))
+
+    def told(self, *args, **more):
+        ran = rsslag(*args, **more)
+        self.assertEqual(ran.status, 0, ran)
+        self.assert_harmless(ran.err, args)
+        return ran
+
+    def test_text(self):
+        """In either locale; no escape needs UTF-8."""
+        for file in self.files:
+            for args in (('replay', '--format', 'lines'), ('replay', '--events'), ('replay', '--format', 'lines', '--threads', 'all'),
+                         ('report', '--all'), ('report', '--diff', self.files[0])):
+                for locale in ('C.UTF-8', 'C'):
+                    with self.subTest(args=args, locale=locale, file=file.name):
+                        self.assert_harmless(self.told(*args, file, env=environment(LC_ALL=locale)).out, args)
+            self.assert_harmless(self.told('-vv', 'replay', '--format', 'lines', file).out, '-vv')
+
+    def test_json(self):
+        for file in self.files:
+            for args in (('replay', '--json'), ('replay', '--json', '--events'), ('report', '--json'), ('report', '--json', '--diff', self.files[0]),
+                         ('export',)):
+                with self.subTest(args=args, file=file.name):
+                    ran = self.told(*args, file)
+                    self.assert_harmless(ran.out, args)
+                    for document in ran.documents():
+                        self.assert_words(document)
+
+    def assert_words(self, value):
+        """What a reader of JSON makes of it."""
+        if isinstance(value, dict):
+            for key, each in value.items():
+                self.assert_words(key)
+                self.assert_words(each)
+        elif isinstance(value, list):
+            for each in value:
+                self.assert_words(each)
+        elif isinstance(value, str):
+            self.assert_harmless(value, value)
+            self.assertNotIn('\n', value)
+
+    def test_csv(self):
+        for file in self.files:
+            for args in (('replay', '--format', 'csv'), ('export', '--format', 'csv')):
+                with self.subTest(args=args, file=file.name):
+                    text = self.told(*args, file).out
+                    self.assertNotIn('\r', text.replace('\r\n', '\n'))
+                    self.assert_harmless(text.replace('\r\n', '\n'), args)
+                    for row in csv.reader(io.StringIO(text)):
+                        self.assert_words(row)
+
+    def test_svg(self):
+        for file in self.files:
+            drawn = Path(self.directory, file.name + '.svg')
+            self.told('report', '--svg', drawn, file)
+            self.assert_harmless(drawn.read_text(), drawn)
+
+    def test_sqlite(self):
+        for file in self.files:
+            path = Path(self.directory, file.name + '.db')
+            self.told('export', '--format', 'sqlite', '-o', path, file)
+            with contextlib.closing(sqlite3.connect(path)) as base:
+                for line in base.iterdump():
+                    self.assert_harmless(line, path)
+
+    def test_perfetto(self):
+        for file in self.files:
+            path = Path(self.directory, file.name + '.perfetto')
+            self.told('export', '--format', 'perfetto', '-o', path, file)
+            for escape in (b'\x1b]0', b'\x1b[2J', '\u202e'.encode(), '\x9b2J'.encode()):
+                self.assertNotIn(escape, path.read_bytes())
+
+    def test_a_cause_that_is_not_known_is_other(self):
+        """What was lost counts, whatever somebody calls it."""
+        summary = self.told('replay', '--json', self.files[0]).documents()[-1]
+        self.assertEqual(summary['schema'], 'rsslag.summary/1')
+        contract.assert_valid(self, 'summary', summary)
+        self.assertEqual(set(summary['lost_by']) - {'ring_full', 'recursion', 'no_room', 'recording'}, {'other'})
+
+    @needs_tmux
+    def test_screen(self):
+        """A title that was obeyed would be tmux's."""
+        for file in self.files:
+            with Pane() as pane:
+                title = pane.tmux('display', '-p', '#{pane_title}')
+                pane.rsslag('replay', '--speed', '1000', file)
+                self.assert_harmless(pane.until('q quit'), file)
+                pane.key('End')
+                self.assert_harmless(pane.until('q quit'), file)
+                pane.type('q')
+                self.assert_harmless(pane.until('$'), file)
+                self.assertEqual(pane.tmux('display', '-p', '#{pane_title}'), title)
+
+
+if __name__ == '__main__':
+    contract.main()
