@@ -4,12 +4,15 @@
 import os
 import re
 import signal
+import tempfile
 import time
 from pathlib import Path
 
 import contract
-from contract import Held, TracingTest, wait_until
+from contract import ROOT, Held, TracingTest, wait_until
 from panes import Pane, needs_tmux
+
+RECORDING = ROOT / 'docs' / 'recordings' / 'quiet-6.1.rsslag'
 
 
 @needs_tmux
@@ -34,6 +37,73 @@ class ScreenEndingsTest(TracingTest):
                     self.assertEqual(pane.state(), '0 1')
                     pane.run('clear')
                     pane.until(lambda text: text.strip() == '$')
+
+    def test_whatever_signal_ends_it_the_terminal_is_given_back(self):
+        """All that end a process by default and can be caught; those of the stop are told of above."""
+        spared = {signal.SIGKILL, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT,
+                  signal.SIGCHLD, signal.SIGURG, signal.SIGWINCH, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE}
+        numbers = {int(number) for number in signal.valid_signals()} - {int(number) for number in spared}
+        numbers -= set(range(signal.SIGRTMIN + 2, signal.SIGRTMAX))
+        with Pane() as pane:
+            pane.run('ulimit -c 0')
+            modes = pane.modes()
+            for number in sorted(numbers):
+                with self.subTest(signal=number):
+                    self.die(pane, modes, lambda pid, number=number: os.kill(pid, number), 128 + number)
+
+    def die(self, pane, modes, kill, status):
+        pane.rsslag('replay', RECORDING)
+        pane.until('q quit')
+        self.assertEqual(pane.state(), '1 0')
+        pid = pane.rsslag_pid()
+        kill(pid)
+        wait_until(lambda: not Path(f'/proc/{pid}').exists())
+        wait_until(lambda: (pane.state(), pane.modes()) == ('0 1', modes))
+        pane.run('echo "<$?>"')
+        pane.until(f'<{status}>')
+        pane.run('clear')
+        pane.until(lambda text: text.strip() == '$')
+
+    def test_ctrl_backslash(self):
+        with Held('few-pages') as held, Pane() as pane:
+            modes = pane.modes()
+            pane.run('ulimit -c 0')
+            for words in (('-p', held.pid), ('--', 'sleep', '1000')):
+                with self.subTest(words=words):
+                    pid = self.start(pane, *words)
+                    pane.key('C-\\')
+                    wait_until(lambda pid=pid: not Path(f'/proc/{pid}').exists())
+                    wait_until(lambda: (pane.state(), pane.modes()) == ('0 1', modes))
+                    pane.run('echo "<$?>"')
+                    pane.until('<131>')
+                    pane.run('clear')
+                    pane.until(lambda text: text.strip() == '$')
+
+    def test_a_stopped_terminal_is_given_back_too(self):
+        with Pane() as pane:
+            modes = pane.modes()
+            pane.run('ulimit -c 0')
+            pane.rsslag('replay', RECORDING)
+            pane.until('q quit')
+            pid = pane.rsslag_pid()
+            pane.key('C-s')
+            pane.resize(100, 30)
+            os.kill(pid, signal.SIGQUIT)
+            wait_until(lambda: not Path(f'/proc/{pid}').exists())
+            wait_until(lambda: (pane.state(), pane.modes()) == ('0 1', modes))
+
+    def test_it_still_leaves_a_core(self):
+        """Where another program would: the shell says so, or not."""
+        with tempfile.TemporaryDirectory() as directory, Pane() as pane:
+            pane.run(f'cd {directory}; ulimit -c unlimited; clear')
+            pane.run("sh -c 'kill -QUIT $$'")
+            other = re.search('(?m)^Quit.*$', pane.until('Quit')).group()
+            pane.run('clear')
+            pane.until(lambda text: text.strip() == '$')
+            pane.rsslag('replay', RECORDING)
+            pane.until('q quit')
+            os.kill(pane.rsslag_pid(), signal.SIGQUIT)
+            self.assertEqual(re.search('(?m)^Quit.*$', pane.until('Quit')).group(), other)
 
     def test_ctrl_z_and_fg(self):
         with Held('few-pages') as held, Pane() as pane:
@@ -106,7 +176,7 @@ class ScreenEndingsTest(TracingTest):
 
     def test_the_status_of_a_command_is_rsslags(self):
         with Pane() as pane:
-            for words, status in (("'exit 7'", 7), ("'kill -9 $$'", 137), ("'exit 0'", 0)):
+            for words, status in (("'echo x; exit 7'", 7), ("'echo x; kill -9 $$'", 137), ("'echo x; exit 0'", 0)):
                 pane.rsslag('--', 'sh', '-c', words)
                 pane.until('EXITED' if status != 0 else 'ended with status 0')
                 pane.type('q')
@@ -119,7 +189,7 @@ class ScreenEndingsTest(TracingTest):
 
     def test_leaving_a_command_that_runs(self):
         with Pane() as pane:
-            pane.rsslag('--', 'sleep', '1000')
+            pane.rsslag('--', 'sh', '-c', "'echo x; exec sleep 1000'")
             pane.until('type to the command')
             pane.type('q')
             pane.until('the command still runs')
@@ -128,6 +198,19 @@ class ScreenEndingsTest(TracingTest):
             pane.run('echo "<$?>"')
             pane.until('<129>')
             os.unlink(output)
+
+    def test_a_command_that_wrote_nothing_leaves_no_file(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for words in (('--', 'true'), ('--', 'no-such-command'), ('--record', '/no/such/file', '--', 'true')):
+                with self.subTest(words=words), Pane(TMPDIR=directory) as pane:
+                    pane.rsslag('live', *words)
+                    if words == ('--', 'true'):
+                        pane.until('ended with status 0')
+                        pane.type('q')
+                    pane.run('echo "<$?>"')
+                    text = pane.until(re.compile(r'<\d+>').search)
+                    self.assertNotIn('what the command wrote', text)
+                    self.assertEqual(os.listdir(directory), [])
 
     def test_ctrl_c_is_the_commands_first(self):
         with Pane() as pane:

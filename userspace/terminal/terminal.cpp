@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "crash.h"
+#include "rescue.h"
 #include "terminfo.h"
 
 namespace rsslag::terminal {
@@ -127,7 +127,7 @@ core::Result<Terminal> Terminal::open(bool color) {
     if (state->screen == nullptr) {
         return core::Error{core::Kind::Unsupported, "this terminal cannot be drawn on", 0, "use --format lines"};
     }
-    restore_on_crash(restoring(), before);
+    restore_at_death(restoring(), before);
     set_term(state->screen);
     cbreak();
     noecho();
@@ -146,7 +146,7 @@ Terminal::~Terminal() {
     if (!state_) return;
     endwin();
     delscreen(state_->screen);
-    forget_crash();
+    forget_restoring();
 }
 
 view::Size Terminal::size() const {

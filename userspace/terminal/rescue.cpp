@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rescue.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+namespace rsslag::terminal {
+namespace {
+
+/// Those whose default action is not to end the process, and those that nobody can catch.
+constexpr std::array kSpared{SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD, SIGURG, SIGWINCH};
+
+/// A signal handler can reach nothing but what is static.
+struct Rescue {
+    std::array<char, 256> bytes{};
+    std::size_t size = 0;
+    termios modes{};
+    int nowhere = -1;  ///< /dev/null
+    std::array<struct sigaction, NSIG> before{};
+    std::array<bool, NSIG> caught{};
+};
+Rescue rescue;
+
+/// Who is in the background may not touch the terminal, and would be stopped if it did. Without job control it may.
+bool is_ours() {
+    const pid_t front = tcgetpgrp(STDIN_FILENO);
+    return front < 0 || front == getpgrp();
+}
+
+/// What another thread draws from now on is not for the terminal any more; what it is writing just now comes first.
+void restore_terminal() {
+    const int other = rescue.nowhere < 0 ? -1 : dup(STDOUT_FILENO);
+    if (other >= 0) dup2(rescue.nowhere, STDOUT_FILENO);
+    const int terminal = other >= 0 ? other : STDOUT_FILENO;
+    // Let go on, where Ctrl-S has stopped it: ON alone ends only what OFF began (drivers/tty/tty_ioctl.c).
+    tcflow(terminal, TCOOFF);
+    tcflow(terminal, TCOON);
+    [[maybe_unused]] const ssize_t written = write(terminal, rescue.bytes.data(), rescue.size);
+    tcsetattr(STDIN_FILENO, TCSANOW, &rescue.modes);
+}
+
+/// Only async-signal-safe calls; the signal then takes its course.
+void on_death(int signal) {
+    if (is_ours()) restore_terminal();
+    sigset_t just_this;
+    sigemptyset(&just_this);
+    sigaddset(&just_this, signal);
+    raise(signal);
+    pthread_sigmask(SIG_UNBLOCK, &just_this, nullptr);
+}
+
+}  // namespace
+
+void restore_at_death(const std::string &restore, const termios &modes) {
+    rescue.size = std::min(restore.size(), rescue.bytes.size());
+    std::memcpy(rescue.bytes.data(), restore.data(), rescue.size);
+    rescue.modes = modes;
+    rescue.nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    struct sigaction action {};
+    action.sa_handler = on_death;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigfillset(&action.sa_mask);
+    for (int signal = 1; signal < NSIG; ++signal) {
+        struct sigaction &before = rescue.before[static_cast<std::size_t>(signal)];
+        const bool spared = std::find(kSpared.begin(), kSpared.end(), signal) != kSpared.end();
+        // The C library keeps some to itself; what is ignored ends nothing.
+        if (spared || sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) continue;
+        rescue.caught[static_cast<std::size_t>(signal)] = sigaction(signal, &action, nullptr) == 0;
+    }
+}
+
+void forget_restoring() {
+    for (int signal = 1; signal < NSIG; ++signal) {
+        bool &caught = rescue.caught[static_cast<std::size_t>(signal)];
+        if (std::exchange(caught, false)) sigaction(signal, &rescue.before[static_cast<std::size_t>(signal)], nullptr);
+    }
+    if (rescue.nowhere >= 0) close(std::exchange(rescue.nowhere, -1));
+}
+
+}  // namespace rsslag::terminal
