@@ -17,8 +17,8 @@ def live(*args, **more):
 class Live:
     """`rsslag live` while it runs, to the end of the with block. What it says on stderr is read on the side."""
 
-    def __init__(self, *args, executable=None, **more):
-        argv = [executable or contract.binary, 'live', *(str(arg) for arg in args)]
+    def __init__(self, *args, executable=None, prefix=(), **more):
+        argv = [*prefix, executable or contract.binary, 'live', *(str(arg) for arg in args)]
         more.setdefault('stdin', subprocess.DEVNULL)
         self.args = args
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(),

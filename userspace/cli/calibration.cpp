@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "calibration.h"
 
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,25 +54,39 @@ class Guinea {
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return failed("socketpair");
         const pid_t pid = fork();
         if (pid < 0) return failed("fork");
-        if (pid == 0) touch_on_demand(ends[1]);
+        if (pid == 0) {
+            close(ends[0]);  // or it would never see the other end closed
+            touch_on_demand(ends[1]);
+        }
         close(ends[1]);
-        return Guinea(pid, procfs::Fd(ends[0]));
+        Guinea child(pid, procfs::Fd(ends[0]));
+        child.end_ = procfs::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+        return child;
     }
 
     ~Guinea() {
         if (pid_ <= 0) return;
-        kill(pid_, SIGKILL);
-        waitpid(pid_, nullptr, 0);
+        fd_ = procfs::Fd();  // which ends it, too
+        const bool killed = kill(pid_, SIGKILL) == 0;
+        // One that may not be killed, and is stopped or frozen, dies with rsslag (PDEATHSIG).
+        pollfd ended{end_.get(), POLLIN, 0};
+        if (end_.open() ? poll(&ended, 1, kPatience) > 0 : killed) waitpid(pid_, nullptr, 0);
     }
-    Guinea(Guinea &&other) noexcept : pid_(std::exchange(other.pid_, 0)), fd_(std::move(other.fd_)) {}
+    Guinea(Guinea &&other) noexcept
+        : pid_(std::exchange(other.pid_, 0)), fd_(std::move(other.fd_)), end_(std::move(other.end_)) {}
     Guinea &operator=(Guinea &&) = delete;
 
     pid_t pid() const { return pid_; }
 
     core::Status touch(unsigned char pages) {
-        if (send(fd_.get(), &pages, 1, MSG_NOSIGNAL) != 1 || recv(fd_.get(), &pages, 1, 0) != 1) {
-            return failed("the calibration's child");
-        }
+        if (send(fd_.get(), &pages, 1, MSG_NOSIGNAL) != 1) return failed("the calibration's child");
+        pollfd answer{fd_.get(), POLLIN, 0};
+        int ready = 0;
+        do {
+            ready = poll(&answer, 1, kPatience);
+        } while (ready < 0 && errno == EINTR);
+        if (ready == 0) errno = ETIMEDOUT;
+        if (ready <= 0 || recv(fd_.get(), &pages, 1, 0) != 1) return failed("the calibration's child");
         return core::success();
     }
 
@@ -81,8 +97,11 @@ class Guinea {
         return {Kind::Internal, std::string("calibration: ") + what + ": " + std::strerror(errno), errno, ""};
     }
 
+    static constexpr int kPatience = 5000;  ///< ms; what it does takes some microseconds
+
     pid_t pid_;
     procfs::Fd fd_;
+    procfs::Fd end_;  ///< readable when it has ended; none where the kernel or a filter refuses it
 };
 
 /// One comparison; nullopt where the child was not still or nothing was hidden, and another try may tell more.

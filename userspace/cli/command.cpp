@@ -151,14 +151,21 @@ core::Result<Command> Command::prepare(const std::vector<std::string> &argv, boo
         go_write = procfs::Fd();
         run(argv, *user, go_read.get(), failure_write.get(), terminal);
     }
-    return Command(pid, std::move(go_write), std::move(failure_read));
+    Command command(pid, std::move(go_write), std::move(failure_read));
+    // Now and not when it is waited for: whoever cannot see its end had better not start it.
+    command.end_ = procfs::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    if (!command.end_.open()) return system_error("the command's end could not be seen");
+    return command;
 }
 
 Command::Command(pid_t pid, procfs::Fd go, procfs::Fd failure)
     : pid_(pid), go_(std::move(go)), failure_(std::move(failure)) {}
 
 Command::Command(Command &&other) noexcept
-    : pid_(std::exchange(other.pid_, 0)), go_(std::move(other.go_)), failure_(std::move(other.failure_)) {}
+    : pid_(std::exchange(other.pid_, 0)),
+      end_(std::move(other.end_)),
+      go_(std::move(other.go_)),
+      failure_(std::move(other.failure_)) {}
 
 Command::~Command() {
     if (pid_ <= 0 || !go_.open()) return;  // released: its life is its own
@@ -182,8 +189,7 @@ core::Status Command::release() {
 }
 
 std::optional<int> Command::wait(std::optional<std::chrono::milliseconds> timeout, StopSignals &stop) {
-    const procfs::Fd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
-    std::array<pollfd, 2> waiting{{{pidfd.get(), POLLIN, 0}, {stop.fd(), POLLIN, 0}}};
+    std::array<pollfd, 2> waiting{{{end_.get(), POLLIN, 0}, {stop.fd(), POLLIN, 0}}};
     const auto deadline = std::chrono::steady_clock::now() + timeout.value_or(std::chrono::milliseconds{});
     for (;;) {
         int left = -1;

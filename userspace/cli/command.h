@@ -53,6 +53,7 @@ class Command {
     Command(pid_t pid, procfs::Fd go, procfs::Fd failure);
 
     pid_t pid_;
+    procfs::Fd end_;      ///< readable when it has ended
     procfs::Fd go_;       ///< written or closed by us
     procfs::Fd failure_;  ///< errno of a failed exec, or closed by the exec
 };

@@ -7,12 +7,17 @@
 #include <pthread.h>
 #include <pty.h>
 #include <sys/eventfd.h>
+#include <sys/fsuid.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+
+#include "rsslag/core/text.h"
 
 namespace rsslag::cli {
 namespace {
@@ -84,13 +89,17 @@ class LastLines {
 struct CommandTerminal::State {
     procfs::Fd ours, commands, file, stop;
     std::string path;
+    std::optional<uid_t> owner;
     std::thread thread;
     std::mutex mutex;
     LastLines last;
-    std::uint64_t bytes = 0;
+    std::uint64_t bytes = 0, kept = 0;
+    std::string why_not_kept;
     bool changed = true;
 
     void run();
+    void take(std::string_view text);
+    void remove_file() const;
 };
 
 CommandTerminal::CommandTerminal(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -118,10 +127,8 @@ core::Result<CommandTerminal> CommandTerminal::open() {
 
 CommandTerminal::~CommandTerminal() {
     if (!state_) return;
-    if (state_->thread.joinable()) {
-        eventfd_write(state_->stop.get(), 1);
-        state_->thread.join();
-    }
+    hang_up();
+    if (state_->bytes == 0) state_->remove_file();
 }
 
 int CommandTerminal::command_side() const {
@@ -134,32 +141,60 @@ void CommandTerminal::start() {
 }
 
 void CommandTerminal::give_file_to(unsigned uid, unsigned gid) {
+    state_->owner = uid;
     for (const int fd : {state_->file.get(), state_->commands.get()}) {
         [[maybe_unused]] const int given = fchown(fd, uid, gid);  // who may not, keeps it
     }
 }
 
-const std::string &CommandTerminal::file() const {
-    return state_->path;
+std::string CommandTerminal::kept() const {
+    const State &state = *state_;
+    if (state.bytes == 0) return "";
+    if (state.why_not_kept.empty()) return fmt::format("what the command wrote is in {}", state.path);
+    return fmt::format("the first {} of {} bytes that the command wrote are in {}, the others are lost: {}",
+                       core::with_thousands(static_cast<std::int64_t>(state.kept)),
+                       core::with_thousands(static_cast<std::int64_t>(state.bytes)), state.path, state.why_not_kept);
+}
+
+/// Once something cannot be kept, nothing behind it is: the file has what was written first.
+void CommandTerminal::State::take(std::string_view text) {
+    std::string_view left = text;
+    int err = 0;
+    while (!left.empty() && why_not_kept.empty() && err == 0) {
+        const ssize_t written = write(file.get(), left.data(), left.size());
+        if (written >= 0) left.remove_prefix(static_cast<std::size_t>(written));
+        if (written < 0 && errno != EINTR) err = errno;
+    }
+    const std::lock_guard lock(mutex);
+    last.add(text);
+    bytes += text.size();
+    kept += text.size() - left.size();
+    if (err != 0) why_not_kept = std::strerror(err);
+    changed = true;
 }
 
 void CommandTerminal::State::run() {
     pthread_setname_np(pthread_self(), "output");
     std::array<char, 65536> buffer{};
+    std::size_t left = 16 * buffer.size();  // of what has been written when the end comes; a command may never cease
     for (;;) {
         std::array<pollfd, 2> waiting{{{ours.get(), POLLIN, 0}, {stop.get(), POLLIN, 0}}};
         if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
-        if (waiting[1].revents != 0) return;
+        const bool ending = waiting[1].revents != 0;
+        if (ending && (left -= std::min(left, buffer.size())) == 0) return;
         const ssize_t got = read(ours.get(), buffer.data(), buffer.size());
-        if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+        if (got < 0 && (errno == EINTR || (errno == EAGAIN && !ending))) continue;
         if (got <= 0) return;  // EIO: nobody has the other side any more
-        const std::string_view text(buffer.data(), static_cast<std::size_t>(got));
-        [[maybe_unused]] const ssize_t kept = write(file.get(), text.data(), text.size());
-        const std::lock_guard lock(mutex);
-        last.add(text);
-        bytes += text.size();
-        changed = true;
+        take({buffer.data(), static_cast<std::size_t>(got)});
     }
+}
+
+/// In a directory of its owner's only they may, and by now rsslag has no capability that would stand in.
+void CommandTerminal::State::remove_file() const {
+    if (unlink(path.c_str()) == 0 || !owner) return;
+    setfsuid(*owner);
+    unlink(path.c_str());
+    setfsuid(geteuid());
 }
 
 void CommandTerminal::type(const std::string &bytes) {
@@ -174,6 +209,8 @@ std::optional<view::CommandOutput> CommandTerminal::news() {
     output.file = state_->path;
     output.lines = state_->last.lines();
     output.bytes = state_->bytes;
+    output.kept = state_->kept;
+    output.why_not_kept = state_->why_not_kept;
     return output;
 }
 

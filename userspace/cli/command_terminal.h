@@ -29,7 +29,9 @@ class CommandTerminal {
     void start();
     /// The file belongs to whoever CMD runs as.
     void give_file_to(unsigned uid, unsigned gid);
-    const std::string &file() const;
+    /// Where what CMD wrote is, and what of it is not; empty where it wrote nothing, and then there is no file either.
+    /// Once hung up.
+    std::string kept() const;
 
     /// What was typed; dropped where CMD reads none of it.
     void type(const std::string &bytes);

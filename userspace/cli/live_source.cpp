@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <map>
 #include <thread>
 #include <utility>
@@ -103,13 +104,16 @@ core::Result<std::unique_ptr<Source>> open_live_source(const LiveOptions &option
     if (!stream) return stream.error();
     // Records are lost when the thread that copies them out has to wait for a CPU. It inherits this; who may not, may
     // not.
-    setpriority(PRIO_PROCESS, 0, -10);
+    constexpr int kNice = -10;
+    errno = 0;
+    const int before = getpriority(PRIO_PROCESS, 0);
+    const bool sooner = errno == 0 && before > kNice && setpriority(PRIO_PROCESS, 0, kNice) == 0;
     auto snapshotter = Snapshotter::open(
         {.capabilities = {}, .dropped = options.dropped});  // drops all capabilities but what readings need
     if (!snapshotter) return snapshotter.error();
     std::unique_ptr<Source> source =
         std::make_unique<LiveSource>(std::make_unique<probe::StreamProbe>(std::move(*stream)), std::move(*snapshotter));
-    setpriority(PRIO_PROCESS, 0, 0);
+    if (sooner) setpriority(PRIO_PROCESS, 0, before);
     return source;
 }
 

@@ -64,7 +64,7 @@ int end_of(Command &command, CommandTerminal &terminal, StopSignals &stop, std::
     constexpr milliseconds kPatience{2000};
     terminal.hang_up();
     if (!status) status = command.wait(kPatience, stop);
-    complain(fmt::format("what the command wrote is in {}", terminal.file()));
+    if (const std::string kept = terminal.kept(); !kept.empty()) complain(kept);
     return status.value_or(kDone);
 }
 

@@ -125,6 +125,11 @@ std::string own_binary() {
     std::array<char, PATH_MAX> path{};
     const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
     return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "rsslag";
+core::Error variables_out_of_reach() {
+    return {core::Kind::Unsupported, "the variables of loaded BPF programs cannot be mapped into rsslag", ENOTSUP,
+            "rsslag doctor tells what this kernel allows"};
+}
+
 }
 
 }  // namespace rsslag::probe

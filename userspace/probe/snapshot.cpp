@@ -111,6 +111,8 @@ core::Result<SnapshotProbe> SnapshotProbe::open(const KernelTraits &traits, cons
     bpf_map__set_autocreate(state->skeleton->maps.anchor, state->scheme == core::Scheme::Cpu);
     const int err = rsslag_snapshot__load(state->skeleton.get());
     if (err != 0) return explain_denial(-err, own_privileges(), own_binary());
+    // Where the kernel refused to let libbpf try what it can do, nothing was wrong with the rest.
+    if (state->skeleton->bss == nullptr) return variables_out_of_reach();
     state->skeleton->bss->request.cpus = static_cast<rsslag_u32>(machine.cpus_possible);
     return SnapshotProbe(std::move(state));
 }

@@ -99,20 +99,24 @@ void draw_help(Grid &grid, const Area &area, const LiveState &state) {
     }
 }
 
+std::string kept_text(const CommandOutput &command) {
+    if (command.why_not_kept.empty()) return fmt::format("all of it: {}", command.file);
+    return fmt::format("! only its first {} bytes: {}: {}", thousands(command.kept), command.file,
+                       command.why_not_kept);
+}
+
 void draw_output(Grid &grid, const Area &area, const LiveState &state) {
     const CommandOutput &command = state.command;
     const std::string how = command.running  ? std::string("runs")
                             : command.status ? fmt::format("ended with status {}", *command.status)
                                              : std::string("has ended");
     const std::string name = core::printable(command.name, state.style.utf8);
-    grid.put_field(area.row, area.column, area.column + area.columns,
-                   fitting({{0, " OUTPUT"},
-                            {1, how},
-                            {2, fmt::format("all of it: {}", command.file)},
-                            {3, name},
-                            {4, thousands(command.bytes) + " bytes"}},
-                           area.columns - 1),
-                   Look::Heading);
+    grid.put_field(
+        area.row, area.column, area.column + area.columns,
+        fitting(
+            {{0, " OUTPUT"}, {1, how}, {2, kept_text(command)}, {3, name}, {4, thousands(command.bytes) + " bytes"}},
+            area.columns - 1),
+        Look::Heading);
     const int room = area.rows - 1;
     const auto count = static_cast<int>(command.lines.size());
     const int first = std::max(0, count - room);

@@ -36,6 +36,10 @@ std::string setcap_remedy(const std::string &binary);
 /// What a refusal (positive errno) of a BPF call means for someone with these privileges. Pure.
 core::Error explain_denial(int err, const Privileges &privileges, const std::string &binary);
 
+/// libbpf has loaded the programs but could not map their variables: it leaves a null pointer where its own look at
+/// whether this kernel can do so (FEAT_ARRAY_MMAP) was refused.
+core::Error variables_out_of_reach();
+
 /// Path of the running program, as /proc/self/exe tells it.
 std::string own_binary();
 

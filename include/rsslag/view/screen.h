@@ -96,9 +96,11 @@ struct ScreenFacts {
 /// CMD of `-- CMD`: what it wrote and how it ended.
 struct CommandOutput {
     std::string name;                ///< raw bytes
-    std::string file;                ///< where all of it is kept
+    std::string file;                ///< where it is kept
     std::vector<std::string> lines;  ///< the last ones, raw bytes
     std::uint64_t bytes = 0;         ///< written so far
+    std::uint64_t kept = 0;          ///< of them in the file: the first ones
+    std::string why_not_kept;        ///< the others; empty: all are
     bool running = true;
     std::optional<int> status;  ///< as shells give it
 };
