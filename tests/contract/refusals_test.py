@@ -5,14 +5,19 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
 import contract
-from contract import Children, TracingTest, assert_one_error_line, needs_root, rsslag, small_disk
+from contract import (NOBODY, ROOT, Children, TracingTest, assert_one_error_line, environment, needs_root, rsslag,
+                      small_disk)
 from live import Live
 from panes import Pane, needs_tmux
+
+
+RECORDING = str(ROOT / 'docs' / 'recordings' / 'quiet-6.1.rsslag')
 
 
 def inject(what, log='/dev/null'):
@@ -50,6 +55,108 @@ class Refused(TracingTest):
                 with self.subTest(args=args):
                     ran = rsslag(*args, prefix=inject('kill:error=EPERM'))
                     self.assertEqual((ran.status, ran.err), (0, ''), ran)
+
+
+@unittest.skipUnless(shutil.which('strace'), 'strace is missing')
+class Words(TracingTest):
+    """Who is told what is wrong is told what is."""
+
+    def test_out_of_descriptors(self):
+        with Children() as (pid,):
+            for limit in range(4, 24):
+                for command in ('snapshot', 'maps'):
+                    ran = rsslag(command, str(pid), prefix=['prlimit', f'--nofile={limit}'])
+                    if ran.status != 0:
+                        assert_one_error_line(self, ran, ran.status)
+                    for wrong in ('no BTF', 'no process', 'no /proc'):
+                        self.assertNotIn(wrong, ran.err + ran.out, limit)
+
+    @needs_root
+    def test_without_sys_or_proc(self):
+        with Children() as (pid,):
+            for mount, says, commands in (('/sys', '/sys is not mounted', ('snapshot', 'live', 'top')),
+                                          ('/proc', 'no /proc of this PID namespace is mounted', ('snapshot', 'live', 'maps', 'mem'))):
+                for command in commands:
+                    words = [command] if command in ('top', 'mem') else [command, str(pid)]
+                    ran = rsslag(*words, prefix=['unshare', '-m', 'sh', '-c', f'umount -l {mount} && exec "$@"', 'sh'])
+                    if ran.status == 1 and 'umount' in ran.err:
+                        self.skipTest(ran.err)
+                    assert_one_error_line(self, ran, 3)
+                    self.assertIn(says, ran.err)
+
+    @needs_root
+    def test_root_is_not_told_to_use_sudo(self):
+        with Children() as (pid,):
+            for args, file in ((('maps', str(pid)), 'smaps'), (('mem',), 'smaps_rollup')):
+                ran = rsslag(*args, prefix=['strace', '-qq', '-o', '/dev/null', '-P', file, '-e', 'inject=openat:error=EACCES'])
+                assert_one_error_line(self, ran, 3)
+                self.assertNotIn('sudo', ran.err)
+                self.assertIn('CAP_SYS_PTRACE is there and does not help', ran.err)
+
+
+class LogFile(unittest.TestCase):
+    def test_is_its_owners_alone(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for args in (('demo', '--list'), ('report', RECORDING)):
+                log = Path(directory, args[0])
+                self.assertEqual(rsslag('-vv', '--log-file', log, *args).status, 0)
+                self.assertEqual((log.stat().st_mode & 0o777, log.stat().st_uid), (0o600, os.getuid()))
+
+    @needs_root
+    def test_belongs_to_whoever_called(self):
+        with tempfile.TemporaryDirectory() as directory:
+            os.chmod(directory, 0o777)
+            for args in (('demo', '--list'), ('report', RECORDING)):
+                log = Path(directory, args[0])
+                ran = rsslag('-vv', '--log-file', log, *args, env=environment(SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY)))
+                self.assertEqual(ran.status, 0, ran)
+                self.assertEqual((log.stat().st_mode & 0o777, log.stat().st_uid), (0o600, NOBODY))
+
+
+@needs_root
+@unittest.skipUnless(shutil.which('setcap') and shutil.which('tic') and shutil.which('infocmp'), 'setcap or tic is missing')
+class FileCapabilities(unittest.TestCase):
+    """Whoever may run a binary that has capabilities has not the right to say what it writes to a terminal."""
+
+    def screen(self, *args, **env):
+        """What it writes first to a terminal of its own."""
+        master, slave = os.openpty()
+        process = subprocess.Popen([contract.binary_for_all(), *args], stdin=slave, stdout=slave, stderr=slave, cwd='/',
+                                   user=NOBODY, group=NOBODY, extra_groups=[], env=environment(TERM='xterm', **env))
+        os.close(slave)
+        text = b''
+        try:
+            while b'quit' not in text:
+                text += os.read(master, 65536)
+        finally:
+            process.kill()
+            process.wait(contract.TIMEOUT)
+            os.close(master)
+        return text
+
+    def test_terminal_descriptions_of_the_caller_are_not_read(self):
+        with tempfile.TemporaryDirectory() as directory:
+            os.chmod(directory, 0o755)
+            source = subprocess.run(['infocmp', '-1', 'xterm'], stdout=subprocess.PIPE, check=True).stdout.decode()
+            entry = Path(directory, 'source')
+            entry.write_text(re.sub(r'(?m)^\tsmcup=.*$', r'\tsmcup=\\E[?1049hHOSTILE,', source))
+            home = Path(directory, '.terminfo')
+            home.mkdir(mode=0o755)
+            subprocess.run(['tic', '-o', home, entry], check=True, stderr=subprocess.DEVNULL)
+            ways = {'TERMINFO': str(home)}, {'HOME': directory}, {'TERMINFO_DIRS': str(home)}
+            for way in ways:
+                self.assertIn(b'HOSTILE', self.screen('replay', RECORDING, **way), way)
+            done = subprocess.run(['setcap', 'cap_bpf,cap_perfmon,cap_sys_ptrace+ep', contract.binary_for_all()],
+                                  stderr=subprocess.PIPE, check=False)
+            if done.returncode != 0:
+                self.skipTest('no file capabilities here: ' + done.stderr.decode().strip())
+            self.addCleanup(subprocess.run, ['setcap', '-r', contract.binary_for_all()], check=False)
+            for way in ways:
+                self.assertNotIn(b'HOSTILE', self.screen('replay', RECORDING, **way), way)
+            ran = contract.as_nobody('snapshot', '--json', '--delay', '300ms', '--', 'sh', '-c', 'echo "$HOME|$TERMINFO"; exec sleep 1',
+                                     env=environment(HOME='/home/of/mine', TERMINFO='/terms'))
+            if contract.why_no_tracing() is None:
+                self.assertEqual(ran.lines[0], '/home/of/mine|/terms', ran)
 
 
 class Nice(TracingTest):

@@ -231,8 +231,8 @@ int mem(const Options &options, const view::TextStyle &style) {
     if (!document) return fail(document.error());
     if (document->users.empty()) {
         const bool denied = std::ranges::any_of(document->failed, [](const auto &f) { return f.kind == Kind::Denied; });
-        return fail(
-            {denied ? Kind::Denied : Kind::Gone, "no process could be read", 0, denied ? "run rsslag with sudo" : ""});
+        return fail({denied ? Kind::Denied : Kind::Gone, "no process could be read", 0,
+                     denied ? procfs::denied_remedy(procfs::may_ptrace()) : ""});
     }
     const std::size_t most = options.all ? static_cast<std::size_t>(-1) : 40;
     const core::Status printed = print(options.json ? view::mem_json(*document, options.each)

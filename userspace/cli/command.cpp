@@ -24,6 +24,7 @@
 #include <string_view>
 #include <utility>
 
+#include "environment.h"
 #include "privileges.h"
 #include "rsslag/core/text.h"
 
@@ -98,6 +99,7 @@ void take_terminal(int terminal) {
     for (const std::string &word : argv)
         words.push_back(const_cast<char *>(word.c_str()));
     words.push_back(nullptr);
+    give_environment_back();
     int err = EPERM;
     if ((!user || become(*user)) && leave_capabilities_behind()) {
         execvp(words[0], words.data());

@@ -40,6 +40,7 @@ void note_privileges(view::DoctorReport &report, const probe::Privileges &privil
 
 void note_proc(view::DoctorReport &report) {
     const auto self = procfs::Process::open(getpid());
+    if (!self && self.error().kind != core::Kind::Gone) return add(report, self.error());
     if (!self) {
         add(report,
             {core::Kind::Unsupported, "no /proc of this PID namespace is mounted", 0, "mount -t proc proc /proc"});

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "commands.h"
+#include "environment.h"
 #include "exit_status.h"
-#include "offline.h"
 #include "log.h"
+#include "offline.h"
 #include "output.h"
 #include "screen.h"
 #include "version.h"
@@ -134,6 +135,7 @@ int run(int argc, char **argv) {
 int main(int argc, char **argv) {
     std::signal(SIGPIPE, SIG_IGN);
     rsslag::cli::fill_standard_descriptors();
+    rsslag::cli::put_environment_away();
     try {
         return rsslag::cli::run(argc, argv);
     } catch (const std::exception &error) {  // what a library throws past its border: nothing that is foreseen

@@ -331,8 +331,9 @@ view::Summary Tracer::summary() {
     summary.page_size = state.facts.machine.page_size;
     summary.kernel = state.facts.kernel;
     summary.records = state.order.records();
-    summary.emitted = state.losses.sent;
     summary.lost = state.losses.lost();
+    // A recording that lacks its last chunks lacks the last count of what was sent, too.
+    summary.emitted = std::max(state.losses.sent, summary.records + summary.lost);
     summary.lost_by = state.losses.by_cause;
     summary.ended_mms = state.ledger->ended_mms();
     summary.ended_not_at_zero = state.ledger->ended_not_at_zero();

@@ -9,10 +9,12 @@
 namespace rsslag::core {
 
 std::string utc_time(std::chrono::system_clock::time_point time) {
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
-    const auto rest = std::chrono::duration_cast<std::chrono::milliseconds>(time - seconds);
-    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)),
-                       rest.count());
+    // Not floor(): the earliest time that can be held has no whole second before it.
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    const std::int64_t ns = std::chrono::nanoseconds(time.time_since_epoch()).count();
+    const std::int64_t seconds = ns / kSecond - (ns % kSecond < 0 ? 1 : 0);
+    const std::int64_t rest = (ns % kSecond + kSecond) % kSecond;
+    return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(seconds)), rest / 1'000'000);
 }
 
 std::optional<Decoded> decode_utf8(std::string_view text) {

@@ -96,6 +96,10 @@ std::string setcap_remedy(const std::string &binary) {
 }
 
 core::Error explain_denial(int err, const Privileges &privileges, const std::string &binary) {
+    if (err == EMFILE || err == ENFILE) {
+        return {core::Kind::Denied, fmt::format("BPF programs cannot be loaded: {}", std::strerror(err)), err,
+                err == EMFILE ? "raise the limit on open files: ulimit -n 1024" : "close some of this machine's files"};
+    }
     const std::string refused = fmt::format("the kernel refuses to load BPF programs ({})", std::strerror(err));
     if (!privileges.may_bpf()) {
         return {core::Kind::Denied, fmt::format("{}: missing {}", refused, fmt::join(privileges.missing(), " and ")),
@@ -121,15 +125,15 @@ core::Error explain_denial(int err, const Privileges &privileges, const std::str
     return {core::Kind::Unsupported, refused, err, "rsslag doctor tells what this kernel allows"};
 }
 
-std::string own_binary() {
-    std::array<char, PATH_MAX> path{};
-    const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "rsslag";
 core::Error variables_out_of_reach() {
     return {core::Kind::Unsupported, "the variables of loaded BPF programs cannot be mapped into rsslag", ENOTSUP,
             "rsslag doctor tells what this kernel allows"};
 }
 
+std::string own_binary() {
+    std::array<char, PATH_MAX> path{};
+    const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+    return length > 0 ? std::string(path.data(), static_cast<std::size_t>(length)) : "rsslag";
 }
 
 }  // namespace rsslag::probe

@@ -5,10 +5,13 @@
 #include <bpf/libbpf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <string_view>
 
@@ -99,8 +102,10 @@ bool is_percpu_counter(const btf &btf, unsigned id) {
 using BtfPtr = std::unique_ptr<btf, decltype(&btf__free)>;
 
 /// The kernel's BTF. From 6.16 on it can be mapped (kernel/bpf/sysfs_btf.c), elsewhere it is read, by the page.
+constexpr const char *kBtf = "/sys/kernel/btf/vmlinux";
+
 BtfPtr load_btf() {
-    const Fd fd(open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC));
+    const Fd fd(open(kBtf, O_RDONLY | O_CLOEXEC));
     struct stat file {};
     void *mapped = MAP_FAILED;
     if (fd.open() && fstat(fd.get(), &file) == 0 && file.st_size > 0) {
@@ -195,14 +200,40 @@ KernelTraits traits_of(const btf &btf) {
     return traits;
 }
 
+namespace {
+
+/// Looked at once more: libbpf has tried other files since, and has its own errno for all of them.
+core::Error why_no_btf() {
+    struct statfs about {};
+    if (statfs("/sys", &about) == 0 && about.f_type != SYSFS_MAGIC) {
+        return {core::Kind::Unsupported,
+                "/sys is not mounted, and with it the kernel's BTF, which tells how it keeps RSS", ENOENT,
+                "mount -t sysfs sysfs /sys"};
+    }
+    const Fd fd(open(kBtf, O_RDONLY | O_CLOEXEC));
+    const int err = fd.open() ? EINVAL : errno;
+    if (err == ENOENT) {
+        return {core::Kind::Unsupported, fmt::format("this kernel has no BTF ({}), which tells how it keeps RSS", kBtf),
+                err, "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y"};
+    }
+    if (err == EMFILE || err == ENFILE || err == ENOMEM) {
+        return {core::Kind::Denied, fmt::format("{} cannot be opened: {}", kBtf, std::strerror(err)), err,
+                err == EMFILE ? "raise the limit on open files: ulimit -n 1024" : ""};
+    }
+    if (err == EACCES || err == EPERM) {
+        return {core::Kind::Denied, fmt::format("{} cannot be opened: {}", kBtf, std::strerror(err)), err,
+                "run rsslag where it may be read"};
+    }
+    return {core::Kind::Unsupported, fmt::format("the kernel's BTF ({}) cannot be understood", kBtf), err,
+            "rsslag doctor tells what this kernel allows"};
+}
+
+}  // namespace
+
 core::Result<KernelTraits> running_kernel_traits() {
     log_libbpf();
     const BtfPtr btf = load_btf();
-    if (btf == nullptr) {
-        return core::Error{core::Kind::Unsupported,
-                           "this kernel has no BTF (/sys/kernel/btf/vmlinux), which tells how it keeps RSS", errno,
-                           "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y"};
-    }
+    if (btf == nullptr) return why_no_btf();
     return traits_of(*btf);
 }
 

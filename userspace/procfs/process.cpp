@@ -40,6 +40,7 @@ core::Result<Process> Process::open(pid_t pid, const std::string &root) {
     if (auto *dir = std::get_if<Fd>(&opened)) return Process(pid, std::move(*dir));
     int err = std::get<Errno>(opened).value;
     if (err == ENOENT || err == ESRCH || err == ENOTDIR) {
+        if (auto nowhere = no_procfs(root)) return *std::move(nowhere);
         return core::Error{core::Kind::Gone, fmt::format("no process {}", pid), err, {}};
     }
     return failure(pid, "", err);
@@ -94,6 +95,7 @@ core::Result<std::vector<pid_t>> Process::threads() const {
 }
 
 core::Result<std::vector<pid_t>> list_processes(const std::string &root) {
+    if (auto nowhere = no_procfs(root)) return *std::move(nowhere);
     auto listed = numbers_in(AT_FDCWD, root.c_str());
     if (const auto *error = std::get_if<Errno>(&listed)) return cannot_list(root, error->value);
     return std::move(std::get<std::vector<pid_t>>(listed));

@@ -3,8 +3,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/capability.h>
+#include <linux/magic.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -15,6 +20,30 @@ bool still_there(const Process &process) {
     return faccessat(process.dir_fd(), "stat", F_OK, 0) == 0;
 }
 
+bool may_ptrace() {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
+    if (syscall(SYS_capget, &header, data.data()) != 0) return false;
+    return (data[CAP_TO_INDEX(CAP_SYS_PTRACE)].effective & CAP_TO_MASK(CAP_SYS_PTRACE)) != 0;
+}
+
+std::string denied_remedy(bool may_ptrace) {
+    if (may_ptrace) {
+        return "CAP_SYS_PTRACE is there and does not help: the process is of another user namespace, or a security "
+               "module "
+               "or seccomp filter refuses it; read it from where it runs";
+    }
+    return "CAP_SYS_PTRACE is needed for it: run rsslag with sudo, or give it the capability with "
+           "setcap cap_sys_ptrace+ep";
+}
+
+std::optional<core::Error> no_procfs(const std::string &root) {
+    struct statfs about {};
+    if (root != kProc || (statfs(root.c_str(), &about) == 0 && about.f_type == PROC_SUPER_MAGIC)) return std::nullopt;
+    return core::Error{core::Kind::Unsupported, "no /proc of this PID namespace is mounted", 0,
+                       "mount -t proc proc /proc"};
+}
+
 core::Error failure(pid_t pid, const char *name, int err) {
     switch (err) {
         case ENOENT:
@@ -23,8 +52,7 @@ core::Error failure(pid_t pid, const char *name, int err) {
         case EPERM:
             // Also what a process of the same user answers that is not dumpable: one with file capabilities, say.
             return {core::Kind::Denied, fmt::format("/proc/{}/{}: {}", pid, name, std::strerror(err)), err,
-                    "CAP_SYS_PTRACE is needed for it: run rsslag with sudo, or give it the capability with "
-                    "setcap cap_sys_ptrace+ep"};
+                    denied_remedy(may_ptrace())};
         default:
             return {core::Kind::Io, fmt::format("cannot read /proc/{}/{}: {}", pid, name, std::strerror(err)), err, {}};
     }

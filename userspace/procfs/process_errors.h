@@ -2,6 +2,9 @@
 // What an errno from below /proc/PID means.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "rsslag/core/result.h"
 #include "rsslag/procfs/process.h"
 
@@ -9,6 +12,11 @@ namespace rsslag::procfs {
 
 /// The process has not been reaped: its directory still answers.
 bool still_there(const Process &process);
+
+inline constexpr const char *kProc = "/proc";
+
+/// Where nothing of procfs is at /proc, no process can be looked for. Another root, as tests have, may be anything.
+std::optional<core::Error> no_procfs(const std::string &root);
 
 /// For an errno that needs no second look at the process: Denied with its remedy, Gone, else Io.
 core::Error failure(pid_t pid, const char *name, int err);

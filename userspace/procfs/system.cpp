@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "io.h"
+#include "process_errors.h"
 #include "text.h"
 
 namespace rsslag::procfs {
@@ -111,7 +112,8 @@ std::optional<std::string> parse_cgroup(std::string_view text) {
 }
 
 core::Result<MemInfo> read_meminfo(const std::string &root) {
-    const auto failed = [](int err) {
+    const auto failed = [&root](int err) {
+        if (auto nowhere = no_procfs(root)) return *std::move(nowhere);
         return core::Error{core::Kind::Io, fmt::format("cannot read /proc/meminfo: {}", std::strerror(err)), err, {}};
     };
     auto opened = open_at(AT_FDCWD, (root + "/meminfo").c_str(), O_RDONLY);

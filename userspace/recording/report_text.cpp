@@ -198,7 +198,7 @@ std::string diff_text(const Report &before, const Report &after, const ReportSty
     for (std::size_t i = 0; i < is.size(); ++i) {
         std::optional<std::int64_t> change;
         const bool comparable = same_pages || is[i].unit != Figure::Unit::Pages;
-        if (was[i].value && is[i].value && comparable) change = *is[i].value - *was[i].value;
+        if (was[i].value && is[i].value && comparable) change = core::wrapped_difference(*is[i].value, *was[i].value);
         const std::string plus = change && *change > 0 ? "+" : "";
         text += fmt::format("{:<14}{}{}{}\n", is[i].name, right(figure_text(was[i], was[i].value, was_amount), 16),
                             right(figure_text(is[i], is[i].value, amount), 16),

@@ -8,18 +8,27 @@
 
 namespace rsslag::core {
 
+// Numbers from a file may be anything. Out of range they wrap around, as unsigned ones do: that is defined, and parts
+// still add up to their sum.
+constexpr std::int64_t wrapped_sum(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+constexpr std::int64_t wrapped_difference(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) - static_cast<std::uint64_t>(b));
+}
+constexpr std::int64_t wrapped_product(std::int64_t a, std::int64_t b) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
 /// A number of base pages of the kernel (getconf PAGESIZE). Signed: counters can be negative for a while.
 struct Pages {
     std::int64_t n = 0;
 
     friend constexpr auto operator<=>(Pages, Pages) = default;
-    friend constexpr Pages operator+(Pages a, Pages b) { return {a.n + b.n}; }
-    friend constexpr Pages operator-(Pages a, Pages b) { return {a.n - b.n}; }
-    friend constexpr Pages operator-(Pages a) { return {-a.n}; }
-    constexpr Pages &operator+=(Pages other) {
-        n += other.n;
-        return *this;
-    }
+    friend constexpr Pages operator+(Pages a, Pages b) { return {wrapped_sum(a.n, b.n)}; }
+    friend constexpr Pages operator-(Pages a, Pages b) { return {wrapped_difference(a.n, b.n)}; }
+    friend constexpr Pages operator-(Pages a) { return {wrapped_difference(0, a.n)}; }
+    constexpr Pages &operator+=(Pages other) { return *this = *this + other; }
 };
 
 /// 1,024 bytes each, as /proc prints them.
@@ -27,19 +36,16 @@ struct Kilobytes {
     std::int64_t n = 0;
 
     friend constexpr auto operator<=>(Kilobytes, Kilobytes) = default;
-    friend constexpr Kilobytes operator+(Kilobytes a, Kilobytes b) { return {a.n + b.n}; }
-    friend constexpr Kilobytes operator-(Kilobytes a, Kilobytes b) { return {a.n - b.n}; }
-    constexpr Kilobytes &operator+=(Kilobytes other) {
-        n += other.n;
-        return *this;
-    }
+    friend constexpr Kilobytes operator+(Kilobytes a, Kilobytes b) { return {wrapped_sum(a.n, b.n)}; }
+    friend constexpr Kilobytes operator-(Kilobytes a, Kilobytes b) { return {wrapped_difference(a.n, b.n)}; }
+    constexpr Kilobytes &operator+=(Kilobytes other) { return *this = *this + other; }
 };
 
 /// Bytes in one base page; what turns Pages into Kilobytes and back.
 struct PageSize {
     std::int64_t bytes = 4096;
 
-    constexpr Kilobytes kb(Pages p) const { return {p.n * (bytes / 1024)}; }
+    constexpr Kilobytes kb(Pages p) const { return {wrapped_product(p.n, bytes / 1024)}; }
     /// /proc prints whole pages only, so the division leaves nothing over.
     constexpr Pages pages(Kilobytes kb) const { return {kb.n / (bytes / 1024)}; }
 };

@@ -64,6 +64,11 @@ class Process {
     Fd dir_;
 };
 
+/// Whether this thread has CAP_SYS_PTRACE, which opens other users' files of /proc.
+bool may_ptrace();
+/// What to do where such a file was refused.
+std::string denied_remedy(bool may_ptrace);
+
 /// All thread groups in `root`, ascending.
 core::Result<std::vector<pid_t>> list_processes(const std::string &root = "/proc");
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <limits>
 #include <random>
 #include <string>
@@ -12,6 +13,13 @@ namespace rsslag::core {
 namespace {
 
 using namespace std::string_literals;
+
+TEST(UtcTime, HasTheEarliestAndTheLatestTimeThatCanBeHeld) {
+    using Time = std::chrono::system_clock::time_point;
+    EXPECT_EQ(utc_time(Time(Time::duration::min())), "1677-09-21T00:12:43.145Z");
+    EXPECT_EQ(utc_time(Time(Time::duration::max())), "2262-04-11T23:47:16.854Z");
+    EXPECT_EQ(utc_time(Time(std::chrono::milliseconds(-1))), "1969-12-31T23:59:59.999Z");
+}
 
 TEST(WithThousands, GroupsDigitsByThree) {
     EXPECT_EQ(with_thousands(0), "0");

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <limits>
+
 #include "readings.h"
 
 namespace rsslag::core {
@@ -31,6 +34,19 @@ TEST(Units, CountSignedPages) {
     Kilobytes kb{8};
     kb += Kilobytes{4} - Kilobytes{16};
     EXPECT_EQ(kb + Kilobytes{1}, Kilobytes{-3});
+}
+
+TEST(Units, WrapAroundOutOfRangeSoThatPartsAddUpToTheirSum) {
+    constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+    static_assert(Pages{kMost} + Pages{1} == Pages{kLeast});
+    static_assert(Pages{kLeast} - Pages{1} == Pages{kMost});
+    static_assert(-Pages{kLeast} == Pages{kLeast});
+    static_assert(Kilobytes{kMost} + Kilobytes{1} == Kilobytes{kLeast});
+    static_assert(PageSize{}.kb({kMost}) == Kilobytes{-4});
+    Pages sum{kMost};
+    sum += {kMost};
+    EXPECT_EQ(sum - Pages{kMost}, Pages{kMost});
 }
 
 TEST(Units, NumberTheMembersAsTheKernelDoes) {
