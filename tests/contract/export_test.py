@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`rsslag export` and `rsslag report`: a recording asked anything, by formats that other programs read."""
 import collections
+import contextlib
 import csv
 import io
 import os
@@ -361,6 +362,89 @@ class Manual(unittest.TestCase):
         section = page[page.index('.Ss report'):page.index('.Ss export')]
         for name in names:
             self.assertRegex(section, rf'(?<![\w.]){re.escape(name)}(?![\w.])')
+
+
+class Damaged(unittest.TestCase):
+    """What is missing of a recording is named in every format; what is there is exported, with status 0."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix='rsslag-contract-')
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        data = (ROOT / 'docs' / 'recordings' / 'classic-6.1.rsslag').read_bytes()
+        chunks = [match.start() for match in re.finditer(re.escape(b'\x89rslchk\n'), data)]
+        middle = chunks[len(chunks) // 2]
+        cls.files = {}
+        for name, bytes_ in (('cut', data[:middle + 100]), ('header alone', data[:chunks[2]]),
+                             ('no end', data[:chunks[-2]]),
+                             ('damaged', data[:middle + 80] + b'damage' + data[middle + 86:])):
+            cls.files[name] = os.path.join(cls.directory, name)
+            with open(cls.files[name], 'wb') as file:
+                file.write(bytes_)
+
+    def missing(self, file):
+        missing = rsslag('report', '--json', file).document()['missing']
+        self.assertTrue(missing)
+        return missing
+
+    def test_jsonl(self):
+        for name, file in self.files.items():
+            with self.subTest(name):
+                ran = rsslag('export', file)
+                self.assertEqual((ran.status, ran.err), (0, ''), ran.err)
+                documents = ran.documents()
+                rows = [row for row in documents if row.get('type') == 'missing']
+                for row in rows:
+                    assert_valid(self, 'record', row)
+                self.assertEqual(rows, documents[-len(rows):])
+                self.assertEqual([{'reason': row['reason'], 'from_ns': row['t_ns'], 'to_ns': row['to_ns'], 'records': row['records']}
+                                  for row in rows], self.missing(file))
+
+    def test_csv(self):
+        for name, file in self.files.items():
+            with self.subTest(name):
+                ran = rsslag('export', '--format', 'csv', file)
+                self.assertEqual(ran.status, 0, ran.err)
+                lines = ran.err.splitlines()
+                missing = self.missing(file)
+                self.assertEqual(len(lines), len(missing), ran.err)
+                for line, each in zip(lines, missing):
+                    self.assertTrue(line.startswith('rsslag: the recording is incomplete: ' + each['reason']), line)
+
+    def test_sqlite(self):
+        for name, file in self.files.items():
+            with self.subTest(name):
+                path = os.path.join(self.directory, name + '.db')
+                ran = rsslag('export', '--format', 'sqlite', '-o', path, file)
+                self.assertEqual((ran.status, ran.err), (0, ''), ran.err)
+                with contextlib.closing(sqlite3.connect(path)) as base:
+                    self.assertIn(self.missing(file)[0]['reason'], '\n'.join(base.iterdump()))
+
+    def test_no_more_is_lost_than_there_was(self):
+        for name, file in self.files.items():
+            with self.subTest(name):
+                summary = rsslag('replay', '--json', file).documents()[-1]
+                self.assertGreaterEqual(summary['emitted'], summary['records'] + summary['lost'])
+                lost, of = re.search(r'lost ([\d,]+) of ([\d,]+)', rsslag('report', file).out).groups()
+                self.assertLessEqual(int(lost.replace(',', '')), int(of.replace(',', '')))
+
+    @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
+    def test_a_disk_that_cannot_be_read(self):
+        """Not the end of the file, and the rest is read."""
+        classic = str(ROOT / 'docs' / 'recordings' / 'classic-6.1.rsslag')
+        whole = len(rsslag('export', classic).documents())
+        strace = ['strace', '-qq', '-o', '/dev/null', '-P', classic, '-e', 'trace=pread64', '-e']
+        for at in ('9', '9..12', '15+'):
+            with self.subTest(at):
+                ran = rsslag('export', classic, prefix=[*strace, 'inject=pread64:error=EIO:when=' + at])
+                self.assertEqual(ran.status, 0, ran.err)
+                documents = ran.documents()
+                self.assertLess(len(documents), whole)
+                self.assertTrue(any('cannot be read: Input/output error' in row['reason'] for row in documents if row.get('type') == 'missing'),
+                                documents[-3:])
+        ran = rsslag('export', classic, prefix=[*strace, 'inject=pread64:error=EIO'])
+        assert_one_error_line(self, ran, 1)
+        self.assertIn('Input/output error', ran.err)
 
 
 if __name__ == '__main__':

@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "exit_status.h"
+#include "missing.h"
 #include "output.h"
 #include "output_file.h"
 #include "row_source.h"
@@ -38,9 +39,26 @@ Status check(const Options &options) {
     return core::success();
 }
 
+/// Where the format has no room for what is missing, stderr has.
+class SaysWhatIsMissing final : public recording::Sink {
+  public:
+    explicit SaysWhatIsMissing(std::unique_ptr<recording::Sink> sink) : sink_(std::move(sink)) {}
+
+    Status begin(const recording::Facts &facts) override { return sink_->begin(facts); }
+    Status row(const recording::Row &row) override { return sink_->row(row); }
+    Status end(const recording::Ending &ending) override {
+        for (const recording::MissingPart &missing : ending.missing)
+            complain(missing_text(missing.reason, missing.from_ns, missing.to_ns, missing.records));
+        return sink_->end(ending);
+    }
+
+  private:
+    std::unique_ptr<recording::Sink> sink_;
+};
+
 std::unique_ptr<recording::Sink> sink_of(const Options &options, std::optional<OutputFile> &file) {
     const recording::Write write = [&file](std::string_view text) { return file ? file->write(text) : print(text); };
-    if (options.format == "csv") return recording::csv_sink(write);
+    if (options.format == "csv") return std::make_unique<SaysWhatIsMissing>(recording::csv_sink(write));
     if (options.format == "sqlite") return recording::sqlite_sink(file->path());
     return options.format == "perfetto" ? recording::perfetto_sink(write) : recording::jsonl_sink(write);
 }

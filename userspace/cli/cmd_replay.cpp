@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "duration.h"
 #include "exit_status.h"
+#include "missing.h"
 #include "replay_screen.h"
 #include "replayed.h"
 #include "rsslag/core/text.h"
@@ -33,19 +34,6 @@ struct Options {
     std::string from;
     double speed = 1;
 };
-
-/// One line: what is not there, and when it was.
-std::string missing_text(const recording::Missing &missing, std::uint64_t start_ns) {
-    const auto seconds = [start_ns](std::uint64_t t_ns) {
-        return static_cast<double>(t_ns - std::min(t_ns, start_ns)) / 1e9;
-    };
-    std::string text =
-        fmt::format("the recording is incomplete: {}; from {:.3f} s ", missing.reason, seconds(missing.from_ns));
-    text += missing.to_ns ? fmt::format("to {:.3f} s", seconds(*missing.to_ns)) : std::string("to its end");
-    text += missing.records ? fmt::format(", {} records", *missing.records)
-                            : std::string(", nobody knows how many records");
-    return text;
-}
 
 /// Ticks and events one after another, as fast as they can be written.
 class TextReplay {
@@ -76,8 +64,11 @@ class TextReplay {
         Replayed end = opened->finish();
         if (const Status done = writer_.ticks(std::exchange(ticks_, {})); !done) return fail(done.error());
         if (const Status told = writer_.summary(std::move(end.summary)); !told) return fail(told.error());
+        const auto since_start = [&end](std::uint64_t t_ns) { return t_ns - std::min(t_ns, end.header.start_ns); };
         for (const recording::Missing &missing : end.missing)
-            complain(missing_text(missing, end.header.start_ns));
+            complain(missing_text(missing.reason, since_start(missing.from_ns),
+                                  missing.to_ns ? std::optional(since_start(*missing.to_ns)) : std::nullopt,
+                                  missing.records));
         return kDone;
     }
 

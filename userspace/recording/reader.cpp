@@ -22,15 +22,16 @@ namespace {
 using core::Error;
 using core::Kind;
 
-std::size_t read_at(int fd, std::uint64_t offset, std::span<char> out) {
+std::int64_t read_at(int fd, std::uint64_t offset, std::span<char> out) {
     std::size_t done = 0;
     while (done < out.size()) {
         const ssize_t got = pread(fd, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
         if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
+        if (got < 0) return -errno;
+        if (got == 0) break;
         done += static_cast<std::size_t>(got);
     }
-    return done;
+    return static_cast<std::int64_t>(done);
 }
 
 }  // namespace
@@ -65,10 +66,12 @@ struct Reader::State {
     std::uint64_t records_due = 0;  ///< that the next chunk should have before it
     std::uint64_t last_ns = 0;
     std::optional<std::string> damage;  ///< since the last whole chunk
+    mutable int err = 0;                ///< of the last read that failed, until it is told
     bool whole = true;
     bool ended = false, told_end = false;
 
     Bytes read(std::uint64_t offset, std::size_t size) const;
+    std::string damaged(std::string what);
     std::optional<ChunkInfo> head_from(std::uint64_t &from) const;
     std::optional<ChunkInfo> find_chunk();
     std::optional<Bytes> whole_payload(std::uint64_t offset, ChunkKind kind) const;
@@ -82,8 +85,16 @@ struct Reader::State {
 Bytes Reader::State::read(std::uint64_t offset, std::size_t size) const {
     if (offset >= input.size) return {};
     Bytes bytes(static_cast<std::size_t>(std::min<std::uint64_t>(size, input.size - offset)), '\0');
-    bytes.resize(input.read(offset, bytes));
+    const std::int64_t got = input.read(offset, bytes);
+    if (got < 0) err = static_cast<int>(-got);
+    bytes.resize(static_cast<std::size_t>(std::max<std::int64_t>(got, 0)));
     return bytes;
+}
+
+/// What is wrong with what should be there, unless it could not even be read.
+std::string Reader::State::damaged(std::string what) {
+    const int failed = std::exchange(err, 0);
+    return failed == 0 ? what : fmt::format("{}: it cannot be read: {}", what, std::strerror(failed));
 }
 
 /// The next chunk whose header can be read, from there on, which moves to it.
@@ -105,9 +116,10 @@ std::optional<ChunkInfo> Reader::State::head_from(std::uint64_t &from) const {
 
 std::optional<ChunkInfo> Reader::State::find_chunk() {
     if (at + kChunkHeader > input.size) return std::nullopt;
+    err = 0;
     std::uint64_t found = at;
     auto info = head_from(found);
-    if (!info || found != at) damage = fmt::format("the chunk at byte {} is damaged", at);
+    if (!info || found != at) damage = damaged(fmt::format("the chunk at byte {} is damaged", at));
     if (info) at = found;
     return info;
 }
@@ -124,11 +136,13 @@ std::optional<Bytes> Reader::State::whole_payload(std::uint64_t offset, ChunkKin
 
 /// Of the chunk at `at`, where it is whole; goes on behind it.
 std::optional<Bytes> Reader::State::take_payload(const ChunkInfo &info) {
+    err = 0;
     const std::uint64_t begin = at;
     const Bytes bytes = read(begin, kChunkHeader + info.stored);
     at += kChunkHeader + info.stored;
     if (bytes.size() < kChunkHeader + info.stored) {
-        damage = fmt::format("it ends within the chunk at byte {}", begin);
+        damage = err != 0 ? damaged(fmt::format("the chunk at byte {} is damaged", begin))
+                          : fmt::format("it ends within the chunk at byte {}", begin);
         return std::nullopt;
     }
     const auto [header_bytes, stored] =
@@ -191,6 +205,9 @@ core::Result<Reader> Reader::open(Input input, const std::string &name) {
     state->input = std::move(input);
     if (state->input.size == 0) return Error{Kind::Corrupt, fmt::format("{} is empty", name), 0, "name a recording"};
     const Bytes head = state->read(0, kPrologue);
+    if (state->err != 0) {
+        return Error{Kind::Io, fmt::format("{} cannot be read: {}", name, std::strerror(state->err)), state->err, ""};
+    }
     const auto version = read_prologue(head);
     if (version && *version > kVersion) {
         return Error{Kind::BadInput,

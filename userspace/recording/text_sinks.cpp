@@ -9,6 +9,7 @@
 
 #include "facts_json.h"
 #include "row_fields.h"
+#include "rsslag/core/text.h"
 #include "rsslag/recording/sink.h"
 
 namespace rsslag::recording {
@@ -156,6 +157,22 @@ class Jsonl : public Buffered {
             },
             row);
         return pass_on_if_full();
+    }
+
+    core::Status end(const Ending &ending) override {
+        for (const MissingPart &missing : ending.missing) {
+            const nlohmann::ordered_json row{{"type", "missing"},
+                                             {"t_ns", missing.from_ns},
+                                             {"pid", nullptr},
+                                             {"tid", nullptr},
+                                             {"cpu", nullptr},
+                                             {"to_ns", missing.to_ns},
+                                             {"reason", core::printable(missing.reason)},
+                                             {"records", missing.records ? nlohmann::ordered_json(*missing.records)
+                                                                         : nlohmann::ordered_json(nullptr)}};
+            out += row.dump() + "\n";
+        }
+        return Buffered::end(ending);
     }
 
   private:

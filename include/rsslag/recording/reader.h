@@ -18,8 +18,9 @@ namespace rsslag::recording {
 
 /// Bytes to read from: a file, or memory.
 struct Input {
-    /// As many of the bytes from there on as there are; fewer than asked for only at the end or where reading fails.
-    std::function<std::size_t(std::uint64_t offset, std::span<char> out)> read;
+    /// How many of the bytes from there on there are: fewer than asked for only at the end. Where none can be read: the
+    /// errno, negative.
+    std::function<std::int64_t(std::uint64_t offset, std::span<char> out)> read;
     std::uint64_t size = 0;
 };
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+
 #include "assembler.h"
 #include "traces.h"
 
@@ -30,6 +32,37 @@ bool is_part(const std::vector<std::byte> &read, const std::vector<std::byte> &w
         at += kChunkRecords;
     }
     return true;
+}
+
+/// As a disk with a bad place does.
+TEST(Reader, TellsWhatCannotBeReadFromTheEndOfTheFile) {
+    const Bytes bytes = test::small_trace(4);
+    const Input whole = test::input_of(bytes);
+    const auto places = Reader::open(whole, "it")->places();
+    ASSERT_GT(places.size(), 2U);
+    const std::uint64_t bad = places[1].offset;
+    const Input input{[&](std::uint64_t offset, std::span<char> out) -> std::int64_t {
+                          if (offset <= bad && bad < offset + out.size()) return -EIO;
+                          return whole.read(offset, out);
+                      },
+                      whole.size};
+    auto reader = Reader::open(input, "it");
+    ASSERT_TRUE(reader);
+    std::vector<Missing> missing;
+    while (const auto next = reader->next()) {
+        if (const auto *const gap = std::get_if<Missing>(&*next)) missing.push_back(*gap);
+    }
+    ASSERT_FALSE(missing.empty());
+    EXPECT_NE(missing[0].reason.find("cannot be read: Input/output error"), std::string::npos) << missing[0].reason;
+    EXPECT_FALSE(reader->complete());
+}
+
+TEST(Reader, DoesNotOpenWhatCannotBeRead) {
+    const Input input{[](std::uint64_t /*offset*/, std::span<char> /*out*/) { return std::int64_t{-EIO}; }, 1000};
+    const auto reader = Reader::open(input, "it");
+    ASSERT_FALSE(reader);
+    EXPECT_EQ(reader.error().kind, core::Kind::Io);
+    EXPECT_EQ(reader.error().err, EIO);
 }
 
 TEST(Reader, TellsAllThatWasWritten) {
