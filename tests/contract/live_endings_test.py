@@ -214,6 +214,37 @@ class Output(TracingTest):
                     ran = trace.finish()
                 self.assertEqual((ran.status, ran.err), (0, ''), options)
 
+    def test_a_closed_pipe_ends_a_recording_whole(self):
+        """At once, though there is nothing to write for a minute."""
+        with tempfile.TemporaryDirectory() as directory, Children() as (pid,):
+            for form in ('jsonl', 'csv', 'lines'):
+                recording = os.path.join(directory, form)
+                with Live('--format', form, '--interval', '60s', '--record', recording, pid) as trace:
+                    trace.line()
+                    trace.process.stdout.close()
+                    trace.process.wait(30)
+                    trace.process.stdout = open(os.devnull, 'rb')
+                    ran = trace.finish()
+                self.assertEqual((ran.status, ran.err), (0, ''), ran)
+                report = contract.rsslag('report', '--json', recording).document()
+                self.assertEqual((report['complete'], report['missing']), (True, []))
+
+    def test_a_closed_pipe_does_not_end_a_command(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for form in ('jsonl', 'csv', 'lines'):
+                recording = os.path.join(directory, form)
+                with Live('--format', form, '--interval', '10ms', '--record', recording, '--', 'sh', '-c',
+                          'for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done; exit 7') as trace:
+                    trace.line()
+                    trace.process.stdout.close()
+                    trace.process.wait(contract.TIMEOUT)
+                    trace.process.stdout = open(os.devnull, 'rb')
+                    ran = trace.finish()
+                self.assertEqual((ran.status, ran.err), (7, ''), ran)
+                report = contract.rsslag('report', '--json', recording).document()
+                self.assertEqual((report['complete'], report['processes'][0]['comm']), (True, 'sh'))
+                self.assertGreater(report['duration_ns'], 1_000_000_000)
+
     def test_a_full_disk(self):
         with Children() as (pid,), open('/dev/full', 'wb') as full:
             for form in ('jsonl', 'csv', 'lines'):

@@ -20,8 +20,8 @@ Run add_doctor(CLI::App &app, const Common &common) {
         const view::DoctorReport report = diagnose();
         if (const core::Status dropped = keep_only({}); !dropped) return fail(dropped.error());
         const core::Status printed = print(*json ? view::doctor_json(report) : view::doctor_text(report));
-        if (!printed) return fail(printed.error());
-        return report.tracing_works() ? kDone : kNotAllowed;
+        const int written = printed ? kDone : fail(printed.error());
+        return report.tracing_works() || written != kDone ? written : kNotAllowed;
     };
 }
 

@@ -222,7 +222,7 @@ class Looks {
             status_ = kNotAllowed;
         }
         if (const core::Status shown = show(document, again); !shown) {
-            status_ = fail(shown.error());
+            status_ = std::max(status_, fail(shown.error()));
             return false;
         }
         return !watched_.empty();

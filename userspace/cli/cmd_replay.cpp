@@ -58,7 +58,7 @@ class TextReplay {
         if (!opened) return fail(opened.error());
         if (const Status begun = writer_.head({}); !begun) return fail(begun.error());
         StopSignals stop;
-        while (!stop.came() && opened->step()) {
+        while (!stop.came() && !writer_.unread() && opened->step()) {
             if (const Status done = writer_.ticks(std::exchange(ticks_, {})); !done) return fail(done.error());
         }
         Replayed end = opened->finish();

@@ -2,6 +2,7 @@
 // rsslag report: what a recording comes to.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -75,7 +76,8 @@ int show(const Options &options, const Report &report, const std::optional<Repor
                              : options.json ? report_json(report)
                                             : report_text(report, style);
     const Status printed = print(text);
-    return printed ? judged(options, report) : fail(printed.error());
+    const int written = printed ? kDone : fail(printed.error());
+    return std::max(written, judged(options, report));
 }
 
 int report(Options &options, const view::TextStyle &text) {

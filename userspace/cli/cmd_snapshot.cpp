@@ -136,13 +136,13 @@ bool round(Snapshotter &snapshotter, Progress &progress, const Options &options,
     for (const std::string &line : std::exchange(progress.complaints, {}))
         complain(line);
     if (document.processes.empty() && document.failed.empty()) return false;
-    const core::Status shown = show(document, options, style);
-    if (!shown) {
-        progress.status = fail(shown.error());
-        return false;
-    }
     if (options.check && !std::all_of(document.processes.begin(), document.processes.end(), holds)) {
         progress.status = std::max(progress.status, kDoesNotHold);
+    }
+    const core::Status shown = show(document, options, style);
+    if (!shown) {
+        progress.status = std::max(progress.status, fail(shown.error()));
+        return false;
     }
     return !progress.targets.empty();
 }

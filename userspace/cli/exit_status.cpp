@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "output.h"
 #include "rsslag/core/text.h"
 #include "style.h"
 
@@ -31,6 +32,7 @@ void complain(const std::string &line) {
 }
 
 int fail(const core::Error &error) {
+    if (is_unread(error)) return kDone;
     complain(error.remedy.empty() ? error.what : error.what + "; " + error.remedy);
     return exit_status(error.kind);
 }

@@ -4,11 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <string>
-
-#include "exit_status.h"
 
 namespace rsslag::cli {
 
@@ -20,7 +17,6 @@ core::Status print(std::string_view text) {
             continue;
         }
         if (errno == EINTR) continue;
-        if (errno == EPIPE) std::_Exit(kDone);
         return core::Error{core::Kind::Io, std::string("stdout cannot be written: ") + std::strerror(errno), errno, ""};
     }
     return core::success();

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cerrno>
 #include <string_view>
 
 #include "rsslag/core/result.h"
 
 namespace rsslag::cli {
 
-/// Writes all of it to stdout. A reader that closed its pipe ends the program quietly with status 0, as it wanted no
-/// more; anything else that keeps output from being written is Kind::Io.
+/// Writes all of it to stdout. What keeps output from being written is Kind::Io; fail() takes a reader who closed the
+/// pipe, and wanted no more, for no failure.
 core::Status print(std::string_view text);
+
+/// Whether it is that: the reader has closed the pipe.
+inline bool is_unread(const core::Error &error) {
+    return error.kind == core::Kind::Io && error.err == EPIPE;
+}
 
 }  // namespace rsslag::cli

@@ -96,7 +96,7 @@ Status Session::run(bool wait_for_targets) {
             next = std::max(next + interval_, Clock::now());
             wait_for_targets = wait_for_targets && !tracer_->any();
         }
-        over = stop_.wait(pause(begin, next));
+        over = stop_.wait(pause(begin, next)) || (!goes_on_unread_ && writer_.unread());
         if (Status done = writer_.ticks(tracer_->collect()); !done) return done;
         if (Status done = look_at_recording(); !done) return done;
         if (idle_) idle_(writer_.screen());

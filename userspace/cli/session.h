@@ -35,6 +35,9 @@ class Session {
     /// Called often while it runs.
     void on_idle(std::function<void(Screen *)> idle) { idle_ = std::move(idle); }
 
+    /// Where nobody reads what it writes: goes on, as a command's end is waited for. Else that is the end.
+    void go_on_unread() { goes_on_unread_ = true; }
+
     /// Those that will match are found as they exec; what the kernel cannot look for, at the next tick.
     core::Status attach_matching();
     /// Named ones must be there; patterns take what can be had.
@@ -80,6 +83,7 @@ class Session {
     std::chrono::milliseconds interval_;
     std::chrono::steady_clock::time_point progress_due_;
     bool time_is_over_ = false;
+    bool goes_on_unread_ = false;
     bool recording_failed_ = false;
 };
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tick_writer.h"
 
+#include <poll.h>
+#include <unistd.h>
+
 #include "live_view.h"
 #include "output.h"
 
@@ -11,8 +14,8 @@ using core::Status;
 Status TickWriter::head(view::ScreenFacts facts) {
     switch (format_) {
         case Format::Screen: break;
-        case Format::Csv: return print(view::csv_header());
-        case Format::Lines: return print(view::line_header(style_));
+        case Format::Csv: return say(view::csv_header());
+        case Format::Lines: return say(view::line_header(style_));
         case Format::Jsonl:
         case Format::Progress: return core::success();
     }
@@ -36,7 +39,23 @@ Status TickWriter::ticks(std::vector<view::Tick> ticks) {
             case Format::Progress: break;
         }
     }
-    return text.empty() ? core::success() : print(text);
+    return say(text);
+}
+
+/// Once nobody reads it, nothing more is said.
+Status TickWriter::say(const std::string &text) {
+    if (unread_ || text.empty()) return core::success();
+    Status printed = print(text);
+    if (printed || !is_unread(printed.error())) return printed;
+    unread_ = true;
+    return core::success();
+}
+
+bool TickWriter::unread() {
+    if (format_ == Format::Screen || format_ == Format::Progress) return false;
+    pollfd out{STDOUT_FILENO, 0, 0};
+    unread_ = unread_ || (poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0);
+    return unread_;
 }
 
 void TickWriter::event(const view::EventLine &line) {
@@ -53,7 +72,7 @@ Status TickWriter::summary(view::Summary summary) {
     if (Status rest = ticks({}); !rest) return rest;
     if (format_ == Format::Csv || format_ == Format::Progress) return core::success();
     summary.ticks = told_;
-    return print(format_ == Format::Jsonl ? view::summary_json(summary) : view::summary_text(summary, style_));
+    return say(format_ == Format::Jsonl ? view::summary_json(summary) : view::summary_text(summary, style_));
 }
 
 }  // namespace rsslag::cli

@@ -30,18 +30,24 @@ class TickWriter {
     /// What came since the last tick, then the whole trace.
     core::Status summary(view::Summary summary);
 
+    /// Whether whoever read stdout has closed it; asked of the kernel too, as there may be nothing to write for long.
+    bool unread();
+
     /// The terminal is given back: what comes now is for its normal screen.
     void leave_screen() { screen_.reset(); }
     /// The screen while there is one, else null.
     Screen *screen() { return screen_ ? &*screen_ : nullptr; }
 
   private:
+    core::Status say(const std::string &text);
+
     Format format_;
     bool threads_;
     view::TextStyle style_;
     std::optional<Screen> screen_;
     std::string waiting_;     ///< event lines since the last write
     std::uint64_t told_ = 0;  ///< ticks
+    bool unread_ = false;
 };
 
 }  // namespace rsslag::cli

@@ -113,6 +113,7 @@ int trace_command(const std::vector<std::string> &argv, const TraceOptions &opti
     StopSignals stop(2);  // the first INT is the command's
     if (terminal) Screen::block_signals();
     Session session(options, writer, stop);
+    session.go_on_unread();
     Status ready = session.prepare_recording(argv);
     if (!ready) return fail(ready.error()), ready.error().kind == Kind::BadInput ? kBadInput : kCommandFailed;
     ready = session.open();
