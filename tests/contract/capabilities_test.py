@@ -154,7 +154,7 @@ class OnTheScreen(TracingTest, CapabilityTest):
     def test_a_command(self):
         with Pane() as pane, tempfile.TemporaryDirectory() as directory:
             pane.rsslag('live', '--record', os.path.join(directory, 'file'), '--', 'sh', '-c', '"echo here; read x"')
-            pane.until(lambda text: 'q quit' in text and ' here' in text)
+            pane.until(lambda text: 'OUTPUT' in text and '\n here' in text)
             self.assert_held(pane.rsslag_pid(), TRACING, 5)
             pane.type('i')
             pane.until('keys go to the command')

@@ -207,7 +207,7 @@ class ScreenEndingsTest(TracingTest):
                     if words == ('--', 'true'):
                         pane.until('ended with status 0')
                         pane.type('q')
-                        pane.until('rsslag: CPU')
+                        pane.until('address space ended')
                     pane.run('echo "<$?>"')
                     text = pane.until(re.compile(r'<\d+>').search)
                     self.assertNotIn('what the command wrote', text)
