@@ -22,6 +22,8 @@ PROLOGUE, CHUNK, MAGIC = 16, 72, b'\x89rslchk\n'
 # A title, a clipboard, a screen to clear, a right-to-left override, an 8-bit CSI, bytes that are no UTF-8.
 EVIL = [b'\x1b]0;Z\x07', b'\x1b[2J', '\u202e'.encode(), '\x9b2J'.encode(), b'\xff\x9b\r', b'\x00\n', b'",;\x1b', b'</\x08&', '\u2066'.encode()]
 
+CAUSES = (b'ring_full', b'recursion', b'no_room')
+
 
 def library(name):
     found = ctypes.util.find_library(name)
@@ -75,6 +77,8 @@ class Forger:
                 payload = self.unpack(payload, raw)
             for i, word in enumerate(words):
                 found[word] += payload.count(word)
+                if word in CAUSES:  # a count of none behind it becomes one of five, as none is not told of
+                    payload = payload.replace(word + b'\0', evil(len(word), i) + b'\5')
                 payload = payload.replace(word, evil(len(word), i))
             out += self.chunk(head, payload)
         return out, found
