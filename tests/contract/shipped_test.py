@@ -5,18 +5,21 @@ What the records hold is tested to the page; how a later version judges them may
 import collections
 import csv
 import io
+import json
 import os
 import shutil
 import sqlite3
 import subprocess
 import tempfile
 import unittest
+from pathlib import Path
 
 import contract
 from contract import ROOT, TIMEOUT, assert_one_error_line, assert_valid, environment, rsslag
 from live import assert_trace
 
 RECORDINGS = ROOT / 'docs' / 'recordings'
+GOLDEN = Path(__file__).resolve().parent / 'golden'
 CLASSIC = str(RECORDINGS / 'classic-6.1.rsslag')
 QUIET = str(RECORDINGS / 'quiet-6.1.rsslag')
 
@@ -35,6 +38,10 @@ def told(test, *args):
     ran = rsslag(*args)
     test.assertEqual((ran.status, ran.err), (0, ''), ran)
     return ran
+
+
+def told_documents(test, file):
+    return told(test, 'replay', '--format', 'jsonl', file).documents()
 
 
 class Files(unittest.TestCase):
@@ -115,6 +122,37 @@ class Replay(unittest.TestCase):
             self.assertEqual(ran.status, 0, ran)
             self.assertIn('the recording is incomplete', ran.err)
             self.assertGreater(ran.documents()[-1]['records'], 1000)
+
+
+def pinned(document):
+    """What no later version may tell otherwise: times to the nanosecond, what was held, what was lost."""
+    if document['schema'] == 'rsslag.summary/1':
+        keys = ('time', 'duration_ns', 'ticks', 'records', 'emitted', 'updates', 'updates_by_others', 'faults', 'lost',
+                'lost_by', 'resyncs', 'disagreements', 'ended_mms', 'ended_not_at_zero')
+    else:
+        keys = ('seq', 'time', 't_ns', 'state', 'pid', 'host_pid', 'comm', 'threads_count', 'readers', 'flushed', 'cached',
+                'exact', 'baseline', 'verdict', 'residual', 'updates', 'updates_by_others', 'faults', 'lost', 'lost_by',
+                'disagreements', 'resyncs', 'own')
+    told = {key: document[key] for key in keys}
+    if document.get('walked'):
+        told['walked_rss_kb'] = document['walked']['rss_kb']
+    return told
+
+
+class Ticks(unittest.TestCase):
+    def assert_pinned(self, file, name):
+        ticks = [pinned(document) for document in told_documents(self, file)]
+        with open(GOLDEN / name, encoding='ascii') as golden:
+            expected = [json.loads(line) for line in golden]
+        self.assertEqual(len(ticks), len(expected))
+        for one, other in zip(ticks, expected):
+            self.assertEqual(one, other)
+
+    def test_of_the_classic_are_pinned(self):
+        self.assert_pinned(CLASSIC, 'shipped_classic.jsonl')
+
+    def test_of_the_quiet_one_are_pinned(self):
+        self.assert_pinned(QUIET, 'shipped_quiet.jsonl')
 
 
 class Report(unittest.TestCase):
