@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "rsslag/abi.h"
+#include "rsslag/core/wire.h"
 
 namespace rsslag::recording {
 namespace {
@@ -62,11 +62,13 @@ class Kinships {
         kin.t_ns = &time->second;
         kin.address = &addresses_[key.tid];
         kin.count = &counts_[{key.mm, member}];
-        switch (key.kind) {
-            case RSSLAG_UPDATE: kin.cached = one_[{key.tid, key.mm, key.cpu(), member}].data(); break;
-            case RSSLAG_FAULT: kin.cached = by_task_[key.tid].data(); break;
-            default: kin.cached = by_cpu_[{of, key.mm}].data(); break;
-        }
+        kin.cached = wire::with_type(key.kind, [&]<class Record>(std::type_identity<Record>) -> std::int64_t * {
+            if constexpr (std::is_same_v<Record, rsslag_update>)
+                return one_[{key.tid, key.mm, key.cpu(), member}].data();
+            if constexpr (std::is_same_v<Record, rsslag_fault>) return by_task_[key.tid].data();
+            if constexpr (std::is_same_v<Record, rsslag_sum>) return by_cpu_[{of, key.mm}].data();
+            return nullptr;  // task records are kept whole
+        });
         kin.number = &numbers_[of];
         kin.events = &events_[key.tid];
         return kin;
@@ -146,35 +148,18 @@ class Packer {
   private:
     /// How long the record at the begin is; 0: there is none.
     std::size_t one(std::span<const std::byte> bytes) {
-        std::uint16_t kind = 0;
-        if (bytes.size() < sizeof(kind)) return 0;
-        std::memcpy(&kind, bytes.data(), sizeof(kind));
-        switch (kind) {
-            case RSSLAG_UPDATE: return record<rsslag_update>(bytes);
-            case RSSLAG_FAULT: return record<rsslag_fault>(bytes);
-            case RSSLAG_SUM: return record<rsslag_sum>(bytes);
-            case RSSLAG_NEWTASK:
-            case RSSLAG_SEEN:
-            case RSSLAG_RENAME:
-            case RSSLAG_EXEC:
-            case RSSLAG_EXIT: break;
-            default: return 0;
-        }
-        if (bytes.size() < sizeof(rsslag_task)) return 0;
-        name({kind, 0, 0, 0, 0, false});
-        columns_[Raw] += as_text(bytes.first(sizeof(rsslag_task)));
-        return sizeof(rsslag_task);
+        return wire::visit_first(bytes, [this](const auto &record) { add(record); });
     }
-
+    void add(const rsslag_task &record) {
+        name({record.kind, 0, 0, 0, 0, false});
+        columns_[Raw] += as_text(std::as_bytes(std::span(&record, 1)));
+    }
     template <class Record>
-    std::size_t record(std::span<const std::byte> bytes) {
-        Record r;
-        if (bytes.size() < sizeof(r)) return 0;
-        std::memcpy(&r, bytes.data(), sizeof(r));
-        const Kin &kin = name(key_of(r));
-        put_signed(columns_[Times], growth(r.t_ns, *kin.t_ns));
-        write(r, kin);
-        return sizeof(r);
+    void add(const Record &record) {
+        const Kin &kin = name(key_of(record));
+        put_signed(columns_[Times], growth(record.t_ns, *kin.t_ns));
+        write(record, kin);
+        going_on_ += wire::is_sent(record) ? 0 : 1;
     }
 
     void write(const rsslag_update &r, const Kin &kin) {
@@ -189,7 +174,6 @@ class Packer {
         put_signed(columns_[Events], growth(std::int64_t{r.events}, *kin.events));
     }
     void write(const rsslag_sum &r, const Kin &kin) {
-        going_on_ += (r.flags & RSSLAG_GOES_ON) != 0 ? 1 : 0;
         for (std::size_t i = 0; i < 4; ++i)
             put_signed(columns_[Each], growth(std::int64_t{r.cached[i]}, kin.cached[i]));
         put(columns_[Events], r.updates);
@@ -269,17 +253,9 @@ class Unpacker {
     }
 
     bool record(const Named &named) {
-        switch (named.first.kind) {
-            case RSSLAG_UPDATE: return update(named.first, named.second);
-            case RSSLAG_FAULT: return fault(named.first, named.second);
-            case RSSLAG_SUM: return sum(named.first, named.second);
-            case RSSLAG_NEWTASK:
-            case RSSLAG_SEEN:
-            case RSSLAG_RENAME:
-            case RSSLAG_EXEC:
-            case RSSLAG_EXIT: append(columns_[Raw].raw(sizeof(rsslag_task))); return !columns_[Raw].bad();
-            default: return false;
-        }
+        return wire::with_type(named.first.kind, [&]<class Record>(std::type_identity<Record> type) {
+            return read(type, named.first, named.second);
+        });
     }
 
     template <class Record>
@@ -294,7 +270,11 @@ class Unpacker {
         return r;
     }
 
-    bool update(const Key &key, const Kin &kin) {
+    bool read(std::type_identity<rsslag_task> /*whole*/, const Key & /*key*/, const Kin & /*kin*/) {
+        append(columns_[Raw].raw(sizeof(rsslag_task)));
+        return !columns_[Raw].bad();
+    }
+    bool read(std::type_identity<rsslag_update> /*type*/, const Key &key, const Kin &kin) {
         auto r = begun<rsslag_update>(key, kin);
         r.member = static_cast<rsslag_u8>(key.rest >> 16);
         r.pad = static_cast<rsslag_u8>(key.rest >> 24);
@@ -303,7 +283,7 @@ class Unpacker {
         r.cached = static_cast<rsslag_s32>(grow(*kin.cached, columns_[Cached].signed_number()));
         return done(r);
     }
-    bool fault(const Key &key, const Kin &kin) {
+    bool read(std::type_identity<rsslag_fault> /*type*/, const Key &key, const Kin &kin) {
         auto r = begun<rsslag_fault>(key, kin);
         r.pad = static_cast<rsslag_u16>(key.rest >> 16);
         if (key.addressed) r.address = grow(*kin.address, columns_[Address].signed_number());
@@ -312,7 +292,7 @@ class Unpacker {
         r.events = static_cast<rsslag_s32>(grow(*kin.events, columns_[Events].signed_number()));
         return done(r);
     }
-    bool sum(const Key &key, const Kin &kin) {
+    bool read(std::type_identity<rsslag_sum> /*type*/, const Key &key, const Kin &kin) {
         auto r = begun<rsslag_sum>(key, kin);
         r.of = static_cast<rsslag_u16>(key.rest >> 16);
         r.members = static_cast<rsslag_u8>(key.rest >> 32);
@@ -352,19 +332,9 @@ Packed pack(std::span<const std::byte> bytes, std::uint64_t base_ns, Bytes &out)
 
 std::uint64_t count_records(std::span<const std::byte> bytes) {
     std::uint64_t records = 0;
-    while (bytes.size() >= 2 * sizeof(std::uint16_t)) {
-        std::uint16_t kind = 0;
-        std::uint16_t flags = 0;
-        std::memcpy(&kind, bytes.data(), sizeof(kind));
-        std::memcpy(&flags, bytes.data() + sizeof(kind), sizeof(flags));
-        std::size_t size = sizeof(rsslag_task);
-        if (kind == RSSLAG_UPDATE) size = sizeof(rsslag_update);
-        if (kind == RSSLAG_FAULT) size = sizeof(rsslag_fault);
-        if (kind == RSSLAG_SUM) size = sizeof(rsslag_sum);
-        if (kind < RSSLAG_UPDATE || kind > RSSLAG_SUM || size > bytes.size()) break;
-        records += kind == RSSLAG_SUM && (flags & RSSLAG_GOES_ON) != 0 ? 0 : 1;
+    const auto count = [&records](const auto &record) { records += wire::is_sent(record) ? 1 : 0; };
+    while (const std::size_t size = wire::visit_first(bytes, count))
         bytes = bytes.subspan(size);
-    }
     return records;
 }
 

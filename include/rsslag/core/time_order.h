@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "rsslag/abi.h"
+#include "rsslag/core/wire.h"
 
 namespace rsslag::core {
 
@@ -62,25 +62,9 @@ class TimeOrder {
         std::uint64_t head = 0;  ///< time of the record at `at`
     };
 
-    template <class Record, class Use>
-    static std::size_t give(const std::byte *at, Use &&use) {
-        Record record;
-        std::memcpy(&record, at, sizeof(record));
-        use(record);
-        return sizeof(record);
-    }
-
     template <class Use>
     void hand_on(Queue &queue, Use &&use) {
-        const std::byte *const at = queue.bytes.data() + queue.at;
-        rsslag_u16 kind = 0;
-        std::memcpy(&kind, at, sizeof(kind));
-        switch (kind) {
-            case RSSLAG_UPDATE: queue.at += give<rsslag_update>(at, use); break;
-            case RSSLAG_FAULT: queue.at += give<rsslag_fault>(at, use); break;
-            case RSSLAG_SUM: queue.at += give<rsslag_sum>(at, use); break;
-            default: queue.at += give<rsslag_task>(at, use); break;
-        }
+        queue.at += wire::visit_first(std::span<const std::byte>(queue.bytes).subspan(queue.at), use);
         look(queue);
     }
 
