@@ -1,12 +1,41 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// A file of any content: its events, and what a judge makes of them.
 #include <algorithm>
 #include <cstring>
 
 #include "fuzz.h"
 #include "rsslag/recording/reader.h"
+#include "rsslag/trace/judge.h"
 
 using rsslag::fuzz::require;
 namespace recording = rsslag::recording;
+namespace trace = rsslag::trace;
+namespace view = rsslag::view;
+
+namespace {
+
+trace::Judge judge_of(const recording::Header &header) {
+    constexpr int kMostCpus = 64;  // memory for each of them is nothing to find here
+    trace::Facts facts;
+    facts.machine = header.machine;
+    facts.machine.cpus_possible = std::min(header.machine.cpus_possible, kMostCpus);
+    facts.calibration = header.calibration;
+    facts.kernel = header.kernel;
+    facts.id_key = header.id_key;
+    facts.start = {header.start_ns, header.start_unix_ns};
+    facts.before = header.before;
+    trace::JudgeOptions options;
+    options.for_screen = true;
+    options.threads.which = view::ThreadChoice::Which::All;
+    return {facts, options};
+}
+
+void tell(trace::Judge &judge, trace::Event event) {
+    for (const view::Tick &tick : judge.apply(std::move(event)))
+        require(!view::tick_json(tick).empty());
+}
+
+}  // namespace
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
@@ -24,14 +53,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     }
     const std::vector<recording::Place> places = reader->places();
     (void)reader->peak();
+    trace::Judge judge = judge_of(reader->header());
     bool missing = false;
     while (auto next = reader->next()) {
         if (const auto *const gap = std::get_if<recording::Missing>(&*next)) {
             require(!gap->reason.empty());
             missing = true;
+            tell(judge, trace::Gap{gap->records.value_or(1), 1});
+        } else {
+            tell(judge, std::move(std::get<trace::Event>(*next)));
         }
     }
     require(reader->complete() == !missing);
+    tell(judge, trace::Stop{judge.last_moment()});
+    tell(judge, trace::End{judge.last_moment(), {}});
+    require(judge.summary().has_value());
     if (places.empty()) return 0;
     reader->seek(places.back());
     while (reader->next()) {

@@ -34,15 +34,11 @@ class LiveSource final : public Source {
         : facts_(snapshotter.document()),
           snapshotter_(std::move(snapshotter)),
           stream_(std::move(stream)),
-          drain_(*stream_),
-          start_ns_(monotonic_ns()) {}
-
-    void begin(const recording::Call & /*call*/) override {}
+          drain_(*stream_) {}
 
     const view::SnapshotDocument &facts() const override { return facts_; }
     const std::vector<std::string> &missing() const override { return stream_->missing(); }
     std::uint64_t id_key() const override { return snapshotter_.id_key(); }
-    std::uint64_t start_ns() const override { return start_ns_; }
 
     std::uint64_t now_ns() override { return monotonic_ns(); }
     void wait_until(std::uint64_t t_ns) override {
@@ -77,8 +73,8 @@ class LiveSource final : public Source {
     }
     void forget(int host_tgid) override { processes_.erase(host_tgid); }
 
-    view::OwnCost cost(std::uint64_t sent) override { return meter_.since_last(stream_->cost().run_ns, sent); }
-    view::OwnCost whole_cost(std::uint64_t sent) override { return whole_.since_last(stream_->cost().run_ns, sent); }
+    core::OwnCost cost(std::uint64_t sent) override { return meter_.since_last(stream_->cost().run_ns, sent); }
+    core::OwnCost whole_cost(std::uint64_t sent) override { return whole_.since_last(stream_->cost().run_ns, sent); }
 
   private:
     view::SnapshotDocument facts_;
@@ -87,7 +83,6 @@ class LiveSource final : public Source {
     Drain drain_;  // after the stream, which its thread uses
     std::map<int, procfs::Process> processes_;
     OwnCostMeter meter_, whole_;
-    std::uint64_t start_ns_;
 };
 
 }  // namespace

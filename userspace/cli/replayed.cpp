@@ -1,15 +1,38 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "replayed.h"
 
-#include <set>
+#include <algorithm>
 #include <utility>
 
-#include "file_source.h"
 #include "rsslag/core/text.h"
 
 namespace rsslag::cli {
+namespace {
 
-using recording::Ask;
+view::SnapshotDocument document_of(const recording::Header &header) {
+    using std::chrono::system_clock;
+    view::SnapshotDocument facts;
+    facts.time = system_clock::time_point(
+        std::chrono::duration_cast<system_clock::duration>(std::chrono::nanoseconds(header.start_unix_ns)));
+    facts.kernel = header.kernel;
+    facts.arch = header.arch;
+    facts.machine = header.machine;
+    facts.calibration = header.calibration;
+    return facts;
+}
+
+trace::Facts facts_of(const recording::Header &header) {
+    trace::Facts facts;
+    facts.machine = header.machine;
+    facts.calibration = header.calibration;
+    facts.kernel = header.kernel;
+    facts.id_key = header.id_key;
+    facts.start = {header.start_ns, header.start_unix_ns};
+    facts.before = header.before;
+    return facts;
+}
+
+}  // namespace
 
 recording::Peak peak_of(const view::Summary &summary) {
     recording::Peak peak;
@@ -20,62 +43,41 @@ recording::Peak peak_of(const view::Summary &summary) {
 }
 
 struct Replay::State {
-    State(FileSource *file, Tracer &&over, ReplayHandlers &&asked)
-        : source(file), tracer(std::move(over)), handlers(std::move(asked)) {}
+    State(recording::Reader file, trace::JudgeOptions options, std::function<void(view::Tick)> tick)
+        : reader(std::move(file)),
+          facts(document_of(reader.header())),
+          judge(facts_of(reader.header()), std::move(options)),
+          on_tick(std::move(tick)) {}
 
-    FileSource *source;  ///< the tracer's
-    Tracer tracer;
-    ReplayHandlers handlers;
+    recording::Reader reader;
+    view::SnapshotDocument facts;
+    trace::Judge judge;
+    std::function<void(view::Tick)> on_tick;
     std::vector<recording::Missing> missing;
-    std::optional<view::Summary> summary;
+    core::OwnCost own;  ///< at the last tick
     std::uint64_t ticks = 0;
     bool stopped = false;
-    bool gaps = false;
+    bool amid = false;  ///< it begins in the midst of a tick, whose readings may lack some
 
-    void tell(std::vector<view::Tick> told);
-    void adopt_unknown();
-    void make(const recording::Call &call);
-    void stop();
+    void apply(trace::Event event);
+    void lack(recording::Missing gap);
 };
 
-void Replay::State::tell(std::vector<view::Tick> told) {
-    ticks += told.size();
-    if (!handlers.on_tick) return;
-    for (view::Tick &tick : told)
-        handlers.on_tick(std::move(tick));
-}
-
-/// Processes whose attach or birth is not in the recording any more: what they have done until now is their baseline.
-void Replay::State::adopt_unknown() {
-    std::set<int> known;
-    for (const core::GroupView &group : tracer.groups())
-        known.insert(group.host_tgid);
-    for (const auto &[host_tgid, reading] : source->readings()) {
-        if (known.count(host_tgid) == 0) tracer.adopt(host_tgid, reading);
+void Replay::State::apply(trace::Event event) {
+    if (amid && std::holds_alternative<trace::Watermark>(event)) amid = false;
+    if (amid && std::holds_alternative<trace::Reading>(event)) return;
+    stopped = stopped || std::holds_alternative<trace::Stop>(event);
+    if (const auto *const tick = std::get_if<trace::TickEnd>(&event)) own = tick->own;
+    for (view::Tick &tick : judge.apply(std::move(event))) {
+        ticks++;
+        if (on_tick) on_tick(std::move(tick));
     }
 }
 
-void Replay::State::make(const recording::Call &call) {
-    switch (call.ask) {
-        case Ask::Attach: std::ignore = tracer.attach(call.pid); break;
-        case Ask::AttachAtExec: std::ignore = tracer.attach_at_exec(call.pid); break;
-        case Ask::AttachMatching: std::ignore = tracer.attach_matching({}); break;
-        case Ask::Collect: tell(tracer.collect()); break;
-        case Ask::Tick:
-            if (gaps) adopt_unknown();
-            tell(tracer.tick());
-            break;
-        case Ask::WalkNow: tracer.walk_now(call.pid); break;
-        case Ask::Stop: stop(); break;
-        case Ask::Summary:
-            stop();
-            summary = tracer.summary();
-            break;
-    }
-}
-
-void Replay::State::stop() {
-    if (!std::exchange(stopped, true)) tell(tracer.stop());
+/// What was not ended may end anywhere: there, nothing that is known of was lost.
+void Replay::State::lack(recording::Missing gap) {
+    if (gap.to_ns) apply(trace::Gap{gap.records.value_or(1), 1});
+    missing.push_back(std::move(gap));
 }
 
 core::Result<Replay> Replay::open(const std::string &path, ReplayHandlers handlers, const ReplayOptions &options) {
@@ -84,25 +86,14 @@ core::Result<Replay> Replay::open(const std::string &path, ReplayHandlers handle
     auto reader = recording::Reader::open(std::move(*input), core::printable(path));
     if (!reader) return reader.error();
     const recording::Header &header = reader->header();
-    Tracer::Options wanted;
-    wanted.follow = header.follow;
-    wanted.counting = header.counting;
-    wanted.walk = header.walk;
+    trace::JudgeOptions wanted;
     wanted.threads = options.threads.value_or(
         view::ThreadChoice{static_cast<view::ThreadChoice::Which>(header.threads), header.threads_top});
     wanted.for_screen = options.for_screen;
-    wanted.on_update = handlers.on_update;
-    wanted.on_applied = handlers.on_applied;
-    wanted.on_task = handlers.on_task;
-    wanted.on_fault = handlers.on_fault;
-    wanted.on_sum = handlers.on_sum;
-    wanted.on_reading = handlers.on_reading;
-    wanted.on_loss = handlers.on_loss;
+    wanted.observers = handlers;
     if (options.from) reader->seek(*options.from);
-    auto source = std::make_unique<FileSource>(std::move(*reader));
-    FileSource *const file = source.get();
-    auto state = std::make_unique<State>(file, Tracer::over(std::move(source), std::move(wanted)), std::move(handlers));
-    state->gaps = options.from.has_value();
+    auto state = std::make_unique<State>(std::move(*reader), std::move(wanted), std::move(handlers.on_tick));
+    state->amid = options.from.has_value();
     return Replay(std::move(state));
 }
 
@@ -112,51 +103,49 @@ Replay::Replay(Replay &&) noexcept = default;
 Replay &Replay::operator=(Replay &&) noexcept = default;
 
 const recording::Header &Replay::header() const {
-    return state_->source->reader().header();
+    return state_->reader.header();
 }
 
 const view::SnapshotDocument &Replay::facts() const {
-    return state_->tracer.facts();
+    return state_->facts;
 }
 
 std::vector<recording::Place> Replay::places() const {
-    return state_->source->reader().places();
+    return state_->reader.places();
 }
 
 std::optional<recording::Peak> Replay::peak() const {
-    return state_->source->reader().peak();
+    return state_->reader.peak();
 }
 
-const Tracer &Replay::tracer() const {
-    return state_->tracer;
+std::vector<core::GroupView> Replay::groups() const {
+    return state_->judge.groups();
 }
 
 bool Replay::step() {
     State &state = *state_;
-    const auto step = state.source->next();
-    if (!step) return false;
-    for (const recording::Missing &missing : step->missing) {
-        state.gaps = true;
-        state.missing.push_back(missing);
-    }
-    if (step->call) {
-        state.make(*step->call);
-    } else if (!state.stopped) {
-        state.tell(state.tracer.collect());
+    auto next = state.reader.next();
+    if (!next) return false;
+    if (auto *const gap = std::get_if<recording::Missing>(&*next)) {
+        state.lack(std::move(*gap));
+    } else {
+        state.apply(std::move(std::get<trace::Event>(*next)));
     }
     return true;
 }
 
 Replayed Replay::finish() {
     State &state = *state_;
-    state.stop();
+    // What was not ended ends with the last that it tells.
+    if (!state.stopped) state.apply(trace::Stop{state.judge.last_moment()});
+    if (!state.judge.summary()) state.apply(trace::End{state.judge.last_moment(), state.own});
     Replayed end;
     end.header = header();
-    end.summary = state.summary ? std::move(*state.summary) : state.tracer.summary();
+    end.summary = *state.judge.summary();
     end.summary.ticks = state.ticks;
-    end.complete = state.source->reader().complete() && state.missing.empty();
+    end.complete = state.reader.complete() && state.missing.empty();
     end.missing = state.missing;
-    end.records = state.source->reader().records();
+    end.records = state.reader.records();
     return end;
 }
 

@@ -12,24 +12,14 @@
 #include "rsslag/core/result.h"
 #include "rsslag/recording/header.h"
 #include "rsslag/recording/reader.h"
+#include "rsslag/trace/judge.h"
+#include "rsslag/view/snapshot.h"
 #include "rsslag/view/tick.h"
-#include "tracer.h"
 
 namespace rsslag::cli {
 
-/// Called in the order in which things were told; null: nobody looks. Times named t_ns are since Header::start_ns,
-/// those within records and readings are CLOCK_MONOTONIC.
-struct ReplayHandlers {
-    /// Each update of a traced process, with its names: as live --events shows it. Slower than on_applied.
-    std::function<void(const view::EventLine &)> on_update;
-    /// Every update as it came, also of mms that are not known (then Applied::known is false).
-    std::function<void(const rsslag_update &, const core::Applied &)> on_applied;
-    std::function<void(const view::TaskLine &)> on_task;
-    std::function<void(const rsslag_fault &)> on_fault;
-    std::function<void(const rsslag_sum &)> on_sum;
-    std::function<void(const core::RawReading &)> on_reading;
-    /// More was lost than before, in the kernel or in the recording ("recording").
-    std::function<void(std::uint64_t t_ns, const core::Losses &)> on_loss;
+/// What a replay calls, in the order in which things were told; null: nobody looks.
+struct ReplayHandlers : trace::Observers {
     std::function<void(view::Tick)> on_tick;
 };
 
@@ -53,7 +43,7 @@ struct Replayed {
 /// The greatest lag of any process.
 recording::Peak peak_of(const view::Summary &summary);
 
-/// Step by step, for whoever decides when the next one comes.
+/// Event by event, for whoever decides when the next one comes.
 class Replay {
   public:
     /// Errors as recording::open_file() and recording::Reader::open().
@@ -66,10 +56,10 @@ class Replay {
     const view::SnapshotDocument &facts() const;
     std::vector<recording::Place> places() const;
     std::optional<recording::Peak> peak() const;
-    /// What is told next; false: nothing, it is over.
+    /// The next event; false: there is none, it is over.
     bool step();
-    /// Ledger and names as they are now.
-    const Tracer &tracer() const;
+    /// Groups that live by now.
+    std::vector<core::GroupView> groups() const;
     /// After the last step.
     Replayed finish();
 

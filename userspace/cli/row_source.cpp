@@ -84,7 +84,7 @@ core::Result<Stopped> tell_rows(const std::string &path, recording::Sink &sink) 
     while (more && !maker.failed()) {
         if (stop.came()) return Stopped::Yes;
         more = replay->step();
-        for (const core::GroupView &group : replay->tracer().groups())
+        for (const core::GroupView &group : replay->groups())
             maker.group(group);
     }
     if (!more) {

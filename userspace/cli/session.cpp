@@ -44,6 +44,7 @@ Status Session::open() {
     if (options_.events) {
         wanted.on_update = [this](const view::EventLine &line) { writer_.event(line); };
         wanted.on_task = [this](const view::TaskLine &line) { writer_.task(line); };
+        wanted.on_tick = [this](const view::Tick &tick) { writer_.tick(tick); };
     }
     auto tracer = Tracer::open(std::move(wanted));
     if (!tracer) return tracer.error();

@@ -189,7 +189,7 @@ Status Session::finish_recording(const std::optional<recording::Peak> &peak) {
     const recording::Writer::Progress progress = recording->progress();
     if (writer_.format() == Format::Progress) show_progress(progress, true);
     if (by_key_ && done) complain(written(progress, file_));
-    if (progress.items_lost > 0) {
+    if (progress.events_lost > 0) {
         complain(
             fmt::format("the recording lacks {} events: it could not be written fast enough", progress.records_lost));
     }

@@ -10,13 +10,13 @@
 
 #include "calibration.h"
 #include "evidence.h"
-#include "judged.h"
 #include "machine.h"
 #include "own_cost.h"
 #include "privileges.h"
 #include "rsslag/probe/snapshot.h"
 #include "rsslag/probe/traits.h"
 #include "rsslag/procfs/process.h"
+#include "rsslag/trace/judged.h"
 #include "targets.h"
 
 namespace rsslag::cli {
@@ -144,7 +144,7 @@ core::Result<Snapshotter> Snapshotter::open(const Wanted &wanted) {
 }
 
 std::string Snapshotter::mm_id(std::uint64_t mm) const {
-    return cli::mm_id(state_->id_key, mm);
+    return trace::mm_id(state_->id_key, mm);
 }
 
 std::uint64_t Snapshotter::id_key() const {
@@ -216,7 +216,7 @@ std::optional<Error> Snapshotter::State::look_again(const procfs::Process &proce
 core::Result<view::ProcessReading> Snapshotter::take(const procfs::Process &process, bool walk) {
     const auto raw = take_raw(process, walk);
     if (!raw) return raw.error();
-    return judged(*raw, state_->host.machine, state_->id_key);
+    return trace::judged(*raw, state_->host.machine, state_->id_key);
 }
 
 core::Result<core::TimedCounters> Snapshotter::read_counters(pid_t pid) {
@@ -265,7 +265,7 @@ core::Result<view::ProcessReading> Snapshotter::take_around(const procfs::Proces
         out.evidence = gather_evidence(process, out.bracket.readings.back(), mappings, page_size);
     }
     if (const auto error = state_->fill_in(process, *stat, out)) return *error;
-    return judged(out, state_->host.machine, state_->id_key);
+    return trace::judged(out, state_->host.machine, state_->id_key);
 }
 
 view::SnapshotDocument Snapshotter::document() const {

@@ -7,21 +7,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "rsslag/core/losses.h"
+#include "rsslag/core/own_cost.h"
 #include "rsslag/core/raw_reading.h"
 #include "rsslag/core/result.h"
 #include "rsslag/probe/stream.h"
-#include "rsslag/recording/calls.h"
-#include "rsslag/view/tick.h"
+#include "rsslag/view/snapshot.h"
 
 namespace rsslag::cli {
 
-/// All that the tracer is told, by a kernel or by a recording: the same answers make the same ticks.
+/// A kernel, as a live trace asks it: it alone makes events of the answers.
 class Source {
   public:
     Source() = default;
@@ -29,17 +28,13 @@ class Source {
     Source(const Source &) = delete;
     Source &operator=(const Source &) = delete;
 
-    /// The tracer was asked for this; what it asks from now on is for it.
-    virtual void begin(const recording::Call &call) = 0;
-
     /// Machine, kernel and calibration.
     virtual const view::SnapshotDocument &facts() const = 0;
     virtual const std::vector<std::string> &missing() const = 0;
     /// What mm_id() mixes addresses with.
     virtual std::uint64_t id_key() const = 0;
-    /// CLOCK_MONOTONIC when the trace began; times are told since then.
-    virtual std::uint64_t start_ns() const = 0;
 
+    /// CLOCK_MONOTONIC.
     virtual std::uint64_t now_ns() = 0;
     virtual void wait_until(std::uint64_t t_ns) = 0;
     virtual std::chrono::system_clock::time_point time() = 0;
@@ -62,8 +57,8 @@ class Source {
     virtual void forget(int host_tgid) = 0;
 
     /// rsslag's own cost since the last call, and since the begin; `sent` as the losses told.
-    virtual view::OwnCost cost(std::uint64_t sent) = 0;
-    virtual view::OwnCost whole_cost(std::uint64_t sent) = 0;
+    virtual core::OwnCost cost(std::uint64_t sent) = 0;
+    virtual core::OwnCost whole_cost(std::uint64_t sent) = 0;
 };
 
 }  // namespace rsslag::cli

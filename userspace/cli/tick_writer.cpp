@@ -27,19 +27,13 @@ Status TickWriter::head(view::ScreenFacts facts) {
 }
 
 Status TickWriter::ticks(std::vector<view::Tick> ticks) {
-    std::string text = std::exchange(waiting_, {});
-    told_ += ticks.size();
-    if (screen_) return post_ticks(*screen_, std::move(ticks)), core::success();
-    for (const view::Tick &tick : ticks) {
-        switch (format_) {
-            case Format::Jsonl: text += view::tick_json(tick); break;
-            case Format::Csv: text += view::tick_csv(tick); break;
-            case Format::Screen:
-            case Format::Lines: text += view::tick_lines(tick, style_, threads_); break;
-            case Format::Progress: break;
-        }
+    if (screen_) {
+        told_ += ticks.size();
+        return post_ticks(*screen_, std::move(ticks)), core::success();
     }
-    return say(text);
+    for (const view::Tick &each : ticks)
+        tick(each);
+    return say(std::exchange(waiting_, {}));
 }
 
 /// Once nobody reads it, nothing more is said.
@@ -56,6 +50,17 @@ bool TickWriter::unread() {
     pollfd out{STDOUT_FILENO, 0, 0};
     unread_ = unread_ || (poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0);
     return unread_;
+}
+
+void TickWriter::tick(const view::Tick &tick) {
+    told_++;
+    switch (format_) {
+        case Format::Jsonl: waiting_ += view::tick_json(tick); break;
+        case Format::Csv: waiting_ += view::tick_csv(tick); break;
+        case Format::Screen:
+        case Format::Lines: waiting_ += view::tick_lines(tick, style_, threads_); break;
+        case Format::Progress: break;
+    }
 }
 
 void TickWriter::event(const view::EventLine &line) {

@@ -25,6 +25,8 @@ class TickWriter {
 
     core::Status head(view::ScreenFacts facts);
     core::Status ticks(std::vector<view::Tick> ticks);
+    /// Written with the next ticks(), in order with events and tasks; not for a screen.
+    void tick(const view::Tick &tick);
     void event(const view::EventLine &line);
     void task(const view::TaskLine &line);
     /// What came since the last tick, then the whole trace.
@@ -45,7 +47,7 @@ class TickWriter {
     bool threads_;
     view::TextStyle style_;
     std::optional<Screen> screen_;
-    std::string waiting_;     ///< event lines since the last write
+    std::string waiting_;     ///< lines since the last write
     std::uint64_t told_ = 0;  ///< ticks
     bool unread_ = false;
 };

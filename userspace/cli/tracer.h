@@ -3,27 +3,26 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "rsslag/core/losses.h"
-#include "rsslag/core/raw_reading.h"
 #include "rsslag/core/result.h"
 #include "rsslag/probe/stream.h"
 #include "rsslag/recording/header.h"
 #include "rsslag/recording/writer.h"
+#include "rsslag/trace/judge.h"
 #include "rsslag/view/tick.h"
 #include "source.h"
 
 namespace rsslag::cli {
 
-struct KnownState;
-
-/// Traces processes: the stream, the ledger and the exact readings that it is checked against, put together.
+/// A live trace: asks a kernel, makes events of its answers, and gives them to the recording and to the judge alike.
+/// What it asks it decides by what the judge knows; the judge never asks.
 class Tracer {
   public:
     struct Options {
@@ -38,19 +37,12 @@ class Tracer {
         /// Called for each record about a traced process, in order; null: nobody looks.
         std::function<void(const view::EventLine &)> on_update;
         std::function<void(const view::TaskLine &)> on_task;
-        /// The same as they came, in order, with what the ledger makes of it: cheap, for whoever reads them all.
-        std::function<void(const rsslag_update &, const core::Applied &)> on_applied;
-        std::function<void(const rsslag_fault &)> on_fault;
-        std::function<void(const rsslag_sum &)> on_sum;
-        /// Called for each reading of a traced process, before it is compared with the ledger.
-        std::function<void(const core::RawReading &)> on_reading;
-        /// Called where more was lost than before.
-        std::function<void(std::uint64_t t_ns, const core::Losses &)> on_loss;
+        /// Ticks go here, in order with these, and are not returned any more; null: they are.
+        std::function<void(const view::Tick &)> on_tick;
     };
 
     /// Puts the probes in place; nobody is traced yet. Built without the tracer: Kind::Unsupported.
     static core::Result<Tracer> open(Options options);
-    /// Is told everything by `source`, which is all that a trace depends on.
     static Tracer over(std::unique_ptr<Source> source, Options options);
 
     ~Tracer();
@@ -65,9 +57,6 @@ class Tracer {
     /// Traces processes as well that match from their next exec on.
     core::Status attach_matching(const probe::Pattern &pattern);
 
-    /// Traces on from what was read of a process whose begin was not told.
-    void adopt(int host_tgid, const core::RawReading &reading);
-
     /// Takes in what has come since; processes that have ended meanwhile, each with its last tick.
     std::vector<view::Tick> collect();
     /// Reads every traced process and checks the ledger against it.
@@ -75,8 +64,6 @@ class Tracer {
 
     /// The next tick walks this process's smaps, however short ago it did; not where Options::walk is off.
     void walk_now(pid_t pid);
-    /// Groups that live.
-    std::vector<core::GroupView> groups() const;
     /// The machine, its kernel and what calibration found.
     const view::SnapshotDocument &facts() const;
 
@@ -92,8 +79,8 @@ class Tracer {
     /// After stop().
     view::Summary summary();
 
-    /// From now on all that is told is recorded, also what is known by now. Only of what open() made. Ticks of
-    /// processes that have ended meanwhile, as collect() has them.
+    /// From now on all that is told is recorded, also what is known by now. Ticks of processes that have ended
+    /// meanwhile, as collect() has them.
     std::vector<view::Tick> record(recording::Writer writer, recording::Header header);
     /// What is told from now on goes into the next segment of the recording, which begins with what is known by now.
     std::vector<view::Tick> next_segment();
@@ -105,9 +92,6 @@ class Tracer {
   private:
     struct State;
     explicit Tracer(std::unique_ptr<State> state);
-    /// Between two calls, with what is known then.
-    std::vector<view::Tick> begin_amid(
-        const std::function<void(const KnownState &known, const core::Losses &until_now)> &begin);
     std::unique_ptr<State> state_;
 };
 

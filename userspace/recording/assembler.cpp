@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "assembler.h"
 
+#include <algorithm>
 #include <span>
 
 #include "columns.h"
@@ -12,15 +13,20 @@ void Assembler::give(const Bytes &bytes) {
     sink_(bytes);
 }
 
-void Assembler::chunk(ChunkKind kind, std::string_view payload) {
+ChunkInfo Assembler::next_chunk(ChunkKind kind) const {
     ChunkInfo info;
     info.kind = static_cast<std::uint32_t>(kind);
     info.records = static_cast<std::uint32_t>(records_);
-    info.number = number_++;
+    info.number = number_;
     info.first_ns = base_ns_;
     info.last_ns = now_ns_;
     info.records_before = records_before_;
-    give(make_chunk(info, payload));
+    return info;
+}
+
+void Assembler::chunk(ChunkKind kind, std::string_view payload) {
+    give(make_chunk(next_chunk(kind), payload));
+    number_++;
 }
 
 void Assembler::begin(const Header &header) {
@@ -32,18 +38,18 @@ void Assembler::begin(const Header &header) {
     chunk(ChunkKind::Header, payload);
 }
 
-void Assembler::add(const Item &item) {
+void Assembler::add(const trace::Event &event) {
     if (payload_.empty()) base_ns_ = now_ns_;
-    if (const auto *const now = std::get_if<Now>(&item)) now_ns_ = std::max(now_ns_, now->t_ns);
-    if (const auto *const records = std::get_if<Records>(&item)) {
+    now_ns_ = std::max(now_ns_, trace::time_of(event).value_or(0));
+    if (const auto *const records = std::get_if<trace::Records>(&event)) {
         add_records(*records);
     } else {
-        put_item(payload_, item, base_ns_);
+        put_item(payload_, event, base_ns_);
         if (payload_.size() >= full_) close();
     }
 }
 
-void Assembler::add_records(const Records &records) {
+void Assembler::add_records(const trace::Records &records) {
     std::span<const std::byte> rest = records.bytes;
     Bytes packed;
     while (!rest.empty()) {
@@ -70,6 +76,10 @@ void Assembler::close() {
 
 void Assembler::end(const std::optional<Peak> &peak) {
     close();
+    give(ending(peak));
+}
+
+Bytes Assembler::ending(const std::optional<Peak> &peak) const {
     Bytes index;
     put(index, index_.size());
     Place before{};
@@ -86,12 +96,20 @@ void Assembler::end(const std::optional<Peak> &peak) {
         put_signed(index, peak->pid);
         put_signed(index, peak->lag.n);
     }
-    const std::uint64_t offset = bytes_;
-    chunk(ChunkKind::Index, index);
+    ChunkInfo info = next_chunk(ChunkKind::Index);
+    info.records = 0;
+    Bytes ending = make_chunk(info, index);
     Bytes end;
-    put(end, offset);
+    put(end, bytes_);
     put(end, records_before_);
-    chunk(ChunkKind::End, end);
+    info.kind = static_cast<std::uint32_t>(ChunkKind::End);
+    info.number++;
+    return ending + make_chunk(info, end);
+}
+
+std::size_t Assembler::most_ending_bytes() const {
+    constexpr std::size_t kNumber = 10;  // as a varint
+    return 2 * kChunkHeader + kNumber * (4 * (index_.size() + 1) + 8);
 }
 
 }  // namespace rsslag::recording

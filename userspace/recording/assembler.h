@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Items in, a file's bytes out: chunk by chunk. No clock, no file.
+// Events in, a file's bytes out: chunk by chunk. No clock, no file.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 #include "bytes.h"
 #include "chunk.h"
 #include "rsslag/recording/header.h"
-#include "rsslag/recording/items.h"
+#include "rsslag/recording/peak.h"
+#include "rsslag/trace/event.h"
 
 namespace rsslag::recording {
 
@@ -26,12 +27,17 @@ class Assembler {
     /// The prologue and the header, twice: nothing can be read without it.
     void begin(const Header &header);
     /// Closes the chunk where it is full.
-    void add(const Item &item);
+    void add(const trace::Event &event);
     /// What is open goes out.
     void close();
     bool open() const { return !payload_.empty(); }
+    std::size_t open_bytes() const { return payload_.size(); }
     /// The index, and that it ended as it should.
     void end(const std::optional<Peak> &peak = std::nullopt);
+    /// What end() would write now, but for what is open.
+    Bytes ending(const std::optional<Peak> &peak = std::nullopt) const;
+    /// ending() is no longer.
+    std::size_t most_ending_bytes() const;
 
     std::uint64_t bytes() const { return bytes_; }
     std::uint64_t records() const { return records_before_ + records_; }
@@ -41,8 +47,9 @@ class Assembler {
         std::uint64_t offset, first_ns, last_ns, records;
     };
     void give(const Bytes &bytes);
+    ChunkInfo next_chunk(ChunkKind kind) const;
     void chunk(ChunkKind kind, std::string_view payload);
-    void add_records(const Records &records);
+    void add_records(const trace::Records &records);
 
     Sink sink_;
     std::size_t full_;

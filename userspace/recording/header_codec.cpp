@@ -21,6 +21,7 @@ enum class Field : std::uint8_t {
     Tracing = 11,
     Segment = 12,
     Before = 13,
+    Version = 14,
 };
 
 void put_field(Bytes &out, Field field, std::string_view body) {
@@ -110,6 +111,7 @@ void read_field(Field field, In &in, Header &header) {
             break;
         case Field::Segment: header.segment = static_cast<std::uint64_t>(in.signed_number()); break;
         case Field::Before: header.before = read_losses(in); break;
+        case Field::Version: header.version = static_cast<std::uint32_t>(in.signed_number()); break;
     }
 }
 
@@ -137,16 +139,18 @@ void put_header(Bytes &out, const Header &header) {
     Bytes before;
     put_losses(before, header.before);
     put_field(out, Field::Before, before);
+    put_field(out, Field::Version, numbers(header.version));
 }
 
 std::optional<Header> read_header(std::string_view bytes) {
     In in(bytes);
     Header header;
+    header.version = 1;  // which does not say
     bool machine = false;
     while (!in.at_end()) {
         const std::uint64_t field = in.number();
         In body(in.text());
-        if (field >= 1 && field <= static_cast<std::uint64_t>(Field::Before))
+        if (field >= 1 && field <= static_cast<std::uint64_t>(Field::Version))
             read_field(static_cast<Field>(field), body, header);
         if (in.bad() || body.bad()) return std::nullopt;
         machine = machine || field == static_cast<std::uint64_t>(Field::Machine);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "item_codec.h"
 
-#include <type_traits>
+#include <iterator>
 #include <utility>
 
 #include "columns.h"
@@ -24,6 +24,169 @@ void put_error(Bytes &out, const core::Error &error) {
     put_text(out, error.remedy);
 }
 
+/// CLOCK_REALTIME by its distance from the other clock, which hardly ever changes.
+std::int64_t distance(const trace::Moment &at) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(at.unix_ns) - at.t_ns);
+}
+
+struct PutBody {
+    Bytes &out;
+    std::uint64_t base_ns;
+
+    void time(std::uint64_t t_ns) const { put_signed(out, static_cast<std::int64_t>(t_ns - base_ns)); }
+    void moment(const trace::Moment &at) const {
+        time(at.t_ns);
+        put_signed(out, distance(at));
+    }
+    void timed(const core::TimedCounters &timed) const {
+        put_counters(out, timed.counters);
+        time(timed.begin_ns);
+        time(timed.end_ns);
+    }
+    void faults(const trace::Faults &faults) const {
+        put(out, faults.tasks.size());
+        int before = 0;
+        for (const trace::Faults::Task &task : faults.tasks) {
+            put_signed(out, std::int64_t{task.host_tid} - before);
+            before = task.host_tid;
+            put(out, task.counts.user);
+            put(out, task.counts.kernel);
+        }
+    }
+    void cost(const core::OwnCost &own) const {
+        put_double(out, own.cpu_percent);
+        put(out, own.bpf_ns_per_event ? 1 : 0);
+        if (own.bpf_ns_per_event) put_double(out, *own.bpf_ns_per_event);
+        put_signed(out, own.rss.n);
+    }
+
+    ItemKind operator()(const trace::Records &event) const {
+        put(out, event.ring);
+        pack(event.bytes, base_ns, out);
+        return ItemKind::Records;
+    }
+    ItemKind operator()(const trace::Watermark &event) const {
+        time(event.until_ns);
+        moment(event.at);
+        return ItemKind::Watermark;
+    }
+    ItemKind operator()(const trace::Losses &event) const {
+        time(event.t_ns);
+        put_losses(out, event.counts);
+        return ItemKind::Losses;
+    }
+    ItemKind operator()(const trace::Faults &event) const {
+        faults(event);
+        return ItemKind::Faults;
+    }
+    ItemKind operator()(const trace::Attach &event) const {
+        put_signed(out, event.host_tgid);
+        timed(event.counters);
+        faults(event.faults);
+        return ItemKind::Attach;
+    }
+    ItemKind operator()(const trace::ExecAwaited &event) const {
+        put_signed(out, event.host_tgid);
+        put_signed(out, event.tgid);
+        put(out, event.mm);
+        return ItemKind::ExecAwaited;
+    }
+    ItemKind operator()(const trace::Counters &event) const {
+        put_signed(out, event.pid);
+        put(out, event.told ? 1 : 0);
+        if (event.told) {
+            timed(*event.told);
+        } else {
+            put_error(out, event.told.error());
+        }
+        return ItemKind::Counters;
+    }
+    ItemKind operator()(const trace::Reading &event) const {
+        put_signed(out, event.host_tgid);
+        put(out, event.told ? 1 : 0);
+        if (event.told) {
+            put_raw_reading(out, *event.told, base_ns);
+        } else {
+            put_error(out, event.told.error());
+        }
+        return ItemKind::Reading;
+    }
+    ItemKind operator()(const trace::TickEnd &event) const {
+        put(out, event.until_ns ? 1 : 0);
+        if (event.until_ns) time(*event.until_ns);
+        moment(event.at);
+        cost(event.own);
+        return ItemKind::TickEnd;
+    }
+    ItemKind operator()(const trace::Stop &event) const {
+        moment(event.at);
+        return ItemKind::Stop;
+    }
+    ItemKind operator()(const trace::End &event) const {
+        moment(event.at);
+        cost(event.own);
+        return ItemKind::End;
+    }
+    ItemKind operator()(const trace::Gap &event) const {
+        put(out, event.records);
+        put(out, event.events);
+        return ItemKind::Gap;
+    }
+    ItemKind operator()(const trace::FreshStart & /*event*/) const { return ItemKind::FreshStart; }
+};
+
+trace::Moment read_moment(In &in, std::uint64_t base_ns) {
+    trace::Moment at;
+    at.t_ns = read_time(in, base_ns);
+    at.unix_ns = static_cast<std::int64_t>(at.t_ns + static_cast<std::uint64_t>(in.signed_number()));
+    return at;
+}
+
+core::TimedCounters read_timed(In &in, std::uint64_t base_ns) {
+    core::TimedCounters timed;
+    timed.counters = read_counters(in);
+    timed.begin_ns = read_time(in, base_ns);
+    timed.end_ns = read_time(in, base_ns);
+    return timed;
+}
+
+trace::Attach read_attach(In &in, std::uint64_t base_ns) {
+    trace::Attach attach;
+    attach.host_tgid = in.small();
+    attach.counters = read_timed(in, base_ns);
+    attach.faults = read_faults(in);
+    return attach;
+}
+
+trace::ExecAwaited read_awaited(In &in) {
+    trace::ExecAwaited awaited;
+    awaited.host_tgid = in.small();
+    awaited.tgid = in.small();
+    awaited.mm = in.number();
+    return awaited;
+}
+
+trace::Reading read_reading(In &in, std::uint64_t base_ns) {
+    const int host_tgid = in.small();
+    if (!in.yes()) return {host_tgid, read_error(in)};
+    return {host_tgid, read_raw_reading(in, base_ns)};
+}
+
+trace::TickEnd read_tick_end(In &in, std::uint64_t base_ns) {
+    trace::TickEnd end;
+    if (in.yes()) end.until_ns = read_time(in, base_ns);
+    end.at = read_moment(in, base_ns);
+    end.own = read_cost(in);
+    return end;
+}
+
+}  // namespace
+
+std::uint64_t read_time(In &in, std::uint64_t base_ns) {
+    return base_ns + static_cast<std::uint64_t>(in.signed_number());
+}
+
+
 /// Words for people, as rsslag wrote them; who prints an error takes them so.
 core::Error read_error(In &in) {
     core::Error error;
@@ -35,103 +198,8 @@ core::Error read_error(In &in) {
     return error;
 }
 
-struct PutBody {
-    Bytes &out;
-    std::uint64_t base_ns;
-
-    void time(std::uint64_t t_ns) const { put_signed(out, static_cast<std::int64_t>(t_ns - base_ns)); }
-
-    ItemKind operator()(const Call &call) const {
-        put(out, static_cast<std::uint64_t>(call.ask));
-        put_signed(out, call.pid);
-        return ItemKind::Call;
-    }
-    ItemKind operator()(const Records &records) const {
-        put(out, records.ring);
-        pack(records.bytes, base_ns, out);
-        return ItemKind::Records;
-    }
-    ItemKind operator()(const Collected & /*end*/) const { return ItemKind::Collected; }
-    ItemKind operator()(const Now &now) const {
-        time(now.t_ns);
-        return ItemKind::Now;
-    }
-    ItemKind operator()(const Time &time) const {
-        put_signed(out, time.unix_ns);
-        return ItemKind::Time;
-    }
-    ItemKind operator()(const core::Losses &losses) const {
-        put_losses(out, losses);
-        return ItemKind::Losses;
-    }
-    ItemKind operator()(const Faults &faults) const {
-        put(out, faults.tasks.size());
-        int before = 0;
-        for (const Faults::Task &task : faults.tasks) {
-            put_signed(out, std::int64_t{task.host_tid} - before);
-            before = task.host_tid;
-            put(out, task.counts.user);
-            put(out, task.counts.kernel);
-        }
-        return ItemKind::Faults;
-    }
-    ItemKind operator()(const Counters &counters) const {
-        put_signed(out, counters.pid);
-        put(out, counters.told ? 1 : 0);
-        if (counters.told) {
-            put_counters(out, counters.told->counters);
-            time(counters.told->begin_ns);
-            time(counters.told->end_ns);
-        } else {
-            put_error(out, counters.told.error());
-        }
-        return ItemKind::Counters;
-    }
-    ItemKind operator()(const Reading &reading) const {
-        put_signed(out, reading.host_tgid);
-        put_signed(out, reading.pid);
-        put(out, reading.told ? 1 : 0);
-        if (reading.told) {
-            put_raw_reading(out, *reading.told, base_ns);
-        } else {
-            put_error(out, reading.told.error());
-        }
-        return ItemKind::Reading;
-    }
-    ItemKind operator()(const Wanted &wanted) const {
-        put(out, wanted.told ? 1 : 0);
-        if (!wanted.told) put_error(out, wanted.told.error());
-        return ItemKind::Wanted;
-    }
-    ItemKind operator()(const Cost &cost) const {
-        put(out, cost.whole ? 1 : 0);
-        put_double(out, cost.cpu_percent);
-        put(out, cost.bpf_ns_per_event ? 1 : 0);
-        if (cost.bpf_ns_per_event) put_double(out, *cost.bpf_ns_per_event);
-        put_signed(out, cost.rss.n);
-        return ItemKind::Cost;
-    }
-    ItemKind operator()(const Overflow &overflow) const {
-        put(out, overflow.records);
-        put(out, overflow.items);
-        return ItemKind::Overflow;
-    }
-};
-
-std::uint64_t read_time(In &in, std::uint64_t base_ns) {
-    return base_ns + static_cast<std::uint64_t>(in.signed_number());
-}
-
-std::optional<Item> read_call(In &in) {
-    const std::uint64_t ask = in.number();
-    const int pid = in.small();
-    if (ask < static_cast<std::uint64_t>(Ask::Attach) || ask > static_cast<std::uint64_t>(Ask::Summary))
-        return std::nullopt;
-    return Call{static_cast<Ask>(ask), pid};
-}
-
-std::optional<Item> read_records(In &in, std::uint64_t base_ns) {
-    Records records;
+std::optional<trace::Event> read_records(In &in, std::uint64_t base_ns) {
+    trace::Records records;
     records.ring = static_cast<std::uint32_t>(in.number());
     auto bytes = unpack(in, base_ns);
     if (!bytes) {
@@ -142,8 +210,8 @@ std::optional<Item> read_records(In &in, std::uint64_t base_ns) {
     return records;
 }
 
-Item read_faults(In &in) {
-    Faults faults;
+trace::Faults read_faults(In &in) {
+    trace::Faults faults;
     const std::size_t tasks = in.count();
     std::uint32_t tid = 0;
     for (std::size_t i = 0; i < tasks && !in.bad(); ++i) {
@@ -154,64 +222,25 @@ Item read_faults(In &in) {
     return faults;
 }
 
-Item read_counters_item(In &in, std::uint64_t base_ns) {
+trace::Counters read_counters_item(In &in, std::uint64_t base_ns) {
     const int pid = in.small();
-    if (!in.yes()) return Counters{pid, read_error(in)};
-    core::TimedCounters timed;
-    timed.counters = read_counters(in);
-    timed.begin_ns = read_time(in, base_ns);
-    timed.end_ns = read_time(in, base_ns);
-    return Counters{pid, std::move(timed)};
+    if (!in.yes()) return {pid, read_error(in)};
+    return {pid, read_timed(in, base_ns)};
 }
 
-Item read_reading(In &in, std::uint64_t base_ns) {
-    const int host_tgid = in.small();
-    const int pid = in.small();
-    if (!in.yes()) return Reading{host_tgid, pid, read_error(in)};
-    return Reading{host_tgid, pid, read_raw_reading(in, base_ns)};
+core::OwnCost read_cost(In &in) {
+    core::OwnCost own;
+    own.cpu_percent = in.real();
+    if (in.yes()) own.bpf_ns_per_event = in.real();
+    own.rss.n = in.signed_number();
+    return own;
 }
 
-Item read_cost(In &in) {
-    Cost cost;
-    cost.whole = in.yes();
-    cost.cpu_percent = in.real();
-    if (in.yes()) cost.bpf_ns_per_event = in.real();
-    cost.rss.n = in.signed_number();
-    return cost;
-}
-
-std::optional<Item> read_body(ItemKind kind, In &in, std::uint64_t base_ns) {
-    switch (kind) {
-        case ItemKind::Call: return read_call(in);
-        case ItemKind::Records: return read_records(in, base_ns);
-        case ItemKind::Collected: return Collected{};
-        case ItemKind::Now: return Now{read_time(in, base_ns)};
-        case ItemKind::Time: return Time{in.signed_number()};
-        case ItemKind::Losses: return read_losses(in);
-        case ItemKind::Faults: return read_faults(in);
-        case ItemKind::Counters: return read_counters_item(in, base_ns);
-        case ItemKind::Reading: return read_reading(in, base_ns);
-        case ItemKind::Wanted: return in.yes() ? Wanted{core::success()} : Wanted{read_error(in)};
-        case ItemKind::Cost: return read_cost(in);
-        case ItemKind::Overflow: {
-            const std::uint64_t records = in.number();
-            return Overflow{records, in.number()};
-        }
-    }
-    return std::nullopt;
-}
-
-void put_body(Bytes &out, ItemKind kind, std::string_view body) {
+void put_item(Bytes &out, const trace::Event &event, std::uint64_t base_ns) {
+    Bytes body;
+    const ItemKind kind = std::visit(PutBody{body, base_ns}, event);
     put(out, static_cast<std::uint64_t>(kind));
     put_text(out, body);
-}
-
-}  // namespace
-
-void put_item(Bytes &out, const Item &item, std::uint64_t base_ns) {
-    Bytes body;
-    const ItemKind kind = std::visit(PutBody{body, base_ns}, item);
-    put_body(out, kind, body);
 }
 
 void put_records(Bytes &out, std::uint32_t ring, std::string_view packed) {
@@ -223,13 +252,40 @@ void put_records(Bytes &out, std::uint32_t ring, std::string_view packed) {
     out += packed;
 }
 
-std::optional<Item> next_item(In &in, std::uint64_t base_ns) {
+RawItem next_raw_item(In &in) {
     const std::uint64_t kind = in.number();
-    In body(in.text());
-    if (in.bad() || kind > static_cast<std::uint64_t>(ItemKind::Overflow)) return std::nullopt;
-    auto item = read_body(static_cast<ItemKind>(kind), body, base_ns);
-    if (!body.bad()) return item;  // what a later version adds to a body is not looked at
-    in.fail();
+    return {kind, in.text()};
+}
+
+std::optional<trace::Event> read_item(std::uint64_t kind, In &in, std::uint64_t base_ns) {
+    if (kind > static_cast<std::uint64_t>(ItemKind::FreshStart)) return std::nullopt;
+    switch (static_cast<ItemKind>(kind)) {
+        case ItemKind::Records: return read_records(in, base_ns);
+        case ItemKind::Faults: return read_faults(in);
+        case ItemKind::Counters: return read_counters_item(in, base_ns);
+        case ItemKind::Gap: {
+            const std::uint64_t records = in.number();
+            return trace::Gap{records, in.number()};
+        }
+        case ItemKind::Losses: {
+            const std::uint64_t t_ns = read_time(in, base_ns);
+            return trace::Losses{t_ns, read_losses(in)};
+        }
+        case ItemKind::Watermark: {
+            const std::uint64_t until_ns = read_time(in, base_ns);
+            return trace::Watermark{until_ns, read_moment(in, base_ns)};
+        }
+        case ItemKind::Attach: return read_attach(in, base_ns);
+        case ItemKind::ExecAwaited: return read_awaited(in);
+        case ItemKind::Reading: return read_reading(in, base_ns);
+        case ItemKind::TickEnd: return read_tick_end(in, base_ns);
+        case ItemKind::Stop: return trace::Stop{read_moment(in, base_ns)};
+        case ItemKind::End: {
+            const trace::Moment at = read_moment(in, base_ns);
+            return trace::End{at, read_cost(in)};
+        }
+        case ItemKind::FreshStart: return trace::FreshStart{};
+    }
     return std::nullopt;
 }
 

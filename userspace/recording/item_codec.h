@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Items as bytes and back.
+// A trace's events as bytes and back. In a file they are items: kind, length, body.
 #pragma once
 
 #include <cstdint>
@@ -7,36 +7,52 @@
 
 #include "bytes.h"
 #include "rsslag/recording/header.h"
-#include "rsslag/recording/items.h"
+#include "rsslag/trace/event.h"
 
 namespace rsslag::recording {
 
-/// Kinds of items, as the file has them.
+/// Kinds of items, as the file has them; those of version1.h are not given again.
 enum class ItemKind : std::uint8_t {
-    Call = 1,
     Records = 2,
-    Collected = 3,
-    Now = 4,
-    Time = 5,
-    Losses = 6,
     Faults = 7,
     Counters = 8,
-    Reading = 9,
-    Wanted = 10,
-    Cost = 11,
-    Overflow = 12,
+    Gap = 12,
+    Losses = 13,
+    Watermark = 14,
+    Attach = 15,
+    ExecAwaited = 16,
+    Reading = 17,
+    TickEnd = 18,
+    Stop = 19,
+    End = 20,
+    FreshStart = 21,
 };
 
-/// All but Records, which go in batches: kind, length, body. Times are told from `base_ns` on.
-void put_item(Bytes &out, const Item &item, std::uint64_t base_ns);
+/// Kind, length, body. Times are told from `base_ns` on.
+void put_item(Bytes &out, const trace::Event &event, std::uint64_t base_ns);
+/// Records go in batches, packed already.
 void put_records(Bytes &out, std::uint32_t ring, std::string_view packed);
 
-/// The next item; nullopt: one of a kind that is not known here (it is skipped), or in.bad().
-std::optional<Item> next_item(In &in, std::uint64_t base_ns);
+/// An item as it lies in a chunk; in.bad() where there is none.
+struct RawItem {
+    std::uint64_t kind = 0;
+    std::string_view body;
+};
+RawItem next_raw_item(In &in);
+/// nullopt: of a kind that is not known here, or body.bad().
+std::optional<trace::Event> read_item(std::uint64_t kind, In &body, std::uint64_t base_ns);
 
 void put_header(Bytes &out, const Header &header);
 /// Fields that are not known are skipped. nullopt: it is no header.
 std::optional<Header> read_header(std::string_view bytes);
+
+// Parts of bodies.
+std::uint64_t read_time(In &in, std::uint64_t base_ns);
+core::Error read_error(In &in);
+std::optional<trace::Event> read_records(In &in, std::uint64_t base_ns);
+trace::Faults read_faults(In &in);
+trace::Counters read_counters_item(In &in, std::uint64_t base_ns);
+core::OwnCost read_cost(In &in);
 
 // Readings, in a file of their own.
 void put_counters(Bytes &out, const core::CounterReading &reading);

@@ -9,12 +9,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <utility>
 #include <vector>
 
 #include "chunk.h"
 #include "item_codec.h"
 #include "rsslag/core/fd.h"
+#include "version1.h"
 
 namespace rsslag::recording {
 namespace {
@@ -65,10 +67,13 @@ struct Reader::State {
     std::uint64_t records = 0;      ///< in whole chunks so far
     std::uint64_t records_due = 0;  ///< that the next chunk should have before it
     std::uint64_t last_ns = 0;
+    std::uint64_t reached_ns = 0;       ///< the latest that an event told
     std::optional<std::string> damage;  ///< since the last whole chunk
     mutable int err = 0;                ///< of the last read that failed, until it is told
     bool whole = true;
     bool ended = false, told_end = false;
+    std::optional<Version1> version1;  ///< what makes events of the file, where that is needed
+    std::deque<Next> ready;
 
     Bytes read(std::uint64_t offset, std::size_t size) const;
     std::string damaged(std::string what);
@@ -78,8 +83,11 @@ struct Reader::State {
     std::optional<Bytes> take_payload(const ChunkInfo &info);
     core::Status find_header(const std::string &name);
     std::optional<Missing> gap_before(const ChunkInfo &info);
-    std::optional<Next> next_in_chunk();
-    std::optional<Next> end();
+    void add(trace::Event event);
+    void take(const RawItem &item);
+    void break_off();
+    void next_in_chunk();
+    void end();
 };
 
 Bytes Reader::State::read(std::uint64_t offset, std::size_t size) const {
@@ -181,23 +189,65 @@ std::optional<Missing> Reader::State::gap_before(const ChunkInfo &info) {
     return missing;
 }
 
-std::optional<Reader::Next> Reader::State::next_in_chunk() {
-    while (!in.bad() && !in.at_end()) {
-        if (auto item = next_item(in, chunk.first_ns)) return std::move(*item);
+/// What its writer could not keep up with is missing like anything else.
+void Reader::State::add(trace::Event event) {
+    if (const auto *const gap = std::get_if<trace::Gap>(&event)) {
+        whole = false;
+        ready.emplace_back(Missing{"the writer could not keep up", reached_ns, reached_ns, gap->records});
+        return;
     }
-    if (!in.bad()) return std::nullopt;
-    in = In(std::string_view());
-    whole = false;
-    return Missing{"what a whole chunk holds cannot be understood", chunk.first_ns, chunk.last_ns, std::nullopt};
+    reached_ns = std::max(reached_ns, trace::time_of(event).value_or(0));
+    ready.emplace_back(std::move(event));
 }
 
-std::optional<Reader::Next> Reader::State::end() {
-    if (std::exchange(told_end, true)) return std::nullopt;
-    if (ended && at >= input.size) return std::nullopt;
+void Reader::State::take(const RawItem &item) {
+    In body(item.body);
+    if (version1) {
+        Version1::Events events;
+        version1->take(item.kind, body, chunk.first_ns, events);
+        for (trace::Event &event : events)
+            add(std::move(event));
+    } else if (auto event = read_item(item.kind, body, chunk.first_ns); event && !body.bad()) {
+        add(std::move(*event));
+    }
+    if (body.bad()) in.fail();  // but what a later version adds to a body is not looked at
+}
+
+/// What comes next is not what came next when it was written.
+void Reader::State::break_off() {
+    Version1::Events events;
+    if (version1) version1->break_off(events);
+    for (trace::Event &event : events)
+        add(std::move(event));
+}
+
+void Reader::State::next_in_chunk() {
+    while (ready.empty() && !in.bad() && !in.at_end()) {
+        const RawItem item = next_raw_item(in);
+        if (!in.bad()) take(item);
+    }
+    if (!in.bad()) return;
+    in = In(std::string_view());
     whole = false;
+    break_off();
+    ready.emplace_back(
+        Missing{"what a whole chunk holds cannot be understood", chunk.first_ns, chunk.last_ns, std::nullopt});
+}
+
+void Reader::State::end() {
+    if (std::exchange(told_end, true)) return;
+    if (ended && at >= input.size) {
+        Version1::Events events;
+        if (version1) version1->finish(events);
+        for (trace::Event &event : events)
+            add(std::move(event));
+        return;
+    }
+    whole = false;
+    break_off();
     if (ended) damage = fmt::format("{} bytes behind its end are not of it", input.size - at);
-    return Missing{damage.value_or("it was not ended: what came last is not in it"), last_ns, std::nullopt,
-                   std::nullopt};
+    ready.emplace_back(
+        Missing{damage.value_or("it was not ended: what came last is not in it"), last_ns, std::nullopt, std::nullopt});
 }
 
 core::Result<Reader> Reader::open(Input input, const std::string &name) {
@@ -222,6 +272,9 @@ core::Result<Reader> Reader::open(Input input, const std::string &name) {
     state->at = kPrologue;
     if (const core::Status found = state->find_header(name); !found) return found.error();
     if (!version) state->damage = "its first 16 bytes are damaged";
+    if (version) state->header.version = *version;
+    if (state->header.version == 1) state->version1.emplace(state->header);
+    state->reached_ns = state->header.start_ns;
     return Reader(std::move(state));
 }
 
@@ -274,17 +327,22 @@ void Reader::seek(const Place &place) {
     state.records_due = place.records_before;
     state.last_ns = place.first_ns;
     state.in = In(std::string_view());
+    state.ready.clear();
+    if (state.version1) state.version1.emplace(state.header);
     state.damage.reset();
     state.whole = state.ended = state.told_end = false;
 }
 
 std::optional<Reader::Next> Reader::next() {
     State &state = *state_;
-    for (;;) {
-        if (auto next = state.next_in_chunk()) return next;
-        if (state.ended) return state.end();
-        const auto info = state.find_chunk();
-        if (!info) return state.end();
+    while (state.ready.empty()) {
+        state.next_in_chunk();
+        if (!state.ready.empty()) break;
+        const auto info = state.ended ? std::nullopt : state.find_chunk();
+        if (!info) {
+            state.end();
+            break;
+        }
         auto raw = state.take_payload(*info);
         if (!raw) continue;
         auto gap = state.gap_before(*info);
@@ -298,8 +356,14 @@ std::optional<Reader::Next> Reader::next() {
             state.in = In(state.payload);
             state.records += info->records;
         }
-        if (gap) return std::move(*gap);
+        if (!gap) continue;
+        state.break_off();
+        state.ready.emplace_back(std::move(*gap));
     }
+    if (state.ready.empty()) return std::nullopt;
+    std::optional<Next> first(std::move(state.ready.front()));
+    state.ready.pop_front();
+    return first;
 }
 
 bool Reader::complete() const {

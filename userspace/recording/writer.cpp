@@ -35,23 +35,26 @@ std::size_t waking(const Writer::Options &options) {
                              : kWaking;
 }
 
-/// What an item takes in memory, about.
-std::size_t size_of(const Item &item) {
+/// What an event takes in memory, about.
+std::size_t size_of(const trace::Event &event) {
     constexpr std::size_t kTask = 160;
-    std::size_t size = sizeof(Item);
-    if (const auto *const records = std::get_if<Records>(&item)) size += records->bytes.size();
-    if (const auto *const faults = std::get_if<Faults>(&item)) size += faults->tasks.size() * sizeof(Faults::Task);
-    if (const auto *const counters = std::get_if<Counters>(&item); counters != nullptr && counters->told)
+    std::size_t size = sizeof(trace::Event);
+    if (const auto *const records = std::get_if<trace::Records>(&event)) size += records->bytes.size();
+    if (const auto *const faults = std::get_if<trace::Faults>(&event))
+        size += faults->tasks.size() * sizeof(trace::Faults::Task);
+    if (const auto *const attach = std::get_if<trace::Attach>(&event))
+        size += attach->counters.counters.tasks.size() * (kTask + sizeof(trace::Faults::Task));
+    if (const auto *const counters = std::get_if<trace::Counters>(&event); counters != nullptr && counters->told)
         size += counters->told->counters.tasks.size() * kTask;
-    if (const auto *const reading = std::get_if<Reading>(&item); reading != nullptr && reading->told) {
+    if (const auto *const reading = std::get_if<trace::Reading>(&event); reading != nullptr && reading->told) {
         for (const core::CounterReading &each : reading->told->bracket.readings)
             size += each.tasks.size() * kTask;
     }
     return size;
 }
 
-std::uint64_t records_in(const Item &item) {
-    const auto *const records = std::get_if<Records>(&item);
+std::uint64_t records_in(const trace::Event &event) {
+    const auto *const records = std::get_if<trace::Records>(&event);
     return records == nullptr ? 0 : count_records(records->bytes);
 }
 
@@ -77,9 +80,9 @@ struct Writer::State {
 
     mutable std::mutex mutex;
     std::condition_variable wake;
-    std::deque<std::variant<Item, Header>> waiting;  ///< a header begins the next segment
+    std::deque<std::variant<trace::Event, Header>> waiting;  ///< a header begins the next segment
     std::size_t waiting_bytes = 0;
-    Overflow missed;  ///< since the last item that found room
+    trace::Gap missed;  ///< since the last event that found room
     Progress progress;
     std::optional<Peak> peak;
     bool stop = false;
@@ -100,7 +103,7 @@ struct Writer::State {
     void end();
     void run();
     void write_all(const Bytes &bytes);
-    void write_item(const Item &item);
+    void write_event(const trace::Event &event);
     void look_at_clocks();
     bool full() const;
     void tell_progress(bool last);
@@ -133,21 +136,21 @@ void Writer::begin(Header header) {
     });
 }
 
-void Writer::put(Item item) {
+void Writer::put(trace::Event event) {
     State &state = *state_;
-    const std::size_t size = size_of(item);
+    const std::size_t size = size_of(event);
     const std::lock_guard lock(state.mutex);
     if (state.progress.failed || !state.began || state.stop) return;
     if (state.waiting_bytes + size > kMostWaiting) {
-        const std::uint64_t records = records_in(item);
+        const std::uint64_t records = records_in(event);
         state.missed.records += records;
-        state.missed.items++;
+        state.missed.events++;
         state.progress.records_lost += records;
-        state.progress.items_lost++;
+        state.progress.events_lost++;
         return;
     }
     state.tell_missed();
-    state.waiting.emplace_back(std::move(item));
+    state.waiting.emplace_back(std::move(event));
     state.waiting_bytes += size;
     // Ever so often is enough: a chunk is written once a second.
     if (state.waiting_bytes > state.waking_bytes) state.wake.notify_one();
@@ -192,7 +195,7 @@ core::Status Writer::finish(const std::optional<Peak> &peak) {
 
 /// Of what found no room; the lock is held.
 void Writer::State::tell_missed() {
-    if (missed.items > 0) waiting.emplace_back(Item(std::exchange(missed, {})));
+    if (missed.events > 0) waiting.emplace_back(trace::Event(std::exchange(missed, {})));
 }
 
 Assembler Writer::State::new_assembler() {
@@ -213,9 +216,9 @@ void Writer::State::end() {
     if (err == 0) err = files.sync();
 }
 
-void Writer::State::write_item(const Item &item) {
+void Writer::State::write_event(const trace::Event &event) {
     if (!assembler.open()) opened = Clock::now();
-    assembler.add(item);
+    assembler.add(event);
 }
 
 void Writer::State::look_at_clocks() {
@@ -254,7 +257,7 @@ void Writer::State::tell_progress(bool last) {
 void Writer::State::run() {
     constexpr std::chrono::milliseconds kLook{200};
     for (;;) {
-        std::deque<std::variant<Item, Header>> some;
+        std::deque<std::variant<trace::Event, Header>> some;
         bool last = false;
         {
             std::unique_lock lock(mutex);
@@ -265,8 +268,8 @@ void Writer::State::run() {
         }
         for (const auto &each : some) {
             if (err != 0) break;
-            if (const auto *const item = std::get_if<Item>(&each)) {
-                write_item(*item);
+            if (const auto *const event = std::get_if<trace::Event>(&each)) {
+                write_event(*event);
             } else {
                 next(std::get<Header>(each));
             }

@@ -12,13 +12,14 @@
 namespace rsslag::recording {
 
 /// The version that is written, and the newest that is read.
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
 struct Header {
-    std::string writer;  ///< rsslag's version
-    std::string kernel;  ///< uname -r
-    std::string arch;    ///< uname -m
-    std::string host;    ///< uname -n
+    std::uint32_t version = kVersion;  ///< as the file has it
+    std::string writer;                ///< rsslag's version
+    std::string kernel;                ///< uname -r
+    std::string arch;                  ///< uname -m
+    std::string host;                  ///< uname -n
     std::vector<std::string> command_line;
     core::Machine machine;
     core::Calibration calibration;

@@ -12,7 +12,8 @@
 
 #include "rsslag/core/result.h"
 #include "rsslag/recording/header.h"
-#include "rsslag/recording/items.h"
+#include "rsslag/recording/peak.h"
+#include "rsslag/trace/event.h"
 
 namespace rsslag::recording {
 
@@ -44,8 +45,8 @@ struct Place {
     std::uint64_t records_before = 0;  ///< wire records in all chunks before it
 };
 
-/// Reads items in their order. What is damaged is told of as Missing in its place, and reading goes on after it; memory
-/// is that of one chunk.
+/// Reads events in their order, from files of all versions. What is damaged is told of as Missing in its place, and
+/// reading goes on after it; memory is that of one chunk.
 class Reader {
   public:
     /// Kind::Corrupt: the file is empty, of another kind, or has no header left. Kind::Unsupported: a later version.
@@ -64,7 +65,7 @@ class Reader {
     /// Goes on there. What comes first may be the rest of what another chunk began.
     void seek(const Place &place);
 
-    using Next = std::variant<Item, Missing>;
+    using Next = std::variant<trace::Event, Missing>;
     /// nullopt: the end. A recording that was not ended as it should be ends with a Missing.
     std::optional<Next> next();
 

@@ -11,7 +11,8 @@
 
 #include "rsslag/core/result.h"
 #include "rsslag/recording/header.h"
-#include "rsslag/recording/items.h"
+#include "rsslag/recording/peak.h"
+#include "rsslag/trace/event.h"
 
 namespace rsslag::recording {
 
@@ -46,15 +47,15 @@ class Writer {
 
     void begin(Header header);
     /// Never waits.
-    void put(Item item);
+    void put(trace::Event event);
     /// What is put from now on goes into the next segment. Never waits.
     void next(Header header);
 
     struct Progress {
         std::uint64_t records = 0;       ///< in deleted segments, too
         std::uint64_t bytes = 0;         ///< in all files that are there
-        std::uint64_t records_lost = 0;  ///< that found no room in the queue, items likewise
-        std::uint64_t items_lost = 0;
+        std::uint64_t records_lost = 0;  ///< that found no room in the queue, events likewise
+        std::uint64_t events_lost = 0;
         bool full = false;                  ///< it is time for next()
         bool ended = false;                 ///< finish() has nothing to wait for
         std::optional<core::Error> failed;  ///< nothing is written any more

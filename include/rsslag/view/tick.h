@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rsslag/core/ledger.h"
+#include "rsslag/core/own_cost.h"
 #include "rsslag/view/snapshot.h"
 
 namespace rsslag::view {
@@ -21,12 +22,8 @@ struct ThreadChoice {
     std::size_t top = 0;
 };
 
-/// rsslag's own cost since the last tick.
-struct OwnCost {
-    double cpu_percent = 0;  ///< of one core
-    std::optional<double> bpf_ns_per_event;
-    core::Kilobytes rss;
-};
+/// Since the last tick, in a summary of the whole trace.
+using core::OwnCost;
 
 /// A flush or fold as the log of them shows it.
 struct LoggedFlush {

@@ -54,30 +54,43 @@ core::RawReading reading() {
     return raw;
 }
 
-/// The same bytes again are the same item: each field is put from what was read.
-void expect_kept(const Item &item) {
+/// nullopt: none that is known, or in.bad().
+std::optional<trace::Event> next_event(In &in, std::uint64_t base_ns) {
+    const RawItem item = next_raw_item(in);
+    if (in.bad()) return std::nullopt;
+    In body(item.body);
+    auto event = read_item(item.kind, body, base_ns);
+    if (body.bad()) in.fail();
+    return body.bad() ? std::nullopt : std::move(event);
+}
+
+/// The same bytes again are the same event: each field is put from what was read.
+void expect_kept(const trace::Event &event) {
     Bytes once;
-    put_item(once, item, 10);
+    put_item(once, event, 10);
     In in(once);
-    const auto back = next_item(in, 10);
+    const auto back = next_event(in, 10);
     ASSERT_TRUE(back);
     EXPECT_TRUE(in.at_end());
-    EXPECT_EQ(back->index(), item.index());
+    EXPECT_EQ(back->index(), event.index());
     Bytes twice;
     put_item(twice, *back, 10);
     EXPECT_EQ(once, twice);
 }
 
 TEST(Items, ComeBackAsTheyWere) {
-    for (const Item &item : std::initializer_list<Item>{
-             Call{Ask::WalkNow, 4711}, Records{2, test::one_of_each()}, Collected{}, Now{5}, Time{-7},
-             test::header().before, Faults{{{7, {1, 2}}, {9, {3, 4}}}},
-             Counters{1, core::TimedCounters{counters(), 11, 12}},
-             Counters{1, core::Error{core::Kind::Gone, "it is gone", 3, "wait"}}, Reading{4700, 1, reading()},
-             Reading{4700, 1, core::Error{core::Kind::Denied, "no", 0, ""}}, Wanted{core::success()},
-             Wanted{core::Error{core::Kind::Internal, "", 0, ""}}, Cost{true, 1.5, 2.5, {3}},
-             Cost{false, 0, std::nullopt, {3}}, Overflow{1, 2}})
-        expect_kept(item);
+    const trace::Moment at{50, -7};
+    const core::TimedCounters timed{counters(), 11, 12};
+    const trace::Faults faults{{{7, {1, 2}}, {9, {3, 4}}}};
+    const core::Error gone{core::Kind::Gone, "it is gone", 3, "wait"};
+    for (const trace::Event &event : std::initializer_list<trace::Event>{
+             trace::Records{2, test::one_of_each()}, trace::Watermark{40, at}, trace::Losses{12, test::header().before},
+             faults, trace::Attach{4700, timed, faults}, trace::ExecAwaited{4700, 1, 0xffff888000001000},
+             trace::Counters{1, timed}, trace::Counters{1, gone}, trace::Reading{4700, reading()},
+             trace::Reading{4700, gone}, trace::TickEnd{std::nullopt, at, {1.5, 2.5, {3}}},
+             trace::TickEnd{41, at, {0, std::nullopt, {3}}}, trace::Stop{at}, trace::End{at, {1.5, 2.5, {3}}},
+             trace::Gap{1, 2}, trace::FreshStart{}})
+        expect_kept(event);
 }
 
 TEST(Items, CountLossesOfUnknownCausesAsOther) {
@@ -108,11 +121,11 @@ TEST(Items, TellErrorsInHarmlessWords) {
 
 TEST(Items, KeepWhatAReadingSaid) {
     Bytes bytes;
-    put_item(bytes, Reading{4700, 1, reading()}, 10);
+    put_item(bytes, trace::Reading{4700, reading()}, 10);
     In in(bytes);
-    const auto back = next_item(in, 10);
+    const auto back = next_event(in, 10);
     ASSERT_TRUE(back);
-    const core::RawReading &raw = *std::get<Reading>(*back).told;
+    const core::RawReading &raw = *std::get<trace::Reading>(*back).told;
     EXPECT_EQ(raw.comm, "storm");
     EXPECT_EQ(raw.readers.stat, core::Pages{5});
     EXPECT_FALSE(raw.readers.statm);
@@ -126,21 +139,22 @@ TEST(Items, OfAKindThatIsNotKnownAreSkipped) {
     Bytes bytes;
     put(bytes, 99);
     put_text(bytes, "what a later version tells");
-    put_item(bytes, Now{5}, 0);
+    put_item(bytes, trace::Stop{{5, 6}}, 0);
     In in(bytes);
-    EXPECT_FALSE(next_item(in, 0));
+    EXPECT_FALSE(next_event(in, 0));
     EXPECT_FALSE(in.bad());
-    const auto next = next_item(in, 0);
+    const auto next = next_event(in, 0);
     ASSERT_TRUE(next);
-    EXPECT_EQ(std::get<Now>(*next).t_ns, 5U);
+    EXPECT_EQ(std::get<trace::Stop>(*next).at.t_ns, 5U);
+    EXPECT_EQ(std::get<trace::Stop>(*next).at.unix_ns, 6);
 }
 
 TEST(Items, CutAnywhereAreRefused) {
     Bytes bytes;
-    put_item(bytes, Reading{4700, 1, reading()}, 0);
+    put_item(bytes, trace::Reading{4700, reading()}, 0);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
         In in(std::string_view(bytes).substr(0, size));
-        EXPECT_FALSE(next_item(in, 0)) << size;
+        EXPECT_FALSE(next_event(in, 0)) << size;
         EXPECT_TRUE(in.bad()) << size;
     }
 }

@@ -40,7 +40,7 @@ TEST(Shipped, RecordingsAreReadToTheirEnd) {
 
 TEST(Shipped, RecordingCutAtAnyByteTellsItsWholeChunks) {
     const Bytes bytes = shipped("quiet-6.1.rsslag");
-    const std::size_t all = read_all(bytes).items;
+    const std::size_t all = read_all(bytes).events;
     std::size_t before = 0;
     for (std::size_t size = 0; size < bytes.size(); ++size) {
         const Told told = read_all(bytes.substr(0, size));
@@ -51,11 +51,11 @@ TEST(Shipped, RecordingCutAtAnyByteTellsItsWholeChunks) {
         }
         EXPECT_FALSE(told.complete) << size;
         ASSERT_EQ(told.missing.size(), 1U) << size;
-        EXPECT_GE(told.items, before) << size;
-        before = told.items;
+        EXPECT_GE(told.events, before) << size;
+        before = told.events;
     }
-    EXPECT_GT(all, 0U);
-    EXPECT_EQ(before, all);
+    EXPECT_GT(before, 0U);
+    EXPECT_LT(before, all) << "what was asked last may lack an answer";
 }
 
 TEST(Shipped, RecordingWithAFlippedBitMissesOneChunkOfTheClassic) {

@@ -78,10 +78,8 @@ Bytes small_trace(int chunks) {
     std::uint64_t now = header().start_ns;
     for (int i = 0; i < chunks; ++i) {
         now += 1'000'000;
-        assembler.add(Call{Ask::Collect, 0});
-        assembler.add(Now{now});
-        assembler.add(Records{0, storm(i % 3, 5, now - 5000)});
-        assembler.add(Collected{});
+        assembler.add(trace::Records{0, storm(i % 3, 5, now - 5000)});
+        assembler.add(trace::Watermark{now - 1000, {now, header().start_unix_ns}});
         assembler.close();
     }
     assembler.end();
@@ -111,8 +109,8 @@ Told read_all(const Bytes &bytes) {
             told.missing.push_back(*missing);
             continue;
         }
-        told.items++;
-        if (const auto *const records = std::get_if<Records>(&std::get<Item>(*next)))
+        told.events++;
+        if (const auto *const records = std::get_if<trace::Records>(&std::get<trace::Event>(*next)))
             told.records.insert(told.records.end(), records->bytes.begin(), records->bytes.end());
     }
     told.complete = reader->complete();

@@ -24,7 +24,7 @@ std::vector<std::byte> storm(int cpu, std::size_t records, std::uint64_t begin_n
 std::vector<std::byte> one_of_each();
 
 Header header();
-/// A small trace as bytes: `chunks` of items between header and end.
+/// A small trace as bytes: `chunks` of records and a watermark each between header and end.
 Bytes small_trace(int chunks);
 
 Input input_of(const Bytes &bytes);
@@ -34,7 +34,7 @@ struct Told {
     bool opened = false;
     core::Error error;
     std::vector<std::byte> records;
-    std::size_t items = 0;
+    std::size_t events = 0;
     std::vector<Missing> missing;
     bool complete = false;
 };

@@ -40,11 +40,11 @@ TEST_F(WriterTest, WritesWhatAReaderTells) {
         ASSERT_TRUE(writer);
         writer->begin(test::header());
         for (int i = 0; i < 3; ++i)
-            writer->put(Records{0, records});
+            writer->put(trace::Records{0, records});
         EXPECT_TRUE(writer->finish());
         EXPECT_EQ(writer->progress().records, 150'000U);
         EXPECT_EQ(writer->progress().bytes, std::filesystem::file_size(path_));
-        EXPECT_EQ(writer->progress().items_lost, 0U);
+        EXPECT_EQ(writer->progress().events_lost, 0U);
     }
     const test::Told told = test::read_all(written());
     EXPECT_TRUE(told.complete);
@@ -99,7 +99,7 @@ TEST_F(WriterTest, CountsWhatFindsNoRoomAndSaysSoInTheRecording) {
         writer->begin(test::header());
         // Far more at once than any writer takes in.
         for (; puts < 100'000 && lost == 0; ++puts) {
-            writer->put(Records{0, records});
+            writer->put(trace::Records{0, records});
             lost = writer->progress().records_lost;
         }
         EXPECT_TRUE(writer->finish());
@@ -111,9 +111,11 @@ TEST_F(WriterTest, CountsWhatFindsNoRoomAndSaysSoInTheRecording) {
     ASSERT_TRUE(reader);
     std::uint64_t said = 0, read = 0;
     while (auto next = reader->next()) {
-        const Item &item = std::get<Item>(*next);
-        if (const auto *const overflow = std::get_if<Overflow>(&item)) said += overflow->records;
-        if (const auto *const some = std::get_if<Records>(&item)) read += some->bytes.size() / sizeof(rsslag_update);
+        if (const auto *const missing = std::get_if<Missing>(&*next)) {
+            said += missing->records.value_or(0);
+        } else if (const auto *const some = std::get_if<trace::Records>(&std::get<trace::Event>(*next))) {
+            read += some->bytes.size() / sizeof(rsslag_update);
+        }
     }
     EXPECT_EQ(said, lost);
     EXPECT_EQ(read + lost, puts * kEach);

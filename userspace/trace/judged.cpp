@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "judged.h"
+#include "rsslag/trace/judged.h"
 
 #include <fmt/format.h>
 
 #include <set>
 
-namespace rsslag::cli {
+namespace rsslag::trace {
 
 /// splitmix64's finalizer over the keyed address: equal addresses give equal ids within one run, and nothing else
 /// can be told from an id.
@@ -43,4 +43,4 @@ view::ProcessReading judged(const core::RawReading &raw, const core::Machine &ma
     return out;
 }
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::trace

@@ -8,7 +8,7 @@
 #include "rsslag/core/scheme.h"
 #include "rsslag/view/snapshot.h"
 
-namespace rsslag::cli {
+namespace rsslag::trace {
 
 /// Opaque; equal for processes that share an mm. Kernel addresses leave the program only mixed with `key`. Where mms
 /// had the same address one after another, `generation` tells them apart. Pure.
@@ -17,4 +17,4 @@ std::string mm_id(std::uint64_t key, std::uint64_t mm, std::uint64_t generation 
 /// What a reading comes to. Pure.
 view::ProcessReading judged(const core::RawReading &raw, const core::Machine &machine, std::uint64_t id_key);
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::trace

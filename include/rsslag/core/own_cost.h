@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <optional>
+
+#include "rsslag/core/units.h"
+
+namespace rsslag::core {
+
+/// What rsslag itself costs, over some time.
+struct OwnCost {
+    double cpu_percent = 0;  ///< of one core
+    std::optional<double> bpf_ns_per_event;
+    Kilobytes rss;
+};
+
+}  // namespace rsslag::core

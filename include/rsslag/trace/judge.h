@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A trace's events in, ticks out: the ledger, and the exact readings that it is checked against, put together. Pure: no
+// clock, no system call, no question; the same events always make the same ticks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rsslag/abi.h"
+#include "rsslag/core/ledger.h"
+#include "rsslag/core/losses.h"
+#include "rsslag/core/raw_reading.h"
+#include "rsslag/core/scheme.h"
+#include "rsslag/trace/event.h"
+#include "rsslag/view/tick.h"
+
+namespace rsslag::trace {
+
+/// Around a reading, what the ledger held is asked for this much wider.
+inline constexpr std::uint64_t kWiderNs = 1'000'000;
+
+/// What is known before the first event.
+struct Facts {
+    core::Machine machine;
+    core::Calibration calibration;
+    std::string kernel;        ///< uname -r
+    std::uint64_t id_key = 0;  ///< what mm_id() mixes addresses with
+    Moment start;              ///< when the trace began: times are told since then
+    core::Losses before;       ///< of what is told by Losses, what was counted before these events begin
+};
+
+/// Called in the order of the events; null: nobody looks. Times named t_ns are since Facts::start, those within
+/// records and readings are CLOCK_MONOTONIC.
+struct Observers {
+    /// Each update of a traced process, with its names. Slower than on_applied.
+    std::function<void(const view::EventLine &)> on_update;
+    /// Every update as it came, also of mms that are not known (then Applied::known is false).
+    std::function<void(const rsslag_update &, const core::Applied &)> on_applied;
+    std::function<void(const view::TaskLine &)> on_task;
+    std::function<void(const rsslag_fault &)> on_fault;
+    std::function<void(const rsslag_sum &)> on_sum;
+    /// Each reading of a traced process, before it is compared with the ledger.
+    std::function<void(const core::RawReading &)> on_reading;
+    /// More was lost than before, in the kernel or in the recording ("recording").
+    std::function<void(std::uint64_t t_ns, const core::Losses &)> on_loss;
+};
+
+struct JudgeOptions {
+    view::ThreadChoice threads;
+    /// Ticks tell what no document has: the last flushes or folds, each task's faults since its last flush.
+    bool for_screen = false;
+    Observers observers;
+};
+
+/// A group whose exec is awaited.
+struct Awaited {
+    int host_tgid = 0;
+    int tgid = 0;
+    std::uint64_t mm = 0;  ///< the one that it leaves
+};
+
+class Judge {
+  public:
+    Judge(Facts facts, JudgeOptions options);
+    ~Judge();
+    Judge(Judge &&) noexcept;
+    Judge &operator=(Judge &&) noexcept;
+
+    /// What comes of the event: last ticks of processes that have ended by a Watermark or a Stop, all ticks by a
+    /// TickEnd.
+    std::vector<view::Tick> apply(Event event);
+
+    /// After End.
+    const std::optional<view::Summary> &summary() const;
+
+    // What is known, for whoever decides what is to be read next, and for screens.
+
+    const Facts &facts() const;
+    /// Groups that live, ascending by the kernel's TGID.
+    std::vector<core::GroupView> groups() const;
+    /// Of these, those with no baseline yet.
+    std::vector<core::GroupView> unknown() const;
+    /// Ascending by the kernel's TGID.
+    std::vector<Awaited> awaited() const;
+    /// Groups and their mms whose begin was lost and that the last event has taken up: the kernel may not know of them.
+    const std::vector<std::pair<int, std::uint64_t>> &taken_up() const;
+    /// The kernel's TIDs of the tasks of all groups that live.
+    std::vector<int> tids() const;
+    /// Whether any process is traced or awaited, an ended one until its last tick included.
+    bool any() const;
+    /// Whether processes have ended whose last tick is to come.
+    bool leaving() const;
+    /// As they were told last.
+    const core::Losses &losses() const;
+    /// That have come.
+    std::uint64_t records() const;
+    /// Records that no Watermark has reached yet.
+    std::vector<Records> waiting() const;
+    /// The latest that any event has told.
+    Moment last_moment() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace rsslag::trace

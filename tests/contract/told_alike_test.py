@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""live, replay, export and report are told the same events and tell the same of them, to the digit: after losses, over
+segments, and up to where rsslag was killed."""
+import glob
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import contract
+from contract import MEMBERS, TIMEOUT, Held, TracingTest, environment, needs_root, rsslag, wait_until
+
+LIVES = ('for i in 1 2 3; do /bin/true; done; (ls -lR /usr/lib | sort) >/dev/null; '
+         'exec sh -c "ls -lR /usr/share | wc -l >/dev/null; sleep 0.2"')
+STORM = ('import mmap\n'
+         'for _ in range(40):\n'
+         '    with mmap.mmap(-1, 4 << 20) as memory:\n'
+         '        for at in range(0, 4 << 20, 4096): memory[at] = 1\n')
+
+
+def ticks_of(documents):
+    return [document for document in documents if document.get('schema', '').startswith('rsslag.tick/')]
+
+
+def place(tick):
+    return tick['seq'], tick['t_ns'], tick['pid'], tick['state'], tick['updates']
+
+
+def flat(tick):
+    """A tick as a row of export has it."""
+    row = {key: tick[key] for key in ('seq', 't_ns', 'time', 'pid', 'comm', 'state', 'lag', 'residual', 'verdict', 'updates',
+                                      'updates_by_others', 'faults', 'flushes', 'lost', 'disagreements', 'resyncs')}
+    for name in ('flushed', 'cached', 'exact'):
+        row |= {f'{name}_{member}': tick[name][member] for member in MEMBERS}
+    row['stat_rss_kb'] = tick['readers']['stat']['rss_kb']
+    walked = tick['walked']
+    row |= {'walked_rss_kb': walked and walked['rss_kb'], 'walked_age_ms': walked and walked['age_ms']}
+    return row
+
+
+class ToldAlike(TracingTest):
+    def setUp(self):
+        self.directory = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.directory)
+        self.file = os.path.join(self.directory, 'trace.rsslag')
+
+    def replay(self, name, complete=True):
+        ran = rsslag('replay', name, '--format', 'jsonl')
+        self.assertEqual(ran.status, 0, ran)
+        self.assertEqual(ran.err == '', complete, ran)
+        *ticks, summary = ran.documents()
+        return ticks, summary
+
+    def assert_told_alike(self, name, complete=True):
+        """By the three that read it. The ticks and the summary."""
+        ticks, summary = self.replay(name, complete)
+        ran = rsslag('export', name, '--format', 'jsonl')
+        self.assertEqual(ran.status, 0, ran.err)
+        _, *rows = ran.documents()
+        exported = [row for row in rows if row['type'] == 'tick']
+        told = sorted((flat(tick) for tick in ticks), key=place)
+        self.assertEqual(len(exported), len(told))
+        for row, tick in zip(sorted(exported, key=place), told):
+            self.assertEqual({key: row[key] for key in tick}, tick)
+        report = rsslag('report', name, '--json').document()
+        for key in ('duration_ns', 'updates', 'updates_by_others', 'faults', 'flushes', 'emitted', 'lost', 'lost_by',
+                    'resyncs', 'disagreements', 'flush_reasons'):
+            self.assertEqual(report[key], summary[key], key)
+        self.assertEqual(report['complete'], complete)
+        self.assertEqual(sum(process['ticks'] for process in report['processes']), len(ticks))
+        losses = {}
+        for row in rows:
+            if row['type'] == 'loss':
+                losses[row['cause']] = losses.get(row['cause'], 0) + row['records']
+        self.assertEqual(losses, {cause: count for cause, count in summary['lost_by'].items() if count})
+        return ticks, summary
+
+    def assert_as_live(self, *args, target):
+        ran = rsslag('live', '--format', 'jsonl', '--record', self.file, *args, '--', *target)
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        *live, live_summary = ran.documents()
+        ticks, summary = self.assert_told_alike(self.file)
+        self.assertEqual(len(ticks), len(live))
+        for tick, one in zip(ticks, live):
+            self.assertEqual(tick, one)
+        self.assertEqual(summary, live_summary)
+        return live_summary
+
+    def test_losses(self):
+        for _ in range(5):
+            summary = self.assert_as_live('--ring', '4K', '--follow', '--interval', '20ms', target=('sh', '-c', LIVES))
+            if summary['lost'] > 0:
+                self.assertGreater(summary['resyncs'], 0)
+                return
+            os.unlink(self.file)
+        self.skipTest('the smallest ring lost nothing')
+
+    def test_losses_of_one_process(self):
+        self.assert_as_live('--ring', '4K', '--interval', '10ms', target=('/usr/bin/python3', '-c', STORM))
+
+    def test_losses_in_counts(self):
+        self.assert_as_live('--mode', 'counts', '--ring', '4K', '--follow', '--interval', '20ms', target=('sh', '-c', LIVES))
+
+    def test_segments(self):
+        with Held('busy') as busy, Held('classic') as quiet:
+            ran = rsslag('live', '--format', 'jsonl', '--interval', '50ms', '--duration', '4s', '--record', self.file,
+                         '--max-size', '1M', '-p', f'{busy.pid},{quiet.pid}')
+        self.assertEqual((ran.status, ran.err), (0, ''), ran.raw_err)
+        live = {(tick['pid'], tick['time']): tick for tick in ticks_of(ran.documents())}
+        segments = sorted(glob.glob(glob.escape(self.file) + '.*')) + [self.file]
+        self.assertGreater(len(segments), 1)
+        told = 0
+        # Totals are counted from the begin of each segment.
+        same = ('flushed', 'cached', 'exact', 'lag', 'readers', 'residual', 'verdict', 'walked', 'comm', 'threads_count')
+        for name in segments:
+            ticks, _ = self.assert_told_alike(name)
+            for tick in ticks:
+                one = live[tick['pid'], tick['time']]
+                self.assertEqual({key: tick[key] for key in same}, {key: one[key] for key in same}, name)
+                told += 1
+        self.assertGreater(told, len(segments))
+
+    @needs_root
+    def test_up_to_where_it_was_killed(self):
+        with Held('busy') as held, open(os.path.join(self.directory, 'live'), 'w+', encoding='utf-8') as out:
+            process = subprocess.Popen([contract.binary, 'live', '--format', 'jsonl', '--interval', '20ms', '--ring', '4K',
+                                        '--record', self.file, '-p', str(held.pid)], stdin=subprocess.DEVNULL, stdout=out,
+                                       stderr=subprocess.DEVNULL, env=environment())
+            try:
+                wait_until(lambda: os.path.exists(self.file) and os.path.getsize(self.file) > 20_000)
+            finally:
+                process.kill()
+                process.wait(TIMEOUT)
+            out.seek(0)
+            live = [json.loads(line) for line in out if line.endswith('\n')]
+        ticks, _ = self.assert_told_alike(self.file, complete=False)
+        self.assertGreater(len(ticks), 3)
+        self.assertLessEqual(len(ticks), len(live) + 1)
+        for tick, one in zip(ticks, live):
+            self.assertEqual(tick, one)
+
+
+if __name__ == '__main__':
+    contract.main()

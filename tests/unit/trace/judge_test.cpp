@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a judge makes of a trace, from events made by hand: no kernel, no file, no clock.
+#include "rsslag/trace/judge.h"
+
+#include <gtest/gtest.h>
+
+#include <iterator>
+
+#include "events.h"
+
+namespace rsslag::trace {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace): the hand that writes the events
+using core::Pages;
+using core::State;
+
+constexpr std::uint64_t ms(std::uint64_t n) {
+    return n * 1'000'000;
+}
+
+class JudgeTest : public testing::Test {
+  protected:
+    /// Ticks that came of it.
+    std::vector<view::Tick> tell(Event event) { return judge_.apply(std::move(event)); }
+    std::vector<view::Tick> tell_all(std::vector<Event> events) {
+        std::vector<view::Tick> all;
+        for (Event &event : events) {
+            auto ticks = tell(std::move(event));
+            std::move(ticks.begin(), ticks.end(), std::back_inserter(all));
+        }
+        return all;
+    }
+
+    Judge judge_{facts(), {}};
+};
+
+TEST_F(JudgeTest, MakesATickOfEachReadingAtItsEnd) {
+    tell(attach(ms(1)));
+    tell(update(ms(10), 1030));
+    tell(until(ms(40)));
+    EXPECT_TRUE(tell(reading(ms(50), 1030)).empty());
+    const auto ticks = tell(tick_end(ms(60)));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].t_ns, ms(60));
+    EXPECT_EQ(ticks[0].ledger.exact(), members(0, 1030));
+    EXPECT_EQ(ticks[0].ledger.baseline, members(0, 1000));
+    EXPECT_EQ(ticks[0].ledger.updates, 1U);
+    EXPECT_EQ(ticks[0].ledger.disagreements, 0U);
+    EXPECT_EQ(ticks[0].process.comm, "worker");
+    EXPECT_EQ(ticks[0].time.time_since_epoch(), std::chrono::nanoseconds(kStartUnix + ms(60)));
+}
+
+TEST_F(JudgeTest, CountsATraceFromItsBeginToItsEnd) {
+    const auto ticks = tell_all(small_trace());
+    ASSERT_EQ(ticks.size(), 3U);
+    EXPECT_EQ(ticks[0].faults, 30U);
+    EXPECT_EQ(ticks[0].lost, 0U);
+    EXPECT_EQ(ticks[1].lost, 1U);
+    EXPECT_EQ(ticks[1].ledger.resyncs, 1U);
+    EXPECT_EQ(ticks[1].ledger.exact(), members(0, 1035));
+    EXPECT_EQ(ticks[2].state, State::Exited);
+    ASSERT_TRUE(judge_.summary());
+    EXPECT_EQ(judge_.summary()->records, 6U);
+    EXPECT_EQ(judge_.summary()->emitted, 7U);
+    EXPECT_EQ(judge_.summary()->lost, 1U);
+    EXPECT_EQ(judge_.summary()->duration_ns, ms(301));
+    ASSERT_EQ(judge_.summary()->processes.size(), 1U);
+    EXPECT_EQ(judge_.summary()->processes[0].state, State::Exited);
+    EXPECT_FALSE(judge_.any());
+}
+
+TEST_F(JudgeTest, KeepsRecordsUntilTheirTimeHasCome) {
+    tell(attach(ms(1)));
+    tell(update(ms(10), 1010));
+    tell(update(ms(30), 1030));
+    EXPECT_EQ(judge_.waiting().size(), 1U);
+    tell(until(ms(20)));
+    ASSERT_EQ(judge_.waiting().size(), 1U);
+    EXPECT_EQ(judge_.waiting()[0].bytes.size(), sizeof(rsslag_update));
+    tell(until(ms(31)));
+    EXPECT_TRUE(judge_.waiting().empty());
+}
+
+TEST_F(JudgeTest, TellsAWalkOfAnEarlierTickUntilSomethingHappens) {
+    const auto tick = [this](std::uint64_t t_ns, std::int64_t anon, bool walk) {
+        tell(reading(t_ns, anon, walk));
+        auto ticks = tell(tick_end(t_ns + ms(5)));
+        return std::move(ticks.at(0));
+    };
+    tell(attach(ms(1)));
+    EXPECT_FALSE(tick(ms(10), 1000, true).stale_walk);
+    const view::Tick stale = tick(ms(260), 1000, false);
+    EXPECT_TRUE(stale.stale_walk);
+    EXPECT_EQ(stale.process.walk_age_ms, 250);
+    tell(FreshStart{});
+    EXPECT_FALSE(tick(ms(500), 1000, false).process.walk);
+    EXPECT_FALSE(tick(ms(600), 1000, true).stale_walk);
+    tell(update(ms(650), 1001));
+    EXPECT_FALSE(tick(ms(700), 1001, false).process.walk);
+}
+
+TEST_F(JudgeTest, TakesUpAProcessWhoseBeginIsNotAmongTheEvents) {
+    tell(update(ms(10), 1010));
+    tell(until(ms(20)));
+    tell(reading(ms(30), 1010));
+    const auto ticks = tell(tick_end(ms(40)));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].ledger.baseline, members(0, 1010));
+    EXPECT_EQ(ticks[0].ledger.updates, 0U);
+    ASSERT_EQ(judge_.groups().size(), 1U);
+}
+
+TEST_F(JudgeTest, MakesNoTickOfWhatAGapCutOff) {
+    tell(attach(ms(1)));
+    tell(reading(ms(30), 1000));
+    tell(Gap{7, 1});
+    EXPECT_TRUE(tell(tick_end(ms(40))).empty());
+    EXPECT_EQ(judge_.losses().by_cause.at("recording"), 7U);
+    tell(reading(ms(45), 1400));
+    EXPECT_TRUE(tell(tick_end(ms(46))).empty()) << "others may be missing";
+    tell(until(ms(50)));
+    tell(reading(ms(60), 1500));
+    const auto ticks = tell(tick_end(ms(70)));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].lost, 7U);
+    EXPECT_EQ(ticks[0].ledger.resyncs, 1U);
+    EXPECT_EQ(ticks[0].ledger.exact(), members(0, 1500));
+}
+
+TEST_F(JudgeTest, TellsNothingOfAProgramUntilTheExecThatIsAwaited) {
+    tell(ExecAwaited{kPid, kPid, 0x1000});
+    EXPECT_TRUE(judge_.any());
+    EXPECT_TRUE(judge_.groups().empty());
+    ASSERT_EQ(judge_.awaited().size(), 1U);
+    rsslag_task exec{};
+    exec.kind = RSSLAG_EXEC;
+    exec.tid = exec.tgid = exec.ns_tid = exec.ns_tgid = exec.old_tid = kPid;
+    exec.t_ns = kStart + ms(5);
+    exec.mm = kMm;
+    Records records;
+    append(records, exec);
+    tell(std::move(records));
+    tell(until(ms(10)));
+    EXPECT_TRUE(judge_.awaited().empty());
+    ASSERT_EQ(judge_.groups().size(), 1U);
+    ASSERT_EQ(judge_.unknown().size(), 1U) << "the mm that it has made was not among the records";
+    tell(Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
+    EXPECT_TRUE(judge_.unknown().empty());
+    EXPECT_TRUE(judge_.taken_up().empty());
+}
+
+TEST_F(JudgeTest, TakesUpAProcessWhoseExecWasLost) {
+    tell(ExecAwaited{kPid, kPid, 0x1000});
+    tell(Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
+    EXPECT_TRUE(judge_.awaited().empty());
+    ASSERT_EQ(judge_.groups().size(), 1U);
+    EXPECT_EQ(judge_.groups()[0].mm, kMm);
+    EXPECT_EQ(judge_.taken_up(), (std::vector<std::pair<int, std::uint64_t>>{{kPid, kMm}}));
+}
+
+TEST_F(JudgeTest, AwaitsNobodyWhoIsGone) {
+    tell(ExecAwaited{kPid, kPid, kMm});
+    tell(Counters{kPid, core::TimedCounters{counters(40), kStart + ms(1), kStart + ms(2)}});
+    EXPECT_EQ(judge_.awaited().size(), 1U) << "it is what it was";
+    tell(Counters{kPid, core::Error{core::Kind::Gone, "it is gone", 0, ""}});
+    EXPECT_FALSE(judge_.any());
+}
+
+TEST_F(JudgeTest, EndsAProcessThatIsGoneTwiceOnlyWhereItsExitMayBeLost) {
+    tell(attach(ms(1)));
+    for (std::uint64_t i = 1; i < 4; ++i) {
+        tell(gone());
+        tell(tick_end(ms(100 * i)));
+    }
+    EXPECT_EQ(judge_.groups().size(), 1U);
+    tell(losses(ms(400), 5, 1));
+    tell(gone());
+    EXPECT_TRUE(judge_.groups().empty());
+    tell(tick_end(ms(401)));
+    const auto ticks = tell(Stop{at(ms(500))});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].state, State::Exited);
+}
+
+TEST_F(JudgeTest, CountsLossesSinceItsEventsBegin) {
+    Facts later = facts();
+    later.before.sent = 100;
+    later.before.by_cause = {{"ring_full", 10}};
+    Judge judge(later, {});
+    EXPECT_EQ(judge.losses().lost(), 0U);
+    std::uint64_t told = 0;
+    judge =
+        Judge(later, {.threads = {},
+                      .for_screen = false,
+                      .observers = {.on_update = {},
+                                    .on_applied = {},
+                                    .on_task = {},
+                                    .on_fault = {},
+                                    .on_sum = {},
+                                    .on_reading = {},
+                                    .on_loss = [&told](std::uint64_t t_ns, const core::Losses &) { told = t_ns; }}});
+    judge.apply(losses(ms(10), 120, 10));
+    EXPECT_EQ(judge.losses().sent, 20U);
+    EXPECT_EQ(told, 0U);
+    judge.apply(losses(ms(20), 130, 12));
+    EXPECT_EQ(judge.losses().lost(), 2U);
+    EXPECT_EQ(told, ms(20)) << "as it was told, whoever reads it";
+}
+
+}  // namespace
+}  // namespace rsslag::trace

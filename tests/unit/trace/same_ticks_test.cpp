@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The same events make the same ticks, whatever a judge is asked between them, by whichever way they came.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iterator>
+#include <random>
+
+#include "events.h"
+#include "rsslag/core/wire.h"
+#include "rsslag/recording/memory_segments.h"
+#include "rsslag/recording/reader.h"
+#include "rsslag/trace/judge.h"
+
+namespace rsslag::trace {
+namespace {
+
+struct Trace {
+    Facts facts;
+    std::vector<Event> events;
+};
+
+Facts facts_of(const recording::Header &header) {
+    Facts facts;
+    facts.machine = header.machine;
+    facts.calibration = header.calibration;
+    facts.kernel = header.kernel;
+    facts.id_key = header.id_key;
+    facts.start = {header.start_ns, header.start_unix_ns};
+    facts.before = header.before;
+    return facts;
+}
+
+recording::Header header_of(const Facts &facts) {
+    recording::Header header;
+    header.machine = facts.machine;
+    header.calibration = facts.calibration;
+    header.kernel = facts.kernel;
+    header.id_key = facts.id_key;
+    header.start_ns = facts.start.t_ns;
+    header.start_unix_ns = facts.start.unix_ns;
+    header.before = facts.before;
+    return header;
+}
+
+Trace trace_of(recording::Input input) {
+    auto reader = recording::Reader::open(std::move(input), "it");
+    EXPECT_TRUE(reader) << reader.error().what;
+    Trace trace{facts_of(reader->header()), {}};
+    while (auto next = reader->next())
+        trace.events.push_back(std::move(std::get<Event>(*next)));
+    EXPECT_TRUE(reader->complete());
+    return trace;
+}
+
+/// A shipped recording, or what tests have written by hand.
+Trace trace_named(const std::string &name) {
+    if (name == "by hand") return {test::facts(), test::small_trace()};
+    return trace_of(*recording::open_file(std::string(RSSLAG_RECORDINGS "/") + name));
+}
+
+void ask_everything(const Judge &judge) {
+    std::size_t answers = judge.groups().size() + judge.unknown().size() + judge.awaited().size() +
+                          judge.taken_up().size() + judge.tids().size() + judge.waiting().size();
+    answers += judge.any() || judge.leaving() || judge.summary() ? 1 : 0;
+    answers += judge.losses().sent + judge.records() + judge.last_moment().t_ns + judge.facts().start.t_ns;
+    EXPECT_GT(answers, 0U);
+}
+
+/// Every tick and the summary, as documents.
+std::vector<std::string> told(
+    const Trace &trace, const std::function<bool()> &asks = [] { return false; }) {
+    JudgeOptions options;
+    options.threads.which = view::ThreadChoice::Which::All;
+    Judge judge(trace.facts, options);
+    std::vector<std::string> told;
+    for (const Event &event : trace.events) {
+        if (asks()) ask_everything(judge);
+        for (const view::Tick &tick : judge.apply(event))
+            told.push_back(view::tick_json(tick));
+    }
+    EXPECT_TRUE(judge.summary());
+    if (judge.summary()) told.push_back(view::summary_json(*judge.summary()));
+    return told;
+}
+
+class SameTicks : public testing::TestWithParam<std::string> {};
+
+TEST_P(SameTicks, WhateverIsAskedBetweenAnyTwoEvents) {
+    const Trace trace = trace_named(GetParam());
+    const std::vector<std::string> quiet = told(trace);
+    EXPECT_GT(quiet.size(), 2U);
+    EXPECT_EQ(told(trace, [] { return true; }), quiet);
+    std::mt19937 dice(1);
+    for (int i = 0; i < 5; ++i)
+        EXPECT_EQ(told(trace, [&dice] { return dice() % 3 == 0; }), quiet);
+}
+
+TEST_P(SameTicks, WhetherRecordsComeOneByOneOrTogether) {
+    const Trace trace = trace_named(GetParam());
+    Trace single{trace.facts, {}};
+    for (const Event &event : trace.events) {
+        const auto *const records = std::get_if<Records>(&event);
+        if (records == nullptr) {
+            single.events.push_back(event);
+            continue;
+        }
+        std::span<const std::byte> rest = records->bytes;
+        while (const std::size_t size = wire::visit_first(rest, [](const auto &) {})) {
+            single.events.emplace_back(
+                Records{records->ring, {rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(size)}});
+            rest = rest.subspan(size);
+        }
+    }
+    EXPECT_GE(single.events.size(), trace.events.size());
+    EXPECT_EQ(told(single), told(trace));
+}
+
+TEST_P(SameTicks, OutOfMemory) {
+    constexpr std::size_t kPlenty = std::size_t{64} << 20;
+    const Trace trace = trace_named(GetParam());
+    recording::MemorySegments memory(kPlenty);
+    memory.begin(header_of(trace.facts));
+    for (const Event &event : trace.events)
+        ASSERT_TRUE(memory.add(event));
+    EXPECT_LE(memory.bytes(), kPlenty);
+    const auto segments = memory.segments();
+    ASSERT_EQ(segments.size(), 1U);
+    EXPECT_EQ(told(trace_of(segments[0])), told(trace));
+}
+
+INSTANTIATE_TEST_SUITE_P(, SameTicks, testing::Values("by hand", "classic-6.1.rsslag", "quiet-6.1.rsslag"),
+                         [](const auto &each) {
+                             return each.param == "by hand" ? std::string("ByHand") : each.param.substr(0, 5);
+                         });
+
+}  // namespace
+}  // namespace rsslag::trace

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a judge is made of; for judge*.cpp only.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "rsslag/core/time_order.h"
+#include "rsslag/trace/judge.h"
+
+namespace rsslag::trace {
+
+/// What is kept of a traced process from tick to tick.
+struct Traced {
+    view::ProcessReading last;  ///< names and numbers of the last reading
+    // The last walk, and what had happened to the mm until then.
+    std::optional<view::ProcessReading> walked;
+    std::uint64_t walked_ns = 0, walked_updates = 0, walked_faults = 0;
+    std::map<int, std::uint64_t> updates_before;
+    bool gone = false;  ///< it was no longer there when it was to be read last
+    view::Summary::Process summary;
+};
+
+struct Judge::State {
+    State(Facts given, JudgeOptions wanted);
+
+    Facts facts;
+    JudgeOptions options;
+    core::Ledger ledger;
+    core::TimeOrder order;
+    std::map<int, Traced> traced;  ///< by the kernel's TGID
+    std::vector<view::Summary::Process> gone;
+    view::Summary totals;  ///< of processes that have left an mm
+    core::OwnCost own;
+    std::uint64_t seq = 0;
+    core::Losses counted;           ///< by the kernel, as told last
+    core::Losses losses;            ///< the same since these events begin, with what gaps took
+    std::uint64_t lost_before = 0;  ///< of the losses that the ledger knows of
+    std::uint64_t missing_records = 0;
+    std::unordered_map<int, core::FaultCounts> faults;  ///< by the kernel's TID
+    std::map<int, Awaited> awaited;                     ///< by the kernel's TGID
+    std::vector<std::pair<int, std::uint64_t>> taken_up;
+    std::vector<view::Tick> told;  ///< by the event that is being applied
+    Moment now;                    ///< the latest that was told
+    std::optional<view::Summary> summary;
+    std::deque<std::pair<rsslag_update, core::Applied>> flush_log;  ///< since the last tick
+
+    /// Of the tick that goes on.
+    struct Taken {
+        core::GroupView group;
+        core::RawReading reading;
+    };
+    bool in_tick = false;
+    bool cut_off = false;  ///< readings of it may be missing
+    std::vector<core::GroupView> groups;  ///< as they were when it began
+    std::vector<Taken> readings;
+
+    void operator()(Records &event);
+    void operator()(Watermark &event);
+    void operator()(Losses &event);
+    void operator()(Faults &event);
+    void operator()(Attach &event);
+    void operator()(ExecAwaited &event);
+    void operator()(Counters &event);
+    void operator()(Reading &event);
+    void operator()(TickEnd &event);
+    void operator()(Stop &event);
+    void operator()(End &event);
+    void operator()(Gap &event);
+    void operator()(FreshStart &event);
+
+    std::uint64_t since_start(std::uint64_t t_ns) const { return t_ns - std::min(t_ns, facts.start.t_ns); }
+    static std::chrono::system_clock::time_point time_of(const Moment &at) {
+        return std::chrono::system_clock::time_point(
+            std::chrono::duration_cast<std::chrono::system_clock::duration>(std::chrono::nanoseconds(at.unix_ns)));
+    }
+    void moment(const Moment &at) {
+        if (at.t_ns >= now.t_ns) now = at;
+    }
+    void apply(const rsslag_update &update);
+    void apply(const rsslag_fault &fault);
+    void apply(const rsslag_sum &sum);
+    void apply(const rsslag_task &task);
+    void apply_until(std::uint64_t t_ns);
+    void tell_update(const rsslag_update &update, const core::Applied &applied) const;
+    void log_flush(const rsslag_update &update, const core::Applied &applied);
+    std::vector<view::LoggedFlush> flushes_of(const core::MmView &mm) const;
+    void count_losses(std::uint64_t t_ns);
+    void adopt(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns, std::uint64_t end_ns);
+    void take_up(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns, std::uint64_t end_ns);
+    void begin_tick();
+    void end_tick();
+    const core::GroupView *group_of(int host_tgid) const;
+    view::Tick tick_of(const core::GroupView &group, const core::MmView &mm) const;
+    void finish(const core::Ended &over);
+    void finish_all(bool all);
+    std::optional<view::Tick> compared(Taken &taken, std::uint64_t until_ns);
+    void keep_walk(Traced &entry, view::Tick &tick) const;
+    void count(Traced &entry, const view::Tick &tick);
+    void add_totals(const view::Tick &tick);
+};
+
+}  // namespace rsslag::trace
