@@ -145,7 +145,10 @@ enum rsslag_update_flags {
     RSSLAG_NEWBORN = 256,       /* an mm that a wanted task makes (exec, fork) and nobody else has yet */
     RSSLAG_AFTER_FAULT = 512,   /* of a fault record: taken after the fault, not at its entry */
     RSSLAG_GOES_ON = 1024,      /* of a sum: read by userspace, in the middle; it may be told again */
+    RSSLAG_PROMPT = 2048,       /* of an update that left nothing cached: count was read RSSLAG_PROMPT_NS after t_ns at most */
 };
+
+#define RSSLAG_PROMPT_NS 1000
 
 struct rsslag_update {
     rsslag_u16 kind;

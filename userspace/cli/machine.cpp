@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 namespace rsslag::cli {
 
@@ -28,6 +30,45 @@ int cpus_in_list(std::string_view list) {
     return highest + 1;
 }
 
+std::uint32_t folio_orders(const std::string &directory, std::int64_t page_bytes) {
+    const auto chosen = [](const std::filesystem::path &file) {
+        std::string text;
+        std::getline(std::ifstream(file), text);
+        const std::size_t begin = text.find('[');
+        const std::size_t end = text.find(']');
+        if (begin == std::string::npos || end == std::string::npos || end < begin) return std::string();
+        return text.substr(begin + 1, end - begin - 1);
+    };
+    const auto order_of = [page_bytes](std::int64_t bytes) {
+        int order = 0;
+        while (order < 31 && page_bytes << order < bytes)
+            ++order;
+        return order;
+    };
+    std::uint32_t orders = 1;
+    const std::string all = chosen(std::filesystem::path(directory) / "enabled");
+    if (all.empty()) return orders;  // built without
+    std::error_code none;
+    bool sizes = false;
+    for (const auto &entry : std::filesystem::directory_iterator(directory, none)) {
+        // hugepages-64kB, from 6.8 (19eaf44954df)
+        const std::string name = entry.path().filename().string();
+        std::int64_t kilobytes = 0;
+        if (name.rfind("hugepages-", 0) != 0) continue;
+        std::from_chars(name.data() + 10, name.data() + name.size(), kilobytes);
+        std::string said = chosen(entry.path() / "enabled");
+        if (said == "inherit") said = all;
+        sizes = true;
+        if (said != "never") orders |= 1U << order_of(kilobytes * 1024);
+    }
+    if (!sizes && all != "never") {
+        std::int64_t bytes = 0;
+        std::ifstream(std::filesystem::path(directory) / "hpage_pmd_size") >> bytes;
+        orders |= 1U << order_of(bytes > 0 ? bytes : std::int64_t{2} << 20);
+    }
+    return orders;
+}
+
 Host this_host() {
     Host host;
     host.machine.page_size.bytes = sysconf(_SC_PAGESIZE);
@@ -36,6 +77,8 @@ Host this_host() {
     std::getline(std::ifstream("/sys/devices/system/cpu/possible"), possible);
     const int listed = cpus_in_list(possible);
     host.machine.cpus_possible = listed > 0 ? listed : static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
+    host.machine.anon_orders =
+        folio_orders("/sys/kernel/mm/transparent_hugepage", host.machine.page_size.bytes);
     utsname name{};
     if (uname(&name) == 0) {
         host.kernel = name.release;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,9 @@ struct Host {
 };
 
 Host this_host();
+
+/// What anonymous memory may come in, as this directory says: core::Machine::anon_orders. Only bit 0 where there is none.
+std::uint32_t folio_orders(const std::string &directory, std::int64_t page_bytes);
 
 /// Highest number in a kernel CPU list plus one: "0-3,8" → 9; 0 where it is no such list. Pure.
 int cpus_in_list(std::string_view list);

@@ -74,7 +74,6 @@ RowMaker::Mm &RowMaker::mm_at(std::uint64_t address) {
 
 RowMaker::Mm &RowMaker::new_mm(std::uint64_t address) {
     Mm &mm = mm_at(address);
-    drop_amounts(mm.id);
     mm = {++mm_ids_, 0, false};
     return mm;
 }
@@ -94,13 +93,8 @@ Stamp RowMaker::stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cp
     return at;
 }
 
-void RowMaker::begin(std::uint64_t start_ns, const core::Machine &machine) {
+void RowMaker::begin(std::uint64_t start_ns) {
     start_ns_ = start_ns;
-    if (machine.scheme == core::Scheme::Cpu) {
-        amounts_ = core::fold_amounts(machine.cpus_possible, machine.batch().value_or(1));
-    } else if (machine.scheme == core::Scheme::Thread) {
-        amounts_ = core::flush_amounts();
-    }
 }
 
 void RowMaker::group(const core::GroupView &group) {
@@ -132,32 +126,30 @@ void RowMaker::update(const rsslag_update &update, const core::Applied &applied)
     row.newborn = has(update.flags, RSSLAG_NEWBORN);
     row.teardown = teardown;
     row.known = applied.known;
-    put_update(row, update, applied);
+    put_update(row, applied);
 }
 
-void RowMaker::put_update(const recording::UpdateRow &row, const rsslag_update &update, const core::Applied &applied) {
-    if (!amounts_) return put(row);
-    if (row.at.mm > newest_mm_) {
-        newest_mm_ = row.at.mm;
-        if (row.newborn) amounts_->born(row.at.mm);
+void RowMaker::put_update(const recording::UpdateRow &row, const core::Applied &applied) {
+    if (applied.ticket == 0 && !holds()) return put(row);
+    Held &held = held_.emplace_back();
+    held.update = row;
+    held.comm = row.at.comm;
+    held.ticket = applied.ticket;
+    if (held.ticket != 0) by_ticket_[held.ticket] = &held;
+}
+
+void RowMaker::settled(std::span<const core::SettledUpdate> amounts) {
+    for (const core::SettledUpdate &each : amounts) {
+        const auto held = by_ticket_.find(each.ticket);
+        if (held == by_ticket_.end()) continue;
+        recording::UpdateRow &row = held->second->update;
+        row.pages = each.pages;
+        row.reason = each.reason;
+        row.type = type_of(each.reason);
+        held->second->ticket = 0;
+        by_ticket_.erase(held);
     }
-    const std::uint64_t ticket = amounts_->apply(row.at.mm, update, applied, settled_).value_or(0);
-    const bool waits = ticket != 0 && row.known;
-    if (waits || holds()) {
-        Held &held = held_.emplace_back();
-        held.update = row;
-        held.comm = row.at.comm;
-        held.ticket = waits ? ticket : 0;
-    } else {
-        put(row);
-    }
-    settle();
-    // Asked now and then: it is about a fold whose CPU is not heard of again.
-    constexpr std::uint64_t kOftenNs = 100'000;
-    if (!amounts_->open() || update.t_ns < advanced_ns_ + kOftenNs) return;
-    advanced_ns_ = update.t_ns;
-    amounts_->advance(update.t_ns, settled_);
-    settle();
+    release_settled();
 }
 
 void RowMaker::hold(const recording::Row &row) {
@@ -182,38 +174,11 @@ void RowMaker::release(Held &held) {
     }
 }
 
-void RowMaker::settle() {
-    if (settled_.empty() && (!holds() || held_[first_held_].ticket != 0)) return;
-    for (const core::UpdateAmounts::Settled &each : settled_) {
-        const auto held = std::find_if(held_.begin() + static_cast<std::ptrdiff_t>(first_held_), held_.end(),
-                                       [&](const Held &row) { return row.ticket == each.ticket; });
-        if (held == held_.end()) continue;
-        held->update.pages = each.pages;
-        held->update.reason = each.reason;
-        held->update.type = type_of(each.reason);
-        held->ticket = 0;
+void RowMaker::release_settled() {
+    while (holds() && held_.front().ticket == 0) {
+        release(held_.front());
+        held_.pop_front();
     }
-    settled_.clear();
-    while (holds() && held_[first_held_].ticket == 0)
-        release(held_[first_held_++]);
-    // Moved up now and then: a queue that never runs empty would grow without end.
-    constexpr std::size_t kMany = 4096;
-    if (holds() && first_held_ < kMany) return;
-    held_.erase(held_.begin(), held_.begin() + static_cast<std::ptrdiff_t>(first_held_));
-    first_held_ = 0;
-}
-
-void RowMaker::drop_amounts(std::uint64_t mm) {
-    if (!amounts_) return;
-    amounts_->drop(mm, settled_);
-    settle();
-}
-
-/// What is not known at once is not known.
-void RowMaker::forget_amounts() {
-    if (!amounts_) return;
-    amounts_->forget(settled_);
-    settle();
 }
 
 void RowMaker::fault(const rsslag_fault &fault) {
@@ -237,10 +202,6 @@ void RowMaker::sum(const rsslag_sum &sum) {
     row.of_cpu = sum.of;
     for (std::size_t member = 0; member < core::kMembers; ++member)
         if ((sum.members >> member & 1U) != 0) row.cached[member] = Pages{sum.cached[member]};
-    if (amounts_) {
-        amounts_->apply(row.at.mm, sum, settled_);
-        settle();
-    }
     put(row);
 }
 
@@ -321,7 +282,6 @@ void RowMaker::tell(std::uint64_t t_ns, const Read &read) {
         row.walk = *read.reading.bracket.walk;
         return put(row);
     }
-    if (amounts_) amounts_->read(at.mm, counters, read.reading.begin_ns);
     recording::ReadingRow row;
     row.at = at;
     row.flushed = counters.flushed();
@@ -337,7 +297,6 @@ void RowMaker::tell(std::uint64_t t_ns, const Lost &lost) {
     row.at.t_ns = t_ns;
     row.cause = lost.cause;
     row.records = lost.records;
-    forget_amounts();
     put(row);
 }
 
@@ -349,10 +308,7 @@ void RowMaker::tell(std::uint64_t t_ns, const view::Tick &tick) {
     row.at.pid = tick.process.pid;
     row.at.comm = tick.process.comm;
     row.at.mm = mm.id;
-    if (tick.state != core::State::Running && tick.ledger.torn_down) {
-        mm.torn = true;
-        drop_amounts(mm.id);
-    }
+    if (tick.state != core::State::Running && tick.ledger.torn_down) mm.torn = true;
     row.seq = tick.seq;
     row.time = tick.time;
     row.state = tick.state;
@@ -380,10 +336,10 @@ void RowMaker::tell(std::uint64_t t_ns, const view::Tick &tick) {
 }
 
 core::Status RowMaker::finish() {
-    if (amounts_) amounts_->advance(UINT64_MAX, settled_);
-    settle();
     tell_until(UINT64_MAX);
-    forget_amounts();
+    for (Held &held : held_)  // nobody told
+        held.ticket = 0;
+    release_settled();
     return status_;
 }
 

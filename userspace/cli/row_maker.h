@@ -2,16 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <variant>
 #include <vector>
 
+#include "rsslag/core/ledger.h"
 #include "rsslag/core/losses.h"
 #include "rsslag/core/raw_reading.h"
-#include "rsslag/core/update_amounts.h"
 #include "rsslag/recording/sink.h"
 #include "rsslag/view/tick.h"
 
@@ -24,11 +26,13 @@ class RowMaker {
     explicit RowMaker(recording::Sink &sink) : sink_(sink) {}
 
     /// Before anything else. `start_ns`: CLOCK_MONOTONIC at the attach.
-    void begin(std::uint64_t start_ns, const core::Machine &machine);
+    void begin(std::uint64_t start_ns);
 
     /// A process that is traced: names what comes before its first reading.
     void group(const core::GroupView &group);
     void update(const rsslag_update &update, const core::Applied &applied);
+    /// Amounts that update() was not told yet.
+    void settled(std::span<const core::SettledUpdate> amounts);
     void fault(const rsslag_fault &fault);
     /// One that goes on was not sent: it is told again.
     void sum(const rsslag_sum &sum);
@@ -60,7 +64,7 @@ class RowMaker {
         recording::Row row;
         core::MmView ledger;
     };
-    /// A row that waits for the amount of a fold, its own or that of one before it.
+    /// A row that waits for an amount that is open, its own or that of one before it.
     struct Held {
         recording::UpdateRow update;
         std::string comm;
@@ -88,18 +92,16 @@ class RowMaker {
     void tell(std::uint64_t t_ns, const Read &read);
     void tell(std::uint64_t t_ns, const Lost &lost);
     void tell(std::uint64_t t_ns, const view::Tick &tick);
-    bool holds() const { return first_held_ < held_.size(); }
+    bool holds() const { return !held_.empty(); }
     void put(const recording::Row &row) {
         if (holds()) return hold(row);
         if (status_.ok()) status_ = sink_.row(row);
     }
     void hold(const recording::Row &row);
-    void put_update(const recording::UpdateRow &row, const rsslag_update &update, const core::Applied &applied);
-    /// Amounts that have been told go into their rows, and rows that wait for nothing any more go out.
-    void settle();
+    void put_update(const recording::UpdateRow &row, const core::Applied &applied);
+    /// Rows that wait for nothing any more go out.
+    void release_settled();
     void release(Held &held);
-    void drop_amounts(std::uint64_t mm);
-    void forget_amounts();
 
     recording::Sink &sink_;
     std::uint64_t start_ns_ = 0;
@@ -111,12 +113,8 @@ class RowMaker {
     std::uint64_t mm_ids_ = 0;
     std::map<std::string, std::uint64_t> lost_;
     std::multimap<std::uint64_t, Later> later_;  ///< by time since the start
-    std::unique_ptr<core::UpdateAmounts> amounts_;
-    std::vector<core::UpdateAmounts::Settled> settled_;
-    std::vector<Held> held_;  ///< tickets ascend
-    std::size_t first_held_ = 0;
-    std::uint64_t advanced_ns_ = 0;
-    std::uint64_t newest_mm_ = 0;
+    std::deque<Held> held_;
+    std::unordered_map<std::uint64_t, Held *> by_ticket_;  ///< of those in held_
 };
 
 }  // namespace rsslag::cli

@@ -60,6 +60,7 @@ ReplayHandlers into(RowMaker &maker) {
     handlers.on_applied = [&maker](const rsslag_update &update, const core::Applied &applied) {
         maker.update(update, applied);
     };
+    handlers.on_settled = [&maker](std::span<const core::SettledUpdate> amounts) { maker.settled(amounts); };
     handlers.on_task = [&maker](const view::TaskLine &line) { maker.task(line.task); };
     handlers.on_fault = [&maker](const rsslag_fault &fault) { maker.fault(fault); };
     handlers.on_sum = [&maker](const rsslag_sum &sum) { maker.sum(sum); };
@@ -78,7 +79,7 @@ core::Result<Stopped> tell_rows(const std::string &path, recording::Sink &sink) 
     options.threads = view::ThreadChoice{view::ThreadChoice::Which::All, 0};
     auto replay = Replay::open(path, into(maker), options);
     if (!replay) return replay.error();
-    maker.begin(replay->header().start_ns, replay->header().machine);
+    maker.begin(replay->header().start_ns);
     if (Status begun = sink.begin(facts_of(replay->header())); !begun) return begun.error();
     bool more = true;
     while (more && !maker.failed()) {

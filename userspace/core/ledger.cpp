@@ -2,6 +2,7 @@
 #include "rsslag/core/ledger.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ledger_impl.h"
 
@@ -84,11 +85,25 @@ void Ledger::advance(std::uint64_t t_ns) {
     std::erase_if(impl_->retired, [t_ns](const auto &each) { return each.second + kRememberNs < t_ns; });
 }
 
+void Ledger::settle_all() {
+    for (auto &[address, mm] : impl_->mms)
+        mm->finish();
+}
+
+std::vector<SettledUpdate> Ledger::take_settled() {
+    return std::exchange(impl_->settlements.told, {});
+}
+
+bool Ledger::any_settled() const {
+    return !impl_->settlements.told.empty();
+}
+
 void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::uint64_t begin_ns,
                    std::uint64_t end_ns) {
     auto &mm = impl_->mms[reading.mm];
     if (!mm || mm->torn_down) {
-        mm = std::make_shared<MmAccount>(impl_->options, reading.mm, ++impl_->generations);
+        if (mm) mm->finish();
+        mm = std::make_shared<MmAccount>(impl_->options, reading.mm, ++impl_->generations, impl_->settlements);
         mm->adopt(reading, begin_ns, end_ns);
     }
     mm->bound = true;

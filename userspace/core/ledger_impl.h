@@ -55,6 +55,7 @@ struct Ledger::Impl {
     std::uint64_t ended = 0, ended_not_at_zero = 0;
     std::uint64_t now = 0;
     bool watching = false;  ///< all, until it ends
+    Settlements settlements;
 
     std::shared_ptr<MmAccount> at(std::uint64_t mm) const;
     Applied apply(const rsslag_update &update);

@@ -31,9 +31,9 @@ std::shared_ptr<MmAccount> Ledger::Impl::at(std::uint64_t mm) const {
 
 /// What is left of an mm once its address belongs to another, or nothing more is to come.
 void Ledger::Impl::retire(const std::shared_ptr<MmAccount> &mm) {
+    mm->finish();
     if (mm->torn_down && !mm->doubtful()) {
         ended++;
-        mm->advance(now + 2 * FoldSolver::kLateNs);
         ended_not_at_zero += mm->empty() ? 0 : 1;
     }
     forget_last();
@@ -69,7 +69,7 @@ bool Ledger::Impl::lived_in(const MmAccount &mm) const {
 /// An mm that is born in the trace.
 std::shared_ptr<MmAccount> Ledger::Impl::make(std::uint64_t address, std::uint64_t t_ns) {
     auto &made = mms[address];
-    made = std::make_shared<MmAccount>(options, address, ++generations);
+    made = std::make_shared<MmAccount>(options, address, ++generations, settlements);
     made->born_ns = t_ns;
     if (watching) made->watch();
     return made;
@@ -125,7 +125,8 @@ Applied Ledger::Impl::apply(const rsslag_update &update) {
     now = std::max<std::uint64_t>(now, update.t_ns);
     if (update.member >= kMembers) return {};
     // Ends and beginnings, of tasks or mms, are looked at one by one.
-    constexpr unsigned kPlain = RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT | RSSLAG_OWN | RSSLAG_THRESHOLD;
+    constexpr unsigned kPlain =
+        RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT | RSSLAG_OWN | RSSLAG_THRESHOLD | RSSLAG_PROMPT;
     Entry *const last = (update.flags & ~kPlain) == 0 && update.cpu < last_.size() ? &last_[update.cpu] : nullptr;
     if (last != nullptr && last->tid == update.tid && last->mm_address == update.mm && last->mm != nullptr &&
         !last->mm->torn_down) {

@@ -4,13 +4,25 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "fold_cause.h"
+#include "update_limits.h"
 
 namespace rsslag::core {
 namespace {
 
+CountRead read_of(Scheme scheme) {
+    return scheme == Scheme::Cpu ? CountRead::Later : CountRead::AtOnce;
+}
+
 constexpr std::uint32_t local_cell(std::size_t cpu, std::size_t member) {
     return static_cast<std::uint32_t>(kMembers + cpu * kMembers + member);
+}
+
+FlushReason reason_of(const rsslag_update &update, bool flush) {
+    if (!flush) return FlushReason::Direct;
+    if ((update.flags & RSSLAG_THRESHOLD) != 0) return FlushReason::Threshold;
+    if ((update.flags & RSSLAG_EXITING) != 0) return FlushReason::Exit;
+    if ((update.flags & RSSLAG_EXECVE) != 0) return FlushReason::Exec;
+    return FlushReason::Zap;
 }
 
 }  // namespace
@@ -19,25 +31,38 @@ Members Account::net() const {
     return members_of(flushed) + members_of(cached) - members_of(brought);
 }
 
+/// Of each member what is farther off, as they may be so independently.
+Pages Account::uncertain() const {
+    std::int64_t sum = 0;
+    for (std::size_t m = 0; m < kMembers; ++m)
+        sum += std::max(below[m], above[m]);
+    return {sum};
+}
+
 void Account::join(const Account &other) {
     for (std::size_t m = 0; m < kMembers; ++m) {
         flushed[m] += other.flushed[m];
+        below[m] += other.below[m];
+        above[m] += other.above[m];
         cached[m] += other.cached[m];
         brought[m] += other.brought[m];
     }
-    uncertain += other.uncertain;
     updates += other.updates;
+    seen_ns = std::max(seen_ns, other.seen_ns);
     flushes += other.flushes;
     last_flush_ns = std::max(last_flush_ns, other.last_flush_ns);
     cached_ns = std::max(cached_ns, other.cached_ns);
 }
 
-MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, std::uint64_t number)
+MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, std::uint64_t number,
+                     Settlements &settled)
     : mm(mm_address),
       generation(number),
       options_(options),
-      solvers_{FoldSolver(options.cpus, options.batch), FoldSolver(options.cpus, options.batch),
-               FoldSolver(options.cpus, options.batch), FoldSolver(options.cpus, options.batch)} {
+      histories_{CounterHistory(read_of(options.scheme)), CounterHistory(read_of(options.scheme)),
+                 CounterHistory(read_of(options.scheme)), CounterHistory(read_of(options.scheme))},
+      cpu_seen_ns_(static_cast<std::size_t>(std::max(options.cpus, 1))),
+      settled_(&settled) {
     if (options.scheme == Scheme::Cpu) {
         locals_.resize(static_cast<std::size_t>(options.cpus));
         folds_.resize(static_cast<std::size_t>(options.cpus));
@@ -111,10 +136,10 @@ void MmAccount::rebase() {
     const Members started = flushed() + cached() - nets();
     for (Member member : kAllMembers)
         baseline_[index_of(member)] = started[member].n;
-    for (std::size_t member = 0; member < kMembers; ++member) {
-        solvers_[member].reset(flushed_[member]);
-        chains_[member].reset(flushed_[member]);
-    }
+    remainder_ = {};
+    drop_open();
+    for (std::size_t member = 0; member < kMembers; ++member)
+        histories_[member].reset(flushed_[member]);
 }
 
 void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
@@ -175,8 +200,69 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
     // Who has ended is not who has its number when this is settled.
     rsslag_update by = update;
     if (&account == &ended_) by.tid = kEndedTid;
+    if (update.cpu >= cpu_seen_ns_.size()) return {true, std::nullopt, std::nullopt};
     const Applied applied = options_.scheme == Scheme::Cpu ? apply_cpu(by, account) : apply_thread(by, account, direct);
     if (watched_) note_rss();
+    return applied;
+}
+
+/// What a record bounds by itself. It took effect after all that its CPU and its task had told of before.
+CounterEvent MmAccount::event_of(const rsslag_update &update, Account &account) {
+    CounterEvent event;
+    event.begin_ns = cpu_seen_ns_[update.cpu];
+    cpu_seen_ns_[update.cpu] = std::max<std::uint64_t>(cpu_seen_ns_[update.cpu], update.t_ns);
+    if (&account != &ended_) {
+        event.begin_ns = std::max(event.begin_ns, account.seen_ns);
+        account.seen_ns = std::max<std::uint64_t>(account.seen_ns, update.t_ns);
+    }
+    event.begin_ns = std::min<std::uint64_t>(event.begin_ns, update.t_ns);
+    event.t_ns = update.t_ns;
+    if (options_.scheme != Scheme::Cpu) {
+        event.end_ns = update.t_ns;
+    } else if ((update.flags & RSSLAG_PROMPT) != 0) {
+        event.end_ns = update.t_ns + RSSLAG_PROMPT_NS;
+    } else {
+        event.end_ns = CounterHistory::kNever;
+    }
+    event.cpu = update.cpu;
+    event.tid = update.tid;
+    event.count = update.count;
+    return event;
+}
+
+/// Up to when everything has been told: each CPU's records are in order, and one that is silent has nothing to tell.
+std::uint64_t MmAccount::complete_ns(std::uint64_t now) const {
+    std::uint64_t complete = now;
+    for (const std::uint64_t seen : cpu_seen_ns_) {
+        if (seen != 0 && seen + CounterHistory::kSilentNs > now) complete = std::min(complete, seen);
+    }
+    return complete;
+}
+
+/// What a CPU read of other counters, it had read before this.
+void MmAccount::passed(int cpu, std::uint64_t t_ns) {
+    for (CounterHistory &history : histories_)
+        history.passed(cpu, t_ns);
+}
+
+/// The amount of an update where it is certain at once, else by which ticket it will be told.
+Applied MmAccount::add(CounterEvent event, std::size_t member) {
+    const std::uint64_t ticket = event.update ? ++settled_->tickets : 0;
+    const std::uint64_t now = event.t_ns;
+    event.ticket = ticket;
+    CounterHistory &history = histories_[member];
+    history.add(std::move(event), out_);
+    if (history.due()) history.settle(complete_ns(now), out_);
+    const std::size_t told = settled_->told.size();
+    take(member);
+    Applied applied{true, std::nullopt, std::nullopt, ticket};
+    for (std::size_t i = told; i < settled_->told.size(); ++i) {
+        const SettledUpdate &each = settled_->told[i];
+        if (ticket == 0 || each.ticket != ticket) continue;
+        applied = {true, each.pages, each.reason, 0};
+        settled_->told.erase(settled_->told.begin() + static_cast<std::ptrdiff_t>(i));
+        break;
+    }
     return applied;
 }
 
@@ -184,26 +270,26 @@ Applied MmAccount::apply_cpu(const rsslag_update &update, Account &account) {
     const std::size_t m = update.member;
     if (update.cpu >= locals_.size()) return {true, std::nullopt, std::nullopt};
     const std::int64_t before = locals_[update.cpu][m];
-    Applied applied{true, std::nullopt, std::nullopt};
     hold_count(update);
     hold(local_cell(update.cpu, m), update.t_ns, update.cached);
-    if (update.cached != 0) {
-        applied.pages = Pages{update.cached - before};
-        account.flushed[m] += update.cached - before;
-    } else {
-        applied.reason = FlushReason::Fold;
-        solved_.clear();
-        solvers_[m].fold({update.t_ns, update.cpu, update.tid, before, update.count, cause_of(update)}, solved_);
-        settle(solved_, m);
-    }
-    // To other folds this record says that its CPU has none on its way.
+    CounterEvent event = event_of(update, account);
     for (std::size_t each = 0; each < kMembers; ++each) {
-        if (!solvers_[each].open() || (each == m && update.cached == 0)) continue;
-        solved_.clear();
-        solvers_[each].other(update.cpu, update.t_ns, solved_);
-        settle(solved_, each);
+        if (each != m) histories_[each].passed(update.cpu, update.t_ns);
     }
-    return applied;
+    if (update.cached != 0) {
+        // The CPU's own cache tells; the count, what others have done.
+        account.flushed[m] += update.cached - before;
+        add(std::move(event), m);
+        return {true, Pages{update.cached - before}, std::nullopt};
+    }
+    event.update = true;
+    event.before = before;
+    event.moved = moved_by_fold(pages_of(update, options_.anon_orders), before, options_.batch);
+    if (const auto usual = usual_pages_of(update)) {
+        const std::int64_t moved = before + *usual;
+        event.usual = std::abs(moved) >= options_.batch ? moved : 0;
+    }
+    return add(std::move(event), m);
 }
 
 void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t updates, bool member) {
@@ -220,69 +306,129 @@ void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t upd
         hold(local_cell(sum.of, m), sum.t_ns, sum.cached[m], true);
     }
     if (adopted) rebase();
-    // A CPU that tells its own sum has no fold on its way.
-    for (std::size_t m = 0; m < kMembers && (sum.flags & RSSLAG_GOES_ON) == 0; ++m) {
-        if (!solvers_[m].open()) continue;
-        solved_.clear();
-        solvers_[m].other(sum.cpu, sum.t_ns, solved_);
-        settle(solved_, m);
-    }
+    // What its CPU read before, it had read by now. That it has no fold on its way this does not say: a sum is told
+    // because something else has just happened there, a fold most often, whose own record comes next.
+    if ((sum.flags & RSSLAG_GOES_ON) == 0 && sum.cpu == sum.of) passed(sum.cpu, sum.t_ns);
     if (watched_) note_rss();
 }
 
-void MmAccount::settle(const std::vector<FoldSolver::Solved> &solved, std::size_t member) {
-    for (const FoldSolver::Solved &each : solved) {
-        Account &account = of(each.tid);
-        account.flushed[member] += each.pages;
-        account.uncertain += each.uncertain;
-        if (!each.folded) continue;
-        account.flushes++;
-        account.last_flush_ns = each.t_ns;
-        folds_[static_cast<std::size_t>(each.cpu)]++;
-        flushes_[static_cast<std::size_t>(FlushReason::Fold)]++;
+void MmAccount::take_fold(const CounterHistory::Update &update) {
+    if (!update.moved) return;
+    Account &account = of(update.tid);
+    account.flushes++;
+    account.last_flush_ns = std::max(account.last_flush_ns, update.t_ns);
+    folds_[static_cast<std::size_t>(update.cpu)]++;
+    flushes_[static_cast<std::size_t>(FlushReason::Fold)]++;
+}
+
+/// What was settled goes to the accounts.
+void MmAccount::take(std::size_t member) {
+    for (const CounterHistory::Update &update : out_.updates) {
+        std::optional<FlushReason> reason;
+        if (options_.scheme == Scheme::Cpu) {
+            take_fold(update);
+            if (update.moved) reason = FlushReason::Fold;
+        } else {
+            reason = take_flush(update, member);
+        }
+        if (settled_ == nullptr) continue;
+        const bool certain = update.pages.least == update.pages.most && !doubtful_;
+        settled_->told.push_back(
+            {update.ticket, certain ? std::optional(Pages{update.pages.likely}) : std::nullopt, reason});
     }
+    for (const CounterHistory::Share &share : out_.shares) {
+        Account &account = of(share.tid);
+        account.flushed[member] += share.pages.likely;
+        account.below[member] += share.pages.likely - share.pages.least;
+        account.above[member] += share.pages.most - share.pages.likely;
+    }
+    remainder_[kAllMembers[member]].n += out_.unclaimed;
+    out_.clear();
 }
 
 Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, bool direct) {
     const std::size_t m = update.member;
-    const std::int64_t before = flushed_[m];
-    const bool late = update.t_ns < flushed_ns_[m];
-    links_.clear();
-    chains_[m].push(update, direct, links_);
-    settle(links_, m);
-    hold_count(update);
-    // Told at once where nothing speaks against it; the chain has the last word, a moment later.
-    if (direct || (update.flags & RSSLAG_OWN) == 0 || update.cached == 0) {
-        return {true, std::nullopt, FlushReason::Direct};
+    CounterEvent event = event_of(update, account);
+    event.update = true;
+    OpenFlush open{update, direct};
+    const bool sure = !direct && surely_flush(update);
+    if (sure) {
+        event.moved = PageSet::only(update.cached);
+        event.usual = update.cached;
+    } else {
+        event.moved = pages_of(update, options_.anon_orders);
+        event.usual = usual_pages_of(update);
+        if (!direct && maybe_flush(update)) {
+            event.moved.add({update.cached, update.cached});
+            event.usual = update.cached;
+        }
     }
     // An exec charges the page of its arguments to the old mm itself, which may be as much as the task caches.
-    const bool sure = (update.flags & (RSSLAG_THRESHOLD | RSSLAG_EXITING)) != 0 || std::abs(update.cached) != 1;
-    if (late || !sure || before + update.cached != update.count) return {true, std::nullopt, std::nullopt};
-    if (account.cached_ns <= update.t_ns) set_cached(account, m, 0);
-    return {true, Pages{update.cached}, reason_of(update, true)};
+    const bool fits = flushed_[m] + update.cached == update.count && std::abs(update.cached) != 1;
+    hold_count(update);
+    if (sure || (!direct && maybe_flush(update) && fits)) {
+        open.counted = true;
+        if (account.cached_ns <= update.t_ns) set_cached(account, m, 0);
+        count_flush(account, update);
+    }
+    if (sure) {
+        // Settled or not in its order: it says itself what it moved.
+        open_flushes_.emplace(settled_->tickets + 1, open);
+        add(std::move(event), m);
+        return {true, Pages{update.cached}, reason_of(update, true)};
+    }
+    open_flushes_.emplace(settled_->tickets + 1, open);
+    return add(std::move(event), m);
 }
 
-void MmAccount::settle(const std::vector<FlushChain::Link> &links, std::size_t member) {
-    for (const FlushChain::Link &link : links) {
-        const rsslag_update &update = link.update;
-        Account &account = of(update.tid);
-        account.flushed[member] += link.pages;
-        if (!link.flush) {
-            flushes_[static_cast<std::size_t>(FlushReason::Direct)]++;
-            continue;
-        }
-        if (account.cached_ns <= update.t_ns) set_cached(account, member, 0);
-        // One flush goes through the members in their order.
-        if (account.last_flushed_member >= update.member || account.last_flushed_member < 0) {
-            account.flushes++;
-            flushes_[static_cast<std::size_t>(reason_of(update, true))]++;
-        }
-        account.last_flushed_member = update.member;
-        account.last_flush_ns = update.t_ns;
+void MmAccount::count_flush(Account &account, const rsslag_update &update) {
+    // One flush goes through the members in their order.
+    if (account.last_flushed_member >= update.member || account.last_flushed_member < 0) {
+        account.flushes++;
+        flushes_[static_cast<std::size_t>(reason_of(update, true))]++;
     }
-    // The chain knows better than the records' times which update was the last one.
-    if (!links.empty() && !chains_[member].waiting() && flushed_[member] != chains_[member].count()) {
-        hold(static_cast<std::uint32_t>(member), links.back().update.t_ns, chains_[member].count());
+    account.last_flushed_member = update.member;
+    account.last_flush_ns = std::max<std::uint64_t>(account.last_flush_ns, update.t_ns);
+}
+
+std::optional<FlushReason> MmAccount::take_flush(const CounterHistory::Update &update, std::size_t member) {
+    const auto found = open_flushes_.find(update.ticket);
+    if (found == open_flushes_.end()) return std::nullopt;
+    const OpenFlush open = found->second;
+    open_flushes_.erase(found);
+    const bool flush = !open.direct && maybe_flush(open.update) && update.pages.likely == open.update.cached;
+    Account &account = of(update.tid);
+    const bool known_later = account.cached_ns > open.update.t_ns;
+    if (!flush) {
+        flushes_[static_cast<std::size_t>(FlushReason::Direct)]++;
+        if (open.counted && !known_later && account.cached[member] == 0) {
+            set_cached(account, member, open.update.cached);
+        }
+        return FlushReason::Direct;
+    }
+    if (!open.counted) {
+        if (!known_later) set_cached(account, member, 0);
+        count_flush(account, open.update);
+    }
+    return reason_of(open.update, true);
+}
+
+/// What is open may lack what was lost, and until the next comparison so may all else.
+void MmAccount::lost() {
+    doubtful_ = true;
+    drop_open();
+    for (std::size_t m = 0; m < kMembers; ++m)
+        histories_[m].reset(flushed_[m]);
+}
+
+/// Nobody will tell of what is open.
+void MmAccount::drop_open() {
+    open_flushes_.clear();
+    for (const CounterHistory &history : histories_) {
+        for (const CounterEvent &event : history.unsettled()) {
+            if (event.update && settled_ != nullptr)
+                settled_->told.push_back({event.ticket, std::nullopt, std::nullopt});
+        }
     }
 }
 
@@ -292,8 +438,10 @@ void MmAccount::apply(const rsslag_fault &fault) {
     last_ns = std::max<std::uint64_t>(last_ns, fault.t_ns);
     Account &account = found->second;
     if (fault.t_ns < account.cached_ns) return;  // late
-    // Flushes before it must be done first: they would take away what it tells.
-    if (fault.t_ns > adopted_until_) advance(fault.t_ns);
+    if (fault.cpu < cpu_seen_ns_.size()) {
+        cpu_seen_ns_[fault.cpu] = std::max<std::uint64_t>(cpu_seen_ns_[fault.cpu], fault.t_ns);
+    }
+    account.seen_ns = std::max<std::uint64_t>(account.seen_ns, fault.t_ns);
     for (std::size_t m = 0; m < kMembers; ++m) {
         set_cached(account, m, fault.cached[m]);
         if (fault.t_ns <= adopted_until_) account.brought[m] = fault.cached[m];
@@ -306,28 +454,30 @@ void MmAccount::apply(const rsslag_fault &fault) {
 
 void MmAccount::advance(std::uint64_t t_ns) {
     for (std::size_t m = 0; m < kMembers; ++m) {
-        if (options_.scheme == Scheme::Cpu) {
-            solved_.clear();
-            solvers_[m].advance(t_ns, solved_);
-            settle(solved_, m);
-        } else {
-            links_.clear();
-            chains_[m].advance(t_ns, links_);
-            settle(links_, m);
-        }
+        if (!histories_[m].open()) continue;
+        histories_[m].settle(complete_ns(t_ns), out_);
+        take(m);
+    }
+}
+
+void MmAccount::settle_all() {
+    for (std::size_t m = 0; m < kMembers; ++m) {
+        histories_[m].settle_all(out_);
+        take(m);
+    }
+}
+
+void MmAccount::finish() {
+    for (std::size_t m = 0; m < kMembers; ++m) {
+        histories_[m].finish(out_);
+        take(m);
     }
 }
 
 /// What a task has done and is not settled yet goes on under another number.
-void MmAccount::let_go(int from, int to) {
-    for (FoldSolver &solver : solvers_)
-        solver.retag(from, to);
-    if (options_.scheme == Scheme::Cpu) return;
-    for (std::size_t m = 0; m < kMembers; ++m) {
-        links_.clear();
-        chains_[m].finish(links_);
-        settle(links_, m);
-    }
+void MmAccount::retag(int from, int to) {
+    for (CounterHistory &history : histories_)
+        history.retag(from, to);
 }
 
 void MmAccount::leave_member(int tid) {
@@ -340,7 +490,7 @@ void MmAccount::leave_member(int tid) {
 void MmAccount::end_member(int tid, std::uint64_t faults) {
     const auto found = members_.find(tid);
     if (found == members_.end()) return;
-    let_go(tid, kEndedTid);
+    retag(tid, kEndedTid);
     leave_member(tid);
     ended_.join(found->second);
     ended_count_++;
@@ -351,7 +501,7 @@ void MmAccount::end_member(int tid, std::uint64_t faults) {
 void MmAccount::adopt_other(int tid, int as_tid) {
     const auto found = others_.find(tid);
     if (found == others_.end()) return;
-    let_go(tid, as_tid);
+    retag(tid, as_tid);
     updates_ += found->second.updates;
     updates_by_others_ -= found->second.updates;
     members_[as_tid].join(found->second);
@@ -361,7 +511,7 @@ void MmAccount::adopt_other(int tid, int as_tid) {
 void MmAccount::rename_member(int from, int to) {
     const auto found = members_.find(from);
     if (found == members_.end() || from == to) return;
-    let_go(from, to);
+    retag(from, to);
     const Account account = found->second;
     members_.erase(found);
     members_[to].join(account);

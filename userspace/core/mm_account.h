@@ -9,8 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "flush_chain.h"
-#include "fold_solver.h"
+#include "counter_history.h"
 #include "rsslag/core/ledger.h"
 
 namespace rsslag::core {
@@ -29,23 +28,33 @@ Members members_of(const std::array<Number, kMembers> &values) {
 
 /// What a task did to this mm.
 struct Account {
-    std::array<std::int64_t, kMembers> flushed{};  ///< by updates that are known to be its own
+    std::array<std::int64_t, kMembers> flushed{};  ///< by its updates, as they are most likely
+    std::array<std::int64_t, kMembers> below{};    ///< the truth is less than that by at most so many pages …
+    std::array<std::int64_t, kMembers> above{};    ///< … or more
     std::array<std::int64_t, kMembers> cached{};   ///< `thread` scheme: holds now
     std::array<std::int64_t, kMembers> brought{};  ///< `thread` scheme: held at the attach, part of the baseline
-    std::int64_t uncertain = 0;
     std::uint64_t updates = 0;
+    std::uint64_t seen_ns = 0;  ///< of its last record that told of one thing only
     std::uint64_t flushes = 0;
     std::uint64_t last_flush_ns = 0;
     std::uint64_t cached_ns = 0;  ///< when `cached` was told
     int last_flushed_member = -1;
 
     Members net() const;
+    Pages uncertain() const;
     void join(const Account &other);
+};
+
+/// Amounts of updates that were open, told when they are settled.
+struct Settlements {
+    std::uint64_t tickets = 0;
+    std::vector<SettledUpdate> told;
 };
 
 class MmAccount {
   public:
-    MmAccount(const Ledger::Options &options, std::uint64_t mm, std::uint64_t generation);
+    /// `settled`: where amounts that were open are told.
+    MmAccount(const Ledger::Options &options, std::uint64_t mm, std::uint64_t generation, Settlements &settled);
 
     void adopt(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
     /// Whether it was first read after that time.
@@ -57,11 +66,13 @@ class MmAccount {
     /// `updates`: of it, those not applied yet.
     void apply(const rsslag_sum &sum, Account &account, std::uint64_t updates, bool member);
     void advance(std::uint64_t t_ns);
+    /// Nothing more of it comes: what is open is settled as it is most likely.
+    void finish();
 
     void watch();
     void end_watch();
     Check compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
-    void lost() { doubtful_ = true; }
+    void lost();
 
     /// A task of this mm.
     Account &member(int tid);
@@ -102,15 +113,31 @@ class MmAccount {
         bool sum;  ///< what was held before it is not known, nor when it changed
     };
 
+    /// An update of the `thread` scheme that is not settled yet.
+    struct OpenFlush {
+        rsslag_update update;
+        bool direct = false;   ///< surely
+        bool counted = false;  ///< taken for a flush at once: the task caches nothing since
+    };
+
     Applied apply_cpu(const rsslag_update &update, Account &account);
     Applied apply_thread(const rsslag_update &update, Account &account, bool direct);
     void take_absolute(const rsslag_update &update);
-    void settle(const std::vector<FoldSolver::Solved> &solved, std::size_t member);
-    void settle(const std::vector<FlushChain::Link> &links, std::size_t member);
+    CounterEvent event_of(const rsslag_update &update, Account &account);
+    Applied add(CounterEvent event, std::size_t member);
+    void passed(int cpu, std::uint64_t t_ns);
+    std::uint64_t complete_ns(std::uint64_t now) const;
+    void settle_all();
+    void take(std::size_t member);
+    void take_fold(const CounterHistory::Update &update);
+    std::optional<FlushReason> take_flush(const CounterHistory::Update &update, std::size_t member);
+    void count_flush(Account &account, const rsslag_update &update);
+    void drop_open();
+    MmView view_settled() const;
     void hold_count(const rsslag_update &update);
     void set_cached(Account &account, std::size_t member, std::int64_t pages);
     Account &of(int tid);
-    void let_go(int from, int to);
+    void retag(int from, int to);
     void hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value, bool sum = false);
     std::int64_t value(std::uint32_t cell) const;
     void set(std::uint32_t cell, std::int64_t value);
@@ -124,7 +151,6 @@ class MmAccount {
     void rebase();
     void note_rss();
     TaskNet entry(int tid, const Account &account) const;
-    void share_open(MmView &out) const;
 
     Ledger::Options options_;
     std::array<std::int64_t, kMembers> flushed_{};
@@ -132,11 +158,13 @@ class MmAccount {
     std::vector<std::array<std::int32_t, kMembers>> locals_;  ///< `cpu` scheme, by CPU
     std::array<std::int64_t, kMembers> cached_sum_{};         ///< of CPUs, or of the mm's tasks
     std::vector<std::uint64_t> folds_;
-    std::array<FoldSolver, kMembers> solvers_;
-    std::array<FlushChain, kMembers> chains_;
-    std::vector<FoldSolver::Solved> solved_;
-    std::vector<FlushChain::Link> links_;
+    std::array<CounterHistory, kMembers> histories_;
+    CounterHistory::Settled out_;
+    std::unordered_map<std::uint64_t, OpenFlush> open_flushes_;  ///< by ticket
+    std::vector<std::uint64_t> cpu_seen_ns_;  ///< by CPU: of its last record that told of one thing only
+    Settlements *settled_;                    ///< null in a copy that is looked at
     std::array<std::int64_t, kMembers> baseline_{};
+    Members remainder_;  ///< what the counters had at the last quiet reading over what amounts sum up to
     std::unordered_map<int, Account> members_;
     std::map<int, Account> others_;
     std::unordered_map<int, int> renamed_;

@@ -23,6 +23,10 @@ std::vector<std::int64_t> cells_of(const CounterReading &reading, std::size_t ce
     return values;
 }
 
+Members exact_of(const CounterReading &reading) {
+    return reading.flushed() + reading.cached();
+}
+
 }  // namespace
 
 Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
@@ -61,25 +65,25 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
         resyncs_++;
         doubtful_ = false;
         take_over(reading, changed, end_ns);
-    } else if (check.quiet && settled() && !adds_up()) {
-        // The counters are right, but what tasks did does not lead to them: a record was misread.
-        check.disagreements = 1;
-        disagreements_++;
-        resyncs_++;
-        rebase();
     }
     if (options_.scheme != Scheme::Cpu) take_over_tasks(reading, begin_ns);
+    if (check.quiet && check.disagreements == 0 && settled()) {
+        // The counters are right; whether what tasks did leads to them is another question.
+        const Members said = members_of(baseline_) + nets() + remainder_;
+        const Members read_now = exact_of(reading);
+        if (said != read_now) {
+            check.disagreements = 1;
+            disagreements_++;
+            remainder_ = remainder_ + (read_now - said);
+        }
+    }
     return check;
-}
-
-bool MmAccount::adds_up() const {
-    return members_of(baseline_) + nets() == flushed() + cached();
 }
 
 /// Whether every update has its amount.
 bool MmAccount::settled() const {
-    return std::none_of(solvers_.begin(), solvers_.end(), [](const FoldSolver &solver) { return solver.open(); }) &&
-           std::none_of(chains_.begin(), chains_.end(), [](const FlushChain &chain) { return chain.waiting(); });
+    return std::none_of(histories_.begin(), histories_.end(),
+                        [](const CounterHistory &history) { return history.open(); });
 }
 
 /// A counter that changed meanwhile is known better from its record. Held, as another group that shares the mm may have
@@ -101,6 +105,7 @@ void MmAccount::take_over_tasks(const CounterReading &reading, std::uint64_t beg
         if (account.last_flush_ns + kWiderNs >= begin_ns) continue;
         for (Member member : kAllMembers)
             set_cached(account, index_of(member), task.cached[member].n);
+        account.cached_ns = begin_ns;
     }
 }
 
@@ -108,7 +113,7 @@ TaskNet MmAccount::entry(int tid, const Account &account) const {
     TaskNet net;
     net.host_tid = net.tid = tid;
     net.net = account.net();
-    net.uncertain = {account.uncertain};
+    net.uncertain = account.uncertain();
     net.updates = account.updates;
     net.flushes = account.flushes;
     net.last_flush_ns = account.last_flush_ns;
@@ -116,13 +121,24 @@ TaskNet MmAccount::entry(int tid, const Account &account) const {
     return net;
 }
 
+/// Updates of the last moment whose amounts are still open are told as they would come out if nothing more came.
 MmView MmAccount::view() const {
+    if (settled()) return view_settled();
+    MmAccount copy(*this);
+    copy.settled_ = nullptr;
+    copy.settle_all();
+    return copy.view_settled();
+}
+
+MmView MmAccount::view_settled() const {
     MmView out;
     out.mm = mm;
     out.generation = generation;
     out.torn_down = torn_down;
     out.baseline = members_of(baseline_);
-    out.flushed = flushed();
+    out.remainder = remainder_;
+    for (Member member : kAllMembers)
+        out.flushed[member] = {histories_[index_of(member)].count()};
     out.cached = cached();
     out.tasks.reserve(members_.size());
     for (const auto &[tid, account] : members_)
@@ -131,10 +147,29 @@ MmView MmAccount::view() const {
               [](const TaskNet &a, const TaskNet &b) { return a.host_tid < b.host_tid; });
     for (const auto &[tid, account] : others_)
         out.others.push_back(entry(tid, account));
-    out.exited = {ended_count_, ended_.net(), ended_faults_, ended_.updates, ended_.flushes};
-    share_open(out);
-    for (std::size_t cpu = 0; cpu < locals_.size(); ++cpu) {
-        const CpuNet net{static_cast<int>(cpu), members_of(locals_[cpu]), folds_[cpu]};
+    out.exited = {ended_count_, ended_.net(), ended_faults_, ended_.updates, ended_.flushes, ended_.uncertain()};
+    std::vector<std::array<std::int32_t, kMembers>> locals = locals_;
+    for (std::size_t m = 0; m < kMembers; ++m) {
+        // What others' records will have to explain has not happened yet, as far as this tells.
+        for (const CounterEvent &event : histories_[m].unsettled()) {
+            if (!event.update) continue;
+            if (options_.scheme == Scheme::Cpu) {
+                locals[static_cast<std::size_t>(event.cpu)][m] += static_cast<std::int32_t>(event.before);
+                out.cached[kAllMembers[m]].n += event.before;
+                continue;
+            }
+            const auto open = open_flushes_.find(event.ticket);
+            if (open == open_flushes_.end() || !open->second.counted) continue;
+            for (TaskNet &task : out.tasks) {
+                if (task.host_tid != event.tid || !task.cached) continue;
+                (*task.cached)[kAllMembers[m]].n += open->second.update.cached;
+                task.net[kAllMembers[m]].n += open->second.update.cached;
+                out.cached[kAllMembers[m]].n += open->second.update.cached;
+            }
+        }
+    }
+    for (std::size_t cpu = 0; cpu < locals.size(); ++cpu) {
+        const CpuNet net{static_cast<int>(cpu), members_of(locals[cpu]), folds_[cpu]};
         if (net.folds != 0 || net.cached != Members{}) out.cpus.push_back(net);
     }
     out.updates = updates_;
@@ -145,38 +180,6 @@ MmView MmAccount::view() const {
     out.rss_min = {rss_min_};
     out.rss_max = {rss_max_};
     return out;
-}
-
-/// Updates of the last moment whose amounts are still open: as they would come out if nothing more came.
-void MmAccount::share_open(MmView &out) const {
-    const auto give = [&out](int tid, Member member, std::int64_t pages, std::int64_t uncertain) {
-        for (auto *list : {&out.tasks, &out.others}) {
-            for (TaskNet &task : *list) {
-                if (task.host_tid != tid) continue;
-                task.net[member].n += pages;
-                task.uncertain.n += uncertain;
-                return;
-            }
-        }
-        out.exited.net[member].n += pages;  // made by a task that has ended
-    };
-    for (std::size_t m = 0; m < kMembers; ++m) {
-        std::vector<FoldSolver::Solved> solved;
-        if (solvers_[m].open()) FoldSolver(solvers_[m]).advance(~0ULL, solved);
-        for (const FoldSolver::Solved &each : solved)
-            give(each.tid, kAllMembers[m], each.pages, each.uncertain);
-        std::vector<FlushChain::Link> links;
-        if (chains_[m].waiting()) FlushChain(chains_[m]).finish(links);
-        for (const FlushChain::Link &link : links)
-            give(link.update.tid, kAllMembers[m], link.pages, 0);
-    }
-    Members said = out.baseline + out.exited.net;
-    for (const auto *list : {&out.tasks, &out.others}) {
-        for (const TaskNet &task : *list)
-            said += task.net;
-    }
-    // Counts may hold a fold whose record has not come.
-    out.flushed = out.flushed - (out.exact() - said);
 }
 
 }  // namespace rsslag::core

@@ -22,6 +22,7 @@ enum class Field : std::uint8_t {
     Segment = 12,
     Before = 13,
     Version = 14,
+    AnonOrders = 15,
 };
 
 void put_field(Bytes &out, Field field, std::string_view body) {
@@ -112,6 +113,9 @@ void read_field(Field field, In &in, Header &header) {
         case Field::Segment: header.segment = static_cast<std::uint64_t>(in.signed_number()); break;
         case Field::Before: header.before = read_losses(in); break;
         case Field::Version: header.version = static_cast<std::uint32_t>(in.signed_number()); break;
+        case Field::AnonOrders:
+            header.machine.anon_orders = static_cast<std::uint32_t>(in.signed_number()) | 1U;
+            break;
     }
 }
 
@@ -140,6 +144,7 @@ void put_header(Bytes &out, const Header &header) {
     put_losses(before, header.before);
     put_field(out, Field::Before, before);
     put_field(out, Field::Version, numbers(header.version));
+    put_field(out, Field::AnonOrders, numbers(machine.anon_orders));
 }
 
 std::optional<Header> read_header(std::string_view bytes) {
@@ -150,7 +155,7 @@ std::optional<Header> read_header(std::string_view bytes) {
     while (!in.at_end()) {
         const std::uint64_t field = in.number();
         In body(in.text());
-        if (field >= 1 && field <= static_cast<std::uint64_t>(Field::Version))
+        if (field >= 1 && field <= static_cast<std::uint64_t>(Field::AnonOrders))
             read_field(static_cast<Field>(field), body, header);
         if (in.bad() || body.bad()) return std::nullopt;
         machine = machine || field == static_cast<std::uint64_t>(Field::Machine);

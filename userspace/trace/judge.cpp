@@ -26,10 +26,19 @@ Judge::State::State(Facts given, JudgeOptions wanted)
       options(std::move(wanted)),
       ledger(core::Ledger::Options{.scheme = facts.machine.scheme,
                                    .cpus = facts.machine.cpus_possible,
-                                   .batch = facts.machine.batch().value_or(1)}),
+                                   .batch = facts.machine.batch().value_or(1),
+                                   .anon_orders = facts.machine.anon_orders}),
       counted(facts.before),
       losses(since(facts.before, facts.before)),
-      now(facts.start) {}
+      now(facts.start),
+      lines([this](const DeferredLines::Line &line) {
+          const Observers &observers = options.observers;
+          if (const auto *const event = std::get_if<view::EventLine>(&line)) {
+              if (observers.on_update) observers.on_update(*event);
+          } else if (observers.on_task) {
+              observers.on_task(std::get<view::TaskLine>(line));
+          }
+      }) {}
 
 void Judge::State::operator()(Records &event) {
     order.add(event.bytes);
@@ -183,7 +192,10 @@ void Judge::State::operator()(Stop &event) {
     end_tick();
     order.until(UINT64_MAX, [this](const auto &record) { apply(record); });
     ledger.advance(now.t_ns);
+    ledger.settle_all();
     finish_all(true);
+    take_settled();
+    lines.finish();
 }
 
 void Judge::State::operator()(End &event) {
@@ -225,7 +237,21 @@ void Judge::State::log_flush(const rsslag_update &update, const core::Applied &a
     flush_log.emplace_back(update, applied);
 }
 
-void Judge::State::tell_update(const rsslag_update &update, const core::Applied &applied) const {
+/// Amounts that were open go to whoever waits for them.
+void Judge::State::take_settled() {
+    if (!ledger.any_settled()) return;
+    const std::vector<core::SettledUpdate> amounts = ledger.take_settled();
+    for (const core::SettledUpdate &amount : amounts) {
+        if (const auto update = open.find(amount.ticket); update != open.end()) {
+            log_flush(update->second, {true, amount.pages, amount.reason});
+            open.erase(update);
+        }
+        lines.settled(amount);
+    }
+    if (options.observers.on_settled) options.observers.on_settled(amounts);
+}
+
+void Judge::State::tell_update(const rsslag_update &update, const core::Applied &applied) {
     view::EventLine line;
     line.t_ns = since_start(update.t_ns);
     for (const core::GroupView &group : ledger.groups()) {
@@ -236,14 +262,16 @@ void Judge::State::tell_update(const rsslag_update &update, const core::Applied 
     line.cpu = update.cpu;
     line.update = update;
     line.applied = applied;
-    options.observers.on_update(line);
+    lines.add(std::move(line));
 }
 
 void Judge::State::apply(const rsslag_update &update) {
     const core::Applied applied = ledger.apply(update);
     log_flush(update, applied);
+    if (options.for_screen && applied.ticket != 0) open.emplace(applied.ticket, update);
     if (options.observers.on_applied) options.observers.on_applied(update, applied);
     if (options.observers.on_update && applied.known) tell_update(update, applied);
+    take_settled();
 }
 
 void Judge::State::apply(const rsslag_fault &fault) {
@@ -261,7 +289,8 @@ void Judge::State::apply(const rsslag_task &task) {
     if (task.kind == RSSLAG_EXEC || dead) awaited.erase(task.tgid);
     if (task.kind == RSSLAG_EXIT) faults.erase(task.tid);
     ledger.apply(task);
-    if (options.observers.on_task) options.observers.on_task({since_start(task.t_ns), task});
+    if (options.observers.on_task) lines.add(view::TaskLine{since_start(task.t_ns), task});
+    take_settled();
 }
 
 /// Everything before that time goes through the ledger.
@@ -269,6 +298,7 @@ void Judge::State::apply_until(std::uint64_t t_ns) {
     order.until(t_ns, [this](const auto &record) { apply(record); });
     ledger.advance(t_ns);
     finish_all(false);
+    take_settled();
 }
 
 Judge::Judge(Facts facts, JudgeOptions options)

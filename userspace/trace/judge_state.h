@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "deferred_lines.h"
 #include "rsslag/core/time_order.h"
 #include "rsslag/trace/judge.h"
 
@@ -50,6 +51,8 @@ struct Judge::State {
     Moment now;                    ///< the latest that was told
     std::optional<view::Summary> summary;
     std::deque<std::pair<rsslag_update, core::Applied>> flush_log;  ///< since the last tick
+    std::unordered_map<std::uint64_t, rsslag_update> open;  ///< updates whose amounts are open, by ticket; for_screen
+    DeferredLines lines;
 
     /// Of the tick that goes on.
     struct Taken {
@@ -88,7 +91,8 @@ struct Judge::State {
     void apply(const rsslag_sum &sum);
     void apply(const rsslag_task &task);
     void apply_until(std::uint64_t t_ns);
-    void tell_update(const rsslag_update &update, const core::Applied &applied) const;
+    void take_settled();
+    void tell_update(const rsslag_update &update, const core::Applied &applied);
     void log_flush(const rsslag_update &update, const core::Applied &applied);
     std::vector<view::LoggedFlush> flushes_of(const core::MmView &mm) const;
     void count_losses(std::uint64_t t_ns);

@@ -28,8 +28,8 @@ struct TaskNet {
     int tgid = 0;  ///< likewise
     int host_tid = 0;
     std::string comm;               ///< raw bytes
-    Members net;                    ///< every page is in exactly one task's net
-    Pages uncertain;                ///< `cpu` scheme: how many pages of it may belong to another task
+    Members net;                    ///< the most likely; every page is in exactly one task's net
+    Pages uncertain;                ///< the truth is that far from `net` at most, all members taken together
     std::optional<Members> cached;  ///< `thread` scheme
     std::uint64_t updates = 0;
     std::uint64_t faults = 0;         ///< as counted in the kernel, filled in by whoever reads that
@@ -61,9 +61,10 @@ struct ExitedNet {
     std::uint64_t faults = 0;
     std::uint64_t updates = 0;
     std::uint64_t flushes = 0;
+    Pages uncertain;  ///< of `net`, as of a task's
 };
 
-/// One mm as the ledger has it. exact = baseline + Σ tasks + exited + others, by member.
+/// One mm as the ledger has it. exact = baseline + Σ tasks + exited + others + remainder, by member.
 struct MmView {
     std::uint64_t mm = 0;
     std::uint64_t generation = 0;  ///< tells mms apart that had the same address
@@ -74,8 +75,9 @@ struct MmView {
     std::vector<TaskNet> tasks;  ///< ascending by host TID
     ExitedNet exited;
     std::vector<TaskNet> others;  ///< tasks that updated this mm without being its own
-    std::vector<CpuNet> cpus;     ///< `cpu` scheme, ascending; all that cache or have folded
-    std::uint64_t updates = 0;    ///< by its own tasks, exited ones included
+    Members remainder;          ///< nobody's: what a quiet reading found over the sum of all amounts; 0 but for a fault
+    std::vector<CpuNet> cpus;   ///< `cpu` scheme, ascending; all that cache or have folded
+    std::uint64_t updates = 0;  ///< by its own tasks, exited ones included
     std::uint64_t updates_by_others = 0;
     std::uint64_t flushes[kFlushReasons] = {};
     std::uint64_t disagreements = 0;
@@ -107,8 +109,16 @@ struct Ended {
 /// What one update came to, as far as it can be told at once.
 struct Applied {
     bool known = false;                 ///< its mm is in the ledger
-    std::optional<Pages> pages;         ///< nullopt: a fold whose amount is still open, or an mm that nobody asked for
-    std::optional<FlushReason> reason;  ///< of a flush or fold
+    std::optional<Pages> pages;         ///< nullopt: still open, or of an mm that nobody asked for
+    std::optional<FlushReason> reason;  ///< of a flush or fold; nullopt: neither, or still open
+    std::uint64_t ticket = 0;           ///< where it is open: take_settled() will tell by this number; else 0
+};
+
+/// What an update that was open came to.
+struct SettledUpdate {
+    std::uint64_t ticket = 0;
+    std::optional<Pages> pages;         ///< nullopt: the records do not tell
+    std::optional<FlushReason> reason;  ///< nullopt: it moved nothing into the mm's counter, or nobody knows
 };
 
 /// What comparing with an exact reading came to.
@@ -125,6 +135,9 @@ class Ledger {
         Scheme scheme = Scheme::Plain;
         int cpus = 1;             ///< possible CPUs
         std::int64_t batch = 32;  ///< `cpu` scheme: folds at this many pages (lib/percpu_counter.c)
+        /// Orders of folios that a fault on anonymous memory may map here, a bit each
+        /// (/sys/kernel/mm/transparent_hugepage).
+        std::uint32_t anon_orders = 0x3ff;
     };
 
     explicit Ledger(const Options &options);
@@ -138,8 +151,13 @@ class Ledger {
     /// Told again, it counts for what has come since.
     void apply(const rsslag_sum &sum);
 
-    /// Every record before `t_ns` has been applied: folds that waited for what might still come are decided.
+    /// Every record before `t_ns` has been applied: amounts that waited for what might still come are decided.
     void advance(std::uint64_t t_ns);
+    /// Nothing more comes: what is open is settled as it is most likely, told as unknown where that is not certain.
+    void settle_all();
+    /// Amounts that were open and are settled since the last call, each ticket once.
+    std::vector<SettledUpdate> take_settled();
+    bool any_settled() const;
 
     /// An mm that was alive at the attach: its counters and tasks as an iterator read them between the two times, with
     /// the probes in place before. Records of it up to `end_ns`, applied before or after, count as part of the

@@ -25,6 +25,9 @@ struct Machine {
     PageSize page_size;
     int cpus_online = 1;
     int cpus_possible = 1;
+    /// Orders of folios that anonymous memory may come in here, a bit each (/sys/kernel/mm/transparent_hugepage); all
+    /// where nobody has looked.
+    std::uint32_t anon_orders = 0x3ff;
 
     /// percpu_counter_batch = max(32, 2 × online CPUs) (lib/percpu_counter.c compute_batch_value); only on `cpu`.
     std::optional<std::int64_t> batch() const;

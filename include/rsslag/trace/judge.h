@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,10 +40,12 @@ struct Facts {
 /// Called in the order of the events; null: nobody looks. Times named t_ns are since Facts::start, those within
 /// records and readings are CLOCK_MONOTONIC.
 struct Observers {
-    /// Each update of a traced process, with its names. Slower than on_applied.
+    /// Each update of a traced process, with its names, once its amount is settled. Slower than on_applied.
     std::function<void(const view::EventLine &)> on_update;
     /// Every update as it came, also of mms that are not known (then Applied::known is false).
     std::function<void(const rsslag_update &, const core::Applied &)> on_applied;
+    /// Amounts that were open when on_applied was told of their updates.
+    std::function<void(std::span<const core::SettledUpdate>)> on_settled;
     std::function<void(const view::TaskLine &)> on_task;
     std::function<void(const rsslag_fault &)> on_fault;
     std::function<void(const rsslag_sum &)> on_sum;

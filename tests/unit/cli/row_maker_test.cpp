@@ -96,7 +96,7 @@ const core::Applied kApplied{true, Pages{1}, std::nullopt};
 TEST(RowMaker, NamesTasksByWhatReadingsAndRecordsTold) {
     Kept kept;
     RowMaker maker(kept);
-    maker.begin(kStart, {});
+    maker.begin(kStart);
     maker.reading(reading(5));
     maker.update(update(10, 100), kApplied);
     maker.task(life(20, RSSLAG_NEWTASK, 101, "worker"));
@@ -119,7 +119,7 @@ TEST(RowMaker, NamesTasksByWhatReadingsAndRecordsTold) {
 TEST(RowMaker, TellsAllInTheOrderOfTime) {
     Kept kept;
     RowMaker maker(kept);
-    maker.begin(kStart, {});
+    maker.begin(kStart);
     core::Losses losses;
     losses.by_cause = {{"ring_full", 3}, {"recursion", 0}};
     maker.reading(reading(50));
@@ -141,7 +141,7 @@ TEST(RowMaker, TellsAllInTheOrderOfTime) {
 TEST(RowMaker, GivesANewMmAtAnOldAddressANewNumber) {
     Kept kept;
     RowMaker maker(kept);
-    maker.begin(kStart, {});
+    maker.begin(kStart);
     maker.reading(reading(5));
     maker.update(update(10, 100), kApplied);
     maker.update(update(20, 100, RSSLAG_TEARDOWN), kApplied);
@@ -161,7 +161,7 @@ TEST(RowMaker, GivesANewMmAtAnOldAddressANewNumber) {
 TEST(RowMaker, SaysWhatAnUpdateCameTo) {
     Kept kept;
     RowMaker maker(kept);
-    maker.begin(kStart, {});
+    maker.begin(kStart);
     rsslag_update faulted = update(1, 100, RSSLAG_OWN | RSSLAG_OF_KERNEL_FAULT);
     faulted.address = 0x7000;
     maker.update(faulted, kApplied);
@@ -186,7 +186,7 @@ TEST(RowMaker, SaysWhatAnUpdateCameTo) {
 TEST(RowMaker, LeavesOutSumsThatGoOn) {
     Kept kept;
     RowMaker maker(kept);
-    maker.begin(kStart, {});
+    maker.begin(kStart);
     rsslag_sum sum{};
     sum.t_ns = kStart + 5;
     sum.mm = kMm;
@@ -206,11 +206,6 @@ TEST(RowMaker, LeavesOutSumsThatGoOn) {
     EXPECT_EQ(row.cached[static_cast<int>(core::Member::Anon)], std::nullopt);
 }
 
-/// On the `cpu` scheme, with two CPUs.
-core::Machine two_cpus() {
-    return {core::Scheme::Cpu, {4096}, 2, 2};
-}
-
 rsslag_update on_cpu(std::uint64_t t_ns, std::uint16_t cpu, std::int64_t count, std::int32_t cached,
                      std::uint16_t flags = RSSLAG_OWN) {
     rsslag_update one = update(t_ns, 100, flags);
@@ -223,15 +218,16 @@ rsslag_update on_cpu(std::uint64_t t_ns, std::uint16_t cpu, std::int64_t count, 
 TEST(RowMaker, TellsTheAmountOfAFoldOnceItIsKnown) {
     Kept kept;
     RowMaker maker(kept);
-    maker.begin(kStart, two_cpus());
-    const core::Applied fold{true, std::nullopt, core::FlushReason::Fold};
+    maker.begin(kStart);
     maker.update(on_cpu(10'000, 0, 0, 31, RSSLAG_NEWBORN), {true, Pages{31}, std::nullopt});
-    maker.update(on_cpu(20'000, 0, 33, 0), fold);
+    maker.update(on_cpu(20'000, 0, 33, 0), {true, std::nullopt, std::nullopt, 7});
     maker.update(on_cpu(30'000, 0, 33, 5), {true, Pages{5}, std::nullopt});
     EXPECT_EQ(kept.rows.size(), 1U) << "the other CPU may have folded at the same time";
     maker.update(on_cpu(3'000'000, 1, 33, 1), {true, Pages{1}, std::nullopt});
+    maker.settled(std::vector<core::SettledUpdate>{{7, Pages{2}, core::FlushReason::Fold}});
     EXPECT_EQ(kept.rows.size(), 4U);
-    maker.update(on_cpu(4'000'000, 0, 33, 0), fold);  // 5 pages came and went
+    maker.update(on_cpu(4'000'000, 0, 33, 0), {true, std::nullopt, std::nullopt, 8});
+    maker.settled(std::vector<core::SettledUpdate>{{8, Pages{-5}, std::nullopt}});  // 5 pages came and went
     ASSERT_TRUE(maker.finish().ok());
     EXPECT_EQ(kept.types, (std::vector<std::string>{"update", "fold", "update", "update", "update"}));
     std::int64_t sum = 0;
@@ -242,26 +238,25 @@ TEST(RowMaker, TellsTheAmountOfAFoldOnceItIsKnown) {
     EXPECT_EQ(sum, 33 + 1) << "flushed and what CPU 1 caches";
 }
 
-TEST(RowMaker, DoesNotGuessAmountsAfterALoss) {
+TEST(RowMaker, LeavesOpenWhatNobodySettles) {
     Kept kept;
     RowMaker maker(kept);
-    maker.begin(kStart, two_cpus());
+    maker.begin(kStart);
     maker.update(on_cpu(10'000, 0, 0, 31, RSSLAG_NEWBORN), {true, Pages{31}, std::nullopt});
-    core::Losses losses;
-    losses.by_cause = {{"ring_full", 1}};
-    maker.loss(kStart + 15'000, losses);
-    maker.update(on_cpu(20'000, 0, 33, 0), {true, std::nullopt, core::FlushReason::Fold});
+    maker.update(on_cpu(20'000, 0, 33, 0), {true, std::nullopt, std::nullopt, 7});
     maker.update(on_cpu(30'000, 0, 33, 2), {true, Pages{2}, std::nullopt});
+    maker.settled(std::vector<core::SettledUpdate>{{6, Pages{2}, core::FlushReason::Fold}});
+    EXPECT_EQ(kept.rows.size(), 1U);
     ASSERT_TRUE(maker.finish().ok());
-    EXPECT_EQ(kept.types, (std::vector<std::string>{"update", "loss", "fold", "update"}));
-    EXPECT_EQ(std::get<recording::UpdateRow>(kept.rows[2]).pages, std::nullopt);
+    EXPECT_EQ(kept.types, (std::vector<std::string>{"update", "update", "update"}));
+    EXPECT_EQ(std::get<recording::UpdateRow>(kept.rows[1]).pages, std::nullopt);
 }
 
 TEST(RowMaker, StopsAtTheFirstError) {
     Kept kept;
     kept.refuse = true;
     RowMaker maker(kept);
-    maker.begin(kStart, {});
+    maker.begin(kStart);
     maker.update(update(1, 100), kApplied);
     maker.update(update(2, 100), kApplied);
     EXPECT_TRUE(maker.failed());

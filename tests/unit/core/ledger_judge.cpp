@@ -40,11 +40,11 @@ void add_rows(const std::vector<TaskNet> &rows, int host_tid, Said *said) {
 }  // namespace
 
 Ledger::Options ledger_options(const ModelOptions &options) {
-    return {options.scheme, options.cpus, options.batch};
+    return {options.scheme, options.cpus, options.batch, options.anon_orders};
 }
 
 Members sum_of(const MmView &view) {
-    Members sum = view.baseline + view.exited.net;
+    Members sum = view.baseline + view.exited.net + view.remainder;
     for (const TaskNet &task : view.tasks)
         sum += task.net;
     for (const TaskNet &task : view.others)

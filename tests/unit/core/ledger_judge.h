@@ -67,7 +67,7 @@ class Judge {
 };
 
 Ledger::Options ledger_options(const ModelOptions &options);
-/// baseline + Σ tasks + exited + others.
+/// baseline + Σ tasks + exited + others + remainder.
 Members sum_of(const MmView &view);
 
 }  // namespace rsslag::core::test

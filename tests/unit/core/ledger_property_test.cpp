@@ -11,9 +11,14 @@
 namespace rsslag::core::test {
 namespace {
 
+ModelOptions with_folios(ModelOptions options, const Mix &mix) {
+    if (mix.huge_pages) options.anon_orders |= 1U << 9;
+    return options;
+}
+
 struct World {
     explicit World(const ModelOptions &options, const Mix &mix = {}, int threads = 1)
-        : kernel(options), judge(kernel), work(mixed_work(kernel, mix)) {
+        : kernel(with_folios(options, mix)), judge(kernel), work(mixed_work(kernel, mix)) {
         ModelTask &root = kernel.make_process("root", true);
         kernel.make_kernel_thread("kswapd0");
         kernel.make_process("writer", false);

@@ -73,12 +73,18 @@ void ModelKernel::add_on_cpu(const Change &change) {
     account(change);
 }
 
+/// How long something else takes the CPU away, nobody's tasks.
+std::uint64_t ModelKernel::interrupt() {
+    if (options_.interrupt_one_in == 0 || !dice_.once_in(options_.interrupt_one_in)) return 0;
+    return dice_.ns(1'000, 20'000);
+}
+
 // The count that the record shows is read after the time was taken: another CPU's fold may come in between.
 void ModelKernel::push_update_on_cpu(const Change &change, std::uint64_t lead_ns) {
     push(*change.by, lead_ns, [this, change] { add_on_cpu(change); });
-    push(*change.by, dice_.ns(20, 60), [this, by = change.by] { cpu_of(*by).stamp_ns = now_; });
+    push(*change.by, dice_.ns(20, 60) + interrupt(), [this, by = change.by] { cpu_of(*by).stamp_ns = now_; });
     push(
-        *change.by, dice_.ns(10, 70),
+        *change.by, dice_.ns(10, 70) + interrupt(),
         [this, change] {
             Cpu &cpu = cpu_of(*change.by);
             const Members &local = change.mm->local[static_cast<std::size_t>(change.by->on_cpu)];
@@ -195,6 +201,7 @@ void ModelKernel::emit_update(const Change &change, std::uint64_t t_ns, std::int
     record.cached = static_cast<rsslag_s32>(cached);
     record.cpu = static_cast<rsslag_u16>(by.on_cpu);
     record.member = static_cast<rsslag_u8>(change.member);
+    if (options_.scheme == Scheme::Cpu && cached == 0 && now_ - t_ns <= RSSLAG_PROMPT_NS) record.flags |= RSSLAG_PROMPT;
     if (change.mm->users == 0 && !std::exchange(change.mm->end_told, true)) end_sums_of(*change.mm, cpu_of(by), t_ns);
     if (!summed_up(record, change)) records_.push_back({record, change.amount, reason});
     ++change.mm->updates;

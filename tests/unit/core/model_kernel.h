@@ -97,6 +97,8 @@ struct ModelOptions {
     bool follow = true;                 ///< children become wanted
     bool counting = false;              ///< --mode counts
     bool reuse_tids = false;            ///< at once
+    int interrupt_one_in = 0;       ///< updates are so often followed by an interrupt, before they are told; 0: never
+    std::uint32_t anon_orders = 1;  ///< folios that anonymous memory may come in
 };
 
 using Planner = std::function<void(ModelTask &)>;
@@ -201,6 +203,7 @@ class ModelKernel {
     void change_fast(const Change &change, std::uint64_t lead_ns);
     void push_update_on_cpu(const Change &change, std::uint64_t lead_ns);
     void add_on_cpu(const Change &change);
+    std::uint64_t interrupt();
     void account(const Change &change);
     void note_overlap(Cpu &cpu, const Change &change);
     void push_direct(const Change &change, std::uint64_t lead_ns);

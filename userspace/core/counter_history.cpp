@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "counter_history.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rsslag::core {
+namespace {
+
+/// Where nothing that an update may do explains the counts, a record is missing: a page table's worth, either way.
+constexpr std::int64_t kUnexplained = 512;
+
+/// More events than that are not searched: only a machine whose CPUs are taken away for long, or a broken stream, comes
+/// here.
+constexpr std::size_t kMostEvents = 8'192;
+
+Amount operator-(const Amount &amount, std::int64_t pages) {
+    return {amount.least - pages, amount.most - pages, amount.likely - pages};
+}
+
+Amount &operator+=(Amount &amount, const Amount &more) {
+    amount = {amount.least + more.least, amount.most + more.most, amount.likely + more.likely};
+    return amount;
+}
+
+}  // namespace
+
+void CounterHistory::reset(std::int64_t count) {
+    count_ = count;
+    events_.clear();
+    index();
+}
+
+void CounterHistory::index() {
+    last_of_cpu_.clear();
+    last_of_task_.clear();
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+        Last &last = last_of_cpu_[events_[i].cpu];
+        last = {i + 1, last.one};
+        last_of_task_[events_[i].tid] = events_[i].number;
+    }
+    added_ = 0;
+    try_at_ = 1 + events_.size() / 2;
+}
+
+void CounterHistory::tell(const CounterEvent &event, const Amount &moved, Settled &out) const {
+    const bool folded = moved.likely != 0;
+    out.updates.push_back({event.ticket, event.t_ns, event.cpu, event.tid, moved - event.before, folded});
+}
+
+/// What can have done but one thing, and whose count agrees, needs nobody's word.
+bool CounterHistory::settled_by_itself(const CounterEvent &event, Settled &out) {
+    if (!events_.empty()) return false;
+    const std::int64_t moved = event.count - count_;
+    if (!event.update) return moved == 0;
+    if (event.moved.single() != moved) return false;
+    tell(event, {moved, moved, moved}, out);
+    out.shares.push_back({event.tid, Amount{moved, moved, moved} - event.before});
+    count_ = event.count;
+    return true;
+}
+
+void CounterHistory::keep(CounterEvent event) {
+    event.number = ++numbers_;
+    if (event.tid != kEndedTid) event.follows = std::exchange(last_of_task_[event.tid], event.number);
+    Last &last = last_of_cpu_[event.cpu];
+    if (last.one != 0 && last.two != 0 && !event.update) {
+        // Of readings that all tell the same, the first and the last do.
+        const CounterEvent &two = events_[last.two - 1];
+        CounterEvent &one = events_[last.one - 1];
+        const bool same = !one.update && !two.update && one.count == event.count && two.count == event.count;
+        if (same && one.tid == event.tid && event.follows == one.number) {
+            one.t_ns = event.t_ns;
+            one.end_ns = event.end_ns;
+            last_of_task_[event.tid] = one.number;
+            return;
+        }
+    }
+    events_.push_back(std::move(event));
+    last = {events_.size(), last.one};
+    ++added_;
+}
+
+void CounterHistory::add(CounterEvent event, Settled &out) {
+    if (settled_by_itself(event, out)) return;
+    passed(event.cpu, event.t_ns);
+    keep(std::move(event));
+}
+
+void CounterHistory::passed(int cpu, std::uint64_t t_ns) {
+    if (events_.empty()) return;
+    const auto last = last_of_cpu_.find(cpu);
+    if (last == last_of_cpu_.end() || last->second.one == 0) return;
+    CounterEvent &event = events_[last->second.one - 1];
+    if (event.end_ns == kNever) event.end_ns = std::max(t_ns, event.t_ns);
+}
+
+/// A reading is over at the latest when its CPU has been silent that long.
+void CounterHistory::end_silent(std::uint64_t complete_ns) {
+    for (const auto &[cpu, last] : last_of_cpu_) {
+        if (last.one == 0) continue;
+        CounterEvent &event = events_[last.one - 1];
+        if (event.end_ns == kNever && event.t_ns + kSilentNs < complete_ns) event.end_ns = event.t_ns + kSilentNs;
+    }
+}
+
+void CounterHistory::settle(std::uint64_t complete_ns, Settled &out) {
+    if (events_.empty()) return;
+    end_silent(complete_ns);
+    added_ = 0;
+    try_at_ = 1 + events_.size() / 2;
+    if (events_.size() > kMostEvents) return take_unordered(out);
+    if (std::none_of(events_.begin(), events_.end(), [&](const CounterEvent &each) { return each.t_ns < complete_ns; }))
+        return;
+    const OrderSearch search(events_, count_, read_);
+    if (search.gave_up()) {
+        if (complete_ns > events_.back().t_ns) take_unordered(out);
+        return;
+    }
+    if (const auto solution = search.certain(complete_ns)) {
+        take(*solution, out);
+    } else if (search.contradictory(complete_ns)) {
+        take_unordered(out);
+    } else if (last_ns() + kSilentNs < complete_ns) {
+        finish(out);  // nothing came that could tell
+    }
+}
+
+std::uint64_t CounterHistory::last_ns() const {
+    std::uint64_t last = 0;
+    for (const CounterEvent &event : events_)
+        last = std::max(last, event.t_ns);
+    return last;
+}
+
+void CounterHistory::settle_all(Settled &out) {
+    if (events_.empty()) return;
+    for (CounterEvent &event : events_)
+        event.end_ns = std::min(event.end_ns, event.t_ns + kSilentNs);
+    const OrderSearch search(events_, count_, read_);
+    if (search.gave_up()) return take_unordered(out);
+    take(search.all(), out);
+}
+
+void CounterHistory::finish(Settled &out) {
+    settle_all(out);
+    if (!events_.empty()) take_unordered(out);
+}
+
+void CounterHistory::take(const OrderSearch::Solution &solution, Settled &out) {
+    if (solution.done.empty()) return;
+    std::unordered_map<int, std::int64_t> before;
+    std::vector<CounterEvent> rest;
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+        CounterEvent &event = events_[i];
+        if (!solution.done[i]) {
+            rest.push_back(std::move(event));
+        } else if (event.update) {
+            tell(event, solution.moved[i], out);
+            before[event.tid] += event.before;
+        }
+    }
+    for (const auto &[tid, moved] : solution.by_task)
+        if (const auto found = before.find(tid); found != before.end())
+            out.shares.push_back({tid, moved - found->second});
+    count_ = solution.count;
+    events_ = std::move(rest);
+    index();
+}
+
+/// No order can be found: what each count shows over the one before it by time, and all that it may be instead.
+void CounterHistory::take_unordered(Settled &out) {
+    std::stable_sort(events_.begin(), events_.end(),
+                     [](const CounterEvent &a, const CounterEvent &b) { return a.t_ns < b.t_ns; });
+    std::unordered_map<int, Amount> shares;
+    std::int64_t unclaimed = 0;  // moved, as a mere reading shows
+    for (const CounterEvent &event : events_) {
+        unclaimed += event.count - count_;
+        count_ = event.count;
+        if (!event.update) continue;
+        Amount moved{unclaimed - kUnexplained, unclaimed + kUnexplained, std::exchange(unclaimed, 0)};
+        if (!event.moved.empty()) {
+            moved.least = std::min(moved.least, event.moved.hull().least);
+            moved.most = std::max(moved.most, event.moved.hull().most);
+        }
+        tell(event, moved, out);
+        shares[event.tid] += moved - event.before;
+    }
+    out.unclaimed += unclaimed;
+    for (const auto &[tid, pages] : shares)
+        out.shares.push_back({tid, pages});
+    events_.clear();
+    index();
+}
+
+void CounterHistory::retag(int from, int to) {
+    for (CounterEvent &event : events_) {
+        if (event.tid == from) event.tid = to;
+    }
+    last_of_task_.erase(from);
+}
+
+}  // namespace rsslag::core

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "order_search.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+namespace rsslag::core {
+namespace {
+
+constexpr std::size_t kMostNodes = 40'000;
+constexpr std::size_t kMostLanes = 64;
+
+}  // namespace
+
+OrderSearch::OrderSearch(std::span<const CounterEvent> events, std::int64_t count, CountRead read)
+    : events_(events), read_(read), task_of_(events.size()), follows_(events.size()), place_(events.size()) {
+    std::unordered_map<int, std::size_t> lane_of;
+    std::unordered_map<int, int> number_of;
+    std::unordered_map<std::uint64_t, std::size_t> by_number;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        const CounterEvent &each = events[i];
+        const auto [lane, new_lane] = lane_of.try_emplace(each.cpu, lanes_.size());
+        if (new_lane) lanes_.emplace_back();
+        std::vector<Step> &steps = lanes_[lane->second].steps;
+        if (read == CountRead::AtOnce) {
+            steps.push_back({i, true, true});
+        } else {
+            if (each.update) steps.push_back({i, true, false});
+            steps.push_back({i, false, true});
+        }
+        place_[i] = {static_cast<std::uint32_t>(lane->second), static_cast<std::uint16_t>(steps.size())};
+        gave_up_ |= steps.size() >= std::numeric_limits<std::uint16_t>::max();
+        by_number[each.number] = i;
+        if (const auto earlier = by_number.find(each.follows); each.follows != 0 && earlier != by_number.end()) {
+            follows_[i] = earlier->second + 1;
+        }
+        if (!each.update) continue;
+        const auto [number, new_task] = number_of.try_emplace(each.tid, static_cast<int>(tasks_.size()));
+        if (new_task) tasks_.push_back(each.tid);
+        task_of_[i] = number->second;
+    }
+    gave_up_ |= lanes_.size() > kMostLanes;
+    if (!gave_up_) run(count);
+}
+
+void OrderSearch::run(std::int64_t count) {
+    nodes_.push_back({count});
+    at_.assign(lanes_.size(), 0);
+    sums_.assign(tasks_.size(), {});
+    layers_.push_back({0});
+    while (!layers_.back().empty()) {
+        layers_.emplace_back();
+        of_layer_.clear();
+        const std::size_t layer = layers_.size() - 2;
+        for (std::size_t i = 0; i < layers_[layer].size() && !gave_up_; ++i)
+            expand(layers_[layer][i]);
+        if (gave_up_) return;
+    }
+    layers_.pop_back();
+}
+
+const OrderSearch::Step *OrderSearch::next(std::uint32_t node, std::size_t lane) const {
+    const std::size_t done = at(node)[lane];
+    const std::vector<Step> &steps = lanes_[lane].steps;
+    return done < steps.size() ? &steps[done] : nullptr;
+}
+
+std::uint64_t OrderSearch::earliest(const Step &step) const {
+    return step.update ? event(step).begin_ns : event(step).t_ns;
+}
+
+std::uint64_t OrderSearch::latest(const Step &step) const {
+    return step.reading && !step.update ? event(step).end_ns : event(step).t_ns;
+}
+
+/// Whether no other lane's next step must have come before, and its task's event before it has.
+bool OrderSearch::allowed(std::uint32_t node, std::size_t lane) const {
+    const Step &step = *next(node, lane);
+    const std::uint64_t from = earliest(step);
+    for (std::size_t other = 0; other < lanes_.size(); ++other) {
+        const Step *const first = other == lane ? nullptr : next(node, other);
+        if (first != nullptr && latest(*first) + kClockSkewNs < from) return false;
+    }
+    const bool first_of_event = step.update || !event(step).update;
+    if (!first_of_event || follows_[step.event] == 0) return true;
+    const auto [earlier_lane, steps] = place_[follows_[step.event] - 1];
+    return at(node)[earlier_lane] >= steps;
+}
+
+void OrderSearch::expand(std::uint32_t node) {
+    const Node from = nodes_[node];
+    if (from.pending == 0 && read_ == CountRead::Later) {
+        // A reading that tells nothing may as well come at once: whatever could come before it can come after it.
+        for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+            const Step *const step = next(node, lane);
+            if (step == nullptr || step->update || event(*step).count != from.count || !allowed(node, lane)) continue;
+            return step_to(node, lane, 0, 0);
+        }
+    }
+    const std::size_t edges = edges_.size();
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+        const Step *const step = next(node, lane);
+        if (step == nullptr || !allowed(node, lane)) continue;
+        const std::int64_t sum = event(*step).count - from.count;
+        if (!step->reading) {
+            step_to(node, lane, 0, 0);
+        } else if (step->update) {
+            if (event(*step).moved.has(sum)) step_to(node, lane, std::uint64_t{1} << lane, sum);
+        } else if (from.pending != 0) {
+            step_to(node, lane, from.pending, sum);
+        }
+    }
+    nodes_[node].stuck = edges_.size() == edges;
+}
+
+/// The events of those lanes that took effect last.
+std::vector<std::size_t> OrderSearch::updates_of(std::uint64_t lanes, std::uint32_t node) const {
+    std::vector<std::size_t> updates;
+    for (; lanes != 0; lanes &= lanes - 1) {
+        const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
+        const std::size_t done = at(node)[lane];
+        updates.push_back(lanes_[lane].steps[read_ == CountRead::AtOnce ? done : done - 1].event);
+    }
+    return updates;
+}
+
+std::uint32_t OrderSearch::node_for(std::uint32_t from, std::size_t lane, std::int64_t count, std::uint64_t pending) {
+    std::uint64_t hash = static_cast<std::uint64_t>(count) * 0x9e3779b97f4a7c15ULL ^ pending;
+    for (std::size_t i = 0; i < lanes_.size(); ++i)
+        hash = (hash ^ (at(from)[i] + (i == lane ? 1U : 0U))) * 0x9e3779b97f4a7c15ULL;
+    const auto [begin, end] = of_layer_.equal_range(hash);
+    for (auto found = begin; found != end; ++found) {
+        const std::uint32_t node = found->second;
+        if (nodes_[node].count != count || nodes_[node].pending != pending) continue;
+        bool same = true;
+        for (std::size_t i = 0; same && i < lanes_.size(); ++i)
+            same = at(node)[i] == at(from)[i] + (i == lane ? 1 : 0);
+        if (same) return node;
+    }
+    const auto made = static_cast<std::uint32_t>(nodes_.size());
+    Node node;
+    node.count = count;
+    node.pending = pending;
+    nodes_.push_back(node);
+    at_.resize(at_.size() + lanes_.size());
+    std::copy_n(at(from), lanes_.size(), at(made));
+    ++at(made)[lane];
+    sums_.resize(sums_.size() + tasks_.size());
+    of_layer_.emplace(hash, made);
+    layers_.back().push_back(made);
+    gave_up_ |= nodes_.size() > kMostNodes;
+    return made;
+}
+
+/// Takes the lane's next step. `told`: the lanes whose updates this reading tells the sum of.
+void OrderSearch::step_to(std::uint32_t from, std::size_t lane, std::uint64_t told, std::int64_t sum) {
+    const Step step = *next(from, lane);
+    std::vector<PageRange> shares;  // of tasks
+    int cost = nodes_[from].cost;
+    if (told != 0) {
+        const std::vector<std::size_t> updates = updates_of(told, from);
+        std::vector<const PageSet *> sets;
+        std::vector<int> groups;
+        bool usual = true;
+        for (const std::size_t update : updates) {
+            sets.push_back(&events_[update].moved);
+            groups.push_back(task_of_[update]);
+        }
+        if (updates.size() == 1) {
+            if (!sets[0]->has(sum)) return;
+            usual = sum == events_[updates[0]].usual.value_or(sum);
+            shares.assign(tasks_.size(), {});
+            shares[static_cast<std::size_t>(groups[0])] = {sum, sum};
+        } else {
+            shares = share_of_sum(sets, groups, static_cast<int>(tasks_.size()), sum);
+            if (shares.empty()) return;
+            shares.erase(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(updates.size()));
+            cost += 2;
+        }
+        cost += usual ? 0 : 1;
+        cost += (told >> lane & 1) != 0 ? 0 : 1;
+    }
+    if (step.reading) {
+        for (std::size_t other = 0; other < lanes_.size(); ++other) {
+            const Step *const first = other == lane ? nullptr : next(from, other);
+            cost += first != nullptr && event(*first).t_ns < event(step).t_ns ? 1 : 0;
+        }
+    }
+    const bool takes_effect = step.update && !step.reading;
+    const std::int64_t count = step.reading ? event(step).count : nodes_[from].count;
+    const std::uint64_t pending =
+        takes_effect ? nodes_[from].pending | std::uint64_t{1} << lane : (told != 0 ? 0 : nodes_[from].pending);
+    const std::size_t nodes = nodes_.size();
+    const std::uint32_t to = node_for(from, lane, count, pending);
+    const bool made = nodes_.size() != nodes;
+    edges_.push_back({from, to, static_cast<std::uint32_t>(lane), told, sum});
+    for (std::size_t task = 0; task < tasks_.size(); ++task) {
+        PageRange here = sums(from)[task];
+        if (!shares.empty()) here = {here.least + shares[task].least, here.most + shares[task].most};
+        PageRange &there = sums(to)[task];
+        there = made ? here : PageRange{std::min(there.least, here.least), std::max(there.most, here.most)};
+    }
+    if (!made && nodes_[to].cost <= cost) return;
+    nodes_[to].cost = cost;
+    nodes_[to].best_edge = edges_.size();
+}
+
+std::uint64_t OrderSearch::done_by(std::uint32_t node) const {
+    std::uint64_t last = 0;
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+        if (const std::size_t done = at(node)[lane]; done > 0)
+            last = std::max(last, latest(lanes_[lane].steps[done - 1]));
+    }
+    return last;
+}
+
+bool OrderSearch::between_events(std::uint32_t node) const {
+    if (nodes_[node].pending != 0) return false;
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+        const std::size_t done = at(node)[lane];
+        if (done > 0 && !lanes_[lane].steps[done - 1].reading) return false;
+    }
+    return true;
+}
+
+/// Whether what has not been told yet may explain how this goes on.
+bool OrderSearch::waits(std::uint32_t node, std::uint64_t complete_ns) const {
+    if (!nodes_[node].stuck) return false;
+    bool at_end = true;
+    for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+        const Step *const step = next(node, lane);
+        if (step == nullptr) continue;
+        at_end = false;
+        const CounterEvent &of = event(*step);
+        if (std::max(of.t_ns, of.end_ns) + kClockSkewNs >= complete_ns) return true;
+    }
+    return at_end;
+}
+
+/// By node: whether an order goes through it that may go on.
+std::vector<bool> OrderSearch::alive(std::uint64_t complete_ns) const {
+    std::vector<bool> alive(nodes_.size());
+    for (std::uint32_t node = 0; node < nodes_.size(); ++node)
+        alive[node] = waits(node, complete_ns);
+    for (auto edge = edges_.rbegin(); edge != edges_.rend(); ++edge)  // they come in the order of layers
+        if (alive[edge->to]) alive[edge->from] = true;
+    return alive;
+}
+
+std::optional<OrderSearch::Solution> OrderSearch::certain(std::uint64_t complete_ns) const {
+    const std::vector<bool> may_go_on = alive(complete_ns);
+    std::optional<std::uint32_t> last;
+    for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
+        std::optional<std::uint32_t> only;
+        std::size_t count = 0;
+        bool waiting = false;
+        for (const std::uint32_t node : layers_[layer]) {
+            if (!may_go_on[node]) continue;
+            only = node;
+            ++count;
+            waiting = waiting || nodes_[node].stuck;
+        }
+        if (count == 1 && layer > 0 && between_events(*only) && done_by(*only) + kClockSkewNs < complete_ns) {
+            last = only;
+        }
+        if (waiting) break;  // other orders end here, and what is to come may lead them on
+    }
+    if (!last) return std::nullopt;
+    return solution(std::span(&*last, 1));
+}
+
+bool OrderSearch::contradictory(std::uint64_t complete_ns) const {
+    return !alive(complete_ns).front();
+}
+
+OrderSearch::Solution OrderSearch::all() const {
+    for (std::size_t layer = layers_.size(); layer-- > 0;) {
+        std::vector<std::uint32_t> ends;
+        for (const std::uint32_t node : layers_[layer]) {
+            if (between_events(node)) ends.push_back(node);
+        }
+        // All of them have done the same events only where there are no more.
+        const auto rest = [&](std::uint32_t node) {
+            return !std::equal(at(node), at(node) + lanes_.size(), at(ends.front()));
+        };
+        const auto cheaper = [this](std::uint32_t a, std::uint32_t b) { return nodes_[a].cost < nodes_[b].cost; };
+        if (ends.empty()) continue;
+        if (std::any_of(ends.begin(), ends.end(), rest)) {
+            const std::uint32_t best = *std::min_element(ends.begin(), ends.end(), cheaper);
+            return solution(std::span(&best, 1));
+        }
+        std::sort(ends.begin(), ends.end(), cheaper);
+        return solution(ends);
+    }
+    return {};
+}
+
+/// `nodes` have done the same events; the first is the likeliest.
+OrderSearch::Solution OrderSearch::solution(std::span<const std::uint32_t> nodes) const {
+    const std::uint32_t node = nodes.front();
+    Solution found;
+    found.count = nodes_[node].count;
+    found.done.resize(events_.size());
+    found.moved.resize(events_.size());
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+        const auto [lane, steps] = place_[i];
+        found.done[i] = at(node)[lane] >= steps;
+    }
+    std::vector<Amount> by_task(tasks_.size());
+    std::vector<bool> leads(nodes_.size());
+    std::vector<bool> seen(events_.size());
+    for (std::size_t task = 0; task < tasks_.size(); ++task) {
+        by_task[task] = {sums(node)[task].least, sums(node)[task].most, 0};
+        for (const std::uint32_t each : nodes) {
+            by_task[task].least = std::min(by_task[task].least, sums(each)[task].least);
+            by_task[task].most = std::max(by_task[task].most, sums(each)[task].most);
+        }
+    }
+    for (const std::uint32_t each : nodes)
+        leads[each] = true;
+
+    // All ways that lead there: edges come in the order of layers.
+    for (std::size_t i = edges_.size(); i-- > 0;) {
+        const Edge &edge = edges_[i];
+        if (!leads[edge.to]) continue;
+        leads[edge.from] = true;
+        if (edge.told == 0) continue;
+        const std::vector<std::size_t> updates = updates_of(edge.told, edge.from);
+        std::vector<const PageSet *> sets;
+        for (const std::size_t update : updates)
+            sets.push_back(&events_[update].moved);
+        const std::vector<int> groups(updates.size(), 0);
+        const std::vector<PageRange> ranges = share_of_sum(sets, groups, 1, edge.sum);
+        for (std::size_t u = 0; u < updates.size(); ++u) {
+            Amount &moved = found.moved[updates[u]];
+            moved.least = seen[updates[u]] ? std::min(moved.least, ranges[u].least) : ranges[u].least;
+            moved.most = seen[updates[u]] ? std::max(moved.most, ranges[u].most) : ranges[u].most;
+            seen[updates[u]] = true;
+        }
+    }
+    // The one that is most likely.
+    for (std::uint32_t here = node; nodes_[here].best_edge != 0;) {
+        const Edge &edge = edges_[nodes_[here].best_edge - 1];
+        here = edge.from;
+        if (edge.told == 0) continue;
+        const std::vector<std::size_t> updates = updates_of(edge.told, edge.from);
+        std::vector<const PageSet *> sets;
+        std::int64_t left = edge.sum;
+        std::int64_t takers = 0;
+        for (const std::size_t update : updates) {
+            sets.push_back(&events_[update].moved);
+            left -= events_[update].usual.value_or(0);
+            takers += events_[update].usual ? 0 : 1;
+        }
+        std::vector<std::int64_t> preferred;
+        for (const std::size_t update : updates)
+            preferred.push_back(events_[update].usual.value_or(takers == 0 ? 0 : left / takers));
+        const std::vector<std::int64_t> chosen = choose_with_sum(sets, preferred, edge.sum);
+        for (std::size_t u = 0; u < updates.size(); ++u) {
+            found.moved[updates[u]].likely = chosen[u];
+            by_task[static_cast<std::size_t>(task_of_[updates[u]])].likely += chosen[u];
+        }
+    }
+    for (std::size_t task = 0; task < tasks_.size(); ++task)
+        found.by_task.emplace_back(tasks_[task], by_task[task]);
+    return found;
+}
+
+}  // namespace rsslag::core

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace rsslag::core {
+
+/// Closed range of pages.
+struct PageRange {
+    std::int64_t least = 0, most = 0;
+
+    friend bool operator==(const PageRange &, const PageRange &) = default;
+};
+
+/// What a number of pages may be: closed ranges, in the order in which they were added.
+class PageSet {
+  public:
+    PageSet() = default;
+    PageSet(std::initializer_list<PageRange> ranges) : ranges_(ranges) {}
+    /// Exactly this.
+    static PageSet only(std::int64_t pages) { return {{pages, pages}}; }
+
+    void add(PageRange range) {
+        if (range.least <= range.most) ranges_.push_back(range);
+    }
+    bool has(std::int64_t pages) const;
+    bool empty() const { return ranges_.empty(); }
+    /// The only number in it, nullopt where there are more or none.
+    std::optional<std::int64_t> single() const;
+    /// From the least to the most number in it; not of an empty set.
+    PageRange hull() const;
+    /// The number in it that is nearest to this one; not of an empty set.
+    std::int64_t nearest(std::int64_t pages) const;
+    std::span<const PageRange> ranges() const { return ranges_; }
+
+  private:
+    std::vector<PageRange> ranges_;
+};
+
+/// What each of several numbers may be, of which the sum is known. Empty where no choice of them has that sum.
+/// `groups`: for each number which group it is of; a group's sum is told in the same way behind the numbers, at
+/// numbers.size() + group.
+std::vector<PageRange> share_of_sum(std::span<const PageSet *const> numbers, std::span<const int> groups,
+                                    int group_count, std::int64_t sum);
+
+/// One choice with that sum, near to what is preferred; empty where there is none.
+std::vector<std::int64_t> choose_with_sum(std::span<const PageSet *const> numbers,
+                                          std::span<const std::int64_t> preferred, std::int64_t sum);
+
+}  // namespace rsslag::core
