@@ -140,6 +140,9 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     record->cached = 0;
     if (counter.locals)
         record->cached = load_s32(counter.locals + facts->offset);
+    /* Where the count alone tells the amount, how long it may have been read after t_ns decides what it can hold. */
+    if (!record->cached && bpf_ktime_get_ns() - record->t_ns < RSSLAG_PROMPT_NS)
+        flags |= RSSLAG_PROMPT;
     record->kind = RSSLAG_UPDATE;
     record->tid = tid;
     record->mm = key;
@@ -154,7 +157,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
         flags |= RSSLAG_NEWBORN;
     if (task_flags & PF_EXITING)
         flags |= RSSLAG_EXITING;
-    else if (!(flags & RSSLAG_TEARDOWN))
+    else if (!(flags & RSSLAG_TEARDOWN) && !(task_flags & PF_MEMALLOC)) /* reclaim within a fault is not the fault's */
         flags |= fault_of(task, tid, &record->address);
     record->flags = flags;
     send(record);

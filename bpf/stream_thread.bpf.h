@@ -102,7 +102,7 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
         flags |= RSSLAG_THRESHOLD;
     if (task_flags & PF_EXITING)
         flags |= RSSLAG_EXITING;
-    else
+    else if (!(task_flags & PF_MEMALLOC)) /* reclaim within a fault is not the fault's */
         flags |= fault_of_thread((u32)id, flags & RSSLAG_THRESHOLD, &record->address);
     record->flags = flags;
     send(record);

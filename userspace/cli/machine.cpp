@@ -77,8 +77,7 @@ Host this_host() {
     std::getline(std::ifstream("/sys/devices/system/cpu/possible"), possible);
     const int listed = cpus_in_list(possible);
     host.machine.cpus_possible = listed > 0 ? listed : static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
-    host.machine.anon_orders =
-        folio_orders("/sys/kernel/mm/transparent_hugepage", host.machine.page_size.bytes);
+    host.machine.anon_orders = folio_orders("/sys/kernel/mm/transparent_hugepage", host.machine.page_size.bytes);
     utsname name{};
     if (uname(&name) == 0) {
         host.kernel = name.release;

@@ -18,7 +18,8 @@ struct Host {
 
 Host this_host();
 
-/// What anonymous memory may come in, as this directory says: core::Machine::anon_orders. Only bit 0 where there is none.
+/// What anonymous memory may come in, as this directory says: core::Machine::anon_orders. Only bit 0 where there is
+/// none.
 std::uint32_t folio_orders(const std::string &directory, std::int64_t page_bytes);
 
 /// Highest number in a kernel CPU list plus one: "0-3,8" → 9; 0 where it is no such list. Pure.

@@ -133,6 +133,15 @@ std::uint64_t CounterHistory::last_ns() const {
     return last;
 }
 
+void CounterHistory::settle_for_view(Settled &out) {
+    settle_all(out);
+    if (std::none_of(events_.begin(), events_.end(), [](const CounterEvent &each) { return each.update; })) return;
+    take_unordered(out);
+    count_ -= std::exchange(out.unclaimed, 0);
+}
+
+/// What is open, as it is most likely, if nothing more came; what cannot be explained without records that have not
+/// come is left.
 void CounterHistory::settle_all(Settled &out) {
     if (events_.empty()) return;
     for (CounterEvent &event : events_)

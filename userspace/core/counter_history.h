@@ -61,12 +61,12 @@ class CounterHistory {
     void passed(int cpu, std::uint64_t t_ns);
     /// `complete_ns`: all that took effect, or was read, before that has been told.
     void settle(std::uint64_t complete_ns, Settled &out);
-    /// What is open, as it is most likely, if nothing more came. What cannot be explained without records that have not
-    /// come is left: unsettled() has it.
-    void settle_all(Settled &out);
     const std::vector<CounterEvent> &unsettled() const { return events_; }
     /// The same, and nothing more will come: whatever it is, it is settled.
     void finish(Settled &out);
+    /// As it would be told now: updates are settled in any case, and what only records that have not come can explain
+    /// has not happened yet.
+    void settle_for_view(Settled &out);
 
     /// What is open for a task is another's from now on: it has ended, or changed its number.
     void retag(int from, int to);
@@ -80,6 +80,7 @@ class CounterHistory {
     void keep(CounterEvent event);
     void end_silent(std::uint64_t complete_ns);
     void take(const OrderSearch::Solution &solution, Settled &out);
+    void settle_all(Settled &out);
     void take_unordered(Settled &out);
     std::uint64_t last_ns() const;
     void tell(const CounterEvent &event, const Amount &moved, Settled &out) const;

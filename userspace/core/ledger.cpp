@@ -148,9 +148,9 @@ void Ledger::vanished(int host_tgid) {
     impl_->forget_last();
 }
 
-void Ledger::records_lost() {
+void Ledger::records_lost(std::uint64_t records) {
     for (auto &[address, mm] : impl_->mms)
-        mm->lost();
+        mm->lost(records);
 }
 
 bool Ledger::doubtful(std::uint64_t mm) const {

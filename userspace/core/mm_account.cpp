@@ -33,7 +33,7 @@ Members Account::net() const {
 
 /// Of each member what is farther off, as they may be so independently.
 Pages Account::uncertain() const {
-    std::int64_t sum = 0;
+    std::int64_t sum = lost;
     for (std::size_t m = 0; m < kMembers; ++m)
         sum += std::max(below[m], above[m]);
     return {sum};
@@ -47,6 +47,7 @@ void Account::join(const Account &other) {
         cached[m] += other.cached[m];
         brought[m] += other.brought[m];
     }
+    lost = std::max(lost, other.lost);
     updates += other.updates;
     seen_ns = std::max(seen_ns, other.seen_ns);
     flushes += other.flushes;
@@ -342,7 +343,10 @@ void MmAccount::take(std::size_t member) {
         account.below[member] += share.pages.likely - share.pages.least;
         account.above[member] += share.pages.most - share.pages.likely;
     }
-    remainder_[kAllMembers[member]].n += out_.unclaimed;
+    if (out_.unclaimed != 0) {
+        remainder_[kAllMembers[member]].n += out_.unclaimed;
+        disagreements_ += doubtful_ ? 0 : 1;
+    }
     out_.clear();
 }
 
@@ -413,12 +417,20 @@ std::optional<FlushReason> MmAccount::take_flush(const CounterHistory::Update &u
     return reason_of(open.update, true);
 }
 
-/// What is open may lack what was lost, and until the next comparison so may all else.
-void MmAccount::lost() {
+/// What is open may lack what was lost, and until the next comparison so may all else. Whose updates the lost ones were
+/// nobody knows; none changes a counter by more than a page table holds.
+void MmAccount::lost(std::uint64_t records) {
+    constexpr std::int64_t kMostPages = 512;
+    constexpr std::uint64_t kMostRecords = 1ULL << 40;
     doubtful_ = true;
-    drop_open();
-    for (std::size_t m = 0; m < kMembers; ++m)
-        histories_[m].reset(flushed_[m]);
+    finish();
+    const std::int64_t pages = static_cast<std::int64_t>(std::min(records, kMostRecords)) * kMostPages;
+    const auto doubt = [pages](Account &account) { account.lost = std::min(account.lost, INT64_MAX / 8) + pages; };
+    for (auto &[tid, account] : members_)
+        doubt(account);
+    for (auto &[tid, account] : others_)
+        doubt(account);
+    doubt(ended_);
 }
 
 /// Nobody will tell of what is open.
@@ -456,13 +468,6 @@ void MmAccount::advance(std::uint64_t t_ns) {
     for (std::size_t m = 0; m < kMembers; ++m) {
         if (!histories_[m].open()) continue;
         histories_[m].settle(complete_ns(t_ns), out_);
-        take(m);
-    }
-}
-
-void MmAccount::settle_all() {
-    for (std::size_t m = 0; m < kMembers; ++m) {
-        histories_[m].settle_all(out_);
         take(m);
     }
 }

@@ -33,6 +33,7 @@ struct Account {
     std::array<std::int64_t, kMembers> above{};    ///< … or more
     std::array<std::int64_t, kMembers> cached{};   ///< `thread` scheme: holds now
     std::array<std::int64_t, kMembers> brought{};  ///< `thread` scheme: held at the attach, part of the baseline
+    std::int64_t lost = 0;                         ///< pages of its updates that may be among what was lost
     std::uint64_t updates = 0;
     std::uint64_t seen_ns = 0;  ///< of its last record that told of one thing only
     std::uint64_t flushes = 0;
@@ -72,7 +73,8 @@ class MmAccount {
     void watch();
     void end_watch();
     Check compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
-    void lost();
+    /// So many records, of whatever kind.
+    void lost(std::uint64_t records);
 
     /// A task of this mm.
     Account &member(int tid);
@@ -127,7 +129,6 @@ class MmAccount {
     Applied add(CounterEvent event, std::size_t member);
     void passed(int cpu, std::uint64_t t_ns);
     std::uint64_t complete_ns(std::uint64_t now) const;
-    void settle_all();
     void take(std::size_t member);
     void take_fold(const CounterHistory::Update &update);
     std::optional<FlushReason> take_flush(const CounterHistory::Update &update, std::size_t member);

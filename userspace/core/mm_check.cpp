@@ -126,7 +126,10 @@ MmView MmAccount::view() const {
     if (settled()) return view_settled();
     MmAccount copy(*this);
     copy.settled_ = nullptr;
-    copy.settle_all();
+    for (std::size_t m = 0; m < kMembers; ++m) {
+        copy.histories_[m].settle_for_view(copy.out_);
+        copy.take(m);
+    }
     return copy.view_settled();
 }
 
@@ -148,28 +151,8 @@ MmView MmAccount::view_settled() const {
     for (const auto &[tid, account] : others_)
         out.others.push_back(entry(tid, account));
     out.exited = {ended_count_, ended_.net(), ended_faults_, ended_.updates, ended_.flushes, ended_.uncertain()};
-    std::vector<std::array<std::int32_t, kMembers>> locals = locals_;
-    for (std::size_t m = 0; m < kMembers; ++m) {
-        // What others' records will have to explain has not happened yet, as far as this tells.
-        for (const CounterEvent &event : histories_[m].unsettled()) {
-            if (!event.update) continue;
-            if (options_.scheme == Scheme::Cpu) {
-                locals[static_cast<std::size_t>(event.cpu)][m] += static_cast<std::int32_t>(event.before);
-                out.cached[kAllMembers[m]].n += event.before;
-                continue;
-            }
-            const auto open = open_flushes_.find(event.ticket);
-            if (open == open_flushes_.end() || !open->second.counted) continue;
-            for (TaskNet &task : out.tasks) {
-                if (task.host_tid != event.tid || !task.cached) continue;
-                (*task.cached)[kAllMembers[m]].n += open->second.update.cached;
-                task.net[kAllMembers[m]].n += open->second.update.cached;
-                out.cached[kAllMembers[m]].n += open->second.update.cached;
-            }
-        }
-    }
-    for (std::size_t cpu = 0; cpu < locals.size(); ++cpu) {
-        const CpuNet net{static_cast<int>(cpu), members_of(locals[cpu]), folds_[cpu]};
+    for (std::size_t cpu = 0; cpu < locals_.size(); ++cpu) {
+        const CpuNet net{static_cast<int>(cpu), members_of(locals_[cpu]), folds_[cpu]};
         if (net.folds != 0 || net.cached != Members{}) out.cpus.push_back(net);
     }
     out.updates = updates_;

@@ -113,9 +113,7 @@ void read_field(Field field, In &in, Header &header) {
         case Field::Segment: header.segment = static_cast<std::uint64_t>(in.signed_number()); break;
         case Field::Before: header.before = read_losses(in); break;
         case Field::Version: header.version = static_cast<std::uint32_t>(in.signed_number()); break;
-        case Field::AnonOrders:
-            header.machine.anon_orders = static_cast<std::uint32_t>(in.signed_number()) | 1U;
-            break;
+        case Field::AnonOrders: header.machine.anon_orders = static_cast<std::uint32_t>(in.signed_number()) | 1U; break;
     }
 }
 

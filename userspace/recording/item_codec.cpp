@@ -186,7 +186,6 @@ std::uint64_t read_time(In &in, std::uint64_t base_ns) {
     return base_ns + static_cast<std::uint64_t>(in.signed_number());
 }
 
-
 /// Words for people, as rsslag wrote them; who prints an error takes them so.
 core::Error read_error(In &in) {
     core::Error error;

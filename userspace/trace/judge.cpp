@@ -67,7 +67,7 @@ void Judge::State::count_losses(std::uint64_t t_ns) {
     losses = since(counted, facts.before);
     if (missing_records > 0) losses.by_cause["recording"] = missing_records;
     if (losses.lost() > lost_before) {
-        ledger.records_lost();
+        ledger.records_lost(losses.lost() - lost_before);
         if (options.observers.on_loss) options.observers.on_loss(since_start(t_ns), losses);
     }
     lost_before = losses.lost();

@@ -60,7 +60,7 @@ struct Judge::State {
         core::RawReading reading;
     };
     bool in_tick = false;
-    bool cut_off = false;  ///< readings of it may be missing
+    bool cut_off = false;                 ///< readings of it may be missing
     std::vector<core::GroupView> groups;  ///< as they were when it began
     std::vector<Taken> readings;
 

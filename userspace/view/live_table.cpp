@@ -174,7 +174,10 @@ class Rows {
             case Field::ToFlush: return to_flush(process_, task.host_tid, glyph_);
             case Field::Faults: return thousands(task.faults);
             case Field::Flushes: return thousands(task.flushes);
-            case Field::Net: return pages(shown(task.net, state_.member));
+            case Field::Net:
+                // Where no column tells how much of it is open, a mark says that some is.
+                return pages(shown(task.net, state_.member)) +
+                       (cpu_caches(process_.tick) || task.uncertain.n == 0 ? "" : glyph_.plus_minus);
             case Field::Last: return last(task.last_flush_ns);
             case Field::Uncertain:
                 return task.uncertain.n == 0

@@ -85,11 +85,8 @@ void put_threads(std::string &out, const Tick &tick) {
 }
 
 ordered_json exited(const core::ExitedNet &exited) {
-    return {{"threads", exited.threads},
-            {"net", members(exited.net)},
-            {"faults", exited.faults},
-            {"updates", exited.updates},
-            {"flushes", exited.flushes}};
+    return {{"threads", exited.threads}, {"net", members(exited.net)}, {"uncertain", exited.uncertain.n},
+            {"faults", exited.faults},   {"updates", exited.updates},  {"flushes", exited.flushes}};
 }
 
 ordered_json others(const std::vector<TaskNet> &tasks) {
@@ -98,6 +95,7 @@ ordered_json others(const std::vector<TaskNet> &tasks) {
         array.push_back({{"tid", id(task.tid)},
                          {"comm", core::printable(task.comm)},
                          {"net", members(task.net)},
+                         {"uncertain", task.uncertain.n},
                          {"updates", task.updates}});
     }
     return array;
@@ -178,6 +176,7 @@ std::string tick_json(const Tick &tick) {
     put_counts(object, tick);
     const ordered_json rest{{"exited", exited(tick.ledger.exited)},
                             {"others", others(tick.ledger.others)},
+                            {"remainder", members(tick.ledger.remainder)},
                             {"cpus", cpus(tick)},
                             {"own", own(tick.own)}};
     std::string out = object.dump();

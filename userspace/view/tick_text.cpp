@@ -45,7 +45,7 @@ void append_thread(Out out, const TaskNet &task, const Tick &tick, const TextSty
     if (tick.scheme == core::Scheme::Thread)
         fmt::format_to(out, "  cached {}", task.cached ? pages(task.cached->rss()) : right("-", 10));
     fmt::format_to(out, "  net {}", pages(task.net.rss()));
-    if (cpus_cache && task.uncertain.n != 0)
+    if (task.uncertain.n != 0)
         fmt::format_to(out, " {} {}", style.utf8 ? "\u00b1" : "+-", amount(task.uncertain, tick.page_size, style));
     fmt::format_to(out, "  faults {}  updates {}  {} {}", thousands(task.faults), thousands(task.updates),
                    cpus_cache ? "folds" : "flushes", thousands(task.flushes));

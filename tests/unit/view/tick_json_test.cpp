@@ -89,7 +89,7 @@ TEST(TickJson, HasExactlyTheSchemasKeysInItsOrder) {
                   required(properties.at("readers").at("properties").at("status")));
         EXPECT_EQ(keys(json.at("flush_reasons")),
                   required(defs.at("flush_reasons_" + json.at("scheme").get<std::string>())));
-        for (const char *each : {"flushed", "cached", "exact", "baseline"})
+        for (const char *each : {"flushed", "cached", "exact", "baseline", "remainder"})
             EXPECT_EQ(keys(json.at(each)), kMemberKeys) << each;
         for (const ordered_json &row : json.at("threads"))
             EXPECT_EQ(keys(row), required(defs.at("thread")));
@@ -108,7 +108,7 @@ TEST(TickJson, AddsUpMemberByMember) {
             EXPECT_EQ(of("exact"), of("flushed") + of("cached")) << member;
             EXPECT_EQ(of("exact"), of("baseline") + sum(json.at("threads"), member) +
                                        json.at("exited").at("net").at(member).get<std::int64_t>() +
-                                       sum(json.at("others"), member))
+                                       sum(json.at("others"), member) + of("remainder"))
                 << member;
         }
     }
@@ -130,8 +130,9 @@ TEST(TickJson, SaysWhatTheLedgerAndTheReadingSay) {
     EXPECT_EQ(json.at("updates_by_others"), 10);
     EXPECT_EQ(json.at("faults"), 26'147);
     EXPECT_EQ(json.at("lost_by").dump(), R"({"filter":0,"ring":0})");
-    EXPECT_EQ(json.at("others").dump(),
-              R"([{"tid":61,"comm":"kswapd0","net":{"file":0,"anon":-10,"shmem":0,"swap":0,"rss":-10},"updates":10}])");
+    EXPECT_EQ(
+        json.at("others").dump(),
+        R"([{"tid":61,"comm":"kswapd0","net":{"file":0,"anon":-10,"shmem":0,"swap":0,"rss":-10},"uncertain":0,"updates":10}])");
     EXPECT_EQ(json.at("own").dump(), R"({"cpu_percent":0.31,"bpf_ns_per_event":121.4,"rss_kb":14336})");
 }
 

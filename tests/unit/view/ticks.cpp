@@ -65,7 +65,7 @@ Tick thread_tick() {
                 caching(thread(4713, "a\x1b[31m\u202E\n", members(0, -3, 0, 1), 4), members(0, -3, 0, 1), 0, 0),
                 caching(thread(4714, "w\u00F6rker", members(3, 0, 2), 5), members(3, 0, 2), 1, 29'999'000'000),
                 caching(thread(4715, "worker", members(0, 600), 20), members(0, 60), 9, 31'000'000'000)};
-    mm.exited = {7, members(2, 1'028, 1), 90, 40, 20};
+    mm.exited = {7, members(2, 1'028, 1), 90, 40, 20, {}};
     mm.others = {thread(61, "kswapd0", members(0, -10), 10)};
     mm.updates = 1'204;
     mm.updates_by_others = 10;
