@@ -142,6 +142,8 @@ TEST(LedgerAlways, SaysNothingAtOnceThatTurnsOutWrong) {
 }
 
 TEST(LedgerAlways, LeavesHardlyAnythingOpenWhereOneWorksAtATime) {
+    std::int64_t uncertain = 0;
+    std::uint64_t touched = 0;
     for (std::uint64_t seed = 1; seed <= 20 && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         World world(mixed_options(Scheme::Cpu, seed), {.lives = false}, 8);
@@ -152,10 +154,12 @@ TEST(LedgerAlways, LeavesHardlyAnythingOpenWhereOneWorksAtATime) {
         }
         world.judge.feed_all();
         world.judge.expect_truth();
-        // Work that is over is told of in order, but no record proves how long before it its update was: two that lie
-        // within a microsecond or two and end at the same count may have been in each other's.
-        EXPECT_LT(world.judge.uncertain() * 20, static_cast<std::int64_t>(world.kernel.pages_touched()));
+        uncertain += world.judge.uncertain();
+        touched += world.kernel.pages_touched();
     }
+    // Work that is over is told of in order, but no record proves how long before it its update was: two that lie
+    // within a microsecond or two and end at the same count may have been in each other's.
+    EXPECT_LT(uncertain * 50, static_cast<std::int64_t>(touched));
 }
 
 TEST(LedgerAlways, IsExactByThreadWhereTwoStormOnTwoCpus) {
