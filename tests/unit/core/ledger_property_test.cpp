@@ -159,7 +159,7 @@ TEST(LedgerAlways, LeavesHardlyAnythingOpenWhereOneWorksAtATime) {
     }
     // Work that is over is told of in order, but no record proves how long before it its update was: two that lie
     // within a microsecond or two and end at the same count may have been in each other's.
-    EXPECT_LT(uncertain * 50, static_cast<std::int64_t>(touched));
+    EXPECT_LT(uncertain * 20, static_cast<std::int64_t>(touched));
 }
 
 TEST(LedgerAlways, IsExactByThreadWhereTwoStormOnTwoCpus) {
