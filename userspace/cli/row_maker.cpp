@@ -295,7 +295,7 @@ void RowMaker::tell(std::uint64_t t_ns, const Read &read) {
 void RowMaker::tell(std::uint64_t t_ns, const Lost &lost) {
     recording::LossRow row;
     row.at.t_ns = t_ns;
-    row.cause = lost.cause;
+    row.cause = core::loss_cause(lost.cause);  // the row may wait longer than what was lost is kept
     row.records = lost.records;
     put(row);
 }

@@ -370,10 +370,10 @@ Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, b
     // An exec charges the page of its arguments to the old mm itself, which may be as much as the task caches.
     const bool fits = flushed_[m] + update.cached == update.count && std::abs(update.cached) != 1;
     hold_count(update);
-    if (sure || (!direct && maybe_flush(update) && fits)) {
-        open.counted = true;
-        if (account.cached_ns <= update.t_ns) set_cached(account, m, 0);
-        count_flush(account, update);
+    if (!direct && maybe_flush(update)) {
+        open.counted = count_flush(account, update);
+        open.zeroed = sure || fits;
+        if (open.zeroed && account.cached_ns <= update.t_ns) set_cached(account, m, 0);
     }
     if (sure) {
         // Settled or not in its order: it says itself what it moved.
@@ -385,14 +385,16 @@ Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, b
     return add(std::move(event), m);
 }
 
-void MmAccount::count_flush(Account &account, const rsslag_update &update) {
-    // One flush goes through the members in their order.
-    if (account.last_flushed_member >= update.member || account.last_flushed_member < 0) {
+/// Whether it was the first record of a flush, which goes through the members in their order.
+bool MmAccount::count_flush(Account &account, const rsslag_update &update) {
+    const bool first = account.last_flushed_member >= update.member || account.last_flushed_member < 0;
+    if (first) {
         account.flushes++;
         flushes_[static_cast<std::size_t>(reason_of(update, true))]++;
     }
     account.last_flushed_member = update.member;
     account.last_flush_ns = std::max<std::uint64_t>(account.last_flush_ns, update.t_ns);
+    return first;
 }
 
 std::optional<FlushReason> MmAccount::take_flush(const CounterHistory::Update &update, std::size_t member) {
@@ -405,15 +407,16 @@ std::optional<FlushReason> MmAccount::take_flush(const CounterHistory::Update &u
     const bool known_later = account.cached_ns > open.update.t_ns;
     if (!flush) {
         flushes_[static_cast<std::size_t>(FlushReason::Direct)]++;
-        if (open.counted && !known_later && account.cached[member] == 0) {
+        if (open.counted) {
+            account.flushes--;
+            flushes_[static_cast<std::size_t>(reason_of(open.update, true))]--;
+        }
+        if (open.zeroed && !known_later && account.cached[member] == 0) {
             set_cached(account, member, open.update.cached);
         }
         return FlushReason::Direct;
     }
-    if (!open.counted) {
-        if (!known_later) set_cached(account, member, 0);
-        count_flush(account, open.update);
-    }
+    if (!open.zeroed && !known_later) set_cached(account, member, 0);
     return reason_of(open.update, true);
 }
 

@@ -119,7 +119,8 @@ class MmAccount {
     struct OpenFlush {
         rsslag_update update;
         bool direct = false;   ///< surely
-        bool counted = false;  ///< taken for a flush at once: the task caches nothing since
+        bool zeroed = false;   ///< taken for a flush at once: the task caches nothing since
+        bool counted = false;  ///< … and the first of one
     };
 
     Applied apply_cpu(const rsslag_update &update, Account &account);
@@ -132,7 +133,7 @@ class MmAccount {
     void take(std::size_t member);
     void take_fold(const CounterHistory::Update &update);
     std::optional<FlushReason> take_flush(const CounterHistory::Update &update, std::size_t member);
-    void count_flush(Account &account, const rsslag_update &update);
+    bool count_flush(Account &account, const rsslag_update &update);
     void drop_open();
     MmView view_settled() const;
     void hold_count(const rsslag_update &update);
