@@ -328,6 +328,7 @@ OrderSearch::Solution OrderSearch::solution(std::span<const std::uint32_t> nodes
         if (edge.told == 0) continue;
         const std::vector<std::size_t> updates = updates_of(edge.told, edge.from);
         std::vector<const PageSet *> sets;
+        sets.reserve(updates.size());
         for (const std::size_t update : updates)
             sets.push_back(&events_[update].moved);
         const std::vector<int> groups(updates.size(), 0);
@@ -354,6 +355,7 @@ OrderSearch::Solution OrderSearch::solution(std::span<const std::uint32_t> nodes
             takers += events_[update].usual ? 0 : 1;
         }
         std::vector<std::int64_t> preferred;
+        preferred.reserve(updates.size());
         for (const std::size_t update : updates)
             preferred.push_back(events_[update].usual.value_or(takers == 0 ? 0 : left / takers));
         const std::vector<std::int64_t> chosen = choose_with_sum(sets, preferred, edge.sum);
