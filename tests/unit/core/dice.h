@@ -7,6 +7,24 @@
 
 namespace rsslag::core::test {
 
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+/// How many of them there is time for: a sanitizer's build takes some sixty times as long, and looks for something
+/// else.
+constexpr int runs(int wanted) {
+    return kSanitized ? (wanted + 9) / 10 : wanted;
+}
+
 class Dice {
   public:
     explicit Dice(std::uint64_t seed) : random_(seed) {}

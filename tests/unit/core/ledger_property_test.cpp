@@ -93,7 +93,7 @@ void live_and_compare(World &world) {
 }
 
 void live_over_seeds(Scheme scheme, const Mix &mix, bool counting = false) {
-    for (std::uint64_t seed = 1; seed <= 60 && !testing::Test::HasFailure(); ++seed) {
+    for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(runs(60)) && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         ModelOptions options = mixed_options(scheme, seed);
         options.counting = counting;
@@ -131,7 +131,7 @@ TEST(LedgerAlways, AgreesWhereHugePagesPassTheThreadsCaches) {
 
 TEST(LedgerAlways, SaysNothingAtOnceThatTurnsOutWrong) {
     for (const Scheme scheme : {Scheme::Cpu, Scheme::Thread}) {
-        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(runs(20)); ++seed) {
             World world(mixed_options(scheme, seed), {.threads = 8}, 4);
             world.kernel.run_for(3'000'000, world.work);
             world.judge.feed_all();
@@ -144,7 +144,7 @@ TEST(LedgerAlways, SaysNothingAtOnceThatTurnsOutWrong) {
 TEST(LedgerAlways, LeavesHardlyAnythingOpenWhereOneWorksAtATime) {
     std::int64_t uncertain = 0;
     std::uint64_t touched = 0;
-    for (std::uint64_t seed = 1; seed <= 20 && !testing::Test::HasFailure(); ++seed) {
+    for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(runs(20)) && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         World world(mixed_options(Scheme::Cpu, seed), {.lives = false}, 8);
         for (int turn = 0; turn < 2'000; ++turn) {
@@ -164,7 +164,7 @@ TEST(LedgerAlways, LeavesHardlyAnythingOpenWhereOneWorksAtATime) {
 
 TEST(LedgerAlways, IsExactByThreadWhereTwoStormOnTwoCpus) {
     int met = 0;
-    for (std::uint64_t seed = 1; seed <= 12 && !testing::Test::HasFailure(); ++seed) {
+    for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(runs(12)) && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         ModelOptions options;
         options.seed = seed;
@@ -184,7 +184,8 @@ TEST(LedgerAlways, IsExactByThreadWhereTwoStormOnTwoCpus) {
 
 TEST(LedgerAlways, LeavesLittleOpenWhereEightThreadsShareTwoCpus) {
     for (const bool storm : {true, false}) {
-        for (std::uint64_t seed = 1; seed <= 8 && !testing::Test::HasFailure(); ++seed) {
+        for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(runs(8)) && !testing::Test::HasFailure();
+             ++seed) {
             SCOPED_TRACE(testing::Message() << "seed " << seed << (storm ? " of storms" : " of everything"));
             ModelOptions options;
             options.seed = seed;
@@ -201,7 +202,7 @@ TEST(LedgerAlways, LeavesLittleOpenWhereEightThreadsShareTwoCpus) {
 }
 
 TEST(LedgerAlways, ComesBackAfterALossAtTheNextComparison) {
-    for (std::uint64_t seed = 1; seed <= 40 && !testing::Test::HasFailure(); ++seed) {
+    for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(runs(40)) && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         World world(mixed_options(seed % 2 == 0 ? Scheme::Cpu : Scheme::Thread, seed), {.lives = false}, 4);
         world.judge.lose_one_in(50);

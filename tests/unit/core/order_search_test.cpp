@@ -267,11 +267,11 @@ void expect_as_brute_force(CountRead read, int rounds) {
 }
 
 TEST(OrderSearch, FindsWhatEveryOrderOfFoldsAllows) {
-    expect_as_brute_force(CountRead::Later, 3'000);
+    expect_as_brute_force(CountRead::Later, runs(3'000));
 }
 
 TEST(OrderSearch, FindsWhatEveryOrderOfFlushesAllows) {
-    expect_as_brute_force(CountRead::AtOnce, 3'000);
+    expect_as_brute_force(CountRead::AtOnce, runs(3'000));
 }
 
 CounterEvent fold(int cpu, std::uint64_t begin, std::uint64_t t, std::uint64_t end, std::int64_t count, PageSet moved) {
