@@ -7,14 +7,8 @@
 
 namespace rsslag::core::test {
 
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef RSSLAG_SANITIZED
 inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
 #else
 inline constexpr bool kSanitized = false;
 #endif

@@ -92,7 +92,8 @@ TEST(Walk, OfAProcessThatExecsMeanwhileIsThatOfOneProgram) {
         bool old_program = mappings->size() >= static_cast<std::size_t>(kMappings);
         bool new_program = mappings->size() < 100;
         EXPECT_TRUE(old_program || new_program) << mappings->size() << " mappings in round " << round;
-        EXPECT_TRUE(has_stack(*mappings)) << "round " << round;
+        // fs/binfmt_elf.c tells which mapping is the stack only after it has mapped the new program.
+        EXPECT_TRUE(new_program || has_stack(*mappings)) << "round " << round;
     }
 }
 

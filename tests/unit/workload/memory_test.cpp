@@ -81,7 +81,7 @@ TEST(Populate, HasEveryPageInBasePages) {
 }
 
 TEST(Mlock, LocksWhatTheLimitAllows) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef RSSLAG_SANITIZED
     GTEST_SKIP() << "AddressSanitizer turns mlock() into nothing";
 #endif
     const Held held("mlock");

@@ -21,7 +21,7 @@ namespace {
 
 /// Under AddressSanitizer a thread costs megabytes.
 Options affordable(std::string_view name) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef RSSLAG_SANITIZED
     if (name == "many-threads") return {.threads = 500};
 #endif
     static_cast<void>(name);

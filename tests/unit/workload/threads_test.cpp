@@ -40,7 +40,7 @@ TEST(FewPages, StaysBelowTheFaultsThatMakeAThreadFlush) {
     const Held held("few-pages");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 32 * 240);
-#ifdef __SANITIZE_ADDRESS__
+#ifdef RSSLAG_SANITIZED
     GTEST_SKIP() << "AddressSanitizer's own pages are faulted in by the threads";
 #endif
     for (const pid_t task : tasks_of(held.pid())) {
@@ -64,7 +64,7 @@ TEST(ManyThreads, NeedHardlyMoreMappingsThanOne) {
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(tasks_of(held.pid()).size(), 1'001U);
     EXPECT_EQ(held.mapping_kb("Rss:"), 4'000);
-#ifndef __SANITIZE_ADDRESS__
+#ifndef RSSLAG_SANITIZED
     EXPECT_LT(std::ranges::count(proc(held.pid(), "maps"), '\n'), 200);
 #endif
 }
