@@ -133,10 +133,10 @@ class Perf(Child):
 class Rsslag(Child):
     """`rsslag live` on one process; ready once its first tick is out, which it is when its programs are attached."""
 
-    def __init__(self, path, pid, mode, *options):
+    def __init__(self, path, pid, mode, *options, walk=False):
         # The stream is what live does unasked.
-        options = (*options, *(() if mode == 'events' else ('--mode', mode)))
-        super().__init__([path, 'live', '-p', str(pid), '--format', 'jsonl', '--no-walk', *options])
+        options = (*options, *(() if walk else ('--no-walk',)), *(() if mode == 'events' else ('--mode', mode)))
+        super().__init__([path, 'live', '-p', str(pid), '--format', 'jsonl', *options])
         self.attached = self.tick()
 
     def tick(self):

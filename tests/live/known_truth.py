@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Each thread's net is the truth, within its `uncertain`: threads that touch and drop known pages while they are traced.
+
+By default a sample of the shapes, with `--long` all of them. Held against the truth is each thread's net of each
+counter, in the last tick of a trace and in that of its recording. With `--narrow`, `uncertain` must be no padding
+either: of the pages touched at most a two thousandth in events mode, a two hundredth in counts mode, by the median.
+Exit status: 0 true, 1 not, 77 skipped with a reason."""
+import argparse
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'tests/bench'))
+sys.dont_write_bytecode = True
+from children import Child, Failed, Rsslag, without_live  # noqa: E402
+
+PAGES = 200
+KINDS = ('anon', 'file', 'shmem')
+
+
+class Known(Child):
+    """Ready and waiting once made; alive until its end is asked for."""
+
+    def __init__(self, path, run, directory):
+        super().__init__([path, '--threads', str(run['threads']), '--pinned', 'yes' if run['pinned'] else 'no',
+                          '--rounds', str(run['rounds']), '--pages', str(PAGES), '--kinds', ','.join(run['kinds']),
+                          '--directory', directory])
+        self.expect(lambda line: line == f'ready {self.pid}')
+
+    def run(self):
+        self.say('b')
+        self.expect(lambda line: line == 'rest')
+
+
+def observe(options, run, recording):
+    """The last tick of a trace that saw all the work, and the last one of its recording."""
+    with Known(options.known_pages, run, options.directory) as known:
+        with Rsslag(options.rsslag, known.pid, run['mode'], '--interval', '100ms', '--ring', options.ring,
+                    '--record', recording, walk=True) as rsslag:
+            known.run()
+            rsslag.tick()  # began before the rest, maybe
+            while rsslag.tick()['verdict'] != 'agrees':
+                pass
+            tick, _ = rsslag.finish()
+    replayed = subprocess.run([options.rsslag, 'replay', recording, '--format', 'jsonl'],
+                              capture_output=True, text=True, check=True)
+    ticks = [json.loads(line) for line in replayed.stdout.splitlines() if '"rsslag.tick/' in line]
+    return tick, ticks[-1]
+
+
+def wrong_of(run, tick):
+    """What of this tick is not the truth; the widths that it gave its threads."""
+    wrong, widths = [], []
+    workers = [thread for thread in tick['threads'] if re.fullmatch(r'known\d+', thread['comm'])]
+    if len(workers) != run['threads']:
+        wrong.append(f'{len(workers)} of {run["threads"]} threads')
+    for thread in workers:
+        widths.append(thread['uncertain'])
+        truth = {kind: PAGES if kind in run['kinds'] else 0 for kind in KINDS}
+        for kind, pages in truth.items():
+            if abs(thread['net'][kind] - pages) > thread['uncertain']:
+                wrong.append(f'{thread["comm"]}: net {kind} {thread["net"][kind]} ± {thread["uncertain"]}, not {pages}')
+        total = sum(truth.values())
+        if abs(thread['net']['rss'] - total) > thread['uncertain']:
+            wrong.append(f'{thread["comm"]}: net rss {thread["net"]["rss"]} ± {thread["uncertain"]}, not {total}')
+    if tick['disagreements'] and not tick['lost']:
+        wrong.append(f'{tick["disagreements"]} disagreements')
+    return wrong, widths
+
+
+def try_run(options, run):
+    """Its mistakes, the widths of its threads and whether something was lost."""
+    with tempfile.TemporaryDirectory(prefix='rsslag-known-') as directory:
+        tick, replayed = observe(options, run, f'{directory}/trace.rsslag')
+        wrong, widths = wrong_of(run, tick)
+        if replayed['threads'] != tick['threads']:
+            wrong.append('replay tells its threads otherwise')
+        if wrong and options.keep:
+            name = '-'.join(str(value) for value in (run['mode'], run['threads'], *run['kinds'], os.getpid(), run['number']))
+            shutil.move(f'{directory}/trace.rsslag', f'{options.keep}/{name}.rsslag')
+    return wrong, widths, tick['lost']
+
+
+def runs_of(options):
+    """All of them, in the order in which they are tried."""
+    if options.threads:
+        shapes = [(options.threads, options.pinned, tuple(options.kinds.split(',')))]
+    elif options.long:
+        shapes = list(itertools.product((2, 3, 8), (True, False), (('anon',), ('file',), ('shmem',), KINDS)))
+    else:
+        shapes = [(2, True, ('anon',)), (3, False, KINDS)]
+    number = 0
+    for threads, pinned, kinds in shapes:
+        for mode in options.modes.split(','):
+            # The two that were found wrong once: two threads that never leave their CPUs, in either mode.
+            times = options.times if threads == 2 and pinned and kinds == ('anon',) else max(1, options.times // 10)
+            for _ in range(times):
+                number += 1
+                yield {'threads': threads, 'pinned': pinned, 'kinds': kinds, 'mode': mode, 'rounds': options.rounds,
+                       'number': number}
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--rsslag', default=ROOT / 'build/rsslag')
+    parser.add_argument('--known-pages', default=ROOT / 'build/tests/bench/known_pages')
+    parser.add_argument('--long', action='store_true', help='all shapes, not a sample')
+    parser.add_argument('--narrow', action='store_true', help='uncertain may not be padding')
+    parser.add_argument('--threads', type=int, help='one shape only')
+    parser.add_argument('--pinned', action='store_true')
+    parser.add_argument('--kinds', default='anon')
+    parser.add_argument('--modes', default='events,counts')
+    parser.add_argument('--rounds', type=int, default=2000)
+    parser.add_argument('--times', type=int, default=1, help='of the two worst shapes; a tenth of it of the others')
+    parser.add_argument('--ring', default='64M')
+    parser.add_argument('--directory', default='/var/tmp', help='where the file lies whose pages are mapped')
+    parser.add_argument('--keep', help='a directory for the recordings of wrong runs')
+    return parser.parse_args()
+
+
+def main():
+    options = parse()
+    if os.geteuid() != 0:
+        print('skipped: known truth: only root may load BPF programs')
+        return 77
+    if reason := without_live(options.rsslag):
+        print(f'skipped: known truth: {reason}')
+        return 77
+    failed = 0
+    widths = {}
+    for run in runs_of(options):
+        name = f'{run["mode"]}, {run["threads"]} {"pinned" if run["pinned"] else "free"} threads, {" ".join(run["kinds"])}'
+        try:
+            wrong, found, lost = try_run(options, run)
+        except Failed as failure:
+            wrong, found, lost = [str(failure)], [], 0
+        widths.setdefault((run['mode'], run['kinds'], name), []).extend(found)
+        failed += bool(wrong)
+        for line in wrong:
+            print(f'known truth: {name}: {line}' + (f' (lost {lost})' if lost else ''))
+    for (mode, kinds, name), found in widths.items():
+        if found:
+            touched = options.rounds * PAGES * len(kinds)
+            print(f'{name}: {len(found)} nets, uncertain median {median(found):g} pages, most {max(found)} '
+                  f'({100 * median(found) / touched:.4f} and {100 * max(found) / touched:.4f} % of what each touched)')
+            if options.narrow and median(found) > touched / (2000 if mode == 'events' else 200):
+                print(f'known truth: {name}: uncertain is wider than it may be')
+                failed += 1
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
