@@ -87,12 +87,39 @@ void CounterHistory::add(CounterEvent event, Settled &out) {
     keep(std::move(event));
 }
 
+bool CounterHistory::led_to(std::int64_t count, std::uint64_t begin_ns, std::uint64_t end_ns) {
+    constexpr int kReader = -1;  // stands for a CPU: nothing bounds a reading but its times
+    if (events_.empty() || events_.size() > kMostEvents) return false;
+    CounterEvent reading;
+    reading.begin_ns = begin_ns;
+    reading.t_ns = read_ == CountRead::AtOnce ? end_ns : begin_ns;
+    reading.end_ns = end_ns;
+    reading.cpu = kReader;
+    reading.tid = kEndedTid;
+    reading.count = count;
+    reading.moved = PageSet::only(0);
+    std::vector<CounterEvent> events = ended();
+    events.push_back(reading);
+    const OrderSearch search(events, count_, read_);
+    if (search.gave_up() || search.contradictory(kNever)) return false;
+    keep(std::move(reading));
+    return true;
+}
+
 void CounterHistory::passed(int cpu, std::uint64_t t_ns) {
     if (events_.empty()) return;
     const auto last = last_of_cpu_.find(cpu);
     if (last == last_of_cpu_.end() || last->second.one == 0) return;
     CounterEvent &event = events_[last->second.one - 1];
     if (event.end_ns == kNever) event.end_ns = std::max(t_ns, event.t_ns);
+}
+
+/// What is open, if nothing more comes.
+std::vector<CounterEvent> CounterHistory::ended() const {
+    std::vector<CounterEvent> events = events_;
+    for (CounterEvent &event : events)
+        event.end_ns = std::min(event.end_ns, event.t_ns + kSilentNs);
+    return events;
 }
 
 /// A reading is over at the latest when its CPU has been silent that long.
@@ -144,8 +171,7 @@ void CounterHistory::settle_for_view(Settled &out) {
 /// come is left.
 void CounterHistory::settle_all(Settled &out) {
     if (events_.empty()) return;
-    for (CounterEvent &event : events_)
-        event.end_ns = std::min(event.end_ns, event.t_ns + kSilentNs);
+    events_ = ended();
     const OrderSearch search(events_, count_, read_);
     if (search.gave_up()) return take_unordered(out);
     take(search.all(), out);

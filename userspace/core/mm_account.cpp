@@ -423,17 +423,20 @@ std::optional<FlushReason> MmAccount::take_flush(const CounterHistory::Update &u
 /// What is open may lack what was lost, and until the next comparison so may all else. Whose updates the lost ones were
 /// nobody knows; none changes a counter by more than a page table holds.
 void MmAccount::lost(std::uint64_t records) {
-    constexpr std::int64_t kMostPages = 512;
-    constexpr std::uint64_t kMostRecords = 1ULL << 40;
+    constexpr std::uint64_t kMostRecords = 1ULL << 30;
+    doubt(static_cast<std::int64_t>(std::min(records, kMostRecords)) * kMostPages);
+}
+
+/// Any net may be off by so many pages more than is known of.
+void MmAccount::doubt(std::int64_t pages) {
     doubtful_ = true;
     finish();
-    const std::int64_t pages = static_cast<std::int64_t>(std::min(records, kMostRecords)) * kMostPages;
-    const auto doubt = [pages](Account &account) { account.lost = std::min(account.lost, INT64_MAX / 8) + pages; };
+    const auto widen = [pages](Account &account) { account.lost = std::min(account.lost, INT64_MAX / 8) + pages; };
     for (auto &[tid, account] : members_)
-        doubt(account);
+        widen(account);
     for (auto &[tid, account] : others_)
-        doubt(account);
-    doubt(ended_);
+        widen(account);
+    widen(ended_);
 }
 
 /// Nobody will tell of what is open.

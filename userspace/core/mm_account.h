@@ -26,6 +26,9 @@ Members members_of(const std::array<Number, kMembers> &values) {
     return members;
 }
 
+/// No record tells of more: what a page table holds.
+inline constexpr std::int64_t kMostPages = 512;
+
 /// What a task did to this mm.
 struct Account {
     std::array<std::int64_t, kMembers> flushed{};  ///< by its updates, as they are most likely
@@ -134,6 +137,7 @@ class MmAccount {
     void take_fold(const CounterHistory::Update &update);
     std::optional<FlushReason> take_flush(const CounterHistory::Update &update, std::size_t member);
     bool count_flush(Account &account, const rsslag_update &update);
+    void doubt(std::int64_t pages);
     void drop_open();
     MmView view_settled() const;
     void hold_count(const rsslag_update &update);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The account against an exact reading, and what it looks like from outside.
 #include <algorithm>
+#include <cstdint>
 
 #include "mm_account.h"
 
@@ -8,6 +9,17 @@ namespace rsslag::core {
 namespace {
 
 constexpr std::uint64_t kWiderNs = 1'000'000;
+
+/// How far a reading is from the nearest of what the counter is known to have held.
+std::int64_t distance(const std::vector<std::int64_t> &held, std::int64_t read) {
+    constexpr std::int64_t kFar = std::int64_t{1} << 40;  // no counter is; a recording may say anything
+    std::int64_t nearest = kFar;
+    for (const std::int64_t value : held) {
+        std::int64_t away = 0;
+        if (!__builtin_sub_overflow(value, read, &away)) nearest = std::min(nearest, away < 0 ? -away : away);
+    }
+    return nearest;
+}
 
 /// The reading's counters by cell: flushed, then each CPU's.
 std::vector<std::int64_t> cells_of(const CounterReading &reading, std::size_t cells) {
@@ -55,13 +67,27 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
             check.quiet = false;
         }
     }
-    for (std::size_t cell = 0; cell < cells; ++cell) {
-        if (unknown[cell]) continue;
-        if (std::find(held[cell].begin(), held[cell].end(), read[cell]) == held[cell].end()) check.disagreements++;
+    std::int64_t off = 0;
+    for (std::uint32_t cell = 0; cell < cells; ++cell) {
+        const std::int64_t here = unknown[cell] ? 0 : distance(held[cell], read[cell]);
+        if (here == 0) continue;
+        // What was told last need not have been done last.
+        if (cell < kMembers && histories_[cell].led_to(read[cell], begin_ns, end_ns)) {
+            hold(cell, end_ns, read[cell]);
+            flushed_ns_[cell] = std::max(flushed_ns_[cell], begin_ns);
+            check.quiet = false;
+            continue;
+        }
+        check.disagreements++;
+        off += here;
     }
-    if (check.disagreements > 0 || doubtful_) {
-        disagreements_ += doubtful_ ? 0 : static_cast<std::uint64_t>(check.disagreements);
-        if (doubtful_) check.disagreements = 0;
+    if (doubtful_) check.disagreements = 0;
+    if (check.disagreements > 0) {
+        disagreements_ += static_cast<std::uint64_t>(check.disagreements);
+        // A record has not come, or came wrong, and nobody knows whose.
+        doubt(std::max(off, kMostPages));
+    }
+    if (doubtful_) {
         resyncs_++;
         doubtful_ = false;
         take_over(reading, changed, end_ns);

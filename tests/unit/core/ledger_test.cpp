@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "ledger_of.h"
 #include "readings.h"
 
@@ -235,6 +237,41 @@ TEST(Ledger, SaysSoAndTakesOverWhereAReadingDiffers) {
     EXPECT_EQ(row(view, 4711).net, members(0, 1));
     EXPECT_EQ(view.disagreements, 1U);
     EXPECT_EQ(view.resyncs, 1U);
+    // Whose record is missing nobody knows.
+    EXPECT_EQ(row(view, 4711).uncertain, Pages{512});
+    EXPECT_EQ(row(view, 4712).uncertain, Pages{512});
+}
+
+TEST(Ledger, TellsWhatIsOpenAsAReadingDiffersByItsLikeliest) {
+    LedgerOf one(Scheme::Thread);
+    one.fault(100, 4712, 20);
+    one.update(200, 4711, 0, 960, 0);
+    one.update(300, 4712, 1, 980, 20);
+    one.update(320, 4712, 1, 900, 0);
+    one.ledger.watch(kMm);
+    EXPECT_EQ(one.ledger.compare(one.reading_of(777), kStart + 5'000'000, kStart + 5'100'000).disagreements, 1);
+    const MmView view = one.later();
+    EXPECT_EQ(view.exact(), members(0, 777));
+    EXPECT_LE(std::abs(row(view, 4711).net.rss().n + 40), row(view, 4711).uncertain.n);
+    EXPECT_LE(std::abs(row(view, 4712).net.rss().n + 60), row(view, 4712).uncertain.n);
+    EXPECT_GE(row(view, 4711).uncertain, Pages{512});
+}
+
+TEST(Ledger, TakesAReadingForEvidenceOfTheOrder) {
+    // The CPU was taken away between its update and its record's time; another's updates came in between.
+    LedgerOf one(Scheme::Thread);
+    one.fault(100, 4712, 66);
+    one.update(200, 4711, 0, 1'036, 0);
+    one.update(500, 4712, 1, 1'066, 66, kFault | RSSLAG_THRESHOLD);
+    one.ledger.watch(kMm);
+    const Check check = one.ledger.compare(one.reading_of(1'036), kStart + 5'000'000, kStart + 5'100'000);
+    EXPECT_EQ(check.disagreements, 0);
+    const MmView view = one.later();
+    EXPECT_EQ(view.exact(), members(0, 1'036));
+    EXPECT_EQ(view.baseline, members(0, 1'000));
+    EXPECT_EQ(row(view, 4711).net, members(0, -30));
+    EXPECT_EQ(row(view, 4712).net, members(0, 66));
+    EXPECT_EQ(row(view, 4712).uncertain, Pages{0});
 }
 
 TEST(Ledger, FindsNothingWrongWithAValueHeldWithinAMillisecond) {

@@ -7,29 +7,16 @@
 #include <random>
 
 #include "events.h"
+#include "recorded.h"
 #include "rsslag/core/wire.h"
 #include "rsslag/recording/memory_segments.h"
-#include "rsslag/recording/reader.h"
 #include "rsslag/trace/judge.h"
 
 namespace rsslag::trace {
 namespace {
 
-struct Trace {
-    Facts facts;
-    std::vector<Event> events;
-};
-
-Facts facts_of(const recording::Header &header) {
-    Facts facts;
-    facts.machine = header.machine;
-    facts.calibration = header.calibration;
-    facts.kernel = header.kernel;
-    facts.id_key = header.id_key;
-    facts.start = {header.start_ns, header.start_unix_ns};
-    facts.before = header.before;
-    return facts;
-}
+using test::Trace;
+using test::trace_of;
 
 recording::Header header_of(const Facts &facts) {
     recording::Header header;
@@ -41,16 +28,6 @@ recording::Header header_of(const Facts &facts) {
     header.start_unix_ns = facts.start.unix_ns;
     header.before = facts.before;
     return header;
-}
-
-Trace trace_of(recording::Input input) {
-    auto reader = recording::Reader::open(std::move(input), "it");
-    EXPECT_TRUE(reader) << reader.error().what;
-    Trace trace{facts_of(reader->header()), {}};
-    while (auto next = reader->next())
-        trace.events.push_back(std::move(std::get<Event>(*next)));
-    EXPECT_TRUE(reader->complete());
-    return trace;
 }
 
 /// A shipped recording, or what tests have written by hand.

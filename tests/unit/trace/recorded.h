@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A recording as the list of its events.
+#pragma once
+
+#include <vector>
+
+#include "rsslag/recording/reader.h"
+#include "rsslag/trace/judge.h"
+
+namespace rsslag::trace::test {
+
+struct Trace {
+    Facts facts;
+    std::vector<Event> events;
+};
+
+/// Of one that is whole; a test fails otherwise.
+Trace trace_of(recording::Input input);
+
+}  // namespace rsslag::trace::test
