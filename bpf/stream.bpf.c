@@ -10,6 +10,7 @@
 #include "counters.bpf.h"
 #include "percpu.bpf.h"
 #include "pids.bpf.h"
+#include "regs.bpf.h"
 #include "rsslag/abi.h"
 #include "emit.bpf.h"
 #include "filter.bpf.h"

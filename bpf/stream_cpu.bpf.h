@@ -55,7 +55,7 @@ static __always_inline u16 fault_of(struct task_struct *task, u32 tid, u64 *addr
     if (!slot || !slot->kind)
         return 0;
     regs = (struct pt_regs *)bpf_task_pt_regs(task);
-    if (regs->ip != slot->ip)
+    if (regs->REGS_IP != slot->ip)
         return 0;
     *address = slot->address;
     return slot->kind;
@@ -175,7 +175,7 @@ int BPF_PROG(page_fault_user_cpu, unsigned long address, struct pt_regs *regs)
     struct task_struct *task = bpf_get_current_task_btf();
 
     if (faulting_task_wanted(task))
-        begin_fault(task->pid, address, regs->ip, RSSLAG_OF_USER_FAULT);
+        begin_fault(task->pid, address, regs->REGS_IP, RSSLAG_OF_USER_FAULT);
     return 0;
 }
 
@@ -188,7 +188,7 @@ int BPF_PROG(page_fault_kernel_cpu, unsigned long address)
     if (!faulting_task_wanted(task))
         return 0;
     regs = (struct pt_regs *)bpf_task_pt_regs(task);
-    begin_fault(task->pid, address, regs->ip, RSSLAG_OF_KERNEL_FAULT);
+    begin_fault(task->pid, address, regs->REGS_IP, RSSLAG_OF_KERNEL_FAULT);
     return 0;
 }
 

@@ -13,7 +13,8 @@ struct {
 } runs SEC(".maps");
 
 /* A reader on another CPU sees `sequence` change before and after all between: x86 keeps loads in order, and stores,
- * where others need an atomic that does. */
+ * where others need an atomic that does. Only one that returns a value does (Documentation/bpf/standardization: fetch is
+ * fully ordered, a plain add is not), and clang makes a plain add of it where nobody looks at the value. */
 static __always_inline u32 sequence_plus(struct rsslag_run *run, u32 more)
 {
 #ifdef __TARGET_ARCH_x86
@@ -26,7 +27,10 @@ static __always_inline u32 sequence_plus(struct rsslag_run *run, u32 more)
     asm volatile("" ::: "memory");
     return sequence;
 #else
-    return __sync_fetch_and_add(&run->sequence, more);
+    u32 before = __sync_fetch_and_add(&run->sequence, more);
+
+    asm volatile("" : : "r"(before));
+    return before;
 #endif
 }
 

@@ -83,10 +83,18 @@ struct mm_struct {
     int map_count;
 };
 
-/* arch/x86/include/asm/ptrace.h; other architectures name the program counter otherwise */
+/* arch/ARCH/include/asm/ptrace.h; bpf/regs.bpf.h tells what is what */
+#if defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+    u64 sp;
+    u64 pc;
+};
+#else
 struct pt_regs {
     unsigned long ip;
+    unsigned long sp;
 };
+#endif
 
 struct task_struct {
     struct mm_struct *mm;
