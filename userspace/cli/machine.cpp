@@ -69,14 +69,21 @@ std::uint32_t folio_orders(const std::string &directory, std::int64_t page_bytes
     return orders;
 }
 
+int cpus_online() {
+    return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 Host this_host() {
     Host host;
     host.machine.page_size.bytes = sysconf(_SC_PAGESIZE);
-    host.machine.cpus_online = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+    host.machine.cpus_online = cpus_online();
     std::string possible;
     std::getline(std::ifstream("/sys/devices/system/cpu/possible"), possible);
     const int listed = cpus_in_list(possible);
     host.machine.cpus_possible = listed > 0 ? listed : static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
+    std::string present;
+    std::getline(std::ifstream("/sys/devices/system/cpu/present"), present);
+    host.machine.cpus_present = std::max(cpus_in_list(present), host.machine.cpus_online);
     host.machine.anon_orders = folio_orders("/sys/kernel/mm/transparent_hugepage", host.machine.page_size.bytes);
     utsname name{};
     if (uname(&name) == 0) {

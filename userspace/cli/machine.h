@@ -22,6 +22,9 @@ Host this_host();
 /// none.
 std::uint32_t folio_orders(const std::string &directory, std::int64_t page_bytes);
 
+/// Now.
+int cpus_online();
+
 /// Highest number in a kernel CPU list plus one: "0-3,8" → 9; 0 where it is no such list. Pure.
 int cpus_in_list(std::string_view list);
 

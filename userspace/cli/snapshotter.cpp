@@ -187,6 +187,7 @@ std::optional<Error> Snapshotter::State::fill_in(const procfs::Process &process,
     out.comm = stat.comm;
     out.threads_count = end->num_threads;
     out.leader_gone = end->zombie();
+    out.cpus_online = cpus_online();
     out.begin_ns = begin_ns;
     out.end_ns = end_ns;
     return std::nullopt;

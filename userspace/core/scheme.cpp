@@ -23,9 +23,17 @@ std::string_view name(Truth truth) {
     return "unknown";
 }
 
+namespace {
+
+std::int64_t batch_of(int cpus) {
+    return std::max<std::int64_t>(32, 2 * std::int64_t{cpus});
+}
+
+}  // namespace
+
 std::optional<std::int64_t> Machine::batch() const {
     if (scheme != Scheme::Cpu) return std::nullopt;
-    return std::max<std::int64_t>(32, 2 * std::int64_t{cpus_online});
+    return batch_of(cpus_online);
 }
 
 Bound bound(const Machine &machine, std::int64_t tasks) {
@@ -36,7 +44,7 @@ Bound bound(const Machine &machine, std::int64_t tasks) {
             return {.members = {all, all, all, all}, .rss = all, .hard = false};
         }
         case Scheme::Cpu: {
-            const Pages each{machine.cpus_online * (*machine.batch() - 1)};
+            const Pages each{machine.cpus_online * (batch_of(std::max(machine.cpus_online, machine.cpus_present)) - 1)};
             const Members members{each, each, each, each};
             return {.members = members, .rss = members.rss(), .hard = true};
         }

@@ -79,6 +79,7 @@ void read_machine(In &in, core::Machine &machine) {
     }
     machine.cpus_online = read_positive(in);
     machine.cpus_possible = read_positive(in);
+    if (!in.at_end()) machine.cpus_present = read_positive(in);  // old recordings do not tell
 }
 
 void read_field(Field field, In &in, Header &header) {
@@ -127,7 +128,8 @@ void put_header(Bytes &out, const Header &header) {
     put_field(out, Field::CommandLine, texts(header.command_line));
     const core::Machine &machine = header.machine;
     put_field(out, Field::Machine,
-              numbers(machine.scheme, machine.page_size.bytes, machine.cpus_online, machine.cpus_possible));
+              numbers(machine.scheme, machine.page_size.bytes, machine.cpus_online, machine.cpus_possible,
+                      std::max(machine.cpus_present, machine.cpus_online)));
     put_field(out, Field::Calibration,
               numbers(header.calibration.stat, header.calibration.statm, header.calibration.status));
     put_field(out, Field::MissingHooks, texts(header.missing_hooks));

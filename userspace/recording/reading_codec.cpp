@@ -177,6 +177,7 @@ void put_raw_reading(Bytes &out, const core::RawReading &raw, std::uint64_t base
     put_optional(out, raw.evidence.poisoned);
     for (const std::uint64_t t_ns : {raw.bracket_ns, raw.begin_ns, raw.end_ns})
         put_signed(out, static_cast<std::int64_t>(t_ns - base_ns));
+    put_signed(out, raw.cpus_online);
 }
 
 core::RawReading read_raw_reading(In &in, std::uint64_t base_ns) {
@@ -202,6 +203,8 @@ core::RawReading read_raw_reading(In &in, std::uint64_t base_ns) {
     raw.evidence.poisoned = read_optional<core::Pages>(in);
     for (std::uint64_t *const t_ns : {&raw.bracket_ns, &raw.begin_ns, &raw.end_ns})
         *t_ns = base_ns + static_cast<std::uint64_t>(in.signed_number());
+    constexpr int kMostCpus = 1 << 20;
+    if (!in.at_end()) raw.cpus_online = std::clamp(in.small(), 0, kMostCpus);  // old recordings do not tell
     return raw;
 }
 

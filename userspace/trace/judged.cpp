@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 namespace rsslag::trace {
@@ -36,7 +37,12 @@ view::ProcessReading judged(const core::RawReading &raw, const core::Machine &ma
     out.walk_state = raw.bracket.walk_state;
     out.walk = raw.bracket.walk;
     out.verdict = core::reconcile(raw.bracket, machine.page_size, raw.evidence);
-    out.bound = core::bound(machine, static_cast<std::int64_t>(reading.tasks.size()));
+    core::Machine then = machine;
+    if (raw.cpus_online > 0) {
+        then.cpus_present = std::max(machine.cpus_present, machine.cpus_online);
+        then.cpus_online = raw.cpus_online;
+    }
+    out.bound = core::bound(then, static_cast<std::int64_t>(reading.tasks.size()));
     out.snapshot_us = reading.took_us;
     out.cpus = reading.last.cpus;
     out.tasks = reading.tasks;

@@ -23,6 +23,7 @@ struct RawReading {
     std::uint32_t uid = 0;  ///< real
     std::string comm;       ///< raw bytes
     std::int64_t threads_count = 0;
+    int cpus_online = 0;       ///< then; 0: not told
     bool leader_gone = false;  ///< the main thread has ended: /proc/PID/stat, statm and status see no memory
     ReaderValues readers;
     Bracket bracket;             ///< at least one reading

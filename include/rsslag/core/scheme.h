@@ -25,6 +25,7 @@ struct Machine {
     PageSize page_size;
     int cpus_online = 1;
     int cpus_possible = 1;
+    int cpus_present = 0;  ///< those that may have been online before; 0: not known
     /// Orders of folios that anonymous memory may come in here, a bit each (/sys/kernel/mm/transparent_hugepage); all
     /// where nobody has looked.
     std::uint32_t anon_orders = 0x3ff;
@@ -42,9 +43,10 @@ struct Bound {
     friend bool operator==(const Bound &, const Bound &) = default;
 };
 
-/// `tasks` are those that share the mm. On `cpu` hard: (batch − 1) pages a CPU and member. On `thread` soft: 64 faults
-/// a task before the 66th flushes (mm/memory.c check_sync_rss_stat, TASK_RSS_EVENTS_THRESH), each of them commonly one
-/// page, whatever its member. On `plain` 0.
+/// `tasks` are those that share the mm. On `cpu` hard: (batch − 1) pages an online CPU and member, with the largest batch
+/// that may have been in force: it shrinks as CPUs go offline, and what the others cache stays until their next update.
+/// On `thread` soft: 64 faults a task before the 66th flushes (mm/memory.c check_sync_rss_stat, TASK_RSS_EVENTS_THRESH),
+/// each of them commonly one page, whatever its member. On `plain` 0.
 Bound bound(const Machine &machine, std::int64_t tasks);
 
 /// Whether a /proc file shows flushed or exact counters, as told by an experiment, never by version.

@@ -37,6 +37,13 @@ TEST(Batch, IsThereOnlyWhereCpusCache) {
     EXPECT_EQ(machine(Scheme::Plain, 64).batch(), std::nullopt);
 }
 
+TEST(BoundOfTheCpuScheme, HoldsForWhatWasCachedBeforeCpusWentOffline) {
+    Machine few = machine(Scheme::Cpu, 2, 64);
+    few.cpus_present = 32;
+    EXPECT_EQ(few.batch(), 32);
+    EXPECT_EQ(bound(few, 1).members.anon, Pages{2 * 63});
+}
+
 TEST(BoundOfTheCpuScheme, IsABatchLessOneForEachCpuAndMember) {
     const Bound two = bound(machine(Scheme::Cpu, 2), 100);
     EXPECT_EQ(two.members, members(62, 62, 62, 62));

@@ -42,6 +42,7 @@ core::RawReading reading() {
     raw.uid = 1000;
     raw.comm = "storm";
     raw.threads_count = 2;
+    raw.cpus_online = 3;
     raw.readers.stat = core::Pages{5};
     raw.readers.status_swap = core::Kilobytes{0};
     raw.bracket.readings = {counters(), counters()};
@@ -133,6 +134,7 @@ TEST(Items, KeepWhatAReadingSaid) {
     EXPECT_EQ(raw.bracket.readings[1].tasks[0].comm, std::string("a\0b", 3));
     EXPECT_EQ(raw.bracket.readings[0].first.cpus[1].cached.anon, core::Pages{-31});
     EXPECT_EQ(raw.end_ns, 200U);
+    EXPECT_EQ(raw.cpus_online, 3);
 }
 
 TEST(Items, OfAKindThatIsNotKnownAreSkipped) {
