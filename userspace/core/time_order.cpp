@@ -12,7 +12,7 @@ void TimeOrder::add(std::span<const std::byte> bytes) {
             sent = wire::is_sent(record);
         });
         if (size == 0) {
-            ++garbled_;
+            ++malformed_;
             return;
         }
         if (queues_.size() <= cpu) queues_.resize(cpu + 1);

@@ -41,7 +41,9 @@ Judge::State::State(Facts given, JudgeOptions wanted)
       }) {}
 
 void Judge::State::operator()(Records &event) {
+    const std::uint64_t before = order.malformed();
     order.add(event.bytes);
+    if (order.malformed() != before) count_losses(now.t_ns);
 }
 
 void Judge::State::operator()(Watermark &event) {
@@ -62,9 +64,11 @@ void Judge::State::operator()(Gap &event) {
     count_losses(now.t_ns);
 }
 
-/// What is missing in a recording is a loss like any other.
+/// What is missing in a recording, or no record, is a loss like any other.
 void Judge::State::count_losses(std::uint64_t t_ns) {
     losses = since(counted, facts.before);
+    if (const std::uint64_t malformed = order.malformed() + malformed_rest; malformed > 0)
+        losses.by_cause["malformed"] += malformed;
     if (missing_records > 0) losses.by_cause["recording"] = missing_records;
     if (losses.lost() > lost_before) {
         ledger.records_lost(losses.lost() - lost_before);
@@ -190,6 +194,10 @@ void Judge::State::operator()(TickEnd &event) {
 void Judge::State::operator()(Stop &event) {
     moment(event.at);
     end_tick();
+    // How many records a span had that cannot be read on is known once all have come.
+    const std::uint64_t known = order.records() + losses.lost();
+    if (order.malformed() > 0 && known < losses.sent) malformed_rest = losses.sent - known;
+    count_losses(now.t_ns);
     order.until(UINT64_MAX, [this](const auto &record) { apply(record); });
     ledger.advance(now.t_ns);
     ledger.settle_all();

@@ -13,7 +13,8 @@ namespace rsslag::core {
 
 /// Why something was lost: all causes that there are. "other" is what a recording names that this version does not
 /// know.
-inline constexpr std::array<std::string_view, 5> kLossCauses{"ring_full", "recursion", "no_room", "recording", "other"};
+inline constexpr std::array<std::string_view, 7> kLossCauses{"ring_full",  "recursion", "no_room", "malformed",
+                                                             "unreadable", "recording", "other"};
 
 /// The cause of that name, else "other": names come from files, and are printed.
 inline std::string_view loss_cause(std::string_view name) {
@@ -21,13 +22,14 @@ inline std::string_view loss_cause(std::string_view name) {
     return found == kLossCauses.end() ? kLossCauses.back() : *found;
 }
 
-/// What has been sent and lost since the attach, all CPUs together. sent == received + lost, once everything has been
-/// drained.
+/// What has been sent and lost since the attach, all CPUs together. sent == received + lost(), always, once everything
+/// has been drained.
 struct Losses {
-    std::uint64_t sent = 0;  ///< records that programs wanted to send
+    std::uint64_t sent = 0;  ///< records that programs sent, wanted to send, or would have sent
     /// By cause, of kLossCauses; those of the kernel side are there also at 0: "ring_full", "recursion" (a program was
-    /// skipped because it was preempted by itself; what it would have sent is in no count), "no_room" (a process or
-    /// thread could not be followed). A recording that lacks something adds "recording".
+    /// skipped because it was preempted by itself: counted as one record), "no_room" (a process or thread could not be
+    /// followed: counted as one record), "malformed" (what came is no record that this version knows). "unreadable" is
+    /// added where the kernel does not tell how much was lost, "recording" by a recording that lacks something.
     std::map<std::string, std::uint64_t> by_cause;
 
     std::uint64_t lost() const {

@@ -14,8 +14,8 @@ namespace rsslag::core {
 /// Puts the records of several rings into the order of their time. Each CPU's own are in order already.
 class TimeOrder {
   public:
-    /// Whole records as a ring gave them; what is no record (a kind that is not known, a short one) ends the span and
-    /// is counted.
+    /// Whole records as a ring gave them. What is no record (a kind that is not known, a short one) ends the span: the
+    /// next one cannot be found.
     void add(std::span<const std::byte> bytes);
 
     /// Hands on all records before `t_ns`, in order: `use` takes a rsslag_update, rsslag_fault,
@@ -53,7 +53,8 @@ class TimeOrder {
 
     /// That a program has sent: without sums that go on.
     std::uint64_t records() const { return records_; }
-    std::uint64_t garbled() const { return garbled_; }
+    /// Spans that ended early: a loss of at least one record each.
+    std::uint64_t malformed() const { return malformed_; }
 
   private:
     struct Queue {
@@ -73,7 +74,7 @@ class TimeOrder {
 
     std::vector<Queue> queues_;  ///< by CPU
     std::uint64_t records_ = 0;
-    std::uint64_t garbled_ = 0;
+    std::uint64_t malformed_ = 0;
 };
 
 }  // namespace rsslag::core

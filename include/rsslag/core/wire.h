@@ -37,6 +37,11 @@ constexpr auto with_type(rsslag_u16 kind, Use &&use) {
     }
 }
 
+/// How long a record of this kind is; 0: there is no such kind.
+constexpr std::size_t record_bytes(rsslag_u16 kind) {
+    return with_type(kind, []<class Struct>(std::type_identity<Struct>) { return sizeof(Struct); });
+}
+
 /// Hands the record at the begin of `bytes` to `use`, which takes each of the structs. How many bytes it is long; 0:
 /// there is no whole record.
 template <class Use>

@@ -139,7 +139,25 @@ TEST(TimeOrder, HandsSumsOnInOrderAndCountsThoseThatWereSent) {
     order.until(kStart + 1'000, Use{&tids});
     EXPECT_EQ(tids, (std::vector<int>{4712, 4713, 4711}));
     EXPECT_EQ(order.records(), 2U);
-    EXPECT_EQ(order.garbled(), 0U);
+    EXPECT_EQ(order.malformed(), 0U);
+}
+
+TEST(TimeOrder, CountsWhatItCannotReadOn) {
+    TimeOrder order;
+    const rsslag_sum first = sum(100, 4711, 0, 1, 1, 1);
+    rsslag_sum unknown = sum(200, 4711, 0, 2, 1, 1);
+    unknown.kind = 999;
+    std::vector<std::byte> bytes;
+    for (const rsslag_sum &each : {first, unknown, first}) {
+        const auto more = std::as_bytes(std::span(&each, 1));
+        bytes.insert(bytes.end(), more.begin(), more.end());
+    }
+    order.add(bytes);
+    EXPECT_EQ(order.records(), 1U);
+    EXPECT_EQ(order.malformed(), 1U);
+    order.add(std::span(bytes).first(wire::record_bytes(RSSLAG_SUM) - 1));
+    EXPECT_EQ(order.malformed(), 2U);
+    EXPECT_EQ(wire::record_bytes(999), 0U);
 }
 
 }  // namespace

@@ -70,6 +70,30 @@ TEST_F(JudgeTest, CountsATraceFromItsBeginToItsEnd) {
     EXPECT_FALSE(judge_.any());
 }
 
+TEST_F(JudgeTest, CountsWhatIsNoRecordAsLostAndWhatCameAfterItOnceAllHasCome) {
+    tell(attach(ms(1)));
+    Records records = update(ms(10), 1010);
+    rsslag_update unknown{};
+    unknown.kind = 999;
+    append(records, unknown);
+    append(records, unknown);
+    tell(std::move(records));
+    EXPECT_EQ(judge_.losses().by_cause.at("malformed"), 1U);
+    tell(until(ms(40)));
+    tell(reading(ms(50), 1012));
+    const auto ticks = tell(tick_end(ms(60)));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].lost_by.at("malformed"), 1U);
+    EXPECT_EQ(ticks[0].ledger.resyncs, 1U);
+    EXPECT_EQ(ticks[0].ledger.disagreements, 0U);
+    tell(losses(ms(70), 3, 0));
+    tell(Stop{at(ms(80))});
+    tell(End{at(ms(81)), {}});
+    ASSERT_TRUE(judge_.summary());
+    EXPECT_EQ(judge_.summary()->emitted, 3U);
+    EXPECT_EQ(judge_.summary()->lost, 2U);
+}
+
 TEST_F(JudgeTest, KeepsRecordsUntilTheirTimeHasCome) {
     tell(attach(ms(1)));
     tell(update(ms(10), 1010));
