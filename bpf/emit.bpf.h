@@ -3,19 +3,16 @@
 #ifndef RSSLAG_EMIT_BPF_H
 #define RSSLAG_EMIT_BPF_H
 
-/* What a CPU needs to know of itself, told by userspace. */
-struct cpu_facts {
-    u64 offset; /* per-CPU offset, `cpu` scheme only */
-    u32 ring;   /* which ring its records go to */
-    u32 pad;
-};
-
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
     __uint(max_entries, 1); /* possible CPUs */
     __type(key, u32);
-    __type(value, struct cpu_facts);
+    __type(value, struct rsslag_cpu);
 } cpus SEC(".maps");
+
+/* Losses on a CPU that is not in `cpus`, which no CPU is: atomically. */
+rsslag_u64 lost_without_cpu;
 
 struct ring {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -29,44 +26,52 @@ struct {
     __array(values, struct ring);
 } rings SEC(".maps");
 
-struct {
-    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-    __uint(max_entries, 1);
-    __type(key, u32);
-    __type(value, struct rsslag_tally);
-} tallies SEC(".maps");
-
-static __always_inline struct rsslag_tally *tally(void)
+static __always_inline struct rsslag_cpu *cpu_at(u32 number)
 {
-    u32 zero = 0;
+    struct rsslag_cpu *cpu = bpf_map_lookup_elem(&cpus, &number);
 
-    return bpf_map_lookup_elem(&tallies, &zero);
+    if (!cpu)
+        __sync_fetch_and_add(&lost_without_cpu, 1);
+    return cpu;
 }
 
-static __always_inline void count_lost_filter(void)
+/* Somebody who should be followed finds no room. */
+static __always_inline void count_lost_room(void)
 {
-    struct rsslag_tally *counts = tally();
+    struct rsslag_cpu *cpu = cpu_at(bpf_get_smp_processor_id());
 
-    if (counts)
-        counts->lost_filter++;
+    if (cpu)
+        __sync_fetch_and_add(&cpu->lost_room, 1);
 }
 
-/* Room for a record of `size` bytes on this CPU's ring, NULL (counted) where there is none. */
-static __always_inline void *reserve(const struct cpu_facts *cpu, u64 size)
+static __always_inline void *reserve_on(struct rsslag_cpu *cpu, u64 size)
 {
-    struct rsslag_tally *counts = tally();
     u32 index = cpu->ring;
     void *ring = bpf_map_lookup_elem(&rings, &index);
-    void *record = NULL;
+    void *record = ring ? bpf_ringbuf_reserve(ring, size, 0) : NULL;
 
-    if (!counts)
-        return NULL;
-    counts->emitted++;
-    if (ring)
-        record = bpf_ringbuf_reserve(ring, size, 0);
     if (!record)
-        counts->lost_ring++;
+        __sync_fetch_and_add(&cpu->lost_ring, 1);
     return record;
+}
+
+/* Room for a record of `size` bytes on this CPU's ring, NULL (counted) where there is none. For the program of updates,
+ * of which only one runs on a CPU at a time. */
+static __always_inline void *reserve_update(struct rsslag_cpu *cpu, u64 size)
+{
+    cpu->updates++;
+    return reserve_on(cpu, size);
+}
+
+/* The same for all other programs: from 7.0 on one may be preempted by another. */
+static __always_inline void *reserve(u32 number, u64 size)
+{
+    struct rsslag_cpu *cpu = cpu_at(number);
+
+    if (!cpu)
+        return NULL;
+    __sync_fetch_and_add(&cpu->others, 1);
+    return reserve_on(cpu, size);
 }
 
 /* Nobody is woken: userspace drains in time. */

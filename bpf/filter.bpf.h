@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /* Who is traced. An update counts where its mm or the group of the task that made it is wanted. Most tasks of a machine
- * are not, so the first test is one load from a table of this object; a hash map is asked only where two share a place.
+ * are not, so that is told by one load each from a table of this object.
+ *
+ * The hash maps `mms` and `groups` say who is wanted: who puts a key there first, or takes it away, is one CPU, as the
+ * kernel locks the bucket. That CPU alone changes the place in the table, by an atomic add: a place holds the sum of the
+ * codes of all that are wanted there. Nobody: 0. One: its code, which is no sum of several, as those differ in the number
+ * of codes, which is in the low bits. Several: the hash map tells. (5.10 has no other atomic than a plain add.)
  */
 #ifndef RSSLAG_FILTER_BPF_H
 #define RSSLAG_FILTER_BPF_H
 
-#define PF_EXITING 0x4
-#define PF_MEMALLOC 0x800
-#define CLONE_VM 0x100
-#define CLONE_THREAD 0x10000
-
-/* Written by userspace and here. */
+/* Written here, but for follow. */
 struct rsslag_filter filter;
+
+/* An mm's key is its distance from `filter`, as a program can tell that of a pointer at no cost; bit 0: of an mm that is
+ * being torn down. */
+#define MM_ENDS 1ULL
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 16384);
+    __uint(max_entries, 32768);
     __type(key, u64);
-    __type(value, u32); /* 1, or 2 once it is being torn down */
+    __type(value, u32);
 } mms SEC(".maps");
 
 struct {
@@ -28,95 +32,118 @@ struct {
 } groups SEC(".maps");
 
 /* As as_number(), for the hot path: the verifier takes the difference of two pointers for a number. */
-static __always_inline u64 number_of(const void *pointer)
+static __always_inline u64 key_of(const void *pointer)
 {
-    u64 number = (u64)pointer;
+    u64 key = (u64)pointer;
 
-    asm volatile("%0 -= %1" : "+r"(number) : "r"(&filter));
-    return number + filter.self;
+    asm volatile("%0 -= %1" : "+r"(key) : "r"(&filter));
+    return key;
 }
 
-static __always_inline rsslag_u64 *mm_place(u64 mm)
+static __always_inline u64 address_of(u64 key)
 {
-    return &filter.mm[RSSLAG_MM_PLACE(mm)];
+    return key + filter.self;
 }
 
-enum mm_state { UNWANTED, WANTED, DYING };
+static __always_inline u64 key_at(u64 address)
+{
+    return address - filter.self;
+}
+
+/* 57 bits of the address, 3 for how many of them end, 4 for how many there are. */
+#define MM_CODE(key) (((key) << 7) + 1)
+#define MM_ENDS_CODE 16
+/* Fibonacci hashing takes the high bits of the product: mm_structs come from a slab, the low ones say little. */
+#define MM_PLACE(key) (((key) * 0x9e3779b97f4a7c15ULL) >> 52 & (RSSLAG_MM_PLACES - 1))
+
+#define GROUP_CODE(tgid) (((u64)(tgid) << 16) + 1)
+#define GROUP_PLACE(tgid) ((tgid) & (RSSLAG_GROUP_PLACES - 1))
+
+enum mm_state { UNWANTED, WANTED, ENDING };
+
+/* Several share the place. */
+static __always_inline enum mm_state mm_state_in_map(u64 mm)
+{
+    u64 ends = mm | MM_ENDS;
+
+    if (bpf_map_lookup_elem(&mms, &ends))
+        return ENDING;
+    return bpf_map_lookup_elem(&mms, &mm) ? WANTED : UNWANTED;
+}
 
 static __always_inline enum mm_state mm_state(u64 mm)
 {
-    u64 place = *mm_place(mm);
-    u32 *elsewhere;
+    u64 place = filter.mm[MM_PLACE(mm)];
 
-    if (place == mm)
-        return WANTED;
-    if (place == (mm | 1))
-        return DYING;
-    if (!filter.mms_elsewhere)
+    if (!place)
         return UNWANTED;
-    elsewhere = bpf_map_lookup_elem(&mms, &mm);
-    return !elsewhere ? UNWANTED : *elsewhere == 1 ? WANTED : DYING;
+    if (place == MM_CODE(mm))
+        return WANTED;
+    if (place == MM_CODE(mm) + MM_ENDS_CODE)
+        return ENDING;
+    return mm_state_in_map(mm);
 }
 
 static __always_inline bool group_wanted(u32 tgid)
 {
-    u32 place = filter.group[RSSLAG_GROUP_PLACE(tgid)];
+    u64 place = filter.group[GROUP_PLACE(tgid)];
 
-    if (place == tgid)
-        return true;
-    return filter.groups_elsewhere && bpf_map_lookup_elem(&groups, &tgid);
+    if (!place)
+        return false;
+    return place == GROUP_CODE(tgid) || bpf_map_lookup_elem(&groups, &tgid);
 }
 
-/* false: there is no room. */
+/* Also where one that has ended had its address. false: there is no room. */
 static __always_inline bool want_mm(u64 mm)
 {
-    rsslag_u64 *place = mm_place(mm);
+    rsslag_u64 *place = &filter.mm[MM_PLACE(mm)];
+    u64 ends = mm | MM_ENDS;
     u32 one = 1;
 
-    if (!*place || *place & 1 || *place == mm) {
-        *place = mm;
-        return true;
-    }
-    if (bpf_map_update_elem(&mms, &mm, &one, BPF_ANY))
+    if (!bpf_map_update_elem(&mms, &mm, &one, BPF_NOEXIST))
+        __sync_fetch_and_add(place, MM_CODE(mm));
+    else if (!bpf_map_lookup_elem(&mms, &mm))
         return false;
-    __sync_fetch_and_add(&filter.mms_elsewhere, 1);
+    if (!bpf_map_delete_elem(&mms, &ends))
+        __sync_fetch_and_add(place, -MM_ENDS_CODE);
     return true;
 }
 
-static __always_inline void mm_dies(u64 mm)
+/* false: there is no room to note it. */
+static __always_inline bool mm_ends(u64 mm)
 {
-    rsslag_u64 *place = mm_place(mm);
-    u32 *elsewhere;
+    u64 ends = mm | MM_ENDS;
+    u32 one = 1;
 
-    if (*place == mm) {
-        *place = mm | 1;
-        return;
-    }
-    elsewhere = bpf_map_lookup_elem(&mms, &mm);
-    if (elsewhere)
-        *elsewhere = 2;
+    if (!bpf_map_update_elem(&mms, &ends, &one, BPF_NOEXIST))
+        __sync_fetch_and_add(&filter.mm[MM_PLACE(mm)], MM_ENDS_CODE);
+    else if (!bpf_map_lookup_elem(&mms, &ends))
+        return false;
+    return true;
 }
 
 /* The address belongs to somebody else by now. */
 static __always_inline void unwant_mm(u64 mm)
 {
-    rsslag_u64 *place = mm_place(mm);
+    u64 ends = mm | MM_ENDS;
+    u64 code = MM_ENDS_CODE;
 
-    if ((*place & ~1ULL) == mm)
-        *place = 0;
-    else if (!bpf_map_delete_elem(&mms, &mm))
-        __sync_fetch_and_add(&filter.mms_elsewhere, -1);
+    if (bpf_map_delete_elem(&mms, &ends))
+        return; /* another CPU does it */
+    if (!bpf_map_delete_elem(&mms, &mm))
+        code += MM_CODE(mm);
+    __sync_fetch_and_add(&filter.mm[MM_PLACE(mm)], -code);
 }
 
 /* Whether an update of this mm is to be told; notices where the mm ends, and that its address is somebody else's. */
 static __always_inline bool still_wanted(u64 mm, enum mm_state state, int users, bool by_wanted)
 {
     if (users == 0) {
-        if (state == WANTED)
-            mm_dies(mm);
+        if (state == WANTED && !mm_ends(mm))
+            count_lost_room();
         return true;
     }
-    if (state != DYING)
+    if (state != ENDING)
         return true;
     unwant_mm(mm);
     return by_wanted;
@@ -124,27 +151,19 @@ static __always_inline bool still_wanted(u64 mm, enum mm_state state, int users,
 
 static __always_inline bool want_group(u32 tgid)
 {
-    rsslag_u32 *place = &filter.group[RSSLAG_GROUP_PLACE(tgid)];
     u32 one = 1;
 
-    if (!*place || *place == tgid) {
-        *place = tgid;
-        return true;
-    }
-    if (bpf_map_update_elem(&groups, &tgid, &one, BPF_ANY))
+    if (!bpf_map_update_elem(&groups, &tgid, &one, BPF_NOEXIST))
+        __sync_fetch_and_add(&filter.group[GROUP_PLACE(tgid)], GROUP_CODE(tgid));
+    else if (!bpf_map_lookup_elem(&groups, &tgid))
         return false;
-    __sync_fetch_and_add(&filter.groups_elsewhere, 1);
     return true;
 }
 
 static __always_inline void unwant_group(u32 tgid)
 {
-    rsslag_u32 *place = &filter.group[RSSLAG_GROUP_PLACE(tgid)];
-
-    if (*place == tgid)
-        *place = 0;
-    else if (filter.groups_elsewhere && !bpf_map_delete_elem(&groups, &tgid))
-        __sync_fetch_and_add(&filter.groups_elsewhere, -1);
+    if (!bpf_map_delete_elem(&groups, &tgid))
+        __sync_fetch_and_add(&filter.group[GROUP_PLACE(tgid)], -GROUP_CODE(tgid));
 }
 
 #endif

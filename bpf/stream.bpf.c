@@ -14,9 +14,16 @@
 #include "rsslag/abi.h"
 #include "emit.bpf.h"
 #include "filter.bpf.h"
+#include "faults.bpf.h"
 #include "pattern.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define PF_EXITING 0x4
+#define PF_SIGNALED 0x400
+#define PF_MEMALLOC 0x800
+#define CLONE_VM 0x100
+#define CLONE_THREAD 0x10000
 
 /* 66 faults: events++ > TASK_RSS_EVENTS_THRESH (64) at the start of a fault, zeroed only after the flush's tracepoints
  * (mm/memory.c check_sync_rss_stat, up to 6.1). */
@@ -30,25 +37,6 @@ const volatile bool fault_told_at_exit;
 /* --mode counts: sums where they can be had, and nothing of what single faults cache. */
 const volatile bool counting;
 const volatile rsslag_u32 possible_cpus;
-/* Places for faults, a power of two, less one. */
-const volatile rsslag_u32 fault_mask;
-
-struct {
-    __uint(type, BPF_MAP_TYPE_ARRAY);
-    __uint(map_flags, BPF_F_MMAPABLE);
-    __uint(max_entries, 1);
-    __type(key, u32);
-    __type(value, struct rsslag_fault_slot);
-} fault_slots SEC(".maps");
-
-/* Tasks whose place is taken by another that lives. */
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 65536);
-    __type(key, u32);
-    __type(value, struct rsslag_fault_slot);
-} fault_slots_elsewhere SEC(".maps");
-
 /* Tasks that nobody asked for and that have been told of: tid to their start. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -56,51 +44,6 @@ struct {
     __type(key, u32);
     __type(value, u64);
 } seen SEC(".maps");
-
-/* Faults */
-
-/* NULL where this task has no place and may not, or need not, get one. */
-static __always_inline struct rsslag_fault_slot *fault_slot(u32 tid, bool make)
-{
-    u32 index = tid & fault_mask;
-    struct rsslag_fault_slot *slot = bpf_map_lookup_elem(&fault_slots, &index);
-    struct rsslag_fault_slot empty = {.tid = tid};
-
-    if (!slot)
-        return NULL;
-    if (slot->tid == tid)
-        return slot;
-    if (make && !slot->tid) {
-        slot->kind = 0;
-        slot->user_faults = 0;
-        slot->kernel_faults = 0;
-        slot->tid = tid;
-        return slot;
-    }
-    slot = bpf_map_lookup_elem(&fault_slots_elsewhere, &tid);
-    if (slot || !make)
-        return slot;
-    bpf_map_update_elem(&fault_slots_elsewhere, &tid, &empty, BPF_ANY);
-    slot = bpf_map_lookup_elem(&fault_slots_elsewhere, &tid);
-    if (!slot)
-        count_lost_filter();
-    return slot;
-}
-
-static __always_inline void begin_fault(u32 tid, u64 address, u64 ip, u32 kind)
-{
-    struct rsslag_fault_slot *slot = fault_slot(tid, true);
-
-    if (!slot)
-        return;
-    slot->address = address;
-    slot->ip = ip;
-    slot->kind = kind;
-    if (kind == RSSLAG_OF_USER_FAULT)
-        slot->user_faults++;
-    else
-        slot->kernel_faults++;
-}
 
 /* Tasks */
 
@@ -125,12 +68,8 @@ static __always_inline void fill_task(struct rsslag_task *record, struct task_st
 static __always_inline struct rsslag_task *reserve_task(struct task_struct *task, u16 kind)
 {
     u32 cpu = bpf_get_smp_processor_id();
-    struct cpu_facts *facts = bpf_map_lookup_elem(&cpus, &cpu);
-    struct rsslag_task *record;
+    struct rsslag_task *record = reserve(cpu, sizeof(*record));
 
-    if (!facts)
-        return NULL;
-    record = reserve(facts, sizeof(*record));
     if (!record)
         return NULL;
     fill_task(record, task, cpu);
@@ -167,10 +106,11 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
 
     if (new_group && !wanted && group_wanted(tgid))
         unwant_group(tgid); /* of a group that is gone and had this number */
-    if (!by_wanted && !(mm && mm_state(mm) == WANTED))
+    if (!by_wanted && !(mm && mm_state(key_at(mm)) == WANTED))
         return 0;
-    if (wanted && new_group && (!want_group(tgid) || (mm && !want_mm(mm))))
-        count_lost_filter();
+    if (wanted && new_group && (!want_group(tgid) || (mm && !want_mm(key_at(mm)))))
+        count_lost_room();
+    begin_task(BPF_CORE_READ(task, pid));
     record = reserve_task(task, RSSLAG_NEWTASK);
     if (!record)
         return 0;
@@ -206,6 +146,7 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(task_exec, struct task_struct *task, int old_pid)
 {
     u32 tgid = BPF_CORE_READ(task, tgid);
+    u64 user_faults, kernel_faults;
     struct rsslag_task *record;
     u64 mm;
 
@@ -213,11 +154,14 @@ int BPF_PROG(task_exec, struct task_struct *task, int old_pid)
         if (!pattern_matches(task))
             return 0;
         if (!want_group(tgid))
-            count_lost_filter();
+            count_lost_room();
     }
     mm = (u64)BPF_CORE_READ(task, mm);
-    if (mm && !want_mm(mm))
-        count_lost_filter();
+    if (mm && !want_mm(key_at(mm)))
+        count_lost_room();
+    if (old_pid != BPF_CORE_READ(task, pid)) /* it has the leader's number now, whose EXIT has been told */
+        end_task(old_pid, &user_faults, &kernel_faults);
+    begin_task(BPF_CORE_READ(task, pid));
     record = reserve_task(task, RSSLAG_EXEC);
     if (!record)
         return 0;
@@ -232,23 +176,16 @@ int BPF_PROG(task_exit, struct task_struct *task)
 {
     u32 tid = BPF_CORE_READ(task, pid);
     u64 user_faults = 0, kernel_faults = 0;
-    struct rsslag_fault_slot *slot;
     struct rsslag_task *record;
     bool group_dead;
     u64 mm;
 
     if (!group_wanted(BPF_CORE_READ(task, tgid))) {
         mm = (u64)BPF_CORE_READ(task, mm);
-        if (!mm || mm_state(mm) == UNWANTED)
+        if (!mm || mm_state(key_at(mm)) == UNWANTED)
             return 0;
     }
-    slot = fault_slot(tid, false);
-    if (slot) {
-        user_faults = slot->user_faults;
-        kernel_faults = slot->kernel_faults;
-        slot->tid = 0;
-        bpf_map_delete_elem(&fault_slots_elsewhere, &tid);
-    }
+    end_task(tid, &user_faults, &kernel_faults);
     group_dead = BPF_CORE_READ(task, signal, live.counter) == 0;
     record = reserve_task(task, RSSLAG_EXIT);
     if (!record)
@@ -263,17 +200,40 @@ int BPF_PROG(task_exit, struct task_struct *task)
 #include "stream_cpu.bpf.h"
 #include "stream_thread.bpf.h"
 
+/* Run by userspace: from now on this group and, where it is not 0, this mm are traced. 1: there is no room. */
+SEC("raw_tp")
+int want(u64 *ctx)
+{
+    u32 tgid = ctx[0];
+    u64 mm = ctx[1];
+
+    return (mm && !want_mm(key_at(mm))) || !want_group(tgid);
+}
+
+/* CPUs that went offline, each after its part of every per-CPU counter was folded (lib/percpu_counter.c
+ * percpu_counter_cpu_dead), of which no other record tells. `cpu` scheme only. */
+rsslag_u64 folded_cpus;
+
+SEC("tp_btf/cpuhp_exit")
+int BPF_PROG(cpu_folded, unsigned int cpu, int state, int step)
+{
+    if (step == bpf_core_enum_value(enum cpuhp_state, CPUHP_PERCPU_CNT_DEAD))
+        __sync_fetch_and_add(&folded_cpus, 1);
+    return 0;
+}
+
 /* Once before the trace: rsslag's PID namespace and where each CPU keeps its part of per-CPU variables. */
 
 static long learn_cpu(u32 cpu, u64 *base)
 {
-    struct cpu_facts *facts = bpf_map_lookup_elem(&cpus, &cpu);
+    struct rsslag_cpu *facts = bpf_map_lookup_elem(&cpus, &cpu);
     struct rsslag_run *run = bpf_map_lookup_elem(&runs, &cpu);
     u64 offset;
 
     if (facts && run && percpu_offset(cpu, *base, &offset)) {
         facts->offset = offset;
         run->offset = offset;
+        facts->known = 1;
     }
     return 0;
 }

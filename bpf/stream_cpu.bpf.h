@@ -46,19 +46,33 @@ static __always_inline struct counter counter_of(struct mm_struct *mm, u32 membe
     return counter;
 }
 
-/* The fault that this update belongs to. A later event of the same task has left user mode elsewhere. */
-static __always_inline u16 fault_of(struct task_struct *task, u32 tid, u64 *address)
+/* What lies below the registers of a fault on the kernel's stack runs in it, and they are there until it is over. What has
+ * ended may leave them behind: then the other two signs tell. */
+static __always_inline bool within_frame(const void *ctx, const struct rsslag_fault_slot *slot)
 {
-    struct rsslag_fault_slot *slot = fault_slot(tid, false);
-    struct pt_regs *regs;
+    u64 frame = FAULT_FRAME(slot);
+    struct pt_regs *regs = bpf_rdonly_cast((void *)frame, bpf_core_type_id_kernel(struct pt_regs));
 
-    if (!slot || !slot->kind)
+    return address_of(key_of(ctx)) < frame && regs->REGS_IP == slot->ip && regs->sp == slot->sp;
+}
+
+/* The fault that an update of the task's own mm falls in, if that is certain. */
+static __always_inline u16 fault_of(const void *ctx, struct task_struct *task, u32 tid, u64 *address)
+{
+    struct rsslag_fault_slot *slot = fault_slot(tid);
+    u16 kind;
+
+    if (!slot || !slot->frame || slot->done != task->min_flt + task->maj_flt)
         return 0;
-    regs = (struct pt_regs *)bpf_task_pt_regs(task);
-    if (regs->REGS_IP != slot->ip)
+    kind = FAULT_KIND(slot);
+    if (kind == RSSLAG_OF_USER_FAULT && bpf_core_field_exists(task->in_user_fault)) {
+        if (!BPF_CORE_READ_BITFIELD(task, in_user_fault))
+            return 0;
+    } else if (task->flags & PF_SIGNALED || !within_frame(ctx, slot)) {
         return 0;
+    }
     *address = slot->address;
-    return slot->kind;
+    return kind;
 }
 
 #include "sum.bpf.h"
@@ -77,52 +91,52 @@ static __always_inline bool summed_up(struct mm_struct *mm, u64 key, struct task
 
     if (!run)
         return false;
-    own = number_of(task->mm) == key;
+    own = key_of(task->mm) == key;
     counter = counter_of(mm, member);
     cached = counter.locals ? load_s32(counter.locals + run->offset) : 0;
     if (!cached || !wanted || mm->mm_users.counter == 0 || task->flags & PF_EXITING || (by_wanted && !own)) {
         end_run(run, cpu);
         return false;
     }
-    if (run->mm == key && run->tid == tid) {
+    if (run->mm == address_of(key) && run->tid == tid) {
         add_to_run(run, member, cached);
         return true;
     }
     end_run(run, cpu);
     if (!by_wanted)
         tell_of(task, tid);
-    begin_run(run, key, tid, (own ? RSSLAG_OWN : 0) | (by_wanted ? 0 : RSSLAG_BY_OTHER), member, cached);
+    begin_run(run, address_of(key), tid, (own ? RSSLAG_OWN : 0) | (by_wanted ? 0 : RSSLAG_BY_OTHER), member, cached);
     return true;
 }
 
 SEC("tp_btf/rss_stat")
 int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
 {
-    u64 key = number_of(mm);
+    u64 key = key_of(mm);
     enum mm_state state = mm_state(key);
     struct task_struct *task = bpf_get_current_task_btf();
     bool by_wanted = group_wanted(task->tgid);
     struct rsslag_update *record;
-    struct cpu_facts *facts;
     struct counter counter;
+    struct rsslag_cpu *cpu;
     u32 task_flags;
     u16 flags = 0;
+    u32 number;
     int users;
-    u32 cpu;
     u32 tid;
 
     if (state == UNWANTED && !by_wanted)
         return 0;
-    cpu = bpf_get_smp_processor_id();
+    number = bpf_get_smp_processor_id();
     users = mm->mm_users.counter;
     if (!still_wanted(key, state, users, by_wanted))
         return 0;
     if (counting && users == 0 && state == WANTED)
-        end_runs_of(key, cpu);
+        end_runs_of(address_of(key), number);
     if (counting && summed_up(mm, key, task, member, state == WANTED, by_wanted))
         return 0;
-    facts = bpf_map_lookup_elem(&cpus, &cpu);
-    if (!facts)
+    cpu = cpu_at(number);
+    if (!cpu)
         return 0;
     tid = task->pid;
     if (users == 0)
@@ -131,7 +145,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
         flags |= RSSLAG_BY_OTHER;
         tell_of(task, tid);
     }
-    record = reserve(facts, sizeof(*record));
+    record = reserve_update(cpu, sizeof(*record));
     if (!record)
         return 0;
     record->t_ns = bpf_ktime_get_ns();
@@ -139,26 +153,28 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     record->count = counter.count;
     record->cached = 0;
     if (counter.locals)
-        record->cached = load_s32(counter.locals + facts->offset);
+        record->cached = load_s32(counter.locals + cpu->offset);
     /* Where the count alone tells the amount, how long it may have been read after t_ns decides what it can hold. */
     if (!record->cached && bpf_ktime_get_ns() - record->t_ns < RSSLAG_PROMPT_NS)
         flags |= RSSLAG_PROMPT;
     record->kind = RSSLAG_UPDATE;
     record->tid = tid;
-    record->mm = key;
-    record->cpu = cpu;
+    record->mm = address_of(key);
+    record->cpu = number;
     record->member = member & 3;
     record->pad = 0;
     record->address = 0;
     task_flags = task->flags;
-    if (number_of(task->mm) == key)
-        flags |= RSSLAG_OWN;
-    else if (by_wanted && users == 1 && !(task_flags & PF_MEMALLOC))
-        flags |= RSSLAG_NEWBORN;
     if (task_flags & PF_EXITING)
         flags |= RSSLAG_EXITING;
-    else if (!(flags & RSSLAG_TEARDOWN) && !(task_flags & PF_MEMALLOC)) /* reclaim within a fault is not the fault's */
-        flags |= fault_of(task, tid, &record->address);
+    if (key_of(task->mm) == key) {
+        flags |= RSSLAG_OWN;
+        /* Reclaim within a fault is not the fault's. */
+        if (!(task_flags & (PF_EXITING | PF_MEMALLOC)) && users != 0)
+            flags |= fault_of(ctx, task, tid, &record->address);
+    } else if (by_wanted && users == 1 && !(task_flags & PF_MEMALLOC)) {
+        flags |= RSSLAG_NEWBORN;
+    }
     record->flags = flags;
     send(record);
     return 0;
@@ -166,7 +182,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
 
 static __always_inline bool faulting_task_wanted(struct task_struct *task)
 {
-    return group_wanted(task->tgid) || mm_state(number_of(task->mm)) == WANTED;
+    return group_wanted(task->tgid) || mm_state(key_of(task->mm)) == WANTED;
 }
 
 SEC("tp_btf/page_fault_user")
@@ -175,20 +191,23 @@ int BPF_PROG(page_fault_user_cpu, unsigned long address, struct pt_regs *regs)
     struct task_struct *task = bpf_get_current_task_btf();
 
     if (faulting_task_wanted(task))
-        begin_fault(task->pid, address, regs->REGS_IP, RSSLAG_OF_USER_FAULT);
+        begin_fault(task->pid, address, task->min_flt + task->maj_flt, address_of(key_of(regs)), regs->REGS_IP,
+                    regs->sp, RSSLAG_OF_USER_FAULT);
     return 0;
 }
 
 SEC("tp_btf/page_fault_kernel")
-int BPF_PROG(page_fault_kernel_cpu, unsigned long address)
+int BPF_PROG(page_fault_kernel_cpu, unsigned long address, struct pt_regs *regs)
 {
     struct task_struct *task = bpf_get_current_task_btf();
-    struct pt_regs *regs;
 
     if (!faulting_task_wanted(task))
         return 0;
-    regs = (struct pt_regs *)bpf_task_pt_regs(task);
-    begin_fault(task->pid, address, regs->REGS_IP, RSSLAG_OF_KERNEL_FAULT);
+    if (task->pagefault_disabled)
+        count_failing_fault(task->pid);
+    else
+        begin_fault(task->pid, address, task->min_flt + task->maj_flt, address_of(key_of(regs)), regs->REGS_IP,
+                    regs->sp, RSSLAG_OF_KERNEL_FAULT);
     return 0;
 }
 

@@ -30,35 +30,56 @@ static __always_inline s32 events_of(struct task_struct *task)
     return bpf_core_field_exists(thread->rss_stat) ? BPF_CORE_READ(thread, rss_stat.events) : 0;
 }
 
-/* The fault in which this update falls: from its entry to the first update that is not the flush at its start. */
-static __always_inline u16 fault_of_thread(u32 tid, bool at_threshold, u64 *address)
+static __always_inline u64 faults_done(struct task_struct *task)
 {
-    struct rsslag_fault_slot *slot = fault_slot(tid, false);
+    return (u64)BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt);
+}
+
+/* As on the `cpu` scheme. */
+static __always_inline bool within_frame_thread(const void *ctx, const struct rsslag_fault_slot *slot)
+{
+    u64 frame = FAULT_FRAME(slot);
+    struct pt_regs *regs = (struct pt_regs *)frame;
+
+    return address_of(key_of(ctx)) < frame && BPF_CORE_READ(regs, REGS_IP) == slot->ip &&
+           BPF_CORE_READ(regs, sp) == slot->sp;
+}
+
+/* The fault that an update of the task's own mm falls in, if that is certain. The flush at its begin comes before the
+ * kernel marks it as a fault of user mode. */
+static __always_inline u16 fault_of_thread(const void *ctx, struct task_struct *task, u32 tid, bool at_threshold,
+                                           u64 *address)
+{
+    struct rsslag_fault_slot *slot = fault_slot(tid);
     u16 kind;
 
-    if (!slot || !slot->kind)
+    if (!slot || !slot->frame || slot->done != faults_done(task))
         return 0;
-    kind = slot->kind;
+    kind = FAULT_KIND(slot);
+    if (kind == RSSLAG_OF_USER_FAULT && !at_threshold && bpf_core_field_exists(task->in_user_fault)) {
+        if (!BPF_CORE_READ_BITFIELD_PROBED(task, in_user_fault))
+            return 0;
+    } else if (BPF_CORE_READ(task, flags) & PF_SIGNALED || !within_frame_thread(ctx, slot)) {
+        return 0;
+    }
     *address = slot->address;
-    if (!at_threshold)
-        slot->kind = 0;
     return kind;
 }
 
 SEC("tp_btf/rss_stat")
 int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
 {
-    u64 key = number_of(mm);
+    u64 key = key_of(mm);
     enum mm_state state = mm_state(key);
     u64 id = bpf_get_current_pid_tgid();
     bool by_wanted = group_wanted(id >> 32);
     struct rsslag_update *record;
     struct task_struct *task;
-    struct cpu_facts *facts;
+    struct rsslag_cpu *cpu;
     u32 task_flags;
     u16 flags = 0;
+    u32 number;
     int users;
-    u32 cpu;
 
     if (state == UNWANTED && !by_wanted)
         return 0;
@@ -67,16 +88,16 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
         return 0;
     if (users == 0)
         flags |= RSSLAG_TEARDOWN;
-    cpu = bpf_get_smp_processor_id();
-    facts = bpf_map_lookup_elem(&cpus, &cpu);
-    if (!facts)
+    number = bpf_get_smp_processor_id();
+    cpu = cpu_at(number);
+    if (!cpu)
         return 0;
     task = (struct task_struct *)bpf_get_current_task();
     if (!by_wanted) {
         flags |= RSSLAG_BY_OTHER;
         tell_of(task, (u32)id);
     }
-    record = reserve(facts, sizeof(*record));
+    record = reserve_update(cpu, sizeof(*record));
     if (!record)
         return 0;
     record->t_ns = bpf_ktime_get_ns();
@@ -84,13 +105,13 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
     record->cached = 0;
     record->kind = RSSLAG_UPDATE;
     record->tid = (u32)id;
-    record->mm = key;
-    record->cpu = cpu;
+    record->mm = address_of(key);
+    record->cpu = number;
     record->member = member & 3;
     record->pad = 0;
     record->address = 0;
     task_flags = BPF_CORE_READ(task, flags);
-    if ((u64)BPF_CORE_READ(task, mm) == key)
+    if (record->mm == (u64)BPF_CORE_READ(task, mm))
         flags |= RSSLAG_OWN;
     else if (by_wanted && users == 1 && !(task_flags & PF_MEMALLOC))
         flags |= RSSLAG_NEWBORN;
@@ -102,8 +123,8 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
         flags |= RSSLAG_THRESHOLD;
     if (task_flags & PF_EXITING)
         flags |= RSSLAG_EXITING;
-    else if (!(task_flags & PF_MEMALLOC)) /* reclaim within a fault is not the fault's */
-        flags |= fault_of_thread((u32)id, flags & RSSLAG_THRESHOLD, &record->address);
+    else if (flags & RSSLAG_OWN && !(task_flags & PF_MEMALLOC)) /* reclaim within a fault is not the fault's */
+        flags |= fault_of_thread(ctx, task, (u32)id, flags & RSSLAG_THRESHOLD, &record->address);
     record->flags = flags;
     send(record);
     return 0;
@@ -113,12 +134,11 @@ static __always_inline void tell_fault(struct task_struct *task, u64 mm, u32 tid
 {
     struct task_struct___thread *thread = (void *)task;
     u32 cpu = bpf_get_smp_processor_id();
-    struct cpu_facts *facts = bpf_map_lookup_elem(&cpus, &cpu);
     struct rsslag_fault *record;
 
-    if (!facts || !bpf_core_field_exists(thread->rss_stat))
+    if (!bpf_core_field_exists(thread->rss_stat))
         return;
-    record = reserve(facts, sizeof(*record));
+    record = reserve(cpu, sizeof(*record));
     if (!record)
         return;
     record->t_ns = bpf_ktime_get_ns();
@@ -137,31 +157,36 @@ static __always_inline void tell_fault(struct task_struct *task, u64 mm, u32 tid
     send(record);
 }
 
-static __always_inline int enter_fault(u64 address, u32 kind)
+static __always_inline int enter_fault(u64 address, const struct pt_regs *regs, u32 kind)
 {
     struct task_struct *task = (struct task_struct *)bpf_get_current_task();
     u64 mm = (u64)BPF_CORE_READ(task, mm);
     u64 id = bpf_get_current_pid_tgid();
-    bool mm_wanted = mm_state(mm) == WANTED;
+    bool mm_wanted = mm_state(key_at(mm)) == WANTED;
 
     if (!mm_wanted && !group_wanted(id >> 32))
         return 0;
-    begin_fault((u32)id, address, 0, kind);
+    if (kind == RSSLAG_OF_KERNEL_FAULT && BPF_CORE_READ(task, pagefault_disabled)) {
+        count_failing_fault((u32)id);
+        return 0;
+    }
+    begin_fault((u32)id, address, faults_done(task), address_of(key_of(regs)), BPF_CORE_READ(regs, REGS_IP),
+                BPF_CORE_READ(regs, sp), kind);
     if (!fault_told_at_exit && !counting && mm_wanted)
         tell_fault(task, mm, (u32)id, address, kind);
     return 0;
 }
 
 SEC("tp_btf/page_fault_user")
-int BPF_PROG(page_fault_user_thread, unsigned long address)
+int BPF_PROG(page_fault_user_thread, unsigned long address, struct pt_regs *regs)
 {
-    return enter_fault(address, RSSLAG_OF_USER_FAULT);
+    return enter_fault(address, regs, RSSLAG_OF_USER_FAULT);
 }
 
 SEC("tp_btf/page_fault_kernel")
-int BPF_PROG(page_fault_kernel_thread, unsigned long address)
+int BPF_PROG(page_fault_kernel_thread, unsigned long address, struct pt_regs *regs)
 {
-    return enter_fault(address, RSSLAG_OF_KERNEL_FAULT);
+    return enter_fault(address, regs, RSSLAG_OF_KERNEL_FAULT);
 }
 
 SEC("fexit/handle_mm_fault")
@@ -170,7 +195,7 @@ int BPF_PROG(fault_done, struct vm_area_struct *vma, unsigned long address)
     struct task_struct *task = (struct task_struct *)bpf_get_current_task();
     u64 mm = (u64)BPF_CORE_READ(task, mm);
 
-    if (mm_state(mm) == WANTED)
+    if (mm_state(key_at(mm)) == WANTED)
         tell_fault(task, mm, (u32)bpf_get_current_pid_tgid(), address, RSSLAG_AFTER_FAULT);
     return 0;
 }

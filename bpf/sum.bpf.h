@@ -42,12 +42,8 @@ static __always_inline void touch_sequence(struct rsslag_run *run)
 /* What CPU `of` has summed up, told by this one. */
 static __always_inline void tell_sum(const struct rsslag_run *run, u32 of, u32 cpu)
 {
-    struct cpu_facts *facts = bpf_map_lookup_elem(&cpus, &cpu);
-    struct rsslag_sum *record;
+    struct rsslag_sum *record = reserve(cpu, sizeof(*record));
 
-    if (!facts)
-        return;
-    record = reserve(facts, sizeof(*record));
     if (!record)
         return;
     record->kind = RSSLAG_SUM;

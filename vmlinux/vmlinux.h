@@ -39,7 +39,7 @@ enum bpf_map_type {
     BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
     BPF_MAP_TYPE_RINGBUF = 27,
 };
-enum { BPF_ANY = 0 };
+enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_F_MMAPABLE = 1 << 10 };
 enum { BPF_RB_NO_WAKEUP = 1 };
 
@@ -101,6 +101,8 @@ struct task_struct {
     unsigned int flags;
     u64 start_time;
     unsigned int in_execve : 1;
+    unsigned int in_user_fault : 1; /* CONFIG_MEMCG, from 6.11 on CONFIG_MEMCG_V1 */
+    int pagefault_disabled;
     int pid;
     int tgid;
     struct task_struct *group_leader;
@@ -138,6 +140,11 @@ struct linux_binprm;
 /* kernel/bpf/arraymap.c keeps one __percpu pointer an element of a per-CPU array */
 struct bpf_array {
     void *pptrs[1];
+};
+
+/* include/linux/cpuhotplug.h; the value is relocated */
+enum cpuhp_state {
+    CPUHP_PERCPU_CNT_DEAD = 28,
 };
 
 #pragma clang attribute pop

@@ -247,17 +247,12 @@ RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_task) == 80, "rsslag_task");
 #define RSSLAG_MM_PLACES 4096 /* powers of two */
 #define RSSLAG_GROUP_PLACES 4096
 struct rsslag_filter {
-    rsslag_u64 mm[RSSLAG_MM_PLACES];       /* address of a wanted mm; bit 0: it is being torn down; 0: free */
-    rsslag_u32 group[RSSLAG_GROUP_PLACES]; /* the kernel's TGID of a wanted group; 0: free */
-    rsslag_u32 mms_elsewhere;              /* how many found their place taken and are in a hash map */
-    rsslag_u32 groups_elsewhere;
+    rsslag_u64 mm[RSSLAG_MM_PLACES];       /* sum over the wanted mms of this place; 0: there is none */
+    rsslag_u64 group[RSSLAG_GROUP_PLACES]; /* the same of thread groups */
+    rsslag_u64 self; /* where the kernel has this struct: pointers become numbers by their distance from it */
     rsslag_u32 follow; /* children of wanted groups are wanted, too */
     rsslag_u32 pad;
-    rsslag_u64 self; /* where the kernel has this struct: pointers become numbers by their distance from it */
 };
-/* Fibonacci hashing takes the high bits of the product: mm_structs come from a slab, the low ones say little. */
-#define RSSLAG_MM_PLACE(mm) (((mm) * 0x9e3779b97f4a7c15ULL) >> 52 & (RSSLAG_MM_PLACES - 1))
-#define RSSLAG_GROUP_PLACE(tgid) ((tgid) & (RSSLAG_GROUP_PLACES - 1))
 
 /* Processes that are wanted once they exec: all conditions that are given must hold. A name is matched by the states of
  * shell patterns, one bit each: a byte leads from a state to the next one where `takes` says so, and back to it where it
@@ -278,24 +273,33 @@ struct rsslag_pattern {
     rsslag_u32 pad;
 };
 
-/* What a CPU has sent and lost so far. */
-struct rsslag_tally {
-    rsslag_u64 emitted;   /* records that a program wanted to send */
-    rsslag_u64 lost_ring; /* of these, those for which the ring had no room */
-    rsslag_u64 lost_filter; /* an mm or a group that should be followed and for which there was no room */
+/* A CPU: what its programs need to know of it, told once before the trace, and what they have sent and lost so far. In an
+ * array that userspace maps; one cache line. */
+struct rsslag_cpu {
+    rsslag_u64 offset; /* what makes a __percpu pointer the CPU's own address; `cpu` scheme only */
+    rsslag_u32 ring;   /* which ring its records go to */
+    rsslag_u32 known;  /* the offset has been found */
+    rsslag_u64 updates;   /* records that the program of updates wanted to send: it alone adds to this, not atomically */
+    rsslag_u64 others;    /* … and all other programs */
+    rsslag_u64 lost_ring; /* of both, those for which the ring had no room */
+    rsslag_u64 lost_room; /* in neither: an mm, group or task that should be followed and for which there was no room */
+    rsslag_u64 spare[2];
 };
-RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_tally) == 24, "rsslag_tally");
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_cpu) == 64, "rsslag_cpu");
 
-/* A task's fault in progress and its totals: an array indexed by the low bits of the tid. */
+/* A task's fault in progress and its totals: an array indexed by the low bits of the tid; one cache line. */
 struct rsslag_fault_slot {
-    rsslag_s32 tid; /* whose it is, 0 nobody's */
-    rsslag_u32 kind; /* RSSLAG_OF_USER_FAULT, RSSLAG_OF_KERNEL_FAULT */
-    rsslag_u64 address;
-    rsslag_u64 ip; /* where the task left user mode for it, as that tells this fault from what comes after it */
-    rsslag_u64 user_faults;
+    rsslag_s32 tid;     /* whose it is; negative: whose it was, who has ended; 0: nobody's yet */
+    rsslag_u32 claims;  /* 1: the place is taken */
+    rsslag_u64 address; /* of the fault */
+    rsslag_u64 done;    /* min_flt + maj_flt of the task as the fault began: the kernel raises one of them as it ends */
+    rsslag_u64 frame; /* where the kernel keeps the registers of the fault, with RSSLAG_OF_USER_FAULT or _KERNEL_FAULT */
+    rsslag_u64 ip;    /* two of these registers */
+    rsslag_u64 sp;
+    rsslag_u64 user_faults; /* totals */
     rsslag_u64 kernel_faults;
 };
-RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_fault_slot) == 40, "rsslag_fault_slot");
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_fault_slot) == 64, "rsslag_fault_slot");
 
 #endif
 /* NOLINTEND */

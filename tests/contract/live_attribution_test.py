@@ -3,6 +3,7 @@
 import collections
 import ctypes
 import os
+import platform
 import signal
 import subprocess
 import tempfile
@@ -135,6 +136,49 @@ class KnownPages(TracingTest):
 
     def test_summed_up(self):
         self.check(self.trace('--mode', 'counts'))
+
+
+class Causes(TracingTest):
+    """A fault is named for what happens in it alone."""
+    count = 8
+
+    @unittest.skipUnless(platform.machine() == 'x86_64', 'other kernels do not tell of the faults that they make themselves')
+    def test_of_one_system_call_instruction(self):
+        ran = live('--format', 'jsonl', '--events', '--no-walk', '--interval', '1h', '--', lives(), 'one-site', self.count)
+        self.assertEqual((ran.status, ran.err), (0, ''), ran.err)
+        documents = ran.documents()
+        places = next(each for each in documents if 'fresh' in each)
+        updates = [each for each in documents if each.get('type') in ('update', 'flush', 'fold')]
+        scheme = documents[-1]['scheme']
+        by_kernel = collections.defaultdict(list)
+        for update in updates:
+            if update['fault'] == 'kernel':
+                self.assertGreater(update['pages'] or 1, 0, f'no fault unmaps: {update}')
+                by_kernel[int(update['address'], 16) & ~4095].append(update)
+        self.assertEqual(by_kernel[places['none']], [], 'a fault that failed has done nothing')
+        for page in range(self.count):
+            caused = by_kernel[places['fresh'] + 4096 * page]
+            if scheme == 'cpu':
+                self.assertEqual(len(caused), 1, caused)
+            else:  # where most are cached: at most the flush at its begin, of each member
+                self.assertLessEqual(len(caused), 3, caused)
+        if scheme == 'cpu':
+            without = [update for update in updates if update['member'] == 'anon' and not update['fault']]
+            self.assertGreaterEqual(len(without), 2 * self.count * 300, 'pages that were mapped all at once')
+
+    def test_faults_do_not_fall_as_a_process_ends(self):
+        """Those of a task that has ended are its own until its end has been told."""
+        with Live(*JSONL, '--no-walk', '--interval', '10ms', '--', lives(), 'threads', COUNT) as trace:
+            ticks, summary = assert_trace(self, trace.finish())
+        most = collections.defaultdict(int)
+        for tick in ticks:
+            self.assertGreaterEqual(tick['faults'], most[tick['mm']['id']], tick)
+            most[tick['mm']['id']] = tick['faults']
+            for thread in tick['threads']:
+                if thread['updates'] > 0:
+                    self.assertGreater(thread['faults'], 0, 'its own first update is of a fault')
+        self.assertEqual(summary['faults'], sum(most.values()))
+        self.assertGreater(summary['faults'], 0)
 
 
 @needs_schema

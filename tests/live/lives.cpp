@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Processes and threads that come and go in every way, for tests of who is blamed for what:
-// lives forks|execs|thread-execs|spawns|threads N, lives touch FILE THREADS ANON SHMEM FILE-PAGES.
+// lives forks|execs|thread-execs|spawns|threads|one-site N, lives touch FILE THREADS ANON SHMEM FILE-PAGES.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <semaphore>
@@ -105,6 +107,64 @@ void threads(int count) {
     }
 }
 
+/// One instruction for all system calls, as in Go's runtime.
+__attribute__((noinline)) long call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0,
+                                    long f = 0) {
+#if defined(__x86_64__)
+    register long r10 asm("r10") = d;
+    register long r8 asm("r8") = e;
+    register long r9 asm("r9") = f;
+    long result = number;
+    asm volatile("syscall"
+                 : "+a"(result)
+                 : "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                 : "rcx", "r11", "memory");
+    return result;
+#elif defined(__aarch64__)
+    register long x8 asm("x8") = number;
+    register long x0 asm("x0") = a;
+    register long x1 asm("x1") = b;
+    register long x2 asm("x2") = c;
+    register long x3 asm("x3") = d;
+    register long x4 asm("x4") = e;
+    register long x5 asm("x5") = f;
+    asm volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+    return x0;
+#else
+    return syscall(number, a, b, c, d, e, f);
+#endif
+}
+
+long number_of(const void *at) {
+    return static_cast<long>(reinterpret_cast<std::uintptr_t>(at));
+}
+
+/// The kernel's own faults: one as it reads into a page that nobody has touched, and one that fails. What comes after
+/// them from the same instruction has none: 64 pages are unmapped each time, then 300 are mapped all at once.
+void one_site(int count) {
+    constexpr long kPages = 64, kPopulated = 300, kBytes = 512;
+    const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) give_up("open");
+    char *const fresh = map(static_cast<std::size_t>(count), MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    char *const none = map(1, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    if (mprotect(none, kPage, PROT_NONE) != 0) give_up("mprotect");
+    std::printf("{\"fresh\":%ld,\"none\":%ld}\n", number_of(fresh), number_of(none));
+    std::fflush(stdout);
+    for (int i = 0; i < count; ++i) {
+        for (char *const into : {fresh + i * kPage, none}) {
+            char *const pages = map(kPages, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+            touch(pages, kPages);
+            const long got = call(SYS_pread64, fd, number_of(into), kBytes, 0);
+            if ((got == kBytes) != (into != none)) give_up("pread64");
+            if (call(SYS_munmap, number_of(pages), kPages * static_cast<long>(kPage)) != 0) give_up("munmap");
+            const long populated = call(SYS_mmap, 0, kPopulated * static_cast<long>(kPage), PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+            if (populated < 0 && populated > -4096) give_up("mmap");
+            if (call(SYS_munmap, populated, kPopulated * static_cast<long>(kPage)) != 0) give_up("munmap");
+        }
+    }
+}
+
 struct Share {
     std::size_t anon, shmem, file;
 };
@@ -152,12 +212,15 @@ int main(int argc, char **argv) {
         spawns(count);
     } else if (what == "threads") {
         threads(count);
+    } else if (what == "one-site") {
+        one_site(count);
     } else if (what == "touch" && argc == 7) {
         const auto pages = [argv](int i) { return static_cast<std::size_t>(std::atoi(argv[i])); };
         touch_in_turn(argv[2], std::atoi(argv[3]), {pages(4), pages(5), pages(6)});
     } else {
-        std::fputs("lives: forks|execs|thread-execs|spawns|threads N, or touch FILE THREADS ANON SHMEM FILE-PAGES\n",
-                   stderr);
+        std::fputs(
+            "lives: forks|execs|thread-execs|spawns|threads|one-site N, or touch FILE THREADS ANON SHMEM FILE-PAGES\n",
+            stderr);
         return 2;
     }
     return 0;

@@ -278,7 +278,7 @@ void Tracer::State::stop() {
     do {
         take_records();
         tell_losses();
-    } while (judge.records() + told->by_cause["ring_full"] < told->sent && source->now_ns() < deadline);
+    } while (judge.records() + told->lost() < told->sent && source->now_ns() < deadline);
     tell(trace::Stop{moment()});
 }
 

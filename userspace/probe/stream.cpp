@@ -10,15 +10,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <map>
 
 #include "libbpf_log.h"
 #include "rsslag/abi.h"
 #include "rsslag/core/fd.h"
+#include "rsslag/core/wire.h"
 #include "rsslag/probe/denial.h"
 #include "stream.skel.h"
 
@@ -83,12 +87,25 @@ std::uint32_t fault_places() {
 struct Sink {
     std::vector<std::byte> *out = nullptr;
     std::size_t left = 0;
+    std::atomic<std::uint64_t> *malformed = nullptr;
 };
+
+/// A record that is not as long as its kind is would hide all that comes after it.
+bool well_formed(const std::byte *bytes, std::size_t size) {
+    std::uint16_t kind = 0;
+    if (size < sizeof(kind)) return false;
+    std::memcpy(&kind, bytes, sizeof(kind));
+    return size == wire::record_bytes(kind);
+}
 
 int append(void *to, void *data, std::size_t size) {
     auto *sink = static_cast<Sink *>(to);
     const auto *bytes = static_cast<const std::byte *>(data);
-    sink->out->insert(sink->out->end(), bytes, bytes + size);
+    if (well_formed(bytes, size)) {
+        sink->out->insert(sink->out->end(), bytes, bytes + size);
+    } else {
+        sink->malformed->fetch_add(1, std::memory_order_relaxed);
+    }
     if (sink->left <= size) return -EAGAIN;  // libbpf stops after this record
     sink->left -= size;
     return 0;
@@ -117,6 +134,10 @@ struct StreamProbe::State {
     std::vector<Sink> sinks;  ///< where each ring's callback appends; its address is kept
     std::vector<std::unique_ptr<bpf_link, LinkDeleter>> links;
     std::vector<std::string> missing;
+    std::atomic<std::uint64_t> malformed = 0;
+    mutable std::map<bpf_program *, std::uint64_t> recursion;  ///< as last told
+    mutable std::uint64_t unreadable = 0;
+    Mapping cpu_states;
     Mapping slots;
     Mapping runs;  ///< none: nothing is summed up
     std::vector<rsslag_sum> grown;
@@ -139,6 +160,9 @@ struct StreamProbe::State {
     Status attach();
     std::vector<bpf_program *> programs() const;
     void read_sums();
+    std::span<const rsslag_cpu> cpu_list() const {
+        return {static_cast<const rsslag_cpu *>(cpu_states.get()), static_cast<std::size_t>(cpus)};
+    }
 };
 
 std::vector<bpf_program *> StreamProbe::State::programs() const {
@@ -163,6 +187,7 @@ void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme,
     load_if(p.page_fault_user_thread, !by_cpu && traits.page_fault_user);
     load_if(p.page_fault_kernel_thread, !by_cpu && traits.page_fault_kernel);
     load_if(p.learn_view, !by_cpu);
+    load_if(p.cpu_folded, by_cpu && traits.cpuhp_exit);
     load_if(p.fault_done, scheme == core::Scheme::Thread && traits.handle_mm_fault && !counting);
     bpf_map__set_autocreate(skeleton->maps.anchor, by_cpu);
     bpf_map__set_autocreate(skeleton->maps.runs, by_cpu);
@@ -213,6 +238,8 @@ Status StreamProbe::State::load(const Options &options) {
     if (const int err = rsslag_stream__load(skeleton.get()); err != 0) return refused(-err);
     if (skeleton->bss == nullptr) return variables_out_of_reach();
     if (Status given = hand_over_rings(); !given) return given;
+    cpu_states = Mapping(bpf_map__fd(skeleton->maps.cpus), static_cast<std::size_t>(cpus) * sizeof(rsslag_cpu));
+    if (cpu_states.get() == nullptr) return refused(errno);
     slots = Mapping(bpf_map__fd(skeleton->maps.fault_slots), places * sizeof(rsslag_fault_slot));
     if (slots.get() == nullptr) return refused(errno);
     if (options.counting && bpf_map__fd(skeleton->maps.runs) >= 0) {
@@ -225,16 +252,11 @@ Status StreamProbe::State::load(const Options &options) {
 
 /// Runs the iterator that finds out rsslag's PID namespace and the CPUs' offsets.
 Status StreamProbe::State::learn(core::Scheme scheme) {
-    struct Facts {
-        std::uint64_t offset;
-        std::uint32_t ring, pad;
-    };
     const auto count = static_cast<std::uint32_t>(rings.size());
     for (std::uint32_t cpu = 0; cpu < static_cast<std::uint32_t>(cpus); ++cpu) {
-        const Facts facts{0, cpu % count, 0};
-        if (int err = bpf_map_update_elem(bpf_map__fd(skeleton->maps.cpus), &cpu, &facts, BPF_ANY); err != 0) {
-            return refused(-err);
-        }
+        rsslag_cpu facts{};
+        facts.ring = cpu % count;
+        if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.cpus), &cpu, &facts, BPF_ANY) != 0) return refused(errno);
     }
     bpf_program *const program =
         scheme == core::Scheme::Cpu ? skeleton->progs.learn_offsets : skeleton->progs.learn_view;
@@ -245,7 +267,13 @@ Status StreamProbe::State::learn(core::Scheme scheme) {
     char byte = 0;
     while (read(fd.get(), &byte, 1) > 0) {
     }
-    return core::success();
+    if (scheme != core::Scheme::Cpu) return core::success();
+    const auto all = cpu_list();
+    const auto unknown = std::find_if(all.begin(), all.end(), [](const rsslag_cpu &cpu) { return cpu.known == 0; });
+    if (unknown == all.end()) return core::success();
+    return Error{Kind::Unsupported,
+                 fmt::format("this kernel does not show where CPU {} keeps its counters", unknown - all.begin()), 0,
+                 "rsslag snapshot works without it"};
 }
 
 Status StreamProbe::State::attach() {
@@ -254,9 +282,13 @@ Status StreamProbe::State::attach() {
             bpf_program__expected_attach_type(program) == BPF_TRACE_ITER) {
             continue;
         }
+        if (program == skeleton->progs.want) continue;  // run by want()
         links.emplace_back(bpf_program__attach(program));
         if (links.back()) continue;
-        return refused(errno);
+        const int err = errno;
+        if (program != skeleton->progs.cpu_folded) return refused(err);
+        links.pop_back();
+        missing.push_back("tp_btf/cpuhp_exit: " + std::string(std::strerror(err)));
     }
     return core::success();
 }
@@ -292,29 +324,13 @@ core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Op
     }
 }
 
+/// By the program that does it for all others: the filter has one owner.
 Status StreamProbe::want(int host_tgid, std::uint64_t mm) {
-    rsslag_filter &filter = state_->skeleton->bss->filter;
-    const auto tgid = static_cast<std::uint32_t>(host_tgid);
-    const std::uint32_t one = 1;
-    if (mm != 0) {
-        auto &place = filter.mm[RSSLAG_MM_PLACE(mm)];
-        if (place == 0 || (place & 1) != 0 || place == mm) {
-            place = mm;
-        } else if (bpf_map_update_elem(bpf_map__fd(state_->skeleton->maps.mms), &mm, &one, BPF_ANY) == 0) {
-            __atomic_fetch_add(&filter.mms_elsewhere, 1, __ATOMIC_SEQ_CST);
-        } else {
-            return refused(errno);
-        }
-    }
-    auto &place = filter.group[RSSLAG_GROUP_PLACE(tgid)];
-    if (place == 0 || place == tgid) {
-        place = tgid;
-    } else if (bpf_map_update_elem(bpf_map__fd(state_->skeleton->maps.groups), &tgid, &one, BPF_ANY) == 0) {
-        __atomic_fetch_add(&filter.groups_elsewhere, 1, __ATOMIC_SEQ_CST);
-    } else {
-        return refused(errno);
-    }
-    return core::success();
+    std::uint64_t arguments[] = {static_cast<std::uint32_t>(host_tgid), mm};
+    LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
+    if (bpf_prog_test_run_opts(bpf_program__fd(state_->skeleton->progs.want), &run) != 0) return refused(errno);
+    if (run.retval == 0) return core::success();
+    return Error{Kind::Unsupported, "too many processes are traced", 0, "trace fewer of them"};
 }
 
 Status StreamProbe::want_matching(const Pattern &pattern) {
@@ -378,7 +394,7 @@ void StreamProbe::State::read_sums() {
 void StreamProbe::drain(std::span<std::vector<std::byte>> out) {
     state_->read_sums();
     for (std::size_t i = 0; i < state_->rings.size(); ++i) {
-        state_->sinks[i] = {&out[i], state_->ring_bytes};
+        state_->sinks[i] = {&out[i], state_->ring_bytes, &state_->malformed};
         ring_buffer__consume(state_->rings[i].get());
     }
     for (const rsslag_sum &sum : state_->grown) {
@@ -392,25 +408,35 @@ void StreamProbe::detach() {
     state_->links.clear();
 }
 
+/// What cannot be counted is told by itself: it is not nothing.
 Losses StreamProbe::losses() const {
+    const auto load = [](const rsslag_u64 &count) { return __atomic_load_n(&count, __ATOMIC_RELAXED); };
     Losses losses;
-    losses.by_cause = {{"ring_full", 0}, {"recursion", 0}, {"no_room", 0}};
-    std::vector<rsslag_tally> tallies(static_cast<std::size_t>(std::max(state_->cpus, libbpf_num_possible_cpus())));
-    const std::uint32_t zero = 0;
-    if (bpf_map_lookup_elem(bpf_map__fd(state_->skeleton->maps.tallies), &zero, tallies.data()) == 0) {
-        for (const rsslag_tally &tally : tallies) {
-            losses.sent += tally.emitted;
-            losses.by_cause["ring_full"] += tally.lost_ring;
-            losses.by_cause["no_room"] += tally.lost_filter;
-        }
+    std::uint64_t ring = 0;
+    std::uint64_t room = load(state_->skeleton->bss->lost_without_cpu);
+    for (const rsslag_cpu &cpu : state_->cpu_list()) {
+        ring += load(cpu.lost_ring);  // first: it is part of what is sent
+        room += load(cpu.lost_room);
+        losses.sent += load(cpu.updates) + load(cpu.others);
     }
+    std::uint64_t recursion = 0;
     for (bpf_program *program : state_->programs()) {
         bpf_prog_info info{};
         std::uint32_t size = sizeof(info);
+        std::uint64_t &last = state_->recursion[program];
         if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0) {
-            losses.by_cause["recursion"] += info.recursion_misses;
+            last = info.recursion_misses;
+        } else {
+            ++state_->unreadable;
         }
+        recursion += last;
     }
+    losses.sent += room + recursion + state_->unreadable;
+    losses.by_cause = {{"ring_full", ring},
+                       {"recursion", recursion},
+                       {"no_room", room},
+                       {"malformed", state_->malformed.load(std::memory_order_relaxed)}};
+    if (state_->unreadable > 0) losses.by_cause["unreadable"] = state_->unreadable;
     return losses;
 }
 
@@ -418,12 +444,20 @@ FaultCounts StreamProbe::faults(int host_tid) const {
     const auto tid = static_cast<std::uint32_t>(host_tid);
     const auto *slots = static_cast<const rsslag_fault_slot *>(state_->slots.get());
     const rsslag_fault_slot &slot = slots[tid & state_->fault_mask];
-    if (slot.tid == host_tid) return {slot.user_faults, slot.kernel_faults};
-    if (slot.tid == 0) return {};  // its place is free, so it has had no fault
+    const auto whose = [](const rsslag_fault_slot &of) { return std::abs(__atomic_load_n(&of.tid, __ATOMIC_ACQUIRE)); };
+    if (whose(slot) == host_tid) {
+        const FaultCounts counts{__atomic_load_n(&slot.user_faults, __ATOMIC_ACQUIRE),
+                                 __atomic_load_n(&slot.kernel_faults, __ATOMIC_ACQUIRE)};
+        if (whose(slot) == host_tid) return counts;  // else its place has just become another's
+    }
     rsslag_fault_slot elsewhere{};
     if (bpf_map_lookup_elem(bpf_map__fd(state_->skeleton->maps.fault_slots_elsewhere), &tid, &elsewhere) != 0)
-        return {};
+        return {};  // it has had none
     return {elsewhere.user_faults, elsewhere.kernel_faults};
+}
+
+std::uint64_t StreamProbe::folded_cpus() const {
+    return __atomic_load_n(&state_->skeleton->bss->folded_cpus, __ATOMIC_RELAXED);
 }
 
 ProgramCost StreamProbe::cost() const {

@@ -196,6 +196,7 @@ KernelTraits traits_of(const btf &btf) {
     traits.rss_stat_arguments = tracepoint_arguments(btf, "rss_stat");
     traits.page_fault_user = tracepoint_arguments(btf, "page_fault_user").has_value();
     traits.page_fault_kernel = tracepoint_arguments(btf, "page_fault_kernel").has_value();
+    traits.cpuhp_exit = tracepoint_arguments(btf, "cpuhp_exit") == 4;
     traits.handle_mm_fault = btf__find_by_name_kind(&btf, "handle_mm_fault", BTF_KIND_FUNC) > 0;
     return traits;
 }

@@ -71,9 +71,14 @@ class StreamProbe {
     /// Takes the programs off their hooks; what they have sent can still be drained.
     void detach();
 
+    /// One caller at a time.
     Losses losses() const;
-    /// Faults of a task that lives; those of one that has ended come with its RSSLAG_EXIT.
+    /// Faults of a task, also of one whose RSSLAG_EXIT has not come yet: they are kept until another task has taken its
+    /// number.
     FaultCounts faults(int host_tid) const;
+    /// CPUs that have gone offline since the attach (`cpu` scheme): what each cached went into the counters with no
+    /// record of it. A number that has grown means that every mm must be read again.
+    std::uint64_t folded_cpus() const;
     /// All programs together.
     ProgramCost cost() const;
     /// Hooks that could not be used, and why; tracing goes on with the next best.

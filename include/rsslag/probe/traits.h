@@ -27,6 +27,7 @@ struct KernelTraits {
         rss_stat_arguments;        ///< of tp_btf/rss_stat: 3 up to 6.1, 2 from 6.2; nullopt: no such tracepoint
     bool page_fault_user = false;  ///< exceptions:page_fault_user
     bool page_fault_kernel = false;
+    bool cpuhp_exit = false;       ///< cpuhp:cpuhp_exit with its four arguments: tells of CPUs that go offline
     bool handle_mm_fault = false;  ///< a function that fentry/fexit could attach to
 };
 

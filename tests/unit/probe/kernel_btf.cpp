@@ -93,6 +93,7 @@ KernelBtf cpu_kernel() {
     kernel.union_of("bpf_iter_link_info", {{"map", kernel.structure("", {{"map_fd", kernel.s32()}})},
                                            {"task", kernel.structure("", {{"tid", kernel.s32()}})}});
     kernel.tracepoint("rss_stat", 2);
+    kernel.tracepoint("cpuhp_exit", 4);
     return kernel;
 }
 

@@ -86,6 +86,7 @@ TEST(Traits, KnowTheKernelWhoseCpusCache) {
     EXPECT_FALSE(traits.page_fault_user);
     EXPECT_FALSE(traits.page_fault_kernel);
     EXPECT_FALSE(traits.handle_mm_fault);
+    EXPECT_TRUE(traits.cpuhp_exit);
 }
 
 TEST(Traits, KnowTheKernelThatCachesNothing) {

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* What a task has had of faults, and which one it is in. */
+#ifndef RSSLAG_FAULTS_BPF_H
+#define RSSLAG_FAULTS_BPF_H
+
+/* Places for faults, a power of two, less one. */
+const volatile rsslag_u32 fault_mask;
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, struct rsslag_fault_slot);
+} fault_slots SEC(".maps");
+
+/* Tasks whose place was taken by another that lived. Those that have ended stay until there is no more room. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 16384);
+    __type(key, u32);
+    __type(value, struct rsslag_fault_slot);
+} fault_slots_elsewhere SEC(".maps");
+
+/* The slot of a task that has one, else NULL. */
+static __always_inline struct rsslag_fault_slot *fault_slot(u32 tid)
+{
+    u32 index = tid & fault_mask;
+    struct rsslag_fault_slot *slot = bpf_map_lookup_elem(&fault_slots, &index);
+
+    if (slot && slot->tid == (s32)tid)
+        return slot;
+    slot = bpf_map_lookup_elem(&fault_slots_elsewhere, &tid);
+    return slot && slot->tid == (s32)tid ? slot : NULL;
+}
+
+/* Whoever adds the first claim has the place; of two at once possibly nobody. */
+static __always_inline bool claim(struct rsslag_fault_slot *slot)
+{
+    if (*(volatile rsslag_u32 *)&slot->claims)
+        return false;
+    __sync_fetch_and_add(&slot->claims, 1);
+    if (*(volatile rsslag_u32 *)&slot->claims == 1)
+        return true;
+    __sync_fetch_and_add(&slot->claims, -1);
+    return false;
+}
+
+/* As fault_slot(), which has found none: a slot with no faults in it. NULL (counted): there is no room. */
+static __always_inline struct rsslag_fault_slot *new_fault_slot(u32 tid)
+{
+    struct rsslag_fault_slot fresh = {.tid = tid};
+    u32 index = tid & fault_mask;
+    struct rsslag_fault_slot *slot = bpf_map_lookup_elem(&fault_slots, &index);
+
+    if (slot && claim(slot)) {
+        *(volatile rsslag_s32 *)&slot->tid = 0; /* userspace reads it meanwhile */
+        slot->frame = 0;
+        *(volatile rsslag_u64 *)&slot->user_faults = 0;
+        *(volatile rsslag_u64 *)&slot->kernel_faults = 0;
+        *(volatile rsslag_s32 *)&slot->tid = tid;
+        return slot;
+    }
+    bpf_map_update_elem(&fault_slots_elsewhere, &tid, &fresh, BPF_ANY);
+    slot = bpf_map_lookup_elem(&fault_slots_elsewhere, &tid);
+    if (!slot)
+        count_lost_room();
+    return slot;
+}
+
+/* A task whose number another one had before has no faults yet. */
+static __always_inline void begin_task(u32 tid)
+{
+    if (!fault_slot(tid))
+        new_fault_slot(tid);
+}
+
+/* Its faults are told by its EXIT; until that has come, userspace reads them here. */
+static __always_inline void end_task(u32 tid, u64 *user_faults, u64 *kernel_faults)
+{
+    struct rsslag_fault_slot *slot = fault_slot(tid);
+
+    if (!slot)
+        return;
+    *user_faults = slot->user_faults;
+    *kernel_faults = slot->kernel_faults;
+    slot->frame = 0;
+    *(volatile rsslag_s32 *)&slot->tid = -(s32)tid;
+    if (slot->claims)
+        __sync_fetch_and_add(&slot->claims, -1);
+}
+
+static __always_inline void begin_fault(u32 tid, u64 address, u64 done, u64 frame, u64 ip, u64 sp, u32 kind)
+{
+    struct rsslag_fault_slot *slot = fault_slot(tid);
+
+    if (!slot)
+        slot = new_fault_slot(tid);
+    if (!slot)
+        return;
+    slot->address = address;
+    slot->done = done;
+    slot->ip = ip;
+    slot->sp = sp;
+    slot->frame = frame | kind;
+    if (kind == RSSLAG_OF_USER_FAULT)
+        slot->user_faults++;
+    else
+        slot->kernel_faults++;
+}
+
+/* One that the kernel does not handle, as it may not sleep there: whatever comes after it is not of it. */
+static __always_inline void count_failing_fault(u32 tid)
+{
+    struct rsslag_fault_slot *slot = fault_slot(tid);
+
+    if (!slot)
+        slot = new_fault_slot(tid);
+    if (slot)
+        slot->kernel_faults++;
+}
+
+#define FAULT_KIND(slot) ((slot)->frame & (RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT))
+#define FAULT_FRAME(slot) ((slot)->frame & ~7ULL)
+
+#endif

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// bpf/filter.bpf.h as it is, with the kernel's hash maps played by one of our own: who is wanted, and who no longer.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "rsslag/abi.h"
+
+namespace {
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+/// BPF_MAP_TYPE_HASH: each call by itself is atomic.
+class Hash {
+  public:
+    std::size_t most = SIZE_MAX;
+
+    int update(u64 key, u64 flags) {
+        const std::lock_guard lock(mutex_);
+        if (values_.count(key) != 0) return flags == 1 ? -EEXIST : 0;
+        if (values_.size() >= most) return -E2BIG;
+        values_[key] = 1;
+        return 0;
+    }
+    int erase(u64 key) {
+        const std::lock_guard lock(mutex_);
+        return values_.erase(key) == 1 ? 0 : -ENOENT;
+    }
+    u32 *find(u64 key) {
+        const std::lock_guard lock(mutex_);
+        const auto found = values_.find(key);
+        return found == values_.end() ? nullptr : &found->second;
+    }
+    std::size_t size() {
+        const std::lock_guard lock(mutex_);
+        return values_.size();
+    }
+
+  private:
+    std::mutex mutex_;
+    std::map<u64, u32> values_;
+};
+
+Hash &hash_of(const void *map) {
+    static std::mutex mutex;
+    static std::map<const void *, Hash> all;
+    const std::lock_guard lock(mutex);
+    return all[map];
+}
+
+template <class Key>
+int bpf_map_update_elem(const void *map, const Key *key, const u32 * /*value*/, u64 flags) {
+    return hash_of(map).update(*key, flags);
+}
+template <class Key>
+u32 *bpf_map_lookup_elem(const void *map, const Key *key) {
+    return hash_of(map).find(*key);
+}
+template <class Key>
+int bpf_map_delete_elem(const void *map, const Key *key) {
+    return hash_of(map).erase(*key);
+}
+
+std::atomic<int> lost_room = 0;
+void count_lost_room() {
+    ++lost_room;
+}
+
+#define BPF_ANY 0
+#define BPF_NOEXIST 1
+#define SEC(name)
+#define __uint(name, value) int name
+#define __type(name, value) int name
+#include "filter.bpf.h"
+
+/// Addresses of mms that share a place of the table.
+std::vector<u64> sharing(std::size_t count) {
+    const u64 first = 0xffff888100000000ULL;
+    std::vector<u64> addresses;
+    for (u64 mm = first; addresses.size() < count; mm += 64)
+        if (MM_PLACE(mm) == MM_PLACE(first)) addresses.push_back(mm);
+    return addresses;
+}
+
+class Filter : public testing::Test {
+  protected:
+    void TearDown() override {
+        for (const u64 place : filter.mm)
+            EXPECT_EQ(place, 0U) << "nobody is wanted any more";
+        for (const u64 place : filter.group)
+            EXPECT_EQ(place, 0U);
+        EXPECT_EQ(hash_of(&mms).size(), 0U);
+        EXPECT_EQ(hash_of(&groups).size(), 0U);
+    }
+};
+
+/// An update of a task that nobody asked for, as the programs judge it.
+bool told(u64 mm, int users) {
+    const auto state = mm_state(mm);
+    return state != UNWANTED && still_wanted(mm, state, users, false);
+}
+
+/// It is told of to its end, and no longer.
+void end(u64 mm) {
+    EXPECT_TRUE(told(mm, 1));
+    EXPECT_TRUE(told(mm, 0));
+    EXPECT_TRUE(told(mm, 0));
+    EXPECT_FALSE(told(mm, 1)) << "another's by now";
+    EXPECT_EQ(mm_state(mm), UNWANTED);
+}
+
+TEST_F(Filter, TellsOfAnMmToItsEndAndNotOfTheNextOneAtItsAddress) {
+    const u64 mm = sharing(1)[0];
+    EXPECT_FALSE(told(mm, 1));
+    EXPECT_TRUE(want_mm(mm));
+    end(mm);
+}
+
+TEST_F(Filter, TellsThoseApartThatShareAPlace) {
+    const auto all = sharing(9);
+    for (std::size_t i = 0; i < 8; ++i)
+        EXPECT_TRUE(want_mm(all[i]));
+    EXPECT_FALSE(told(all[8], 1));
+    for (std::size_t i = 0; i < 8; ++i)
+        end(all[(i * 5) % 8]);
+}
+
+TEST_F(Filter, ForgetsAtItsEndAnMmThatWasWantedTwiceWhileAnotherHadItsPlaceMeanwhile) {
+    const auto two = sharing(2);
+    EXPECT_TRUE(want_mm(two[0]));
+    EXPECT_TRUE(want_mm(two[1]));
+    EXPECT_TRUE(want_mm(two[1]));
+    end(two[0]);
+    EXPECT_TRUE(want_mm(two[1]));
+    end(two[1]);
+}
+
+TEST_F(Filter, LetsAnMmThatIsTornDownKeepItsPlace) {
+    const auto two = sharing(2);
+    EXPECT_TRUE(want_mm(two[0]));
+    EXPECT_TRUE(told(two[0], 0));
+    EXPECT_TRUE(want_mm(two[1]));
+    EXPECT_TRUE(told(two[0], 0)) << "the rest of its teardown, by whoever does it";
+    EXPECT_FALSE(told(two[0], 1));
+    end(two[1]);
+}
+
+TEST_F(Filter, WantsTheNextMmAtAnAddress) {
+    const u64 mm = sharing(1)[0];
+    EXPECT_TRUE(want_mm(mm));
+    EXPECT_TRUE(told(mm, 0));
+    EXPECT_TRUE(want_mm(mm));
+    EXPECT_TRUE(told(mm, 1));
+    end(mm);
+}
+
+TEST_F(Filter, SaysWhereThereIsNoRoom) {
+    const auto two = sharing(2);
+    hash_of(&mms).most = 1;
+    EXPECT_TRUE(want_mm(two[0]));
+    EXPECT_FALSE(want_mm(two[1]));
+    EXPECT_TRUE(told(two[0], 0));
+    EXPECT_EQ(lost_room, 1) << "its end could not be noted";
+    hash_of(&mms).most = SIZE_MAX;
+    end(two[0]);
+}
+
+TEST_F(Filter, TellsGroupsApartThatShareAPlace) {
+    const std::array<u32, 3> tgids{77, 77 + RSSLAG_GROUP_PLACES, 77 + 2 * RSSLAG_GROUP_PLACES};
+    EXPECT_TRUE(want_group(tgids[0]));
+    EXPECT_TRUE(want_group(tgids[1]));
+    EXPECT_TRUE(want_group(tgids[1]));
+    EXPECT_FALSE(group_wanted(tgids[2]));
+    unwant_group(tgids[0]);
+    EXPECT_FALSE(group_wanted(tgids[0]));
+    EXPECT_TRUE(want_group(tgids[1]));
+    EXPECT_TRUE(group_wanted(tgids[1]));
+    unwant_group(tgids[1]);
+    EXPECT_FALSE(group_wanted(tgids[1]));
+}
+
+/// Each CPU's own mms, all in one place, and one that all want at once.
+TEST_F(Filter, HasOneOwnerOfEachWhateverCpusDoAtOnce) {
+    constexpr std::size_t kCpus = 4;
+    constexpr int kLives = 2000;
+    const auto all = sharing(kCpus + 1);
+    std::atomic<std::size_t> there = 0;
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> cpus;
+    for (std::size_t cpu = 0; cpu < kCpus; ++cpu) {
+        cpus.emplace_back([&, cpu] {
+            ++there;
+            while (there < kCpus) {
+            }
+            want_mm(all[kCpus]);
+            want_group(7);
+            for (int life = 0; life < kLives; ++life) {
+                const u64 mm = all[cpu];
+                const bool right = !told(mm, 1) && want_mm(mm) && told(mm, 1) && told(mm, 0) && !told(mm, 1);
+                if (!right) ++wrong;
+            }
+        });
+    }
+    for (std::thread &cpu : cpus)
+        cpu.join();
+    EXPECT_EQ(wrong, 0);
+    end(all[kCpus]);
+    unwant_group(7);
+}
+
+}  // namespace
