@@ -50,7 +50,8 @@ class Text(TracingTest):
             hiding = sum(any(row[m] for m in ('file', 'anon', 'shmem')) for row in self.process['cached_by'])
             self.assertRegex(first, rf'{self.kb(lag)} kB \({share:.1f} %\) is cached in {hiding} {who}s?\b')
             percent = 100 * self.process['cached']['rss'] / self.process['bound']['rss']
-            self.assertIn(f'{percent:.0f} % of what this scheme allows', first)
+            most = 'what this scheme allows' if self.process['bound']['hard'] else 'the soft bound'
+            self.assertIn(f'{percent:.0f} % of {most}', first)
 
     def test_a_program_is_named_only_as_calibration_shows_its_file(self):
         first = self.text().splitlines()[0]

@@ -49,7 +49,7 @@ double percent(Pages part, Pages whole) {
     return whole.n == 0 ? 0.0 : 100.0 * static_cast<double>(part.n) / static_cast<double>(whole.n);
 }
 
-/// "24,288 kB (23.3 %) is cached in 101 threads, 94 % of what this scheme allows"
+/// "24,288 kB (23.3 %) is cached in 101 threads, 94 % of the soft bound"
 std::string hidden_part(const Finding &finding, Pages lag, const Machine &machine, PagesText text,
                         std::string_view mark) {
     if (lag.n < 0) {
@@ -59,7 +59,8 @@ std::string hidden_part(const Finding &finding, Pages lag, const Machine &machin
     std::string part = fmt::format("{}{} ({:.1f} %) is cached in {}", mark, text(lag, machine.page_size),
                                    percent(lag, finding.exact_rss), where(finding, machine.scheme));
     if (finding.bound.rss.n > 0) {
-        part += fmt::format(", {:.0f} % of what this scheme allows", percent(finding.cached.rss(), finding.bound.rss));
+        part += fmt::format(", {:.0f} % of {}", percent(finding.cached.rss(), finding.bound.rss),
+                            finding.bound.hard ? "what this scheme allows" : "the soft bound");
     }
     return part;
 }

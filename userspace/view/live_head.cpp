@@ -205,8 +205,7 @@ std::string bound_text(const Process &process, const Judgement &judgement, const
     const double part =
         100.0 * static_cast<double>(judgement.cached.rss().n) / static_cast<double>(judgement.bound->rss.n);
     const std::string most = amount(judgement.bound->rss, process.tick.page_size, style);
-    return judgement.bound->hard ? fmt::format("cached is {:.0f} % of the bound, {}", part, most)
-                                 : fmt::format("cached is {:.0f} % of what this scheme allows (about {})", part, most);
+    return fmt::format("cached is {:.0f} % of the {}, {}", part, judgement.bound->hard ? "bound" : "soft bound", most);
 }
 
 Look look_of(const Process &process, core::Verdict verdict) {

@@ -45,7 +45,7 @@ TEST(Sentence, IsTheSpecificationsForTheClassicHundredThreads) {
     ASSERT_EQ(kPageSize.kb(*lag(classic)), Kilobytes{24'288});
     EXPECT_EQ(sentence(classic, thread, kOld, as_kb),
               "/proc/4711/stat says 79,964 kB, and so do ps, top and htop; this process holds 104,252 kB: 24,288 kB "
-              "(23.3 %) is cached in 101 threads, 94 % of what this scheme allows.");
+              "(23.3 %) is cached in 101 threads, 94 % of the soft bound.");
 }
 
 TEST(Sentence, IsTheSpecificationsForCpusWithTheFix) {
@@ -66,7 +66,7 @@ std::pair<std::string, std::string> around_the_numbers(const Calibration &calibr
     const std::string text = sentence(finding(thread, 90, 10, 2), thread, calibration, as_pages);
     const std::string begin = "/proc/4711/stat says 90 pages";
     const std::string middle =
-        " this process holds 100 pages: 10 pages (10.0 %) is cached in 2 threads, 8 % of what this scheme allows";
+        " this process holds 100 pages: 10 pages (10.0 %) is cached in 2 threads, 8 % of the soft bound";
     const std::size_t at = text.find(middle);
     EXPECT_TRUE(text.starts_with(begin) && at != std::string::npos) << text;
     if (at == std::string::npos) return {};
