@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a judge tells at each tick: a reading, what the ledger says, and how the two go together.
 #include <algorithm>
+#include <utility>
 
 #include "judge_state.h"
 #include "rsslag/trace/judged.h"
@@ -162,7 +163,7 @@ std::optional<view::Tick> Judge::State::compared(Taken &taken, std::uint64_t unt
     tick.window_updates = tick.ledger.updates - std::min(before, tick.ledger.updates);
     tick.process = judged(reading, facts.machine, facts.id_key);
     const bool wanted = options.for_screen && facts.machine.scheme == core::Scheme::Thread;
-    if (!wanted) tick.process.tasks = {};  // the ledger lists them
+    if (!wanted) tick.process.unlisted_tasks = std::exchange(tick.process.tasks, {}).size();  // the ledger lists them
     tick.process.mm_id = mm_id(facts.id_key, mm->mm, mm->generation);
     keep_walk(entry, tick);
     tick.updates_before = std::move(entry.updates_before);

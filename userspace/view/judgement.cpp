@@ -73,7 +73,7 @@ Judgement judge(const ProcessReading &process) {
     judgement.walk_state = process.walk_state;
     judgement.walk = process.walk;
     judgement.bound = process.bound;
-    judgement.mm_tasks = process.tasks.size();
+    judgement.mm_tasks = process.tasks.size() + process.unlisted_tasks;
     judgement.flushed = verdict.flushed;
     judgement.cached = verdict.cached;
     judgement.exact = verdict.exact;

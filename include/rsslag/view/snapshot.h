@@ -33,7 +33,8 @@ struct ProcessReading {
     std::int64_t walk_age_ms = 0;
     core::Reconciliation verdict;
     core::Bound bound;
-    std::vector<core::TaskReading> tasks;  ///< all of the mm
+    std::vector<core::TaskReading> tasks;  ///< of the mm
+    std::size_t unlisted_tasks = 0;        ///< … that are not in this list
     std::vector<core::CpuReading> cpus;
     std::int64_t snapshot_us = 0;  ///< one counter reading, without the walk
 
