@@ -2,6 +2,7 @@
 #include "rsslag/core/ledger.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "ledger_impl.h"
@@ -196,10 +197,14 @@ std::vector<GroupView> Ledger::groups() const {
 std::vector<Ended> Ledger::take_ended(bool all) {
     std::vector<Ended> done;
     std::deque<Impl::Leaving> rest;
+    std::unordered_map<const MmAccount *, std::size_t> to_come;
+    for (const Impl::Leaving &each : impl_->leaving)
+        to_come[each.mm.get()]++;
     for (Impl::Leaving &each : impl_->leaving) {
         const std::uint64_t since = each.mm->torn_down ? std::max(each.t_ns, each.mm->last_ns) : each.t_ns;
-        const bool complete = (each.mm->torn_down && each.mm->empty()) || impl_->at(each.mm->mm) != each.mm ||
-                              (!each.mm->torn_down && impl_->lives_in(*each.mm, each.group.host_tgid));
+        const bool there = impl_->at(each.mm->mm) == each.mm;
+        const bool shared = there && !each.mm->torn_down && impl_->lives_in(*each.mm, each.group.host_tgid);
+        const bool complete = (each.mm->torn_down && each.mm->empty()) || !there || shared;
         if (!all && !complete && since + kTeardownNs >= impl_->now) {
             rest.push_back(std::move(each));
             continue;
@@ -207,7 +212,8 @@ std::vector<Ended> Ledger::take_ended(bool all) {
         MmView view = each.mm->view();
         impl_->name_tasks(view);
         const std::shared_ptr<MmAccount> mm = each.mm;
-        done.push_back({std::move(each.group), std::move(view)});
+        const bool last = --to_come[mm.get()] == 0 && !shared;
+        done.push_back({std::move(each.group), std::move(view), last});
         if (mm->torn_down && impl_->at(mm->mm) == mm) impl_->retire(mm);
     }
     impl_->leaving = std::move(rest);

@@ -91,7 +91,7 @@ void Judge::State::finish(const core::Ended &over) {
     tick.process.threads_count = static_cast<std::int64_t>(over.mm.tasks.size());
     tick.updates_before = entry.updates_before;
     count(entry, tick);
-    if (over.mm.torn_down) add_totals(tick);  // else another process lives on in it, and counts it
+    if (over.last) add_totals(tick);  // else another process lives on in it, and counts it
     told.push_back(std::move(tick));
     entry.summary.state = over.group.state;
     if (over.group.state == core::State::Exited) {

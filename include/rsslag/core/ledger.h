@@ -104,6 +104,7 @@ struct GroupView {
 struct Ended {
     GroupView group;
     MmView mm;
+    bool last = true;  ///< no other group that is traced lives in the mm, or has left it and is told of later
 };
 
 /// What one update came to, as far as it can be told at once.

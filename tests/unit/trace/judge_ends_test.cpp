@@ -52,5 +52,33 @@ TEST(JudgeOfEnds, TellsHowManyTasksShareTheMmWhileItRuns) {
     EXPECT_EQ(view::judge(ticks[0]).mm_tasks, 2U);
 }
 
+TEST(JudgeOfEnds, CountsAnMmOnceItsLastTracedProcessHasLeftItWhoeverElseLivesThere) {
+    Judge judge(facts(), {});
+    const auto ticks =
+        tell_all(judge, {attach(ms(1)), child(ms(5), RSSLAG_NEWTASK, RSSLAG_SHARES_MM, kMm), update(ms(10), 1010),
+                         task(ms(20), RSSLAG_EXIT, 0, kPid + 1), task(ms(21), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid),
+                         until(ms(100)), until(ms(3000)), Stop{at(ms(3001))}, End{at(ms(3002)), {}}});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].state, State::Exited);
+    ASSERT_TRUE(judge.summary());
+    EXPECT_EQ(judge.summary()->updates, 1U);
+}
+
+TEST(JudgeOfEnds, CountsAnMmOnceThoughTwoProcessesLeaveItAtOnce) {
+    Judge judge(facts(), {});
+    constexpr rsslag_u16 kTraced = RSSLAG_SHARES_MM | RSSLAG_WANTED;
+    Records teardown = update(ms(22), 0);
+    rsslag_update last{};
+    std::memcpy(&last, teardown.bytes.data(), sizeof(last));
+    last.flags = RSSLAG_TEARDOWN | RSSLAG_EXITING;
+    std::memcpy(teardown.bytes.data(), &last, sizeof(last));
+    tell_all(judge, {attach(ms(1)), child(ms(5), RSSLAG_NEWTASK, kTraced, kMm), update(ms(10), 1010),
+                     task(ms(19), RSSLAG_EXIT, 0, kPid + 1), child(ms(20), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kMm),
+                     task(ms(21), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid), teardown, until(ms(100)), Stop{at(ms(101))},
+                     End{at(ms(102)), {}}});
+    ASSERT_TRUE(judge.summary());
+    EXPECT_EQ(judge.summary()->updates, 2U);
+}
+
 }  // namespace
 }  // namespace rsslag::trace
