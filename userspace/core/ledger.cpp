@@ -149,9 +149,16 @@ void Ledger::vanished(int host_tgid) {
     impl_->forget_last();
 }
 
-void Ledger::records_lost(std::uint64_t records) {
+void Ledger::records_lost(std::uint64_t records, std::uint64_t until_ns) {
     for (auto &[address, mm] : impl_->mms)
         mm->lost(records);
+    Impl::Doubt &doubt = impl_->doubt;
+    doubt.records = records + (impl_->now < doubt.until_ns ? doubt.records : 0);
+    doubt.until_ns = std::max(doubt.until_ns, until_ns);
+}
+
+void Ledger::lost_until(std::uint64_t until_ns) {
+    impl_->doubt.until_ns = until_ns;
 }
 
 bool Ledger::doubtful(std::uint64_t mm) const {

@@ -54,6 +54,11 @@ struct Ledger::Impl {
     std::uint64_t generations = 0;
     std::uint64_t ended = 0, ended_not_at_zero = 0;
     std::uint64_t now = 0;
+    /// So many records were lost, any of which may be of an mm that is born by then.
+    struct Doubt {
+        std::uint64_t records = 0;
+        std::uint64_t until_ns = 0;
+    } doubt;
     bool watching = false;  ///< all, until it ends
     Settlements settlements;
 

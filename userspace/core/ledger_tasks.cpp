@@ -71,6 +71,7 @@ std::shared_ptr<MmAccount> Ledger::Impl::make(std::uint64_t address, std::uint64
     auto &made = mms[address];
     made = std::make_shared<MmAccount>(options, address, ++generations, settlements);
     made->born_ns = t_ns;
+    if (t_ns < doubt.until_ns) made->lost(doubt.records);
     if (watching) made->watch();
     return made;
 }

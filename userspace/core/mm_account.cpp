@@ -25,6 +25,14 @@ FlushReason reason_of(const rsslag_update &update, bool flush) {
     return FlushReason::Zap;
 }
 
+/// What was lost may be of a task that nothing has told of yet.
+template <class Accounts>
+Account &account_in(Accounts &accounts, int tid, std::int64_t lost_pages) {
+    const auto [found, made] = accounts.try_emplace(tid);
+    if (made) found->second.lost = lost_pages;
+    return found->second;
+}
+
 }  // namespace
 
 Members Account::net() const {
@@ -71,7 +79,11 @@ MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, s
 }
 
 Account &MmAccount::member(int tid) {
-    return members_[tid];
+    return account_in(members_, tid, lost_pages_);
+}
+
+Account &MmAccount::other(int tid) {
+    return account_in(others_, tid, lost_pages_);
 }
 
 Account &MmAccount::ended() {
@@ -437,6 +449,7 @@ void MmAccount::doubt(std::int64_t pages) {
     for (auto &[tid, account] : others_)
         widen(account);
     widen(ended_);
+    lost_pages_ = std::min(lost_pages_, INT64_MAX / 8) + pages;
 }
 
 /// Nobody will tell of what is open.

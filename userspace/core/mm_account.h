@@ -81,7 +81,7 @@ class MmAccount {
 
     /// A task of this mm.
     Account &member(int tid);
-    Account &other(int tid) { return others_[tid]; }
+    Account &other(int tid);
     /// It has ended; its account joins those of all that have.
     void end_member(int tid, std::uint64_t faults);
     /// It lives in another mm from now on, by exec; its account stays.
@@ -139,6 +139,7 @@ class MmAccount {
     bool count_flush(Account &account, const rsslag_update &update);
     void doubt(std::int64_t pages);
     void drop_open();
+    void doubt(std::int64_t pages);
     MmView view_settled() const;
     void hold_count(const rsslag_update &update);
     void set_cached(Account &account, std::size_t member, std::int64_t pages);
@@ -185,6 +186,7 @@ class MmAccount {
     std::uint64_t disagreements_ = 0;
     std::uint64_t resyncs_ = 0;
     bool doubtful_ = false;
+    std::int64_t lost_pages_ = 0;  ///< that may be missing of a task of which nothing has been told yet, in doubt
     bool watched_ = false;
     std::vector<std::int64_t> watched_from_;
     std::vector<Change> changes_;

@@ -90,6 +90,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     if (doubtful_) {
         resyncs_++;
         doubtful_ = false;
+        lost_pages_ = 0;
         take_over(reading, changed, end_ns);
     }
     if (options_.scheme != Scheme::Cpu) take_over_tasks(reading, begin_ns);

@@ -48,6 +48,7 @@ void Judge::State::operator()(Records &event) {
 
 void Judge::State::operator()(Watermark &event) {
     moment(event.at);
+    if (cut_off) ledger.lost_until(event.until_ns);
     cut_off = false;  // a tick begins with one
     apply_until(event.until_ns);
 }
@@ -62,6 +63,7 @@ void Judge::State::operator()(Gap &event) {
     end_tick();
     cut_off = true;
     count_losses(now.t_ns);
+    ledger.lost_until(UINT64_MAX);  // up to when, the next Watermark tells
 }
 
 /// What is missing in a recording, or no record, is a loss like any other.
@@ -71,7 +73,7 @@ void Judge::State::count_losses(std::uint64_t t_ns) {
         losses.by_cause["malformed"] += malformed;
     if (missing_records > 0) losses.by_cause["recording"] = missing_records;
     if (losses.lost() > lost_before) {
-        ledger.records_lost(losses.lost() - lost_before);
+        ledger.records_lost(losses.lost() - lost_before, t_ns);
         if (options.observers.on_loss) options.observers.on_loss(since_start(t_ns), losses);
     }
     lost_before = losses.lost();

@@ -186,8 +186,11 @@ class Ledger {
     /// A group that is no longer there, and whose exit nothing has told of: it ends now.
     void vanished(int host_tgid);
     /// Records were lost: every mm takes over the next reading that it is compared with, and counts a resync.
-    /// `records`: how many, or more; every thread's net may be wrong by as much as they can have brought.
-    void records_lost(std::uint64_t records = 1);
+    /// `records`: how many, or more; every thread's net may be wrong by as much as they can have brought. So does every
+    /// mm that is born up to `until_ns`, of records that are still to be applied.
+    void records_lost(std::uint64_t records = 1, std::uint64_t until_ns = 0);
+    /// What was lost last may be from until then.
+    void lost_until(std::uint64_t until_ns);
     /// Whether records were lost since the last comparison of this mm.
     bool doubtful(std::uint64_t mm) const;
 

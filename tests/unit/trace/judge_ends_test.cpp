@@ -80,5 +80,32 @@ TEST(JudgeOfEnds, CountsAnMmOnceThoughTwoProcessesLeaveItAtOnce) {
     EXPECT_EQ(judge.summary()->updates, 2U);
 }
 
+TEST(JudgeOfEnds, DoubtsAnMmWhoseBirthWasStillToComeAsALossWasTold) {
+    Judge judge(facts(), {});
+    const auto ticks =
+        tell_all(judge, {attach(ms(1)), child(ms(30), RSSLAG_NEWTASK, RSSLAG_WANTED, kChildsMm), losses(ms(50), 9, 3),
+                         child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), Stop{at(ms(101))}});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_TRUE(ticks[0].doubtful);
+}
+
+TEST(JudgeOfEnds, DoubtsAnMmThatWasBornWhereSomethingIsMissing) {
+    Judge judge(facts(), {});
+    const auto ticks = tell_all(
+        judge, {attach(ms(1)), until(ms(20)), Gap{3, 1}, child(ms(30), RSSLAG_NEWTASK, RSSLAG_WANTED, kChildsMm),
+                child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), Stop{at(ms(101))}});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_TRUE(ticks[0].doubtful);
+}
+
+TEST(JudgeOfEnds, DoubtsNoMmThatWasBornAfterALossWasTold) {
+    Judge judge(facts(), {});
+    const auto ticks =
+        tell_all(judge, {attach(ms(1)), losses(ms(50), 9, 3), child(ms(60), RSSLAG_NEWTASK, RSSLAG_WANTED, kChildsMm),
+                         child(ms(70), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), Stop{at(ms(101))}});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_FALSE(ticks[0].doubtful);
+}
+
 }  // namespace
 }  // namespace rsslag::trace
