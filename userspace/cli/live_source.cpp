@@ -53,6 +53,7 @@ class LiveSource final : public Source {
 
     void collect(const Records &use) override { drain_.collect(use); }
     core::Losses losses() override { return stream_->losses(); }
+    std::uint64_t folded_cpus() override { return stream_->folded_cpus(); }
     std::vector<core::FaultCounts> faults(std::span<const int> host_tids) override {
         std::vector<core::FaultCounts> counts;
         counts.reserve(host_tids.size());

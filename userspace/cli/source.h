@@ -48,6 +48,8 @@ class Source {
     using Records = std::function<void(std::size_t ring, std::span<const std::byte> bytes)>;
     virtual void collect(const Records &use) = 0;
     virtual core::Losses losses() = 0;
+    /// CPUs that have gone offline so far, each of which folded what it cached with no record of it (`cpu` scheme).
+    virtual std::uint64_t folded_cpus() = 0;
     /// Faults of tasks that live, one a task in that order.
     virtual std::vector<core::FaultCounts> faults(std::span<const int> host_tids) = 0;
 

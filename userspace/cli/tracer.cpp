@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "live_source.h"
 #include "tracer_state.h"
@@ -123,6 +124,15 @@ void Tracer::State::tell_losses() {
     tell(trace::Losses{source->now_ns(), std::move(losses)});
 }
 
+/// A CPU folds all counters that there are before it is counted.
+void Tracer::State::tell_folds() {
+    constexpr std::uint64_t kFoldingNs = 100'000'000;
+    const std::uint64_t before = std::exchange(folds_looked_ns, source->now_ns());
+    const std::uint64_t count = source->folded_cpus();
+    if (count == std::exchange(folded_cpus, count)) return;
+    tell(trace::CpusFolded{before - std::min(before, kFoldingNs), source->now_ns()});
+}
+
 void Tracer::State::tell_faults(std::span<const int> host_tids) {
     tell(faults_of(*source, host_tids));
 }
@@ -130,6 +140,7 @@ void Tracer::State::tell_faults(std::span<const int> host_tids) {
 /// What was sent, up to where nothing more can come: counted from before it was taken out.
 void Tracer::State::take_in() {
     const std::uint64_t now = source->now_ns();
+    tell_folds();
     if (take_records() || !told) tell_losses();
     tell(trace::Watermark{now - kLateNs, moment()});
 }
@@ -231,6 +242,7 @@ std::vector<view::Tick> Tracer::tick() {
     }
     state.take_records();
     state.tell_losses();
+    state.tell_folds();
     state.tell_faults(tids);
     end.at = state.moment();
     state.tell(end);

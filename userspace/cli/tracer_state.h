@@ -36,6 +36,8 @@ struct Tracer::State {
     recording::Header recorded;        ///< of the segment that is written
     std::map<int, WalkPlan> walks;     ///< by the kernel's TGID
     std::optional<core::Losses> told;  ///< the last that an event, and with it the recording, has
+    std::uint64_t folded_cpus = 0;     ///< likewise
+    std::uint64_t folds_looked_ns = 0;  ///< when that was looked at last
     core::OwnCost own;                 ///< at the last tick
     std::vector<view::Tick> ticks;     ///< that came of events since they were last handed out
 
@@ -45,6 +47,7 @@ struct Tracer::State {
     trace::Moment moment();
     bool take_records();
     void tell_losses();
+    void tell_folds();
     void tell_faults(std::span<const int> host_tids);
     void take_in();
     void collect();

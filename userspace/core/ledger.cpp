@@ -161,6 +161,11 @@ void Ledger::lost_until(std::uint64_t until_ns) {
     impl_->doubt.until_ns = until_ns;
 }
 
+void Ledger::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {
+    for (auto &[address, mm] : impl_->mms)
+        mm->cpus_folded(since_ns, until_ns);
+}
+
 bool Ledger::doubtful(std::uint64_t mm) const {
     const auto account = impl_->at(mm);
     return account && account->doubtful();

@@ -452,6 +452,19 @@ void MmAccount::doubt(std::int64_t pages) {
     lost_pages_ = std::min(lost_pages_, INT64_MAX / 8) + pages;
 }
 
+void MmAccount::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {
+    if (options_.scheme != Scheme::Cpu) return;
+    doubtful_ = true;
+    folded_until_ = std::max(folded_until_, until_ns);
+    finish();
+    if (last_ns < since_ns) return;  // no amount has been taken from these counts yet
+    std::int64_t pages = 0;
+    for (const auto &local : locals_)
+        for (const std::int32_t cached : local)
+            pages += std::abs(std::int64_t{cached});
+    doubt(pages);
+}
+
 /// Nobody will tell of what is open.
 void MmAccount::drop_open() {
     open_flushes_.clear();

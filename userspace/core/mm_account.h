@@ -78,6 +78,9 @@ class MmAccount {
     Check compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
     /// So many records, of whatever kind.
     void lost(std::uint64_t records);
+    /// What CPUs that went offline between these times cached is part of the counts (lib/percpu_counter.c
+    /// percpu_counter_cpu_dead), and no record has told.
+    void cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns);
 
     /// A task of this mm.
     Account &member(int tid);
@@ -186,7 +189,8 @@ class MmAccount {
     std::uint64_t disagreements_ = 0;
     std::uint64_t resyncs_ = 0;
     bool doubtful_ = false;
-    std::int64_t lost_pages_ = 0;  ///< that may be missing of a task of which nothing has been told yet, in doubt
+    std::int64_t lost_pages_ = 0;     ///< that may be missing of a task of which nothing has been told yet, in doubt
+    std::uint64_t folded_until_ = 0;  ///< a reading that began before that does not end the doubt
     bool watched_ = false;
     std::vector<std::int64_t> watched_from_;
     std::vector<Change> changes_;

@@ -89,7 +89,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     }
     if (doubtful_) {
         resyncs_++;
-        doubtful_ = false;
+        doubtful_ = begin_ns < folded_until_;
         lost_pages_ = 0;
         take_over(reading, changed, end_ns);
     }

@@ -133,6 +133,11 @@ struct PutBody {
         return ItemKind::Gap;
     }
     ItemKind operator()(const trace::FreshStart & /*event*/) const { return ItemKind::FreshStart; }
+    ItemKind operator()(const trace::CpusFolded &event) const {
+        time(event.since_ns);
+        time(event.until_ns);
+        return ItemKind::CpusFolded;
+    }
 };
 
 trace::Moment read_moment(In &in, std::uint64_t base_ns) {
@@ -257,7 +262,7 @@ RawItem next_raw_item(In &in) {
 }
 
 std::optional<trace::Event> read_item(std::uint64_t kind, In &in, std::uint64_t base_ns) {
-    if (kind > static_cast<std::uint64_t>(ItemKind::FreshStart)) return std::nullopt;
+    if (kind > static_cast<std::uint64_t>(ItemKind::CpusFolded)) return std::nullopt;
     switch (static_cast<ItemKind>(kind)) {
         case ItemKind::Records: return read_records(in, base_ns);
         case ItemKind::Faults: return read_faults(in);
@@ -284,6 +289,10 @@ std::optional<trace::Event> read_item(std::uint64_t kind, In &in, std::uint64_t 
             return trace::End{at, read_cost(in)};
         }
         case ItemKind::FreshStart: return trace::FreshStart{};
+        case ItemKind::CpusFolded: {
+            const std::uint64_t since_ns = read_time(in, base_ns);
+            return trace::CpusFolded{since_ns, read_time(in, base_ns)};
+        }
     }
     return std::nullopt;
 }

@@ -26,6 +26,7 @@ enum class ItemKind : std::uint8_t {
     Stop = 19,
     End = 20,
     FreshStart = 21,
+    CpusFolded = 22,
 };
 
 /// Kind, length, body. Times are told from `base_ns` on.

@@ -239,6 +239,10 @@ void Judge::State::operator()(FreshStart & /*event*/) {
         entry.walked.reset();
 }
 
+void Judge::State::operator()(CpusFolded &event) {
+    ledger.cpus_folded(event.since_ns, event.until_ns);
+}
+
 void Judge::State::log_flush(const rsslag_update &update, const core::Applied &applied) {
     if (!options.for_screen || !applied.known || !applied.reason || *applied.reason == core::FlushReason::Direct)
         return;

@@ -78,6 +78,7 @@ struct Judge::State {
     void operator()(End &event);
     void operator()(Gap &event);
     void operator()(FreshStart &event);
+    void operator()(CpusFolded &event);
 
     std::uint64_t since_start(std::uint64_t t_ns) const { return t_ns - std::min(t_ns, facts.start.t_ns); }
     static std::chrono::system_clock::time_point time_of(const Moment &at) {

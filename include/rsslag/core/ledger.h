@@ -191,7 +191,10 @@ class Ledger {
     void records_lost(std::uint64_t records = 1, std::uint64_t until_ns = 0);
     /// What was lost last may be from until then.
     void lost_until(std::uint64_t until_ns);
-    /// Whether records were lost since the last comparison of this mm.
+    /// CPUs went offline between these times, and what each had cached became part of the counts (`cpu` scheme): as
+    /// after a loss, until an mm is compared with a reading from after that.
+    void cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns);
+    /// Whether records were lost, or CPUs went offline, since the last comparison of this mm.
     bool doubtful(std::uint64_t mm) const;
 
     /// Whether view() has something to show, and its updates by its own tasks so far (0 where it has not): without

@@ -41,6 +41,13 @@ struct Losses {
     core::Losses counts;
 };
 
+/// CPUs went offline between these times: what each cached of a process is part of its counts now, of which no record
+/// tells. Each process is to be read again.
+struct CpusFolded {
+    std::uint64_t since_ns = 0;
+    std::uint64_t until_ns = 0;
+};
+
 /// Faults of tasks, counted in the kernel; they hold until they are told again.
 struct Faults {
     struct Task {
@@ -106,7 +113,7 @@ struct Gap {
 struct FreshStart {};
 
 using Event = std::variant<Records, Watermark, Losses, Faults, Attach, ExecAwaited, Counters, Reading, TickEnd, Stop,
-                           End, Gap, FreshStart>;
+                           End, Gap, FreshStart, CpusFolded>;
 
 /// When it was told; nullopt where it does not say.
 inline std::optional<std::uint64_t> time_of(const Event &event) {
@@ -125,6 +132,7 @@ inline std::optional<std::uint64_t> time_of(const Event &event) {
         Time operator()(const End &event) const { return event.at.t_ns; }
         Time operator()(const Gap & /*event*/) const { return std::nullopt; }
         Time operator()(const FreshStart & /*event*/) const { return std::nullopt; }
+        Time operator()(const CpusFolded &event) const { return event.until_ns; }
     };
     return std::visit(TimeOf{}, event);
 }

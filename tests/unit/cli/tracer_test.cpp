@@ -39,6 +39,7 @@ class NoKernel : public Source {
             use(records.ring, records.bytes);
     }
     core::Losses losses() override { return trace::test::losses(0, updates_ + lost_, lost_).counts; }
+    std::uint64_t folded_cpus() override { return folded_; }
     std::vector<core::FaultCounts> faults(std::span<const int> tids) override {
         return std::vector<core::FaultCounts>(tids.size(), {updates_, 1});
     }
@@ -61,6 +62,7 @@ class NoKernel : public Source {
         if (!lost) sent_.push_back(trace::test::update(now_ - kStart, before + 1));
     }
     void sleep(std::uint64_t ns) { now_ += ns; }
+    void fold() { ++folded_; }
 
   private:
     std::int64_t anon() const { return 1000 + static_cast<std::int64_t>(updates_ + lost_); }
@@ -68,7 +70,7 @@ class NoKernel : public Source {
     view::SnapshotDocument facts_;
     std::vector<std::string> missing_;
     std::uint64_t now_ = kStart;
-    std::uint64_t updates_ = 0, lost_ = 0;
+    std::uint64_t updates_ = 0, lost_ = 0, folded_ = 0;
     std::vector<trace::Records> sent_;
 };
 
@@ -135,8 +137,10 @@ class TracerTest : public testing::Test {
 TEST_F(TracerTest, RecordsWhatReplaysAsItWasTold) {
     record();
     ASSERT_TRUE(tracer_->attach(kPid));
-    for (const int lost : {0, 0, 3, 0, 1})
+    for (const int lost : {0, 0, 3, 0, 1}) {
+        if (lost == 1) kernel_->fold();
         round(lost);
+    }
     end();
     EXPECT_EQ(told_.size(), 6U);
     EXPECT_NE(told_.at(2).find("\"lost\":3,"), std::string::npos) << told_.at(2);

@@ -90,7 +90,7 @@ TEST(Items, ComeBackAsTheyWere) {
              trace::Counters{1, timed}, trace::Counters{1, gone}, trace::Reading{4700, reading()},
              trace::Reading{4700, gone}, trace::TickEnd{std::nullopt, at, {1.5, 2.5, {3}}},
              trace::TickEnd{41, at, {0, std::nullopt, {3}}}, trace::Stop{at}, trace::End{at, {1.5, 2.5, {3}}},
-             trace::Gap{1, 2}, trace::FreshStart{}})
+             trace::Gap{1, 2}, trace::FreshStart{}, trace::CpusFolded{13, 14}})
         expect_kept(event);
 }
 

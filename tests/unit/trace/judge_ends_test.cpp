@@ -107,5 +107,52 @@ TEST(JudgeOfEnds, DoubtsNoMmThatWasBornAfterALossWasTold) {
     EXPECT_FALSE(ticks[0].doubtful);
 }
 
+/// One that nobody touches: a thousand pages, of which CPU 1 caches that many.
+core::CounterReading cached_on_cpu_1(std::int64_t pages) {
+    core::CounterReading reading = counters(1000 - pages, core::Scheme::Cpu);
+    if (pages != 0) reading.last.cpus = {{1, members(0, pages)}};
+    reading.first = reading.last;
+    return reading;
+}
+
+Reading of(core::CounterReading counters, std::uint64_t t_ns) {
+    Reading one = reading(t_ns, 1000, false, core::Scheme::Cpu);
+    one.told->bracket.readings = {std::move(counters)};
+    return one;
+}
+
+TEST(JudgeOfEnds, TakesWhatACpuCachedForFlushedOnceItIsSaidToBeOffline) {
+    for (const bool told : {false, true}) {
+        Judge judge(facts(core::Scheme::Cpu), {});
+        Attach begin = attach(ms(1));
+        begin.counters.counters = cached_on_cpu_1(20);
+        tell_all(judge, {begin, until(ms(48)), of(cached_on_cpu_1(0), ms(50))});
+        if (told) judge.apply(CpusFolded{kStart + ms(40), kStart + ms(49)});
+        const auto ticks = judge.apply(tick_end(ms(60)));
+        ASSERT_EQ(ticks.size(), 1U);
+        EXPECT_EQ(ticks[0].ledger.disagreements, told ? 0U : 2U);
+        EXPECT_EQ(ticks[0].ledger.resyncs, 1U);
+        EXPECT_EQ(ticks[0].ledger.exact(), members(0, 1000));
+        EXPECT_EQ(ticks[0].ledger.cached, core::Members{});
+        EXPECT_FALSE(ticks[0].doubtful);
+        for (const core::TaskNet &task : ticks[0].ledger.tasks)
+            EXPECT_EQ(task.uncertain, core::Pages{}) << "it has done nothing meanwhile";
+    }
+}
+
+TEST(JudgeOfEnds, ReadsAgainWhatWasReadBeforeACpuWasSaidToBeOffline) {
+    Judge judge(facts(core::Scheme::Cpu), {});
+    Attach begin = attach(ms(1));
+    begin.counters.counters = cached_on_cpu_1(20);
+    tell_all(judge,
+             {begin, until(ms(48)), of(cached_on_cpu_1(20), ms(50)), CpusFolded{kStart + ms(40), kStart + ms(55)}});
+    EXPECT_TRUE(judge.apply(tick_end(ms(60))).at(0).doubtful);
+    tell_all(judge, {until(ms(98)), of(cached_on_cpu_1(0), ms(100))});
+    const auto ticks = judge.apply(tick_end(ms(110)));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].ledger.disagreements, 0U);
+    EXPECT_FALSE(ticks[0].doubtful);
+}
+
 }  // namespace
 }  // namespace rsslag::trace
