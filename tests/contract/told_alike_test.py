@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """live, replay, export and report are told the same events and tell the same of them, to the digit: after losses, over
 segments, and up to where rsslag was killed."""
+import collections
 import glob
 import json
 import os
@@ -18,6 +19,15 @@ STORM = ('import mmap\n'
          'for _ in range(40):\n'
          '    with mmap.mmap(-1, 4 << 20) as memory:\n'
          '        for at in range(0, 4 << 20, 4096): memory[at] = 1\n')
+# Two threads, each on whatever CPU it comes to.
+STORMS = ('import mmap, threading\n'
+          'def storm():\n'
+          '    for _ in range(30):\n'
+          '        with mmap.mmap(-1, 1 << 20) as memory:\n'
+          '            for at in range(0, 1 << 20, 4096): memory[at] = 1\n'
+          'threads = [threading.Thread(target=storm) for _ in range(2)]\n'
+          'for thread in threads: thread.start()\n'
+          'for thread in threads: thread.join()\n')
 
 
 def ticks_of(documents):
@@ -96,6 +106,20 @@ class ToldAlike(TracingTest):
                 return
             os.unlink(self.file)
         self.skipTest('the smallest ring lost nothing')
+
+    def test_flushes_are_as_many_as_their_rows(self):
+        ran = rsslag('live', '--format', 'jsonl', '--events', '--record', self.file, '--', '/usr/bin/python3', '-c', STORMS)
+        self.assertEqual((ran.status, ran.err), (0, ''), ran.err)
+        events = ran.documents()
+        _, summary = self.assert_told_alike(self.file)
+        self.assertEqual(summary['lost'], 0)
+        rows = rsslag('export', self.file, '--format', 'jsonl').documents()
+        for told in (events, rows):
+            count = collections.Counter(row['reason'] for row in told if row.get('type') in ('update', 'flush', 'fold'))
+            for reason, flushes in summary['flush_reasons'].items():
+                self.assertEqual(count.pop(reason, 0), flushes, reason)
+            self.assertEqual(set(count) - {None}, set())
+            self.assertEqual(sum(row.get('type') in ('flush', 'fold') for row in told), summary['flushes'])
 
     def test_losses_of_one_process(self):
         self.assert_as_live('--ring', '4K', '--interval', '10ms', target=('/usr/bin/python3', '-c', STORM))
