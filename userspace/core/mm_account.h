@@ -142,7 +142,6 @@ class MmAccount {
     bool count_flush(Account &account, const rsslag_update &update);
     void doubt(std::int64_t pages);
     void drop_open();
-    void doubt(std::int64_t pages);
     MmView view_settled() const;
     void hold_count(const rsslag_update &update);
     void set_cached(Account &account, std::size_t member, std::int64_t pages);
