@@ -243,6 +243,10 @@ std::vector<view::Tick> Tracer::tick() {
     state.take_records();
     state.tell_losses();
     state.tell_folds();
+    const std::vector<int> more = state.judge.tids();  // that have ended since, or are not read yet
+    tids.insert(tids.end(), more.begin(), more.end());
+    std::sort(tids.begin(), tids.end());
+    tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
     state.tell_faults(tids);
     end.at = state.moment();
     state.tell(end);

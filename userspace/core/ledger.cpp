@@ -206,6 +206,14 @@ std::vector<GroupView> Ledger::groups() const {
     return all;
 }
 
+std::vector<int> Ledger::tids() const {
+    std::vector<int> tids;
+    tids.reserve(impl_->tasks.size());
+    for (const auto &[tid, task] : impl_->tasks)
+        if (task.mm) tids.push_back(tid);
+    return tids;
+}
+
 std::vector<Ended> Ledger::take_ended(bool all) {
     std::vector<Ended> done;
     std::deque<Impl::Leaving> rest;

@@ -357,15 +357,21 @@ const std::vector<std::pair<int, std::uint64_t>> &Judge::taken_up() const {
 }
 
 std::vector<int> Judge::tids() const {
-    std::set<int> tids;
-    std::set<std::uint64_t> once;
-    for (const core::GroupView &group : state_->ledger.groups()) {
-        if (!once.insert(group.mm).second) continue;
-        const auto mm = state_->ledger.view(group.mm);
-        if (!mm) continue;
-        for (const core::TaskNet &task : mm->tasks)
-            tids.insert(task.host_tid);
-    }
+    const std::vector<int> living = state_->ledger.tids();
+    std::set<int> tids(living.begin(), living.end());
+    struct Begins {
+        std::set<int> &tids;
+        void operator()(const rsslag_task &task) const {
+            if (task.kind == RSSLAG_NEWTASK || task.kind == RSSLAG_EXEC) tids.insert(task.tid);
+        }
+        void operator()(const rsslag_update & /*record*/) const {}
+        void operator()(const rsslag_fault & /*record*/) const {}
+        void operator()(const rsslag_sum & /*record*/) const {}
+    };
+    state_->order.waiting([&tids](std::size_t, std::span<const std::byte> bytes) {
+        for (std::size_t size = 1; size > 0; bytes = bytes.subspan(size))
+            size = wire::visit_first(bytes, Begins{tids});
+    });
     return {tids.begin(), tids.end()};
 }
 

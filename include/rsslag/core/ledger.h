@@ -210,6 +210,8 @@ class Ledger {
     std::optional<MmView> view(std::uint64_t mm) const;
     /// Groups that live, ascending by host TGID.
     std::vector<GroupView> groups() const;
+    /// The kernel's TIDs of all tasks that live in an mm of the ledger, in no order.
+    std::vector<int> tids() const;
     /// mms that groups have left since the last call, in that order. One in which nobody else lives is told once its
     /// teardown is complete, or nothing came of it for 2 s; with `all`, at once.
     std::vector<Ended> take_ended(bool all = false);

@@ -94,7 +94,8 @@ class Judge {
     std::vector<Awaited> awaited() const;
     /// Groups and their mms whose begin was lost and that the last event has taken up: the kernel may not know of them.
     const std::vector<std::pair<int, std::uint64_t>> &taken_up() const;
-    /// The kernel's TIDs of the tasks of all groups that live.
+    /// The kernel's TIDs of the tasks that live in traced mms, and of those that begin among records which no Watermark
+    /// has reached yet; ascending.
     std::vector<int> tids() const;
     /// Whether any process is traced or awaited, an ended one until its last tick included.
     bool any() const;

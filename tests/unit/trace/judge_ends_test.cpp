@@ -52,6 +52,14 @@ TEST(JudgeOfEnds, TellsHowManyTasksShareTheMmWhileItRuns) {
     EXPECT_EQ(view::judge(ticks[0]).mm_tasks, 2U);
 }
 
+TEST(JudgeOfEnds, NamesTheTasksWhoseFaultsItsNextTickWillAskFor) {
+    Judge judge(facts(), {});
+    tell_all(judge,
+             {attach(ms(1)), until(ms(20)), task(ms(30), RSSLAG_NEWTASK, RSSLAG_SHARES_MM | RSSLAG_SAME_GROUP, 4713),
+              update(ms(31), 1001, 4713), task(ms(32), RSSLAG_EXIT, 0, 4713)});
+    EXPECT_EQ(judge.tids(), (std::vector<int>{kPid, kPid + 1, 4713}));
+}
+
 TEST(JudgeOfEnds, CountsAnMmOnceItsLastTracedProcessHasLeftItWhoeverElseLivesThere) {
     Judge judge(facts(), {});
     const auto ticks =
