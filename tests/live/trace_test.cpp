@@ -31,7 +31,9 @@ void expect_sums_hold(const json &tick) {
             << tick.dump(1);
         const std::int64_t nets = sum_of(tick["threads"], member) + sum_of(tick["others"], member) +
                                   tick["exited"]["net"][member].get<std::int64_t>();
-        ASSERT_EQ(exact, tick["baseline"][member].get<std::int64_t>() + nets) << member << tick.dump(1);
+        ASSERT_EQ(exact,
+                  tick["baseline"][member].get<std::int64_t>() + nets + tick["remainder"][member].get<std::int64_t>())
+            << member << tick.dump(1);
     }
 }
 
@@ -54,10 +56,14 @@ Trace trace(const std::vector<std::string> &words) {
     return result;
 }
 
+/// Programs can be preempted, and the kernel skips one that is under way on its CPU already (kernel/trace/bpf_trace.c
+/// __bpf_trace_run): under emulation, where a program takes long, that happens, and must be told.
 void expect_nothing_lost(const json &summary) {
-    EXPECT_EQ(summary["lost"], 0) << summary.dump(1);
-    EXPECT_EQ(summary["emitted"], summary["records"]) << summary.dump(1);
-    EXPECT_EQ(summary["ended_not_at_zero"], 0) << summary.dump(1);
+    const auto skipped = emulated() ? summary["lost_by"]["recursion"].get<std::int64_t>() : 0;
+    EXPECT_LE(skipped, 5) << summary.dump(1);
+    EXPECT_EQ(summary["lost"], skipped) << summary.dump(1);
+    EXPECT_EQ(summary["emitted"], summary["records"].get<std::int64_t>() + skipped) << summary.dump(1);
+    if (skipped == 0) EXPECT_EQ(summary["ended_not_at_zero"], 0) << summary.dump(1);
 }
 
 /// Every update, or summed up in the kernel.
