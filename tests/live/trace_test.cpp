@@ -63,7 +63,9 @@ void expect_nothing_lost(const json &summary) {
     EXPECT_LE(skipped, 5) << summary.dump(1);
     EXPECT_EQ(summary["lost"], skipped) << summary.dump(1);
     EXPECT_EQ(summary["emitted"], summary["records"].get<std::int64_t>() + skipped) << summary.dump(1);
-    if (skipped == 0) EXPECT_EQ(summary["ended_not_at_zero"], 0) << summary.dump(1);
+    if (skipped == 0) {
+        EXPECT_EQ(summary["ended_not_at_zero"], 0) << summary.dump(1);
+    }
 }
 
 /// Every update, or summed up in the kernel.

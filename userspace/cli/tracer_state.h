@@ -33,13 +33,13 @@ struct Tracer::State {
     std::unique_ptr<Source> source;
     trace::Judge judge;
     std::optional<recording::Writer> writer;
-    recording::Header recorded;        ///< of the segment that is written
-    std::map<int, WalkPlan> walks;     ///< by the kernel's TGID
-    std::optional<core::Losses> told;  ///< the last that an event, and with it the recording, has
-    std::uint64_t folded_cpus = 0;     ///< likewise
+    recording::Header recorded;         ///< of the segment that is written
+    std::map<int, WalkPlan> walks;      ///< by the kernel's TGID
+    std::optional<core::Losses> told;   ///< the last that an event, and with it the recording, has
+    std::uint64_t folded_cpus = 0;      ///< likewise
     std::uint64_t folds_looked_ns = 0;  ///< when that was looked at last
-    core::OwnCost own;                 ///< at the last tick
-    std::vector<view::Tick> ticks;     ///< that came of events since they were last handed out
+    core::OwnCost own;                  ///< at the last tick
+    std::vector<view::Tick> ticks;      ///< that came of events since they were last handed out
 
     /// To the recording and to the judge.
     void tell(trace::Event event);

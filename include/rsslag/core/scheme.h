@@ -43,10 +43,10 @@ struct Bound {
     friend bool operator==(const Bound &, const Bound &) = default;
 };
 
-/// `tasks` are those that share the mm. On `cpu` hard: (batch − 1) pages an online CPU and member, with the largest batch
-/// that may have been in force: it shrinks as CPUs go offline, and what the others cache stays until their next update.
-/// On `thread` soft: 64 faults a task before the 66th flushes (mm/memory.c check_sync_rss_stat, TASK_RSS_EVENTS_THRESH),
-/// each of them commonly one page, whatever its member. On `plain` 0.
+/// `tasks` are those that share the mm. On `cpu` hard: (batch − 1) pages an online CPU and member, with the largest
+/// batch that may have been in force: it shrinks as CPUs go offline, and what the others cache stays until their next
+/// update. On `thread` soft: 64 faults a task before the 66th flushes (mm/memory.c check_sync_rss_stat,
+/// TASK_RSS_EVENTS_THRESH), each of them commonly one page, whatever its member. On `plain` 0.
 Bound bound(const Machine &machine, std::int64_t tasks);
 
 /// Whether a /proc file shows flushed or exact counters, as told by an experiment, never by version.
