@@ -332,7 +332,7 @@ MEMBERS = ('file', 'anon', 'shmem', 'swap', 'rss')
 
 
 def assert_reading(test, document, process):
-    """SPEC's "always true" of one process."""
+    """What is true of each process in each document."""
     flushed, cached, exact = process['flushed'], process['cached'], process['exact']
     for members in (flushed, cached, exact, *process['cached_by']):
         test.assertEqual(members['rss'], members['file'] + members['anon'] + members['shmem'], process)

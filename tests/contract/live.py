@@ -112,7 +112,7 @@ def assert_sum(test, whole, parts, tick):
 
 
 def assert_tick(test, tick):
-    """SPEC's "always true" of one process at one tick."""
+    """What is true of each process at each tick."""
     assert_valid(test, 'tick', tick)
     for members in (tick['flushed'], tick['cached'], tick['exact'], tick['baseline'], tick['exited']['net']):
         test.assertEqual(members['rss'], members['file'] + members['anon'] + members['shmem'], tick)

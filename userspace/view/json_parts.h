@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The parts that JSON documents have in common, as SPEC's `reading` has them.
+// The parts that JSON documents have in common, as the schemas' `reading` has them.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -50,7 +50,7 @@ std::string right(const std::string &text, std::size_t width) {
     return cells < width ? std::string(width - cells, ' ') + text : text;
 }
 
-/// Counts are below 2^53, as SPEC has it.
+/// Counts are below 2^53, as in JSON.
 std::string thousands(std::uint64_t count) {
     return core::with_thousands(static_cast<std::int64_t>(count));
 }

@@ -29,7 +29,7 @@ std::string thousands(std::uint64_t count);
 /// ASCII letters only.
 std::string upper(std::string_view word);
 
-/// SPEC's mark before a number that is not exact.
+/// The mark before a number that is not exact (docs/words.md).
 std::string_view sign(Mark mark);
 
 /// What came of holding the walk against the counters: "AGREES with smaps_rollup, residual 0 pages".

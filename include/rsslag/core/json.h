@@ -28,7 +28,7 @@ inline nlohmann::ordered_json id(int number) {
     return number > 0 ? nlohmann::ordered_json(number) : nlohmann::ordered_json(nullptr);
 }
 
-/// SPEC's M: file, anon, shmem, swap, rss.
+/// Members as documents have them: file, anon, shmem, swap, rss.
 inline void put_members(nlohmann::ordered_json &object, const Members &members) {
     object["file"] = members.file.n;
     object["anon"] = members.anon.n;

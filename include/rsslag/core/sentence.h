@@ -23,7 +23,7 @@ struct Finding {
     Verdict verdict = Verdict::Unwalked;
 };
 
-/// exact − stat, the lag of SPEC; nullopt where stat could not be read.
+/// exact − stat; nullopt where stat could not be read.
 std::optional<Pages> lag(const Finding &finding);
 
 /// Prints a number of pages, unit included: "79,964 kB".

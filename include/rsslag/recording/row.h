@@ -138,7 +138,7 @@ struct TickRow {
 
 using Row = std::variant<UpdateRow, FaultRow, SumRow, TaskRow, ReadingRow, WalkRow, LossRow, TickRow>;
 
-/// SPEC's word for what a row is.
+/// What a row is, as docs/schema/record.schema.json calls it.
 std::string_view type_name(const Row &row);
 
 /// A piece of the file that could not be read, or that was never written.

@@ -11,7 +11,7 @@
 
 namespace rsslag::view {
 
-/// The numbers of SPEC's `reading`, as they are printed.
+/// The numbers of a reading, as they are printed.
 struct Judgement {
     core::ReaderValues readers;
     core::WalkState walk_state = core::WalkState::Skipped;

@@ -45,7 +45,8 @@ struct Tick {
     core::Scheme scheme = core::Scheme::Plain;
     core::Calibration calibration;
     core::State state = core::State::Running;
-    /// As SPEC's reading. Of a process that has ended: what was last known of its names; nothing is read any more.
+    /// As a snapshot's reading. Of a process that has ended: what was last known of its names; nothing is read any
+    /// more.
     ProcessReading process;
     bool read = true;         ///< false: it has ended, or could not be read at this tick
     bool stale_walk = false;  ///< the walk is of an earlier tick (process.walk_age_ms)
@@ -103,7 +104,7 @@ std::string csv_header();
 std::string tick_csv(const Tick &tick);
 
 /// For people without a screen: `tick_lines` is one line, and where `with_threads` is set an indented one for each
-/// listed thread; line_header says what the columns are. Marks as SPEC's conventions have them.
+/// listed thread; line_header says what the columns are. Marks are those of docs/words.md.
 std::string line_header(const TextStyle &style);
 std::string tick_lines(const Tick &tick, const TextStyle &style, bool with_threads);
 std::string summary_text(const Summary &summary, const TextStyle &style);

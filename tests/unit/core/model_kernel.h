@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A kernel that never was: its mm counters, what its tracepoints tell, and the truth beside it. CPUs work at the same
-// time, step by step, in an order that the seed decides and that a real machine could show. KERNEL.md has the facts.
+// time, step by step, in an order that the seed decides and that a real machine could show. docs/kernel.md has the
+// facts.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Birth and death in the model: fork, exec and exit in the order in which kernels do them (KERNEL.md).
+// Birth and death in the model: fork, exec and exit in the order in which kernels do them (docs/kernel.md).
 #include <algorithm>
 #include <utility>
 
