@@ -54,6 +54,7 @@ bool CounterHistory::settled_by_itself(const CounterEvent &event, Settled &out) 
     const std::int64_t moved = event.count - count_;
     if (!event.update) return moved == 0;
     if (event.moved.single() != moved) return false;
+    settled_until_ = std::max(settled_until_, event.t_ns);
     tell(event, {moved, moved, moved}, out);
     out.shares.push_back({event.tid, Amount{moved, moved, moved} - event.before});
     count_ = event.count;
@@ -90,6 +91,7 @@ void CounterHistory::add(CounterEvent event, Settled &out) {
 bool CounterHistory::led_to(std::int64_t count, std::uint64_t begin_ns, std::uint64_t end_ns) {
     constexpr int kReader = -1;  // stands for a CPU: nothing bounds a reading but its times
     if (events_.empty() || events_.size() > kMostEvents) return false;
+    if (settled_until_ + OrderSearch::kClockSkewNs >= begin_ns) return false;  // it may have been read before these
     CounterEvent reading;
     reading.begin_ns = begin_ns;
     reading.t_ns = read_ == CountRead::AtOnce ? end_ns : begin_ns;
@@ -188,6 +190,7 @@ void CounterHistory::take(const OrderSearch::Solution &solution, Settled &out) {
     std::vector<CounterEvent> rest;
     for (std::size_t i = 0; i < events_.size(); ++i) {
         CounterEvent &event = events_[i];
+        if (solution.done[i]) settled_until_ = std::max(settled_until_, event.t_ns);
         if (!solution.done[i]) {
             rest.push_back(std::move(event));
         } else if (event.update) {
@@ -210,6 +213,7 @@ void CounterHistory::take_unordered(Settled &out) {
     std::unordered_map<int, Amount> shares;
     std::int64_t unclaimed = 0;  // moved, as a mere reading shows
     for (const CounterEvent &event : events_) {
+        settled_until_ = std::max(settled_until_, event.t_ns);
         unclaimed += event.count - count_;
         count_ = event.count;
         if (!event.update) continue;

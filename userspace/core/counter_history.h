@@ -92,6 +92,7 @@ class CounterHistory {
 
     CountRead read_;
     std::int64_t count_ = 0;
+    std::uint64_t settled_until_ = 0;  ///< t_ns of the last event that is
     std::vector<CounterEvent> events_;
     std::unordered_map<int, Last> last_of_cpu_;
     std::unordered_map<int, std::uint64_t> last_of_task_;  ///< numbers
