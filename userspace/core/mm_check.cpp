@@ -35,10 +35,6 @@ std::vector<std::int64_t> cells_of(const CounterReading &reading, std::size_t ce
     return values;
 }
 
-Members exact_of(const CounterReading &reading) {
-    return reading.flushed() + reading.cached();
-}
-
 }  // namespace
 
 Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
@@ -97,11 +93,13 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     if (check.quiet && check.disagreements == 0 && settled()) {
         // The counters are right; whether what tasks did leads to them is another question.
         const Members said = members_of(baseline_) + nets() + remainder_;
-        const Members read_now = exact_of(reading);
-        if (said != read_now) {
+        const Members held_now = flushed() + cached();
+        if (said != held_now) {
             check.disagreements = 1;
             disagreements_++;
-            remainder_ = remainder_ + (read_now - said);
+            remainder_ = remainder_ + (held_now - said);
+            for (std::size_t member = 0; member < kMembers; ++member)
+                histories_[member].reset(flushed_[member]);
         }
     }
     return check;

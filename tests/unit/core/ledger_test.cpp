@@ -303,6 +303,22 @@ TEST(Ledger, TakesOverWhatThreadsCacheSinceTheirLastRecord) {
     EXPECT_EQ(view.resyncs, 0U);
 }
 
+TEST(Ledger, MissesNothingWhereATaskCachesThatNoRecordHasToldOf) {
+    LedgerOf one(Scheme::Thread);
+    one.update(100, 4711, 0, 1'003, 3);
+    one.ledger.advance(kStart + 100'000'000);
+    one.ledger.watch(kMm);
+    CounterReading reading = one.reading_of(1'003);
+    reading.tasks.push_back(task(4999, members(51, 6)));
+    const Check check = one.ledger.compare(reading, kStart + 105'000'000, kStart + 105'100'000);
+    EXPECT_TRUE(check.quiet);
+    EXPECT_EQ(check.disagreements, 0);
+    const MmView view = one.later();
+    EXPECT_EQ(view.remainder, Members{});
+    EXPECT_EQ(view.exact(), members(0, 1'003));
+    EXPECT_EQ(row(view, 4711).net, members(0, 3));
+}
+
 TEST(Ledger, WaitsForTheWordOfWhoeverMakesAnMm) {
     constexpr std::uint64_t kNew = kMm + 0x1000;
     LedgerOf one(Scheme::Cpu);
