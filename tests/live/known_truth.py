@@ -24,6 +24,8 @@ sys.dont_write_bytecode = True
 from children import Child, Failed, Rsslag, without_live  # noqa: E402
 
 PAGES = 200
+# An emulated CPU may be taken away for longer than a record is waited for, which costs a disagreement and is told.
+EMULATED = 'rsslag.slow' in Path('/proc/cmdline').read_text()
 KINDS = ('anon', 'file', 'shmem')
 
 
@@ -72,7 +74,7 @@ def wrong_of(run, tick):
         total = sum(truth.values())
         if abs(thread['net']['rss'] - total) > thread['uncertain']:
             wrong.append(f'{thread["comm"]}: net rss {thread["net"]["rss"]} ± {thread["uncertain"]}, not {total}')
-    if tick['disagreements'] and not tick['lost']:
+    if tick['disagreements'] and not tick['lost'] and not EMULATED:
         wrong.append(f'{tick["disagreements"]} disagreements')
     return wrong, widths
 
