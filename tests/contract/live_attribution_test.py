@@ -18,8 +18,7 @@ from live import Live, assert_attributed, assert_trace, live
 JSONL = ('--format', 'jsonl', '--threads', 'all')
 MADV_PAGEOUT = 21
 PIDFD_OPEN, PROCESS_MADVISE = 434, 440
-SLOW = 'rsslag.slow' in Path('/proc/cmdline').read_text()
-COUNT = 40 if SLOW else 1000
+COUNT = 40 if contract.emulated() else 1000
 
 
 def lives():
