@@ -6,6 +6,7 @@
 #include "fuzz.h"
 #include "rsslag/recording/reader.h"
 #include "rsslag/trace/judge.h"
+#include "rsslag/trace/recorded.h"
 
 using rsslag::fuzz::require;
 namespace recording = rsslag::recording;
@@ -16,14 +17,8 @@ namespace {
 
 trace::Judge judge_of(const recording::Header &header) {
     constexpr int kMostCpus = 64;  // memory for each of them is nothing to find here
-    trace::Facts facts;
-    facts.machine = header.machine;
-    facts.machine.cpus_possible = std::min(header.machine.cpus_possible, kMostCpus);
-    facts.calibration = header.calibration;
-    facts.kernel = header.kernel;
-    facts.id_key = header.id_key;
-    facts.start = {header.start_ns, header.start_unix_ns};
-    facts.before = header.before;
+    trace::Facts facts = trace::facts_of(header);
+    facts.machine.cpus_possible = std::min(facts.machine.cpus_possible, kMostCpus);
     trace::JudgeOptions options;
     options.for_screen = true;
     options.threads.which = view::ThreadChoice::Which::All;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "rsslag/core/text.h"
+#include "rsslag/trace/recorded.h"
 
 namespace rsslag::cli {
 namespace {
@@ -18,17 +19,6 @@ view::SnapshotDocument document_of(const recording::Header &header) {
     facts.arch = header.arch;
     facts.machine = header.machine;
     facts.calibration = header.calibration;
-    return facts;
-}
-
-trace::Facts facts_of(const recording::Header &header) {
-    trace::Facts facts;
-    facts.machine = header.machine;
-    facts.calibration = header.calibration;
-    facts.kernel = header.kernel;
-    facts.id_key = header.id_key;
-    facts.start = {header.start_ns, header.start_unix_ns};
-    facts.before = header.before;
     return facts;
 }
 
@@ -46,7 +36,7 @@ struct Replay::State {
     State(recording::Reader file, trace::JudgeOptions options, std::function<void(view::Tick)> tick)
         : reader(std::move(file)),
           facts(document_of(reader.header())),
-          judge(facts_of(reader.header()), std::move(options)),
+          judge(trace::facts_of(reader.header()), std::move(options)),
           on_tick(std::move(tick)) {}
 
     recording::Reader reader;

@@ -3,22 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "rsslag/trace/recorded.h"
+
 namespace rsslag::trace::test {
-namespace {
-
-Facts facts_of(const recording::Header &header) {
-    Facts facts;
-    facts.machine = header.machine;
-    facts.calibration = header.calibration;
-    facts.kernel = header.kernel;
-    facts.id_key = header.id_key;
-    facts.start = {header.start_ns, header.start_unix_ns};
-    facts.before = header.before;
-    return facts;
-}
-
-}  // namespace
-
 Trace trace_of(recording::Input input) {
     auto reader = recording::Reader::open(std::move(input), "it");
     EXPECT_TRUE(reader) << reader.error().what;

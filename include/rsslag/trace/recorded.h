@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a recording's header says of the trace in it.
+#pragma once
+
+#include "rsslag/recording/header.h"
+#include "rsslag/trace/judge.h"
+
+namespace rsslag::trace {
+
+inline Facts facts_of(const recording::Header &header) {
+    Facts facts;
+    facts.machine = header.machine;
+    facts.calibration = header.calibration;
+    facts.kernel = header.kernel;
+    facts.id_key = header.id_key;
+    facts.start = {header.start_ns, header.start_unix_ns};
+    facts.before = header.before;
+    return facts;
+}
+
+}  // namespace rsslag::trace
