@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "update_limits.h"
+
 namespace rsslag::core {
 namespace {
-
-/// Where nothing that an update may do explains the counts, a record is missing: a page table's worth, either way.
-constexpr std::int64_t kUnexplained = 512;
 
 /// More events than that are not searched: only a machine whose CPUs are taken away for long, or a broken stream, comes
 /// here.
@@ -88,7 +87,7 @@ void CounterHistory::add(CounterEvent event, Settled &out) {
     keep(std::move(event));
 }
 
-bool CounterHistory::led_to(std::int64_t count, std::uint64_t begin_ns, std::uint64_t end_ns) {
+bool CounterHistory::add_reading(std::int64_t count, std::uint64_t begin_ns, std::uint64_t end_ns) {
     constexpr int kReader = -1;  // stands for a CPU: nothing bounds a reading but its times
     if (events_.empty() || events_.size() > kMostEvents) return false;
     if (settled_until_ + OrderSearch::kClockSkewNs >= begin_ns) return false;  // it may have been read before these
@@ -100,7 +99,8 @@ bool CounterHistory::led_to(std::int64_t count, std::uint64_t begin_ns, std::uin
     reading.tid = kEndedTid;
     reading.count = count;
     reading.moved = PageSet::only(0);
-    std::vector<CounterEvent> events = ended();
+    std::vector<CounterEvent> events = events_;
+    end_all(events);
     events.push_back(reading);
     const OrderSearch search(events, count_, read_);
     if (search.gave_up() || search.contradictory(kNever)) return false;
@@ -116,12 +116,10 @@ void CounterHistory::passed(int cpu, std::uint64_t t_ns) {
     if (event.end_ns == kNever) event.end_ns = std::max(t_ns, event.t_ns);
 }
 
-/// What is open, if nothing more comes.
-std::vector<CounterEvent> CounterHistory::ended() const {
-    std::vector<CounterEvent> events = events_;
+/// As if nothing more came.
+void CounterHistory::end_all(std::vector<CounterEvent> &events) {
     for (CounterEvent &event : events)
         event.end_ns = std::min(event.end_ns, event.t_ns + kSilentNs);
-    return events;
 }
 
 /// A reading is over at the latest when its CPU has been silent that long.
@@ -173,7 +171,7 @@ void CounterHistory::settle_for_view(Settled &out) {
 /// come is left.
 void CounterHistory::settle_all(Settled &out) {
     if (events_.empty()) return;
-    events_ = ended();
+    end_all(events_);
     const OrderSearch search(events_, count_, read_);
     if (search.gave_up()) return take_unordered(out);
     take(search.all(), out);
@@ -190,13 +188,14 @@ void CounterHistory::take(const OrderSearch::Solution &solution, Settled &out) {
     std::vector<CounterEvent> rest;
     for (std::size_t i = 0; i < events_.size(); ++i) {
         CounterEvent &event = events_[i];
-        if (solution.done[i]) settled_until_ = std::max(settled_until_, event.t_ns);
         if (!solution.done[i]) {
             rest.push_back(std::move(event));
-        } else if (event.update) {
-            tell(event, solution.moved[i], out);
-            before[event.tid] += event.before;
+            continue;
         }
+        settled_until_ = std::max(settled_until_, event.t_ns);
+        if (!event.update) continue;
+        tell(event, solution.moved[i], out);
+        before[event.tid] += event.before;
     }
     for (const auto &[tid, moved] : solution.by_task)
         if (const auto found = before.find(tid); found != before.end())
@@ -217,7 +216,8 @@ void CounterHistory::take_unordered(Settled &out) {
         unclaimed += event.count - count_;
         count_ = event.count;
         if (!event.update) continue;
-        Amount moved{unclaimed - kUnexplained, unclaimed + kUnexplained, std::exchange(unclaimed, 0)};
+        // Where nothing that an update may do explains the counts, a record is missing.
+        Amount moved{unclaimed - kMostPages, unclaimed + kMostPages, std::exchange(unclaimed, 0)};
         if (!event.moved.empty()) {
             moved.least = std::min(moved.least, event.moved.hull().least);
             moved.most = std::max(moved.most, event.moved.hull().most);

@@ -57,9 +57,9 @@ class CounterHistory {
     void add(CounterEvent event, Settled &out);
     /// Whether enough has come since the last settle() that it may tell more.
     bool due() const { return added_ >= try_at_; }
-    /// The counter itself was read between these times. Whether what is open can have led to that count, which is then
-    /// evidence for its order; false where nothing is open.
-    bool led_to(std::int64_t count, std::uint64_t begin_ns, std::uint64_t end_ns);
+    /// The counter itself was read between these times: evidence for the order of what is open. false, and nothing has
+    /// changed: nothing is open, or no order of it leads to that count.
+    bool add_reading(std::int64_t count, std::uint64_t begin_ns, std::uint64_t end_ns);
     /// Any later record of this CPU: what its last one read, it had read by then.
     void passed(int cpu, std::uint64_t t_ns);
     /// `complete_ns`: all that took effect, or was read, before that has been told.
@@ -81,7 +81,7 @@ class CounterHistory {
 
     bool settled_by_itself(const CounterEvent &event, Settled &out);
     void keep(CounterEvent event);
-    std::vector<CounterEvent> ended() const;
+    static void end_all(std::vector<CounterEvent> &events);
     void end_silent(std::uint64_t complete_ns);
     void take(const OrderSearch::Solution &solution, Settled &out);
     void settle_all(Settled &out);

@@ -443,26 +443,23 @@ void MmAccount::lost(std::uint64_t records) {
 void MmAccount::doubt(std::int64_t pages) {
     doubtful_ = true;
     finish();
-    const auto widen = [pages](Account &account) { account.lost = std::min(account.lost, INT64_MAX / 8) + pages; };
+    const auto widen = [pages](std::int64_t &lost) { lost = std::min(lost, INT64_MAX / 8) + pages; };
     for (auto &[tid, account] : members_)
-        widen(account);
+        widen(account.lost);
     for (auto &[tid, account] : others_)
-        widen(account);
-    widen(ended_);
-    lost_pages_ = std::min(lost_pages_, INT64_MAX / 8) + pages;
+        widen(account.lost);
+    widen(ended_.lost);
+    widen(lost_pages_);
 }
 
 void MmAccount::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {
     if (options_.scheme != Scheme::Cpu) return;
-    doubtful_ = true;
     folded_until_ = std::max(folded_until_, until_ns);
-    finish();
-    if (last_ns < since_ns) return;  // no amount has been taken from these counts yet
     std::int64_t pages = 0;
     for (const auto &local : locals_)
         for (const std::int32_t cached : local)
             pages += std::abs(std::int64_t{cached});
-    doubt(pages);
+    doubt(last_ns < since_ns ? 0 : pages);  // no amount has been taken from these counts yet
 }
 
 /// Nobody will tell of what is open.

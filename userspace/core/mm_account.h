@@ -26,9 +26,6 @@ Members members_of(const std::array<Number, kMembers> &values) {
     return members;
 }
 
-/// No record tells of more: what a page table holds.
-inline constexpr std::int64_t kMostPages = 512;
-
 /// What a task did to this mm.
 struct Account {
     std::array<std::int64_t, kMembers> flushed{};  ///< by its updates, as they are most likely

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "mm_account.h"
+#include "update_limits.h"
 
 namespace rsslag::core {
 namespace {
@@ -68,7 +69,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
         const std::int64_t here = unknown[cell] ? 0 : distance(held[cell], read[cell]);
         if (here == 0) continue;
         // What was told last need not have been done last.
-        if (cell < kMembers && histories_[cell].led_to(read[cell], begin_ns, end_ns)) {
+        if (cell < kMembers && histories_[cell].add_reading(read[cell], begin_ns, end_ns)) {
             hold(cell, end_ns, read[cell]);
             flushed_ns_[cell] = std::max(flushed_ns_[cell], begin_ns);
             check.quiet = false;

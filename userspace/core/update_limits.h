@@ -14,6 +14,9 @@ namespace rsslag::core {
 using FolioOrders = std::uint32_t;
 inline constexpr FolioOrders kAnyOrder = 0x3ff;
 
+/// No record tells of more: what a page table holds.
+inline constexpr std::int64_t kMostPages = 512;
+
 /// The pages that an update of this record's cause brings, whatever came of them.
 ///
 /// Anonymous pages come one folio at a time, by a fault or without one (mm/memory.c do_anonymous_page, do_swap_page,
