@@ -30,6 +30,17 @@ int cpus_in_list(std::string_view list) {
     return highest + 1;
 }
 
+namespace {
+
+/// By one of the lists in /sys/devices/system/cpu.
+int cpus_listed(const char *list) {
+    std::string cpus;
+    std::getline(std::ifstream(std::filesystem::path("/sys/devices/system/cpu") / list), cpus);
+    return cpus_in_list(cpus);
+}
+
+}  // namespace
+
 std::uint32_t folio_orders(const std::string &directory, std::int64_t page_bytes) {
     const auto chosen = [](const std::filesystem::path &file) {
         std::string text;
@@ -77,13 +88,9 @@ Host this_host() {
     Host host;
     host.machine.page_size.bytes = sysconf(_SC_PAGESIZE);
     host.machine.cpus_online = cpus_online();
-    std::string possible;
-    std::getline(std::ifstream("/sys/devices/system/cpu/possible"), possible);
-    const int listed = cpus_in_list(possible);
+    const int listed = cpus_listed("possible");
     host.machine.cpus_possible = listed > 0 ? listed : static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
-    std::string present;
-    std::getline(std::ifstream("/sys/devices/system/cpu/present"), present);
-    host.machine.cpus_present = std::max(cpus_in_list(present), host.machine.cpus_online);
+    host.machine.cpus_present = std::max(cpus_listed("present"), host.machine.cpus_online);
     host.machine.anon_orders = folio_orders("/sys/kernel/mm/transparent_hugepage", host.machine.page_size.bytes);
     utsname name{};
     if (uname(&name) == 0) {

@@ -357,12 +357,11 @@ const std::vector<std::pair<int, std::uint64_t>> &Judge::taken_up() const {
 }
 
 std::vector<int> Judge::tids() const {
-    const std::vector<int> living = state_->ledger.tids();
-    std::set<int> tids(living.begin(), living.end());
+    std::vector<int> tids = state_->ledger.tids();
     struct Begins {
-        std::set<int> &tids;
+        std::vector<int> &tids;
         void operator()(const rsslag_task &task) const {
-            if (task.kind == RSSLAG_NEWTASK || task.kind == RSSLAG_EXEC) tids.insert(task.tid);
+            if (task.kind == RSSLAG_NEWTASK || task.kind == RSSLAG_EXEC) tids.push_back(task.tid);
         }
         void operator()(const rsslag_update & /*record*/) const {}
         void operator()(const rsslag_fault & /*record*/) const {}
@@ -372,7 +371,9 @@ std::vector<int> Judge::tids() const {
         for (std::size_t size = 1; size > 0; bytes = bytes.subspan(size))
             size = wire::visit_first(bytes, Begins{tids});
     });
-    return {tids.begin(), tids.end()};
+    std::sort(tids.begin(), tids.end());
+    tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
+    return tids;
 }
 
 bool Judge::any() const {
