@@ -171,12 +171,17 @@ TEST(Ledger, CountsAFlushOnceWhileItsThreadStillSeemsToCache) {
     EXPECT_EQ(one.ledger.view(kMm)->cached, Members{});
 }
 
-TEST(Ledger, GivesADirectUpdateTheDifferenceOfCounts) {
-    LedgerOf one(Scheme::Thread);
+/// 4711 takes 40 pages away; 4712 flushes 20 and takes 80 away.
+void zap_by_both(LedgerOf &one) {
     one.fault(100, 4712, 20);
     one.update(200, 4711, 0, 960, 0);
     one.update(300, 4712, 1, 980, 20);
     one.update(320, 4712, 1, 900, 0);
+}
+
+TEST(Ledger, GivesADirectUpdateTheDifferenceOfCounts) {
+    LedgerOf one(Scheme::Thread);
+    zap_by_both(one);
     const MmView view = one.later();
     EXPECT_EQ(row(view, 4711).net, members(0, -40));
     EXPECT_EQ(row(view, 4712).net, members(0, -60));
@@ -244,10 +249,7 @@ TEST(Ledger, SaysSoAndTakesOverWhereAReadingDiffers) {
 
 TEST(Ledger, TellsWhatIsOpenAsAReadingDiffersByItsLikeliest) {
     LedgerOf one(Scheme::Thread);
-    one.fault(100, 4712, 20);
-    one.update(200, 4711, 0, 960, 0);
-    one.update(300, 4712, 1, 980, 20);
-    one.update(320, 4712, 1, 900, 0);
+    zap_by_both(one);
     one.ledger.watch(kMm);
     EXPECT_EQ(one.ledger.compare(one.reading_of(777), kStart + 5'000'000, kStart + 5'100'000).disagreements, 1);
     const MmView view = one.later();
