@@ -89,7 +89,8 @@ void CounterHistory::add(CounterEvent event, Settled &out) {
 
 bool CounterHistory::add_reading(std::int64_t count, std::uint64_t begin_ns, std::uint64_t end_ns) {
     constexpr int kReader = -1;  // stands for a CPU: nothing bounds a reading but its times
-    if (events_.empty() || events_.size() > kMostEvents) return false;
+    const auto is_update = [](const CounterEvent &each) { return each.update; };
+    if (events_.size() > kMostEvents || std::none_of(events_.begin(), events_.end(), is_update)) return false;
     if (settled_until_ + OrderSearch::kClockSkewNs >= begin_ns) return false;  // it may have been read before these
     CounterEvent reading;
     reading.begin_ns = begin_ns;

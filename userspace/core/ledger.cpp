@@ -108,6 +108,7 @@ void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::u
         mm->adopt(reading, begin_ns, end_ns);
     }
     mm->bound = true;
+    mm->bound_ns = std::max(mm->bound_ns, end_ns);
     for (const TaskReading &task : reading.tasks)
         impl_->tasks[task.host_tid] = {task.tid, task.tgid, task.host_tgid, task.comm, mm, 0};
     impl_->groups[group.host_tgid] = group;
@@ -229,6 +230,7 @@ std::vector<Ended> Ledger::take_ended(bool all) {
             rest.push_back(std::move(each));
             continue;
         }
+        if (each.mm->torn_down) each.mm->finish();
         MmView view = each.mm->view();
         impl_->name_tasks(view);
         const std::shared_ptr<MmAccount> mm = each.mm;

@@ -2,6 +2,7 @@
 // The ledger's inside: which mms, tasks and groups there are.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -50,6 +51,8 @@ struct Ledger::Impl {
     std::deque<Leaving> leaving;
     /// Tasks whose last update was of an mm that nobody has yet, `thread` scheme.
     std::unordered_set<int> makers;
+    /// Tasks that updated an mm which was not theirs.
+    std::unordered_set<int> others;
     std::unordered_map<std::uint64_t, std::uint64_t> retired;  ///< when an mm at this address last ended
     std::uint64_t generations = 0;
     std::uint64_t ended = 0, ended_not_at_zero = 0;
@@ -70,6 +73,8 @@ struct Ledger::Impl {
     void exec(const rsslag_task &record);
     void exit(const rsslag_task &record);
     void vanished(int host_tgid);
+    void number_given_again(int tid);
+    void renumbered(int from, int to);
     void leave(int host_tgid, std::shared_ptr<MmAccount> mm, std::uint64_t t_ns);
     void rename(const rsslag_task &record);
     void seen(const rsslag_task &record);
@@ -87,17 +92,24 @@ struct Ledger::Impl {
     Account &account_of(MmAccount &mm, const rsslag_update &update, bool &member);
     Task *task_of(int tid, bool may_be_survivor);
     std::uint64_t untold(const rsslag_sum &sum);
+    bool overtaken(const rsslag_sum &sum);
     bool surely_direct(const rsslag_update &update, const MmAccount &mm);
-    bool lived_in(const MmAccount &mm) const;
 
     /// By CPU: the next update there is most often the same task's, of the same mm.
     std::vector<Entry> last_;
-    /// By CPU: which of its sums was told last, and how many updates of it.
+    /// So many sums of a CPU may be overtaken by a later one of it.
+    static constexpr std::uint32_t kToldSums = 64;
+    /// A sum of a CPU, and how many updates of it have been told.
     struct Told {
         std::uint32_t number = 0;
         std::uint32_t updates = 0;
     };
-    std::vector<Told> told_;
+    struct ToldByCpu {
+        std::array<Told, kToldSums> recent;
+        std::uint32_t last = 0;  ///< number
+        std::uint64_t last_mm = 0;
+    };
+    std::vector<ToldByCpu> told_;
 };
 
 }  // namespace rsslag::core

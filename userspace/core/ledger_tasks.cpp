@@ -48,7 +48,11 @@ MmAccount *Ledger::Impl::account_for(const rsslag_update &update) {
     const bool newborn = !teardown && (update.flags & RSSLAG_NEWBORN) != 0;
     if (found != mms.end()) {
         const std::shared_ptr<MmAccount> mm = found->second;
-        const bool over = mm->torn_down ? !teardown : newborn && (mm->bound ? !lived_in(*mm) : mm->maker != update.tid);
+        // Reclaim holds no reference: its CPU may have been taken away since it saw users.
+        const bool late = (update.flags & RSSLAG_BY_OTHER) != 0 && !newborn && !mm->empty();
+        // Whoever lived in it need not have told of leaving it: what an exec leaves is gone before its EXEC.
+        const bool another = mm->bound ? update.t_ns > mm->bound_ns : mm->maker != update.tid;
+        const bool over = mm->torn_down ? !teardown && !late : newborn && another;
         if (!over) return mm.get();
         retire(mm);
     }
@@ -56,14 +60,6 @@ MmAccount *Ledger::Impl::account_for(const rsslag_update &update) {
     const std::shared_ptr<MmAccount> made = make(update.mm, update.t_ns);
     made->maker = update.tid;
     return made.get();
-}
-
-/// Whether any task has it. An mm that was empty at its end ended without a word.
-bool Ledger::Impl::lived_in(const MmAccount &mm) const {
-    return std::any_of(mm.members().begin(), mm.members().end(), [&](const auto &each) {
-        const auto task = tasks.find(each.first);
-        return task != tasks.end() && task->second.mm.get() == &mm;
-    });
 }
 
 /// An mm that is born in the trace.
@@ -88,6 +84,7 @@ Ledger::Impl::Task *Ledger::Impl::task_of(int tid, bool may_be_survivor) {
     tasks.erase(survivor);
     task.tid = task.tgid;
     if (task.mm) task.mm->rename_member(was, tid);
+    renumbered(was, tid);
     forget_last();
     return &(tasks[tid] = std::move(task));
 }
@@ -102,7 +99,9 @@ Account &Ledger::Impl::account_of(MmAccount &mm, const rsslag_update &update, bo
     }
     // From 6.16 the last task of a group exits before the mm is torn down.
     member = task == nullptr && !foreign && exiting;
-    return member ? mm.ended() : mm.other(update.tid);
+    if (member) return mm.ended();
+    others.insert(update.tid);
+    return mm.other(update.tid);
 }
 
 Ledger::Impl::Entry Ledger::Impl::entry_for(const rsslag_update &update) {
@@ -139,22 +138,36 @@ Applied Ledger::Impl::apply(const rsslag_update &update) {
     return entry.mm->apply(update, *entry.account, entry.member, surely_direct(update, *entry.mm));
 }
 
-/// How many updates of this sum have not been told yet. A sum that was read while it went on is told again, and may
-/// come after a later one.
+/// How many updates of this sum have not been told yet. A sum that was read while it went on is told again, and so may
+/// be one that another CPU told.
 std::uint64_t Ledger::Impl::untold(const rsslag_sum &sum) {
-    Told &told = told_[sum.of];
+    Told &told = told_[sum.of].recent[sum.number % kToldSums];
     if (static_cast<std::int32_t>(sum.number - told.number) < 0) return 0;
     if (sum.number != told.number) told = {sum.number, 0};
     if (sum.updates <= told.updates) return 0;
     return sum.updates - std::exchange(told.updates, sum.updates);
 }
 
-void Ledger::Impl::apply(const rsslag_sum &sum) {
+/// Whether a later sum of this CPU has been applied: another CPU told one of the two, and was taken away meanwhile.
+bool Ledger::Impl::overtaken(const rsslag_sum &sum) {
+    ToldByCpu &told = told_[sum.of];
+    if (static_cast<std::int32_t>(sum.number - told.last) < 0) return told.last_mm == sum.mm;
+    told.last = sum.number;
+    told.last_mm = sum.mm;
+    return false;
+}
+
+void Ledger::Impl::apply(const rsslag_sum &record) {
+    rsslag_sum sum = record;
     now = std::max<std::uint64_t>(now, sum.t_ns);
     if (sum.of >= told_.size()) return;
     const std::uint64_t updates = untold(sum);
     const std::shared_ptr<MmAccount> mm = updates == 0 ? nullptr : at(sum.mm);
     if (!mm) return;
+    if (overtaken(sum)) {
+        sum.members = 0;  // the later one has told what the CPU cached, and how much of it was this one's nobody knows
+        mm->lost(1);
+    }
     const int tid = mm->tid_now(sum.tid);
     // In an mm that nobody lives in yet, an exec goes on by its leader's number; elsewhere that is the leader's own.
     const bool foreign = (sum.flags & RSSLAG_BY_OTHER) != 0;
@@ -163,10 +176,28 @@ void Ledger::Impl::apply(const rsslag_sum &sum) {
     if (lives_here || mm->members().count(tid) != 0) {  // a member that an exec has taken away is still one
         mm->apply(sum, mm->member(tid), updates, true);
     } else if (foreign || !mm->bound) {
+        others.insert(tid);
         mm->apply(sum, mm->other(tid), updates, false);
     } else {  // told late, it has ended or left meanwhile
         mm->apply(sum, mm->ended(), updates, true);
     }
+}
+
+/// What the task before it did to mms that were not its own stays there.
+void Ledger::Impl::number_given_again(int tid) {
+    strangers.erase(tid);
+    if (others.erase(tid) == 0) return;
+    for (auto &[address, mm] : mms)
+        mm->end_other(tid);
+}
+
+/// A thread has taken its leader's number.
+void Ledger::Impl::renumbered(int from, int to) {
+    number_given_again(to);
+    if (others.erase(from) == 0) return;
+    others.insert(to);
+    for (auto &[address, mm] : mms)
+        mm->rename_other(from, to);
 }
 
 void Ledger::Impl::new_task(const rsslag_task &record) {
@@ -190,6 +221,7 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
         if (old->second.mm) old->second.mm->end_member(record.tid, 0);
         tasks.erase(old);
     }
+    number_given_again(record.tid);
     if (mm && (mm->torn_down || (!shares && mm->bound))) {  // of somebody who had this address before
         retire(mm);
         mm = nullptr;
@@ -198,6 +230,7 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
         mm = make(record.mm, record.t_ns);  // a child of a parent with nothing to copy
     if (mm) {
         mm->bound = true;
+        mm->bound_ns = std::max<std::uint64_t>(mm->bound_ns, record.t_ns);
         mm->member(record.tid).cached_ns = record.t_ns;
     }
     tasks[record.tid] = {record.ns_tid, record.ns_tgid, record.tgid, told_comm(record), mm};
@@ -217,12 +250,13 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     if (old != tasks.end() && old->first != record.tid) {
         if (left) left->rename_member(record.old_tid, record.tid);
         tasks.erase(old);
+        renumbered(record.old_tid, record.tid);
     }
     if (task.mm) {
         task.mm->bound = true;
+        task.mm->bound_ns = std::max<std::uint64_t>(task.mm->bound_ns, record.t_ns);
         task.mm->member(record.tid).cached_ns = record.t_ns;
-        for (const int tid : {record.old_tid, record.tid})
-            task.mm->adopt_other(tid, record.tid);
+        task.mm->adopt_other(record.tid, record.tid);
     }
     tasks[record.tid] = task;
     const auto group = groups.find(record.tgid);

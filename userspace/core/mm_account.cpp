@@ -359,6 +359,11 @@ void MmAccount::take(std::size_t member) {
         remainder_[kAllMembers[member]].n += out_.unclaimed;
         disagreements_ += doubtful_ ? 0 : 1;
     }
+    // What was told last need not have been done last.
+    const CounterHistory &history = histories_[member];
+    if (!history.open() && history.count() != flushed_[member]) {
+        hold(static_cast<std::uint32_t>(member), flushed_ns_[member], history.count());
+    }
     out_.clear();
 }
 
@@ -423,7 +428,9 @@ std::optional<FlushReason> MmAccount::take_flush(const CounterHistory::Update &u
             account.flushes--;
             flushes_[static_cast<std::size_t>(reason_of(open.update, true))]--;
         }
-        if (open.zeroed && !known_later && account.cached[member] == 0) {
+        // Who has left it caches nothing of it, whatever it did at last.
+        const bool caches = &account != &ended_ && !torn_down;
+        if (open.zeroed && caches && !known_later && account.cached[member] == 0) {
             set_cached(account, member, open.update.cached);
         }
         return FlushReason::Direct;
@@ -494,6 +501,7 @@ void MmAccount::apply(const rsslag_fault &fault) {
 }
 
 void MmAccount::advance(std::uint64_t t_ns) {
+    if (torn_down && last_ns + CounterHistory::kSilentNs < t_ns) return finish();
     for (std::size_t m = 0; m < kMembers; ++m) {
         if (!histories_[m].open()) continue;
         histories_[m].settle(complete_ns(t_ns), out_);
@@ -503,6 +511,10 @@ void MmAccount::advance(std::uint64_t t_ns) {
 
 void MmAccount::finish() {
     for (std::size_t m = 0; m < kMembers; ++m) {
+        // Nothing is left of an mm at its end (kernel/fork.c check_mm), if what was told of it can lead there. Each of
+        // its tasks has flushed what it had.
+        const std::int64_t left = options_.scheme == Scheme::Cpu ? -cached_sum_[m] : 0;
+        if (torn_down) histories_[m].add_reading(left, last_ns + 1, CounterHistory::kNever);
         histories_[m].finish(out_);
         take(m);
     }
@@ -540,6 +552,22 @@ void MmAccount::adopt_other(int tid, int as_tid) {
     updates_by_others_ -= found->second.updates;
     members_[as_tid].join(found->second);
     others_.erase(found);
+}
+
+void MmAccount::end_other(int tid) {
+    const auto found = others_.find(tid);
+    if (found == others_.end()) return;
+    retag(tid, kEndedTid);
+    ended_.join(found->second);
+    others_.erase(found);
+}
+
+void MmAccount::rename_other(int from, int to) {
+    const auto found = others_.find(from);
+    if (found == others_.end() || from == to) return;
+    retag(from, to);
+    others_[to].join(found->second);
+    others_.erase(from);
 }
 
 void MmAccount::rename_member(int from, int to) {

@@ -88,6 +88,9 @@ class MmAccount {
     void leave_member(int tid);
     /// What a task has done to an mm that it was making becomes its own once it lives there.
     void adopt_other(int tid, int as_tid);
+    /// A task that was none of its own has ended, and its number is another's from now on.
+    void end_other(int tid);
+    void rename_other(int from, int to);
     /// The number of a member changes (an exec by another thread than the leader).
     void rename_member(int from, int to);
     /// The number that a task which was a member by this one has now.
@@ -100,10 +103,11 @@ class MmAccount {
 
     std::uint64_t mm = 0;
     std::uint64_t generation = 0;
-    std::uint64_t born_ns = 0;  ///< of its first record; 0: was there before
-    int maker = 0;              ///< who made its first update, before anybody lived in it
-    bool bound = false;         ///< a process lives in it
-    bool torn_down = false;     ///< its last user has left
+    std::uint64_t born_ns = 0;   ///< of its first record; 0: was there before
+    int maker = 0;               ///< who made its first update, before anybody lived in it
+    bool bound = false;          ///< a process lives in it
+    std::uint64_t bound_ns = 0;  ///< … since then, or before
+    bool torn_down = false;      ///< its last user has left
     bool doubtful() const { return doubtful_; }
     std::uint64_t updates() const { return updates_; }
     std::uint64_t last_ns = 0;

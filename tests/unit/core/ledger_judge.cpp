@@ -111,7 +111,8 @@ void Judge::collect_ended() {
         EXPECT_EQ(sum_of(ended.mm), ended.mm.exact());
         EXPECT_NE(ended.group.state, State::Running);
         if (ended.mm.torn_down && lost_ == 0) {
-            EXPECT_EQ(ended.mm.exact(), Members{}) << "group " << ended.group.host_tgid;
+            EXPECT_EQ(ended.mm.exact(), Members{})
+                << "group " << ended.group.host_tgid << std::hex << " mm " << ended.mm.mm;
         }
         ended_.push_back(std::move(ended));
     }
@@ -169,8 +170,8 @@ void Judge::expect_tasks(const ModelMm &mm, const MmView &view) {
         add_rows(view.tasks, task->tid, &said);
         if (!kernel_.options().reuse_tids && !task->took_tid) add_rows(view.others, task->tid, &said);
         EXPECT_LE(distance(said.net, net_of(mm, *task)), said.uncertain)
-            << "task " << task->tid << ": " << testing::PrintToString(said.net) << " but "
-            << testing::PrintToString(net_of(mm, *task));
+            << std::hex << mm.address << std::dec << " task " << task->tid << " took " << task->took_tid << ": "
+            << testing::PrintToString(said.net) << " but " << testing::PrintToString(net_of(mm, *task));
         EXPECT_EQ(ledger_.comm_of(task->tid), task->comm) << task->tid;
     }
     for (const TaskNet &row : view.tasks) {
@@ -220,7 +221,7 @@ void Judge::expect_truth() {
         ASSERT_TRUE(view.has_value());
         EXPECT_EQ(view->exact(), mm->exact);
         EXPECT_EQ(view->flushed, mm->count);
-        EXPECT_EQ(view->updates + view->updates_by_others, mm->updates);
+        EXPECT_EQ(view->updates + view->updates_by_others, mm->updates) << std::hex << mm->address;
         expect_tasks(*mm, *view);
         expect_others(*mm, *view);
     }

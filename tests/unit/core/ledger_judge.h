@@ -13,7 +13,7 @@
 namespace rsslag::core::test {
 
 /// Longer than any record of the model is on its way.
-inline constexpr std::uint64_t kOnItsWayNs = 2'000;
+inline constexpr std::uint64_t kOnItsWayNs = 50'000;
 
 class Judge {
   public:

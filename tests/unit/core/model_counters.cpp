@@ -79,10 +79,19 @@ std::uint64_t ModelKernel::interrupt() {
     return dice_.ns(1'000, 20'000);
 }
 
+/// What bpf/stream_cpu.bpf.h does up to taking the time.
+void ModelKernel::begin_record(const Change &change) {
+    Cpu &cpu = cpu_of(*change.by);
+    cpu.stamp_ns = now_;
+    cpu.users = change.mm->users;
+    if (cpu.users == 0 && change.mm->wanted) end_sums_of(*change.mm, cpu);
+    cpu.summed = (change.by->group->wanted || change.mm->wanted) && summed_up(change);
+}
+
 // The count that the record shows is read after the time was taken: another CPU's fold may come in between.
 void ModelKernel::push_update_on_cpu(const Change &change, std::uint64_t lead_ns) {
     push(*change.by, lead_ns, [this, change] { add_on_cpu(change); });
-    push(*change.by, dice_.ns(20, 60) + interrupt(), [this, by = change.by] { cpu_of(*by).stamp_ns = now_; });
+    push(*change.by, dice_.ns(20, 60) + interrupt(), [this, change] { begin_record(change); });
     push(
         *change.by, dice_.ns(10, 70) + interrupt(),
         [this, change] {
@@ -96,14 +105,19 @@ void ModelKernel::push_update_on_cpu(const Change &change, std::uint64_t lead_ns
 }
 
 void ModelKernel::push_direct(const Change &change, std::uint64_t lead_ns) {
+    const bool at_once = options_.interrupt_one_in == 0;
+    const auto emit = [this, change] {
+        emit_update(change, now_, change.by->cached[change.member].n, FlushReason::Direct);
+    };
     push(
         *change.by, lead_ns,
-        [this, change] {
-            change.mm->count[change.member].n += change.amount;
+        [this, change, at_once, emit] {
+            change.by->returned = change.mm->count[change.member].n += change.amount;
             account(change);
-            emit_update(change, now_, change.by->cached[change.member].n, FlushReason::Direct);
+            if (at_once) emit();
         },
-        true);
+        at_once);
+    if (!at_once) push(*change.by, interrupt(), emit, true);
 }
 
 /// sync_mm_rss(); to be called from a step of the task.
@@ -116,11 +130,16 @@ void ModelKernel::push_sync(ModelTask &task, FlushReason reason) {
 }
 
 void ModelKernel::flush_member(ModelTask &task, Member member, FlushReason reason) {
-    push(task, dice_.ns(20, 80), [this, &task, member, reason] {
+    const bool at_once = options_.interrupt_one_in == 0;
+    const auto emit = [this, &task, member, reason] {
         const std::int64_t amount = task.cached[member].n;
-        task.mm->count[member].n += amount;
         emit_update({&task, task.mm, member, amount}, now_, amount, reason);
+    };
+    push(task, dice_.ns(20, 80), [&task, member, at_once, emit] {
+        task.returned = task.mm->count[member].n += task.cached[member].n;
+        if (at_once) emit();
     });
+    if (!at_once) push(task, interrupt(), emit);
     // A reader in between sees these pages twice.
     push(task, dice_.ns(50, 150), [&task, member] { task.cached[member].n = 0; });
 }
@@ -169,10 +188,10 @@ void ModelKernel::emit_fault(ModelTask &task, bool after) {
     records_.push_back({record});
 }
 
-std::uint16_t ModelKernel::flags_of(const Change &change) const {
+std::uint16_t ModelKernel::flags_of(const Change &change) {
     const ModelTask &by = *change.by;
     const bool own = by.mm == change.mm;
-    const bool ends = change.mm->users == 0;
+    const bool ends = (options_.scheme == Scheme::Cpu ? cpu_of(*change.by).users : change.mm->users) == 0;
     // An exiting task's faults are not told, nor is there one to tell of at an end.
     unsigned flags = by.exiting || ends ? 0U : by.fault;
     if (ends) flags |= RSSLAG_TEARDOWN;
@@ -197,33 +216,34 @@ void ModelKernel::emit_update(const Change &change, std::uint64_t t_ns, std::int
     record.t_ns = t_ns;
     record.mm = change.mm->address;
     record.address = by.exiting ? 0 : by.fault_address;
-    record.count = change.mm->count[change.member].n;
+    record.count = options_.scheme == Scheme::Cpu ? change.mm->count[change.member].n : by.returned;
     record.cached = static_cast<rsslag_s32>(cached);
     record.cpu = static_cast<rsslag_u16>(by.on_cpu);
     record.member = static_cast<rsslag_u8>(change.member);
     if (options_.scheme == Scheme::Cpu && cached == 0 && now_ - t_ns <= RSSLAG_PROMPT_NS) record.flags |= RSSLAG_PROMPT;
-    if (change.mm->users == 0 && !std::exchange(change.mm->end_told, true)) end_sums_of(*change.mm, cpu_of(by), t_ns);
-    if (!summed_up(record, change)) records_.push_back({record, change.amount, reason});
+    if (change.mm->users == 0) change.mm->end_told = true;
+    const bool summed = options_.scheme == Scheme::Cpu && cpu_of(by).summed;
+    if (!summed) records_.push_back({record, change.amount, reason});
     ++change.mm->updates;
 }
 
 /// bpf/sum.bpf.h: whether this update is in a sum now; if not, the sum that the CPU was at is told.
-bool ModelKernel::summed_up(const rsslag_update &update, const Change &change) {
-    if (!options_.counting || options_.scheme != Scheme::Cpu) return false;
-    Cpu &cpu = cpu_of(*change.by);
-    const bool own = (update.flags & RSSLAG_OWN) != 0;
-    const bool other = (update.flags & RSSLAG_BY_OTHER) != 0;
-    const bool plain = update.cached != 0 && change.mm->wanted &&
-                       (update.flags & (RSSLAG_TEARDOWN | RSSLAG_EXITING)) == 0 && (own || other);
-    if (!plain || cpu.sum.mm != update.mm || cpu.sum.tid != update.tid) end_sum(cpu, update.t_ns);
+bool ModelKernel::summed_up(const Change &change) {
+    if (!options_.counting) return false;
+    const ModelTask &by = *change.by;
+    Cpu &cpu = cpu_of(by);
+    const unsigned flags = flags_of(change) & (RSSLAG_OWN | RSSLAG_BY_OTHER);
+    const std::int64_t cached = change.mm->local[static_cast<std::size_t>(by.on_cpu)][change.member].n;
+    const bool plain = cached != 0 && change.mm->wanted && cpu.users != 0 && !by.exiting && flags != 0;
+    if (!plain || cpu.sum.mm != change.mm->address || cpu.sum.tid != by.tid) end_sum(cpu, now_);
     if (!plain) return false;
     cpu.sum.kind = RSSLAG_SUM;
-    cpu.sum.flags = update.flags & (RSSLAG_OWN | RSSLAG_BY_OTHER);
-    cpu.sum.tid = update.tid;
-    cpu.sum.mm = update.mm;
-    cpu.sum.cpu = cpu.sum.of = update.cpu;
-    cpu.sum.cached[update.member] = update.cached;
-    cpu.sum.members |= static_cast<rsslag_u8>(1U << update.member);
+    cpu.sum.flags = static_cast<rsslag_u16>(flags);
+    cpu.sum.tid = by.tid;
+    cpu.sum.mm = change.mm->address;
+    cpu.sum.cpu = cpu.sum.of = static_cast<rsslag_u16>(by.on_cpu);
+    cpu.sum.cached[static_cast<std::size_t>(change.member)] = static_cast<rsslag_s32>(cached);
+    cpu.sum.members |= static_cast<rsslag_u8>(1U << static_cast<unsigned>(change.member));
     ++cpu.sum.updates;
     return true;
 }
@@ -237,11 +257,11 @@ void ModelKernel::end_sum(Cpu &cpu, std::uint64_t t_ns) {
     cpu.told = 0;
 }
 
-void ModelKernel::end_sums_of(const ModelMm &mm, Cpu &by, std::uint64_t t_ns) {
+void ModelKernel::end_sums_of(const ModelMm &mm, Cpu &by) {
     for (Cpu &cpu : cpus_) {
         if (cpu.sum.mm != mm.address) continue;
         rsslag_sum sum = cpu.sum;
-        sum.t_ns = t_ns;
+        sum.t_ns = now_;
         sum.cpu = static_cast<rsslag_u16>(&by - cpus_.data());
         records_.push_back({sum});
         cpu.sum.mm = 0;

@@ -81,6 +81,7 @@ struct ModelTask {
     std::uint16_t fault = 0;  ///< RSSLAG_OF_*_FAULT while in one
     std::uint64_t fault_address = 0;
     std::uint64_t user_faults = 0, kernel_faults = 0;
+    std::int64_t returned = 0;  ///< by its last atomic addition to a counter
     std::deque<Step> steps;
     int on_cpu = -1;
     std::optional<int> pinned;
@@ -177,6 +178,8 @@ class ModelKernel {
         ModelTask *running = nullptr;
         std::uint64_t next_ns = 0;
         std::uint64_t stamp_ns = 0;          ///< t_ns of the update in flight
+        int users = 0;                       ///< … and of its mm then
+        bool summed = false;                 ///< it is part of a sum
         const ModelMm *in_flight = nullptr;  ///< between add and record
         Member member = Member::File;
         bool folded = false;
@@ -216,11 +219,12 @@ class ModelKernel {
     void fault(ModelTask &by, Member member, std::int64_t pages);
     void exchange_fault(ModelTask &by, Member from);
     void emit_update(const Change &change, std::uint64_t t_ns, std::int64_t cached, FlushReason reason);
-    bool summed_up(const rsslag_update &update, const Change &change);
+    void begin_record(const Change &change);
+    bool summed_up(const Change &change);
     void end_sum(Cpu &cpu, std::uint64_t t_ns);
-    void end_sums_of(const ModelMm &mm, Cpu &by, std::uint64_t t_ns);
+    void end_sums_of(const ModelMm &mm, Cpu &by);
     void emit_fault(ModelTask &task, bool after);
-    std::uint16_t flags_of(const Change &change) const;
+    std::uint16_t flags_of(const Change &change);
     void announce(ModelTask &task, std::uint64_t t_ns);
     void zap_now(ModelTask &by, ModelMm &mm, const Members &most);
     void visit(ModelTask &by, ModelMm &mm, std::function<void()> work);
