@@ -32,7 +32,7 @@ TEST(Busy, ManySnapshotsAreMovingAndNoneUnexplained) {
     const Held held = Held::demo({"busy"});
     ASSERT_TRUE(held.ready()) << held.why();
     // Emulated CPUs need ten times as long.
-    const std::string repeat = emulated() ? "60" : "1000";
+    const std::string repeat = emulated() ? "30" : "1000";
     int moving = 0;
     int agreeing = 0;
     int equal_counters = 0;

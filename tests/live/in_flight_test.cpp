@@ -98,7 +98,7 @@ TEST(Residual, OfAMunmapThatIsHeldMidwayIsCalledInFlight) {
     if (hog.real_time()) {
         pin(1);
         const std::vector<std::string> words{"snapshot", "--json", "--repeat", "5", std::to_string(child)};
-        const int most = emulated() ? 8 : 300;
+        const int most = emulated() ? 3 : 300;
         for (int tries = 0; tries < most && !seen; ++tries) {
             hog.take();
             for (const json &document : run_json(words)) {
