@@ -112,19 +112,23 @@ static __always_inline bool summed_up(struct mm_struct *mm, u64 key, struct task
 SEC("tp_btf/rss_stat")
 int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
 {
-    u64 key = key_of(mm);
-    enum mm_state state = mm_state(key);
     struct task_struct *task = bpf_get_current_task_btf();
-    bool by_wanted = group_wanted(task->tgid);
+    u64 key = key_of(mm);
     struct rsslag_update *record;
     struct counter counter;
     struct rsslag_cpu *cpu;
     u32 task_flags;
+    enum mm_state state;
     u16 flags = 0;
+    bool by_wanted;
     u32 number;
     int users;
     u32 tid;
 
+    if (!may_be_traced(key, task->tgid))
+        return 0;
+    state = mm_state(key);
+    by_wanted = group_wanted(task->tgid);
     if (state == UNWANTED && !by_wanted)
         return 0;
     number = bpf_get_smp_processor_id();
@@ -182,7 +186,10 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
 
 static __always_inline bool faulting_task_wanted(struct task_struct *task)
 {
-    return group_wanted(task->tgid) || mm_state(key_of(task->mm)) == WANTED;
+    u64 mm = key_of(task->mm);
+    u32 tgid = task->tgid;
+
+    return may_be_traced(mm, tgid) && (group_wanted(tgid) || mm_state(mm) == WANTED);
 }
 
 SEC("tp_btf/page_fault_user")
