@@ -76,6 +76,7 @@ static __always_inline u16 fault_of(const void *ctx, struct task_struct *task, u
 }
 
 #include "sum.bpf.h"
+#include "updates.bpf.h"
 
 /* Whether this update is in a sum now; if not, the sum that the CPU was at is told. Of a wanted mm only: whose end is
  * noticed, and with it that of its sums. */
@@ -149,7 +150,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
         flags |= RSSLAG_BY_OTHER;
         tell_of(task, tid);
     }
-    record = reserve_update(cpu, sizeof(*record));
+    record = next_update(cpu, number);
     if (!record)
         return 0;
     record->t_ns = bpf_ktime_get_ns();
@@ -180,7 +181,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
         flags |= RSSLAG_NEWBORN;
     }
     record->flags = flags;
-    send(record);
+    send_update(cpu, record);
     return 0;
 }
 
