@@ -59,19 +59,22 @@ static __always_inline void *reserve_on(struct rsslag_cpu *cpu, u64 size)
  * of which only one runs on a CPU at a time. */
 static __always_inline void *reserve_update(struct rsslag_cpu *cpu, u64 size)
 {
-    cpu->updates++;
-    return reserve_on(cpu, size);
+    void *record = reserve_on(cpu, size);
+
+    if (record)
+        cpu->updates++;
+    return record;
 }
 
 /* The same for all other programs: from 7.0 on one may be preempted by another. */
 static __always_inline void *reserve(u32 number, u64 size)
 {
     struct rsslag_cpu *cpu = cpu_at(number);
+    void *record = cpu ? reserve_on(cpu, size) : NULL;
 
-    if (!cpu)
-        return NULL;
-    __sync_fetch_and_add(&cpu->others, 1);
-    return reserve_on(cpu, size);
+    if (record)
+        __sync_fetch_and_add(&cpu->others, 1);
+    return record;
 }
 
 /* Nobody is woken: userspace drains in time. */

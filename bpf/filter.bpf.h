@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /* Who is traced. An update counts where its mm or the group of the task that made it is wanted. Most tasks of a machine
- * are not, so that is told by one load each from a table of this object.
+ * are not, so that is told by one load each from a table of this object, and most often by what is in front of it.
  *
  * The hash maps `mms` and `groups` say who is wanted: who puts a key there first, or takes it away, is one CPU, as the
  * kernel locks the bucket. That CPU alone changes the place in the table, by an atomic add: a place holds the sum of the
@@ -59,6 +59,20 @@ static __always_inline u64 key_at(u64 address)
 #define GROUP_CODE(tgid) (((u64)(tgid) << 16) + 1)
 #define GROUP_PLACE(tgid) ((tgid) & (RSSLAG_GROUP_PLACES - 1))
 
+/* A coarse filter in front of the table, within one page of memory: the table is 16 of them, and a look at one that no
+ * cache has costs more than all the rest. Each place counts the mms and groups in its part of the table. It is raised
+ * before the table and lowered after it: what the table has, this never turns away. */
+#define COARSE_PLACES 64
+rsslag_u64 coarse[COARSE_PLACES] __attribute__((aligned(sizeof(rsslag_u64) * COARSE_PLACES)));
+
+#define COARSE_MM(mm) (&coarse[MM_PLACE(mm) / (RSSLAG_MM_PLACES / COARSE_PLACES)])
+#define COARSE_GROUP(tgid) (&coarse[(tgid) & (COARSE_PLACES - 1)])
+
+static __always_inline bool may_be_traced(u64 mm, u32 tgid)
+{
+    return *COARSE_MM(mm) || *COARSE_GROUP(tgid);
+}
+
 enum mm_state { UNWANTED, WANTED, ENDING };
 
 /* Several share the place. */
@@ -100,10 +114,12 @@ static __always_inline bool want_mm(u64 mm)
     u64 ends = mm | MM_ENDS;
     u32 one = 1;
 
-    if (!bpf_map_update_elem(&mms, &mm, &one, BPF_NOEXIST))
+    if (!bpf_map_update_elem(&mms, &mm, &one, BPF_NOEXIST)) {
+        __sync_fetch_and_add(COARSE_MM(mm), 1);
         __sync_fetch_and_add(place, MM_CODE(mm));
-    else if (!bpf_map_lookup_elem(&mms, &mm))
+    } else if (!bpf_map_lookup_elem(&mms, &mm)) {
         return false;
+    }
     if (!bpf_map_delete_elem(&mms, &ends))
         __sync_fetch_and_add(place, -MM_ENDS_CODE);
     return true;
@@ -126,13 +142,16 @@ static __always_inline bool mm_ends(u64 mm)
 static __always_inline void unwant_mm(u64 mm)
 {
     u64 ends = mm | MM_ENDS;
-    u64 code = MM_ENDS_CODE;
+    rsslag_u64 *place = &filter.mm[MM_PLACE(mm)];
 
     if (bpf_map_delete_elem(&mms, &ends))
         return; /* another CPU does it */
-    if (!bpf_map_delete_elem(&mms, &mm))
-        code += MM_CODE(mm);
-    __sync_fetch_and_add(&filter.mm[MM_PLACE(mm)], -code);
+    if (bpf_map_delete_elem(&mms, &mm)) {
+        __sync_fetch_and_add(place, -MM_ENDS_CODE);
+        return;
+    }
+    __sync_fetch_and_add(place, -(MM_CODE(mm) + MM_ENDS_CODE));
+    __sync_fetch_and_add(COARSE_MM(mm), -1);
 }
 
 /* Whether an update of this mm is to be told; notices where the mm ends, and that its address is somebody else's. */
@@ -153,17 +172,19 @@ static __always_inline bool want_group(u32 tgid)
 {
     u32 one = 1;
 
-    if (!bpf_map_update_elem(&groups, &tgid, &one, BPF_NOEXIST))
-        __sync_fetch_and_add(&filter.group[GROUP_PLACE(tgid)], GROUP_CODE(tgid));
-    else if (!bpf_map_lookup_elem(&groups, &tgid))
-        return false;
+    if (bpf_map_update_elem(&groups, &tgid, &one, BPF_NOEXIST))
+        return bpf_map_lookup_elem(&groups, &tgid);
+    __sync_fetch_and_add(COARSE_GROUP(tgid), 1);
+    __sync_fetch_and_add(&filter.group[GROUP_PLACE(tgid)], GROUP_CODE(tgid));
     return true;
 }
 
 static __always_inline void unwant_group(u32 tgid)
 {
-    if (!bpf_map_delete_elem(&groups, &tgid))
-        __sync_fetch_and_add(&filter.group[GROUP_PLACE(tgid)], -GROUP_CODE(tgid));
+    if (bpf_map_delete_elem(&groups, &tgid))
+        return;
+    __sync_fetch_and_add(&filter.group[GROUP_PLACE(tgid)], -GROUP_CODE(tgid));
+    __sync_fetch_and_add(COARSE_GROUP(tgid), -1);
 }
 
 #endif

@@ -37,6 +37,8 @@ const volatile bool fault_told_at_exit;
 /* --mode counts: sums where they can be had, and nothing of what single faults cache. */
 const volatile bool counting;
 const volatile rsslag_u32 possible_cpus;
+/* Updates that a CPU's buffer holds; 0: there are no buffers. */
+const volatile rsslag_u32 update_places;
 /* Tasks that nobody asked for and that have been told of: tid to their start. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -76,6 +76,7 @@ static __always_inline u16 fault_of(const void *ctx, struct task_struct *task, u
 }
 
 #include "sum.bpf.h"
+#include "updates.bpf.h"
 
 /* Whether this update is in a sum now; if not, the sum that the CPU was at is told. Of a wanted mm only: whose end is
  * noticed, and with it that of its sums. */
@@ -112,19 +113,23 @@ static __always_inline bool summed_up(struct mm_struct *mm, u64 key, struct task
 SEC("tp_btf/rss_stat")
 int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
 {
-    u64 key = key_of(mm);
-    enum mm_state state = mm_state(key);
     struct task_struct *task = bpf_get_current_task_btf();
-    bool by_wanted = group_wanted(task->tgid);
+    u64 key = key_of(mm);
     struct rsslag_update *record;
     struct counter counter;
     struct rsslag_cpu *cpu;
     u32 task_flags;
+    enum mm_state state;
     u16 flags = 0;
+    bool by_wanted;
     u32 number;
     int users;
     u32 tid;
 
+    if (!may_be_traced(key, task->tgid))
+        return 0;
+    state = mm_state(key);
+    by_wanted = group_wanted(task->tgid);
     if (state == UNWANTED && !by_wanted)
         return 0;
     number = bpf_get_smp_processor_id();
@@ -145,7 +150,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
         flags |= RSSLAG_BY_OTHER;
         tell_of(task, tid);
     }
-    record = reserve_update(cpu, sizeof(*record));
+    record = next_update(cpu, number);
     if (!record)
         return 0;
     record->t_ns = bpf_ktime_get_ns();
@@ -176,13 +181,16 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
         flags |= RSSLAG_NEWBORN;
     }
     record->flags = flags;
-    send(record);
+    send_update(cpu, record);
     return 0;
 }
 
 static __always_inline bool faulting_task_wanted(struct task_struct *task)
 {
-    return group_wanted(task->tgid) || mm_state(key_of(task->mm)) == WANTED;
+    u64 mm = key_of(task->mm);
+    u32 tgid = task->tgid;
+
+    return may_be_traced(mm, tgid) && (group_wanted(tgid) || mm_state(mm) == WANTED);
 }
 
 SEC("tp_btf/page_fault_user")

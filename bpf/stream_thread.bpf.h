@@ -69,18 +69,22 @@ static __always_inline u16 fault_of_thread(const void *ctx, struct task_struct *
 SEC("tp_btf/rss_stat")
 int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
 {
-    u64 key = key_of(mm);
-    enum mm_state state = mm_state(key);
     u64 id = bpf_get_current_pid_tgid();
-    bool by_wanted = group_wanted(id >> 32);
+    u64 key = key_of(mm);
     struct rsslag_update *record;
     struct task_struct *task;
     struct rsslag_cpu *cpu;
+    enum mm_state state;
     u32 task_flags;
     u16 flags = 0;
+    bool by_wanted;
     u32 number;
     int users;
 
+    if (!may_be_traced(key, id >> 32))
+        return 0;
+    state = mm_state(key);
+    by_wanted = group_wanted(id >> 32);
     if (state == UNWANTED && !by_wanted)
         return 0;
     users = BPF_CORE_READ(mm, mm_users.counter);

@@ -274,18 +274,22 @@ struct rsslag_pattern {
 };
 
 /* A CPU: what its programs need to know of it, told once before the trace, and what they have sent and lost so far. In an
- * array that userspace maps; one cache line. */
+ * array that userspace maps; a cache line for each of the two who write. */
 struct rsslag_cpu {
     rsslag_u64 offset; /* what makes a __percpu pointer the CPU's own address; `cpu` scheme only */
     rsslag_u32 ring;   /* which ring its records go to */
     rsslag_u32 known;  /* the offset has been found */
-    rsslag_u64 updates;   /* records that the program of updates wanted to send: it alone adds to this, not atomically */
+    rsslag_u64 updates;   /* records that the program of updates has sent: it alone adds to this, not atomically */
     rsslag_u64 others;    /* … and all other programs */
-    rsslag_u64 lost_ring; /* of both, those for which the ring had no room */
-    rsslag_u64 lost_room; /* in neither: an mm, group or task that should be followed and for which there was no room */
-    rsslag_u64 spare[2];
+    rsslag_u64 lost_ring; /* in neither: records for which the ring, or the buffer of updates, had no room */
+    rsslag_u64 lost_room; /* likewise: an mm, group or task that should be followed and for which there was no room */
+    rsslag_u32 next; /* where in the CPU's buffer of updates the next one goes */
+    rsslag_u32 spare[3];
+    /* By userspace: how many of `updates` it has copied out of the CPU's buffer of updates. See bpf/updates.bpf.h. */
+    rsslag_u64 taken;
+    rsslag_u64 pad[7];
 };
-RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_cpu) == 64, "rsslag_cpu");
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_cpu) == 128, "rsslag_cpu");
 
 /* A task's fault in progress and its totals: an array indexed by the low bits of the tid; one cache line. */
 struct rsslag_fault_slot {

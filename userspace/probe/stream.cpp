@@ -25,6 +25,7 @@
 #include "rsslag/core/wire.h"
 #include "rsslag/probe/denial.h"
 #include "stream.skel.h"
+#include "update_buffer.h"
 
 namespace rsslag::probe {
 
@@ -50,8 +51,8 @@ struct RingDeleter {
 class Mapping {
   public:
     Mapping() = default;
-    Mapping(int fd, std::size_t bytes) : bytes_(bytes) {
-        void *at = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    Mapping(int fd, std::size_t bytes, int access = PROT_READ) : bytes_(bytes) {
+        void *at = mmap(nullptr, bytes, access, MAP_SHARED, fd, 0);
         at_ = at == MAP_FAILED ? nullptr : at;
     }
     ~Mapping() {
@@ -63,7 +64,7 @@ class Mapping {
         std::swap(bytes_, o.bytes_);
         return *this;
     }
-    const void *get() const { return at_; }
+    void *get() const { return at_; }
 
   private:
     void *at_ = nullptr;
@@ -82,10 +83,11 @@ std::uint32_t fault_places() {
     return std::bit_ceil(std::clamp(pid_max, 4096U, 65536U));
 }
 
-/// Where a ring's records go, and how many bytes more may come in this call: a ring that is filled faster than it is
-/// emptied would never be empty.
+/// Where a ring's records go, among the updates of its CPU where these are in a buffer of their own, and how many bytes
+/// more may come in this call: a ring that is filled faster than it is emptied would never be empty.
 struct Sink {
     std::vector<std::byte> *out = nullptr;
+    UpdateBuffer *updates = nullptr;
     std::size_t left = 0;
     std::atomic<std::uint64_t> *malformed = nullptr;
 };
@@ -102,6 +104,11 @@ int append(void *to, void *data, std::size_t size) {
     auto *sink = static_cast<Sink *>(to);
     const auto *bytes = static_cast<const std::byte *>(data);
     if (well_formed(bytes, size)) {
+        if (sink->updates != nullptr) {
+            std::uint64_t t_ns = 0;
+            std::memcpy(&t_ns, bytes + wire::kTimeOffset, sizeof(t_ns));
+            sink->updates->take_before(t_ns, *sink->out);
+        }
         sink->out->insert(sink->out->end(), bytes, bytes + size);
     } else {
         sink->malformed->fetch_add(1, std::memory_order_relaxed);
@@ -139,7 +146,10 @@ struct StreamProbe::State {
     mutable std::uint64_t unreadable = 0;
     Mapping cpu_states;
     Mapping slots;
-    Mapping runs;  ///< none: nothing is summed up
+    Mapping updates;
+    std::vector<UpdateBuffer> update_buffers;  ///< of each ring's CPU; none: updates come through the rings
+    std::size_t update_places = 0;             ///< of each buffer; 0: there are none
+    Mapping runs;                              ///< none: nothing is summed up
     std::vector<rsslag_sum> grown;
     std::vector<std::uint32_t> told_sequence;  ///< of each CPU's sum, when last told
     std::uint32_t fault_mask = 0;
@@ -160,6 +170,7 @@ struct StreamProbe::State {
     Status attach();
     std::vector<bpf_program *> programs() const;
     void read_sums();
+    Status map_updates();
     std::span<const rsslag_cpu> cpu_list() const {
         return {static_cast<const rsslag_cpu *>(cpu_states.get()), static_cast<std::size_t>(cpus)};
     }
@@ -191,6 +202,7 @@ void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme,
     load_if(p.fault_done, scheme == core::Scheme::Thread && traits.handle_mm_fault && !counting);
     bpf_map__set_autocreate(skeleton->maps.anchor, by_cpu);
     bpf_map__set_autocreate(skeleton->maps.runs, by_cpu);
+    bpf_map__set_autocreate(skeleton->maps.updates, by_cpu);
     if (!traits.page_fault_user) missing.emplace_back("tp_btf/page_fault_user: this kernel does not have it");
     if (!traits.page_fault_kernel) missing.emplace_back("tp_btf/page_fault_kernel: this kernel does not have it");
 }
@@ -233,20 +245,39 @@ Status StreamProbe::State::load(const Options &options) {
     bpf_map__set_max_entries(skeleton->maps.fault_slots, places);
     bpf_map__set_max_entries(skeleton->maps.cpus, static_cast<std::uint32_t>(cpus));
     bpf_map__set_max_entries(skeleton->maps.runs, static_cast<std::uint32_t>(cpus));
+    if (bpf_map__autocreate(skeleton->maps.updates) && count == static_cast<std::uint32_t>(cpus)) {
+        update_places = std::max<std::size_t>(options.ring_bytes, 4096) / sizeof(rsslag_update);
+        skeleton->rodata->update_places = static_cast<std::uint32_t>(update_places);
+        bpf_map__set_max_entries(skeleton->maps.updates, static_cast<std::uint32_t>(count * update_places));
+    }
     const auto bytes = static_cast<std::uint32_t>(std::bit_ceil(std::max<std::size_t>(options.ring_bytes, 4096)));
     if (Status made = make_rings(bytes, count); !made) return made;
     if (const int err = rsslag_stream__load(skeleton.get()); err != 0) return refused(-err);
     if (skeleton->bss == nullptr) return variables_out_of_reach();
     if (Status given = hand_over_rings(); !given) return given;
-    cpu_states = Mapping(bpf_map__fd(skeleton->maps.cpus), static_cast<std::size_t>(cpus) * sizeof(rsslag_cpu));
+    cpu_states = Mapping(bpf_map__fd(skeleton->maps.cpus), static_cast<std::size_t>(cpus) * sizeof(rsslag_cpu),
+                         PROT_READ | PROT_WRITE);
     if (cpu_states.get() == nullptr) return refused(errno);
     slots = Mapping(bpf_map__fd(skeleton->maps.fault_slots), places * sizeof(rsslag_fault_slot));
     if (slots.get() == nullptr) return refused(errno);
+    if (Status mapped = map_updates(); !mapped) return mapped;
     if (options.counting && bpf_map__fd(skeleton->maps.runs) >= 0) {
         told_sequence.resize(static_cast<std::size_t>(cpus));
         runs = Mapping(bpf_map__fd(skeleton->maps.runs), told_sequence.size() * sizeof(rsslag_run));
         if (runs.get() == nullptr) return refused(errno);
     }
+    return core::success();
+}
+
+Status StreamProbe::State::map_updates() {
+    if (update_places == 0) return core::success();
+    const std::size_t count = rings.size() * update_places;
+    updates = Mapping(bpf_map__fd(skeleton->maps.updates), count * sizeof(rsslag_update));
+    if (updates.get() == nullptr) return refused(errno);
+    const std::span all(static_cast<const rsslag_update *>(updates.get()), count);
+    for (std::size_t i = 0; i < rings.size(); ++i)
+        update_buffers.emplace_back(static_cast<rsslag_cpu *>(cpu_states.get())[i],
+                                    all.subspan(i * update_places, update_places));
     return core::success();
 }
 
@@ -391,11 +422,18 @@ void StreamProbe::State::read_sums() {
     }
 }
 
+/// Each CPU's records in the order in which it sent them. Before an update that is there at the begin, all that its CPU
+/// has sent by its ring is there, too: so these go on to the end of it.
 void StreamProbe::drain(std::span<std::vector<std::byte>> out) {
     state_->read_sums();
     for (std::size_t i = 0; i < state_->rings.size(); ++i) {
-        state_->sinks[i] = {&out[i], state_->ring_bytes, &state_->malformed};
+        UpdateBuffer *const updates = state_->update_buffers.empty() ? nullptr : &state_->update_buffers[i];
+        const std::uint64_t sent = updates == nullptr ? 0 : updates->sent();
+        state_->sinks[i] = {&out[i], updates, state_->ring_bytes, &state_->malformed};
         ring_buffer__consume(state_->rings[i].get());
+        if (updates == nullptr) continue;
+        updates->take_until(sent, out[i]);
+        updates->give_back();
     }
     for (const rsslag_sum &sum : state_->grown) {
         const auto bytes = std::as_bytes(std::span(&sum, 1));
@@ -415,7 +453,7 @@ Losses StreamProbe::losses() const {
     std::uint64_t ring = 0;
     std::uint64_t room = load(state_->skeleton->bss->lost_without_cpu);
     for (const rsslag_cpu &cpu : state_->cpu_list()) {
-        ring += load(cpu.lost_ring);  // first: it is part of what is sent
+        ring += load(cpu.lost_ring);
         room += load(cpu.lost_room);
         losses.sent += load(cpu.updates) + load(cpu.others);
     }
@@ -431,7 +469,7 @@ Losses StreamProbe::losses() const {
         }
         recursion += last;
     }
-    losses.sent += room + recursion + state_->unreadable;
+    losses.sent += ring + room + recursion + state_->unreadable;
     losses.by_cause = {{"ring_full", ring},
                        {"recursion", recursion},
                        {"no_room", room},

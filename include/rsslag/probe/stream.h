@@ -41,8 +41,10 @@ class StreamProbe {
   public:
     struct Options {
         int cpus_possible = 1;
-        std::size_t ring_bytes = std::size_t{2} << 20;  ///< of each ring: a power of two, at least a page
-        bool follow = false;                            ///< children of wanted processes are wanted
+        /// Of each ring: a power of two, at least a page. And at most of each CPU's buffer of updates, where there is
+        /// one.
+        std::size_t ring_bytes = std::size_t{2} << 20;
+        bool follow = false;  ///< children of wanted processes are wanted
         /// Plain updates are summed up in the kernel (`cpu` scheme), or what tasks cache is not told at each fault.
         bool counting = false;
     };
@@ -63,9 +65,9 @@ class StreamProbe {
 
     /// How many rings there are; each one's records are in the order of their CPU or CPUs.
     std::size_t rings() const;
-    /// Appends all that is in ring i to out[i], as the programs wrote it: struct rsslag_update, _fault, _task or _sum,
-    /// told apart by the u16 that each begins with; after them sums that go on and have grown since the last call. out
-    /// has rings() elements.
+    /// Appends all that is in ring i, and in its CPU's buffer of updates, to out[i], as the programs wrote it: struct
+    /// rsslag_update, _fault, _task or _sum, told apart by the u16 that each begins with; after them sums that go on
+    /// and have grown since the last call. out has rings() elements.
     void drain(std::span<std::vector<std::byte>> out);
 
     /// Takes the programs off their hooks; what they have sent can still be drained.

@@ -97,6 +97,8 @@ class Filter : public testing::Test {
             EXPECT_EQ(place, 0U) << "nobody is wanted any more";
         for (const u64 place : filter.group)
             EXPECT_EQ(place, 0U);
+        for (const u64 place : coarse)
+            EXPECT_EQ(place, 0U);
         EXPECT_EQ(hash_of(&mms).size(), 0U);
         EXPECT_EQ(hash_of(&groups).size(), 0U);
     }
@@ -105,6 +107,7 @@ class Filter : public testing::Test {
 /// An update of a task that nobody asked for, as the programs judge it.
 bool told(u64 mm, int users) {
     const auto state = mm_state(mm);
+    EXPECT_TRUE(state == UNWANTED || may_be_traced(mm, 0));
     return state != UNWANTED && still_wanted(mm, state, users, false);
 }
 
@@ -179,6 +182,8 @@ TEST_F(Filter, TellsGroupsApartThatShareAPlace) {
     EXPECT_TRUE(want_group(tgids[1]));
     EXPECT_TRUE(want_group(tgids[1]));
     EXPECT_FALSE(group_wanted(tgids[2]));
+    EXPECT_TRUE(may_be_traced(sharing(1)[0], tgids[0])) << "by its group alone";
+    EXPECT_FALSE(may_be_traced(sharing(1)[0], tgids[0] + 1));
     unwant_group(tgids[0]);
     EXPECT_FALSE(group_wanted(tgids[0]));
     EXPECT_TRUE(want_group(tgids[1]));
