@@ -13,7 +13,7 @@
 #include "output.h"
 #include "output_file.h"
 #include "row_source.h"
-#include "rsslag/recording/report_builder.h"
+#include "rsslag/report/report_builder.h"
 #include "style.h"
 
 namespace rsslag::cli {
@@ -22,7 +22,7 @@ namespace {
 using core::Error;
 using core::Kind;
 using core::Status;
-using recording::Report;
+using report::Report;
 
 struct Options {
     std::string file;
@@ -31,15 +31,15 @@ struct Options {
     bool json = false;
     bool all = false;
     bool force = false;
-    std::vector<recording::Claim> claims;
+    std::vector<report::Claim> claims;
 };
 
 /// Bad input is told before any file is opened.
 Status read_claims(Options &options) {
     for (const std::string &text : options.assertions) {
-        auto claims = recording::parse_claims(text);
+        auto claims = report::parse_claims(text);
         if (!claims) return claims.error();
-        for (recording::Claim &claim : *claims)
+        for (report::Claim &claim : *claims)
             options.claims.push_back(std::move(claim));
     }
     return core::success();
@@ -47,7 +47,7 @@ Status read_claims(Options &options) {
 
 /// nullopt: rsslag was told to stop.
 core::Result<std::optional<Report>> report_of(const std::string &path) {
-    recording::ReportBuilder builder;
+    report::ReportBuilder builder;
     const auto told = tell_rows(path, builder);
     if (!told) return told.error();
     if (*told == Stopped::Yes) return std::optional<Report>();
@@ -56,13 +56,13 @@ core::Result<std::optional<Report>> report_of(const std::string &path) {
 
 Status draw(std::optional<OutputFile> &file, const Report &report) {
     if (!file) return core::success();
-    if (Status written = file->write(recording::report_svg(report)); !written) return written;
+    if (Status written = file->write(report::report_svg(report)); !written) return written;
     return file->commit();
 }
 
 int judged(const Options &options, const Report &report) {
     int status = kDone;
-    for (const recording::Judged &each : recording::judge(options.claims, report)) {
+    for (const report::Judged &each : report::judge(options.claims, report)) {
         if (each.holds) continue;
         complain(fmt::format("'{}' does not hold: {}", each.claim.text, each.text));
         status = kDoesNotHold;
@@ -71,7 +71,7 @@ int judged(const Options &options, const Report &report) {
 }
 
 int show(const Options &options, const Report &report, const std::optional<Report> &other,
-         const recording::ReportStyle &style) {
+         const report::ReportStyle &style) {
     const std::string text = other ? options.json ? diff_json(*other, report) : diff_text(*other, report, style)
                              : options.json ? report_json(report)
                                             : report_text(report, style);
@@ -82,7 +82,7 @@ int show(const Options &options, const Report &report, const std::optional<Repor
 
 int report(Options &options, const view::TextStyle &text) {
     if (const Status read = read_claims(options); !read) return fail(read.error());
-    recording::ReportStyle style;
+    report::ReportStyle style;
     style.utf8 = text.utf8;
     style.pages = text.pages;
     if (options.all) style.threads = SIZE_MAX;

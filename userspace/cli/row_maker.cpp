@@ -12,26 +12,26 @@ namespace {
 
 using core::FlushReason;
 using core::Pages;
-using recording::Stamp;
+using sinks::Stamp;
 
 bool has(std::uint16_t flags, std::uint16_t flag) {
     return (flags & flag) != 0;
 }
 
-std::optional<recording::FaultCause> cause_of(std::uint16_t flags, std::uint64_t address) {
-    if (has(flags, RSSLAG_OF_USER_FAULT)) return recording::FaultCause{false, address};
-    if (has(flags, RSSLAG_OF_KERNEL_FAULT)) return recording::FaultCause{true, address};
+std::optional<sinks::FaultCause> cause_of(std::uint16_t flags, std::uint64_t address) {
+    if (has(flags, RSSLAG_OF_USER_FAULT)) return sinks::FaultCause{false, address};
+    if (has(flags, RSSLAG_OF_KERNEL_FAULT)) return sinks::FaultCause{true, address};
     return std::nullopt;
 }
 
-recording::UpdateRow::Type type_of(const std::optional<FlushReason> &reason) {
-    using Type = recording::UpdateRow::Type;
+sinks::UpdateRow::Type type_of(const std::optional<FlushReason> &reason) {
+    using Type = sinks::UpdateRow::Type;
     if (!reason || *reason == FlushReason::Direct) return Type::Update;
     return *reason == FlushReason::Fold ? Type::Fold : Type::Flush;
 }
 
-recording::TaskRow::Type type_of(const rsslag_task &task) {
-    using Type = recording::TaskRow::Type;
+sinks::TaskRow::Type type_of(const rsslag_task &task) {
+    using Type = sinks::TaskRow::Type;
     switch (task.kind) {
         case RSSLAG_NEWTASK: return has(task.flags, RSSLAG_SAME_GROUP) ? Type::ThreadStart : Type::Fork;
         case RSSLAG_RENAME: return Type::Rename;
@@ -113,7 +113,7 @@ void RowMaker::update(const rsslag_update &update, const core::Applied &applied)
     } else if (mm.torn) {
         new_mm(update.mm);
     }
-    recording::UpdateRow row;
+    sinks::UpdateRow row;
     row.at = stamp(update.t_ns, update.tid, update.mm, update.cpu);
     row.type = type_of(applied.reason);
     row.member = static_cast<core::Member>(update.member & 3U);
@@ -129,7 +129,7 @@ void RowMaker::update(const rsslag_update &update, const core::Applied &applied)
     put_update(row, applied);
 }
 
-void RowMaker::put_update(const recording::UpdateRow &row, const core::Applied &applied) {
+void RowMaker::put_update(const sinks::UpdateRow &row, const core::Applied &applied) {
     if (applied.ticket == 0 && !holds()) return put(row);
     Held &held = held_.emplace_back();
     held.update = row;
@@ -142,7 +142,7 @@ void RowMaker::settled(std::span<const core::SettledUpdate> amounts) {
     for (const core::SettledUpdate &each : amounts) {
         const auto held = by_ticket_.find(each.ticket);
         if (held == by_ticket_.end()) continue;
-        recording::UpdateRow &row = held->second->update;
+        sinks::UpdateRow &row = held->second->update;
         row.pages = each.pages;
         row.reason = each.reason;
         row.type = type_of(each.reason);
@@ -152,12 +152,12 @@ void RowMaker::settled(std::span<const core::SettledUpdate> amounts) {
     release_settled();
 }
 
-void RowMaker::hold(const recording::Row &row) {
+void RowMaker::hold(const sinks::Row &row) {
     Held &held = held_.emplace_back();
     held.other = std::make_unique<Other>();
     held.other->row = row;
     std::visit([&](const auto &each) { held.comm = each.at.comm; }, row);
-    auto *const tick = std::get_if<recording::TickRow>(&held.other->row);
+    auto *const tick = std::get_if<sinks::TickRow>(&held.other->row);
     if (tick == nullptr || tick->ledger == nullptr) return;
     held.other->ledger = *tick->ledger;
     tick->ledger = &held.other->ledger;
@@ -183,9 +183,9 @@ void RowMaker::release_settled() {
 
 void RowMaker::fault(const rsslag_fault &fault) {
     catch_up(since_start(fault.t_ns));
-    recording::FaultRow row;
+    sinks::FaultRow row;
     row.at = stamp(fault.t_ns, fault.tid, fault.mm, fault.cpu);
-    row.fault = cause_of(fault.flags, fault.address).value_or(recording::FaultCause{false, fault.address});
+    row.fault = cause_of(fault.flags, fault.address).value_or(sinks::FaultCause{false, fault.address});
     for (const core::Member member : core::kAllMembers)
         row.cached[member] = {fault.cached[static_cast<std::size_t>(member)]};
     row.faults_since_flush = fault.events;
@@ -196,7 +196,7 @@ void RowMaker::fault(const rsslag_fault &fault) {
 void RowMaker::sum(const rsslag_sum &sum) {
     if (has(sum.flags, RSSLAG_GOES_ON)) return;
     catch_up(since_start(sum.t_ns));
-    recording::SumRow row;
+    sinks::SumRow row;
     row.at = stamp(sum.t_ns, sum.tid, sum.mm, sum.cpu);
     row.updates = sum.updates;
     row.of_cpu = sum.of;
@@ -216,7 +216,7 @@ void RowMaker::task(const rsslag_task &task) {
         Mm &mm = mm_at(task.mm);
         if (makes || mm.pid == 0) mm.pid = pid;
     }
-    recording::TaskRow row;
+    sinks::TaskRow row;
     row.at = stamp(task.t_ns, task.tid, task.mm, task.cpu);
     row.at.pid = pid;
     row.type = type_of(task);
@@ -277,12 +277,12 @@ void RowMaker::tell(std::uint64_t t_ns, const Read &read) {
     at.comm = read.reading.comm;
     at.mm = mm_at(counters.mm).id;
     if (read.walk) {
-        recording::WalkRow row;
+        sinks::WalkRow row;
         row.at = at;
         row.walk = *read.reading.bracket.walk;
         return put(row);
     }
-    recording::ReadingRow row;
+    sinks::ReadingRow row;
     row.at = at;
     row.flushed = counters.flushed();
     row.cached = counters.cached();
@@ -293,7 +293,7 @@ void RowMaker::tell(std::uint64_t t_ns, const Read &read) {
 }
 
 void RowMaker::tell(std::uint64_t t_ns, const Lost &lost) {
-    recording::LossRow row;
+    sinks::LossRow row;
     row.at.t_ns = t_ns;
     row.cause = core::loss_cause(lost.cause);  // the row may wait longer than what was lost is kept
     row.records = lost.records;
@@ -302,7 +302,7 @@ void RowMaker::tell(std::uint64_t t_ns, const Lost &lost) {
 
 void RowMaker::tell(std::uint64_t t_ns, const view::Tick &tick) {
     const view::Judgement judgement = view::judge(tick);
-    recording::TickRow row;
+    sinks::TickRow row;
     Mm &mm = mm_at(tick.ledger.mm);
     row.at.t_ns = t_ns;
     row.at.pid = tick.process.pid;

@@ -14,7 +14,7 @@
 #include "rsslag/core/ledger.h"
 #include "rsslag/core/losses.h"
 #include "rsslag/core/raw_reading.h"
-#include "rsslag/recording/sink.h"
+#include "rsslag/sinks/sink.h"
 #include "rsslag/view/tick.h"
 
 namespace rsslag::cli {
@@ -23,7 +23,7 @@ namespace rsslag::cli {
 /// task records, readings and ticks.
 class RowMaker {
   public:
-    explicit RowMaker(recording::Sink &sink) : sink_(sink) {}
+    explicit RowMaker(sinks::Sink &sink) : sink_(sink) {}
 
     /// Before anything else. `start_ns`: CLOCK_MONOTONIC at the attach.
     void begin(std::uint64_t start_ns);
@@ -61,12 +61,12 @@ class RowMaker {
     };
     /// A row of another kind than updates, with what it points to.
     struct Other {
-        recording::Row row;
+        sinks::Row row;
         core::MmView ledger;
     };
     /// A row that waits for an amount that is open, its own or that of one before it.
     struct Held {
-        recording::UpdateRow update;
+        sinks::UpdateRow update;
         std::string comm;
         std::uint64_t ticket = 0;      ///< 0: it waits for nothing itself
         std::unique_ptr<Other> other;  ///< instead of the update
@@ -78,7 +78,7 @@ class RowMaker {
     using Later = std::variant<Read, Lost, view::Tick>;
 
     std::uint64_t since_start(std::uint64_t t_ns) const { return t_ns > start_ns_ ? t_ns - start_ns_ : 0; }
-    recording::Stamp stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cpu);
+    sinks::Stamp stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cpu);
     Task &known(int host_tid);
     Mm &mm_at(std::uint64_t address);
     Mm &new_mm(std::uint64_t address);
@@ -93,17 +93,17 @@ class RowMaker {
     void tell(std::uint64_t t_ns, const Lost &lost);
     void tell(std::uint64_t t_ns, const view::Tick &tick);
     bool holds() const { return !held_.empty(); }
-    void put(const recording::Row &row) {
+    void put(const sinks::Row &row) {
         if (holds()) return hold(row);
         if (status_.ok()) status_ = sink_.row(row);
     }
-    void hold(const recording::Row &row);
-    void put_update(const recording::UpdateRow &row, const core::Applied &applied);
+    void hold(const sinks::Row &row);
+    void put_update(const sinks::UpdateRow &row, const core::Applied &applied);
     /// Rows that wait for nothing any more go out.
     void release_settled();
     void release(Held &held);
 
-    recording::Sink &sink_;
+    sinks::Sink &sink_;
     std::uint64_t start_ns_ = 0;
     core::Status status_ = core::success();
     std::unordered_map<int, Task> tasks_;  ///< by the kernel's TID

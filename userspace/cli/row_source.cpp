@@ -17,8 +17,8 @@ namespace {
 
 using core::Status;
 
-recording::Facts facts_of(const recording::Header &header) {
-    recording::Facts facts;
+sinks::Facts facts_of(const recording::Header &header) {
+    sinks::Facts facts;
     facts.kernel = header.kernel;
     facts.arch = header.arch;
     facts.host = header.host;
@@ -30,11 +30,11 @@ recording::Facts facts_of(const recording::Header &header) {
     return facts;
 }
 
-recording::Ending ending_of(Replayed replayed) {
+sinks::Ending ending_of(Replayed replayed) {
     const view::Summary &summary = replayed.summary;
     const std::uint64_t start_ns = replayed.header.start_ns;
     const auto since_start = [start_ns](std::uint64_t t_ns) { return t_ns - std::min(t_ns, start_ns); };
-    recording::Ending ending;
+    sinks::Ending ending;
     ending.complete = replayed.complete;
     for (recording::Missing &missing : replayed.missing) {
         const std::uint64_t to_ns = missing.to_ns ? since_start(*missing.to_ns) : summary.duration_ns;
@@ -72,7 +72,7 @@ ReplayHandlers into(RowMaker &maker) {
 
 }  // namespace
 
-core::Result<Stopped> tell_rows(const std::string &path, recording::Sink &sink) {
+core::Result<Stopped> tell_rows(const std::string &path, sinks::Sink &sink) {
     StopSignals stop;
     RowMaker maker(sink);
     ReplayOptions options;

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "rsslag/core/result.h"
-#include "rsslag/recording/sink.h"
+#include "rsslag/sinks/sink.h"
 
 namespace rsslag::cli {
 
@@ -13,6 +13,6 @@ enum class Stopped : std::uint8_t { No, Yes };
 
 /// Replays a recording into `sink`: every record of it, with what it came to. What is missing in the file is no error:
 /// the ending names it. Stopped::Yes: INT, TERM or HUP came, and `sink` was not told the end.
-core::Result<Stopped> tell_rows(const std::string &path, recording::Sink &sink);
+core::Result<Stopped> tell_rows(const std::string &path, sinks::Sink &sink);
 
 }  // namespace rsslag::cli

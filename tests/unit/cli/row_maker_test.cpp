@@ -9,28 +9,27 @@ namespace rsslag::cli {
 namespace {
 
 using core::Pages;
-using recording::Row;
+using sinks::Row;
 
 constexpr std::uint64_t kStart = 1'000'000;
 constexpr std::uint64_t kMm = 0xffff888012340000;
 
 /// Keeps rows; their names and ledgers are gone by then, so these apart.
-class Kept : public recording::Sink {
+class Kept : public sinks::Sink {
   public:
-    core::Status begin(const recording::Facts & /*facts*/) override { return core::success(); }
+    core::Status begin(const sinks::Facts & /*facts*/) override { return core::success(); }
     core::Status row(const Row &row) override {
-        const recording::Stamp &at =
-            std::visit([](const auto &each) -> const recording::Stamp & { return each.at; }, row);
+        const sinks::Stamp &at = std::visit([](const auto &each) -> const sinks::Stamp & { return each.at; }, row);
         names.emplace_back(at.comm);
         stamps.push_back(at);
-        types.emplace_back(recording::type_name(row));
+        types.emplace_back(sinks::type_name(row));
         rows.push_back(row);
         return refuse ? core::Status(core::Error{core::Kind::Io, "full", 0, ""}) : core::success();
     }
-    core::Status end(const recording::Ending & /*ending*/) override { return core::success(); }
+    core::Status end(const sinks::Ending & /*ending*/) override { return core::success(); }
 
     std::vector<Row> rows;
-    std::vector<recording::Stamp> stamps;
+    std::vector<sinks::Stamp> stamps;
     std::vector<std::string> names, types;
     bool refuse = false;
 };
@@ -106,7 +105,7 @@ TEST(RowMaker, NamesTasksByWhatReadingsAndRecordsTold) {
     EXPECT_EQ(kept.types, (std::vector<std::string>{"reading", "update", "fork", "update", "update"}));
     EXPECT_EQ(kept.names, (std::vector<std::string>{"reader", "reader", "worker", "worker", ""}));
     std::vector<int> tids;
-    for (const recording::Stamp &at : kept.stamps) {
+    for (const sinks::Stamp &at : kept.stamps) {
         tids.push_back(at.tid);
         EXPECT_EQ(at.pid, 1);
         EXPECT_EQ(at.mm, 1U);
@@ -134,8 +133,8 @@ TEST(RowMaker, TellsAllInTheOrderOfTime) {
     ASSERT_TRUE(maker.finish().ok());
     EXPECT_EQ(kept.types, (std::vector<std::string>{"update", "update", "reading", "update", "loss", "update", "tick",
                                                     "update", "loss"}));
-    EXPECT_EQ(std::get<recording::LossRow>(kept.rows[4]).records, 3U);
-    EXPECT_EQ(std::get<recording::LossRow>(kept.rows[8]).records, 2U);
+    EXPECT_EQ(std::get<sinks::LossRow>(kept.rows[4]).records, 3U);
+    EXPECT_EQ(std::get<sinks::LossRow>(kept.rows[8]).records, 2U);
 }
 
 TEST(RowMaker, GivesANewMmAtAnOldAddressANewNumber) {
@@ -151,7 +150,7 @@ TEST(RowMaker, GivesANewMmAtAnOldAddressANewNumber) {
     maker.update(update(60, 200), kApplied);
     ASSERT_TRUE(maker.finish().ok());
     std::vector<std::uint64_t> ids;
-    for (const recording::Stamp &at : kept.stamps)
+    for (const sinks::Stamp &at : kept.stamps)
         ids.push_back(at.mm);
     EXPECT_EQ(ids, (std::vector<std::uint64_t>{1, 1, 1, 1, 2, 2, 2}));
     EXPECT_EQ(kept.stamps[4].pid, 0) << "nobody has it yet";
@@ -171,7 +170,7 @@ TEST(RowMaker, SaysWhatAnUpdateCameTo) {
     maker.update(update(5, 100), {false, std::nullopt, std::nullopt});
     ASSERT_TRUE(maker.finish().ok());
     EXPECT_EQ(kept.types, (std::vector<std::string>{"update", "flush", "fold", "update", "update"}));
-    const auto row = [&](std::size_t i) { return std::get<recording::UpdateRow>(kept.rows[i]); };
+    const auto row = [&](std::size_t i) { return std::get<sinks::UpdateRow>(kept.rows[i]); };
     ASSERT_TRUE(row(0).fault);
     EXPECT_TRUE(row(0).fault->kernel);
     EXPECT_EQ(row(0).fault->address, 0x7000U);
@@ -200,7 +199,7 @@ TEST(RowMaker, LeavesOutSumsThatGoOn) {
     maker.sum(sum);
     ASSERT_TRUE(maker.finish().ok());
     ASSERT_EQ(kept.rows.size(), 1U);
-    const auto &row = std::get<recording::SumRow>(kept.rows[0]);
+    const auto &row = std::get<sinks::SumRow>(kept.rows[0]);
     EXPECT_EQ(row.updates, 9U);
     EXPECT_EQ(row.cached[static_cast<int>(core::Member::Shmem)], Pages{-4});
     EXPECT_EQ(row.cached[static_cast<int>(core::Member::Anon)], std::nullopt);
@@ -232,9 +231,9 @@ TEST(RowMaker, TellsTheAmountOfAFoldOnceItIsKnown) {
     EXPECT_EQ(kept.types, (std::vector<std::string>{"update", "fold", "update", "update", "update"}));
     std::int64_t sum = 0;
     for (const Row &row : kept.rows)
-        sum += std::get<recording::UpdateRow>(row).pages.value().n;
-    EXPECT_EQ(std::get<recording::UpdateRow>(kept.rows[1]).pages, Pages{2});
-    EXPECT_EQ(std::get<recording::UpdateRow>(kept.rows[4]).pages, Pages{-5});
+        sum += std::get<sinks::UpdateRow>(row).pages.value().n;
+    EXPECT_EQ(std::get<sinks::UpdateRow>(kept.rows[1]).pages, Pages{2});
+    EXPECT_EQ(std::get<sinks::UpdateRow>(kept.rows[4]).pages, Pages{-5});
     EXPECT_EQ(sum, 33 + 1) << "flushed and what CPU 1 caches";
 }
 
@@ -249,7 +248,7 @@ TEST(RowMaker, LeavesOpenWhatNobodySettles) {
     EXPECT_EQ(kept.rows.size(), 1U);
     ASSERT_TRUE(maker.finish().ok());
     EXPECT_EQ(kept.types, (std::vector<std::string>{"update", "update", "update"}));
-    EXPECT_EQ(std::get<recording::UpdateRow>(kept.rows[1]).pages, std::nullopt);
+    EXPECT_EQ(std::get<sinks::UpdateRow>(kept.rows[1]).pages, std::nullopt);
 }
 
 TEST(RowMaker, StopsAtTheFirstError) {
