@@ -211,7 +211,7 @@ std::string_view default_workload() {
 
 int show(Snapshotter &snapshotter, const std::vector<pid_t> &pids, const Options &options,
          const view::TextStyle &style) {
-    view::SnapshotDocument document = snapshotter.document();
+    core::SnapshotDocument document = snapshotter.document();
     for (const pid_t pid : pids) {
         const auto target = procfs::Process::open(pid);
         if (!target) return fail(target.error());
@@ -223,7 +223,7 @@ int show(Snapshotter &snapshotter, const std::vector<pid_t> &pids, const Options
     if (options.json) {
         text = view::snapshot_json(document);
     } else {
-        for (const view::ProcessReading &process : document.processes) {
+        for (const core::ProcessReading &process : document.processes) {
             text += (text.empty() ? "" : "\n") + view::snapshot_text(document, process, style);
         }
     }

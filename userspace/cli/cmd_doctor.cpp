@@ -7,6 +7,7 @@
 #include "exit_status.h"
 #include "output.h"
 #include "privileges.h"
+#include "rsslag/view/doctor.h"
 
 namespace rsslag::cli {
 
@@ -17,7 +18,7 @@ Run add_doctor(CLI::App &app, const Common &common) {
     command->add_flag("--json", *json, "rsslag.doctor/1");
     return [json, &common] {
         if (!common.command.empty()) return fail({core::Kind::BadInput, "doctor takes no -- CMD", 0, ""});
-        const view::DoctorReport report = diagnose();
+        const core::DoctorReport report = diagnose();
         if (const core::Status dropped = keep_only({}); !dropped) return fail(dropped.error());
         const core::Status printed = print(*json ? view::doctor_json(report) : view::doctor_text(report));
         const int written = printed ? kDone : fail(printed.error());

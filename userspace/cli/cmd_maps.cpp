@@ -217,7 +217,7 @@ class Looks {
         document.failed = std::exchange(failed_, {});
         seen_ = seen_ || !document.processes.empty();
         if (!seen_ && status_ == kDone) {
-            for (const view::FailedTarget &failed : document.failed)
+            for (const core::FailedTarget &failed : document.failed)
                 complain(failed.reason);
             status_ = kNotAllowed;
         }
@@ -236,7 +236,7 @@ class Looks {
             if (!text.empty() && apart) text += '\n';
             text += text_of(document, process, again);
         }
-        for (const view::FailedTarget &failed : document.failed) {
+        for (const core::FailedTarget &failed : document.failed) {
             if (again) text += failed.reason + '\n';
         }
         return print(text);
@@ -255,7 +255,7 @@ class Looks {
     MapReader reader_;
     StopSignals stop_;
     std::vector<Watched> watched_;
-    std::vector<view::FailedTarget> failed_;
+    std::vector<core::FailedTarget> failed_;
     bool seen_ = false;
     int status_ = kDone;
 };

@@ -43,14 +43,14 @@ class TextReplay {
 
     int run(const std::string &file, const ReplayOptions &options) {
         ReplayHandlers handlers;
-        handlers.on_tick = [this](view::Tick tick) {
+        handlers.on_tick = [this](core::Tick tick) {
             if (tick.t_ns >= from_ns_) ticks_.push_back(std::move(tick));
         };
         if (events_) {
-            handlers.on_update = [this](const view::EventLine &line) {
+            handlers.on_update = [this](const core::EventLine &line) {
                 if (line.t_ns >= from_ns_) writer_.event(line);
             };
-            handlers.on_task = [this](const view::TaskLine &line) {
+            handlers.on_task = [this](const core::TaskLine &line) {
                 if (line.t_ns >= from_ns_) writer_.task(line);
             };
         }
@@ -76,7 +76,7 @@ class TextReplay {
     TickWriter &writer_;
     std::uint64_t from_ns_;
     bool events_;
-    std::vector<view::Tick> ticks_;
+    std::vector<core::Tick> ticks_;
 };
 
 int replay_file(const Options &options, const view::TextStyle &style) {
@@ -99,7 +99,7 @@ int replay_file(const Options &options, const view::TextStyle &style) {
                           : options.format == "jsonl" ? Format::Jsonl
                                                       : Format::Lines;
     // Text lists threads where that was asked for; documents have what was recorded.
-    TickWriter writer(format, wanted.threads.value_or(view::ThreadChoice{view::ThreadChoice::Which::None, 0}), style);
+    TickWriter writer(format, wanted.threads.value_or(core::ThreadChoice{core::ThreadChoice::Which::None, 0}), style);
     return TextReplay(writer, from_ns, options.events).run(options.file, wanted);
 }
 

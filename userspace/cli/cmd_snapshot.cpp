@@ -61,7 +61,7 @@ struct Opened {
 /// What the rounds came to so far.
 struct Progress {
     std::vector<Opened> targets;             ///< those that are left
-    std::vector<view::FailedTarget> failed;  ///< of this round
+    std::vector<core::FailedTarget> failed;  ///< of this round
     std::vector<std::string> complaints;     ///< likewise, those that are worth a line on stderr
     bool any_read = false;
     int failure = kDone;  ///< of the worst target that could not be read
@@ -77,7 +77,7 @@ struct Progress {
     }
 };
 
-bool holds(const view::ProcessReading &process) {
+bool holds(const core::ProcessReading &process) {
     const core::Verdict verdict = process.verdict.verdict;
     return verdict == core::Verdict::Agrees || verdict == core::Verdict::Explained;
 }
@@ -96,8 +96,8 @@ Progress open_all(const std::vector<Target> &targets) {
 }
 
 /// Reads each target; one that cannot be read is not tried again.
-std::vector<view::ProcessReading> take_all(Snapshotter &snapshotter, Progress &progress, bool walk) {
-    std::vector<view::ProcessReading> processes;
+std::vector<core::ProcessReading> take_all(Snapshotter &snapshotter, Progress &progress, bool walk) {
+    std::vector<core::ProcessReading> processes;
     std::vector<Opened> left;
     for (Opened &target : progress.targets) {
         auto process = snapshotter.take(target.process, walk);
@@ -113,10 +113,10 @@ std::vector<view::ProcessReading> take_all(Snapshotter &snapshotter, Progress &p
     return processes;
 }
 
-core::Status show(const view::SnapshotDocument &document, const Options &options, const view::TextStyle &style) {
+core::Status show(const core::SnapshotDocument &document, const Options &options, const view::TextStyle &style) {
     if (options.json) return print(view::snapshot_json(document));
     std::string text;
-    for (const view::ProcessReading &process : document.processes) {
+    for (const core::ProcessReading &process : document.processes) {
         if (!text.empty()) text += '\n';
         text += view::snapshot_text(document, process, style);
     }
@@ -126,11 +126,11 @@ core::Status show(const view::SnapshotDocument &document, const Options &options
 /// One round over the targets, shown. False where there is no use in another one.
 bool round(Snapshotter &snapshotter, Progress &progress, const Options &options, const view::TextStyle &style) {
     auto processes = take_all(snapshotter, progress, !options.no_walk);
-    view::SnapshotDocument document = snapshotter.document();
+    core::SnapshotDocument document = snapshotter.document();
     document.processes = std::move(processes);
     document.failed = std::exchange(progress.failed, {});
     if (!progress.any_read && progress.complaints.empty()) {
-        for (const view::FailedTarget &failed : document.failed)
+        for (const core::FailedTarget &failed : document.failed)
             progress.complaints.push_back(failed.reason);
     }
     for (const std::string &line : std::exchange(progress.complaints, {}))

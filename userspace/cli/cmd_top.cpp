@@ -95,7 +95,7 @@ class Top {
         auto processes = snapshotter_.read_all();
         if (!processes) return processes.error();
         const auto took = Clock::now() - begin;
-        const view::SnapshotDocument facts = snapshotter_.document();
+        const core::SnapshotDocument facts = snapshotter_.document();
         view::TopTable table;
         table.time = facts.time;
         table.kernel = facts.kernel;
@@ -142,9 +142,9 @@ class Top {
     void walk_now(pid_t pid) {
         const auto process = procfs::Process::open(pid);
         auto reading =
-            process ? snapshotter_.take(*process, true) : core::Result<view::ProcessReading>(process.error());
+            process ? snapshotter_.take(*process, true) : core::Result<core::ProcessReading>(process.error());
         if (!reading) return post_notice(*screen_, reading.error().what);
-        auto shared = std::make_shared<view::ProcessReading>(std::move(*reading));
+        auto shared = std::make_shared<core::ProcessReading>(std::move(*reading));
         screen_->post([shared](Shown &shown) { shown.top->take(*shared); });
     }
 

@@ -16,11 +16,11 @@
 namespace rsslag::cli {
 namespace {
 
-void add(view::DoctorReport &report, const core::Error &error) {
+void add(core::DoctorReport &report, const core::Error &error) {
     report.problems.push_back({error.what, error.remedy, true});
 }
 
-void note_privileges(view::DoctorReport &report, const probe::Privileges &privileges) {
+void note_privileges(core::DoctorReport &report, const probe::Privileges &privileges) {
     const auto capability = [&report](const char *name, bool has) {
         report.capabilities.push_back({name, has, has ? "" : "not held"});
     };
@@ -38,7 +38,7 @@ void note_privileges(view::DoctorReport &report, const probe::Privileges &privil
     }
 }
 
-void note_proc(view::DoctorReport &report) {
+void note_proc(core::DoctorReport &report) {
     const auto self = procfs::Process::open(getpid());
     if (!self && self.error().kind != core::Kind::Gone) return add(report, self.error());
     if (!self) {
@@ -59,7 +59,7 @@ void note_proc(view::DoctorReport &report) {
 }
 
 /// The probe itself, then the calibration with it.
-void try_snapshot(view::DoctorReport &report, const probe::KernelTraits &traits) {
+void try_snapshot(core::DoctorReport &report, const probe::KernelTraits &traits) {
     auto probe = probe::SnapshotProbe::open(traits, report.machine);
     if (!probe) return add(report, probe.error());
     const auto begin = std::chrono::steady_clock::now();
@@ -70,7 +70,7 @@ void try_snapshot(view::DoctorReport &report, const probe::KernelTraits &traits)
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin).count();
 }
 
-void note_hooks(view::DoctorReport &report) {
+void note_hooks(core::DoctorReport &report) {
     for (const probe::HookState &hook : probe::try_hooks()) {
         report.hooks.push_back({hook.name, hook.usable, hook.reason});
         if (hook.name == "tp_btf/rss_stat" && !hook.usable && report.calibration) {
@@ -110,9 +110,9 @@ std::optional<int> hidepid_of(std::string_view mountinfo) {
     return found;
 }
 
-view::DoctorReport diagnose() {
+core::DoctorReport diagnose() {
     const Host host = this_host();
-    view::DoctorReport report;
+    core::DoctorReport report;
     report.time = std::chrono::system_clock::now();
     report.kernel = host.kernel;
     report.arch = host.arch;

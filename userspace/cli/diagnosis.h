@@ -5,12 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include "rsslag/view/doctor.h"
+#include "rsslag/core/doctor_report.h"
 
 namespace rsslag::cli {
 
 /// Asks this kernel, as this user, all that the tracer will need.
-view::DoctorReport diagnose();
+core::DoctorReport diagnose();
 
 /// The hidepid= of the /proc in a /proc/self/mountinfo; nullopt where no /proc is mounted. Pure.
 std::optional<int> hidepid_of(std::string_view mountinfo);

@@ -5,9 +5,9 @@
 
 namespace rsslag::cli {
 
-view::DoctorReport diagnose() {
+core::DoctorReport diagnose() {
     const Host host = this_host();
-    view::DoctorReport report;
+    core::DoctorReport report;
     report.time = std::chrono::system_clock::now();
     report.kernel = host.kernel;
     report.arch = host.arch;

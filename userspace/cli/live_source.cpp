@@ -36,7 +36,7 @@ class LiveSource final : public Source {
           stream_(std::move(stream)),
           drain_(*stream_) {}
 
-    const view::SnapshotDocument &facts() const override { return facts_; }
+    const core::SnapshotDocument &facts() const override { return facts_; }
     const std::vector<std::string> &missing() const override { return stream_->missing(); }
     std::uint64_t id_key() const override { return snapshotter_.id_key(); }
 
@@ -78,7 +78,7 @@ class LiveSource final : public Source {
     core::OwnCost whole_cost(std::uint64_t sent) override { return whole_.since_last(stream_->cost().run_ns, sent); }
 
   private:
-    view::SnapshotDocument facts_;
+    core::SnapshotDocument facts_;
     Snapshotter snapshotter_;
     std::unique_ptr<probe::StreamProbe> stream_;
     Drain drain_;  // after the stream, which its thread uses

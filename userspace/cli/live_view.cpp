@@ -8,7 +8,7 @@
 
 namespace rsslag::cli {
 
-view::ScreenFacts screen_facts(const view::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
+view::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
                                bool below) {
     timespec up{};
     clock_gettime(CLOCK_BOOTTIME, &up);
@@ -23,9 +23,9 @@ view::ScreenFacts screen_facts(const view::SnapshotDocument &facts, std::chrono:
     return known;
 }
 
-void post_ticks(Screen &screen, std::vector<view::Tick> ticks) {
-    for (view::Tick &tick : ticks) {
-        auto shared = std::make_shared<view::Tick>(std::move(tick));
+void post_ticks(Screen &screen, std::vector<core::Tick> ticks) {
+    for (core::Tick &tick : ticks) {
+        auto shared = std::make_shared<core::Tick>(std::move(tick));
         screen.post([shared](Shown &shown) {
             if (shown.live) shown.live->take(std::move(*shared));
         });

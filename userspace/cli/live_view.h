@@ -11,11 +11,11 @@
 namespace rsslag::cli {
 
 /// What the live screen is told before the first tick.
-view::ScreenFacts screen_facts(const view::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
+view::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
                                bool below);
 
 /// Ticks go to the live screen; what could not be drawn in time is not waited for.
-void post_ticks(Screen &screen, std::vector<view::Tick> ticks);
+void post_ticks(Screen &screen, std::vector<core::Tick> ticks);
 void post_notice(Screen &screen, std::string notice);
 
 }  // namespace rsslag::cli

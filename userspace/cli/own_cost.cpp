@@ -24,10 +24,10 @@ std::uint64_t monotonic_ns() {
 
 OwnCostMeter::OwnCostMeter() : wall_ns_(monotonic_ns()), cpu_ns_(clock_ns(CLOCK_PROCESS_CPUTIME_ID)) {}
 
-view::OwnCost OwnCostMeter::since_last(std::uint64_t bpf_ns, std::uint64_t events) {
+core::OwnCost OwnCostMeter::since_last(std::uint64_t bpf_ns, std::uint64_t events) {
     const std::uint64_t wall = monotonic_ns();
     const std::uint64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-    view::OwnCost cost;
+    core::OwnCost cost;
     if (wall > wall_ns_)
         cost.cpu_percent = 100.0 * static_cast<double>(cpu - cpu_ns_) / static_cast<double>(wall - wall_ns_);
     if (bpf_ns > bpf_ns_ && events > events_) {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "rsslag/view/tick.h"
+#include "rsslag/core/tick.h"
 
 namespace rsslag::cli {
 
@@ -13,7 +13,7 @@ class OwnCostMeter {
     OwnCostMeter();
 
     /// `bpf_ns` and `bpf_runs` are totals of the programs; both stay where kernel.bpf_stats_enabled is off.
-    view::OwnCost since_last(std::uint64_t bpf_ns, std::uint64_t events);
+    core::OwnCost since_last(std::uint64_t bpf_ns, std::uint64_t events);
 
   private:
     std::uint64_t wall_ns_, cpu_ns_;

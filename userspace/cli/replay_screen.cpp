@@ -33,7 +33,7 @@ constexpr std::uint64_t kFew = 4'000'000;  ///< records that are read in less th
 /// Ticks that are told together, no more of them than a chart can use or memory should hold.
 class Batch {
   public:
-    void add(view::Tick tick) {
+    void add(core::Tick tick) {
         constexpr std::size_t kMostTicks = 10'000;
         constexpr std::size_t kMostTasks = 200'000;
         tasks_ += tick.ledger.tasks.size();
@@ -43,13 +43,13 @@ class Batch {
             ticks_.pop_front();
         }
     }
-    std::deque<view::Tick> take() {
+    std::deque<core::Tick> take() {
         tasks_ = 0;
         return std::exchange(ticks_, {});
     }
 
   private:
-    std::deque<view::Tick> ticks_;
+    std::deque<core::Tick> ticks_;
     std::size_t tasks_ = 0;
 };
 
@@ -107,7 +107,7 @@ class Player {
     /// From the start, or from that place on.
     Status begin(std::optional<recording::Place> from) {
         ReplayHandlers handlers;
-        handlers.on_tick = [this](view::Tick tick) { pending_.push_back(std::move(tick)); };
+        handlers.on_tick = [this](core::Tick tick) { pending_.push_back(std::move(tick)); };
         ReplayOptions wanted = options_;
         wanted.from = from;
         auto opened = Replay::open(file_, std::move(handlers), wanted);
@@ -145,7 +145,7 @@ class Player {
     }
 
     void pass_on() {
-        view::Tick tick = std::move(pending_.front());
+        core::Tick tick = std::move(pending_.front());
         pending_.pop_front();
         reached_ns_ = tick.t_ns;
         lost_ = tick.lost;
@@ -178,14 +178,14 @@ class Player {
         if (rewound_) screen_->post([](Shown &shown) { shown.live->rewind(); });
         rewound_ = false;
         const view::Playback playback{t_ns_, end_ns_, speed_, playing_};
-        auto ticks = std::make_shared<std::deque<view::Tick>>(batch_.take());
+        auto ticks = std::make_shared<std::deque<core::Tick>>(batch_.take());
         if (ticks->empty() && playing_ == told_.playing && t_ns_ / kTenth == told_.t_ns / kTenth &&
             speed_ == told_.speed)
             return;
         told_ = playback;
         screen_->post([playback, ticks](Shown &shown) {
             shown.live->take(playback);
-            for (view::Tick &tick : *ticks)
+            for (core::Tick &tick : *ticks)
                 shown.live->take(std::move(tick));
         });
     }
@@ -245,7 +245,7 @@ class Player {
     }
 
     /// To the first tick from here on for which that holds.
-    void seek_to_next(const char *what, const std::function<bool(const view::Tick &)> &holds) {
+    void seek_to_next(const char *what, const std::function<bool(const core::Tick &)> &holds) {
         playing_ = false;
         const std::uint64_t here = t_ns_;
         while (read_on()) {
@@ -276,7 +276,7 @@ class Player {
     std::optional<recording::Peak> find_peak() {
         post_notice(*screen_, "looking for the peak of the lag");
         ReplayOptions quick;
-        quick.threads = view::ThreadChoice{view::ThreadChoice::Which::None, 0};
+        quick.threads = core::ThreadChoice{core::ThreadChoice::Which::None, 0};
         auto all = Replay::open(file_, {}, quick);
         if (!all) return std::nullopt;
         while (all->step()) {
@@ -301,10 +301,10 @@ class Player {
             case What::SeekBy: seek(static_cast<std::uint64_t>(std::max(at + play->amount * 1e9, 0.0))); break;
             case What::SeekTo: seek(static_cast<std::uint64_t>(static_cast<double>(end_ns_) * play->amount)); break;
             case What::NextFlush:
-                seek_to_next("flush", [](const view::Tick &tick) { return !tick.last_flushes.empty(); });
+                seek_to_next("flush", [](const core::Tick &tick) { return !tick.last_flushes.empty(); });
                 break;
             case What::NextLoss:
-                seek_to_next("loss", [lost = lost_](const view::Tick &tick) { return tick.lost > lost; });
+                seek_to_next("loss", [lost = lost_](const core::Tick &tick) { return tick.lost > lost; });
                 break;
             case What::Peak: seek_to_peak(); break;
         }
@@ -319,7 +319,7 @@ class Player {
     Screen *screen_ = nullptr;
     std::optional<Replay> replay_;
     std::vector<recording::Place> places_;
-    std::deque<view::Tick> pending_;    ///< told, but not shown yet
+    std::deque<core::Tick> pending_;    ///< told, but not shown yet
     Batch batch_;                       ///< to be shown with the next frame
     std::vector<std::uint64_t> shown_;  ///< times of the ticks since it was begun
     std::optional<recording::Peak> peak_;

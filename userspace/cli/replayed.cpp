@@ -10,9 +10,9 @@
 namespace rsslag::cli {
 namespace {
 
-view::SnapshotDocument document_of(const recording::Header &header) {
+core::SnapshotDocument document_of(const recording::Header &header) {
     using std::chrono::system_clock;
-    view::SnapshotDocument facts;
+    core::SnapshotDocument facts;
     facts.time = system_clock::time_point(
         std::chrono::duration_cast<system_clock::duration>(std::chrono::nanoseconds(header.start_unix_ns)));
     facts.kernel = header.kernel;
@@ -24,41 +24,41 @@ view::SnapshotDocument document_of(const recording::Header &header) {
 
 }  // namespace
 
-recording::Peak peak_of(const view::Summary &summary) {
+recording::Peak peak_of(const core::Summary &summary) {
     recording::Peak peak;
-    for (const view::Summary::Process &process : summary.processes) {
+    for (const core::Summary::Process &process : summary.processes) {
         if (process.peak_lag > peak.lag) peak = {process.peak_lag_t_ns, process.pid, process.peak_lag};
     }
     return peak;
 }
 
 struct Replay::State {
-    State(recording::Reader file, trace::JudgeOptions options, std::function<void(view::Tick)> tick)
+    State(recording::Reader file, trace::JudgeOptions options, std::function<void(core::Tick)> tick)
         : reader(std::move(file)),
           facts(document_of(reader.header())),
           judge(trace::facts_of(reader.header()), std::move(options)),
           on_tick(std::move(tick)) {}
 
     recording::Reader reader;
-    view::SnapshotDocument facts;
+    core::SnapshotDocument facts;
     trace::Judge judge;
-    std::function<void(view::Tick)> on_tick;
+    std::function<void(core::Tick)> on_tick;
     std::vector<recording::Missing> missing;
     core::OwnCost own;  ///< at the last tick
     std::uint64_t ticks = 0;
     bool stopped = false;
     bool amid = false;  ///< it begins in the midst of a tick, whose readings may lack some
 
-    void apply(trace::Event event);
+    void apply(event::Event event);
     void lack(recording::Missing gap);
 };
 
-void Replay::State::apply(trace::Event event) {
-    if (amid && std::holds_alternative<trace::Watermark>(event)) amid = false;
-    if (amid && std::holds_alternative<trace::Reading>(event)) return;
-    stopped = stopped || std::holds_alternative<trace::Stop>(event);
-    if (const auto *const tick = std::get_if<trace::TickEnd>(&event)) own = tick->own;
-    for (view::Tick &tick : judge.apply(std::move(event))) {
+void Replay::State::apply(event::Event event) {
+    if (amid && std::holds_alternative<event::Watermark>(event)) amid = false;
+    if (amid && std::holds_alternative<event::Reading>(event)) return;
+    stopped = stopped || std::holds_alternative<event::Stop>(event);
+    if (const auto *const tick = std::get_if<event::TickEnd>(&event)) own = tick->own;
+    for (core::Tick &tick : judge.apply(std::move(event))) {
         ticks++;
         if (on_tick) on_tick(std::move(tick));
     }
@@ -66,7 +66,7 @@ void Replay::State::apply(trace::Event event) {
 
 /// What was not ended may end anywhere: there, nothing that is known of was lost.
 void Replay::State::lack(recording::Missing gap) {
-    if (gap.to_ns) apply(trace::Gap{gap.records.value_or(1), 1});
+    if (gap.to_ns) apply(event::Gap{gap.records.value_or(1), 1});
     missing.push_back(std::move(gap));
 }
 
@@ -78,7 +78,7 @@ core::Result<Replay> Replay::open(const std::string &path, ReplayHandlers handle
     const recording::Header &header = reader->header();
     trace::JudgeOptions wanted;
     wanted.threads = options.threads.value_or(
-        view::ThreadChoice{static_cast<view::ThreadChoice::Which>(header.threads), header.threads_top});
+        core::ThreadChoice{static_cast<core::ThreadChoice::Which>(header.threads), header.threads_top});
     wanted.for_screen = options.for_screen;
     wanted.observers = handlers;
     if (options.from) reader->seek(*options.from);
@@ -96,7 +96,7 @@ const recording::Header &Replay::header() const {
     return state_->reader.header();
 }
 
-const view::SnapshotDocument &Replay::facts() const {
+const core::SnapshotDocument &Replay::facts() const {
     return state_->facts;
 }
 
@@ -119,7 +119,7 @@ bool Replay::step() {
     if (auto *const gap = std::get_if<recording::Missing>(&*next)) {
         state.lack(std::move(*gap));
     } else {
-        state.apply(std::move(std::get<trace::Event>(*next)));
+        state.apply(std::move(std::get<event::Event>(*next)));
     }
     return true;
 }
@@ -127,8 +127,8 @@ bool Replay::step() {
 Replayed Replay::finish() {
     State &state = *state_;
     // What was not ended ends with the last that it tells.
-    if (!state.stopped) state.apply(trace::Stop{state.judge.last_moment()});
-    if (!state.judge.summary()) state.apply(trace::End{state.judge.last_moment(), state.own});
+    if (!state.stopped) state.apply(event::Stop{state.judge.last_moment()});
+    if (!state.judge.summary()) state.apply(event::End{state.judge.last_moment(), state.own});
     Replayed end;
     end.header = header();
     end.summary = *state.judge.summary();

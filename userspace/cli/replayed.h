@@ -9,22 +9,22 @@
 #include <string>
 #include <vector>
 
+#include "rsslag/core/process_reading.h"
 #include "rsslag/core/result.h"
+#include "rsslag/core/tick.h"
 #include "rsslag/recording/header.h"
 #include "rsslag/recording/reader.h"
 #include "rsslag/trace/judge.h"
-#include "rsslag/view/snapshot.h"
-#include "rsslag/view/tick.h"
 
 namespace rsslag::cli {
 
 /// What a replay calls, in the order in which things were told; null: nobody looks.
 struct ReplayHandlers : trace::Observers {
-    std::function<void(view::Tick)> on_tick;
+    std::function<void(core::Tick)> on_tick;
 };
 
 struct ReplayOptions {
-    std::optional<view::ThreadChoice> threads;  ///< nullopt: as ticks were told when it was recorded
+    std::optional<core::ThreadChoice> threads;  ///< nullopt: as ticks were told when it was recorded
     bool for_screen = false;                    ///< ticks have the flushes since the last one, too
     /// Begin there, which is much sooner; processes are then known from their next reading on, and what their threads
     /// did before is in the baseline.
@@ -34,14 +34,14 @@ struct ReplayOptions {
 /// What is known at the end.
 struct Replayed {
     recording::Header header;
-    view::Summary summary;                    ///< its `ticks` are those that on_tick was given
+    core::Summary summary;                    ///< its `ticks` are those that on_tick was given
     bool complete = true;                     ///< all that was written is there, and it was ended
     std::vector<recording::Missing> missing;  ///< of what is not
     std::uint64_t records = 0;                ///< in the file, as its chunks count them
 };
 
 /// The greatest lag of any process.
-recording::Peak peak_of(const view::Summary &summary);
+recording::Peak peak_of(const core::Summary &summary);
 
 /// Event by event, for whoever decides when the next one comes.
 class Replay {
@@ -53,7 +53,7 @@ class Replay {
     Replay &operator=(Replay &&) noexcept;
 
     const recording::Header &header() const;
-    const view::SnapshotDocument &facts() const;
+    const core::SnapshotDocument &facts() const;
     std::vector<recording::Place> places() const;
     std::optional<recording::Peak> peak() const;
     /// The next event; false: there is none, it is over.

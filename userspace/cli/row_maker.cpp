@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "rsslag/view/judgement.h"
+#include "rsslag/core/judgement.h"
 
 namespace rsslag::cli {
 namespace {
@@ -118,7 +118,7 @@ void RowMaker::update(const rsslag_update &update, const core::Applied &applied)
     row.type = type_of(applied.reason);
     row.member = static_cast<core::Member>(update.member & 3U);
     row.pages = applied.pages;
-    if (const auto cached = view::cached_after(update, applied)) row.cached = Pages{*cached};
+    if (const auto cached = core::cached_after(update, applied)) row.cached = Pages{*cached};
     row.flushed = {update.count};
     row.reason = applied.reason;
     row.fault = cause_of(update.flags, update.address);
@@ -250,7 +250,7 @@ void RowMaker::loss(std::uint64_t t_ns, const core::Losses &losses) {
     }
 }
 
-void RowMaker::tick(view::Tick tick) {
+void RowMaker::tick(core::Tick tick) {
     for (const core::TaskNet &task : tick.ledger.tasks)
         learn(task.host_tid, task.tid, or_host(task.tgid, tick.process.pid), task.comm);
     if (Mm &mm = mm_at(tick.ledger.mm); mm.pid == 0) mm.pid = tick.process.pid;
@@ -300,8 +300,8 @@ void RowMaker::tell(std::uint64_t t_ns, const Lost &lost) {
     put(row);
 }
 
-void RowMaker::tell(std::uint64_t t_ns, const view::Tick &tick) {
-    const view::Judgement judgement = view::judge(tick);
+void RowMaker::tell(std::uint64_t t_ns, const core::Tick &tick) {
+    const core::Judgement judgement = core::judge(tick);
     sinks::TickRow row;
     Mm &mm = mm_at(tick.ledger.mm);
     row.at.t_ns = t_ns;
@@ -327,7 +327,7 @@ void RowMaker::tell(std::uint64_t t_ns, const view::Tick &tick) {
     row.updates = tick.ledger.updates;
     row.updates_by_others = tick.ledger.updates_by_others;
     row.faults = tick.faults;
-    row.flushes = view::flushes(tick.ledger);
+    row.flushes = core::flushes(tick.ledger);
     row.lost = tick.lost;
     row.disagreements = tick.ledger.disagreements;
     row.resyncs = tick.ledger.resyncs;

@@ -14,8 +14,8 @@
 #include "rsslag/core/ledger.h"
 #include "rsslag/core/losses.h"
 #include "rsslag/core/raw_reading.h"
+#include "rsslag/core/tick.h"
 #include "rsslag/sinks/sink.h"
-#include "rsslag/view/tick.h"
 
 namespace rsslag::cli {
 
@@ -39,7 +39,7 @@ class RowMaker {
     void task(const rsslag_task &task);
     void reading(const core::RawReading &reading);
     void loss(std::uint64_t t_ns, const core::Losses &losses);
-    void tick(view::Tick tick);
+    void tick(core::Tick tick);
 
     /// Nothing more comes. The first thing that went wrong.
     core::Status finish();
@@ -75,7 +75,7 @@ class RowMaker {
         std::string cause;
         std::uint64_t records = 0;
     };
-    using Later = std::variant<Read, Lost, view::Tick>;
+    using Later = std::variant<Read, Lost, core::Tick>;
 
     std::uint64_t since_start(std::uint64_t t_ns) const { return t_ns > start_ns_ ? t_ns - start_ns_ : 0; }
     sinks::Stamp stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cpu);
@@ -91,7 +91,7 @@ class RowMaker {
     void tell_until(std::uint64_t t_ns);
     void tell(std::uint64_t t_ns, const Read &read);
     void tell(std::uint64_t t_ns, const Lost &lost);
-    void tell(std::uint64_t t_ns, const view::Tick &tick);
+    void tell(std::uint64_t t_ns, const core::Tick &tick);
     bool holds() const { return !held_.empty(); }
     void put(const sinks::Row &row) {
         if (holds()) return hold(row);

@@ -31,7 +31,7 @@ sinks::Facts facts_of(const recording::Header &header) {
 }
 
 sinks::Ending ending_of(Replayed replayed) {
-    const view::Summary &summary = replayed.summary;
+    const core::Summary &summary = replayed.summary;
     const std::uint64_t start_ns = replayed.header.start_ns;
     const auto since_start = [start_ns](std::uint64_t t_ns) { return t_ns - std::min(t_ns, start_ns); };
     sinks::Ending ending;
@@ -61,12 +61,12 @@ ReplayHandlers into(RowMaker &maker) {
         maker.update(update, applied);
     };
     handlers.on_settled = [&maker](std::span<const core::SettledUpdate> amounts) { maker.settled(amounts); };
-    handlers.on_task = [&maker](const view::TaskLine &line) { maker.task(line.task); };
+    handlers.on_task = [&maker](const core::TaskLine &line) { maker.task(line.task); };
     handlers.on_fault = [&maker](const rsslag_fault &fault) { maker.fault(fault); };
     handlers.on_sum = [&maker](const rsslag_sum &sum) { maker.sum(sum); };
     handlers.on_reading = [&maker](const core::RawReading &reading) { maker.reading(reading); };
     handlers.on_loss = [&maker](std::uint64_t t_ns, const core::Losses &losses) { maker.loss(t_ns, losses); };
-    handlers.on_tick = [&maker](view::Tick tick) { maker.tick(std::move(tick)); };
+    handlers.on_tick = [&maker](core::Tick tick) { maker.tick(std::move(tick)); };
     return handlers;
 }
 
@@ -76,7 +76,7 @@ core::Result<Stopped> tell_rows(const std::string &path, sinks::Sink &sink) {
     StopSignals stop;
     RowMaker maker(sink);
     ReplayOptions options;
-    options.threads = view::ThreadChoice{view::ThreadChoice::Which::All, 0};
+    options.threads = core::ThreadChoice{core::ThreadChoice::Which::All, 0};
     auto replay = Replay::open(path, into(maker), options);
     if (!replay) return replay.error();
     maker.begin(replay->header().start_ns);

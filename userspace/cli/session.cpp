@@ -42,9 +42,9 @@ Status Session::open() {
     wanted.threads = options_.threads;
     wanted.for_screen = writer_.on_screen();
     if (options_.events) {
-        wanted.on_update = [this](const view::EventLine &line) { writer_.event(line); };
-        wanted.on_task = [this](const view::TaskLine &line) { writer_.task(line); };
-        wanted.on_tick = [this](const view::Tick &tick) { writer_.tick(tick); };
+        wanted.on_update = [this](const core::EventLine &line) { writer_.event(line); };
+        wanted.on_task = [this](const core::TaskLine &line) { writer_.task(line); };
+        wanted.on_tick = [this](const core::Tick &tick) { writer_.tick(tick); };
     }
     auto tracer = Tracer::open(std::move(wanted));
     if (!tracer) return tracer.error();
@@ -113,7 +113,7 @@ Status Session::run(bool wait_for_targets) {
 
 Status Session::summary() {
     if (Status done = writer_.ticks(tracer_->stop()); !done) return done;
-    view::Summary summary = tracer_->summary();
+    core::Summary summary = tracer_->summary();
     const recording::Peak peak = peak_of(summary);
     if (Status told = writer_.summary(std::move(summary)); !told) return told;
     return finish_recording(peak);

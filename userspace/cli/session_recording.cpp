@@ -86,7 +86,7 @@ recording::Header Session::header() const {
     header.command_line = command_line_;
     header.interval_ms = static_cast<std::uint64_t>(interval_.count());
     // What reads the recording wants all threads, where nobody said which.
-    header.threads = static_cast<std::uint8_t>(options_.words.threads.empty() ? view::ThreadChoice::Which::All
+    header.threads = static_cast<std::uint8_t>(options_.words.threads.empty() ? core::ThreadChoice::Which::All
                                                                               : options_.threads.which);
     header.threads_top = options_.threads.top;
     return header;

@@ -214,7 +214,7 @@ std::optional<Error> Snapshotter::State::look_again(const procfs::Process &proce
     return std::nullopt;
 }
 
-core::Result<view::ProcessReading> Snapshotter::take(const procfs::Process &process, bool walk) {
+core::Result<core::ProcessReading> Snapshotter::take(const procfs::Process &process, bool walk) {
     const auto raw = take_raw(process, walk);
     if (!raw) return raw.error();
     return trace::judged(*raw, state_->host.machine, state_->id_key);
@@ -246,7 +246,7 @@ core::Result<std::vector<core::ProcessTotal>> Snapshotter::read_all() {
     return state_->probe.read_all();
 }
 
-core::Result<view::ProcessReading> Snapshotter::take_around(const procfs::Process &process, const WalkHere &walk) {
+core::Result<core::ProcessReading> Snapshotter::take_around(const procfs::Process &process, const WalkHere &walk) {
     const auto stat = process.leader_stat();
     if (!stat) return stat.error();
     if (stat->kernel_thread()) return without_memory(process);
@@ -269,8 +269,8 @@ core::Result<view::ProcessReading> Snapshotter::take_around(const procfs::Proces
     return trace::judged(out, state_->host.machine, state_->id_key);
 }
 
-view::SnapshotDocument Snapshotter::document() const {
-    view::SnapshotDocument document;
+core::SnapshotDocument Snapshotter::document() const {
+    core::SnapshotDocument document;
     document.time = std::chrono::system_clock::now();
     document.kernel = state_->host.kernel;
     document.arch = state_->host.arch;

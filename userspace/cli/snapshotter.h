@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "rsslag/core/process_reading.h"
 #include "rsslag/core/raw_reading.h"
 #include "rsslag/core/reading.h"
 #include "rsslag/core/result.h"
 #include "rsslag/procfs/process.h"
-#include "rsslag/view/snapshot.h"
 
 namespace rsslag::cli {
 
@@ -48,11 +48,11 @@ class Snapshotter {
 
     /// A bracketed reading of just this process, whoever has its PID later. Kernel threads and zombies are
     /// Kind::Unsupported, a process that ends meanwhile Kind::Gone.
-    core::Result<view::ProcessReading> take(const procfs::Process &process, bool walk);
+    core::Result<core::ProcessReading> take(const procfs::Process &process, bool walk);
     /// The same, not judged yet: for whoever compares it with a stream of updates.
     core::Result<core::RawReading> take_raw(const procfs::Process &process, bool walk);
     /// The same around a walk of the caller's, whose failure is the reading's.
-    core::Result<view::ProcessReading> take_around(const procfs::Process &process, const WalkHere &walk);
+    core::Result<core::ProcessReading> take_around(const procfs::Process &process, const WalkHere &walk);
     /// Just the counters, in one pass.
     core::Result<core::TimedCounters> read_counters(pid_t pid);
 
@@ -65,7 +65,7 @@ class Snapshotter {
     std::uint64_t id_key() const;
 
     /// With everything but processes and failures filled in.
-    view::SnapshotDocument document() const;
+    core::SnapshotDocument document() const;
 
   private:
     struct State;

@@ -27,7 +27,7 @@ core::Result<Snapshotter> Snapshotter::open(const Wanted & /*wanted*/) {
     return no_tracer();
 }
 
-core::Result<view::ProcessReading> Snapshotter::take(const procfs::Process & /*process*/, bool /*walk*/) {
+core::Result<core::ProcessReading> Snapshotter::take(const procfs::Process & /*process*/, bool /*walk*/) {
     return no_tracer();
 }
 
@@ -35,7 +35,7 @@ core::Result<core::RawReading> Snapshotter::take_raw(const procfs::Process & /*p
     return no_tracer();
 }
 
-core::Result<view::ProcessReading> Snapshotter::take_around(const procfs::Process & /*process*/,
+core::Result<core::ProcessReading> Snapshotter::take_around(const procfs::Process & /*process*/,
                                                             const WalkHere & /*walk*/) {
     return no_tracer();
 }
@@ -56,7 +56,7 @@ core::Result<std::vector<core::ProcessTotal>> Snapshotter::read_all() {
     return no_tracer();
 }
 
-view::SnapshotDocument Snapshotter::document() const {
+core::SnapshotDocument Snapshotter::document() const {
     return {};
 }
 

@@ -13,10 +13,10 @@
 
 #include "rsslag/core/losses.h"
 #include "rsslag/core/own_cost.h"
+#include "rsslag/core/process_reading.h"
 #include "rsslag/core/raw_reading.h"
 #include "rsslag/core/result.h"
 #include "rsslag/probe/stream.h"
-#include "rsslag/view/snapshot.h"
 
 namespace rsslag::cli {
 
@@ -29,7 +29,7 @@ class Source {
     Source &operator=(const Source &) = delete;
 
     /// Machine, kernel and calibration.
-    virtual const view::SnapshotDocument &facts() const = 0;
+    virtual const core::SnapshotDocument &facts() const = 0;
     virtual const std::vector<std::string> &missing() const = 0;
     /// What mm_id() mixes addresses with.
     virtual std::uint64_t id_key() const = 0;

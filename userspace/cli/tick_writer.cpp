@@ -26,12 +26,12 @@ Status TickWriter::head(view::ScreenFacts facts) {
     return core::success();
 }
 
-Status TickWriter::ticks(std::vector<view::Tick> ticks) {
+Status TickWriter::ticks(std::vector<core::Tick> ticks) {
     if (screen_) {
         told_ += ticks.size();
         return post_ticks(*screen_, std::move(ticks)), core::success();
     }
-    for (const view::Tick &each : ticks)
+    for (const core::Tick &each : ticks)
         tick(each);
     return say(std::exchange(waiting_, {}));
 }
@@ -52,7 +52,7 @@ bool TickWriter::unread() {
     return unread_;
 }
 
-void TickWriter::tick(const view::Tick &tick) {
+void TickWriter::tick(const core::Tick &tick) {
     told_++;
     switch (format_) {
         case Format::Jsonl: waiting_ += view::tick_json(tick); break;
@@ -63,17 +63,17 @@ void TickWriter::tick(const view::Tick &tick) {
     }
 }
 
-void TickWriter::event(const view::EventLine &line) {
+void TickWriter::event(const core::EventLine &line) {
     if (format_ == Format::Csv) return;
     waiting_ += format_ == Format::Jsonl ? view::event_json(line) : view::event_text(line, style_);
 }
 
-void TickWriter::task(const view::TaskLine &line) {
+void TickWriter::task(const core::TaskLine &line) {
     if (format_ == Format::Csv) return;
     waiting_ += format_ == Format::Jsonl ? view::task_json(line) : view::task_text(line, style_);
 }
 
-Status TickWriter::summary(view::Summary summary) {
+Status TickWriter::summary(core::Summary summary) {
     if (Status rest = ticks({}); !rest) return rest;
     if (format_ == Format::Csv || format_ == Format::Progress) return core::success();
     summary.ticks = told_;

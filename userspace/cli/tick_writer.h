@@ -17,20 +17,20 @@ namespace rsslag::cli {
 /// Writes what happens in the format that was asked for.
 class TickWriter {
   public:
-    TickWriter(Format format, const view::ThreadChoice &threads, view::TextStyle style)
-        : format_(format), threads_(threads.which != view::ThreadChoice::Which::None), style_(std::move(style)) {}
+    TickWriter(Format format, const core::ThreadChoice &threads, view::TextStyle style)
+        : format_(format), threads_(threads.which != core::ThreadChoice::Which::None), style_(std::move(style)) {}
 
     bool on_screen() const { return format_ == Format::Screen; }
     Format format() const { return format_; }
 
     core::Status head(view::ScreenFacts facts);
-    core::Status ticks(std::vector<view::Tick> ticks);
+    core::Status ticks(std::vector<core::Tick> ticks);
     /// Written with the next ticks(), in order with events and tasks; not for a screen.
-    void tick(const view::Tick &tick);
-    void event(const view::EventLine &line);
-    void task(const view::TaskLine &line);
+    void tick(const core::Tick &tick);
+    void event(const core::EventLine &line);
+    void task(const core::TaskLine &line);
     /// What came since the last tick, then the whole trace.
-    core::Status summary(view::Summary summary);
+    core::Status summary(core::Summary summary);
 
     /// Whether whoever read stdout has closed it; asked of the kernel too, as there may be nothing to write for long.
     bool unread();

@@ -71,16 +71,16 @@ Status parse_rest(TraceOptions &options) {
 
 }  // namespace
 
-core::Result<view::ThreadChoice> parse_threads(const std::string &word) {
-    using Which = view::ThreadChoice::Which;
-    if (word == "all") return view::ThreadChoice{Which::All, 0};
-    if (word == "changed") return view::ThreadChoice{Which::Changed, 0};
-    if (word == "none") return view::ThreadChoice{Which::None, 0};
+core::Result<core::ThreadChoice> parse_threads(const std::string &word) {
+    using Which = core::ThreadChoice::Which;
+    if (word == "all") return core::ThreadChoice{Which::All, 0};
+    if (word == "changed") return core::ThreadChoice{Which::Changed, 0};
+    if (word == "none") return core::ThreadChoice{Which::None, 0};
     std::size_t top = 0;
     const char *const end = word.data() + word.size();
     if (word.starts_with("top:")) {
         const auto [rest, err] = std::from_chars(word.data() + 4, end, top);
-        if (err == std::errc{} && rest == end && top > 0) return view::ThreadChoice{Which::Top, top};
+        if (err == std::errc{} && rest == end && top > 0) return core::ThreadChoice{Which::Top, top};
     }
     return Error{Kind::BadInput, fmt::format("--threads {} is not known", core::printable(word)), 0,
                  "it is all, changed, top:N or none"};
@@ -98,7 +98,7 @@ Status parse(TraceOptions &options) {
     const std::string &format = options.words.format;
     const bool screen = format.empty() && !options.events && Screen::possible();
     if (options.format == Format::Progress) {
-        options.threads = {view::ThreadChoice::Which::All, 0};
+        options.threads = {core::ThreadChoice::Which::All, 0};
         return parse_rest(options);
     }
     options.format = format == "csv"     ? Format::Csv

@@ -42,7 +42,7 @@ struct TraceOptions {
     std::chrono::milliseconds interval{1000};
     std::optional<std::chrono::milliseconds> duration;
     Format format = Format::Lines;
-    view::ThreadChoice threads;
+    core::ThreadChoice threads;
     std::size_t ring_bytes = 0;
     std::chrono::milliseconds sync{5000};
     std::optional<std::uint64_t> max_bytes;  ///< of a recording; nullopt: all of it is kept
@@ -52,7 +52,7 @@ struct TraceOptions {
 core::Status parse(TraceOptions &options);
 
 /// all, changed, top:N or none. Pure.
-core::Result<view::ThreadChoice> parse_threads(const std::string &word);
+core::Result<core::ThreadChoice> parse_threads(const std::string &word);
 
 void add_trace_options(CLI::App &command, TraceOptions &options);
 

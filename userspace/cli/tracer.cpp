@@ -21,7 +21,7 @@ using core::Status;
 /// Walks take no more than a twentieth of the time.
 constexpr std::uint64_t kWalkCostsAtMost = 20;
 
-trace::Moment moment_of(Source &source) {
+event::Moment moment_of(Source &source) {
     const auto time = source.time().time_since_epoch();
     return {source.now_ns(), std::chrono::duration_cast<std::chrono::nanoseconds>(time).count()};
 }
@@ -47,9 +47,9 @@ trace::JudgeOptions judge_options(const Tracer::Options &options) {
 
 }  // namespace
 
-trace::Faults faults_of(Source &source, std::span<const int> host_tids) {
+event::Faults faults_of(Source &source, std::span<const int> host_tids) {
     const std::vector<core::FaultCounts> counts = source.faults(host_tids);
-    trace::Faults faults;
+    event::Faults faults;
     faults.tasks.reserve(counts.size());
     for (std::size_t i = 0; i < counts.size(); ++i)
         faults.tasks.push_back({host_tids[i], counts[i]});
@@ -84,9 +84,9 @@ Tracer Tracer::over(std::unique_ptr<Source> source, Options options) {
     return Tracer(std::make_unique<State>(std::move(source), std::move(options)));
 }
 
-void Tracer::State::tell(trace::Event event) {
+void Tracer::State::tell(event::Event event) {
     if (writer) writer->put(event);
-    for (view::Tick &tick : judge.apply(std::move(event))) {
+    for (core::Tick &tick : judge.apply(std::move(event))) {
         if (tick.state == core::State::Exited && tick.process.host_pid) {
             source->forget(*tick.process.host_pid);
             walks.erase(*tick.process.host_pid);
@@ -103,7 +103,7 @@ void Tracer::State::tell(trace::Event event) {
     }
 }
 
-trace::Moment Tracer::State::moment() {
+event::Moment Tracer::State::moment() {
     return moment_of(*source);
 }
 
@@ -112,7 +112,7 @@ bool Tracer::State::take_records() {
     bool any = false;
     source->collect([&](std::size_t ring, std::span<const std::byte> bytes) {
         any = true;
-        tell(trace::Records{static_cast<std::uint32_t>(ring), {bytes.begin(), bytes.end()}});
+        tell(event::Records{static_cast<std::uint32_t>(ring), {bytes.begin(), bytes.end()}});
     });
     return any;
 }
@@ -121,7 +121,7 @@ void Tracer::State::tell_losses() {
     core::Losses losses = source->losses();
     if (told && told->sent == losses.sent && told->by_cause == losses.by_cause) return;
     told = losses;
-    tell(trace::Losses{source->now_ns(), std::move(losses)});
+    tell(event::Losses{source->now_ns(), std::move(losses)});
 }
 
 /// A CPU folds all counters that there are before it is counted.
@@ -130,7 +130,7 @@ void Tracer::State::tell_folds() {
     const std::uint64_t before = std::exchange(folds_looked_ns, source->now_ns());
     const std::uint64_t count = source->folded_cpus();
     if (count == std::exchange(folded_cpus, count)) return;
-    tell(trace::CpusFolded{before - std::min(before, kFoldingNs), source->now_ns()});
+    tell(event::CpusFolded{before - std::min(before, kFoldingNs), source->now_ns()});
 }
 
 void Tracer::State::tell_faults(std::span<const int> host_tids) {
@@ -142,17 +142,17 @@ void Tracer::State::take_in() {
     const std::uint64_t now = source->now_ns();
     tell_folds();
     if (take_records() || !told) tell_losses();
-    tell(trace::Watermark{now - kLateNs, moment()});
+    tell(event::Watermark{now - kLateNs, moment()});
 }
 
 void Tracer::State::collect() {
     take_in();
     for (const core::GroupView &group : judge.unknown()) {
-        if (group.tgid != 0) tell(trace::Counters{group.tgid, source->read_counters(group.tgid)});
+        if (group.tgid != 0) tell(event::Counters{group.tgid, source->read_counters(group.tgid)});
     }
     if (judge.losses().lost() == 0) return;
     for (const trace::Awaited &awaited : judge.awaited())
-        tell(trace::Counters{awaited.tgid, source->read_counters(awaited.tgid)});
+        tell(event::Counters{awaited.tgid, source->read_counters(awaited.tgid)});
 }
 
 Status Tracer::attach(pid_t pid) {
@@ -170,8 +170,8 @@ Status Tracer::attach(pid_t pid) {
         auto taken = state.source->read_counters(pid);
         if (!taken) return taken.error();
         if (taken->counters.mm != before->counters.mm) continue;
-        trace::Faults faults = faults_of(*state.source, host_tids(taken->counters));
-        state.tell(trace::Attach{host_tgid, std::move(*taken), std::move(faults)});
+        event::Faults faults = faults_of(*state.source, host_tids(taken->counters));
+        state.tell(event::Attach{host_tgid, std::move(*taken), std::move(faults)});
         return core::success();
     }
     return Error{Kind::Gone, fmt::format("process {} does not stay one program long enough to be read", pid), 0, ""};
@@ -183,7 +183,7 @@ Status Tracer::attach_at_exec(pid_t pid) {
     if (!taken) return taken.error();
     for (const core::TaskReading &task : taken->counters.tasks) {
         if (task.tgid != pid) continue;
-        state.tell(trace::ExecAwaited{task.host_tgid, task.tgid, taken->counters.mm});
+        state.tell(event::ExecAwaited{task.host_tgid, task.tgid, taken->counters.mm});
         return state.source->want(task.host_tgid, 0);
     }
     return Error{Kind::Gone, fmt::format("process {} is gone", pid), 0, ""};
@@ -193,7 +193,7 @@ Status Tracer::attach_matching(const probe::Pattern &pattern) {
     return state_->source->want_matching(pattern);
 }
 
-std::vector<view::Tick> Tracer::collect() {
+std::vector<core::Tick> Tracer::collect() {
     state_->collect();
     return state_->take_ticks();
 }
@@ -212,11 +212,11 @@ core::Result<core::RawReading> Tracer::State::read(const core::GroupView &group)
     return taken;
 }
 
-std::vector<view::Tick> Tracer::tick() {
+std::vector<core::Tick> Tracer::tick() {
     State &state = *state_;
     Source &source = *state.source;
     state.take_in();
-    trace::TickEnd end;
+    event::TickEnd end;
     end.own = state.own = source.cost(state.judge.losses().sent);
     std::vector<int> tids;
     std::uint64_t until = 0;
@@ -227,7 +227,7 @@ std::vector<view::Tick> Tracer::tick() {
             tids.insert(tids.end(), these.begin(), these.end());
             until = taken->end_ns + trace::kWiderNs;
         }
-        state.tell(trace::Reading{group.host_tgid, std::move(taken)});
+        state.tell(event::Reading{group.host_tgid, std::move(taken)});
     }
     if (until != 0) {
         // What was sent until a moment after the last reading must be here before any is compared, sums as they are
@@ -265,7 +265,7 @@ void Tracer::State::forget_walks() {
         plan.next_ns = std::min(plan.next_ns, plan.last_ns + kWalkCostsAtMost * plan.cost_ns);
 }
 
-const view::SnapshotDocument &Tracer::facts() const {
+const core::SnapshotDocument &Tracer::facts() const {
     return state_->source->facts();
 }
 
@@ -295,19 +295,19 @@ void Tracer::State::stop() {
         take_records();
         tell_losses();
     } while (judge.records() + told->lost() < told->sent && source->now_ns() < deadline);
-    tell(trace::Stop{moment()});
+    tell(event::Stop{moment()});
 }
 
-std::vector<view::Tick> Tracer::stop() {
+std::vector<core::Tick> Tracer::stop() {
     state_->stop();
     return state_->take_ticks();
 }
 
-view::Summary Tracer::summary() {
+core::Summary Tracer::summary() {
     State &state = *state_;
     state.tell_faults(state.judge.tids());
-    const trace::Moment at = state.moment();
-    state.tell(trace::End{at, state.source->whole_cost(state.judge.losses().sent)});
+    const event::Moment at = state.moment();
+    state.tell(event::End{at, state.source->whole_cost(state.judge.losses().sent)});
     return *state.judge.summary();
 }
 

@@ -12,11 +12,11 @@
 
 #include "rsslag/core/losses.h"
 #include "rsslag/core/result.h"
+#include "rsslag/core/tick.h"
 #include "rsslag/probe/stream.h"
 #include "rsslag/recording/header.h"
 #include "rsslag/recording/writer.h"
 #include "rsslag/trace/judge.h"
-#include "rsslag/view/tick.h"
 #include "source.h"
 
 namespace rsslag::cli {
@@ -31,14 +31,14 @@ class Tracer {
         bool counting = false;  ///< --mode counts
         bool dropped = false;   ///< capabilities are, before threads came up
         bool walk = true;
-        view::ThreadChoice threads;
+        core::ThreadChoice threads;
         /// Ticks tell what no document has: the last flushes or folds, each task's faults since its last flush.
         bool for_screen = false;
         /// Called for each record about a traced process, in order; null: nobody looks.
-        std::function<void(const view::EventLine &)> on_update;
-        std::function<void(const view::TaskLine &)> on_task;
+        std::function<void(const core::EventLine &)> on_update;
+        std::function<void(const core::TaskLine &)> on_task;
         /// Ticks go here, in order with these, and are not returned any more; null: they are.
-        std::function<void(const view::Tick &)> on_tick;
+        std::function<void(const core::Tick &)> on_tick;
     };
 
     /// Puts the probes in place; nobody is traced yet. Built without the tracer: Kind::Unsupported.
@@ -58,14 +58,14 @@ class Tracer {
     core::Status attach_matching(const probe::Pattern &pattern);
 
     /// Takes in what has come since; processes that have ended meanwhile, each with its last tick.
-    std::vector<view::Tick> collect();
+    std::vector<core::Tick> collect();
     /// Reads every traced process and checks the ledger against it.
-    std::vector<view::Tick> tick();
+    std::vector<core::Tick> tick();
 
     /// The next tick walks this process's smaps, however short ago it did; not where Options::walk is off.
     void walk_now(pid_t pid);
     /// The machine, its kernel and what calibration found.
-    const view::SnapshotDocument &facts() const;
+    const core::SnapshotDocument &facts() const;
 
     /// Whether any process is traced, an ended one until its last tick included.
     bool any() const;
@@ -75,15 +75,15 @@ class Tracer {
     /// As they were told last.
     const core::Losses &losses() const;
     /// Ends the trace: all that was sent is taken in. The last ticks of processes that ended meanwhile.
-    std::vector<view::Tick> stop();
+    std::vector<core::Tick> stop();
     /// After stop().
-    view::Summary summary();
+    core::Summary summary();
 
     /// From now on all that is told is recorded, also what is known by now. Ticks of processes that have ended
     /// meanwhile, as collect() has them.
-    std::vector<view::Tick> record(recording::Writer writer, recording::Header header);
+    std::vector<core::Tick> record(recording::Writer writer, recording::Header header);
     /// What is told from now on goes into the next segment of the recording, which begins with what is known by now.
-    std::vector<view::Tick> next_segment();
+    std::vector<core::Tick> next_segment();
     /// The recording that goes on, else null.
     recording::Writer *recording();
     /// It ends here, for whoever waits for that.

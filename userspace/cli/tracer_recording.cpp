@@ -20,8 +20,8 @@ std::optional<Tracer::State::Events> Tracer::State::known(bool all) {
         if (group.tgid == 0) continue;  // no PID to read it by
         auto counters = source->read_counters(group.tgid);
         if (counters && counters->counters.mm == group.mm) {
-            trace::Faults faults = faults_of(*source, host_tids(counters->counters));
-            events.emplace_back(trace::Attach{group.host_tgid, std::move(*counters), std::move(faults)});
+            event::Faults faults = faults_of(*source, host_tids(counters->counters));
+            events.emplace_back(event::Attach{group.host_tgid, std::move(*counters), std::move(faults)});
         } else if (all) {
             return std::nullopt;
         }
@@ -29,7 +29,7 @@ std::optional<Tracer::State::Events> Tracer::State::known(bool all) {
     for (const trace::Awaited &awaited : judge.awaited()) {
         const auto counters = source->read_counters(awaited.tgid);
         if (counters && counters->counters.mm == awaited.mm) {
-            events.emplace_back(trace::ExecAwaited{awaited.host_tgid, awaited.tgid, awaited.mm});
+            events.emplace_back(event::ExecAwaited{awaited.host_tgid, awaited.tgid, awaited.mm});
         } else if (all) {
             return std::nullopt;
         }
@@ -41,8 +41,8 @@ std::optional<Tracer::State::Events> Tracer::State::known(bool all) {
 void Tracer::State::begin_header(bool amid) {
     timespec up{};
     clock_gettime(CLOCK_BOOTTIME, &up);
-    const trace::Moment now = moment();
-    const trace::Moment start = amid ? now : judge.facts().start;
+    const event::Moment now = moment();
+    const event::Moment start = amid ? now : judge.facts().start;
     recorded.start_ns = start.t_ns;
     recorded.start_unix_ns = start.unix_ns;
     recorded.boot_unix_ns = now.unix_ns - std::int64_t{up.tv_sec} * 1'000'000'000;
@@ -56,18 +56,18 @@ core::Losses Tracer::State::losses_so_far() {
 }
 
 void Tracer::State::put(Events events) {
-    for (trace::Event &event : events)
+    for (event::Event &event : events)
         writer->put(std::move(event));
 }
 
 /// It ends as a trace does that is stopped: all that was sent has come.
 void Tracer::State::put_end(core::Losses until_now) {
     const std::vector<int> tids = judge.tids();
-    const trace::Moment at = moment();
-    writer->put(trace::Losses{at.t_ns, std::move(until_now)});
-    writer->put(trace::Stop{at});
+    const event::Moment at = moment();
+    writer->put(event::Losses{at.t_ns, std::move(until_now)});
+    writer->put(event::Stop{at});
     writer->put(faults_of(*source, tids));
-    writer->put(trace::End{at, own});
+    writer->put(event::End{at, own});
 }
 
 /// Between two events, with what is known then. `begin` begins to write.
@@ -82,7 +82,7 @@ void Tracer::State::begin_amid(const std::function<void(const core::Losses &unti
         if (!events) source->wait_until(recorded.start_ns + 2 * kLateNs);
     }
     core::TimeOrder waiting;
-    for (trace::Records &records : judge.waiting()) {
+    for (event::Records &records : judge.waiting()) {
         waiting.add(records.bytes);
         events->emplace_back(std::move(records));
     }
@@ -93,10 +93,10 @@ void Tracer::State::begin_amid(const std::function<void(const core::Losses &unti
     put(std::move(*events));
     told.reset();
     forget_walks();
-    std::ignore = judge.apply(trace::FreshStart{});
+    std::ignore = judge.apply(event::FreshStart{});
 }
 
-std::vector<view::Tick> Tracer::record(recording::Writer writer, recording::Header header) {
+std::vector<core::Tick> Tracer::record(recording::Writer writer, recording::Header header) {
     State &state = *state_;
     const Options &options = state.options;
     const trace::Facts &facts = state.judge.facts();
@@ -126,7 +126,7 @@ std::vector<view::Tick> Tracer::record(recording::Writer writer, recording::Head
     return state.take_ticks();
 }
 
-std::vector<view::Tick> Tracer::next_segment() {
+std::vector<core::Tick> Tracer::next_segment() {
     State &state = *state_;
     if (!state.writer) return {};
     state.recorded.segment++;

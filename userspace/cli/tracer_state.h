@@ -39,12 +39,12 @@ struct Tracer::State {
     std::uint64_t folded_cpus = 0;      ///< likewise
     std::uint64_t folds_looked_ns = 0;  ///< when that was looked at last
     core::OwnCost own;                  ///< at the last tick
-    std::vector<view::Tick> ticks;      ///< that came of events since they were last handed out
+    std::vector<core::Tick> ticks;      ///< that came of events since they were last handed out
 
     /// To the recording and to the judge.
-    void tell(trace::Event event);
-    std::vector<view::Tick> take_ticks() { return std::exchange(ticks, {}); }
-    trace::Moment moment();
+    void tell(event::Event event);
+    std::vector<core::Tick> take_ticks() { return std::exchange(ticks, {}); }
+    event::Moment moment();
     bool take_records();
     void tell_losses();
     void tell_folds();
@@ -55,7 +55,7 @@ struct Tracer::State {
     void stop();
 
     // How a recording begins in the midst of a trace.
-    using Events = std::vector<trace::Event>;
+    using Events = std::vector<event::Event>;
     std::optional<Events> known(bool all);
     void begin_header(bool amid);
     core::Losses losses_so_far();
@@ -66,7 +66,7 @@ struct Tracer::State {
 };
 
 /// The counts of these tasks as an event has them.
-trace::Faults faults_of(Source &source, std::span<const int> host_tids);
+event::Faults faults_of(Source &source, std::span<const int> host_tids);
 /// The kernel's TIDs of the tasks in a reading, ascending.
 std::vector<int> host_tids(const core::CounterReading &counters);
 

@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "rsslag/abi.h"
+#include "rsslag/core/event.h"
 #include "rsslag/core/ledger.h"
 #include "rsslag/core/losses.h"
 #include "rsslag/core/raw_reading.h"
 #include "rsslag/core/scheme.h"
-#include "rsslag/trace/event.h"
-#include "rsslag/view/tick.h"
+#include "rsslag/core/tick.h"
 
 namespace rsslag::trace {
 
@@ -33,7 +33,7 @@ struct Facts {
     core::Calibration calibration;
     std::string kernel;        ///< uname -r
     std::uint64_t id_key = 0;  ///< what mm_id() mixes addresses with
-    Moment start;              ///< when the trace began: times are told since then
+    event::Moment start;       ///< when the trace began: times are told since then
     core::Losses before;       ///< of what is told by Losses, what was counted before these events begin
 };
 
@@ -41,12 +41,12 @@ struct Facts {
 /// records and readings are CLOCK_MONOTONIC.
 struct Observers {
     /// Each update of a traced process, with its names, once its amount is settled. Slower than on_applied.
-    std::function<void(const view::EventLine &)> on_update;
+    std::function<void(const core::EventLine &)> on_update;
     /// Every update as it came, also of mms that are not known (then Applied::known is false).
     std::function<void(const rsslag_update &, const core::Applied &)> on_applied;
     /// Amounts that were open when on_applied was told of their updates.
     std::function<void(std::span<const core::SettledUpdate>)> on_settled;
-    std::function<void(const view::TaskLine &)> on_task;
+    std::function<void(const core::TaskLine &)> on_task;
     std::function<void(const rsslag_fault &)> on_fault;
     std::function<void(const rsslag_sum &)> on_sum;
     /// Each reading of a traced process, before it is compared with the ledger.
@@ -56,7 +56,7 @@ struct Observers {
 };
 
 struct JudgeOptions {
-    view::ThreadChoice threads;
+    core::ThreadChoice threads;
     /// Ticks tell what no document has: the last flushes or folds, each task's faults since its last flush.
     bool for_screen = false;
     Observers observers;
@@ -78,10 +78,10 @@ class Judge {
 
     /// What comes of the event: last ticks of processes that have ended by a Watermark or a Stop, all ticks by a
     /// TickEnd.
-    std::vector<view::Tick> apply(Event event);
+    std::vector<core::Tick> apply(event::Event event);
 
     /// After End.
-    const std::optional<view::Summary> &summary() const;
+    const std::optional<core::Summary> &summary() const;
 
     // What is known, for whoever decides what is to be read next, and for screens.
 
@@ -106,9 +106,9 @@ class Judge {
     /// That have come.
     std::uint64_t records() const;
     /// Records that no Watermark has reached yet.
-    std::vector<Records> waiting() const;
+    std::vector<event::Records> waiting() const;
     /// The latest that any event has told.
-    Moment last_moment() const;
+    event::Moment last_moment() const;
 
   private:
     struct State;

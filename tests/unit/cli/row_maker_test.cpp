@@ -81,8 +81,8 @@ core::RawReading reading(std::uint64_t end_ns) {
     return reading;
 }
 
-view::Tick tick(std::uint64_t t_ns) {
-    view::Tick tick;
+core::Tick tick(std::uint64_t t_ns) {
+    core::Tick tick;
     tick.t_ns = t_ns;
     tick.process.pid = 1;
     tick.process.comm = "reader";

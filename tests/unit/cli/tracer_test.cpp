@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The live tracer over a kernel that never was: what it records replays as what it told.
+#include "rsslag/view/tick.h"
 #include "tracer.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ class NoKernel : public Source {
   public:
     NoKernel() { facts_.machine = trace::test::facts().machine; }
 
-    const view::SnapshotDocument &facts() const override { return facts_; }
+    const core::SnapshotDocument &facts() const override { return facts_; }
     const std::vector<std::string> &missing() const override { return missing_; }
     std::uint64_t id_key() const override { return 7; }
     std::uint64_t now_ns() override { return now_ += 1'000; }
@@ -35,7 +36,7 @@ class NoKernel : public Source {
     core::Status want_matching(const probe::Pattern &) override { return core::success(); }
     void detach() override {}
     void collect(const Records &use) override {
-        for (const trace::Records &records : std::exchange(sent_, {}))
+        for (const event::Records &records : std::exchange(sent_, {}))
             use(records.ring, records.bytes);
     }
     core::Losses losses() override { return trace::test::losses(0, updates_ + lost_, lost_).counts; }
@@ -67,11 +68,11 @@ class NoKernel : public Source {
   private:
     std::int64_t anon() const { return 1000 + static_cast<std::int64_t>(updates_ + lost_); }
 
-    view::SnapshotDocument facts_;
+    core::SnapshotDocument facts_;
     std::vector<std::string> missing_;
     std::uint64_t now_ = kStart;
     std::uint64_t updates_ = 0, lost_ = 0, folded_ = 0;
-    std::vector<trace::Records> sent_;
+    std::vector<event::Records> sent_;
 };
 
 class TracerTest : public testing::Test {
@@ -92,11 +93,11 @@ class TracerTest : public testing::Test {
         auto writer = recording::Writer::create(file(), options);
         ASSERT_TRUE(writer);
         recording::Header header;
-        header.threads = static_cast<std::uint8_t>(view::ThreadChoice{}.which);
+        header.threads = static_cast<std::uint8_t>(core::ThreadChoice{}.which);
         keep(tracer_->record(std::move(*writer), header));
     }
-    void keep(const std::vector<view::Tick> &ticks) {
-        for (const view::Tick &tick : ticks)
+    void keep(const std::vector<core::Tick> &ticks) {
+        for (const core::Tick &tick : ticks)
             told_.push_back(view::tick_json(tick));
     }
     /// Some updates, as often as rsslag looks, and a tick.
@@ -116,7 +117,7 @@ class TracerTest : public testing::Test {
     static std::vector<std::string> replayed(const std::string &path) {
         std::vector<std::string> told;
         ReplayHandlers handlers;
-        handlers.on_tick = [&told](const view::Tick &tick) { told.push_back(view::tick_json(tick)); };
+        handlers.on_tick = [&told](const core::Tick &tick) { told.push_back(view::tick_json(tick)); };
         auto replay = Replay::open(path, std::move(handlers), {});
         EXPECT_TRUE(replay);
         while (replay->step()) {

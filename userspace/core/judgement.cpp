@@ -1,23 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/view/judgement.h"
+#include "rsslag/core/judgement.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <tuple>
 
-namespace rsslag::view {
+namespace rsslag::core {
 namespace {
 
-using core::FlushReason;
-using core::Pages;
-using core::TaskNet;
-
-void widen(core::Window &window, Pages min, Pages max) {
+void widen(Window &window, Pages min, Pages max) {
     window.min = std::min(window.min, min);
     window.max = std::max(window.max, max);
 }
 
-Pages distance(const core::Window &window, Pages value) {
+Pages distance(const Window &window, Pages value) {
     if (value < window.min) return value - window.min;
     if (value > window.max) return value - window.max;
     return {};
@@ -26,7 +22,7 @@ Pages distance(const core::Window &window, Pages value) {
 /// Nothing is read of it any more: only what the ledger and the last known names tell is left.
 void forget_reading(Judgement &judgement, const Tick &tick) {
     judgement.readers = {};
-    if (judgement.walk_state != core::WalkState::Skipped) judgement.walk_state = core::WalkState::Gone;
+    if (judgement.walk_state != WalkState::Skipped) judgement.walk_state = WalkState::Gone;
     judgement.walk.reset();
     judgement.bound.reset();
     judgement.mm_tasks = tick.ledger.tasks.size();
@@ -35,14 +31,14 @@ void forget_reading(Judgement &judgement, const Tick &tick) {
     judgement.window_updates.reset();
     judgement.residual.reset();
     judgement.causes.clear();
-    judgement.verdict = core::Verdict::Unwalked;
+    judgement.verdict = Verdict::Unwalked;
 }
 
 /// A walk has an extent in time: it is held against all that exact was meanwhile. One of an earlier tick is not, since
 /// the window is of this tick.
 void judge_moving(Judgement &judgement, const Tick &tick) {
-    judgement.verdict = core::Verdict::Moving;
-    const core::MmView &ledger = tick.ledger;
+    judgement.verdict = Verdict::Moving;
+    const MmView &ledger = tick.ledger;
     widen(judgement.window, judgement.exact.rss(), judgement.exact.rss());
     // Both are 0 where the ledger never watched; where it watched an empty mm, exact has widened the window already.
     const bool watched = ledger.rss_min.n != 0 || ledger.rss_max.n != 0;
@@ -51,7 +47,7 @@ void judge_moving(Judgement &judgement, const Tick &tick) {
     judgement.causes.clear();
     if (!judgement.walk || tick.stale_walk || tick.doubtful) return;
     judgement.residual = distance(judgement.window, tick.page_size.pages(judgement.walk->rss));
-    if (judgement.residual->n != 0) judgement.causes = {{core::Cause::Moved, *judgement.residual}};
+    if (judgement.residual->n != 0) judgement.causes = {{Cause::Moved, *judgement.residual}};
 }
 
 /// What Top sorts by: what hides now where that is known, else what the thread has changed.
@@ -67,7 +63,7 @@ bool changed(const TaskNet &task, const std::map<int, std::uint64_t> &before) {
 }  // namespace
 
 Judgement judge(const ProcessReading &process) {
-    const core::Reconciliation &verdict = process.verdict;
+    const Reconciliation &verdict = process.verdict;
     Judgement judgement;
     judgement.readers = process.readers;
     judgement.walk_state = process.walk_state;
@@ -77,7 +73,7 @@ Judgement judge(const ProcessReading &process) {
     judgement.flushed = verdict.flushed;
     judgement.cached = verdict.cached;
     judgement.exact = verdict.exact;
-    judgement.lag = core::lag(process.finding());
+    judgement.lag = lag(process.finding());
     judgement.window = verdict.window;
     judgement.residual = verdict.residual;
     judgement.causes = verdict.causes;
@@ -90,22 +86,22 @@ Judgement judge(const Tick &tick) {
     judgement.flushed = tick.ledger.flushed;
     judgement.cached = tick.ledger.cached;
     judgement.exact = tick.ledger.exact();
-    if (!tick.read || tick.state != core::State::Running) {
+    if (!tick.read || tick.state != State::Running) {
         forget_reading(judgement, tick);
         return judgement;
     }
     judgement.window_updates = tick.window_updates;
     if (judgement.readers.stat) judgement.lag = judgement.exact.rss() - *judgement.readers.stat;
     const bool elsewhere = judgement.exact != tick.process.verdict.exact;
-    if (judgement.verdict == core::Verdict::Moving || elsewhere || tick.doubtful) judge_moving(judgement, tick);
+    if (judgement.verdict == Verdict::Moving || elsewhere || tick.doubtful) judge_moving(judgement, tick);
     return judgement;
 }
 
 Mark mark(const Tick &tick, const Judgement &judgement) {
     if (tick.doubtful) return Mark::AfterLoss;
     // Without a reading the stream alone has spoken, and on the `thread` scheme it is silent while a thread caches.
-    const bool unread = !tick.read && tick.state == core::State::Running;
-    return unread || judgement.verdict == core::Verdict::Moving ? Mark::Approximate : Mark::None;
+    const bool unread = !tick.read && tick.state == State::Running;
+    return unread || judgement.verdict == Verdict::Moving ? Mark::Approximate : Mark::None;
 }
 
 std::vector<const TaskNet *> listed_threads(const Tick &tick) {
@@ -125,23 +121,31 @@ std::vector<const TaskNet *> listed_threads(const Tick &tick) {
     return listed;
 }
 
-std::vector<FlushReason> reasons(core::Scheme scheme) {
+std::vector<FlushReason> reasons(Scheme scheme) {
     switch (scheme) {
-        case core::Scheme::Thread:
+        case Scheme::Thread:
             return {FlushReason::Threshold, FlushReason::Zap, FlushReason::Exec, FlushReason::Exit,
                     FlushReason::Direct};
-        case core::Scheme::Cpu: return {FlushReason::Fold};
-        case core::Scheme::Plain: break;
+        case Scheme::Cpu: return {FlushReason::Fold};
+        case Scheme::Plain: break;
     }
     return {FlushReason::Direct};
 }
 
-std::uint64_t flushes(const core::MmView &mm) {
+std::uint64_t flushes(const MmView &mm) {
     std::uint64_t sum = 0;
-    for (std::size_t reason = 0; reason < core::kFlushReasons; ++reason) {
+    for (std::size_t reason = 0; reason < kFlushReasons; ++reason) {
         if (static_cast<FlushReason>(reason) != FlushReason::Direct) sum += mm.flushes[reason];
     }
     return sum;
 }
 
-}  // namespace rsslag::view
+std::optional<std::int64_t> cached_after(const rsslag_update &update, const Applied &applied) {
+    if (!applied.known) return std::nullopt;
+    if (!applied.reason || *applied.reason == FlushReason::Fold) return update.cached;
+    if (*applied.reason != FlushReason::Direct) return 0;
+    if ((update.flags & RSSLAG_OWN) != 0) return update.cached;
+    return std::nullopt;
+}
+
+}  // namespace rsslag::core

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/view/snapshot.h"
+#include "rsslag/core/process_reading.h"
 
 #include <algorithm>
 
-namespace rsslag::view {
+namespace rsslag::core {
 
-core::Finding ProcessReading::finding() const {
+Finding ProcessReading::finding() const {
     const auto hides = [](const auto &cacher) {
-        return std::any_of(core::kRssMembers.begin(), core::kRssMembers.end(),
-                           [&](core::Member member) { return cacher.cached[member].n != 0; });
+        return std::any_of(kRssMembers.begin(), kRssMembers.end(),
+                           [&](Member member) { return cacher.cached[member].n != 0; });
     };
     const auto cachers =
         std::count_if(tasks.begin(), tasks.end(), hides) + std::count_if(cpus.begin(), cpus.end(), hides);
-    core::Finding finding;
+    Finding finding;
     finding.pid = pid;
     finding.stat = readers.stat;
     finding.cached = verdict.cached;
@@ -25,4 +25,4 @@ core::Finding ProcessReading::finding() const {
     return finding;
 }
 
-}  // namespace rsslag::view
+}  // namespace rsslag::core

@@ -15,7 +15,7 @@
 #include "rsslag/core/raw_reading.h"
 #include "rsslag/core/result.h"
 
-namespace rsslag::trace {
+namespace rsslag::core::event {
 
 /// Both clocks at once.
 struct Moment {
@@ -137,4 +137,8 @@ inline std::optional<std::uint64_t> time_of(const Event &event) {
     return std::visit(TimeOf{}, event);
 }
 
-}  // namespace rsslag::trace
+}  // namespace rsslag::core::event
+
+namespace rsslag {
+namespace event = core::event;
+}

@@ -7,24 +7,24 @@
 #include <utility>
 #include <vector>
 
-#include "rsslag/view/tick.h"
+#include "rsslag/core/tick.h"
 
-namespace rsslag::view {
+namespace rsslag::core {
 
 /// The numbers of a reading, as they are printed.
 struct Judgement {
-    core::ReaderValues readers;
-    core::WalkState walk_state = core::WalkState::Skipped;
-    std::optional<core::Walk> walk;
-    std::optional<core::Bound> bound;
+    ReaderValues readers;
+    WalkState walk_state = WalkState::Skipped;
+    std::optional<Walk> walk;
+    std::optional<Bound> bound;
     std::size_t mm_tasks = 0;
-    core::Members flushed, cached, exact;
-    std::optional<core::Pages> lag;
-    core::Window window;
+    Members flushed, cached, exact;
+    std::optional<Pages> lag;
+    Window window;
     std::optional<std::uint64_t> window_updates;
-    std::optional<core::Pages> residual;
-    std::vector<core::ResidualCause> causes;
-    core::Verdict verdict = core::Verdict::Unwalked;
+    std::optional<Pages> residual;
+    std::vector<ResidualCause> causes;
+    Verdict verdict = Verdict::Unwalked;
 };
 
 Judgement judge(const ProcessReading &process);
@@ -38,11 +38,15 @@ enum class Mark : std::uint8_t { None, Approximate, AfterLoss };
 Mark mark(const Tick &tick, const Judgement &judgement);
 
 /// The threads that a tick lists: all and changed by TID, top largest first.
-std::vector<const core::TaskNet *> listed_threads(const Tick &tick);
+std::vector<const TaskNet *> listed_threads(const Tick &tick);
 
 /// The reasons that there are under this scheme, in the order they are printed in.
-std::vector<core::FlushReason> reasons(core::Scheme scheme);
+std::vector<FlushReason> reasons(Scheme scheme);
 /// Flushes and folds, without the updates that were direct.
-std::uint64_t flushes(const core::MmView &mm);
+std::uint64_t flushes(const MmView &mm);
 
-}  // namespace rsslag::view
+/// What stays cached after an update. The record of a thread's flush shows what the flush then takes away; that of a
+/// direct update of somebody else's mm shows what the thread caches of its own.
+std::optional<std::int64_t> cached_after(const rsslag_update &update, const Applied &applied);
+
+}  // namespace rsslag::core
