@@ -21,11 +21,11 @@
 #include "duration.h"
 #include "exit_status.h"
 #include "output.h"
-#include "privileges.h"
 #include "rsslag/core/text.h"
+#include "rsslag/host/privileges.h"
+#include "rsslag/host/signals.h"
+#include "rsslag/host/snapshotter.h"
 #include "rsslag/workload/workload.h"
-#include "signals.h"
-#include "snapshotter.h"
 #include "style.h"
 
 namespace rsslag::cli {
@@ -83,14 +83,14 @@ int hold(const workload::Workload &workload, const Options &options) {
     // A binary with file capabilities is not dumpable, and then nobody could read the workload's smaps. Some workloads
     // need root's own rights (huge pages, poison), so only what a file granted to an ordinary user is given up.
     if (geteuid() != 0) {
-        const core::Status dropped = keep_only({});
+        const core::Status dropped = host::keep_only({});
         if (!dropped) return fail(dropped.error());
     }
     prctl(PR_SET_DUMPABLE, 1);
     prctl(PR_SET_NAME, options.name.c_str());
     // Nor does khugepaged change what it holds (one huge page for some base pages and gaps) once it is ready.
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-    StopSignals stop;  // before the workload's threads, which inherit the mask
+    host::StopSignals stop;  // before the workload's threads, which inherit the mask
     shed_clean_file_pages();
     // What is to come after the workload is run once before it: faults on its code would flush what the workload
     // cached.
@@ -205,11 +205,11 @@ core::Status parse_times(Options &options) {
 
 /// What lags most under this kernel's scheme; the classic where that cannot be told.
 std::string_view default_workload() {
-    const auto scheme = running_scheme();
+    const auto scheme = host::running_scheme();
     return scheme && *scheme == core::Scheme::Cpu ? "per-cpu" : "classic";
 }
 
-int show(Snapshotter &snapshotter, const std::vector<pid_t> &pids, const Options &options,
+int show(host::Snapshotter &snapshotter, const std::vector<pid_t> &pids, const Options &options,
          const view::TextStyle &style) {
     core::SnapshotDocument document = snapshotter.document();
     for (const pid_t pid : pids) {
@@ -233,7 +233,7 @@ int show(Snapshotter &snapshotter, const std::vector<pid_t> &pids, const Options
 
 /// The workload is started by itself, kept still while it is read, and ended.
 int demonstrate(const Options &options, const view::TextStyle &style) {
-    auto snapshotter = Snapshotter::open();
+    auto snapshotter = host::Snapshotter::open();
     if (!snapshotter) return fail(snapshotter.error());
     auto held = Held::start(hold_words(options));
     if (!held) return fail(held.error());

@@ -9,12 +9,13 @@
 
 #include "commands.h"
 #include "exit_status.h"
-#include "missing.h"
 #include "output.h"
 #include "output_file.h"
-#include "row_source.h"
 #include "rsslag/core/text.h"
+#include "rsslag/host/signals.h"
 #include "rsslag/sinks/sink.h"
+#include "rsslag/trace/missing.h"
+#include "rsslag/trace/row_source.h"
 
 namespace rsslag::cli {
 namespace {
@@ -48,7 +49,7 @@ class SaysWhatIsMissing final : public sinks::Sink {
     Status row(const sinks::Row &row) override { return sink_->row(row); }
     Status end(const sinks::Ending &ending) override {
         for (const sinks::MissingPart &missing : ending.missing)
-            complain(missing_text(missing.reason, missing.from_ns, missing.to_ns, missing.records));
+            complain(trace::missing_text(missing.reason, missing.from_ns, missing.to_ns, missing.records));
         return sink_->end(ending);
     }
 
@@ -75,9 +76,10 @@ int export_rows(const Options &options) {
                          "name a regular file"});
     }
     const auto sink = sink_of(options, file);
-    const auto told = tell_rows(options.file, *sink);
+    host::StopSignals stop;
+    const auto told = trace::tell_rows(options.file, *sink, [&stop] { return stop.came(); });
     if (!told) return fail(told.error());
-    if (*told == Stopped::Yes) {
+    if (*told == trace::Stopped::Yes) {
         if (file) complain(core::printable(*options.output) + " was not written, as rsslag was told to stop");
         return kDone;
     }

@@ -18,8 +18,8 @@
 #include "output.h"
 #include "page_counter.h"
 #include "rsslag/core/text.h"
+#include "rsslag/host/targets.h"
 #include "style.h"
-#include "targets.h"
 #include "version.h"
 
 namespace rsslag::cli {
@@ -29,7 +29,7 @@ using core::Error;
 using core::Kind;
 
 struct Options {
-    TargetWords targets;
+    host::TargetWords targets;
     bool json = false;
     bool pmap_x = false;
     bool pmap_details = false;
@@ -137,7 +137,7 @@ class Looks {
     Looks(const Options &options, const view::TextStyle &style, MapReader reader)
         : options_(options), style_(style), reader_(std::move(reader)) {}
 
-    int run(const std::vector<Target> &targets) {
+    int run(const std::vector<host::Target> &targets) {
         open(targets);
         for (int round = 0;; ++round) {
             if (!look(round > 0)) break;
@@ -147,8 +147,8 @@ class Looks {
     }
 
   private:
-    void open(const std::vector<Target> &targets) {
-        for (const Target &target : targets) {
+    void open(const std::vector<host::Target> &targets) {
+        for (const host::Target &target : targets) {
             auto process = procfs::Process::open(target.pid);
             if (process) {
                 watched_.push_back({*std::move(process), target.named, std::nullopt});
@@ -253,7 +253,7 @@ class Looks {
     const Options &options_;
     const view::TextStyle &style_;
     MapReader reader_;
-    StopSignals stop_;
+    host::StopSignals stop_;
     std::vector<Watched> watched_;
     std::vector<core::FailedTarget> failed_;
     bool seen_ = false;
@@ -263,7 +263,7 @@ class Looks {
 int maps(Options &options, view::TextStyle style) {
     if (const core::Status read = read_words(options); !read) return fail(read.error());
     if (options.report) style.utf8 = style.color = false;
-    const auto targets = resolve(options.targets);
+    const auto targets = host::resolve(options.targets);
     if (!targets) return fail(targets.error());
     // Frame numbers are for SYS_ADMIN, other users' pagemap is their own to read.
     const std::vector<cap_value_t> for_pages{CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH};

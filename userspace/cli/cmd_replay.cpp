@@ -10,12 +10,12 @@
 #include "commands.h"
 #include "duration.h"
 #include "exit_status.h"
-#include "missing.h"
 #include "replay_screen.h"
-#include "replayed.h"
 #include "rsslag/core/text.h"
+#include "rsslag/host/signals.h"
+#include "rsslag/trace/missing.h"
+#include "rsslag/trace/replayed.h"
 #include "screen.h"
-#include "signals.h"
 #include "style.h"
 #include "tick_writer.h"
 
@@ -41,8 +41,8 @@ class TextReplay {
     TextReplay(TickWriter &writer, std::uint64_t from_ns, bool events)
         : writer_(writer), from_ns_(from_ns), events_(events) {}
 
-    int run(const std::string &file, const ReplayOptions &options) {
-        ReplayHandlers handlers;
+    int run(const std::string &file, const trace::ReplayOptions &options) {
+        trace::ReplayHandlers handlers;
         handlers.on_tick = [this](core::Tick tick) {
             if (tick.t_ns >= from_ns_) ticks_.push_back(std::move(tick));
         };
@@ -54,21 +54,21 @@ class TextReplay {
                 if (line.t_ns >= from_ns_) writer_.task(line);
             };
         }
-        auto opened = Replay::open(file, std::move(handlers), options);
+        auto opened = trace::Replay::open(file, std::move(handlers), options);
         if (!opened) return fail(opened.error());
         if (const Status begun = writer_.head({}); !begun) return fail(begun.error());
-        StopSignals stop;
+        host::StopSignals stop;
         while (!stop.came() && !writer_.unread() && opened->step()) {
             if (const Status done = writer_.ticks(std::exchange(ticks_, {})); !done) return fail(done.error());
         }
-        Replayed end = opened->finish();
+        trace::Replayed end = opened->finish();
         if (const Status done = writer_.ticks(std::exchange(ticks_, {})); !done) return fail(done.error());
         if (const Status told = writer_.summary(std::move(end.summary)); !told) return fail(told.error());
         const auto since_start = [&end](std::uint64_t t_ns) { return t_ns - std::min(t_ns, end.header.start_ns); };
         for (const recording::Missing &missing : end.missing)
-            complain(missing_text(missing.reason, since_start(missing.from_ns),
-                                  missing.to_ns ? std::optional(since_start(*missing.to_ns)) : std::nullopt,
-                                  missing.records));
+            complain(trace::missing_text(missing.reason, since_start(missing.from_ns),
+                                         missing.to_ns ? std::optional(since_start(*missing.to_ns)) : std::nullopt,
+                                         missing.records));
         return kDone;
     }
 
@@ -80,7 +80,7 @@ class TextReplay {
 };
 
 int replay_file(const Options &options, const view::TextStyle &style) {
-    ReplayOptions wanted;
+    trace::ReplayOptions wanted;
     if (!options.threads.empty()) {
         const auto threads = parse_threads(options.threads);
         if (!threads) return fail(threads.error());

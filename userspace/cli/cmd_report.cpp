@@ -12,8 +12,9 @@
 #include "exit_status.h"
 #include "output.h"
 #include "output_file.h"
-#include "row_source.h"
+#include "rsslag/host/signals.h"
 #include "rsslag/report/report_builder.h"
+#include "rsslag/trace/row_source.h"
 #include "style.h"
 
 namespace rsslag::cli {
@@ -48,9 +49,10 @@ Status read_claims(Options &options) {
 /// nullopt: rsslag was told to stop.
 core::Result<std::optional<Report>> report_of(const std::string &path) {
     report::ReportBuilder builder;
-    const auto told = tell_rows(path, builder);
+    host::StopSignals stop;
+    const auto told = trace::tell_rows(path, builder, [&stop] { return stop.came(); });
     if (!told) return told.error();
-    if (*told == Stopped::Yes) return std::optional<Report>();
+    if (*told == trace::Stopped::Yes) return std::optional<Report>();
     return std::optional(builder.take());
 }
 

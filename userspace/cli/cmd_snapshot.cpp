@@ -10,21 +10,21 @@
 #include <optional>
 #include <utility>
 
-#include "command.h"
 #include "commands.h"
 #include "duration.h"
 #include "exit_status.h"
 #include "output.h"
-#include "signals.h"
-#include "snapshotter.h"
+#include "rsslag/host/command.h"
+#include "rsslag/host/signals.h"
+#include "rsslag/host/snapshotter.h"
+#include "rsslag/host/targets.h"
 #include "style.h"
-#include "targets.h"
 
 namespace rsslag::cli {
 namespace {
 
 struct Options {
-    TargetWords targets;
+    host::TargetWords targets;
     bool json = false;
     bool no_walk = false;
     bool check = false;
@@ -82,9 +82,9 @@ bool holds(const core::ProcessReading &process) {
     return verdict == core::Verdict::Agrees || verdict == core::Verdict::Explained;
 }
 
-Progress open_all(const std::vector<Target> &targets) {
+Progress open_all(const std::vector<host::Target> &targets) {
     Progress progress;
-    for (const Target &target : targets) {
+    for (const host::Target &target : targets) {
         auto process = procfs::Process::open(target.pid);
         if (process) {
             progress.targets.push_back({std::move(*process), target.named});
@@ -96,7 +96,7 @@ Progress open_all(const std::vector<Target> &targets) {
 }
 
 /// Reads each target; one that cannot be read is not tried again.
-std::vector<core::ProcessReading> take_all(Snapshotter &snapshotter, Progress &progress, bool walk) {
+std::vector<core::ProcessReading> take_all(host::Snapshotter &snapshotter, Progress &progress, bool walk) {
     std::vector<core::ProcessReading> processes;
     std::vector<Opened> left;
     for (Opened &target : progress.targets) {
@@ -124,7 +124,7 @@ core::Status show(const core::SnapshotDocument &document, const Options &options
 }
 
 /// One round over the targets, shown. False where there is no use in another one.
-bool round(Snapshotter &snapshotter, Progress &progress, const Options &options, const view::TextStyle &style) {
+bool round(host::Snapshotter &snapshotter, Progress &progress, const Options &options, const view::TextStyle &style) {
     auto processes = take_all(snapshotter, progress, !options.no_walk);
     core::SnapshotDocument document = snapshotter.document();
     document.processes = std::move(processes);
@@ -147,8 +147,8 @@ bool round(Snapshotter &snapshotter, Progress &progress, const Options &options,
     return !progress.targets.empty();
 }
 
-int rounds(Snapshotter &snapshotter, const std::vector<Target> &targets, const Options &options,
-           const view::TextStyle &style, StopSignals &stop) {
+int rounds(host::Snapshotter &snapshotter, const std::vector<host::Target> &targets, const Options &options,
+           const view::TextStyle &style, host::StopSignals &stop) {
     Progress progress = open_all(targets);
     for (int i = 0; i < options.repeat; ++i) {
         if (i > 0 && stop.wait(options.interval)) break;
@@ -162,10 +162,10 @@ int snapshot_targets(const Options &options, const view::TextStyle &style) {
         return fail({core::Kind::BadInput, "snapshot of what?", 0,
                      "give a PID, -p, --comm, --cgroup, -u, or -- CMD; see rsslag snapshot --help"});
     }
-    const auto targets = resolve(options.targets);
+    const auto targets = host::resolve(options.targets);
     if (!targets) return fail(targets.error());
-    StopSignals stop;
-    auto snapshotter = Snapshotter::open();
+    host::StopSignals stop;
+    auto snapshotter = host::Snapshotter::open();
     if (!snapshotter) return fail(snapshotter.error());
     return rounds(*snapshotter, *targets, options, style, stop);
 }
@@ -175,13 +175,13 @@ int snapshot_command(const std::vector<std::string> &argv, const Options &option
     if (!options.targets.empty()) {
         return fail({core::Kind::BadInput, "targets and -- CMD exclude each other", 0, ""});
     }
-    auto command = Command::prepare(argv, options.as_root);
+    auto command = host::Command::prepare(argv, options.as_root);
     if (!command) return fail(command.error()), kCommandFailed;
-    StopSignals stop(2);  // the first INT is the command's
-    auto snapshotter = Snapshotter::open();
+    host::StopSignals stop(2);  // the first INT is the command's
+    auto snapshotter = host::Snapshotter::open();
     if (!snapshotter) return fail(snapshotter.error()), kCommandFailed;
     const core::Status started = command->release();
-    if (!started) return fail(started.error()), shell_status(started.error());
+    if (!started) return fail(started.error()), host::shell_status(started.error());
     if (const auto ended = command->wait(options.delay, stop)) {
         complain(fmt::format("the command ended with status {} before it could be read after {}; use a shorter --delay",
                              *ended, options.words.delay));

@@ -14,13 +14,13 @@
 #include "exit_status.h"
 #include "live_view.h"
 #include "output.h"
-#include "own_cost.h"
+#include "rsslag/host/own_cost.h"
+#include "rsslag/host/signals.h"
+#include "rsslag/host/snapshotter.h"
+#include "rsslag/host/tracer.h"
 #include "rsslag/procfs/process.h"
 #include "screen.h"
-#include "signals.h"
-#include "snapshotter.h"
 #include "style.h"
-#include "tracer.h"
 
 namespace rsslag::cli {
 namespace {
@@ -56,7 +56,7 @@ Status parse(Options &options) {
 
 class Top {
   public:
-    Top(const Options &options, view::TextStyle style, Snapshotter &snapshotter, StopSignals &stop)
+    Top(const Options &options, view::TextStyle style, host::Snapshotter &snapshotter, host::StopSignals &stop)
         : options_(options),
           style_(std::move(style)),
           snapshotter_(snapshotter),
@@ -150,10 +150,10 @@ class Top {
 
     /// The live screen of one process; whether that was the end of all.
     bool live(pid_t pid) {
-        Tracer::Options wanted;
+        host::Tracer::Options wanted;
         wanted.for_screen = true;
         wanted.dropped = true;  // when the table was opened; the screen's thread runs by now
-        auto tracer = Tracer::open(std::move(wanted));
+        auto tracer = host::Tracer::open(std::move(wanted));
         Status attached = tracer ? tracer->attach(pid) : Status(tracer.error());
         if (!attached) {
             post_notice(*screen_, fmt::format("{} cannot be traced: {}", pid, attached.error().what));
@@ -167,7 +167,7 @@ class Top {
     }
 
     /// Until a key leads back (false) or out.
-    bool follow(Tracer &tracer) {
+    bool follow(host::Tracer &tracer) {
         auto next = Clock::now();
         for (;;) {
             if (Clock::now() >= next) {
@@ -196,16 +196,16 @@ class Top {
 
     const Options &options_;
     view::TextStyle style_;
-    Snapshotter &snapshotter_;
-    StopSignals &stop_;
+    host::Snapshotter &snapshotter_;
+    host::StopSignals &stop_;
     milliseconds interval_;
-    OwnCostMeter meter_;
+    host::OwnCostMeter meter_;
     std::optional<Screen> screen_;
 };
 
 /// Where the kernel lacks bpf_rdonly_cast, libbpf before 1.5 looks for it in modules, which is for SYS_ADMIN alone.
 std::vector<cap_value_t> to_trace_later() {
-    const auto scheme = running_scheme();
+    const auto scheme = host::running_scheme();
     if (!scheme || *scheme == core::Scheme::Cpu) return {};
     return {CAP_SYS_ADMIN};
 }
@@ -229,8 +229,8 @@ Run add_top(CLI::App &app, const Common &common) {
         auto style = text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         if (const Status parsed = parse(*options); !parsed) return fail(parsed.error());
-        StopSignals stop;
-        auto snapshotter = Snapshotter::open({.totals = true, .capabilities = to_trace_later()});
+        host::StopSignals stop;
+        auto snapshotter = host::Snapshotter::open({.totals = true, .capabilities = to_trace_later()});
         if (!snapshotter) return fail(snapshotter.error());
         Top shown(*options, *style, *snapshotter, stop);
         return options->once || options->json || !Screen::possible() ? shown.print_tables() : shown.show();

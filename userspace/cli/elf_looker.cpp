@@ -7,10 +7,10 @@
 
 #include "page_counter.h"
 #include "rsslag/core/text.h"
+#include "rsslag/host/targets.h"
 #include "rsslag/procfs/elf.h"
 #include "rsslag/procfs/memory_map.h"
 #include "rsslag/procfs/pagemap.h"
-#include "targets.h"
 
 namespace rsslag::cli {
 namespace {
@@ -23,7 +23,7 @@ std::vector<procfs::Mapping> mappings_of(const view::MappedProcess &mapped, cons
     for (const procfs::Mapping &mapping : mapped.mappings) {
         if (!procfs::has_file(mapping)) continue;
         const std::string last = mapping.name.substr(mapping.name.rfind('/') + 1);
-        const bool first = found.empty() && (matches(glob, mapping.name) || matches(glob, last));
+        const bool first = found.empty() && (host::matches(glob, mapping.name) || host::matches(glob, last));
         if (first || (!found.empty() && mapping.name == found.front().name)) found.push_back(mapping);
     }
     return found;
@@ -41,7 +41,7 @@ bool written(const procfs::PageReader::Page &page, const std::vector<procfs::Map
 
 core::Result<std::vector<procfs::ElfPage>> resident_pages(const procfs::Process &process, const procfs::ElfFile &file,
                                                           const std::vector<procfs::Mapping> &mappings,
-                                                          std::uint64_t bias, StopSignals &stop) {
+                                                          std::uint64_t bias, host::StopSignals &stop) {
     const core::PageSize page_size{sysconf(_SC_PAGESIZE)};
     const auto bytes = static_cast<std::uint64_t>(page_size.bytes);
     auto reader = procfs::PageReader::open(process, page_size);
@@ -72,7 +72,7 @@ core::Result<std::vector<procfs::ElfPage>> resident_pages(const procfs::Process 
 }  // namespace
 
 core::Result<view::ElfReport> look_into_elf(const procfs::Process &process, const view::MappedProcess &mapped,
-                                            const std::string &glob, StopSignals &stop) {
+                                            const std::string &glob, host::StopSignals &stop) {
     const std::vector<procfs::Mapping> mappings = mappings_of(mapped, glob);
     if (mappings.empty()) {
         return core::Error{core::Kind::BadInput,

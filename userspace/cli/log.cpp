@@ -14,8 +14,8 @@
 #include <string_view>
 #include <utility>
 
-#include "command.h"
 #include "rsslag/core/text.h"
+#include "rsslag/host/command.h"
 #include "style.h"
 
 namespace rsslag::cli {
@@ -39,7 +39,7 @@ class HarmlessText final : public spdlog::custom_flag_formatter {
 Status make_log_file(const std::string &path) {
     const procfs::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!file.open()) return core::success();  // whoever opens it says why it cannot be
-    const auto user = invoking_user();
+    const auto user = host::invoking_user();
     if (!user) return user.error();
     if (!*user || fchown(file.get(), (*user)->uid, (*user)->gid) == 0) return core::success();
     return Error{Kind::Io, fmt::format("the log file {} cannot be given to {}", path, (*user)->name), errno, ""};

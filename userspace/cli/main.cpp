@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "commands.h"
-#include "environment.h"
 #include "exit_status.h"
 #include "log.h"
-#include "offline.h"
 #include "output.h"
+#include "rsslag/host/environment.h"
+#include "rsslag/host/offline.h"
 #include "screen.h"
 #include "version.h"
 
@@ -122,7 +122,7 @@ int run(int argc, char **argv) {
     }
     const std::string chosen = app.get_subcommands().front()->get_name();
     if (needs_only_files(chosen)) {
-        if (const core::Status offline = go_offline(); !offline) return fail(offline.error());
+        if (const core::Status offline = host::go_offline(); !offline) return fail(offline.error());
     }
     const core::Status logging = set_up_log(log);
     if (!logging) return fail(logging.error());
@@ -135,7 +135,7 @@ int run(int argc, char **argv) {
 int main(int argc, char **argv) {
     std::signal(SIGPIPE, SIG_IGN);
     rsslag::cli::fill_standard_descriptors();
-    rsslag::cli::put_environment_away();
+    rsslag::host::put_environment_away();
     try {
         return rsslag::cli::run(argc, argv);
     } catch (const std::exception &error) {  // what a library throws past its border: nothing that is foreseen

@@ -14,8 +14,8 @@
 #include <chrono>
 #include <utility>
 
-#include "machine.h"
-#include "privileges.h"
+#include "rsslag/host/machine.h"
+#include "rsslag/host/privileges.h"
 #include "rsslag/procfs/system.h"
 
 namespace rsslag::cli {
@@ -67,7 +67,7 @@ std::string arguments(const procfs::Process &process) {
 }
 
 /// smaps and, as close to it as can be, the files that top reads.
-core::Result<OwnWalk> walk(const procfs::Process &process, view::MappedProcess &out) {
+core::Result<host::OwnWalk> walk(const procfs::Process &process, view::MappedProcess &out) {
     const auto statm = process.statm();
     if (statm) out.top.statm = *statm;
     const auto status = process.status();
@@ -89,7 +89,7 @@ core::Result<OwnWalk> walk(const procfs::Process &process, view::MappedProcess &
     walk.swap = sums.swap.value_or(core::Kilobytes{});
     walk.anonymous = sums.anonymous;
     walk.took_us = out.walk_us;
-    return OwnWalk{walk, out.mappings};
+    return host::OwnWalk{walk, out.mappings};
 }
 
 /// What the process has of shmem where that is certain: by the counters of one that holds still, or as the page tables
@@ -136,7 +136,7 @@ core::Result<MapReader> MapReader::open(const std::vector<cap_value_t> &wanted) 
     auto devices = devices_here();
     if (!devices) return devices.error();
     MapReader reader(*std::move(devices));
-    auto snapshotter = Snapshotter::open({.capabilities = wanted});
+    auto snapshotter = host::Snapshotter::open({.capabilities = wanted});
     if (snapshotter) {
         reader.snapshotter_ = *std::move(snapshotter);
         return reader;
@@ -144,7 +144,7 @@ core::Result<MapReader> MapReader::open(const std::vector<cap_value_t> &wanted) 
     reader.why_not_exact_ = words_of(snapshotter.error());
     std::vector<cap_value_t> keep{CAP_SYS_PTRACE};
     keep.insert(keep.end(), wanted.begin(), wanted.end());
-    const core::Status dropped = keep_only(keep);
+    const core::Status dropped = host::keep_only(keep);
     if (!dropped) return dropped.error();
     return reader;
 }
@@ -154,7 +154,7 @@ core::Result<view::MappedProcess> MapReader::read_once(const procfs::Process &pr
     out.pid = process.pid();
     out.why_not_exact = why_not_exact_;
     bool walked = false;
-    const auto walk_here = [&]() -> core::Result<OwnWalk> {
+    const auto walk_here = [&]() -> core::Result<host::OwnWalk> {
         auto own = walk(process, out);
         walked = own.ok();
         return own;
@@ -205,7 +205,7 @@ core::Result<view::MappedProcess> MapReader::read(const procfs::Process &process
 view::MapsDocument MapReader::document() const {
     view::MapsDocument document;
     document.time = std::chrono::system_clock::now();
-    const Host host = this_host();
+    const host::Host host = host::this_host();
     document.kernel = host.kernel;
     document.arch = host.arch;
     document.machine = snapshotter_ ? snapshotter_->document().machine : host.machine;

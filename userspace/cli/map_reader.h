@@ -6,10 +6,10 @@
 #include <string>
 
 #include "rsslag/core/result.h"
+#include "rsslag/host/snapshotter.h"
 #include "rsslag/procfs/memory_map.h"
 #include "rsslag/procfs/process.h"
 #include "rsslag/view/maps.h"
-#include "snapshotter.h"
 
 namespace rsslag::cli {
 
@@ -35,7 +35,7 @@ class MapReader {
     core::Result<view::MappedProcess> read_once(const procfs::Process &process);
 
     procfs::Devices devices_;
-    std::optional<Snapshotter> snapshotter_;
+    std::optional<host::Snapshotter> snapshotter_;
     std::optional<std::string> why_not_exact_;
 };
 

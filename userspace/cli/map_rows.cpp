@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "rsslag/core/text.h"
-#include "targets.h"
+#include "rsslag/host/targets.h"
 
 namespace rsslag::cli {
 namespace {
@@ -62,8 +62,8 @@ void sort_mappings(std::vector<procfs::Mapping> &mappings, const Order &order) {
 
 void keep_matching(view::MappedProcess &process, const std::string &glob) {
     if (glob.empty()) return;
-    std::erase_if(process.mappings, [&](const procfs::Mapping &mapping) { return !matches(glob, mapping.name); });
-    std::erase_if(process.groups, [&](const procfs::MapGroup &group) { return !matches(glob, group.name); });
+    std::erase_if(process.mappings, [&](const procfs::Mapping &mapping) { return !host::matches(glob, mapping.name); });
+    std::erase_if(process.groups, [&](const procfs::MapGroup &group) { return !host::matches(glob, group.name); });
 }
 
 }  // namespace rsslag::cli

@@ -97,7 +97,7 @@ void judge(view::PagesReport &report, const std::vector<procfs::Mapping> &after,
 }  // namespace
 
 core::Result<view::PagesReport> count_pages(const procfs::Process &process, const view::MappedProcess &mapped,
-                                            std::uint64_t limit, StopSignals &stop) {
+                                            std::uint64_t limit, host::StopSignals &stop) {
     const core::PageSize page_size{sysconf(_SC_PAGESIZE)};
     auto reader = procfs::PageReader::open(process, page_size);
     if (!reader) return reader.error();

@@ -4,9 +4,9 @@
 #include <string>
 
 #include "rsslag/core/result.h"
+#include "rsslag/host/signals.h"
 #include "rsslag/procfs/process.h"
 #include "rsslag/view/maps.h"
-#include "signals.h"
 
 namespace rsslag::cli {
 
@@ -14,11 +14,11 @@ namespace rsslag::cli {
 /// moved. Long work shows how far it is on a terminal's stderr, and ends early when `stop` says so. At most `limit`
 /// entries of pagemap are read.
 core::Result<view::PagesReport> count_pages(const procfs::Process &process, const view::MappedProcess &mapped,
-                                            std::uint64_t limit, StopSignals &stop);
+                                            std::uint64_t limit, host::StopSignals &stop);
 
 /// What of the ELF file whose mapped name, or its last part, matches `glob` is there, by section and symbol.
 /// Kind::BadInput where no mapping matches.
 core::Result<view::ElfReport> look_into_elf(const procfs::Process &process, const view::MappedProcess &mapped,
-                                            const std::string &glob, StopSignals &stop);
+                                            const std::string &glob, host::StopSignals &stop);
 
 }  // namespace rsslag::cli

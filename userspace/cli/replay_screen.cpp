@@ -14,8 +14,8 @@
 
 #include "exit_status.h"
 #include "live_view.h"
+#include "rsslag/host/signals.h"
 #include "screen.h"
-#include "signals.h"
 
 namespace rsslag::cli {
 namespace {
@@ -56,7 +56,7 @@ class Batch {
 /// A recording that is played: where it is, and how it goes on.
 class Player {
   public:
-    Player(std::string file, const ReplayOptions &options, view::TextStyle style, StopSignals &stop)
+    Player(std::string file, const trace::ReplayOptions &options, view::TextStyle style, host::StopSignals &stop)
         : file_(std::move(file)), options_(options), style_(std::move(style)), stop_(stop) {
         options_.for_screen = true;
     }
@@ -106,11 +106,11 @@ class Player {
   private:
     /// From the start, or from that place on.
     Status begin(std::optional<recording::Place> from) {
-        ReplayHandlers handlers;
+        trace::ReplayHandlers handlers;
         handlers.on_tick = [this](core::Tick tick) { pending_.push_back(std::move(tick)); };
-        ReplayOptions wanted = options_;
+        trace::ReplayOptions wanted = options_;
         wanted.from = from;
-        auto opened = Replay::open(file_, std::move(handlers), wanted);
+        auto opened = trace::Replay::open(file_, std::move(handlers), wanted);
         if (!opened) return opened.error();
         replay_.emplace(std::move(*opened));
         pending_.clear();
@@ -275,14 +275,14 @@ class Player {
     /// From all of it.
     std::optional<recording::Peak> find_peak() {
         post_notice(*screen_, "looking for the peak of the lag");
-        ReplayOptions quick;
+        trace::ReplayOptions quick;
         quick.threads = core::ThreadChoice{core::ThreadChoice::Which::None, 0};
-        auto all = Replay::open(file_, {}, quick);
+        auto all = trace::Replay::open(file_, {}, quick);
         if (!all) return std::nullopt;
         while (all->step()) {
             if (leaving()) return std::nullopt;
         }
-        return peak_of(all->finish().summary);
+        return trace::peak_of(all->finish().summary);
     }
 
     void obey(const view::Intent &intent) {
@@ -313,11 +313,11 @@ class Player {
     static constexpr std::uint64_t kTenth = 100'000'000;
 
     std::string file_;
-    ReplayOptions options_;
+    trace::ReplayOptions options_;
     view::TextStyle style_;
-    StopSignals &stop_;
+    host::StopSignals &stop_;
     Screen *screen_ = nullptr;
-    std::optional<Replay> replay_;
+    std::optional<trace::Replay> replay_;
     std::vector<recording::Place> places_;
     std::deque<core::Tick> pending_;    ///< told, but not shown yet
     Batch batch_;                       ///< to be shown with the next frame
@@ -339,9 +339,9 @@ class Player {
 
 }  // namespace
 
-int replay_on_screen(const std::string &file, const ReplayOptions &options, const ReplayStart &start,
+int replay_on_screen(const std::string &file, const trace::ReplayOptions &options, const ReplayStart &start,
                      const view::TextStyle &style) {
-    StopSignals stop;
+    host::StopSignals stop;
     Player player(file, options, style, stop);
     if (const Status opened = player.open(); !opened) return fail(opened.error());
     Screen::block_signals();

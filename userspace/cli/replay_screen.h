@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "replayed.h"
+#include "rsslag/trace/replayed.h"
 #include "rsslag/view/tick.h"
 
 namespace rsslag::cli {
@@ -16,7 +16,7 @@ struct ReplayStart {
 };
 
 /// The live screen from a file, until a key or a signal ends it; the status to end with.
-int replay_on_screen(const std::string &file, const ReplayOptions &options, const ReplayStart &start,
+int replay_on_screen(const std::string &file, const trace::ReplayOptions &options, const ReplayStart &start,
                      const view::TextStyle &style);
 
 }  // namespace rsslag::cli

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "live_view.h"
-#include "replayed.h"
 #include "rsslag/procfs/process.h"
+#include "rsslag/trace/replayed.h"
 
 namespace rsslag::cli {
 
@@ -20,8 +20,8 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 /// What can match more processes later: a number that was typed names one process, not whoever has it by then.
-TargetWords patterns_of(const TargetWords &words) {
-    TargetWords patterns = words;
+host::TargetWords patterns_of(const host::TargetWords &words) {
+    host::TargetWords patterns = words;
     patterns.words.clear();
     patterns.pids.clear();
     return patterns;
@@ -29,12 +29,12 @@ TargetWords patterns_of(const TargetWords &words) {
 
 }  // namespace
 
-bool has_pattern(const TargetWords &words) {
+bool has_pattern(const host::TargetWords &words) {
     return !words.comms.empty() || words.cgroup || words.user;
 }
 
 Status Session::open() {
-    Tracer::Options wanted;
+    host::Tracer::Options wanted;
     wanted.ring_bytes = options_.ring_bytes;
     wanted.follow = options_.follow;
     wanted.counting = options_.mode == "counts";
@@ -46,7 +46,7 @@ Status Session::open() {
         wanted.on_task = [this](const core::TaskLine &line) { writer_.task(line); };
         wanted.on_tick = [this](const core::Tick &tick) { writer_.tick(tick); };
     }
-    auto tracer = Tracer::open(std::move(wanted));
+    auto tracer = host::Tracer::open(std::move(wanted));
     if (!tracer) return tracer.error();
     tracer_.emplace(std::move(*tracer));
     if (recording_) {
@@ -64,19 +64,19 @@ Status Session::head() {
 }
 
 Status Session::attach_matching() {
-    const auto pattern = pattern_of(options_.targets);
+    const auto pattern = host::pattern_of(options_.targets);
     if (!pattern) return pattern.error();
     return *pattern ? tracer_->attach_matching(**pattern) : core::success();
 }
 
-Status Session::attach(const std::vector<Target> &targets) {
-    for (const Target &target : targets) {
+Status Session::attach(const std::vector<host::Target> &targets) {
+    for (const host::Target &target : targets) {
         if (tracer_->traces(target.pid)) continue;
         const Status attached = tracer_->attach(target.pid);
         if (attached) continue;
         if (target.named) {
             const auto process = procfs::Process::open(target.pid);
-            return process ? why_unreadable(*process).value_or(attached.error()) : process.error();
+            return process ? host::why_unreadable(*process).value_or(attached.error()) : process.error();
         }
         spdlog::debug("{}: {}", target.pid, attached.error().what);
     }
@@ -114,7 +114,7 @@ Status Session::run(bool wait_for_targets) {
 Status Session::summary() {
     if (Status done = writer_.ticks(tracer_->stop()); !done) return done;
     core::Summary summary = tracer_->summary();
-    const recording::Peak peak = peak_of(summary);
+    const recording::Peak peak = trace::peak_of(summary);
     if (Status told = writer_.summary(std::move(summary)); !told) return told;
     return finish_recording(peak);
 }
@@ -142,7 +142,7 @@ Status Session::one_tick(bool wait_for_targets) {
 }
 
 void Session::look_for_targets() {
-    const auto targets = resolve(patterns_of(options_.targets));
+    const auto targets = host::resolve(patterns_of(options_.targets));
     if (!targets) return;  // nothing that matches, as yet
     if (const Status attached = attach(*targets); !attached) spdlog::debug("{}", attached.error().what);
 }

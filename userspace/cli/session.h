@@ -8,29 +8,29 @@
 #include <vector>
 
 #include "rsslag/core/result.h"
+#include "rsslag/host/signals.h"
+#include "rsslag/host/targets.h"
+#include "rsslag/host/tracer.h"
 #include "rsslag/recording/header.h"
 #include "rsslag/recording/writer.h"
-#include "signals.h"
-#include "targets.h"
 #include "tick_writer.h"
 #include "trace_options.h"
-#include "tracer.h"
 
 namespace rsslag::cli {
 
-bool has_pattern(const TargetWords &words);
+bool has_pattern(const host::TargetWords &words);
 
 /// One trace from its begin to its end, and the recording of it where one is made.
 class Session {
   public:
-    Session(const TraceOptions &options, TickWriter &writer, StopSignals &stop)
+    Session(const TraceOptions &options, TickWriter &writer, host::StopSignals &stop)
         : options_(options), writer_(writer), stop_(stop), interval_(options.interval) {}
 
     /// Makes the file of the recording: while rsslag may still give it to its owner.
     core::Status prepare_recording(const std::vector<std::string> &command);
     core::Status open();
 
-    Tracer &tracer() { return *tracer_; }
+    host::Tracer &tracer() { return *tracer_; }
     core::Status head();
     /// Called often while it runs.
     void on_idle(std::function<void(Screen *)> idle) { idle_ = std::move(idle); }
@@ -41,7 +41,7 @@ class Session {
     /// Those that will match are found as they exec; what the kernel cannot look for, at the next tick.
     core::Status attach_matching();
     /// Named ones must be there; patterns take what can be had.
-    core::Status attach(const std::vector<Target> &targets);
+    core::Status attach(const std::vector<host::Target> &targets);
 
     /// Until the targets have gone, rsslag is told to stop or its time is over.
     core::Status run(bool wait_for_targets);
@@ -70,7 +70,7 @@ class Session {
 
     const TraceOptions &options_;
     TickWriter &writer_;
-    StopSignals &stop_;
+    host::StopSignals &stop_;
     recording::Writer::Options file_options_;
     std::optional<core::Error> cannot_record_;    ///< why `r` cannot
     std::string file_;                            ///< of the recording, or of the last one
@@ -78,7 +78,7 @@ class Session {
     std::optional<recording::Writer> recording_;  ///< until the tracer has it
     std::optional<recording::Writer> ending_;     ///< by `r`, not written yet
     std::vector<std::string> command_line_;
-    std::optional<Tracer> tracer_;
+    std::optional<host::Tracer> tracer_;
     std::function<void(Screen *)> idle_;
     std::chrono::milliseconds interval_;
     std::chrono::steady_clock::time_point progress_due_;

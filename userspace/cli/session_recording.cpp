@@ -9,10 +9,10 @@
 #include <tuple>
 #include <utility>
 
-#include "command.h"
 #include "exit_status.h"
 #include "live_view.h"
-#include "privileges.h"
+#include "rsslag/host/command.h"
+#include "rsslag/host/privileges.h"
 #include "session.h"
 #include "version.h"
 
@@ -69,12 +69,12 @@ Status Session::prepare_recording(const std::vector<std::string> &command) {
 }
 
 Status Session::find_owner(bool later) {
-    const auto user = invoking_user();
+    const auto user = host::invoking_user();
     if (!user) return user.error();
     if (!*user) return core::success();
     file_options_.owner = recording::Owner{(*user)->uid, (*user)->gid};
     if (!later) return core::success();
-    if (Status may = may_become((*user)->uid, (*user)->gid); !may) return may;
+    if (Status may = host::may_become((*user)->uid, (*user)->gid); !may) return may;
     file_options_.as_owner = options_.max_bytes || options_.recording.empty();
     return core::success();
 }

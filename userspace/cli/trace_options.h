@@ -11,8 +11,8 @@
 #include <CLI/CLI.hpp>
 
 #include "rsslag/core/result.h"
+#include "rsslag/host/targets.h"
 #include "rsslag/view/tick.h"
-#include "targets.h"
 
 namespace rsslag::cli {
 
@@ -20,7 +20,7 @@ namespace rsslag::cli {
 enum class Format : std::uint8_t { Screen, Lines, Csv, Jsonl, Progress };
 
 struct TraceOptions {
-    TargetWords targets;
+    host::TargetWords targets;
     bool follow = false;
     bool no_walk = false;
     bool no_wait = false;

@@ -4,10 +4,10 @@
 
 #include <utility>
 
-#include "command.h"
 #include "command_terminal.h"
 #include "exit_status.h"
 #include "live_view.h"
+#include "rsslag/host/command.h"
 #include "session.h"
 
 namespace rsslag::cli {
@@ -28,7 +28,7 @@ int finish(Session &session, const Status &ran, int status) {
 /// CMD under the screen: what it writes, what is typed for it and how it ended.
 class CommandView {
   public:
-    CommandView(Command &command, CommandTerminal &terminal, StopSignals &stop, std::string name)
+    CommandView(host::Command &command, CommandTerminal &terminal, host::StopSignals &stop, std::string name)
         : command_(command), terminal_(terminal), stop_(stop), name_(std::move(name)) {}
 
     void look(Screen *screen) {
@@ -50,9 +50,9 @@ class CommandView {
     std::optional<int> status() const { return status_; }
 
   private:
-    Command &command_;
+    host::Command &command_;
     CommandTerminal &terminal_;
-    StopSignals &stop_;
+    host::StopSignals &stop_;
     std::string name_;
     view::CommandOutput last_;
     std::optional<int> status_;
@@ -60,7 +60,7 @@ class CommandView {
 };
 
 /// How it ended; one that still runs loses its terminal and is waited for a moment.
-int end_of(Command &command, CommandTerminal &terminal, StopSignals &stop, std::optional<int> status) {
+int end_of(host::Command &command, CommandTerminal &terminal, host::StopSignals &stop, std::optional<int> status) {
     constexpr milliseconds kPatience{2000};
     terminal.hang_up();
     if (!status) status = command.wait(kPatience, stop);
@@ -75,7 +75,7 @@ Status lend_terminal(const TraceOptions &options, const TickWriter &writer, std:
     if (!opened) return opened.error();
     terminal.emplace(std::move(*opened));
     if (options.as_root) return core::success();
-    const auto user = invoking_user();
+    const auto user = host::invoking_user();
     if (user && *user) terminal->give_file_to((*user)->uid, (*user)->gid);
     return core::success();
 }
@@ -86,10 +86,10 @@ int trace_targets(const TraceOptions &options, TickWriter &writer) {
     if (options.targets.empty()) {
         return fail({Kind::BadInput, "no process is named", 0, "name one: -p PID, or -- CMD"});
     }
-    auto targets = resolve(options.targets);
+    auto targets = host::resolve(options.targets);
     const bool none = !targets && targets.error().kind == Kind::Gone && has_pattern(options.targets);
     if (!targets && (!none || options.no_wait)) return fail(targets.error());
-    StopSignals stop;
+    host::StopSignals stop;
     if (writer.on_screen()) Screen::block_signals();
     Session session(options, writer, stop);
     if (const Status made = session.prepare_recording({}); !made) return fail(made.error());
@@ -108,9 +108,9 @@ int trace_command(const std::vector<std::string> &argv, const TraceOptions &opti
     if (!options.targets.empty()) return fail({Kind::BadInput, "targets and -- CMD exclude each other", 0, ""});
     std::optional<CommandTerminal> terminal;
     if (const Status lent = lend_terminal(options, writer, terminal); !lent) return fail(lent.error()), kCommandFailed;
-    auto command = Command::prepare(argv, options.as_root, terminal ? terminal->command_side() : -1);
+    auto command = host::Command::prepare(argv, options.as_root, terminal ? terminal->command_side() : -1);
     if (!command) return fail(command.error()), kCommandFailed;
-    StopSignals stop(2);  // the first INT is the command's
+    host::StopSignals stop(2);  // the first INT is the command's
     if (terminal) Screen::block_signals();
     Session session(options, writer, stop);
     session.go_on_unread();
@@ -121,7 +121,7 @@ int trace_command(const std::vector<std::string> &argv, const TraceOptions &opti
     if (!ready) return fail(ready.error()), kCommandFailed;
     if (terminal) terminal->start();  // a thread, which would have kept the capabilities that open() gives up
     const Status started = command->release();
-    if (!started) return fail(started.error()), shell_status(started.error());
+    if (!started) return fail(started.error()), host::shell_status(started.error());
     if (ready = session.head(); !ready) return fail(ready.error()), kCommandFailed;
     std::optional<CommandView> view;
     if (terminal) {
