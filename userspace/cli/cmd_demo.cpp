@@ -20,13 +20,13 @@
 #include "commands.h"
 #include "duration.h"
 #include "exit_status.h"
-#include "output.h"
 #include "rsslag/core/text.h"
 #include "rsslag/host/privileges.h"
 #include "rsslag/host/signals.h"
 #include "rsslag/host/snapshotter.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/style.h"
 #include "rsslag/workload/workload.h"
-#include "style.h"
 
 namespace rsslag::cli {
 namespace {
@@ -51,7 +51,7 @@ int list_workloads() {
     std::string text;
     for (const workload::Workload &each : workload::all())
         text += fmt::format("{:<20} {}\n", each.name, each.summary);
-    const core::Status printed = print(text);
+    const core::Status printed = terminal::print(text);
     return printed ? kDone : fail(printed.error());
 }
 
@@ -94,12 +94,13 @@ int hold(const workload::Workload &workload, const Options &options) {
     shed_clean_file_pages();
     // What is to come after the workload is run once before it: faults on its code would flush what the workload
     // cached.
-    if (const core::Status warm = print(ready_text({{"warm", "up"}}).substr(0, 0)); !warm) return fail(warm.error());
+    if (const core::Status warm = terminal::print(ready_text({{"warm", "up"}}).substr(0, 0)); !warm)
+        return fail(warm.error());
     stop.came();
     const auto facts = workload.start(options.workload);
     if (!facts) return fail(facts.error());
     // With a time of its own it is somebody's -- CMD, whose output it leaves alone.
-    const core::Status printed = options.time ? core::success() : print(ready_text(*facts));
+    const core::Status printed = options.time ? core::success() : terminal::print(ready_text(*facts));
     if (!printed) return fail(printed.error());
     stop.wait(options.time.value_or(std::chrono::milliseconds(-1)));
     return kDone;
@@ -227,7 +228,7 @@ int show(host::Snapshotter &snapshotter, const std::vector<pid_t> &pids, const O
             text += (text.empty() ? "" : "\n") + view::snapshot_text(document, process, style);
         }
     }
-    const core::Status printed = print(text);
+    const core::Status printed = terminal::print(text);
     return printed ? kDone : fail(printed.error());
 }
 
@@ -262,7 +263,7 @@ Run add_demo(CLI::App &app, const Common &common) {
         if (!common.command.empty()) return fail({Kind::BadInput, "demo takes no -- CMD", 0, ""});
         if (options->list) return list_workloads();
         if (const core::Status parsed = parse_times(*options); !parsed) return fail(parsed.error());
-        const auto style = text_style(common.unit, common.color);
+        const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         if (options->name.empty()) options->name = default_workload();
         const std::string_view name = options->name;

@@ -4,9 +4,9 @@
 
 #include "commands.h"
 #include "exit_status.h"
-#include "output.h"
 #include "rsslag/host/diagnosis.h"
 #include "rsslag/host/privileges.h"
+#include "rsslag/terminal/output.h"
 #include "rsslag/view/doctor.h"
 
 namespace rsslag::cli {
@@ -20,7 +20,7 @@ Run add_doctor(CLI::App &app, const Common &common) {
         if (!common.command.empty()) return fail({core::Kind::BadInput, "doctor takes no -- CMD", 0, ""});
         const core::DoctorReport report = host::diagnose();
         if (const core::Status dropped = host::keep_only({}); !dropped) return fail(dropped.error());
-        const core::Status printed = print(*json ? view::doctor_json(report) : view::doctor_text(report));
+        const core::Status printed = terminal::print(*json ? view::doctor_json(report) : view::doctor_text(report));
         const int written = printed ? kDone : fail(printed.error());
         return report.tracing_works() || written != kDone ? written : kNotAllowed;
     };

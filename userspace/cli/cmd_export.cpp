@@ -9,11 +9,11 @@
 
 #include "commands.h"
 #include "exit_status.h"
-#include "output.h"
-#include "output_file.h"
 #include "rsslag/core/text.h"
 #include "rsslag/host/signals.h"
+#include "rsslag/sinks/output_file.h"
 #include "rsslag/sinks/sink.h"
+#include "rsslag/terminal/output.h"
 #include "rsslag/trace/missing.h"
 #include "rsslag/trace/row_source.h"
 
@@ -49,7 +49,7 @@ class SaysWhatIsMissing final : public sinks::Sink {
     Status row(const sinks::Row &row) override { return sink_->row(row); }
     Status end(const sinks::Ending &ending) override {
         for (const sinks::MissingPart &missing : ending.missing)
-            complain(trace::missing_text(missing.reason, missing.from_ns, missing.to_ns, missing.records));
+            terminal::complain(trace::missing_text(missing.reason, missing.from_ns, missing.to_ns, missing.records));
         return sink_->end(ending);
     }
 
@@ -57,8 +57,10 @@ class SaysWhatIsMissing final : public sinks::Sink {
     std::unique_ptr<sinks::Sink> sink_;
 };
 
-std::unique_ptr<sinks::Sink> sink_of(const Options &options, std::optional<OutputFile> &file) {
-    const sinks::Write write = [&file](std::string_view text) { return file ? file->write(text) : print(text); };
+std::unique_ptr<sinks::Sink> sink_of(const Options &options, std::optional<sinks::OutputFile> &file) {
+    const sinks::Write write = [&file](std::string_view text) {
+        return file ? file->write(text) : terminal::print(text);
+    };
     if (options.format == "csv") return std::make_unique<SaysWhatIsMissing>(sinks::csv_sink(write));
     if (options.format == "sqlite") return sinks::sqlite_sink(file->path());
     return options.format == "perfetto" ? sinks::perfetto_sink(write) : sinks::jsonl_sink(write);
@@ -66,9 +68,9 @@ std::unique_ptr<sinks::Sink> sink_of(const Options &options, std::optional<Outpu
 
 int export_rows(const Options &options) {
     if (const Status wrong = check(options); !wrong) return fail(wrong.error());
-    std::optional<OutputFile> file;
+    std::optional<sinks::OutputFile> file;
     if (options.output) {
-        auto opened = OutputFile::open(*options.output, options.force, options.file);
+        auto opened = sinks::OutputFile::open(*options.output, options.force, options.file);
         if (!opened) return fail(opened.error());
         file.emplace(std::move(*opened));
         if (options.format == "sqlite" && file->path().empty())
@@ -80,7 +82,7 @@ int export_rows(const Options &options) {
     const auto told = trace::tell_rows(options.file, *sink, [&stop] { return stop.came(); });
     if (!told) return fail(told.error());
     if (*told == trace::Stopped::Yes) {
-        if (file) complain(core::printable(*options.output) + " was not written, as rsslag was told to stop");
+        if (file) terminal::complain(core::printable(*options.output) + " was not written, as rsslag was told to stop");
         return kDone;
     }
     if (!file) return kDone;

@@ -15,11 +15,11 @@
 #include "exit_status.h"
 #include "map_reader.h"
 #include "map_rows.h"
-#include "output.h"
 #include "page_counter.h"
 #include "rsslag/core/text.h"
 #include "rsslag/host/targets.h"
-#include "style.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/style.h"
 #include "version.h"
 
 namespace rsslag::cli {
@@ -162,7 +162,7 @@ class Looks {
         failed_.push_back({pid, core::harmless(error.remedy.empty() ? error.what : error.what + "; " + error.remedy)});
         // Processes that a pattern matched come and go, and some are nobody's to read; one that was seen may end.
         if (!named || (seen_ && error.kind == Kind::Gone)) return;
-        complain(failed_.back().reason);
+        terminal::complain(failed_.back().reason);
         status_ = std::max(status_, exit_status(error.kind));
     }
 
@@ -218,7 +218,7 @@ class Looks {
         seen_ = seen_ || !document.processes.empty();
         if (!seen_ && status_ == kDone) {
             for (const core::FailedTarget &failed : document.failed)
-                complain(failed.reason);
+                terminal::complain(failed.reason);
             status_ = kNotAllowed;
         }
         if (const core::Status shown = show(document, again); !shown) {
@@ -229,7 +229,7 @@ class Looks {
     }
 
     core::Status show(const view::MapsDocument &document, bool again) const {
-        if (options_.json) return print(view::maps_json(document, options_.shown));
+        if (options_.json) return terminal::print(view::maps_json(document, options_.shown));
         std::string text;
         for (const view::MappedProcess &process : document.processes) {
             const bool apart = !again && !options_.pmap_x && !options_.pmap_details;
@@ -239,7 +239,7 @@ class Looks {
         for (const core::FailedTarget &failed : document.failed) {
             if (again) text += failed.reason + '\n';
         }
-        return print(text);
+        return terminal::print(text);
     }
 
     std::string text_of(const view::MapsDocument &document, const view::MappedProcess &process, bool again) const {
@@ -310,7 +310,7 @@ Run add_maps(CLI::App &app, const Common &common) {
         if (!common.command.empty()) {
             return fail({Kind::BadInput, "maps takes no -- CMD", 0, "give a PID of a process that runs"});
         }
-        const auto style = text_style(common.unit, common.color);
+        const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         return maps(*options, *style);
     };

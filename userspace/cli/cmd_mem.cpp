@@ -15,13 +15,13 @@
 
 #include "commands.h"
 #include "exit_status.h"
-#include "output.h"
 #include "rsslag/host/machine.h"
 #include "rsslag/host/privileges.h"
 #include "rsslag/host/targets.h"
 #include "rsslag/procfs/process.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/style.h"
 #include "rsslag/view/mem.h"
-#include "style.h"
 
 namespace rsslag::cli {
 namespace {
@@ -235,8 +235,8 @@ int mem(const Options &options, const view::TextStyle &style) {
                      denied ? procfs::denied_remedy(procfs::may_ptrace()) : ""});
     }
     const std::size_t most = options.all ? static_cast<std::size_t>(-1) : 40;
-    const core::Status printed = print(options.json ? view::mem_json(*document, options.each)
-                                                    : view::mem_text(*document, options.each, most, style));
+    const core::Status printed = terminal::print(options.json ? view::mem_json(*document, options.each)
+                                                              : view::mem_text(*document, options.each, most, style));
     return printed ? kDone : fail(printed.error());
 }
 
@@ -255,7 +255,7 @@ Run add_mem(CLI::App &app, const Common &common) {
         if (!common.command.empty()) {
             return fail({Kind::BadInput, "mem takes no -- CMD", 0, "it reads all processes that run"});
         }
-        const auto style = text_style(common.unit, common.color);
+        const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         return mem(*options, *style);
     };

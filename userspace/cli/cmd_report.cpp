@@ -10,12 +10,12 @@
 
 #include "commands.h"
 #include "exit_status.h"
-#include "output.h"
-#include "output_file.h"
 #include "rsslag/host/signals.h"
 #include "rsslag/report/report_builder.h"
+#include "rsslag/sinks/output_file.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/style.h"
 #include "rsslag/trace/row_source.h"
-#include "style.h"
 
 namespace rsslag::cli {
 namespace {
@@ -56,7 +56,7 @@ core::Result<std::optional<Report>> report_of(const std::string &path) {
     return std::optional(builder.take());
 }
 
-Status draw(std::optional<OutputFile> &file, const Report &report) {
+Status draw(std::optional<sinks::OutputFile> &file, const Report &report) {
     if (!file) return core::success();
     if (Status written = file->write(report::report_svg(report)); !written) return written;
     return file->commit();
@@ -66,7 +66,7 @@ int judged(const Options &options, const Report &report) {
     int status = kDone;
     for (const report::Judged &each : report::judge(options.claims, report)) {
         if (each.holds) continue;
-        complain(fmt::format("'{}' does not hold: {}", each.claim.text, each.text));
+        terminal::complain(fmt::format("'{}' does not hold: {}", each.claim.text, each.text));
         status = kDoesNotHold;
     }
     return status;
@@ -77,7 +77,7 @@ int show(const Options &options, const Report &report, const std::optional<Repor
     const std::string text = other ? options.json ? diff_json(*other, report) : diff_text(*other, report, style)
                              : options.json ? report_json(report)
                                             : report_text(report, style);
-    const Status printed = print(text);
+    const Status printed = terminal::print(text);
     const int written = printed ? kDone : fail(printed.error());
     return std::max(written, judged(options, report));
 }
@@ -89,9 +89,9 @@ int report(Options &options, const view::TextStyle &text) {
     style.pages = text.pages;
     if (options.all) style.threads = SIZE_MAX;
     // Refused before a long recording is read for it.
-    std::optional<OutputFile> svg;
+    std::optional<sinks::OutputFile> svg;
     if (options.svg) {
-        auto opened = OutputFile::open(*options.svg, options.force, options.file);
+        auto opened = sinks::OutputFile::open(*options.svg, options.force, options.file);
         if (!opened) return fail(opened.error());
         svg.emplace(std::move(*opened));
     }
@@ -123,7 +123,7 @@ Run add_report(CLI::App &app, const Common &common) {
     command->add_flag("--force", options->force, "Replace the file of --svg where it exists");
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "report takes no -- CMD", 0, "give a recording"});
-        const auto style = text_style(common.unit, common.color);
+        const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         return report(*options, *style);
     };

@@ -13,12 +13,12 @@
 #include "commands.h"
 #include "duration.h"
 #include "exit_status.h"
-#include "output.h"
 #include "rsslag/host/command.h"
 #include "rsslag/host/signals.h"
 #include "rsslag/host/snapshotter.h"
 #include "rsslag/host/targets.h"
-#include "style.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/style.h"
 
 namespace rsslag::cli {
 namespace {
@@ -114,13 +114,13 @@ std::vector<core::ProcessReading> take_all(host::Snapshotter &snapshotter, Progr
 }
 
 core::Status show(const core::SnapshotDocument &document, const Options &options, const view::TextStyle &style) {
-    if (options.json) return print(view::snapshot_json(document));
+    if (options.json) return terminal::print(view::snapshot_json(document));
     std::string text;
     for (const core::ProcessReading &process : document.processes) {
         if (!text.empty()) text += '\n';
         text += view::snapshot_text(document, process, style);
     }
-    return print(text);
+    return terminal::print(text);
 }
 
 /// One round over the targets, shown. False where there is no use in another one.
@@ -134,7 +134,7 @@ bool round(host::Snapshotter &snapshotter, Progress &progress, const Options &op
             progress.complaints.push_back(failed.reason);
     }
     for (const std::string &line : std::exchange(progress.complaints, {}))
-        complain(line);
+        terminal::complain(line);
     if (document.processes.empty() && document.failed.empty()) return false;
     if (options.check && !std::all_of(document.processes.begin(), document.processes.end(), holds)) {
         progress.status = std::max(progress.status, kDoesNotHold);
@@ -183,8 +183,9 @@ int snapshot_command(const std::vector<std::string> &argv, const Options &option
     const core::Status started = command->release();
     if (!started) return fail(started.error()), host::shell_status(started.error());
     if (const auto ended = command->wait(options.delay, stop)) {
-        complain(fmt::format("the command ended with status {} before it could be read after {}; use a shorter --delay",
-                             *ended, options.words.delay));
+        terminal::complain(
+            fmt::format("the command ended with status {} before it could be read after {}; use a shorter --delay",
+                        *ended, options.words.delay));
         return *ended;
     }
     const int read = stop.came() ? kDone : rounds(*snapshotter, {{command->pid(), true}}, options, style, stop);
@@ -213,7 +214,7 @@ Run add_snapshot(CLI::App &app, const Common &common) {
         ->capture_default_str();
     command->add_flag("--as-root", options->as_root, "With -- CMD under sudo: run it as root");
     return [options, &common] {
-        auto style = text_style(common.unit, common.color);
+        auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         const core::Status timing = parse_timing(*options);
         if (!timing) return fail(timing.error());

@@ -12,10 +12,10 @@
 #include "commands.h"
 #include "exit_status.h"
 #include "log.h"
-#include "output.h"
 #include "rsslag/host/environment.h"
 #include "rsslag/host/offline.h"
-#include "screen.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/screen.h"
 #include "version.h"
 
 namespace rsslag::cli {
@@ -75,7 +75,7 @@ bool needs_only_files(std::string_view command) {
 int parse_error(const std::string &help, const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) {
         const bool version = dynamic_cast<const CLI::CallForVersion *>(&error) != nullptr;
-        const core::Status printed = print(version ? version_text() : help);
+        const core::Status printed = terminal::print(version ? version_text() : help);
         return printed ? kDone : fail(printed.error());
     }
     return fail({core::Kind::BadInput, error.what(), 0, "rsslag --help tells what there is"});
@@ -105,7 +105,7 @@ int run(int argc, char **argv) {
         {"demo", add_demo(app, common)}};
     app.footer("rsslag PID and rsslag -- CMD are rsslag live; rsslag alone, on a terminal, is rsslag top.");
     if (means_live(app, words, has_command)) words.insert(words.begin(), "live");
-    if (words.empty() && !has_command && Screen::possible()) words.emplace_back("top");
+    if (words.empty() && !has_command && terminal::Screen::possible()) words.emplace_back("top");
     std::reverse(words.begin(), words.end());
     try {
         app.parse(std::move(words));

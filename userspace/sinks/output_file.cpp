@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "output_file.h"
+#include "rsslag/sinks/output_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 
 #include "rsslag/core/text.h"
 
-namespace rsslag::cli {
+namespace rsslag::sinks {
 namespace {
 
 using core::Error;
@@ -48,7 +48,7 @@ core::Result<OutputFile> OutputFile::open(const std::string &path, bool force, c
     if (exists && S_ISDIR(there.st_mode)) return bad(path, "is a directory", "name a file in it");
     if (exists && !S_ISREG(there.st_mode)) {
         OutputFile file(path, force);
-        file.fd_ = procfs::Fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+        file.fd_ = core::Fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
         if (!file.fd_.open()) return file.failed("opened");
         return file;
     }
@@ -58,7 +58,7 @@ core::Result<OutputFile> OutputFile::open(const std::string &path, bool force, c
     if (exists && !force) return bad(path, "exists already", "--force replaces it");
     OutputFile file(exists ? resolved(path) : path, force);
     std::string growing = file.path_ + ".XXXXXX";
-    file.fd_ = procfs::Fd(mkostemp(growing.data(), O_CLOEXEC));
+    file.fd_ = core::Fd(mkostemp(growing.data(), O_CLOEXEC));
     if (!file.fd_.open()) return file.failed("written");
     file.growing_ = std::move(growing);
     return file;
@@ -104,4 +104,4 @@ Status OutputFile::commit() {
     return placed;
 }
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::sinks

@@ -13,10 +13,10 @@
 #include "rsslag/host/tracer.h"
 #include "rsslag/recording/header.h"
 #include "rsslag/recording/writer.h"
-#include "tick_writer.h"
-#include "trace_options.h"
+#include "rsslag/session/tick_writer.h"
+#include "rsslag/session/trace_options.h"
 
-namespace rsslag::cli {
+namespace rsslag::session {
 
 bool has_pattern(const host::TargetWords &words);
 
@@ -33,7 +33,7 @@ class Session {
     host::Tracer &tracer() { return *tracer_; }
     core::Status head();
     /// Called often while it runs.
-    void on_idle(std::function<void(Screen *)> idle) { idle_ = std::move(idle); }
+    void on_idle(std::function<void(terminal::Screen *)> idle) { idle_ = std::move(idle); }
 
     /// Where nobody reads what it writes: goes on, as a command's end is waited for. Else that is the end.
     void go_on_unread() { goes_on_unread_ = true; }
@@ -79,7 +79,7 @@ class Session {
     std::optional<recording::Writer> ending_;     ///< by `r`, not written yet
     std::vector<std::string> command_line_;
     std::optional<host::Tracer> tracer_;
-    std::function<void(Screen *)> idle_;
+    std::function<void(terminal::Screen *)> idle_;
     std::chrono::milliseconds interval_;
     std::chrono::steady_clock::time_point progress_due_;
     bool time_is_over_ = false;
@@ -87,8 +87,4 @@ class Session {
     bool recording_failed_ = false;
 };
 
-/// Runs them; the status to end with.
-int trace_targets(const TraceOptions &options, TickWriter &writer);
-int trace_command(const std::vector<std::string> &argv, const TraceOptions &options, TickWriter &writer);
-
-}  // namespace rsslag::cli
+}  // namespace rsslag::session

@@ -7,7 +7,7 @@
 #include "rsslag/trace/replayed.h"
 #include "rsslag/view/tick.h"
 
-namespace rsslag::cli {
+namespace rsslag::session {
 
 /// How a replay on the screen begins.
 struct ReplayStart {
@@ -15,8 +15,8 @@ struct ReplayStart {
     double speed = 1;           ///< 1: as it was
 };
 
-/// The live screen from a file, until a key or a signal ends it; the status to end with.
-int replay_on_screen(const std::string &file, const trace::ReplayOptions &options, const ReplayStart &start,
-                     const view::TextStyle &style);
+/// The live screen from a file, until a key or a signal ends it.
+core::Status replay_on_screen(const std::string &file, const trace::ReplayOptions &options, const ReplayStart &start,
+                              const view::TextStyle &style);
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::session

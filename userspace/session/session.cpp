@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "session.h"
+#include "rsslag/session/session.h"
 
 #include <spdlog/spdlog.h>
 
@@ -7,11 +7,11 @@
 #include <tuple>
 #include <utility>
 
-#include "live_view.h"
 #include "rsslag/procfs/process.h"
+#include "rsslag/session/live_view.h"
 #include "rsslag/trace/replayed.h"
 
-namespace rsslag::cli {
+namespace rsslag::session {
 
 using core::Status;
 using std::chrono::milliseconds;
@@ -156,4 +156,4 @@ milliseconds Session::pause(Clock::time_point begin, Clock::time_point next) con
     return std::clamp(left, milliseconds{0}, kAtMost);
 }
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::session

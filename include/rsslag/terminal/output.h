@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cerrno>
+#include <string>
 #include <string_view>
 
 #include "rsslag/core/result.h"
 
-namespace rsslag::cli {
+namespace rsslag::terminal {
 
 /// Writes all of it to stdout. What keeps output from being written is Kind::Io; fail() takes a reader who closed the
 /// pipe, and wanted no more, for no failure.
@@ -17,4 +18,7 @@ inline bool is_unread(const core::Error &error) {
     return error.kind == core::Kind::Io && error.err == EPIPE;
 }
 
-}  // namespace rsslag::cli
+/// One line on stderr, whatever it quotes.
+void complain(const std::string &line);
+
+}  // namespace rsslag::terminal

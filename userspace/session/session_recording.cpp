@@ -9,14 +9,13 @@
 #include <tuple>
 #include <utility>
 
-#include "exit_status.h"
-#include "live_view.h"
 #include "rsslag/host/command.h"
 #include "rsslag/host/privileges.h"
-#include "session.h"
-#include "version.h"
+#include "rsslag/session/live_view.h"
+#include "rsslag/session/session.h"
+#include "rsslag/terminal/output.h"
 
-namespace rsslag::cli {
+namespace rsslag::session {
 
 using core::Status;
 using std::chrono::milliseconds;
@@ -81,7 +80,7 @@ Status Session::find_owner(bool later) {
 
 recording::Header Session::header() const {
     recording::Header header;
-    header.writer = version_text().substr(0, version_text().find(','));
+    header.writer = options_.version;
     header.host = host_name();
     header.command_line = command_line_;
     header.interval_ms = static_cast<std::uint64_t>(interval_.count());
@@ -96,13 +95,13 @@ void Session::tell(std::string notice) {
     if (writer_.screen() != nullptr) {
         post_notice(*writer_.screen(), std::move(notice));
     } else {
-        complain(notice);
+        terminal::complain(notice);
     }
 }
 
 void Session::show_recording() {
     if (writer_.screen() == nullptr) return;
-    writer_.screen()->post([on = tracer_->recording() != nullptr](Shown &shown) {
+    writer_.screen()->post([on = tracer_->recording() != nullptr](terminal::Shown &shown) {
         if (shown.live) shown.live->record(on);
     });
 }
@@ -188,13 +187,13 @@ Status Session::finish_recording(const std::optional<recording::Peak> &peak) {
     const Status done = recording->finish(whole ? peak : std::nullopt);
     const recording::Writer::Progress progress = recording->progress();
     if (writer_.format() == Format::Progress) show_progress(progress, true);
-    if (by_key_ && done) complain(written(progress, file_));
+    if (by_key_ && done) terminal::complain(written(progress, file_));
     if (progress.events_lost > 0) {
-        complain(
+        terminal::complain(
             fmt::format("the recording lacks {} events: it could not be written fast enough", progress.records_lost));
     }
     // Without a screen it has been said when it happened.
     return recording_failed_ && !writer_.on_screen() ? core::success() : done;
 }
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::session

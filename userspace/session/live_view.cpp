@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "live_view.h"
+#include "rsslag/session/live_view.h"
 
 #include <unistd.h>
 
 #include <ctime>
 #include <utility>
 
-namespace rsslag::cli {
+namespace rsslag::session {
 
 view::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
                                bool below) {
@@ -23,17 +23,17 @@ view::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono:
     return known;
 }
 
-void post_ticks(Screen &screen, std::vector<core::Tick> ticks) {
+void post_ticks(terminal::Screen &screen, std::vector<core::Tick> ticks) {
     for (core::Tick &tick : ticks) {
         auto shared = std::make_shared<core::Tick>(std::move(tick));
-        screen.post([shared](Shown &shown) {
+        screen.post([shared](terminal::Shown &shown) {
             if (shown.live) shown.live->take(std::move(*shared));
         });
     }
 }
 
-void post_notice(Screen &screen, std::string notice) {
-    screen.post([notice = std::move(notice)](Shown &shown) {
+void post_notice(terminal::Screen &screen, std::string notice) {
+    screen.post([notice = std::move(notice)](terminal::Shown &shown) {
         if (shown.live) {
             shown.live->tell(notice);
         } else if (shown.top) {
@@ -42,4 +42,4 @@ void post_notice(Screen &screen, std::string notice) {
     });
 }
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::session

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "style.h"
+#include "rsslag/terminal/style.h"
 
 #include <langinfo.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace rsslag::cli {
+namespace rsslag::terminal {
 
 bool locale_is_utf8() {
     std::setlocale(LC_CTYPE, "");
@@ -41,4 +41,4 @@ core::Result<view::TextStyle> text_style(const std::string &unit, const std::str
     return style;
 }
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::terminal

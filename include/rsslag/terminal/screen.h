@@ -9,7 +9,7 @@
 #include "rsslag/core/result.h"
 #include "rsslag/view/screen.h"
 
-namespace rsslag::cli {
+namespace rsslag::terminal {
 
 /// What can be shown: the list of processes, and above it one that is traced.
 struct Shown {
@@ -46,4 +46,4 @@ class Screen {
     std::unique_ptr<State> state_;
 };
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::terminal

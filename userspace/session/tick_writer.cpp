@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "tick_writer.h"
+#include "rsslag/session/tick_writer.h"
 
 #include <poll.h>
 #include <unistd.h>
 
-#include "live_view.h"
-#include "output.h"
+#include "rsslag/session/live_view.h"
+#include "rsslag/terminal/output.h"
 
-namespace rsslag::cli {
+namespace rsslag::session {
 
 using core::Status;
 
@@ -19,10 +19,11 @@ Status TickWriter::head(view::ScreenFacts facts) {
         case Format::Jsonl:
         case Format::Progress: return core::success();
     }
-    auto screen = Screen::open(style_.color);
+    auto screen = terminal::Screen::open(style_.color);
     if (!screen) return screen.error();
     screen_.emplace(std::move(*screen));
-    screen_->post([facts = std::move(facts), style = style_](Shown &shown) { shown.live.emplace(facts, style); });
+    screen_->post(
+        [facts = std::move(facts), style = style_](terminal::Shown &shown) { shown.live.emplace(facts, style); });
     return core::success();
 }
 
@@ -39,8 +40,8 @@ Status TickWriter::ticks(std::vector<core::Tick> ticks) {
 /// Once nobody reads it, nothing more is said.
 Status TickWriter::say(const std::string &text) {
     if (unread_ || text.empty()) return core::success();
-    Status printed = print(text);
-    if (printed || !is_unread(printed.error())) return printed;
+    Status printed = terminal::print(text);
+    if (printed || !terminal::is_unread(printed.error())) return printed;
     unread_ = true;
     return core::success();
 }
@@ -80,4 +81,4 @@ Status TickWriter::summary(core::Summary summary) {
     return say(format_ == Format::Jsonl ? view::summary_json(summary) : view::summary_text(summary, style_));
 }
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::session

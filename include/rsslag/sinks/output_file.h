@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "rsslag/core/fd.h"
 #include "rsslag/core/result.h"
-#include "rsslag/procfs/process.h"
 
-namespace rsslag::cli {
+namespace rsslag::sinks {
 
 /// A file that is there only when it is whole: it grows under another name beside its own. Mode 0600. What is no
 /// regular file (/dev/null, a pipe) is written to as it is.
@@ -37,7 +37,7 @@ class OutputFile {
     std::string path_;     ///< as it shall be called
     std::string growing_;  ///< empty: nothing is to be moved
     bool force_ = false;
-    procfs::Fd fd_;
+    core::Fd fd_;
 };
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::sinks

@@ -8,11 +8,11 @@
 #include <string>
 #include <thread>
 
+#include "rsslag/core/fd.h"
 #include "rsslag/core/result.h"
-#include "rsslag/procfs/process.h"
 #include "rsslag/view/screen.h"
 
-namespace rsslag::cli {
+namespace rsslag::terminal {
 
 /// A terminal of CMD's own, so that what it writes never lands on the screen: all of it goes to a file, the last lines
 /// are kept for the screen, and what is typed for it goes in. A thread of its own reads, so that CMD never waits.
@@ -46,4 +46,4 @@ class CommandTerminal {
     std::unique_ptr<State> state_;
 };
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::terminal

@@ -6,7 +6,7 @@
 #include "rsslag/core/result.h"
 #include "rsslag/view/snapshot.h"
 
-namespace rsslag::cli {
+namespace rsslag::terminal {
 
 /// Whether the user's locale is a UTF-8 one.
 bool locale_is_utf8();
@@ -14,4 +14,4 @@ bool locale_is_utf8();
 /// How text looks on this stdout: the locale's character set, --unit, --color (auto: on a terminal, unless NO_COLOR).
 core::Result<view::TextStyle> text_style(const std::string &unit, const std::string &color);
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::terminal

@@ -5,17 +5,17 @@
 #include <memory>
 #include <vector>
 
+#include "rsslag/terminal/screen.h"
 #include "rsslag/view/screen.h"
-#include "screen.h"
 
-namespace rsslag::cli {
+namespace rsslag::session {
 
 /// What the live screen is told before the first tick.
 view::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
                                bool below);
 
 /// Ticks go to the live screen; what could not be drawn in time is not waited for.
-void post_ticks(Screen &screen, std::vector<core::Tick> ticks);
-void post_notice(Screen &screen, std::string notice);
+void post_ticks(terminal::Screen &screen, std::vector<core::Tick> ticks);
+void post_notice(terminal::Screen &screen, std::string notice);
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::session

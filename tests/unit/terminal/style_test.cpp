@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "style.h"
+#include "rsslag/terminal/style.h"
 
 #include <gtest/gtest.h>
 
-namespace rsslag::cli {
+namespace rsslag::terminal {
 namespace {
 
 std::string page_in(const std::string &unit) {
@@ -31,4 +31,4 @@ TEST(TextStyle, RefusesOtherUnits) {
 }
 
 }  // namespace
-}  // namespace rsslag::cli
+}  // namespace rsslag::terminal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "command_terminal.h"
+#include "rsslag/terminal/command_terminal.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 
 #include "rsslag/core/text.h"
 
-namespace rsslag::cli {
+namespace rsslag::terminal {
 namespace {
 
 constexpr std::size_t kLines = 200;
@@ -87,7 +87,7 @@ class LastLines {
 }  // namespace
 
 struct CommandTerminal::State {
-    procfs::Fd ours, commands, file, stop;
+    core::Fd ours, commands, file, stop;
     std::string path;
     std::optional<uid_t> owner;
     std::thread thread;
@@ -111,17 +111,17 @@ core::Result<CommandTerminal> CommandTerminal::open() {
     int commands = -1;
     winsize size{24, 80, 0, 0};
     if (openpty(&ours, &commands, nullptr, nullptr, &size) != 0) return system_error("a terminal for the command");
-    state->ours = procfs::Fd(ours);
-    state->commands = procfs::Fd(commands);
+    state->ours = core::Fd(ours);
+    state->commands = core::Fd(commands);
     for (const int fd : {ours, commands})
         fcntl(fd, F_SETFD, FD_CLOEXEC);
     fcntl(ours, F_SETFL, O_NONBLOCK);
     const char *const directory = std::getenv("TMPDIR");
     state->path =
         fmt::format("{}/rsslag-output-XXXXXX", directory != nullptr && *directory == '/' ? directory : "/tmp");
-    state->file = procfs::Fd(mkostemp(state->path.data(), O_CLOEXEC));
+    state->file = core::Fd(mkostemp(state->path.data(), O_CLOEXEC));
     if (!state->file.open()) return system_error("a file for the command's output");
-    state->stop = procfs::Fd(eventfd(0, EFD_CLOEXEC));
+    state->stop = core::Fd(eventfd(0, EFD_CLOEXEC));
     return CommandTerminal(std::move(state));
 }
 
@@ -136,7 +136,7 @@ int CommandTerminal::command_side() const {
 }
 
 void CommandTerminal::start() {
-    state_->commands = procfs::Fd();
+    state_->commands = core::Fd();
     state_->thread = std::thread([raw = state_.get()] { raw->run(); });
 }
 
@@ -219,7 +219,7 @@ void CommandTerminal::hang_up() {
         eventfd_write(state_->stop.get(), 1);
         state_->thread.join();
     }
-    state_->ours = procfs::Fd();
+    state_->ours = core::Fd();
 }
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::terminal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "screen.h"
+#include "rsslag/terminal/screen.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -19,16 +19,15 @@
 #include <mutex>
 #include <thread>
 
-#include "log.h"
-#include "rsslag/procfs/process.h"
+#include "rsslag/core/fd.h"
+#include "rsslag/terminal/log_format.h"
 #include "rsslag/terminal/terminal.h"
 
-namespace rsslag::cli {
+namespace rsslag::terminal {
 namespace {
 
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
-using terminal::Terminal;
 
 constexpr std::size_t kMostWaiting = 256;
 constexpr milliseconds kFrame{50};  ///< ticks are drawn no more often
@@ -82,7 +81,7 @@ struct Screen::State {
     LogKeeper log;
     std::optional<Terminal> terminal;  // the screen's thread's alone, and of open() and the destructor
     Shown shown;                       // likewise
-    procfs::Fd signals, wake;
+    core::Fd signals, wake;
 
     std::mutex mutex;
     std::condition_variable ended_changed;
@@ -125,8 +124,8 @@ core::Result<Screen> Screen::open(bool color) {
     if (!terminal) return terminal.error();
     auto state = std::make_unique<State>(std::move(*terminal));
     const sigset_t set = screen_signals();
-    state->signals = procfs::Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
-    state->wake = procfs::Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    state->signals = core::Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    state->wake = core::Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     state->thread = std::thread([raw = state.get()] { raw->run(); });
     return Screen(std::move(state));
 }
@@ -301,4 +300,4 @@ void Screen::State::run() {
     ended_changed.notify_all();
 }
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::terminal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "output_file.h"
+#include "rsslag/sinks/output_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace rsslag::cli {
+namespace rsslag::sinks {
 namespace {
 
 namespace fs = std::filesystem;
@@ -129,4 +129,4 @@ TEST_F(OutputFileTest, WritesToDevicesAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace rsslag::cli
+}  // namespace rsslag::sinks

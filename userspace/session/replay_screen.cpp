@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "replay_screen.h"
+#include "rsslag/session/replay_screen.h"
 
 #include <fmt/format.h>
 
@@ -12,12 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "exit_status.h"
-#include "live_view.h"
 #include "rsslag/host/signals.h"
-#include "screen.h"
+#include "rsslag/session/live_view.h"
+#include "rsslag/terminal/screen.h"
 
-namespace rsslag::cli {
+namespace rsslag::session {
 namespace {
 
 using core::Status;
@@ -80,7 +79,7 @@ class Player {
         return known;
     }
 
-    int run(Screen &screen, const ReplayStart &start) {
+    void run(terminal::Screen &screen, const ReplayStart &start) {
         screen_ = &screen;
         speed_ = std::clamp(start.speed, kSlowest, kFastest);
         seek(start.from_ns);
@@ -100,7 +99,6 @@ class Player {
                 obey(intent);
             }
         }
-        return kDone;
     }
 
   private:
@@ -175,7 +173,7 @@ class Player {
     }
 
     void tell() {
-        if (rewound_) screen_->post([](Shown &shown) { shown.live->rewind(); });
+        if (rewound_) screen_->post([](terminal::Shown &shown) { shown.live->rewind(); });
         rewound_ = false;
         const view::Playback playback{t_ns_, end_ns_, speed_, playing_};
         auto ticks = std::make_shared<std::deque<core::Tick>>(batch_.take());
@@ -183,7 +181,7 @@ class Player {
             speed_ == told_.speed)
             return;
         told_ = playback;
-        screen_->post([playback, ticks](Shown &shown) {
+        screen_->post([playback, ticks](terminal::Shown &shown) {
             shown.live->take(playback);
             for (core::Tick &tick : *ticks)
                 shown.live->take(std::move(tick));
@@ -316,7 +314,7 @@ class Player {
     trace::ReplayOptions options_;
     view::TextStyle style_;
     host::StopSignals &stop_;
-    Screen *screen_ = nullptr;
+    terminal::Screen *screen_ = nullptr;
     std::optional<trace::Replay> replay_;
     std::vector<recording::Place> places_;
     std::deque<core::Tick> pending_;    ///< told, but not shown yet
@@ -339,16 +337,17 @@ class Player {
 
 }  // namespace
 
-int replay_on_screen(const std::string &file, const trace::ReplayOptions &options, const ReplayStart &start,
-                     const view::TextStyle &style) {
+core::Status replay_on_screen(const std::string &file, const trace::ReplayOptions &options, const ReplayStart &start,
+                              const view::TextStyle &style) {
     host::StopSignals stop;
     Player player(file, options, style, stop);
-    if (const Status opened = player.open(); !opened) return fail(opened.error());
-    Screen::block_signals();
-    auto screen = Screen::open(style.color);
-    if (!screen) return fail(screen.error());
-    screen->post([facts = player.facts(), style](Shown &shown) { shown.live.emplace(facts, style); });
-    return player.run(*screen, start);
+    if (const Status opened = player.open(); !opened) return opened;
+    terminal::Screen::block_signals();
+    auto screen = terminal::Screen::open(style.color);
+    if (!screen) return screen.error();
+    screen->post([facts = player.facts(), style](terminal::Shown &shown) { shown.live.emplace(facts, style); });
+    player.run(*screen, start);
+    return core::success();
 }
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::session

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "output.h"
+#include "rsslag/terminal/output.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <string>
 
-namespace rsslag::cli {
+#include "rsslag/core/text.h"
+#include "rsslag/terminal/style.h"
+
+namespace rsslag::terminal {
 
 core::Status print(std::string_view text) {
     while (!text.empty()) {
@@ -22,4 +26,10 @@ core::Status print(std::string_view text) {
     return core::success();
 }
 
-}  // namespace rsslag::cli
+void complain(const std::string &line) {
+    const std::string text = fmt::format("rsslag: {}\n", core::harmless(line, locale_is_utf8()));
+    // Where stderr cannot be written there is nobody to tell.
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+}  // namespace rsslag::terminal

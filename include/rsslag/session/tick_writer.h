@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "rsslag/core/result.h"
+#include "rsslag/session/trace_options.h"
+#include "rsslag/terminal/screen.h"
 #include "rsslag/view/tick.h"
-#include "screen.h"
-#include "trace_options.h"
 
-namespace rsslag::cli {
+namespace rsslag::session {
 
 /// Writes what happens in the format that was asked for.
 class TickWriter {
@@ -38,7 +38,7 @@ class TickWriter {
     /// The terminal is given back: what comes now is for its normal screen.
     void leave_screen() { screen_.reset(); }
     /// The screen while there is one, else null.
-    Screen *screen() { return screen_ ? &*screen_ : nullptr; }
+    terminal::Screen *screen() { return screen_ ? &*screen_ : nullptr; }
 
   private:
     core::Status say(const std::string &text);
@@ -46,10 +46,10 @@ class TickWriter {
     Format format_;
     bool threads_;
     view::TextStyle style_;
-    std::optional<Screen> screen_;
+    std::optional<terminal::Screen> screen_;
     std::string waiting_;     ///< lines since the last write
     std::uint64_t told_ = 0;  ///< ticks
     bool unread_ = false;
 };
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::session
