@@ -246,7 +246,8 @@ core::Result<std::vector<core::ProcessTotal>> Snapshotter::read_all() {
     return state_->probe.read_all();
 }
 
-core::Result<core::ProcessReading> Snapshotter::take_around(const procfs::Process &process, const WalkHere &walk) {
+core::Result<core::ProcessReading> Snapshotter::take_around(const procfs::Process &process,
+                                                            const procfs::WalkHere &walk) {
     const auto stat = process.leader_stat();
     if (!stat) return stat.error();
     if (stat->kernel_thread()) return without_memory(process);

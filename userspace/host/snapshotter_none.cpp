@@ -36,7 +36,7 @@ core::Result<core::RawReading> Snapshotter::take_raw(const procfs::Process & /*p
 }
 
 core::Result<core::ProcessReading> Snapshotter::take_around(const procfs::Process & /*process*/,
-                                                            const WalkHere & /*walk*/) {
+                                                            const procfs::WalkHere & /*walk*/) {
     return no_tracer();
 }
 

@@ -2,7 +2,6 @@
 #include "rsslag/host/targets.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <linux/magic.h>
 #include <pwd.h>
 #include <sys/vfs.h>
@@ -15,6 +14,7 @@
 #include <map>
 #include <system_error>
 
+#include "rsslag/core/glob.h"
 #include "rsslag/core/text.h"
 #include "rsslag/procfs/process.h"
 
@@ -100,7 +100,7 @@ bool comm_matches(const procfs::Process &process, const std::vector<std::string>
     const auto exe = process.exe();
     return std::any_of(globs.begin(), globs.end(), [&](const std::string &glob) {
         const bool by_path = glob.find('/') != std::string::npos;
-        return by_path ? exe && matches(glob, *exe) : stat && matches(glob, stat->comm);
+        return by_path ? exe && core::matches(glob, *exe) : stat && core::matches(glob, stat->comm);
     });
 }
 
@@ -172,10 +172,6 @@ std::optional<Error> why_unreadable(const procfs::Process &process) {
                      ""};
     }
     return std::nullopt;
-}
-
-bool matches(const std::string &glob, const std::string &name) {
-    return fnmatch(glob.c_str(), name.c_str(), 0) == 0;
 }
 
 core::Result<std::optional<probe::Pattern>> pattern_of(const TargetWords &words) {

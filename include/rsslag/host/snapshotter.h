@@ -4,9 +4,7 @@
 #include <sys/capability.h>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -14,19 +12,13 @@
 #include "rsslag/core/raw_reading.h"
 #include "rsslag/core/reading.h"
 #include "rsslag/core/result.h"
+#include "rsslag/procfs/own_walk.h"
 #include "rsslag/procfs/process.h"
 
 namespace rsslag::host {
 
 /// How this kernel counts, from its BTF; needs no privilege.
 core::Result<core::Scheme> running_scheme();
-
-/// A walk of the caller's own, through the full smaps.
-struct OwnWalk {
-    core::Walk walk;
-    std::span<const procfs::Mapping> mappings;  ///< stay the caller's
-};
-using WalkHere = std::function<core::Result<OwnWalk>()>;
 
 /// What a caller needs beyond readings of single processes.
 struct Wanted {
@@ -52,7 +44,7 @@ class Snapshotter {
     /// The same, not judged yet: for whoever compares it with a stream of updates.
     core::Result<core::RawReading> take_raw(const procfs::Process &process, bool walk);
     /// The same around a walk of the caller's, whose failure is the reading's.
-    core::Result<core::ProcessReading> take_around(const procfs::Process &process, const WalkHere &walk);
+    core::Result<core::ProcessReading> take_around(const procfs::Process &process, const procfs::WalkHere &walk);
     /// Just the counters, in one pass.
     core::Result<core::TimedCounters> read_counters(pid_t pid);
 

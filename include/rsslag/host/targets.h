@@ -36,9 +36,6 @@ core::Result<std::vector<pid_t>> parse_pids(const std::string &word);
 /// A name or a number. Kind::BadInput where there is no such user.
 core::Result<uid_t> parse_user(const std::string &user);
 
-/// Whether `name` matches the shell pattern `glob`. Pure.
-bool matches(const std::string &glob, const std::string &name);
-
 /// What to say of a process that ended while something was asked of it.
 core::Error gone(pid_t pid);
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "rsslag/core/glob.h"
+
 namespace rsslag::host {
 namespace {
 
@@ -75,21 +77,21 @@ TEST(ParsePids, QuotesHostileWordsSafely) {
 }
 
 TEST(Matches, KnowsShellPatterns) {
-    EXPECT_TRUE(matches("nginx", "nginx"));
-    EXPECT_FALSE(matches("nginx", "nginx2"));
-    EXPECT_FALSE(matches("ngin", "nginx"));
-    EXPECT_TRUE(matches("ng*", "nginx"));
-    EXPECT_TRUE(matches("*", ""));
-    EXPECT_TRUE(matches("pos[tg]*", "postgres"));
-    EXPECT_TRUE(matches("?at", "cat"));
-    EXPECT_FALSE(matches("?at", "at"));
-    EXPECT_FALSE(matches("NGINX", "nginx"));
+    EXPECT_TRUE(core::matches("nginx", "nginx"));
+    EXPECT_FALSE(core::matches("nginx", "nginx2"));
+    EXPECT_FALSE(core::matches("ngin", "nginx"));
+    EXPECT_TRUE(core::matches("ng*", "nginx"));
+    EXPECT_TRUE(core::matches("*", ""));
+    EXPECT_TRUE(core::matches("pos[tg]*", "postgres"));
+    EXPECT_TRUE(core::matches("?at", "cat"));
+    EXPECT_FALSE(core::matches("?at", "at"));
+    EXPECT_FALSE(core::matches("NGINX", "nginx"));
 }
 
 TEST(Matches, TakesPathsWhole) {
-    EXPECT_TRUE(matches("/usr/bin/*", "/usr/bin/sleep"));
-    EXPECT_TRUE(matches("*/sleep", "/usr/bin/sleep"));
-    EXPECT_FALSE(matches("sleep", "/usr/bin/sleep"));
+    EXPECT_TRUE(core::matches("/usr/bin/*", "/usr/bin/sleep"));
+    EXPECT_TRUE(core::matches("*/sleep", "/usr/bin/sleep"));
+    EXPECT_FALSE(core::matches("sleep", "/usr/bin/sleep"));
 }
 
 TEST(TargetWords, AreEmptyOnlyWithoutAnyWord) {

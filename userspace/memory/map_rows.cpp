@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "map_rows.h"
+#include "rsslag/memory/map_rows.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <cctype>
 #include <string_view>
 
+#include "rsslag/core/glob.h"
 #include "rsslag/core/text.h"
-#include "rsslag/host/targets.h"
 
-namespace rsslag::cli {
+namespace rsslag::memory {
 namespace {
 
 using core::Error;
@@ -60,10 +60,10 @@ void sort_mappings(std::vector<procfs::Mapping> &mappings, const Order &order) {
     }
 }
 
-void keep_matching(view::MappedProcess &process, const std::string &glob) {
+void keep_matching(MappedProcess &process, const std::string &glob) {
     if (glob.empty()) return;
-    std::erase_if(process.mappings, [&](const procfs::Mapping &mapping) { return !host::matches(glob, mapping.name); });
-    std::erase_if(process.groups, [&](const procfs::MapGroup &group) { return !host::matches(glob, group.name); });
+    std::erase_if(process.mappings, [&](const procfs::Mapping &mapping) { return !core::matches(glob, mapping.name); });
+    std::erase_if(process.groups, [&](const procfs::MapGroup &group) { return !core::matches(glob, group.name); });
 }
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::memory

@@ -11,7 +11,7 @@
 #include "rsslag/procfs/elf.h"
 #include "rsslag/procfs/pagemap.h"
 
-namespace rsslag::view {
+namespace rsslag::memory {
 
 struct PagesRow {
     std::string name;  ///< raw
@@ -48,4 +48,4 @@ struct ElfReport {
     std::size_t symbols_left_out = 0;
 };
 
-}  // namespace rsslag::view
+}  // namespace rsslag::memory

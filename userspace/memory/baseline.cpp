@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/view/baseline.h"
+#include "rsslag/memory/baseline.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "rsslag/core/text.h"
 
-namespace rsslag::view {
+namespace rsslag::memory {
 namespace {
 
 using core::Kilobytes;
@@ -125,4 +125,4 @@ Asserted judge(const core::Assertion &assertion, const procfs::MapSums &now, con
     return asserted;
 }
 
-}  // namespace rsslag::view
+}  // namespace rsslag::memory

@@ -11,7 +11,7 @@
 #include "rsslag/core/result.h"
 #include "rsslag/procfs/memory_map.h"
 
-namespace rsslag::view {
+namespace rsslag::memory {
 
 /// What one process was.
 struct Baseline {
@@ -41,4 +41,4 @@ struct Asserted {
 };
 Asserted judge(const core::Assertion &assertion, const procfs::MapSums &now, const Baseline *before);
 
-}  // namespace rsslag::view
+}  // namespace rsslag::memory

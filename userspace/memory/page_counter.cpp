@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "page_counter.h"
+#include "rsslag/memory/page_counter.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "rsslag/procfs/memory_map.h"
 #include "rsslag/procfs/pagemap.h"
 
-namespace rsslag::cli {
+namespace rsslag::memory {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -53,8 +53,8 @@ class Progress {
     bool drawn_ = false;
 };
 
-view::PagesRow row_of(const procfs::Mapping &mapping) {
-    view::PagesRow row;
+PagesRow row_of(const procfs::Mapping &mapping) {
+    PagesRow row;
     row.name = mapping.name;
     row.start = mapping.start;
     row.end = mapping.end;
@@ -70,17 +70,17 @@ std::string_view words(procfs::PageStop stop) {
 
 /// Against smaps before and after: the pages of one that holds still are those of both. Of Pss, who else comes and goes
 /// moves the share, so it lies between the two.
-void judge(view::PagesReport &report, const std::vector<procfs::Mapping> &after, const core::PageSize &page_size) {
+void judge(PagesReport &report, const std::vector<procfs::Mapping> &after, const core::PageSize &page_size) {
     std::map<std::uint64_t, const procfs::Mapping *> now;
     for (const procfs::Mapping &mapping : after)
         now[mapping.start] = &mapping;
-    for (view::PagesRow &row : report.rows) {
+    for (PagesRow &row : report.rows) {
         const auto found = now.find(row.start);
         if (found == now.end() || found->second->end != row.end) {
             report.omitted.push_back({row.name, row.start, "unmapped or resized while it was read"});
             continue;
         }
-        const view::PagesRow again = row_of(*found->second);
+        const PagesRow again = row_of(*found->second);
         const Kilobytes present = page_size.kb(row.counts.present);
         const auto pss = row.counts.pss();
         const bool rss_agrees = present == row.rss || present == again.rss;
@@ -96,13 +96,13 @@ void judge(view::PagesReport &report, const std::vector<procfs::Mapping> &after,
 
 }  // namespace
 
-core::Result<view::PagesReport> count_pages(const procfs::Process &process, const view::MappedProcess &mapped,
-                                            std::uint64_t limit, host::StopSignals &stop) {
+core::Result<PagesReport> count_pages(const procfs::Process &process, const MappedProcess &mapped, std::uint64_t limit,
+                                      const std::function<bool()> &stop) {
     const core::PageSize page_size{sysconf(_SC_PAGESIZE)};
     auto reader = procfs::PageReader::open(process, page_size);
     if (!reader) return reader.error();
     const auto begin = Clock::now();
-    view::PagesReport report;
+    PagesReport report;
     report.scans = reader->scans();
     procfs::PageBudget budget;
     // PAGEMAP_SCAN passes over what is not there; without it each page of the address space is an entry to read.
@@ -110,11 +110,11 @@ core::Result<view::PagesReport> count_pages(const procfs::Process &process, cons
     budget.entries_left = limit;
     budget.go_on = [&] {
         progress.show(budget.entries_read);
-        return !stop.came();
+        return !stop();
     };
     for (const procfs::Mapping &mapping : mapped.mappings) {
         if (!procfs::in_mm(mapping)) continue;
-        view::PagesRow row = row_of(mapping);
+        PagesRow row = row_of(mapping);
         const auto stopped = reader->count(mapping, budget, row.counts);
         if (!stopped) return stopped.error();
         if (*stopped == procfs::PageStop::Done) {
@@ -134,4 +134,4 @@ core::Result<view::PagesReport> count_pages(const procfs::Process &process, cons
     return report;
 }
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::memory

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "rsslag/core/result.h"
-#include "rsslag/view/maps.h"
+#include "rsslag/memory/mapped_process.h"
+#include "rsslag/procfs/smaps_lines.h"
 
-namespace rsslag::cli {
+namespace rsslag::memory {
 
 /// How rows are ordered: as smaps has them, by name, or by a field of smaps, largest first.
 struct Order {
@@ -22,6 +23,6 @@ core::Result<Order> order_named(const std::string &word);
 
 void sort_mappings(std::vector<procfs::Mapping> &mappings, const Order &order);
 /// Those whose name matches `glob`, if it is not empty. Only rows go: the sums stay those of the whole process.
-void keep_matching(view::MappedProcess &process, const std::string &glob);
+void keep_matching(MappedProcess &process, const std::string &glob);
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::memory

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "map_reader.h"
+#include "rsslag/memory/map_reader.h"
 
 #include <fmt/format.h>
 #include <linux/magic.h>
@@ -14,11 +14,9 @@
 #include <chrono>
 #include <utility>
 
-#include "rsslag/host/machine.h"
-#include "rsslag/host/privileges.h"
 #include "rsslag/procfs/system.h"
 
-namespace rsslag::cli {
+namespace rsslag::memory {
 namespace {
 
 using core::Error;
@@ -52,10 +50,6 @@ void add_mounts(const procfs::Process &process, procfs::Devices &devices) {
     devices.add(*mounts);
 }
 
-std::string words_of(const Error &error) {
-    return error.remedy.empty() ? error.what : error.what + "; " + error.remedy;
-}
-
 std::string arguments(const procfs::Process &process) {
     auto text = process.read("cmdline");
     if (!text) return "";
@@ -67,7 +61,7 @@ std::string arguments(const procfs::Process &process) {
 }
 
 /// smaps and, as close to it as can be, the files that top reads.
-core::Result<host::OwnWalk> walk(const procfs::Process &process, view::MappedProcess &out) {
+core::Result<procfs::OwnWalk> walk(const procfs::Process &process, MappedProcess &out) {
     const auto statm = process.statm();
     if (statm) out.top.statm = *statm;
     const auto status = process.status();
@@ -89,12 +83,12 @@ core::Result<host::OwnWalk> walk(const procfs::Process &process, view::MappedPro
     walk.swap = sums.swap.value_or(core::Kilobytes{});
     walk.anonymous = sums.anonymous;
     walk.took_us = out.walk_us;
-    return host::OwnWalk{walk, out.mappings};
+    return procfs::OwnWalk{walk, out.mappings};
 }
 
 /// What the process has of shmem where that is certain: by the counters of one that holds still, or as the page tables
 /// show none.
-std::optional<core::Kilobytes> shmem_of(const procfs::Process &process, const view::MappedProcess &mapped) {
+std::optional<core::Kilobytes> shmem_of(const procfs::Process &process, const MappedProcess &mapped) {
     if (mapped.reading) {
         const core::Reconciliation &verdict = mapped.reading->verdict;
         if (verdict.verdict != core::Verdict::Agrees) return std::nullopt;
@@ -131,36 +125,29 @@ core::Result<procfs::Devices> devices_here() {
     return devices;
 }
 
-core::Result<MapReader> MapReader::open(const std::vector<cap_value_t> &wanted) {
+std::string words_of(const Error &error) {
+    return error.remedy.empty() ? error.what : error.what + "; " + error.remedy;
+}
+
+core::Result<MapReader> MapReader::open() {
     keep_freed_memory();
     auto devices = devices_here();
     if (!devices) return devices.error();
-    MapReader reader(*std::move(devices));
-    auto snapshotter = host::Snapshotter::open({.capabilities = wanted});
-    if (snapshotter) {
-        reader.snapshotter_ = *std::move(snapshotter);
-        return reader;
-    }
-    reader.why_not_exact_ = words_of(snapshotter.error());
-    std::vector<cap_value_t> keep{CAP_SYS_PTRACE};
-    keep.insert(keep.end(), wanted.begin(), wanted.end());
-    const core::Status dropped = host::keep_only(keep);
-    if (!dropped) return dropped.error();
-    return reader;
+    return MapReader(*std::move(devices));
 }
 
-core::Result<view::MappedProcess> MapReader::read_once(const procfs::Process &process) {
-    view::MappedProcess out;
+core::Result<MappedProcess> MapReader::read_once(const procfs::Process &process) {
+    MappedProcess out;
     out.pid = process.pid();
     out.why_not_exact = why_not_exact_;
     bool walked = false;
-    const auto walk_here = [&]() -> core::Result<host::OwnWalk> {
+    const auto walk_here = [&]() -> core::Result<procfs::OwnWalk> {
         auto own = walk(process, out);
         walked = own.ok();
         return own;
     };
-    if (snapshotter_) {
-        auto reading = snapshotter_->take_around(process, walk_here);
+    if (read_around_) {
+        auto reading = read_around_(process, walk_here);
         if (reading) {
             out.reading = *std::move(reading);
             return out;
@@ -174,7 +161,7 @@ core::Result<view::MappedProcess> MapReader::read_once(const procfs::Process &pr
     return out;
 }
 
-core::Result<view::MappedProcess> MapReader::read(const procfs::Process &process) {
+core::Result<MappedProcess> MapReader::read(const procfs::Process &process) {
     const auto stat = process.stat();
     if (!stat) return stat.error();
     auto read = read_once(process);
@@ -186,7 +173,7 @@ core::Result<view::MappedProcess> MapReader::read(const procfs::Process &process
         read = read_once(process);
     }
     if (!read) return read;
-    view::MappedProcess &out = *read;
+    MappedProcess &out = *read;
     out.start_ticks = stat->start_ticks;
     out.comm = stat->comm;
     if (auto exe = process.exe()) out.exe = *std::move(exe);
@@ -202,15 +189,4 @@ core::Result<view::MappedProcess> MapReader::read(const procfs::Process &process
     return read;
 }
 
-view::MapsDocument MapReader::document() const {
-    view::MapsDocument document;
-    document.time = std::chrono::system_clock::now();
-    const host::Host host = host::this_host();
-    document.kernel = host.kernel;
-    document.arch = host.arch;
-    document.machine = snapshotter_ ? snapshotter_->document().machine : host.machine;
-    document.counted = snapshotter_.has_value();
-    return document;
-}
-
-}  // namespace rsslag::cli
+}  // namespace rsslag::memory

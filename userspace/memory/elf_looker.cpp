@@ -5,25 +5,25 @@
 #include <algorithm>
 #include <tuple>
 
-#include "page_counter.h"
+#include "rsslag/core/glob.h"
 #include "rsslag/core/text.h"
-#include "rsslag/host/targets.h"
+#include "rsslag/memory/page_counter.h"
 #include "rsslag/procfs/elf.h"
 #include "rsslag/procfs/memory_map.h"
 #include "rsslag/procfs/pagemap.h"
 
-namespace rsslag::cli {
+namespace rsslag::memory {
 namespace {
 
 constexpr std::size_t kMostSymbols = 2000;
 
 /// All mappings of the first file that matches.
-std::vector<procfs::Mapping> mappings_of(const view::MappedProcess &mapped, const std::string &glob) {
+std::vector<procfs::Mapping> mappings_of(const MappedProcess &mapped, const std::string &glob) {
     std::vector<procfs::Mapping> found;
     for (const procfs::Mapping &mapping : mapped.mappings) {
         if (!procfs::has_file(mapping)) continue;
         const std::string last = mapping.name.substr(mapping.name.rfind('/') + 1);
-        const bool first = found.empty() && (host::matches(glob, mapping.name) || host::matches(glob, last));
+        const bool first = found.empty() && (core::matches(glob, mapping.name) || core::matches(glob, last));
         if (first || (!found.empty() && mapping.name == found.front().name)) found.push_back(mapping);
     }
     return found;
@@ -41,13 +41,13 @@ bool written(const procfs::PageReader::Page &page, const std::vector<procfs::Map
 
 core::Result<std::vector<procfs::ElfPage>> resident_pages(const procfs::Process &process, const procfs::ElfFile &file,
                                                           const std::vector<procfs::Mapping> &mappings,
-                                                          std::uint64_t bias, host::StopSignals &stop) {
+                                                          std::uint64_t bias, const std::function<bool()> &stop) {
     const core::PageSize page_size{sysconf(_SC_PAGESIZE)};
     const auto bytes = static_cast<std::uint64_t>(page_size.bytes);
     auto reader = procfs::PageReader::open(process, page_size);
     if (!reader) return reader.error();
     procfs::PageBudget budget;
-    budget.go_on = [&] { return !stop.came(); };
+    budget.go_on = [&] { return !stop(); };
     std::vector<procfs::ElfPage> pages;
     for (const procfs::ElfLoad &load : file.loads) {
         const std::uint64_t begin = bias + load.address - load.address % bytes;
@@ -71,15 +71,15 @@ core::Result<std::vector<procfs::ElfPage>> resident_pages(const procfs::Process 
 
 }  // namespace
 
-core::Result<view::ElfReport> look_into_elf(const procfs::Process &process, const view::MappedProcess &mapped,
-                                            const std::string &glob, host::StopSignals &stop) {
+core::Result<ElfReport> look_into_elf(const procfs::Process &process, const MappedProcess &mapped,
+                                      const std::string &glob, const std::function<bool()> &stop) {
     const std::vector<procfs::Mapping> mappings = mappings_of(mapped, glob);
     if (mappings.empty()) {
         return core::Error{core::Kind::BadInput,
                            fmt::format("process {} maps no file '{}'", mapped.pid, core::printable(glob)), 0,
                            "rsslag maps names what it maps"};
     }
-    view::ElfReport report;
+    ElfReport report;
     report.file = mappings.front().name;
     const core::PageSize page_size{sysconf(_SC_PAGESIZE)};
     const auto fd = procfs::open_mapped(process, mappings.front());
@@ -112,4 +112,4 @@ core::Result<view::ElfReport> look_into_elf(const procfs::Process &process, cons
     return report;
 }
 
-}  // namespace rsslag::cli
+}  // namespace rsslag::memory
