@@ -38,25 +38,13 @@ struct Options {
 };
 
 /// Ticks and events one after another, as fast as they can be written.
-class TextReplay {
+class TextReplay : public trace::TraceObserver {
   public:
     TextReplay(session::TickWriter &writer, std::uint64_t from_ns, bool events)
         : writer_(writer), from_ns_(from_ns), events_(events) {}
 
     int run(const std::string &file, const trace::ReplayOptions &options) {
-        trace::ReplayHandlers handlers;
-        handlers.on_tick = [this](core::Tick tick) {
-            if (tick.t_ns >= from_ns_) ticks_.push_back(std::move(tick));
-        };
-        if (events_) {
-            handlers.on_update = [this](const core::EventLine &line) {
-                if (line.t_ns >= from_ns_) writer_.event(line);
-            };
-            handlers.on_task = [this](const core::TaskLine &line) {
-                if (line.t_ns >= from_ns_) writer_.task(line);
-            };
-        }
-        auto opened = trace::Replay::open(file, std::move(handlers), options);
+        auto opened = trace::Replay::open(file, this, options);
         if (!opened) return fail(opened.error());
         if (const Status begun = writer_.head({}); !begun) return fail(begun.error());
         host::StopSignals stop;
@@ -75,6 +63,17 @@ class TextReplay {
     }
 
   private:
+    bool wants_updates() const override { return events_; }
+    void on_update(const core::EventLine &line) override {
+        if (line.t_ns >= from_ns_) writer_.on_update(line);
+    }
+    void on_task(const core::TaskLine &line) override {
+        if (events_ && line.t_ns >= from_ns_) writer_.on_task(line);
+    }
+    void on_tick(core::Tick tick) override {
+        if (tick.t_ns >= from_ns_) ticks_.push_back(std::move(tick));
+    }
+
     session::TickWriter &writer_;
     std::uint64_t from_ns_;
     bool events_;

@@ -40,8 +40,7 @@ trace::JudgeOptions judge_options(const Tracer::Options &options) {
     trace::JudgeOptions wanted;
     wanted.threads = options.threads;
     wanted.for_screen = options.for_screen;
-    wanted.observers.on_update = options.on_update;
-    wanted.observers.on_task = options.on_task;
+    wanted.observer = options.observer;
     return wanted;
 }
 
@@ -91,8 +90,8 @@ void Tracer::State::tell(event::Event event) {
             source->forget(*tick.process.host_pid);
             walks.erase(*tick.process.host_pid);
         }
-        if (options.on_tick) {
-            options.on_tick(tick);
+        if (options.observer != nullptr) {
+            options.observer->on_tick(std::move(tick));
         } else {
             ticks.push_back(std::move(tick));
         }

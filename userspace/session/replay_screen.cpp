@@ -53,7 +53,7 @@ class Batch {
 };
 
 /// A recording that is played: where it is, and how it goes on.
-class Player {
+class Player : public trace::TraceObserver {
   public:
     Player(std::string file, const trace::ReplayOptions &options, view::TextStyle style, host::StopSignals &stop)
         : file_(std::move(file)), options_(options), style_(std::move(style)), stop_(stop) {
@@ -102,13 +102,13 @@ class Player {
     }
 
   private:
+    void on_tick(core::Tick tick) override { pending_.push_back(std::move(tick)); }
+
     /// From the start, or from that place on.
     Status begin(std::optional<recording::Place> from) {
-        trace::ReplayHandlers handlers;
-        handlers.on_tick = [this](core::Tick tick) { pending_.push_back(std::move(tick)); };
         trace::ReplayOptions wanted = options_;
         wanted.from = from;
-        auto opened = trace::Replay::open(file_, std::move(handlers), wanted);
+        auto opened = trace::Replay::open(file_, this, wanted);
         if (!opened) return opened.error();
         replay_.emplace(std::move(*opened));
         pending_.clear();
@@ -275,7 +275,7 @@ class Player {
         post_notice(*screen_, "looking for the peak of the lag");
         trace::ReplayOptions quick;
         quick.threads = core::ThreadChoice{core::ThreadChoice::Which::None, 0};
-        auto all = trace::Replay::open(file_, {}, quick);
+        auto all = trace::Replay::open(file_, nullptr, quick);
         if (!all) return std::nullopt;
         while (all->step()) {
             if (leaving()) return std::nullopt;

@@ -41,11 +41,7 @@ Status Session::open() {
     wanted.walk = !options_.no_walk;
     wanted.threads = options_.threads;
     wanted.for_screen = writer_.on_screen();
-    if (options_.events) {
-        wanted.on_update = [this](const core::EventLine &line) { writer_.event(line); };
-        wanted.on_task = [this](const core::TaskLine &line) { writer_.task(line); };
-        wanted.on_tick = [this](const core::Tick &tick) { writer_.tick(tick); };
-    }
+    if (options_.events) wanted.observer = &writer_;
     auto tracer = host::Tracer::open(std::move(wanted));
     if (!tracer) return tracer.error();
     tracer_.emplace(std::move(*tracer));

@@ -33,7 +33,7 @@ Status TickWriter::ticks(std::vector<core::Tick> ticks) {
         return post_ticks(*screen_, std::move(ticks)), core::success();
     }
     for (const core::Tick &each : ticks)
-        tick(each);
+        put(each);
     return say(std::exchange(waiting_, {}));
 }
 
@@ -53,7 +53,11 @@ bool TickWriter::unread() {
     return unread_;
 }
 
-void TickWriter::tick(const core::Tick &tick) {
+void TickWriter::on_tick(core::Tick tick) {
+    put(tick);
+}
+
+void TickWriter::put(const core::Tick &tick) {
     told_++;
     switch (format_) {
         case Format::Jsonl: waiting_ += view::tick_json(tick); break;
@@ -64,12 +68,12 @@ void TickWriter::tick(const core::Tick &tick) {
     }
 }
 
-void TickWriter::event(const core::EventLine &line) {
+void TickWriter::on_update(const core::EventLine &line) {
     if (format_ == Format::Csv) return;
     waiting_ += format_ == Format::Jsonl ? view::event_json(line) : view::event_text(line, style_);
 }
 
-void TickWriter::task(const core::TaskLine &line) {
+void TickWriter::on_task(const core::TaskLine &line) {
     if (format_ == Format::Csv) return;
     waiting_ += format_ == Format::Jsonl ? view::task_json(line) : view::task_text(line, style_);
 }

@@ -32,11 +32,10 @@ Judge::State::State(Facts given, JudgeOptions wanted)
       losses(since(facts.before, facts.before)),
       now(facts.start),
       lines([this](const DeferredLines::Line &line) {
-          const Observers &observers = options.observers;
           if (const auto *const event = std::get_if<core::EventLine>(&line)) {
-              if (observers.on_update) observers.on_update(*event);
-          } else if (observers.on_task) {
-              observers.on_task(std::get<core::TaskLine>(line));
+              options.observer->on_update(*event);
+          } else {
+              options.observer->on_task(std::get<core::TaskLine>(line));
           }
       }) {}
 
@@ -74,7 +73,7 @@ void Judge::State::count_losses(std::uint64_t t_ns) {
     if (missing_records > 0) losses.by_cause["recording"] = missing_records;
     if (losses.lost() > lost_before) {
         ledger.records_lost(losses.lost() - lost_before, t_ns);
-        if (options.observers.on_loss) options.observers.on_loss(since_start(t_ns), losses);
+        if (options.observer != nullptr) options.observer->on_loss(since_start(t_ns), losses);
     }
     lost_before = losses.lost();
 }
@@ -177,7 +176,7 @@ void Judge::State::operator()(event::Reading &event) {
         return;
     }
     entry.gone = false;
-    if (options.observers.on_reading) options.observers.on_reading(*event.told);
+    if (options.observer != nullptr) options.observer->on_reading(*event.told);
     readings.push_back({*group, std::move(*event.told)});
 }
 
@@ -262,7 +261,7 @@ void Judge::State::take_settled() {
         }
         lines.settled(amount);
     }
-    if (options.observers.on_settled) options.observers.on_settled(amounts);
+    if (options.observer != nullptr) options.observer->on_settled(amounts);
 }
 
 void Judge::State::tell_update(const rsslag_update &update, const core::Applied &applied) {
@@ -283,19 +282,19 @@ void Judge::State::apply(const rsslag_update &update) {
     const core::Applied applied = ledger.apply(update);
     log_flush(update, applied);
     if (options.for_screen && applied.ticket != 0) open.emplace(applied.ticket, update);
-    if (options.observers.on_applied) options.observers.on_applied(update, applied);
-    if (options.observers.on_update && applied.known) tell_update(update, applied);
+    if (options.observer != nullptr) options.observer->on_applied(update, applied);
+    if (options.observer != nullptr && applied.known && options.observer->wants_updates()) tell_update(update, applied);
     take_settled();
 }
 
 void Judge::State::apply(const rsslag_fault &fault) {
     ledger.apply(fault);
-    if (options.observers.on_fault) options.observers.on_fault(fault);
+    if (options.observer != nullptr) options.observer->on_fault(fault);
 }
 
 void Judge::State::apply(const rsslag_sum &sum) {
     ledger.apply(sum);
-    if (options.observers.on_sum) options.observers.on_sum(sum);
+    if (options.observer != nullptr) options.observer->on_sum(sum);
 }
 
 void Judge::State::apply(const rsslag_task &task) {
@@ -303,7 +302,7 @@ void Judge::State::apply(const rsslag_task &task) {
     if (task.kind == RSSLAG_EXEC || dead) awaited.erase(task.tgid);
     if (task.kind == RSSLAG_EXIT) faults.erase(task.tid);
     ledger.apply(task);
-    if (options.observers.on_task) lines.add(core::TaskLine{since_start(task.t_ns), task});
+    if (options.observer != nullptr) lines.add(core::TaskLine{since_start(task.t_ns), task});
     take_settled();
 }
 

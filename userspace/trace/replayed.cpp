@@ -33,16 +33,16 @@ recording::Peak peak_of(const core::Summary &summary) {
 }
 
 struct Replay::State {
-    State(recording::Reader file, trace::JudgeOptions options, std::function<void(core::Tick)> tick)
+    State(recording::Reader file, const JudgeOptions &options)
         : reader(std::move(file)),
           facts(document_of(reader.header())),
-          judge(trace::facts_of(reader.header()), std::move(options)),
-          on_tick(std::move(tick)) {}
+          judge(facts_of(reader.header()), options),
+          observer(options.observer) {}
 
     recording::Reader reader;
     core::SnapshotDocument facts;
     trace::Judge judge;
-    std::function<void(core::Tick)> on_tick;
+    TraceObserver *observer;
     std::vector<recording::Missing> missing;
     core::OwnCost own;  ///< at the last tick
     std::uint64_t ticks = 0;
@@ -60,7 +60,7 @@ void Replay::State::apply(event::Event event) {
     if (const auto *const tick = std::get_if<event::TickEnd>(&event)) own = tick->own;
     for (core::Tick &tick : judge.apply(std::move(event))) {
         ticks++;
-        if (on_tick) on_tick(std::move(tick));
+        if (observer != nullptr) observer->on_tick(std::move(tick));
     }
 }
 
@@ -70,7 +70,7 @@ void Replay::State::lack(recording::Missing gap) {
     missing.push_back(std::move(gap));
 }
 
-core::Result<Replay> Replay::open(const std::string &path, ReplayHandlers handlers, const ReplayOptions &options) {
+core::Result<Replay> Replay::open(const std::string &path, TraceObserver *observer, const ReplayOptions &options) {
     auto input = recording::open_file(path);
     if (!input) return input.error();
     auto reader = recording::Reader::open(std::move(*input), core::printable(path));
@@ -80,9 +80,9 @@ core::Result<Replay> Replay::open(const std::string &path, ReplayHandlers handle
     wanted.threads = options.threads.value_or(
         core::ThreadChoice{static_cast<core::ThreadChoice::Which>(header.threads), header.threads_top});
     wanted.for_screen = options.for_screen;
-    wanted.observers = handlers;
+    wanted.observer = observer;
     if (options.from) reader->seek(*options.from);
-    auto state = std::make_unique<State>(std::move(*reader), std::move(wanted), std::move(handlers.on_tick));
+    auto state = std::make_unique<State>(std::move(*reader), wanted);
     state->amid = options.from.has_value();
     return Replay(std::move(state));
 }

@@ -104,7 +104,7 @@ void RowMaker::group(const core::GroupView &group) {
         learn(group.host_tgid, group.tgid, group.tgid, group.comm);
 }
 
-void RowMaker::update(const rsslag_update &update, const core::Applied &applied) {
+void RowMaker::on_applied(const rsslag_update &update, const core::Applied &applied) {
     catch_up(since_start(update.t_ns));
     const bool teardown = has(update.flags, RSSLAG_TEARDOWN);
     Mm &mm = mm_at(update.mm);
@@ -138,7 +138,7 @@ void RowMaker::put_update(const sinks::UpdateRow &row, const core::Applied &appl
     if (held.ticket != 0) by_ticket_[held.ticket] = &held;
 }
 
-void RowMaker::settled(std::span<const core::SettledUpdate> amounts) {
+void RowMaker::on_settled(std::span<const core::SettledUpdate> amounts) {
     for (const core::SettledUpdate &each : amounts) {
         const auto held = by_ticket_.find(each.ticket);
         if (held == by_ticket_.end()) continue;
@@ -181,7 +181,7 @@ void RowMaker::release_settled() {
     }
 }
 
-void RowMaker::fault(const rsslag_fault &fault) {
+void RowMaker::on_fault(const rsslag_fault &fault) {
     catch_up(since_start(fault.t_ns));
     sinks::FaultRow row;
     row.at = stamp(fault.t_ns, fault.tid, fault.mm, fault.cpu);
@@ -193,7 +193,7 @@ void RowMaker::fault(const rsslag_fault &fault) {
     put(row);
 }
 
-void RowMaker::sum(const rsslag_sum &sum) {
+void RowMaker::on_sum(const rsslag_sum &sum) {
     if (has(sum.flags, RSSLAG_GOES_ON)) return;
     catch_up(since_start(sum.t_ns));
     sinks::SumRow row;
@@ -205,7 +205,8 @@ void RowMaker::sum(const rsslag_sum &sum) {
     put(row);
 }
 
-void RowMaker::task(const rsslag_task &task) {
+void RowMaker::on_task(const core::TaskLine &line) {
+    const rsslag_task &task = line.task;
     catch_up(since_start(task.t_ns));
     const int pid = or_host(task.ns_tgid, task.tgid);
     learn(task.tid, task.ns_tid, pid, std::string(task.comm, strnlen(task.comm, sizeof(task.comm))));
@@ -230,7 +231,7 @@ void RowMaker::task(const rsslag_task &task) {
     put(row);
 }
 
-void RowMaker::reading(const core::RawReading &reading) {
+void RowMaker::on_reading(const core::RawReading &reading) {
     const core::CounterReading &counters = reading.counters();
     for (const core::TaskReading &task : counters.tasks)
         learn(task.host_tid, task.tid, or_host(task.tgid, task.host_tgid), task.comm);
@@ -242,7 +243,7 @@ void RowMaker::reading(const core::RawReading &reading) {
     if (walked) wait(t_ns, Read{reading, true});
 }
 
-void RowMaker::loss(std::uint64_t t_ns, const core::Losses &losses) {
+void RowMaker::on_loss(std::uint64_t t_ns, const core::Losses &losses) {
     for (const auto &[cause, count] : losses.by_cause) {
         std::uint64_t &before = lost_[cause];
         if (count > before) wait(since_start(t_ns), Lost{cause, count - before});
@@ -250,7 +251,7 @@ void RowMaker::loss(std::uint64_t t_ns, const core::Losses &losses) {
     }
 }
 
-void RowMaker::tick(core::Tick tick) {
+void RowMaker::on_tick(core::Tick tick) {
     for (const core::TaskNet &task : tick.ledger.tasks)
         learn(task.host_tid, task.tid, or_host(task.tgid, tick.process.pid), task.comm);
     if (Mm &mm = mm_at(tick.ledger.mm); mm.pid == 0) mm.pid = tick.process.pid;

@@ -55,28 +55,13 @@ sinks::Ending ending_of(Replayed replayed) {
     return ending;
 }
 
-ReplayHandlers into(RowMaker &maker) {
-    ReplayHandlers handlers;
-    handlers.on_applied = [&maker](const rsslag_update &update, const core::Applied &applied) {
-        maker.update(update, applied);
-    };
-    handlers.on_settled = [&maker](std::span<const core::SettledUpdate> amounts) { maker.settled(amounts); };
-    handlers.on_task = [&maker](const core::TaskLine &line) { maker.task(line.task); };
-    handlers.on_fault = [&maker](const rsslag_fault &fault) { maker.fault(fault); };
-    handlers.on_sum = [&maker](const rsslag_sum &sum) { maker.sum(sum); };
-    handlers.on_reading = [&maker](const core::RawReading &reading) { maker.reading(reading); };
-    handlers.on_loss = [&maker](std::uint64_t t_ns, const core::Losses &losses) { maker.loss(t_ns, losses); };
-    handlers.on_tick = [&maker](core::Tick tick) { maker.tick(std::move(tick)); };
-    return handlers;
-}
-
 }  // namespace
 
 core::Result<Stopped> tell_rows(const std::string &path, sinks::Sink &sink, const std::function<bool()> &stop) {
     RowMaker maker(sink);
     ReplayOptions options;
     options.threads = core::ThreadChoice{core::ThreadChoice::Which::All, 0};
-    auto replay = Replay::open(path, into(maker), options);
+    auto replay = Replay::open(path, &maker, options);
     if (!replay) return replay.error();
     maker.begin(replay->header().start_ns);
     if (Status begun = sink.begin(sink_facts(replay->header())); !begun) return begun.error();

@@ -4,7 +4,6 @@
 #include <sys/types.h>
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,11 +33,9 @@ class Tracer {
         core::ThreadChoice threads;
         /// Ticks tell what no document has: the last flushes or folds, each task's faults since its last flush.
         bool for_screen = false;
-        /// Called for each record about a traced process, in order; null: nobody looks.
-        std::function<void(const core::EventLine &)> on_update;
-        std::function<void(const core::TaskLine &)> on_task;
-        /// Ticks go here, in order with these, and are not returned any more; null: they are.
-        std::function<void(const core::Tick &)> on_tick;
+        /// Outlives the tracer. Ticks go to it, in order with what else it is told, and are not returned any more;
+        /// null: they are.
+        trace::TraceObserver *observer = nullptr;
     };
 
     /// Puts the probes in place; nobody is traced yet. Built without the tracer: Kind::Unsupported.

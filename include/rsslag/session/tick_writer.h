@@ -10,12 +10,14 @@
 #include "rsslag/core/result.h"
 #include "rsslag/session/trace_options.h"
 #include "rsslag/terminal/screen.h"
+#include "rsslag/trace/observer.h"
 #include "rsslag/view/tick.h"
 
 namespace rsslag::session {
 
-/// Writes what happens in the format that was asked for.
-class TickWriter {
+/// Writes what happens in the format that was asked for. As an observer it writes single records, too, in order with
+/// ticks; not for a screen.
+class TickWriter : public trace::TraceObserver {
   public:
     TickWriter(Format format, const core::ThreadChoice &threads, view::TextStyle style)
         : format_(format), threads_(threads.which != core::ThreadChoice::Which::None), style_(std::move(style)) {}
@@ -25,10 +27,11 @@ class TickWriter {
 
     core::Status head(view::ScreenFacts facts);
     core::Status ticks(std::vector<core::Tick> ticks);
-    /// Written with the next ticks(), in order with events and tasks; not for a screen.
-    void tick(const core::Tick &tick);
-    void event(const core::EventLine &line);
-    void task(const core::TaskLine &line);
+    /// Written with the next ticks().
+    bool wants_updates() const override { return true; }
+    void on_update(const core::EventLine &line) override;
+    void on_task(const core::TaskLine &line) override;
+    void on_tick(core::Tick tick) override;
     /// What came since the last tick, then the whole trace.
     core::Status summary(core::Summary summary);
 
@@ -41,6 +44,7 @@ class TickWriter {
     terminal::Screen *screen() { return screen_ ? &*screen_ : nullptr; }
 
   private:
+    void put(const core::Tick &tick);
     core::Status say(const std::string &text);
 
     Format format_;

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,6 +20,7 @@
 #include "rsslag/core/raw_reading.h"
 #include "rsslag/core/scheme.h"
 #include "rsslag/core/tick.h"
+#include "rsslag/trace/observer.h"
 
 namespace rsslag::trace {
 
@@ -37,29 +37,11 @@ struct Facts {
     core::Losses before;       ///< of what is told by Losses, what was counted before these events begin
 };
 
-/// Called in the order of the events; null: nobody looks. Times named t_ns are since Facts::start, those within
-/// records and readings are CLOCK_MONOTONIC.
-struct Observers {
-    /// Each update of a traced process, with its names, once its amount is settled. Slower than on_applied.
-    std::function<void(const core::EventLine &)> on_update;
-    /// Every update as it came, also of mms that are not known (then Applied::known is false).
-    std::function<void(const rsslag_update &, const core::Applied &)> on_applied;
-    /// Amounts that were open when on_applied was told of their updates.
-    std::function<void(std::span<const core::SettledUpdate>)> on_settled;
-    std::function<void(const core::TaskLine &)> on_task;
-    std::function<void(const rsslag_fault &)> on_fault;
-    std::function<void(const rsslag_sum &)> on_sum;
-    /// Each reading of a traced process, before it is compared with the ledger.
-    std::function<void(const core::RawReading &)> on_reading;
-    /// More was lost than before, in the kernel or in the recording ("recording").
-    std::function<void(std::uint64_t t_ns, const core::Losses &)> on_loss;
-};
-
 struct JudgeOptions {
     core::ThreadChoice threads;
     /// Ticks tell what no document has: the last flushes or folds, each task's faults since its last flush.
     bool for_screen = false;
-    Observers observers;
+    TraceObserver *observer = nullptr;  ///< outlives the judge, which calls all but on_tick(); null: nobody looks
 };
 
 /// A group whose exec is awaited.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,11 +17,6 @@
 
 namespace rsslag::trace {
 
-/// What a replay calls, in the order in which things were told; null: nobody looks.
-struct ReplayHandlers : trace::Observers {
-    std::function<void(core::Tick)> on_tick;
-};
-
 struct ReplayOptions {
     std::optional<core::ThreadChoice> threads;  ///< nullopt: as ticks were told when it was recorded
     bool for_screen = false;                    ///< ticks have the flushes since the last one, too
@@ -34,7 +28,7 @@ struct ReplayOptions {
 /// What is known at the end.
 struct Replayed {
     recording::Header header;
-    core::Summary summary;                    ///< its `ticks` are those that on_tick was given
+    core::Summary summary;                    ///< its `ticks` are those that the observer was given
     bool complete = true;                     ///< all that was written is there, and it was ended
     std::vector<recording::Missing> missing;  ///< of what is not
     std::uint64_t records = 0;                ///< in the file, as its chunks count them
@@ -46,8 +40,9 @@ recording::Peak peak_of(const core::Summary &summary);
 /// Event by event, for whoever decides when the next one comes.
 class Replay {
   public:
-    /// Errors as recording::open_file() and recording::Reader::open().
-    static core::Result<Replay> open(const std::string &path, ReplayHandlers handlers, const ReplayOptions &options);
+    /// `observer` outlives the replay; null: nobody looks. Errors as recording::open_file() and
+    /// recording::Reader::open().
+    static core::Result<Replay> open(const std::string &path, TraceObserver *observer, const ReplayOptions &options);
     ~Replay();
     Replay(Replay &&) noexcept;
     Replay &operator=(Replay &&) noexcept;

@@ -16,12 +16,13 @@
 #include "rsslag/core/raw_reading.h"
 #include "rsslag/core/tick.h"
 #include "rsslag/sinks/sink.h"
+#include "rsslag/trace/observer.h"
 
 namespace rsslag::trace {
 
 /// Makes rows of what a replayed trace tells, in the order of time: who a task is and whose an mm is, it learns from
 /// task records, readings and ticks.
-class RowMaker {
+class RowMaker : public TraceObserver {
   public:
     explicit RowMaker(sinks::Sink &sink) : sink_(sink) {}
 
@@ -30,16 +31,15 @@ class RowMaker {
 
     /// A process that is traced: names what comes before its first reading.
     void group(const core::GroupView &group);
-    void update(const rsslag_update &update, const core::Applied &applied);
-    /// Amounts that update() was not told yet.
-    void settled(std::span<const core::SettledUpdate> amounts);
-    void fault(const rsslag_fault &fault);
+    void on_applied(const rsslag_update &update, const core::Applied &applied) override;
+    void on_settled(std::span<const core::SettledUpdate> amounts) override;
+    void on_fault(const rsslag_fault &fault) override;
     /// One that goes on was not sent: it is told again.
-    void sum(const rsslag_sum &sum);
-    void task(const rsslag_task &task);
-    void reading(const core::RawReading &reading);
-    void loss(std::uint64_t t_ns, const core::Losses &losses);
-    void tick(core::Tick tick);
+    void on_sum(const rsslag_sum &sum) override;
+    void on_task(const core::TaskLine &line) override;
+    void on_reading(const core::RawReading &reading) override;
+    void on_loss(std::uint64_t t_ns, const core::Losses &losses) override;
+    void on_tick(core::Tick tick) override;
 
     /// Nothing more comes. The first thing that went wrong.
     core::Status finish();

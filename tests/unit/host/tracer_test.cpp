@@ -115,18 +115,19 @@ class TracerTest : public testing::Test {
         EXPECT_TRUE(tracer_->recording()->finish());
     }
     static std::vector<std::string> replayed(const std::string &path) {
-        std::vector<std::string> told;
-        trace::ReplayHandlers handlers;
-        handlers.on_tick = [&told](const core::Tick &tick) { told.push_back(view::tick_json(tick)); };
-        auto replay = trace::Replay::open(path, std::move(handlers), {});
+        struct : trace::TraceObserver {
+            void on_tick(core::Tick tick) override { told.push_back(view::tick_json(tick)); }
+            std::vector<std::string> told;
+        } observer;
+        auto replay = trace::Replay::open(path, &observer, {});
         EXPECT_TRUE(replay);
         while (replay->step()) {
         }
         trace::Replayed end = replay->finish();
         EXPECT_TRUE(end.complete);
         end.summary.ticks = 0;  // whoever writes them counts
-        told.push_back(view::summary_json(end.summary));
-        return told;
+        observer.told.push_back(view::summary_json(end.summary));
+        return observer.told;
     }
 
     std::filesystem::path directory_;

@@ -213,24 +213,17 @@ TEST_F(JudgeTest, CountsLossesSinceItsEventsBegin) {
     later.before.by_cause = {{"ring_full", 10}};
     Judge judge(later, {});
     EXPECT_EQ(judge.losses().lost(), 0U);
-    std::uint64_t told = 0;
-    judge =
-        Judge(later, {.threads = {},
-                      .for_screen = false,
-                      .observers = {.on_update = {},
-                                    .on_applied = {},
-                                    .on_settled = {},
-                                    .on_task = {},
-                                    .on_fault = {},
-                                    .on_sum = {},
-                                    .on_reading = {},
-                                    .on_loss = [&told](std::uint64_t t_ns, const core::Losses &) { told = t_ns; }}});
+    struct : TraceObserver {
+        void on_loss(std::uint64_t t_ns, const core::Losses & /*losses*/) override { told = t_ns; }
+        std::uint64_t told = 0;
+    } observer;
+    judge = Judge(later, {.threads = {}, .for_screen = false, .observer = &observer});
     judge.apply(losses(ms(10), 120, 10));
     EXPECT_EQ(judge.losses().sent, 20U);
-    EXPECT_EQ(told, 0U);
+    EXPECT_EQ(observer.told, 0U);
     judge.apply(losses(ms(20), 130, 12));
     EXPECT_EQ(judge.losses().lost(), 2U);
-    EXPECT_EQ(told, ms(20)) << "as it was told, whoever reads it";
+    EXPECT_EQ(observer.told, ms(20)) << "as it was told, whoever reads it";
 }
 
 }  // namespace

@@ -96,11 +96,11 @@ TEST(RowMaker, NamesTasksByWhatReadingsAndRecordsTold) {
     Kept kept;
     RowMaker maker(kept);
     maker.begin(kStart);
-    maker.reading(reading(5));
-    maker.update(update(10, 100), kApplied);
-    maker.task(life(20, RSSLAG_NEWTASK, 101, "worker"));
-    maker.update(update(30, 101), kApplied);
-    maker.update(update(40, 777, RSSLAG_BY_OTHER), kApplied);
+    maker.on_reading(reading(5));
+    maker.on_applied(update(10, 100), kApplied);
+    maker.on_task({0, life(20, RSSLAG_NEWTASK, 101, "worker")});
+    maker.on_applied(update(30, 101), kApplied);
+    maker.on_applied(update(40, 777, RSSLAG_BY_OTHER), kApplied);
     ASSERT_TRUE(maker.finish().ok());
     EXPECT_EQ(kept.types, (std::vector<std::string>{"reading", "update", "fork", "update", "update"}));
     EXPECT_EQ(kept.names, (std::vector<std::string>{"reader", "reader", "worker", "worker", ""}));
@@ -121,15 +121,15 @@ TEST(RowMaker, TellsAllInTheOrderOfTime) {
     maker.begin(kStart);
     core::Losses losses;
     losses.by_cause = {{"ring_full", 3}, {"recursion", 0}};
-    maker.reading(reading(50));
-    maker.loss(kStart + 60, losses);
+    maker.on_reading(reading(50));
+    maker.on_loss(kStart + 60, losses);
     for (const std::uint64_t t_ns : {10, 40, 55})
-        maker.update(update(t_ns, 100), kApplied);
-    maker.tick(tick(80));
-    maker.update(update(70, 100), kApplied);
-    maker.update(update(90, 100), kApplied);
+        maker.on_applied(update(t_ns, 100), kApplied);
+    maker.on_tick(tick(80));
+    maker.on_applied(update(70, 100), kApplied);
+    maker.on_applied(update(90, 100), kApplied);
     losses.by_cause["ring_full"] = 5;
-    maker.loss(kStart + 95, losses);
+    maker.on_loss(kStart + 95, losses);
     ASSERT_TRUE(maker.finish().ok());
     EXPECT_EQ(kept.types, (std::vector<std::string>{"update", "update", "reading", "update", "loss", "update", "tick",
                                                     "update", "loss"}));
@@ -141,13 +141,13 @@ TEST(RowMaker, GivesANewMmAtAnOldAddressANewNumber) {
     Kept kept;
     RowMaker maker(kept);
     maker.begin(kStart);
-    maker.reading(reading(5));
-    maker.update(update(10, 100), kApplied);
-    maker.update(update(20, 100, RSSLAG_TEARDOWN), kApplied);
-    maker.update(update(30, 100, RSSLAG_TEARDOWN), kApplied);
-    maker.update(update(40, 200, RSSLAG_NEWBORN), kApplied);
-    maker.task(life(50, RSSLAG_EXEC, 200, "later"));
-    maker.update(update(60, 200), kApplied);
+    maker.on_reading(reading(5));
+    maker.on_applied(update(10, 100), kApplied);
+    maker.on_applied(update(20, 100, RSSLAG_TEARDOWN), kApplied);
+    maker.on_applied(update(30, 100, RSSLAG_TEARDOWN), kApplied);
+    maker.on_applied(update(40, 200, RSSLAG_NEWBORN), kApplied);
+    maker.on_task({0, life(50, RSSLAG_EXEC, 200, "later")});
+    maker.on_applied(update(60, 200), kApplied);
     ASSERT_TRUE(maker.finish().ok());
     std::vector<std::uint64_t> ids;
     for (const sinks::Stamp &at : kept.stamps)
@@ -163,11 +163,11 @@ TEST(RowMaker, SaysWhatAnUpdateCameTo) {
     maker.begin(kStart);
     rsslag_update faulted = update(1, 100, RSSLAG_OWN | RSSLAG_OF_KERNEL_FAULT);
     faulted.address = 0x7000;
-    maker.update(faulted, kApplied);
-    maker.update(update(2, 100), {true, Pages{0}, core::FlushReason::Threshold});
-    maker.update(update(3, 100), {true, std::nullopt, core::FlushReason::Fold});
-    maker.update(update(4, 100), {true, Pages{-1}, core::FlushReason::Direct});
-    maker.update(update(5, 100), {false, std::nullopt, std::nullopt});
+    maker.on_applied(faulted, kApplied);
+    maker.on_applied(update(2, 100), {true, Pages{0}, core::FlushReason::Threshold});
+    maker.on_applied(update(3, 100), {true, std::nullopt, core::FlushReason::Fold});
+    maker.on_applied(update(4, 100), {true, Pages{-1}, core::FlushReason::Direct});
+    maker.on_applied(update(5, 100), {false, std::nullopt, std::nullopt});
     ASSERT_TRUE(maker.finish().ok());
     EXPECT_EQ(kept.types, (std::vector<std::string>{"update", "flush", "fold", "update", "update"}));
     const auto row = [&](std::size_t i) { return std::get<sinks::UpdateRow>(kept.rows[i]); };
@@ -194,9 +194,9 @@ TEST(RowMaker, LeavesOutSumsThatGoOn) {
     sum.members = 1U << static_cast<unsigned>(core::Member::Shmem);
     sum.cached[static_cast<int>(core::Member::Shmem)] = -4;
     sum.flags = RSSLAG_GOES_ON;
-    maker.sum(sum);
+    maker.on_sum(sum);
     sum.flags = 0;
-    maker.sum(sum);
+    maker.on_sum(sum);
     ASSERT_TRUE(maker.finish().ok());
     ASSERT_EQ(kept.rows.size(), 1U);
     const auto &row = std::get<sinks::SumRow>(kept.rows[0]);
@@ -218,15 +218,15 @@ TEST(RowMaker, TellsTheAmountOfAFoldOnceItIsKnown) {
     Kept kept;
     RowMaker maker(kept);
     maker.begin(kStart);
-    maker.update(on_cpu(10'000, 0, 0, 31, RSSLAG_NEWBORN), {true, Pages{31}, std::nullopt});
-    maker.update(on_cpu(20'000, 0, 33, 0), {true, std::nullopt, std::nullopt, 7});
-    maker.update(on_cpu(30'000, 0, 33, 5), {true, Pages{5}, std::nullopt});
+    maker.on_applied(on_cpu(10'000, 0, 0, 31, RSSLAG_NEWBORN), {true, Pages{31}, std::nullopt});
+    maker.on_applied(on_cpu(20'000, 0, 33, 0), {true, std::nullopt, std::nullopt, 7});
+    maker.on_applied(on_cpu(30'000, 0, 33, 5), {true, Pages{5}, std::nullopt});
     EXPECT_EQ(kept.rows.size(), 1U) << "the other CPU may have folded at the same time";
-    maker.update(on_cpu(3'000'000, 1, 33, 1), {true, Pages{1}, std::nullopt});
-    maker.settled(std::vector<core::SettledUpdate>{{7, Pages{2}, core::FlushReason::Fold}});
+    maker.on_applied(on_cpu(3'000'000, 1, 33, 1), {true, Pages{1}, std::nullopt});
+    maker.on_settled(std::vector<core::SettledUpdate>{{7, Pages{2}, core::FlushReason::Fold}});
     EXPECT_EQ(kept.rows.size(), 4U);
-    maker.update(on_cpu(4'000'000, 0, 33, 0), {true, std::nullopt, std::nullopt, 8});
-    maker.settled(std::vector<core::SettledUpdate>{{8, Pages{-5}, std::nullopt}});  // 5 pages came and went
+    maker.on_applied(on_cpu(4'000'000, 0, 33, 0), {true, std::nullopt, std::nullopt, 8});
+    maker.on_settled(std::vector<core::SettledUpdate>{{8, Pages{-5}, std::nullopt}});  // 5 pages came and went
     ASSERT_TRUE(maker.finish().ok());
     EXPECT_EQ(kept.types, (std::vector<std::string>{"update", "fold", "update", "update", "update"}));
     std::int64_t sum = 0;
@@ -241,10 +241,10 @@ TEST(RowMaker, LeavesOpenWhatNobodySettles) {
     Kept kept;
     RowMaker maker(kept);
     maker.begin(kStart);
-    maker.update(on_cpu(10'000, 0, 0, 31, RSSLAG_NEWBORN), {true, Pages{31}, std::nullopt});
-    maker.update(on_cpu(20'000, 0, 33, 0), {true, std::nullopt, std::nullopt, 7});
-    maker.update(on_cpu(30'000, 0, 33, 2), {true, Pages{2}, std::nullopt});
-    maker.settled(std::vector<core::SettledUpdate>{{6, Pages{2}, core::FlushReason::Fold}});
+    maker.on_applied(on_cpu(10'000, 0, 0, 31, RSSLAG_NEWBORN), {true, Pages{31}, std::nullopt});
+    maker.on_applied(on_cpu(20'000, 0, 33, 0), {true, std::nullopt, std::nullopt, 7});
+    maker.on_applied(on_cpu(30'000, 0, 33, 2), {true, Pages{2}, std::nullopt});
+    maker.on_settled(std::vector<core::SettledUpdate>{{6, Pages{2}, core::FlushReason::Fold}});
     EXPECT_EQ(kept.rows.size(), 1U);
     ASSERT_TRUE(maker.finish().ok());
     EXPECT_EQ(kept.types, (std::vector<std::string>{"update", "update", "update"}));
@@ -256,8 +256,8 @@ TEST(RowMaker, StopsAtTheFirstError) {
     kept.refuse = true;
     RowMaker maker(kept);
     maker.begin(kStart);
-    maker.update(update(1, 100), kApplied);
-    maker.update(update(2, 100), kApplied);
+    maker.on_applied(update(1, 100), kApplied);
+    maker.on_applied(update(2, 100), kApplied);
     EXPECT_TRUE(maker.failed());
     EXPECT_FALSE(maker.finish().ok());
     EXPECT_EQ(kept.rows.size(), 1U);
