@@ -214,7 +214,7 @@ void Judge::State::operator()(event::End &event) {
         if (!once.insert(group.mm).second) continue;
         if (const auto mm = ledger.view(group.mm)) add_totals(tick_of(group, *mm));
     }
-    summary.emplace(std::move(totals));
+    static_cast<core::Totals &>(summary.emplace()) = std::move(totals);
     summary->time = time_of(now);
     summary->duration_ns = since_start(now.t_ns);
     summary->scheme = facts.machine.scheme;

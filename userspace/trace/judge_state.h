@@ -37,7 +37,7 @@ struct Judge::State {
     core::TimeOrder order;
     std::map<int, Traced> traced;  ///< by the kernel's TGID
     std::vector<core::Summary::Process> gone;
-    core::Summary totals;  ///< of processes that have left an mm
+    core::Totals totals;  ///< of processes that have left an mm
     core::OwnCost own;
     std::uint64_t seq = 0;
     core::Losses counted;           ///< by the kernel, as told last

@@ -34,24 +34,11 @@ sinks::Ending ending_of(Replayed replayed) {
     const core::Summary &summary = replayed.summary;
     const std::uint64_t start_ns = replayed.header.start_ns;
     const auto since_start = [start_ns](std::uint64_t t_ns) { return t_ns - std::min(t_ns, start_ns); };
-    sinks::Ending ending;
-    ending.complete = replayed.complete;
+    sinks::Ending ending{summary, replayed.complete, {}, summary.duration_ns};
     for (recording::Missing &missing : replayed.missing) {
         const std::uint64_t to_ns = missing.to_ns ? since_start(*missing.to_ns) : summary.duration_ns;
         ending.missing.push_back({std::move(missing.reason), since_start(missing.from_ns), to_ns, missing.records});
     }
-    ending.duration_ns = summary.duration_ns;
-    ending.records = summary.records;
-    ending.emitted = summary.emitted;
-    ending.lost = summary.lost;
-    ending.lost_by = summary.lost_by;
-    ending.updates = summary.updates;
-    ending.updates_by_others = summary.updates_by_others;
-    ending.faults = summary.faults;
-    ending.flushes = summary.flushes;
-    ending.resyncs = summary.resyncs;
-    ending.disagreements = summary.disagreements;
-    ending.flush_reasons = summary.flush_reasons;
     return ending;
 }
 

@@ -13,6 +13,7 @@
 #include "rsslag/core/ledger.h"
 #include "rsslag/core/own_cost.h"
 #include "rsslag/core/process_reading.h"
+#include "rsslag/core/totals.h"
 
 namespace rsslag::core {
 
@@ -63,20 +64,13 @@ struct Tick {
 };
 
 /// The whole trace at its end.
-struct Summary {
+struct Summary : Totals {
     std::chrono::system_clock::time_point time;
     std::uint64_t duration_ns = 0;
     Scheme scheme = Scheme::Plain;
     PageSize page_size;
     std::string kernel;
     std::uint64_t ticks = 0;
-    std::uint64_t records = 0;  ///< that reached rsslag
-    std::uint64_t emitted = 0;  ///< counted in the kernel: records + lost
-    std::uint64_t updates = 0, updates_by_others = 0, faults = 0, flushes = 0;
-    std::map<std::string, std::uint64_t> flush_reasons;
-    std::uint64_t lost = 0;
-    std::map<std::string, std::uint64_t> lost_by;
-    std::uint64_t resyncs = 0, disagreements = 0;
     std::uint64_t ended_mms = 0, ended_not_at_zero = 0;
     struct Process {
         int pid = 0;

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include "rsslag/core/reading.h"
 #include "rsslag/core/reconcile.h"
 #include "rsslag/core/scheme.h"
+#include "rsslag/core/totals.h"
 #include "rsslag/core/units.h"
 
 namespace rsslag::sinks {
@@ -148,19 +148,11 @@ struct MissingPart {
     std::optional<std::uint64_t> records;
 };
 
-/// How the recording ended.
-struct Ending {
+/// How the recording ended; its records are those that the probe sent and that are here.
+struct Ending : core::Totals {
     bool complete = true;  ///< it was ended cleanly and every part of it was read
     std::vector<MissingPart> missing;
     std::uint64_t duration_ns = 0;
-    std::uint64_t records = 0;  ///< that the probe sent and that are here
-    std::uint64_t emitted = 0;  ///< that it sent, lost ones included
-    std::uint64_t lost = 0;
-    std::map<std::string, std::uint64_t> lost_by;
-    // Over all mms, as the last ticks and the summary of the trace have them.
-    std::uint64_t updates = 0, updates_by_others = 0, faults = 0, flushes = 0;
-    std::uint64_t resyncs = 0, disagreements = 0;
-    std::map<std::string, std::uint64_t> flush_reasons;
 };
 
 }  // namespace rsslag::sinks
