@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "drain.h"
 
+#include <pthread.h>
+
 #include <chrono>
 
 namespace rsslag::host {
@@ -43,6 +45,7 @@ std::size_t Drain::drain_once() {
 }
 
 void Drain::run() {
+    pthread_setname_np(pthread_self(), "drain");
     std::unique_lock lock(mutex_);
     while (!stop_) {
         const milliseconds pause = drain_once() > 0 ? kBusy : kIdle;
