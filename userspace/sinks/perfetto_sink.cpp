@@ -12,6 +12,7 @@
 
 #include "perfetto_fields.h"
 #include "row_fields.h"
+#include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
 #include "rsslag/sinks/sink.h"
 #include "who_is_who.h"
@@ -202,8 +203,8 @@ void Perfetto::put(const UpdateRow &row) {
     const std::uint64_t track =
         fold ? cpu_track(*row.at.cpu) : thread_track(*ids.thread, row.at.pid, row.at.tid, row.at.comm);
     const std::string name =
-        fold ? fmt::format("fold {}", member_name(row.member))
-             : fmt::format("flush {}: {}", member_name(row.member), row.reason ? core::name(*row.reason) : "unknown");
+        fold ? fmt::format("fold {}", core::name(row.member))
+             : fmt::format("flush {}: {}", core::name(row.member), row.reason ? core::name(*row.reason) : "unknown");
     instant(track, row.at.t_ns, name, [&](pbf_writer &event) {
         annotate(event, "flushed_pages", row.flushed.n);
         if (row.pages) annotate(event, "pages", row.pages->n);

@@ -125,16 +125,6 @@ std::string_view type_name(const Row &row) {
     return std::visit(TypeName(), row);
 }
 
-std::string_view member_name(core::Member member) {
-    switch (member) {
-        case core::Member::File: return "file";
-        case core::Member::Anon: return "anon";
-        case core::Member::Swap: return "swap";
-        case core::Member::Shmem: break;
-    }
-    return "shmem";
-}
-
 void append_harmless(std::string &out, std::string_view raw) {
     const bool plain = std::all_of(raw.begin(), raw.end(),
                                    [](char c) { return c >= ' ' && c <= '~' && c != '\\' && c != '"' && c != ','; });

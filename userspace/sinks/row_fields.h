@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
 #include "rsslag/sinks/row.h"
 
@@ -109,8 +110,6 @@ struct Id {
     std::uint64_t number;
 };
 
-std::string_view member_name(core::Member member);
-
 // `put(column, value)` is called with ascending columns; a value is a std::string_view that is known to be harmless, an
 // integer, a bool, Raw, Hex, Id, or an optional of these.
 
@@ -182,7 +181,7 @@ template <class Put>
 void put_fields(const UpdateRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
     put_stamp(type, row.at, put);
     put_name(row.at, put);
-    put(Column::Member, member_name(row.member));
+    put(Column::Member, core::name(row.member));
     put(Column::Pages, count_of(row.pages));
     put(Column::Cached, count_of(row.cached));
     put(Column::Flushed, row.flushed.n);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "row_fields.h"
+#include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
 #include "rsslag/sinks/facts_json.h"
 #include "rsslag/sinks/sink.h"
@@ -138,7 +139,7 @@ Status Sqlite::put(const UpdateRow &row) {
     const WhoIsWho::Ids ids = who_.of(row.at);
     const Word reason = row.reason ? Word(core::name(*row.reason)) : Word();
     const std::int64_t event = begin_event(type_name(row), row.at, ids);
-    in_.events.add(member_name(row.member)).add(row.pages).add(row.cached).add(row.flushed).add(reason);
+    in_.events.add(core::name(row.member)).add(row.pages).add(row.cached).add(row.flushed).add(reason);
     put_cause(row.fault);
     in_.events.add(row.by_other).add(row.newborn).add(row.teardown).add(row.known);
     if (Status put = in_.events.run(); !put || row.type == UpdateRow::Type::Update) return put;
@@ -148,7 +149,7 @@ Status Sqlite::put(const UpdateRow &row) {
         .add(ids.thread)
         .add(row.at.cpu)
         .add(ids.mm)
-        .add(member_name(row.member))
+        .add(core::name(row.member))
         .add(reason.value_or("fold"))
         .run();
 }

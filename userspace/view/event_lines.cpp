@@ -8,6 +8,7 @@
 
 #include "json_parts.h"
 #include "rsslag/core/judgement.h"
+#include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
 #include "rsslag/view/tick.h"
 #include "text_parts.h"
@@ -19,13 +20,7 @@ using core::FlushReason;
 using nlohmann::ordered_json;
 
 std::string_view member_name(std::uint8_t member) {
-    switch (static_cast<core::Member>(member & 3U)) {
-        case core::Member::File: return "file";
-        case core::Member::Anon: return "anon";
-        case core::Member::Swap: return "swap";
-        case core::Member::Shmem: break;
-    }
-    return "shmem";
+    return core::name(static_cast<core::Member>(member & 3U));
 }
 
 /// "user", "kernel", or nothing where no page fault caused it.
