@@ -7,8 +7,11 @@
 #include "rsslag/recording/reader.h"
 #include "rsslag/trace/judge.h"
 #include "rsslag/trace/recorded.h"
+#include "rsslag/view/tick.h"
 
 using rsslag::fuzz::require;
+namespace core = rsslag::core;
+namespace event = rsslag::event;
 namespace recording = rsslag::recording;
 namespace trace = rsslag::trace;
 namespace view = rsslag::view;
@@ -21,12 +24,12 @@ trace::Judge judge_of(const recording::Header &header) {
     facts.machine.cpus_possible = std::min(facts.machine.cpus_possible, kMostCpus);
     trace::JudgeOptions options;
     options.for_screen = true;
-    options.threads.which = view::ThreadChoice::Which::All;
+    options.threads.which = core::ThreadChoice::Which::All;
     return {facts, options};
 }
 
-void tell(trace::Judge &judge, trace::Event event) {
-    for (const view::Tick &tick : judge.apply(std::move(event)))
+void tell(trace::Judge &judge, event::Event event) {
+    for (const core::Tick &tick : judge.apply(std::move(event)))
         require(!view::tick_json(tick).empty());
 }
 
@@ -54,14 +57,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         if (const auto *const gap = std::get_if<recording::Missing>(&*next)) {
             require(!gap->reason.empty());
             missing = true;
-            tell(judge, trace::Gap{gap->records.value_or(1), 1});
+            tell(judge, event::Gap{gap->records.value_or(1), 1});
         } else {
-            tell(judge, std::move(std::get<trace::Event>(*next)));
+            tell(judge, std::move(std::get<event::Event>(*next)));
         }
     }
     require(reader->complete() == !missing);
-    tell(judge, trace::Stop{judge.last_moment()});
-    tell(judge, trace::End{judge.last_moment(), {}});
+    tell(judge, event::Stop{judge.last_moment()});
+    tell(judge, event::End{judge.last_moment(), {}});
     require(judge.summary().has_value());
     if (places.empty()) return 0;
     reader->seek(places.back());

@@ -9,8 +9,8 @@
 
 #include <csignal>
 
-#include "machine.h"
 #include "rsslag/core/reconcile.h"
+#include "rsslag/host/machine.h"
 #include "rsslag/probe/snapshot.h"
 #include "rsslag/probe/traits.h"
 #include "rsslag/procfs/process.h"
@@ -48,7 +48,7 @@ class Bracket : public testing::Test {
         if (child_ == 0) obey(fds_[1]);
         auto traits = probe::running_kernel_traits();
         ASSERT_TRUE(traits);
-        core::Machine machine = cli::this_host().machine;
+        core::Machine machine = host::this_host().machine;
         machine.scheme = std::get<core::Scheme>(traits->scheme);
         auto probe = probe::SnapshotProbe::open(*traits, machine);
         ASSERT_TRUE(probe) << probe.error().what;

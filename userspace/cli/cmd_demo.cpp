@@ -20,13 +20,13 @@
 #include "commands.h"
 #include "duration.h"
 #include "exit_status.h"
-#include "output.h"
-#include "privileges.h"
 #include "rsslag/core/text.h"
+#include "rsslag/host/privileges.h"
+#include "rsslag/host/signals.h"
+#include "rsslag/host/snapshotter.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/style.h"
 #include "rsslag/workload/workload.h"
-#include "signals.h"
-#include "snapshotter.h"
-#include "style.h"
 
 namespace rsslag::cli {
 namespace {
@@ -51,7 +51,7 @@ int list_workloads() {
     std::string text;
     for (const workload::Workload &each : workload::all())
         text += fmt::format("{:<20} {}\n", each.name, each.summary);
-    const core::Status printed = print(text);
+    const core::Status printed = terminal::print(text);
     return printed ? kDone : fail(printed.error());
 }
 
@@ -83,23 +83,24 @@ int hold(const workload::Workload &workload, const Options &options) {
     // A binary with file capabilities is not dumpable, and then nobody could read the workload's smaps. Some workloads
     // need root's own rights (huge pages, poison), so only what a file granted to an ordinary user is given up.
     if (geteuid() != 0) {
-        const core::Status dropped = keep_only({});
+        const core::Status dropped = host::keep_only({});
         if (!dropped) return fail(dropped.error());
     }
     prctl(PR_SET_DUMPABLE, 1);
     prctl(PR_SET_NAME, options.name.c_str());
     // Nor does khugepaged change what it holds (one huge page for some base pages and gaps) once it is ready.
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-    StopSignals stop;  // before the workload's threads, which inherit the mask
+    host::StopSignals stop;  // before the workload's threads, which inherit the mask
     shed_clean_file_pages();
     // What is to come after the workload is run once before it: faults on its code would flush what the workload
     // cached.
-    if (const core::Status warm = print(ready_text({{"warm", "up"}}).substr(0, 0)); !warm) return fail(warm.error());
+    if (const core::Status warm = terminal::print(ready_text({{"warm", "up"}}).substr(0, 0)); !warm)
+        return fail(warm.error());
     stop.came();
     const auto facts = workload.start(options.workload);
     if (!facts) return fail(facts.error());
     // With a time of its own it is somebody's -- CMD, whose output it leaves alone.
-    const core::Status printed = options.time ? core::success() : print(ready_text(*facts));
+    const core::Status printed = options.time ? core::success() : terminal::print(ready_text(*facts));
     if (!printed) return fail(printed.error());
     stop.wait(options.time.value_or(std::chrono::milliseconds(-1)));
     return kDone;
@@ -205,13 +206,13 @@ core::Status parse_times(Options &options) {
 
 /// What lags most under this kernel's scheme; the classic where that cannot be told.
 std::string_view default_workload() {
-    const auto scheme = running_scheme();
+    const auto scheme = host::running_scheme();
     return scheme && *scheme == core::Scheme::Cpu ? "per-cpu" : "classic";
 }
 
-int show(Snapshotter &snapshotter, const std::vector<pid_t> &pids, const Options &options,
+int show(host::Snapshotter &snapshotter, const std::vector<pid_t> &pids, const Options &options,
          const view::TextStyle &style) {
-    view::SnapshotDocument document = snapshotter.document();
+    core::SnapshotDocument document = snapshotter.document();
     for (const pid_t pid : pids) {
         const auto target = procfs::Process::open(pid);
         if (!target) return fail(target.error());
@@ -223,17 +224,17 @@ int show(Snapshotter &snapshotter, const std::vector<pid_t> &pids, const Options
     if (options.json) {
         text = view::snapshot_json(document);
     } else {
-        for (const view::ProcessReading &process : document.processes) {
+        for (const core::ProcessReading &process : document.processes) {
             text += (text.empty() ? "" : "\n") + view::snapshot_text(document, process, style);
         }
     }
-    const core::Status printed = print(text);
+    const core::Status printed = terminal::print(text);
     return printed ? kDone : fail(printed.error());
 }
 
 /// The workload is started by itself, kept still while it is read, and ended.
 int demonstrate(const Options &options, const view::TextStyle &style) {
-    auto snapshotter = Snapshotter::open();
+    auto snapshotter = host::Snapshotter::open();
     if (!snapshotter) return fail(snapshotter.error());
     auto held = Held::start(hold_words(options));
     if (!held) return fail(held.error());
@@ -262,7 +263,7 @@ Run add_demo(CLI::App &app, const Common &common) {
         if (!common.command.empty()) return fail({Kind::BadInput, "demo takes no -- CMD", 0, ""});
         if (options->list) return list_workloads();
         if (const core::Status parsed = parse_times(*options); !parsed) return fail(parsed.error());
-        const auto style = text_style(common.unit, common.color);
+        const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         if (options->name.empty()) options->name = default_workload();
         const std::string_view name = options->name;

@@ -9,12 +9,13 @@
 
 #include "commands.h"
 #include "exit_status.h"
-#include "missing.h"
-#include "output.h"
-#include "output_file.h"
-#include "row_source.h"
 #include "rsslag/core/text.h"
-#include "rsslag/recording/sink.h"
+#include "rsslag/host/signals.h"
+#include "rsslag/sinks/output_file.h"
+#include "rsslag/sinks/sink.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/trace/missing.h"
+#include "rsslag/trace/row_source.h"
 
 namespace rsslag::cli {
 namespace {
@@ -40,34 +41,36 @@ Status check(const Options &options) {
 }
 
 /// Where the format has no room for what is missing, stderr has.
-class SaysWhatIsMissing final : public recording::Sink {
+class SaysWhatIsMissing final : public sinks::Sink {
   public:
-    explicit SaysWhatIsMissing(std::unique_ptr<recording::Sink> sink) : sink_(std::move(sink)) {}
+    explicit SaysWhatIsMissing(std::unique_ptr<sinks::Sink> sink) : sink_(std::move(sink)) {}
 
-    Status begin(const recording::Facts &facts) override { return sink_->begin(facts); }
-    Status row(const recording::Row &row) override { return sink_->row(row); }
-    Status end(const recording::Ending &ending) override {
-        for (const recording::MissingPart &missing : ending.missing)
-            complain(missing_text(missing.reason, missing.from_ns, missing.to_ns, missing.records));
+    Status begin(const sinks::Facts &facts) override { return sink_->begin(facts); }
+    Status row(const sinks::Row &row) override { return sink_->row(row); }
+    Status end(const sinks::Ending &ending) override {
+        for (const sinks::MissingPart &missing : ending.missing)
+            terminal::complain(trace::missing_text(missing.reason, missing.from_ns, missing.to_ns, missing.records));
         return sink_->end(ending);
     }
 
   private:
-    std::unique_ptr<recording::Sink> sink_;
+    std::unique_ptr<sinks::Sink> sink_;
 };
 
-std::unique_ptr<recording::Sink> sink_of(const Options &options, std::optional<OutputFile> &file) {
-    const recording::Write write = [&file](std::string_view text) { return file ? file->write(text) : print(text); };
-    if (options.format == "csv") return std::make_unique<SaysWhatIsMissing>(recording::csv_sink(write));
-    if (options.format == "sqlite") return recording::sqlite_sink(file->path());
-    return options.format == "perfetto" ? recording::perfetto_sink(write) : recording::jsonl_sink(write);
+std::unique_ptr<sinks::Sink> sink_of(const Options &options, std::optional<sinks::OutputFile> &file) {
+    const sinks::Write write = [&file](std::string_view text) {
+        return file ? file->write(text) : terminal::print(text);
+    };
+    if (options.format == "csv") return std::make_unique<SaysWhatIsMissing>(sinks::csv_sink(write));
+    if (options.format == "sqlite") return sinks::sqlite_sink(file->path());
+    return options.format == "perfetto" ? sinks::perfetto_sink(write) : sinks::jsonl_sink(write);
 }
 
 int export_rows(const Options &options) {
     if (const Status wrong = check(options); !wrong) return fail(wrong.error());
-    std::optional<OutputFile> file;
+    std::optional<sinks::OutputFile> file;
     if (options.output) {
-        auto opened = OutputFile::open(*options.output, options.force, options.file);
+        auto opened = sinks::OutputFile::open(*options.output, options.force, options.file);
         if (!opened) return fail(opened.error());
         file.emplace(std::move(*opened));
         if (options.format == "sqlite" && file->path().empty())
@@ -75,10 +78,11 @@ int export_rows(const Options &options) {
                          "name a regular file"});
     }
     const auto sink = sink_of(options, file);
-    const auto told = tell_rows(options.file, *sink);
+    host::StopSignals stop;
+    const auto told = trace::tell_rows(options.file, *sink, [&stop] { return stop.came(); });
     if (!told) return fail(told.error());
-    if (*told == Stopped::Yes) {
-        if (file) complain(core::printable(*options.output) + " was not written, as rsslag was told to stop");
+    if (*told == trace::Stopped::Yes) {
+        if (file) terminal::complain(core::printable(*options.output) + " was not written, as rsslag was told to stop");
         return kDone;
     }
     if (!file) return kDone;

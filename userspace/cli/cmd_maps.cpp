@@ -13,13 +13,16 @@
 #include "commands.h"
 #include "duration.h"
 #include "exit_status.h"
-#include "map_reader.h"
-#include "map_rows.h"
-#include "output.h"
-#include "page_counter.h"
+#include "maps_here.h"
 #include "rsslag/core/text.h"
-#include "style.h"
-#include "targets.h"
+#include "rsslag/host/signals.h"
+#include "rsslag/host/targets.h"
+#include "rsslag/memory/map_reader.h"
+#include "rsslag/memory/map_rows.h"
+#include "rsslag/memory/page_counter.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/style.h"
+#include "rsslag/view/maps.h"
 #include "version.h"
 
 namespace rsslag::cli {
@@ -29,7 +32,7 @@ using core::Error;
 using core::Kind;
 
 struct Options {
-    TargetWords targets;
+    host::TargetWords targets;
     bool json = false;
     bool pmap_x = false;
     bool pmap_details = false;
@@ -45,10 +48,10 @@ struct Options {
         std::string interval = "1s";
         std::vector<std::string> columns, assertions;
     } words;  ///< as typed
-    Order order;
+    memory::Order order;
     std::chrono::milliseconds interval{};
     std::vector<core::Assertion> assertions;
-    std::optional<std::vector<view::Baseline>> baselines;
+    std::optional<std::vector<memory::Baseline>> baselines;
     view::MapsChoices shown;
 };
 
@@ -61,7 +64,7 @@ core::Status read_baseline_file(Options &options) {
                      fmt::format("the baseline {} cannot be read", core::printable(options.words.baseline)), 0,
                      "write one with rsslag maps --json PID"};
     }
-    auto baselines = view::read_baselines(text);
+    auto baselines = memory::read_baselines(text);
     if (!baselines) return baselines.error();
     options.baselines = *std::move(baselines);
     return core::success();
@@ -71,10 +74,10 @@ core::Status read_assertions(Options &options) {
     for (const std::string &word : options.words.assertions) {
         auto assertion = core::parse_assertion(word);
         if (!assertion) return assertion.error();
-        if (!view::named_sum({}, assertion->field)) {
+        if (!memory::named_sum({}, assertion->field)) {
             return Error{Kind::BadInput,
                          fmt::format("there is no sum '{}' to assert", core::printable(assertion->field)), 0,
-                         "there are " + view::sum_names()};
+                         "there are " + memory::sum_names()};
         }
         if (assertion->growth && !options.baselines) {
             return Error{Kind::BadInput,
@@ -88,15 +91,15 @@ core::Status read_assertions(Options &options) {
 /// Bad input is told before anything is asked of the kernel.
 core::Status read_words(Options &options) {
     for (const std::string &word : options.words.columns) {
-        const auto field = field_named(word);
+        const auto field = memory::field_named(word);
         if (!field) return field.error();
         options.shown.columns.push_back(*field);
     }
-    const auto order = order_named(options.words.sort);
+    const auto order = memory::order_named(options.words.sort);
     if (!order) return order.error();
     options.order = *order;
     // Groups have no address and only the sums that their columns show: a field means each mapping.
-    const bool of_each = !options.words.columns.empty() || options.order.by != Order::By::Default;
+    const bool of_each = !options.words.columns.empty() || options.order.by != memory::Order::By::Default;
     options.shown.each = options.shown.each || of_each;
     if (options.all || options.report) options.shown.groups = static_cast<std::size_t>(-1);
     const auto interval = parse_interval(options.words.interval);
@@ -134,10 +137,10 @@ view::ReportFacts report_facts() {
 
 class Looks {
   public:
-    Looks(const Options &options, const view::TextStyle &style, MapReader reader)
+    Looks(const Options &options, const view::TextStyle &style, MapsHere reader)
         : options_(options), style_(style), reader_(std::move(reader)) {}
 
-    int run(const std::vector<Target> &targets) {
+    int run(const std::vector<host::Target> &targets) {
         open(targets);
         for (int round = 0;; ++round) {
             if (!look(round > 0)) break;
@@ -147,8 +150,8 @@ class Looks {
     }
 
   private:
-    void open(const std::vector<Target> &targets) {
-        for (const Target &target : targets) {
+    void open(const std::vector<host::Target> &targets) {
+        for (const host::Target &target : targets) {
             auto process = procfs::Process::open(target.pid);
             if (process) {
                 watched_.push_back({*std::move(process), target.named, std::nullopt});
@@ -162,39 +165,39 @@ class Looks {
         failed_.push_back({pid, core::harmless(error.remedy.empty() ? error.what : error.what + "; " + error.remedy)});
         // Processes that a pattern matched come and go, and some are nobody's to read; one that was seen may end.
         if (!named || (seen_ && error.kind == Kind::Gone)) return;
-        complain(failed_.back().reason);
+        terminal::complain(failed_.back().reason);
         status_ = std::max(status_, exit_status(error.kind));
     }
 
-    core::Result<view::MappedProcess> read(Watched &watched) {
-        auto read = reader_.read(watched.process);
+    core::Result<memory::MappedProcess> read(Watched &watched) {
+        auto read = reader_.reader().read(watched.process);
         if (!read) return read;
         if (options_.pages) {
-            auto pages = count_pages(watched.process, *read, options_.limit, stop_);
+            auto pages = memory::count_pages(watched.process, *read, options_.limit, [this] { return stop_.came(); });
             if (!pages) return pages.error();
             read->pages = *std::move(pages);
         }
         if (!options_.elf.empty()) {
-            auto elf = look_into_elf(watched.process, *read, options_.elf, stop_);
+            auto elf = memory::look_into_elf(watched.process, *read, options_.elf, [this] { return stop_.came(); });
             if (!elf) return elf.error();
             read->elf = *std::move(elf);
         }
         compare(watched, *read);
-        keep_matching(*read, options_.filter);
-        sort_mappings(read->mappings, options_.order);
+        memory::keep_matching(*read, options_.filter);
+        memory::sort_mappings(read->mappings, options_.order);
         return read;
     }
 
-    void compare(Watched &watched, view::MappedProcess &process) {
-        const view::Baseline *baseline = nullptr;
+    void compare(Watched &watched, memory::MappedProcess &process) {
+        const memory::Baseline *baseline = nullptr;
         if (options_.baselines) {
-            baseline = view::baseline_of(*options_.baselines, process.pid, core::printable(process.comm));
+            baseline = memory::baseline_of(*options_.baselines, process.pid, core::printable(process.comm));
             if (baseline != nullptr) process.since = procfs::changes(baseline->groups, as_printed(process.groups));
         } else if (watched.before) {
             process.since = procfs::changes(*watched.before, process.groups);
         }
         for (const core::Assertion &assertion : options_.assertions) {
-            process.asserted.push_back(view::judge(assertion, process.sums, baseline));
+            process.asserted.push_back(memory::judge(assertion, process.sums, baseline));
             if (process.asserted.back().holds != true) status_ = std::max<int>(status_, kDoesNotHold);
         }
         if (options_.watch) watched.before = process.groups;
@@ -202,7 +205,7 @@ class Looks {
 
     /// False where there is no use in another one.
     bool look(bool again) {
-        view::MapsDocument document = reader_.document();
+        memory::MapsDocument document = reader_.document();
         std::vector<Watched> left;
         for (Watched &watched : watched_) {
             auto process = read(watched);
@@ -217,8 +220,8 @@ class Looks {
         document.failed = std::exchange(failed_, {});
         seen_ = seen_ || !document.processes.empty();
         if (!seen_ && status_ == kDone) {
-            for (const view::FailedTarget &failed : document.failed)
-                complain(failed.reason);
+            for (const core::FailedTarget &failed : document.failed)
+                terminal::complain(failed.reason);
             status_ = kNotAllowed;
         }
         if (const core::Status shown = show(document, again); !shown) {
@@ -228,21 +231,21 @@ class Looks {
         return !watched_.empty();
     }
 
-    core::Status show(const view::MapsDocument &document, bool again) const {
-        if (options_.json) return print(view::maps_json(document, options_.shown));
+    core::Status show(const memory::MapsDocument &document, bool again) const {
+        if (options_.json) return terminal::print(view::maps_json(document, options_.shown));
         std::string text;
-        for (const view::MappedProcess &process : document.processes) {
+        for (const memory::MappedProcess &process : document.processes) {
             const bool apart = !again && !options_.pmap_x && !options_.pmap_details;
             if (!text.empty() && apart) text += '\n';
             text += text_of(document, process, again);
         }
-        for (const view::FailedTarget &failed : document.failed) {
+        for (const core::FailedTarget &failed : document.failed) {
             if (again) text += failed.reason + '\n';
         }
-        return print(text);
+        return terminal::print(text);
     }
 
-    std::string text_of(const view::MapsDocument &document, const view::MappedProcess &process, bool again) const {
+    std::string text_of(const memory::MapsDocument &document, const memory::MappedProcess &process, bool again) const {
         if (options_.pmap_x) return view::pmap_x_text(process, style_.utf8);
         if (options_.pmap_details) return view::pmap_details_text(process, style_.utf8);
         if (again) return view::look_text(document, process, style_) + view::assertions_text(process, style_);
@@ -252,10 +255,10 @@ class Looks {
 
     const Options &options_;
     const view::TextStyle &style_;
-    MapReader reader_;
-    StopSignals stop_;
+    MapsHere reader_;
+    host::StopSignals stop_;
     std::vector<Watched> watched_;
-    std::vector<view::FailedTarget> failed_;
+    std::vector<core::FailedTarget> failed_;
     bool seen_ = false;
     int status_ = kDone;
 };
@@ -263,11 +266,11 @@ class Looks {
 int maps(Options &options, view::TextStyle style) {
     if (const core::Status read = read_words(options); !read) return fail(read.error());
     if (options.report) style.utf8 = style.color = false;
-    const auto targets = resolve(options.targets);
+    const auto targets = host::resolve(options.targets);
     if (!targets) return fail(targets.error());
     // Frame numbers are for SYS_ADMIN, other users' pagemap is their own to read.
     const std::vector<cap_value_t> for_pages{CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH};
-    auto reader = MapReader::open(options.pages || !options.elf.empty() ? for_pages : std::vector<cap_value_t>{});
+    auto reader = MapsHere::open(options.pages || !options.elf.empty() ? for_pages : std::vector<cap_value_t>{});
     if (!reader) return fail(reader.error());
     return Looks(options, style, *std::move(reader)).run(*targets);
 }
@@ -310,7 +313,7 @@ Run add_maps(CLI::App &app, const Common &common) {
         if (!common.command.empty()) {
             return fail({Kind::BadInput, "maps takes no -- CMD", 0, "give a PID of a process that runs"});
         }
-        const auto style = text_style(common.unit, common.color);
+        const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         return maps(*options, *style);
     };

@@ -15,13 +15,13 @@
 
 #include "commands.h"
 #include "exit_status.h"
-#include "machine.h"
-#include "output.h"
-#include "privileges.h"
+#include "rsslag/host/machine.h"
+#include "rsslag/host/privileges.h"
+#include "rsslag/host/targets.h"
 #include "rsslag/procfs/process.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/style.h"
 #include "rsslag/view/mem.h"
-#include "style.h"
-#include "targets.h"
 
 namespace rsslag::cli {
 namespace {
@@ -190,7 +190,7 @@ std::vector<view::MemRow> rows(view::MemBy by, Everybody &all, const procfs::Mem
 }
 
 core::Result<view::MemDocument> take(view::MemBy by, std::optional<uid_t> only) {
-    const Host host = this_host();
+    const host::Host host = host::this_host();
     view::MemDocument document;
     document.kernel = host.kernel;
     document.arch = host.arch;
@@ -220,11 +220,11 @@ int mem(const Options &options, const view::TextStyle &style) {
     if (!by) return fail(by.error());
     std::optional<uid_t> only;
     if (options.user) {
-        const auto uid = parse_user(*options.user);
+        const auto uid = host::parse_user(*options.user);
         if (!uid) return fail(uid.error());
         only = *uid;
     }
-    if (const core::Status dropped = keep_only(std::vector<cap_value_t>{CAP_SYS_PTRACE}); !dropped) {
+    if (const core::Status dropped = host::keep_only(std::vector<cap_value_t>{CAP_SYS_PTRACE}); !dropped) {
         return fail(dropped.error());
     }
     const auto document = take(*by, only);
@@ -235,8 +235,8 @@ int mem(const Options &options, const view::TextStyle &style) {
                      denied ? procfs::denied_remedy(procfs::may_ptrace()) : ""});
     }
     const std::size_t most = options.all ? static_cast<std::size_t>(-1) : 40;
-    const core::Status printed = print(options.json ? view::mem_json(*document, options.each)
-                                                    : view::mem_text(*document, options.each, most, style));
+    const core::Status printed = terminal::print(options.json ? view::mem_json(*document, options.each)
+                                                              : view::mem_text(*document, options.each, most, style));
     return printed ? kDone : fail(printed.error());
 }
 
@@ -255,7 +255,7 @@ Run add_mem(CLI::App &app, const Common &common) {
         if (!common.command.empty()) {
             return fail({Kind::BadInput, "mem takes no -- CMD", 0, "it reads all processes that run"});
         }
-        const auto style = text_style(common.unit, common.color);
+        const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         return mem(*options, *style);
     };

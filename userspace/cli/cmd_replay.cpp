@@ -10,14 +10,16 @@
 #include "commands.h"
 #include "duration.h"
 #include "exit_status.h"
-#include "missing.h"
-#include "replay_screen.h"
-#include "replayed.h"
 #include "rsslag/core/text.h"
-#include "screen.h"
-#include "signals.h"
-#include "style.h"
-#include "tick_writer.h"
+#include "rsslag/host/signals.h"
+#include "rsslag/session/replay_screen.h"
+#include "rsslag/session/tick_writer.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/screen.h"
+#include "rsslag/terminal/style.h"
+#include "rsslag/trace/missing.h"
+#include "rsslag/trace/replayed.h"
+#include "trace_options.h"
 
 namespace rsslag::cli {
 namespace {
@@ -36,51 +38,50 @@ struct Options {
 };
 
 /// Ticks and events one after another, as fast as they can be written.
-class TextReplay {
+class TextReplay : public trace::TraceObserver {
   public:
-    TextReplay(TickWriter &writer, std::uint64_t from_ns, bool events)
+    TextReplay(session::TickWriter &writer, std::uint64_t from_ns, bool events)
         : writer_(writer), from_ns_(from_ns), events_(events) {}
 
-    int run(const std::string &file, const ReplayOptions &options) {
-        ReplayHandlers handlers;
-        handlers.on_tick = [this](view::Tick tick) {
-            if (tick.t_ns >= from_ns_) ticks_.push_back(std::move(tick));
-        };
-        if (events_) {
-            handlers.on_update = [this](const view::EventLine &line) {
-                if (line.t_ns >= from_ns_) writer_.event(line);
-            };
-            handlers.on_task = [this](const view::TaskLine &line) {
-                if (line.t_ns >= from_ns_) writer_.task(line);
-            };
-        }
-        auto opened = Replay::open(file, std::move(handlers), options);
+    int run(const std::string &file, const trace::ReplayOptions &options) {
+        auto opened = trace::Replay::open(file, this, options);
         if (!opened) return fail(opened.error());
         if (const Status begun = writer_.head({}); !begun) return fail(begun.error());
-        StopSignals stop;
+        host::StopSignals stop;
         while (!stop.came() && !writer_.unread() && opened->step()) {
             if (const Status done = writer_.ticks(std::exchange(ticks_, {})); !done) return fail(done.error());
         }
-        Replayed end = opened->finish();
+        trace::Replayed end = opened->finish();
         if (const Status done = writer_.ticks(std::exchange(ticks_, {})); !done) return fail(done.error());
         if (const Status told = writer_.summary(std::move(end.summary)); !told) return fail(told.error());
         const auto since_start = [&end](std::uint64_t t_ns) { return t_ns - std::min(t_ns, end.header.start_ns); };
         for (const recording::Missing &missing : end.missing)
-            complain(missing_text(missing.reason, since_start(missing.from_ns),
-                                  missing.to_ns ? std::optional(since_start(*missing.to_ns)) : std::nullopt,
-                                  missing.records));
+            terminal::complain(trace::missing_text(
+                missing.reason, since_start(missing.from_ns),
+                missing.to_ns ? std::optional(since_start(*missing.to_ns)) : std::nullopt, missing.records));
         return kDone;
     }
 
   private:
-    TickWriter &writer_;
+    bool wants_updates() const override { return events_; }
+    void on_update(const core::EventLine &line) override {
+        if (line.t_ns >= from_ns_) writer_.on_update(line);
+    }
+    void on_task(const core::TaskLine &line) override {
+        if (events_ && line.t_ns >= from_ns_) writer_.on_task(line);
+    }
+    void on_tick(core::Tick tick) override {
+        if (tick.t_ns >= from_ns_) ticks_.push_back(std::move(tick));
+    }
+
+    session::TickWriter &writer_;
     std::uint64_t from_ns_;
     bool events_;
-    std::vector<view::Tick> ticks_;
+    std::vector<core::Tick> ticks_;
 };
 
 int replay_file(const Options &options, const view::TextStyle &style) {
-    ReplayOptions wanted;
+    trace::ReplayOptions wanted;
     if (!options.threads.empty()) {
         const auto threads = parse_threads(options.threads);
         if (!threads) return fail(threads.error());
@@ -93,13 +94,16 @@ int replay_file(const Options &options, const view::TextStyle &style) {
         from = *parsed;
     }
     const auto from_ns = static_cast<std::uint64_t>(from.count()) * 1'000'000;
-    if (options.format.empty() && !options.events && Screen::possible())
-        return replay_on_screen(options.file, wanted, {from_ns, options.speed}, style);
-    const Format format = options.format == "csv"     ? Format::Csv
-                          : options.format == "jsonl" ? Format::Jsonl
-                                                      : Format::Lines;
+    if (options.format.empty() && !options.events && terminal::Screen::possible()) {
+        const Status shown = session::replay_on_screen(options.file, wanted, {from_ns, options.speed}, style);
+        return shown ? kDone : fail(shown.error());
+    }
+    const session::Format format = options.format == "csv"     ? session::Format::Csv
+                                   : options.format == "jsonl" ? session::Format::Jsonl
+                                                               : session::Format::Lines;
     // Text lists threads where that was asked for; documents have what was recorded.
-    TickWriter writer(format, wanted.threads.value_or(view::ThreadChoice{view::ThreadChoice::Which::None, 0}), style);
+    session::TickWriter writer(format, wanted.threads.value_or(core::ThreadChoice{core::ThreadChoice::Which::None, 0}),
+                               style);
     return TextReplay(writer, from_ns, options.events).run(options.file, wanted);
 }
 
@@ -122,7 +126,7 @@ Run add_replay(CLI::App &app, const Common &common) {
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "replay takes no command", 0, "name a file"});
         if (options->file.empty()) return fail({Kind::BadInput, "no file is named", 0, "rsslag replay FILE"});
-        auto style = text_style(common.unit, common.color);
+        auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         return replay_file(*options, *style);
     };

@@ -10,11 +10,12 @@
 
 #include "commands.h"
 #include "exit_status.h"
-#include "output.h"
-#include "output_file.h"
-#include "row_source.h"
-#include "rsslag/recording/report_builder.h"
-#include "style.h"
+#include "rsslag/host/signals.h"
+#include "rsslag/report/report_builder.h"
+#include "rsslag/sinks/output_file.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/style.h"
+#include "rsslag/trace/row_source.h"
 
 namespace rsslag::cli {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 using core::Error;
 using core::Kind;
 using core::Status;
-using recording::Report;
+using report::Report;
 
 struct Options {
     std::string file;
@@ -31,15 +32,15 @@ struct Options {
     bool json = false;
     bool all = false;
     bool force = false;
-    std::vector<recording::Claim> claims;
+    std::vector<report::Claim> claims;
 };
 
 /// Bad input is told before any file is opened.
 Status read_claims(Options &options) {
     for (const std::string &text : options.assertions) {
-        auto claims = recording::parse_claims(text);
+        auto claims = report::parse_claims(text);
         if (!claims) return claims.error();
-        for (recording::Claim &claim : *claims)
+        for (report::Claim &claim : *claims)
             options.claims.push_back(std::move(claim));
     }
     return core::success();
@@ -47,49 +48,50 @@ Status read_claims(Options &options) {
 
 /// nullopt: rsslag was told to stop.
 core::Result<std::optional<Report>> report_of(const std::string &path) {
-    recording::ReportBuilder builder;
-    const auto told = tell_rows(path, builder);
+    report::ReportBuilder builder;
+    host::StopSignals stop;
+    const auto told = trace::tell_rows(path, builder, [&stop] { return stop.came(); });
     if (!told) return told.error();
-    if (*told == Stopped::Yes) return std::optional<Report>();
+    if (*told == trace::Stopped::Yes) return std::optional<Report>();
     return std::optional(builder.take());
 }
 
-Status draw(std::optional<OutputFile> &file, const Report &report) {
+Status draw(std::optional<sinks::OutputFile> &file, const Report &report) {
     if (!file) return core::success();
-    if (Status written = file->write(recording::report_svg(report)); !written) return written;
+    if (Status written = file->write(report::report_svg(report)); !written) return written;
     return file->commit();
 }
 
 int judged(const Options &options, const Report &report) {
     int status = kDone;
-    for (const recording::Judged &each : recording::judge(options.claims, report)) {
+    for (const report::Judged &each : report::judge(options.claims, report)) {
         if (each.holds) continue;
-        complain(fmt::format("'{}' does not hold: {}", each.claim.text, each.text));
+        terminal::complain(fmt::format("'{}' does not hold: {}", each.claim.text, each.text));
         status = kDoesNotHold;
     }
     return status;
 }
 
 int show(const Options &options, const Report &report, const std::optional<Report> &other,
-         const recording::ReportStyle &style) {
+         const report::ReportStyle &style) {
     const std::string text = other ? options.json ? diff_json(*other, report) : diff_text(*other, report, style)
                              : options.json ? report_json(report)
                                             : report_text(report, style);
-    const Status printed = print(text);
+    const Status printed = terminal::print(text);
     const int written = printed ? kDone : fail(printed.error());
     return std::max(written, judged(options, report));
 }
 
 int report(Options &options, const view::TextStyle &text) {
     if (const Status read = read_claims(options); !read) return fail(read.error());
-    recording::ReportStyle style;
+    report::ReportStyle style;
     style.utf8 = text.utf8;
     style.pages = text.pages;
     if (options.all) style.threads = SIZE_MAX;
     // Refused before a long recording is read for it.
-    std::optional<OutputFile> svg;
+    std::optional<sinks::OutputFile> svg;
     if (options.svg) {
-        auto opened = OutputFile::open(*options.svg, options.force, options.file);
+        auto opened = sinks::OutputFile::open(*options.svg, options.force, options.file);
         if (!opened) return fail(opened.error());
         svg.emplace(std::move(*opened));
     }
@@ -121,7 +123,7 @@ Run add_report(CLI::App &app, const Common &common) {
     command->add_flag("--force", options->force, "Replace the file of --svg where it exists");
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "report takes no -- CMD", 0, "give a recording"});
-        const auto style = text_style(common.unit, common.color);
+        const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         return report(*options, *style);
     };

@@ -10,21 +10,21 @@
 #include <optional>
 #include <utility>
 
-#include "command.h"
 #include "commands.h"
 #include "duration.h"
 #include "exit_status.h"
-#include "output.h"
-#include "signals.h"
-#include "snapshotter.h"
-#include "style.h"
-#include "targets.h"
+#include "rsslag/host/command.h"
+#include "rsslag/host/signals.h"
+#include "rsslag/host/snapshotter.h"
+#include "rsslag/host/targets.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/style.h"
 
 namespace rsslag::cli {
 namespace {
 
 struct Options {
-    TargetWords targets;
+    host::TargetWords targets;
     bool json = false;
     bool no_walk = false;
     bool check = false;
@@ -61,7 +61,7 @@ struct Opened {
 /// What the rounds came to so far.
 struct Progress {
     std::vector<Opened> targets;             ///< those that are left
-    std::vector<view::FailedTarget> failed;  ///< of this round
+    std::vector<core::FailedTarget> failed;  ///< of this round
     std::vector<std::string> complaints;     ///< likewise, those that are worth a line on stderr
     bool any_read = false;
     int failure = kDone;  ///< of the worst target that could not be read
@@ -77,14 +77,14 @@ struct Progress {
     }
 };
 
-bool holds(const view::ProcessReading &process) {
+bool holds(const core::ProcessReading &process) {
     const core::Verdict verdict = process.verdict.verdict;
     return verdict == core::Verdict::Agrees || verdict == core::Verdict::Explained;
 }
 
-Progress open_all(const std::vector<Target> &targets) {
+Progress open_all(const std::vector<host::Target> &targets) {
     Progress progress;
-    for (const Target &target : targets) {
+    for (const host::Target &target : targets) {
         auto process = procfs::Process::open(target.pid);
         if (process) {
             progress.targets.push_back({std::move(*process), target.named});
@@ -96,8 +96,8 @@ Progress open_all(const std::vector<Target> &targets) {
 }
 
 /// Reads each target; one that cannot be read is not tried again.
-std::vector<view::ProcessReading> take_all(Snapshotter &snapshotter, Progress &progress, bool walk) {
-    std::vector<view::ProcessReading> processes;
+std::vector<core::ProcessReading> take_all(host::Snapshotter &snapshotter, Progress &progress, bool walk) {
+    std::vector<core::ProcessReading> processes;
     std::vector<Opened> left;
     for (Opened &target : progress.targets) {
         auto process = snapshotter.take(target.process, walk);
@@ -113,28 +113,28 @@ std::vector<view::ProcessReading> take_all(Snapshotter &snapshotter, Progress &p
     return processes;
 }
 
-core::Status show(const view::SnapshotDocument &document, const Options &options, const view::TextStyle &style) {
-    if (options.json) return print(view::snapshot_json(document));
+core::Status show(const core::SnapshotDocument &document, const Options &options, const view::TextStyle &style) {
+    if (options.json) return terminal::print(view::snapshot_json(document));
     std::string text;
-    for (const view::ProcessReading &process : document.processes) {
+    for (const core::ProcessReading &process : document.processes) {
         if (!text.empty()) text += '\n';
         text += view::snapshot_text(document, process, style);
     }
-    return print(text);
+    return terminal::print(text);
 }
 
 /// One round over the targets, shown. False where there is no use in another one.
-bool round(Snapshotter &snapshotter, Progress &progress, const Options &options, const view::TextStyle &style) {
+bool round(host::Snapshotter &snapshotter, Progress &progress, const Options &options, const view::TextStyle &style) {
     auto processes = take_all(snapshotter, progress, !options.no_walk);
-    view::SnapshotDocument document = snapshotter.document();
+    core::SnapshotDocument document = snapshotter.document();
     document.processes = std::move(processes);
     document.failed = std::exchange(progress.failed, {});
     if (!progress.any_read && progress.complaints.empty()) {
-        for (const view::FailedTarget &failed : document.failed)
+        for (const core::FailedTarget &failed : document.failed)
             progress.complaints.push_back(failed.reason);
     }
     for (const std::string &line : std::exchange(progress.complaints, {}))
-        complain(line);
+        terminal::complain(line);
     if (document.processes.empty() && document.failed.empty()) return false;
     if (options.check && !std::all_of(document.processes.begin(), document.processes.end(), holds)) {
         progress.status = std::max(progress.status, kDoesNotHold);
@@ -147,8 +147,8 @@ bool round(Snapshotter &snapshotter, Progress &progress, const Options &options,
     return !progress.targets.empty();
 }
 
-int rounds(Snapshotter &snapshotter, const std::vector<Target> &targets, const Options &options,
-           const view::TextStyle &style, StopSignals &stop) {
+int rounds(host::Snapshotter &snapshotter, const std::vector<host::Target> &targets, const Options &options,
+           const view::TextStyle &style, host::StopSignals &stop) {
     Progress progress = open_all(targets);
     for (int i = 0; i < options.repeat; ++i) {
         if (i > 0 && stop.wait(options.interval)) break;
@@ -162,10 +162,10 @@ int snapshot_targets(const Options &options, const view::TextStyle &style) {
         return fail({core::Kind::BadInput, "snapshot of what?", 0,
                      "give a PID, -p, --comm, --cgroup, -u, or -- CMD; see rsslag snapshot --help"});
     }
-    const auto targets = resolve(options.targets);
+    const auto targets = host::resolve(options.targets);
     if (!targets) return fail(targets.error());
-    StopSignals stop;
-    auto snapshotter = Snapshotter::open();
+    host::StopSignals stop;
+    auto snapshotter = host::Snapshotter::open();
     if (!snapshotter) return fail(snapshotter.error());
     return rounds(*snapshotter, *targets, options, style, stop);
 }
@@ -175,16 +175,17 @@ int snapshot_command(const std::vector<std::string> &argv, const Options &option
     if (!options.targets.empty()) {
         return fail({core::Kind::BadInput, "targets and -- CMD exclude each other", 0, ""});
     }
-    auto command = Command::prepare(argv, options.as_root);
+    auto command = host::Command::prepare(argv, options.as_root);
     if (!command) return fail(command.error()), kCommandFailed;
-    StopSignals stop(2);  // the first INT is the command's
-    auto snapshotter = Snapshotter::open();
+    host::StopSignals stop(2);  // the first INT is the command's
+    auto snapshotter = host::Snapshotter::open();
     if (!snapshotter) return fail(snapshotter.error()), kCommandFailed;
     const core::Status started = command->release();
-    if (!started) return fail(started.error()), shell_status(started.error());
+    if (!started) return fail(started.error()), host::shell_status(started.error());
     if (const auto ended = command->wait(options.delay, stop)) {
-        complain(fmt::format("the command ended with status {} before it could be read after {}; use a shorter --delay",
-                             *ended, options.words.delay));
+        terminal::complain(
+            fmt::format("the command ended with status {} before it could be read after {}; use a shorter --delay",
+                        *ended, options.words.delay));
         return *ended;
     }
     const int read = stop.came() ? kDone : rounds(*snapshotter, {{command->pid(), true}}, options, style, stop);
@@ -213,7 +214,7 @@ Run add_snapshot(CLI::App &app, const Common &common) {
         ->capture_default_str();
     command->add_flag("--as-root", options->as_root, "With -- CMD under sudo: run it as root");
     return [options, &common] {
-        auto style = text_style(common.unit, common.color);
+        auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         const core::Status timing = parse_timing(*options);
         if (!timing) return fail(timing.error());

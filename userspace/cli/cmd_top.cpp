@@ -12,15 +12,15 @@
 #include "commands.h"
 #include "duration.h"
 #include "exit_status.h"
-#include "live_view.h"
-#include "output.h"
-#include "own_cost.h"
+#include "rsslag/host/own_cost.h"
+#include "rsslag/host/signals.h"
+#include "rsslag/host/snapshotter.h"
+#include "rsslag/host/tracer.h"
 #include "rsslag/procfs/process.h"
-#include "screen.h"
-#include "signals.h"
-#include "snapshotter.h"
-#include "style.h"
-#include "tracer.h"
+#include "rsslag/session/live_view.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/screen.h"
+#include "rsslag/terminal/style.h"
 
 namespace rsslag::cli {
 namespace {
@@ -56,7 +56,7 @@ Status parse(Options &options) {
 
 class Top {
   public:
-    Top(const Options &options, view::TextStyle style, Snapshotter &snapshotter, StopSignals &stop)
+    Top(const Options &options, view::TextStyle style, host::Snapshotter &snapshotter, host::StopSignals &stop)
         : options_(options),
           style_(std::move(style)),
           snapshotter_(snapshotter),
@@ -71,17 +71,17 @@ class Top {
             const std::string text = options_.json
                                          ? view::top_json(std::move(*table), options_.sort, options_.rows)
                                          : view::top_text(std::move(*table), options_.sort, options_.rows, style_);
-            if (const Status printed = print(text); !printed) return fail(printed.error());
+            if (const Status printed = terminal::print(text); !printed) return fail(printed.error());
         } while (!options_.once && !stop_.wait(interval_));
         return kDone;
     }
 
     int show() {
-        Screen::block_signals();
-        auto screen = Screen::open(style_.color);
+        terminal::Screen::block_signals();
+        auto screen = terminal::Screen::open(style_.color);
         if (!screen) return fail(screen.error());
         screen_.emplace(std::move(*screen));
-        screen_->post([interval = interval_, style = style_, sort = options_.sort](Shown &shown) {
+        screen_->post([interval = interval_, style = style_, sort = options_.sort](terminal::Shown &shown) {
             shown.top.emplace(interval, style, sort);
         });
         const Status ran = run();
@@ -95,7 +95,7 @@ class Top {
         auto processes = snapshotter_.read_all();
         if (!processes) return processes.error();
         const auto took = Clock::now() - begin;
-        const view::SnapshotDocument facts = snapshotter_.document();
+        const core::SnapshotDocument facts = snapshotter_.document();
         view::TopTable table;
         table.time = facts.time;
         table.kernel = facts.kernel;
@@ -119,7 +119,7 @@ class Top {
                 auto table = read();
                 if (!table) return table.error();
                 auto shared = std::make_shared<view::TopTable>(std::move(*table));
-                screen_->post([shared](Shown &shown) { shown.top->take(std::move(*shared)); });
+                screen_->post([shared](terminal::Shown &shown) { shown.top->take(std::move(*shared)); });
                 next = std::max(next + interval_, Clock::now());
             }
             const auto left = std::chrono::ceil<milliseconds>(next - Clock::now());
@@ -142,41 +142,41 @@ class Top {
     void walk_now(pid_t pid) {
         const auto process = procfs::Process::open(pid);
         auto reading =
-            process ? snapshotter_.take(*process, true) : core::Result<view::ProcessReading>(process.error());
-        if (!reading) return post_notice(*screen_, reading.error().what);
-        auto shared = std::make_shared<view::ProcessReading>(std::move(*reading));
-        screen_->post([shared](Shown &shown) { shown.top->take(*shared); });
+            process ? snapshotter_.take(*process, true) : core::Result<core::ProcessReading>(process.error());
+        if (!reading) return session::post_notice(*screen_, reading.error().what);
+        auto shared = std::make_shared<core::ProcessReading>(std::move(*reading));
+        screen_->post([shared](terminal::Shown &shown) { shown.top->take(*shared); });
     }
 
     /// The live screen of one process; whether that was the end of all.
     bool live(pid_t pid) {
-        Tracer::Options wanted;
+        host::Tracer::Options wanted;
         wanted.for_screen = true;
         wanted.dropped = true;  // when the table was opened; the screen's thread runs by now
-        auto tracer = Tracer::open(std::move(wanted));
+        auto tracer = host::Tracer::open(std::move(wanted));
         Status attached = tracer ? tracer->attach(pid) : Status(tracer.error());
         if (!attached) {
-            post_notice(*screen_, fmt::format("{} cannot be traced: {}", pid, attached.error().what));
+            session::post_notice(*screen_, fmt::format("{} cannot be traced: {}", pid, attached.error().what));
             return false;
         }
-        const view::ScreenFacts facts = screen_facts(tracer->facts(), interval_, true, true);
-        screen_->post([facts, style = style_](Shown &shown) { shown.live.emplace(facts, style); });
+        const view::ScreenFacts facts = session::screen_facts(tracer->facts(), interval_, true, true);
+        screen_->post([facts, style = style_](terminal::Shown &shown) { shown.live.emplace(facts, style); });
         const bool quit = follow(*tracer);
-        screen_->post([](Shown &shown) { shown.live.reset(); });
+        screen_->post([](terminal::Shown &shown) { shown.live.reset(); });
         return quit;
     }
 
     /// Until a key leads back (false) or out.
-    bool follow(Tracer &tracer) {
+    bool follow(host::Tracer &tracer) {
         auto next = Clock::now();
         for (;;) {
             if (Clock::now() >= next) {
-                post_ticks(*screen_, tracer.tick());
+                session::post_ticks(*screen_, tracer.tick());
                 next = std::max(next + interval_, Clock::now());
             }
             const auto left = std::chrono::ceil<milliseconds>(next - Clock::now());
             if (stop_.wait(std::clamp(left, milliseconds{0}, kKeys))) return true;
-            post_ticks(*screen_, tracer.collect());
+            session::post_ticks(*screen_, tracer.collect());
             for (const view::Intent &intent : screen_->intents()) {
                 if (std::holds_alternative<view::Quit>(intent)) return true;
                 if (std::holds_alternative<view::Back>(intent)) return false;
@@ -196,16 +196,16 @@ class Top {
 
     const Options &options_;
     view::TextStyle style_;
-    Snapshotter &snapshotter_;
-    StopSignals &stop_;
+    host::Snapshotter &snapshotter_;
+    host::StopSignals &stop_;
     milliseconds interval_;
-    OwnCostMeter meter_;
-    std::optional<Screen> screen_;
+    host::OwnCostMeter meter_;
+    std::optional<terminal::Screen> screen_;
 };
 
 /// Where the kernel lacks bpf_rdonly_cast, libbpf before 1.5 looks for it in modules, which is for SYS_ADMIN alone.
 std::vector<cap_value_t> to_trace_later() {
-    const auto scheme = running_scheme();
+    const auto scheme = host::running_scheme();
     if (!scheme || *scheme == core::Scheme::Cpu) return {};
     return {CAP_SYS_ADMIN};
 }
@@ -226,14 +226,14 @@ Run add_top(CLI::App &app, const Common &common) {
     return [options, &common] {
         if (!common.command.empty())
             return fail({Kind::BadInput, "top takes no command", 0, "rsslag -- CMD traces one"});
-        auto style = text_style(common.unit, common.color);
+        auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         if (const Status parsed = parse(*options); !parsed) return fail(parsed.error());
-        StopSignals stop;
-        auto snapshotter = Snapshotter::open({.totals = true, .capabilities = to_trace_later()});
+        host::StopSignals stop;
+        auto snapshotter = host::Snapshotter::open({.totals = true, .capabilities = to_trace_later()});
         if (!snapshotter) return fail(snapshotter.error());
         Top shown(*options, *style, *snapshotter, stop);
-        return options->once || options->json || !Screen::possible() ? shown.print_tables() : shown.show();
+        return options->once || options->json || !terminal::Screen::possible() ? shown.print_tables() : shown.show();
     };
 }
 

@@ -8,7 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "targets.h"
+#include "rsslag/host/targets.h"
 
 namespace rsslag::cli {
 
@@ -24,7 +24,7 @@ struct Common {
 using Run = std::function<int()>;
 
 /// PID…, -p, --comm, --cgroup, -u: the same words for every command that takes targets.
-void add_target_options(CLI::App &command, TargetWords &words);
+void add_target_options(CLI::App &command, host::TargetWords &words);
 
 Run add_snapshot(CLI::App &app, const Common &common);
 Run add_live(CLI::App &app, const Common &common);

@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "output.h"
 #include "rsslag/core/text.h"
-#include "style.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/style.h"
 
 namespace rsslag::cli {
 
@@ -25,15 +25,9 @@ int exit_status(core::Kind kind) {
     return kDoesNotHold;
 }
 
-void complain(const std::string &line) {
-    const std::string text = fmt::format("rsslag: {}\n", core::harmless(line, locale_is_utf8()));
-    // Where stderr cannot be written there is nobody to tell.
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
-}
-
 int fail(const core::Error &error) {
-    if (is_unread(error)) return kDone;
-    complain(error.remedy.empty() ? error.what : error.what + "; " + error.remedy);
+    if (terminal::is_unread(error)) return kDone;
+    terminal::complain(error.remedy.empty() ? error.what : error.what + "; " + error.remedy);
     return exit_status(error.kind);
 }
 

@@ -15,9 +15,6 @@ inline constexpr int kCommandFailed = 125;  ///< with `-- CMD`: rsslag itself fa
 
 int exit_status(core::Kind kind);
 
-/// One line on stderr, whatever it quotes.
-void complain(const std::string &line);
-
 /// One line on stderr, what was wrong and what would be right; returns the status to end with.
 int fail(const core::Error &error);
 

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "commands.h"
-#include "environment.h"
 #include "exit_status.h"
 #include "log.h"
-#include "offline.h"
-#include "output.h"
-#include "screen.h"
+#include "rsslag/host/environment.h"
+#include "rsslag/host/offline.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/screen.h"
 #include "version.h"
 
 namespace rsslag::cli {
@@ -75,7 +75,7 @@ bool needs_only_files(std::string_view command) {
 int parse_error(const std::string &help, const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) {
         const bool version = dynamic_cast<const CLI::CallForVersion *>(&error) != nullptr;
-        const core::Status printed = print(version ? version_text() : help);
+        const core::Status printed = terminal::print(version ? version_text() : help);
         return printed ? kDone : fail(printed.error());
     }
     return fail({core::Kind::BadInput, error.what(), 0, "rsslag --help tells what there is"});
@@ -105,7 +105,7 @@ int run(int argc, char **argv) {
         {"demo", add_demo(app, common)}};
     app.footer("rsslag PID and rsslag -- CMD are rsslag live; rsslag alone, on a terminal, is rsslag top.");
     if (means_live(app, words, has_command)) words.insert(words.begin(), "live");
-    if (words.empty() && !has_command && Screen::possible()) words.emplace_back("top");
+    if (words.empty() && !has_command && terminal::Screen::possible()) words.emplace_back("top");
     std::reverse(words.begin(), words.end());
     try {
         app.parse(std::move(words));
@@ -122,7 +122,7 @@ int run(int argc, char **argv) {
     }
     const std::string chosen = app.get_subcommands().front()->get_name();
     if (needs_only_files(chosen)) {
-        if (const core::Status offline = go_offline(); !offline) return fail(offline.error());
+        if (const core::Status offline = host::go_offline(); !offline) return fail(offline.error());
     }
     const core::Status logging = set_up_log(log);
     if (!logging) return fail(logging.error());
@@ -135,7 +135,7 @@ int run(int argc, char **argv) {
 int main(int argc, char **argv) {
     std::signal(SIGPIPE, SIG_IGN);
     rsslag::cli::fill_standard_descriptors();
-    rsslag::cli::put_environment_away();
+    rsslag::host::put_environment_away();
     try {
         return rsslag::cli::run(argc, argv);
     } catch (const std::exception &error) {  // what a library throws past its border: nothing that is foreseen

@@ -3,7 +3,7 @@
 
 namespace rsslag::cli {
 
-void add_target_options(CLI::App &command, TargetWords &words) {
+void add_target_options(CLI::App &command, host::TargetWords &words) {
     command.add_option("PID", words.words, "Processes");
     command.add_option("-p,--pid", words.pids, "Processes: 1,2 (repeatable)")->allow_extra_args(false);
     command

@@ -11,7 +11,7 @@
 #include "commands.h"
 #include "duration.h"
 #include "rsslag/core/text.h"
-#include "screen.h"
+#include "rsslag/terminal/screen.h"
 
 namespace rsslag::cli {
 namespace {
@@ -42,9 +42,10 @@ core::Result<std::uint64_t> parse_size_of(const char *option, const std::string 
     return *size;
 }
 
-Status parse_limit(TraceOptions &options) {
+Status parse_limit(session::TraceOptions &options) {
     if (options.words.max_size.empty()) return core::success();
-    if (options.recording.empty() && options.format != Format::Screen && options.format != Format::Progress)
+    if (options.recording.empty() && options.format != session::Format::Screen &&
+        options.format != session::Format::Progress)
         return Error{Kind::BadInput, "--max-size limits a recording, and none is made", 0,
                      "name its file: --record FILE"};
     const auto most = parse_size_of("--max-size", options.words.max_size, std::uint64_t{256} << 10,
@@ -54,7 +55,7 @@ Status parse_limit(TraceOptions &options) {
     return core::success();
 }
 
-Status parse_rest(TraceOptions &options) {
+Status parse_rest(session::TraceOptions &options) {
     const auto ring =
         parse_size_of("--ring", options.words.ring, 4096, std::uint64_t{1} << 30, "each ring takes 4K to 1024M");
     if (!ring) return ring.error();
@@ -71,22 +72,22 @@ Status parse_rest(TraceOptions &options) {
 
 }  // namespace
 
-core::Result<view::ThreadChoice> parse_threads(const std::string &word) {
-    using Which = view::ThreadChoice::Which;
-    if (word == "all") return view::ThreadChoice{Which::All, 0};
-    if (word == "changed") return view::ThreadChoice{Which::Changed, 0};
-    if (word == "none") return view::ThreadChoice{Which::None, 0};
+core::Result<core::ThreadChoice> parse_threads(const std::string &word) {
+    using Which = core::ThreadChoice::Which;
+    if (word == "all") return core::ThreadChoice{Which::All, 0};
+    if (word == "changed") return core::ThreadChoice{Which::Changed, 0};
+    if (word == "none") return core::ThreadChoice{Which::None, 0};
     std::size_t top = 0;
     const char *const end = word.data() + word.size();
     if (word.starts_with("top:")) {
         const auto [rest, err] = std::from_chars(word.data() + 4, end, top);
-        if (err == std::errc{} && rest == end && top > 0) return view::ThreadChoice{Which::Top, top};
+        if (err == std::errc{} && rest == end && top > 0) return core::ThreadChoice{Which::Top, top};
     }
     return Error{Kind::BadInput, fmt::format("--threads {} is not known", core::printable(word)), 0,
                  "it is all, changed, top:N or none"};
 }
 
-Status parse(TraceOptions &options) {
+Status parse(session::TraceOptions &options) {
     const auto interval = parse_interval(options.words.interval);
     if (!interval) return interval.error();
     options.interval = *interval;
@@ -96,24 +97,24 @@ Status parse(TraceOptions &options) {
         options.duration = *duration;
     }
     const std::string &format = options.words.format;
-    const bool screen = format.empty() && !options.events && Screen::possible();
-    if (options.format == Format::Progress) {
-        options.threads = {view::ThreadChoice::Which::All, 0};
+    const bool screen = format.empty() && !options.events && terminal::Screen::possible();
+    if (options.format == session::Format::Progress) {
+        options.threads = {core::ThreadChoice::Which::All, 0};
         return parse_rest(options);
     }
-    options.format = format == "csv"     ? Format::Csv
-                     : format == "jsonl" ? Format::Jsonl
-                     : screen            ? Format::Screen
-                                         : Format::Lines;
+    options.format = format == "csv"     ? session::Format::Csv
+                     : format == "jsonl" ? session::Format::Jsonl
+                     : screen            ? session::Format::Screen
+                                         : session::Format::Lines;
     // A script wants all that adds up; people want a line.
-    const std::string fallback = options.format == Format::Jsonl ? "all" : "none";
+    const std::string fallback = options.format == session::Format::Jsonl ? "all" : "none";
     const auto threads = parse_threads(options.words.threads.empty() ? fallback : options.words.threads);
     if (!threads) return threads.error();
     options.threads = *threads;
     return parse_rest(options);
 }
 
-void add_trace_options(CLI::App &command, TraceOptions &options) {
+void add_trace_options(CLI::App &command, session::TraceOptions &options) {
     add_target_options(command, options.targets);
     command.add_flag("--follow", options.follow, "Trace children, too");
     command.add_option("--interval", options.words.interval, "Between ticks: 500ms, 2s, 1m; at least 10ms")

@@ -2,58 +2,22 @@
 // What live and record have in common on their command lines.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "rsslag/core/result.h"
-#include "rsslag/view/tick.h"
-#include "targets.h"
+#include "rsslag/core/tick.h"
+#include "rsslag/session/trace_options.h"
 
 namespace rsslag::cli {
 
-/// Progress: a line on stderr and nothing else, while a recording is made.
-enum class Format : std::uint8_t { Screen, Lines, Csv, Jsonl, Progress };
-
-struct TraceOptions {
-    TargetWords targets;
-    bool follow = false;
-    bool no_walk = false;
-    bool no_wait = false;
-    bool events = false;
-    bool as_root = false;
-    bool force = false;     ///< a recording replaces a file that is there
-    std::string recording;  ///< where to; empty: none is made
-    std::vector<std::string> command_line;
-    std::string mode = "events";
-    struct {
-        std::string interval = "1s";
-        std::string duration;
-        std::string format;  ///< empty: the screen where there can be one, else lines
-        std::string threads;
-        std::string ring = "2M";
-        std::string sync = "5s";
-        std::string max_size;
-    } words;  ///< as typed
-    std::chrono::milliseconds interval{1000};
-    std::optional<std::chrono::milliseconds> duration;
-    Format format = Format::Lines;
-    view::ThreadChoice threads;
-    std::size_t ring_bytes = 0;
-    std::chrono::milliseconds sync{5000};
-    std::optional<std::uint64_t> max_bytes;  ///< of a recording; nullopt: all of it is kept
-};
-
 /// Bad input is told before anything is asked of the kernel.
-core::Status parse(TraceOptions &options);
+core::Status parse(session::TraceOptions &options);
 
 /// all, changed, top:N or none. Pure.
-core::Result<view::ThreadChoice> parse_threads(const std::string &word);
+core::Result<core::ThreadChoice> parse_threads(const std::string &word);
 
-void add_trace_options(CLI::App &command, TraceOptions &options);
+void add_trace_options(CLI::App &command, session::TraceOptions &options);
 
 }  // namespace rsslag::cli

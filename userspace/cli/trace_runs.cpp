@@ -4,11 +4,13 @@
 
 #include <utility>
 
-#include "command.h"
-#include "command_terminal.h"
 #include "exit_status.h"
-#include "live_view.h"
-#include "session.h"
+#include "rsslag/host/command.h"
+#include "rsslag/session/live_view.h"
+#include "rsslag/session/session.h"
+#include "rsslag/terminal/command_terminal.h"
+#include "rsslag/terminal/output.h"
+#include "trace_runs.h"
 
 namespace rsslag::cli {
 namespace {
@@ -17,7 +19,7 @@ using core::Kind;
 using core::Status;
 using std::chrono::milliseconds;
 
-int finish(Session &session, const Status &ran, int status) {
+int finish(session::Session &session, const Status &ran, int status) {
     session.leave_screen();
     if (!ran) return fail(ran.error());
     const Status told = session.summary();
@@ -28,10 +30,10 @@ int finish(Session &session, const Status &ran, int status) {
 /// CMD under the screen: what it writes, what is typed for it and how it ended.
 class CommandView {
   public:
-    CommandView(Command &command, CommandTerminal &terminal, StopSignals &stop, std::string name)
+    CommandView(host::Command &command, terminal::CommandTerminal &terminal, host::StopSignals &stop, std::string name)
         : command_(command), terminal_(terminal), stop_(stop), name_(std::move(name)) {}
 
-    void look(Screen *screen) {
+    void look(terminal::Screen *screen) {
         if (stop_.interrupted()) terminal_.type("\x03");
         const bool ended = !status_ && (status_ = command_.wait(milliseconds{}, stop_));
         if (screen == nullptr) return;
@@ -43,16 +45,16 @@ class CommandView {
         last_.name = name_;
         last_.running = !status_;
         last_.status = status_;
-        screen->post([output = last_](Shown &shown) {
+        screen->post([output = last_](terminal::Shown &shown) {
             if (shown.live) shown.live->take(output);
         });
     }
     std::optional<int> status() const { return status_; }
 
   private:
-    Command &command_;
-    CommandTerminal &terminal_;
-    StopSignals &stop_;
+    host::Command &command_;
+    terminal::CommandTerminal &terminal_;
+    host::StopSignals &stop_;
     std::string name_;
     view::CommandOutput last_;
     std::optional<int> status_;
@@ -60,59 +62,62 @@ class CommandView {
 };
 
 /// How it ended; one that still runs loses its terminal and is waited for a moment.
-int end_of(Command &command, CommandTerminal &terminal, StopSignals &stop, std::optional<int> status) {
+int end_of(host::Command &command, terminal::CommandTerminal &terminal, host::StopSignals &stop,
+           std::optional<int> status) {
     constexpr milliseconds kPatience{2000};
     terminal.hang_up();
     if (!status) status = command.wait(kPatience, stop);
-    if (const std::string kept = terminal.kept(); !kept.empty()) complain(kept);
+    if (const std::string kept = terminal.kept(); !kept.empty()) terminal::complain(kept);
     return status.value_or(kDone);
 }
 
 /// Under the screen CMD has a terminal of its own.
-Status lend_terminal(const TraceOptions &options, const TickWriter &writer, std::optional<CommandTerminal> &terminal) {
+Status lend_terminal(const session::TraceOptions &options, const session::TickWriter &writer,
+                     std::optional<terminal::CommandTerminal> &terminal) {
     if (!writer.on_screen()) return core::success();
-    auto opened = CommandTerminal::open();
+    auto opened = terminal::CommandTerminal::open();
     if (!opened) return opened.error();
     terminal.emplace(std::move(*opened));
     if (options.as_root) return core::success();
-    const auto user = invoking_user();
+    const auto user = host::invoking_user();
     if (user && *user) terminal->give_file_to((*user)->uid, (*user)->gid);
     return core::success();
 }
 
 }  // namespace
 
-int trace_targets(const TraceOptions &options, TickWriter &writer) {
+int trace_targets(const session::TraceOptions &options, session::TickWriter &writer) {
     if (options.targets.empty()) {
         return fail({Kind::BadInput, "no process is named", 0, "name one: -p PID, or -- CMD"});
     }
-    auto targets = resolve(options.targets);
-    const bool none = !targets && targets.error().kind == Kind::Gone && has_pattern(options.targets);
+    auto targets = host::resolve(options.targets);
+    const bool none = !targets && targets.error().kind == Kind::Gone && session::has_pattern(options.targets);
     if (!targets && (!none || options.no_wait)) return fail(targets.error());
-    StopSignals stop;
-    if (writer.on_screen()) Screen::block_signals();
-    Session session(options, writer, stop);
+    host::StopSignals stop;
+    if (writer.on_screen()) terminal::Screen::block_signals();
+    session::Session session(options, writer, stop);
     if (const Status made = session.prepare_recording({}); !made) return fail(made.error());
     if (const Status opened = session.open(); !opened) return fail(opened.error());
     if (const Status matching = session.attach_matching(); !matching) return fail(matching.error());
-    if (none && !writer.on_screen()) complain("nothing matches yet; waiting for a process that does");
+    if (none && !writer.on_screen()) terminal::complain("nothing matches yet; waiting for a process that does");
     if (!none) {
         if (const Status attached = session.attach(*targets); !attached) return fail(attached.error());
     }
     if (const Status begun = session.head(); !begun) return fail(begun.error());
-    if (none && writer.screen() != nullptr) post_notice(*writer.screen(), "nothing matches yet");
+    if (none && writer.screen() != nullptr) session::post_notice(*writer.screen(), "nothing matches yet");
     return finish(session, session.run(none), kDone);
 }
 
-int trace_command(const std::vector<std::string> &argv, const TraceOptions &options, TickWriter &writer) {
+int trace_command(const std::vector<std::string> &argv, const session::TraceOptions &options,
+                  session::TickWriter &writer) {
     if (!options.targets.empty()) return fail({Kind::BadInput, "targets and -- CMD exclude each other", 0, ""});
-    std::optional<CommandTerminal> terminal;
+    std::optional<terminal::CommandTerminal> terminal;
     if (const Status lent = lend_terminal(options, writer, terminal); !lent) return fail(lent.error()), kCommandFailed;
-    auto command = Command::prepare(argv, options.as_root, terminal ? terminal->command_side() : -1);
+    auto command = host::Command::prepare(argv, options.as_root, terminal ? terminal->command_side() : -1);
     if (!command) return fail(command.error()), kCommandFailed;
-    StopSignals stop(2);  // the first INT is the command's
-    if (terminal) Screen::block_signals();
-    Session session(options, writer, stop);
+    host::StopSignals stop(2);  // the first INT is the command's
+    if (terminal) terminal::Screen::block_signals();
+    session::Session session(options, writer, stop);
     session.go_on_unread();
     Status ready = session.prepare_recording(argv);
     if (!ready) return fail(ready.error()), ready.error().kind == Kind::BadInput ? kBadInput : kCommandFailed;
@@ -121,19 +126,19 @@ int trace_command(const std::vector<std::string> &argv, const TraceOptions &opti
     if (!ready) return fail(ready.error()), kCommandFailed;
     if (terminal) terminal->start();  // a thread, which would have kept the capabilities that open() gives up
     const Status started = command->release();
-    if (!started) return fail(started.error()), shell_status(started.error());
+    if (!started) return fail(started.error()), host::shell_status(started.error());
     if (ready = session.head(); !ready) return fail(ready.error()), kCommandFailed;
     std::optional<CommandView> view;
     if (terminal) {
         view.emplace(*command, *terminal, stop, argv.front());
-        session.on_idle([&view](Screen *screen) { view->look(screen); });
+        session.on_idle([&view](terminal::Screen *screen) { view->look(screen); });
     }
     const Status ran = session.run(false);
     const int told = finish(session, ran, kDone);
     if (told != kDone) return kCommandFailed;
     const bool time_is_over = session.time_is_over() && !(view && view->status());
     if (time_is_over) {
-        if (const Status ended = command->terminate(); !ended) complain(ended.error().what);
+        if (const Status ended = command->terminate(); !ended) terminal::complain(ended.error().what);
     }
     if (terminal) {
         const int status = end_of(*command, *terminal, stop, view->status());

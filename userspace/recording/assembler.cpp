@@ -38,10 +38,10 @@ void Assembler::begin(const Header &header) {
     chunk(ChunkKind::Header, payload);
 }
 
-void Assembler::add(const trace::Event &event) {
+void Assembler::add(const event::Event &event) {
     if (payload_.empty()) base_ns_ = now_ns_;
-    now_ns_ = std::max(now_ns_, trace::time_of(event).value_or(0));
-    if (const auto *const records = std::get_if<trace::Records>(&event)) {
+    now_ns_ = std::max(now_ns_, event::time_of(event).value_or(0));
+    if (const auto *const records = std::get_if<event::Records>(&event)) {
         add_records(*records);
     } else {
         put_item(payload_, event, base_ns_);
@@ -49,7 +49,7 @@ void Assembler::add(const trace::Event &event) {
     }
 }
 
-void Assembler::add_records(const trace::Records &records) {
+void Assembler::add_records(const event::Records &records) {
     std::span<const std::byte> rest = records.bytes;
     Bytes packed;
     while (!rest.empty()) {

@@ -10,9 +10,9 @@
 
 #include "bytes.h"
 #include "chunk.h"
+#include "rsslag/core/event.h"
 #include "rsslag/recording/header.h"
 #include "rsslag/recording/peak.h"
-#include "rsslag/trace/event.h"
 
 namespace rsslag::recording {
 
@@ -27,7 +27,7 @@ class Assembler {
     /// The prologue and the header, twice: nothing can be read without it.
     void begin(const Header &header);
     /// Closes the chunk where it is full.
-    void add(const trace::Event &event);
+    void add(const event::Event &event);
     /// What is open goes out.
     void close();
     bool open() const { return !payload_.empty(); }
@@ -49,7 +49,7 @@ class Assembler {
     void give(const Bytes &bytes);
     ChunkInfo next_chunk(ChunkKind kind) const;
     void chunk(ChunkKind kind, std::string_view payload);
-    void add_records(const trace::Records &records);
+    void add_records(const event::Records &records);
 
     Sink sink_;
     std::size_t full_;

@@ -25,7 +25,7 @@ void put_error(Bytes &out, const core::Error &error) {
 }
 
 /// CLOCK_REALTIME by its distance from the other clock, which hardly ever changes.
-std::int64_t distance(const trace::Moment &at) {
+std::int64_t distance(const event::Moment &at) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(at.unix_ns) - at.t_ns);
 }
 
@@ -34,7 +34,7 @@ struct PutBody {
     std::uint64_t base_ns;
 
     void time(std::uint64_t t_ns) const { put_signed(out, static_cast<std::int64_t>(t_ns - base_ns)); }
-    void moment(const trace::Moment &at) const {
+    void moment(const event::Moment &at) const {
         time(at.t_ns);
         put_signed(out, distance(at));
     }
@@ -43,10 +43,10 @@ struct PutBody {
         time(timed.begin_ns);
         time(timed.end_ns);
     }
-    void faults(const trace::Faults &faults) const {
+    void faults(const event::Faults &faults) const {
         put(out, faults.tasks.size());
         int before = 0;
-        for (const trace::Faults::Task &task : faults.tasks) {
+        for (const event::Faults::Task &task : faults.tasks) {
             put_signed(out, std::int64_t{task.host_tid} - before);
             before = task.host_tid;
             put(out, task.counts.user);
@@ -60,38 +60,38 @@ struct PutBody {
         put_signed(out, own.rss.n);
     }
 
-    ItemKind operator()(const trace::Records &event) const {
+    ItemKind operator()(const event::Records &event) const {
         put(out, event.ring);
         pack(event.bytes, base_ns, out);
         return ItemKind::Records;
     }
-    ItemKind operator()(const trace::Watermark &event) const {
+    ItemKind operator()(const event::Watermark &event) const {
         time(event.until_ns);
         moment(event.at);
         return ItemKind::Watermark;
     }
-    ItemKind operator()(const trace::Losses &event) const {
+    ItemKind operator()(const event::Losses &event) const {
         time(event.t_ns);
         put_losses(out, event.counts);
         return ItemKind::Losses;
     }
-    ItemKind operator()(const trace::Faults &event) const {
+    ItemKind operator()(const event::Faults &event) const {
         faults(event);
         return ItemKind::Faults;
     }
-    ItemKind operator()(const trace::Attach &event) const {
+    ItemKind operator()(const event::Attach &event) const {
         put_signed(out, event.host_tgid);
         timed(event.counters);
         faults(event.faults);
         return ItemKind::Attach;
     }
-    ItemKind operator()(const trace::ExecAwaited &event) const {
+    ItemKind operator()(const event::ExecAwaited &event) const {
         put_signed(out, event.host_tgid);
         put_signed(out, event.tgid);
         put(out, event.mm);
         return ItemKind::ExecAwaited;
     }
-    ItemKind operator()(const trace::Counters &event) const {
+    ItemKind operator()(const event::Counters &event) const {
         put_signed(out, event.pid);
         put(out, event.told ? 1 : 0);
         if (event.told) {
@@ -101,7 +101,7 @@ struct PutBody {
         }
         return ItemKind::Counters;
     }
-    ItemKind operator()(const trace::Reading &event) const {
+    ItemKind operator()(const event::Reading &event) const {
         put_signed(out, event.host_tgid);
         put(out, event.told ? 1 : 0);
         if (event.told) {
@@ -111,37 +111,37 @@ struct PutBody {
         }
         return ItemKind::Reading;
     }
-    ItemKind operator()(const trace::TickEnd &event) const {
+    ItemKind operator()(const event::TickEnd &event) const {
         put(out, event.until_ns ? 1 : 0);
         if (event.until_ns) time(*event.until_ns);
         moment(event.at);
         cost(event.own);
         return ItemKind::TickEnd;
     }
-    ItemKind operator()(const trace::Stop &event) const {
+    ItemKind operator()(const event::Stop &event) const {
         moment(event.at);
         return ItemKind::Stop;
     }
-    ItemKind operator()(const trace::End &event) const {
+    ItemKind operator()(const event::End &event) const {
         moment(event.at);
         cost(event.own);
         return ItemKind::End;
     }
-    ItemKind operator()(const trace::Gap &event) const {
+    ItemKind operator()(const event::Gap &event) const {
         put(out, event.records);
         put(out, event.events);
         return ItemKind::Gap;
     }
-    ItemKind operator()(const trace::FreshStart & /*event*/) const { return ItemKind::FreshStart; }
-    ItemKind operator()(const trace::CpusFolded &event) const {
+    ItemKind operator()(const event::FreshStart & /*event*/) const { return ItemKind::FreshStart; }
+    ItemKind operator()(const event::CpusFolded &event) const {
         time(event.since_ns);
         time(event.until_ns);
         return ItemKind::CpusFolded;
     }
 };
 
-trace::Moment read_moment(In &in, std::uint64_t base_ns) {
-    trace::Moment at;
+event::Moment read_moment(In &in, std::uint64_t base_ns) {
+    event::Moment at;
     at.t_ns = read_time(in, base_ns);
     at.unix_ns = static_cast<std::int64_t>(at.t_ns + static_cast<std::uint64_t>(in.signed_number()));
     return at;
@@ -155,30 +155,30 @@ core::TimedCounters read_timed(In &in, std::uint64_t base_ns) {
     return timed;
 }
 
-trace::Attach read_attach(In &in, std::uint64_t base_ns) {
-    trace::Attach attach;
+event::Attach read_attach(In &in, std::uint64_t base_ns) {
+    event::Attach attach;
     attach.host_tgid = in.small();
     attach.counters = read_timed(in, base_ns);
     attach.faults = read_faults(in);
     return attach;
 }
 
-trace::ExecAwaited read_awaited(In &in) {
-    trace::ExecAwaited awaited;
+event::ExecAwaited read_awaited(In &in) {
+    event::ExecAwaited awaited;
     awaited.host_tgid = in.small();
     awaited.tgid = in.small();
     awaited.mm = in.number();
     return awaited;
 }
 
-trace::Reading read_reading(In &in, std::uint64_t base_ns) {
+event::Reading read_reading(In &in, std::uint64_t base_ns) {
     const int host_tgid = in.small();
     if (!in.yes()) return {host_tgid, read_error(in)};
     return {host_tgid, read_raw_reading(in, base_ns)};
 }
 
-trace::TickEnd read_tick_end(In &in, std::uint64_t base_ns) {
-    trace::TickEnd end;
+event::TickEnd read_tick_end(In &in, std::uint64_t base_ns) {
+    event::TickEnd end;
     if (in.yes()) end.until_ns = read_time(in, base_ns);
     end.at = read_moment(in, base_ns);
     end.own = read_cost(in);
@@ -202,8 +202,8 @@ core::Error read_error(In &in) {
     return error;
 }
 
-std::optional<trace::Event> read_records(In &in, std::uint64_t base_ns) {
-    trace::Records records;
+std::optional<event::Event> read_records(In &in, std::uint64_t base_ns) {
+    event::Records records;
     records.ring = static_cast<std::uint32_t>(in.number());
     auto bytes = unpack(in, base_ns);
     if (!bytes) {
@@ -214,8 +214,8 @@ std::optional<trace::Event> read_records(In &in, std::uint64_t base_ns) {
     return records;
 }
 
-trace::Faults read_faults(In &in) {
-    trace::Faults faults;
+event::Faults read_faults(In &in) {
+    event::Faults faults;
     const std::size_t tasks = in.count();
     std::uint32_t tid = 0;
     for (std::size_t i = 0; i < tasks && !in.bad(); ++i) {
@@ -226,7 +226,7 @@ trace::Faults read_faults(In &in) {
     return faults;
 }
 
-trace::Counters read_counters_item(In &in, std::uint64_t base_ns) {
+event::Counters read_counters_item(In &in, std::uint64_t base_ns) {
     const int pid = in.small();
     if (!in.yes()) return {pid, read_error(in)};
     return {pid, read_timed(in, base_ns)};
@@ -240,7 +240,7 @@ core::OwnCost read_cost(In &in) {
     return own;
 }
 
-void put_item(Bytes &out, const trace::Event &event, std::uint64_t base_ns) {
+void put_item(Bytes &out, const event::Event &event, std::uint64_t base_ns) {
     Bytes body;
     const ItemKind kind = std::visit(PutBody{body, base_ns}, event);
     put(out, static_cast<std::uint64_t>(kind));
@@ -261,7 +261,7 @@ RawItem next_raw_item(In &in) {
     return {kind, in.text()};
 }
 
-std::optional<trace::Event> read_item(std::uint64_t kind, In &in, std::uint64_t base_ns) {
+std::optional<event::Event> read_item(std::uint64_t kind, In &in, std::uint64_t base_ns) {
     if (kind > static_cast<std::uint64_t>(ItemKind::CpusFolded)) return std::nullopt;
     switch (static_cast<ItemKind>(kind)) {
         case ItemKind::Records: return read_records(in, base_ns);
@@ -269,29 +269,29 @@ std::optional<trace::Event> read_item(std::uint64_t kind, In &in, std::uint64_t 
         case ItemKind::Counters: return read_counters_item(in, base_ns);
         case ItemKind::Gap: {
             const std::uint64_t records = in.number();
-            return trace::Gap{records, in.number()};
+            return event::Gap{records, in.number()};
         }
         case ItemKind::Losses: {
             const std::uint64_t t_ns = read_time(in, base_ns);
-            return trace::Losses{t_ns, read_losses(in)};
+            return event::Losses{t_ns, read_losses(in)};
         }
         case ItemKind::Watermark: {
             const std::uint64_t until_ns = read_time(in, base_ns);
-            return trace::Watermark{until_ns, read_moment(in, base_ns)};
+            return event::Watermark{until_ns, read_moment(in, base_ns)};
         }
         case ItemKind::Attach: return read_attach(in, base_ns);
         case ItemKind::ExecAwaited: return read_awaited(in);
         case ItemKind::Reading: return read_reading(in, base_ns);
         case ItemKind::TickEnd: return read_tick_end(in, base_ns);
-        case ItemKind::Stop: return trace::Stop{read_moment(in, base_ns)};
+        case ItemKind::Stop: return event::Stop{read_moment(in, base_ns)};
         case ItemKind::End: {
-            const trace::Moment at = read_moment(in, base_ns);
-            return trace::End{at, read_cost(in)};
+            const event::Moment at = read_moment(in, base_ns);
+            return event::End{at, read_cost(in)};
         }
-        case ItemKind::FreshStart: return trace::FreshStart{};
+        case ItemKind::FreshStart: return event::FreshStart{};
         case ItemKind::CpusFolded: {
             const std::uint64_t since_ns = read_time(in, base_ns);
-            return trace::CpusFolded{since_ns, read_time(in, base_ns)};
+            return event::CpusFolded{since_ns, read_time(in, base_ns)};
         }
     }
     return std::nullopt;

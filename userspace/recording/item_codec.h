@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "bytes.h"
+#include "rsslag/core/event.h"
 #include "rsslag/recording/header.h"
-#include "rsslag/trace/event.h"
 
 namespace rsslag::recording {
 
@@ -30,7 +30,7 @@ enum class ItemKind : std::uint8_t {
 };
 
 /// Kind, length, body. Times are told from `base_ns` on.
-void put_item(Bytes &out, const trace::Event &event, std::uint64_t base_ns);
+void put_item(Bytes &out, const event::Event &event, std::uint64_t base_ns);
 /// Records go in batches, packed already.
 void put_records(Bytes &out, std::uint32_t ring, std::string_view packed);
 
@@ -41,7 +41,7 @@ struct RawItem {
 };
 RawItem next_raw_item(In &in);
 /// nullopt: of a kind that is not known here, or body.bad().
-std::optional<trace::Event> read_item(std::uint64_t kind, In &body, std::uint64_t base_ns);
+std::optional<event::Event> read_item(std::uint64_t kind, In &body, std::uint64_t base_ns);
 
 void put_header(Bytes &out, const Header &header);
 /// Fields that are not known are skipped. nullopt: it is no header.
@@ -50,9 +50,9 @@ std::optional<Header> read_header(std::string_view bytes);
 // Parts of bodies.
 std::uint64_t read_time(In &in, std::uint64_t base_ns);
 core::Error read_error(In &in);
-std::optional<trace::Event> read_records(In &in, std::uint64_t base_ns);
-trace::Faults read_faults(In &in);
-trace::Counters read_counters_item(In &in, std::uint64_t base_ns);
+std::optional<event::Event> read_records(In &in, std::uint64_t base_ns);
+event::Faults read_faults(In &in);
+event::Counters read_counters_item(In &in, std::uint64_t base_ns);
 core::OwnCost read_cost(In &in);
 
 // Readings, in a file of their own.

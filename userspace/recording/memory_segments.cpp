@@ -73,9 +73,9 @@ void MemorySegments::begin(const Header &header) {
     state.make_room();
 }
 
-bool MemorySegments::add(const trace::Event &event) {
+bool MemorySegments::add(const event::Event &event) {
     State &state = *state_;
-    const auto *const records = std::get_if<trace::Records>(&event);
+    const auto *const records = std::get_if<event::Records>(&event);
     const std::size_t more = records == nullptr ? 0 : records->bytes.size();
     if (!state.assembler || state.newest_bytes() + more > state.most_bytes / 2) return false;
     state.assembler->add(event);

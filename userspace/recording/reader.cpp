@@ -83,7 +83,7 @@ struct Reader::State {
     std::optional<Bytes> take_payload(const ChunkInfo &info);
     core::Status find_header(const std::string &name);
     std::optional<Missing> gap_before(const ChunkInfo &info);
-    void add(trace::Event event);
+    void add(event::Event event);
     void take(const RawItem &item);
     void break_off();
     void next_in_chunk();
@@ -190,13 +190,13 @@ std::optional<Missing> Reader::State::gap_before(const ChunkInfo &info) {
 }
 
 /// What its writer could not keep up with is missing like anything else.
-void Reader::State::add(trace::Event event) {
-    if (const auto *const gap = std::get_if<trace::Gap>(&event)) {
+void Reader::State::add(event::Event event) {
+    if (const auto *const gap = std::get_if<event::Gap>(&event)) {
         whole = false;
         ready.emplace_back(Missing{"the writer could not keep up", reached_ns, reached_ns, gap->records});
         return;
     }
-    reached_ns = std::max(reached_ns, trace::time_of(event).value_or(0));
+    reached_ns = std::max(reached_ns, event::time_of(event).value_or(0));
     ready.emplace_back(std::move(event));
 }
 
@@ -205,7 +205,7 @@ void Reader::State::take(const RawItem &item) {
     if (version1) {
         Version1::Events events;
         version1->take(item.kind, body, chunk.first_ns, events);
-        for (trace::Event &event : events)
+        for (event::Event &event : events)
             add(std::move(event));
     } else if (auto event = read_item(item.kind, body, chunk.first_ns); event && !body.bad()) {
         add(std::move(*event));
@@ -217,7 +217,7 @@ void Reader::State::take(const RawItem &item) {
 void Reader::State::break_off() {
     Version1::Events events;
     if (version1) version1->break_off(events);
-    for (trace::Event &event : events)
+    for (event::Event &event : events)
         add(std::move(event));
 }
 
@@ -239,7 +239,7 @@ void Reader::State::end() {
     if (ended && at >= input.size) {
         Version1::Events events;
         if (version1) version1->finish(events);
-        for (trace::Event &event : events)
+        for (event::Event &event : events)
             add(std::move(event));
         return;
     }

@@ -27,7 +27,7 @@ enum class Kind1 : std::uint8_t {
     Overflow = 12,
 };
 
-trace::Reading read_reading(In &in, std::uint64_t base_ns) {
+event::Reading read_reading(In &in, std::uint64_t base_ns) {
     const int host_tgid = in.small();
     in.small();  // its PID, which the reading has, too
     if (!in.yes()) return {host_tgid, read_error(in)};
@@ -44,7 +44,7 @@ std::optional<Version1::Answer> Version1::answer(std::uint64_t kind, In &in, std
         case Kind1::Records: {
             auto records = read_records(in, base_ns);
             if (!records) return std::nullopt;
-            return std::get<trace::Records>(std::move(*records));
+            return std::get<event::Records>(std::move(*records));
         }
         case Kind1::Collected: return Collected{};
         case Kind1::Now: return Now{read_time(in, base_ns)};
@@ -73,7 +73,7 @@ void Version1::take(std::uint64_t kind, In &in, std::uint64_t base_ns, Events &o
     }
     if (kind == static_cast<std::uint64_t>(Kind1::Overflow)) {
         const std::uint64_t records = in.number();
-        const trace::Gap gap{records, in.number()};
+        const event::Gap gap{records, in.number()};
         if (in.bad()) return;
         break_off(out);
         out.emplace_back(gap);
@@ -88,7 +88,7 @@ void Version1::take(std::uint64_t kind, In &in, std::uint64_t base_ns, Events &o
 void Version1::break_off(Events &out) {
     for (Answer &each : answers_) {
         if (auto *const now = std::get_if<Now>(&each)) now_ns_ = std::max(now_ns_, now->t_ns);
-        if (auto *const records = std::get_if<trace::Records>(&each)) out.emplace_back(std::move(*records));
+        if (auto *const records = std::get_if<event::Records>(&each)) out.emplace_back(std::move(*records));
     }
     answers_.clear();
     call_.reset();
@@ -115,12 +115,12 @@ void Version1::make(Events &out) {
 
 /// Counters, whether it was wanted, counters again; all of it again where it had another mm by then; then its faults.
 void Version1::attach(Events &out) {
-    trace::Counters *counters = nullptr;
+    event::Counters *counters = nullptr;
     for (Answer &each : answers_) {
-        if (auto *const told = std::get_if<trace::Counters>(&each)) counters = told;
-        auto *const faults = std::get_if<trace::Faults>(&each);
+        if (auto *const told = std::get_if<event::Counters>(&each)) counters = told;
+        auto *const faults = std::get_if<event::Faults>(&each);
         if (faults == nullptr || counters == nullptr || !counters->told) continue;
-        trace::Attach attach{0, std::move(*counters->told), std::move(*faults)};
+        event::Attach attach{0, std::move(*counters->told), std::move(*faults)};
         for (const core::TaskReading &task : attach.counters.counters.tasks) {
             if (task.tgid == call_->pid) attach.host_tgid = task.host_tgid;
         }
@@ -131,11 +131,11 @@ void Version1::attach(Events &out) {
 
 void Version1::attach_at_exec(Events &out) const {
     for (const Answer &each : answers_) {
-        const auto *const counters = std::get_if<trace::Counters>(&each);
+        const auto *const counters = std::get_if<event::Counters>(&each);
         if (counters == nullptr || !counters->told) continue;
         for (const core::TaskReading &task : counters->told->counters.tasks) {
             if (task.tgid != call_->pid) continue;
-            out.emplace_back(trace::ExecAwaited{task.host_tgid, task.tgid, counters->told->counters.mm});
+            out.emplace_back(event::ExecAwaited{task.host_tgid, task.tgid, counters->told->counters.mm});
             return;
         }
     }
@@ -144,7 +144,7 @@ void Version1::attach_at_exec(Events &out) const {
 /// The clock; records; for each process that had ended its losses, both clocks and faults.
 void Version1::take_in(std::size_t end, Events &out) {
     std::optional<std::uint64_t> asked_ns;
-    std::optional<trace::Moment> at;
+    std::optional<event::Moment> at;
     for (std::size_t i = 0; i < end; ++i) {
         if (const auto *const now = std::get_if<Now>(&answers_[i])) {
             now_ns_ = now->t_ns;
@@ -154,17 +154,17 @@ void Version1::take_in(std::size_t end, Events &out) {
         pass_on(answers_[i], out);
     }
     if (!asked_ns) return;
-    out.emplace_back(trace::Watermark{*asked_ns - std::min(*asked_ns, kLateNs), at.value_or(about(*asked_ns))});
+    out.emplace_back(event::Watermark{*asked_ns - std::min(*asked_ns, kLateNs), at.value_or(about(*asked_ns))});
 }
 
 /// After that counters of those that are not known yet.
 void Version1::collect(Events &out) {
     const auto counters = std::find_if(answers_.begin(), answers_.end(), [](const Answer &each) {
-        return std::holds_alternative<trace::Counters>(each);
+        return std::holds_alternative<event::Counters>(each);
     });
     take_in(static_cast<std::size_t>(counters - answers_.begin()), out);
     for (auto each = counters; each != answers_.end(); ++each) {
-        if (auto *const told = std::get_if<trace::Counters>(&*each)) out.emplace_back(std::move(*told));
+        if (auto *const told = std::get_if<event::Counters>(&*each)) out.emplace_back(std::move(*told));
     }
 }
 
@@ -178,9 +178,9 @@ void Version1::tick(Events &out) {
     take_in(begin, out);
     if (cost == answers_.end()) return;
     own_ = std::get<core::OwnCost>(*cost);
-    trace::TickEnd tick_end;
+    event::TickEnd tick_end;
     tick_end.own = own_;
-    std::optional<trace::Moment> at;
+    std::optional<event::Moment> at;
     bool read = false;
     std::optional<std::size_t> losses;  // of all; later ones are for the last tick of a process
     for (std::size_t i = begin + 1; i < answers_.size(); ++i) {
@@ -190,7 +190,7 @@ void Version1::tick(Events &out) {
             const bool after_records = std::holds_alternative<Collected>(answers_[i - 1]);
             if (counting_ && read && after_records && !tick_end.until_ns) tick_end.until_ns = now_ns_;
         }
-        read = read || std::holds_alternative<trace::Reading>(each);
+        read = read || std::holds_alternative<event::Reading>(each);
         const bool counted = std::holds_alternative<core::Losses>(answers_[i - 1]);
         if (counted && !losses) losses = i - 1;
         if (!at && (!counted || losses == i - 1)) at = moment_at(i);
@@ -202,44 +202,44 @@ void Version1::tick(Events &out) {
 
 /// The clock; then records, losses and the clock until nothing is missing; the clock; those that had ended.
 void Version1::stop(Events &out) {
-    std::optional<trace::Moment> at;
+    std::optional<event::Moment> at;
     for (std::size_t i = 0; i < answers_.size(); ++i) {
         if (const auto *const now = std::get_if<Now>(&answers_[i])) now_ns_ = now->t_ns;
         if (!at) at = moment_at(i);
         pass_on(answers_[i], out);
     }
-    out.emplace_back(trace::Stop{at.value_or(about(now_ns_))});
+    out.emplace_back(event::Stop{at.value_or(about(now_ns_))});
 }
 
 /// For each process that lives on both clocks and faults; both clocks; cost.
 void Version1::summary(Events &out) {
-    trace::Moment at = about(now_ns_);
+    event::Moment at = about(now_ns_);
     for (std::size_t i = 0; i < answers_.size(); ++i) {
         if (const auto told = moment_at(i)) at = *told;
         if (const auto *const own = std::get_if<core::OwnCost>(&answers_[i])) own_ = *own;
         pass_on(answers_[i], out);
     }
     now_ns_ = at.t_ns;
-    out.emplace_back(trace::End{at, own_});
+    out.emplace_back(event::End{at, own_});
 }
 
 void Version1::pass_on(Answer &answer, Events &out) const {
-    if (auto *const records = std::get_if<trace::Records>(&answer)) out.emplace_back(std::move(*records));
+    if (auto *const records = std::get_if<event::Records>(&answer)) out.emplace_back(std::move(*records));
     if (auto *const losses = std::get_if<core::Losses>(&answer))
-        out.emplace_back(trace::Losses{now_ns_, std::move(*losses)});
-    if (auto *const faults = std::get_if<trace::Faults>(&answer)) out.emplace_back(std::move(*faults));
-    if (auto *const reading = std::get_if<trace::Reading>(&answer)) out.emplace_back(std::move(*reading));
+        out.emplace_back(event::Losses{now_ns_, std::move(*losses)});
+    if (auto *const faults = std::get_if<event::Faults>(&answer)) out.emplace_back(std::move(*faults));
+    if (auto *const reading = std::get_if<event::Reading>(&answer)) out.emplace_back(std::move(*reading));
 }
 
 /// The other clock was always asked first.
-std::optional<trace::Moment> Version1::moment_at(std::size_t i) const {
+std::optional<event::Moment> Version1::moment_at(std::size_t i) const {
     const auto *const time = std::get_if<Time>(&answers_[i]);
     const auto *const now = time != nullptr && i + 1 < answers_.size() ? std::get_if<Now>(&answers_[i + 1]) : nullptr;
     if (now == nullptr) return std::nullopt;
-    return trace::Moment{now->t_ns, time->unix_ns};
+    return event::Moment{now->t_ns, time->unix_ns};
 }
 
-trace::Moment Version1::about(std::uint64_t t_ns) const {
+event::Moment Version1::about(std::uint64_t t_ns) const {
     return {t_ns, static_cast<std::int64_t>(static_cast<std::uint64_t>(start_.unix_ns) + t_ns - start_.t_ns)};
 }
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "bytes.h"
+#include "rsslag/core/event.h"
 #include "rsslag/recording/header.h"
-#include "rsslag/trace/event.h"
 
 namespace rsslag::recording {
 
@@ -19,7 +19,7 @@ class Version1 {
   public:
     explicit Version1(const Header &header);
 
-    using Events = std::deque<trace::Event>;
+    using Events = std::deque<event::Event>;
     /// The next item; body.bad(): it cannot be understood.
     void take(std::uint64_t kind, In &body, std::uint64_t base_ns, Events &out);
     /// What comes next is not what came next: of what was begun records are left.
@@ -50,8 +50,8 @@ class Version1 {
         std::int64_t unix_ns = 0;
     };
     struct Wanted {};
-    using Answer = std::variant<Collected, Now, Time, core::Losses, trace::Records, trace::Faults, trace::Counters,
-                                trace::Reading, Wanted, core::OwnCost>;
+    using Answer = std::variant<Collected, Now, Time, core::Losses, event::Records, event::Faults, event::Counters,
+                                event::Reading, Wanted, core::OwnCost>;
 
     std::optional<Answer> answer(std::uint64_t kind, In &body, std::uint64_t base_ns);
     void make(Events &out);
@@ -63,11 +63,11 @@ class Version1 {
     void summary(Events &out);
     void take_in(std::size_t end, Events &out);
     void pass_on(Answer &answer, Events &out) const;
-    std::optional<trace::Moment> moment_at(std::size_t i) const;
-    trace::Moment about(std::uint64_t t_ns) const;
+    std::optional<event::Moment> moment_at(std::size_t i) const;
+    event::Moment about(std::uint64_t t_ns) const;
 
     bool counting_;
-    trace::Moment start_;
+    event::Moment start_;
     std::optional<Call> call_;  ///< nullopt: its begin is not there
     std::vector<Answer> answers_;
     std::uint64_t now_ns_;

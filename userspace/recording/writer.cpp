@@ -36,25 +36,25 @@ std::size_t waking(const Writer::Options &options) {
 }
 
 /// What an event takes in memory, about.
-std::size_t size_of(const trace::Event &event) {
+std::size_t size_of(const event::Event &event) {
     constexpr std::size_t kTask = 160;
-    std::size_t size = sizeof(trace::Event);
-    if (const auto *const records = std::get_if<trace::Records>(&event)) size += records->bytes.size();
-    if (const auto *const faults = std::get_if<trace::Faults>(&event))
-        size += faults->tasks.size() * sizeof(trace::Faults::Task);
-    if (const auto *const attach = std::get_if<trace::Attach>(&event))
-        size += attach->counters.counters.tasks.size() * (kTask + sizeof(trace::Faults::Task));
-    if (const auto *const counters = std::get_if<trace::Counters>(&event); counters != nullptr && counters->told)
+    std::size_t size = sizeof(event::Event);
+    if (const auto *const records = std::get_if<event::Records>(&event)) size += records->bytes.size();
+    if (const auto *const faults = std::get_if<event::Faults>(&event))
+        size += faults->tasks.size() * sizeof(event::Faults::Task);
+    if (const auto *const attach = std::get_if<event::Attach>(&event))
+        size += attach->counters.counters.tasks.size() * (kTask + sizeof(event::Faults::Task));
+    if (const auto *const counters = std::get_if<event::Counters>(&event); counters != nullptr && counters->told)
         size += counters->told->counters.tasks.size() * kTask;
-    if (const auto *const reading = std::get_if<trace::Reading>(&event); reading != nullptr && reading->told) {
+    if (const auto *const reading = std::get_if<event::Reading>(&event); reading != nullptr && reading->told) {
         for (const core::CounterReading &each : reading->told->bracket.readings)
             size += each.tasks.size() * kTask;
     }
     return size;
 }
 
-std::uint64_t records_in(const trace::Event &event) {
-    const auto *const records = std::get_if<trace::Records>(&event);
+std::uint64_t records_in(const event::Event &event) {
+    const auto *const records = std::get_if<event::Records>(&event);
     return records == nullptr ? 0 : count_records(records->bytes);
 }
 
@@ -80,9 +80,9 @@ struct Writer::State {
 
     mutable std::mutex mutex;
     std::condition_variable wake;
-    std::deque<std::variant<trace::Event, Header>> waiting;  ///< a header begins the next segment
+    std::deque<std::variant<event::Event, Header>> waiting;  ///< a header begins the next segment
     std::size_t waiting_bytes = 0;
-    trace::Gap missed;  ///< since the last event that found room
+    event::Gap missed;  ///< since the last event that found room
     Progress progress;
     std::optional<Peak> peak;
     bool stop = false;
@@ -103,7 +103,7 @@ struct Writer::State {
     void end();
     void run();
     void write_all(const Bytes &bytes);
-    void write_event(const trace::Event &event);
+    void write_event(const event::Event &event);
     void look_at_clocks();
     bool full() const;
     void tell_progress(bool last);
@@ -136,7 +136,7 @@ void Writer::begin(Header header) {
     });
 }
 
-void Writer::put(trace::Event event) {
+void Writer::put(event::Event event) {
     State &state = *state_;
     const std::size_t size = size_of(event);
     const std::lock_guard lock(state.mutex);
@@ -195,7 +195,7 @@ core::Status Writer::finish(const std::optional<Peak> &peak) {
 
 /// Of what found no room; the lock is held.
 void Writer::State::tell_missed() {
-    if (missed.events > 0) waiting.emplace_back(trace::Event(std::exchange(missed, {})));
+    if (missed.events > 0) waiting.emplace_back(event::Event(std::exchange(missed, {})));
 }
 
 Assembler Writer::State::new_assembler() {
@@ -216,7 +216,7 @@ void Writer::State::end() {
     if (err == 0) err = files.sync();
 }
 
-void Writer::State::write_event(const trace::Event &event) {
+void Writer::State::write_event(const event::Event &event) {
     if (!assembler.open()) opened = Clock::now();
     assembler.add(event);
 }
@@ -257,7 +257,7 @@ void Writer::State::tell_progress(bool last) {
 void Writer::State::run() {
     constexpr std::chrono::milliseconds kLook{200};
     for (;;) {
-        std::deque<std::variant<trace::Event, Header>> some;
+        std::deque<std::variant<event::Event, Header>> some;
         bool last = false;
         {
             std::unique_lock lock(mutex);
@@ -268,7 +268,7 @@ void Writer::State::run() {
         }
         for (const auto &each : some) {
             if (err != 0) break;
-            if (const auto *const event = std::get_if<trace::Event>(&each)) {
+            if (const auto *const event = std::get_if<event::Event>(&each)) {
                 write_event(*event);
             } else {
                 next(std::get<Header>(each));

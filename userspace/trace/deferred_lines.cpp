@@ -6,7 +6,7 @@
 namespace rsslag::trace {
 
 void DeferredLines::add(Line line) {
-    const auto *const event = std::get_if<view::EventLine>(&line);
+    const auto *const event = std::get_if<core::EventLine>(&line);
     const std::uint64_t ticket = event == nullptr ? 0 : event->applied.ticket;
     if (ticket == 0 && waiting_.empty()) return use_(line);
     Waiting &waiting = waiting_.emplace_back(Waiting{std::move(line), ticket});
@@ -17,7 +17,7 @@ void DeferredLines::settled(const core::SettledUpdate &amount) {
     const auto found = by_ticket_.find(amount.ticket);
     if (found == by_ticket_.end()) return;
     Waiting &waiting = *found->second;
-    core::Applied &applied = std::get<view::EventLine>(waiting.line).applied;
+    core::Applied &applied = std::get<core::EventLine>(waiting.line).applied;
     applied.pages = amount.pages;
     applied.reason = amount.reason;
     waiting.ticket = 0;

@@ -8,14 +8,14 @@
 #include <variant>
 
 #include "rsslag/core/ledger.h"
-#include "rsslag/view/tick.h"
+#include "rsslag/core/tick.h"
 
 namespace rsslag::trace {
 
 /// Lines of what happened, in order: one whose amount is still open waits for it, and those after it wait with it.
 class DeferredLines {
   public:
-    using Line = std::variant<view::EventLine, view::TaskLine>;
+    using Line = std::variant<core::EventLine, core::TaskLine>;
     using Use = std::function<void(const Line &)>;
 
     explicit DeferredLines(Use use) : use_(std::move(use)) {}

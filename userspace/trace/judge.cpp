@@ -32,33 +32,32 @@ Judge::State::State(Facts given, JudgeOptions wanted)
       losses(since(facts.before, facts.before)),
       now(facts.start),
       lines([this](const DeferredLines::Line &line) {
-          const Observers &observers = options.observers;
-          if (const auto *const event = std::get_if<view::EventLine>(&line)) {
-              if (observers.on_update) observers.on_update(*event);
-          } else if (observers.on_task) {
-              observers.on_task(std::get<view::TaskLine>(line));
+          if (const auto *const event = std::get_if<core::EventLine>(&line)) {
+              options.observer->on_update(*event);
+          } else {
+              options.observer->on_task(std::get<core::TaskLine>(line));
           }
       }) {}
 
-void Judge::State::operator()(Records &event) {
+void Judge::State::operator()(event::Records &event) {
     const std::uint64_t before = order.malformed();
     order.add(event.bytes);
     if (order.malformed() != before) count_losses(now.t_ns);
 }
 
-void Judge::State::operator()(Watermark &event) {
+void Judge::State::operator()(event::Watermark &event) {
     moment(event.at);
     if (cut_off) ledger.lost_until(event.until_ns);
     cut_off = false;  // a tick begins with one
     apply_until(event.until_ns);
 }
 
-void Judge::State::operator()(Losses &event) {
+void Judge::State::operator()(event::Losses &event) {
     counted = std::move(event.counts);
     count_losses(event.t_ns);
 }
 
-void Judge::State::operator()(Gap &event) {
+void Judge::State::operator()(event::Gap &event) {
     missing_records += std::max<std::uint64_t>(event.records, 1);
     end_tick();
     cut_off = true;
@@ -74,13 +73,13 @@ void Judge::State::count_losses(std::uint64_t t_ns) {
     if (missing_records > 0) losses.by_cause["recording"] = missing_records;
     if (losses.lost() > lost_before) {
         ledger.records_lost(losses.lost() - lost_before, t_ns);
-        if (options.observers.on_loss) options.observers.on_loss(since_start(t_ns), losses);
+        if (options.observer != nullptr) options.observer->on_loss(since_start(t_ns), losses);
     }
     lost_before = losses.lost();
 }
 
-void Judge::State::operator()(Faults &event) {
-    for (const Faults::Task &task : event.tasks)
+void Judge::State::operator()(event::Faults &event) {
+    for (const event::Faults::Task &task : event.tasks)
         faults[task.host_tid] = task.counts;
 }
 
@@ -104,22 +103,22 @@ void Judge::State::take_up(int host_tgid, const core::CounterReading &counters, 
 }
 
 /// Faults are counted since the kernel was asked for the process, which may be long before a recording begins.
-void Judge::State::operator()(Attach &event) {
+void Judge::State::operator()(event::Attach &event) {
     const core::TimedCounters &timed = event.counters;
     adopt(event.host_tgid, timed.counters, timed.begin_ns, timed.end_ns);
-    for (const Faults::Task &task : event.faults.tasks) {
+    for (const event::Faults::Task &task : event.faults.tasks) {
         faults[task.host_tid] = task.counts;
         ledger.had_faults(task.host_tid, task.counts.user + task.counts.kernel);
     }
 }
 
-void Judge::State::operator()(ExecAwaited &event) {
+void Judge::State::operator()(event::ExecAwaited &event) {
     awaited[event.host_tgid] = {event.host_tgid, event.tgid, event.mm};
 }
 
 /// Processes that an exec has made match: what they have done until now is their baseline. Those whose exec may be
 /// among what was lost: they are traced as they are now.
-void Judge::State::operator()(Counters &event) {
+void Judge::State::operator()(event::Counters &event) {
     if (event.told) {
         const core::TimedCounters &timed = *event.told;
         for (const core::GroupView &group : ledger.groups()) {
@@ -154,7 +153,7 @@ const core::GroupView *Judge::State::group_of(int host_tgid) const {
     return found != groups.end() && found->host_tgid == host_tgid ? &*found : nullptr;
 }
 
-void Judge::State::operator()(Reading &event) {
+void Judge::State::operator()(event::Reading &event) {
     if (cut_off) return;
     begin_tick();
     if (event.told && group_of(event.host_tgid) == nullptr) {
@@ -177,11 +176,11 @@ void Judge::State::operator()(Reading &event) {
         return;
     }
     entry.gone = false;
-    if (options.observers.on_reading) options.observers.on_reading(*event.told);
+    if (options.observer != nullptr) options.observer->on_reading(*event.told);
     readings.push_back({*group, std::move(*event.told)});
 }
 
-void Judge::State::operator()(TickEnd &event) {
+void Judge::State::operator()(event::TickEnd &event) {
     moment(event.at);
     own = event.own;
     for (Taken &taken : readings) {
@@ -193,7 +192,7 @@ void Judge::State::operator()(TickEnd &event) {
     seq++;
 }
 
-void Judge::State::operator()(Stop &event) {
+void Judge::State::operator()(event::Stop &event) {
     moment(event.at);
     end_tick();
     // How many records a span had that cannot be read on is known once all have come.
@@ -208,14 +207,14 @@ void Judge::State::operator()(Stop &event) {
     lines.finish();
 }
 
-void Judge::State::operator()(End &event) {
+void Judge::State::operator()(event::End &event) {
     moment(event.at);
     std::set<std::uint64_t> once;
     for (const core::GroupView &group : ledger.groups()) {  // those that live on
         if (!once.insert(group.mm).second) continue;
         if (const auto mm = ledger.view(group.mm)) add_totals(tick_of(group, *mm));
     }
-    summary.emplace(std::move(totals));
+    static_cast<core::Totals &>(summary.emplace()) = std::move(totals);
     summary->time = time_of(now);
     summary->duration_ns = since_start(now.t_ns);
     summary->scheme = facts.machine.scheme;
@@ -234,12 +233,12 @@ void Judge::State::operator()(End &event) {
     summary->own = event.own;
 }
 
-void Judge::State::operator()(FreshStart & /*event*/) {
+void Judge::State::operator()(event::FreshStart & /*event*/) {
     for (auto &[host_tgid, entry] : traced)
         entry.walked.reset();
 }
 
-void Judge::State::operator()(CpusFolded &event) {
+void Judge::State::operator()(event::CpusFolded &event) {
     ledger.cpus_folded(event.since_ns, event.until_ns);
 }
 
@@ -262,11 +261,11 @@ void Judge::State::take_settled() {
         }
         lines.settled(amount);
     }
-    if (options.observers.on_settled) options.observers.on_settled(amounts);
+    if (options.observer != nullptr) options.observer->on_settled(amounts);
 }
 
 void Judge::State::tell_update(const rsslag_update &update, const core::Applied &applied) {
-    view::EventLine line;
+    core::EventLine line;
     line.t_ns = since_start(update.t_ns);
     for (const core::GroupView &group : ledger.groups()) {
         if (group.mm == update.mm) line.pid = group.tgid;
@@ -283,19 +282,19 @@ void Judge::State::apply(const rsslag_update &update) {
     const core::Applied applied = ledger.apply(update);
     log_flush(update, applied);
     if (options.for_screen && applied.ticket != 0) open.emplace(applied.ticket, update);
-    if (options.observers.on_applied) options.observers.on_applied(update, applied);
-    if (options.observers.on_update && applied.known) tell_update(update, applied);
+    if (options.observer != nullptr) options.observer->on_applied(update, applied);
+    if (options.observer != nullptr && applied.known && options.observer->wants_updates()) tell_update(update, applied);
     take_settled();
 }
 
 void Judge::State::apply(const rsslag_fault &fault) {
     ledger.apply(fault);
-    if (options.observers.on_fault) options.observers.on_fault(fault);
+    if (options.observer != nullptr) options.observer->on_fault(fault);
 }
 
 void Judge::State::apply(const rsslag_sum &sum) {
     ledger.apply(sum);
-    if (options.observers.on_sum) options.observers.on_sum(sum);
+    if (options.observer != nullptr) options.observer->on_sum(sum);
 }
 
 void Judge::State::apply(const rsslag_task &task) {
@@ -303,7 +302,7 @@ void Judge::State::apply(const rsslag_task &task) {
     if (task.kind == RSSLAG_EXEC || dead) awaited.erase(task.tgid);
     if (task.kind == RSSLAG_EXIT) faults.erase(task.tid);
     ledger.apply(task);
-    if (options.observers.on_task) lines.add(view::TaskLine{since_start(task.t_ns), task});
+    if (options.observer != nullptr) lines.add(core::TaskLine{since_start(task.t_ns), task});
     take_settled();
 }
 
@@ -321,13 +320,13 @@ Judge::~Judge() = default;
 Judge::Judge(Judge &&) noexcept = default;
 Judge &Judge::operator=(Judge &&) noexcept = default;
 
-std::vector<view::Tick> Judge::apply(Event event) {
+std::vector<core::Tick> Judge::apply(event::Event event) {
     state_->taken_up.clear();
     std::visit(*state_, event);
     return std::exchange(state_->told, {});
 }
 
-const std::optional<view::Summary> &Judge::summary() const {
+const std::optional<core::Summary> &Judge::summary() const {
     return state_->summary;
 }
 
@@ -392,15 +391,15 @@ std::uint64_t Judge::records() const {
     return state_->order.records();
 }
 
-std::vector<Records> Judge::waiting() const {
-    std::vector<Records> waiting;
+std::vector<event::Records> Judge::waiting() const {
+    std::vector<event::Records> waiting;
     state_->order.waiting([&waiting](std::size_t cpu, std::span<const std::byte> bytes) {
         waiting.push_back({static_cast<std::uint32_t>(cpu), {bytes.begin(), bytes.end()}});
     });
     return waiting;
 }
 
-Moment Judge::last_moment() const {
+event::Moment Judge::last_moment() const {
     return state_->now;
 }
 

@@ -19,13 +19,13 @@ namespace rsslag::trace {
 
 /// What is kept of a traced process from tick to tick.
 struct Traced {
-    view::ProcessReading last;  ///< names and numbers of the last reading
+    core::ProcessReading last;  ///< names and numbers of the last reading
     // The last walk, and what had happened to the mm until then.
-    std::optional<view::ProcessReading> walked;
+    std::optional<core::ProcessReading> walked;
     std::uint64_t walked_ns = 0, walked_updates = 0, walked_faults = 0;
     std::map<int, std::uint64_t> updates_before;
     bool gone = false;  ///< it was no longer there when it was to be read last
-    view::Summary::Process summary;
+    core::Summary::Process summary;
 };
 
 struct Judge::State {
@@ -36,8 +36,8 @@ struct Judge::State {
     core::Ledger ledger;
     core::TimeOrder order;
     std::map<int, Traced> traced;  ///< by the kernel's TGID
-    std::vector<view::Summary::Process> gone;
-    view::Summary totals;  ///< of processes that have left an mm
+    std::vector<core::Summary::Process> gone;
+    core::Totals totals;  ///< of processes that have left an mm
     core::OwnCost own;
     std::uint64_t seq = 0;
     core::Losses counted;           ///< by the kernel, as told last
@@ -48,9 +48,9 @@ struct Judge::State {
     std::unordered_map<int, core::FaultCounts> faults;  ///< by the kernel's TID
     std::map<int, Awaited> awaited;                     ///< by the kernel's TGID
     std::vector<std::pair<int, std::uint64_t>> taken_up;
-    std::vector<view::Tick> told;  ///< by the event that is being applied
-    Moment now;                    ///< the latest that was told
-    std::optional<view::Summary> summary;
+    std::vector<core::Tick> told;  ///< by the event that is being applied
+    event::Moment now;             ///< the latest that was told
+    std::optional<core::Summary> summary;
     std::deque<std::pair<rsslag_update, core::Applied>> flush_log;  ///< since the last tick
     std::unordered_map<std::uint64_t, rsslag_update> open;  ///< updates whose amounts are open, by ticket; for_screen
     DeferredLines lines;
@@ -65,27 +65,27 @@ struct Judge::State {
     std::vector<core::GroupView> groups;  ///< as they were when it began
     std::vector<Taken> readings;
 
-    void operator()(Records &event);
-    void operator()(Watermark &event);
-    void operator()(Losses &event);
-    void operator()(Faults &event);
-    void operator()(Attach &event);
-    void operator()(ExecAwaited &event);
-    void operator()(Counters &event);
-    void operator()(Reading &event);
-    void operator()(TickEnd &event);
-    void operator()(Stop &event);
-    void operator()(End &event);
-    void operator()(Gap &event);
-    void operator()(FreshStart &event);
-    void operator()(CpusFolded &event);
+    void operator()(event::Records &event);
+    void operator()(event::Watermark &event);
+    void operator()(event::Losses &event);
+    void operator()(event::Faults &event);
+    void operator()(event::Attach &event);
+    void operator()(event::ExecAwaited &event);
+    void operator()(event::Counters &event);
+    void operator()(event::Reading &event);
+    void operator()(event::TickEnd &event);
+    void operator()(event::Stop &event);
+    void operator()(event::End &event);
+    void operator()(event::Gap &event);
+    void operator()(event::FreshStart &event);
+    void operator()(event::CpusFolded &event);
 
     std::uint64_t since_start(std::uint64_t t_ns) const { return t_ns - std::min(t_ns, facts.start.t_ns); }
-    static std::chrono::system_clock::time_point time_of(const Moment &at) {
+    static std::chrono::system_clock::time_point time_of(const event::Moment &at) {
         return std::chrono::system_clock::time_point(
             std::chrono::duration_cast<std::chrono::system_clock::duration>(std::chrono::nanoseconds(at.unix_ns)));
     }
-    void moment(const Moment &at) {
+    void moment(const event::Moment &at) {
         if (at.t_ns >= now.t_ns) now = at;
     }
     void apply(const rsslag_update &update);
@@ -96,20 +96,20 @@ struct Judge::State {
     void take_settled();
     void tell_update(const rsslag_update &update, const core::Applied &applied);
     void log_flush(const rsslag_update &update, const core::Applied &applied);
-    std::vector<view::LoggedFlush> flushes_of(const core::MmView &mm) const;
+    std::vector<core::LoggedFlush> flushes_of(const core::MmView &mm) const;
     void count_losses(std::uint64_t t_ns);
     void adopt(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns, std::uint64_t end_ns);
     void take_up(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns, std::uint64_t end_ns);
     void begin_tick();
     void end_tick();
     const core::GroupView *group_of(int host_tgid) const;
-    view::Tick tick_of(const core::GroupView &group, const core::MmView &mm) const;
+    core::Tick tick_of(const core::GroupView &group, const core::MmView &mm) const;
     void finish(const core::Ended &over);
     void finish_all(bool all);
-    std::optional<view::Tick> compared(Taken &taken, std::uint64_t until_ns);
-    void keep_walk(Traced &entry, view::Tick &tick) const;
-    void count(Traced &entry, const view::Tick &tick);
-    void add_totals(const view::Tick &tick);
+    std::optional<core::Tick> compared(Taken &taken, std::uint64_t until_ns);
+    void keep_walk(Traced &entry, core::Tick &tick) const;
+    void count(Traced &entry, const core::Tick &tick);
+    void add_totals(const core::Tick &tick);
 };
 
 }  // namespace rsslag::trace

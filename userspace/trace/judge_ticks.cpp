@@ -4,14 +4,14 @@
 #include <utility>
 
 #include "judge_state.h"
+#include "rsslag/core/judgement.h"
 #include "rsslag/trace/judged.h"
-#include "rsslag/view/judgement.h"
 
 namespace rsslag::trace {
 
 /// What every tick of a process has, whether it could be read or not.
-view::Tick Judge::State::tick_of(const core::GroupView &group, const core::MmView &mm) const {
-    view::Tick tick;
+core::Tick Judge::State::tick_of(const core::GroupView &group, const core::MmView &mm) const {
+    core::Tick tick;
     tick.seq = seq;
     tick.time = time_of(now);
     tick.t_ns = since_start(now.t_ns);
@@ -38,11 +38,11 @@ view::Tick Judge::State::tick_of(const core::GroupView &group, const core::MmVie
     return tick;
 }
 
-std::vector<view::LoggedFlush> Judge::State::flushes_of(const core::MmView &mm) const {
-    std::vector<view::LoggedFlush> flushes;
+std::vector<core::LoggedFlush> Judge::State::flushes_of(const core::MmView &mm) const {
+    std::vector<core::LoggedFlush> flushes;
     for (const auto &[update, applied] : flush_log) {
         if (update.mm != mm.mm) continue;
-        view::LoggedFlush flush;
+        core::LoggedFlush flush;
         flush.t_ns = since_start(update.t_ns);
         flush.cpu = update.cpu;
         flush.member = static_cast<core::Member>(update.member);
@@ -57,7 +57,7 @@ std::vector<view::LoggedFlush> Judge::State::flushes_of(const core::MmView &mm) 
     return flushes;
 }
 
-void Judge::State::add_totals(const view::Tick &tick) {
+void Judge::State::add_totals(const core::Tick &tick) {
     totals.updates += tick.ledger.updates;
     totals.updates_by_others += tick.ledger.updates_by_others;
     totals.faults += tick.faults;
@@ -80,7 +80,7 @@ void Judge::State::finish_all(bool all) {
 /// The last tick of a process, or of a program that another one took the place of.
 void Judge::State::finish(const core::Ended &over) {
     Traced &entry = traced[over.group.host_tgid];
-    view::Tick tick = tick_of(over.group, over.mm);
+    core::Tick tick = tick_of(over.group, over.mm);
     tick.read = false;
     tick.process = entry.last;
     tick.process.pid = over.group.tgid;
@@ -104,7 +104,7 @@ void Judge::State::finish(const core::Ended &over) {
 }
 
 /// A walk of an earlier tick still holds as long as nothing has happened to the mm since.
-void Judge::State::keep_walk(Traced &entry, view::Tick &tick) const {
+void Judge::State::keep_walk(Traced &entry, core::Tick &tick) const {
     const std::uint64_t updates = tick.ledger.updates + tick.ledger.updates_by_others;
     if (tick.process.walk) {
         entry.walked = tick.process;
@@ -124,14 +124,14 @@ void Judge::State::keep_walk(Traced &entry, view::Tick &tick) const {
     tick.process.verdict = entry.walked->verdict;
 }
 
-void Judge::State::count(Traced &entry, const view::Tick &tick) {
-    view::Summary::Process &process = entry.summary;
+void Judge::State::count(Traced &entry, const core::Tick &tick) {
+    core::Summary::Process &process = entry.summary;
     process.pid = tick.process.pid;
     process.comm = tick.process.comm;
     process.baseline = tick.ledger.baseline;
     process.final = tick.ledger.exact();
     if (!tick.read) return;
-    const core::Verdict verdict = view::judge(tick).verdict;  // as the tick tells it
+    const core::Verdict verdict = core::judge(tick).verdict;  // as the tick tells it
     process.verdicts[std::string(core::name(verdict))]++;
     if (!tick.process.readers.stat) return;
     const core::Pages lag = tick.ledger.exact().rss() - *tick.process.readers.stat;
@@ -143,7 +143,7 @@ void Judge::State::count(Traced &entry, const view::Tick &tick) {
 }
 
 /// `until_ns`: all that happened in the reading's window has been told by then.
-std::optional<view::Tick> Judge::State::compared(Taken &taken, std::uint64_t until_ns) {
+std::optional<core::Tick> Judge::State::compared(Taken &taken, std::uint64_t until_ns) {
     const core::GroupView &group = taken.group;
     const core::RawReading &reading = taken.reading;
     const core::CounterReading &counters = reading.counters();
@@ -159,7 +159,7 @@ std::optional<view::Tick> Judge::State::compared(Taken &taken, std::uint64_t unt
     Traced &entry = found->second;
     const auto mm = ledger.view(counters.mm);
     if (!mm) return std::nullopt;
-    view::Tick tick = tick_of(group, *mm);
+    core::Tick tick = tick_of(group, *mm);
     tick.window_updates = tick.ledger.updates - std::min(before, tick.ledger.updates);
     tick.process = judged(reading, facts.machine, facts.id_key);
     const bool wanted = options.for_screen && facts.machine.scheme == core::Scheme::Thread;
@@ -168,7 +168,7 @@ std::optional<view::Tick> Judge::State::compared(Taken &taken, std::uint64_t unt
     keep_walk(entry, tick);
     tick.updates_before = std::move(entry.updates_before);
     entry.updates_before.clear();
-    if (options.threads.which == view::ThreadChoice::Which::Changed) {
+    if (options.threads.which == core::ThreadChoice::Which::Changed) {
         for (const core::TaskNet &task : tick.ledger.tasks)
             entry.updates_before[task.host_tid] = task.updates;
     }

@@ -17,8 +17,8 @@ std::string mm_id(std::uint64_t key, std::uint64_t mm, std::uint64_t generation)
     return fmt::format("{:016x}", x ^ (x >> 31));
 }
 
-view::ProcessReading judged(const core::RawReading &raw, const core::Machine &machine, std::uint64_t id_key) {
-    view::ProcessReading out;
+core::ProcessReading judged(const core::RawReading &raw, const core::Machine &machine, std::uint64_t id_key) {
+    core::ProcessReading out;
     const core::CounterReading &reading = raw.counters();
     out.pid = raw.pid;
     out.start_ticks = raw.start_ticks;

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -20,9 +19,9 @@ ordered_json optional(const std::optional<T> &value) {
     return value ? ordered_json(*value) : ordered_json(nullptr);
 }
 
-ordered_json items(const std::vector<Item> &list) {
+ordered_json items(const std::vector<DoctorReport::Item> &list) {
     ordered_json array = ordered_json::array();
-    for (const Item &item : list) {
+    for (const DoctorReport::Item &item : list) {
         array.push_back({{"name", item.name},
                          {"usable", item.usable},
                          {"reason", item.usable ? ordered_json(nullptr) : ordered_json(item.reason)}});
@@ -53,10 +52,6 @@ std::string_view meaning(core::Truth truth) {
 
 }  // namespace
 
-bool DoctorReport::tracing_works() const {
-    return std::none_of(problems.begin(), problems.end(), [](const Problem &problem) { return problem.fatal; });
-}
-
 std::string doctor_json(const DoctorReport &report) {
     ordered_json object;
     object["schema"] = "rsslag.doctor/1";
@@ -83,7 +78,7 @@ std::string doctor_json(const DoctorReport &report) {
     object["calibration_us"] = optional(report.calibration_us);
     object["tracing"] = report.tracing_works();
     object["problems"] = ordered_json::array();
-    for (const Problem &problem : report.problems) {
+    for (const DoctorReport::Problem &problem : report.problems) {
         object["problems"].push_back({{"what", problem.what}, {"remedy", problem.remedy}, {"fatal", problem.fatal}});
     }
     return object.dump() + "\n";
@@ -105,9 +100,9 @@ std::string doctor_text(const DoctorReport &report) {
     row("task iterator", !report.task_iterator.value_or(false)           ? "no"
                          : report.task_iterator_by_group.value_or(false) ? "yes, the kernel filters by process"
                                                                          : "yes, over all tasks");
-    for (const Item &hook : report.hooks)
+    for (const DoctorReport::Item &hook : report.hooks)
         row(hook.name, hook.usable ? "usable" : hook.reason);
-    for (const Item &capability : report.capabilities)
+    for (const DoctorReport::Item &capability : report.capabilities)
         row(capability.name, capability.usable ? "yes" : "no");
     row("lockdown", report.lockdown.empty() ? "cannot be read" : report.lockdown);
     row("seccomp", report.seccomp_mode.value_or(0) == 0 ? "none" : "a filter is active");
@@ -123,7 +118,7 @@ std::string doctor_text(const DoctorReport &report) {
                             static_cast<double>(*report.calibration_us) / 1000.0));
     }
     text += '\n';
-    for (const Problem &problem : report.problems) {
+    for (const DoctorReport::Problem &problem : report.problems) {
         fmt::format_to(out, "{}: {}\n    remedy: {}\n", problem.fatal ? "MISSING" : "note", problem.what,
                        problem.remedy);
     }

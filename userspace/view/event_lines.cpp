@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "json_parts.h"
+#include "rsslag/core/judgement.h"
+#include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
 #include "rsslag/view/tick.h"
 #include "text_parts.h"
@@ -18,13 +20,7 @@ using core::FlushReason;
 using nlohmann::ordered_json;
 
 std::string_view member_name(std::uint8_t member) {
-    switch (static_cast<core::Member>(member & 3U)) {
-        case core::Member::File: return "file";
-        case core::Member::Anon: return "anon";
-        case core::Member::Swap: return "swap";
-        case core::Member::Shmem: break;
-    }
-    return "shmem";
+    return core::name(static_cast<core::Member>(member & 3U));
 }
 
 /// "user", "kernel", or nothing where no page fault caused it.
@@ -127,20 +123,12 @@ std::string what_happened(const rsslag_task &task) {
 
 }  // namespace
 
-std::optional<std::int64_t> cached_after(const rsslag_update &update, const core::Applied &applied) {
-    if (!applied.known) return std::nullopt;
-    if (!applied.reason || *applied.reason == FlushReason::Fold) return update.cached;
-    if (*applied.reason != FlushReason::Direct) return 0;
-    if (has(update.flags, RSSLAG_OWN)) return update.cached;
-    return std::nullopt;
-}
-
 std::string event_text(const EventLine &event, const TextStyle &style) {
     const rsslag_update &update = event.update;
     std::string text = who(event.t_ns, event.pid, event.tid, event.comm, style);
     text += fmt::format("  {} {}  cached {}  flushed {}", member_name(update.member),
                         signed_text(count_of(event.applied.pages), style, true),
-                        signed_text(cached_after(event.update, event.applied), style, false),
+                        signed_text(core::cached_after(event.update, event.applied), style, false),
                         signed_text(update.count, style, false));
     text += reason_text(event.applied) + fault_text(update);
     if (has(update.flags, RSSLAG_BY_OTHER)) text += "  by another process";
@@ -163,7 +151,7 @@ std::string event_json(const EventLine &event) {
     object["comm"] = core::printable(event.comm);
     object["member"] = member_name(update.member);
     object["pages"] = number(applied.pages);
-    object["cached"] = or_null(cached_after(event.update, event.applied));
+    object["cached"] = or_null(core::cached_after(event.update, event.applied));
     object["flushed"] = update.count;
     object["reason"] = applied.reason ? ordered_json(core::name(*applied.reason)) : ordered_json(nullptr);
     object["fault"] = mode.empty() ? ordered_json(nullptr) : ordered_json(mode);

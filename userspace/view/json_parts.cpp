@@ -52,7 +52,7 @@ ordered_json causes(const std::vector<core::ResidualCause> &list) {
 
 }  // namespace
 
-void put_reading(ordered_json &object, const ProcessReading &process, const Judgement &judgement,
+void put_reading(ordered_json &object, const ProcessReading &process, const core::Judgement &judgement,
                  const core::PageSize &page_size) {
     object["pid"] = process.pid;
     object["host_pid"] = or_null(process.host_pid);

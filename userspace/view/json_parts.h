@@ -5,7 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "rsslag/core/json.h"
-#include "rsslag/view/judgement.h"
+#include "rsslag/core/judgement.h"
+#include "rsslag/view/snapshot.h"
 
 namespace rsslag::view {
 
@@ -16,7 +17,7 @@ using core::json::or_null;
 using core::json::put_members;
 
 /// Every key of `reading`, from pid to verdict.
-void put_reading(nlohmann::ordered_json &object, const ProcessReading &process, const Judgement &judgement,
+void put_reading(nlohmann::ordered_json &object, const ProcessReading &process, const core::Judgement &judgement,
                  const core::PageSize &page_size);
 
 }  // namespace rsslag::view

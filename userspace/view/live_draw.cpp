@@ -34,7 +34,7 @@ struct Reader {
 void draw_readers(Grid &grid, const Area &area, const LiveState &state, const Process &process,
                   std::chrono::milliseconds since) {
     const Tick &tick = process.tick;
-    const Judgement judgement = judge(tick);
+    const core::Judgement judgement = judge(tick);
     const core::ReaderValues &readers = judgement.readers;
     const auto in_pages = [&tick](const std::optional<core::Kilobytes> &kb) {
         return kb ? std::optional(tick.page_size.pages(*kb)) : std::nullopt;
@@ -70,9 +70,10 @@ void draw_readers(Grid &grid, const Area &area, const LiveState &state, const Pr
         const Look look = from.n == 0 || reader.approximate || in_window ? Look::Plain : Look::Bold;
         grid.put_right(row, from_end,
                        reader.approximate ? "-"
-                       : in_window        ? "in window"
-                                   : fmt::format("{}{}", sign(mark.empty() ? view::mark(tick, judgement) : Mark::None),
-                                                 column(from, tick.page_size, state.style)),
+                       : in_window
+                           ? "in window"
+                           : fmt::format("{}{}", sign(mark.empty() ? core::mark(tick, judgement) : core::Mark::None),
+                                         column(from, tick.page_size, state.style)),
                        look);
         const auto age_of = walk ? since + std::chrono::milliseconds(tick.process.walk_age_ms) : since;
         const bool stale = walk && tick.stale_walk;
@@ -82,7 +83,7 @@ void draw_readers(Grid &grid, const Area &area, const LiveState &state, const Pr
 
 void draw_members(Grid &grid, const Area &area, const LiveState &state, const Process &process) {
     const Tick &tick = process.tick;
-    const Judgement judgement = judge(tick);
+    const core::Judgement judgement = judge(tick);
     const std::string_view how = sign(mark(tick, judgement));
     const int width = (area.columns - 6) / 3;
     const auto row = [&](int at, std::string_view label, const std::array<std::string, 3> &values, Look look) {
@@ -155,7 +156,7 @@ std::string quiet_text(const LiveState &state, const Process &process, std::uint
     constexpr std::uint64_t kQuietNs = 3'000'000'000;
     const Tick &tick = process.tick;
     const std::uint64_t quiet = now_ns - std::min(now_ns, process.last_change_ns);
-    const Judgement judgement = judge(tick);
+    const core::Judgement judgement = judge(tick);
     if (process.ended || quiet < kQuietNs || judgement.cached.rss().n == 0) return "";
     const std::string cached = amount(judgement.cached.rss(), tick.page_size, state.style);
     const std::string seconds = fmt::format("{:.0f}", static_cast<double>(quiet) / 1e9);

@@ -95,7 +95,7 @@ struct Pieces {
     std::string says, says_shortly, holds, hidden, hidden_shortly, hidden_tersely, exact;
 };
 
-Pieces pieces_of(const Process &process, const Judgement &judgement, const TextStyle &style) {
+Pieces pieces_of(const Process &process, const core::Judgement &judgement, const TextStyle &style) {
     const Tick &tick = process.tick;
     const auto text = [&](Pages pages) { return amount(pages, tick.page_size, style); };
     const std::string_view how = sign(mark(tick, judgement));
@@ -136,7 +136,7 @@ Pieces pieces_of(const Process &process, const Judgement &judgement, const TextS
     return pieces;
 }
 
-std::string why_unwalked(const LiveState &state, const Process &process, const Judgement &judgement) {
+std::string why_unwalked(const LiveState &state, const Process &process, const core::Judgement &judgement) {
     const bool walked = std::any_of(process.history.begin(), process.history.end(),
                                     [](const Sample &sample) { return sample.walked.has_value(); });
     switch (judgement.walk_state) {
@@ -150,7 +150,7 @@ std::string why_unwalked(const LiveState &state, const Process &process, const J
 }
 
 /// The verdict and what it rests on.
-std::string verdict_long(const LiveState &state, const Process &process, const Judgement &judgement) {
+std::string verdict_long(const LiveState &state, const Process &process, const core::Judgement &judgement) {
     const Tick &tick = process.tick;
     const auto text = [&](Pages pages) { return amount(pages, tick.page_size, state.style); };
     const std::string walked = judgement.walk ? text(tick.page_size.pages(judgement.walk->rss)) : "";
@@ -185,7 +185,7 @@ std::string verdict_long(const LiveState &state, const Process &process, const J
     return "UNWALKED: " + why_unwalked(state, process, judgement);
 }
 
-std::string verdict_short(const Process &process, const Judgement &judgement) {
+std::string verdict_short(const Process &process, const core::Judgement &judgement) {
     std::string text = upper(core::name(judgement.verdict));
     if (judgement.verdict == core::Verdict::Agrees) text += " with smaps";
     if (process.tick.stale_walk && judgement.walk)
@@ -200,7 +200,7 @@ std::string end_text(const LiveState &state, const Process &process) {
     return "EXITED; as it was before";
 }
 
-std::string bound_text(const Process &process, const Judgement &judgement, const TextStyle &style) {
+std::string bound_text(const Process &process, const core::Judgement &judgement, const TextStyle &style) {
     if (!judgement.bound || judgement.bound->rss.n <= 0) return "";
     const double part =
         100.0 * static_cast<double>(judgement.cached.rss().n) / static_cast<double>(judgement.bound->rss.n);
@@ -234,10 +234,10 @@ void draw_head(Grid &grid, const LiveState &state, const Process &process) {
     draw_title(grid, state, process);
     const Tick &tick = process.tick;
     const int width = grid.size().columns - 1;
-    const Judgement judgement = judge(tick);
+    const core::Judgement judgement = judge(tick);
     const Pieces pieces = pieces_of(process, judgement, state.style);
     const std::string lost =
-        fmt::format("lost {}{}", sign(tick.doubtful ? Mark::AfterLoss : Mark::None), thousands(tick.lost));
+        fmt::format("lost {}{}", sign(tick.doubtful ? core::Mark::AfterLoss : core::Mark::None), thousands(tick.lost));
     const std::string resyncs = "resyncs " + thousands(tick.ledger.resyncs);
     const std::string verdict = process.ended ? end_text(state, process) : verdict_long(state, process, judgement);
     const std::string briefly = process.ended ? std::string("EXITED") : verdict_short(process, judgement);

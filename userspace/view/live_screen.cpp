@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "live_state.h"
+#include "rsslag/core/member_name.h"
 #include "text_parts.h"
 #include "top_rows.h"
 
@@ -59,14 +60,7 @@ core::Pages shown(const core::Members &members, ShownMember member) {
 }
 
 std::string_view name(ShownMember member) {
-    if (!member) return "rss";
-    switch (*member) {
-        case core::Member::File: return "file";
-        case core::Member::Anon: return "anon";
-        case core::Member::Shmem: return "shmem";
-        case core::Member::Swap: break;
-    }
-    return "swap";
+    return member ? core::name(*member) : "rss";
 }
 
 bool cpu_caches(const Tick &tick) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "chart.h"
-#include "rsslag/view/judgement.h"
+#include "rsslag/core/judgement.h"
 #include "rsslag/view/screen.h"
 
 namespace rsslag::view {

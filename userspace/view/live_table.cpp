@@ -151,7 +151,7 @@ class Rows {
           process_(process),
           glyph_(glyphs(state.style.utf8)),
           now_ns_(now_ns),
-          mark_(sign(process.tick.doubtful ? Mark::AfterLoss : Mark::None)) {}
+          mark_(sign(process.tick.doubtful ? core::Mark::AfterLoss : core::Mark::None)) {}
 
     std::string cell(const Entry &entry, Field field) const {
         return state_.shown_table() == Table::Cpus ? cpu_cell(process_.tick.ledger.cpus[entry.index], field)

@@ -3,6 +3,7 @@
 
 #include "json_parts.h"
 #include "pages_text.h"
+#include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
 #include "rsslag/view/maps.h"
 
@@ -26,16 +27,6 @@ std::string_view backing_name(procfs::Backing backing) {
         case procfs::Backing::Unknown: break;
     }
     return "unknown";
-}
-
-std::string_view member_name(core::Member member) {
-    switch (member) {
-        case core::Member::File: return "file";
-        case core::Member::Anon: return "anon";
-        case core::Member::Swap: return "swap";
-        case core::Member::Shmem: break;
-    }
-    return "shmem";
 }
 
 ordered_json top(const MappedProcess &process, const core::PageSize &page_size) {
@@ -87,7 +78,7 @@ ordered_json members_check(const MappedProcess &process, const core::PageSize &p
     if (!process.reading) return nullptr;
     ordered_json array = ordered_json::array();
     for (const MemberCheck &check : member_checks(process, page_size)) {
-        array.push_back({{"member", member_name(check.member)},
+        array.push_back({{"member", core::name(check.member)},
                          {"walked", page_size.pages(check.walked).n},
                          {"exact", check.exact.n},
                          {"difference", check.difference.n}});

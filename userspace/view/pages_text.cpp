@@ -82,13 +82,6 @@ bool is_empty(const PageCounts &counts) {
 
 }  // namespace
 
-PageCounts PagesReport::total() const {
-    PageCounts total;
-    for (const PagesRow &row : rows)
-        total += row.counts;
-    return total;
-}
-
 ordered_json pages_json(const PagesReport &report) {
     ordered_json object;
     object["source"] = report.scans ? "pagemap_scan" : "pagemap";

@@ -4,10 +4,15 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "rsslag/view/pages.h"
+#include "rsslag/memory/pages.h"
 #include "rsslag/view/snapshot.h"
 
 namespace rsslag::view {
+
+using memory::ElfReport;
+using memory::PagesOmission;
+using memory::PagesReport;
+using memory::PagesRow;
 
 nlohmann::ordered_json pages_json(const PagesReport &report);
 /// A table, with what could not be known below it.

@@ -55,11 +55,11 @@ std::string thousands(std::uint64_t count) {
     return core::with_thousands(static_cast<std::int64_t>(count));
 }
 
-std::string_view sign(Mark mark) {
+std::string_view sign(core::Mark mark) {
     switch (mark) {
-        case Mark::None: return "";
-        case Mark::Approximate: return "~";
-        case Mark::AfterLoss: break;
+        case core::Mark::None: return "";
+        case core::Mark::Approximate: return "~";
+        case core::Mark::AfterLoss: break;
     }
     return "!";
 }

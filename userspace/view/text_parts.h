@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "rsslag/view/judgement.h"
+#include "rsslag/core/judgement.h"
 #include "rsslag/view/snapshot.h"
 
 namespace rsslag::view {
@@ -30,7 +30,7 @@ std::string thousands(std::uint64_t count);
 std::string upper(std::string_view word);
 
 /// The mark before a number that is not exact (docs/words.md).
-std::string_view sign(Mark mark);
+std::string_view sign(core::Mark mark);
 
 /// What came of holding the walk against the counters: "AGREES with smaps_rollup, residual 0 pages".
 std::string verdict_line(const ProcessReading &process, const core::PageSize &page_size, const TextStyle &style);

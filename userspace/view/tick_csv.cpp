@@ -3,8 +3,8 @@
 
 #include <array>
 
+#include "rsslag/core/judgement.h"
 #include "rsslag/core/text.h"
-#include "rsslag/view/judgement.h"
 #include "rsslag/view/tick.h"
 
 namespace rsslag::view {
@@ -40,27 +40,27 @@ std::string count(std::uint64_t number) {
 }
 
 template <Member kMember>
-std::string flushed(const Tick & /*tick*/, const Judgement &judgement) {
+std::string flushed(const Tick & /*tick*/, const core::Judgement &judgement) {
     return std::to_string(judgement.flushed[kMember].n);
 }
 
 template <Member kMember>
-std::string cached(const Tick & /*tick*/, const Judgement &judgement) {
+std::string cached(const Tick & /*tick*/, const core::Judgement &judgement) {
     return std::to_string(judgement.cached[kMember].n);
 }
 
 template <Member kMember>
-std::string exact(const Tick & /*tick*/, const Judgement &judgement) {
+std::string exact(const Tick & /*tick*/, const core::Judgement &judgement) {
     return std::to_string(judgement.exact[kMember].n);
 }
 
 struct Column {
     std::string_view name;
-    std::string (*text)(const Tick &tick, const Judgement &judgement);
+    std::string (*text)(const Tick &tick, const core::Judgement &judgement);
 };
 
 using T = const Tick &;
-using J = const Judgement &;
+using J = const core::Judgement &;
 
 /// Named as in rsslag.tick/1, with _ for its dots.
 constexpr auto kColumns = std::to_array<Column>({
@@ -136,7 +136,7 @@ std::string csv_header() {
 }
 
 std::string tick_csv(const Tick &tick) {
-    const Judgement judgement = judge(tick);
+    const core::Judgement judgement = judge(tick);
     return row([&](const Column &column) { return column.text(tick, judgement); });
 }
 

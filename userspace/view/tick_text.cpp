@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "rsslag/core/judgement.h"
 #include "rsslag/core/text.h"
-#include "rsslag/view/judgement.h"
 #include "rsslag/view/tick.h"
 #include "text_parts.h"
 
@@ -23,7 +23,7 @@ std::string percent_of(const std::optional<Pages> &part, Pages whole) {
 }
 
 /// The verdict, how old the walk is that it rests on, and what did not go as it should; of what has ended its end.
-std::string verdict_text(const Tick &tick, const Judgement &judgement, const TextStyle &style) {
+std::string verdict_text(const Tick &tick, const core::Judgement &judgement, const TextStyle &style) {
     const bool ended = tick.state != core::State::Running;
     std::string text = upper(ended ? core::name(tick.state) : core::name(judgement.verdict));
     if (tick.stale_walk && judgement.walk)
@@ -37,7 +37,7 @@ std::string verdict_text(const Tick &tick, const Judgement &judgement, const Tex
 }
 
 void append_thread(Out out, const TaskNet &task, const Tick &tick, const TextStyle &style) {
-    const std::string_view mark = sign(tick.doubtful ? Mark::AfterLoss : Mark::None);
+    const std::string_view mark = sign(tick.doubtful ? core::Mark::AfterLoss : core::Mark::None);
     const auto pages = [&](Pages p) { return right(fmt::format("{}{}", mark, amount(p, tick.page_size, style)), 10); };
     const bool cpus_cache = tick.scheme == core::Scheme::Cpu;
     const std::string tid = task.tid > 0 ? std::to_string(task.tid) : "-";
@@ -120,19 +120,19 @@ std::string line_header(const TextStyle &style) {
 }
 
 std::string tick_lines(const Tick &tick, const TextStyle &style, bool with_threads) {
-    const Judgement judgement = judge(tick);
-    const Mark how_sure = mark(tick, judgement);
-    const auto pages = [&](const std::optional<Pages> &p, Mark mark) {
+    const core::Judgement judgement = judge(tick);
+    const core::Mark how_sure = mark(tick, judgement);
+    const auto pages = [&](const std::optional<Pages> &p, core::Mark mark) {
         const std::string text =
             p ? fmt::format("{}{}", sign(mark), column(*p, tick.page_size, style)) : std::string("-");
         return right(text, 9);
     };
-    const Mark after_loss = tick.doubtful ? Mark::AfterLoss : Mark::None;
+    const core::Mark after_loss = tick.doubtful ? core::Mark::AfterLoss : core::Mark::None;
     const std::string percent = percent_of(judgement.lag, judgement.exact.rss());
     const std::uint64_t updates = tick.ledger.updates + tick.ledger.updates_by_others;
     std::string text = fmt::format(
         "{} {:>6} {:<15} {} {} {} {:>5} {} {} {:>9} {:>4} {}\n", local_clock(tick.time), tick.process.pid,
-        core::printable(tick.process.comm, style.utf8), pages(judgement.readers.stat, Mark::None),
+        core::printable(tick.process.comm, style.utf8), pages(judgement.readers.stat, core::Mark::None),
         pages(judgement.exact.rss(), how_sure), pages(judgement.lag, how_sure), percent,
         pages(judgement.flushed.rss(), how_sure), pages(judgement.cached.rss(), how_sure), thousands(updates),
         fmt::format("{}{}", sign(after_loss), thousands(tick.lost)), verdict_text(tick, judgement, style));

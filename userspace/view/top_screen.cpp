@@ -84,7 +84,7 @@ void TopScreen::take(TopTable table) {
 
 void TopScreen::take(const ProcessReading &reading) {
     state_->walked[reading.pid] = reading;
-    const Judgement judgement = judge(reading);
+    const core::Judgement judgement = judge(reading);
     const core::PageSize &page_size = state_->table.machine.page_size;
     state_->notice = fmt::format("{} [{}]: {}", core::printable(reading.comm, state_->style.utf8), reading.pid,
                                  upper(core::name(judgement.verdict)));

@@ -21,7 +21,7 @@ using nlohmann::ordered_json;
 std::string cell(TopField field, const TopProcess &process, const core::PageSize &page_size, const TextStyle &style,
                  const ProcessReading *walked) {
     const core::ProcessTotal &total = process.total;
-    const std::string_view how = sign(total.moved ? Mark::Approximate : Mark::None);
+    const std::string_view how = sign(total.moved ? core::Mark::Approximate : core::Mark::None);
     const auto pages = [&](core::Pages value) { return fmt::format("{}{}", how, column(value, page_size, style)); };
     switch (field) {
         case TopField::Pid: return total.tgid > 0 ? std::to_string(total.tgid) : "-";

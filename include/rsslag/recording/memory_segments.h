@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "rsslag/core/event.h"
 #include "rsslag/core/result.h"
 #include "rsslag/recording/header.h"
 #include "rsslag/recording/reader.h"
-#include "rsslag/trace/event.h"
 
 namespace rsslag::recording {
 
@@ -26,7 +26,7 @@ class MemorySegments {
     /// A new segment; what is to be added first says what is true by now.
     void begin(const Header &header);
     /// false: there is no room for it in the segment, nor in any but a new one.
-    bool add(const trace::Event &event);
+    bool add(const event::Event &event);
     /// It is time to begin() anew.
     bool full() const;
     std::size_t bytes() const;

@@ -10,10 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "rsslag/core/event.h"
 #include "rsslag/core/result.h"
 #include "rsslag/recording/header.h"
 #include "rsslag/recording/peak.h"
-#include "rsslag/trace/event.h"
 
 namespace rsslag::recording {
 
@@ -65,7 +65,7 @@ class Reader {
     /// Goes on there. What comes first may be the rest of what another chunk began.
     void seek(const Place &place);
 
-    using Next = std::variant<trace::Event, Missing>;
+    using Next = std::variant<event::Event, Missing>;
     /// nullopt: the end. A recording that was not ended as it should be ends with a Missing.
     std::optional<Next> next();
 

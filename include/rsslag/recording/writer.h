@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 
+#include "rsslag/core/event.h"
 #include "rsslag/core/result.h"
 #include "rsslag/recording/header.h"
 #include "rsslag/recording/peak.h"
-#include "rsslag/trace/event.h"
 
 namespace rsslag::recording {
 
@@ -47,7 +47,7 @@ class Writer {
 
     void begin(Header header);
     /// Never waits.
-    void put(trace::Event event);
+    void put(event::Event event);
     /// What is put from now on goes into the next segment. Never waits.
     void next(Header header);
 

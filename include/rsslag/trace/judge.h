@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,12 +14,13 @@
 #include <vector>
 
 #include "rsslag/abi.h"
+#include "rsslag/core/event.h"
 #include "rsslag/core/ledger.h"
 #include "rsslag/core/losses.h"
 #include "rsslag/core/raw_reading.h"
 #include "rsslag/core/scheme.h"
-#include "rsslag/trace/event.h"
-#include "rsslag/view/tick.h"
+#include "rsslag/core/tick.h"
+#include "rsslag/trace/observer.h"
 
 namespace rsslag::trace {
 
@@ -33,33 +33,15 @@ struct Facts {
     core::Calibration calibration;
     std::string kernel;        ///< uname -r
     std::uint64_t id_key = 0;  ///< what mm_id() mixes addresses with
-    Moment start;              ///< when the trace began: times are told since then
+    event::Moment start;       ///< when the trace began: times are told since then
     core::Losses before;       ///< of what is told by Losses, what was counted before these events begin
 };
 
-/// Called in the order of the events; null: nobody looks. Times named t_ns are since Facts::start, those within
-/// records and readings are CLOCK_MONOTONIC.
-struct Observers {
-    /// Each update of a traced process, with its names, once its amount is settled. Slower than on_applied.
-    std::function<void(const view::EventLine &)> on_update;
-    /// Every update as it came, also of mms that are not known (then Applied::known is false).
-    std::function<void(const rsslag_update &, const core::Applied &)> on_applied;
-    /// Amounts that were open when on_applied was told of their updates.
-    std::function<void(std::span<const core::SettledUpdate>)> on_settled;
-    std::function<void(const view::TaskLine &)> on_task;
-    std::function<void(const rsslag_fault &)> on_fault;
-    std::function<void(const rsslag_sum &)> on_sum;
-    /// Each reading of a traced process, before it is compared with the ledger.
-    std::function<void(const core::RawReading &)> on_reading;
-    /// More was lost than before, in the kernel or in the recording ("recording").
-    std::function<void(std::uint64_t t_ns, const core::Losses &)> on_loss;
-};
-
 struct JudgeOptions {
-    view::ThreadChoice threads;
+    core::ThreadChoice threads;
     /// Ticks tell what no document has: the last flushes or folds, each task's faults since its last flush.
     bool for_screen = false;
-    Observers observers;
+    TraceObserver *observer = nullptr;  ///< outlives the judge, which calls all but on_tick(); null: nobody looks
 };
 
 /// A group whose exec is awaited.
@@ -78,10 +60,10 @@ class Judge {
 
     /// What comes of the event: last ticks of processes that have ended by a Watermark or a Stop, all ticks by a
     /// TickEnd.
-    std::vector<view::Tick> apply(Event event);
+    std::vector<core::Tick> apply(event::Event event);
 
     /// After End.
-    const std::optional<view::Summary> &summary() const;
+    const std::optional<core::Summary> &summary() const;
 
     // What is known, for whoever decides what is to be read next, and for screens.
 
@@ -106,9 +88,9 @@ class Judge {
     /// That have come.
     std::uint64_t records() const;
     /// Records that no Watermark has reached yet.
-    std::vector<Records> waiting() const;
+    std::vector<event::Records> waiting() const;
     /// The latest that any event has told.
-    Moment last_moment() const;
+    event::Moment last_moment() const;
 
   private:
     struct State;

@@ -1,98 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a live trace tells at each tick, and the ways to show it without a screen. Pure: state in, text out.
+// The ways to show what a trace tells at each tick without a screen. Pure: state in, text out.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "rsslag/core/ledger.h"
-#include "rsslag/core/own_cost.h"
+#include "rsslag/core/tick.h"
 #include "rsslag/view/snapshot.h"
 
 namespace rsslag::view {
 
-/// Which threads a tick lists. All of them always count in the sums.
-struct ThreadChoice {
-    enum class Which : std::uint8_t { All, Changed, Top, None };
-    Which which = Which::Changed;
-    std::size_t top = 0;
-};
-
-/// Since the last tick, in a summary of the whole trace.
+using core::EventLine;
+using core::LoggedFlush;
 using core::OwnCost;
-
-/// A flush or fold as the log of them shows it.
-struct LoggedFlush {
-    std::uint64_t t_ns = 0;  ///< since the attach
-    int tid = 0;
-    int cpu = 0;
-    std::string comm;  ///< raw bytes
-    core::Member member = core::Member::File;
-    std::optional<core::Pages> pages;  ///< nullopt: still open when it was logged
-    core::FlushReason reason = core::FlushReason::Fold;
-};
-
-/// One process at one tick. Counts are totals since the attach.
-struct Tick {
-    std::uint64_t seq = 0;
-    std::chrono::system_clock::time_point time;
-    std::uint64_t t_ns = 0;  ///< since the attach
-    core::PageSize page_size;
-    core::Scheme scheme = core::Scheme::Plain;
-    core::Calibration calibration;
-    core::State state = core::State::Running;
-    /// As a snapshot's reading. Of a process that has ended: what was last known of its names; nothing is read any
-    /// more.
-    ProcessReading process;
-    bool read = true;         ///< false: it has ended, or could not be read at this tick
-    bool stale_walk = false;  ///< the walk is of an earlier tick (process.walk_age_ms)
-    core::MmView ledger;
-    std::uint64_t window_updates = 0;              ///< updates of the mm while it was read
-    std::uint64_t faults = 0;                      ///< of all its threads, ended ones too, counted in the kernel
-    std::uint64_t lost = 0;                        ///< records, of all processes
-    std::map<std::string, std::uint64_t> lost_by;  ///< every cause that there is, also at 0
-    bool doubtful = false;                         ///< something was lost and no reading has put it right yet
-    ThreadChoice threads;
-    /// Net of each listed thread at the previous tick, for ThreadChoice::Changed: host TID to updates.
-    std::map<int, std::uint64_t> updates_before;
-    OwnCost own;
-    std::uint64_t emitted = 0;              ///< records of all processes, lost ones included, counted in the kernel
-    std::vector<LoggedFlush> last_flushes;  ///< of this mm since the last tick, ascending; only where they are logged
-};
-
-/// The whole trace at its end.
-struct Summary {
-    std::chrono::system_clock::time_point time;
-    std::uint64_t duration_ns = 0;
-    core::Scheme scheme = core::Scheme::Plain;
-    core::PageSize page_size;
-    std::string kernel;
-    std::uint64_t ticks = 0;
-    std::uint64_t records = 0;  ///< that reached rsslag
-    std::uint64_t emitted = 0;  ///< counted in the kernel: records + lost
-    std::uint64_t updates = 0, updates_by_others = 0, faults = 0, flushes = 0;
-    std::map<std::string, std::uint64_t> flush_reasons;
-    std::uint64_t lost = 0;
-    std::map<std::string, std::uint64_t> lost_by;
-    std::uint64_t resyncs = 0, disagreements = 0;
-    std::uint64_t ended_mms = 0, ended_not_at_zero = 0;
-    struct Process {
-        int pid = 0;
-        std::string comm;
-        core::State state = core::State::Running;
-        core::Pages peak_lag;
-        std::uint64_t peak_lag_t_ns = 0;
-        bool peak_approximate = false;  ///< it moved while it was read, or records had been lost
-        core::Members baseline, final;
-        std::map<std::string, std::uint64_t> verdicts;
-    };
-    std::vector<Process> processes;
-    OwnCost own;
-};
+using core::Summary;
+using core::TaskLine;
+using core::ThreadChoice;
+using core::Tick;
 
 /// rsslag.tick/1 as docs/schema/tick.schema.json has it, one line.
 std::string tick_json(const Tick &tick);
@@ -110,27 +33,9 @@ std::string tick_lines(const Tick &tick, const TextStyle &style, bool with_threa
 std::string summary_text(const Summary &summary, const TextStyle &style);
 
 /// One record a line, as strace would: for --events.
-struct EventLine {
-    std::uint64_t t_ns = 0;  ///< since the attach
-    int pid = 0;             ///< of the mm's process, 0 unknown
-    int tid = 0;
-    std::string comm;
-    int cpu = 0;
-    rsslag_update update{};
-    core::Applied applied;
-};
-/// What stays cached after an update. The record of a thread's flush shows what the flush then takes away; that of a
-/// direct update of somebody else's mm shows what the thread caches of its own.
-std::optional<std::int64_t> cached_after(const rsslag_update &update, const core::Applied &applied);
-
 std::string event_text(const EventLine &event, const TextStyle &style);
 std::string event_json(const EventLine &event);
 
-/// Exec, fork, thread start and end, rename.
-struct TaskLine {
-    std::uint64_t t_ns = 0;
-    rsslag_task task{};
-};
 std::string task_text(const TaskLine &event, const TextStyle &style);
 std::string task_json(const TaskLine &event);
 

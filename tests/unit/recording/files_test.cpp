@@ -146,10 +146,10 @@ TEST_F(SegmentsTest, EachIsARecordingOfItsOwn) {
         ASSERT_TRUE(writer);
         Header header = test::header();
         writer->begin(header);
-        writer->put(trace::Records{0, records});
+        writer->put(event::Records{0, records});
         for (header.segment = 1; header.segment < 3; ++header.segment) {
             writer->next(header);
-            writer->put(trace::Records{0, records});
+            writer->put(event::Records{0, records});
         }
         ASSERT_TRUE(writer->finish());
         EXPECT_EQ(writer->progress().records, 3000U);
@@ -198,7 +198,7 @@ TEST_F(SegmentsTest, TellsWhenOneIsFullAndKeepsTheLimit) {
     std::mt19937_64 dice;
     for (std::uint64_t puts = 1; header.segment < 5; ++puts) {
         ASSERT_LT(puts, 100U);
-        writer->put(trace::Records{0, noise(kEach, dice)});
+        writer->put(event::Records{0, noise(kEach, dice)});
         while (writer->progress().records < kEach * puts)
             std::this_thread::yield();
         if (writer->progress().full) {

@@ -56,7 +56,7 @@ core::RawReading reading() {
 }
 
 /// nullopt: none that is known, or in.bad().
-std::optional<trace::Event> next_event(In &in, std::uint64_t base_ns) {
+std::optional<event::Event> next_event(In &in, std::uint64_t base_ns) {
     const RawItem item = next_raw_item(in);
     if (in.bad()) return std::nullopt;
     In body(item.body);
@@ -66,7 +66,7 @@ std::optional<trace::Event> next_event(In &in, std::uint64_t base_ns) {
 }
 
 /// The same bytes again are the same event: each field is put from what was read.
-void expect_kept(const trace::Event &event) {
+void expect_kept(const event::Event &event) {
     Bytes once;
     put_item(once, event, 10);
     In in(once);
@@ -80,17 +80,17 @@ void expect_kept(const trace::Event &event) {
 }
 
 TEST(Items, ComeBackAsTheyWere) {
-    const trace::Moment at{50, -7};
+    const event::Moment at{50, -7};
     const core::TimedCounters timed{counters(), 11, 12};
-    const trace::Faults faults{{{7, {1, 2}}, {9, {3, 4}}}};
+    const event::Faults faults{{{7, {1, 2}}, {9, {3, 4}}}};
     const core::Error gone{core::Kind::Gone, "it is gone", 3, "wait"};
-    for (const trace::Event &event : std::initializer_list<trace::Event>{
-             trace::Records{2, test::one_of_each()}, trace::Watermark{40, at}, trace::Losses{12, test::header().before},
-             faults, trace::Attach{4700, timed, faults}, trace::ExecAwaited{4700, 1, 0xffff888000001000},
-             trace::Counters{1, timed}, trace::Counters{1, gone}, trace::Reading{4700, reading()},
-             trace::Reading{4700, gone}, trace::TickEnd{std::nullopt, at, {1.5, 2.5, {3}}},
-             trace::TickEnd{41, at, {0, std::nullopt, {3}}}, trace::Stop{at}, trace::End{at, {1.5, 2.5, {3}}},
-             trace::Gap{1, 2}, trace::FreshStart{}, trace::CpusFolded{13, 14}})
+    for (const event::Event &event : std::initializer_list<event::Event>{
+             event::Records{2, test::one_of_each()}, event::Watermark{40, at}, event::Losses{12, test::header().before},
+             faults, event::Attach{4700, timed, faults}, event::ExecAwaited{4700, 1, 0xffff888000001000},
+             event::Counters{1, timed}, event::Counters{1, gone}, event::Reading{4700, reading()},
+             event::Reading{4700, gone}, event::TickEnd{std::nullopt, at, {1.5, 2.5, {3}}},
+             event::TickEnd{41, at, {0, std::nullopt, {3}}}, event::Stop{at}, event::End{at, {1.5, 2.5, {3}}},
+             event::Gap{1, 2}, event::FreshStart{}, event::CpusFolded{13, 14}})
         expect_kept(event);
 }
 
@@ -99,11 +99,11 @@ TEST(Items, CountLossesOfUnknownCausesAsOther) {
     losses.sent = 20;
     losses.by_cause = {{"ring_full", 2}, {"\x1b]0;title\x07", 3}, {"of a later version", 4}};
     Bytes bytes;
-    put_item(bytes, trace::Losses{12, losses}, 0);
+    put_item(bytes, event::Losses{12, losses}, 0);
     In in(bytes);
     const auto back = next_event(in, 0);
     ASSERT_TRUE(back);
-    const core::Losses &told = std::get<trace::Losses>(*back).counts;
+    const core::Losses &told = std::get<event::Losses>(*back).counts;
     EXPECT_EQ(told.by_cause, (std::map<std::string, std::uint64_t>{{"other", 7}, {"ring_full", 2}}));
     EXPECT_EQ(told.lost(), losses.lost());
     EXPECT_EQ(told.sent, 20U);
@@ -111,22 +111,22 @@ TEST(Items, CountLossesOfUnknownCausesAsOther) {
 
 TEST(Items, TellErrorsInHarmlessWords) {
     Bytes bytes;
-    put_item(bytes, trace::Counters{1, core::Error{core::Kind::Denied, "\x1b[2J", 1, "\xe2\x80\xae\n"}}, 0);
+    put_item(bytes, event::Counters{1, core::Error{core::Kind::Denied, "\x1b[2J", 1, "\xe2\x80\xae\n"}}, 0);
     In in(bytes);
     const auto back = next_event(in, 0);
     ASSERT_TRUE(back);
-    const core::Error &error = std::get<trace::Counters>(*back).told.error();
+    const core::Error &error = std::get<event::Counters>(*back).told.error();
     EXPECT_EQ(error.what, "\\x1b[2J");
     EXPECT_EQ(error.remedy, "\\xe2\\x80\\xae\\x0a");
 }
 
 TEST(Items, KeepWhatAReadingSaid) {
     Bytes bytes;
-    put_item(bytes, trace::Reading{4700, reading()}, 10);
+    put_item(bytes, event::Reading{4700, reading()}, 10);
     In in(bytes);
     const auto back = next_event(in, 10);
     ASSERT_TRUE(back);
-    const core::RawReading &raw = *std::get<trace::Reading>(*back).told;
+    const core::RawReading &raw = *std::get<event::Reading>(*back).told;
     EXPECT_EQ(raw.comm, "storm");
     EXPECT_EQ(raw.readers.stat, core::Pages{5});
     EXPECT_FALSE(raw.readers.statm);
@@ -141,19 +141,19 @@ TEST(Items, OfAKindThatIsNotKnownAreSkipped) {
     Bytes bytes;
     put(bytes, 99);
     put_text(bytes, "what a later version tells");
-    put_item(bytes, trace::Stop{{5, 6}}, 0);
+    put_item(bytes, event::Stop{{5, 6}}, 0);
     In in(bytes);
     EXPECT_FALSE(next_event(in, 0));
     EXPECT_FALSE(in.bad());
     const auto next = next_event(in, 0);
     ASSERT_TRUE(next);
-    EXPECT_EQ(std::get<trace::Stop>(*next).at.t_ns, 5U);
-    EXPECT_EQ(std::get<trace::Stop>(*next).at.unix_ns, 6);
+    EXPECT_EQ(std::get<event::Stop>(*next).at.t_ns, 5U);
+    EXPECT_EQ(std::get<event::Stop>(*next).at.unix_ns, 6);
 }
 
 TEST(Items, CutAnywhereAreRefused) {
     Bytes bytes;
-    put_item(bytes, trace::Reading{4700, reading()}, 0);
+    put_item(bytes, event::Reading{4700, reading()}, 0);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
         In in(std::string_view(bytes).substr(0, size));
         EXPECT_FALSE(next_event(in, 0)) << size;

@@ -18,7 +18,7 @@ Header numbered(std::uint64_t number) {
 }
 
 /// Some of a storm, different each time.
-trace::Records storm(std::uint64_t i) {
+event::Records storm(std::uint64_t i) {
     return {0, test::storm(static_cast<int>(i % 3), kEach, 1'000'000'000 + i * i * 7919)};
 }
 
@@ -28,7 +28,7 @@ std::size_t records_in(Input input, std::uint64_t *segment = nullptr) {
     if (segment != nullptr) *segment = reader->header().segment;
     std::size_t bytes = 0;
     while (auto next = reader->next()) {
-        if (const auto *const records = std::get_if<trace::Records>(&std::get<trace::Event>(*next)))
+        if (const auto *const records = std::get_if<event::Records>(&std::get<event::Event>(*next)))
             bytes += records->bytes.size();
     }
     EXPECT_TRUE(reader->complete());

@@ -156,7 +156,7 @@ TEST(Reader, NamesChunksThatAreNotThere) {
     });
     assembler.begin(test::header());
     for (int i = 0; i < 3; ++i) {
-        assembler.add(trace::Records{0, test::storm(0, 5, 1)});
+        assembler.add(event::Records{0, test::storm(0, 5, 1)});
         assembler.close();
     }
     assembler.end();
@@ -171,9 +171,9 @@ std::size_t records_from(Reader &reader, const Place &place) {
     reader.seek(place);
     std::size_t bytes = 0;
     while (const auto next = reader.next()) {
-        EXPECT_TRUE(std::holds_alternative<trace::Event>(*next));
-        const auto *const event = std::get_if<trace::Event>(&*next);
-        const auto *const records = event != nullptr ? std::get_if<trace::Records>(event) : nullptr;
+        EXPECT_TRUE(std::holds_alternative<event::Event>(*next));
+        const auto *const event = std::get_if<event::Event>(&*next);
+        const auto *const records = event != nullptr ? std::get_if<event::Records>(event) : nullptr;
         if (records != nullptr) bytes += records->bytes.size();
     }
     return bytes;
@@ -199,7 +199,7 @@ TEST(Reader, TellsThePeakWhereItIsKnown) {
         Bytes bytes;
         Assembler assembler([&bytes](const Bytes &more) { bytes += more; });
         assembler.begin(test::header());
-        assembler.add(trace::Records{0, test::storm(0, 5, 1)});
+        assembler.add(event::Records{0, test::storm(0, 5, 1)});
         assembler.end(peak);
         return bytes;
     };

@@ -78,8 +78,8 @@ Bytes small_trace(int chunks) {
     std::uint64_t now = header().start_ns;
     for (int i = 0; i < chunks; ++i) {
         now += 1'000'000;
-        assembler.add(trace::Records{0, storm(i % 3, 5, now - 5000)});
-        assembler.add(trace::Watermark{now - 1000, {now, header().start_unix_ns}});
+        assembler.add(event::Records{0, storm(i % 3, 5, now - 5000)});
+        assembler.add(event::Watermark{now - 1000, {now, header().start_unix_ns}});
         assembler.close();
     }
     assembler.end();
@@ -110,7 +110,7 @@ Told read_all(const Bytes &bytes) {
             continue;
         }
         told.events++;
-        if (const auto *const records = std::get_if<trace::Records>(&std::get<trace::Event>(*next)))
+        if (const auto *const records = std::get_if<event::Records>(&std::get<event::Event>(*next)))
             told.records.insert(told.records.end(), records->bytes.begin(), records->bytes.end());
     }
     told.complete = reader->complete();

@@ -40,7 +40,7 @@ class Version1Test : public testing::Test {
     void time(std::int64_t unix_ns) { number(Time, unix_ns); }
     void records() {
         Bytes packed;
-        put_item(packed, trace::Records{0, test::storm(0, 3, 1)}, 0);
+        put_item(packed, event::Records{0, test::storm(0, 3, 1)}, 0);
         In in(packed);
         item(Records, Bytes(next_raw_item(in).body));
     }
@@ -72,7 +72,7 @@ class Version1Test : public testing::Test {
     template <class Event>
     std::vector<Event> all() const {
         std::vector<Event> some;
-        for (const trace::Event &event : events_)
+        for (const event::Event &event : events_)
             if (const auto *const each = std::get_if<Event>(&event)) some.push_back(*each);
         return some;
     }
@@ -101,8 +101,8 @@ TEST_F(Version1Test, MakesACollectAWatermark) {
     EXPECT_TRUE(events_.empty()) << "more may come";
     call(Collect);
     ASSERT_EQ(events_.size(), 2U);
-    EXPECT_EQ(all<trace::Records>().size(), 1U);
-    const auto marks = all<trace::Watermark>();
+    EXPECT_EQ(all<event::Records>().size(), 1U);
+    const auto marks = all<event::Watermark>();
     ASSERT_EQ(marks.size(), 1U);
     EXPECT_EQ(marks[0].until_ns, 3'000'000U);
     EXPECT_EQ(marks[0].at.t_ns, 5'000'000U);
@@ -117,7 +117,7 @@ TEST_F(Version1Test, GivesALastTickTheTimeThatItAskedFor) {
     time(77);
     now(6'000'000);
     version1_.finish(events_);
-    const auto marks = all<trace::Watermark>();
+    const auto marks = all<event::Watermark>();
     ASSERT_EQ(marks.size(), 1U);
     EXPECT_EQ(marks[0].until_ns, 3'000'000U);
     EXPECT_EQ(marks[0].at.t_ns, 6'000'000U);
@@ -147,8 +147,8 @@ TEST_F(Version1Test, TakesTheTimeOfATickFromItsFirstReading) {
         now(9'000'000);
         now(9'500'000);
         version1_.finish(events_);
-        EXPECT_EQ(all<trace::Reading>().size(), 1U);
-        const auto ends = all<trace::TickEnd>();
+        EXPECT_EQ(all<event::Reading>().size(), 1U);
+        const auto ends = all<event::TickEnd>();
         ASSERT_EQ(ends.size(), 1U);
         EXPECT_EQ(ends[0].at.t_ns, 9'000'000U);
         EXPECT_EQ(ends[0].at.unix_ns, 90);
@@ -170,12 +170,12 @@ TEST_F(Version1Test, EndsATraceByItsLastClocks) {
     now(8'000'000);
     cost();
     version1_.finish(events_);
-    ASSERT_EQ(all<trace::Stop>().size(), 1U);
-    EXPECT_EQ(all<trace::Stop>()[0].at.t_ns, 6'000'000U);
-    ASSERT_EQ(all<trace::End>().size(), 1U);
-    EXPECT_EQ(all<trace::End>()[0].at.t_ns, 8'000'000U);
-    EXPECT_EQ(all<trace::End>()[0].at.unix_ns, 60);
-    EXPECT_EQ(all<trace::End>()[0].own.rss.n, 4);
+    ASSERT_EQ(all<event::Stop>().size(), 1U);
+    EXPECT_EQ(all<event::Stop>()[0].at.t_ns, 6'000'000U);
+    ASSERT_EQ(all<event::End>().size(), 1U);
+    EXPECT_EQ(all<event::End>()[0].at.t_ns, 8'000'000U);
+    EXPECT_EQ(all<event::End>()[0].at.unix_ns, 60);
+    EXPECT_EQ(all<event::End>()[0].own.rss.n, 4);
 }
 
 TEST_F(Version1Test, LeavesRecordsOfACallThatIsCutOffOrWithoutItsBegin) {
@@ -191,11 +191,11 @@ TEST_F(Version1Test, LeavesRecordsOfACallThatIsCutOffOrWithoutItsBegin) {
     now(6'000'000);
     reading(4711);
     EXPECT_EQ(events_.size(), 2U);
-    EXPECT_EQ(all<trace::Records>().size(), 2U);
+    EXPECT_EQ(all<event::Records>().size(), 2U);
     call(Collect);
     now(7'000'000);
     version1_.finish(events_);
-    EXPECT_EQ(all<trace::Watermark>().size(), 1U);
+    EXPECT_EQ(all<event::Watermark>().size(), 1U);
 }
 
 }  // namespace

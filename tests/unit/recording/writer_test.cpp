@@ -40,7 +40,7 @@ TEST_F(WriterTest, WritesWhatAReaderTells) {
         ASSERT_TRUE(writer);
         writer->begin(test::header());
         for (int i = 0; i < 3; ++i)
-            writer->put(trace::Records{0, records});
+            writer->put(event::Records{0, records});
         EXPECT_TRUE(writer->finish());
         EXPECT_EQ(writer->progress().records, 150'000U);
         EXPECT_EQ(writer->progress().bytes, std::filesystem::file_size(path_));
@@ -99,7 +99,7 @@ TEST_F(WriterTest, CountsWhatFindsNoRoomAndSaysSoInTheRecording) {
         writer->begin(test::header());
         // Far more at once than any writer takes in.
         for (; puts < 100'000 && lost == 0; ++puts) {
-            writer->put(trace::Records{0, records});
+            writer->put(event::Records{0, records});
             lost = writer->progress().records_lost;
         }
         EXPECT_TRUE(writer->finish());
@@ -113,7 +113,7 @@ TEST_F(WriterTest, CountsWhatFindsNoRoomAndSaysSoInTheRecording) {
     while (auto next = reader->next()) {
         if (const auto *const missing = std::get_if<Missing>(&*next)) {
             said += missing->records.value_or(0);
-        } else if (const auto *const some = std::get_if<trace::Records>(&std::get<trace::Event>(*next))) {
+        } else if (const auto *const some = std::get_if<event::Records>(&std::get<event::Event>(*next))) {
             read += some->bytes.size() / sizeof(rsslag_update);
         }
     }

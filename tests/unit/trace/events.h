@@ -20,7 +20,7 @@ inline constexpr std::int64_t kStartUnix = 1'700'000'000'000'000'000;
 inline constexpr std::uint64_t kSecond = 1'000'000'000;
 inline constexpr int kPid = 4711;
 
-inline Moment at(std::uint64_t t_ns) {
+inline event::Moment at(std::uint64_t t_ns) {
     return {kStart + t_ns, kStartUnix + static_cast<std::int64_t>(t_ns)};
 }
 
@@ -45,16 +45,16 @@ inline core::CounterReading counters(std::int64_t anon, core::Scheme scheme = co
     return reading;
 }
 
-inline Attach attach(std::uint64_t t_ns, std::int64_t anon = 1000, core::Scheme scheme = core::Scheme::Plain) {
-    Attach attach;
+inline event::Attach attach(std::uint64_t t_ns, std::int64_t anon = 1000, core::Scheme scheme = core::Scheme::Plain) {
+    event::Attach attach;
     attach.host_tgid = kPid;
     attach.counters = {counters(anon, scheme), kStart + t_ns, kStart + t_ns + 1000};
     attach.faults.tasks = {{kPid, {10, 0}}, {kPid + 1, {5, 1}}};
     return attach;
 }
 
-inline Reading reading(std::uint64_t t_ns, std::int64_t anon, bool walk = false,
-                       core::Scheme scheme = core::Scheme::Plain) {
+inline event::Reading reading(std::uint64_t t_ns, std::int64_t anon, bool walk = false,
+                              core::Scheme scheme = core::Scheme::Plain) {
     core::RawReading raw;
     raw.pid = kPid;
     raw.comm = "worker";
@@ -67,18 +67,18 @@ inline Reading reading(std::uint64_t t_ns, std::int64_t anon, bool walk = false,
     return {kPid, std::move(raw)};
 }
 
-inline Reading gone() {
+inline event::Reading gone() {
     return {kPid, core::Error{core::Kind::Gone, "it is gone", 0, ""}};
 }
 
 template <class Record>
-void append(Records &records, const Record &record) {
+void append(event::Records &records, const Record &record) {
     const auto *const begin = reinterpret_cast<const std::byte *>(&record);
     records.bytes.insert(records.bytes.end(), begin, begin + sizeof(record));
 }
 
 /// The counter of anon pages is `count` now.
-inline Records update(std::uint64_t t_ns, std::int64_t count, int tid = kPid, int cpu = 0) {
+inline event::Records update(std::uint64_t t_ns, std::int64_t count, int tid = kPid, int cpu = 0) {
     rsslag_update record{};
     record.kind = RSSLAG_UPDATE;
     record.flags = RSSLAG_OWN | RSSLAG_OF_USER_FAULT;
@@ -88,12 +88,12 @@ inline Records update(std::uint64_t t_ns, std::int64_t count, int tid = kPid, in
     record.count = count;
     record.cpu = static_cast<rsslag_u16>(cpu);
     record.member = 1;
-    Records records;
+    event::Records records;
     append(records, record);
     return records;
 }
 
-inline Records task(std::uint64_t t_ns, rsslag_u16 kind, rsslag_u16 flags, int tid, std::uint64_t mm = kMm) {
+inline event::Records task(std::uint64_t t_ns, rsslag_u16 kind, rsslag_u16 flags, int tid, std::uint64_t mm = kMm) {
     rsslag_task record{};
     record.kind = kind;
     record.flags = flags;
@@ -102,20 +102,20 @@ inline Records task(std::uint64_t t_ns, rsslag_u16 kind, rsslag_u16 flags, int t
     record.t_ns = kStart + t_ns;
     record.mm = mm;
     std::string("worker").copy(record.comm, sizeof record.comm - 1);
-    Records records;
+    event::Records records;
     append(records, record);
     return records;
 }
 
-inline Watermark until(std::uint64_t t_ns) {
+inline event::Watermark until(std::uint64_t t_ns) {
     return {kStart + t_ns, at(t_ns + 2'000'000)};
 }
 
-inline TickEnd tick_end(std::uint64_t t_ns) {
+inline event::TickEnd tick_end(std::uint64_t t_ns) {
     return {std::nullopt, at(t_ns), {}};
 }
 
-inline Losses losses(std::uint64_t t_ns, std::uint64_t sent, std::uint64_t lost) {
+inline event::Losses losses(std::uint64_t t_ns, std::uint64_t sent, std::uint64_t lost) {
     core::Losses counts;
     counts.sent = sent;
     counts.by_cause = {{"ring_full", lost}, {"recursion", 0}, {"no_room", 0}};
@@ -123,7 +123,7 @@ inline Losses losses(std::uint64_t t_ns, std::uint64_t sent, std::uint64_t lost)
 }
 
 /// Two ticks, a loss, an end.
-inline std::vector<Event> small_trace() {
+inline std::vector<event::Event> small_trace() {
     const auto s = [](std::uint64_t ms) { return ms * 1'000'000; };
     return {losses(s(1), 0, 0),
             attach(s(1)),
@@ -133,7 +133,7 @@ inline std::vector<Event> small_trace() {
             until(s(48)),
             reading(s(60), 1030, true),
             losses(s(64), 2, 0),
-            Faults{{{kPid, {20, 0}}, {kPid + 1, {25, 1}}}},
+            event::Faults{{{kPid, {20, 0}}, {kPid + 1, {25, 1}}}},
             tick_end(s(65)),
             until(s(100)),
             update(s(110), 1031),
@@ -141,16 +141,16 @@ inline std::vector<Event> small_trace() {
             until(s(148)),
             reading(s(160), 1035),
             losses(s(164), 4, 1),
-            Faults{{{kPid, {21, 0}}, {kPid + 1, {29, 1}}}},
+            event::Faults{{{kPid, {21, 0}}, {kPid + 1, {29, 1}}}},
             tick_end(s(165)),
             task(s(170), RSSLAG_EXIT, 0, kPid + 1),
             task(s(171), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid),
             update(s(172), 0, kPid),
             losses(s(200), 7, 1),
             until(s(198)),
-            Stop{at(s(300))},
-            Faults{},
-            End{at(s(301)), {}}};
+            event::Stop{at(s(300))},
+            event::Faults{},
+            event::End{at(s(301)), {}}};
 }
 
 }  // namespace rsslag::trace::test

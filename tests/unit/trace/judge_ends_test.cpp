@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "events.h"
+#include "rsslag/core/judgement.h"
 #include "rsslag/trace/judge.h"
-#include "rsslag/view/judgement.h"
 
 namespace rsslag::trace {
 namespace {
@@ -22,9 +22,9 @@ constexpr std::uint64_t ms(std::uint64_t n) {
     return n * 1'000'000;
 }
 
-std::vector<view::Tick> tell_all(Judge &judge, std::vector<Event> events) {
-    std::vector<view::Tick> all;
-    for (Event &event : events) {
+std::vector<core::Tick> tell_all(Judge &judge, std::vector<event::Event> events) {
+    std::vector<core::Tick> all;
+    for (event::Event &event : events) {
         auto ticks = judge.apply(std::move(event));
         std::move(ticks.begin(), ticks.end(), std::back_inserter(all));
     }
@@ -32,7 +32,7 @@ std::vector<view::Tick> tell_all(Judge &judge, std::vector<Event> events) {
 }
 
 /// A group of its own; `flags`: how it stands to its parent.
-Records child(std::uint64_t t_ns, rsslag_u16 kind, rsslag_u16 flags, std::uint64_t mm) {
+event::Records child(std::uint64_t t_ns, rsslag_u16 kind, rsslag_u16 flags, std::uint64_t mm) {
     rsslag_task record{};
     record.kind = kind;
     record.flags = flags;
@@ -40,7 +40,7 @@ Records child(std::uint64_t t_ns, rsslag_u16 kind, rsslag_u16 flags, std::uint64
     record.parent = kPid;
     record.t_ns = kStart + t_ns;
     record.mm = mm;
-    Records records;
+    event::Records records;
     append(records, record);
     return records;
 }
@@ -49,7 +49,7 @@ TEST(JudgeOfEnds, TellsHowManyTasksShareTheMmWhileItRuns) {
     Judge judge(facts(), {});
     const auto ticks = tell_all(judge, {attach(ms(1)), until(ms(40)), reading(ms(50), 1000), tick_end(ms(60))});
     ASSERT_EQ(ticks.size(), 1U);
-    EXPECT_EQ(view::judge(ticks[0]).mm_tasks, 2U);
+    EXPECT_EQ(core::judge(ticks[0]).mm_tasks, 2U);
 }
 
 TEST(JudgeOfEnds, NamesTheTasksWhoseFaultsItsNextTickWillAskFor) {
@@ -65,7 +65,7 @@ TEST(JudgeOfEnds, CountsAnMmOnceItsLastTracedProcessHasLeftItWhoeverElseLivesThe
     const auto ticks =
         tell_all(judge, {attach(ms(1)), child(ms(5), RSSLAG_NEWTASK, RSSLAG_SHARES_MM, kMm), update(ms(10), 1010),
                          task(ms(20), RSSLAG_EXIT, 0, kPid + 1), task(ms(21), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid),
-                         until(ms(100)), until(ms(3000)), Stop{at(ms(3001))}, End{at(ms(3002)), {}}});
+                         until(ms(100)), until(ms(3000)), event::Stop{at(ms(3001))}, event::End{at(ms(3002)), {}}});
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_EQ(ticks[0].state, State::Exited);
     ASSERT_TRUE(judge.summary());
@@ -75,24 +75,24 @@ TEST(JudgeOfEnds, CountsAnMmOnceItsLastTracedProcessHasLeftItWhoeverElseLivesThe
 TEST(JudgeOfEnds, CountsAnMmOnceThoughTwoProcessesLeaveItAtOnce) {
     Judge judge(facts(), {});
     constexpr rsslag_u16 kTraced = RSSLAG_SHARES_MM | RSSLAG_WANTED;
-    Records teardown = update(ms(22), 0);
+    event::Records teardown = update(ms(22), 0);
     rsslag_update last{};
     std::memcpy(&last, teardown.bytes.data(), sizeof(last));
     last.flags = RSSLAG_TEARDOWN | RSSLAG_EXITING;
     std::memcpy(teardown.bytes.data(), &last, sizeof(last));
     tell_all(judge, {attach(ms(1)), child(ms(5), RSSLAG_NEWTASK, kTraced, kMm), update(ms(10), 1010),
                      task(ms(19), RSSLAG_EXIT, 0, kPid + 1), child(ms(20), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kMm),
-                     task(ms(21), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid), teardown, until(ms(100)), Stop{at(ms(101))},
-                     End{at(ms(102)), {}}});
+                     task(ms(21), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid), teardown, until(ms(100)),
+                     event::Stop{at(ms(101))}, event::End{at(ms(102)), {}}});
     ASSERT_TRUE(judge.summary());
     EXPECT_EQ(judge.summary()->updates, 2U);
 }
 
 TEST(JudgeOfEnds, DoubtsAnMmWhoseBirthWasStillToComeAsALossWasTold) {
     Judge judge(facts(), {});
-    const auto ticks =
-        tell_all(judge, {attach(ms(1)), child(ms(30), RSSLAG_NEWTASK, RSSLAG_WANTED, kChildsMm), losses(ms(50), 9, 3),
-                         child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), Stop{at(ms(101))}});
+    const auto ticks = tell_all(
+        judge, {attach(ms(1)), child(ms(30), RSSLAG_NEWTASK, RSSLAG_WANTED, kChildsMm), losses(ms(50), 9, 3),
+                child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), event::Stop{at(ms(101))}});
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_TRUE(ticks[0].doubtful);
 }
@@ -100,17 +100,17 @@ TEST(JudgeOfEnds, DoubtsAnMmWhoseBirthWasStillToComeAsALossWasTold) {
 TEST(JudgeOfEnds, DoubtsAnMmThatWasBornWhereSomethingIsMissing) {
     Judge judge(facts(), {});
     const auto ticks = tell_all(
-        judge, {attach(ms(1)), until(ms(20)), Gap{3, 1}, child(ms(30), RSSLAG_NEWTASK, RSSLAG_WANTED, kChildsMm),
-                child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), Stop{at(ms(101))}});
+        judge, {attach(ms(1)), until(ms(20)), event::Gap{3, 1}, child(ms(30), RSSLAG_NEWTASK, RSSLAG_WANTED, kChildsMm),
+                child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), event::Stop{at(ms(101))}});
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_TRUE(ticks[0].doubtful);
 }
 
 TEST(JudgeOfEnds, DoubtsNoMmThatWasBornAfterALossWasTold) {
     Judge judge(facts(), {});
-    const auto ticks =
-        tell_all(judge, {attach(ms(1)), losses(ms(50), 9, 3), child(ms(60), RSSLAG_NEWTASK, RSSLAG_WANTED, kChildsMm),
-                         child(ms(70), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), Stop{at(ms(101))}});
+    const auto ticks = tell_all(
+        judge, {attach(ms(1)), losses(ms(50), 9, 3), child(ms(60), RSSLAG_NEWTASK, RSSLAG_WANTED, kChildsMm),
+                child(ms(70), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), event::Stop{at(ms(101))}});
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_FALSE(ticks[0].doubtful);
 }
@@ -123,8 +123,8 @@ core::CounterReading cached_on_cpu_1(std::int64_t pages) {
     return reading;
 }
 
-Reading of(core::CounterReading counters, std::uint64_t t_ns) {
-    Reading one = reading(t_ns, 1000, false, core::Scheme::Cpu);
+event::Reading of(core::CounterReading counters, std::uint64_t t_ns) {
+    event::Reading one = reading(t_ns, 1000, false, core::Scheme::Cpu);
     one.told->bracket.readings = {std::move(counters)};
     return one;
 }
@@ -132,10 +132,10 @@ Reading of(core::CounterReading counters, std::uint64_t t_ns) {
 TEST(JudgeOfEnds, TakesWhatACpuCachedForFlushedOnceItIsSaidToBeOffline) {
     for (const bool told : {false, true}) {
         Judge judge(facts(core::Scheme::Cpu), {});
-        Attach begin = attach(ms(1));
+        event::Attach begin = attach(ms(1));
         begin.counters.counters = cached_on_cpu_1(20);
         tell_all(judge, {begin, until(ms(48)), of(cached_on_cpu_1(0), ms(50))});
-        if (told) judge.apply(CpusFolded{kStart + ms(40), kStart + ms(49)});
+        if (told) judge.apply(event::CpusFolded{kStart + ms(40), kStart + ms(49)});
         const auto ticks = judge.apply(tick_end(ms(60)));
         ASSERT_EQ(ticks.size(), 1U);
         EXPECT_EQ(ticks[0].ledger.disagreements, told ? 0U : 2U);
@@ -151,10 +151,10 @@ TEST(JudgeOfEnds, TakesWhatACpuCachedForFlushedOnceItIsSaidToBeOffline) {
 
 TEST(JudgeOfEnds, ReadsAgainWhatWasReadBeforeACpuWasSaidToBeOffline) {
     Judge judge(facts(core::Scheme::Cpu), {});
-    Attach begin = attach(ms(1));
+    event::Attach begin = attach(ms(1));
     begin.counters.counters = cached_on_cpu_1(20);
-    tell_all(judge,
-             {begin, until(ms(48)), of(cached_on_cpu_1(20), ms(50)), CpusFolded{kStart + ms(40), kStart + ms(55)}});
+    tell_all(judge, {begin, until(ms(48)), of(cached_on_cpu_1(20), ms(50)),
+                     event::CpusFolded{kStart + ms(40), kStart + ms(55)}});
     EXPECT_TRUE(judge.apply(tick_end(ms(60))).at(0).doubtful);
     tell_all(judge, {until(ms(98)), of(cached_on_cpu_1(0), ms(100))});
     const auto ticks = judge.apply(tick_end(ms(110)));

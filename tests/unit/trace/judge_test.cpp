@@ -22,10 +22,10 @@ constexpr std::uint64_t ms(std::uint64_t n) {
 class JudgeTest : public testing::Test {
   protected:
     /// Ticks that came of it.
-    std::vector<view::Tick> tell(Event event) { return judge_.apply(std::move(event)); }
-    std::vector<view::Tick> tell_all(std::vector<Event> events) {
-        std::vector<view::Tick> all;
-        for (Event &event : events) {
+    std::vector<core::Tick> tell(event::Event event) { return judge_.apply(std::move(event)); }
+    std::vector<core::Tick> tell_all(std::vector<event::Event> events) {
+        std::vector<core::Tick> all;
+        for (event::Event &event : events) {
             auto ticks = tell(std::move(event));
             std::move(ticks.begin(), ticks.end(), std::back_inserter(all));
         }
@@ -72,7 +72,7 @@ TEST_F(JudgeTest, CountsATraceFromItsBeginToItsEnd) {
 
 TEST_F(JudgeTest, CountsWhatIsNoRecordAsLostAndWhatCameAfterItOnceAllHasCome) {
     tell(attach(ms(1)));
-    Records records = update(ms(10), 1010);
+    event::Records records = update(ms(10), 1010);
     rsslag_update unknown{};
     unknown.kind = 999;
     append(records, unknown);
@@ -87,8 +87,8 @@ TEST_F(JudgeTest, CountsWhatIsNoRecordAsLostAndWhatCameAfterItOnceAllHasCome) {
     EXPECT_EQ(ticks[0].ledger.resyncs, 1U);
     EXPECT_EQ(ticks[0].ledger.disagreements, 0U);
     tell(losses(ms(70), 3, 0));
-    tell(Stop{at(ms(80))});
-    tell(End{at(ms(81)), {}});
+    tell(event::Stop{at(ms(80))});
+    tell(event::End{at(ms(81)), {}});
     ASSERT_TRUE(judge_.summary());
     EXPECT_EQ(judge_.summary()->emitted, 3U);
     EXPECT_EQ(judge_.summary()->lost, 2U);
@@ -114,10 +114,10 @@ TEST_F(JudgeTest, TellsAWalkOfAnEarlierTickUntilSomethingHappens) {
     };
     tell(attach(ms(1)));
     EXPECT_FALSE(tick(ms(10), 1000, true).stale_walk);
-    const view::Tick stale = tick(ms(260), 1000, false);
+    const core::Tick stale = tick(ms(260), 1000, false);
     EXPECT_TRUE(stale.stale_walk);
     EXPECT_EQ(stale.process.walk_age_ms, 250);
-    tell(FreshStart{});
+    tell(event::FreshStart{});
     EXPECT_FALSE(tick(ms(500), 1000, false).process.walk);
     EXPECT_FALSE(tick(ms(600), 1000, true).stale_walk);
     tell(update(ms(650), 1001));
@@ -138,7 +138,7 @@ TEST_F(JudgeTest, TakesUpAProcessWhoseBeginIsNotAmongTheEvents) {
 TEST_F(JudgeTest, MakesNoTickOfWhatAGapCutOff) {
     tell(attach(ms(1)));
     tell(reading(ms(30), 1000));
-    tell(Gap{7, 1});
+    tell(event::Gap{7, 1});
     EXPECT_TRUE(tell(tick_end(ms(40))).empty());
     EXPECT_EQ(judge_.losses().by_cause.at("recording"), 7U);
     tell(reading(ms(45), 1400));
@@ -153,7 +153,7 @@ TEST_F(JudgeTest, MakesNoTickOfWhatAGapCutOff) {
 }
 
 TEST_F(JudgeTest, TellsNothingOfAProgramUntilTheExecThatIsAwaited) {
-    tell(ExecAwaited{kPid, kPid, 0x1000});
+    tell(event::ExecAwaited{kPid, kPid, 0x1000});
     EXPECT_TRUE(judge_.any());
     EXPECT_TRUE(judge_.groups().empty());
     ASSERT_EQ(judge_.awaited().size(), 1U);
@@ -162,21 +162,21 @@ TEST_F(JudgeTest, TellsNothingOfAProgramUntilTheExecThatIsAwaited) {
     exec.tid = exec.tgid = exec.ns_tid = exec.ns_tgid = exec.old_tid = kPid;
     exec.t_ns = kStart + ms(5);
     exec.mm = kMm;
-    Records records;
+    event::Records records;
     append(records, exec);
     tell(std::move(records));
     tell(until(ms(10)));
     EXPECT_TRUE(judge_.awaited().empty());
     ASSERT_EQ(judge_.groups().size(), 1U);
     ASSERT_EQ(judge_.unknown().size(), 1U) << "the mm that it has made was not among the records";
-    tell(Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
+    tell(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
     EXPECT_TRUE(judge_.unknown().empty());
     EXPECT_TRUE(judge_.taken_up().empty());
 }
 
 TEST_F(JudgeTest, TakesUpAProcessWhoseExecWasLost) {
-    tell(ExecAwaited{kPid, kPid, 0x1000});
-    tell(Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
+    tell(event::ExecAwaited{kPid, kPid, 0x1000});
+    tell(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
     EXPECT_TRUE(judge_.awaited().empty());
     ASSERT_EQ(judge_.groups().size(), 1U);
     EXPECT_EQ(judge_.groups()[0].mm, kMm);
@@ -184,10 +184,10 @@ TEST_F(JudgeTest, TakesUpAProcessWhoseExecWasLost) {
 }
 
 TEST_F(JudgeTest, AwaitsNobodyWhoIsGone) {
-    tell(ExecAwaited{kPid, kPid, kMm});
-    tell(Counters{kPid, core::TimedCounters{counters(40), kStart + ms(1), kStart + ms(2)}});
+    tell(event::ExecAwaited{kPid, kPid, kMm});
+    tell(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(1), kStart + ms(2)}});
     EXPECT_EQ(judge_.awaited().size(), 1U) << "it is what it was";
-    tell(Counters{kPid, core::Error{core::Kind::Gone, "it is gone", 0, ""}});
+    tell(event::Counters{kPid, core::Error{core::Kind::Gone, "it is gone", 0, ""}});
     EXPECT_FALSE(judge_.any());
 }
 
@@ -202,7 +202,7 @@ TEST_F(JudgeTest, EndsAProcessThatIsGoneTwiceOnlyWhereItsExitMayBeLost) {
     tell(gone());
     EXPECT_TRUE(judge_.groups().empty());
     tell(tick_end(ms(401)));
-    const auto ticks = tell(Stop{at(ms(500))});
+    const auto ticks = tell(event::Stop{at(ms(500))});
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_EQ(ticks[0].state, State::Exited);
 }
@@ -213,24 +213,17 @@ TEST_F(JudgeTest, CountsLossesSinceItsEventsBegin) {
     later.before.by_cause = {{"ring_full", 10}};
     Judge judge(later, {});
     EXPECT_EQ(judge.losses().lost(), 0U);
-    std::uint64_t told = 0;
-    judge =
-        Judge(later, {.threads = {},
-                      .for_screen = false,
-                      .observers = {.on_update = {},
-                                    .on_applied = {},
-                                    .on_settled = {},
-                                    .on_task = {},
-                                    .on_fault = {},
-                                    .on_sum = {},
-                                    .on_reading = {},
-                                    .on_loss = [&told](std::uint64_t t_ns, const core::Losses &) { told = t_ns; }}});
+    struct : TraceObserver {
+        void on_loss(std::uint64_t t_ns, const core::Losses & /*losses*/) override { told = t_ns; }
+        std::uint64_t told = 0;
+    } observer;
+    judge = Judge(later, {.threads = {}, .for_screen = false, .observer = &observer});
     judge.apply(losses(ms(10), 120, 10));
     EXPECT_EQ(judge.losses().sent, 20U);
-    EXPECT_EQ(told, 0U);
+    EXPECT_EQ(observer.told, 0U);
     judge.apply(losses(ms(20), 130, 12));
     EXPECT_EQ(judge.losses().lost(), 2U);
-    EXPECT_EQ(told, ms(20)) << "as it was told, whoever reads it";
+    EXPECT_EQ(observer.told, ms(20)) << "as it was told, whoever reads it";
 }
 
 }  // namespace

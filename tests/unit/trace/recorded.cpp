@@ -11,7 +11,7 @@ Trace trace_of(recording::Input input) {
     EXPECT_TRUE(reader) << reader.error().what;
     Trace trace{facts_of(reader->header()), {}};
     while (auto next = reader->next())
-        trace.events.push_back(std::move(std::get<Event>(*next)));
+        trace.events.push_back(std::move(std::get<event::Event>(*next)));
     EXPECT_TRUE(reader->complete());
     return trace;
 }

@@ -11,7 +11,7 @@ namespace rsslag::trace::test {
 
 struct Trace {
     Facts facts;
-    std::vector<Event> events;
+    std::vector<event::Event> events;
 };
 
 /// Of one that is whole; a test fails otherwise.

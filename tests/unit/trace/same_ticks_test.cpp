@@ -11,6 +11,7 @@
 #include "rsslag/core/wire.h"
 #include "rsslag/recording/memory_segments.h"
 #include "rsslag/trace/judge.h"
+#include "rsslag/view/tick.h"
 
 namespace rsslag::trace {
 namespace {
@@ -48,12 +49,12 @@ void ask_everything(const Judge &judge) {
 std::vector<std::string> told(
     const Trace &trace, const std::function<bool()> &asks = [] { return false; }) {
     JudgeOptions options;
-    options.threads.which = view::ThreadChoice::Which::All;
+    options.threads.which = core::ThreadChoice::Which::All;
     Judge judge(trace.facts, options);
     std::vector<std::string> told;
-    for (const Event &event : trace.events) {
+    for (const event::Event &event : trace.events) {
         if (asks()) ask_everything(judge);
-        for (const view::Tick &tick : judge.apply(event))
+        for (const core::Tick &tick : judge.apply(event))
             told.push_back(view::tick_json(tick));
     }
     EXPECT_TRUE(judge.summary());
@@ -76,8 +77,8 @@ TEST_P(SameTicks, WhateverIsAskedBetweenAnyTwoEvents) {
 TEST_P(SameTicks, WhetherRecordsComeOneByOneOrTogether) {
     const Trace trace = trace_named(GetParam());
     Trace single{trace.facts, {}};
-    for (const Event &event : trace.events) {
-        const auto *const records = std::get_if<Records>(&event);
+    for (const event::Event &event : trace.events) {
+        const auto *const records = std::get_if<event::Records>(&event);
         if (records == nullptr) {
             single.events.push_back(event);
             continue;
@@ -85,7 +86,7 @@ TEST_P(SameTicks, WhetherRecordsComeOneByOneOrTogether) {
         std::span<const std::byte> rest = records->bytes;
         while (const std::size_t size = wire::visit_first(rest, [](const auto &) {})) {
             single.events.emplace_back(
-                Records{records->ring, {rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(size)}});
+                event::Records{records->ring, {rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(size)}});
             rest = rest.subspan(size);
         }
     }
@@ -98,7 +99,7 @@ TEST_P(SameTicks, OutOfMemory) {
     const Trace trace = trace_named(GetParam());
     recording::MemorySegments memory(kPlenty);
     memory.begin(header_of(trace.facts));
-    for (const Event &event : trace.events)
+    for (const event::Event &event : trace.events)
         ASSERT_TRUE(memory.add(event));
     EXPECT_LE(memory.bytes(), kPlenty);
     const auto segments = memory.segments();

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "recorded.h"
+#include "rsslag/view/tick.h"
 
 namespace rsslag::trace {
 namespace {
@@ -40,11 +41,11 @@ TEST_P(WrongRun, GivesEachThreadWhatItTouched) {
     const test::Trace trace =
         test::trace_of(*recording::open_file(std::string(RSSLAG_WRONG_RUNS "/") + run.file + ".rsslag"));
     JudgeOptions options;
-    options.threads.which = view::ThreadChoice::Which::All;
+    options.threads.which = core::ThreadChoice::Which::All;
     Judge judge(trace.facts, options);
     nlohmann::json last;
-    for (const Event &event : trace.events) {
-        for (const view::Tick &tick : judge.apply(event))
+    for (const event::Event &event : trace.events) {
+        for (const core::Tick &tick : judge.apply(event))
             last = nlohmann::json::parse(view::tick_json(tick));
     }
     int threads = 0;

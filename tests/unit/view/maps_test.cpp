@@ -98,7 +98,7 @@ TEST(MapsJson, NeverLosesAKey) {
 
 TEST(Baseline, IsWhatTheDocumentSaid) {
     const MapsDocument document = maps_document();
-    const auto read = read_baselines(maps_json(document, {}));
+    const auto read = memory::read_baselines(maps_json(document, {}));
     ASSERT_TRUE(read.ok()) << read.error().what;
     ASSERT_EQ(read->size(), 1U);
     const Baseline &baseline = read->front();
@@ -107,46 +107,6 @@ TEST(Baseline, IsWhatTheDocumentSaid) {
     EXPECT_EQ(baseline.sums.droppable, document.processes[0].sums.droppable);
     ASSERT_EQ(baseline.groups.size(), document.processes[0].groups.size());
     EXPECT_EQ(baseline.groups[0].rss, document.processes[0].groups[0].rss);
-}
-
-TEST(Baseline, IsThatOfTheSameProcessOrTheOnlyOne) {
-    Baseline a;
-    a.pid = 1;
-    a.comm = "a";
-    Baseline b = a;
-    b.pid = 2;
-    b.comm = "b";
-    Baseline other = a;
-    other.pid = 3;
-    EXPECT_EQ(baseline_of({a}, 99, "x")->pid, 1) << "the only one";
-    const std::vector<Baseline> three{a, b, other};
-    EXPECT_EQ(baseline_of(three, 3, "a")->pid, 3);
-    EXPECT_EQ(baseline_of(three, 99, "b")->pid, 2);
-    EXPECT_EQ(baseline_of(three, 99, "a"), nullptr) << "two of that name";
-    EXPECT_EQ(baseline_of(three, 1, "x"), nullptr) << "its PID is another's now";
-}
-
-TEST(Baseline, IsRefusedWhereItIsNone) {
-    for (const char *text : {"", "{}", "[1]", "{\"schema\":\"rsslag.tick/1\"}", "{\"schema\":\"rsslag.maps/1\"}",
-                             "{\"schema\":\"rsslag.maps/1\",\"processes\":[{}]}", "\xff"}) {
-        const auto read = read_baselines(text);
-        ASSERT_FALSE(read.ok()) << text;
-        EXPECT_EQ(read.error().kind, core::Kind::Corrupt);
-    }
-}
-
-TEST(Baseline, JudgesGrowthOnlyWhereThereIsOne) {
-    procfs::MapSums now;
-    now.private_clean = {10};
-    now.private_dirty = {30};
-    Baseline before;
-    before.sums.private_dirty = {25};
-    const Asserted held = judge(*core::parse_assertion("private.growth<=15kB"), now, &before);
-    EXPECT_EQ(held.holds, true);
-    EXPECT_EQ(held.value, Kilobytes{15});
-    EXPECT_EQ(judge(*core::parse_assertion("private.growth<15kB"), now, &before).holds, false);
-    EXPECT_EQ(judge(*core::parse_assertion("private.growth<15kB"), now, nullptr).holds, std::nullopt);
-    EXPECT_EQ(judge(*core::parse_assertion("private<1MiB"), now, nullptr).holds, true);
 }
 
 TEST(ReportHead, IsPlainAscii) {

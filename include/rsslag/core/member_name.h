@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <string_view>
+
+#include "rsslag/core/units.h"
+
+namespace rsslag::core {
+
+/// As every output calls it.
+constexpr std::string_view name(Member member) {
+    switch (member) {
+        case Member::File: return "file";
+        case Member::Anon: return "anon";
+        case Member::Swap: return "swap";
+        case Member::Shmem: break;
+    }
+    return "shmem";
+}
+
+}  // namespace rsslag::core

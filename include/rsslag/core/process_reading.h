@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A process as it was read and judged, and a machine with such processes: what is rendered, and what a tick begins
+// with.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rsslag/core/reading.h"
+#include "rsslag/core/reconcile.h"
+#include "rsslag/core/scheme.h"
+#include "rsslag/core/sentence.h"
+
+namespace rsslag::core {
+
+/// One process, read and judged.
+struct ProcessReading {
+    int pid = 0;
+    std::optional<int> host_pid;
+    std::uint64_t start_ticks = 0;
+    std::uint32_t uid = 0;  ///< real
+    std::string comm;       ///< raw bytes
+    std::int64_t threads_count = 0;
+    bool leader_gone = false;  ///< the main thread has ended: /proc/PID/stat, statm and status see no memory
+    std::string mm_id;         ///< opaque; equal for processes that share an mm
+    std::vector<int> mm_pids;  ///< of the groups that share it, as far as they are visible here
+    ReaderValues readers;
+    WalkState walk_state = WalkState::Skipped;
+    std::optional<Walk> walk;
+    std::int64_t walk_age_ms = 0;
+    Reconciliation verdict;
+    Bound bound;
+    std::vector<TaskReading> tasks;  ///< of the mm
+    std::size_t unlisted_tasks = 0;  ///< … that are not in this list
+    std::vector<CpuReading> cpus;
+    std::int64_t snapshot_us = 0;  ///< one counter reading, without the walk
+
+    Finding finding() const;
+};
+
+struct FailedTarget {
+    int pid = 0;
+    std::string reason;
+};
+
+struct SnapshotDocument {
+    std::chrono::system_clock::time_point time;
+    std::string kernel;  ///< uname -r
+    std::string arch;    ///< uname -m
+    Machine machine;
+    Calibration calibration;
+    std::vector<ProcessReading> processes;
+    std::vector<FailedTarget> failed;
+};
+
+}  // namespace rsslag::core

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a trace tells: ticks, lines of single records, and the whole of it at its end.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rsslag/abi.h"
+#include "rsslag/core/ledger.h"
+#include "rsslag/core/own_cost.h"
+#include "rsslag/core/process_reading.h"
+#include "rsslag/core/totals.h"
+
+namespace rsslag::core {
+
+/// Which threads a tick lists. All of them always count in the sums.
+struct ThreadChoice {
+    enum class Which : std::uint8_t { All, Changed, Top, None };
+    Which which = Which::Changed;
+    std::size_t top = 0;
+};
+
+/// A flush or fold as the log of them shows it.
+struct LoggedFlush {
+    std::uint64_t t_ns = 0;  ///< since the attach
+    int tid = 0;
+    int cpu = 0;
+    std::string comm;  ///< raw bytes
+    Member member = Member::File;
+    std::optional<Pages> pages;  ///< nullopt: still open when it was logged
+    FlushReason reason = FlushReason::Fold;
+};
+
+/// One process at one tick. Counts are totals since the attach.
+struct Tick {
+    std::uint64_t seq = 0;
+    std::chrono::system_clock::time_point time;
+    std::uint64_t t_ns = 0;  ///< since the attach
+    PageSize page_size;
+    Scheme scheme = Scheme::Plain;
+    Calibration calibration;
+    State state = State::Running;
+    /// As a snapshot's reading. Of a process that has ended: what was last known of its names; nothing is read any
+    /// more.
+    ProcessReading process;
+    bool read = true;         ///< false: it has ended, or could not be read at this tick
+    bool stale_walk = false;  ///< the walk is of an earlier tick (process.walk_age_ms)
+    MmView ledger;
+    std::uint64_t window_updates = 0;              ///< updates of the mm while it was read
+    std::uint64_t faults = 0;                      ///< of all its threads, ended ones too, counted in the kernel
+    std::uint64_t lost = 0;                        ///< records, of all processes
+    std::map<std::string, std::uint64_t> lost_by;  ///< every cause that there is, also at 0
+    bool doubtful = false;                         ///< something was lost and no reading has put it right yet
+    ThreadChoice threads;
+    /// Net of each listed thread at the previous tick, for ThreadChoice::Changed: host TID to updates.
+    std::map<int, std::uint64_t> updates_before;
+    OwnCost own;
+    std::uint64_t emitted = 0;              ///< records of all processes, lost ones included, counted in the kernel
+    std::vector<LoggedFlush> last_flushes;  ///< of this mm since the last tick, ascending; only where they are logged
+};
+
+/// The whole trace at its end.
+struct Summary : Totals {
+    std::chrono::system_clock::time_point time;
+    std::uint64_t duration_ns = 0;
+    Scheme scheme = Scheme::Plain;
+    PageSize page_size;
+    std::string kernel;
+    std::uint64_t ticks = 0;
+    std::uint64_t ended_mms = 0, ended_not_at_zero = 0;
+    struct Process {
+        int pid = 0;
+        std::string comm;
+        State state = State::Running;
+        Pages peak_lag;
+        std::uint64_t peak_lag_t_ns = 0;
+        bool peak_approximate = false;  ///< it moved while it was read, or records had been lost
+        Members baseline, final;
+        std::map<std::string, std::uint64_t> verdicts;
+    };
+    std::vector<Process> processes;
+    OwnCost own;
+};
+
+/// One record a line, as strace would: for --events.
+struct EventLine {
+    std::uint64_t t_ns = 0;  ///< since the attach
+    int pid = 0;             ///< of the mm's process, 0 unknown
+    int tid = 0;
+    std::string comm;
+    int cpu = 0;
+    rsslag_update update{};
+    Applied applied;
+};
+/// Exec, fork, thread start and end, rename.
+struct TaskLine {
+    std::uint64_t t_ns = 0;
+    rsslag_task task{};
+};
+
+}  // namespace rsslag::core

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace rsslag::core {
+
+/// What a whole trace came to, over all mms: what its summary, a recording's end and a report have in common.
+struct Totals {
+    std::uint64_t records = 0;  ///< that reached rsslag
+    std::uint64_t emitted = 0;  ///< counted in the kernel: records + lost
+    std::uint64_t lost = 0;
+    std::map<std::string, std::uint64_t> lost_by;
+    std::uint64_t updates = 0, updates_by_others = 0, faults = 0, flushes = 0;
+    std::map<std::string, std::uint64_t> flush_reasons;
+    std::uint64_t resyncs = 0, disagreements = 0;
+};
+
+}  // namespace rsslag::core

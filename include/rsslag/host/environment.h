@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+namespace rsslag::host {
+
+/// A process with capabilities of its file (AT_SECURE) has rights that its user lacks, and that user's environment.
+/// What libraries would read from it and the C library does not clear itself is put away: ncurses looks for terminal
+/// descriptions in $TERMINFO, $TERMINFO_DIRS and $HOME/.terminfo, and cannot tell such a process from a plain one.
+void put_environment_away();
+
+/// In CMD's process, which has no such rights: gives it back.
+void give_environment_back();
+
+}  // namespace rsslag::host

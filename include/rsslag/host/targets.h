@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which processes the user means.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rsslag/core/result.h"
+#include "rsslag/probe/stream.h"
+#include "rsslag/procfs/process.h"
+
+namespace rsslag::host {
+
+/// As typed.
+struct TargetWords {
+    std::vector<std::string> words;     ///< plain words, each maybe "1,2"
+    std::vector<std::string> pids;      ///< the values of -p, likewise
+    std::vector<std::string> comms;     ///< --comm GLOB; with a '/' it is matched with the exe's path
+    std::optional<std::string> cgroup;  ///< --cgroup PATH, v2, with its descendants
+    std::optional<std::string> user;    ///< -u USER, name or number: the real uid
+
+    bool empty() const { return words.empty() && pids.empty() && comms.empty() && !cgroup && !user; }
+};
+
+struct Target {
+    pid_t pid = 0;
+    bool named = false;  ///< by its number, so that its absence is the user's concern
+};
+
+/// "4711" or "1,2": every PID checked for form and range. Kind::BadInput otherwise. Pure.
+core::Result<std::vector<pid_t>> parse_pids(const std::string &word);
+
+/// A name or a number. Kind::BadInput where there is no such user.
+core::Result<uid_t> parse_user(const std::string &user);
+
+/// What to say of a process that ended while something was asked of it.
+core::Error gone(pid_t pid);
+
+/// Why no reading can be taken of a process: gone, a kernel thread, a zombie; nullopt: it has memory.
+std::optional<core::Error> why_unreadable(const procfs::Process &process);
+
+/// What the patterns among the words say of processes to come, as far as the kernel itself can look for them: names, a
+/// cgroup, a user, but not the path of an executable. nullopt: nothing of the kind. Errors as resolve().
+core::Result<std::optional<probe::Pattern>> pattern_of(const TargetWords &words);
+
+/// All that match, ascending, each once. A TID is Kind::BadInput and names the thread's process; a PID that does not
+/// exist is kept (its reader says so); nothing that matches is Kind::Gone. rsslag itself never matches a pattern.
+core::Result<std::vector<Target>> resolve(const TargetWords &words);
+
+}  // namespace rsslag::host

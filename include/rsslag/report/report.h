@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a whole recording comes to. Pure: rows in; a model, text, JSON, SVG and the verdict on assertions out.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rsslag/core/assertion.h"
+#include "rsslag/core/result.h"
+#include "rsslag/core/sentence.h"
+#include "rsslag/sinks/row.h"
+
+namespace rsslag::report {
+
+/// The largest distance of what was held from what /proc/PID/stat said, over all ticks at which it was read.
+struct PeakLag {
+    core::Pages pages;
+    std::uint64_t t_ns = 0;
+    int pid = 0;
+    std::string comm;
+    bool approximate = false;  ///< it moved while it was read, or records had been lost: the two are not of one moment
+    // Who cached most just then, and how much: a thread or a CPU, as the scheme has it.
+    std::optional<int> tid, cpu;
+    std::string holder;  ///< comm of the thread
+    core::Pages held;
+};
+
+/// What a task did to an mm, as the last tick that knew it has it.
+struct ReportThread {
+    int tid = 0, tgid = 0, host_tid = 0;
+    std::uint64_t mm = 0;
+    std::string comm;
+    core::Members net;
+    std::uint64_t updates = 0, faults = 0, flushes = 0;
+    std::optional<core::Pages> peak_cached;  ///< RSS members, of the ticks; `thread` scheme
+    std::uint64_t peak_cached_t_ns = 0;
+};
+
+/// A moment of a process. Of several that are too close to be kept apart, the one with the largest lag stands.
+struct LagPoint {
+    std::uint64_t t_ns = 0;
+    std::optional<core::Pages> lag, reported;
+    core::Pages exact, cached;
+    std::optional<core::Pages> walked;
+};
+
+/// Pages that came, less those that went, at page faults in a range of addresses.
+struct Growth {
+    std::uint64_t from = 0, to = 0;  ///< to: the first address behind it
+    core::Pages pages;
+    std::uint64_t updates = 0;
+};
+
+struct ResidualStatistics {
+    std::optional<core::Pages> min, max;  ///< nullopt: nothing was walked
+    std::uint64_t nonzero = 0, walks = 0;
+};
+
+/// A process from its first row to its end; its program's end and beginning at an exec included.
+struct ReportProcess {
+    int pid = 0;
+    std::string comm;
+    core::State state = core::State::Running;
+    std::optional<PeakLag> peak_lag;  ///< nullopt: it was never read
+    core::Pages peak_rss;
+    core::Members baseline, final;  ///< of the last mm that it had
+    std::uint64_t ticks = 0;
+    std::map<std::string, std::uint64_t> verdicts;
+    ResidualStatistics residual;
+    std::vector<ReportThread> threads;  ///< largest peak first, then most changed
+    core::ExitedNet exited;             ///< of the last mm
+    core::Members others;               ///< net of tasks of other processes, of the last mm
+    std::vector<LagPoint> points;       ///< ascending in time
+    std::vector<Growth> growth;         ///< largest first
+};
+
+struct Report {
+    sinks::Facts facts;
+    sinks::Ending ending;
+    std::map<std::string, std::uint64_t> rows;  ///< by type, all
+    std::uint64_t records = 0;                  ///< rows that the probe sent: without readings, walks, losses, ticks
+    std::optional<PeakLag> peak_lag;
+    std::vector<ReportProcess> processes;  ///< in the order in which they were first told of
+
+    std::uint64_t row_count() const;
+};
+
+/// rsslag.report/1 as docs/schema/report.schema.json has it, one line, with a newline.
+std::string report_json(const Report &report);
+
+/// How text for people looks.
+struct ReportStyle {
+    bool utf8 = true;
+    core::PagesText pages = core::as_kb;
+    std::size_t threads = 10;  ///< listed of each process
+};
+std::string report_text(const Report &report, const ReportStyle &style);
+
+/// A picture with nothing outside it: what stat reported, exact and cached over time, one panel a process.
+std::string report_svg(const Report &report);
+
+/// rsslag.report-diff/1: both, and the second less the first.
+std::string diff_json(const Report &before, const Report &after);
+std::string diff_text(const Report &before, const Report &after, const ReportStyle &style);
+
+/// One comparison of --assert.
+struct Claim {
+    std::string text;  ///< as typed
+    std::string name;
+    core::Assertion::Relation relation = core::Assertion::Relation::Less;
+    double limit = 0;  ///< bytes, seconds or a count, as the name has it
+};
+
+/// What came of it.
+struct Judged {
+    Claim claim;
+    std::optional<double> value;  ///< nullopt: not known; then it does not hold
+    bool holds = false;
+    std::string text;  ///< "peak_lag is 24,288 kB, not < 1MiB"
+};
+
+/// CLAIM { and CLAIM }; CLAIM is NAME < | <= | > | >= | == NUMBER [UNIT]. Sizes take B, kB, MiB, GiB, times ms, s, m,
+/// h; counts take none. Kind::BadInput with the position of what is wrong, counted from 1.
+core::Result<std::vector<Claim>> parse_claims(std::string_view text);
+/// Names that a claim may have, with commas.
+std::string claim_names();
+std::vector<Judged> judge(const std::vector<Claim> &claims, const Report &report);
+
+}  // namespace rsslag::report

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <memory>
+
+#include "rsslag/report/report.h"
+#include "rsslag/sinks/sink.h"
+
+namespace rsslag::report {
+
+/// Makes a report of what it is told, in memory that does not grow with the number of records.
+class ReportBuilder : public sinks::Sink {
+  public:
+    ReportBuilder();
+    ~ReportBuilder() override;
+
+    core::Status begin(const sinks::Facts &facts) override;
+    core::Status row(const sinks::Row &row) override;
+    core::Status end(const sinks::Ending &ending) override;
+
+    /// After end(), once.
+    Report take();
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace rsslag::report

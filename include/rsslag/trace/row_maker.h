@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "rsslag/core/ledger.h"
+#include "rsslag/core/losses.h"
+#include "rsslag/core/raw_reading.h"
+#include "rsslag/core/tick.h"
+#include "rsslag/sinks/sink.h"
+#include "rsslag/trace/observer.h"
+
+namespace rsslag::trace {
+
+/// Makes rows of what a replayed trace tells, in the order of time: who a task is and whose an mm is, it learns from
+/// task records, readings and ticks.
+class RowMaker : public TraceObserver {
+  public:
+    explicit RowMaker(sinks::Sink &sink) : sink_(sink) {}
+
+    /// Before anything else. `start_ns`: CLOCK_MONOTONIC at the attach.
+    void begin(std::uint64_t start_ns);
+
+    /// A process that is traced: names what comes before its first reading.
+    void group(const core::GroupView &group);
+    void on_applied(const rsslag_update &update, const core::Applied &applied) override;
+    void on_settled(std::span<const core::SettledUpdate> amounts) override;
+    void on_fault(const rsslag_fault &fault) override;
+    /// One that goes on was not sent: it is told again.
+    void on_sum(const rsslag_sum &sum) override;
+    void on_task(const core::TaskLine &line) override;
+    void on_reading(const core::RawReading &reading) override;
+    void on_loss(std::uint64_t t_ns, const core::Losses &losses) override;
+    void on_tick(core::Tick tick) override;
+
+    /// Nothing more comes. The first thing that went wrong.
+    core::Status finish();
+    bool failed() const { return !status_.ok(); }
+
+  private:
+    struct Task {
+        int tid = 0, pid = 0;
+        std::string comm;
+    };
+    struct Mm {
+        std::uint64_t id = 0;
+        int pid = 0;
+        bool torn = false;  ///< what comes at this address without being torn down is another one
+    };
+    struct Read {
+        core::RawReading reading;
+        bool walk = false;  ///< the row of its walk, else that of its counters
+    };
+    /// A row of another kind than updates, with what it points to.
+    struct Other {
+        sinks::Row row;
+        core::MmView ledger;
+    };
+    /// A row that waits for an amount that is open, its own or that of one before it.
+    struct Held {
+        sinks::UpdateRow update;
+        std::string comm;
+        std::uint64_t ticket = 0;      ///< 0: it waits for nothing itself
+        std::unique_ptr<Other> other;  ///< instead of the update
+    };
+    struct Lost {
+        std::string cause;
+        std::uint64_t records = 0;
+    };
+    using Later = std::variant<Read, Lost, core::Tick>;
+
+    std::uint64_t since_start(std::uint64_t t_ns) const { return t_ns > start_ns_ ? t_ns - start_ns_ : 0; }
+    sinks::Stamp stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cpu);
+    Task &known(int host_tid);
+    Mm &mm_at(std::uint64_t address);
+    Mm &new_mm(std::uint64_t address);
+    void learn(int host_tid, int tid, int pid, const std::string &comm);
+    /// Readings, losses and ticks are told of when their time has come.
+    void wait(std::uint64_t t_ns, Later later);
+    void catch_up(std::uint64_t t_ns) {
+        if (!later_.empty() && later_.begin()->first <= t_ns) tell_until(t_ns);
+    }
+    void tell_until(std::uint64_t t_ns);
+    void tell(std::uint64_t t_ns, const Read &read);
+    void tell(std::uint64_t t_ns, const Lost &lost);
+    void tell(std::uint64_t t_ns, const core::Tick &tick);
+    bool holds() const { return !held_.empty(); }
+    void put(const sinks::Row &row) {
+        if (holds()) return hold(row);
+        if (status_.ok()) status_ = sink_.row(row);
+    }
+    void hold(const sinks::Row &row);
+    void put_update(const sinks::UpdateRow &row, const core::Applied &applied);
+    /// Rows that wait for nothing any more go out.
+    void release_settled();
+    void release(Held &held);
+
+    sinks::Sink &sink_;
+    std::uint64_t start_ns_ = 0;
+    core::Status status_ = core::success();
+    std::unordered_map<int, Task> tasks_;  ///< by the kernel's TID
+    std::pair<int, Task *> last_task_{0, nullptr};
+    std::unordered_map<std::uint64_t, Mm> mms_;  ///< by address
+    std::pair<std::uint64_t, Mm *> last_mm_{0, nullptr};
+    std::uint64_t mm_ids_ = 0;
+    std::map<std::string, std::uint64_t> lost_;
+    std::multimap<std::uint64_t, Later> later_;  ///< by time since the start
+    std::deque<Held> held_;
+    std::unordered_map<std::uint64_t, Held *> by_ticket_;  ///< of those in held_
+};
+
+}  // namespace rsslag::trace

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "rsslag/core/result.h"
+#include "rsslag/sinks/sink.h"
+
+namespace rsslag::trace {
+
+enum class Stopped : std::uint8_t { No, Yes };
+
+/// Replays a recording into `sink`: every record of it, with what it came to. What is missing in the file is no error:
+/// the ending names it. Stopped::Yes: `stop` said so, which is asked before each event, and `sink` was not told the
+/// end.
+core::Result<Stopped> tell_rows(const std::string &path, sinks::Sink &sink, const std::function<bool()> &stop);
+
+}  // namespace rsslag::trace

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "trace_options.h"
+
+#include <gtest/gtest.h>
+
+namespace rsslag::cli {
+namespace {
+
+using session::Format;
+using session::TraceOptions;
+using Which = core::ThreadChoice::Which;
+
+TEST(ParseThreads, TakesTheFourWords) {
+    EXPECT_EQ(parse_threads("all")->which, Which::All);
+    EXPECT_EQ(parse_threads("changed")->which, Which::Changed);
+    EXPECT_EQ(parse_threads("none")->which, Which::None);
+    const auto top = parse_threads("top:7");
+    ASSERT_TRUE(top);
+    EXPECT_EQ(top->which, Which::Top);
+    EXPECT_EQ(top->top, 7U);
+}
+
+TEST(ParseThreads, RefusesAnythingElse) {
+    for (const char *word : {"", "top", "top:", "top:0", "top:-1", "top:7x", "ALL", "top:99999999999999999999"})
+        EXPECT_FALSE(parse_threads(word)) << word;
+}
+
+TEST(ParseTraceOptions, ListsAllThreadsForScriptsAndNoneForPeople) {
+    TraceOptions json;
+    json.words.format = "jsonl";
+    ASSERT_TRUE(parse(json));
+    EXPECT_EQ(json.format, Format::Jsonl);
+    EXPECT_EQ(json.threads.which, Which::All);
+    TraceOptions lines;
+    lines.words.format = "lines";
+    ASSERT_TRUE(parse(lines));
+    EXPECT_EQ(lines.format, Format::Lines);
+    EXPECT_EQ(lines.threads.which, Which::None);
+    TraceOptions progress;
+    progress.format = Format::Progress;
+    ASSERT_TRUE(parse(progress));
+    EXPECT_EQ(progress.format, Format::Progress);
+    EXPECT_EQ(progress.threads.which, Which::All) << "what reads the recording wants them";
+}
+
+TEST(ParseTraceOptions, TakesSizesWithTheirUnits) {
+    TraceOptions options;
+    options.words.format = "lines";
+    for (const auto &[word, bytes] :
+         {std::pair{"4096", 4096U}, {"512K", 512U << 10}, {"8M", 8U << 20}, {"1G", 1U << 30}}) {
+        options.words.ring = word;
+        ASSERT_TRUE(parse(options)) << word;
+        EXPECT_EQ(options.ring_bytes, bytes);
+    }
+    for (const char *word : {"", "0", "4095", "2G", "8m", "8MB", "-1", "99999999999G"}) {
+        options.words.ring = word;
+        EXPECT_FALSE(parse(options)) << word;
+    }
+}
+
+TEST(ParseTraceOptions, LimitsOnlyARecordingThatIsMade) {
+    TraceOptions options;
+    options.words.format = "lines";
+    options.words.max_size = "64M";
+    EXPECT_FALSE(parse(options));
+    options.recording = "x.rsslag";
+    ASSERT_TRUE(parse(options));
+    EXPECT_EQ(options.max_bytes, 64U << 20);
+    options.words.max_size = "255K";
+    EXPECT_FALSE(parse(options));
+}
+
+TEST(ParseTraceOptions, RefusesRecordsThatAreNeverTold) {
+    TraceOptions options;
+    options.events = true;
+    ASSERT_TRUE(parse(options));
+    EXPECT_EQ(options.format, Format::Lines) << "no screen lists them";
+    options.mode = "counts";
+    EXPECT_FALSE(parse(options));
+}
+
+}  // namespace
+}  // namespace rsslag::cli

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The live tracer over a kernel that never was: what it records replays as what it told.
+#include "rsslag/host/tracer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+
+#include "events.h"
+#include "rsslag/trace/replayed.h"
+#include "rsslag/view/tick.h"
+
+namespace rsslag::host {
+namespace {
+
+using trace::test::kPid;
+using trace::test::kStart;
+
+/// One process, whose anon pages grow by one with each update. Each look at the clock takes a microsecond.
+class NoKernel : public Source {
+  public:
+    NoKernel() { facts_.machine = trace::test::facts().machine; }
+
+    const core::SnapshotDocument &facts() const override { return facts_; }
+    const std::vector<std::string> &missing() const override { return missing_; }
+    std::uint64_t id_key() const override { return 7; }
+    std::uint64_t now_ns() override { return now_ += 1'000; }
+    void wait_until(std::uint64_t t_ns) override { now_ = std::max(now_, t_ns); }
+    std::chrono::system_clock::time_point time() override {
+        return std::chrono::system_clock::time_point(
+            std::chrono::nanoseconds(trace::test::kStartUnix + (now_ += 1'000)));
+    }
+    core::Status want(int, std::uint64_t) override { return core::success(); }
+    core::Status want_matching(const probe::Pattern &) override { return core::success(); }
+    void detach() override {}
+    void collect(const Records &use) override {
+        for (const event::Records &records : std::exchange(sent_, {}))
+            use(records.ring, records.bytes);
+    }
+    core::Losses losses() override { return trace::test::losses(0, updates_ + lost_, lost_).counts; }
+    std::uint64_t folded_cpus() override { return folded_; }
+    std::vector<core::FaultCounts> faults(std::span<const int> tids) override {
+        return std::vector<core::FaultCounts>(tids.size(), {updates_, 1});
+    }
+    core::Result<core::TimedCounters> read_counters(pid_t) override {
+        const std::uint64_t begin = now_ns();
+        return core::TimedCounters{trace::test::counters(anon()), begin, now_ns()};
+    }
+    core::Result<core::RawReading> read(int, pid_t, bool walk) override {
+        return trace::test::reading(now_ns() - kStart, anon(), walk).told;
+    }
+    void forget(int) override {}
+    core::OwnCost cost(std::uint64_t sent) override { return {static_cast<double>(sent), std::nullopt, {1}}; }
+    core::OwnCost whole_cost(std::uint64_t sent) override { return cost(sent); }
+
+    /// `lost`: its record found no room.
+    void update(bool lost = false) {
+        now_ += 50'000;
+        const std::int64_t before = anon();
+        (lost ? lost_ : updates_)++;
+        if (!lost) sent_.push_back(trace::test::update(now_ - kStart, before + 1));
+    }
+    void sleep(std::uint64_t ns) { now_ += ns; }
+    void fold() { ++folded_; }
+
+  private:
+    std::int64_t anon() const { return 1000 + static_cast<std::int64_t>(updates_ + lost_); }
+
+    core::SnapshotDocument facts_;
+    std::vector<std::string> missing_;
+    std::uint64_t now_ = kStart;
+    std::uint64_t updates_ = 0, lost_ = 0, folded_ = 0;
+    std::vector<event::Records> sent_;
+};
+
+class TracerTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string name = (std::filesystem::temp_directory_path() / "rsslag-tracer-XXXXXX").string();
+        directory_ = mkdtemp(name.data());
+        auto kernel = std::make_unique<NoKernel>();
+        kernel_ = kernel.get();
+        tracer_.emplace(Tracer::over(std::move(kernel), {}));
+    }
+    void TearDown() override { std::filesystem::remove_all(directory_); }
+
+    std::string file() const { return (directory_ / "trace.rsslag").string(); }
+    void record(std::optional<std::uint64_t> most = std::nullopt) {
+        recording::Writer::Options options;
+        options.max_bytes = most;
+        auto writer = recording::Writer::create(file(), options);
+        ASSERT_TRUE(writer);
+        recording::Header header;
+        header.threads = static_cast<std::uint8_t>(core::ThreadChoice{}.which);
+        keep(tracer_->record(std::move(*writer), header));
+    }
+    void keep(const std::vector<core::Tick> &ticks) {
+        for (const core::Tick &tick : ticks)
+            told_.push_back(view::tick_json(tick));
+    }
+    /// Some updates, as often as rsslag looks, and a tick.
+    void round(int lost = 0) {
+        for (int i = 0; i < 20; ++i) {
+            kernel_->update(i < lost);
+            if (i % 5 == 0) keep(tracer_->collect());
+        }
+        kernel_->sleep(5'000'000);
+        keep(tracer_->tick());
+    }
+    void end() {
+        keep(tracer_->stop());
+        told_.push_back(view::summary_json(tracer_->summary()));
+        EXPECT_TRUE(tracer_->recording()->finish());
+    }
+    static std::vector<std::string> replayed(const std::string &path) {
+        struct : trace::TraceObserver {
+            void on_tick(core::Tick tick) override { told.push_back(view::tick_json(tick)); }
+            std::vector<std::string> told;
+        } observer;
+        auto replay = trace::Replay::open(path, &observer, {});
+        EXPECT_TRUE(replay);
+        while (replay->step()) {
+        }
+        trace::Replayed end = replay->finish();
+        EXPECT_TRUE(end.complete);
+        end.summary.ticks = 0;  // whoever writes them counts
+        observer.told.push_back(view::summary_json(end.summary));
+        return observer.told;
+    }
+
+    std::filesystem::path directory_;
+    NoKernel *kernel_ = nullptr;
+    std::optional<Tracer> tracer_;
+    std::vector<std::string> told_;
+};
+
+TEST_F(TracerTest, RecordsWhatReplaysAsItWasTold) {
+    record();
+    ASSERT_TRUE(tracer_->attach(kPid));
+    for (const int lost : {0, 0, 3, 0, 1}) {
+        if (lost == 1) kernel_->fold();
+        round(lost);
+    }
+    end();
+    EXPECT_EQ(told_.size(), 6U);
+    EXPECT_NE(told_.at(2).find("\"lost\":3,"), std::string::npos) << told_.at(2);
+    EXPECT_EQ(replayed(file()), told_);
+}
+
+TEST_F(TracerTest, BeginsEachSegmentWithWhatIsTrueByThen) {
+    record(std::uint64_t{1} << 20);
+    ASSERT_TRUE(tracer_->attach(kPid));
+    round();
+    keep(tracer_->next_segment());
+    const std::size_t before = told_.size();
+    round(2);
+    round();
+    end();
+    const auto newest = replayed(file());
+    ASSERT_EQ(newest.size() + before, told_.size());
+    // Time and totals are counted from the begin of the segment; what is held is not.
+    const auto held = [](const std::string &tick) {
+        const std::size_t from = tick.find("\"flushed\"");
+        return tick.substr(from, tick.find("\"bound\"") - from);
+    };
+    EXPECT_EQ(held(newest[0]), held(told_[before]));
+    EXPECT_EQ(held(newest[1]), held(told_[before + 1]));
+    const auto oldest = replayed(file() + ".0000");
+    ASSERT_EQ(oldest.size(), before + 1);
+    EXPECT_EQ(oldest[0], told_[0]);
+}
+
+}  // namespace
+}  // namespace rsslag::host

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/memory/baseline.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace rsslag::memory {
+namespace {
+
+using core::Kilobytes;
+
+TEST(Baseline, IsThatOfTheSameProcessOrTheOnlyOne) {
+    Baseline a;
+    a.pid = 1;
+    a.comm = "a";
+    Baseline b = a;
+    b.pid = 2;
+    b.comm = "b";
+    Baseline other = a;
+    other.pid = 3;
+    EXPECT_EQ(baseline_of({a}, 99, "x")->pid, 1) << "the only one";
+    const std::vector<Baseline> three{a, b, other};
+    EXPECT_EQ(baseline_of(three, 3, "a")->pid, 3);
+    EXPECT_EQ(baseline_of(three, 99, "b")->pid, 2);
+    EXPECT_EQ(baseline_of(three, 99, "a"), nullptr) << "two of that name";
+    EXPECT_EQ(baseline_of(three, 1, "x"), nullptr) << "its PID is another's now";
+}
+
+TEST(Baseline, IsRefusedWhereItIsNone) {
+    for (const char *text : {"", "{}", "[1]", "{\"schema\":\"rsslag.tick/1\"}", "{\"schema\":\"rsslag.maps/1\"}",
+                             "{\"schema\":\"rsslag.maps/1\",\"processes\":[{}]}", "\xff"}) {
+        const auto read = read_baselines(text);
+        ASSERT_FALSE(read.ok()) << text;
+        EXPECT_EQ(read.error().kind, core::Kind::Corrupt);
+    }
+}
+
+TEST(Baseline, JudgesGrowthOnlyWhereThereIsOne) {
+    procfs::MapSums now;
+    now.private_clean = {10};
+    now.private_dirty = {30};
+    Baseline before;
+    before.sums.private_dirty = {25};
+    const Asserted held = judge(*core::parse_assertion("private.growth<=15kB"), now, &before);
+    EXPECT_EQ(held.holds, true);
+    EXPECT_EQ(held.value, Kilobytes{15});
+    EXPECT_EQ(judge(*core::parse_assertion("private.growth<15kB"), now, &before).holds, false);
+    EXPECT_EQ(judge(*core::parse_assertion("private.growth<15kB"), now, nullptr).holds, std::nullopt);
+    EXPECT_EQ(judge(*core::parse_assertion("private<1MiB"), now, nullptr).holds, true);
+}
+
+TEST(NamedSum, KnowsEveryNameThatItLists) {
+    const std::string listed = sum_names();
+    std::size_t from = 0;
+    int names = 0;
+    while (from < listed.size()) {
+        const std::size_t comma = std::min(listed.find(", ", from), listed.size());
+        EXPECT_TRUE(named_sum({}, listed.substr(from, comma - from))) << listed.substr(from, comma - from);
+        from = comma + 2;
+        ++names;
+    }
+    EXPECT_GT(names, 5);
+    EXPECT_FALSE(named_sum({}, "rss_kb"));
+    EXPECT_FALSE(named_sum({}, ""));
+}
+
+}  // namespace
+}  // namespace rsslag::memory

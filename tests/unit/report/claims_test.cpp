@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "rows.h"
+#include "rsslag/report/report_builder.h"
+
+namespace rsslag::report {
+namespace {
+
+Report sample() {
+    ReportBuilder builder;
+    EXPECT_TRUE(sinks::test::recorded().into(builder).ok());
+    return builder.take();
+}
+
+/// Whether all of it holds for the sample, whose peak lag is 240 kB and which lost 3 of 15 in 7 s.
+bool holds(const std::string &text) {
+    const auto claims = parse_claims(text);
+    EXPECT_TRUE(claims.ok()) << text;
+    if (!claims.ok()) return false;
+    for (const Judged &judged : judge(*claims, sample()))
+        if (!judged.holds) return false;
+    return true;
+}
+
+std::string refusal(const std::string &text) {
+    const auto claims = parse_claims(text);
+    EXPECT_FALSE(claims.ok()) << text;
+    if (claims.ok()) return "";
+    EXPECT_EQ(claims.error().kind, core::Kind::BadInput);
+    return claims.error().what;
+}
+
+TEST(Claims, CompareSizesTimesAndCounts) {
+    for (const char *text : {"peak_lag<1MiB", "peak_lag == 240kB", "peak_lag<=245760B", " lost==3 ", "duration>6.5s",
+                             "duration<1m", "peak_rss>0", "lost>=3 and records==12 and peak_lag<1GiB", "growth==120kB",
+                             "missing==0", "residual<=8kB", "peak_lag>0.1 MiB and lost<4"})
+        EXPECT_TRUE(holds(text)) << text;
+    for (const char *text :
+         {"peak_lag<240kB", "lost==0", "peak_lag<1MiB and lost==0", "duration>7s", "growth<0", "unexplained>0"})
+        EXPECT_FALSE(holds(text)) << text;
+}
+
+TEST(Claims, RefuseWithThePosition) {
+    for (const auto &[text, what] : {std::pair{"", "position 1: the name of a figure"},
+                                     {"<1MiB", "position 1: the name of a figure"},
+                                     {"  rss<1MiB", "position 3: there is no such figure"},
+                                     {"peak_lag", "position 9: <, <=, >"},
+                                     {"peak_lag=1MiB", "position 9: <, <=, >"},
+                                     {"peak_lag<", "position 10: a number"},
+                                     {"peak_lag<x", "position 10: a number"},
+                                     {"peak_lag<1", "position 11: it is a size"},
+                                     {"peak_lag<1MB", "position 11: it is a size"},
+                                     {"lost==0kB", "position 8: it is a count"},
+                                     {"duration<3kB", "position 11: it is a time"},
+                                     {"lost==0 and", "position 12: the name of a figure"},
+                                     {"lost==0 or missing==0", "position 9: it is a count"},
+                                     {"lost==0, missing==0", "position 8: 'and' or the end"},
+                                     {"lost==0 and lost<1 x", "position 20: it is a count"},
+                                     {"peak_lag<1MiB peak_lag<1MiB", "position 15: 'and' or the end"},
+                                     {"peak_lag<nan", "position 10: a number"},
+                                     {"peak_lag<inf", "position 10: a number"},
+                                     {"peak_lag<1e999MiB", "position 11: it is a size"}}) {
+        const std::string told = refusal(text);
+        EXPECT_NE(told.find(what), std::string::npos) << text << ": " << told;
+    }
+}
+
+TEST(Claims, AreNotHeldByWhatIsNotKnown) {
+    const auto claims = parse_claims("peak_lag<1MiB");
+    ASSERT_TRUE(claims.ok());
+    const auto judged = judge(*claims, Report());
+    ASSERT_EQ(judged.size(), 1U);
+    EXPECT_FALSE(judged[0].holds);
+    EXPECT_FALSE(judged[0].value);
+    EXPECT_EQ(judged[0].text, "peak_lag is not known, not < 1MiB");
+}
+
+TEST(Claims, SayWhatIsAndWhatWasDemanded) {
+    const auto claims = parse_claims("peak_lag<  1MiB and lost == 0");
+    ASSERT_TRUE(claims.ok());
+    const auto judged = judge(*claims, sample());
+    ASSERT_EQ(judged.size(), 2U);
+    EXPECT_EQ(judged[0].text, "peak_lag is 240 kB, < 1MiB");
+    EXPECT_EQ(judged[1].text, "lost is 3, not == 0");
+}
+
+}  // namespace
+}  // namespace rsslag::report

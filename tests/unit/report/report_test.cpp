@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "rows.h"
+#include "rsslag/report/report_builder.h"
+
+namespace rsslag::report {
+namespace {
+
+using core::Pages;
+using nlohmann::ordered_json;
+using sinks::test::kSecond;
+using sinks::test::recorded;
+
+Report report_of(const sinks::test::Recorded &all) {
+    ReportBuilder builder;
+    EXPECT_TRUE(all.into(builder).ok());
+    return builder.take();
+}
+
+sinks::test::Recorded with_rows(std::vector<sinks::Row> rows) {
+    sinks::test::Recorded all;
+    all.head = sinks::test::facts();
+    all.rows = std::move(rows);
+    return all;
+}
+
+TEST(Report, CountsRecordsAndRowsApart) {
+    const sinks::test::Recorded all = recorded();
+    const Report report = report_of(all);
+    EXPECT_EQ(report.records, 12U);
+    EXPECT_EQ(report.row_count(), all.rows.size());
+    EXPECT_EQ(report.rows.at("tick"), 4U);
+    EXPECT_EQ(report.rows.at("flush"), 1U);
+    EXPECT_EQ(report.rows.at("thread_start"), 1U);
+    EXPECT_EQ(report.rows.count("unknown"), 0U);
+}
+
+TEST(Report, NamesThePeakAndTheThreadThatCachedMost) {
+    const Report report = report_of(recorded());
+    ASSERT_TRUE(report.peak_lag);
+    EXPECT_EQ(report.peak_lag->pages, Pages{60});
+    EXPECT_EQ(report.peak_lag->t_ns, 4 * kSecond);
+    EXPECT_EQ(report.peak_lag->pid, 10);
+    EXPECT_EQ(report.peak_lag->tid, 11);
+    EXPECT_EQ(report.peak_lag->cpu, std::nullopt);
+    EXPECT_EQ(report.peak_lag->held, Pages{50});
+}
+
+TEST(Report, MarksAPeakOfAProcessThatMoved) {
+    for (const bool doubtful : {false, true}) {
+        sinks::TickRow quiet = sinks::test::tick(kSecond, 10, 100, 90);
+        quiet.verdict = core::Verdict::Agrees;
+        sinks::TickRow moved = sinks::test::tick(2 * kSecond, 10, 200, 100);
+        moved.verdict = doubtful ? core::Verdict::Unwalked : core::Verdict::Moving;
+        moved.doubtful = doubtful;
+        const Report report = report_of(with_rows({quiet, moved}));
+        ASSERT_TRUE(report.peak_lag);
+        EXPECT_TRUE(report.peak_lag->approximate);
+        EXPECT_NE(report_text(report, {}).find("peak lag ~400 kB at 2.000 s"), std::string::npos);
+        EXPECT_EQ(ordered_json::parse(report_json(report)).at("peak_lag").at("approximate"), true);
+        EXPECT_NE(report_svg(report).find("peak lag ~400 kB"), std::string::npos);
+        const auto claims = parse_claims("peak_lag<1kB");
+        ASSERT_TRUE(claims.ok());
+        EXPECT_EQ(judge(*claims, report).at(0).text, "peak_lag is ~400 kB, not < 1kB");
+        EXPECT_FALSE(report_of(with_rows({quiet})).peak_lag->approximate);
+    }
+}
+
+TEST(Report, NamesTheCpuThatCachedMost) {
+    const Report report = report_of(recorded(core::Scheme::Cpu));
+    ASSERT_TRUE(report.peak_lag);
+    EXPECT_EQ(report.peak_lag->tid, std::nullopt);
+    EXPECT_EQ(report.peak_lag->cpu, 3);
+    EXPECT_EQ(report.peak_lag->held, Pages{31});
+}
+
+TEST(Report, KeepsThreadsOfAProcessThatHasEnded) {
+    const Report report = report_of(recorded());
+    ASSERT_EQ(report.processes.size(), 2U);
+    const ReportProcess &process = report.processes[0];
+    EXPECT_EQ(process.pid, 10);
+    EXPECT_EQ(process.state, core::State::Exited);
+    EXPECT_EQ(process.final, core::Members());
+    ASSERT_EQ(process.threads.size(), 2U);
+    EXPECT_EQ(process.threads[0].tid, 11);
+    EXPECT_EQ(process.threads[0].peak_cached, Pages{50});
+    EXPECT_EQ(process.threads[0].peak_cached_t_ns, 4 * kSecond);
+    EXPECT_EQ(process.exited.threads, 2U);
+    EXPECT_EQ(process.residual.walks, 1U);
+    EXPECT_EQ(process.residual.nonzero, 1U);
+    EXPECT_EQ(process.residual.min, Pages{-2});
+    EXPECT_EQ(process.verdicts.at("explained"), 1U);
+}
+
+TEST(Report, TellsTwoProcessesOfOneNumberApart) {
+    sinks::TickRow last = sinks::test::tick(2 * kSecond, 10, 0, 0);
+    last.state = core::State::Exited;
+    const Report report =
+        report_of(with_rows({sinks::test::tick(kSecond, 10, 50, 40), last, sinks::test::tick(3 * kSecond, 10, 7, 5)}));
+    ASSERT_EQ(report.processes.size(), 2U);
+    EXPECT_EQ(report.processes[0].peak_lag->pages, Pages{10});
+    EXPECT_EQ(report.processes[1].peak_lag->pages, Pages{2});
+    EXPECT_EQ(report.processes[1].state, core::State::Running);
+}
+
+TEST(Report, ThinsPointsOutButKeepsThePeak) {
+    std::vector<sinks::Row> rows;
+    constexpr std::uint64_t kTicks = 50'000;
+    for (std::uint64_t i = 0; i < kTicks; ++i)
+        rows.emplace_back(sinks::test::tick(i, 10, i == 33'333 ? 999 : 10, 5));
+    const Report report = report_of(with_rows(rows));
+    const std::vector<LagPoint> &points = report.processes.at(0).points;
+    EXPECT_LE(points.size(), 4096U);
+    EXPECT_GT(points.size(), 1024U);
+    const auto peak = std::max_element(points.begin(), points.end(),
+                                       [](const LagPoint &a, const LagPoint &b) { return *a.lag < *b.lag; });
+    EXPECT_EQ(peak->t_ns, 33'333U);
+    EXPECT_EQ(*peak->lag, Pages{994});
+    EXPECT_TRUE(std::is_sorted(points.begin(), points.end(),
+                               [](const LagPoint &a, const LagPoint &b) { return a.t_ns < b.t_ns; }));
+}
+
+TEST(Report, SumsGrowthUpByRangesOfAddresses) {
+    std::vector<sinks::Row> rows;
+    const auto faulted = [&](std::uint64_t address, std::int64_t pages) {
+        sinks::UpdateRow row = sinks::test::update(rows.size(), 10, 10, core::Member::Anon, pages);
+        row.fault = sinks::FaultCause{false, address};
+        rows.emplace_back(row);
+    };
+    for (std::uint64_t i = 0; i < 1000; ++i)
+        faulted(0x500000000000 + i * 4096, 1);
+    faulted(0x7ffc00000010, 2);
+    faulted(0x7ffc00200010, -1);
+    rows.emplace_back(sinks::test::tick(kSecond, 10, 5, 5));
+    const Report report = report_of(with_rows(rows));
+    const std::vector<Growth> &growth = report.processes.at(0).growth;
+    ASSERT_EQ(growth.size(), 2U);
+    EXPECT_EQ(growth[0].from, 0x500000000000U);
+    EXPECT_EQ(growth[0].to, 0x500000000000U + 1000 * 4096);
+    EXPECT_EQ(growth[0].pages, Pages{1000});
+    EXPECT_EQ(growth[1].from, 0x7ffc00000000U);
+    EXPECT_EQ(growth[1].pages, Pages{1});
+    EXPECT_EQ(growth[1].updates, 2U);
+}
+
+TEST(Report, WithoutAReadingHasNoPeak) {
+    const Report report = report_of(with_rows({sinks::test::update(1, 10, 10, core::Member::Anon, 1)}));
+    EXPECT_FALSE(report.peak_lag);
+    EXPECT_TRUE(report.processes.empty());
+    EXPECT_EQ(ordered_json::parse(report_json(report)).at("peak_lag"), nullptr);
+    EXPECT_NE(report_text(report, {}).find("not known"), std::string::npos);
+}
+
+/// Every object of the document has exactly the keys that the schema names.
+void expect_keys(const ordered_json &document, const ordered_json &schema, const std::string &where) {
+    if (schema.contains("oneOf") && document.is_object()) return expect_keys(document, schema["oneOf"].back(), where);
+    if (document.is_array()) {
+        for (const ordered_json &each : document)
+            expect_keys(each, schema.at("items"), where + "[]");
+        return;
+    }
+    if (!document.is_object() || !schema.contains("properties")) return;
+    std::vector<std::string> keys;
+    for (const auto &item : document.items())
+        keys.push_back(item.key());
+    std::vector<std::string> named = schema.at("required").get<std::vector<std::string>>();
+    EXPECT_EQ(keys, named) << where;
+    EXPECT_EQ(schema.at("additionalProperties"), false) << where;
+    for (const auto &item : document.items())
+        expect_keys(item.value(), schema.at("properties").at(item.key()), where + "." + item.key());
+}
+
+ordered_json schema(const std::string &name) {
+    std::ifstream file(std::string(RSSLAG_SCHEMA_DIR) + "/" + name + ".schema.json");
+    return ordered_json::parse(file);
+}
+
+TEST(ReportJson, HasTheKeysOfItsSchema) {
+    for (const core::Scheme scheme : {core::Scheme::Thread, core::Scheme::Cpu}) {
+        sinks::test::Recorded all = recorded(scheme);
+        all.ending.complete = false;
+        all.ending.missing = {{"chunk 3 is damaged", 1, 2, 17}, {"the end was never written", 2, 3, std::nullopt}};
+        const ordered_json document = ordered_json::parse(report_json(report_of(all)));
+        expect_keys(document, schema("report"), "");
+        EXPECT_EQ(document.at("missing").at(0).at("records"), 17);
+        EXPECT_EQ(document.at("missing").at(1).at("records"), nullptr);
+        EXPECT_EQ(document.at("complete"), false);
+        EXPECT_EQ(document.at("processes").at(0).at("verdicts").at("moving"), 0);
+    }
+}
+
+TEST(ReportJson, TheDifferenceHasTheKeysOfItsSchema) {
+    const Report before = report_of(recorded());
+    const Report after = report_of(with_rows({sinks::test::tick(1, 10, 100, 90)}));
+    const ordered_json document = ordered_json::parse(diff_json(before, after));
+    expect_keys(document, schema("report-diff"), "");
+    EXPECT_EQ(document.at("before").at("peak_lag"), 60);
+    EXPECT_EQ(document.at("change").at("peak_lag"), -50);
+    EXPECT_EQ(document.at("change").at("residual"), nullptr) << "nothing was walked in the second one";
+}
+
+TEST(ReportText, TellsTheStory) {
+    const std::string text = report_text(report_of(recorded()), {});
+    for (const char *part :
+         {"on Linux 6.1.0-rsslag x86_64: thread scheme", "12 records: 3 updates", "lost 3 of 15: 3 ring_full",
+          "flushed: 1 threshold", "the recording is complete", "peak lag 240 kB at 4.000 s in hundred [10]",
+          "[11] cached most then, 200 kB", "residual \u22128 kB to \u22128 kB, not 0 in 1 of 1 walks", "lag over time",
+          "\u2588", "hundred [10] exited: rss from 0 kB to 0 kB, at most 640 kB"})
+        EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+    EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+TEST(ReportText, NamesWhatIsMissing) {
+    sinks::test::Recorded all = recorded();
+    all.ending.complete = false;
+    all.ending.missing = {{"damaged", kSecond, 2 * kSecond, std::nullopt}};
+    const std::string text = report_text(report_of(all), {});
+    EXPECT_NE(text.find("NOT complete\n  missing from 1.000 s to 2.000 s: ? records, damaged\n"), std::string::npos)
+        << text;
+}
+
+TEST(ReportText, IsAsciiWhereItMustBe) {
+    ReportStyle style;
+    style.utf8 = false;
+    const Report report = report_of(recorded());
+    for (const std::string &text : {report_text(report, style), diff_text(report, report, style)})
+        EXPECT_TRUE(std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; }))
+            << text;
+}
+
+TEST(ReportText, ADifferenceHasAllThreeNumbers) {
+    const Report before = report_of(recorded());
+    const Report after = report_of(with_rows({sinks::test::tick(1, 10, 180, 90)}));
+    const std::string text = diff_text(before, after, {});
+    EXPECT_NE(text.find("peak_lag                240 kB          360 kB         +120 kB\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("lost                         3               0              -3\n"), std::string::npos) << text;
+}
+
+TEST(ReportSvg, EscapesNamesAndDrawsEachLine) {
+    const std::string svg = report_svg(report_of(recorded()));
+    EXPECT_TRUE(svg.starts_with("<svg xmlns="));
+    EXPECT_TRUE(svg.ends_with("</svg>\n"));
+    EXPECT_NE(svg.find("a,&quot;b&quot;&lt;&amp;\\x1b[31m"), std::string::npos) << svg;
+    EXPECT_EQ(svg.find('\x1b'), std::string::npos);
+    EXPECT_EQ(svg.find("http", 40), std::string::npos) << "nothing is loaded from elsewhere";
+    // The first tick is 3 s into 7 s.
+    for (const char *style : {"exact", "reported", "cached"})
+        EXPECT_NE(svg.find(std::string("<path class=\"") + style + "\" d=\"M465.7 "), std::string::npos)
+            << style << svg;
+    EXPECT_NE(svg.find("peak lag 240 kB at 4.000 s"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rsslag::report

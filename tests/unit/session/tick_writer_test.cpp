@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What is written of a trace without a screen, and when.
+#include "rsslag/session/tick_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "rsslag/session/live_view.h"
+#include "rsslag/session/session.h"
+
+namespace rsslag::session {
+namespace {
+
+core::Tick tick(int pid) {
+    core::Tick tick;
+    tick.process.pid = pid;
+    tick.process.comm = "server";
+    return tick;
+}
+
+core::EventLine update(std::uint64_t t_ns) {
+    core::EventLine line;
+    line.t_ns = t_ns;
+    line.pid = line.tid = 10;
+    line.applied.known = true;
+    line.applied.pages = core::Pages{1};
+    return line;
+}
+
+core::TaskLine start(std::uint64_t t_ns) {
+    core::TaskLine line;
+    line.t_ns = t_ns;
+    line.task.kind = RSSLAG_NEWTASK;
+    return line;
+}
+
+std::string written(TickWriter &writer, std::vector<core::Tick> ticks) {
+    testing::internal::CaptureStdout();
+    const core::Status done = writer.ticks(std::move(ticks));
+    EXPECT_TRUE(done);
+    return testing::internal::GetCapturedStdout();
+}
+
+TickWriter writer_of(Format format) {
+    return {format, core::ThreadChoice{core::ThreadChoice::Which::None, 0}, {}};
+}
+
+TEST(TickWriter, KeepsTheOrderOfRecordsAndTicks) {
+    TickWriter writer = writer_of(Format::Jsonl);
+    writer.on_update(update(1));
+    writer.on_task(start(2));
+    writer.on_tick(tick(10));
+    writer.on_update(update(3));
+    std::istringstream lines(written(writer, {tick(20)}));
+    std::vector<nlohmann::json> told;
+    for (std::string line; std::getline(lines, line);)
+        told.push_back(nlohmann::json::parse(line));
+    ASSERT_EQ(told.size(), 5U);
+    EXPECT_EQ(told[0]["t_ns"], 1);
+    EXPECT_EQ(told[1]["t_ns"], 2);
+    EXPECT_EQ(told[2]["pid"], 10);
+    EXPECT_EQ(told[3]["t_ns"], 3);
+    EXPECT_EQ(told[4]["pid"], 20);
+}
+
+TEST(TickWriter, WritesNothingBeforeItIsGivenTicks) {
+    TickWriter writer = writer_of(Format::Lines);
+    testing::internal::CaptureStdout();
+    writer.on_update(update(1));
+    writer.on_tick(tick(10));
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
+    EXPECT_NE(written(writer, {}), "");
+    EXPECT_EQ(written(writer, {}), "") << "and that once";
+}
+
+TEST(TickWriter, HasRowsOfTicksAloneInCsv) {
+    TickWriter writer = writer_of(Format::Csv);
+    writer.on_update(update(1));
+    writer.on_task(start(2));
+    EXPECT_EQ(written(writer, {}), "");
+    const std::string row = written(writer, {tick(10)});
+    EXPECT_EQ(row.find("\r\n"), row.size() - 2) << row;
+}
+
+TEST(TickWriter, WritesNoTicksWhileOnlyProgressIsShown) {
+    TickWriter writer = writer_of(Format::Progress);
+    EXPECT_EQ(written(writer, {tick(10)}), "");
+    EXPECT_FALSE(writer.unread());
+}
+
+TEST(TickWriter, CountsTheTicksThatItWrote) {
+    TickWriter writer = writer_of(Format::Jsonl);
+    writer.on_tick(tick(10));
+    written(writer, {tick(20), tick(30)});
+    testing::internal::CaptureStdout();
+    const core::Status done = writer.summary({});
+    const auto summary = nlohmann::json::parse(testing::internal::GetCapturedStdout());
+    EXPECT_TRUE(done);
+    EXPECT_EQ(summary["ticks"], 3);
+}
+
+TEST(ScreenFacts, SayHowTheScreenIsFed) {
+    core::SnapshotDocument facts;
+    facts.kernel = "6.12.1";
+    const view::ScreenFacts known = screen_facts(facts, std::chrono::milliseconds{250}, false, true);
+    EXPECT_EQ(known.kernel, "6.12.1");
+    EXPECT_EQ(known.interval, std::chrono::milliseconds{250});
+    EXPECT_FALSE(known.walks);
+    EXPECT_TRUE(known.below);
+    EXPECT_GT(known.clock_ticks, 0);
+    EXPECT_LT(known.boot, std::chrono::system_clock::now());
+}
+
+TEST(HasPattern, IsWhatCanMatchMoreProcessesLater) {
+    host::TargetWords words;
+    words.words = {"1"};
+    words.pids = {"2"};
+    EXPECT_FALSE(has_pattern(words)) << "a number names one process";
+    words.comms = {"nginx"};
+    EXPECT_TRUE(has_pattern(words));
+    host::TargetWords cgroup;
+    cgroup.cgroup = "/x";
+    EXPECT_TRUE(has_pattern(cgroup));
+}
+
+}  // namespace
+}  // namespace rsslag::session

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// CMD's terminal with this test in CMD's place.
+#include "rsslag/terminal/command_terminal.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "rsslag/core/fd.h"
+
+namespace rsslag::terminal {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+class CommandTerminalTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string name = (std::filesystem::temp_directory_path() / "rsslag-terminal-XXXXXX").string();
+        directory_ = mkdtemp(name.data());
+        const char *const before = std::getenv("TMPDIR");
+        if (before != nullptr) before_ = before;
+        setenv("TMPDIR", directory_.c_str(), 1);
+        auto opened = CommandTerminal::open();
+        ASSERT_TRUE(opened) << opened.error().what;
+        terminal_.emplace(std::move(*opened));
+        command_ = core::Fd(dup(terminal_->command_side()));
+        terminal_->start();
+    }
+    void TearDown() override {
+        terminal_.reset();
+        before_ ? setenv("TMPDIR", before_->c_str(), 1) : unsetenv("TMPDIR");
+        std::filesystem::remove_all(directory_);
+    }
+    /// All that CMD writes, once it has ended.
+    Lines shown(const std::string &text) {
+        EXPECT_EQ(write(command_.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+        command_.reset();
+        terminal_->hang_up();
+        const auto news = terminal_->news();
+        return news ? news->lines : Lines{};
+    }
+    std::size_t files() const {
+        return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(directory_), {}));
+    }
+
+    std::filesystem::path directory_;
+    std::optional<std::string> before_;
+    std::optional<CommandTerminal> terminal_;
+    core::Fd command_;
+};
+
+TEST_F(CommandTerminalTest, ShowsTheLastLinesAndKeepsAllOfThem) {
+    std::string text;
+    for (int i = 0; i < 250; ++i)
+        text += std::to_string(i) + "\n";
+    const Lines lines = shown(text);
+    ASSERT_EQ(lines.size(), 200U);
+    EXPECT_EQ(lines.front(), "50");
+    EXPECT_EQ(lines.back(), "249");
+    ASSERT_EQ(files(), 1U);
+    std::ifstream file(std::filesystem::directory_iterator(directory_)->path());
+    const std::string kept{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_EQ(kept.substr(0, 6), "0\r\n1\r\n");
+    EXPECT_NE(terminal_->kept().find("what the command wrote is in"), std::string::npos) << terminal_->kept();
+}
+
+TEST_F(CommandTerminalTest, ShowsALineThatIsWrittenOverAsATerminalWould) {
+    EXPECT_EQ(shown("10 %\r20 %\rdone\nab\bc\n"), (Lines{"done", "ac"}));
+}
+
+TEST_F(CommandTerminalTest, ShowsNoSequenceThatATerminalWouldObey) {
+    EXPECT_EQ(shown("\x1b[31mred\x1b[0m\x07 \x1b]0;title\x07plain\x1b]8;;x\x1b\\!\n"), (Lines{"red plain!"}));
+}
+
+TEST_F(CommandTerminalTest, ShowsALineThatHasNotEndedYet) {
+    EXPECT_EQ(shown("first\n$ "), (Lines{"first", "$ "}));
+}
+
+TEST_F(CommandTerminalTest, TellsNewsOnce) {
+    shown("x\n");
+    EXPECT_FALSE(terminal_->news());
+}
+
+TEST_F(CommandTerminalTest, LeavesNoFileWhereNothingWasWritten) {
+    EXPECT_EQ(files(), 1U);
+    EXPECT_TRUE(shown("").empty());
+    EXPECT_EQ(terminal_->kept(), "");
+    terminal_.reset();
+    EXPECT_EQ(files(), 0U);
+}
+
+TEST_F(CommandTerminalTest, GivesTheCommandWhatWasTyped) {
+    terminal_->type("yes\n");
+    std::array<char, 16> got{};
+    ASSERT_EQ(read(command_.get(), got.data(), got.size()), 4);
+    EXPECT_EQ(std::string(got.data(), 4), "yes\n");
+}
+
+}  // namespace
+}  // namespace rsslag::terminal

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/terminal/output.h"
+
+#include <gtest/gtest.h>
+#include <spdlog/details/log_msg.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+
+#include "rsslag/core/fd.h"
+#include "rsslag/terminal/log_format.h"
+
+namespace rsslag::terminal {
+namespace {
+
+/// stdout leads elsewhere until it goes.
+class Redirected {
+  public:
+    explicit Redirected(int to) : before_(dup(STDOUT_FILENO)) { dup2(to, STDOUT_FILENO); }
+    ~Redirected() { dup2(before_.get(), STDOUT_FILENO); }
+    Redirected(const Redirected &) = delete;
+    Redirected &operator=(const Redirected &) = delete;
+
+  private:
+    core::Fd before_;
+};
+
+TEST(Print, WritesAllOfIt) {
+    const std::string text(300'000, 'x');
+    testing::internal::CaptureStdout();
+    const core::Status printed = print(text);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(), text);
+    EXPECT_TRUE(printed);
+}
+
+TEST(Print, TellsAReaderWhoHasGoneFromWhatCannotBeWritten) {
+    std::signal(SIGPIPE, SIG_IGN);
+    std::array<int, 2> ends{};
+    ASSERT_EQ(pipe(ends.data()), 0);
+    core::Fd out(ends[0]);
+    const core::Fd in(ends[1]);
+    out.reset();
+    core::Status printed = core::success();
+    {
+        const Redirected redirected(in.get());
+        printed = print("x");
+    }
+    ASSERT_FALSE(printed);
+    EXPECT_TRUE(is_unread(printed.error()));
+    {
+        const Redirected redirected(-1);
+        close(STDOUT_FILENO);
+        printed = print("x");
+    }
+    ASSERT_FALSE(printed);
+    EXPECT_EQ(printed.error().kind, core::Kind::Io);
+    EXPECT_FALSE(is_unread(printed.error()));
+}
+
+TEST(Complain, QuotesNothingThatATerminalObeys) {
+    testing::internal::CaptureStderr();
+    complain("no process '\x1b[2J\n'");
+    const std::string text = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(text.find('\x1b'), std::string::npos);
+    EXPECT_EQ(text.find('\n'), text.size() - 1) << "one line";
+    EXPECT_EQ(text.substr(0, 8), "rsslag: ");
+}
+
+TEST(LogFormat, QuotesNothingThatATerminalObeys) {
+    const auto format = log_format();
+    spdlog::memory_buf_t out;
+    format->format({"rsslag", spdlog::level::warn, "gone: \x1b]0;x\x07"}, out);
+    const std::string text(out.data(), out.size());
+    EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+    EXPECT_EQ(text.find('\x07'), std::string::npos) << text;
+    EXPECT_NE(text.find("[rsslag] [warning] gone: "), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace rsslag::terminal

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "maps_here.h"
+
+#include <chrono>
+#include <utility>
+
+#include "rsslag/host/machine.h"
+#include "rsslag/host/privileges.h"
+
+namespace rsslag::cli {
+
+core::Result<MapsHere> MapsHere::open(const std::vector<cap_value_t> &wanted) {
+    auto reader = memory::MapReader::open();
+    if (!reader) return reader.error();
+    MapsHere here(*std::move(reader));
+    auto snapshotter = host::Snapshotter::open({.capabilities = wanted});
+    if (snapshotter) {
+        here.snapshotter_ = std::make_shared<host::Snapshotter>(*std::move(snapshotter));
+        here.reader_.count_with([counters = here.snapshotter_](const auto &process, const auto &walk) {
+            return counters->take_around(process, walk);
+        });
+        return here;
+    }
+    here.reader_.no_counters(memory::words_of(snapshotter.error()));
+    std::vector<cap_value_t> keep{CAP_SYS_PTRACE};
+    keep.insert(keep.end(), wanted.begin(), wanted.end());
+    const core::Status dropped = host::keep_only(keep);
+    if (!dropped) return dropped.error();
+    return here;
+}
+
+memory::MapsDocument MapsHere::document() const {
+    memory::MapsDocument document;
+    document.time = std::chrono::system_clock::now();
+    const host::Host host = host::this_host();
+    document.kernel = host.kernel;
+    document.arch = host.arch;
+    document.machine = snapshotter_ ? snapshotter_->document().machine : host.machine;
+    document.counted = snapshotter_ != nullptr;
+    return document;
+}
+
+}  // namespace rsslag::cli

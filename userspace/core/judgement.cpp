@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/core/judgement.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <tuple>
+
+namespace rsslag::core {
+namespace {
+
+void widen(Window &window, Pages min, Pages max) {
+    window.min = std::min(window.min, min);
+    window.max = std::max(window.max, max);
+}
+
+Pages distance(const Window &window, Pages value) {
+    if (value < window.min) return value - window.min;
+    if (value > window.max) return value - window.max;
+    return {};
+}
+
+/// Nothing is read of it any more: only what the ledger and the last known names tell is left.
+void forget_reading(Judgement &judgement, const Tick &tick) {
+    judgement.readers = {};
+    if (judgement.walk_state != WalkState::Skipped) judgement.walk_state = WalkState::Gone;
+    judgement.walk.reset();
+    judgement.bound.reset();
+    judgement.mm_tasks = tick.ledger.tasks.size();
+    judgement.lag.reset();
+    judgement.window = {judgement.exact.rss(), judgement.exact.rss()};
+    judgement.window_updates.reset();
+    judgement.residual.reset();
+    judgement.causes.clear();
+    judgement.verdict = Verdict::Unwalked;
+}
+
+/// A walk has an extent in time: it is held against all that exact was meanwhile. One of an earlier tick is not, since
+/// the window is of this tick.
+void judge_moving(Judgement &judgement, const Tick &tick) {
+    judgement.verdict = Verdict::Moving;
+    const MmView &ledger = tick.ledger;
+    widen(judgement.window, judgement.exact.rss(), judgement.exact.rss());
+    // Both are 0 where the ledger never watched; where it watched an empty mm, exact has widened the window already.
+    const bool watched = ledger.rss_min.n != 0 || ledger.rss_max.n != 0;
+    if (watched) widen(judgement.window, ledger.rss_min, ledger.rss_max);
+    judgement.residual.reset();
+    judgement.causes.clear();
+    if (!judgement.walk || tick.stale_walk || tick.doubtful) return;
+    judgement.residual = distance(judgement.window, tick.page_size.pages(judgement.walk->rss));
+    if (judgement.residual->n != 0) judgement.causes = {{Cause::Moved, *judgement.residual}};
+}
+
+/// What Top sorts by: what hides now where that is known, else what the thread has changed.
+std::int64_t weight(const TaskNet &task) {
+    return std::llabs((task.cached ? task.cached->rss() : task.net.rss()).n);
+}
+
+bool changed(const TaskNet &task, const std::map<int, std::uint64_t> &before) {
+    const auto known = before.find(task.host_tid);
+    return task.updates != (known == before.end() ? 0 : known->second);
+}
+
+}  // namespace
+
+Judgement judge(const ProcessReading &process) {
+    const Reconciliation &verdict = process.verdict;
+    Judgement judgement;
+    judgement.readers = process.readers;
+    judgement.walk_state = process.walk_state;
+    judgement.walk = process.walk;
+    judgement.bound = process.bound;
+    judgement.mm_tasks = process.tasks.size() + process.unlisted_tasks;
+    judgement.flushed = verdict.flushed;
+    judgement.cached = verdict.cached;
+    judgement.exact = verdict.exact;
+    judgement.lag = lag(process.finding());
+    judgement.window = verdict.window;
+    judgement.residual = verdict.residual;
+    judgement.causes = verdict.causes;
+    judgement.verdict = verdict.verdict;
+    return judgement;
+}
+
+Judgement judge(const Tick &tick) {
+    Judgement judgement = judge(tick.process);
+    judgement.flushed = tick.ledger.flushed;
+    judgement.cached = tick.ledger.cached;
+    judgement.exact = tick.ledger.exact();
+    if (!tick.read || tick.state != State::Running) {
+        forget_reading(judgement, tick);
+        return judgement;
+    }
+    judgement.window_updates = tick.window_updates;
+    if (judgement.readers.stat) judgement.lag = judgement.exact.rss() - *judgement.readers.stat;
+    const bool elsewhere = judgement.exact != tick.process.verdict.exact;
+    if (judgement.verdict == Verdict::Moving || elsewhere || tick.doubtful) judge_moving(judgement, tick);
+    return judgement;
+}
+
+Mark mark(const Tick &tick, const Judgement &judgement) {
+    if (tick.doubtful) return Mark::AfterLoss;
+    // Without a reading the stream alone has spoken, and on the `thread` scheme it is silent while a thread caches.
+    const bool unread = !tick.read && tick.state == State::Running;
+    return unread || judgement.verdict == Verdict::Moving ? Mark::Approximate : Mark::None;
+}
+
+std::vector<const TaskNet *> listed_threads(const Tick &tick) {
+    using Which = ThreadChoice::Which;
+    std::vector<const TaskNet *> listed;
+    if (tick.threads.which == Which::None) return listed;
+    for (const TaskNet &task : tick.ledger.tasks) {
+        if (tick.threads.which != Which::Changed || changed(task, tick.updates_before)) listed.push_back(&task);
+    }
+    if (tick.threads.which != Which::Top) return listed;
+    const auto before = [](const TaskNet *a, const TaskNet *b) {
+        return std::tuple(-weight(*a), a->tid, a->host_tid) < std::tuple(-weight(*b), b->tid, b->host_tid);
+    };
+    const std::size_t kept = std::min(tick.threads.top, listed.size());
+    std::partial_sort(listed.begin(), listed.begin() + static_cast<std::ptrdiff_t>(kept), listed.end(), before);
+    listed.resize(kept);
+    return listed;
+}
+
+std::vector<FlushReason> reasons(Scheme scheme) {
+    switch (scheme) {
+        case Scheme::Thread:
+            return {FlushReason::Threshold, FlushReason::Zap, FlushReason::Exec, FlushReason::Exit,
+                    FlushReason::Direct};
+        case Scheme::Cpu: return {FlushReason::Fold};
+        case Scheme::Plain: break;
+    }
+    return {FlushReason::Direct};
+}
+
+std::uint64_t flushes(const MmView &mm) {
+    std::uint64_t sum = 0;
+    for (std::size_t reason = 0; reason < kFlushReasons; ++reason) {
+        if (static_cast<FlushReason>(reason) != FlushReason::Direct) sum += mm.flushes[reason];
+    }
+    return sum;
+}
+
+std::optional<std::int64_t> cached_after(const rsslag_update &update, const Applied &applied) {
+    if (!applied.known) return std::nullopt;
+    if (!applied.reason || *applied.reason == FlushReason::Fold) return update.cached;
+    if (*applied.reason != FlushReason::Direct) return 0;
+    if ((update.flags & RSSLAG_OWN) != 0) return update.cached;
+    return std::nullopt;
+}
+
+}  // namespace rsslag::core

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/host/command.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <grp.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sys/capability.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "rsslag/core/text.h"
+#include "rsslag/host/environment.h"
+#include "rsslag/host/privileges.h"
+
+namespace rsslag::host {
+namespace {
+
+using core::Error;
+using core::Kind;
+
+Identity identity_of(const passwd &entry) {
+    return {entry.pw_uid, entry.pw_gid, entry.pw_name, entry.pw_dir, entry.pw_shell};
+}
+
+/// An id in an environment variable: nullopt where it is not set, Kind::BadInput where it is no id.
+core::Result<std::optional<uid_t>> id_from(const char *name) {
+    const char *const text = std::getenv(name);
+    if (text == nullptr) return std::optional<uid_t>{};
+    uid_t id = 0;
+    const std::string_view digits(text);
+    const auto [after, error] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
+    if (error == std::errc{} && after == digits.data() + digits.size()) return std::optional(id);
+    return Error{Kind::BadInput, fmt::format("{} holds no user or group id", name), 0,
+                 "unset it, or use --as-root to run the command as root"};
+}
+
+/// A user by number; one that no directory knows has a number all the same.
+Identity identity_of(uid_t uid, gid_t gid) {
+    if (const passwd *const entry = getpwuid(uid)) return identity_of(*entry);
+    return {uid, gid, "", "/", "/bin/sh"};
+}
+
+/// In the child: becomes the invoking user. The order matters, as each step needs the rights that the last gives up.
+bool become(const Identity &user) {
+    const bool grouped =
+        user.name.empty() ? setgroups(1, &user.gid) == 0 : initgroups(user.name.c_str(), user.gid) == 0;
+    if (!grouped || setgid(user.gid) != 0 || setuid(user.uid) != 0) return false;
+    setenv("HOME", user.home.c_str(), 1);
+    setenv("USER", user.name.c_str(), 1);
+    setenv("LOGNAME", user.name.c_str(), 1);
+    setenv("SHELL", user.shell.c_str(), 1);
+    return true;
+}
+
+/// In the child: neither ambient nor inheritable capabilities pass the exec. For root they do not matter.
+bool leave_capabilities_behind() {
+    if (getuid() == 0) return true;
+    return static_cast<bool>(keep_only({}));
+}
+
+/// In the child: a session of its own on that terminal. A stderr that leads elsewhere stays.
+void take_terminal(int terminal) {
+    setsid();
+    ioctl(terminal, TIOCSCTTY, 0);
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (fd != STDERR_FILENO || isatty(fd) == 1) dup2(terminal, fd);
+    }
+}
+
+[[noreturn]] void run(const std::vector<std::string> &argv, const std::optional<Identity> &user, int go, int failure,
+                      int terminal) {
+    if (terminal >= 0) take_terminal(terminal);
+    char byte = 0;
+    ssize_t got = 0;
+    do {
+        got = read(go, &byte, 1);
+    } while (got < 0 && errno == EINTR);
+    if (got != 1) _exit(0);  // rsslag itself failed before it came to this
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT})
+        std::signal(signal, SIG_DFL);
+    std::vector<char *> words;
+    words.reserve(argv.size() + 1);
+    for (const std::string &word : argv)
+        words.push_back(const_cast<char *>(word.c_str()));
+    words.push_back(nullptr);
+    give_environment_back();
+    int err = EPERM;
+    if ((!user || become(*user)) && leave_capabilities_behind()) {
+        execvp(words[0], words.data());
+        err = errno;
+    }
+    const ssize_t told = write(failure, &err, sizeof(err));
+    _exit(told == sizeof(err) ? 127 : 126);
+}
+
+Error system_error(const char *what) {
+    return {Kind::Internal, fmt::format("{}: {}", what, std::strerror(errno)), errno, ""};
+}
+
+}  // namespace
+
+core::Result<std::optional<Identity>> invoking_user() {
+    using Found = std::optional<Identity>;
+    if (getuid() != 0) return Found{};
+    for (const auto &[uid_name, gid_name] :
+         {std::pair{"SUDO_UID", "SUDO_GID"}, std::pair{"PKEXEC_UID", "PKEXEC_UID"}}) {
+        const auto uid = id_from(uid_name);
+        if (!uid) return uid.error();
+        if (!*uid) continue;
+        const auto gid = id_from(gid_name);
+        if (!gid) return gid.error();
+        return **uid == 0 ? Found{} : Found{identity_of(**uid, gid->value_or(**uid))};
+    }
+    const char *const doas = std::getenv("DOAS_USER");
+    if (doas == nullptr) return Found{};
+    const passwd *const entry = getpwnam(doas);
+    if (entry == nullptr) {
+        return Error{Kind::BadInput, fmt::format("DOAS_USER names no user: {}", core::printable(doas)), 0, ""};
+    }
+    return entry->pw_uid == 0 ? Found{} : Found{identity_of(*entry)};
+}
+
+core::Result<Command> Command::prepare(const std::vector<std::string> &argv, bool as_root, int terminal) {
+    const auto user = as_root ? core::Result<std::optional<Identity>>(std::nullopt) : invoking_user();
+    if (!user) return user.error();
+    int go[2];
+    int failure[2];
+    if (pipe2(go, O_CLOEXEC) != 0) return system_error("pipe");
+    procfs::Fd go_read(go[0]);
+    procfs::Fd go_write(go[1]);
+    if (pipe2(failure, O_CLOEXEC) != 0) return system_error("pipe");
+    procfs::Fd failure_read(failure[0]);
+    procfs::Fd failure_write(failure[1]);
+    const pid_t pid = fork();
+    if (pid < 0) return system_error("fork");
+    if (pid == 0) {
+        go_write = procfs::Fd();
+        run(argv, *user, go_read.get(), failure_write.get(), terminal);
+    }
+    Command command(pid, std::move(go_write), std::move(failure_read));
+    // Now and not when it is waited for: whoever cannot see its end had better not start it.
+    command.end_ = procfs::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    if (!command.end_.open()) return system_error("the command's end could not be seen");
+    return command;
+}
+
+Command::Command(pid_t pid, procfs::Fd go, procfs::Fd failure)
+    : pid_(pid), go_(std::move(go)), failure_(std::move(failure)) {}
+
+Command::Command(Command &&other) noexcept
+    : pid_(std::exchange(other.pid_, 0)),
+      end_(std::move(other.end_)),
+      go_(std::move(other.go_)),
+      failure_(std::move(other.failure_)) {}
+
+Command::~Command() {
+    if (pid_ <= 0 || !go_.open()) return;  // released: its life is its own
+    go_ = procfs::Fd();
+    waitpid(pid_, nullptr, 0);
+}
+
+core::Status Command::release() {
+    const char byte = 1;
+    if (write(go_.get(), &byte, 1) != 1) return system_error("starting the command");
+    go_ = procfs::Fd();
+    int err = 0;
+    ssize_t got = 0;
+    do {
+        got = read(failure_.get(), &err, sizeof(err));
+    } while (got < 0 && errno == EINTR);
+    if (got != sizeof(err)) return core::success();
+    waitpid(pid_, nullptr, 0);
+    return Error{err == ENOENT ? Kind::Gone : Kind::Denied,
+                 fmt::format("the command cannot be run: {}", std::strerror(err)), err, ""};
+}
+
+std::optional<int> Command::wait(std::optional<std::chrono::milliseconds> timeout, StopSignals &stop) {
+    std::array<pollfd, 2> waiting{{{end_.get(), POLLIN, 0}, {stop.fd(), POLLIN, 0}}};
+    const auto deadline = std::chrono::steady_clock::now() + timeout.value_or(std::chrono::milliseconds{});
+    for (;;) {
+        int left = -1;
+        if (timeout) {
+            const auto rest = deadline - std::chrono::steady_clock::now();
+            left =
+                static_cast<int>(std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(rest).count()));
+        }
+        const int ready = poll(waiting.data(), waiting.size(), left);
+        if (ready == 0 || (waiting[1].revents != 0 && stop.came())) return std::nullopt;
+        if (ready < 0 || waiting[0].revents == 0) continue;
+        int status = 0;
+        if (waitpid(pid_, &status, 0) != pid_) return std::nullopt;
+        return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+}
+
+core::Status Command::terminate() {
+    if (kill(pid_, SIGTERM) == 0 || errno == ESRCH) return core::success();
+    return Error{Kind::Denied, fmt::format("the command goes on: {}", std::strerror(errno)), errno, ""};
+}
+
+int shell_status(const core::Error &error) {
+    return error.err == ENOENT ? 127 : 126;
+}
+
+}  // namespace rsslag::host

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What stands in for the diagnosis in a build without the tracer.
+#include "rsslag/host/diagnosis.h"
+#include "rsslag/host/machine.h"
+
+namespace rsslag::host {
+
+core::DoctorReport diagnose() {
+    const Host host = this_host();
+    core::DoctorReport report;
+    report.time = std::chrono::system_clock::now();
+    report.kernel = host.kernel;
+    report.arch = host.arch;
+    report.machine = host.machine;
+    report.problems.push_back({"this rsslag was built without the tracer", "build it with -DRSSLAG_PROBE=ON", true});
+    return report;
+}
+
+}  // namespace rsslag::host

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/host/offline.h"
+
+#include <grp.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "rsslag/host/command.h"
+#include "rsslag/host/privileges.h"
+
+namespace rsslag::host {
+
+core::Status go_offline() {
+    const auto user = invoking_user();
+    if (!user) return user.error();
+    if (*user) {
+        const Identity &who = **user;
+        // The order matters, as each step needs the rights that the last gives up.
+        const bool grouped =
+            who.name.empty() ? setgroups(1, &who.gid) == 0 : initgroups(who.name.c_str(), who.gid) == 0;
+        if (!grouped || setresgid(who.gid, who.gid, who.gid) != 0 || setresuid(who.uid, who.uid, who.uid) != 0) {
+            return core::Error{core::Kind::Denied,
+                               std::string("rsslag cannot become the user who called it: ") + std::strerror(errno),
+                               errno, ""};
+        }
+    }
+    return keep_only({});
+}
+
+}  // namespace rsslag::host

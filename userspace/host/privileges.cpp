@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/host/privileges.h"
+
+#include <sched.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string>
+
+namespace rsslag::host {
+namespace {
+
+using Caps = std::unique_ptr<std::remove_pointer_t<cap_t>, decltype(&cap_free)>;
+
+core::Error cannot_drop() {
+    return {core::Kind::Internal, std::string("capabilities could not be dropped: ") + std::strerror(errno), errno, ""};
+}
+
+/// check_unshare_flags() in kernel/fork.c: EINVAL where the caller is not alone, else nothing is unshared. Needs
+/// neither /proc nor a privilege.
+bool is_only_thread() {
+    return unshare(CLONE_THREAD) == 0 || errno != EINVAL;
+}
+
+}  // namespace
+
+core::Status keep_only(std::span<const cap_value_t> keep) {
+    if (!is_only_thread()) {
+        return core::Error{core::Kind::Internal,
+                           "capabilities could not be dropped: another thread runs already, and would keep them", 0,
+                           ""};
+    }
+    const Caps now(cap_get_proc(), cap_free);
+    const Caps then(cap_init(), cap_free);
+    if (now == nullptr || then == nullptr) return cannot_drop();
+    for (const cap_value_t cap : keep) {
+        for (const cap_flag_t flag : {CAP_PERMITTED, CAP_EFFECTIVE}) {
+            cap_flag_value_t value = CAP_CLEAR;
+            cap_get_flag(now.get(), cap, flag, &value);
+            if (cap_set_flag(then.get(), flag, 1, &cap, value) != 0) return cannot_drop();
+        }
+    }
+    if (cap_set_proc(then.get()) != 0) return cannot_drop();
+    if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return cannot_drop();
+    return core::success();
+}
+
+core::Status may_become(uid_t uid, gid_t gid) {
+    constexpr auto kSame = static_cast<uid_t>(-1);
+    if (setresgid(kSame, kSame, gid) == 0 && setresuid(kSame, kSame, uid) == 0) return core::success();
+    return core::Error{core::Kind::Denied,
+                       std::string("files cannot be made for the user who called: ") + std::strerror(errno), errno, ""};
+}
+
+}  // namespace rsslag::host

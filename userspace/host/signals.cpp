@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/host/signals.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+
+namespace rsslag::host {
+
+StopSignals::StopSignals(int interrupts) : interrupts_left_(interrupts) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+        sigaddset(&set, signal);
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+    fd_ = procfs::Fd(signalfd(-1, &set, SFD_CLOEXEC));
+}
+
+void StopSignals::read_one() {
+    signalfd_siginfo info{};
+    if (read(fd_.get(), &info, sizeof(info)) != sizeof(info)) return;
+    if (info.ssi_signo != SIGINT || --interrupts_left_ <= 0) {
+        came_ = true;
+    } else {
+        interrupted_ = true;
+    }
+}
+
+bool StopSignals::wait(std::chrono::milliseconds timeout) {
+    pollfd waiting{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+    while (!came_ && poll(&waiting, 1, static_cast<int>(timeout.count())) > 0)
+        read_one();
+    return came_;
+}
+
+}  // namespace rsslag::host

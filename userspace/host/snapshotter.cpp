@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/host/snapshotter.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "calibration.h"
+#include "evidence.h"
+#include "rsslag/host/machine.h"
+#include "rsslag/host/own_cost.h"
+#include "rsslag/host/privileges.h"
+#include "rsslag/host/targets.h"
+#include "rsslag/probe/snapshot.h"
+#include "rsslag/probe/traits.h"
+#include "rsslag/procfs/process.h"
+#include "rsslag/trace/judged.h"
+
+namespace rsslag::host {
+namespace {
+
+using core::Error;
+using core::Kind;
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+/// What a walk brings along: the sums, and with full smaps the mappings, which are evidence.
+struct Walked {
+    core::WalkState state = core::WalkState::Skipped;
+    std::optional<core::Walk> walk;
+    std::vector<procfs::Mapping> mappings;
+};
+
+core::WalkState state_of(const Error &error) {
+    switch (error.kind) {
+        case Kind::Denied: return core::WalkState::Denied;
+        case Kind::Gone: return core::WalkState::Gone;
+        default: return core::WalkState::Unsupported;
+    }
+}
+
+core::Walk walk_of(core::WalkFile file, const procfs::SmapsFields &sums, std::chrono::nanoseconds took) {
+    core::Walk walk;
+    walk.file = file;
+    walk.rss = sums.rss.value_or(core::Kilobytes{});
+    walk.pss = sums.pss.value_or(core::Kilobytes{});
+    walk.swap = sums.swap.value_or(core::Kilobytes{});
+    walk.anonymous = sums.anonymous;
+    walk.took_us = duration_cast<microseconds>(took).count();
+    return walk;
+}
+
+Walked walk_rollup(const procfs::Process &process) {
+    const auto text = process.smaps_rollup_text();
+    if (!text) return {state_of(text.error()), std::nullopt, {}};
+    const auto rollup = procfs::parse_smaps_rollup(text->bytes);
+    if (!rollup || !rollup->sums.rss) return {core::WalkState::Unsupported, std::nullopt, {}};
+    return {core::WalkState::Done, walk_of(core::WalkFile::SmapsRollup, rollup->sums, text->took), {}};
+}
+
+Walked walk_smaps(const procfs::Process &process) {
+    const auto text = process.smaps_text();
+    if (!text) return {state_of(text.error()), std::nullopt, {}};
+    auto mappings = procfs::parse_smaps(text->bytes);
+    if (!mappings) return {core::WalkState::Unsupported, std::nullopt, {}};
+    const core::Walk walk = walk_of(core::WalkFile::Smaps, procfs::sum(*mappings), text->took);
+    return {core::WalkState::Done, walk, std::move(*mappings)};
+}
+
+void read_readers(const procfs::Process &process, core::RawReading &out) {
+    if (const auto stat = process.stat()) out.readers.stat = stat->rss;
+    if (const auto statm = process.statm()) out.readers.statm = statm->resident;
+    if (const auto status = process.status()) {
+        out.readers.status_rss = status->vm_rss;
+        out.readers.status_anon = status->rss_anon;
+        out.readers.status_file = status->rss_file;
+        out.readers.status_shmem = status->rss_shmem;
+        out.readers.status_swap = status->vm_swap;
+        out.readers.status_hwm = status->vm_hwm;
+        out.uid = status->real_uid;
+    }
+}
+
+/// Why the iterator shows no task with memory for a process that was there a moment ago.
+Error without_memory(const procfs::Process &process) {
+    return why_unreadable(process).value_or(Error{
+        Kind::Unsupported, fmt::format("this kernel's task iterator does not show process {}", process.pid()), 0, ""});
+}
+
+}  // namespace
+
+core::Result<core::Scheme> running_scheme() {
+    const auto traits = probe::running_kernel_traits();
+    if (!traits) return traits.error();
+    if (const auto *scheme = std::get_if<core::Scheme>(&traits->scheme)) return *scheme;
+    return Error{Kind::Unsupported, std::get<probe::UnknownLayout>(traits->scheme).found, 0, ""};
+}
+
+struct Snapshotter::State {
+    Host host;
+    probe::SnapshotProbe probe;
+    core::Calibration calibration;
+    std::uint64_t id_key = 0;  ///< kernel addresses leave the program only mixed with it
+
+    std::uint64_t begin_ns = 0;  ///< of the last counter reading
+    std::uint64_t end_ns = 0;
+
+    core::Result<core::CounterReading> read(pid_t pid);
+    std::optional<Error> bracket(const procfs::Process &process, bool walk, core::RawReading &out);
+    std::optional<Error> look_again(const procfs::Process &process, core::RawReading &out);
+    std::optional<Error> fill_in(const procfs::Process &process, const procfs::Stat &stat, core::RawReading &out) const;
+};
+
+Snapshotter::Snapshotter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Snapshotter::~Snapshotter() = default;
+Snapshotter::Snapshotter(Snapshotter &&) noexcept = default;
+Snapshotter &Snapshotter::operator=(Snapshotter &&) noexcept = default;
+
+core::Result<Snapshotter> Snapshotter::open(const Wanted &wanted) {
+    const auto traits = probe::running_kernel_traits();
+    if (!traits) return traits.error();
+    Host host = this_host();
+    if (const auto *scheme = std::get_if<core::Scheme>(&traits->scheme)) host.machine.scheme = *scheme;
+    auto probe = probe::SnapshotProbe::open(*traits, host.machine, wanted.totals);
+    if (!probe) return probe.error();
+    const auto calibration = calibrate(*probe, host.machine.scheme);
+    if (!calibration) return calibration.error();
+    // Each pass makes an iterator of its own, so what BPF needs stays; SYS_PTRACE is for other users' smaps. Frame
+    // numbers, which only matter where memory has failed, are for SYS_ADMIN alone.
+    std::vector<cap_value_t> keep{CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE};
+    if (machine_has_poisoned_pages()) keep.insert(keep.end(), {CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH});
+    keep.insert(keep.end(), wanted.capabilities.begin(), wanted.capabilities.end());
+    if (const core::Status dropped = wanted.dropped ? core::success() : keep_only(keep); !dropped)
+        return dropped.error();
+    auto state = std::make_unique<State>(State{std::move(host), std::move(*probe), *calibration});
+    if (getrandom(&state->id_key, sizeof(state->id_key), 0) != sizeof(state->id_key)) {
+        return Error{Kind::Internal, "no random number from the kernel", 0, ""};
+    }
+    return Snapshotter(std::move(state));
+}
+
+std::string Snapshotter::mm_id(std::uint64_t mm) const {
+    return trace::mm_id(state_->id_key, mm);
+}
+
+std::uint64_t Snapshotter::id_key() const {
+    return state_->id_key;
+}
+
+core::Result<core::CounterReading> Snapshotter::State::read(pid_t pid) {
+    begin_ns = monotonic_ns();
+    auto reading = probe.read(pid);
+    end_ns = monotonic_ns();
+    return reading;
+}
+
+std::optional<Error> Snapshotter::State::bracket(const procfs::Process &process, bool walk, core::RawReading &out) {
+    core::Bracket &bracket = out.bracket;
+    auto before = read(process.pid());
+    if (!before) return before.error();
+    bracket.readings.push_back(std::move(*before));
+    read_readers(process, out);
+    if (walk) {
+        Walked walked = walk_rollup(process);
+        if (walked.state == core::WalkState::Unsupported) walked = walk_smaps(process);
+        bracket.walk_state = walked.state;
+        bracket.walk = walked.walk;
+    }
+    auto after = read(process.pid());
+    if (!after) return after.error();
+    bracket.readings.push_back(std::move(*after));
+    return std::nullopt;
+}
+
+/// What a reading has beyond counters, readers and walk.
+std::optional<Error> Snapshotter::State::fill_in(const procfs::Process &process, const procfs::Stat &stat,
+                                                 core::RawReading &out) const {
+    const auto end =
+        process.leader_stat();  // the descriptor names the process: had the PID been reused, this would fail
+    if (!end) return gone(process.pid());
+    out.pid = process.pid();
+    out.start_ticks = stat.start_ticks;
+    out.comm = stat.comm;
+    out.threads_count = end->num_threads;
+    out.leader_gone = end->zombie();
+    out.cpus_online = cpus_online();
+    out.begin_ns = begin_ns;
+    out.end_ns = end_ns;
+    return std::nullopt;
+}
+
+/// A residual of a process that did not seem to move: the full smaps is walked (up to 6.2 smaps_rollup may skip a
+/// mapping under contention) and evidence gathered, more than once, since what is in flight moves on.
+std::optional<Error> Snapshotter::State::look_again(const procfs::Process &process, core::RawReading &out) {
+    constexpr int kTries = 4;
+    const core::PageSize page_size = host.machine.page_size;
+    for (int i = 0; i < kTries; ++i) {
+        if (core::reconcile(out.bracket, page_size, out.evidence).verdict != core::Verdict::Unexplained) break;
+        // A target that was taken off its CPU between a page and its count moves on only once it gets a CPU again.
+        if (i > 0) std::this_thread::sleep_for(milliseconds(1 << (2 * (i - 1))));
+        Walked walked = walk_smaps(process);
+        const core::Evidence evidence =
+            gather_evidence(process, out.bracket.readings.back(), walked.mappings, page_size);
+        auto after = read(process.pid());
+        if (!after) return after.error();
+        out.bracket.readings.push_back(std::move(*after));
+        if (walked.walk) out.bracket.walk = walked.walk;
+        out.evidence = walked.walk ? evidence : core::Evidence{};
+    }
+    return std::nullopt;
+}
+
+core::Result<core::ProcessReading> Snapshotter::take(const procfs::Process &process, bool walk) {
+    const auto raw = take_raw(process, walk);
+    if (!raw) return raw.error();
+    return trace::judged(*raw, state_->host.machine, state_->id_key);
+}
+
+core::Result<core::TimedCounters> Snapshotter::read_counters(pid_t pid) {
+    auto reading = state_->read(pid);
+    if (!reading) return reading.error();
+    return core::TimedCounters{std::move(*reading), state_->begin_ns, state_->end_ns};
+}
+
+core::Result<core::RawReading> Snapshotter::take_raw(const procfs::Process &process, bool walk) {
+    core::RawReading out;
+    out.bracket_ns = monotonic_ns();
+    const auto stat = process.leader_stat();
+    if (!stat) return stat.error();
+    if (stat->kernel_thread()) return without_memory(process);
+    if (const auto error = state_->bracket(process, walk, out)) {
+        return error->kind == Kind::Gone ? without_memory(process) : *error;
+    }
+    if (const auto error = state_->look_again(process, out)) {
+        return error->kind == Kind::Gone ? gone(process.pid()) : *error;
+    }
+    if (const auto error = state_->fill_in(process, *stat, out)) return *error;
+    return out;
+}
+
+core::Result<std::vector<core::ProcessTotal>> Snapshotter::read_all() {
+    return state_->probe.read_all();
+}
+
+core::Result<core::ProcessReading> Snapshotter::take_around(const procfs::Process &process,
+                                                            const procfs::WalkHere &walk) {
+    const auto stat = process.leader_stat();
+    if (!stat) return stat.error();
+    if (stat->kernel_thread()) return without_memory(process);
+    core::RawReading out;
+    const auto failed = [&](const Error &error) { return error.kind == Kind::Gone ? without_memory(process) : error; };
+    auto before = state_->read(process.pid());
+    if (!before) return failed(before.error());
+    read_readers(process, out);
+    const auto walked = walk();
+    if (!walked) return walked.error();
+    auto after = state_->read(process.pid());
+    if (!after) return failed(after.error());
+    out.bracket = {{std::move(*before), std::move(*after)}, core::WalkState::Done, walked->walk};
+    const core::PageSize &page_size = state_->host.machine.page_size;
+    if (core::reconcile(out.bracket, page_size).verdict == core::Verdict::Unexplained) {
+        const std::vector<procfs::Mapping> mappings(walked->mappings.begin(), walked->mappings.end());
+        out.evidence = gather_evidence(process, out.bracket.readings.back(), mappings, page_size);
+    }
+    if (const auto error = state_->fill_in(process, *stat, out)) return *error;
+    return trace::judged(out, state_->host.machine, state_->id_key);
+}
+
+core::SnapshotDocument Snapshotter::document() const {
+    core::SnapshotDocument document;
+    document.time = std::chrono::system_clock::now();
+    document.kernel = state_->host.kernel;
+    document.arch = state_->host.arch;
+    document.machine = state_->host.machine;
+    document.calibration = state_->calibration;
+    return document;
+}
+
+}  // namespace rsslag::host

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/host/targets.h"
+
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <pwd.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <system_error>
+
+#include "rsslag/core/glob.h"
+#include "rsslag/core/text.h"
+#include "rsslag/procfs/process.h"
+
+namespace rsslag::host {
+namespace {
+
+using core::Error;
+using core::Kind;
+namespace fs = std::filesystem;
+
+/// PID_MAX_LIMIT of a 64-bit kernel (include/linux/threads.h).
+constexpr std::int64_t kMostPids = 4 * 1024 * 1024;
+
+Error bad_pid(std::string_view word, std::string_view why) {
+    return {Kind::BadInput, fmt::format("'{}' is no PID: {}", core::printable(word), why), 0,
+            fmt::format("a PID is a number from 1 to {}", kMostPids)};
+}
+
+core::Result<pid_t> parse_pid(std::string_view word) {
+    std::int64_t pid = 0;
+    const char *const end = word.data() + word.size();
+    const auto [after, error] = std::from_chars(word.data(), end, pid);
+    if (error == std::errc::result_out_of_range) return bad_pid(word, "out of range");
+    if (error != std::errc{} || after != end) return bad_pid(word, "not a number");
+    if (pid <= 0) return bad_pid(word, "not positive");
+    if (pid > kMostPids) return bad_pid(word, "out of range");
+    return static_cast<pid_t>(pid);
+}
+
+/// Where cgroup v2 is mounted.
+core::Result<fs::path> cgroup_root() {
+    std::ifstream mounts("/proc/self/mounts");
+    std::string device;
+    std::string where;
+    std::string type;
+    std::string rest;
+    while (mounts >> device >> where >> type && std::getline(mounts, rest)) {
+        if (type == "cgroup2") return fs::path(where);
+    }
+    return Error{Kind::Unsupported, "no cgroup v2 is mounted here", 0, "mount -t cgroup2 none /sys/fs/cgroup"};
+}
+
+bool is_cgroup_v2(const fs::path &directory) {
+    struct statfs about {};
+    return statfs(directory.c_str(), &about) == 0 && about.f_type == CGROUP2_SUPER_MAGIC && fs::is_directory(directory);
+}
+
+/// A path of the file system, or as /proc/PID/cgroup has it, below the mount.
+core::Result<fs::path> cgroup_directory(const std::string &path) {
+    const fs::path typed(path);
+    if (is_cgroup_v2(typed)) return typed;
+    const auto root = cgroup_root();
+    if (!root) return root.error();
+    fs::path inside = *root / typed.relative_path();
+    if (!path.empty() && is_cgroup_v2(inside)) return inside;
+    return Error{Kind::BadInput, fmt::format("there is no cgroup v2 '{}'", core::printable(path)), 0,
+                 fmt::format("give a path below {}", root->string())};
+}
+
+void add_procs(const fs::path &directory, std::vector<pid_t> &pids) {
+    std::ifstream procs(directory / "cgroup.procs");
+    for (pid_t pid = 0; procs >> pid;) {
+        if (pid > 0) pids.push_back(pid);  // 0 is a process of another PID namespace
+    }
+}
+
+core::Result<std::vector<pid_t>> processes_of_cgroup(const std::string &path) {
+    const auto directory = cgroup_directory(path);
+    if (!directory) return directory.error();
+    std::vector<pid_t> pids;
+    add_procs(*directory, pids);
+    std::error_code error;
+    for (fs::recursive_directory_iterator it(*directory, fs::directory_options::skip_permission_denied, error), end;
+         it != end && !error; it.increment(error)) {
+        if (it->is_directory(error)) add_procs(it->path(), pids);
+    }
+    return pids;
+}
+
+bool comm_matches(const procfs::Process &process, const std::vector<std::string> &globs) {
+    if (globs.empty()) return true;
+    const auto stat = process.stat();
+    const auto exe = process.exe();
+    return std::any_of(globs.begin(), globs.end(), [&](const std::string &glob) {
+        const bool by_path = glob.find('/') != std::string::npos;
+        return by_path ? exe && core::matches(glob, *exe) : stat && core::matches(glob, stat->comm);
+    });
+}
+
+core::Result<std::vector<pid_t>> by_pattern(const TargetWords &words) {
+    std::optional<uid_t> uid;
+    if (words.user) {
+        const auto parsed = parse_user(*words.user);
+        if (!parsed) return parsed.error();
+        uid = *parsed;
+    }
+    auto candidates = words.cgroup ? processes_of_cgroup(*words.cgroup) : procfs::list_processes();
+    if (!candidates) return candidates;
+    std::vector<pid_t> found;
+    for (const pid_t pid : *candidates) {
+        const auto process = procfs::Process::open(pid);
+        if (!process || pid == getpid() || why_unreadable(*process) || !comm_matches(*process, words.comms)) continue;
+        if (uid) {
+            const auto status = process->status();
+            if (!status || status->real_uid != *uid) continue;
+        }
+        found.push_back(pid);
+    }
+    return found;
+}
+
+std::optional<Error> refuse_thread(pid_t pid) {
+    const auto group = procfs::thread_group_of(pid);
+    if (!group || *group == pid) return std::nullopt;
+    return Error{Kind::BadInput, fmt::format("{} is a thread of {}: use -p {}", pid, *group, *group), 0, ""};
+}
+
+}  // namespace
+
+core::Result<uid_t> parse_user(const std::string &user) {
+    if (const passwd *entry = getpwnam(user.c_str())) return entry->pw_uid;
+    uid_t uid = 0;
+    const char *const end = user.data() + user.size();
+    const auto [after, error] = std::from_chars(user.data(), end, uid);
+    if (error == std::errc{} && after == end && !user.empty()) return uid;
+    return Error{Kind::BadInput, fmt::format("there is no user '{}'", core::printable(user)), 0, ""};
+}
+
+core::Result<std::vector<pid_t>> parse_pids(const std::string &word) {
+    std::vector<pid_t> pids;
+    std::string_view rest = word;
+    for (;;) {
+        const std::size_t comma = rest.find(',');
+        const auto pid = parse_pid(rest.substr(0, comma));
+        if (!pid) return pid.error();
+        pids.push_back(*pid);
+        if (comma == std::string_view::npos) return pids;
+        rest.remove_prefix(comma + 1);
+    }
+}
+
+Error gone(pid_t pid) {
+    return {Kind::Gone, fmt::format("process {} ended while it was read", pid), 0, ""};
+}
+
+std::optional<Error> why_unreadable(const procfs::Process &process) {
+    const auto stat = process.stat();
+    if (!stat) return gone(process.pid());
+    if (stat->kernel_thread()) {
+        return Error{Kind::Unsupported,
+                     fmt::format("{} is a kernel thread: it has no memory of its own", process.pid()), 0, ""};
+    }
+    if (stat->zombie()) {
+        return Error{Kind::Unsupported, fmt::format("{} is a zombie: its memory is gone already", process.pid()), 0,
+                     ""};
+    }
+    return std::nullopt;
+}
+
+core::Result<std::optional<probe::Pattern>> pattern_of(const TargetWords &words) {
+    const bool by_path = std::any_of(words.comms.begin(), words.comms.end(),
+                                     [](const std::string &glob) { return glob.find('/') != std::string::npos; });
+    if (by_path || (words.comms.empty() && !words.cgroup && !words.user)) return std::optional<probe::Pattern>();
+    probe::Pattern pattern;
+    if (!words.comms.empty()) {
+        pattern.comm = core::glob_states(words.comms);
+        if (!pattern.comm) return std::optional<probe::Pattern>();
+    }
+    if (words.cgroup) {
+        const auto directory = cgroup_directory(*words.cgroup);
+        if (!directory) return directory.error();
+        pattern.cgroup = directory->string();
+    }
+    if (words.user) {
+        const auto uid = parse_user(*words.user);
+        if (!uid) return uid.error();
+        pattern.uid = *uid;
+    }
+    return std::optional(std::move(pattern));
+}
+
+core::Result<std::vector<Target>> resolve(const TargetWords &words) {
+    std::map<pid_t, bool> found;
+    std::vector<std::string> numbers = words.words;
+    numbers.insert(numbers.end(), words.pids.begin(), words.pids.end());
+    for (const std::string &word : numbers) {
+        const auto pids = parse_pids(word);
+        if (!pids) return pids.error();
+        for (const pid_t pid : *pids) {
+            if (const auto refusal = refuse_thread(pid)) return *refusal;
+            found[pid] = true;
+        }
+    }
+    if (!words.comms.empty() || words.cgroup || words.user) {
+        const auto pids = by_pattern(words);
+        if (!pids) return pids.error();
+        for (const pid_t pid : *pids)
+            found.try_emplace(pid, false);
+    }
+    if (found.empty()) return Error{Kind::Gone, "no process matches", 0, ""};
+    std::vector<Target> targets;
+    targets.reserve(found.size());
+    for (const auto &[pid, named] : found)
+        targets.push_back({pid, named});
+    return targets;
+}
+
+}  // namespace rsslag::host

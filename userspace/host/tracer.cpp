@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/host/tracer.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "live_source.h"
+#include "tracer_state.h"
+
+namespace rsslag::host {
+namespace {
+
+using core::Error;
+using core::Kind;
+using core::Status;
+
+/// Walks take no more than a twentieth of the time.
+constexpr std::uint64_t kWalkCostsAtMost = 20;
+
+event::Moment moment_of(Source &source) {
+    const auto time = source.time().time_since_epoch();
+    return {source.now_ns(), std::chrono::duration_cast<std::chrono::nanoseconds>(time).count()};
+}
+
+trace::Facts facts_of(Source &source) {
+    trace::Facts facts;
+    facts.machine = source.facts().machine;
+    facts.calibration = source.facts().calibration;
+    facts.kernel = source.facts().kernel;
+    facts.id_key = source.id_key();
+    facts.start = moment_of(source);
+    return facts;
+}
+
+trace::JudgeOptions judge_options(const Tracer::Options &options) {
+    trace::JudgeOptions wanted;
+    wanted.threads = options.threads;
+    wanted.for_screen = options.for_screen;
+    wanted.observer = options.observer;
+    return wanted;
+}
+
+}  // namespace
+
+event::Faults faults_of(Source &source, std::span<const int> host_tids) {
+    const std::vector<core::FaultCounts> counts = source.faults(host_tids);
+    event::Faults faults;
+    faults.tasks.reserve(counts.size());
+    for (std::size_t i = 0; i < counts.size(); ++i)
+        faults.tasks.push_back({host_tids[i], counts[i]});
+    return faults;
+}
+
+std::vector<int> host_tids(const core::CounterReading &counters) {
+    std::vector<int> tids;
+    tids.reserve(counters.tasks.size());
+    for (const core::TaskReading &task : counters.tasks)
+        tids.push_back(task.host_tid);
+    return tids;
+}
+
+Tracer::State::State(std::unique_ptr<Source> kernel, Options wanted)
+    : options(std::move(wanted)), source(std::move(kernel)), judge(facts_of(*source), judge_options(options)) {}
+
+Tracer::Tracer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Tracer::~Tracer() = default;
+Tracer::Tracer(Tracer &&) noexcept = default;
+
+core::Result<Tracer> Tracer::open(Options options) {
+    auto source = open_live_source({.ring_bytes = options.ring_bytes,
+                                    .follow = options.follow,
+                                    .counting = options.counting,
+                                    .dropped = options.dropped});
+    if (!source) return source.error();
+    return over(std::move(*source), std::move(options));
+}
+
+Tracer Tracer::over(std::unique_ptr<Source> source, Options options) {
+    return Tracer(std::make_unique<State>(std::move(source), std::move(options)));
+}
+
+void Tracer::State::tell(event::Event event) {
+    if (writer) writer->put(event);
+    for (core::Tick &tick : judge.apply(std::move(event))) {
+        if (tick.state == core::State::Exited && tick.process.host_pid) {
+            source->forget(*tick.process.host_pid);
+            walks.erase(*tick.process.host_pid);
+        }
+        if (options.observer != nullptr) {
+            options.observer->on_tick(std::move(tick));
+        } else {
+            ticks.push_back(std::move(tick));
+        }
+    }
+    for (const auto &[host_tgid, mm] : judge.taken_up()) {
+        if (const Status wanted = source->want(host_tgid, mm); !wanted)
+            spdlog::warn("{} cannot be traced on: {}", host_tgid, wanted.error().what);
+    }
+}
+
+event::Moment Tracer::State::moment() {
+    return moment_of(*source);
+}
+
+/// Whether any have come.
+bool Tracer::State::take_records() {
+    bool any = false;
+    source->collect([&](std::size_t ring, std::span<const std::byte> bytes) {
+        any = true;
+        tell(event::Records{static_cast<std::uint32_t>(ring), {bytes.begin(), bytes.end()}});
+    });
+    return any;
+}
+
+void Tracer::State::tell_losses() {
+    core::Losses losses = source->losses();
+    if (told && told->sent == losses.sent && told->by_cause == losses.by_cause) return;
+    told = losses;
+    tell(event::Losses{source->now_ns(), std::move(losses)});
+}
+
+/// A CPU folds all counters that there are before it is counted.
+void Tracer::State::tell_folds() {
+    constexpr std::uint64_t kFoldingNs = 100'000'000;
+    const std::uint64_t before = std::exchange(folds_looked_ns, source->now_ns());
+    const std::uint64_t count = source->folded_cpus();
+    if (count == std::exchange(folded_cpus, count)) return;
+    tell(event::CpusFolded{before - std::min(before, kFoldingNs), source->now_ns()});
+}
+
+void Tracer::State::tell_faults(std::span<const int> host_tids) {
+    tell(faults_of(*source, host_tids));
+}
+
+/// What was sent, up to where nothing more can come: counted from before it was taken out.
+void Tracer::State::take_in() {
+    const std::uint64_t now = source->now_ns();
+    tell_folds();
+    if (take_records() || !told) tell_losses();
+    tell(event::Watermark{now - kLateNs, moment()});
+}
+
+void Tracer::State::collect() {
+    take_in();
+    for (const core::GroupView &group : judge.unknown()) {
+        if (group.tgid != 0) tell(event::Counters{group.tgid, source->read_counters(group.tgid)});
+    }
+    if (judge.losses().lost() == 0) return;
+    for (const trace::Awaited &awaited : judge.awaited())
+        tell(event::Counters{awaited.tgid, source->read_counters(awaited.tgid)});
+}
+
+Status Tracer::attach(pid_t pid) {
+    State &state = *state_;
+    constexpr int kTries = 8;  // a process that execs just now changes its mm between two readings
+    for (int i = 0; i < kTries; ++i) {
+        const auto before = state.source->read_counters(pid);
+        if (!before) return before.error();
+        int host_tgid = 0;
+        for (const core::TaskReading &task : before->counters.tasks) {
+            if (task.tgid == pid) host_tgid = task.host_tgid;
+        }
+        Status wanted = state.source->want(host_tgid, before->counters.mm);
+        if (!wanted) return wanted;
+        auto taken = state.source->read_counters(pid);
+        if (!taken) return taken.error();
+        if (taken->counters.mm != before->counters.mm) continue;
+        event::Faults faults = faults_of(*state.source, host_tids(taken->counters));
+        state.tell(event::Attach{host_tgid, std::move(*taken), std::move(faults)});
+        return core::success();
+    }
+    return Error{Kind::Gone, fmt::format("process {} does not stay one program long enough to be read", pid), 0, ""};
+}
+
+Status Tracer::attach_at_exec(pid_t pid) {
+    State &state = *state_;
+    const auto taken = state.source->read_counters(pid);
+    if (!taken) return taken.error();
+    for (const core::TaskReading &task : taken->counters.tasks) {
+        if (task.tgid != pid) continue;
+        state.tell(event::ExecAwaited{task.host_tgid, task.tgid, taken->counters.mm});
+        return state.source->want(task.host_tgid, 0);
+    }
+    return Error{Kind::Gone, fmt::format("process {} is gone", pid), 0, ""};
+}
+
+Status Tracer::attach_matching(const probe::Pattern &pattern) {
+    return state_->source->want_matching(pattern);
+}
+
+std::vector<core::Tick> Tracer::collect() {
+    state_->collect();
+    return state_->take_ticks();
+}
+
+core::Result<core::RawReading> Tracer::State::read(const core::GroupView &group) {
+    WalkPlan &plan = walks[group.host_tgid];
+    plan.pid = group.tgid;
+    const bool walk = options.walk && source->now_ns() >= plan.next_ns;
+    auto taken = source->read(group.host_tgid, group.tgid, walk);
+    if (!taken || !walk) return taken;
+    constexpr std::uint64_t kLeast = 1'000'000'000;
+    plan.cost_ns = static_cast<std::uint64_t>(taken->bracket.walk ? taken->bracket.walk->took_us : 0) * 1000;
+    plan.last_ns = taken->bracket_ns;
+    // A tick that comes a little early still walks.
+    plan.next_ns = taken->bracket_ns + std::max(kLeast * 19 / 20, kWalkCostsAtMost * plan.cost_ns);
+    return taken;
+}
+
+std::vector<core::Tick> Tracer::tick() {
+    State &state = *state_;
+    Source &source = *state.source;
+    state.take_in();
+    event::TickEnd end;
+    end.own = state.own = source.cost(state.judge.losses().sent);
+    std::vector<int> tids;
+    std::uint64_t until = 0;
+    for (const core::GroupView &group : state.judge.groups()) {
+        auto taken = state.read(group);
+        if (taken) {
+            const std::vector<int> these = host_tids(taken->counters());
+            tids.insert(tids.end(), these.begin(), these.end());
+            until = taken->end_ns + trace::kWiderNs;
+        }
+        state.tell(event::Reading{group.host_tgid, std::move(taken)});
+    }
+    if (until != 0) {
+        // What was sent until a moment after the last reading must be here before any is compared, sums as they are
+        // then.
+        source.wait_until(until);
+        if (state.options.counting) {
+            state.take_records();
+            until = source.now_ns();
+            end.until_ns = until;
+        }
+        source.wait_until(until + kLateNs / 2);
+    }
+    state.take_records();
+    state.tell_losses();
+    state.tell_folds();
+    const std::vector<int> more = state.judge.tids();  // that have ended since, or are not read yet
+    tids.insert(tids.end(), more.begin(), more.end());
+    std::sort(tids.begin(), tids.end());
+    tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
+    state.tell_faults(tids);
+    end.at = state.moment();
+    state.tell(end);
+    return state.take_ticks();
+}
+
+void Tracer::walk_now(pid_t pid) {
+    for (auto &[host_tgid, plan] : state_->walks) {
+        if (plan.pid == pid) plan.next_ns = 0;
+    }
+}
+
+/// A recording has no walk from before it began, so its first ticks come with one, unless that would cost too much.
+void Tracer::State::forget_walks() {
+    for (auto &[host_tgid, plan] : walks)
+        plan.next_ns = std::min(plan.next_ns, plan.last_ns + kWalkCostsAtMost * plan.cost_ns);
+}
+
+const core::SnapshotDocument &Tracer::facts() const {
+    return state_->source->facts();
+}
+
+bool Tracer::any() const {
+    return state_->judge.any();
+}
+
+bool Tracer::traces(pid_t pid) const {
+    const auto groups = state_->judge.groups();
+    return std::any_of(groups.begin(), groups.end(), [pid](const core::GroupView &g) { return g.tgid == pid; });
+}
+
+const std::vector<std::string> &Tracer::missing() const {
+    return state_->source->missing();
+}
+
+const core::Losses &Tracer::losses() const {
+    return state_->judge.losses();
+}
+
+/// A program that ran while it was taken off its hook may need a moment yet.
+void Tracer::State::stop() {
+    constexpr std::uint64_t kPatienceNs = 200'000'000;
+    source->detach();
+    const std::uint64_t deadline = source->now_ns() + kPatienceNs;
+    do {
+        take_records();
+        tell_losses();
+    } while (judge.records() + told->lost() < told->sent && source->now_ns() < deadline);
+    tell(event::Stop{moment()});
+}
+
+std::vector<core::Tick> Tracer::stop() {
+    state_->stop();
+    return state_->take_ticks();
+}
+
+core::Summary Tracer::summary() {
+    State &state = *state_;
+    state.tell_faults(state.judge.tids());
+    const event::Moment at = state.moment();
+    state.tell(event::End{at, state.source->whole_cost(state.judge.losses().sent)});
+    return *state.judge.summary();
+}
+
+}  // namespace rsslag::host

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How a recording of a trace begins and ends, also in its midst.
+#include <unistd.h>
+
+#include <ctime>
+#include <tuple>
+#include <utility>
+
+#include "rsslag/core/time_order.h"
+#include "tracer_state.h"
+
+namespace rsslag::host {
+
+/// Events that say what is true now: what a recording begins with in the midst of a trace. What is older than the
+/// counters of its process is part of them. With `all`, nullopt where a process is just ending or becoming another
+/// program, which the stream will have told of in a moment.
+std::optional<Tracer::State::Events> Tracer::State::known(bool all) {
+    Events events;
+    for (const core::GroupView &group : judge.groups()) {
+        if (group.tgid == 0) continue;  // no PID to read it by
+        auto counters = source->read_counters(group.tgid);
+        if (counters && counters->counters.mm == group.mm) {
+            event::Faults faults = faults_of(*source, host_tids(counters->counters));
+            events.emplace_back(event::Attach{group.host_tgid, std::move(*counters), std::move(faults)});
+        } else if (all) {
+            return std::nullopt;
+        }
+    }
+    for (const trace::Awaited &awaited : judge.awaited()) {
+        const auto counters = source->read_counters(awaited.tgid);
+        if (counters && counters->counters.mm == awaited.mm) {
+            events.emplace_back(event::ExecAwaited{awaited.host_tgid, awaited.tgid, awaited.mm});
+        } else if (all) {
+            return std::nullopt;
+        }
+    }
+    return events;
+}
+
+/// `amid`: of a trace that goes on.
+void Tracer::State::begin_header(bool amid) {
+    timespec up{};
+    clock_gettime(CLOCK_BOOTTIME, &up);
+    const event::Moment now = moment();
+    const event::Moment start = amid ? now : judge.facts().start;
+    recorded.start_ns = start.t_ns;
+    recorded.start_unix_ns = start.unix_ns;
+    recorded.boot_unix_ns = now.unix_ns - std::int64_t{up.tv_sec} * 1'000'000'000;
+}
+
+/// What was sent and lost without what is sent from now on, or has not been taken in yet.
+core::Losses Tracer::State::losses_so_far() {
+    core::Losses so_far = source->losses();
+    so_far.sent = judge.records() + so_far.lost();
+    return so_far;
+}
+
+void Tracer::State::put(Events events) {
+    for (event::Event &event : events)
+        writer->put(std::move(event));
+}
+
+/// It ends as a trace does that is stopped: all that was sent has come.
+void Tracer::State::put_end(core::Losses until_now) {
+    const std::vector<int> tids = judge.tids();
+    const event::Moment at = moment();
+    writer->put(event::Losses{at.t_ns, std::move(until_now)});
+    writer->put(event::Stop{at});
+    writer->put(faults_of(*source, tids));
+    writer->put(event::End{at, own});
+}
+
+/// Between two events, with what is known then. `begin` begins to write.
+void Tracer::State::begin_amid(const std::function<void(const core::Losses &until_now)> &begin) {
+    constexpr int kTries = 8;
+    std::optional<Events> events;
+    for (int left = kTries - 1; !events; --left) {
+        collect();
+        begin_header(true);
+        // What has ended and is not told yet would be of the old segment, and told in the new one.
+        if (left == 0 || !judge.leaving()) events = known(left > 0);
+        if (!events) source->wait_until(recorded.start_ns + 2 * kLateNs);
+    }
+    core::TimeOrder waiting;
+    for (event::Records &records : judge.waiting()) {
+        waiting.add(records.bytes);
+        events->emplace_back(std::move(records));
+    }
+    const core::Losses until_now = losses_so_far();
+    recorded.before = until_now;
+    recorded.before.sent -= waiting.records();
+    begin(until_now);
+    put(std::move(*events));
+    told.reset();
+    forget_walks();
+    std::ignore = judge.apply(event::FreshStart{});
+}
+
+std::vector<core::Tick> Tracer::record(recording::Writer writer, recording::Header header) {
+    State &state = *state_;
+    const Options &options = state.options;
+    const trace::Facts &facts = state.judge.facts();
+    header.kernel = facts.kernel;
+    header.arch = state.source->facts().arch;
+    header.machine = facts.machine;
+    header.calibration = facts.calibration;
+    header.missing_hooks = missing();
+    header.clock_ticks = sysconf(_SC_CLK_TCK);
+    header.id_key = facts.id_key;
+    header.follow = options.follow;
+    header.counting = options.counting;
+    header.walk = options.walk;
+    state.recorded = std::move(header);
+    const auto begin = [&](const core::Losses & /*until_now*/) {
+        state.writer.reset();
+        state.writer.emplace(std::move(writer));
+        state.writer->begin(state.recorded);
+    };
+    const bool amid = any() || state.judge.records() > 0;
+    if (amid) {
+        state.begin_amid(begin);
+    } else {
+        state.begin_header(false);
+        begin({});
+    }
+    return state.take_ticks();
+}
+
+std::vector<core::Tick> Tracer::next_segment() {
+    State &state = *state_;
+    if (!state.writer) return {};
+    state.recorded.segment++;
+    state.begin_amid([&state](const core::Losses &until_now) {
+        state.put_end(until_now);
+        state.writer->next(state.recorded);
+    });
+    return state.take_ticks();
+}
+
+recording::Writer *Tracer::recording() {
+    return state_->writer ? &*state_->writer : nullptr;
+}
+
+std::optional<recording::Writer> Tracer::end_recording() {
+    State &state = *state_;
+    if (!state.writer) return std::nullopt;
+    state.put_end(state.losses_so_far());
+    state.writer->end();
+    std::optional<recording::Writer> ended(std::move(*state.writer));
+    state.writer.reset();
+    return ended;
+}
+
+}  // namespace rsslag::host

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/memory/map_reader.h"
+
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "rsslag/procfs/system.h"
+
+namespace rsslag::memory {
+namespace {
+
+using core::Error;
+using core::Kind;
+
+/// The device of memfds, which System V and shared anonymous memory share (mm/shmem.c shm_mnt). Empty where this kernel
+/// has no memfd_create.
+std::string internal_device() {
+    const procfs::Fd memory(memfd_create("rsslag", MFD_CLOEXEC));
+    struct stat about {};
+    if (!memory.open() || fstat(memory.get(), &about) != 0) return "";
+    return fmt::format("{:02x}:{:02x}", major(about.st_dev), minor(about.st_dev));
+}
+
+/// rootfs is a ramfs or a tmpfs; the mount itself knows.
+void tell_rootfs(std::vector<procfs::Mount> &mounts) {
+    for (procfs::Mount &mount : mounts) {
+        struct statfs about {};
+        if (mount.type != "rootfs" || statfs(mount.where.c_str(), &about) != 0) continue;
+        if (about.f_type == TMPFS_MAGIC) mount.type = "tmpfs";
+    }
+}
+
+/// What the target sees may not be what rsslag sees.
+void add_mounts(const procfs::Process &process, procfs::Devices &devices) {
+    const auto text = process.read("mountinfo");
+    if (!text) return;
+    auto mounts = procfs::parse_mountinfo(text->bytes);
+    if (!mounts) return;
+    std::erase_if(*mounts, [](const procfs::Mount &mount) { return mount.type == "rootfs"; });
+    devices.add(*mounts);
+}
+
+std::string arguments(const procfs::Process &process) {
+    auto text = process.read("cmdline");
+    if (!text) return "";
+    std::string words = std::move(text->bytes);
+    while (!words.empty() && words.back() == '\0')
+        words.pop_back();
+    std::replace(words.begin(), words.end(), '\0', ' ');
+    return words;
+}
+
+/// smaps and, as close to it as can be, the files that top reads.
+core::Result<procfs::OwnWalk> walk(const procfs::Process &process, MappedProcess &out) {
+    const auto statm = process.statm();
+    if (statm) out.top.statm = *statm;
+    const auto status = process.status();
+    if (status) {
+        out.top.vm_swap = status->vm_swap;
+        out.uid = status->real_uid;
+    }
+    const auto text = process.smaps_text();
+    if (!text) return text.error();
+    auto mappings = procfs::parse_smaps(text->bytes);
+    if (!mappings) return mappings.error();
+    out.mappings = *std::move(mappings);
+    out.walk_us = std::chrono::duration_cast<std::chrono::microseconds>(text->took).count();
+    const procfs::SmapsFields sums = procfs::sum(out.mappings);
+    core::Walk walk;
+    walk.file = core::WalkFile::Smaps;
+    walk.rss = sums.rss.value_or(core::Kilobytes{});
+    walk.pss = sums.pss.value_or(core::Kilobytes{});
+    walk.swap = sums.swap.value_or(core::Kilobytes{});
+    walk.anonymous = sums.anonymous;
+    walk.took_us = out.walk_us;
+    return procfs::OwnWalk{walk, out.mappings};
+}
+
+/// What the process has of shmem where that is certain: by the counters of one that holds still, or as the page tables
+/// show none.
+std::optional<core::Kilobytes> shmem_of(const procfs::Process &process, const MappedProcess &mapped) {
+    if (mapped.reading) {
+        const core::Reconciliation &verdict = mapped.reading->verdict;
+        if (verdict.verdict != core::Verdict::Agrees) return std::nullopt;
+        return core::PageSize{sysconf(_SC_PAGESIZE)}.kb(verdict.exact.shmem);
+    }
+    const auto text = process.smaps_rollup_text();
+    if (!text) return std::nullopt;
+    const auto rollup = procfs::parse_smaps_rollup(text->bytes);
+    if (!rollup || !rollup->sums.pss_shmem || rollup->sums.pss_shmem->n != 0) return std::nullopt;
+    return core::Kilobytes{};
+}
+
+/// The kernel's types are read twice and smaps of ten thousand mappings is megabytes: given back and fetched anew each
+/// time, as glibc does with large blocks, the page faults cost as much as the reading.
+void keep_freed_memory() {
+    constexpr int kLarge = 256 * 1024 * 1024;
+    mallopt(M_MMAP_THRESHOLD, kLarge);
+    mallopt(M_TRIM_THRESHOLD, kLarge);
+}
+
+}  // namespace
+
+core::Result<procfs::Devices> devices_here() {
+    procfs::Devices devices;
+    devices.internal = internal_device();
+    const auto self = procfs::Process::open(getpid());
+    if (!self) return self.error();
+    const auto text = self->read("mountinfo");
+    if (!text) return text.error();
+    auto mounts = procfs::parse_mountinfo(text->bytes);
+    if (!mounts) return mounts.error();
+    tell_rootfs(*mounts);
+    devices.add(*mounts);
+    return devices;
+}
+
+std::string words_of(const Error &error) {
+    return error.remedy.empty() ? error.what : error.what + "; " + error.remedy;
+}
+
+core::Result<MapReader> MapReader::open() {
+    keep_freed_memory();
+    auto devices = devices_here();
+    if (!devices) return devices.error();
+    return MapReader(*std::move(devices));
+}
+
+core::Result<MappedProcess> MapReader::read_once(const procfs::Process &process) {
+    MappedProcess out;
+    out.pid = process.pid();
+    out.why_not_exact = why_not_exact_;
+    bool walked = false;
+    const auto walk_here = [&]() -> core::Result<procfs::OwnWalk> {
+        auto own = walk(process, out);
+        walked = own.ok();
+        return own;
+    };
+    if (read_around_) {
+        auto reading = read_around_(process, walk_here);
+        if (reading) {
+            out.reading = *std::move(reading);
+            return out;
+        }
+        // A process may have mappings although the counters of just this one cannot be read.
+        out.why_not_exact = words_of(reading.error());
+    }
+    if (walked) return out;
+    const auto own = walk_here();
+    if (!own) return own.error();
+    return out;
+}
+
+core::Result<MappedProcess> MapReader::read(const procfs::Process &process) {
+    const auto stat = process.stat();
+    if (!stat) return stat.error();
+    auto read = read_once(process);
+    // A process that only just moved may hold still for a second look.
+    constexpr int kTries = 3;
+    for (int i = 1; i < kTries && read && read->reading; ++i) {
+        const core::Verdict verdict = read->reading->verdict.verdict;
+        if (verdict != core::Verdict::Moving && verdict != core::Verdict::Unexplained) break;
+        read = read_once(process);
+    }
+    if (!read) return read;
+    MappedProcess &out = *read;
+    out.start_ticks = stat->start_ticks;
+    out.comm = stat->comm;
+    if (auto exe = process.exe()) out.exe = *std::move(exe);
+    out.cmdline = arguments(process);
+    if (const auto meminfo = procfs::read_meminfo()) out.top.mem_total = meminfo->total;
+    procfs::Devices devices = devices_;
+    add_mounts(process, devices);
+    if (const auto shmem = shmem_of(process, out)) procfs::learn(devices, out.mappings, *shmem);
+    out.internal_device = devices.internal;
+    out.quadrants = procfs::quadrants(out.mappings, devices);
+    out.sums = procfs::sums(out.mappings, devices);
+    out.groups = procfs::groups(out.mappings, devices);
+    return read;
+}
+
+}  // namespace rsslag::memory

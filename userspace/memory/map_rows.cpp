@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/memory/map_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include "rsslag/core/glob.h"
+#include "rsslag/core/text.h"
+
+namespace rsslag::memory {
+namespace {
+
+using core::Error;
+using core::Kind;
+
+bool same_word(std::string_view a, std::string_view b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+}  // namespace
+
+core::Result<const procfs::SmapsLine *> field_named(const std::string &word) {
+    for (const procfs::SmapsLine &line : procfs::kSmapsLines) {
+        if (same_word(line.key, word)) return &line;
+    }
+    std::string known;
+    for (const procfs::SmapsLine &line : procfs::kSmapsLines)
+        known += (known.empty() ? "" : ", ") + std::string(line.key);
+    return Error{Kind::BadInput, fmt::format("smaps has no field '{}'", core::printable(word)), 0, "it has " + known};
+}
+
+core::Result<Order> order_named(const std::string &word) {
+    if (word.empty()) return Order{};
+    if (same_word(word, "address")) return Order{Order::By::Address};
+    if (same_word(word, "name")) return Order{Order::By::Name};
+    const auto field = field_named(word);
+    if (!field) {
+        return Error{Kind::BadInput, field.error().what + " to sort by", 0,
+                     "sort by address, name, or a field: " + field.error().remedy};
+    }
+    return Order{Order::By::Field, *field};
+}
+
+void sort_mappings(std::vector<procfs::Mapping> &mappings, const Order &order) {
+    const auto by_field = [&](const procfs::Mapping &a, const procfs::Mapping &b) {
+        return procfs::number(a, *order.field).value_or(-1) > procfs::number(b, *order.field).value_or(-1);
+    };
+    switch (order.by) {
+        case Order::By::Default:
+        case Order::By::Address: return;  // as smaps has them
+        case Order::By::Name:
+            std::stable_sort(mappings.begin(), mappings.end(),
+                             [](const auto &a, const auto &b) { return a.name < b.name; });
+            return;
+        case Order::By::Field: std::stable_sort(mappings.begin(), mappings.end(), by_field); return;
+    }
+}
+
+void keep_matching(MappedProcess &process, const std::string &glob) {
+    if (glob.empty()) return;
+    std::erase_if(process.mappings, [&](const procfs::Mapping &mapping) { return !core::matches(glob, mapping.name); });
+    std::erase_if(process.groups, [&](const procfs::MapGroup &group) { return !core::matches(glob, group.name); });
+}
+
+}  // namespace rsslag::memory

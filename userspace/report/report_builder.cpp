@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/report/report_builder.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <utility>
+
+#include "growth.h"
+
+namespace rsslag::report {
+namespace {
+
+using core::Pages;
+
+/// Twice what the widest chart shows.
+constexpr std::size_t kMostPoints = 4096;
+
+bool weightier(const LagPoint &a, const LagPoint &b) {
+    return a.lag.value_or(Pages{INT64_MIN}) >= b.lag.value_or(Pages{INT64_MIN});
+}
+
+/// Each two become one; the largest lag of all is never lost.
+void thin_out(std::vector<LagPoint> &points) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i + 1 < points.size(); i += 2)
+        points[kept++] = weightier(points[i], points[i + 1]) ? points[i] : points[i + 1];
+    if (points.size() % 2 != 0) points[kept++] = points.back();
+    points.resize(kept);
+}
+
+/// A process that is being told of.
+struct Told {
+    ReportProcess process;
+    std::map<std::pair<std::uint64_t, int>, ReportThread> threads;  ///< by mm and the kernel's TID
+    GrowthByAddress growth;
+    std::size_t order = 0;
+};
+
+void note_holder(PeakLag &peak, const sinks::TickRow &row) {
+    if (row.ledger == nullptr) return;
+    for (const core::TaskNet &task : row.ledger->tasks) {
+        if (!task.cached || task.cached->rss() <= peak.held) continue;
+        peak.held = task.cached->rss();
+        peak.tid = task.tid;
+        peak.holder = task.comm;
+    }
+    for (const core::CpuNet &cpu : row.ledger->cpus) {
+        if (cpu.cached.rss() <= peak.held) continue;
+        peak.held = cpu.cached.rss();
+        peak.cpu = cpu.cpu;
+    }
+}
+
+void note_thread(Told &told, const core::TaskNet &task, const sinks::TickRow &row) {
+    ReportThread &thread = told.threads[{row.at.mm, task.host_tid}];
+    thread.tid = task.tid;
+    thread.tgid = task.tgid;
+    thread.host_tid = task.host_tid;
+    thread.mm = row.at.mm;
+    thread.comm = task.comm;
+    thread.net = task.net;
+    thread.updates = task.updates;
+    thread.faults = task.faults;
+    thread.flushes = task.flushes;
+    if (!task.cached) return;
+    if (!thread.peak_cached || task.cached->rss() > *thread.peak_cached) {
+        thread.peak_cached = task.cached->rss();
+        thread.peak_cached_t_ns = row.at.t_ns;
+    }
+}
+
+void note_residual(ResidualStatistics &statistics, const sinks::TickRow &row) {
+    if (!row.walk || !row.residual) return;
+    const Pages residual = *row.residual;
+    statistics.walks++;
+    statistics.min = std::min(statistics.min.value_or(residual), residual);
+    statistics.max = std::max(statistics.max.value_or(residual), residual);
+    if (residual.n != 0) statistics.nonzero++;
+}
+
+void note_lag(ReportProcess &process, const sinks::TickRow &row) {
+    if (!row.read || !row.lag) return;
+    if (process.peak_lag && process.peak_lag->pages >= *row.lag) return;
+    PeakLag peak;
+    peak.pages = *row.lag;
+    peak.t_ns = row.at.t_ns;
+    peak.pid = row.at.pid;
+    peak.comm = row.at.comm;
+    peak.approximate = row.doubtful || row.verdict == core::Verdict::Moving;
+    note_holder(peak, row);
+    process.peak_lag = std::move(peak);
+}
+
+void note_point(ReportProcess &process, const sinks::TickRow &row, const core::PageSize &page_size) {
+    LagPoint point;
+    point.t_ns = row.at.t_ns;
+    point.exact = row.exact.rss();
+    point.cached = row.cached.rss();
+    if (row.read) {
+        point.lag = row.lag;
+        point.reported = row.readers.stat;
+        if (row.walk) point.walked = page_size.pages(row.walk->rss);
+    }
+    if (process.points.size() >= kMostPoints) thin_out(process.points);
+    process.points.push_back(point);
+}
+
+ReportProcess finished(Told told, const core::PageSize &page_size) {
+    ReportProcess process = std::move(told.process);
+    for (auto &[key, thread] : told.threads)
+        process.threads.push_back(std::move(thread));
+    const auto weight = [](const ReportThread &thread) {
+        return std::pair(thread.peak_cached.value_or(Pages{}).n, std::abs(thread.net.rss().n));
+    };
+    std::stable_sort(process.threads.begin(), process.threads.end(),
+                     [&](const ReportThread &a, const ReportThread &b) { return weight(a) > weight(b); });
+    process.growth = told.growth.ranges(page_size);
+    return process;
+}
+
+}  // namespace
+
+struct ReportBuilder::State {
+    Report report;
+    std::unordered_map<int, Told> told;  ///< by pid, those that have not ended
+    std::vector<std::pair<std::size_t, ReportProcess>> over;
+    std::size_t begun = 0;
+    std::pair<int, Told *> last{0, nullptr};  ///< rows of one process come together
+
+    // By alternative and, for updates and tasks, their own type.
+    std::array<std::uint64_t, std::variant_size_v<sinks::Row>> counts{};
+    std::array<std::uint64_t, 3> updates{};
+    std::array<std::uint64_t, 7> tasks{};
+
+    Told &of(const sinks::Stamp &at) {
+        if (last.second != nullptr && last.first == at.pid) return *last.second;
+        const auto [found, is_new] = told.try_emplace(at.pid);
+        if (is_new) {
+            found->second.order = begun++;
+            found->second.process.pid = at.pid;
+        }
+        last = {at.pid, &found->second};
+        return found->second;
+    }
+
+    void note(const sinks::UpdateRow &row) {
+        updates[static_cast<std::size_t>(row.type)]++;
+        if (row.fault && row.pages && row.at.pid > 0) of(row.at).growth.add(row.fault->address, *row.pages);
+    }
+    void note(const sinks::TaskRow &row) { tasks[static_cast<std::size_t>(row.type)]++; }
+    void note(const sinks::FaultRow & /*row*/) {}
+    void note(const sinks::SumRow & /*row*/) {}
+    void note(const sinks::ReadingRow & /*row*/) {}
+    void note(const sinks::WalkRow & /*row*/) {}
+    void note(const sinks::LossRow & /*row*/) {}
+    void note(const sinks::TickRow &row);
+    void count_rows();
+    void end(int pid);
+};
+
+void ReportBuilder::State::note(const sinks::TickRow &row) {
+    Told &entry = of(row.at);
+    ReportProcess &process = entry.process;
+    process.comm = row.at.comm;
+    process.state = row.state;
+    process.baseline = row.baseline;
+    process.final = row.exact;
+    process.peak_rss = std::max(process.peak_rss, row.exact.rss());
+    process.ticks++;
+    if (row.read) process.verdicts[std::string(core::name(row.verdict))]++;
+    note_residual(process.residual, row);
+    note_lag(process, row);
+    note_point(process, row, report.facts.machine.page_size);
+    if (row.ledger != nullptr) {
+        for (const core::TaskNet &task : row.ledger->tasks)
+            note_thread(entry, task, row);
+        process.exited = row.ledger->exited;
+        process.others = {};
+        for (const core::TaskNet &other : row.ledger->others)
+            process.others += other.net;
+    }
+    if (row.state == core::State::Exited) end(row.at.pid);
+}
+
+/// The number may belong to another process from now on.
+void ReportBuilder::State::end(int pid) {
+    const auto found = told.find(pid);
+    const std::size_t order = found->second.order;
+    over.emplace_back(order, finished(std::move(found->second), report.facts.machine.page_size));
+    told.erase(found);
+    last = {0, nullptr};
+}
+
+void ReportBuilder::State::count_rows() {
+    const auto add = [this](const sinks::Row &row, std::uint64_t count, bool sent) {
+        if (count != 0) report.rows[std::string(sinks::type_name(row))] += count;
+        if (sent) report.records += count;
+    };
+    for (std::size_t i = 0; i < updates.size(); ++i) {
+        sinks::UpdateRow row;
+        row.type = static_cast<sinks::UpdateRow::Type>(i);
+        add(row, updates[i], true);
+    }
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        sinks::TaskRow row;
+        row.type = static_cast<sinks::TaskRow::Type>(i);
+        add(row, tasks[i], true);
+    }
+    const auto at = [this](const sinks::Row &row) { return counts[row.index()]; };
+    for (const sinks::Row &row : {sinks::Row(sinks::FaultRow()), sinks::Row(sinks::SumRow())})
+        add(row, at(row), true);
+    for (const sinks::Row &row : {sinks::Row(sinks::ReadingRow()), sinks::Row(sinks::WalkRow()),
+                                  sinks::Row(sinks::LossRow()), sinks::Row(sinks::TickRow())})
+        add(row, at(row), false);
+}
+
+ReportBuilder::ReportBuilder() : state_(std::make_unique<State>()) {}
+ReportBuilder::~ReportBuilder() = default;
+
+core::Status ReportBuilder::begin(const sinks::Facts &facts) {
+    state_->report.facts = facts;
+    return core::success();
+}
+
+core::Status ReportBuilder::row(const sinks::Row &row) {
+    state_->counts[row.index()]++;
+    std::visit([this](const auto &each) { state_->note(each); }, row);
+    return core::success();
+}
+
+core::Status ReportBuilder::end(const sinks::Ending &ending) {
+    State &state = *state_;
+    state.report.ending = ending;
+    state.count_rows();
+    const core::PageSize page_size = state.report.facts.machine.page_size;
+    for (auto &[pid, entry] : state.told) {
+        // Rows of a process that no tick tells of: it was born and gone in between, or its mm is somebody else's.
+        const std::size_t order = entry.order;
+        if (entry.process.ticks > 0) state.over.emplace_back(order, finished(std::move(entry), page_size));
+    }
+    state.told.clear();
+    std::sort(state.over.begin(), state.over.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
+    for (auto &[order, process] : state.over)
+        state.report.processes.push_back(std::move(process));
+    for (const ReportProcess &process : state.report.processes) {
+        const auto &peak = process.peak_lag;
+        if (peak && (!state.report.peak_lag || peak->pages > state.report.peak_lag->pages))
+            state.report.peak_lag = peak;
+    }
+    return core::success();
+}
+
+Report ReportBuilder::take() {
+    return std::move(state_->report);
+}
+
+std::uint64_t Report::row_count() const {
+    std::uint64_t sum = 0;
+    for (const auto &[type, count] : rows)
+        sum += count;
+    return sum;
+}
+
+}  // namespace rsslag::report

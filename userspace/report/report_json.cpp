@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
+#include "report_parts.h"
+#include "rsslag/core/json.h"
+#include "rsslag/core/text.h"
+#include "rsslag/report/report.h"
+#include "rsslag/sinks/facts_json.h"
+
+namespace rsslag::report {
+namespace {
+
+using core::json::counts;
+using core::json::id;
+using core::json::members;
+using core::json::number;
+using core::json::or_null;
+using nlohmann::ordered_json;
+
+ordered_json peak_lag(const std::optional<PeakLag> &peak) {
+    if (!peak) return nullptr;
+    const bool thread = peak->tid.has_value();
+    return {{"pages", peak->pages.n},
+            {"t_ns", peak->t_ns},
+            {"pid", id(peak->pid)},
+            {"tid", or_null(peak->tid)},
+            {"cpu", or_null(peak->cpu)},
+            {"comm", core::printable(thread ? peak->holder : peak->comm)},
+            {"approximate", peak->approximate},
+            {"held", thread || peak->cpu ? ordered_json(peak->held.n) : ordered_json(nullptr)}};
+}
+
+ordered_json thread(const ReportThread &thread) {
+    return {{"tid", id(thread.tid)},
+            {"tgid", id(thread.tgid)},
+            {"host_tid", id(thread.host_tid)},
+            {"mm", fmt::format("{}", thread.mm)},
+            {"comm", core::printable(thread.comm)},
+            {"net", members(thread.net)},
+            {"updates", thread.updates},
+            {"faults", thread.faults},
+            {"flushes", thread.flushes},
+            {"peak_cached", number(thread.peak_cached)},
+            {"peak_cached_t_ns", thread.peak_cached ? ordered_json(thread.peak_cached_t_ns) : ordered_json(nullptr)}};
+}
+
+ordered_json point(const LagPoint &point) {
+    return {{"t_ns", point.t_ns},     {"lag", number(point.lag)}, {"reported", number(point.reported)},
+            {"exact", point.exact.n}, {"cached", point.cached.n}, {"walked", number(point.walked)}};
+}
+
+ordered_json growth(const Growth &growth) {
+    return {{"from", fmt::format("{:#x}", growth.from)},
+            {"to", fmt::format("{:#x}", growth.to)},
+            {"pages", growth.pages.n},
+            {"updates", growth.updates}};
+}
+
+template <class List, class Make>
+ordered_json array(const List &list, Make make) {
+    ordered_json array = ordered_json::array();
+    for (const auto &each : list)
+        array.push_back(make(each));
+    return array;
+}
+
+ordered_json residual(const ResidualStatistics &residual) {
+    return {{"min", number(residual.min)},
+            {"max", number(residual.max)},
+            {"nonzero", residual.nonzero},
+            {"walks", residual.walks}};
+}
+
+ordered_json process(const ReportProcess &process) {
+    ordered_json object;
+    object["pid"] = id(process.pid);
+    object["comm"] = core::printable(process.comm);
+    object["state"] = core::name(process.state);
+    object["peak_lag"] = peak_lag(process.peak_lag);
+    object["peak_rss"] = process.peak_rss.n;
+    object["baseline"] = members(process.baseline);
+    object["final"] = members(process.final);
+    object["ticks"] = process.ticks;
+    object["verdicts"] = verdict_counts<ordered_json>(process.verdicts);
+    object["residual"] = residual(process.residual);
+    object["threads"] = array(process.threads, thread);
+    object["exited"] = {{"threads", process.exited.threads},
+                        {"net", members(process.exited.net)},
+                        {"faults", process.exited.faults},
+                        {"updates", process.exited.updates},
+                        {"flushes", process.exited.flushes}};
+    object["others"] = members(process.others);
+    object["lag"] = array(process.points, point);
+    object["growth"] = array(process.growth, growth);
+    return object;
+}
+
+ordered_json missing(const sinks::MissingPart &missing) {
+    return {{"reason", core::printable(missing.reason)},
+            {"from_ns", missing.from_ns},
+            {"to_ns", missing.to_ns},
+            {"records", or_null(missing.records)}};
+}
+
+ordered_json side(const Report &report) {
+    ordered_json header;
+    sinks::put_facts(header, report.facts);
+    ordered_json object{{"header", header}};
+    for (const Figure &figure : figures(report))
+        object[figure.name] = figure.value ? ordered_json(*figure.value) : ordered_json(nullptr);
+    return object;
+}
+
+}  // namespace
+
+std::string report_json(const Report &report) {
+    const sinks::Ending &ending = report.ending;
+    ordered_json object;
+    object["schema"] = "rsslag.report/1";
+    object["header"] = ordered_json::object();
+    sinks::put_facts(object["header"], report.facts);
+    object["complete"] = ending.complete;
+    object["missing"] = array(ending.missing, missing);
+    object["duration_ns"] = ending.duration_ns;
+    object["records"] = report.records;
+    object["updates"] = ending.updates;
+    object["updates_by_others"] = ending.updates_by_others;
+    object["faults"] = ending.faults;
+    object["flushes"] = ending.flushes;
+    object["emitted"] = ending.emitted;
+    object["lost"] = ending.lost;
+    object["lost_by"] = counts(ending.lost_by);
+    object["resyncs"] = ending.resyncs;
+    object["disagreements"] = ending.disagreements;
+    object["flush_reasons"] = counts(ending.flush_reasons);
+    object["rows"] = counts(report.rows);
+    object["peak_lag"] = peak_lag(report.peak_lag);
+    object["processes"] = array(report.processes, process);
+    return object.dump() + "\n";
+}
+
+std::string diff_json(const Report &before, const Report &after) {
+    ordered_json object{{"schema", "rsslag.report-diff/1"}, {"before", side(before)}, {"after", side(after)}};
+    ordered_json change = ordered_json::object();
+    const auto was = figures(before);
+    const auto is = figures(after);
+    for (std::size_t i = 0; i < was.size(); ++i) {
+        const bool known = was[i].value && is[i].value;
+        change[was[i].name] = known ? ordered_json(*is[i].value - *was[i].value) : ordered_json(nullptr);
+    }
+    object["change"] = change;
+    return object.dump() + "\n";
+}
+
+}  // namespace rsslag::report

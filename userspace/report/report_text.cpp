@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+
+#include "lag_chart.h"
+#include "report_parts.h"
+#include "rsslag/core/text.h"
+
+namespace rsslag::report {
+namespace {
+
+using core::Pages;
+
+/// A page count in the unit that was asked for, with the true minus sign where the locale has one.
+class Amounts {
+  public:
+    Amounts(const ReportStyle &style, const core::PageSize &page_size) : style_(style), page_size_(page_size) {}
+
+    std::string operator()(Pages pages) const {
+        std::string text = style_.pages(pages, page_size_);
+        if (style_.utf8 && text.starts_with('-')) text.replace(0, 1, "\u2212");
+        return text;
+    }
+    std::string operator()(const std::optional<Pages> &pages) const { return pages ? (*this)(*pages) : "?"; }
+
+    std::string name(std::string_view raw) const { return core::printable(raw, style_.utf8); }
+    const ReportStyle &style() const { return style_; }
+
+  private:
+    const ReportStyle &style_;
+    core::PageSize page_size_;
+};
+
+std::string count(std::uint64_t number) {
+    return core::with_thousands(static_cast<std::int64_t>(number));
+}
+
+std::string seconds(std::uint64_t t_ns) {
+    return fmt::format("{}.{:03} s", count(t_ns / 1'000'000'000), t_ns / 1'000'000 % 1'000);
+}
+
+std::string local_time(std::chrono::system_clock::time_point time) {
+    const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+    std::tm parts{};
+    localtime_r(&seconds, &parts);
+    return fmt::format("{:%Y-%m-%d %H:%M:%S}", parts);
+}
+
+std::string by_cause(const std::map<std::string, std::uint64_t> &counts, const Amounts &amount) {
+    std::string text;
+    for (const auto &[cause, number] : counts) {
+        if (number != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count(number), amount.name(cause));
+    }
+    return text;
+}
+
+std::string head(const Report &report, const Amounts &amount) {
+    const sinks::Facts &facts = report.facts;
+    std::string text =
+        fmt::format("recorded {}{} on Linux {}{}: {} scheme, {} online CPUs, {}\n", local_time(facts.time),
+                    facts.host.empty() ? "" : " at " + amount.name(facts.host), amount.name(facts.kernel),
+                    facts.arch.empty() ? "" : " " + amount.name(facts.arch), core::name(facts.machine.scheme),
+                    facts.machine.cpus_online, seconds(report.ending.duration_ns));
+    if (!facts.command_line.empty()) text += "by " + amount.name(facts.command_line) + "\n";
+    return text;
+}
+
+std::string totals(const Report &report, const Amounts &amount) {
+    const sinks::Ending &ending = report.ending;
+    std::string text = fmt::format("{} records: {} updates, {} by others, {} faults, {} flushes\n",
+                                   count(report.records), count(ending.updates), count(ending.updates_by_others),
+                                   count(ending.faults), count(ending.flushes));
+    const std::string causes = by_cause(ending.lost_by, amount);
+    text += fmt::format("lost {} of {}{}; {} resyncs, {} disagreements\n", count(ending.lost), count(ending.emitted),
+                        causes.empty() ? "" : ": " + causes, count(ending.resyncs), count(ending.disagreements));
+    const std::string reasons = by_cause(ending.flush_reasons, amount);
+    if (!reasons.empty()) text += fmt::format("flushed: {}\n", reasons);
+    if (ending.complete) return text + "the recording is complete\n";
+    text += "the recording is NOT complete\n";
+    for (const sinks::MissingPart &missing : ending.missing)
+        text +=
+            fmt::format("  missing from {} to {}: {} records, {}\n", seconds(missing.from_ns), seconds(missing.to_ns),
+                        missing.records ? count(*missing.records) : "?", amount.name(missing.reason));
+    return text;
+}
+
+std::string peak(const PeakLag &peak, const Amounts &amount) {
+    std::string text = fmt::format("peak lag {}{} at {} in {} [{}]", peak.approximate ? "~" : "", amount(peak.pages),
+                                   seconds(peak.t_ns), amount.name(peak.comm), peak.pid);
+    if (peak.tid) {
+        text += fmt::format("; thread {} [{}] cached most then, {}", amount.name(peak.holder), *peak.tid,
+                            amount(peak.held));
+    } else if (peak.cpu) {
+        text += fmt::format("; CPU {} cached most then, {}", *peak.cpu, amount(peak.held));
+    }
+    if (peak.approximate) text += "; it moved while it was read, so that stat and exact are not of one moment";
+    return text + "\n";
+}
+
+std::string verdicts(const ReportProcess &process) {
+    std::string text;
+    for (const core::Verdict verdict : kAllVerdicts) {
+        const auto found = process.verdicts.find(std::string(core::name(verdict)));
+        if (found == process.verdicts.end()) continue;
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count(found->second), core::name(verdict));
+    }
+    return text.empty() ? "none" : text;
+}
+
+std::string residual(const ResidualStatistics &residual, const Amounts &amount) {
+    if (residual.walks == 0) return "nothing was walked";
+    return fmt::format("residual {} to {}, not 0 in {} of {} walks", amount(residual.min), amount(residual.max),
+                       count(residual.nonzero), count(residual.walks));
+}
+
+/// Columns end where their heading does: the minus sign is three bytes and one cell.
+std::string right(const std::string &text, std::size_t width) {
+    const auto continuation = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
+    const auto cells = text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continuation));
+    return std::string(cells < width ? width - cells : 0, ' ') + text;
+}
+
+std::string threads(const ReportProcess &process, const Amounts &amount) {
+    if (process.threads.empty()) return "";
+    std::string text = fmt::format("  {} {} {} {} {}  THREAD\n", right("PEAK CACHED", 14), right("NET", 14),
+                                   right("UPDATES", 12), right("FLUSHES", 10), right("FAULTS", 12));
+    const std::size_t listed = std::min(process.threads.size(), amount.style().threads);
+    for (std::size_t i = 0; i < listed; ++i) {
+        const ReportThread &thread = process.threads[i];
+        text += fmt::format("  {} {} {} {} {}  {} [{}]\n",
+                            right(thread.peak_cached ? amount(*thread.peak_cached) : "-", 14),
+                            right(amount(thread.net.rss()), 14), right(count(thread.updates), 12),
+                            right(count(thread.flushes), 10), right(count(thread.faults), 12), amount.name(thread.comm),
+                            thread.tid > 0 ? std::to_string(thread.tid) : "?");
+    }
+    if (listed < process.threads.size())
+        text += fmt::format("  and {} more threads\n", count(process.threads.size() - listed));
+    return text;
+}
+
+std::string growth(const ReportProcess &process, const Amounts &amount) {
+    constexpr std::size_t kMost = 8;
+    std::string text;
+    for (const Growth &growth : process.growth) {
+        if (growth.pages.n <= 0 || std::count(text.begin(), text.end(), '\n') >= static_cast<std::ptrdiff_t>(kMost))
+            break;
+        text += fmt::format("  {} {}  {:#x}-{:#x}\n", right(amount(growth.pages), 14), right(count(growth.updates), 12),
+                            growth.from, growth.to);
+    }
+    if (text.empty()) return "";
+    return fmt::format("  {} {}  ADDRESSES OF FAULTS\n", right("GREW", 14), right("UPDATES", 12)) + text;
+}
+
+std::string one(const ReportProcess &process, const Report &report, const Amounts &amount) {
+    std::string text = fmt::format("\n{} [{}] {}: rss from {} to {}, at most {}\n", amount.name(process.comm),
+                                   process.pid, core::name(process.state), amount(process.baseline.rss()),
+                                   amount(process.final.rss()), amount(process.peak_rss));
+    if (process.peak_lag) text += peak(*process.peak_lag, amount);
+    text +=
+        fmt::format("{} ticks: {}; {}\n", count(process.ticks), verdicts(process), residual(process.residual, amount));
+    text += lag_chart(process.points, report.ending.duration_ns, amount.style(), report.facts.machine.page_size);
+    return text + threads(process, amount) + growth(process, amount);
+}
+
+std::string figure_text(const Figure &figure, std::optional<std::int64_t> value, const Amounts &amount) {
+    if (!value) return "?";
+    switch (figure.unit) {
+        case Figure::Unit::Pages: return amount(Pages{*value});
+        case Figure::Unit::Nanoseconds: return fmt::format("{:.3f} s", static_cast<double>(*value) / 1e9);
+        case Figure::Unit::Count: break;
+    }
+    return core::with_thousands(*value);
+}
+
+}  // namespace
+
+std::string report_text(const Report &report, const ReportStyle &style) {
+    const Amounts amount(style, report.facts.machine.page_size);
+    std::string text = head(report, amount) + totals(report, amount);
+    text += report.peak_lag ? peak(*report.peak_lag, amount) : "no process was read: its lag is not known\n";
+    for (const ReportProcess &process : report.processes)
+        text += one(process, report, amount);
+    return text;
+}
+
+std::string diff_text(const Report &before, const Report &after, const ReportStyle &style) {
+    const Amounts was_amount(style, before.facts.machine.page_size);
+    const Amounts amount(style, after.facts.machine.page_size);
+    const bool same_pages = before.facts.machine.page_size.bytes == after.facts.machine.page_size.bytes;
+    std::string text = "before: " + head(before, was_amount) + "after:  " + head(after, amount);
+    text += fmt::format("{:<14}{}{}{}\n", "", right("BEFORE", 16), right("AFTER", 16), right("CHANGE", 16));
+    const std::vector<Figure> was = figures(before);
+    const std::vector<Figure> is = figures(after);
+    for (std::size_t i = 0; i < is.size(); ++i) {
+        std::optional<std::int64_t> change;
+        const bool comparable = same_pages || is[i].unit != Figure::Unit::Pages;
+        if (was[i].value && is[i].value && comparable) change = core::wrapped_difference(*is[i].value, *was[i].value);
+        const std::string plus = change && *change > 0 ? "+" : "";
+        text += fmt::format("{:<14}{}{}{}\n", is[i].name, right(figure_text(was[i], was[i].value, was_amount), 16),
+                            right(figure_text(is[i], is[i].value, amount), 16),
+                            right(plus + figure_text(is[i], change, amount), 16));
+    }
+    return text;
+}
+
+}  // namespace rsslag::report

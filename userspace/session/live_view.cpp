@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/session/live_view.h"
+
+#include <unistd.h>
+
+#include <ctime>
+#include <utility>
+
+namespace rsslag::session {
+
+view::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
+                               bool below) {
+    timespec up{};
+    clock_gettime(CLOCK_BOOTTIME, &up);
+    view::ScreenFacts known;
+    known.kernel = facts.kernel;
+    known.machine = facts.machine;
+    known.boot = std::chrono::system_clock::now() - std::chrono::seconds(up.tv_sec);
+    known.clock_ticks = sysconf(_SC_CLK_TCK);
+    known.interval = interval;
+    known.walks = walks;
+    known.below = below;
+    return known;
+}
+
+void post_ticks(terminal::Screen &screen, std::vector<core::Tick> ticks) {
+    for (core::Tick &tick : ticks) {
+        auto shared = std::make_shared<core::Tick>(std::move(tick));
+        screen.post([shared](terminal::Shown &shown) {
+            if (shown.live) shown.live->take(std::move(*shared));
+        });
+    }
+}
+
+void post_notice(terminal::Screen &screen, std::string notice) {
+    screen.post([notice = std::move(notice)](terminal::Shown &shown) {
+        if (shown.live) {
+            shown.live->tell(notice);
+        } else if (shown.top) {
+            shown.top->tell(notice);
+        }
+    });
+}
+
+}  // namespace rsslag::session

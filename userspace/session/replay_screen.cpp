@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/session/replay_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "rsslag/host/signals.h"
+#include "rsslag/session/live_view.h"
+#include "rsslag/terminal/screen.h"
+
+namespace rsslag::session {
+namespace {
+
+using core::Status;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+using What = view::Play::What;
+
+constexpr double kSlowest = 1.0 / 16, kFastest = 1024;
+constexpr milliseconds kKeys{50};          ///< between looks at keys, also while much is read
+constexpr milliseconds kAFrame{20};        ///< reading for a frame takes no longer
+constexpr std::uint64_t kFew = 4'000'000;  ///< records that are read in less than a second
+
+/// Ticks that are told together, no more of them than a chart can use or memory should hold.
+class Batch {
+  public:
+    void add(core::Tick tick) {
+        constexpr std::size_t kMostTicks = 10'000;
+        constexpr std::size_t kMostTasks = 200'000;
+        tasks_ += tick.ledger.tasks.size();
+        ticks_.push_back(std::move(tick));
+        while (ticks_.size() > kMostTicks || (tasks_ > kMostTasks && ticks_.size() > 1)) {
+            tasks_ -= ticks_.front().ledger.tasks.size();
+            ticks_.pop_front();
+        }
+    }
+    std::deque<core::Tick> take() {
+        tasks_ = 0;
+        return std::exchange(ticks_, {});
+    }
+
+  private:
+    std::deque<core::Tick> ticks_;
+    std::size_t tasks_ = 0;
+};
+
+/// A recording that is played: where it is, and how it goes on.
+class Player : public trace::TraceObserver {
+  public:
+    Player(std::string file, const trace::ReplayOptions &options, view::TextStyle style, host::StopSignals &stop)
+        : file_(std::move(file)), options_(options), style_(std::move(style)), stop_(stop) {
+        options_.for_screen = true;
+    }
+
+    Status open() {
+        if (Status begun = begin(std::nullopt); !begun) return begun;
+        places_ = replay_->places();
+        const std::uint64_t start_ns = replay_->header().start_ns;
+        end_ns_ = places_.empty() ? 0 : places_.back().last_ns - std::min(places_.back().last_ns, start_ns);
+        return core::success();
+    }
+
+    view::ScreenFacts facts() const {
+        const recording::Header &header = replay_->header();
+        view::ScreenFacts known = screen_facts(replay_->facts(), milliseconds(header.interval_ms), header.walk, false);
+        known.boot =
+            std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(
+                std::chrono::nanoseconds(header.boot_unix_ns)));
+        known.clock_ticks = header.clock_ticks;
+        known.playback = view::Playback{};
+        return known;
+    }
+
+    void run(terminal::Screen &screen, const ReplayStart &start) {
+        screen_ = &screen;
+        speed_ = std::clamp(start.speed, kSlowest, kFastest);
+        seek(start.from_ns);
+        auto before = Clock::now();
+        while (!quit_ && !stop_.came()) {
+            const auto now = Clock::now();
+            if (playing_)
+                play_until(t_ns_ + static_cast<std::uint64_t>(
+                                       std::chrono::duration<double, std::nano>(now - before).count() * speed_));
+            before = now;
+            tell();
+            if (stop_.wait(kKeys)) break;
+            look_at_keys();
+            while (!typed_.empty() && !quit_) {
+                const view::Intent intent = typed_.front();
+                typed_.pop_front();
+                obey(intent);
+            }
+        }
+    }
+
+  private:
+    void on_tick(core::Tick tick) override { pending_.push_back(std::move(tick)); }
+
+    /// From the start, or from that place on.
+    Status begin(std::optional<recording::Place> from) {
+        trace::ReplayOptions wanted = options_;
+        wanted.from = from;
+        auto opened = trace::Replay::open(file_, this, wanted);
+        if (!opened) return opened.error();
+        replay_.emplace(std::move(*opened));
+        pending_.clear();
+        shown_.clear();
+        over_ = false;
+        return core::success();
+    }
+
+    /// Leaving goes before all that was typed earlier.
+    void look_at_keys() {
+        for (const view::Intent &intent : screen_->intents()) {
+            quit_ = quit_ || std::holds_alternative<view::Quit>(intent);
+            typed_.push_back(intent);
+        }
+    }
+
+    /// While much is read: whether rsslag shall end.
+    bool leaving() {
+        if (Clock::now() >= next_look_) {
+            next_look_ = Clock::now() + kKeys;
+            look_at_keys();
+            quit_ = quit_ || stop_.came();
+        }
+        return quit_;
+    }
+
+    /// Reads on until there is a tick to tell, or nothing is left.
+    bool read_on() {
+        while (pending_.empty() && !over_)
+            over_ = !replay_->step();
+        return !pending_.empty();
+    }
+
+    void pass_on() {
+        core::Tick tick = std::move(pending_.front());
+        pending_.pop_front();
+        reached_ns_ = tick.t_ns;
+        lost_ = tick.lost;
+        if (shown_.empty() || shown_.back() < tick.t_ns) shown_.push_back(tick.t_ns);
+        batch_.add(std::move(tick));
+    }
+
+    /// Ticks of the same moment go together.
+    void pass_on_moment() {
+        const std::uint64_t seq = pending_.front().seq;
+        while (!pending_.empty() && pending_.front().seq == seq)
+            pass_on();
+    }
+
+    /// What is too much for a frame is read in the next ones: time waits for it.
+    void play_until(std::uint64_t t_ns) {
+        const auto until = Clock::now() + kAFrame;
+        while (read_on() && pending_.front().t_ns <= t_ns) {
+            pass_on();
+            if (Clock::now() >= until) {
+                t_ns_ = reached_ns_;
+                return;
+            }
+        }
+        t_ns_ = std::min(t_ns, end_ns_);
+        if (over_ && pending_.empty()) t_ns_ = std::max(end_ns_, reached_ns_), playing_ = false;
+    }
+
+    void tell() {
+        if (rewound_) screen_->post([](terminal::Shown &shown) { shown.live->rewind(); });
+        rewound_ = false;
+        const view::Playback playback{t_ns_, end_ns_, speed_, playing_};
+        auto ticks = std::make_shared<std::deque<core::Tick>>(batch_.take());
+        if (ticks->empty() && playing_ == told_.playing && t_ns_ / kTenth == told_.t_ns / kTenth &&
+            speed_ == told_.speed)
+            return;
+        told_ = playback;
+        screen_->post([playback, ticks](terminal::Shown &shown) {
+            shown.live->take(playback);
+            for (core::Tick &tick : *ticks)
+                shown.live->take(std::move(tick));
+        });
+    }
+
+    /// Where to begin for that time: nowhere in between where it is quick to read all.
+    std::optional<recording::Place> place_for(std::uint64_t t_ns) const {
+        const recording::Header &header = replay_->header();
+        const std::uint64_t room = 2 * header.interval_ms * 1'000'000;
+        const std::uint64_t at = header.start_ns + t_ns;
+        const auto after = std::partition_point(
+            places_.begin(), places_.end(), [&](const recording::Place &place) { return place.first_ns + room <= at; });
+        if (after == places_.begin()) return std::nullopt;
+        const std::uint64_t records = std::prev(after)->records_before;
+        const auto first = std::partition_point(places_.begin(), after, [&](const recording::Place &place) {
+            return place.records_before + kFew < records;
+        });
+        return first == places_.begin() ? std::nullopt : std::optional(*first);
+    }
+
+    /// Reads on until then.
+    void read_until(std::uint64_t t_ns) {
+        while (read_on() && pending_.front().t_ns <= t_ns && !leaving())
+            pass_on();
+    }
+
+    void seek(std::uint64_t t_ns) {
+        t_ns = std::min(t_ns, end_ns_);
+        const auto place = place_for(t_ns);
+        const std::uint64_t start_ns = replay_->header().start_ns;
+        const bool far = place && place->first_ns > start_ns + reached_ns_;
+        if (t_ns < reached_ns_ || far) {
+            if (const Status begun = begin(place); !begun) return post_notice(*screen_, begun.error().what);
+            batch_.take();
+            rewound_ = true;
+            reached_ns_ = 0;
+        }
+        read_until(t_ns);
+        if (shown_.empty() && read_on()) pass_on_moment();  // before the first tick there is nothing to see
+        t_ns_ = t_ns;
+    }
+
+    void step_on() {
+        playing_ = false;
+        if (!read_on()) return post_notice(*screen_, "this is the last tick");
+        pass_on_moment();
+        t_ns_ = reached_ns_;
+    }
+
+    void step_back() {
+        playing_ = false;
+        auto before = std::lower_bound(shown_.begin(), shown_.end(), reached_ns_);
+        if (before == shown_.begin()) {
+            const std::uint64_t interval = replay_->header().interval_ms * 1'000'000;
+            return seek(reached_ns_ - std::min(reached_ns_, interval));
+        }
+        seek(*std::prev(before));
+    }
+
+    /// To the first tick from here on for which that holds.
+    void seek_to_next(const char *what, const std::function<bool(const core::Tick &)> &holds) {
+        playing_ = false;
+        const std::uint64_t here = t_ns_;
+        while (read_on()) {
+            const bool found = holds(pending_.front());
+            pass_on_moment();
+            if (found) {
+                t_ns_ = reached_ns_;
+                return;
+            }
+            if (leaving()) return;
+        }
+        post_notice(*screen_, fmt::format("there is no {} after this", what));
+        seek(here);
+    }
+
+    void seek_to_peak() {
+        playing_ = false;
+        if (!peak_) peak_ = replay_->peak();
+        if (!peak_) peak_ = find_peak();
+        if (!peak_) return;
+        if (peak_->lag.n <= 0) return post_notice(*screen_, "nothing lags in this recording");
+        seek(peak_->t_ns);
+        post_notice(*screen_, fmt::format("the peak of the lag: {} of {}",
+                                          style_.pages(peak_->lag, replay_->facts().machine.page_size), peak_->pid));
+    }
+
+    /// From all of it.
+    std::optional<recording::Peak> find_peak() {
+        post_notice(*screen_, "looking for the peak of the lag");
+        trace::ReplayOptions quick;
+        quick.threads = core::ThreadChoice{core::ThreadChoice::Which::None, 0};
+        auto all = trace::Replay::open(file_, nullptr, quick);
+        if (!all) return std::nullopt;
+        while (all->step()) {
+            if (leaving()) return std::nullopt;
+        }
+        return trace::peak_of(all->finish().summary);
+    }
+
+    void obey(const view::Intent &intent) {
+        const auto *const play = std::get_if<view::Play>(&intent);
+        if (play == nullptr) return;
+        const auto at = static_cast<double>(t_ns_);
+        switch (play->what) {
+            case What::Toggle:
+                if (!playing_ && over_ && pending_.empty()) seek(0);
+                playing_ = !playing_;
+                break;
+            case What::StepOn: step_on(); break;
+            case What::StepBack: step_back(); break;
+            case What::Faster: speed_ = std::min(speed_ * 2, kFastest); break;
+            case What::Slower: speed_ = std::max(speed_ / 2, kSlowest); break;
+            case What::SeekBy: seek(static_cast<std::uint64_t>(std::max(at + play->amount * 1e9, 0.0))); break;
+            case What::SeekTo: seek(static_cast<std::uint64_t>(static_cast<double>(end_ns_) * play->amount)); break;
+            case What::NextFlush:
+                seek_to_next("flush", [](const core::Tick &tick) { return !tick.last_flushes.empty(); });
+                break;
+            case What::NextLoss:
+                seek_to_next("loss", [lost = lost_](const core::Tick &tick) { return tick.lost > lost; });
+                break;
+            case What::Peak: seek_to_peak(); break;
+        }
+    }
+
+    static constexpr std::uint64_t kTenth = 100'000'000;
+
+    std::string file_;
+    trace::ReplayOptions options_;
+    view::TextStyle style_;
+    host::StopSignals &stop_;
+    terminal::Screen *screen_ = nullptr;
+    std::optional<trace::Replay> replay_;
+    std::vector<recording::Place> places_;
+    std::deque<core::Tick> pending_;    ///< told, but not shown yet
+    Batch batch_;                       ///< to be shown with the next frame
+    std::vector<std::uint64_t> shown_;  ///< times of the ticks since it was begun
+    std::optional<recording::Peak> peak_;
+    std::deque<view::Intent> typed_;  ///< and not obeyed yet
+    Clock::time_point next_look_;
+    std::uint64_t t_ns_ = 0;        ///< where it is
+    std::uint64_t reached_ns_ = 0;  ///< the last tick that was shown
+    std::uint64_t end_ns_ = 0;
+    std::uint64_t lost_ = 0;
+    double speed_ = 1;
+    view::Playback told_;
+    bool playing_ = true;
+    bool over_ = false;  ///< all is read
+    bool rewound_ = false;
+    bool quit_ = false;
+};
+
+}  // namespace
+
+core::Status replay_on_screen(const std::string &file, const trace::ReplayOptions &options, const ReplayStart &start,
+                              const view::TextStyle &style) {
+    host::StopSignals stop;
+    Player player(file, options, style, stop);
+    if (const Status opened = player.open(); !opened) return opened;
+    terminal::Screen::block_signals();
+    auto screen = terminal::Screen::open(style.color);
+    if (!screen) return screen.error();
+    screen->post([facts = player.facts(), style](terminal::Shown &shown) { shown.live.emplace(facts, style); });
+    player.run(*screen, start);
+    return core::success();
+}
+
+}  // namespace rsslag::session

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/session/session.h"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "rsslag/procfs/process.h"
+#include "rsslag/session/live_view.h"
+#include "rsslag/trace/replayed.h"
+
+namespace rsslag::session {
+
+using core::Status;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+/// What can match more processes later: a number that was typed names one process, not whoever has it by then.
+host::TargetWords patterns_of(const host::TargetWords &words) {
+    host::TargetWords patterns = words;
+    patterns.words.clear();
+    patterns.pids.clear();
+    return patterns;
+}
+
+}  // namespace
+
+bool has_pattern(const host::TargetWords &words) {
+    return !words.comms.empty() || words.cgroup || words.user;
+}
+
+Status Session::open() {
+    host::Tracer::Options wanted;
+    wanted.ring_bytes = options_.ring_bytes;
+    wanted.follow = options_.follow;
+    wanted.counting = options_.mode == "counts";
+    wanted.walk = !options_.no_walk;
+    wanted.threads = options_.threads;
+    wanted.for_screen = writer_.on_screen();
+    if (options_.events) wanted.observer = &writer_;
+    auto tracer = host::Tracer::open(std::move(wanted));
+    if (!tracer) return tracer.error();
+    tracer_.emplace(std::move(*tracer));
+    if (recording_) {
+        std::ignore = tracer_->record(std::move(*std::exchange(recording_, std::nullopt)), header());
+    }
+    for (const std::string &hook : tracer_->missing())
+        spdlog::info("tracing goes on without {}", hook);
+    return core::success();
+}
+
+Status Session::head() {
+    Status told = writer_.head(screen_facts(tracer_->facts(), interval_, !options_.no_walk, false));
+    show_recording();
+    return told;
+}
+
+Status Session::attach_matching() {
+    const auto pattern = host::pattern_of(options_.targets);
+    if (!pattern) return pattern.error();
+    return *pattern ? tracer_->attach_matching(**pattern) : core::success();
+}
+
+Status Session::attach(const std::vector<host::Target> &targets) {
+    for (const host::Target &target : targets) {
+        if (tracer_->traces(target.pid)) continue;
+        const Status attached = tracer_->attach(target.pid);
+        if (attached) continue;
+        if (target.named) {
+            const auto process = procfs::Process::open(target.pid);
+            return process ? host::why_unreadable(*process).value_or(attached.error()) : process.error();
+        }
+        spdlog::debug("{}: {}", target.pid, attached.error().what);
+    }
+    return core::success();
+}
+
+Status Session::run(bool wait_for_targets) {
+    const auto begin = Clock::now();
+    auto next = begin;
+    bool over = false;
+    while (!over) {
+        const auto now = Clock::now();
+        time_is_over_ = options_.duration && now - begin >= *options_.duration;
+        if (time_is_over_) break;
+        if (now >= next) {
+            if (Status done = one_tick(wait_for_targets); !done) return done;
+            // Late ticks are not made up for.
+            next = std::max(next + interval_, Clock::now());
+            wait_for_targets = wait_for_targets && !tracer_->any();
+        }
+        over = stop_.wait(pause(begin, next)) || (!goes_on_unread_ && writer_.unread());
+        if (Status done = writer_.ticks(tracer_->collect()); !done) return done;
+        if (Status done = look_at_recording(); !done) return done;
+        if (idle_) idle_(writer_.screen());
+        if (writer_.on_screen()) {
+            over = over || obey(next);
+        } else if (!tracer_->any() && !wait_for_targets) {
+            return core::success();
+        }
+    }
+    if (Status done = writer_.ticks(tracer_->tick()); !done) return done;
+    return writer_.ticks(tracer_->collect());  // of what ended while the others were read
+}
+
+Status Session::summary() {
+    if (Status done = writer_.ticks(tracer_->stop()); !done) return done;
+    core::Summary summary = tracer_->summary();
+    const recording::Peak peak = trace::peak_of(summary);
+    if (Status told = writer_.summary(std::move(summary)); !told) return told;
+    return finish_recording(peak);
+}
+
+/// What keys asked for; whether that is the end.
+bool Session::obey(Clock::time_point &next) {
+    for (const view::Intent &intent : writer_.screen()->intents()) {
+        if (std::holds_alternative<view::Quit>(intent)) return true;
+        if (const auto *const walk = std::get_if<view::WalkNow>(&intent)) {
+            tracer_->walk_now(walk->pid);
+            next = Clock::now();
+        }
+        if (const auto *const interval = std::get_if<view::SetInterval>(&intent)) {
+            interval_ = interval->interval;
+            next = std::min(next, Clock::now() + interval_);
+        }
+        if (const auto *const record = std::get_if<view::Record>(&intent)) record_or_end(record->pid);
+    }
+    return false;
+}
+
+Status Session::one_tick(bool wait_for_targets) {
+    if (wait_for_targets || (has_pattern(options_.targets) && tracer_->any())) look_for_targets();
+    return writer_.ticks(tracer_->tick());
+}
+
+void Session::look_for_targets() {
+    const auto targets = host::resolve(patterns_of(options_.targets));
+    if (!targets) return;  // nothing that matches, as yet
+    if (const Status attached = attach(*targets); !attached) spdlog::debug("{}", attached.error().what);
+}
+
+/// Records are taken in often enough that few wait.
+milliseconds Session::pause(Clock::time_point begin, Clock::time_point next) const {
+    constexpr milliseconds kAtMost{50};
+    auto until = next;
+    if (options_.duration) until = std::min(until, begin + *options_.duration);
+    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
+    return std::clamp(left, milliseconds{0}, kAtMost);
+}
+
+}  // namespace rsslag::session

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The recording of a trace, from its begin or from a key.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <tuple>
+#include <utility>
+
+#include "rsslag/host/command.h"
+#include "rsslag/host/privileges.h"
+#include "rsslag/session/live_view.h"
+#include "rsslag/session/session.h"
+#include "rsslag/terminal/output.h"
+
+namespace rsslag::session {
+
+using core::Status;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+std::string host_name() {
+    utsname name{};
+    return uname(&name) == 0 ? name.nodename : "";
+}
+
+/// In the current directory, by the time of the clock on the wall.
+std::string name_of_recording(int pid) {
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    localtime_r(&now, &local);
+    return fmt::format("rsslag-{}-{:04}{:02}{:02}T{:02}{:02}{:02}.rsslag", pid, local.tm_year + 1900, local.tm_mon + 1,
+                       local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
+}
+
+std::string written(const recording::Writer::Progress &progress, const std::string &file) {
+    return fmt::format("{} events, {:.1f} MiB in {}", progress.records, static_cast<double>(progress.bytes) / (1 << 20),
+                       file);
+}
+
+}  // namespace
+
+Status Session::prepare_recording(const std::vector<std::string> &command) {
+    command_line_ = options_.command_line;
+    if (!command.empty()) command_line_.emplace_back("--");
+    command_line_.insert(command_line_.end(), command.begin(), command.end());
+    recording::Writer::Options &wanted = file_options_;
+    wanted.force = options_.force;
+    wanted.sync = options_.sync;
+    wanted.max_bytes = options_.max_bytes;
+    // Later files are made without any right to give them to their owner.
+    const bool later = options_.max_bytes || writer_.on_screen();
+    Status owned = later || !options_.recording.empty() ? find_owner(later) : core::success();
+    if (options_.recording.empty()) {
+        if (!owned) cannot_record_ = owned.error();
+        return core::success();
+    }
+    if (!owned) return owned;
+    auto writer = recording::Writer::create(options_.recording, wanted);
+    if (!writer) return writer.error();
+    recording_.emplace(std::move(*writer));
+    file_ = options_.recording;
+    return core::success();
+}
+
+Status Session::find_owner(bool later) {
+    const auto user = host::invoking_user();
+    if (!user) return user.error();
+    if (!*user) return core::success();
+    file_options_.owner = recording::Owner{(*user)->uid, (*user)->gid};
+    if (!later) return core::success();
+    if (Status may = host::may_become((*user)->uid, (*user)->gid); !may) return may;
+    file_options_.as_owner = options_.max_bytes || options_.recording.empty();
+    return core::success();
+}
+
+recording::Header Session::header() const {
+    recording::Header header;
+    header.writer = options_.version;
+    header.host = host_name();
+    header.command_line = command_line_;
+    header.interval_ms = static_cast<std::uint64_t>(interval_.count());
+    // What reads the recording wants all threads, where nobody said which.
+    header.threads = static_cast<std::uint8_t>(options_.words.threads.empty() ? core::ThreadChoice::Which::All
+                                                                              : options_.threads.which);
+    header.threads_top = options_.threads.top;
+    return header;
+}
+
+void Session::tell(std::string notice) {
+    if (writer_.screen() != nullptr) {
+        post_notice(*writer_.screen(), std::move(notice));
+    } else {
+        terminal::complain(notice);
+    }
+}
+
+void Session::show_recording() {
+    if (writer_.screen() == nullptr) return;
+    writer_.screen()->post([on = tracer_->recording() != nullptr](terminal::Shown &shown) {
+        if (shown.live) shown.live->record(on);
+    });
+}
+
+/// One that was begun with the trace goes on to its end.
+void Session::record_or_end(int pid) {
+    if (tracer_->recording() != nullptr && !by_key_) {
+        tell(fmt::format("all of it is recorded in {}, until the end", file_));
+    } else if (tracer_->recording() != nullptr) {
+        if (auto ended = tracer_->end_recording()) ending_.emplace(std::move(*ended));
+    } else if (ending_) {
+        tell(fmt::format("{} is still being written", file_));
+    } else if (cannot_record_) {
+        tell(cannot_record_->what);
+    } else {
+        record_from_here(name_of_recording(pid));
+    }
+    show_recording();
+}
+
+void Session::record_from_here(const std::string &file) {
+    recording::Writer::Options wanted = file_options_;
+    wanted.force = false;
+    wanted.as_owner = wanted.owner.has_value();
+    auto writer = recording::Writer::create(file, wanted);
+    if (!writer) return tell(writer.error().what);
+    by_key_ = true;
+    file_ = file;
+    // A screen takes any tick.
+    std::ignore = writer_.ticks(tracer_->record(std::move(*writer), header()));
+    tell(fmt::format("recording from here in {}; r ends it", file));
+}
+
+/// What keys have ended, once all of it is written.
+void Session::look_at_ending() {
+    if (!ending_ || !ending_->progress().ended) return;
+    const Status done = ending_->finish();
+    tell(done ? written(ending_->progress(), file_) : done.error().what);
+    recording_failed_ = recording_failed_ || !done;
+    ending_.reset();
+}
+
+/// One that cannot go on ends `record`; `live` goes on without it.
+Status Session::look_at_recording() {
+    look_at_ending();
+    recording::Writer *const recording = tracer_->recording();
+    if (recording == nullptr || (recording_failed_ && !by_key_)) return core::success();
+    const recording::Writer::Progress progress = recording->progress();
+    if (progress.failed) {
+        recording_failed_ = true;
+        if (writer_.format() == Format::Progress) return *progress.failed;
+        if (by_key_) std::ignore = tracer_->end_recording();
+        tell(progress.failed->what);
+        show_recording();
+        return core::success();
+    }
+    if (writer_.format() == Format::Progress) show_progress(progress, false);
+    return progress.full ? writer_.ticks(tracer_->next_segment()) : core::success();
+}
+
+/// On a terminal one line that is written over, else one now and then.
+void Session::show_progress(const recording::Writer::Progress &progress, bool last) {
+    const bool terminal = isatty(STDERR_FILENO) == 1;
+    const auto now = Clock::now();
+    const bool due = progress_due_ != Clock::time_point{} && now >= progress_due_;
+    if (due || progress_due_ == Clock::time_point{})
+        progress_due_ = now + (terminal ? milliseconds{1000} : milliseconds{10'000});
+    if (!last && !due) return;
+    if (spdlog::get_level() >= spdlog::level::err) return;
+    const std::uint64_t lost = tracer_->losses().lost() + progress.records_lost;
+    const std::string line =
+        fmt::format("{}{} events, {:.1f} MiB, {} lost{}", terminal ? "\r" : "", progress.records,
+                    static_cast<double>(progress.bytes) / (1 << 20), lost, terminal && !last ? "\033[K" : "\n");
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+/// `peak` is that of the trace: only what has all of it can tell.
+Status Session::finish_recording(const std::optional<recording::Peak> &peak) {
+    const bool ending = ending_.has_value();
+    recording::Writer *const recording = ending ? &*ending_ : tracer_->recording();
+    if (recording == nullptr) return core::success();
+    const bool whole = !by_key_ && !options_.max_bytes;
+    const Status done = recording->finish(whole ? peak : std::nullopt);
+    const recording::Writer::Progress progress = recording->progress();
+    if (writer_.format() == Format::Progress) show_progress(progress, true);
+    if (by_key_ && done) terminal::complain(written(progress, file_));
+    if (progress.events_lost > 0) {
+        terminal::complain(
+            fmt::format("the recording lacks {} events: it could not be written fast enough", progress.records_lost));
+    }
+    // Without a screen it has been said when it happened.
+    return recording_failed_ && !writer_.on_screen() ? core::success() : done;
+}
+
+}  // namespace rsslag::session

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/sinks/output_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "rsslag/core/text.h"
+
+namespace rsslag::sinks {
+namespace {
+
+using core::Error;
+using core::Kind;
+using core::Status;
+
+Error bad(const std::string &path, const char *what, const char *remedy) {
+    return {Kind::BadInput, fmt::format("{} {}", core::printable(path), what), 0, remedy};
+}
+
+/// Through links, so that it is the file behind them that is replaced.
+std::string resolved(const std::string &path) {
+    std::array<char, PATH_MAX> real{};
+    return realpath(path.c_str(), real.data()) != nullptr ? real.data() : path;
+}
+
+}  // namespace
+
+Error OutputFile::failed(const char *what) const {
+    return {Kind::Io, fmt::format("{} cannot be {}: {}", core::printable(path_), what, std::strerror(errno)), errno,
+            ""};
+}
+
+core::Result<OutputFile> OutputFile::open(const std::string &path, bool force, const std::string &input) {
+    if (path.empty()) return bad("''", "names no file", "");
+    struct stat there {};
+    struct stat in {};
+    const bool exists = stat(path.c_str(), &there) == 0;
+    if (exists && S_ISDIR(there.st_mode)) return bad(path, "is a directory", "name a file in it");
+    if (exists && !S_ISREG(there.st_mode)) {
+        OutputFile file(path, force);
+        file.fd_ = core::Fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+        if (!file.fd_.open()) return file.failed("opened");
+        return file;
+    }
+    if (exists && !input.empty() && stat(input.c_str(), &in) == 0 && in.st_dev == there.st_dev &&
+        in.st_ino == there.st_ino)
+        return bad(path, "is the recording itself", "name another file");
+    if (exists && !force) return bad(path, "exists already", "--force replaces it");
+    OutputFile file(exists ? resolved(path) : path, force);
+    std::string growing = file.path_ + ".XXXXXX";
+    file.fd_ = core::Fd(mkostemp(growing.data(), O_CLOEXEC));
+    if (!file.fd_.open()) return file.failed("written");
+    file.growing_ = std::move(growing);
+    return file;
+}
+
+OutputFile::OutputFile(OutputFile &&other) noexcept
+    : path_(std::move(other.path_)),
+      growing_(std::exchange(other.growing_, {})),
+      force_(other.force_),
+      fd_(std::move(other.fd_)) {}
+
+OutputFile::~OutputFile() {
+    if (!growing_.empty()) unlink(growing_.c_str());
+}
+
+Status OutputFile::write(std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(fd_.get(), text.data(), text.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return failed("written");
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return core::success();
+}
+
+/// What has come to be there meanwhile is not ours to replace, unless --force says so.
+Status OutputFile::put_in_place() {
+    const char *const from = growing_.c_str();
+    const char *const to = path_.c_str();
+    if (force_) return rename(from, to) == 0 ? core::success() : failed("written");
+    if (link(from, to) == 0) return unlink(from) == 0 ? core::success() : failed("written");
+    if (errno == EEXIST) return bad(path_, "exists already", "--force replaces it");
+    // File systems without links.
+    return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 ? core::success() : failed("written");
+}
+
+Status OutputFile::commit() {
+    if (growing_.empty()) return core::success();
+    // Some file systems tell only now that there is no room.
+    if (fsync(fd_.get()) != 0) return failed("written");
+    Status placed = put_in_place();
+    if (placed) growing_.clear();
+    return placed;
+}
+
+}  // namespace rsslag::sinks

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which fields each row has, told once: JSON and CSV cannot differ.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rsslag/core/member_name.h"
+#include "rsslag/core/text.h"
+#include "rsslag/sinks/row.h"
+
+namespace rsslag::sinks {
+
+/// In the order in which they are printed. Named as in rsslag.tick/1, with _ for its dots.
+enum class Column : std::uint8_t {
+    Type,
+    TNs,
+    Pid,
+    Tid,
+    Cpu,
+    Comm,
+    Mm,
+    Member,
+    Pages,
+    Cached,
+    Flushed,
+    Reason,
+    Fault,
+    Address,
+    ByOther,
+    Newborn,
+    Teardown,
+    Known,
+    After,
+    FaultsSinceFlush,
+    OfCpu,
+    HostPid,
+    HostTid,
+    ParentHostTid,
+    OldHostTid,
+    SharesMm,
+    UserFaults,
+    KernelFaults,
+    Cause,
+    Records,
+    Seq,
+    Time,
+    State,
+    Tasks,
+    TookUs,
+    StatRssKb,
+    StatmRssKb,
+    StatusRssKb,
+    StatusAnonKb,
+    StatusFileKb,
+    StatusShmemKb,
+    StatusSwapKb,
+    StatusHwmKb,
+    WalkedFile,
+    WalkedRssKb,
+    WalkedPssKb,
+    WalkedSwapKb,
+    WalkUs,
+    WalkedAgeMs,
+    FlushedFile,
+    FlushedAnon,
+    FlushedShmem,
+    FlushedSwap,
+    FlushedRss,
+    CachedFile,
+    CachedAnon,
+    CachedShmem,
+    CachedSwap,
+    CachedRss,
+    ExactFile,
+    ExactAnon,
+    ExactShmem,
+    ExactSwap,
+    ExactRss,
+    Lag,
+    Residual,
+    Verdict,
+    Doubtful,
+    Updates,
+    UpdatesByOthers,
+    Faults,
+    Flushes,
+    Lost,
+    Disagreements,
+    Resyncs,
+    Last = Resyncs
+};
+inline constexpr std::size_t kColumns = static_cast<std::size_t>(Column::Last) + 1;
+
+/// By Column.
+const std::array<std::string_view, kColumns> &column_names();
+
+/// An untrusted name: not yet harmless.
+struct Raw {
+    std::string_view bytes;
+};
+/// An id or an address of 64 bits: JSON has it as a string.
+struct Hex {
+    std::uint64_t number;
+};
+struct Id {
+    std::uint64_t number;
+};
+
+// `put(column, value)` is called with ascending columns; a value is a std::string_view that is known to be harmless, an
+// integer, a bool, Raw, Hex, Id, or an optional of these.
+
+template <class Put>
+void put_stamp(std::string_view type, const Stamp &at, Put &put) {
+    const auto positive = [](int number) { return number > 0 ? std::optional(number) : std::nullopt; };
+    put(Column::Type, type);
+    put(Column::TNs, at.t_ns);
+    put(Column::Pid, positive(at.pid));
+    put(Column::Tid, positive(at.tid));
+    put(Column::Cpu, at.cpu);
+}
+
+template <class Put>
+void put_name(const Stamp &at, Put &put) {
+    put(Column::Comm, Raw{at.comm});
+    put(Column::Mm, at.mm != 0 ? std::optional(Id{at.mm}) : std::nullopt);
+}
+
+template <class Put>
+void put_members(Column file, const core::Members &members, Put &put) {
+    const auto next = [file](int by) { return static_cast<Column>(static_cast<int>(file) + by); };
+    put(file, members.file.n);
+    put(next(1), members.anon.n);
+    put(next(2), members.shmem.n);
+    put(next(3), members.swap.n);
+    put(next(4), members.rss().n);
+}
+
+template <class Number>
+std::optional<std::int64_t> count_of(const std::optional<Number> &number) {
+    return number ? std::optional(number->n) : std::nullopt;
+}
+
+template <class Put>
+void put_readers(const core::ReaderValues &readers, const core::PageSize &page_size, Put &put) {
+    const auto in_kb = [&](const std::optional<core::Pages> &pages) {
+        return pages ? std::optional(page_size.kb(*pages).n) : std::nullopt;
+    };
+    put(Column::StatRssKb, in_kb(readers.stat));
+    put(Column::StatmRssKb, in_kb(readers.statm));
+    put(Column::StatusRssKb, count_of(readers.status_rss));
+    put(Column::StatusAnonKb, count_of(readers.status_anon));
+    put(Column::StatusFileKb, count_of(readers.status_file));
+    put(Column::StatusShmemKb, count_of(readers.status_shmem));
+    put(Column::StatusSwapKb, count_of(readers.status_swap));
+    put(Column::StatusHwmKb, count_of(readers.status_hwm));
+}
+
+/// `age_ms` where the row tells it.
+template <class Put>
+void put_walk(const std::optional<core::Walk> &walk, Put &put) {
+    using Number = std::optional<std::int64_t>;
+    put(Column::WalkedFile, walk ? std::optional(core::name(walk->file)) : std::nullopt);
+    put(Column::WalkedRssKb, walk ? Number(walk->rss.n) : Number());
+    put(Column::WalkedPssKb, walk ? Number(walk->pss.n) : Number());
+    put(Column::WalkedSwapKb, walk ? Number(walk->swap.n) : Number());
+    put(Column::WalkUs, walk ? Number(walk->took_us) : Number());
+}
+
+template <class Put>
+void put_fault(const std::optional<FaultCause> &fault, Put &put) {
+    using Mode = std::optional<std::string_view>;
+    put(Column::Fault, fault ? Mode(fault->kernel ? "kernel" : "user") : Mode());
+    put(Column::Address, fault ? std::optional(Hex{fault->address}) : std::nullopt);
+}
+
+template <class Put>
+void put_fields(const UpdateRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
+    put_stamp(type, row.at, put);
+    put_name(row.at, put);
+    put(Column::Member, core::name(row.member));
+    put(Column::Pages, count_of(row.pages));
+    put(Column::Cached, count_of(row.cached));
+    put(Column::Flushed, row.flushed.n);
+    put(Column::Reason, row.reason ? std::optional(core::name(*row.reason)) : std::nullopt);
+    put_fault(row.fault, put);
+    put(Column::ByOther, row.by_other);
+    put(Column::Newborn, row.newborn);
+    put(Column::Teardown, row.teardown);
+    put(Column::Known, row.known);
+}
+
+template <class Put>
+void put_fields(const FaultRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
+    put_stamp(type, row.at, put);
+    put_name(row.at, put);
+    put_fault(row.fault, put);
+    put(Column::After, row.after);
+    put(Column::FaultsSinceFlush, row.faults_since_flush);
+    put_members(Column::CachedFile, row.cached, put);
+}
+
+template <class Put>
+void put_fields(const SumRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
+    put_stamp(type, row.at, put);
+    put_name(row.at, put);
+    put(Column::OfCpu, row.of_cpu);
+    put(Column::CachedFile, count_of(row.cached[static_cast<int>(core::Member::File)]));
+    put(Column::CachedAnon, count_of(row.cached[static_cast<int>(core::Member::Anon)]));
+    put(Column::CachedShmem, count_of(row.cached[static_cast<int>(core::Member::Shmem)]));
+    put(Column::CachedSwap, count_of(row.cached[static_cast<int>(core::Member::Swap)]));
+    put(Column::Updates, row.updates);
+}
+
+template <class Put>
+void put_fields(const TaskRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
+    const auto positive = [](int number) { return number > 0 ? std::optional(number) : std::nullopt; };
+    const bool ends = row.type == TaskRow::Type::Exit || row.type == TaskRow::Type::ThreadEnd;
+    put_stamp(type, row.at, put);
+    put_name(row.at, put);
+    put(Column::HostPid, positive(row.host_pid));
+    put(Column::HostTid, positive(row.host_tid));
+    put(Column::ParentHostTid, positive(row.parent_host_tid));
+    put(Column::OldHostTid, positive(row.old_host_tid));
+    put(Column::SharesMm, row.shares_mm);
+    put(Column::UserFaults, ends ? std::optional(row.user_faults) : std::nullopt);
+    put(Column::KernelFaults, ends ? std::optional(row.kernel_faults) : std::nullopt);
+}
+
+template <class Put>
+void put_fields(const ReadingRow &row, std::string_view type, const core::PageSize &page_size, Put &put) {
+    put_stamp(type, row.at, put);
+    put_name(row.at, put);
+    put(Column::Tasks, row.tasks);
+    put(Column::TookUs, row.took_us);
+    put_readers(row.readers, page_size, put);
+    put_members(Column::FlushedFile, row.flushed, put);
+    put_members(Column::CachedFile, row.cached, put);
+    put_members(Column::ExactFile, row.flushed + row.cached, put);
+}
+
+template <class Put>
+void put_fields(const WalkRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
+    put_stamp(type, row.at, put);
+    put_name(row.at, put);
+    put_walk(row.walk, put);
+}
+
+template <class Put>
+void put_fields(const LossRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
+    put_stamp(type, row.at, put);
+    put(Column::Cause, Raw{row.cause});
+    put(Column::Records, row.records);
+}
+
+template <class Put>
+void put_fields(const TickRow &row, std::string_view type, const core::PageSize &page_size, Put &put) {
+    put_stamp(type, row.at, put);
+    put_name(row.at, put);
+    const std::string time = core::utc_time(row.time);
+    put(Column::Seq, row.seq);
+    put(Column::Time, std::string_view(time));
+    put(Column::State, core::name(row.state));
+    put_readers(row.readers, page_size, put);
+    put_walk(row.walk, put);
+    put(Column::WalkedAgeMs, row.walk ? std::optional(row.walk_age_ms) : std::nullopt);
+    put_members(Column::FlushedFile, row.flushed, put);
+    put_members(Column::CachedFile, row.cached, put);
+    put_members(Column::ExactFile, row.exact, put);
+    put(Column::Lag, count_of(row.lag));
+    put(Column::Residual, count_of(row.residual));
+    put(Column::Verdict, core::name(row.verdict));
+    put(Column::Doubtful, row.doubtful);
+    put(Column::Updates, row.updates);
+    put(Column::UpdatesByOthers, row.updates_by_others);
+    put(Column::Faults, row.faults);
+    put(Column::Flushes, row.flushes);
+    put(Column::Lost, row.lost);
+    put(Column::Disagreements, row.disagreements);
+    put(Column::Resyncs, row.resyncs);
+}
+
+/// Appends a name made harmless; plain ones, nearly all, cost no allocation.
+void append_harmless(std::string &out, std::string_view raw);
+
+}  // namespace rsslag::sinks

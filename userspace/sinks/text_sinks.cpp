@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Rows as text: a million and more a second, so numbers go straight into one buffer.
+#include <fmt/compile.h>
+#include <fmt/format.h>
+
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "row_fields.h"
+#include "rsslag/core/text.h"
+#include "rsslag/sinks/facts_json.h"
+#include "rsslag/sinks/sink.h"
+
+namespace rsslag::sinks {
+namespace {
+
+constexpr std::size_t kFull = std::size_t{256} * 1024;
+
+template <class Number>
+void append_number(std::string &out, Number number) {
+    const fmt::format_int text(number);
+    out.append(text.data(), text.size());
+}
+
+/// "key": for each column, so that a field costs one append.
+std::array<std::string, kColumns> json_keys() {
+    std::array<std::string, kColumns> keys;
+    for (std::size_t i = 0; i < kColumns; ++i)
+        keys[i] = fmt::format("{}\"{}\":", i == 0 ? '{' : ',', column_names()[i]);
+    return keys;
+}
+
+class JsonFields {
+  public:
+    JsonFields(std::string &out, const std::array<std::string, kColumns> &keys) : out_(out), keys_(keys) {}
+
+    template <class Value>
+    void operator()(Column column, const Value &value) {
+        out_ += keys_[static_cast<std::size_t>(column)];
+        text(value);
+    }
+
+    static void finish(std::string &out) { out += "}\n"; }
+
+  private:
+    template <class Value>
+    void text(const std::optional<Value> &value) {
+        value ? text(*value) : void(out_ += "null");
+    }
+    void text(std::string_view word) { (((out_ += '"') += word) += '"'); }
+    void text(bool value) { out_ += value ? "true" : "false"; }
+    void text(Raw raw) {
+        out_ += '"';
+        const std::size_t begin = out_.size();
+        append_harmless(out_, raw.bytes);
+        // printable() leaves two bytes that JSON does not.
+        for (std::size_t at = begin; at < out_.size(); ++at) {
+            if (out_[at] == '"' || out_[at] == '\\') out_.insert(at++, 1, '\\');
+        }
+        out_ += '"';
+    }
+    void text(Hex hex) { fmt::format_to(std::back_inserter(out_), FMT_COMPILE("\"{:#x}\""), hex.number); }
+    void text(Id id) { fmt::format_to(std::back_inserter(out_), FMT_COMPILE("\"{}\""), id.number); }
+    template <class Number>
+    void text(Number number) requires std::is_integral_v<Number> {
+        append_number(out_, number);
+    }
+
+    std::string &out_;
+    const std::array<std::string, kColumns> &keys_;
+};
+
+class CsvFields {
+  public:
+    explicit CsvFields(std::string &out) : out_(out) {}
+
+    template <class Value>
+    void operator()(Column column, const Value &value) {
+        const auto at = static_cast<std::size_t>(column);
+        out_.append(at - at_, ',');
+        at_ = at;
+        text(value);
+    }
+
+    void finish() { out_.append(kColumns - 1 - at_, ',').append("\r\n"); }
+
+  private:
+    template <class Value>
+    void text(const std::optional<Value> &value) {
+        if (value) text(*value);
+    }
+    void text(std::string_view word) { out_ += word; }
+    void text(bool value) { out_ += value ? "true" : "false"; }
+    /// Quoted only where it must be, a quote doubled. No line break is left in it.
+    void text(Raw raw) {
+        const std::size_t begin = out_.size();
+        append_harmless(out_, raw.bytes);
+        if (out_.find_first_of(",\"", begin) == std::string::npos) return;
+        for (std::size_t at = begin; at < out_.size(); ++at) {
+            if (out_[at] == '"') out_.insert(at++, 1, '"');
+        }
+        out_.insert(begin, 1, '"') += '"';
+    }
+    void text(Hex hex) { fmt::format_to(std::back_inserter(out_), FMT_COMPILE("{:#x}"), hex.number); }
+    void text(Id id) { append_number(out_, id.number); }
+    template <class Number>
+    void text(Number number) requires std::is_integral_v<Number> {
+        append_number(out_, number);
+    }
+
+    std::string &out_;
+    std::size_t at_ = 0;
+};
+
+/// Text that goes out in large pieces.
+class Buffered : public Sink {
+  public:
+    explicit Buffered(Write write) : write_(std::move(write)) { out.reserve(kFull + 4096); }
+
+    core::Status end(const Ending & /*ending*/) override { return pass_on(); }
+
+  protected:
+    core::Status pass_on_if_full() { return out.size() < kFull ? core::success() : pass_on(); }
+
+    std::string out;
+    core::PageSize page_size;
+
+  private:
+    core::Status pass_on() {
+        core::Status written = write_(out);
+        out.clear();
+        return written;
+    }
+
+    Write write_;
+};
+
+class Jsonl : public Buffered {
+  public:
+    using Buffered::Buffered;
+
+    core::Status begin(const Facts &facts) override {
+        page_size = facts.machine.page_size;
+        nlohmann::ordered_json header{{"schema", "rsslag.record/1"}};
+        put_facts(header, facts);
+        out += header.dump() + "\n";
+        return core::success();
+    }
+
+    core::Status row(const Row &row) override {
+        std::visit(
+            [&](const auto &each) {
+                JsonFields fields(out, keys_);
+                put_fields(each, type_name(row), page_size, fields);
+                JsonFields::finish(out);
+            },
+            row);
+        return pass_on_if_full();
+    }
+
+    core::Status end(const Ending &ending) override {
+        for (const MissingPart &missing : ending.missing) {
+            const nlohmann::ordered_json row{{"type", "missing"},
+                                             {"t_ns", missing.from_ns},
+                                             {"pid", nullptr},
+                                             {"tid", nullptr},
+                                             {"cpu", nullptr},
+                                             {"to_ns", missing.to_ns},
+                                             {"reason", core::printable(missing.reason)},
+                                             {"records", missing.records ? nlohmann::ordered_json(*missing.records)
+                                                                         : nlohmann::ordered_json(nullptr)}};
+            out += row.dump() + "\n";
+        }
+        return Buffered::end(ending);
+    }
+
+  private:
+    std::array<std::string, kColumns> keys_ = json_keys();
+};
+
+class Csv : public Buffered {
+  public:
+    using Buffered::Buffered;
+
+    core::Status begin(const Facts &facts) override {
+        page_size = facts.machine.page_size;
+        out += fmt::format("{}\r\n", fmt::join(column_names(), ","));
+        return core::success();
+    }
+
+    core::Status row(const Row &row) override {
+        std::visit(
+            [&](const auto &each) {
+                CsvFields fields(out);
+                put_fields(each, type_name(row), page_size, fields);
+                fields.finish();
+            },
+            row);
+        return pass_on_if_full();
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Sink> jsonl_sink(Write write) {
+    return std::make_unique<Jsonl>(std::move(write));
+}
+
+std::unique_ptr<Sink> csv_sink(Write write) {
+    return std::make_unique<Csv>(std::move(write));
+}
+
+}  // namespace rsslag::sinks

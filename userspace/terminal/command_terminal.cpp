@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/terminal/command_terminal.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <pty.h>
+#include <sys/eventfd.h>
+#include <sys/fsuid.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "rsslag/core/text.h"
+
+namespace rsslag::terminal {
+namespace {
+
+constexpr std::size_t kLines = 200;
+constexpr std::size_t kLongestLine = 1024;
+
+core::Error system_error(const char *what) {
+    return {core::Kind::Internal, fmt::format("{}: {}", what, std::strerror(errno)), errno, ""};
+}
+
+/// The last lines of a stream of bytes, without the sequences that only a terminal would obey (ECMA-48).
+class LastLines {
+  public:
+    void add(std::string_view bytes) {
+        for (const char c : bytes)
+            add(c);
+    }
+    std::vector<std::string> lines() const {
+        std::vector<std::string> all(lines_.begin(), lines_.end());
+        if (!open_.empty()) all.push_back(open_);
+        return all;
+    }
+
+  private:
+    enum class In { Text, Escape, Control, String };
+
+    void add(char c) {
+        switch (in_) {
+            case In::Text: text(c); break;
+            case In::Escape: in_ = c == '[' ? In::Control : c == ']' || c == 'P' ? In::String : In::Text; break;
+            case In::Control:
+                if (c >= 0x40 && c <= 0x7E) in_ = In::Text;
+                break;
+            case In::String:
+                if (c == 0x07) in_ = In::Text;
+                if (c == 0x1B) in_ = In::Escape;
+                break;
+        }
+    }
+    void text(char c) {
+        if (c == 0x1B) {
+            in_ = In::Escape;
+        } else if (c == '\n') {
+            lines_.push_back(std::move(open_));
+            open_.clear();
+            over_ = false;
+            if (lines_.size() > kLines) lines_.pop_front();
+        } else if (c == '\r') {
+            over_ = true;  // what comes next writes over the line, unless it is a newline
+        } else if (c == '\b') {
+            if (!open_.empty()) open_.pop_back();
+        } else if (c != 0x07) {
+            if (over_) open_.clear();
+            over_ = false;
+            if (c == '\t') c = ' ';
+            if (open_.size() < kLongestLine) open_ += c;
+        }
+    }
+
+    std::deque<std::string> lines_;
+    std::string open_;
+    In in_ = In::Text;
+    bool over_ = false;
+};
+
+}  // namespace
+
+struct CommandTerminal::State {
+    core::Fd ours, commands, file, stop;
+    std::string path;
+    std::optional<uid_t> owner;
+    std::thread thread;
+    std::mutex mutex;
+    LastLines last;
+    std::uint64_t bytes = 0, kept = 0;
+    std::string why_not_kept;
+    bool changed = true;
+
+    void run();
+    void take(std::string_view text);
+    void remove_file() const;
+};
+
+CommandTerminal::CommandTerminal(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CommandTerminal::CommandTerminal(CommandTerminal &&) noexcept = default;
+
+core::Result<CommandTerminal> CommandTerminal::open() {
+    auto state = std::make_unique<State>();
+    int ours = -1;
+    int commands = -1;
+    winsize size{24, 80, 0, 0};
+    if (openpty(&ours, &commands, nullptr, nullptr, &size) != 0) return system_error("a terminal for the command");
+    state->ours = core::Fd(ours);
+    state->commands = core::Fd(commands);
+    for (const int fd : {ours, commands})
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    fcntl(ours, F_SETFL, O_NONBLOCK);
+    const char *const directory = std::getenv("TMPDIR");
+    state->path =
+        fmt::format("{}/rsslag-output-XXXXXX", directory != nullptr && *directory == '/' ? directory : "/tmp");
+    state->file = core::Fd(mkostemp(state->path.data(), O_CLOEXEC));
+    if (!state->file.open()) return system_error("a file for the command's output");
+    state->stop = core::Fd(eventfd(0, EFD_CLOEXEC));
+    return CommandTerminal(std::move(state));
+}
+
+CommandTerminal::~CommandTerminal() {
+    if (!state_) return;
+    hang_up();
+    if (state_->bytes == 0) state_->remove_file();
+}
+
+int CommandTerminal::command_side() const {
+    return state_->commands.get();
+}
+
+void CommandTerminal::start() {
+    state_->commands = core::Fd();
+    state_->thread = std::thread([raw = state_.get()] { raw->run(); });
+}
+
+void CommandTerminal::give_file_to(unsigned uid, unsigned gid) {
+    state_->owner = uid;
+    for (const int fd : {state_->file.get(), state_->commands.get()}) {
+        [[maybe_unused]] const int given = fchown(fd, uid, gid);  // who may not, keeps it
+    }
+}
+
+std::string CommandTerminal::kept() const {
+    const State &state = *state_;
+    if (state.bytes == 0) return "";
+    if (state.why_not_kept.empty()) return fmt::format("what the command wrote is in {}", state.path);
+    return fmt::format("the first {} of {} bytes that the command wrote are in {}, the others are lost: {}",
+                       core::with_thousands(static_cast<std::int64_t>(state.kept)),
+                       core::with_thousands(static_cast<std::int64_t>(state.bytes)), state.path, state.why_not_kept);
+}
+
+/// Once something cannot be kept, nothing behind it is: the file has what was written first.
+void CommandTerminal::State::take(std::string_view text) {
+    std::string_view left = text;
+    int err = 0;
+    while (!left.empty() && why_not_kept.empty() && err == 0) {
+        const ssize_t written = write(file.get(), left.data(), left.size());
+        if (written >= 0) left.remove_prefix(static_cast<std::size_t>(written));
+        if (written < 0 && errno != EINTR) err = errno;
+    }
+    const std::lock_guard lock(mutex);
+    last.add(text);
+    bytes += text.size();
+    kept += text.size() - left.size();
+    if (err != 0) why_not_kept = std::strerror(err);
+    changed = true;
+}
+
+void CommandTerminal::State::run() {
+    pthread_setname_np(pthread_self(), "output");
+    std::array<char, 65536> buffer{};
+    std::size_t left = 16 * buffer.size();  // of what has been written when the end comes; a command may never cease
+    for (;;) {
+        std::array<pollfd, 2> waiting{{{ours.get(), POLLIN, 0}, {stop.get(), POLLIN, 0}}};
+        if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
+        const bool ending = waiting[1].revents != 0;
+        if (ending && (left -= std::min(left, buffer.size())) == 0) return;
+        const ssize_t got = read(ours.get(), buffer.data(), buffer.size());
+        if (got < 0 && (errno == EINTR || (errno == EAGAIN && !ending))) continue;
+        if (got <= 0) return;  // EIO: nobody has the other side any more
+        take({buffer.data(), static_cast<std::size_t>(got)});
+    }
+}
+
+/// In a directory of its owner's only they may, and by now rsslag has no capability that would stand in.
+void CommandTerminal::State::remove_file() const {
+    if (unlink(path.c_str()) == 0 || !owner) return;
+    setfsuid(*owner);
+    unlink(path.c_str());
+    setfsuid(geteuid());
+}
+
+void CommandTerminal::type(const std::string &bytes) {
+    [[maybe_unused]] const ssize_t written = write(state_->ours.get(), bytes.data(), bytes.size());
+}
+
+std::optional<view::CommandOutput> CommandTerminal::news() {
+    const std::lock_guard lock(state_->mutex);
+    if (!state_->changed) return std::nullopt;
+    state_->changed = false;
+    view::CommandOutput output;
+    output.file = state_->path;
+    output.lines = state_->last.lines();
+    output.bytes = state_->bytes;
+    output.kept = state_->kept;
+    output.why_not_kept = state_->why_not_kept;
+    return output;
+}
+
+void CommandTerminal::hang_up() {
+    if (state_->thread.joinable()) {
+        eventfd_write(state_->stop.get(), 1);
+        state_->thread.join();
+    }
+    state_->ours = core::Fd();
+}
+
+}  // namespace rsslag::terminal

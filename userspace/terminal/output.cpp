@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/terminal/output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "rsslag/core/text.h"
+#include "rsslag/terminal/style.h"
+
+namespace rsslag::terminal {
+
+core::Status print(std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+        if (written >= 0) {
+            text.remove_prefix(static_cast<std::size_t>(written));
+            continue;
+        }
+        if (errno == EINTR) continue;
+        return core::Error{core::Kind::Io, std::string("stdout cannot be written: ") + std::strerror(errno), errno, ""};
+    }
+    return core::success();
+}
+
+void complain(const std::string &line) {
+    const std::string text = fmt::format("rsslag: {}\n", core::harmless(line, locale_is_utf8()));
+    // Where stderr cannot be written there is nobody to tell.
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+}  // namespace rsslag::terminal

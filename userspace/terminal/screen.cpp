@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/terminal/screen.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <spdlog/sinks/ringbuffer_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "rsslag/core/fd.h"
+#include "rsslag/terminal/log_format.h"
+#include "rsslag/terminal/terminal.h"
+
+namespace rsslag::terminal {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kMostWaiting = 256;
+constexpr milliseconds kFrame{50};  ///< ticks are drawn no more often
+constexpr milliseconds kAges{100};  ///< ages grow between ticks, too, in tenths of a second
+constexpr milliseconds kStoodStill{1000};
+constexpr char kEndOfTyping = 0x1D;  ///< Ctrl-]
+
+sigset_t screen_signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int signal : {SIGTSTP, SIGCONT, SIGWINCH})
+        sigaddset(&set, signal);
+    return set;
+}
+
+/// Keeps what is logged while the screen is up, where it would go to the terminal.
+class LogKeeper {
+  public:
+    LogKeeper() {
+        before_ = spdlog::default_logger();
+        const bool to_stderr = before_ && !before_->sinks().empty() &&
+                               dynamic_cast<spdlog::sinks::stderr_sink_mt *>(before_->sinks().front().get()) != nullptr;
+        if (!to_stderr || isatty(STDERR_FILENO) != 1) return;
+        constexpr std::size_t kMost = 100;
+        kept_ = std::make_shared<spdlog::sinks::ringbuffer_sink_mt>(kMost);
+        auto logger = std::make_shared<spdlog::logger>("rsslag", kept_);
+        logger->set_formatter(log_format());
+        logger->set_level(before_->level());
+        spdlog::set_default_logger(std::move(logger));
+    }
+    ~LogKeeper() {
+        if (!kept_) return;
+        spdlog::set_default_logger(before_);
+        for (const std::string &line : kept_->last_formatted()) {
+            [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+        }
+    }
+    LogKeeper(const LogKeeper &) = delete;
+    LogKeeper &operator=(const LogKeeper &) = delete;
+
+  private:
+    std::shared_ptr<spdlog::logger> before_;
+    std::shared_ptr<spdlog::sinks::ringbuffer_sink_mt> kept_;
+};
+
+}  // namespace
+
+struct Screen::State {
+    explicit State(Terminal &&opened) : terminal(std::move(opened)) {}
+
+    LogKeeper log;
+    std::optional<Terminal> terminal;  // the screen's thread's alone, and of open() and the destructor
+    Shown shown;                       // likewise
+    core::Fd signals, wake;
+
+    std::mutex mutex;
+    std::condition_variable ended_changed;
+    std::deque<Change> waiting;
+    std::vector<view::Intent> intents;
+    std::function<void(const std::string &)> typed;
+    std::uint64_t skipped = 0;  ///< changes that found no room
+    bool stop = false;
+    bool ended = false;
+    std::thread thread;
+
+    bool typing = false;
+    bool dirty = true;
+    Clock::time_point drawn, ticked;
+
+    void run();
+    void take_changes();
+    void take_signals();
+    void take_keys();
+    void type();
+    void draw();
+    void say_what_was_missed(Clock::duration took);
+};
+
+bool Screen::possible() {
+    return Terminal::possible();
+}
+
+void Screen::block_signals() {
+    const sigset_t set = screen_signals();
+    sigprocmask(SIG_BLOCK, &set, nullptr);
+}
+
+Screen::Screen(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Screen::Screen(Screen &&) noexcept = default;
+
+core::Result<Screen> Screen::open(bool color) {
+    block_signals();
+    auto terminal = Terminal::open(color);
+    if (!terminal) return terminal.error();
+    auto state = std::make_unique<State>(std::move(*terminal));
+    const sigset_t set = screen_signals();
+    state->signals = core::Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    state->wake = core::Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    state->thread = std::thread([raw = state.get()] { raw->run(); });
+    return Screen(std::move(state));
+}
+
+/// A terminal that was stopped (Ctrl-S) is let go on; where nobody reads, what it holds is thrown away.
+Screen::~Screen() {
+    if (!state_) return;
+    State &state = *state_;
+    std::unique_lock lock(state.mutex);
+    state.stop = true;
+    eventfd_write(state.wake.get(), 1);
+    const auto ended = [&state] { return state.ended; };
+    constexpr milliseconds kPatience{300};
+    // ON alone ends only what OFF began (drivers/tty/tty_ioctl.c), not what Ctrl-S did.
+    tcflow(STDOUT_FILENO, TCOOFF);
+    tcflow(STDOUT_FILENO, TCOON);
+    while (!state.ended_changed.wait_for(lock, kPatience, ended))
+        tcflush(STDOUT_FILENO, TCOFLUSH);
+    lock.unlock();
+    state.thread.join();
+    state.terminal.reset();
+}
+
+void Screen::post(Change change) {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->waiting.size() >= kMostWaiting) {
+        state_->waiting.pop_front();
+        state_->skipped++;
+    }
+    state_->waiting.push_back(std::move(change));
+    eventfd_write(state_->wake.get(), 1);
+}
+
+std::vector<view::Intent> Screen::intents() {
+    const std::lock_guard lock(state_->mutex);
+    return std::exchange(state_->intents, {});
+}
+
+void Screen::on_typed(std::function<void(const std::string &)> typed) {
+    const std::lock_guard lock(state_->mutex);
+    state_->typed = std::move(typed);
+}
+
+void Screen::State::take_changes() {
+    eventfd_t count = 0;
+    eventfd_read(wake.get(), &count);
+    std::deque<Change> changes;
+    {
+        const std::lock_guard lock(mutex);
+        changes.swap(waiting);
+    }
+    for (const Change &change : changes)
+        change(shown);
+    if (changes.empty()) return;
+    dirty = true;
+    ticked = Clock::now();
+}
+
+void Screen::State::take_signals() {
+    signalfd_siginfo info{};
+    while (read(signals.get(), &info, sizeof(info)) == sizeof(info)) {
+        switch (info.ssi_signo) {
+            case SIGTSTP: terminal->suspend(); break;
+            case SIGCONT: terminal->resume(); break;
+            default: terminal->resize(); break;
+        }
+        dirty = true;
+        drawn = {};
+    }
+}
+
+void Screen::State::type() {
+    std::string bytes = terminal->typed_bytes();
+    const std::size_t end = bytes.find(kEndOfTyping);
+    if (end != std::string::npos) {
+        bytes.resize(end);
+        typing = false;
+        terminal->pass_through(false);
+        if (shown.live) shown.live->type_to_command(false);
+        dirty = true;
+    }
+    const std::lock_guard lock(mutex);
+    if (typed && !bytes.empty()) typed(bytes);
+}
+
+void Screen::State::take_keys() {
+    for (const view::Key &key : terminal->keys()) {
+        std::optional<view::Intent> intent;
+        if (shown.live) {
+            intent = shown.live->key(key);
+        } else if (shown.top) {
+            intent = shown.top->key(key);
+        } else if (key.name == view::Key::Name::Character && key.character == U'q') {
+            intent = view::Quit{};
+        }
+        dirty = true;
+        drawn = {};
+        if (!intent) continue;
+        if (std::holds_alternative<view::TypeToCommand>(*intent)) {
+            typing = true;
+            terminal->pass_through(true);
+            shown.live->type_to_command(true);
+            return;
+        }
+        const std::lock_guard lock(mutex);
+        intents.push_back(*intent);
+    }
+}
+
+/// The terminal took nothing for a while: what the trace went through meanwhile is told.
+void Screen::State::say_what_was_missed(Clock::duration took) {
+    const std::uint64_t lost_before = shown.live ? shown.live->lost() : 0;
+    take_changes();
+    std::uint64_t not_drawn = 0;
+    {
+        const std::lock_guard lock(mutex);
+        not_drawn = std::exchange(skipped, 0);
+    }
+    if (!shown.live) return;
+    shown.live->tell(fmt::format(
+        "the terminal stood still for {:.1f} s: {} events were lost meanwhile, {} ticks are not in the chart",
+        std::chrono::duration<double>(took).count(), shown.live->lost() - lost_before, not_drawn));
+}
+
+void Screen::State::draw() {
+    const auto now = Clock::now();
+    const view::Size size = terminal->size();
+    if (shown.live) {
+        terminal->draw(shown.live->draw(size, std::chrono::duration_cast<milliseconds>(now - ticked)));
+    } else if (shown.top) {
+        terminal->draw(shown.top->draw(size));
+    } else {
+        terminal->draw(view::Grid(size));
+    }
+    drawn = Clock::now();
+    dirty = false;
+    if (drawn - now >= kStoodStill) say_what_was_missed(drawn - now);
+}
+
+void Screen::State::run() {
+    pthread_setname_np(pthread_self(), "screen");
+    ticked = Clock::now();
+    for (;;) {
+        {
+            const std::lock_guard lock(mutex);
+            if (stop) break;
+        }
+        take_changes();
+        if (typing && shown.live && !shown.live->command_runs()) {
+            typing = false;
+            terminal->pass_through(false);
+            shown.live->type_to_command(false);
+        }
+        const auto since = Clock::now() - drawn;
+        if ((dirty && since >= kFrame) || since >= kAges) draw();
+        const auto left = std::chrono::ceil<milliseconds>((dirty ? kFrame : kAges) - (Clock::now() - drawn));
+        std::array<pollfd, 3> waiting_for{
+            {{STDIN_FILENO, POLLIN, 0}, {signals.get(), POLLIN, 0}, {wake.get(), POLLIN, 0}}};
+        const int timeout = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+        // While a frame is due anyway, what wakes is left for then.
+        if (poll(waiting_for.data(), dirty ? 2 : 3, timeout) <= 0) continue;
+        if (waiting_for[1].revents != 0) take_signals();
+        if (waiting_for[0].revents & (POLLHUP | POLLERR)) {  // the terminal is gone; HUP ends rsslag
+            const std::lock_guard lock(mutex);
+            intents.push_back(view::Quit{});
+            break;
+        }
+        if (waiting_for[0].revents != 0) typing ? type() : take_keys();
+    }
+    const std::lock_guard lock(mutex);
+    ended = true;
+    ended_changed.notify_all();
+}
+
+}  // namespace rsslag::terminal

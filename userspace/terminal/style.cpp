@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/terminal/style.h"
+
+#include <langinfo.h>
+#include <unistd.h>
+
+#include <clocale>
+#include <cstdlib>
+#include <cstring>
+
+namespace rsslag::terminal {
+
+bool locale_is_utf8() {
+    std::setlocale(LC_CTYPE, "");
+    return std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+core::Result<view::TextStyle> text_style(const std::string &unit, const std::string &color) {
+    view::TextStyle style;
+    style.utf8 = locale_is_utf8();
+    if (color == "auto") {
+        const char *const no_color = std::getenv("NO_COLOR");
+        style.color = isatty(STDOUT_FILENO) == 1 && (no_color == nullptr || *no_color == '\0');
+    } else if (color == "always" || color == "never") {
+        style.color = color == "always";
+    } else {
+        return core::Error{core::Kind::BadInput, "--color is one of auto, always, never", 0, ""};
+    }
+    style.unit = unit;
+    if (unit == "kB") {
+        style.pages = core::as_kb;
+    } else if (unit == "MiB") {
+        style.pages = core::as_mib;
+    } else if (unit == "GiB") {
+        style.pages = core::as_gib;
+    } else if (unit == "pages") {
+        style.pages = core::as_pages;
+    } else {
+        return core::Error{core::Kind::BadInput, "--unit is one of kB, MiB, GiB, pages", 0, ""};
+    }
+    return style;
+}
+
+}  // namespace rsslag::terminal

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/trace/replayed.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "rsslag/core/text.h"
+#include "rsslag/trace/recorded.h"
+
+namespace rsslag::trace {
+namespace {
+
+core::SnapshotDocument document_of(const recording::Header &header) {
+    using std::chrono::system_clock;
+    core::SnapshotDocument facts;
+    facts.time = system_clock::time_point(
+        std::chrono::duration_cast<system_clock::duration>(std::chrono::nanoseconds(header.start_unix_ns)));
+    facts.kernel = header.kernel;
+    facts.arch = header.arch;
+    facts.machine = header.machine;
+    facts.calibration = header.calibration;
+    return facts;
+}
+
+}  // namespace
+
+recording::Peak peak_of(const core::Summary &summary) {
+    recording::Peak peak;
+    for (const core::Summary::Process &process : summary.processes) {
+        if (process.peak_lag > peak.lag) peak = {process.peak_lag_t_ns, process.pid, process.peak_lag};
+    }
+    return peak;
+}
+
+struct Replay::State {
+    State(recording::Reader file, const JudgeOptions &options)
+        : reader(std::move(file)),
+          facts(document_of(reader.header())),
+          judge(facts_of(reader.header()), options),
+          observer(options.observer) {}
+
+    recording::Reader reader;
+    core::SnapshotDocument facts;
+    trace::Judge judge;
+    TraceObserver *observer;
+    std::vector<recording::Missing> missing;
+    core::OwnCost own;  ///< at the last tick
+    std::uint64_t ticks = 0;
+    bool stopped = false;
+    bool amid = false;  ///< it begins in the midst of a tick, whose readings may lack some
+
+    void apply(event::Event event);
+    void lack(recording::Missing gap);
+};
+
+void Replay::State::apply(event::Event event) {
+    if (amid && std::holds_alternative<event::Watermark>(event)) amid = false;
+    if (amid && std::holds_alternative<event::Reading>(event)) return;
+    stopped = stopped || std::holds_alternative<event::Stop>(event);
+    if (const auto *const tick = std::get_if<event::TickEnd>(&event)) own = tick->own;
+    for (core::Tick &tick : judge.apply(std::move(event))) {
+        ticks++;
+        if (observer != nullptr) observer->on_tick(std::move(tick));
+    }
+}
+
+/// What was not ended may end anywhere: there, nothing that is known of was lost.
+void Replay::State::lack(recording::Missing gap) {
+    if (gap.to_ns) apply(event::Gap{gap.records.value_or(1), 1});
+    missing.push_back(std::move(gap));
+}
+
+core::Result<Replay> Replay::open(const std::string &path, TraceObserver *observer, const ReplayOptions &options) {
+    auto input = recording::open_file(path);
+    if (!input) return input.error();
+    auto reader = recording::Reader::open(std::move(*input), core::printable(path));
+    if (!reader) return reader.error();
+    const recording::Header &header = reader->header();
+    trace::JudgeOptions wanted;
+    wanted.threads = options.threads.value_or(
+        core::ThreadChoice{static_cast<core::ThreadChoice::Which>(header.threads), header.threads_top});
+    wanted.for_screen = options.for_screen;
+    wanted.observer = observer;
+    if (options.from) reader->seek(*options.from);
+    auto state = std::make_unique<State>(std::move(*reader), wanted);
+    state->amid = options.from.has_value();
+    return Replay(std::move(state));
+}
+
+Replay::Replay(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Replay::~Replay() = default;
+Replay::Replay(Replay &&) noexcept = default;
+Replay &Replay::operator=(Replay &&) noexcept = default;
+
+const recording::Header &Replay::header() const {
+    return state_->reader.header();
+}
+
+const core::SnapshotDocument &Replay::facts() const {
+    return state_->facts;
+}
+
+std::vector<recording::Place> Replay::places() const {
+    return state_->reader.places();
+}
+
+std::optional<recording::Peak> Replay::peak() const {
+    return state_->reader.peak();
+}
+
+std::vector<core::GroupView> Replay::groups() const {
+    return state_->judge.groups();
+}
+
+bool Replay::step() {
+    State &state = *state_;
+    auto next = state.reader.next();
+    if (!next) return false;
+    if (auto *const gap = std::get_if<recording::Missing>(&*next)) {
+        state.lack(std::move(*gap));
+    } else {
+        state.apply(std::move(std::get<event::Event>(*next)));
+    }
+    return true;
+}
+
+Replayed Replay::finish() {
+    State &state = *state_;
+    // What was not ended ends with the last that it tells.
+    if (!state.stopped) state.apply(event::Stop{state.judge.last_moment()});
+    if (!state.judge.summary()) state.apply(event::End{state.judge.last_moment(), state.own});
+    Replayed end;
+    end.header = header();
+    end.summary = *state.judge.summary();
+    end.summary.ticks = state.ticks;
+    end.complete = state.reader.complete() && state.missing.empty();
+    end.missing = state.missing;
+    end.records = state.reader.records();
+    return end;
+}
+
+}  // namespace rsslag::trace

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/trace/row_maker.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "rsslag/core/judgement.h"
+
+namespace rsslag::trace {
+namespace {
+
+using core::FlushReason;
+using core::Pages;
+using sinks::Stamp;
+
+bool has(std::uint16_t flags, std::uint16_t flag) {
+    return (flags & flag) != 0;
+}
+
+std::optional<sinks::FaultCause> cause_of(std::uint16_t flags, std::uint64_t address) {
+    if (has(flags, RSSLAG_OF_USER_FAULT)) return sinks::FaultCause{false, address};
+    if (has(flags, RSSLAG_OF_KERNEL_FAULT)) return sinks::FaultCause{true, address};
+    return std::nullopt;
+}
+
+sinks::UpdateRow::Type type_of(const std::optional<FlushReason> &reason) {
+    using Type = sinks::UpdateRow::Type;
+    if (!reason || *reason == FlushReason::Direct) return Type::Update;
+    return *reason == FlushReason::Fold ? Type::Fold : Type::Flush;
+}
+
+sinks::TaskRow::Type type_of(const rsslag_task &task) {
+    using Type = sinks::TaskRow::Type;
+    switch (task.kind) {
+        case RSSLAG_NEWTASK: return has(task.flags, RSSLAG_SAME_GROUP) ? Type::ThreadStart : Type::Fork;
+        case RSSLAG_RENAME: return Type::Rename;
+        case RSSLAG_EXEC: return Type::Exec;
+        case RSSLAG_EXIT: return has(task.flags, RSSLAG_GROUP_DEAD) ? Type::Exit : Type::ThreadEnd;
+        default: break;
+    }
+    return Type::Seen;
+}
+
+/// A group that this PID namespace does not show has the kernel's number.
+int or_host(int number, int host) {
+    return number > 0 ? number : host;
+}
+
+}  // namespace
+
+RowMaker::Task &RowMaker::known(int host_tid) {
+    if (last_task_.second != nullptr && last_task_.first == host_tid) return *last_task_.second;
+    Task &task = tasks_[host_tid];
+    if (task.tid == 0) task.tid = host_tid;
+    last_task_ = {host_tid, &task};
+    return task;
+}
+
+void RowMaker::learn(int host_tid, int tid, int pid, const std::string &comm) {
+    Task &task = known(host_tid);
+    task.tid = or_host(tid, host_tid);
+    task.pid = pid;
+    task.comm = comm;
+}
+
+RowMaker::Mm &RowMaker::mm_at(std::uint64_t address) {
+    if (last_mm_.second != nullptr && last_mm_.first == address) return *last_mm_.second;
+    Mm &mm = mms_[address];
+    if (mm.id == 0) mm.id = ++mm_ids_;
+    last_mm_ = {address, &mm};
+    return mm;
+}
+
+RowMaker::Mm &RowMaker::new_mm(std::uint64_t address) {
+    Mm &mm = mm_at(address);
+    mm = {++mm_ids_, 0, false};
+    return mm;
+}
+
+Stamp RowMaker::stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cpu) {
+    Stamp at;
+    at.t_ns = since_start(t_ns);
+    const Task &task = known(host_tid);
+    at.tid = task.tid;
+    at.comm = task.comm;
+    at.cpu = cpu;
+    if (mm != 0) {
+        const Mm &known_mm = mm_at(mm);
+        at.mm = known_mm.id;
+        at.pid = known_mm.pid;
+    }
+    return at;
+}
+
+void RowMaker::begin(std::uint64_t start_ns) {
+    start_ns_ = start_ns;
+}
+
+void RowMaker::group(const core::GroupView &group) {
+    if (group.mm == 0 || group.tgid == 0) return;
+    if (Mm &mm = mm_at(group.mm); mm.pid == 0) mm.pid = group.tgid;
+    if (Task &leader = known(group.host_tgid); leader.pid == 0)
+        learn(group.host_tgid, group.tgid, group.tgid, group.comm);
+}
+
+void RowMaker::on_applied(const rsslag_update &update, const core::Applied &applied) {
+    catch_up(since_start(update.t_ns));
+    const bool teardown = has(update.flags, RSSLAG_TEARDOWN);
+    Mm &mm = mm_at(update.mm);
+    if (teardown) {
+        mm.torn = true;
+    } else if (mm.torn) {
+        new_mm(update.mm);
+    }
+    sinks::UpdateRow row;
+    row.at = stamp(update.t_ns, update.tid, update.mm, update.cpu);
+    row.type = type_of(applied.reason);
+    row.member = static_cast<core::Member>(update.member & 3U);
+    row.pages = applied.pages;
+    if (const auto cached = core::cached_after(update, applied)) row.cached = Pages{*cached};
+    row.flushed = {update.count};
+    row.reason = applied.reason;
+    row.fault = cause_of(update.flags, update.address);
+    row.by_other = has(update.flags, RSSLAG_BY_OTHER);
+    row.newborn = has(update.flags, RSSLAG_NEWBORN);
+    row.teardown = teardown;
+    row.known = applied.known;
+    put_update(row, applied);
+}
+
+void RowMaker::put_update(const sinks::UpdateRow &row, const core::Applied &applied) {
+    if (applied.ticket == 0 && !holds()) return put(row);
+    Held &held = held_.emplace_back();
+    held.update = row;
+    held.comm = row.at.comm;
+    held.ticket = applied.ticket;
+    if (held.ticket != 0) by_ticket_[held.ticket] = &held;
+}
+
+void RowMaker::on_settled(std::span<const core::SettledUpdate> amounts) {
+    for (const core::SettledUpdate &each : amounts) {
+        const auto held = by_ticket_.find(each.ticket);
+        if (held == by_ticket_.end()) continue;
+        sinks::UpdateRow &row = held->second->update;
+        row.pages = each.pages;
+        row.reason = each.reason;
+        row.type = type_of(each.reason);
+        held->second->ticket = 0;
+        by_ticket_.erase(held);
+    }
+    release_settled();
+}
+
+void RowMaker::hold(const sinks::Row &row) {
+    Held &held = held_.emplace_back();
+    held.other = std::make_unique<Other>();
+    held.other->row = row;
+    std::visit([&](const auto &each) { held.comm = each.at.comm; }, row);
+    auto *const tick = std::get_if<sinks::TickRow>(&held.other->row);
+    if (tick == nullptr || tick->ledger == nullptr) return;
+    held.other->ledger = *tick->ledger;
+    tick->ledger = &held.other->ledger;
+}
+
+void RowMaker::release(Held &held) {
+    if (!status_.ok()) return;
+    if (held.other) {
+        std::visit([&](auto &each) { each.at.comm = held.comm; }, held.other->row);
+        status_ = sink_.row(held.other->row);
+    } else {
+        held.update.at.comm = held.comm;
+        status_ = sink_.row(held.update);
+    }
+}
+
+void RowMaker::release_settled() {
+    while (holds() && held_.front().ticket == 0) {
+        release(held_.front());
+        held_.pop_front();
+    }
+}
+
+void RowMaker::on_fault(const rsslag_fault &fault) {
+    catch_up(since_start(fault.t_ns));
+    sinks::FaultRow row;
+    row.at = stamp(fault.t_ns, fault.tid, fault.mm, fault.cpu);
+    row.fault = cause_of(fault.flags, fault.address).value_or(sinks::FaultCause{false, fault.address});
+    for (const core::Member member : core::kAllMembers)
+        row.cached[member] = {fault.cached[static_cast<std::size_t>(member)]};
+    row.faults_since_flush = fault.events;
+    row.after = has(fault.flags, RSSLAG_AFTER_FAULT);
+    put(row);
+}
+
+void RowMaker::on_sum(const rsslag_sum &sum) {
+    if (has(sum.flags, RSSLAG_GOES_ON)) return;
+    catch_up(since_start(sum.t_ns));
+    sinks::SumRow row;
+    row.at = stamp(sum.t_ns, sum.tid, sum.mm, sum.cpu);
+    row.updates = sum.updates;
+    row.of_cpu = sum.of;
+    for (std::size_t member = 0; member < core::kMembers; ++member)
+        if ((sum.members >> member & 1U) != 0) row.cached[member] = Pages{sum.cached[member]};
+    put(row);
+}
+
+void RowMaker::on_task(const core::TaskLine &line) {
+    const rsslag_task &task = line.task;
+    catch_up(since_start(task.t_ns));
+    const int pid = or_host(task.ns_tgid, task.tgid);
+    learn(task.tid, task.ns_tid, pid, std::string(task.comm, strnlen(task.comm, sizeof(task.comm))));
+    const bool shares = has(task.flags, RSSLAG_SHARES_MM);
+    const bool makes = task.kind == RSSLAG_EXEC || (task.kind == RSSLAG_NEWTASK && !shares);
+    if (task.mm != 0) {
+        if (makes && mm_at(task.mm).torn) new_mm(task.mm);
+        Mm &mm = mm_at(task.mm);
+        if (makes || mm.pid == 0) mm.pid = pid;
+    }
+    sinks::TaskRow row;
+    row.at = stamp(task.t_ns, task.tid, task.mm, task.cpu);
+    row.at.pid = pid;
+    row.type = type_of(task);
+    row.host_pid = task.tgid;
+    row.host_tid = task.tid;
+    row.parent_host_tid = task.parent;
+    row.old_host_tid = task.old_tid;
+    row.shares_mm = shares;
+    row.user_faults = task.user_faults;
+    row.kernel_faults = task.kernel_faults;
+    put(row);
+}
+
+void RowMaker::on_reading(const core::RawReading &reading) {
+    const core::CounterReading &counters = reading.counters();
+    for (const core::TaskReading &task : counters.tasks)
+        learn(task.host_tid, task.tid, or_host(task.tgid, task.host_tgid), task.comm);
+    Mm &mm = mm_at(counters.mm);
+    if (mm.pid == 0) mm.pid = reading.pid;
+    const std::uint64_t t_ns = since_start(reading.end_ns);
+    const bool walked = reading.bracket.walk.has_value();
+    wait(t_ns, Read{reading, false});
+    if (walked) wait(t_ns, Read{reading, true});
+}
+
+void RowMaker::on_loss(std::uint64_t t_ns, const core::Losses &losses) {
+    for (const auto &[cause, count] : losses.by_cause) {
+        std::uint64_t &before = lost_[cause];
+        if (count > before) wait(since_start(t_ns), Lost{cause, count - before});
+        before = count;
+    }
+}
+
+void RowMaker::on_tick(core::Tick tick) {
+    for (const core::TaskNet &task : tick.ledger.tasks)
+        learn(task.host_tid, task.tid, or_host(task.tgid, tick.process.pid), task.comm);
+    if (Mm &mm = mm_at(tick.ledger.mm); mm.pid == 0) mm.pid = tick.process.pid;
+    const std::uint64_t t_ns = tick.t_ns;
+    wait(t_ns, std::move(tick));
+}
+
+void RowMaker::wait(std::uint64_t t_ns, Later later) {
+    later_.emplace(t_ns, std::move(later));
+}
+
+void RowMaker::tell_until(std::uint64_t t_ns) {
+    while (!later_.empty() && later_.begin()->first <= t_ns) {
+        const auto next = later_.extract(later_.begin());
+        std::visit([&](const auto &each) { tell(next.key(), each); }, next.mapped());
+    }
+}
+
+void RowMaker::tell(std::uint64_t t_ns, const Read &read) {
+    const core::CounterReading &counters = read.reading.counters();
+    Stamp at;
+    at.t_ns = t_ns;
+    at.pid = read.reading.pid;
+    at.comm = read.reading.comm;
+    at.mm = mm_at(counters.mm).id;
+    if (read.walk) {
+        sinks::WalkRow row;
+        row.at = at;
+        row.walk = *read.reading.bracket.walk;
+        return put(row);
+    }
+    sinks::ReadingRow row;
+    row.at = at;
+    row.flushed = counters.flushed();
+    row.cached = counters.cached();
+    row.readers = read.reading.readers;
+    row.tasks = static_cast<std::int64_t>(counters.tasks.size());
+    row.took_us = counters.took_us;
+    put(row);
+}
+
+void RowMaker::tell(std::uint64_t t_ns, const Lost &lost) {
+    sinks::LossRow row;
+    row.at.t_ns = t_ns;
+    row.cause = core::loss_cause(lost.cause);  // the row may wait longer than what was lost is kept
+    row.records = lost.records;
+    put(row);
+}
+
+void RowMaker::tell(std::uint64_t t_ns, const core::Tick &tick) {
+    const core::Judgement judgement = core::judge(tick);
+    sinks::TickRow row;
+    Mm &mm = mm_at(tick.ledger.mm);
+    row.at.t_ns = t_ns;
+    row.at.pid = tick.process.pid;
+    row.at.comm = tick.process.comm;
+    row.at.mm = mm.id;
+    if (tick.state != core::State::Running && tick.ledger.torn_down) mm.torn = true;
+    row.seq = tick.seq;
+    row.time = tick.time;
+    row.state = tick.state;
+    row.read = tick.read;
+    row.readers = judgement.readers;
+    row.walk = judgement.walk;
+    row.walk_age_ms = tick.process.walk_age_ms;
+    row.flushed = judgement.flushed;
+    row.cached = judgement.cached;
+    row.exact = judgement.exact;
+    row.baseline = tick.ledger.baseline;
+    row.lag = judgement.lag;
+    row.residual = judgement.residual;
+    row.verdict = judgement.verdict;
+    row.doubtful = tick.doubtful;
+    row.updates = tick.ledger.updates;
+    row.updates_by_others = tick.ledger.updates_by_others;
+    row.faults = tick.faults;
+    row.flushes = core::flushes(tick.ledger);
+    row.lost = tick.lost;
+    row.disagreements = tick.ledger.disagreements;
+    row.resyncs = tick.ledger.resyncs;
+    row.ledger = &tick.ledger;
+    put(row);
+}
+
+core::Status RowMaker::finish() {
+    tell_until(UINT64_MAX);
+    for (Held &held : held_)  // nobody told
+        held.ticket = 0;
+    release_settled();
+    return status_;
+}
+
+}  // namespace rsslag::trace

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/trace/row_source.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "rsslag/trace/replayed.h"
+#include "rsslag/trace/row_maker.h"
+
+namespace rsslag::trace {
+namespace {
+
+using core::Status;
+
+sinks::Facts sink_facts(const recording::Header &header) {
+    sinks::Facts facts;
+    facts.kernel = header.kernel;
+    facts.arch = header.arch;
+    facts.host = header.host;
+    facts.command_line = fmt::format("rsslag {}", fmt::join(header.command_line, " "));
+    facts.mode = header.counting ? "counts" : "events";
+    facts.machine = header.machine;
+    facts.calibration = header.calibration;
+    facts.time = std::chrono::system_clock::time_point(std::chrono::nanoseconds(header.start_unix_ns));
+    return facts;
+}
+
+sinks::Ending ending_of(Replayed replayed) {
+    const core::Summary &summary = replayed.summary;
+    const std::uint64_t start_ns = replayed.header.start_ns;
+    const auto since_start = [start_ns](std::uint64_t t_ns) { return t_ns - std::min(t_ns, start_ns); };
+    sinks::Ending ending{summary, replayed.complete, {}, summary.duration_ns};
+    for (recording::Missing &missing : replayed.missing) {
+        const std::uint64_t to_ns = missing.to_ns ? since_start(*missing.to_ns) : summary.duration_ns;
+        ending.missing.push_back({std::move(missing.reason), since_start(missing.from_ns), to_ns, missing.records});
+    }
+    return ending;
+}
+
+}  // namespace
+
+core::Result<Stopped> tell_rows(const std::string &path, sinks::Sink &sink, const std::function<bool()> &stop) {
+    RowMaker maker(sink);
+    ReplayOptions options;
+    options.threads = core::ThreadChoice{core::ThreadChoice::Which::All, 0};
+    auto replay = Replay::open(path, &maker, options);
+    if (!replay) return replay.error();
+    maker.begin(replay->header().start_ns);
+    if (Status begun = sink.begin(sink_facts(replay->header())); !begun) return begun.error();
+    bool more = true;
+    while (more && !maker.failed()) {
+        if (stop()) return Stopped::Yes;
+        more = replay->step();
+        for (const core::GroupView &group : replay->groups())
+            maker.group(group);
+    }
+    if (!more) {
+        Replayed end = replay->finish();
+        if (Status told = maker.finish(); !told) return told.error();
+        if (Status ended = sink.end(ending_of(std::move(end))); !ended) return ended.error();
+        return Stopped::No;
+    }
+    return maker.finish().error();
+}
+
+}  // namespace rsslag::trace
