@@ -77,6 +77,16 @@ static __always_inline void *reserve(u32 number, u64 size)
     return record;
 }
 
+/* A record that reserve() gave is not to be sent. */
+static __always_inline void discard(u32 number, void *record)
+{
+    struct rsslag_cpu *cpu = cpu_at(number);
+
+    bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+    if (cpu)
+        __sync_fetch_and_add(&cpu->others, -1);
+}
+
 /* Nobody is woken: userspace drains in time. */
 #define send(record) bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP)
 

@@ -39,13 +39,13 @@ static __always_inline void touch_sequence(struct rsslag_run *run)
     sequence_plus(run, 1);
 }
 
-/* What CPU `of` has summed up, told by this one. */
-static __always_inline void tell_sum(const struct rsslag_run *run, u32 of, u32 cpu)
+/* What CPU `of` has summed up, told by this one: not sent yet. */
+static __always_inline struct rsslag_sum *sum_record(const struct rsslag_run *run, u32 of, u32 cpu)
 {
     struct rsslag_sum *record = reserve(cpu, sizeof(*record));
 
     if (!record)
-        return;
+        return NULL;
     record->kind = RSSLAG_SUM;
     record->flags = run->flags;
     record->tid = run->tid;
@@ -61,15 +61,16 @@ static __always_inline void tell_sum(const struct rsslag_run *run, u32 of, u32 c
     record->of = of;
     record->members = run->members;
     __builtin_memset(record->pad, 0, sizeof(record->pad));
-    send(record);
+    return record;
 }
 
 static __always_inline void end_run(struct rsslag_run *run, u32 cpu)
 {
     struct rsslag_run told = *run; /* another CPU may set mm to 0 */
+    struct rsslag_sum *record = told.mm ? sum_record(&told, cpu, cpu) : NULL;
 
-    if (told.mm)
-        tell_sum(&told, cpu, cpu);
+    if (record)
+        send(record);
     touch_sequence(run);
     run->mm = 0;
     run->number++;
@@ -102,20 +103,35 @@ struct ending {
     u32 cpu;
 };
 
+/* Whether there is nothing more to tell. The time is taken while the sum still is what is told: what its CPU sends next has
+ * a later one. */
+static __always_inline bool told_run_of(struct rsslag_run *run, u32 of, const struct ending *ending)
+{
+    u32 sequence = sequence_plus(run, 0);
+    struct rsslag_run told = *run;
+    struct rsslag_sum *record;
+
+    if (told.mm != ending->mm || sequence & 1)
+        return true; /* of another mm, or its CPU goes on to another: that tells it */
+    record = sum_record(&told, of, ending->cpu);
+    if (!record)
+        return true;
+    if (sequence_plus(run, 0) != sequence) {
+        discard(ending->cpu, record);
+        return false;
+    }
+    send(record);
+    __sync_val_compare_and_swap(&run->mm, ending->mm, 0);
+    return true;
+}
+
 static long end_run_of(u32 of, struct ending *ending)
 {
     struct rsslag_run *run = bpf_map_lookup_elem(&runs, &of);
-    struct rsslag_run told;
-    u32 sequence;
 
-    if (!run)
-        return 0;
-    sequence = sequence_plus(run, 0);
-    told = *run;
-    if (told.mm != ending->mm || sequence & 1 || sequence_plus(run, 0) != sequence)
-        return 0; /* of another mm, or its CPU goes on to another: that tells it */
-    tell_sum(&told, of, ending->cpu);
-    __sync_val_compare_and_swap(&run->mm, ending->mm, 0);
+    /* Only who has begun before the mm's end may add to it meanwhile: once, not again and again. */
+    if (run && !told_run_of(run, of, ending))
+        told_run_of(run, of, ending);
     return 0;
 }
 
