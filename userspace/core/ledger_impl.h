@@ -94,6 +94,7 @@ struct Ledger::Impl {
     std::uint64_t untold(const rsslag_sum &sum);
     bool overtaken(const rsslag_sum &sum);
     bool surely_direct(const rsslag_update &update, const MmAccount &mm);
+    bool may_have_ended(const MmAccount &mm, std::uint64_t t_ns) const;
 
     /// By CPU: the next update there is most often the same task's, of the same mm.
     std::vector<Entry> last_;

@@ -50,8 +50,7 @@ MmAccount *Ledger::Impl::account_for(const rsslag_update &update) {
         const std::shared_ptr<MmAccount> mm = found->second;
         // Reclaim holds no reference: its CPU may have been taken away since it saw users.
         const bool late = (update.flags & RSSLAG_BY_OTHER) != 0 && !newborn && !mm->empty();
-        // Whoever lived in it need not have told of leaving it: what an exec leaves is gone before its EXEC.
-        const bool another = mm->bound ? update.t_ns > mm->bound_ns : mm->maker != update.tid;
+        const bool another = mm->bound ? may_have_ended(*mm, update.t_ns) : mm->maker != update.tid;
         const bool over = mm->torn_down ? !teardown && !late : newborn && another;
         if (!over) return mm.get();
         retire(mm);
@@ -60,6 +59,17 @@ MmAccount *Ledger::Impl::account_for(const rsslag_update &update) {
     const std::shared_ptr<MmAccount> made = make(update.mm, update.t_ns);
     made->maker = update.tid;
     return made.get();
+}
+
+/// Without a word, as an mm does that is empty at its end. Whoever lived in it need not have told of leaving it: what
+/// an exec leaves is gone before its EXEC. Where somebody lives in it and it is not empty, this is another's work in an
+/// mm that one task has, as of one that truncates a file which both map.
+bool Ledger::Impl::may_have_ended(const MmAccount &mm, std::uint64_t t_ns) const {
+    if (t_ns <= mm.bound_ns) return false;
+    return mm.empty() || std::none_of(mm.members().begin(), mm.members().end(), [&](const auto &each) {
+               const auto task = tasks.find(each.first);
+               return task != tasks.end() && task->second.mm.get() == &mm;
+           });
 }
 
 /// An mm that is born in the trace.

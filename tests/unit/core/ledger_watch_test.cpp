@@ -166,6 +166,21 @@ TEST(Ledger, StartsAnewWhereAnEmptyMmEndedWithoutAWord) {
     EXPECT_EQ(view.tasks[0].host_tid, 4801);
 }
 
+// With one user, what another traced task does to an mm looks like its making: unmap_mapping_range() at a truncation.
+TEST(Ledger, KeepsAnMmWhosePagesAnotherTakesAway) {
+    LedgerOf one(Scheme::Cpu);
+    fork_child(one);
+    one.update(4 * kMs, 4800, 1, 40, -7, kOwn, kChild);
+    one.update(6 * kMs, 4711, 1, 40, -9, RSSLAG_NEWBORN, kChild);
+    one.ledger.advance(kStart + kLater);
+    const MmView view = one.ledger.view(kChild).value();
+    EXPECT_EQ(view.exact(), members(0, 31));
+    ASSERT_EQ(view.tasks.size(), 1U);
+    EXPECT_EQ(view.tasks[0].host_tid, 4800);
+    ASSERT_EQ(view.others.size(), 1U);
+    EXPECT_EQ(view.others[0].net, members(0, 40 - 2));  // it was copied by the same task
+}
+
 TEST(Ledger, IgnoresTheRenameOfAnExec) {
     LedgerOf one(Scheme::Cpu);
     one.task_record(100, RSSLAG_RENAME, RSSLAG_IN_EXECVE, 4711, 4711, kMm, "next");
