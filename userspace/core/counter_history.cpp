@@ -13,6 +13,9 @@ namespace {
 /// here.
 constexpr std::size_t kMostEvents = 8'192;
 
+/// Stands for a CPU: nothing bounds a reading but its times.
+constexpr int kReader = -1;
+
 Amount operator-(const Amount &amount, std::int64_t pages) {
     return {amount.least - pages, amount.most - pages, amount.likely - pages};
 }
@@ -88,7 +91,6 @@ void CounterHistory::add(CounterEvent event, Settled &out) {
 }
 
 bool CounterHistory::add_reading(std::int64_t count, std::uint64_t begin_ns, std::uint64_t end_ns) {
-    constexpr int kReader = -1;  // stands for a CPU: nothing bounds a reading but its times
     const auto is_update = [](const CounterEvent &each) { return each.update; };
     if (events_.size() > kMostEvents || std::none_of(events_.begin(), events_.end(), is_update)) return false;
     if (settled_until_ + OrderSearch::kClockSkewNs >= begin_ns) return false;  // it may have been read before these
@@ -147,6 +149,7 @@ void CounterHistory::settle(std::uint64_t complete_ns, Settled &out) {
     }
     if (const auto solution = search.certain(complete_ns)) {
         take(*solution, out);
+        out.certain = true;
     } else if (search.contradictory(complete_ns)) {
         take_unordered(out);
     } else if (last_ns() + kSilentNs < complete_ns) {
@@ -214,6 +217,7 @@ void CounterHistory::take_unordered(Settled &out) {
     std::int64_t unclaimed = 0;  // moved, as a mere reading shows
     for (const CounterEvent &event : events_) {
         settled_until_ = std::max(settled_until_, event.t_ns);
+        if (event.cpu == kReader) continue;  // it may have seen what is still to be told
         unclaimed += event.count - count_;
         count_ = event.count;
         if (!event.update) continue;

@@ -38,8 +38,10 @@ class CounterHistory {
         std::vector<Update> updates;
         std::vector<Share> shares;
         std::int64_t unclaimed = 0;  ///< moved, and no record that could have done it is there
+        bool certain = false;        ///< no other order of them is possible
         void clear() {
             unclaimed = 0;
+            certain = false;
             updates.clear();
             shares.clear();
         }

@@ -359,12 +359,15 @@ void MmAccount::take(std::size_t member) {
         remainder_[kAllMembers[member]].n += out_.unclaimed;
         disagreements_ += doubtful_ ? 0 : 1;
     }
-    // What was told last need not have been done last.
-    const CounterHistory &history = histories_[member];
-    if (!history.open() && history.count() != flushed_[member]) {
-        hold(static_cast<std::uint32_t>(member), flushed_ns_[member], history.count());
-    }
+    if (out_.certain) hold_settled(member);
     out_.clear();
+}
+
+/// What was told last need not have been done last.
+void MmAccount::hold_settled(std::size_t member) {
+    const CounterHistory &history = histories_[member];
+    if (history.open() || history.count() == flushed_[member]) return;
+    hold(static_cast<std::uint32_t>(member), flushed_ns_[member], history.count());
 }
 
 Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, bool direct) {
@@ -514,9 +517,10 @@ void MmAccount::finish() {
         // Nothing is left of an mm at its end (kernel/fork.c check_mm), if what was told of it can lead there. Each of
         // its tasks has flushed what it had.
         const std::int64_t left = options_.scheme == Scheme::Cpu ? -cached_sum_[m] : 0;
-        if (torn_down) histories_[m].add_reading(left, last_ns + 1, CounterHistory::kNever);
+        const bool led_to = torn_down && histories_[m].add_reading(left, last_ns + 1, CounterHistory::kNever);
         histories_[m].finish(out_);
         take(m);
+        if (led_to) hold_settled(m);
     }
 }
 

@@ -145,6 +145,7 @@ class MmAccount {
     void drop_open();
     MmView view_settled() const;
     void hold_count(const rsslag_update &update);
+    void hold_settled(std::size_t member);
     void set_cached(Account &account, std::size_t member, std::int64_t pages);
     Account &of(int tid);
     void retag(int from, int to);

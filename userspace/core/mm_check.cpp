@@ -39,7 +39,8 @@ std::vector<std::int64_t> cells_of(const CounterReading &reading, std::size_t ce
 }  // namespace
 
 Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
-    Check check{true, last_ns + kWiderNs < begin_ns, 0};
+    const bool at_rest = last_ns + kWiderNs < begin_ns;
+    Check check{true, at_rest, 0};
     if (!watched_ && !check.quiet) return {};  // made by records that came after the watch began
     const std::size_t cells = kMembers * (1 + locals_.size());
     const std::vector<std::int64_t> read = cells_of(reading, cells);
@@ -69,7 +70,8 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     for (std::uint32_t cell = 0; cell < cells; ++cell) {
         const std::int64_t here = unknown[cell] ? 0 : distance(held[cell], read[cell]);
         // What was told last need not have been done last: the reading tells.
-        const bool led_to = cell < kMembers && histories_[cell].add_reading(read[cell], begin_ns, end_ns);
+        const bool asked = cell < kMembers && (here != 0 || at_rest);
+        const bool led_to = asked && histories_[cell].add_reading(read[cell], begin_ns, end_ns);
         if (here == 0) continue;
         if (led_to) {
             hold(cell, end_ns, read[cell]);
