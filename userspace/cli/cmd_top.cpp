@@ -153,7 +153,7 @@ class Top {
         host::Tracer::Options wanted;
         wanted.for_screen = true;
         wanted.dropped = true;  // when the table was opened; the screen's thread runs by now
-        auto tracer = host::Tracer::open(std::move(wanted));
+        auto tracer = host::Tracer::open(wanted);
         Status attached = tracer ? tracer->attach(pid) : Status(tracer.error());
         if (!attached) {
             session::post_notice(*screen_, fmt::format("{} cannot be traced: {}", pid, attached.error().what));

@@ -64,7 +64,7 @@ std::vector<int> host_tids(const core::CounterReading &counters) {
 }
 
 Tracer::State::State(std::unique_ptr<Source> kernel, Options wanted)
-    : options(std::move(wanted)), source(std::move(kernel)), judge(facts_of(*source), judge_options(options)) {}
+    : options(wanted), source(std::move(kernel)), judge(facts_of(*source), judge_options(options)) {}
 
 Tracer::Tracer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Tracer::~Tracer() = default;
@@ -76,11 +76,11 @@ core::Result<Tracer> Tracer::open(Options options) {
                                     .counting = options.counting,
                                     .dropped = options.dropped});
     if (!source) return source.error();
-    return over(std::move(*source), std::move(options));
+    return over(std::move(*source), options);
 }
 
 Tracer Tracer::over(std::unique_ptr<Source> source, Options options) {
-    return Tracer(std::make_unique<State>(std::move(source), std::move(options)));
+    return Tracer(std::make_unique<State>(std::move(source), options));
 }
 
 void Tracer::State::tell(event::Event event) {

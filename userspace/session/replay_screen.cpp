@@ -341,7 +341,7 @@ core::Status replay_on_screen(const std::string &file, const trace::ReplayOption
                               const view::TextStyle &style) {
     host::StopSignals stop;
     Player player(file, options, style, stop);
-    if (const Status opened = player.open(); !opened) return opened;
+    if (Status opened = player.open(); !opened) return opened;
     terminal::Screen::block_signals();
     auto screen = terminal::Screen::open(style.color);
     if (!screen) return screen.error();

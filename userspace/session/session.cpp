@@ -42,7 +42,7 @@ Status Session::open() {
     wanted.threads = options_.threads;
     wanted.for_screen = writer_.on_screen();
     if (options_.events) wanted.observer = &writer_;
-    auto tracer = host::Tracer::open(std::move(wanted));
+    auto tracer = host::Tracer::open(wanted);
     if (!tracer) return tracer.error();
     tracer_.emplace(std::move(*tracer));
     if (recording_) {

@@ -23,7 +23,7 @@ core::Losses since(core::Losses counts, const core::Losses &before) {
 
 Judge::State::State(Facts given, JudgeOptions wanted)
     : facts(std::move(given)),
-      options(std::move(wanted)),
+      options(wanted),
       ledger(core::Ledger::Options{.scheme = facts.machine.scheme,
                                    .cpus = facts.machine.cpus_possible,
                                    .batch = facts.machine.batch().value_or(1),
@@ -315,7 +315,7 @@ void Judge::State::apply_until(std::uint64_t t_ns) {
 }
 
 Judge::Judge(Facts facts, JudgeOptions options)
-    : state_(std::make_unique<State>(std::move(facts), std::move(options))) {}
+    : state_(std::make_unique<State>(std::move(facts), options)) {}
 Judge::~Judge() = default;
 Judge::Judge(Judge &&) noexcept = default;
 Judge &Judge::operator=(Judge &&) noexcept = default;
