@@ -314,8 +314,7 @@ void Judge::State::apply_until(std::uint64_t t_ns) {
     take_settled();
 }
 
-Judge::Judge(Facts facts, JudgeOptions options)
-    : state_(std::make_unique<State>(std::move(facts), options)) {}
+Judge::Judge(Facts facts, JudgeOptions options) : state_(std::make_unique<State>(std::move(facts), options)) {}
 Judge::~Judge() = default;
 Judge::Judge(Judge &&) noexcept = default;
 Judge &Judge::operator=(Judge &&) noexcept = default;
