@@ -107,8 +107,7 @@ void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::u
         mm = std::make_shared<MmAccount>(impl_->options, reading.mm, ++impl_->generations, impl_->settlements);
         mm->adopt(reading, begin_ns, end_ns);
     }
-    mm->bound = true;
-    mm->bound_ns = std::max(mm->bound_ns, end_ns);
+    mm->bind(end_ns);
     for (const TaskReading &task : reading.tasks)
         impl_->tasks[task.host_tid] = {task.tid, task.tgid, task.host_tgid, task.comm, mm, 0};
     impl_->groups[group.host_tgid] = group;
@@ -230,13 +229,12 @@ std::vector<Ended> Ledger::take_ended(bool all) {
             rest.push_back(std::move(each));
             continue;
         }
-        if (each.mm->torn_down) each.mm->finish();
-        MmView view = each.mm->view();
-        impl_->name_tasks(view);
         const std::shared_ptr<MmAccount> mm = each.mm;
+        if (mm->torn_down && impl_->at(mm->mm) == mm) impl_->retire(mm);
+        MmView view = mm->view();
+        impl_->name_tasks(view);
         const bool last = --to_come[mm.get()] == 0 && !shared;
         done.push_back({std::move(each.group), std::move(view), last});
-        if (mm->torn_down && impl_->at(mm->mm) == mm) impl_->retire(mm);
     }
     impl_->leaving = std::move(rest);
     return done;

@@ -67,7 +67,7 @@ struct Ledger::Impl {
 
     std::shared_ptr<MmAccount> at(std::uint64_t mm) const;
     Applied apply(const rsslag_update &update);
-    void apply(const rsslag_sum &sum);
+    void apply(rsslag_sum sum);
     void retire(const std::shared_ptr<MmAccount> &mm);
     void new_task(const rsslag_task &record);
     void exec(const rsslag_task &record);

@@ -167,8 +167,7 @@ bool Ledger::Impl::overtaken(const rsslag_sum &sum) {
     return false;
 }
 
-void Ledger::Impl::apply(const rsslag_sum &record) {
-    rsslag_sum sum = record;
+void Ledger::Impl::apply(rsslag_sum sum) {
     now = std::max<std::uint64_t>(now, sum.t_ns);
     if (sum.of >= told_.size()) return;
     const std::uint64_t updates = untold(sum);
@@ -239,8 +238,7 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
     if (!mm && !shares && record.mm != 0)
         mm = make(record.mm, record.t_ns);  // a child of a parent with nothing to copy
     if (mm) {
-        mm->bound = true;
-        mm->bound_ns = std::max<std::uint64_t>(mm->bound_ns, record.t_ns);
+        mm->bind(record.t_ns);
         mm->member(record.tid).cached_ns = record.t_ns;
     }
     tasks[record.tid] = {record.ns_tid, record.ns_tgid, record.tgid, told_comm(record), mm};
@@ -263,10 +261,9 @@ void Ledger::Impl::exec(const rsslag_task &record) {
         renumbered(record.old_tid, record.tid);
     }
     if (task.mm) {
-        task.mm->bound = true;
-        task.mm->bound_ns = std::max<std::uint64_t>(task.mm->bound_ns, record.t_ns);
+        task.mm->bind(record.t_ns);
         task.mm->member(record.tid).cached_ns = record.t_ns;
-        task.mm->adopt_other(record.tid, record.tid);
+        task.mm->adopt_other(record.tid);
     }
     tasks[record.tid] = task;
     const auto group = groups.find(record.tgid);

@@ -17,51 +17,7 @@ constexpr std::uint32_t local_cell(std::size_t cpu, std::size_t member) {
     return static_cast<std::uint32_t>(kMembers + cpu * kMembers + member);
 }
 
-FlushReason reason_of(const rsslag_update &update, bool flush) {
-    if (!flush) return FlushReason::Direct;
-    if ((update.flags & RSSLAG_THRESHOLD) != 0) return FlushReason::Threshold;
-    if ((update.flags & RSSLAG_EXITING) != 0) return FlushReason::Exit;
-    if ((update.flags & RSSLAG_EXECVE) != 0) return FlushReason::Exec;
-    return FlushReason::Zap;
-}
-
-/// What was lost may be of a task that nothing has told of yet.
-template <class Accounts>
-Account &account_in(Accounts &accounts, int tid, std::int64_t lost_pages) {
-    const auto [found, made] = accounts.try_emplace(tid);
-    if (made) found->second.lost = lost_pages;
-    return found->second;
-}
-
 }  // namespace
-
-Members Account::net() const {
-    return members_of(flushed) + members_of(cached) - members_of(brought);
-}
-
-/// Of each member what is farther off, as they may be so independently.
-Pages Account::uncertain() const {
-    std::int64_t sum = lost;
-    for (std::size_t m = 0; m < kMembers; ++m)
-        sum += std::max(below[m], above[m]);
-    return {sum};
-}
-
-void Account::join(const Account &other) {
-    for (std::size_t m = 0; m < kMembers; ++m) {
-        flushed[m] += other.flushed[m];
-        below[m] += other.below[m];
-        above[m] += other.above[m];
-        cached[m] += other.cached[m];
-        brought[m] += other.brought[m];
-    }
-    lost = std::max(lost, other.lost);
-    updates += other.updates;
-    seen_ns = std::max(seen_ns, other.seen_ns);
-    flushes += other.flushes;
-    last_flush_ns = std::max(last_flush_ns, other.last_flush_ns);
-    cached_ns = std::max(cached_ns, other.cached_ns);
-}
 
 MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, std::uint64_t number,
                      Settlements &settled)
@@ -76,24 +32,6 @@ MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, s
         locals_.resize(static_cast<std::size_t>(options.cpus));
         folds_.resize(static_cast<std::size_t>(options.cpus));
     }
-}
-
-Account &MmAccount::member(int tid) {
-    return account_in(members_, tid, lost_pages_);
-}
-
-Account &MmAccount::other(int tid) {
-    return account_in(others_, tid, lost_pages_);
-}
-
-Account &MmAccount::ended() {
-    return ended_;
-}
-
-Account &MmAccount::of(int tid) {
-    if (const auto found = members_.find(tid); found != members_.end()) return found->second;
-    if (const auto found = others_.find(tid); found != others_.end()) return found->second;
-    return ended_;
 }
 
 // Cells: the four flushed counters, then the four of each CPU.
@@ -124,12 +62,6 @@ Members MmAccount::flushed() const {
 
 Members MmAccount::cached() const {
     return members_of(cached_sum_);
-}
-
-/// `thread` scheme: what a task of the mm caches.
-void MmAccount::set_cached(Account &account, std::size_t member, std::int64_t pages) {
-    cached_sum_[member] += pages - account.cached[member];
-    account.cached[member] = pages;
 }
 
 bool MmAccount::empty() const {
@@ -359,87 +291,12 @@ void MmAccount::take(std::size_t member) {
         remainder_[kAllMembers[member]].n += out_.unclaimed;
         disagreements_ += doubtful_ ? 0 : 1;
     }
-    if (out_.certain) hold_settled(member);
-    out_.clear();
-}
-
-/// What was told last need not have been done last.
-void MmAccount::hold_settled(std::size_t member) {
+    // What was told last need not have been done last.
     const CounterHistory &history = histories_[member];
-    if (history.open() || history.count() == flushed_[member]) return;
-    hold(static_cast<std::uint32_t>(member), flushed_ns_[member], history.count());
-}
-
-Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, bool direct) {
-    const std::size_t m = update.member;
-    CounterEvent event = event_of(update, account);
-    event.update = true;
-    OpenFlush open{update, direct};
-    const bool sure = !direct && surely_flush(update);
-    if (sure) {
-        event.moved = PageSet::only(update.cached);
-        event.usual = update.cached;
-    } else {
-        event.moved = pages_of(update, options_.anon_orders);
-        event.usual = usual_pages_of(update);
-        if (!direct && maybe_flush(update)) {
-            event.moved.add({update.cached, update.cached});
-            event.usual = update.cached;
-        }
+    if (out_.certain && !history.open() && history.count() != flushed_[member]) {
+        hold(static_cast<std::uint32_t>(member), flushed_ns_[member], history.count());
     }
-    // An exec charges the page of its arguments to the old mm itself, which may be as much as the task caches.
-    const bool fits = flushed_[m] + update.cached == update.count && std::abs(update.cached) != 1;
-    hold_count(update);
-    if (!direct && maybe_flush(update)) {
-        open.counted = count_flush(account, update);
-        open.zeroed = sure || fits;
-        if (open.zeroed && account.cached_ns <= update.t_ns) set_cached(account, m, 0);
-    }
-    if (sure) {
-        // Settled or not in its order: it says itself what it moved.
-        open_flushes_.emplace(settled_->tickets + 1, open);
-        add(std::move(event), m);
-        return {true, Pages{update.cached}, reason_of(update, true)};
-    }
-    open_flushes_.emplace(settled_->tickets + 1, open);
-    return add(std::move(event), m);
-}
-
-/// Whether it was the first record of a flush, which goes through the members in their order.
-bool MmAccount::count_flush(Account &account, const rsslag_update &update) {
-    const bool first = account.last_flushed_member >= update.member || account.last_flushed_member < 0;
-    if (first) {
-        account.flushes++;
-        flushes_[static_cast<std::size_t>(reason_of(update, true))]++;
-    }
-    account.last_flushed_member = update.member;
-    account.last_flush_ns = std::max<std::uint64_t>(account.last_flush_ns, update.t_ns);
-    return first;
-}
-
-std::optional<FlushReason> MmAccount::take_flush(const CounterHistory::Update &update, std::size_t member) {
-    const auto found = open_flushes_.find(update.ticket);
-    if (found == open_flushes_.end()) return std::nullopt;
-    const OpenFlush open = found->second;
-    open_flushes_.erase(found);
-    const bool flush = !open.direct && maybe_flush(open.update) && update.pages.likely == open.update.cached;
-    Account &account = of(update.tid);
-    const bool known_later = account.cached_ns > open.update.t_ns;
-    if (!flush) {
-        flushes_[static_cast<std::size_t>(FlushReason::Direct)]++;
-        if (open.counted) {
-            account.flushes--;
-            flushes_[static_cast<std::size_t>(reason_of(open.update, true))]--;
-        }
-        // Who has left it caches nothing of it, whatever it did at last.
-        const bool caches = &account != &ended_ && !torn_down;
-        if (open.zeroed && caches && !known_later && account.cached[member] == 0) {
-            set_cached(account, member, open.update.cached);
-        }
-        return FlushReason::Direct;
-    }
-    if (!open.zeroed && !known_later) set_cached(account, member, 0);
-    return reason_of(open.update, true);
+    out_.clear();
 }
 
 /// What is open may lack what was lost, and until the next comparison so may all else. Whose updates the lost ones were
@@ -483,26 +340,6 @@ void MmAccount::drop_open() {
     }
 }
 
-void MmAccount::apply(const rsslag_fault &fault) {
-    const auto found = members_.find(fault.tid);
-    if (found == members_.end() || fault.t_ns < adopted_from_) return;
-    last_ns = std::max<std::uint64_t>(last_ns, fault.t_ns);
-    Account &account = found->second;
-    if (fault.t_ns < account.cached_ns) return;  // late
-    if (fault.cpu < cpu_seen_ns_.size()) {
-        cpu_seen_ns_[fault.cpu] = std::max<std::uint64_t>(cpu_seen_ns_[fault.cpu], fault.t_ns);
-    }
-    account.seen_ns = std::max<std::uint64_t>(account.seen_ns, fault.t_ns);
-    for (std::size_t m = 0; m < kMembers; ++m) {
-        set_cached(account, m, fault.cached[m]);
-        if (fault.t_ns <= adopted_until_) account.brought[m] = fault.cached[m];
-    }
-    if (fault.t_ns <= adopted_until_) rebase();
-    account.cached_ns = fault.t_ns;
-    account.last_flushed_member = -1;
-    if (watched_) note_rss();
-}
-
 void MmAccount::advance(std::uint64_t t_ns) {
     if (torn_down && last_ns + CounterHistory::kSilentNs < t_ns) return finish();
     for (std::size_t m = 0; m < kMembers; ++m) {
@@ -519,74 +356,9 @@ void MmAccount::finish() {
         const std::int64_t left = options_.scheme == Scheme::Cpu ? -cached_sum_[m] : 0;
         const bool led_to = torn_down && histories_[m].add_reading(left, last_ns + 1, CounterHistory::kNever);
         histories_[m].finish(out_);
+        out_.certain = led_to;
         take(m);
-        if (led_to) hold_settled(m);
     }
-}
-
-/// What a task has done and is not settled yet goes on under another number.
-void MmAccount::retag(int from, int to) {
-    for (CounterHistory &history : histories_)
-        history.retag(from, to);
-}
-
-void MmAccount::leave_member(int tid) {
-    const auto found = members_.find(tid);
-    if (found == members_.end()) return;
-    for (std::size_t m = 0; m < kMembers; ++m)
-        set_cached(found->second, m, 0);  // exec and exit flush it, and tell nothing of what came to 0 by itself
-}
-
-void MmAccount::end_member(int tid, std::uint64_t faults) {
-    const auto found = members_.find(tid);
-    if (found == members_.end()) return;
-    retag(tid, kEndedTid);
-    leave_member(tid);
-    ended_.join(found->second);
-    ended_count_++;
-    ended_faults_ += faults;
-    members_.erase(found);
-}
-
-void MmAccount::adopt_other(int tid, int as_tid) {
-    const auto found = others_.find(tid);
-    if (found == others_.end()) return;
-    retag(tid, as_tid);
-    updates_ += found->second.updates;
-    updates_by_others_ -= found->second.updates;
-    members_[as_tid].join(found->second);
-    others_.erase(found);
-}
-
-void MmAccount::end_other(int tid) {
-    const auto found = others_.find(tid);
-    if (found == others_.end()) return;
-    retag(tid, kEndedTid);
-    ended_.join(found->second);
-    others_.erase(found);
-}
-
-void MmAccount::rename_other(int from, int to) {
-    const auto found = others_.find(from);
-    if (found == others_.end() || from == to) return;
-    retag(from, to);
-    others_[to].join(found->second);
-    others_.erase(from);
-}
-
-void MmAccount::rename_member(int from, int to) {
-    const auto found = members_.find(from);
-    if (found == members_.end() || from == to) return;
-    retag(from, to);
-    const Account account = found->second;
-    members_.erase(found);
-    members_[to].join(account);
-    renamed_[from] = to;
-}
-
-int MmAccount::tid_now(int tid) const {
-    const auto found = renamed_.find(tid);
-    return found == renamed_.end() ? tid : found->second;
 }
 
 void MmAccount::note_rss() {

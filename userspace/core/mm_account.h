@@ -79,6 +79,9 @@ class MmAccount {
     /// percpu_counter_cpu_dead), and no record has told.
     void cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns);
 
+    /// A process lives in it from then on, or did already.
+    void bind(std::uint64_t t_ns);
+
     /// A task of this mm.
     Account &member(int tid);
     Account &other(int tid);
@@ -87,7 +90,7 @@ class MmAccount {
     /// It lives in another mm from now on, by exec; its account stays.
     void leave_member(int tid);
     /// What a task has done to an mm that it was making becomes its own once it lives there.
-    void adopt_other(int tid, int as_tid);
+    void adopt_other(int tid);
     /// A task that was none of its own has ended, and its number is another's from now on.
     void end_other(int tid);
     void rename_other(int from, int to);
@@ -145,7 +148,6 @@ class MmAccount {
     void drop_open();
     MmView view_settled() const;
     void hold_count(const rsslag_update &update);
-    void hold_settled(std::size_t member);
     void set_cached(Account &account, std::size_t member, std::int64_t pages);
     Account &of(int tid);
     void retag(int from, int to);

@@ -35,7 +35,7 @@ OrderSearch::OrderSearch(std::span<const CounterEvent> events, std::int64_t coun
         if (const auto earlier = by_number.find(each.follows); each.follows != 0 && earlier != by_number.end()) {
             follows_[i] = earlier->second + 1;
         }
-        if (!each.update) continue;
+        if (!each.update && read != CountRead::AtOnce) continue;  // no step of it moves anything
         const auto [number, new_task] = number_of.try_emplace(each.tid, static_cast<int>(tasks_.size()));
         if (new_task) tasks_.push_back(each.tid);
         task_of_[i] = number->second;
@@ -171,7 +171,7 @@ void OrderSearch::step_to(std::uint32_t from, std::size_t lane, std::uint64_t to
             if (!sets[0]->has(sum)) return;
             usual = sum == events_[updates[0]].usual.value_or(sum);
             shares.assign(tasks_.size(), {});
-            if (events_[updates[0]].update) shares[static_cast<std::size_t>(groups[0])] = {sum, sum};
+            shares[static_cast<std::size_t>(groups[0])] = {sum, sum};
         } else {
             shares = share_of_sum(sets, groups, static_cast<int>(tasks_.size()), sum);
             if (shares.empty()) return;
@@ -360,7 +360,6 @@ OrderSearch::Solution OrderSearch::solution(std::span<const std::uint32_t> nodes
             preferred.push_back(events_[update].usual.value_or(takers == 0 ? 0 : left / takers));
         const std::vector<std::int64_t> chosen = choose_with_sum(sets, preferred, edge.sum);
         for (std::size_t u = 0; u < updates.size(); ++u) {
-            if (!events_[updates[u]].update) continue;
             found.moved[updates[u]].likely = chosen[u];
             by_task[static_cast<std::size_t>(task_of_[updates[u]])].likely += chosen[u];
         }

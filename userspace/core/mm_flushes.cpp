@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The `thread` scheme: what the tasks of an mm cache, and flush.
+#include <algorithm>
+#include <cstdlib>
+
+#include "mm_account.h"
+#include "update_limits.h"
+
+namespace rsslag::core {
+namespace {
+
+FlushReason reason_of(const rsslag_update &update, bool flush) {
+    if (!flush) return FlushReason::Direct;
+    if ((update.flags & RSSLAG_THRESHOLD) != 0) return FlushReason::Threshold;
+    if ((update.flags & RSSLAG_EXITING) != 0) return FlushReason::Exit;
+    if ((update.flags & RSSLAG_EXECVE) != 0) return FlushReason::Exec;
+    return FlushReason::Zap;
+}
+
+}  // namespace
+
+/// `thread` scheme: what a task of the mm caches.
+void MmAccount::set_cached(Account &account, std::size_t member, std::int64_t pages) {
+    cached_sum_[member] += pages - account.cached[member];
+    account.cached[member] = pages;
+}
+
+Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, bool direct) {
+    const std::size_t m = update.member;
+    CounterEvent event = event_of(update, account);
+    event.update = true;
+    OpenFlush open{update, direct};
+    const bool sure = !direct && surely_flush(update);
+    if (sure) {
+        event.moved = PageSet::only(update.cached);
+        event.usual = update.cached;
+    } else {
+        event.moved = pages_of(update, options_.anon_orders);
+        event.usual = usual_pages_of(update);
+        if (!direct && maybe_flush(update)) {
+            event.moved.add({update.cached, update.cached});
+            event.usual = update.cached;
+        }
+    }
+    // An exec charges the page of its arguments to the old mm itself, which may be as much as the task caches.
+    const bool fits = flushed_[m] + update.cached == update.count && std::abs(update.cached) != 1;
+    hold_count(update);
+    if (!direct && maybe_flush(update)) {
+        open.counted = count_flush(account, update);
+        open.zeroed = sure || fits;
+        if (open.zeroed && account.cached_ns <= update.t_ns) set_cached(account, m, 0);
+    }
+    if (sure) {
+        // Settled or not in its order: it says itself what it moved.
+        open_flushes_.emplace(settled_->tickets + 1, open);
+        add(std::move(event), m);
+        return {true, Pages{update.cached}, reason_of(update, true)};
+    }
+    open_flushes_.emplace(settled_->tickets + 1, open);
+    return add(std::move(event), m);
+}
+
+/// Whether it was the first record of a flush, which goes through the members in their order.
+bool MmAccount::count_flush(Account &account, const rsslag_update &update) {
+    const bool first = account.last_flushed_member >= update.member || account.last_flushed_member < 0;
+    if (first) {
+        account.flushes++;
+        flushes_[static_cast<std::size_t>(reason_of(update, true))]++;
+    }
+    account.last_flushed_member = update.member;
+    account.last_flush_ns = std::max<std::uint64_t>(account.last_flush_ns, update.t_ns);
+    return first;
+}
+
+std::optional<FlushReason> MmAccount::take_flush(const CounterHistory::Update &update, std::size_t member) {
+    const auto found = open_flushes_.find(update.ticket);
+    if (found == open_flushes_.end()) return std::nullopt;
+    const OpenFlush open = found->second;
+    open_flushes_.erase(found);
+    const bool flush = !open.direct && maybe_flush(open.update) && update.pages.likely == open.update.cached;
+    Account &account = of(update.tid);
+    const bool known_later = account.cached_ns > open.update.t_ns;
+    if (!flush) {
+        flushes_[static_cast<std::size_t>(FlushReason::Direct)]++;
+        if (open.counted) {
+            account.flushes--;
+            flushes_[static_cast<std::size_t>(reason_of(open.update, true))]--;
+        }
+        // Who has left it caches nothing of it, whatever it did at last.
+        const bool caches = &account != &ended_ && !torn_down;
+        if (open.zeroed && caches && !known_later && account.cached[member] == 0) {
+            set_cached(account, member, open.update.cached);
+        }
+        return FlushReason::Direct;
+    }
+    if (!open.zeroed && !known_later) set_cached(account, member, 0);
+    return reason_of(open.update, true);
+}
+
+void MmAccount::apply(const rsslag_fault &fault) {
+    const auto found = members_.find(fault.tid);
+    if (found == members_.end() || fault.t_ns < adopted_from_) return;
+    last_ns = std::max<std::uint64_t>(last_ns, fault.t_ns);
+    Account &account = found->second;
+    if (fault.t_ns < account.cached_ns) return;  // late
+    if (fault.cpu < cpu_seen_ns_.size()) {
+        cpu_seen_ns_[fault.cpu] = std::max<std::uint64_t>(cpu_seen_ns_[fault.cpu], fault.t_ns);
+    }
+    account.seen_ns = std::max<std::uint64_t>(account.seen_ns, fault.t_ns);
+    for (std::size_t m = 0; m < kMembers; ++m) {
+        set_cached(account, m, fault.cached[m]);
+        if (fault.t_ns <= adopted_until_) account.brought[m] = fault.cached[m];
+    }
+    if (fault.t_ns <= adopted_until_) rebase();
+    account.cached_ns = fault.t_ns;
+    account.last_flushed_member = -1;
+    if (watched_) note_rss();
+}
+
+}  // namespace rsslag::core
