@@ -114,13 +114,12 @@ static __always_inline bool told_run_of(struct rsslag_run *run, u32 of, const st
     if (told.mm != ending->mm || sequence & 1)
         return true; /* of another mm, or its CPU goes on to another: that tells it */
     record = sum_record(&told, of, ending->cpu);
-    if (!record)
-        return true;
-    if (sequence_plus(run, 0) != sequence) {
+    if (record && sequence_plus(run, 0) != sequence) {
         discard(ending->cpu, record);
         return false;
     }
-    send(record);
+    if (record)
+        send(record);
     __sync_val_compare_and_swap(&run->mm, ending->mm, 0);
     return true;
 }
