@@ -120,12 +120,8 @@ class Trace {
   public:
     explicit Trace(const recording::Header &header)
         : maker_(outputs_), judge_(facts_of(header), judge_options(maker_)) {
-        sinks::Facts facts;
-        facts.kernel = header.kernel;
-        facts.host = header.host;
-        facts.machine = judge_.facts().machine;
         maker_.begin(header.start_ns);
-        require(outputs_.begin(facts).ok());
+        require(outputs_.begin(trace::sink_facts(header)).ok());
     }
 
     void apply(event::Event event) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "rsslag/trace/recorded.h"
 #include "rsslag/trace/replayed.h"
 #include "rsslag/trace/row_maker.h"
 
@@ -16,19 +17,6 @@ namespace rsslag::trace {
 namespace {
 
 using core::Status;
-
-sinks::Facts sink_facts(const recording::Header &header) {
-    sinks::Facts facts;
-    facts.kernel = header.kernel;
-    facts.arch = header.arch;
-    facts.host = header.host;
-    facts.command_line = fmt::format("rsslag {}", fmt::join(header.command_line, " "));
-    facts.mode = header.counting ? "counts" : "events";
-    facts.machine = header.machine;
-    facts.calibration = header.calibration;
-    facts.time = std::chrono::system_clock::time_point(std::chrono::nanoseconds(header.start_unix_ns));
-    return facts;
-}
 
 sinks::Ending ending_of(Replayed replayed) {
     const core::Summary &summary = replayed.summary;
@@ -43,6 +31,19 @@ sinks::Ending ending_of(Replayed replayed) {
 }
 
 }  // namespace
+
+sinks::Facts sink_facts(const recording::Header &header) {
+    sinks::Facts facts;
+    facts.kernel = header.kernel;
+    facts.arch = header.arch;
+    facts.host = header.host;
+    facts.command_line = fmt::format("rsslag {}", fmt::join(header.command_line, " "));
+    facts.mode = header.counting ? "counts" : "events";
+    facts.machine = header.machine;
+    facts.calibration = header.calibration;
+    facts.time = std::chrono::system_clock::time_point(std::chrono::nanoseconds(header.start_unix_ns));
+    return facts;
+}
 
 core::Result<Stopped> tell_rows(const std::string &path, sinks::Sink &sink, const std::function<bool()> &stop) {
     RowMaker maker(sink);

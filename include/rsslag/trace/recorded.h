@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rsslag/recording/header.h"
+#include "rsslag/sinks/row.h"
 #include "rsslag/trace/judge.h"
 
 namespace rsslag::trace {
@@ -17,5 +18,8 @@ inline Facts facts_of(const recording::Header &header) {
     facts.before = header.before;
     return facts;
 }
+
+/// The same, for those who take its rows.
+sinks::Facts sink_facts(const recording::Header &header);
 
 }  // namespace rsslag::trace
