@@ -37,6 +37,7 @@ class TraceObserver {
     /// More was lost than before, in the kernel or in the recording ("recording").
     virtual void on_loss(std::uint64_t /*t_ns*/, const core::Losses & /*losses*/) {}
     /// A process at one tick, or its last.
+    // NOLINTNEXTLINE(performance-unnecessary-value-param): who keeps it moves it
     virtual void on_tick(core::Tick /*tick*/) {}
 };
 
