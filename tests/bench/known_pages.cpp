@@ -2,7 +2,7 @@
 // Threads that end with a known number of pages each: the truth that a thread's net is held against. Each maps a region
 // of each kind that is asked for, touches it and drops it for a number of rounds, touches it once more and rests. As
 // the storm does, it says `ready PID` when all is set up, starts at a byte on stdin, says `rest` once all threads rest,
-// and stays alive until the next byte. What a thread needs besides (its stack, the code it runs) it has touched before
+// and stays alive until the next byte. What a thread needs besides (its stack, the code it runs) is touched before
 // `ready`, so that from there on its net is exactly --pages of each kind.
 #include <pthread.h>
 #include <sched.h>
@@ -11,6 +11,8 @@
 
 #include <array>
 #include <charconv>
+#include <cinttypes>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -90,6 +92,27 @@ void drop(const Region &region, unsigned pages) {
         below.at(at) = 1;
 }
 
+/// All pages of the program and its libraries, whatever a thread will run of them: where the page cache was cold, what
+/// fault-around maps with the code of the first rounds is not all of it. Before any thread, as what can be written is.
+void touch_program() {
+    std::FILE *const maps = std::fopen("/proc/self/maps", "re");
+    if (maps == nullptr) give_up("known_pages: /proc/self/maps");
+    std::array<char, 4096 + 256> line{};
+    while (std::fgets(line.data(), line.size(), maps) != nullptr) {
+        std::uintptr_t begin = 0, end = 0;
+        std::array<char, 5> may{};
+        const int fields = std::sscanf(line.data(), "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, may.data());
+        const bool of_a_file = std::strchr(line.data(), '/') != nullptr;
+        if (fields != 3 || may[0] != 'r' || !of_a_file) continue;
+        for (std::uintptr_t at = begin; at < end; at += kPage) {
+            auto *const byte = reinterpret_cast<volatile unsigned char *>(at);  // NOLINT(performance-no-int-to-ptr)
+            const unsigned char value = *byte;
+            if (may[1] == 'w') *byte = value;
+        }
+    }
+    std::fclose(maps);
+}
+
 void *run_worker(void *argument) {
     const Worker &self = *static_cast<Worker *>(argument);
     Work &work = *self.work;
@@ -108,7 +131,7 @@ void *run_worker(void *argument) {
     std::snprintf(name.data(), name.size(), "known%u", self.number);
     pthread_setname_np(pthread_self(), name.data());
     touch_stack();
-    // Once before it counts: all code that a round needs is mapped then, and the file in the page cache.
+    // Once before it counts: the file is in the page cache then.
     for (std::size_t at = 0; at < count; ++at) {
         touch(regions.at(at), work.pages);
         drop(regions.at(at), work.pages);
@@ -183,6 +206,7 @@ int main(int argc, char **argv) {
     }
     if (shared.threads > kMostThreads || shared.kinds == 0) give_up("known_pages: too many threads, or no kind");
     if ((shared.kinds & kFile) != 0) shared.file = backing_file(shared, directory);
+    touch_program();
     for (pthread_barrier_t *barrier : {&shared.set_up, &shared.begin, &shared.rest})
         pthread_barrier_init(barrier, nullptr, shared.threads + 1);
     std::array<Worker, kMostThreads> workers;
