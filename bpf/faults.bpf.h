@@ -14,13 +14,13 @@ struct {
     __type(value, struct rsslag_fault_slot);
 } fault_slots SEC(".maps");
 
-/* Tasks whose place was taken by another that lived. Those that have ended stay until there is no more room. */
+/* Tasks whose slot was taken by another that lived. Those that have ended stay until there is no more room. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 16384);
     __type(key, u32);
     __type(value, struct rsslag_fault_slot);
-} fault_slots_elsewhere SEC(".maps");
+} fault_slots_overflow SEC(".maps");
 
 /* The slot of a task that has one, else NULL. */
 static __always_inline struct rsslag_fault_slot *fault_slot(u32 tid)
@@ -30,11 +30,11 @@ static __always_inline struct rsslag_fault_slot *fault_slot(u32 tid)
 
     if (slot && slot->tid == (s32)tid)
         return slot;
-    slot = bpf_map_lookup_elem(&fault_slots_elsewhere, &tid);
+    slot = bpf_map_lookup_elem(&fault_slots_overflow, &tid);
     return slot && slot->tid == (s32)tid ? slot : NULL;
 }
 
-/* Whoever adds the first claim has the place; of two at once possibly nobody. */
+/* Whoever adds the first claim has the slot; of two at once possibly nobody. */
 static __always_inline bool claim(struct rsslag_fault_slot *slot)
 {
     if (*(volatile rsslag_u32 *)&slot->claims)
@@ -61,8 +61,8 @@ static __always_inline struct rsslag_fault_slot *new_fault_slot(u32 tid)
         *(volatile rsslag_s32 *)&slot->tid = tid;
         return slot;
     }
-    bpf_map_update_elem(&fault_slots_elsewhere, &tid, &fresh, BPF_ANY);
-    slot = bpf_map_lookup_elem(&fault_slots_elsewhere, &tid);
+    bpf_map_update_elem(&fault_slots_overflow, &tid, &fresh, BPF_ANY);
+    slot = bpf_map_lookup_elem(&fault_slots_overflow, &tid);
     if (!slot)
         count_lost_room();
     return slot;
@@ -75,7 +75,7 @@ static __always_inline void begin_task(u32 tid)
         new_fault_slot(tid);
 }
 
-/* Its faults are told by its EXIT; until that has come, userspace reads them here. */
+/* Its faults are sent with its EXIT; until that has come, userspace reads them here. */
 static __always_inline void end_task(u32 tid, u64 *user_faults, u64 *kernel_faults)
 {
     struct rsslag_fault_slot *slot = fault_slot(tid);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Who is traced. An update counts where its mm or the group of the task that made it is wanted. Most tasks of a machine
+/* Who is traced. An update counts where its mm or the group of the task that made it is traced. Most tasks of a machine
  * are not, so that is told by one load each from a table of this object, and most often by what is in front of it.
  *
- * The hash maps `mms` and `groups` say who is wanted: who puts a key there first, or takes it away, is one CPU, as the
- * kernel locks the bucket. That CPU alone changes the place in the table, by an atomic add: a place holds the sum of the
- * codes of all that are wanted there. Nobody: 0. One: its code, which is no sum of several, as those differ in the number
+ * The hash maps `mms` and `groups` say who is traced: who puts a key there first, or takes it away, is one CPU, as the
+ * kernel locks the bucket. That CPU alone changes the slot in the table, by an atomic add: a slot holds the sum of the
+ * codes of all that are traced there. Nobody: 0. One: its code, which is no sum of several, as those differ in the number
  * of codes, which is in the low bits. Several: the hash map tells. (5.10 has no other atomic than a plain add.)
  */
 #ifndef RSSLAG_FILTER_BPF_H
@@ -54,18 +54,18 @@ static __always_inline u64 key_at(u64 address)
 #define MM_CODE(key) (((key) << 7) + 1)
 #define MM_ENDS_CODE 16
 /* Fibonacci hashing takes the high bits of the product: mm_structs come from a slab, the low ones say little. */
-#define MM_PLACE(key) (((key) * 0x9e3779b97f4a7c15ULL) >> 52 & (RSSLAG_MM_PLACES - 1))
+#define MM_SLOT(key) (((key) * 0x9e3779b97f4a7c15ULL) >> 52 & (RSSLAG_MM_SLOTS - 1))
 
 #define GROUP_CODE(tgid) (((u64)(tgid) << 16) + 1)
-#define GROUP_PLACE(tgid) ((tgid) & (RSSLAG_GROUP_PLACES - 1))
+#define GROUP_SLOT(tgid) ((tgid) & (RSSLAG_GROUP_SLOTS - 1))
 
 /* A coarse filter in front of the table, within one page of memory: the table is 16 of them, and a look at one that no
- * cache has costs more than all the rest. Each place counts the mms and groups in its part of the table. It is raised
+ * cache has costs more than all the rest. Each slot counts the mms and groups in its part of the table. It is raised
  * before the table and lowered after it: what the table has, this never turns away. */
 #define COARSE_PLACES 64
 rsslag_u64 coarse[COARSE_PLACES] __attribute__((aligned(sizeof(rsslag_u64) * COARSE_PLACES)));
 
-#define COARSE_MM(mm) (&coarse[MM_PLACE(mm) / (RSSLAG_MM_PLACES / COARSE_PLACES)])
+#define COARSE_MM(mm) (&coarse[MM_SLOT(mm) / (RSSLAG_MM_SLOTS / COARSE_PLACES)])
 #define COARSE_GROUP(tgid) (&coarse[(tgid) & (COARSE_PLACES - 1)])
 
 static __always_inline bool may_be_traced(u64 mm, u32 tgid)
@@ -73,55 +73,55 @@ static __always_inline bool may_be_traced(u64 mm, u32 tgid)
     return *COARSE_MM(mm) || *COARSE_GROUP(tgid);
 }
 
-enum mm_state { UNWANTED, WANTED, ENDING };
+enum mm_state { NOT_TRACED, TRACED, ENDING };
 
-/* Several share the place. */
+/* Several share the slot. */
 static __always_inline enum mm_state mm_state_in_map(u64 mm)
 {
     u64 ends = mm | MM_ENDS;
 
     if (bpf_map_lookup_elem(&mms, &ends))
         return ENDING;
-    return bpf_map_lookup_elem(&mms, &mm) ? WANTED : UNWANTED;
+    return bpf_map_lookup_elem(&mms, &mm) ? TRACED : NOT_TRACED;
 }
 
 static __always_inline enum mm_state mm_state(u64 mm)
 {
-    u64 place = filter.mm[MM_PLACE(mm)];
+    u64 slot = filter.mm[MM_SLOT(mm)];
 
-    if (!place)
-        return UNWANTED;
-    if (place == MM_CODE(mm))
-        return WANTED;
-    if (place == MM_CODE(mm) + MM_ENDS_CODE)
+    if (!slot)
+        return NOT_TRACED;
+    if (slot == MM_CODE(mm))
+        return TRACED;
+    if (slot == MM_CODE(mm) + MM_ENDS_CODE)
         return ENDING;
     return mm_state_in_map(mm);
 }
 
-static __always_inline bool group_wanted(u32 tgid)
+static __always_inline bool group_traced(u32 tgid)
 {
-    u64 place = filter.group[GROUP_PLACE(tgid)];
+    u64 slot = filter.group[GROUP_SLOT(tgid)];
 
-    if (!place)
+    if (!slot)
         return false;
-    return place == GROUP_CODE(tgid) || bpf_map_lookup_elem(&groups, &tgid);
+    return slot == GROUP_CODE(tgid) || bpf_map_lookup_elem(&groups, &tgid);
 }
 
 /* Also where one that has ended had its address. false: there is no room. */
-static __always_inline bool want_mm(u64 mm)
+static __always_inline bool trace_mm(u64 mm)
 {
-    rsslag_u64 *place = &filter.mm[MM_PLACE(mm)];
+    rsslag_u64 *slot = &filter.mm[MM_SLOT(mm)];
     u64 ends = mm | MM_ENDS;
     u32 one = 1;
 
     if (!bpf_map_update_elem(&mms, &mm, &one, BPF_NOEXIST)) {
         __sync_fetch_and_add(COARSE_MM(mm), 1);
-        __sync_fetch_and_add(place, MM_CODE(mm));
+        __sync_fetch_and_add(slot, MM_CODE(mm));
     } else if (!bpf_map_lookup_elem(&mms, &mm)) {
         return false;
     }
     if (!bpf_map_delete_elem(&mms, &ends))
-        __sync_fetch_and_add(place, -MM_ENDS_CODE);
+        __sync_fetch_and_add(slot, -MM_ENDS_CODE);
     return true;
 }
 
@@ -132,7 +132,7 @@ static __always_inline bool mm_ends(u64 mm)
     u32 one = 1;
 
     if (!bpf_map_update_elem(&mms, &ends, &one, BPF_NOEXIST))
-        __sync_fetch_and_add(&filter.mm[MM_PLACE(mm)], MM_ENDS_CODE);
+        __sync_fetch_and_add(&filter.mm[MM_SLOT(mm)], MM_ENDS_CODE);
     else if (!bpf_map_lookup_elem(&mms, &ends))
         return false;
     return true;
@@ -142,40 +142,40 @@ static __always_inline bool mm_ends(u64 mm)
 static __always_inline void unwant_mm(u64 mm)
 {
     u64 ends = mm | MM_ENDS;
-    rsslag_u64 *place = &filter.mm[MM_PLACE(mm)];
+    rsslag_u64 *slot = &filter.mm[MM_SLOT(mm)];
 
     if (bpf_map_delete_elem(&mms, &ends))
         return; /* another CPU does it */
     if (bpf_map_delete_elem(&mms, &mm)) {
-        __sync_fetch_and_add(place, -MM_ENDS_CODE);
+        __sync_fetch_and_add(slot, -MM_ENDS_CODE);
         return;
     }
-    __sync_fetch_and_add(place, -(MM_CODE(mm) + MM_ENDS_CODE));
+    __sync_fetch_and_add(slot, -(MM_CODE(mm) + MM_ENDS_CODE));
     __sync_fetch_and_add(COARSE_MM(mm), -1);
 }
 
-/* Whether an update of this mm is to be told; notices where the mm ends, and that its address is somebody else's. */
-static __always_inline bool still_wanted(u64 mm, enum mm_state state, int users, bool by_wanted)
+/* Whether an update of this mm is to be emitted; notices where the mm ends, and that its address is somebody else's. */
+static __always_inline bool still_traced(u64 mm, enum mm_state state, int users, bool by_traced)
 {
     if (users == 0) {
-        if (state == WANTED && !mm_ends(mm))
+        if (state == TRACED && !mm_ends(mm))
             count_lost_room();
         return true;
     }
     if (state != ENDING)
         return true;
     unwant_mm(mm);
-    return by_wanted;
+    return by_traced;
 }
 
-static __always_inline bool want_group(u32 tgid)
+static __always_inline bool trace_group(u32 tgid)
 {
     u32 one = 1;
 
     if (bpf_map_update_elem(&groups, &tgid, &one, BPF_NOEXIST))
         return bpf_map_lookup_elem(&groups, &tgid);
     __sync_fetch_and_add(COARSE_GROUP(tgid), 1);
-    __sync_fetch_and_add(&filter.group[GROUP_PLACE(tgid)], GROUP_CODE(tgid));
+    __sync_fetch_and_add(&filter.group[GROUP_SLOT(tgid)], GROUP_CODE(tgid));
     return true;
 }
 
@@ -183,7 +183,7 @@ static __always_inline void unwant_group(u32 tgid)
 {
     if (bpf_map_delete_elem(&groups, &tgid))
         return;
-    __sync_fetch_and_add(&filter.group[GROUP_PLACE(tgid)], -GROUP_CODE(tgid));
+    __sync_fetch_and_add(&filter.group[GROUP_SLOT(tgid)], -GROUP_CODE(tgid));
     __sync_fetch_and_add(COARSE_GROUP(tgid), -1);
 }
 

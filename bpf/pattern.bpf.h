@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Processes that nobody named, wanted for what they are when they exec. */
+/* Processes that nobody named, traced for what they are when they exec. */
 #ifndef RSSLAG_PATTERN_BPF_H
 #define RSSLAG_PATTERN_BPF_H
 

@@ -275,7 +275,7 @@ static __always_inline void copy_cached(struct rsslag_total *record, struct task
     record->cachers = record->cached[0] || record->cached[1] || record->cached[3];
 }
 
-/* On the cpu scheme the tasks of a group stand one after another and say all the same: only the first is told. */
+/* On the cpu scheme the tasks of a group stand one after another and say all the same: only the first is emitted. */
 static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme scheme)
 {
     struct task_struct *task = ctx->task;

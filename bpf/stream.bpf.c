@@ -33,13 +33,13 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 struct rsslag_view reader;
 
 /* Whether fexit/handle_mm_fault tells what a task caches; if not, the entry of its next fault does. */
-const volatile bool fault_told_at_exit;
+const volatile bool fault_emitted_at_exit;
 /* --mode counts: sums where they can be had, and nothing of what single faults cache. */
 const volatile bool counting;
 const volatile rsslag_u32 possible_cpus;
 /* Updates that a CPU's buffer holds; 0: there are no buffers. */
 const volatile rsslag_u32 update_places;
-/* Tasks that nobody asked for and that have been told of: tid to their start. */
+/* Tasks that are not traced and that have been announced: tid to their start. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 4096);
@@ -80,13 +80,13 @@ static __always_inline struct rsslag_task *reserve_task(struct task_struct *task
 }
 
 /* Says once who this task is, which nobody asked for. */
-static __always_inline void tell_of(struct task_struct *task, u32 tid)
+static __always_inline void emit_seen(struct task_struct *task, u32 tid)
 {
     u64 start = BPF_CORE_READ(task, start_time);
-    u64 *told = bpf_map_lookup_elem(&seen, &tid);
+    u64 *emitted = bpf_map_lookup_elem(&seen, &tid);
     struct rsslag_task *record;
 
-    if (told && *told == start)
+    if (emitted && *emitted == start)
         return;
     record = reserve_task(task, RSSLAG_SEEN);
     if (!record)
@@ -101,16 +101,16 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
     u64 id = bpf_get_current_pid_tgid();
     u64 mm = (u64)BPF_CORE_READ(task, mm);
     u32 tgid = BPF_CORE_READ(task, tgid);
-    bool by_wanted = group_wanted(id >> 32);
+    bool by_traced = group_traced(id >> 32);
     bool new_group = !(clone_flags & CLONE_THREAD);
-    bool wanted = by_wanted && (!new_group || filter.follow || pattern_matches(task));
+    bool traced = by_traced && (!new_group || filter.follow || pattern_matches(task));
     struct rsslag_task *record;
 
-    if (new_group && !wanted && group_wanted(tgid))
+    if (new_group && !traced && group_traced(tgid))
         unwant_group(tgid); /* of a group that is gone and had this number */
-    if (!by_wanted && !(mm && mm_state(key_at(mm)) == WANTED))
+    if (!by_traced && !(mm && mm_state(key_at(mm)) == TRACED))
         return 0;
-    if (wanted && new_group && (!want_group(tgid) || (mm && !want_mm(key_at(mm)))))
+    if (traced && new_group && (!trace_group(tgid) || (mm && !trace_mm(key_at(mm)))))
         count_lost_room();
     begin_task(BPF_CORE_READ(task, pid));
     record = reserve_task(task, RSSLAG_NEWTASK);
@@ -121,8 +121,8 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
         record->flags |= RSSLAG_SHARES_MM;
     if (!new_group)
         record->flags |= RSSLAG_SAME_GROUP;
-    if (wanted)
-        record->flags |= RSSLAG_WANTED;
+    if (traced)
+        record->flags |= RSSLAG_TRACED;
     send(record);
     return 0;
 }
@@ -132,7 +132,7 @@ int BPF_PROG(task_rename, struct task_struct *task, const char *comm)
 {
     struct rsslag_task *record;
 
-    if (!group_wanted(BPF_CORE_READ(task, tgid)))
+    if (!group_traced(BPF_CORE_READ(task, tgid)))
         return 0;
     record = reserve_task(task, RSSLAG_RENAME);
     if (!record)
@@ -152,23 +152,23 @@ int BPF_PROG(task_exec, struct task_struct *task, int old_pid)
     struct rsslag_task *record;
     u64 mm;
 
-    if (!group_wanted(tgid)) {
+    if (!group_traced(tgid)) {
         if (!pattern_matches(task))
             return 0;
-        if (!want_group(tgid))
+        if (!trace_group(tgid))
             count_lost_room();
     }
     mm = (u64)BPF_CORE_READ(task, mm);
-    if (mm && !want_mm(key_at(mm)))
+    if (mm && !trace_mm(key_at(mm)))
         count_lost_room();
-    if (old_pid != BPF_CORE_READ(task, pid)) /* it has the leader's number now, whose EXIT has been told */
+    if (old_pid != BPF_CORE_READ(task, pid)) /* it has the leader's number now, whose EXIT has been emitted */
         end_task(old_pid, &user_faults, &kernel_faults);
     begin_task(BPF_CORE_READ(task, pid));
     record = reserve_task(task, RSSLAG_EXEC);
     if (!record)
         return 0;
     record->old_tid = old_pid;
-    record->flags = RSSLAG_WANTED;
+    record->flags = RSSLAG_TRACED;
     send(record);
     return 0;
 }
@@ -182,9 +182,9 @@ int BPF_PROG(task_exit, struct task_struct *task)
     bool group_dead;
     u64 mm;
 
-    if (!group_wanted(BPF_CORE_READ(task, tgid))) {
+    if (!group_traced(BPF_CORE_READ(task, tgid))) {
         mm = (u64)BPF_CORE_READ(task, mm);
-        if (!mm || mm_state(key_at(mm)) == UNWANTED)
+        if (!mm || mm_state(key_at(mm)) == NOT_TRACED)
             return 0;
     }
     end_task(tid, &user_faults, &kernel_faults);
@@ -204,12 +204,12 @@ int BPF_PROG(task_exit, struct task_struct *task)
 
 /* Run by userspace: from now on this group and, where it is not 0, this mm are traced. 1: there is no room. */
 SEC("raw_tp")
-int want(u64 *ctx)
+int trace(u64 *ctx)
 {
     u32 tgid = ctx[0];
     u64 mm = ctx[1];
 
-    return (mm && !want_mm(key_at(mm))) || !want_group(tgid);
+    return (mm && !trace_mm(key_at(mm))) || !trace_group(tgid);
 }
 
 /* CPUs that went offline, each after its part of every per-CPU counter was folded (lib/percpu_counter.c

@@ -78,10 +78,10 @@ static __always_inline u16 fault_of(const void *ctx, struct task_struct *task, u
 #include "sum.bpf.h"
 #include "updates.bpf.h"
 
-/* Whether this update is in a sum now; if not, the sum that the CPU was at is told. Of a wanted mm only: whose end is
+/* Whether this update is in a sum now; if not, the sum that the CPU was at is sent. Of a traced mm only: whose end is
  * noticed, and with it that of its sums. */
-static __always_inline bool summed_up(struct mm_struct *mm, u64 key, struct task_struct *task, u32 member, bool wanted,
-                                      bool by_wanted)
+static __always_inline bool summed_up(struct mm_struct *mm, u64 key, struct task_struct *task, u32 member, bool traced,
+                                      bool by_traced)
 {
     u32 cpu = bpf_get_smp_processor_id();
     struct rsslag_run *run = bpf_map_lookup_elem(&runs, &cpu);
@@ -95,7 +95,7 @@ static __always_inline bool summed_up(struct mm_struct *mm, u64 key, struct task
     own = key_of(task->mm) == key;
     counter = counter_of(mm, member);
     cached = counter.locals ? load_s32(counter.locals + run->offset) : 0;
-    if (!cached || !wanted || mm->mm_users.counter == 0 || task->flags & PF_EXITING || (by_wanted && !own)) {
+    if (!cached || !traced || mm->mm_users.counter == 0 || task->flags & PF_EXITING || (by_traced && !own)) {
         end_run(run, cpu);
         return false;
     }
@@ -104,9 +104,9 @@ static __always_inline bool summed_up(struct mm_struct *mm, u64 key, struct task
         return true;
     }
     end_run(run, cpu);
-    if (!by_wanted)
-        tell_of(task, tid);
-    begin_run(run, address_of(key), tid, (own ? RSSLAG_OWN : 0) | (by_wanted ? 0 : RSSLAG_BY_OTHER), member, cached);
+    if (!by_traced)
+        emit_seen(task, tid);
+    begin_run(run, address_of(key), tid, (own ? RSSLAG_OWN : 0) | (by_traced ? 0 : RSSLAG_BY_OTHER), member, cached);
     return true;
 }
 
@@ -121,7 +121,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     u32 task_flags;
     enum mm_state state;
     u16 flags = 0;
-    bool by_wanted;
+    bool by_traced;
     u32 number;
     int users;
     u32 tid;
@@ -129,16 +129,16 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     if (!may_be_traced(key, task->tgid))
         return 0;
     state = mm_state(key);
-    by_wanted = group_wanted(task->tgid);
-    if (state == UNWANTED && !by_wanted)
+    by_traced = group_traced(task->tgid);
+    if (state == NOT_TRACED && !by_traced)
         return 0;
     number = bpf_get_smp_processor_id();
     users = mm->mm_users.counter;
-    if (!still_wanted(key, state, users, by_wanted))
+    if (!still_traced(key, state, users, by_traced))
         return 0;
-    if (counting && users == 0 && state == WANTED)
+    if (counting && users == 0 && state == TRACED)
         end_runs_of(address_of(key), number);
-    if (counting && summed_up(mm, key, task, member, state == WANTED, by_wanted))
+    if (counting && summed_up(mm, key, task, member, state == TRACED, by_traced))
         return 0;
     cpu = cpu_at(number);
     if (!cpu)
@@ -146,9 +146,9 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     tid = task->pid;
     if (users == 0)
         flags |= RSSLAG_TEARDOWN;
-    if (!by_wanted) {
+    if (!by_traced) {
         flags |= RSSLAG_BY_OTHER;
-        tell_of(task, tid);
+        emit_seen(task, tid);
     }
     record = next_update(cpu, number);
     if (!record)
@@ -177,7 +177,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
         /* Reclaim within a fault is not the fault's. */
         if (!(task_flags & (PF_EXITING | PF_MEMALLOC)) && users != 0)
             flags |= fault_of(ctx, task, tid, &record->address);
-    } else if (by_wanted && users == 1 && !(task_flags & PF_MEMALLOC)) {
+    } else if (by_traced && users == 1 && !(task_flags & PF_MEMALLOC)) {
         flags |= RSSLAG_NEWBORN;
     }
     record->flags = flags;
@@ -185,12 +185,12 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     return 0;
 }
 
-static __always_inline bool faulting_task_wanted(struct task_struct *task)
+static __always_inline bool faulting_task_traced(struct task_struct *task)
 {
     u64 mm = key_of(task->mm);
     u32 tgid = task->tgid;
 
-    return may_be_traced(mm, tgid) && (group_wanted(tgid) || mm_state(mm) == WANTED);
+    return may_be_traced(mm, tgid) && (group_traced(tgid) || mm_state(mm) == TRACED);
 }
 
 SEC("tp_btf/page_fault_user")
@@ -198,7 +198,7 @@ int BPF_PROG(page_fault_user_cpu, unsigned long address, struct pt_regs *regs)
 {
     struct task_struct *task = bpf_get_current_task_btf();
 
-    if (faulting_task_wanted(task))
+    if (faulting_task_traced(task))
         begin_fault(task->pid, address, task->min_flt + task->maj_flt, address_of(key_of(regs)), regs->REGS_IP,
                     regs->sp, RSSLAG_OF_USER_FAULT);
     return 0;
@@ -209,7 +209,7 @@ int BPF_PROG(page_fault_kernel_cpu, unsigned long address, struct pt_regs *regs)
 {
     struct task_struct *task = bpf_get_current_task_btf();
 
-    if (!faulting_task_wanted(task))
+    if (!faulting_task_traced(task))
         return 0;
     if (task->pagefault_disabled)
         count_failing_fault(task->pid);

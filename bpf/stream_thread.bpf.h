@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /* `thread` scheme, and `plain`: tp_btf/rss_stat (mm, member, count) fires where the mm's own counter changes, which is at
- * flushes and direct updates (5.5 to 6.1). What a task caches is told at its faults. Must load on 5.10, which lacks
+ * flushes and direct updates (5.5 to 6.1). What a task caches is emitted at its faults. Must load on 5.10, which lacks
  * bpf_get_current_task_btf, bpf_task_pt_regs and direct loads of much. */
 #ifndef RSSLAG_STREAM_THREAD_BPF_H
 #define RSSLAG_STREAM_THREAD_BPF_H
@@ -77,18 +77,18 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
     enum mm_state state;
     u32 task_flags;
     u16 flags = 0;
-    bool by_wanted;
+    bool by_traced;
     u32 number;
     int users;
 
     if (!may_be_traced(key, id >> 32))
         return 0;
     state = mm_state(key);
-    by_wanted = group_wanted(id >> 32);
-    if (state == UNWANTED && !by_wanted)
+    by_traced = group_traced(id >> 32);
+    if (state == NOT_TRACED && !by_traced)
         return 0;
     users = BPF_CORE_READ(mm, mm_users.counter);
-    if (!still_wanted(key, state, users, by_wanted))
+    if (!still_traced(key, state, users, by_traced))
         return 0;
     if (users == 0)
         flags |= RSSLAG_TEARDOWN;
@@ -97,9 +97,9 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
     if (!cpu)
         return 0;
     task = (struct task_struct *)bpf_get_current_task();
-    if (!by_wanted) {
+    if (!by_traced) {
         flags |= RSSLAG_BY_OTHER;
-        tell_of(task, (u32)id);
+        emit_seen(task, (u32)id);
     }
     record = reserve_update(cpu, sizeof(*record));
     if (!record)
@@ -117,7 +117,7 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
     task_flags = BPF_CORE_READ(task, flags);
     if (record->mm == (u64)BPF_CORE_READ(task, mm))
         flags |= RSSLAG_OWN;
-    else if (by_wanted && users == 1 && !(task_flags & PF_MEMALLOC))
+    else if (by_traced && users == 1 && !(task_flags & PF_MEMALLOC))
         flags |= RSSLAG_NEWBORN;
     /* exit_mm() and exec_mmap() flush before they leave the mm, do_exit() once more after. */
     record->cached = cached_of(task, member);
@@ -134,7 +134,7 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
     return 0;
 }
 
-static __always_inline void tell_fault(struct task_struct *task, u64 mm, u32 tid, u64 address, u16 flags)
+static __always_inline void emit_fault(struct task_struct *task, u64 mm, u32 tid, u64 address, u16 flags)
 {
     struct task_struct___thread *thread = (void *)task;
     u32 cpu = bpf_get_smp_processor_id();
@@ -166,9 +166,9 @@ static __always_inline int enter_fault(u64 address, const struct pt_regs *regs, 
     struct task_struct *task = (struct task_struct *)bpf_get_current_task();
     u64 mm = (u64)BPF_CORE_READ(task, mm);
     u64 id = bpf_get_current_pid_tgid();
-    bool mm_wanted = mm_state(key_at(mm)) == WANTED;
+    bool mm_traced = mm_state(key_at(mm)) == TRACED;
 
-    if (!mm_wanted && !group_wanted(id >> 32))
+    if (!mm_traced && !group_traced(id >> 32))
         return 0;
     if (kind == RSSLAG_OF_KERNEL_FAULT && BPF_CORE_READ(task, pagefault_disabled)) {
         count_failing_fault((u32)id);
@@ -176,8 +176,8 @@ static __always_inline int enter_fault(u64 address, const struct pt_regs *regs, 
     }
     begin_fault((u32)id, address, faults_done(task), address_of(key_of(regs)), BPF_CORE_READ(regs, REGS_IP),
                 BPF_CORE_READ(regs, sp), kind);
-    if (!fault_told_at_exit && !counting && mm_wanted)
-        tell_fault(task, mm, (u32)id, address, kind);
+    if (!fault_emitted_at_exit && !counting && mm_traced)
+        emit_fault(task, mm, (u32)id, address, kind);
     return 0;
 }
 
@@ -199,8 +199,8 @@ int BPF_PROG(fault_done, struct vm_area_struct *vma, unsigned long address)
     struct task_struct *task = (struct task_struct *)bpf_get_current_task();
     u64 mm = (u64)BPF_CORE_READ(task, mm);
 
-    if (mm_state(key_at(mm)) == WANTED)
-        tell_fault(task, mm, (u32)bpf_get_current_pid_tgid(), address, RSSLAG_AFTER_FAULT);
+    if (mm_state(key_at(mm)) == TRACED)
+        emit_fault(task, mm, (u32)bpf_get_current_pid_tgid(), address, RSSLAG_AFTER_FAULT);
     return 0;
 }
 

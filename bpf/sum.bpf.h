@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /* --mode counts on the `cpu` scheme: plain updates are summed up on their CPU. Whatever else happens there to a traced mm
- * tells the sum first, so that a CPU's records stay in order; userspace reads sums that go on. */
+ * sends the sum first, so that a CPU's records stay in order; userspace reads partial sums. */
 #ifndef RSSLAG_SUM_BPF_H
 #define RSSLAG_SUM_BPF_H
 
@@ -39,7 +39,7 @@ static __always_inline void touch_sequence(struct rsslag_run *run)
     sequence_plus(run, 1);
 }
 
-/* What CPU `of` has summed up, told by this one: not sent yet. */
+/* What CPU `of` has summed up, sent by this one: not sent yet. */
 static __always_inline struct rsslag_sum *sum_record(const struct rsslag_run *run, u32 of, u32 cpu)
 {
     struct rsslag_sum *record = reserve(cpu, sizeof(*record));
@@ -66,8 +66,8 @@ static __always_inline struct rsslag_sum *sum_record(const struct rsslag_run *ru
 
 static __always_inline void end_run(struct rsslag_run *run, u32 cpu)
 {
-    struct rsslag_run told = *run; /* another CPU may set mm to 0 */
-    struct rsslag_sum *record = told.mm ? sum_record(&told, cpu, cpu) : NULL;
+    struct rsslag_run copy = *run; /* another CPU may set mm to 0 */
+    struct rsslag_sum *record = copy.mm ? sum_record(&copy, cpu, cpu) : NULL;
 
     if (record)
         send(record);
@@ -103,17 +103,17 @@ struct ending {
     u32 cpu;
 };
 
-/* Whether there is nothing more to tell. The time is taken while the sum still is what is told: what its CPU sends next has
+/* Whether there is nothing more to send. The time is taken while the sum still is what is sent: what its CPU sends next has
  * a later one. */
-static __always_inline bool told_run_of(struct rsslag_run *run, u32 of, const struct ending *ending)
+static __always_inline bool send_run(struct rsslag_run *run, u32 of, const struct ending *ending)
 {
     u32 sequence = sequence_plus(run, 0);
-    struct rsslag_run told = *run;
+    struct rsslag_run copy = *run;
     struct rsslag_sum *record;
 
-    if (told.mm != ending->mm || sequence & 1)
-        return true; /* of another mm, or its CPU goes on to another: that tells it */
-    record = sum_record(&told, of, ending->cpu);
+    if (copy.mm != ending->mm || sequence & 1)
+        return true; /* of another mm, or its CPU goes on to another: that sends it */
+    record = sum_record(&copy, of, ending->cpu);
     if (record && sequence_plus(run, 0) != sequence) {
         discard(ending->cpu, record);
         return false;
@@ -129,13 +129,13 @@ static long end_run_of(u32 of, struct ending *ending)
     struct rsslag_run *run = bpf_map_lookup_elem(&runs, &of);
 
     /* Only who has begun before the mm's end may add to it meanwhile: once, not again and again. */
-    if (run && !told_run_of(run, of, ending))
-        told_run_of(run, of, ending);
+    if (run && !send_run(run, of, ending))
+        send_run(run, of, ending);
     return 0;
 }
 
 /* Nobody uses this mm any more, so no CPU sums up for it; what some still keep of it must not be taken for another's
- * that gets its address. A CPU that tells its sum at the same time tells it twice, under one number. */
+ * that gets its address. A CPU that sends its sum at the same time sends it twice, under one number. */
 static __always_inline void end_runs_of(u64 mm, u32 cpu)
 {
     struct ending ending = {.mm = mm, .cpu = cpu};

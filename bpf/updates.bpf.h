@@ -2,7 +2,7 @@
 /* Sends updates on the `cpu` scheme: a buffer for each CPU, an array that userspace maps. A ring buffer's lock and its
  * header cost a third of an update; here a place needs neither, as one program alone writes, one run at a time on a CPU:
  * rss_stat fires in tasks only, and tracepoints run programs with preemption off. From 7.0 they may be preempted, but then
- * the kernel skips a second run of the same program on that CPU and counts it (recursion_misses), which is told as loss.
+ * the kernel skips a second run of the same program on that CPU and counts it (recursion_misses), which is counted as lost.
  *
  * A CPU's records are one after another, round and round; rsslag_cpu.updates says how many there have been. Userspace says
  * with rsslag_cpu.taken how many of them it has copied out. A CPU that goes offline leaves its buffer as it is.

@@ -140,11 +140,11 @@ enum rsslag_update_flags {
     RSSLAG_OWN = 8,             /* current->mm is this mm */
     RSSLAG_EXITING = 16,        /* PF_EXITING */
     RSSLAG_EXECVE = 32,         /* current->in_execve */
-    RSSLAG_BY_OTHER = 64,       /* the task is not of a wanted thread group */
+    RSSLAG_BY_OTHER = 64,       /* the task is not of a traced thread group */
     RSSLAG_THRESHOLD = 128,     /* thread scheme: the task's events say that this flush is due to their number */
-    RSSLAG_NEWBORN = 256,       /* an mm that a wanted task makes (exec, fork) and nobody else has yet */
+    RSSLAG_NEWBORN = 256,       /* an mm that a traced task makes (exec, fork) and nobody else has yet */
     RSSLAG_AFTER_FAULT = 512,   /* of a fault record: taken after the fault, not at its entry */
-    RSSLAG_GOES_ON = 1024,      /* of a sum: read by userspace, in the middle; it may be told again */
+    RSSLAG_PARTIAL = 1024,      /* of a sum: read by userspace, in the middle; it may be sent again */
     RSSLAG_PROMPT = 2048,       /* of an update that left nothing cached: count was read RSSLAG_PROMPT_NS after t_ns at most */
 };
 
@@ -183,17 +183,17 @@ RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_fault) == 56, "rsslag_fault");
 
 /* --mode counts, cpu scheme: updates that one task makes to one mm on one CPU, one after another, none of them a fold and
  * none at the begin or the end of an mm or a task. How many pages they were is in the difference to what the CPU cached
- * before. A sum that goes on is told again under its number, with all that it told before. */
+ * before. A partial sum is sent again under its number, with all that it held before. */
 struct rsslag_sum {
     rsslag_u16 kind;
     rsslag_u16 flags; /* RSSLAG_OWN, RSSLAG_BY_OTHER, RSSLAG_GOES_ON */
     rsslag_s32 tid;
-    rsslag_u64 t_ns; /* of being told: later than the last of its updates */
+    rsslag_u64 t_ns; /* of sending it: later than the last of its updates */
     rsslag_u64 mm;
     rsslag_s32 cached[4]; /* what the CPU caches now, of the members in `members` */
     rsslag_u32 updates;
     rsslag_u32 number; /* of the sums of its CPU, ascending; wraps */
-    rsslag_u16 cpu;    /* that tells it */
+    rsslag_u16 cpu;    /* that sends it */
     rsslag_u16 of;     /* that it is of */
     rsslag_u8 members; /* bit by member: which were updated */
     rsslag_u8 pad[3];
@@ -211,7 +211,7 @@ struct rsslag_run {
     rsslag_u16 flags;
     rsslag_u8 members;
     rsslag_u8 pad[5];
-    rsslag_u64 offset; /* the CPU's per-CPU offset, told by userspace */
+    rsslag_u64 offset; /* the CPU's per-CPU offset, set by userspace */
     rsslag_u64 spare;
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_run) == 64, "rsslag_run");
@@ -220,8 +220,8 @@ enum rsslag_task_flags {
     RSSLAG_SHARES_MM = 1,   /* a new task with its creator's mm: CLONE_VM */
     RSSLAG_SAME_GROUP = 2,  /* a new thread: CLONE_THREAD */
     RSSLAG_GROUP_DEAD = 4,  /* of an exit: no task of the group lives */
-    RSSLAG_WANTED = 8,      /* the task's group is wanted from now on */
-    RSSLAG_IN_EXECVE = 16,  /* of a rename: by an exec, which is told by itself */
+    RSSLAG_TRACED = 8,      /* the task's group is traced from now on */
+    RSSLAG_IN_EXECVE = 16,  /* of a rename: by an exec, which has a record of its own */
 };
 
 struct rsslag_task {
@@ -244,17 +244,17 @@ struct rsslag_task {
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_task) == 80, "rsslag_task");
 
 /* Who is traced: see bpf/filter.bpf.h. */
-#define RSSLAG_MM_PLACES 4096 /* powers of two */
-#define RSSLAG_GROUP_PLACES 4096
+#define RSSLAG_MM_SLOTS 4096 /* powers of two */
+#define RSSLAG_GROUP_SLOTS 4096
 struct rsslag_filter {
-    rsslag_u64 mm[RSSLAG_MM_PLACES];       /* sum over the wanted mms of this place; 0: there is none */
-    rsslag_u64 group[RSSLAG_GROUP_PLACES]; /* the same of thread groups */
+    rsslag_u64 mm[RSSLAG_MM_SLOTS];       /* sum over the traced mms of this slot; 0: there is none */
+    rsslag_u64 group[RSSLAG_GROUP_SLOTS]; /* the same of thread groups */
     rsslag_u64 self; /* where the kernel has this struct: pointers become numbers by their distance from it */
-    rsslag_u32 follow; /* children of wanted groups are wanted, too */
+    rsslag_u32 follow; /* children of traced groups are traced, too */
     rsslag_u32 pad;
 };
 
-/* Processes that are wanted once they exec: all conditions that are given must hold. A name is matched by the states of
+/* Processes that are traced once they exec: all conditions that are given must hold. A name is matched by the states of
  * shell patterns, one bit each: a byte leads from a state to the next one where `takes` says so, and back to it where it
  * stands before a '*'. */
 enum rsslag_condition {
@@ -267,13 +267,13 @@ struct rsslag_pattern {
     rsslag_u64 loops;
     rsslag_u64 ends;
     rsslag_u64 takes[256];
-    rsslag_u32 conditions; /* 0: nobody is wanted by pattern */
+    rsslag_u32 conditions; /* 0: nobody is traced by pattern */
     rsslag_u32 uid;
     rsslag_u32 but; /* this group never is: rsslag's own */
     rsslag_u32 pad;
 };
 
-/* A CPU: what its programs need to know of it, told once before the trace, and what they have sent and lost so far. In an
+/* A CPU: what its programs need to know of it, set once before the trace, and what they have sent and lost so far. In an
  * array that userspace maps; a cache line for each of the two who write. */
 struct rsslag_cpu {
     rsslag_u64 offset; /* what makes a __percpu pointer the CPU's own address; `cpu` scheme only */
@@ -294,7 +294,7 @@ RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_cpu) == 128, "rsslag_cpu");
 /* A task's fault in progress and its totals: an array indexed by the low bits of the tid; one cache line. */
 struct rsslag_fault_slot {
     rsslag_s32 tid;     /* whose it is; negative: whose it was, who has ended; 0: nobody's yet */
-    rsslag_u32 claims;  /* 1: the place is taken */
+    rsslag_u32 claims;  /* 1: the slot is taken */
     rsslag_u64 address; /* of the fault */
     rsslag_u64 done;    /* min_flt + maj_flt of the task as the fault began: the kernel raises one of them as it ends */
     rsslag_u64 frame; /* where the kernel keeps the registers of the fault, with RSSLAG_OF_USER_FAULT or _KERNEL_FAULT */

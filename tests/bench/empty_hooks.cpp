@@ -31,9 +31,9 @@ int main() {
     bpf_object__for_each_program(program, skeleton->obj) {
         bpf_program__set_autoload(program, false);
     }
-    for (bpf_program *wanted :
+    for (bpf_program *requested :
          {skeleton->progs.rss_stat, skeleton->progs.page_fault_user, skeleton->progs.page_fault_kernel})
-        bpf_program__set_autoload(wanted, true);
+        bpf_program__set_autoload(requested, true);
     if (const int err = rsslag_hooks__load(skeleton.get()); err != 0) return fail("loading", -err);
     if (const int err = rsslag_hooks__attach(skeleton.get()); err != 0) return fail("attaching", -err);
     (void)std::puts("ready");

@@ -42,7 +42,7 @@ struct Worker {
     pthread_t handle{};
 };
 
-[[noreturn]] void give_up(const char *what) {
+[[noreturn]] void die(const char *what) {
     std::perror(what);
     _exit(1);
 }
@@ -58,13 +58,13 @@ Region map_region(Kind kind, const Work &work) {
     int fd = -1;
     if (kind == kShmem) {
         fd = memfd_create("known", MFD_CLOEXEC);
-        if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0) give_up("known_pages: memfd");
+        if (fd < 0 || ftruncate(fd, static_cast<off_t>(bytes)) != 0) die("known_pages: memfd");
     } else if (kind == kFile) {
         fd = work.file;
     }
     const int flags = kind == kAnon ? MAP_PRIVATE | MAP_ANONYMOUS : kind == kFile ? MAP_PRIVATE : MAP_SHARED;
     void *const at = mmap(nullptr, bytes, kind == kFile ? PROT_READ : PROT_READ | PROT_WRITE, flags, fd, 0);
-    if (at == MAP_FAILED) give_up("known_pages: mmap");
+    if (at == MAP_FAILED) die("known_pages: mmap");
     if (kind == kShmem) close(fd);
     (void)madvise(at, bytes, MADV_NOHUGEPAGE);
     return {static_cast<volatile unsigned char *>(at), kind != kFile};
@@ -82,7 +82,7 @@ void touch(const Region &region, unsigned pages) {
 
 void drop(const Region &region, unsigned pages) {
     if (madvise(const_cast<unsigned char *>(region.bytes), pages * kPage, MADV_DONTNEED) != 0)
-        give_up("known_pages: madvise");
+        die("known_pages: madvise");
 }
 
 /// So that the pages of the stack below are no news later.
@@ -96,7 +96,7 @@ void drop(const Region &region, unsigned pages) {
 /// fault-around maps with the code of the first rounds is not all of it. Before any thread, as what can be written is.
 void touch_program() {
     std::FILE *const maps = std::fopen("/proc/self/maps", "re");
-    if (maps == nullptr) give_up("known_pages: /proc/self/maps");
+    if (maps == nullptr) die("known_pages: /proc/self/maps");
     std::array<char, 4096 + 256> line{};
     while (std::fgets(line.data(), line.size(), maps) != nullptr) {
         std::uintptr_t begin = 0, end = 0;
@@ -120,7 +120,7 @@ void *run_worker(void *argument) {
         cpu_set_t cpus;
         CPU_ZERO(&cpus);
         CPU_SET(self.number % static_cast<unsigned>(sysconf(_SC_NPROCESSORS_ONLN)), &cpus);
-        if (sched_setaffinity(0, sizeof cpus, &cpus) != 0) give_up("known_pages: sched_setaffinity");
+        if (sched_setaffinity(0, sizeof cpus, &cpus) != 0) die("known_pages: sched_setaffinity");
     }
     std::array<Region, kKinds> regions;
     std::size_t count = 0;
@@ -154,7 +154,7 @@ void *run_worker(void *argument) {
 unsigned number_after(std::string_view text) {
     unsigned value = 0;
     const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || value == 0) give_up("known_pages: a number");
+    if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || value == 0) die("known_pages: a number");
     return value;
 }
 
@@ -170,12 +170,12 @@ int backing_file(const Work &work, const char *directory) {
     std::array<char, 256> path{};
     std::snprintf(path.data(), path.size(), "%s/known-pages-XXXXXX", directory);
     const int fd = mkstemp(path.data());
-    if (fd < 0) give_up("known_pages: mkstemp");
+    if (fd < 0) die("known_pages: mkstemp");
     unlink(path.data());
     std::array<char, kPage> page{};
     page.fill(1);
     for (unsigned at = 0; at < work.pages; ++at) {
-        if (write(fd, page.data(), page.size()) != static_cast<ssize_t>(page.size())) give_up("known_pages: write");
+        if (write(fd, page.data(), page.size()) != static_cast<ssize_t>(page.size())) die("known_pages: write");
     }
     return fd;
 }
@@ -204,7 +204,7 @@ int main(int argc, char **argv) {
         if (option == "--pinned") shared.pinned = std::string_view(argv[at + 1]) == "yes";
         if (option == "--directory") directory = argv[at + 1];
     }
-    if (shared.threads > kMostThreads || shared.kinds == 0) give_up("known_pages: too many threads, or no kind");
+    if (shared.threads > kMostThreads || shared.kinds == 0) die("known_pages: too many threads, or no kind");
     if ((shared.kinds & kFile) != 0) shared.file = backing_file(shared, directory);
     touch_program();
     for (pthread_barrier_t *barrier : {&shared.set_up, &shared.begin, &shared.rest})
@@ -214,7 +214,7 @@ int main(int argc, char **argv) {
         workers.at(at).work = &shared;
         workers.at(at).number = at;
         if (pthread_create(&workers.at(at).handle, nullptr, run_worker, &workers.at(at)) != 0)
-            give_up("known_pages: pthread_create");
+            die("known_pages: pthread_create");
     }
     pthread_barrier_wait(&shared.set_up);
     std::array<char, 32> ready{};

@@ -43,7 +43,7 @@ struct Result {
     std::uint64_t cpu_ns = 0;  ///< of all threads: what is left of the noise where others take the CPUs
 };
 
-[[noreturn]] void give_up(const char *what) {
+[[noreturn]] void die(const char *what) {
     std::perror(what);
     _exit(1);
 }
@@ -63,7 +63,7 @@ std::uint64_t faults_so_far() {
 /// One page fault: of the program's own store, or of the kernel's.
 void touch(unsigned char *page, bool by_kernel) {
     if (by_kernel) {
-        if (uname(reinterpret_cast<utsname *>(page)) != 0) give_up("storm: uname");
+        if (uname(reinterpret_cast<utsname *>(page)) != 0) die("storm: uname");
     } else {
         *static_cast<volatile unsigned char *>(page) = 1;
     }
@@ -71,14 +71,14 @@ void touch(unsigned char *page, bool by_kernel) {
 
 void go_round(const Storm &storm) {
     void *const at = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) give_up("storm: mmap");
+    if (at == MAP_FAILED) die("storm: mmap");
     // A kernel without huge pages refuses the advice, and needs none.
     (void)madvise(at, kBytes, MADV_NOHUGEPAGE);
     auto *const bytes = static_cast<unsigned char *>(at);
     bool odd = false;
     for (std::size_t offset = 0; offset < kBytes; offset += storm.page_bytes, odd = !odd)
         touch(bytes + offset, odd && storm.by_kernel);
-    if (munmap(at, kBytes) != 0) give_up("storm: munmap");
+    if (munmap(at, kBytes) != 0) die("storm: munmap");
 }
 
 void *work(void *argument) {
@@ -119,7 +119,7 @@ class Line {
         return number(tenths / 10).text(".").number(tenths % 10);
     }
     void put() const {
-        if (write(STDOUT_FILENO, bytes_.data(), used_) != static_cast<ssize_t>(used_)) give_up("storm: write");
+        if (write(STDOUT_FILENO, bytes_.data(), used_) != static_cast<ssize_t>(used_)) die("storm: write");
     }
     [[nodiscard]] bool empty() const { return used_ == 0; }
 
@@ -160,11 +160,11 @@ void start(Storm &storm, std::array<Worker, kMostThreads> &workers) {
         pthread_barrier_init(barrier, nullptr, storm.threads + 1);
     for (unsigned i = 0; i < storm.threads; ++i) {
         workers[i].storm = &storm;
-        if (pthread_create(&workers[i].handle, nullptr, work, &workers[i]) != 0) give_up("storm: pthread_create");
+        if (pthread_create(&workers[i].handle, nullptr, work, &workers[i]) != 0) die("storm: pthread_create");
     }
     pthread_barrier_wait(&storm.set_up);
     // All that runs after `ready` has run once before it.
-    if (json_of(storm, {faults_so_far(), now_ns(CLOCK_MONOTONIC), 0}).empty()) give_up("storm: no line");
+    if (json_of(storm, {faults_so_far(), now_ns(CLOCK_MONOTONIC), 0}).empty()) die("storm: no line");
 }
 
 /// A whole number from 1 to most, else 0.

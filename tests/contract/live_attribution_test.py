@@ -21,8 +21,8 @@ PIDFD_OPEN, PROCESS_MADVISE = 434, 440
 COUNT = 40 if contract.emulated() else 1000
 
 
-def lives():
-    return Path(contract.binary).parent / 'tests/live/lives'
+def lifecycle():
+    return Path(contract.binary).parent / 'tests/live/lifecycle'
 
 
 def running(document):
@@ -35,7 +35,7 @@ def moved(members):
 
 def blamed(tick):
     """Who else did something to the process; not khugepaged and its like, which may at any time."""
-    return {other['tid'] for other in tick['others'] if moved(other['net']) and other['comm'] in ('lives', '')}
+    return {other['tid'] for other in tick['others'] if moved(other['net']) and other['comm'] in ('lifecycle', '')}
 
 
 @needs_schema
@@ -44,15 +44,15 @@ class Lives(TracingTest):
     mode = 'events'
 
     def setUp(self):
-        if not lives().exists():
-            self.skipTest('tests/live/lives is not built')
+        if not lifecycle().exists():
+            self.skipTest('tests/live/lifecycle is not built')
 
     def trace(self, what):
-        ran = live(*JSONL, '--mode', self.mode, '--follow', '--interval', '100ms', '--no-walk', '--', lives(), what, COUNT)
+        ran = live(*JSONL, '--mode', self.mode, '--follow', '--interval', '100ms', '--no-walk', '--', lifecycle(), what, COUNT)
         ticks, summary = assert_trace(self, ran)
         for key in ('lost', 'disagreements', 'resyncs', 'ended_not_at_zero'):
             self.assertEqual(summary[key], 0, (key, summary))
-        self.assertEqual({tick['comm'] for tick in ticks}, {'lives'})
+        self.assertEqual({tick['comm'] for tick in ticks}, {'lifecycle'})
         for tick in ticks:
             if tick['state'] != 'running':
                 self.assertEqual(tick['exact']['rss'], 0, tick)
@@ -106,7 +106,7 @@ class KnownPages(TracingTest):
 
     def trace(self, *options):
         with tempfile.TemporaryDirectory() as directory:
-            words = (lives(), 'touch', f'{directory}/pages', self.threads, self.anon, self.shmem, self.file)
+            words = (lifecycle(), 'touch', f'{directory}/pages', self.threads, self.anon, self.shmem, self.file)
             with Live(*JSONL, *options, '--interval', '50ms', '--', *words, stdin=subprocess.PIPE) as trace:
                 while trace.line() != 'ready\n':  # CMD's own word, between the documents
                     pass
@@ -143,7 +143,7 @@ class Causes(TracingTest):
 
     @unittest.skipUnless(platform.machine() == 'x86_64', 'other kernels do not tell of the faults that they make themselves')
     def test_of_one_system_call_instruction(self):
-        ran = live('--format', 'jsonl', '--events', '--no-walk', '--interval', '1h', '--', lives(), 'one-site', self.count)
+        ran = live('--format', 'jsonl', '--events', '--no-walk', '--interval', '1h', '--', lifecycle(), 'one-site', self.count)
         self.assertEqual((ran.status, ran.err), (0, ''), ran.err)
         documents = ran.documents()
         places = next(each for each in documents if 'fresh' in each)
@@ -167,7 +167,7 @@ class Causes(TracingTest):
 
     def test_faults_do_not_fall_as_a_process_ends(self):
         """Those of a task that has ended are its own until its end has been told."""
-        with Live(*JSONL, '--no-walk', '--interval', '10ms', '--', lives(), 'threads', COUNT) as trace:
+        with Live(*JSONL, '--no-walk', '--interval', '10ms', '--', lifecycle(), 'threads', COUNT) as trace:
             ticks, summary = assert_trace(self, trace.finish())
         most = collections.defaultdict(int)
         for tick in ticks:
@@ -187,20 +187,20 @@ class Matching(TracingTest):
     def check(self, *words):
         with Live(*JSONL, '--interval', '1h', *words) as trace:
             self.assertIn('nothing matches yet', trace.complaint())
-            with subprocess.Popen([lives(), 'forks', str(4 * COUNT)], stdin=subprocess.DEVNULL) as process:
+            with subprocess.Popen([lifecycle(), 'forks', str(4 * COUNT)], stdin=subprocess.DEVNULL) as process:
                 over = trace.document(lambda tick: tick.get('state') == 'exited' and tick['pid'] == process.pid)
             trace.signal(signal.SIGINT)
             trace.finish()
-        self.assertEqual((over['comm'], over['exact']['rss']), ('lives', 0))
+        self.assertEqual((over['comm'], over['exact']['rss']), ('lifecycle', 0))
         self.assertGreater(over['baseline']['rss'], 0, 'what it had by then')
 
     def test_by_name(self):
-        self.check('--comm', '[k-m]?ve*')
+        self.check('--comm', '[k-m]?fe*')
 
     def test_none_that_is_called_otherwise(self):
-        with Live(*JSONL, '--interval', '1h', '--comm', '?ive') as trace:
+        with Live(*JSONL, '--interval', '1h', '--comm', '?ifecycl') as trace:
             trace.complaint()
-            with subprocess.Popen([lives(), 'forks', str(COUNT)], stdin=subprocess.DEVNULL) as process:
+            with subprocess.Popen([lifecycle(), 'forks', str(COUNT)], stdin=subprocess.DEVNULL) as process:
                 self.assertEqual(process.wait(TIMEOUT), 0)
             trace.signal(signal.SIGINT)
             self.assertEqual([document['schema'] for document in trace.finish().documents()], ['rsslag.summary/1'])

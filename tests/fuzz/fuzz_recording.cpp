@@ -166,7 +166,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         require(!reader.error().what.empty());
         return 0;
     }
-    const std::vector<recording::Place> places = reader->places();
+    const std::vector<recording::Position> positions = reader->positions();
     (void)reader->peak();
     Trace trace(reader->header());
     bool missing = false;
@@ -181,8 +181,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     }
     require(reader->complete() == !missing);
     trace.end(!missing);
-    if (places.empty()) return 0;
-    reader->seek(places.back());
+    if (positions.empty()) return 0;
+    reader->seek(positions.back());
     while (reader->next()) {
     }
     return 0;

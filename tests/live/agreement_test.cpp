@@ -108,7 +108,7 @@ std::string name_of(const testing::TestParamInfo<Case> &info) {
 class Agreement : public testing::TestWithParam<Case> {};
 
 TEST_P(Agreement, HoldsToThePageOnAQuiescentProcess) {
-    const Held held = Held::demo(GetParam().words);
+    const HeldProcess held = HeldProcess::demo(GetParam().words);
     if (!held.ready()) GTEST_SKIP() << GetParam().words[0] << ": " << held.why();
     for (const pid_t pid : held.pids())
         expect_agreement(snapshot(pid));
@@ -125,15 +125,15 @@ INSTANTIATE_TEST_SUITE_P(Workloads, Agreement,
                          name_of);
 
 TEST(Agreement, HoldsForAnInterpreterWithThreads) {
-    const Held python =
-        Held::program({"python3", "-c",
-                       "import threading,signal,sys\n"
-                       "def work(kept):\n  kept.append(bytearray(300000)); gate.wait()\n"
-                       "gate=threading.Event(); kept=[]\n"
-                       "ts=[threading.Thread(target=work,args=(kept,),daemon=True) for _ in range(16)]\n"
-                       "[t.start() for t in ts]\n"
-                       "sys.stdout.write('ready\\n'); sys.stdout.flush()\n"
-                       "signal.pause()\n"});
+    const HeldProcess python =
+        HeldProcess::program({"python3", "-c",
+                              "import threading,signal,sys\n"
+                              "def work(kept):\n  kept.append(bytearray(300000)); gate.wait()\n"
+                              "gate=threading.Event(); kept=[]\n"
+                              "ts=[threading.Thread(target=work,args=(kept,),daemon=True) for _ in range(16)]\n"
+                              "[t.start() for t in ts]\n"
+                              "sys.stdout.write('ready\\n'); sys.stdout.flush()\n"
+                              "signal.pause()\n"});
     if (!python.ready()) GTEST_SKIP() << "python3 does not run: " << python.why();
     // The interpreter says that it is ready shortly before it pauses.
     json process = snapshot(python.pid());
@@ -144,7 +144,7 @@ TEST(Agreement, HoldsForAnInterpreterWithThreads) {
 }
 
 TEST(Agreement, HoldsForTheMainThreadThatEndedBeforeItsThreads) {
-    const Held held = Held::demo({"leader-gone"});
+    const HeldProcess held = HeldProcess::demo({"leader-gone"});
     if (!held.ready()) GTEST_SKIP() << held.why();
     const json process = snapshot(held.pids().back());
     EXPECT_EQ(process["verdict"], "agrees") << essence(process);
@@ -154,7 +154,7 @@ TEST(Agreement, HoldsForTheMainThreadThatEndedBeforeItsThreads) {
 }
 
 TEST(Agreement, SharesOneMmBetweenCloneVmProcesses) {
-    const Held held = Held::demo({"clone-vm"});
+    const HeldProcess held = HeldProcess::demo({"clone-vm"});
     if (!held.ready()) GTEST_SKIP() << held.why();
     const auto pids = held.pids();
     ASSERT_EQ(pids.size(), 2U);
@@ -168,7 +168,7 @@ TEST(Agreement, SharesOneMmBetweenCloneVmProcesses) {
 }
 
 TEST(Residual, OfAStuckExecIsItsArgumentPages) {
-    const Held held = Held::demo({"exec-args"});
+    const HeldProcess held = HeldProcess::demo({"exec-args"});
     if (!held.ready()) GTEST_SKIP() << held.why();
     const json process = snapshot(held.pids().back());
     const std::int64_t argument_pages = std::stoll(held.fact("argument_kb")) / page_kb(process);
@@ -181,7 +181,7 @@ TEST(Residual, OfAStuckExecIsItsArgumentPages) {
 }
 
 TEST(Residual, OfPoisonedPagesIsNamedSo) {
-    const Held held = Held::demo({"hwpoison"});
+    const HeldProcess held = HeldProcess::demo({"hwpoison"});
     if (!held.ready()) GTEST_SKIP() << held.why();
     const json process = snapshot(held.pid());
     // Whether smaps still counts a poisoned page differs by kernel; where it does, the pages are named.

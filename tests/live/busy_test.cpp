@@ -29,7 +29,7 @@ void expect_honest(const json &process) {
 }
 
 TEST(Busy, ManySnapshotsAreMovingAndNoneUnexplained) {
-    const Held held = Held::demo({"busy"});
+    const HeldProcess held = HeldProcess::demo({"busy"});
     ASSERT_TRUE(held.ready()) << held.why();
     // Emulated CPUs need ten times as long.
     const std::string repeat = emulated() ? "30" : "1000";
@@ -59,7 +59,7 @@ TEST(Busy, ManySnapshotsAreMovingAndNoneUnexplained) {
 }
 
 TEST(Busy, ChurningThreadsAreReadWithoutAWrongWord) {
-    const Held held = Held::demo({"churn"});
+    const HeldProcess held = HeldProcess::demo({"churn"});
     ASSERT_TRUE(held.ready()) << held.why();
     for (const json &document : run_json({"snapshot", "--json", "--repeat", "100", std::to_string(held.pid())})) {
         expect_honest(document["processes"].at(0));

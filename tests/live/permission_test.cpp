@@ -86,7 +86,7 @@ TEST_F(Permissions, AmbientBpfAndPerfmonAreEnoughForOnesOwnProcess) {
 }
 
 TEST_F(Permissions, SmapsOfOtherUsersWantsPtraceAndItsLackIsSaid) {
-    const Held held = Held::demo({"single"});
+    const HeldProcess held = HeldProcess::demo({"single"});
     ASSERT_TRUE(held.ready()) << held.why();
     const std::vector<std::string> words{copy_.path(), "snapshot", "--json", std::to_string(held.pid())};
     const Outcome without = run(words, [] { become_nobody({CAP_BPF, CAP_PERFMON}); });

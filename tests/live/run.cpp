@@ -118,11 +118,11 @@ nlohmann::json snapshot(pid_t pid) {
     return process;
 }
 
-Held Held::demo(const std::vector<std::string> &words) {
+HeldProcess HeldProcess::demo(const std::vector<std::string> &words) {
     std::vector<std::string> all{expected.rsslag, "demo"};
     all.insert(all.end(), words.begin(), words.end());
     all.emplace_back("--hold");
-    Held held = program(all);
+    HeldProcess held = program(all);
     if (held.ready_ && held.facts_.count("ready") == 0) {
         held.ready_ = false;
         held.why_ = "no line 'ready PID'";
@@ -134,10 +134,10 @@ Held Held::demo(const std::vector<std::string> &words) {
     return held;
 }
 
-Held Held::program(const std::vector<std::string> &words) {
+HeldProcess HeldProcess::program(const std::vector<std::string> &words) {
     // khugepaged may not touch it while it is read: a collapse adds pages to a process that does nothing.
     const Child child = start(words, [] { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); });
-    Held held;
+    HeldProcess held;
     held.pid_ = child.pid;
     std::string text;
     while (text.find('\n') == std::string::npos && take(child.out, text)) {
@@ -156,24 +156,24 @@ Held Held::program(const std::vector<std::string> &words) {
     return held;
 }
 
-Held::Held(Held &&other) noexcept
+HeldProcess::HeldProcess(HeldProcess &&other) noexcept
     : pid_(std::exchange(other.pid_, 0)),
       ready_(other.ready_),
       why_(std::move(other.why_)),
       facts_(std::move(other.facts_)) {}
 
-Held::~Held() {
+HeldProcess::~HeldProcess() {
     if (pid_ <= 0) return;
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
 }
 
-std::string Held::fact(const std::string &key) const {
+std::string HeldProcess::fact(const std::string &key) const {
     const auto found = facts_.find(key);
     return found == facts_.end() ? "" : found->second;
 }
 
-std::vector<pid_t> Held::pids() const {
+std::vector<pid_t> HeldProcess::pids() const {
     std::vector<pid_t> pids{pid_};
     const auto [begin, end] = facts_.equal_range("child");
     for (auto it = begin; it != end; ++it)

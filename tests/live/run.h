@@ -39,15 +39,15 @@ std::vector<nlohmann::json> run_json(const std::vector<std::string> &words);
 nlohmann::json snapshot(pid_t pid);
 
 /// A program that has said that it is ready, killed at the end of the scope.
-class Held {
+class HeldProcess {
   public:
     /// `rsslag demo NAME --hold`, until "ready PID" and its facts came.
-    static Held demo(const std::vector<std::string> &words);
+    static HeldProcess demo(const std::vector<std::string> &words);
     /// Any program that writes one line when it is ready.
-    static Held program(const std::vector<std::string> &words);
-    ~Held();
-    Held(Held &&other) noexcept;
-    Held &operator=(Held &&) = delete;
+    static HeldProcess program(const std::vector<std::string> &words);
+    ~HeldProcess();
+    HeldProcess(HeldProcess &&other) noexcept;
+    HeldProcess &operator=(HeldProcess &&) = delete;
 
     pid_t pid() const { return pid_; }
     /// False where the machine lacks what the workload needs; why() tells.
@@ -58,7 +58,7 @@ class Held {
     std::vector<pid_t> pids() const;
 
   private:
-    Held() = default;
+    HeldProcess() = default;
     pid_t pid_ = 0;
     bool ready_ = false;
     std::string why_;

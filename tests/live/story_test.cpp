@@ -30,7 +30,7 @@ std::vector<json> workers(const json &process) {
 }
 
 TEST(Classic, HidesSome61PagesInEachOfAHundredThreads) {
-    const Held held = Held::demo({"classic"});
+    const HeldProcess held = HeldProcess::demo({"classic"});
     ASSERT_TRUE(held.ready()) << held.why();
     const json process = snapshot(held.pid());
     const std::int64_t exact_kb = process["exact"]["rss"].get<std::int64_t>() * 4;
@@ -55,7 +55,7 @@ TEST(Classic, HidesSome61PagesInEachOfAHundredThreads) {
 }
 
 TEST(FewPages, AreAllHidden) {
-    const Held held = Held::demo({"few-pages"});
+    const HeldProcess held = HeldProcess::demo({"few-pages"});
     ASSERT_TRUE(held.ready()) << held.why();
     const json process = snapshot(held.pid());
     const std::int64_t exact_kb = process["exact"]["rss"].get<std::int64_t>() * 4;
@@ -78,7 +78,7 @@ TEST(FewPages, AreAllHidden) {
 }
 
 TEST(PerCpu, LeavesEachMemberOfEachCpuJustUnderTheBatch) {
-    const Held held = Held::demo({"per-cpu"});
+    const HeldProcess held = HeldProcess::demo({"per-cpu"});
     ASSERT_TRUE(held.ready()) << held.why();
     const json process = snapshot(held.pid());
     if (scheme_of(process) != "cpu") GTEST_SKIP() << "this kernel caches by thread";
@@ -96,7 +96,7 @@ TEST(PerCpu, LeavesEachMemberOfEachCpuJustUnderTheBatch) {
 }
 
 TEST(Exited, ThreadsLeaveNothingHiddenOnTheThreadScheme) {
-    const Held held = Held::demo({"half-gone"});
+    const HeldProcess held = HeldProcess::demo({"half-gone"});
     ASSERT_TRUE(held.ready()) << held.why();
     const json process = snapshot(held.pid());
     EXPECT_EQ(process["threads_count"], 33);
@@ -106,14 +106,14 @@ TEST(Exited, ThreadsLeaveNothingHiddenOnTheThreadScheme) {
 }
 
 TEST(Cost, OfOneReadingIsAsPromised) {
-    const auto best = [](const Held &held, const char *repeat) {
+    const auto best = [](const HeldProcess &held, const char *repeat) {
         std::int64_t least = INT64_MAX;
         for (const json &document : run_json({"snapshot", "--json", "--repeat", repeat, std::to_string(held.pid())})) {
             least = std::min(least, document["processes"][0]["snapshot_us"].get<std::int64_t>());
         }
         return least;
     };
-    const Held classic = Held::demo({"classic"});
+    const HeldProcess classic = HeldProcess::demo({"classic"});
     ASSERT_TRUE(classic.ready()) << classic.why();
     const std::int64_t hundred = best(classic, "9");
     std::printf("snapshot of 101 threads: %lld us\n", static_cast<long long>(hundred));

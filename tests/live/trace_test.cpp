@@ -89,7 +89,7 @@ std::string duration(bool counts) {
 }
 
 TEST_P(Traced, AgreesWithExactReadingsOverAMixedRun) {
-    const Held held = Held::demo({"mixed"});
+    const HeldProcess held = HeldProcess::demo({"mixed"});
     ASSERT_TRUE(held.ready()) << held.why();
     const Trace run =
         trace({"-p", std::to_string(held.pid()), "--follow", "--interval", "100ms", "--duration", duration(counts())});
@@ -119,7 +119,7 @@ TEST_P(Traced, AgreesWithExactReadingsOverAMixedRun) {
 
 TEST_P(Traced, ComesBackAfterARingThatIsTooSmall) {
     if (counts() && emulated()) GTEST_SKIP() << "emulated CPUs are too slow to fill a ring with sums";
-    const Held held = Held::demo({"busy"});
+    const HeldProcess held = HeldProcess::demo({"busy"});
     ASSERT_TRUE(held.ready()) << held.why();
     const std::string pid = std::to_string(held.pid());
     const Trace run = trace({"-p", pid, "--ring", "4K", "--interval", "200ms", "--duration", "2"});

@@ -79,9 +79,9 @@ int export_rows(const Options &options) {
     }
     const auto sink = sink_of(options, file);
     host::StopSignals stop;
-    const auto told = trace::tell_rows(options.file, *sink, [&stop] { return stop.came(); });
-    if (!told) return fail(told.error());
-    if (*told == trace::Stopped::Yes) {
+    const auto written = trace::emit_rows(options.file, *sink, [&stop] { return stop.came(); });
+    if (!written) return fail(written.error());
+    if (*written == trace::Stopped::Yes) {
         if (file) terminal::complain(core::printable(*options.output) + " was not written, as rsslag was told to stop");
         return kDone;
     }

@@ -135,9 +135,9 @@ view::ReportFacts report_facts() {
     return facts;
 }
 
-class Looks {
+class MapsCommand {
   public:
-    Looks(const Options &options, const view::TextStyle &style, MapsHere reader)
+    MapsCommand(const Options &options, const view::TextStyle &style, MapsHere reader)
         : options_(options), style_(style), reader_(std::move(reader)) {}
 
     int run(const std::vector<host::Target> &targets) {
@@ -178,7 +178,7 @@ class Looks {
             read->pages = *std::move(pages);
         }
         if (!options_.elf.empty()) {
-            auto elf = memory::look_into_elf(watched.process, *read, options_.elf, [this] { return stop_.came(); });
+            auto elf = memory::count_elf_pages(watched.process, *read, options_.elf, [this] { return stop_.came(); });
             if (!elf) return elf.error();
             read->elf = *std::move(elf);
         }
@@ -272,7 +272,7 @@ int maps(Options &options, view::TextStyle style) {
     const std::vector<cap_value_t> for_pages{CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH};
     auto reader = MapsHere::open(options.pages || !options.elf.empty() ? for_pages : std::vector<cap_value_t>{});
     if (!reader) return fail(reader.error());
-    return Looks(options, style, *std::move(reader)).run(*targets);
+    return MapsCommand(options, style, *std::move(reader)).run(*targets);
 }
 
 }  // namespace

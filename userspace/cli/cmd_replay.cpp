@@ -18,7 +18,7 @@
 #include "rsslag/terminal/screen.h"
 #include "rsslag/terminal/style.h"
 #include "rsslag/trace/missing.h"
-#include "rsslag/trace/replayed.h"
+#include "rsslag/trace/replay.h"
 #include "trace_options.h"
 
 namespace rsslag::cli {
@@ -51,9 +51,9 @@ class TextReplay : public trace::TraceObserver {
         while (!stop.came() && !writer_.unread() && opened->step()) {
             if (const Status done = writer_.ticks(std::exchange(ticks_, {})); !done) return fail(done.error());
         }
-        trace::Replayed end = opened->finish();
+        trace::ReplayResult end = opened->finish();
         if (const Status done = writer_.ticks(std::exchange(ticks_, {})); !done) return fail(done.error());
-        if (const Status told = writer_.summary(std::move(end.summary)); !told) return fail(told.error());
+        if (const Status written = writer_.summary(std::move(end.summary)); !written) return fail(written.error());
         const auto since_start = [&end](std::uint64_t t_ns) { return t_ns - std::min(t_ns, end.header.start_ns); };
         for (const recording::Missing &missing : end.missing)
             terminal::complain(trace::missing_text(
@@ -63,7 +63,7 @@ class TextReplay : public trace::TraceObserver {
     }
 
   private:
-    bool wants_updates() const override { return events_; }
+    bool needs_updates() const override { return events_; }
     void on_update(const core::EventLine &line) override {
         if (line.t_ns >= from_ns_) writer_.on_update(line);
     }
@@ -81,11 +81,11 @@ class TextReplay : public trace::TraceObserver {
 };
 
 int replay_file(const Options &options, const view::TextStyle &style) {
-    trace::ReplayOptions wanted;
+    trace::ReplayOptions chosen;
     if (!options.threads.empty()) {
         const auto threads = parse_threads(options.threads);
         if (!threads) return fail(threads.error());
-        wanted.threads = *threads;
+        chosen.threads = *threads;
     }
     std::chrono::milliseconds from{};
     if (!options.from.empty()) {
@@ -95,16 +95,16 @@ int replay_file(const Options &options, const view::TextStyle &style) {
     }
     const auto from_ns = static_cast<std::uint64_t>(from.count()) * 1'000'000;
     if (options.format.empty() && !options.events && terminal::Screen::possible()) {
-        const Status shown = session::replay_on_screen(options.file, wanted, {from_ns, options.speed}, style);
+        const Status shown = session::replay_on_screen(options.file, chosen, {from_ns, options.speed}, style);
         return shown ? kDone : fail(shown.error());
     }
     const session::Format format = options.format == "csv"     ? session::Format::Csv
                                    : options.format == "jsonl" ? session::Format::Jsonl
                                                                : session::Format::Lines;
     // Text lists threads where that was asked for; documents have what was recorded.
-    session::TickWriter writer(format, wanted.threads.value_or(core::ThreadChoice{core::ThreadChoice::Which::None, 0}),
+    session::TickWriter writer(format, chosen.threads.value_or(core::ThreadChoice{core::ThreadChoice::Which::None, 0}),
                                style);
-    return TextReplay(writer, from_ns, options.events).run(options.file, wanted);
+    return TextReplay(writer, from_ns, options.events).run(options.file, chosen);
 }
 
 }  // namespace

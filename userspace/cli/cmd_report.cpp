@@ -50,9 +50,9 @@ Status read_claims(Options &options) {
 core::Result<std::optional<Report>> report_of(const std::string &path) {
     report::ReportBuilder builder;
     host::StopSignals stop;
-    const auto told = trace::tell_rows(path, builder, [&stop] { return stop.came(); });
-    if (!told) return told.error();
-    if (*told == trace::Stopped::Yes) return std::optional<Report>();
+    const auto written = trace::emit_rows(path, builder, [&stop] { return stop.came(); });
+    if (!written) return written.error();
+    if (*written == trace::Stopped::Yes) return std::optional<Report>();
     return std::optional(builder.take());
 }
 
@@ -62,9 +62,9 @@ Status draw(std::optional<sinks::OutputFile> &file, const Report &report) {
     return file->commit();
 }
 
-int judged(const Options &options, const Report &report) {
+int check_claims(const Options &options, const Report &report) {
     int status = kDone;
-    for (const report::Judged &each : report::judge(options.claims, report)) {
+    for (const report::ClaimResult &each : report::judge(options.claims, report)) {
         if (each.holds) continue;
         terminal::complain(fmt::format("'{}' does not hold: {}", each.claim.text, each.text));
         status = kDoesNotHold;
@@ -79,7 +79,7 @@ int show(const Options &options, const Report &report, const std::optional<Repor
                                             : report_text(report, style);
     const Status printed = terminal::print(text);
     const int written = printed ? kDone : fail(printed.error());
-    return std::max(written, judged(options, report));
+    return std::max(written, check_claims(options, report));
 }
 
 int report(Options &options, const view::TextStyle &text) {

@@ -150,10 +150,10 @@ class Top {
 
     /// The live screen of one process; whether that was the end of all.
     bool live(pid_t pid) {
-        host::Tracer::Options wanted;
-        wanted.for_screen = true;
-        wanted.dropped = true;  // when the table was opened; the screen's thread runs by now
-        auto tracer = host::Tracer::open(wanted);
+        host::Tracer::Options chosen;
+        chosen.for_screen = true;
+        chosen.dropped = true;  // when the table was opened; the screen's thread runs by now
+        auto tracer = host::Tracer::open(chosen);
         Status attached = tracer ? tracer->attach(pid) : Status(tracer.error());
         if (!attached) {
             session::post_notice(*screen_, fmt::format("{} cannot be traced: {}", pid, attached.error().what));

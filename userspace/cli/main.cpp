@@ -13,7 +13,7 @@
 #include "exit_status.h"
 #include "log.h"
 #include "rsslag/host/environment.h"
-#include "rsslag/host/offline.h"
+#include "rsslag/host/invoking_user.h"
 #include "rsslag/terminal/output.h"
 #include "rsslag/terminal/screen.h"
 #include "version.h"
@@ -122,7 +122,7 @@ int run(int argc, char **argv) {
     }
     const std::string chosen = app.get_subcommands().front()->get_name();
     if (needs_only_files(chosen)) {
-        if (const core::Status offline = host::go_offline(); !offline) return fail(offline.error());
+        if (const core::Status offline = host::drop_to_invoking_user(); !offline) return fail(offline.error());
     }
     const core::Status logging = set_up_log(log);
     if (!logging) return fail(logging.error());

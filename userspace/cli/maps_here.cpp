@@ -9,11 +9,11 @@
 
 namespace rsslag::cli {
 
-core::Result<MapsHere> MapsHere::open(const std::vector<cap_value_t> &wanted) {
+core::Result<MapsHere> MapsHere::open(const std::vector<cap_value_t> &chosen) {
     auto reader = memory::MapReader::open();
     if (!reader) return reader.error();
     MapsHere here(*std::move(reader));
-    auto snapshotter = host::Snapshotter::open({.capabilities = wanted});
+    auto snapshotter = host::Snapshotter::open({.capabilities = chosen});
     if (snapshotter) {
         here.snapshotter_ = std::make_shared<host::Snapshotter>(*std::move(snapshotter));
         here.reader_.count_with([counters = here.snapshotter_](const auto &process, const auto &walk) {
@@ -23,7 +23,7 @@ core::Result<MapsHere> MapsHere::open(const std::vector<cap_value_t> &wanted) {
     }
     here.reader_.no_counters(memory::words_of(snapshotter.error()));
     std::vector<cap_value_t> keep{CAP_SYS_PTRACE};
-    keep.insert(keep.end(), wanted.begin(), wanted.end());
+    keep.insert(keep.end(), chosen.begin(), chosen.end());
     const core::Status dropped = host::keep_only(keep);
     if (!dropped) return dropped.error();
     return here;

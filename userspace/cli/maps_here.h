@@ -15,8 +15,8 @@ namespace rsslag::cli {
 /// Mappings and counters of this machine's processes, put together.
 class MapsHere {
   public:
-    /// Keeps of its capabilities only what reading other users' files takes, and those of `wanted`.
-    static core::Result<MapsHere> open(const std::vector<cap_value_t> &wanted);
+    /// Keeps of its capabilities only what reading other users' files takes, and those of `chosen`.
+    static core::Result<MapsHere> open(const std::vector<cap_value_t> &chosen);
 
     memory::MapReader &reader() { return reader_; }
     /// With everything but processes and failures filled in.

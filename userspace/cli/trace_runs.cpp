@@ -22,8 +22,8 @@ using std::chrono::milliseconds;
 int finish(session::Session &session, const Status &ran, int status) {
     session.leave_screen();
     if (!ran) return fail(ran.error());
-    const Status told = session.summary();
-    if (!told) return fail(told.error());
+    const Status written = session.summary();
+    if (!written) return fail(written.error());
     return session.recording_failed() ? kDoesNotHold : status;
 }
 
@@ -37,11 +37,11 @@ class CommandView {
         if (stop_.interrupted()) terminal_.type("\x03");
         const bool ended = !status_ && (status_ = command_.wait(milliseconds{}, stop_));
         if (screen == nullptr) return;
-        if (!told_) screen->on_typed([this](const std::string &bytes) { terminal_.type(bytes); });
+        if (!reported_) screen->on_typed([this](const std::string &bytes) { terminal_.type(bytes); });
         auto news = terminal_.news();
         if (news) last_ = std::move(*news);
-        if (!news && !ended && told_) return;
-        told_ = true;
+        if (!news && !ended && reported_) return;
+        reported_ = true;
         last_.name = name_;
         last_.running = !status_;
         last_.status = status_;
@@ -58,7 +58,7 @@ class CommandView {
     std::string name_;
     view::CommandOutput last_;
     std::optional<int> status_;
-    bool told_ = false;
+    bool reported_ = false;
 };
 
 /// How it ended; one that still runs loses its terminal and is waited for a moment.
@@ -118,7 +118,7 @@ int trace_command(const std::vector<std::string> &argv, const session::TraceOpti
     host::StopSignals stop(2);  // the first INT is the command's
     if (terminal) terminal::Screen::block_signals();
     session::Session session(options, writer, stop);
-    session.go_on_unread();
+    session.continue_unread();
     Status ready = session.prepare_recording(argv);
     if (!ready) return fail(ready.error()), ready.error().kind == Kind::BadInput ? kBadInput : kCommandFailed;
     ready = session.open();
@@ -134,8 +134,8 @@ int trace_command(const std::vector<std::string> &argv, const session::TraceOpti
         session.on_idle([&view](terminal::Screen *screen) { view->look(screen); });
     }
     const Status ran = session.run(false);
-    const int told = finish(session, ran, kDone);
-    if (told != kDone) return kCommandFailed;
+    const int written = finish(session, ran, kDone);
+    if (written != kDone) return kCommandFailed;
     const bool time_is_over = session.time_is_over() && !(view && view->status());
     if (time_is_over) {
         if (const Status ended = command->terminate(); !ended) terminal::complain(ended.error().what);

@@ -106,7 +106,7 @@ bool CounterHistory::add_reading(std::int64_t count, std::uint64_t begin_ns, std
     end_all(events);
     events.push_back(reading);
     const OrderSearch search(events, count_, read_);
-    if (search.gave_up() || search.contradictory(kNever)) return false;
+    if (search.abandoned() || search.contradictory(kNever)) return false;
     keep(std::move(reading));
     return true;
 }
@@ -143,7 +143,7 @@ void CounterHistory::settle(std::uint64_t complete_ns, Settled &out) {
     if (std::none_of(events_.begin(), events_.end(), [&](const CounterEvent &each) { return each.t_ns < complete_ns; }))
         return;
     const OrderSearch search(events_, count_, read_);
-    if (search.gave_up()) {
+    if (search.abandoned()) {
         if (complete_ns > events_.back().t_ns) take_unordered(out);
         return;
     }
@@ -177,7 +177,7 @@ void CounterHistory::settle_all(Settled &out) {
     if (events_.empty()) return;
     end_all(events_);
     const OrderSearch search(events_, count_, read_);
-    if (search.gave_up()) return take_unordered(out);
+    if (search.abandoned()) return take_unordered(out);
     take(search.all(), out);
 }
 

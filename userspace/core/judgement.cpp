@@ -45,7 +45,7 @@ void judge_moving(Judgement &judgement, const Tick &tick) {
     if (watched) widen(judgement.window, ledger.rss_min, ledger.rss_max);
     judgement.residual.reset();
     judgement.causes.clear();
-    if (!judgement.walk || tick.stale_walk || tick.doubtful) return;
+    if (!judgement.walk || tick.stale_walk || tick.needs_resync) return;
     judgement.residual = distance(judgement.window, tick.page_size.pages(judgement.walk->rss));
     if (judgement.residual->n != 0) judgement.causes = {{Cause::Moved, *judgement.residual}};
 }
@@ -92,13 +92,13 @@ Judgement judge(const Tick &tick) {
     }
     judgement.window_updates = tick.window_updates;
     if (judgement.readers.stat) judgement.lag = judgement.exact.rss() - *judgement.readers.stat;
-    const bool elsewhere = judgement.exact != tick.process.verdict.exact;
-    if (judgement.verdict == Verdict::Moving || elsewhere || tick.doubtful) judge_moving(judgement, tick);
+    const bool other_exact = judgement.exact != tick.process.verdict.exact;
+    if (judgement.verdict == Verdict::Moving || other_exact || tick.needs_resync) judge_moving(judgement, tick);
     return judgement;
 }
 
 Mark mark(const Tick &tick, const Judgement &judgement) {
-    if (tick.doubtful) return Mark::AfterLoss;
+    if (tick.needs_resync) return Mark::AfterLoss;
     // Without a reading the stream alone has spoken, and on the `thread` scheme it is silent while a thread caches.
     const bool unread = !tick.read && tick.state == State::Running;
     return unread || judgement.verdict == Verdict::Moving ? Mark::Approximate : Mark::None;

@@ -51,7 +51,7 @@ Applied Ledger::apply(const rsslag_update &update) {
 
 void Ledger::apply(const rsslag_fault &fault) {
     impl_->now = std::max<std::uint64_t>(impl_->now, fault.t_ns);
-    if (!impl_->makers.empty()) impl_->makers.erase(fault.tid);
+    if (!impl_->mm_builders.empty()) impl_->mm_builders.erase(fault.tid);
     const auto task = impl_->tasks.find(fault.tid);
     if (task != impl_->tasks.end() && task->second.mm && task->second.mm->mm == fault.mm) task->second.mm->apply(fault);
 }
@@ -92,11 +92,11 @@ void Ledger::settle_all() {
 }
 
 std::vector<SettledUpdate> Ledger::take_settled() {
-    return std::exchange(impl_->settlements.told, {});
+    return std::exchange(impl_->settlements.reported, {});
 }
 
 bool Ledger::any_settled() const {
-    return !impl_->settlements.told.empty();
+    return !impl_->settlements.reported.empty();
 }
 
 void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::uint64_t begin_ns,
@@ -166,9 +166,9 @@ void Ledger::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {
         mm->cpus_folded(since_ns, until_ns);
 }
 
-bool Ledger::doubtful(std::uint64_t mm) const {
+bool Ledger::needs_resync(std::uint64_t mm) const {
     const auto account = impl_->at(mm);
-    return account && account->doubtful();
+    return account && account->needs_resync();
 }
 
 bool Ledger::knows(std::uint64_t mm) const {
@@ -176,9 +176,9 @@ bool Ledger::knows(std::uint64_t mm) const {
     return account && account->bound;
 }
 
-bool Ledger::in_the_making(std::uint64_t mm) const {
+bool Ledger::being_built(std::uint64_t mm) const {
     const auto account = impl_->at(mm);
-    return account && !account->bound && !account->doubtful();
+    return account && !account->bound && !account->needs_resync();
 }
 
 bool Ledger::ended_since(std::uint64_t mm, std::uint64_t t_ns) const {
@@ -223,7 +223,7 @@ std::vector<Ended> Ledger::take_ended(bool all) {
     for (Impl::Leaving &each : impl_->leaving) {
         const std::uint64_t since = each.mm->torn_down ? std::max(each.t_ns, each.mm->last_ns) : each.t_ns;
         const bool there = impl_->at(each.mm->mm) == each.mm;
-        const bool shared = there && !each.mm->torn_down && impl_->lives_in(*each.mm, each.group.host_tgid);
+        const bool shared = there && !each.mm->torn_down && impl_->alive_in(*each.mm, each.group.host_tgid);
         const bool complete = (each.mm->torn_down && each.mm->empty()) || !there || shared;
         if (!all && !complete && since + kTeardownNs >= impl_->now) {
             rest.push_back(std::move(each));
@@ -255,8 +255,8 @@ std::uint64_t Ledger::ended_not_at_zero() const {
 std::string Ledger::comm_of(int host_tid) const {
     const auto task = impl_->tasks.find(host_tid);
     if (task != impl_->tasks.end()) return task->second.comm;
-    const auto stranger = impl_->strangers.find(host_tid);
-    return stranger == impl_->strangers.end() ? "" : stranger->second.comm;
+    const auto foreign_task = impl_->foreign_tasks.find(host_tid);
+    return foreign_task == impl_->foreign_tasks.end() ? "" : foreign_task->second.comm;
 }
 
 }  // namespace rsslag::core

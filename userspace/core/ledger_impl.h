@@ -45,12 +45,12 @@ struct Ledger::Impl {
 
     Options options;
     std::unordered_map<std::uint64_t, std::shared_ptr<MmAccount>> mms;
-    std::unordered_map<int, Task> tasks;      ///< by the kernel's TID
-    std::unordered_map<int, Task> strangers;  ///< of other mms, that updated one of these
-    std::map<int, GroupView> groups;          ///< by the kernel's TGID
+    std::unordered_map<int, Task> tasks;          ///< by the kernel's TID
+    std::unordered_map<int, Task> foreign_tasks;  ///< of other mms, that updated one of these
+    std::map<int, GroupView> groups;              ///< by the kernel's TGID
     std::deque<Leaving> leaving;
     /// Tasks whose last update was of an mm that nobody has yet, `thread` scheme.
-    std::unordered_set<int> makers;
+    std::unordered_set<int> mm_builders;
     /// Tasks that updated an mm which was not theirs.
     std::unordered_set<int> others;
     std::unordered_map<std::uint64_t, std::uint64_t> retired;  ///< when an mm at this address last ended
@@ -83,7 +83,7 @@ struct Ledger::Impl {
     /// To be called whenever a task or an mm comes or goes.
     void forget_last();
     /// Whether a group other than this one lives in the mm.
-    bool lives_in(const MmAccount &mm, int but) const;
+    bool alive_in(const MmAccount &mm, int but) const;
 
   private:
     std::shared_ptr<MmAccount> make(std::uint64_t address, std::uint64_t t_ns);
@@ -99,18 +99,18 @@ struct Ledger::Impl {
     /// By CPU: the next update there is most often the same task's, of the same mm.
     std::vector<Entry> last_;
     /// So many sums of a CPU may be overtaken by a later one of it.
-    static constexpr std::uint32_t kToldSums = 64;
+    static constexpr std::uint32_t kReportedSums = 64;
     /// A sum of a CPU, and how many updates of it have been told.
-    struct Told {
+    struct Reported {
         std::uint32_t number = 0;
         std::uint32_t updates = 0;
     };
-    struct ToldByCpu {
-        std::array<Told, kToldSums> recent;
+    struct ReportedByCpu {
+        std::array<Reported, kReportedSums> recent;
         std::uint32_t last = 0;  ///< number
         std::uint64_t last_mm = 0;
     };
-    std::vector<ToldByCpu> told_;
+    std::vector<ReportedByCpu> reported_;
 };
 
 }  // namespace rsslag::core

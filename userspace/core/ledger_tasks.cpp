@@ -9,7 +9,7 @@
 namespace rsslag::core {
 namespace {
 
-std::string told_comm(const rsslag_task &record) {
+std::string reported_comm(const rsslag_task &record) {
     return {record.comm, strnlen(record.comm, sizeof(record.comm))};
 }
 
@@ -18,7 +18,7 @@ std::string told_comm(const rsslag_task &record) {
 Ledger::Impl::Impl(const Options &given)
     : options(given),
       last_(static_cast<std::size_t>(std::max(given.cpus, 1))),
-      told_(static_cast<std::size_t>(std::max(given.cpus, 1))) {}
+      reported_(static_cast<std::size_t>(std::max(given.cpus, 1))) {}
 
 void Ledger::Impl::forget_last() {
     std::fill(last_.begin(), last_.end(), Entry{});
@@ -32,7 +32,7 @@ std::shared_ptr<MmAccount> Ledger::Impl::at(std::uint64_t mm) const {
 /// What is left of an mm once its address belongs to another, or nothing more is to come.
 void Ledger::Impl::retire(const std::shared_ptr<MmAccount> &mm) {
     mm->finish();
-    if (mm->torn_down && !mm->doubtful()) {
+    if (mm->torn_down && !mm->needs_resync()) {
         ended++;
         ended_not_at_zero += mm->empty() ? 0 : 1;
     }
@@ -50,14 +50,14 @@ MmAccount *Ledger::Impl::account_for(const rsslag_update &update) {
         const std::shared_ptr<MmAccount> mm = found->second;
         // Reclaim holds no reference: its CPU may have been taken away since it saw users.
         const bool late = (update.flags & RSSLAG_BY_OTHER) != 0 && !newborn && !mm->empty();
-        const bool another = mm->bound ? may_have_ended(*mm, update.t_ns) : mm->maker != update.tid;
+        const bool another = mm->bound ? may_have_ended(*mm, update.t_ns) : mm->builder != update.tid;
         const bool over = mm->torn_down ? !teardown && !late : newborn && another;
         if (!over) return mm.get();
         retire(mm);
     }
     if (!newborn) return nullptr;
     const std::shared_ptr<MmAccount> made = make(update.mm, update.t_ns);
-    made->maker = update.tid;
+    made->builder = update.tid;
     return made.get();
 }
 
@@ -125,10 +125,10 @@ Ledger::Impl::Entry Ledger::Impl::entry_for(const rsslag_update &update) {
 bool Ledger::Impl::surely_direct(const rsslag_update &update, const MmAccount &mm) {
     if (options.scheme == Scheme::Cpu) return false;
     if ((update.flags & RSSLAG_NEWBORN) != 0 && !mm.bound) {
-        makers.insert(update.tid);
+        mm_builders.insert(update.tid);
         return true;
     }
-    return !makers.empty() && makers.erase(update.tid) != 0 && (update.flags & RSSLAG_THRESHOLD) == 0;
+    return !mm_builders.empty() && mm_builders.erase(update.tid) != 0 && (update.flags & RSSLAG_THRESHOLD) == 0;
 }
 
 Applied Ledger::Impl::apply(const rsslag_update &update) {
@@ -151,25 +151,25 @@ Applied Ledger::Impl::apply(const rsslag_update &update) {
 /// How many updates of this sum have not been told yet. A sum that was read while it went on is told again, and so may
 /// be one that another CPU told.
 std::uint64_t Ledger::Impl::untold(const rsslag_sum &sum) {
-    Told &told = told_[sum.of].recent[sum.number % kToldSums];
-    if (static_cast<std::int32_t>(sum.number - told.number) < 0) return 0;
-    if (sum.number != told.number) told = {sum.number, 0};
-    if (sum.updates <= told.updates) return 0;
-    return sum.updates - std::exchange(told.updates, sum.updates);
+    Reported &reported = reported_[sum.of].recent[sum.number % kReportedSums];
+    if (static_cast<std::int32_t>(sum.number - reported.number) < 0) return 0;
+    if (sum.number != reported.number) reported = {sum.number, 0};
+    if (sum.updates <= reported.updates) return 0;
+    return sum.updates - std::exchange(reported.updates, sum.updates);
 }
 
 /// Whether a later sum of this CPU has been applied: another CPU told one of the two, and was taken away meanwhile.
 bool Ledger::Impl::overtaken(const rsslag_sum &sum) {
-    ToldByCpu &told = told_[sum.of];
-    if (static_cast<std::int32_t>(sum.number - told.last) < 0) return told.last_mm == sum.mm;
-    told.last = sum.number;
-    told.last_mm = sum.mm;
+    ReportedByCpu &reported = reported_[sum.of];
+    if (static_cast<std::int32_t>(sum.number - reported.last) < 0) return reported.last_mm == sum.mm;
+    reported.last = sum.number;
+    reported.last_mm = sum.mm;
     return false;
 }
 
 void Ledger::Impl::apply(rsslag_sum sum) {
     now = std::max<std::uint64_t>(now, sum.t_ns);
-    if (sum.of >= told_.size()) return;
+    if (sum.of >= reported_.size()) return;
     const std::uint64_t updates = untold(sum);
     const std::shared_ptr<MmAccount> mm = updates == 0 ? nullptr : at(sum.mm);
     if (!mm) return;
@@ -181,8 +181,8 @@ void Ledger::Impl::apply(rsslag_sum sum) {
     // In an mm that nobody lives in yet, an exec goes on by its leader's number; elsewhere that is the leader's own.
     const bool foreign = (sum.flags & RSSLAG_BY_OTHER) != 0;
     const Task *const task = task_of(tid, !foreign && !mm->bound);
-    const bool lives_here = task != nullptr && task->mm == mm;
-    if (lives_here || mm->members().count(tid) != 0) {  // a member that an exec has taken away is still one
+    const bool alive_here = task != nullptr && task->mm == mm;
+    if (alive_here || mm->members().count(tid) != 0) {  // a member that an exec has taken away is still one
         mm->apply(sum, mm->member(tid), updates, true);
     } else if (foreign || !mm->bound) {
         others.insert(tid);
@@ -194,7 +194,7 @@ void Ledger::Impl::apply(rsslag_sum sum) {
 
 /// What the task before it did to mms that were not its own stays there.
 void Ledger::Impl::number_given_again(int tid) {
-    strangers.erase(tid);
+    foreign_tasks.erase(tid);
     if (others.erase(tid) == 0) return;
     for (auto &[address, mm] : mms)
         mm->end_other(tid);
@@ -210,12 +210,12 @@ void Ledger::Impl::renumbered(int from, int to) {
 }
 
 void Ledger::Impl::new_task(const rsslag_task &record) {
-    makers.erase(record.parent);  // it was a fork
+    mm_builders.erase(record.parent);  // it was a fork
     const bool same_group = (record.flags & RSSLAG_SAME_GROUP) != 0;
-    const bool wanted = (record.flags & RSSLAG_WANTED) != 0;
+    const bool traced = (record.flags & RSSLAG_TRACED) != 0;
     const bool shares = (record.flags & RSSLAG_SHARES_MM) != 0;
     std::shared_ptr<MmAccount> mm = at(record.mm);
-    if (!wanted && !shares) {
+    if (!traced && !shares) {
         if (mm && !mm->bound) retire(mm);  // a child that nobody asked for
         return;
     }
@@ -241,14 +241,14 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
         mm->bind(record.t_ns);
         mm->member(record.tid).cached_ns = record.t_ns;
     }
-    tasks[record.tid] = {record.ns_tid, record.ns_tgid, record.tgid, told_comm(record), mm};
-    if (!same_group && wanted) {
-        groups[record.tgid] = {record.tgid, record.ns_tgid, told_comm(record), record.mm, State::Running};
+    tasks[record.tid] = {record.ns_tid, record.ns_tgid, record.tgid, reported_comm(record), mm};
+    if (!same_group && traced) {
+        groups[record.tgid] = {record.tgid, record.ns_tgid, reported_comm(record), record.mm, State::Running};
     }
 }
 
 void Ledger::Impl::exec(const rsslag_task &record) {
-    Task task{record.ns_tid, record.ns_tgid, record.tgid, told_comm(record), at(record.mm)};
+    Task task{record.ns_tid, record.ns_tgid, record.tgid, reported_comm(record), at(record.mm)};
     auto old = tasks.find(record.old_tid);
     if (old == tasks.end() || old->second.host_tgid != record.tgid) {
         old = tasks.find(record.tid);  // it has taken its leader's number already
@@ -272,7 +272,7 @@ void Ledger::Impl::exec(const rsslag_task &record) {
         return;
     }
     if (left && left != task.mm) {
-        if (lives_in(*left, record.tgid)) {
+        if (alive_in(*left, record.tgid)) {
             left->end_member(record.tid, 0);  // it only borrowed it, as vfork does
         } else {
             left->leave_member(record.tid);
@@ -285,7 +285,7 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     group->second.mm = record.mm;
 }
 
-bool Ledger::Impl::lives_in(const MmAccount &mm, int but) const {
+bool Ledger::Impl::alive_in(const MmAccount &mm, int but) const {
     return std::any_of(groups.begin(), groups.end(),
                        [&](const auto &each) { return each.first != but && each.second.mm == mm.mm; });
 }
@@ -327,15 +327,15 @@ void Ledger::Impl::vanished(int host_tgid) {
 }
 
 void Ledger::Impl::seen(const rsslag_task &record) {
-    strangers[record.tid] = {record.ns_tid, record.ns_tgid, record.tgid, told_comm(record), nullptr};
+    foreign_tasks[record.tid] = {record.ns_tid, record.ns_tgid, record.tgid, reported_comm(record), nullptr};
 }
 
 void Ledger::Impl::rename(const rsslag_task &record) {
     if ((record.flags & RSSLAG_IN_EXECVE) != 0) return;  // its EXEC tells, once the old mm is left
     const auto task = tasks.find(record.tid);
-    if (task != tasks.end()) task->second.comm = told_comm(record);
+    if (task != tasks.end()) task->second.comm = reported_comm(record);
     const auto group = groups.find(record.tid);
-    if (group != groups.end()) group->second.comm = told_comm(record);
+    if (group != groups.end()) group->second.comm = reported_comm(record);
 }
 
 /// Tasks that the reading lacks and of which no exit came: another group's that shared the mm.
@@ -361,8 +361,8 @@ void Ledger::Impl::name_tasks(MmView &view) const {
         for (TaskNet &net : *list) {
             auto task = tasks.find(net.host_tid);
             if (task == tasks.end()) {
-                task = strangers.find(net.host_tid);
-                if (task == strangers.end()) continue;
+                task = foreign_tasks.find(net.host_tid);
+                if (task == foreign_tasks.end()) continue;
             }
             net.comm = task->second.comm;
             net.tid = task->second.tid;

@@ -103,7 +103,7 @@ void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std
         Account &account = members_[task.host_tid];
         for (Member member : kAllMembers) {
             set_cached(account, index_of(member), task.cached[member].n);
-            account.brought[index_of(member)] = task.cached[member].n;
+            account.cached_at_attach[index_of(member)] = task.cached[member].n;
         }
         account.cached_ns = begin_ns;
     }
@@ -120,7 +120,7 @@ void MmAccount::take_absolute(const rsslag_update &update) {
         if (update.cpu < locals_.size()) set(local_cell(update.cpu, update.member), update.cached);
     } else if (const auto found = members_.find(update.tid); found != members_.end() && update.cached != 0) {
         set_cached(found->second, update.member, 0);
-        found->second.brought[update.member] = 0;
+        found->second.cached_at_attach[update.member] = 0;
     }
     rebase();
 }
@@ -198,14 +198,14 @@ Applied MmAccount::add(CounterEvent event, std::size_t member) {
     CounterHistory &history = histories_[member];
     history.add(std::move(event), out_);
     if (history.due()) history.settle(complete_ns(now), out_);
-    const std::size_t told = settled_->told.size();
+    const std::size_t reported = settled_->reported.size();
     take(member);
     Applied applied{true, std::nullopt, std::nullopt, ticket};
-    for (std::size_t i = told; i < settled_->told.size(); ++i) {
-        const SettledUpdate &each = settled_->told[i];
+    for (std::size_t i = reported; i < settled_->reported.size(); ++i) {
+        const SettledUpdate &each = settled_->reported[i];
         if (ticket == 0 || each.ticket != ticket) continue;
         applied = {true, each.pages, each.reason, 0};
-        settled_->told.erase(settled_->told.begin() + static_cast<std::ptrdiff_t>(i));
+        settled_->reported.erase(settled_->reported.begin() + static_cast<std::ptrdiff_t>(i));
         break;
     }
     return applied;
@@ -253,7 +253,7 @@ void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t upd
     if (adopted) rebase();
     // What its CPU read before, it had read by now. That it has no fold on its way this does not say: a sum is told
     // because something else has just happened there, a fold most often, whose own record comes next.
-    if ((sum.flags & RSSLAG_GOES_ON) == 0 && sum.cpu == sum.of) passed(sum.cpu, sum.t_ns);
+    if ((sum.flags & RSSLAG_PARTIAL) == 0 && sum.cpu == sum.of) passed(sum.cpu, sum.t_ns);
     if (watched_) note_rss();
 }
 
@@ -277,8 +277,8 @@ void MmAccount::take(std::size_t member) {
             reason = take_flush(update, member);
         }
         if (settled_ == nullptr) continue;
-        const bool certain = update.pages.least == update.pages.most && !doubtful_;
-        settled_->told.push_back(
+        const bool certain = update.pages.least == update.pages.most && !needs_resync_;
+        settled_->reported.push_back(
             {update.ticket, certain ? std::optional(Pages{update.pages.likely}) : std::nullopt, reason});
     }
     for (const CounterHistory::Share &share : out_.shares) {
@@ -289,7 +289,7 @@ void MmAccount::take(std::size_t member) {
     }
     if (out_.unclaimed != 0) {
         remainder_[kAllMembers[member]].n += out_.unclaimed;
-        disagreements_ += doubtful_ ? 0 : 1;
+        disagreements_ += needs_resync_ ? 0 : 1;
     }
     // What was told last need not have been done last.
     const CounterHistory &history = histories_[member];
@@ -308,7 +308,7 @@ void MmAccount::lost(std::uint64_t records) {
 
 /// Any net may be off by so many pages more than is known of.
 void MmAccount::doubt(std::int64_t pages) {
-    doubtful_ = true;
+    needs_resync_ = true;
     finish();
     const auto widen = [pages](std::int64_t &lost) { lost = std::min(lost, INT64_MAX / 8) + pages; };
     for (auto &[tid, account] : members_)
@@ -335,7 +335,7 @@ void MmAccount::drop_open() {
     for (const CounterHistory &history : histories_) {
         for (const CounterEvent &event : history.unsettled()) {
             if (event.update && settled_ != nullptr)
-                settled_->told.push_back({event.ticket, std::nullopt, std::nullopt});
+                settled_->reported.push_back({event.ticket, std::nullopt, std::nullopt});
         }
     }
 }

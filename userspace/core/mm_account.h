@@ -32,8 +32,9 @@ struct Account {
     std::array<std::int64_t, kMembers> below{};    ///< the truth is less than that by at most so many pages …
     std::array<std::int64_t, kMembers> above{};    ///< … or more
     std::array<std::int64_t, kMembers> cached{};   ///< `thread` scheme: holds now
-    std::array<std::int64_t, kMembers> brought{};  ///< `thread` scheme: held at the attach, part of the baseline
-    std::int64_t lost = 0;                         ///< pages of its updates that may be among what was lost
+    std::array<std::int64_t, kMembers>
+        cached_at_attach{};  ///< `thread` scheme: held at the attach, part of the baseline
+    std::int64_t lost = 0;   ///< pages of its updates that may be among what was lost
     std::uint64_t updates = 0;
     std::uint64_t seen_ns = 0;  ///< of its last record that told of one thing only
     std::uint64_t flushes = 0;
@@ -49,7 +50,7 @@ struct Account {
 /// Amounts of updates that were open, told when they are settled.
 struct Settlements {
     std::uint64_t tickets = 0;
-    std::vector<SettledUpdate> told;
+    std::vector<SettledUpdate> reported;
 };
 
 class MmAccount {
@@ -107,11 +108,11 @@ class MmAccount {
     std::uint64_t mm = 0;
     std::uint64_t generation = 0;
     std::uint64_t born_ns = 0;   ///< of its first record; 0: was there before
-    int maker = 0;               ///< who made its first update, before anybody lived in it
+    int builder = 0;             ///< who made its first update, before anybody lived in it
     bool bound = false;          ///< a process lives in it
     std::uint64_t bound_ns = 0;  ///< … since then, or before
     bool torn_down = false;      ///< its last user has left
-    bool doubtful() const { return doubtful_; }
+    bool needs_resync() const { return needs_resync_; }
     std::uint64_t updates() const { return updates_; }
     std::uint64_t last_ns = 0;
     const std::unordered_map<int, Account> &members() const { return members_; }
@@ -191,7 +192,7 @@ class MmAccount {
     std::uint64_t adopted_from_ = 0;   ///< … and those before it are older than the reading
     std::uint64_t disagreements_ = 0;
     std::uint64_t resyncs_ = 0;
-    bool doubtful_ = false;
+    bool needs_resync_ = false;
     std::int64_t lost_pages_ = 0;     ///< that may be missing of a task of which nothing has been told yet, in doubt
     std::uint64_t folded_until_ = 0;  ///< a reading that began before that does not end the doubt
     bool watched_ = false;

@@ -82,15 +82,15 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
         check.disagreements++;
         off += here;
     }
-    if (doubtful_) check.disagreements = 0;
+    if (needs_resync_) check.disagreements = 0;
     if (check.disagreements > 0) {
         disagreements_ += static_cast<std::uint64_t>(check.disagreements);
         // A record has not come, or came wrong, and nobody knows whose.
         doubt(std::max(off, kMostPages));
     }
-    if (doubtful_) {
+    if (needs_resync_) {
         resyncs_++;
-        doubtful_ = begin_ns < folded_until_;
+        needs_resync_ = begin_ns < folded_until_;
         lost_pages_ = 0;
         take_over(reading, changed, end_ns);
     }

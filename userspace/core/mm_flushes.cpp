@@ -109,7 +109,7 @@ void MmAccount::apply(const rsslag_fault &fault) {
     account.seen_ns = std::max<std::uint64_t>(account.seen_ns, fault.t_ns);
     for (std::size_t m = 0; m < kMembers; ++m) {
         set_cached(account, m, fault.cached[m]);
-        if (fault.t_ns <= adopted_until_) account.brought[m] = fault.cached[m];
+        if (fault.t_ns <= adopted_until_) account.cached_at_attach[m] = fault.cached[m];
     }
     if (fault.t_ns <= adopted_until_) rebase();
     account.cached_ns = fault.t_ns;

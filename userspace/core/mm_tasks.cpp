@@ -29,7 +29,7 @@ bool move_account(Accounts &accounts, int from, int to) {
 }  // namespace
 
 Members Account::net() const {
-    return members_of(flushed) + members_of(cached) - members_of(brought);
+    return members_of(flushed) + members_of(cached) - members_of(cached_at_attach);
 }
 
 /// Of each member what is farther off, as they may be so independently.
@@ -46,7 +46,7 @@ void Account::join(const Account &other) {
         below[m] += other.below[m];
         above[m] += other.above[m];
         cached[m] += other.cached[m];
-        brought[m] += other.brought[m];
+        cached_at_attach[m] += other.cached_at_attach[m];
     }
     lost = std::max(lost, other.lost);
     updates += other.updates;

@@ -30,7 +30,7 @@ OrderSearch::OrderSearch(std::span<const CounterEvent> events, std::int64_t coun
             steps.push_back({i, false, true});
         }
         place_[i] = {static_cast<std::uint32_t>(lane->second), static_cast<std::uint16_t>(steps.size())};
-        gave_up_ |= steps.size() >= std::numeric_limits<std::uint16_t>::max();
+        abandoned_ |= steps.size() >= std::numeric_limits<std::uint16_t>::max();
         by_number[each.number] = i;
         if (const auto earlier = by_number.find(each.follows); each.follows != 0 && earlier != by_number.end()) {
             follows_[i] = earlier->second + 1;
@@ -40,8 +40,8 @@ OrderSearch::OrderSearch(std::span<const CounterEvent> events, std::int64_t coun
         if (new_task) tasks_.push_back(each.tid);
         task_of_[i] = number->second;
     }
-    gave_up_ |= lanes_.size() > kMostLanes;
-    if (!gave_up_) run(count);
+    abandoned_ |= lanes_.size() > kMostLanes;
+    if (!abandoned_) run(count);
 }
 
 void OrderSearch::run(std::int64_t count) {
@@ -53,9 +53,9 @@ void OrderSearch::run(std::int64_t count) {
         layers_.emplace_back();
         of_layer_.clear();
         const std::size_t layer = layers_.size() - 2;
-        for (std::size_t i = 0; i < layers_[layer].size() && !gave_up_; ++i)
+        for (std::size_t i = 0; i < layers_[layer].size() && !abandoned_; ++i)
             expand(layers_[layer][i]);
-        if (gave_up_) return;
+        if (abandoned_) return;
     }
     layers_.pop_back();
 }
@@ -149,17 +149,17 @@ std::uint32_t OrderSearch::node_for(std::uint32_t from, std::size_t lane, std::i
     sums_.resize(sums_.size() + tasks_.size());
     of_layer_.emplace(hash, made);
     layers_.back().push_back(made);
-    gave_up_ |= nodes_.size() > kMostNodes;
+    abandoned_ |= nodes_.size() > kMostNodes;
     return made;
 }
 
 /// Takes the lane's next step. `told`: the lanes whose updates this reading tells the sum of.
-void OrderSearch::step_to(std::uint32_t from, std::size_t lane, std::uint64_t told, std::int64_t sum) {
+void OrderSearch::step_to(std::uint32_t from, std::size_t lane, std::uint64_t reported, std::int64_t sum) {
     const Step step = *next(from, lane);
     std::vector<PageRange> shares;  // of tasks
     int cost = nodes_[from].cost;
-    if (told != 0) {
-        const std::vector<std::size_t> updates = updates_of(told, from);
+    if (reported != 0) {
+        const std::vector<std::size_t> updates = updates_of(reported, from);
         std::vector<const PageSet *> sets;
         std::vector<int> groups;
         bool usual = true;
@@ -179,7 +179,7 @@ void OrderSearch::step_to(std::uint32_t from, std::size_t lane, std::uint64_t to
             cost += 2;
         }
         cost += usual ? 0 : 1;
-        cost += (told >> lane & 1) != 0 ? 0 : 1;
+        cost += (reported >> lane & 1) != 0 ? 0 : 1;
     }
     if (step.reading) {
         for (std::size_t other = 0; other < lanes_.size(); ++other) {
@@ -190,11 +190,11 @@ void OrderSearch::step_to(std::uint32_t from, std::size_t lane, std::uint64_t to
     const bool takes_effect = step.update && !step.reading;
     const std::int64_t count = step.reading ? event(step).count : nodes_[from].count;
     const std::uint64_t pending =
-        takes_effect ? nodes_[from].pending | std::uint64_t{1} << lane : (told != 0 ? 0 : nodes_[from].pending);
+        takes_effect ? nodes_[from].pending | std::uint64_t{1} << lane : (reported != 0 ? 0 : nodes_[from].pending);
     const std::size_t nodes = nodes_.size();
     const std::uint32_t to = node_for(from, lane, count, pending);
     const bool made = nodes_.size() != nodes;
-    edges_.push_back({from, to, static_cast<std::uint32_t>(lane), told, sum});
+    edges_.push_back({from, to, static_cast<std::uint32_t>(lane), reported, sum});
     for (std::size_t task = 0; task < tasks_.size(); ++task) {
         PageRange here = sums(from)[task];
         if (!shares.empty()) here = {here.least + shares[task].least, here.most + shares[task].most};
@@ -325,8 +325,8 @@ OrderSearch::Solution OrderSearch::solution(std::span<const std::uint32_t> nodes
         const Edge &edge = edges_[i];
         if (!leads[edge.to]) continue;
         leads[edge.from] = true;
-        if (edge.told == 0) continue;
-        const std::vector<std::size_t> updates = updates_of(edge.told, edge.from);
+        if (edge.reported == 0) continue;
+        const std::vector<std::size_t> updates = updates_of(edge.reported, edge.from);
         std::vector<const PageSet *> sets;
         sets.reserve(updates.size());
         for (const std::size_t update : updates)
@@ -344,8 +344,8 @@ OrderSearch::Solution OrderSearch::solution(std::span<const std::uint32_t> nodes
     for (std::uint32_t here = node; nodes_[here].best_edge != 0;) {
         const Edge &edge = edges_[nodes_[here].best_edge - 1];
         here = edge.from;
-        if (edge.told == 0) continue;
-        const std::vector<std::size_t> updates = updates_of(edge.told, edge.from);
+        if (edge.reported == 0) continue;
+        const std::vector<std::size_t> updates = updates_of(edge.reported, edge.from);
         std::vector<const PageSet *> sets;
         std::int64_t left = edge.sum;
         std::int64_t takers = 0;

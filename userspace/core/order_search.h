@@ -43,7 +43,7 @@ class OrderSearch {
     /// No order explains what must be explained by now: a record is missing, or says what cannot be.
     bool contradictory(std::uint64_t complete_ns) const;
     /// There was too much to search; the others must not be asked.
-    bool gave_up() const { return gave_up_; }
+    bool abandoned() const { return abandoned_; }
 
   private:
     struct Step {
@@ -64,14 +64,14 @@ class OrderSearch {
     struct Edge {
         std::uint32_t from, to;
         std::uint32_t lane;
-        std::uint64_t told;  ///< lanes whose updates the reading tells, 0 where it tells nothing
+        std::uint64_t reported;  ///< lanes whose updates the reading tells, 0 where it tells nothing
         std::int64_t sum;
     };
 
     void run(std::int64_t count);
     void expand(std::uint32_t node);
     bool allowed(std::uint32_t node, std::size_t lane) const;
-    void step_to(std::uint32_t from, std::size_t lane, std::uint64_t told, std::int64_t sum);
+    void step_to(std::uint32_t from, std::size_t lane, std::uint64_t reported, std::int64_t sum);
     std::uint32_t node_for(std::uint32_t from, std::size_t lane, std::int64_t count, std::uint64_t pending);
     const Step *next(std::uint32_t node, std::size_t lane) const;
     const CounterEvent &event(const Step &step) const { return events_[step.event]; }
@@ -101,7 +101,7 @@ class OrderSearch {
     std::vector<Edge> edges_;
     std::vector<std::vector<std::uint32_t>> layers_;                  ///< nodes by how many steps are done
     std::unordered_multimap<std::uint64_t, std::uint32_t> of_layer_;  ///< nodes of the layer that is made
-    bool gave_up_ = false;
+    bool abandoned_ = false;
 };
 
 }  // namespace rsslag::core

@@ -19,12 +19,12 @@ std::string in_binary_unit(Pages pages, const PageSize &page_size, double unit_b
 }
 
 /// Who else shows what stat shows, or else who is right.
-struct Company {
+struct OtherReaders {
     std::string with_stat;  ///< after what stat says: ", and so do ps, top and htop;"
     std::string exact;      ///< at the end: "; statm and status (ps, top, htop) are exact on this kernel"
 };
 
-Company company(const Calibration &calibration) {
+OtherReaders other_readers(const Calibration &calibration) {
     const Truth statm = calibration.statm;
     const Truth status = calibration.status;
     if (statm == Truth::Flushed && status == Truth::Flushed) return {", and so do ps, top and htop;", ""};
@@ -107,7 +107,7 @@ std::string sentence(const Finding &finding, const Machine &machine, const Calib
         return fmt::format("{}, {}: stat shows neither what is flushed ({}) nor what is exact.", says, holds,
                            text(clamped_rss(finding.flushed), machine.page_size));
     }
-    const Company others = company(calibration);
+    const OtherReaders others = other_readers(calibration);
     return fmt::format("{}{} {}: {}{}.", says, others.with_stat, holds,
                        hidden_part(finding, *hidden, machine, text, approximately), others.exact);
 }

@@ -47,9 +47,9 @@ constexpr int kMostPages = 64;
 }
 
 /// Owns the child and the socket to it.
-class Guinea {
+class CalibrationChild {
   public:
-    static core::Result<Guinea> start() {
+    static core::Result<CalibrationChild> start() {
         int ends[2];
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return failed("socketpair");
         const pid_t pid = fork();
@@ -59,12 +59,12 @@ class Guinea {
             touch_on_demand(ends[1]);
         }
         close(ends[1]);
-        Guinea child(pid, procfs::Fd(ends[0]));
+        CalibrationChild child(pid, procfs::Fd(ends[0]));
         child.end_ = procfs::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
         return child;
     }
 
-    ~Guinea() {
+    ~CalibrationChild() {
         if (pid_ <= 0) return;
         fd_ = procfs::Fd();  // which ends it, too
         const bool killed = kill(pid_, SIGKILL) == 0;
@@ -72,9 +72,9 @@ class Guinea {
         pollfd ended{end_.get(), POLLIN, 0};
         if (end_.open() ? poll(&ended, 1, kPatience) > 0 : killed) waitpid(pid_, nullptr, 0);
     }
-    Guinea(Guinea &&other) noexcept
+    CalibrationChild(CalibrationChild &&other) noexcept
         : pid_(std::exchange(other.pid_, 0)), fd_(std::move(other.fd_)), end_(std::move(other.end_)) {}
-    Guinea &operator=(Guinea &&) = delete;
+    CalibrationChild &operator=(CalibrationChild &&) = delete;
 
     pid_t pid() const { return pid_; }
 
@@ -91,7 +91,7 @@ class Guinea {
     }
 
   private:
-    Guinea(pid_t pid, procfs::Fd fd) : pid_(pid), fd_(std::move(fd)) {}
+    CalibrationChild(pid_t pid, procfs::Fd fd) : pid_(pid), fd_(std::move(fd)) {}
 
     static Error failed(const char *what) {
         return {Kind::Internal, std::string("calibration: ") + what + ": " + std::strerror(errno), errno, ""};
@@ -134,7 +134,7 @@ core::Result<core::Calibration> calibrate(probe::SnapshotProbe &probe, core::Sch
     if (scheme == core::Scheme::Plain) {
         return core::Calibration{core::Truth::Exact, core::Truth::Exact, core::Truth::Exact};
     }
-    auto child = Guinea::start();
+    auto child = CalibrationChild::start();
     if (!child) return child.error();
     auto process = procfs::Process::open(child->pid());
     if (!process) return process.error();

@@ -105,8 +105,8 @@ void take_terminal(int terminal) {
         execvp(words[0], words.data());
         err = errno;
     }
-    const ssize_t told = write(failure, &err, sizeof(err));
-    _exit(told == sizeof(err) ? 127 : 126);
+    const ssize_t reported = write(failure, &err, sizeof(err));
+    _exit(reported == sizeof(err) ? 127 : 126);
 }
 
 Error system_error(const char *what) {

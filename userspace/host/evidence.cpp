@@ -50,8 +50,8 @@ class PoisonCounter {
         core::Pages poisoned;
         const auto page_bytes = static_cast<std::uint64_t>(page_size_.bytes);
         for (std::uint64_t page = mapping.start / page_bytes; page < mapping.end / page_bytes;) {
-            const std::size_t wanted = std::min<std::size_t>(entries_.size(), mapping.end / page_bytes - page);
-            const ssize_t got = pread(pagemap_.get(), entries_.data(), wanted * sizeof(entries_[0]),
+            const std::size_t requested = std::min<std::size_t>(entries_.size(), mapping.end / page_bytes - page);
+            const ssize_t got = pread(pagemap_.get(), entries_.data(), requested * sizeof(entries_[0]),
                                       static_cast<off_t>(page * sizeof(entries_[0])));
             if (got <= 0) return std::nullopt;
             const std::size_t entries = static_cast<std::size_t>(got) / sizeof(entries_[0]);

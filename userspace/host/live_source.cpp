@@ -47,8 +47,8 @@ class LiveSource final : public Source {
     }
     std::chrono::system_clock::time_point time() override { return std::chrono::system_clock::now(); }
 
-    core::Status want(int host_tgid, std::uint64_t mm) override { return stream_->want(host_tgid, mm); }
-    core::Status want_matching(const probe::Pattern &pattern) override { return stream_->want_matching(pattern); }
+    core::Status trace(int host_tgid, std::uint64_t mm) override { return stream_->trace(host_tgid, mm); }
+    core::Status trace_matching(const probe::Pattern &pattern) override { return stream_->trace_matching(pattern); }
     void detach() override { stream_->detach(); }
 
     void collect(const Records &use) override { drain_.collect(use); }

@@ -17,7 +17,7 @@
 #include "rsslag/probe/snapshot.h"
 #include "rsslag/probe/traits.h"
 #include "rsslag/procfs/process.h"
-#include "rsslag/trace/judged.h"
+#include "rsslag/trace/judge_reading.h"
 
 namespace rsslag::host {
 namespace {
@@ -120,12 +120,12 @@ Snapshotter::~Snapshotter() = default;
 Snapshotter::Snapshotter(Snapshotter &&) noexcept = default;
 Snapshotter &Snapshotter::operator=(Snapshotter &&) noexcept = default;
 
-core::Result<Snapshotter> Snapshotter::open(const Wanted &wanted) {
+core::Result<Snapshotter> Snapshotter::open(const SnapshotterOptions &options) {
     const auto traits = probe::running_kernel_traits();
     if (!traits) return traits.error();
     Host host = this_host();
     if (const auto *scheme = std::get_if<core::Scheme>(&traits->scheme)) host.machine.scheme = *scheme;
-    auto probe = probe::SnapshotProbe::open(*traits, host.machine, wanted.totals);
+    auto probe = probe::SnapshotProbe::open(*traits, host.machine, options.totals);
     if (!probe) return probe.error();
     const auto calibration = calibrate(*probe, host.machine.scheme);
     if (!calibration) return calibration.error();
@@ -133,8 +133,8 @@ core::Result<Snapshotter> Snapshotter::open(const Wanted &wanted) {
     // numbers, which only matter where memory has failed, are for SYS_ADMIN alone.
     std::vector<cap_value_t> keep{CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE};
     if (machine_has_poisoned_pages()) keep.insert(keep.end(), {CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH});
-    keep.insert(keep.end(), wanted.capabilities.begin(), wanted.capabilities.end());
-    if (const core::Status dropped = wanted.dropped ? core::success() : keep_only(keep); !dropped)
+    keep.insert(keep.end(), options.capabilities.begin(), options.capabilities.end());
+    if (const core::Status dropped = options.dropped ? core::success() : keep_only(keep); !dropped)
         return dropped.error();
     auto state = std::make_unique<State>(State{std::move(host), std::move(*probe), *calibration});
     if (getrandom(&state->id_key, sizeof(state->id_key), 0) != sizeof(state->id_key)) {
@@ -217,7 +217,7 @@ std::optional<Error> Snapshotter::State::look_again(const procfs::Process &proce
 core::Result<core::ProcessReading> Snapshotter::take(const procfs::Process &process, bool walk) {
     const auto raw = take_raw(process, walk);
     if (!raw) return raw.error();
-    return trace::judged(*raw, state_->host.machine, state_->id_key);
+    return trace::judge_reading(*raw, state_->host.machine, state_->id_key);
 }
 
 core::Result<core::TimedCounters> Snapshotter::read_counters(pid_t pid) {
@@ -267,7 +267,7 @@ core::Result<core::ProcessReading> Snapshotter::take_around(const procfs::Proces
         out.evidence = gather_evidence(process, out.bracket.readings.back(), mappings, page_size);
     }
     if (const auto error = state_->fill_in(process, *stat, out)) return *error;
-    return trace::judged(out, state_->host.machine, state_->id_key);
+    return trace::judge_reading(out, state_->host.machine, state_->id_key);
 }
 
 core::SnapshotDocument Snapshotter::document() const {

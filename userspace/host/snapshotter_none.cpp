@@ -23,7 +23,7 @@ core::Result<core::Scheme> running_scheme() {
     return no_tracer();
 }
 
-core::Result<Snapshotter> Snapshotter::open(const Wanted & /*wanted*/) {
+core::Result<Snapshotter> Snapshotter::open(const SnapshotterOptions & /*options*/) {
     return no_tracer();
 }
 

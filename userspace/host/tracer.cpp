@@ -37,11 +37,11 @@ trace::Facts facts_of(Source &source) {
 }
 
 trace::JudgeOptions judge_options(const Tracer::Options &options) {
-    trace::JudgeOptions wanted;
-    wanted.threads = options.threads;
-    wanted.for_screen = options.for_screen;
-    wanted.observer = options.observer;
-    return wanted;
+    trace::JudgeOptions chosen;
+    chosen.threads = options.threads;
+    chosen.for_screen = options.for_screen;
+    chosen.observer = options.observer;
+    return chosen;
 }
 
 }  // namespace
@@ -63,8 +63,8 @@ std::vector<int> host_tids(const core::CounterReading &counters) {
     return tids;
 }
 
-Tracer::State::State(std::unique_ptr<Source> kernel, Options wanted)
-    : options(wanted), source(std::move(kernel)), judge(facts_of(*source), judge_options(options)) {}
+Tracer::State::State(std::unique_ptr<Source> kernel, Options chosen)
+    : options(chosen), source(std::move(kernel)), judge(facts_of(*source), judge_options(options)) {}
 
 Tracer::Tracer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Tracer::~Tracer() = default;
@@ -97,8 +97,8 @@ void Tracer::State::tell(event::Event event) {
         }
     }
     for (const auto &[host_tgid, mm] : judge.taken_up()) {
-        if (const Status wanted = source->want(host_tgid, mm); !wanted)
-            spdlog::warn("{} cannot be traced on: {}", host_tgid, wanted.error().what);
+        if (const Status chosen = source->trace(host_tgid, mm); !chosen)
+            spdlog::warn("{} cannot be traced on: {}", host_tgid, chosen.error().what);
     }
 }
 
@@ -116,15 +116,15 @@ bool Tracer::State::take_records() {
     return any;
 }
 
-void Tracer::State::tell_losses() {
+void Tracer::State::emit_losses() {
     core::Losses losses = source->losses();
-    if (told && told->sent == losses.sent && told->by_cause == losses.by_cause) return;
-    told = losses;
+    if (reported && reported->sent == losses.sent && reported->by_cause == losses.by_cause) return;
+    reported = losses;
     tell(event::Losses{source->now_ns(), std::move(losses)});
 }
 
 /// A CPU folds all counters that there are before it is counted.
-void Tracer::State::tell_folds() {
+void Tracer::State::emit_folds() {
     constexpr std::uint64_t kFoldingNs = 100'000'000;
     const std::uint64_t before = std::exchange(folds_looked_ns, source->now_ns());
     const std::uint64_t count = source->folded_cpus();
@@ -132,15 +132,15 @@ void Tracer::State::tell_folds() {
     tell(event::CpusFolded{before - std::min(before, kFoldingNs), source->now_ns()});
 }
 
-void Tracer::State::tell_faults(std::span<const int> host_tids) {
+void Tracer::State::emit_faults(std::span<const int> host_tids) {
     tell(faults_of(*source, host_tids));
 }
 
 /// What was sent, up to where nothing more can come: counted from before it was taken out.
 void Tracer::State::take_in() {
     const std::uint64_t now = source->now_ns();
-    tell_folds();
-    if (take_records() || !told) tell_losses();
+    emit_folds();
+    if (take_records() || !reported) emit_losses();
     tell(event::Watermark{now - kLateNs, moment()});
 }
 
@@ -164,8 +164,8 @@ Status Tracer::attach(pid_t pid) {
         for (const core::TaskReading &task : before->counters.tasks) {
             if (task.tgid == pid) host_tgid = task.host_tgid;
         }
-        Status wanted = state.source->want(host_tgid, before->counters.mm);
-        if (!wanted) return wanted;
+        Status chosen = state.source->trace(host_tgid, before->counters.mm);
+        if (!chosen) return chosen;
         auto taken = state.source->read_counters(pid);
         if (!taken) return taken.error();
         if (taken->counters.mm != before->counters.mm) continue;
@@ -183,13 +183,13 @@ Status Tracer::attach_at_exec(pid_t pid) {
     for (const core::TaskReading &task : taken->counters.tasks) {
         if (task.tgid != pid) continue;
         state.tell(event::ExecAwaited{task.host_tgid, task.tgid, taken->counters.mm});
-        return state.source->want(task.host_tgid, 0);
+        return state.source->trace(task.host_tgid, 0);
     }
     return Error{Kind::Gone, fmt::format("process {} is gone", pid), 0, ""};
 }
 
 Status Tracer::attach_matching(const probe::Pattern &pattern) {
-    return state_->source->want_matching(pattern);
+    return state_->source->trace_matching(pattern);
 }
 
 std::vector<core::Tick> Tracer::collect() {
@@ -240,13 +240,13 @@ std::vector<core::Tick> Tracer::tick() {
         source.wait_until(until + kLateNs / 2);
     }
     state.take_records();
-    state.tell_losses();
-    state.tell_folds();
+    state.emit_losses();
+    state.emit_folds();
     const std::vector<int> more = state.judge.tids();  // that have ended since, or are not read yet
     tids.insert(tids.end(), more.begin(), more.end());
     std::sort(tids.begin(), tids.end());
     tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
-    state.tell_faults(tids);
+    state.emit_faults(tids);
     end.at = state.moment();
     state.tell(end);
     return state.take_ticks();
@@ -292,8 +292,8 @@ void Tracer::State::stop() {
     const std::uint64_t deadline = source->now_ns() + kPatienceNs;
     do {
         take_records();
-        tell_losses();
-    } while (judge.records() + told->lost() < told->sent && source->now_ns() < deadline);
+        emit_losses();
+    } while (judge.records() + reported->lost() < reported->sent && source->now_ns() < deadline);
     tell(event::Stop{moment()});
 }
 
@@ -304,7 +304,7 @@ std::vector<core::Tick> Tracer::stop() {
 
 core::Summary Tracer::summary() {
     State &state = *state_;
-    state.tell_faults(state.judge.tids());
+    state.emit_faults(state.judge.tids());
     const event::Moment at = state.moment();
     state.tell(event::End{at, state.source->whole_cost(state.judge.losses().sent)});
     return *state.judge.summary();

@@ -91,7 +91,7 @@ void Tracer::State::begin_amid(const std::function<void(const core::Losses &unti
     recorded.before.sent -= waiting.records();
     begin(until_now);
     put(std::move(*events));
-    told.reset();
+    reported.reset();
     forget_walks();
     std::ignore = judge.apply(event::FreshStart{});
 }

@@ -27,28 +27,28 @@ struct WalkPlan {
 };
 
 struct Tracer::State {
-    State(std::unique_ptr<Source> kernel, Options wanted);
+    State(std::unique_ptr<Source> kernel, Options chosen);
 
     Options options;
     std::unique_ptr<Source> source;
     trace::Judge judge;
     std::optional<recording::Writer> writer;
-    recording::Header recorded;         ///< of the segment that is written
-    std::map<int, WalkPlan> walks;      ///< by the kernel's TGID
-    std::optional<core::Losses> told;   ///< the last that an event, and with it the recording, has
-    std::uint64_t folded_cpus = 0;      ///< likewise
-    std::uint64_t folds_looked_ns = 0;  ///< when that was looked at last
-    core::OwnCost own;                  ///< at the last tick
-    std::vector<core::Tick> ticks;      ///< that came of events since they were last handed out
+    recording::Header recorded;            ///< of the segment that is written
+    std::map<int, WalkPlan> walks;         ///< by the kernel's TGID
+    std::optional<core::Losses> reported;  ///< the last that an event, and with it the recording, has
+    std::uint64_t folded_cpus = 0;         ///< likewise
+    std::uint64_t folds_looked_ns = 0;     ///< when that was looked at last
+    core::OwnCost own;                     ///< at the last tick
+    std::vector<core::Tick> ticks;         ///< that came of events since they were last handed out
 
     /// To the recording and to the judge.
     void tell(event::Event event);
     std::vector<core::Tick> take_ticks() { return std::exchange(ticks, {}); }
     event::Moment moment();
     bool take_records();
-    void tell_losses();
-    void tell_folds();
-    void tell_faults(std::span<const int> host_tids);
+    void emit_losses();
+    void emit_folds();
+    void emit_faults(std::span<const int> host_tids);
     void take_in();
     void collect();
     core::Result<core::RawReading> read(const core::GroupView &group);

@@ -32,7 +32,7 @@ std::string internal_device() {
 }
 
 /// rootfs is a ramfs or a tmpfs; the mount itself knows.
-void tell_rootfs(std::vector<procfs::Mount> &mounts) {
+void mark_rootfs(std::vector<procfs::Mount> &mounts) {
     for (procfs::Mount &mount : mounts) {
         struct statfs about {};
         if (mount.type != "rootfs" || statfs(mount.where.c_str(), &about) != 0) continue;
@@ -120,7 +120,7 @@ core::Result<procfs::Devices> devices_here() {
     if (!text) return text.error();
     auto mounts = procfs::parse_mountinfo(text->bytes);
     if (!mounts) return mounts.error();
-    tell_rootfs(*mounts);
+    mark_rootfs(*mounts);
     devices.add(*mounts);
     return devices;
 }

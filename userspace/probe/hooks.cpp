@@ -31,18 +31,18 @@ std::vector<std::string> section_names(const rsslag_hooks &skeleton) {
 std::string try_hook(const std::string &section) {
     const Skeleton skeleton(rsslag_hooks__open());
     if (!skeleton) return std::strerror(errno);
-    bpf_program *wanted = nullptr;
+    bpf_program *matching = nullptr;
     bpf_program *program = nullptr;
     bpf_object__for_each_program(program, skeleton->obj) {
-        const bool is_wanted = section == bpf_program__section_name(program);
-        bpf_program__set_autoload(program, is_wanted);
-        if (is_wanted) wanted = program;
+        const bool requested = section == bpf_program__section_name(program);
+        bpf_program__set_autoload(program, requested);
+        if (requested) matching = program;
     }
     const int loaded = rsslag_hooks__load(skeleton.get());
     // libbpf gives up with ESRCH before it asks the kernel where BTF has no such tracepoint or function.
     if (loaded == -ESRCH) return "this kernel does not have it";
     if (loaded != 0) return std::string("loading: ") + std::strerror(-loaded);
-    bpf_link *const link = bpf_program__attach(wanted);
+    bpf_link *const link = bpf_program__attach(matching);
     if (link == nullptr) return std::string("attaching: ") + std::strerror(errno);
     bpf_link__destroy(link);
     return "";

@@ -151,7 +151,7 @@ struct StreamProbe::State {
     std::size_t update_places = 0;             ///< of each buffer; 0: there are none
     Mapping runs;                              ///< none: nothing is summed up
     std::vector<rsslag_sum> grown;
-    std::vector<std::uint32_t> told_sequence;  ///< of each CPU's sum, when last told
+    std::vector<std::uint32_t> emitted_sequence;  ///< of each CPU's sum, when last told
     std::uint32_t fault_mask = 0;
     int cpus = 1;
 
@@ -189,7 +189,7 @@ std::vector<bpf_program *> StreamProbe::State::programs() const {
 void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme, bool counting) {
     auto &p = skeleton->progs;
     const bool by_cpu = scheme == core::Scheme::Cpu;
-    const auto load_if = [](bpf_program *program, bool wanted) { bpf_program__set_autoload(program, wanted); };
+    const auto load_if = [](bpf_program *program, bool requested) { bpf_program__set_autoload(program, requested); };
     load_if(p.rss_stat_cpu, by_cpu);
     load_if(p.page_fault_user_cpu, by_cpu && traits.page_fault_user);
     load_if(p.page_fault_kernel_cpu, by_cpu && traits.page_fault_kernel);
@@ -235,14 +235,14 @@ Status StreamProbe::State::hand_over_rings() {
 Status StreamProbe::State::load(const Options &options) {
     cpus = options.cpus_possible;
     const std::uint32_t count = std::min(static_cast<std::uint32_t>(cpus), kMaxRings);
-    const std::uint32_t places = fault_places();
-    fault_mask = places - 1;
+    const std::uint32_t positions = fault_places();
+    fault_mask = positions - 1;
     skeleton->rodata->fault_mask = fault_mask;
     skeleton->rodata->possible_cpus = static_cast<std::uint32_t>(cpus);
-    skeleton->rodata->fault_told_at_exit = bpf_program__autoload(skeleton->progs.fault_done);
+    skeleton->rodata->fault_emitted_at_exit = bpf_program__autoload(skeleton->progs.fault_done);
     skeleton->rodata->counting = options.counting;
     skeleton->bss->filter.follow = options.follow ? 1 : 0;
-    bpf_map__set_max_entries(skeleton->maps.fault_slots, places);
+    bpf_map__set_max_entries(skeleton->maps.fault_slots, positions);
     bpf_map__set_max_entries(skeleton->maps.cpus, static_cast<std::uint32_t>(cpus));
     bpf_map__set_max_entries(skeleton->maps.runs, static_cast<std::uint32_t>(cpus));
     if (bpf_map__autocreate(skeleton->maps.updates) && count == static_cast<std::uint32_t>(cpus)) {
@@ -258,12 +258,12 @@ Status StreamProbe::State::load(const Options &options) {
     cpu_states = Mapping(bpf_map__fd(skeleton->maps.cpus), static_cast<std::size_t>(cpus) * sizeof(rsslag_cpu),
                          PROT_READ | PROT_WRITE);
     if (cpu_states.get() == nullptr) return refused(errno);
-    slots = Mapping(bpf_map__fd(skeleton->maps.fault_slots), places * sizeof(rsslag_fault_slot));
+    slots = Mapping(bpf_map__fd(skeleton->maps.fault_slots), positions * sizeof(rsslag_fault_slot));
     if (slots.get() == nullptr) return refused(errno);
     if (Status mapped = map_updates(); !mapped) return mapped;
     if (options.counting && bpf_map__fd(skeleton->maps.runs) >= 0) {
-        told_sequence.resize(static_cast<std::size_t>(cpus));
-        runs = Mapping(bpf_map__fd(skeleton->maps.runs), told_sequence.size() * sizeof(rsslag_run));
+        emitted_sequence.resize(static_cast<std::size_t>(cpus));
+        runs = Mapping(bpf_map__fd(skeleton->maps.runs), emitted_sequence.size() * sizeof(rsslag_run));
         if (runs.get() == nullptr) return refused(errno);
     }
     return core::success();
@@ -313,7 +313,7 @@ Status StreamProbe::State::attach() {
             bpf_program__expected_attach_type(program) == BPF_TRACE_ITER) {
             continue;
         }
-        if (program == skeleton->progs.want) continue;  // run by want()
+        if (program == skeleton->progs.trace) continue;  // run by want()
         links.emplace_back(bpf_program__attach(program));
         if (links.back()) continue;
         const int err = errno;
@@ -356,15 +356,15 @@ core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Op
 }
 
 /// By the program that does it for all others: the filter has one owner.
-Status StreamProbe::want(int host_tgid, std::uint64_t mm) {
+Status StreamProbe::trace(int host_tgid, std::uint64_t mm) {
     std::uint64_t arguments[] = {static_cast<std::uint32_t>(host_tgid), mm};
     LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
-    if (bpf_prog_test_run_opts(bpf_program__fd(state_->skeleton->progs.want), &run) != 0) return refused(errno);
+    if (bpf_prog_test_run_opts(bpf_program__fd(state_->skeleton->progs.trace), &run) != 0) return refused(errno);
     if (run.retval == 0) return core::success();
     return Error{Kind::Unsupported, "too many processes are traced", 0, "trace fewer of them"};
 }
 
-Status StreamProbe::want_matching(const Pattern &pattern) {
+Status StreamProbe::trace_matching(const Pattern &pattern) {
     rsslag_pattern &out = state_->skeleton->bss->pattern;
     std::uint32_t conditions = 0;
     if (pattern.comm) {
@@ -400,17 +400,17 @@ std::size_t StreamProbe::rings() const {
 void StreamProbe::State::read_sums() {
     grown.clear();
     const auto *all = static_cast<const rsslag_run *>(runs.get());
-    for (std::size_t cpu = 0; cpu < told_sequence.size(); ++cpu) {
+    for (std::size_t cpu = 0; cpu < emitted_sequence.size(); ++cpu) {
         rsslag_run run;
-        if (__atomic_load_n(&all[cpu].sequence, __ATOMIC_RELAXED) == told_sequence[cpu]) continue;
+        if (__atomic_load_n(&all[cpu].sequence, __ATOMIC_RELAXED) == emitted_sequence[cpu]) continue;
         if (!read_run(all[cpu], run)) continue;
-        told_sequence[cpu] = run.sequence;
+        emitted_sequence[cpu] = run.sequence;
         if (run.mm == 0) continue;
         timespec now{};
         clock_gettime(CLOCK_MONOTONIC, &now);
         rsslag_sum &sum = grown.emplace_back();
         sum.kind = RSSLAG_SUM;
-        sum.flags = run.flags | RSSLAG_GOES_ON;
+        sum.flags = run.flags | RSSLAG_PARTIAL;
         sum.tid = run.tid;
         sum.t_ns = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
         sum.mm = run.mm;
@@ -488,10 +488,10 @@ FaultCounts StreamProbe::faults(int host_tid) const {
                                  __atomic_load_n(&slot.kernel_faults, __ATOMIC_ACQUIRE)};
         if (whose(slot) == host_tid) return counts;  // else its place has just become another's
     }
-    rsslag_fault_slot elsewhere{};
-    if (bpf_map_lookup_elem(bpf_map__fd(state_->skeleton->maps.fault_slots_elsewhere), &tid, &elsewhere) != 0)
+    rsslag_fault_slot overflow{};
+    if (bpf_map_lookup_elem(bpf_map__fd(state_->skeleton->maps.fault_slots_overflow), &tid, &overflow) != 0)
         return {};  // it has had none
-    return {elsewhere.user_faults, elsewhere.kernel_faults};
+    return {overflow.user_faults, overflow.kernel_faults};
 }
 
 std::uint64_t StreamProbe::folded_cpus() const {

@@ -25,7 +25,7 @@ namespace {
 
 using core::Scheme;
 
-constexpr unsigned kMembersWanted = 4;
+constexpr unsigned kMembersTraced = 4;
 
 /// A member of a struct, looked for inside its anonymous structs and unions too (mm_struct wraps all of its own).
 const btf_member *find_member(const btf &btf, const btf_type *type, std::string_view name) {
@@ -83,7 +83,7 @@ bool is_array_of_ints(const btf &btf, unsigned id) {
     const btf_type *type = resolve(btf, id);
     if (type == nullptr || !btf_is_array(type)) return false;
     const struct btf_array *array = btf_array(type);
-    return array->nelems == kMembersWanted && is_integer(btf, array->type, 4, true);
+    return array->nelems == kMembersTraced && is_integer(btf, array->type, 4, true);
 }
 
 /// count is signed 64 bit, counters a pointer to signed 32 bit (include/linux/percpu_counter.h).
@@ -132,7 +132,7 @@ Verdict judge_atomics(const btf &btf, const btf_type *mm_rss_stat, const std::st
     const btf_type *array = count == nullptr ? nullptr : resolve(btf, count->type);
     if (array == nullptr || !btf_is_array(array)) return unknown(found + " without an array named count");
     const struct btf_array *counts = btf_array(array);
-    if (counts->nelems != kMembersWanted || !is_atomic_long(btf, counts->type)) {
+    if (counts->nelems != kMembersTraced || !is_atomic_long(btf, counts->type)) {
         return unknown(fmt::format("{} with count as {}", found, name_of(btf, count->type)));
     }
     const btf_type *task = find_struct(btf, "task_struct");
@@ -163,7 +163,7 @@ Verdict judge_scheme(const btf &btf) {
     if (type == nullptr) return unknown(found);
     if (btf_is_array(type)) {
         const struct btf_array *array = btf_array(type);
-        if (array->nelems == kMembersWanted && is_percpu_counter(btf, array->type)) {
+        if (array->nelems == kMembersTraced && is_percpu_counter(btf, array->type)) {
             return {Scheme::Cpu, found + ", each CPU caches up to a batch"};
         }
         return unknown(found);

@@ -15,7 +15,7 @@ namespace rsslag::probe {
 class UpdateBuffer {
   public:
     /// Of a CPU that has not written there yet. Both outlive this.
-    UpdateBuffer(rsslag_cpu &cpu, std::span<const rsslag_update> places) : cpu_(&cpu), places_(places) {}
+    UpdateBuffer(rsslag_cpu &cpu, std::span<const rsslag_update> positions) : cpu_(&cpu), places_(positions) {}
 
     /// The number of the update that the CPU writes next: those before it are there.
     std::uint64_t sent() const { return __atomic_load_n(&cpu_->updates, __ATOMIC_ACQUIRE); }

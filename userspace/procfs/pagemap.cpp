@@ -38,7 +38,7 @@ struct ScanArgument {
 constexpr unsigned long kScan = _IOWR('f', 16, ScanArgument);
 constexpr std::uint64_t kPresent = 1 << 3, kSwapped = 1 << 4, kZero = 1 << 5, kHuge = 1 << 6;
 
-/// Whole numbers from an index on. Fewer than wanted at the file's end.
+/// Whole numbers from an index on. Fewer than requested at the file's end.
 Try<std::size_t> read_numbers(int fd, std::span<std::uint64_t> into, std::uint64_t index) {
     std::size_t done = 0;
     while (done < into.size_bytes()) {
@@ -87,8 +87,8 @@ PageCounts &PageCounts::operator+=(const PageCounts &other) {
     return *this;
 }
 
-void tally(PageCounts &counts, PageEntry entry, const std::optional<Frame> &frame, bool uncounted,
-           const core::PageSize &page_size) {
+void count_page(PageCounts &counts, PageEntry entry, const std::optional<Frame> &frame, bool uncounted,
+                const core::PageSize &page_size) {
     constexpr core::Pages kOne{1};
     if (!entry.present()) {
         if (entry.swapped()) counts.swapped += kOne;
@@ -125,8 +125,8 @@ struct PageReader::State {
     std::string why_no_frames;
     std::vector<std::uint64_t> entries = std::vector<std::uint64_t>(kEntries);
     std::vector<PageRegion> regions = std::vector<PageRegion>(kRegions);
-    std::vector<std::uint64_t> wanted, counts_read, flags_read;
-    std::vector<Frame> frames;  ///< beside `wanted`, which is ascending
+    std::vector<std::uint64_t> requested, counts_read, flags_read;
+    std::vector<Frame> frames;  ///< beside `requested`, which is ascending
 
     core::Error failed(int err) const { return failure(pid, "pagemap", err); }
     std::uint64_t bytes() const { return static_cast<std::uint64_t>(page_size.bytes); }
@@ -179,26 +179,27 @@ core::Result<PageReader> PageReader::open(const Process &process, const core::Pa
 
 /// Sorted and in runs: most frames of a mapping lie together. False where the kernel refuses.
 bool PageReader::State::read_frames(std::span<const std::uint64_t> some) {
-    wanted.clear();
+    requested.clear();
     for (const std::uint64_t bits : some) {
         const PageEntry entry{bits};
-        if (entry.present() && entry.frame() != 0) wanted.push_back(entry.frame());
+        if (entry.present() && entry.frame() != 0) requested.push_back(entry.frame());
     }
-    std::sort(wanted.begin(), wanted.end());
-    wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
-    frames.resize(wanted.size());
-    for (std::size_t from = 0; from < wanted.size();) {
+    std::sort(requested.begin(), requested.end());
+    requested.erase(std::unique(requested.begin(), requested.end()), requested.end());
+    frames.resize(requested.size());
+    for (std::size_t from = 0; from < requested.size();) {
         std::size_t to = from + 1;
-        while (to < wanted.size() && wanted[to] - wanted[to - 1] <= kClose && wanted[to] - wanted[from] < kEntries)
+        while (to < requested.size() && requested[to] - requested[to - 1] <= kClose &&
+               requested[to] - requested[from] < kEntries)
             ++to;
-        const std::size_t span = wanted[to - 1] - wanted[from] + 1;
+        const std::size_t span = requested[to - 1] - requested[from] + 1;
         counts_read.assign(span, 0);
         flags_read.assign(span, 0);
-        const auto counted = read_numbers(count.get(), counts_read, wanted[from]);
-        const auto flagged = read_numbers(flags.get(), flags_read, wanted[from]);
+        const auto counted = read_numbers(count.get(), counts_read, requested[from]);
+        const auto flagged = read_numbers(flags.get(), flags_read, requested[from]);
         if (std::holds_alternative<Errno>(counted) || std::holds_alternative<Errno>(flagged)) return false;
         for (; from < to; ++from) {
-            const std::size_t at = wanted[from] - wanted[to - 1] + span - 1;
+            const std::size_t at = requested[from] - requested[to - 1] + span - 1;
             frames[from] = {counts_read[at], flags_read[at]};
         }
     }
@@ -206,8 +207,8 @@ bool PageReader::State::read_frames(std::span<const std::uint64_t> some) {
 }
 
 Frame PageReader::State::frame_of(PageEntry entry) const {
-    const auto at = std::lower_bound(wanted.begin(), wanted.end(), entry.frame());
-    return frames[static_cast<std::size_t>(at - wanted.begin())];
+    const auto at = std::lower_bound(requested.begin(), requested.end(), entry.frame());
+    return frames[static_cast<std::size_t>(at - requested.begin())];
 }
 
 core::Result<PageStop> PageReader::State::read_range(const PageRegion &region, PageBudget &budget, const Visit &visit) {
@@ -276,7 +277,7 @@ core::Result<PageStop> PageReader::count(const Mapping &mapping, PageBudget &bud
             return;
         }
         if (!page.frame && page.huge && page.entry.present() && !uncounted) add(counts.huge, core::Pages{1});
-        tally(counts, page.entry, page.frame, uncounted, state_->page_size);
+        count_page(counts, page.entry, page.frame, uncounted, state_->page_size);
     });
     // What was counted before it was found out that frames are hidden would be half a sum.
     if (!state_->why_no_frames.empty()) {

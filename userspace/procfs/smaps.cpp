@@ -26,8 +26,8 @@ std::size_t key_length(std::string_view line) {
     return std::string_view::npos;
 }
 
-bool take_char(std::string_view &rest, char wanted) {
-    if (!rest.starts_with(wanted)) return false;
+bool take_char(std::string_view &rest, char expected) {
+    if (!rest.starts_with(expected)) return false;
     rest.remove_prefix(1);
     return true;
 }

@@ -82,8 +82,8 @@ void Assembler::end(const std::optional<Peak> &peak) {
 Bytes Assembler::ending(const std::optional<Peak> &peak) const {
     Bytes index;
     put(index, index_.size());
-    Place before{};
-    for (const Place &place : index_) {
+    Position before{};
+    for (const Position &place : index_) {
         put(index, place.offset - before.offset);
         put_signed(index, static_cast<std::int64_t>(place.first_ns - before.first_ns));
         put(index, place.last_ns - place.first_ns);

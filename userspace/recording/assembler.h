@@ -43,7 +43,7 @@ class Assembler {
     std::uint64_t records() const { return records_before_ + records_; }
 
   private:
-    struct Place {
+    struct Position {
         std::uint64_t offset, first_ns, last_ns, records;
     };
     void give(const Bytes &bytes);
@@ -60,7 +60,7 @@ class Assembler {
     std::uint64_t records_before_ = 0;
     std::uint64_t number_ = 0;
     std::uint64_t bytes_ = 0;
-    std::vector<Place> index_;
+    std::vector<Position> index_;
 };
 
 }  // namespace rsslag::recording

@@ -42,9 +42,9 @@ inline void put_double(Bytes &out, double value) {
 }
 
 /// Takes back what was put. Once something is missing it is bad for good, and all that follows is 0.
-class In {
+class ByteReader {
   public:
-    explicit In(std::string_view bytes) : rest_(bytes) {}
+    explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
 
     bool bad() const { return bad_; }
     bool at_end() const { return rest_.empty(); }

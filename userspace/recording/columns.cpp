@@ -39,8 +39,8 @@ struct KeyHash {
     }
 };
 
-/// What the record before it of the same kin said.
-struct Kin {
+/// What the record before it of the same key said.
+struct Previous {
     std::uint64_t *t_ns = nullptr;     ///< by CPU
     std::uint64_t *address = nullptr;  ///< by task
     std::int64_t *count = nullptr;     ///< by mm and member
@@ -49,29 +49,29 @@ struct Kin {
     std::int64_t *events = nullptr;    ///< by task
 };
 
-/// Finds kin; both sides come to the same as keys are named in the same order.
+/// Finds them; both sides come to the same as keys are named in the same order.
 class Kinships {
   public:
     explicit Kinships(std::uint64_t base_ns) : base_ns_(base_ns) {}
 
-    Kin of(const Key &key) {
-        Kin kin;
+    Previous of(const Key &key) {
+        Previous previous;
         const auto member = static_cast<std::uint8_t>(key.rest >> 16);
         const auto of = static_cast<std::uint16_t>(key.rest >> 16);
         const auto [time, fresh] = times_.try_emplace(key.cpu(), base_ns_);
-        kin.t_ns = &time->second;
-        kin.address = &addresses_[key.tid];
-        kin.count = &counts_[{key.mm, member}];
-        kin.cached = wire::with_type(key.kind, [&]<class Record>(std::type_identity<Record>) -> std::int64_t * {
+        previous.t_ns = &time->second;
+        previous.address = &addresses_[key.tid];
+        previous.count = &counts_[{key.mm, member}];
+        previous.cached = wire::with_type(key.kind, [&]<class Record>(std::type_identity<Record>) -> std::int64_t * {
             if constexpr (std::is_same_v<Record, rsslag_update>)
                 return one_[{key.tid, key.mm, key.cpu(), member}].data();
             if constexpr (std::is_same_v<Record, rsslag_fault>) return by_task_[key.tid].data();
             if constexpr (std::is_same_v<Record, rsslag_sum>) return by_cpu_[{of, key.mm}].data();
             return nullptr;  // task records are kept whole
         });
-        kin.number = &numbers_[of];
-        kin.events = &events_[key.tid];
-        return kin;
+        previous.number = &numbers_[of];
+        previous.events = &events_[key.tid];
+        return previous;
     }
 
   private:
@@ -156,34 +156,34 @@ class Packer {
     }
     template <class Record>
     void add(const Record &record) {
-        const Kin &kin = name(key_of(record));
-        put_signed(columns_[Times], growth(record.t_ns, *kin.t_ns));
-        write(record, kin);
+        const Previous &previous = name(key_of(record));
+        put_signed(columns_[Times], growth(record.t_ns, *previous.t_ns));
+        write(record, previous);
         going_on_ += wire::is_sent(record) ? 0 : 1;
     }
 
-    void write(const rsslag_update &r, const Kin &kin) {
-        if (r.address != 0) put_signed(columns_[Address], growth(r.address, *kin.address));
-        put_signed(columns_[Count], growth(std::int64_t{r.count}, *kin.count));
-        put_signed(columns_[Cached], growth(std::int64_t{r.cached}, *kin.cached));
+    void write(const rsslag_update &r, const Previous &previous) {
+        if (r.address != 0) put_signed(columns_[Address], growth(r.address, *previous.address));
+        put_signed(columns_[Count], growth(std::int64_t{r.count}, *previous.count));
+        put_signed(columns_[Cached], growth(std::int64_t{r.cached}, *previous.cached));
     }
-    void write(const rsslag_fault &r, const Kin &kin) {
-        if (r.address != 0) put_signed(columns_[Address], growth(r.address, *kin.address));
+    void write(const rsslag_fault &r, const Previous &previous) {
+        if (r.address != 0) put_signed(columns_[Address], growth(r.address, *previous.address));
         for (std::size_t i = 0; i < 4; ++i)
-            put_signed(columns_[Each], growth(std::int64_t{r.cached[i]}, kin.cached[i]));
-        put_signed(columns_[Events], growth(std::int64_t{r.events}, *kin.events));
+            put_signed(columns_[Each], growth(std::int64_t{r.cached[i]}, previous.cached[i]));
+        put_signed(columns_[Events], growth(std::int64_t{r.events}, *previous.events));
     }
-    void write(const rsslag_sum &r, const Kin &kin) {
+    void write(const rsslag_sum &r, const Previous &previous) {
         for (std::size_t i = 0; i < 4; ++i)
-            put_signed(columns_[Each], growth(std::int64_t{r.cached[i]}, kin.cached[i]));
+            put_signed(columns_[Each], growth(std::int64_t{r.cached[i]}, previous.cached[i]));
         put(columns_[Events], r.updates);
-        put_signed(columns_[Numbers], growth(std::uint64_t{r.number}, *kin.number));
+        put_signed(columns_[Numbers], growth(std::uint64_t{r.number}, *previous.number));
     }
 
     /// Names the key: by 0 and in full the first time, by its number from 1 after that.
-    const Kin &name(const Key &key) {
+    const Previous &name(const Key &key) {
         if (last_ == nullptr || key != last_->first) {
-            const auto [found, fresh] = named_.try_emplace(key, 0, Kin{});
+            const auto [found, fresh] = named_.try_emplace(key, 0, Previous{});
             last_ = &*found;
             if (fresh) {
                 last_->second = {static_cast<std::uint32_t>(named_.size()), kinships_.of(key)};
@@ -204,15 +204,15 @@ class Packer {
 
     std::array<Bytes, kColumns> columns_;
     Kinships kinships_;
-    std::unordered_map<Key, std::pair<std::uint32_t, Kin>, KeyHash> named_;
-    std::pair<const Key, std::pair<std::uint32_t, Kin>> *last_ = nullptr;
+    std::unordered_map<Key, std::pair<std::uint32_t, Previous>, KeyHash> named_;
+    std::pair<const Key, std::pair<std::uint32_t, Previous>> *last_ = nullptr;
     std::uint64_t mm_ = 0;
     std::size_t going_on_ = 0;
 };
 
 class Unpacker {
   public:
-    Unpacker(In &in, std::uint64_t base_ns) : kinships_(base_ns), n_(in.number()) {
+    Unpacker(ByteReader &in, std::uint64_t base_ns) : kinships_(base_ns), n_(in.number()) {
         for (std::size_t i = 0; i < kColumns; ++i)
             columns_.emplace_back(in.text());
         if (n_ > kMostRecords) in.fail();
@@ -234,13 +234,13 @@ class Unpacker {
     }
 
   private:
-    using Named = std::pair<Key, Kin>;
+    using Named = std::pair<Key, Previous>;
 
     const Named *next() {
         const std::uint64_t index = columns_[Index].number();
         if (index > named_.size() || columns_[Index].bad()) return nullptr;
         if (index > 0) return &named_[static_cast<std::size_t>(index) - 1];
-        In &keys = columns_[Keys];
+        ByteReader &keys = columns_[Keys];
         Key key;
         key.kind = static_cast<std::uint16_t>(keys.number());
         key.flags = static_cast<std::uint16_t>(keys.number());
@@ -259,49 +259,49 @@ class Unpacker {
     }
 
     template <class Record>
-    Record begun(const Key &key, const Kin &kin) {
+    Record begun(const Key &key, const Previous &previous) {
         Record r{};
         r.kind = key.kind;
         r.flags = key.flags;
         r.tid = key.tid;
         r.mm = key.mm;
         r.cpu = key.cpu();
-        r.t_ns = grow(*kin.t_ns, columns_[Times].signed_number());
+        r.t_ns = grow(*previous.t_ns, columns_[Times].signed_number());
         return r;
     }
 
-    bool read(std::type_identity<rsslag_task> /*whole*/, const Key & /*key*/, const Kin & /*kin*/) {
+    bool read(std::type_identity<rsslag_task> /*whole*/, const Key & /*key*/, const Previous & /*previous*/) {
         append(columns_[Raw].raw(sizeof(rsslag_task)));
         return !columns_[Raw].bad();
     }
-    bool read(std::type_identity<rsslag_update> /*type*/, const Key &key, const Kin &kin) {
-        auto r = begun<rsslag_update>(key, kin);
+    bool read(std::type_identity<rsslag_update> /*type*/, const Key &key, const Previous &previous) {
+        auto r = begun<rsslag_update>(key, previous);
         r.member = static_cast<rsslag_u8>(key.rest >> 16);
         r.pad = static_cast<rsslag_u8>(key.rest >> 24);
-        if (key.addressed) r.address = grow(*kin.address, columns_[Address].signed_number());
-        r.count = grow(*kin.count, columns_[Count].signed_number());
-        r.cached = static_cast<rsslag_s32>(grow(*kin.cached, columns_[Cached].signed_number()));
+        if (key.addressed) r.address = grow(*previous.address, columns_[Address].signed_number());
+        r.count = grow(*previous.count, columns_[Count].signed_number());
+        r.cached = static_cast<rsslag_s32>(grow(*previous.cached, columns_[Cached].signed_number()));
         return done(r);
     }
-    bool read(std::type_identity<rsslag_fault> /*type*/, const Key &key, const Kin &kin) {
-        auto r = begun<rsslag_fault>(key, kin);
+    bool read(std::type_identity<rsslag_fault> /*type*/, const Key &key, const Previous &previous) {
+        auto r = begun<rsslag_fault>(key, previous);
         r.pad = static_cast<rsslag_u16>(key.rest >> 16);
-        if (key.addressed) r.address = grow(*kin.address, columns_[Address].signed_number());
+        if (key.addressed) r.address = grow(*previous.address, columns_[Address].signed_number());
         for (std::size_t i = 0; i < 4; ++i)
-            r.cached[i] = static_cast<rsslag_s32>(grow(kin.cached[i], columns_[Each].signed_number()));
-        r.events = static_cast<rsslag_s32>(grow(*kin.events, columns_[Events].signed_number()));
+            r.cached[i] = static_cast<rsslag_s32>(grow(previous.cached[i], columns_[Each].signed_number()));
+        r.events = static_cast<rsslag_s32>(grow(*previous.events, columns_[Events].signed_number()));
         return done(r);
     }
-    bool read(std::type_identity<rsslag_sum> /*type*/, const Key &key, const Kin &kin) {
-        auto r = begun<rsslag_sum>(key, kin);
+    bool read(std::type_identity<rsslag_sum> /*type*/, const Key &key, const Previous &previous) {
+        auto r = begun<rsslag_sum>(key, previous);
         r.of = static_cast<rsslag_u16>(key.rest >> 16);
         r.members = static_cast<rsslag_u8>(key.rest >> 32);
         for (std::size_t i = 0; i < 3; ++i)
             r.pad[i] = static_cast<rsslag_u8>(key.rest >> (40 + 8 * i));
         for (std::size_t i = 0; i < 4; ++i)
-            r.cached[i] = static_cast<rsslag_s32>(grow(kin.cached[i], columns_[Each].signed_number()));
+            r.cached[i] = static_cast<rsslag_s32>(grow(previous.cached[i], columns_[Each].signed_number()));
         r.updates = static_cast<rsslag_u32>(columns_[Events].number());
-        r.number = static_cast<rsslag_u32>(grow(*kin.number, columns_[Numbers].signed_number()));
+        r.number = static_cast<rsslag_u32>(grow(*previous.number, columns_[Numbers].signed_number()));
         return done(r);
     }
 
@@ -315,7 +315,7 @@ class Unpacker {
         out_.insert(out_.end(), begin, begin + bytes.size());
     }
 
-    std::vector<In> columns_;
+    std::vector<ByteReader> columns_;
     Kinships kinships_;
     std::uint64_t n_;
     std::deque<Named> named_;
@@ -338,7 +338,7 @@ std::uint64_t count_records(std::span<const std::byte> bytes) {
     return records;
 }
 
-std::optional<std::vector<std::byte>> unpack(In &in, std::uint64_t base_ns) {
+std::optional<std::vector<std::byte>> unpack(ByteReader &in, std::uint64_t base_ns) {
     return Unpacker(in, base_ns).unpack();
 }
 

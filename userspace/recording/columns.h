@@ -28,6 +28,6 @@ Packed pack(std::span<const std::byte> bytes, std::uint64_t base_ns, Bytes &out)
 std::uint64_t count_records(std::span<const std::byte> bytes);
 
 /// The bytes again; nullopt where they are not what pack() makes.
-std::optional<std::vector<std::byte>> unpack(In &in, std::uint64_t base_ns);
+std::optional<std::vector<std::byte>> unpack(ByteReader &in, std::uint64_t base_ns);
 
 }  // namespace rsslag::recording

@@ -45,7 +45,7 @@ Bytes texts(const std::vector<std::string> &words) {
     return body;
 }
 
-std::vector<std::string> read_texts(In &in) {
+std::vector<std::string> read_texts(ByteReader &in) {
     std::vector<std::string> words;
     const std::size_t n = in.count();
     for (std::size_t i = 0; i < n && !in.bad(); ++i)
@@ -54,7 +54,7 @@ std::vector<std::string> read_texts(In &in) {
 }
 
 template <class Enum>
-Enum read_enum(In &in, Enum last) {
+Enum read_enum(ByteReader &in, Enum last) {
     const std::int64_t value = in.signed_number();
     if (value < 0 || value > static_cast<std::int64_t>(last)) {
         in.fail();
@@ -63,14 +63,14 @@ Enum read_enum(In &in, Enum last) {
     return static_cast<Enum>(value);
 }
 
-int read_positive(In &in) {
+int read_positive(ByteReader &in) {
     constexpr std::int64_t kMost = 1 << 20;
     const std::int64_t value = in.signed_number();
     if (value < 1 || value > kMost) in.fail();
     return static_cast<int>(std::clamp<std::int64_t>(value, 1, kMost));
 }
 
-void read_machine(In &in, core::Machine &machine) {
+void read_machine(ByteReader &in, core::Machine &machine) {
     machine.scheme = read_enum(in, core::Scheme::Plain);
     machine.page_size.bytes = in.signed_number();
     if (machine.page_size.bytes < 1024 || machine.page_size.bytes > (1 << 24)) {
@@ -82,7 +82,7 @@ void read_machine(In &in, core::Machine &machine) {
     if (!in.at_end()) machine.cpus_present = read_positive(in);  // old recordings do not tell
 }
 
-void read_field(Field field, In &in, Header &header) {
+void read_field(Field field, ByteReader &in, Header &header) {
     switch (field) {
         case Field::Writer: header.writer = in.raw(in.left()); break;
         case Field::Kernel: header.kernel = in.raw(in.left()); break;
@@ -148,13 +148,13 @@ void put_header(Bytes &out, const Header &header) {
 }
 
 std::optional<Header> read_header(std::string_view bytes) {
-    In in(bytes);
+    ByteReader in(bytes);
     Header header;
     header.version = 1;  // which does not say
     bool machine = false;
     while (!in.at_end()) {
         const std::uint64_t field = in.number();
-        In body(in.text());
+        ByteReader body(in.text());
         if (field >= 1 && field <= static_cast<std::uint64_t>(Field::AnonOrders))
             read_field(static_cast<Field>(field), body, header);
         if (in.bad() || body.bad()) return std::nullopt;

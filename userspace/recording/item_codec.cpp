@@ -93,21 +93,21 @@ struct PutBody {
     }
     ItemKind operator()(const event::Counters &event) const {
         put_signed(out, event.pid);
-        put(out, event.told ? 1 : 0);
-        if (event.told) {
-            timed(*event.told);
+        put(out, event.reported ? 1 : 0);
+        if (event.reported) {
+            timed(*event.reported);
         } else {
-            put_error(out, event.told.error());
+            put_error(out, event.reported.error());
         }
         return ItemKind::Counters;
     }
     ItemKind operator()(const event::Reading &event) const {
         put_signed(out, event.host_tgid);
-        put(out, event.told ? 1 : 0);
-        if (event.told) {
-            put_raw_reading(out, *event.told, base_ns);
+        put(out, event.reported ? 1 : 0);
+        if (event.reported) {
+            put_raw_reading(out, *event.reported, base_ns);
         } else {
-            put_error(out, event.told.error());
+            put_error(out, event.reported.error());
         }
         return ItemKind::Reading;
     }
@@ -140,14 +140,14 @@ struct PutBody {
     }
 };
 
-event::Moment read_moment(In &in, std::uint64_t base_ns) {
+event::Moment read_moment(ByteReader &in, std::uint64_t base_ns) {
     event::Moment at;
     at.t_ns = read_time(in, base_ns);
     at.unix_ns = static_cast<std::int64_t>(at.t_ns + static_cast<std::uint64_t>(in.signed_number()));
     return at;
 }
 
-core::TimedCounters read_timed(In &in, std::uint64_t base_ns) {
+core::TimedCounters read_timed(ByteReader &in, std::uint64_t base_ns) {
     core::TimedCounters timed;
     timed.counters = read_counters(in);
     timed.begin_ns = read_time(in, base_ns);
@@ -155,7 +155,7 @@ core::TimedCounters read_timed(In &in, std::uint64_t base_ns) {
     return timed;
 }
 
-event::Attach read_attach(In &in, std::uint64_t base_ns) {
+event::Attach read_attach(ByteReader &in, std::uint64_t base_ns) {
     event::Attach attach;
     attach.host_tgid = in.small();
     attach.counters = read_timed(in, base_ns);
@@ -163,7 +163,7 @@ event::Attach read_attach(In &in, std::uint64_t base_ns) {
     return attach;
 }
 
-event::ExecAwaited read_awaited(In &in) {
+event::ExecAwaited read_awaited(ByteReader &in) {
     event::ExecAwaited awaited;
     awaited.host_tgid = in.small();
     awaited.tgid = in.small();
@@ -171,13 +171,13 @@ event::ExecAwaited read_awaited(In &in) {
     return awaited;
 }
 
-event::Reading read_reading(In &in, std::uint64_t base_ns) {
+event::Reading read_reading(ByteReader &in, std::uint64_t base_ns) {
     const int host_tgid = in.small();
     if (!in.yes()) return {host_tgid, read_error(in)};
     return {host_tgid, read_raw_reading(in, base_ns)};
 }
 
-event::TickEnd read_tick_end(In &in, std::uint64_t base_ns) {
+event::TickEnd read_tick_end(ByteReader &in, std::uint64_t base_ns) {
     event::TickEnd end;
     if (in.yes()) end.until_ns = read_time(in, base_ns);
     end.at = read_moment(in, base_ns);
@@ -187,12 +187,12 @@ event::TickEnd read_tick_end(In &in, std::uint64_t base_ns) {
 
 }  // namespace
 
-std::uint64_t read_time(In &in, std::uint64_t base_ns) {
+std::uint64_t read_time(ByteReader &in, std::uint64_t base_ns) {
     return base_ns + static_cast<std::uint64_t>(in.signed_number());
 }
 
 /// Words for people, as rsslag wrote them; who prints an error takes them so.
-core::Error read_error(In &in) {
+core::Error read_error(ByteReader &in) {
     core::Error error;
     const std::uint64_t kind = in.number();
     if (kind < std::size(kKinds)) error.kind = kKinds[kind];
@@ -202,7 +202,7 @@ core::Error read_error(In &in) {
     return error;
 }
 
-std::optional<event::Event> read_records(In &in, std::uint64_t base_ns) {
+std::optional<event::Event> read_records(ByteReader &in, std::uint64_t base_ns) {
     event::Records records;
     records.ring = static_cast<std::uint32_t>(in.number());
     auto bytes = unpack(in, base_ns);
@@ -214,7 +214,7 @@ std::optional<event::Event> read_records(In &in, std::uint64_t base_ns) {
     return records;
 }
 
-event::Faults read_faults(In &in) {
+event::Faults read_faults(ByteReader &in) {
     event::Faults faults;
     const std::size_t tasks = in.count();
     std::uint32_t tid = 0;
@@ -226,13 +226,13 @@ event::Faults read_faults(In &in) {
     return faults;
 }
 
-event::Counters read_counters_item(In &in, std::uint64_t base_ns) {
+event::Counters read_counters_item(ByteReader &in, std::uint64_t base_ns) {
     const int pid = in.small();
     if (!in.yes()) return {pid, read_error(in)};
     return {pid, read_timed(in, base_ns)};
 }
 
-core::OwnCost read_cost(In &in) {
+core::OwnCost read_cost(ByteReader &in) {
     core::OwnCost own;
     own.cpu_percent = in.real();
     if (in.yes()) own.bpf_ns_per_event = in.real();
@@ -256,12 +256,12 @@ void put_records(Bytes &out, std::uint32_t ring, std::string_view packed) {
     out += packed;
 }
 
-RawItem next_raw_item(In &in) {
+RawItem next_raw_item(ByteReader &in) {
     const std::uint64_t kind = in.number();
     return {kind, in.text()};
 }
 
-std::optional<event::Event> read_item(std::uint64_t kind, In &in, std::uint64_t base_ns) {
+std::optional<event::Event> read_item(std::uint64_t kind, ByteReader &in, std::uint64_t base_ns) {
     if (kind > static_cast<std::uint64_t>(ItemKind::CpusFolded)) return std::nullopt;
     switch (static_cast<ItemKind>(kind)) {
         case ItemKind::Records: return read_records(in, base_ns);

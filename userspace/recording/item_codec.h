@@ -39,28 +39,28 @@ struct RawItem {
     std::uint64_t kind = 0;
     std::string_view body;
 };
-RawItem next_raw_item(In &in);
+RawItem next_raw_item(ByteReader &in);
 /// nullopt: of a kind that is not known here, or body.bad().
-std::optional<event::Event> read_item(std::uint64_t kind, In &body, std::uint64_t base_ns);
+std::optional<event::Event> read_item(std::uint64_t kind, ByteReader &body, std::uint64_t base_ns);
 
 void put_header(Bytes &out, const Header &header);
 /// Fields that are not known are skipped. nullopt: it is no header.
 std::optional<Header> read_header(std::string_view bytes);
 
 // Parts of bodies.
-std::uint64_t read_time(In &in, std::uint64_t base_ns);
-core::Error read_error(In &in);
-std::optional<event::Event> read_records(In &in, std::uint64_t base_ns);
-event::Faults read_faults(In &in);
-event::Counters read_counters_item(In &in, std::uint64_t base_ns);
-core::OwnCost read_cost(In &in);
+std::uint64_t read_time(ByteReader &in, std::uint64_t base_ns);
+core::Error read_error(ByteReader &in);
+std::optional<event::Event> read_records(ByteReader &in, std::uint64_t base_ns);
+event::Faults read_faults(ByteReader &in);
+event::Counters read_counters_item(ByteReader &in, std::uint64_t base_ns);
+core::OwnCost read_cost(ByteReader &in);
 
 // Readings, in a file of their own.
 void put_counters(Bytes &out, const core::CounterReading &reading);
-core::CounterReading read_counters(In &in);
+core::CounterReading read_counters(ByteReader &in);
 void put_raw_reading(Bytes &out, const core::RawReading &raw, std::uint64_t base_ns);
-core::RawReading read_raw_reading(In &in, std::uint64_t base_ns);
+core::RawReading read_raw_reading(ByteReader &in, std::uint64_t base_ns);
 void put_losses(Bytes &out, const core::Losses &losses);
-core::Losses read_losses(In &in);
+core::Losses read_losses(ByteReader &in);
 
 }  // namespace rsslag::recording

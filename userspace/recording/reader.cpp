@@ -62,7 +62,7 @@ struct Reader::State {
     std::uint64_t at = 0;  ///< of the next chunk
     ChunkInfo chunk;
     Bytes payload;
-    In in{std::string_view()};
+    ByteReader in{std::string_view()};
     std::uint64_t number = 0;       ///< that the next chunk should have
     std::uint64_t records = 0;      ///< in whole chunks so far
     std::uint64_t records_due = 0;  ///< that the next chunk should have before it
@@ -71,7 +71,7 @@ struct Reader::State {
     std::optional<std::string> damage;  ///< since the last whole chunk
     mutable int err = 0;                ///< of the last read that failed, until it is told
     bool whole = true;
-    bool ended = false, told_end = false;
+    bool ended = false, reported_end = false;
     std::optional<Version1> version1;  ///< what makes events of the file, where that is needed
     std::deque<Next> ready;
 
@@ -201,7 +201,7 @@ void Reader::State::add(event::Event event) {
 }
 
 void Reader::State::take(const RawItem &item) {
-    In body(item.body);
+    ByteReader body(item.body);
     if (version1) {
         Version1::Events events;
         version1->take(item.kind, body, chunk.first_ns, events);
@@ -227,7 +227,7 @@ void Reader::State::next_in_chunk() {
         if (!in.bad()) take(item);
     }
     if (!in.bad()) return;
-    in = In(std::string_view());
+    in = ByteReader(std::string_view());
     whole = false;
     break_off();
     ready.emplace_back(
@@ -235,7 +235,7 @@ void Reader::State::next_in_chunk() {
 }
 
 void Reader::State::end() {
-    if (std::exchange(told_end, true)) return;
+    if (std::exchange(reported_end, true)) return;
     if (ended && at >= input.size) {
         Version1::Events events;
         if (version1) version1->finish(events);
@@ -287,15 +287,15 @@ const Header &Reader::header() const {
     return state_->header;
 }
 
-std::vector<Place> Reader::places() const {
-    std::vector<Place> places;
+std::vector<Position> Reader::positions() const {
+    std::vector<Position> positions;
     std::uint64_t offset = kPrologue;
     while (const auto info = state_->head_from(offset)) {
         if (info->kind == static_cast<std::uint32_t>(ChunkKind::Items))
-            places.push_back({offset, info->number, info->first_ns, info->last_ns, info->records_before});
+            positions.push_back({offset, info->number, info->first_ns, info->last_ns, info->records_before});
         offset += kChunkHeader + info->stored;
     }
-    return places;
+    return positions;
 }
 
 /// The end tells where the index is, and the index has it behind the chunks.
@@ -306,9 +306,9 @@ std::optional<Peak> Reader::peak() const {
     const std::size_t magic = state.read(from, kMostEnd).rfind(kChunkMagic);
     const auto end = magic == Bytes::npos ? std::nullopt : state.whole_payload(from + magic, ChunkKind::End);
     if (!end) return std::nullopt;
-    const auto index = state.whole_payload(In(*end).number(), ChunkKind::Index);
+    const auto index = state.whole_payload(ByteReader(*end).number(), ChunkKind::Index);
     if (!index) return std::nullopt;
-    In in(*index);
+    ByteReader in(*index);
     constexpr int kNumbers = 4;
     for (std::size_t left = in.count() * kNumbers; left > 0 && !in.bad(); --left)
         in.number();
@@ -320,17 +320,17 @@ std::optional<Peak> Reader::peak() const {
     return in.bad() ? std::nullopt : std::optional(peak);
 }
 
-void Reader::seek(const Place &place) {
+void Reader::seek(const Position &place) {
     State &state = *state_;
     state.at = place.offset;
     state.number = place.number;
     state.records_due = place.records_before;
     state.last_ns = place.first_ns;
-    state.in = In(std::string_view());
+    state.in = ByteReader(std::string_view());
     state.ready.clear();
     if (state.version1) state.version1.emplace(state.header);
     state.damage.reset();
-    state.whole = state.ended = state.told_end = false;
+    state.whole = state.ended = state.reported_end = false;
 }
 
 std::optional<Reader::Next> Reader::next() {
@@ -353,7 +353,7 @@ std::optional<Reader::Next> Reader::next() {
         if (info->kind == static_cast<std::uint32_t>(ChunkKind::Items)) {
             state.chunk = *info;
             state.payload = std::move(*raw);
-            state.in = In(state.payload);
+            state.in = ByteReader(state.payload);
             state.records += info->records;
         }
         if (!gap) continue;
@@ -367,7 +367,7 @@ std::optional<Reader::Next> Reader::next() {
 }
 
 bool Reader::complete() const {
-    return state_->whole && state_->told_end;
+    return state_->whole && state_->reported_end;
 }
 
 std::uint64_t Reader::records() const {

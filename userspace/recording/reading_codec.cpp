@@ -11,7 +11,7 @@ void put_members(Bytes &out, const core::Members &members) {
         put_signed(out, members[member].n);
 }
 
-core::Members read_members(In &in) {
+core::Members read_members(ByteReader &in) {
     core::Members members;
     for (const core::Member member : core::kAllMembers)
         members[member].n = in.signed_number();
@@ -25,7 +25,7 @@ void put_optional(Bytes &out, const std::optional<Unit> &value) {
 }
 
 template <class Unit>
-std::optional<Unit> read_optional(In &in) {
+std::optional<Unit> read_optional(ByteReader &in) {
     if (!in.yes()) return std::nullopt;
     return Unit{in.signed_number()};
 }
@@ -41,7 +41,7 @@ void put_mm(Bytes &out, const core::MmReading &mm) {
     put_signed(out, mm.map_count);
 }
 
-core::MmReading read_mm(In &in) {
+core::MmReading read_mm(ByteReader &in) {
     core::MmReading mm;
     mm.flushed = read_members(in);
     const std::size_t cpus = in.count();
@@ -74,7 +74,7 @@ int sum(int before, std::int64_t by) {
     return static_cast<int>(static_cast<std::uint32_t>(before) + static_cast<std::uint32_t>(by));
 }
 
-core::TaskReading read_task(In &in, int &before) {
+core::TaskReading read_task(ByteReader &in, int &before) {
     core::TaskReading task;
     task.host_tid = before = sum(before, in.signed_number());
     task.tid = sum(task.host_tid, in.signed_number());
@@ -98,7 +98,7 @@ void put_readers(Bytes &out, const core::ReaderValues &readers) {
         put_optional(out, value);
 }
 
-core::ReaderValues read_readers(In &in) {
+core::ReaderValues read_readers(ByteReader &in) {
     core::ReaderValues readers;
     readers.stat = read_optional<core::Pages>(in);
     readers.statm = read_optional<core::Pages>(in);
@@ -116,7 +116,7 @@ void put_walk(Bytes &out, const core::Walk &walk) {
     put_signed(out, walk.took_us);
 }
 
-core::Walk read_walk(In &in) {
+core::Walk read_walk(ByteReader &in) {
     core::Walk walk;
     walk.file = in.yes() ? core::WalkFile::Smaps : core::WalkFile::SmapsRollup;
     for (core::Kilobytes *const kb : {&walk.rss, &walk.pss, &walk.swap})
@@ -141,7 +141,7 @@ void put_counters(Bytes &out, const core::CounterReading &reading) {
     put_signed(out, reading.took_us);
 }
 
-core::CounterReading read_counters(In &in) {
+core::CounterReading read_counters(ByteReader &in) {
     core::CounterReading reading;
     const std::uint64_t scheme = in.number();
     if (scheme > static_cast<std::uint64_t>(core::Scheme::Plain)) in.fail();
@@ -180,7 +180,7 @@ void put_raw_reading(Bytes &out, const core::RawReading &raw, std::uint64_t base
     put_signed(out, raw.cpus_online);
 }
 
-core::RawReading read_raw_reading(In &in, std::uint64_t base_ns) {
+core::RawReading read_raw_reading(ByteReader &in, std::uint64_t base_ns) {
     core::RawReading raw;
     raw.pid = in.small();
     raw.start_ticks = in.number();
@@ -217,7 +217,7 @@ void put_losses(Bytes &out, const core::Losses &losses) {
     }
 }
 
-core::Losses read_losses(In &in) {
+core::Losses read_losses(ByteReader &in) {
     core::Losses losses;
     losses.sent = in.number();
     const std::size_t causes = in.count();

@@ -22,12 +22,12 @@ enum class Kind1 : std::uint8_t {
     Faults = 7,
     Counters = 8,
     Reading = 9,
-    Wanted = 10,
+    Traced = 10,
     Cost = 11,
     Overflow = 12,
 };
 
-event::Reading read_reading(In &in, std::uint64_t base_ns) {
+event::Reading read_reading(ByteReader &in, std::uint64_t base_ns) {
     const int host_tgid = in.small();
     in.small();  // its PID, which the reading has, too
     if (!in.yes()) return {host_tgid, read_error(in)};
@@ -39,7 +39,7 @@ event::Reading read_reading(In &in, std::uint64_t base_ns) {
 Version1::Version1(const Header &header)
     : counting_(header.counting), start_{header.start_ns, header.start_unix_ns}, now_ns_(header.start_ns) {}
 
-std::optional<Version1::Answer> Version1::answer(std::uint64_t kind, In &in, std::uint64_t base_ns) {
+std::optional<Version1::Answer> Version1::answer(std::uint64_t kind, ByteReader &in, std::uint64_t base_ns) {
     switch (static_cast<Kind1>(std::min<std::uint64_t>(kind, UINT8_MAX))) {
         case Kind1::Records: {
             auto records = read_records(in, base_ns);
@@ -53,15 +53,15 @@ std::optional<Version1::Answer> Version1::answer(std::uint64_t kind, In &in, std
         case Kind1::Faults: return read_faults(in);
         case Kind1::Counters: return read_counters_item(in, base_ns);
         case Kind1::Reading: return read_reading(in, base_ns);
-        case Kind1::Wanted:
+        case Kind1::Traced:
             if (!in.yes()) read_error(in);
-            return Wanted{};
+            return Traced{};
         case Kind1::Cost: in.yes(); return read_cost(in);
         default: return std::nullopt;
     }
 }
 
-void Version1::take(std::uint64_t kind, In &in, std::uint64_t base_ns, Events &out) {
+void Version1::take(std::uint64_t kind, ByteReader &in, std::uint64_t base_ns, Events &out) {
     if (kind == static_cast<std::uint64_t>(Kind1::Call)) {
         const std::uint64_t ask = in.number();
         const int pid = in.small();
@@ -79,9 +79,9 @@ void Version1::take(std::uint64_t kind, In &in, std::uint64_t base_ns, Events &o
         out.emplace_back(gap);
         return;
     }
-    auto told = answer(kind, in, base_ns);
-    if (!told || in.bad()) return;
-    answers_.push_back(std::move(*told));
+    auto reported = answer(kind, in, base_ns);
+    if (!reported || in.bad()) return;
+    answers_.push_back(std::move(*reported));
     if (!call_) break_off(out);
 }
 
@@ -117,10 +117,10 @@ void Version1::make(Events &out) {
 void Version1::attach(Events &out) {
     event::Counters *counters = nullptr;
     for (Answer &each : answers_) {
-        if (auto *const told = std::get_if<event::Counters>(&each)) counters = told;
+        if (auto *const reported = std::get_if<event::Counters>(&each)) counters = reported;
         auto *const faults = std::get_if<event::Faults>(&each);
-        if (faults == nullptr || counters == nullptr || !counters->told) continue;
-        event::Attach attach{0, std::move(*counters->told), std::move(*faults)};
+        if (faults == nullptr || counters == nullptr || !counters->reported) continue;
+        event::Attach attach{0, std::move(*counters->reported), std::move(*faults)};
         for (const core::TaskReading &task : attach.counters.counters.tasks) {
             if (task.tgid == call_->pid) attach.host_tgid = task.host_tgid;
         }
@@ -132,10 +132,10 @@ void Version1::attach(Events &out) {
 void Version1::attach_at_exec(Events &out) const {
     for (const Answer &each : answers_) {
         const auto *const counters = std::get_if<event::Counters>(&each);
-        if (counters == nullptr || !counters->told) continue;
-        for (const core::TaskReading &task : counters->told->counters.tasks) {
+        if (counters == nullptr || !counters->reported) continue;
+        for (const core::TaskReading &task : counters->reported->counters.tasks) {
             if (task.tgid != call_->pid) continue;
-            out.emplace_back(event::ExecAwaited{task.host_tgid, task.tgid, counters->told->counters.mm});
+            out.emplace_back(event::ExecAwaited{task.host_tgid, task.tgid, counters->reported->counters.mm});
             return;
         }
     }
@@ -164,7 +164,7 @@ void Version1::collect(Events &out) {
     });
     take_in(static_cast<std::size_t>(counters - answers_.begin()), out);
     for (auto each = counters; each != answers_.end(); ++each) {
-        if (auto *const told = std::get_if<event::Counters>(&*each)) out.emplace_back(std::move(*told));
+        if (auto *const reported = std::get_if<event::Counters>(&*each)) out.emplace_back(std::move(*reported));
     }
 }
 
@@ -215,7 +215,7 @@ void Version1::stop(Events &out) {
 void Version1::summary(Events &out) {
     event::Moment at = about(now_ns_);
     for (std::size_t i = 0; i < answers_.size(); ++i) {
-        if (const auto told = moment_at(i)) at = *told;
+        if (const auto reported = moment_at(i)) at = *reported;
         if (const auto *const own = std::get_if<core::OwnCost>(&answers_[i])) own_ = *own;
         pass_on(answers_[i], out);
     }

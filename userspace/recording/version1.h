@@ -21,7 +21,7 @@ class Version1 {
 
     using Events = std::deque<event::Event>;
     /// The next item; body.bad(): it cannot be understood.
-    void take(std::uint64_t kind, In &body, std::uint64_t base_ns, Events &out);
+    void take(std::uint64_t kind, ByteReader &body, std::uint64_t base_ns, Events &out);
     /// What comes next is not what came next: of what was begun records are left.
     void break_off(Events &out);
     /// Nothing more comes.
@@ -49,11 +49,11 @@ class Version1 {
     struct Time {
         std::int64_t unix_ns = 0;
     };
-    struct Wanted {};
+    struct Traced {};
     using Answer = std::variant<Collected, Now, Time, core::Losses, event::Records, event::Faults, event::Counters,
-                                event::Reading, Wanted, core::OwnCost>;
+                                event::Reading, Traced, core::OwnCost>;
 
-    std::optional<Answer> answer(std::uint64_t kind, In &body, std::uint64_t base_ns);
+    std::optional<Answer> answer(std::uint64_t kind, ByteReader &body, std::uint64_t base_ns);
     void make(Events &out);
     void attach(Events &out);
     void attach_at_exec(Events &out) const;

@@ -44,10 +44,10 @@ std::size_t size_of(const event::Event &event) {
         size += faults->tasks.size() * sizeof(event::Faults::Task);
     if (const auto *const attach = std::get_if<event::Attach>(&event))
         size += attach->counters.counters.tasks.size() * (kTask + sizeof(event::Faults::Task));
-    if (const auto *const counters = std::get_if<event::Counters>(&event); counters != nullptr && counters->told)
-        size += counters->told->counters.tasks.size() * kTask;
-    if (const auto *const reading = std::get_if<event::Reading>(&event); reading != nullptr && reading->told) {
-        for (const core::CounterReading &each : reading->told->bracket.readings)
+    if (const auto *const counters = std::get_if<event::Counters>(&event); counters != nullptr && counters->reported)
+        size += counters->reported->counters.tasks.size() * kTask;
+    if (const auto *const reading = std::get_if<event::Reading>(&event); reading != nullptr && reading->reported) {
+        for (const core::CounterReading &each : reading->reported->bracket.readings)
             size += each.tasks.size() * kTask;
     }
     return size;
@@ -73,7 +73,7 @@ std::size_t full_chunk(const Writer::Options &options) {
 }  // namespace
 
 struct Writer::State {
-    State(Files made, const Options &wanted) : options(wanted), files(std::move(made)) {}
+    State(Files made, const Options &chosen) : options(chosen), files(std::move(made)) {}
 
     Options options;
     std::size_t waking_bytes = waking(options);
@@ -106,8 +106,8 @@ struct Writer::State {
     void write_event(const event::Event &event);
     void look_at_clocks();
     bool full() const;
-    void tell_progress(bool last);
-    void tell_missed();
+    void report_progress(bool last);
+    void report_missed();
 };
 
 core::Result<Writer> Writer::create(const std::string &path, const Options &options) {
@@ -149,7 +149,7 @@ void Writer::put(event::Event event) {
         state.progress.events_lost++;
         return;
     }
-    state.tell_missed();
+    state.report_missed();
     state.waiting.emplace_back(std::move(event));
     state.waiting_bytes += size;
     // Ever so often is enough: a chunk is written once a second.
@@ -160,7 +160,7 @@ void Writer::next(Header header) {
     State &state = *state_;
     const std::lock_guard lock(state.mutex);
     if (state.progress.failed || !state.began || state.stop) return;
-    state.tell_missed();
+    state.report_missed();
     state.waiting.emplace_back(std::move(header));
     state.nexts++;
     state.progress.full = false;
@@ -176,7 +176,7 @@ void Writer::end() {
     {
         const std::lock_guard lock(state.mutex);
         if (state.stop) return;
-        state.tell_missed();
+        state.report_missed();
         state.stop = true;
     }
     state.wake.notify_one();
@@ -194,7 +194,7 @@ core::Status Writer::finish(const std::optional<Peak> &peak) {
 }
 
 /// Of what found no room; the lock is held.
-void Writer::State::tell_missed() {
+void Writer::State::report_missed() {
     if (missed.events > 0) waiting.emplace_back(event::Event(std::exchange(missed, {})));
 }
 
@@ -241,7 +241,7 @@ bool Writer::State::full() const {
     return Clock::now() - began_at >= kAtLeast || files.written() >= *options.max_bytes / (kShare / 2);
 }
 
-void Writer::State::tell_progress(bool last) {
+void Writer::State::report_progress(bool last) {
     const std::lock_guard lock(mutex);
     progress.ended = last;
     progress.records = records_before + assembler.records();
@@ -276,7 +276,7 @@ void Writer::State::run() {
         }
         if (err == 0) look_at_clocks();
         if (last && err == 0) end();
-        tell_progress(last);
+        report_progress(last);
         if (last) return;
     }
 }

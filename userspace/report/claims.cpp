@@ -200,14 +200,14 @@ core::Result<std::vector<Claim>> parse_claims(std::string_view text) {
     }
 }
 
-std::vector<Judged> judge(const std::vector<Claim> &claims, const Report &report) {
+std::vector<ClaimResult> judge(const std::vector<Claim> &claims, const Report &report) {
     const core::PageSize page_size = report.facts.machine.page_size;
     const std::vector<Figure> all = figures(report);
-    std::vector<Judged> judged;
+    std::vector<ClaimResult> result;
     for (const Claim &claim : claims) {
         const auto figure =
             std::find_if(all.begin(), all.end(), [&](const Figure &each) { return each.name == claim.name; });
-        Judged one;
+        ClaimResult one;
         one.claim = claim;
         if (figure->value) one.value = scaled(*figure, page_size);
         one.holds = one.value && core::holds(*one.value, claim.relation, claim.limit);
@@ -215,9 +215,9 @@ std::vector<Judged> judge(const std::vector<Claim> &claims, const Report &report
         limit.erase(0, limit.find_first_not_of(' '));
         one.text = fmt::format("{} is {}, {}{} {}", claim.name, value_text(*figure, page_size), one.holds ? "" : "not ",
                                sign(claim.relation), limit);
-        judged.push_back(std::move(one));
+        result.push_back(std::move(one));
     }
-    return judged;
+    return result;
 }
 
 }  // namespace rsslag::report

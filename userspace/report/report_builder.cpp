@@ -30,7 +30,7 @@ void thin_out(std::vector<LagPoint> &points) {
 }
 
 /// A process that is being told of.
-struct Told {
+struct Reported {
     ReportProcess process;
     std::map<std::pair<std::uint64_t, int>, ReportThread> threads;  ///< by mm and the kernel's TID
     GrowthByAddress growth;
@@ -52,8 +52,8 @@ void note_holder(PeakLag &peak, const sinks::TickRow &row) {
     }
 }
 
-void note_thread(Told &told, const core::TaskNet &task, const sinks::TickRow &row) {
-    ReportThread &thread = told.threads[{row.at.mm, task.host_tid}];
+void note_thread(Reported &reported, const core::TaskNet &task, const sinks::TickRow &row) {
+    ReportThread &thread = reported.threads[{row.at.mm, task.host_tid}];
     thread.tid = task.tid;
     thread.tgid = task.tgid;
     thread.host_tid = task.host_tid;
@@ -87,7 +87,7 @@ void note_lag(ReportProcess &process, const sinks::TickRow &row) {
     peak.t_ns = row.at.t_ns;
     peak.pid = row.at.pid;
     peak.comm = row.at.comm;
-    peak.approximate = row.doubtful || row.verdict == core::Verdict::Moving;
+    peak.approximate = row.needs_resync || row.verdict == core::Verdict::Moving;
     note_holder(peak, row);
     process.peak_lag = std::move(peak);
 }
@@ -106,16 +106,16 @@ void note_point(ReportProcess &process, const sinks::TickRow &row, const core::P
     process.points.push_back(point);
 }
 
-ReportProcess finished(Told told, const core::PageSize &page_size) {
-    ReportProcess process = std::move(told.process);
-    for (auto &[key, thread] : told.threads)
+ReportProcess finished(Reported reported, const core::PageSize &page_size) {
+    ReportProcess process = std::move(reported.process);
+    for (auto &[key, thread] : reported.threads)
         process.threads.push_back(std::move(thread));
     const auto weight = [](const ReportThread &thread) {
         return std::pair(thread.peak_cached.value_or(Pages{}).n, std::abs(thread.net.rss().n));
     };
     std::stable_sort(process.threads.begin(), process.threads.end(),
                      [&](const ReportThread &a, const ReportThread &b) { return weight(a) > weight(b); });
-    process.growth = told.growth.ranges(page_size);
+    process.growth = reported.growth.ranges(page_size);
     return process;
 }
 
@@ -123,19 +123,19 @@ ReportProcess finished(Told told, const core::PageSize &page_size) {
 
 struct ReportBuilder::State {
     Report report;
-    std::unordered_map<int, Told> told;  ///< by pid, those that have not ended
+    std::unordered_map<int, Reported> reported;  ///< by pid, those that have not ended
     std::vector<std::pair<std::size_t, ReportProcess>> over;
     std::size_t begun = 0;
-    std::pair<int, Told *> last{0, nullptr};  ///< rows of one process come together
+    std::pair<int, Reported *> last{0, nullptr};  ///< rows of one process come together
 
     // By alternative and, for updates and tasks, their own type.
     std::array<std::uint64_t, std::variant_size_v<sinks::Row>> counts{};
     std::array<std::uint64_t, 3> updates{};
     std::array<std::uint64_t, 7> tasks{};
 
-    Told &of(const sinks::Stamp &at) {
+    Reported &of(const sinks::Stamp &at) {
         if (last.second != nullptr && last.first == at.pid) return *last.second;
-        const auto [found, is_new] = told.try_emplace(at.pid);
+        const auto [found, is_new] = reported.try_emplace(at.pid);
         if (is_new) {
             found->second.order = begun++;
             found->second.process.pid = at.pid;
@@ -160,7 +160,7 @@ struct ReportBuilder::State {
 };
 
 void ReportBuilder::State::note(const sinks::TickRow &row) {
-    Told &entry = of(row.at);
+    Reported &entry = of(row.at);
     ReportProcess &process = entry.process;
     process.comm = row.at.comm;
     process.state = row.state;
@@ -185,10 +185,10 @@ void ReportBuilder::State::note(const sinks::TickRow &row) {
 
 /// The number may belong to another process from now on.
 void ReportBuilder::State::end(int pid) {
-    const auto found = told.find(pid);
+    const auto found = reported.find(pid);
     const std::size_t order = found->second.order;
     over.emplace_back(order, finished(std::move(found->second), report.facts.machine.page_size));
-    told.erase(found);
+    reported.erase(found);
     last = {0, nullptr};
 }
 
@@ -234,12 +234,12 @@ core::Status ReportBuilder::end(const sinks::Ending &ending) {
     state.report.ending = ending;
     state.count_rows();
     const core::PageSize page_size = state.report.facts.machine.page_size;
-    for (auto &[pid, entry] : state.told) {
+    for (auto &[pid, entry] : state.reported) {
         // Rows of a process that no tick tells of: it was born and gone in between, or its mm is somebody else's.
         const std::size_t order = entry.order;
         if (entry.process.ticks > 0) state.over.emplace_back(order, finished(std::move(entry), page_size));
     }
-    state.told.clear();
+    state.reported.clear();
     std::sort(state.over.begin(), state.over.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
     for (auto &[order, process] : state.over)
         state.report.processes.push_back(std::move(process));

@@ -35,9 +35,9 @@ void post_ticks(terminal::Screen &screen, std::vector<core::Tick> ticks) {
 void post_notice(terminal::Screen &screen, std::string notice) {
     screen.post([notice = std::move(notice)](terminal::Shown &shown) {
         if (shown.live) {
-            shown.live->tell(notice);
+            shown.live->notify(notice);
         } else if (shown.top) {
-            shown.top->tell(notice);
+            shown.top->notify(notice);
         }
     });
 }

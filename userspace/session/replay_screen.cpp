@@ -62,7 +62,7 @@ class Player : public trace::TraceObserver {
 
     Status open() {
         if (Status begun = begin(std::nullopt); !begun) return begun;
-        places_ = replay_->places();
+        places_ = replay_->positions();
         const std::uint64_t start_ns = replay_->header().start_ns;
         end_ns_ = places_.empty() ? 0 : places_.back().last_ns - std::min(places_.back().last_ns, start_ns);
         return core::success();
@@ -90,7 +90,7 @@ class Player : public trace::TraceObserver {
                 play_until(t_ns_ + static_cast<std::uint64_t>(
                                        std::chrono::duration<double, std::nano>(now - before).count() * speed_));
             before = now;
-            tell();
+            notify();
             if (stop_.wait(kKeys)) break;
             look_at_keys();
             while (!typed_.empty() && !quit_) {
@@ -105,10 +105,10 @@ class Player : public trace::TraceObserver {
     void on_tick(core::Tick tick) override { pending_.push_back(std::move(tick)); }
 
     /// From the start, or from that place on.
-    Status begin(std::optional<recording::Place> from) {
-        trace::ReplayOptions wanted = options_;
-        wanted.from = from;
-        auto opened = trace::Replay::open(file_, this, wanted);
+    Status begin(std::optional<recording::Position> from) {
+        trace::ReplayOptions chosen = options_;
+        chosen.from = from;
+        auto opened = trace::Replay::open(file_, this, chosen);
         if (!opened) return opened.error();
         replay_.emplace(std::move(*opened));
         pending_.clear();
@@ -172,15 +172,15 @@ class Player : public trace::TraceObserver {
         if (over_ && pending_.empty()) t_ns_ = std::max(end_ns_, reached_ns_), playing_ = false;
     }
 
-    void tell() {
+    void notify() {
         if (rewound_) screen_->post([](terminal::Shown &shown) { shown.live->rewind(); });
         rewound_ = false;
         const view::Playback playback{t_ns_, end_ns_, speed_, playing_};
         auto ticks = std::make_shared<std::deque<core::Tick>>(batch_.take());
-        if (ticks->empty() && playing_ == told_.playing && t_ns_ / kTenth == told_.t_ns / kTenth &&
-            speed_ == told_.speed)
+        if (ticks->empty() && playing_ == reported_.playing && t_ns_ / kTenth == reported_.t_ns / kTenth &&
+            speed_ == reported_.speed)
             return;
-        told_ = playback;
+        reported_ = playback;
         screen_->post([playback, ticks](terminal::Shown &shown) {
             shown.live->take(playback);
             for (core::Tick &tick : *ticks)
@@ -189,15 +189,16 @@ class Player : public trace::TraceObserver {
     }
 
     /// Where to begin for that time: nowhere in between where it is quick to read all.
-    std::optional<recording::Place> place_for(std::uint64_t t_ns) const {
+    std::optional<recording::Position> position_for(std::uint64_t t_ns) const {
         const recording::Header &header = replay_->header();
         const std::uint64_t room = 2 * header.interval_ms * 1'000'000;
         const std::uint64_t at = header.start_ns + t_ns;
-        const auto after = std::partition_point(
-            places_.begin(), places_.end(), [&](const recording::Place &place) { return place.first_ns + room <= at; });
+        const auto after = std::partition_point(places_.begin(), places_.end(), [&](const recording::Position &place) {
+            return place.first_ns + room <= at;
+        });
         if (after == places_.begin()) return std::nullopt;
         const std::uint64_t records = std::prev(after)->records_before;
-        const auto first = std::partition_point(places_.begin(), after, [&](const recording::Place &place) {
+        const auto first = std::partition_point(places_.begin(), after, [&](const recording::Position &place) {
             return place.records_before + kFew < records;
         });
         return first == places_.begin() ? std::nullopt : std::optional(*first);
@@ -211,7 +212,7 @@ class Player : public trace::TraceObserver {
 
     void seek(std::uint64_t t_ns) {
         t_ns = std::min(t_ns, end_ns_);
-        const auto place = place_for(t_ns);
+        const auto place = position_for(t_ns);
         const std::uint64_t start_ns = replay_->header().start_ns;
         const bool far = place && place->first_ns > start_ns + reached_ns_;
         if (t_ns < reached_ns_ || far) {
@@ -316,7 +317,7 @@ class Player : public trace::TraceObserver {
     host::StopSignals &stop_;
     terminal::Screen *screen_ = nullptr;
     std::optional<trace::Replay> replay_;
-    std::vector<recording::Place> places_;
+    std::vector<recording::Position> places_;
     std::deque<core::Tick> pending_;    ///< told, but not shown yet
     Batch batch_;                       ///< to be shown with the next frame
     std::vector<std::uint64_t> shown_;  ///< times of the ticks since it was begun
@@ -328,7 +329,7 @@ class Player : public trace::TraceObserver {
     std::uint64_t end_ns_ = 0;
     std::uint64_t lost_ = 0;
     double speed_ = 1;
-    view::Playback told_;
+    view::Playback reported_;
     bool playing_ = true;
     bool over_ = false;  ///< all is read
     bool rewound_ = false;

@@ -9,7 +9,7 @@
 
 #include "rsslag/procfs/process.h"
 #include "rsslag/session/live_view.h"
-#include "rsslag/trace/replayed.h"
+#include "rsslag/trace/replay.h"
 
 namespace rsslag::session {
 
@@ -34,15 +34,15 @@ bool has_pattern(const host::TargetWords &words) {
 }
 
 Status Session::open() {
-    host::Tracer::Options wanted;
-    wanted.ring_bytes = options_.ring_bytes;
-    wanted.follow = options_.follow;
-    wanted.counting = options_.mode == "counts";
-    wanted.walk = !options_.no_walk;
-    wanted.threads = options_.threads;
-    wanted.for_screen = writer_.on_screen();
-    if (options_.events) wanted.observer = &writer_;
-    auto tracer = host::Tracer::open(wanted);
+    host::Tracer::Options chosen;
+    chosen.ring_bytes = options_.ring_bytes;
+    chosen.follow = options_.follow;
+    chosen.counting = options_.mode == "counts";
+    chosen.walk = !options_.no_walk;
+    chosen.threads = options_.threads;
+    chosen.for_screen = writer_.on_screen();
+    if (options_.events) chosen.observer = &writer_;
+    auto tracer = host::Tracer::open(chosen);
     if (!tracer) return tracer.error();
     tracer_.emplace(std::move(*tracer));
     if (recording_) {
@@ -54,9 +54,9 @@ Status Session::open() {
 }
 
 Status Session::head() {
-    Status told = writer_.head(screen_facts(tracer_->facts(), interval_, !options_.no_walk, false));
+    Status written = writer_.head(screen_facts(tracer_->facts(), interval_, !options_.no_walk, false));
     show_recording();
-    return told;
+    return written;
 }
 
 Status Session::attach_matching() {
@@ -93,7 +93,7 @@ Status Session::run(bool wait_for_targets) {
             next = std::max(next + interval_, Clock::now());
             wait_for_targets = wait_for_targets && !tracer_->any();
         }
-        over = stop_.wait(pause(begin, next)) || (!goes_on_unread_ && writer_.unread());
+        over = stop_.wait(pause(begin, next)) || (!continue_unread_ && writer_.unread());
         if (Status done = writer_.ticks(tracer_->collect()); !done) return done;
         if (Status done = look_at_recording(); !done) return done;
         if (idle_) idle_(writer_.screen());
@@ -111,7 +111,7 @@ Status Session::summary() {
     if (Status done = writer_.ticks(tracer_->stop()); !done) return done;
     core::Summary summary = tracer_->summary();
     const recording::Peak peak = trace::peak_of(summary);
-    if (Status told = writer_.summary(std::move(summary)); !told) return told;
+    if (Status written = writer_.summary(std::move(summary)); !written) return written;
     return finish_recording(peak);
 }
 

@@ -48,10 +48,10 @@ Status Session::prepare_recording(const std::vector<std::string> &command) {
     command_line_ = options_.command_line;
     if (!command.empty()) command_line_.emplace_back("--");
     command_line_.insert(command_line_.end(), command.begin(), command.end());
-    recording::Writer::Options &wanted = file_options_;
-    wanted.force = options_.force;
-    wanted.sync = options_.sync;
-    wanted.max_bytes = options_.max_bytes;
+    recording::Writer::Options &chosen = file_options_;
+    chosen.force = options_.force;
+    chosen.sync = options_.sync;
+    chosen.max_bytes = options_.max_bytes;
     // Later files are made without any right to give them to their owner.
     const bool later = options_.max_bytes || writer_.on_screen();
     Status owned = later || !options_.recording.empty() ? find_owner(later) : core::success();
@@ -60,7 +60,7 @@ Status Session::prepare_recording(const std::vector<std::string> &command) {
         return core::success();
     }
     if (!owned) return owned;
-    auto writer = recording::Writer::create(options_.recording, wanted);
+    auto writer = recording::Writer::create(options_.recording, chosen);
     if (!writer) return writer.error();
     recording_.emplace(std::move(*writer));
     file_ = options_.recording;
@@ -91,7 +91,7 @@ recording::Header Session::header() const {
     return header;
 }
 
-void Session::tell(std::string notice) {
+void Session::notify(std::string notice) {
     if (writer_.screen() != nullptr) {
         post_notice(*writer_.screen(), std::move(notice));
     } else {
@@ -109,13 +109,13 @@ void Session::show_recording() {
 /// One that was begun with the trace goes on to its end.
 void Session::record_or_end(int pid) {
     if (tracer_->recording() != nullptr && !by_key_) {
-        tell(fmt::format("all of it is recorded in {}, until the end", file_));
+        notify(fmt::format("all of it is recorded in {}, until the end", file_));
     } else if (tracer_->recording() != nullptr) {
         if (auto ended = tracer_->end_recording()) ending_.emplace(std::move(*ended));
     } else if (ending_) {
-        tell(fmt::format("{} is still being written", file_));
+        notify(fmt::format("{} is still being written", file_));
     } else if (cannot_record_) {
-        tell(cannot_record_->what);
+        notify(cannot_record_->what);
     } else {
         record_from_here(name_of_recording(pid));
     }
@@ -123,23 +123,23 @@ void Session::record_or_end(int pid) {
 }
 
 void Session::record_from_here(const std::string &file) {
-    recording::Writer::Options wanted = file_options_;
-    wanted.force = false;
-    wanted.as_owner = wanted.owner.has_value();
-    auto writer = recording::Writer::create(file, wanted);
-    if (!writer) return tell(writer.error().what);
+    recording::Writer::Options chosen = file_options_;
+    chosen.force = false;
+    chosen.as_owner = chosen.owner.has_value();
+    auto writer = recording::Writer::create(file, chosen);
+    if (!writer) return notify(writer.error().what);
     by_key_ = true;
     file_ = file;
     // A screen takes any tick.
     std::ignore = writer_.ticks(tracer_->record(std::move(*writer), header()));
-    tell(fmt::format("recording from here in {}; r ends it", file));
+    notify(fmt::format("recording from here in {}; r ends it", file));
 }
 
 /// What keys have ended, once all of it is written.
 void Session::look_at_ending() {
     if (!ending_ || !ending_->progress().ended) return;
     const Status done = ending_->finish();
-    tell(done ? written(ending_->progress(), file_) : done.error().what);
+    notify(done ? written(ending_->progress(), file_) : done.error().what);
     recording_failed_ = recording_failed_ || !done;
     ending_.reset();
 }
@@ -154,7 +154,7 @@ Status Session::look_at_recording() {
         recording_failed_ = true;
         if (writer_.format() == Format::Progress) return *progress.failed;
         if (by_key_) std::ignore = tracer_->end_recording();
-        tell(progress.failed->what);
+        notify(progress.failed->what);
         show_recording();
         return core::success();
     }

@@ -29,7 +29,7 @@ Status TickWriter::head(view::ScreenFacts facts) {
 
 Status TickWriter::ticks(std::vector<core::Tick> ticks) {
     if (screen_) {
-        told_ += ticks.size();
+        reported_ += ticks.size();
         return post_ticks(*screen_, std::move(ticks)), core::success();
     }
     for (const core::Tick &each : ticks)
@@ -58,7 +58,7 @@ void TickWriter::on_tick(core::Tick tick) {
 }
 
 void TickWriter::put(const core::Tick &tick) {
-    told_++;
+    reported_++;
     switch (format_) {
         case Format::Jsonl: waiting_ += view::tick_json(tick); break;
         case Format::Csv: waiting_ += view::tick_csv(tick); break;
@@ -81,7 +81,7 @@ void TickWriter::on_task(const core::TaskLine &line) {
 Status TickWriter::summary(core::Summary summary) {
     if (Status rest = ticks({}); !rest) return rest;
     if (format_ == Format::Csv || format_ == Format::Progress) return core::success();
-    summary.ticks = told_;
+    summary.ticks = reported_;
     return say(format_ == Format::Jsonl ? view::summary_json(summary) : view::summary_text(summary, style_));
 }
 

@@ -10,12 +10,12 @@
 #include <unordered_set>
 #include <utility>
 
+#include "entity_ids.h"
 #include "perfetto_fields.h"
 #include "row_fields.h"
 #include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
 #include "rsslag/sinks/sink.h"
-#include "who_is_who.h"
 
 namespace rsslag::sinks {
 namespace {
@@ -178,9 +178,9 @@ class Perfetto : public Sink {
     }
 
     void put(const UpdateRow &row);
-    void put(const FaultRow &row) { who_.of(row.at); }
-    void put(const SumRow &row) { who_.of(row.at); }
-    void put(const TaskRow &row) { who_.of_task(row); }
+    void put(const FaultRow &row) { ids_.of(row.at); }
+    void put(const SumRow &row) { ids_.of(row.at); }
+    void put(const TaskRow &row) { ids_.of_task(row); }
     void put(const ReadingRow & /*row*/) {}
     void put(const WalkRow & /*row*/) {}
     void put(const LossRow &row);
@@ -190,13 +190,13 @@ class Perfetto : public Sink {
     Write write_;
     std::string out_;
     core::PageSize page_size_;
-    WhoIsWho who_;
+    EntityIds ids_;
     std::unordered_set<std::uint64_t> tracks_;
     std::map<std::uint64_t, Pages> counted_;
 };
 
 void Perfetto::put(const UpdateRow &row) {
-    const WhoIsWho::Ids ids = who_.of(row.at);
+    const EntityIds::Ids ids = ids_.of(row.at);
     if (row.type == UpdateRow::Type::Update) return;
     const bool fold = row.type == UpdateRow::Type::Fold;
     if (fold ? !row.at.cpu : !ids.thread) return;
@@ -222,7 +222,7 @@ void Perfetto::put(const LossRow &row) {
 }
 
 void Perfetto::put(const TickRow &row) {
-    const WhoIsWho::Ids ids = who_.of_tick(row);
+    const EntityIds::Ids ids = ids_.of_tick(row);
     if (!ids.process) return;
     const std::uint64_t process = process_track(*ids.process, row.at);
     const auto put = [&](Kind kind, const char *name, Pages pages) {
@@ -237,7 +237,7 @@ void Perfetto::put(const TickRow &row) {
 
 void Perfetto::put_holders(const TickRow &row, std::int64_t process) {
     for (const core::TaskNet &task : row.ledger->tasks) {
-        const std::int64_t thread = who_.thread_of(process, task, row.at.t_ns);
+        const std::int64_t thread = ids_.thread_of(process, task, row.at.t_ns);
         if (!task.cached) continue;
         const std::uint64_t track = uuid(Kind::ThreadCached, thread);
         if (task.cached->rss().n == 0 && tracks_.count(track) == 0) continue;

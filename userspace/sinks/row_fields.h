@@ -83,7 +83,7 @@ enum class Column : std::uint8_t {
     Lag,
     Residual,
     Verdict,
-    Doubtful,
+    NeedsResync,
     Updates,
     UpdatesByOthers,
     Faults,
@@ -273,7 +273,7 @@ void put_fields(const TickRow &row, std::string_view type, const core::PageSize 
     put(Column::Lag, count_of(row.lag));
     put(Column::Residual, count_of(row.residual));
     put(Column::Verdict, core::name(row.verdict));
-    put(Column::Doubtful, row.doubtful);
+    put(Column::NeedsResync, row.needs_resync);
     put(Column::Updates, row.updates);
     put(Column::UpdatesByOthers, row.updates_by_others);
     put(Column::Faults, row.faults);

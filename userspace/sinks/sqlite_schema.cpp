@@ -54,7 +54,7 @@ CREATE TABLE events (            -- every record that the probe sent, in the ord
 );
 CREATE TABLE caches (            -- more about events of type fault and sum
     event_id INTEGER PRIMARY KEY REFERENCES events (id),
-    file INTEGER,                -- pages that the thread (fault) or CPU (sum) caches; NULL: not told
+    file INTEGER,                -- pages that the thread (fault) or CPU (sum) caches; NULL: not reported
     anon INTEGER,
     shmem INTEGER,
     swap INTEGER,

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "entity_ids.h"
 #include "row_fields.h"
 #include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
@@ -13,7 +14,6 @@
 #include "rsslag/sinks/sink.h"
 #include "sqlite_schema.h"
 #include "sqlite_statement.h"
-#include "who_is_who.h"
 
 namespace rsslag::sinks {
 namespace {
@@ -53,10 +53,10 @@ class Sqlite : public Sink {
     Status put_holders(const TickRow &row, std::optional<std::int64_t> process);
     Status put_fact(const std::string &key, const nlohmann::ordered_json &value);
     Status put_ending(const Ending &ending);
-    Status put_who();
+    Status put_entities();
 
     /// type, t_ns, process, thread, cpu, mm of an event; its number.
-    std::int64_t begin_event(std::string_view type, const Stamp &at, const WhoIsWho::Ids &ids) {
+    std::int64_t begin_event(std::string_view type, const Stamp &at, const EntityIds::Ids &ids) {
         in_.events.add(++events_).add(type).add(at.t_ns).add(ids.process).add(ids.thread).add(at.cpu).add(ids.mm);
         return events_;
     }
@@ -79,7 +79,7 @@ class Sqlite : public Sink {
     std::string path_;
     Database database_;
     Inserts in_;
-    WhoIsWho who_;
+    EntityIds ids_;
     core::PageSize page_size_;
     std::int64_t events_ = 0, ticks_ = 0, readings_ = 0, walks_ = 0, losses_ = 0;
 };
@@ -136,7 +136,7 @@ Status Sqlite::put_fact(const std::string &key, const nlohmann::ordered_json &va
 
 Status Sqlite::put(const UpdateRow &row) {
     using Word = std::optional<std::string_view>;
-    const WhoIsWho::Ids ids = who_.of(row.at);
+    const EntityIds::Ids ids = ids_.of(row.at);
     const Word reason = row.reason ? Word(core::name(*row.reason)) : Word();
     const std::int64_t event = begin_event(type_name(row), row.at, ids);
     in_.events.add(core::name(row.member)).add(row.pages).add(row.cached).add(row.flushed).add(reason);
@@ -155,7 +155,7 @@ Status Sqlite::put(const UpdateRow &row) {
 }
 
 Status Sqlite::put(const FaultRow &row) {
-    const std::int64_t event = begin_event("fault", row.at, who_.of(row.at));
+    const std::int64_t event = begin_event("fault", row.at, ids_.of(row.at));
     if (Status put = end_plain_event(row.fault); !put) return put;
     const std::optional<std::int64_t> none;
     in_.caches.add(event).add_members(row.cached, false).add(row.faults_since_flush).add(none).add(none);
@@ -163,7 +163,7 @@ Status Sqlite::put(const FaultRow &row) {
 }
 
 Status Sqlite::put(const SumRow &row) {
-    const std::int64_t event = begin_event("sum", row.at, who_.of(row.at));
+    const std::int64_t event = begin_event("sum", row.at, ids_.of(row.at));
     if (Status put = end_plain_event(std::nullopt); !put) return put;
     in_.caches.add(event);
     for (const core::Member member : {core::Member::File, core::Member::Anon, core::Member::Shmem, core::Member::Swap})
@@ -175,7 +175,7 @@ Status Sqlite::put(const TaskRow &row) {
     const auto positive = [](int number) { return number > 0 ? std::optional(number) : std::nullopt; };
     const bool ends = row.type == TaskRow::Type::Exit || row.type == TaskRow::Type::ThreadEnd;
     const std::string comm = core::printable(row.at.comm);
-    const std::int64_t event = begin_event(type_name(row), row.at, who_.of_task(row));
+    const std::int64_t event = begin_event(type_name(row), row.at, ids_.of_task(row));
     if (Status put = end_plain_event(std::nullopt); !put) return put;
     return in_.lives.add(event)
         .add(std::string_view(comm))
@@ -190,7 +190,7 @@ Status Sqlite::put(const TaskRow &row) {
 }
 
 Status Sqlite::put(const ReadingRow &row) {
-    const WhoIsWho::Ids ids = who_.of(row.at);
+    const EntityIds::Ids ids = ids_.of(row.at);
     const core::ReaderValues &readers = row.readers;
     in_.readings.add(++readings_).add(row.at.t_ns).add(ids.process).add(ids.mm).add(row.tasks).add(row.took_us);
     in_.readings.add(readers.stat).add(readers.statm).add(readers.status_rss).add(readers.status_anon);
@@ -199,7 +199,7 @@ Status Sqlite::put(const ReadingRow &row) {
 }
 
 Status Sqlite::put(const WalkRow &row) {
-    const WhoIsWho::Ids ids = who_.of(row.at);
+    const EntityIds::Ids ids = ids_.of(row.at);
     in_.walks.add(++walks_).add(row.at.t_ns).add(ids.process).add(ids.mm).add(core::name(row.walk.file));
     return in_.walks.add(row.walk.rss).add(row.walk.pss).add(row.walk.swap).add(row.walk.took_us).run();
 }
@@ -210,7 +210,7 @@ Status Sqlite::put(const LossRow &row) {
 }
 
 Status Sqlite::put(const TickRow &row) {
-    const WhoIsWho::Ids ids = who_.of_tick(row);
+    const EntityIds::Ids ids = ids_.of_tick(row);
     const std::string time = core::utc_time(row.time);
     in_.ticks.add(++ticks_).add(row.seq).add(row.at.t_ns).add(std::string_view(time)).add(ids.process).add(ids.mm);
     in_.ticks.add(core::name(row.state)).add(row.readers.stat);
@@ -226,7 +226,7 @@ Status Sqlite::put(const TickRow &row) {
 Status Sqlite::put_holders(const TickRow &row, std::optional<std::int64_t> process) {
     const std::optional<std::int64_t> none;
     for (const core::TaskNet &task : row.ledger->tasks) {
-        const std::int64_t thread = who_.thread_of(process, task, row.at.t_ns);
+        const std::int64_t thread = ids_.thread_of(process, task, row.at.t_ns);
         if (!task.cached || *task.cached == core::Members()) continue;
         in_.holders.add(ticks_).add(thread).add(none).add_members(*task.cached);
         if (Status put = in_.holders.run(); !put) return put;
@@ -253,9 +253,9 @@ Status Sqlite::put_ending(const Ending &ending) {
     return core::success();
 }
 
-Status Sqlite::put_who() {
+Status Sqlite::put_entities() {
     std::int64_t number = 0;
-    for (const WhoIsWho::Process &process : who_.processes()) {
+    for (const EntityIds::Process &process : ids_.processes()) {
         using Word = std::optional<std::string_view>;
         const std::string comm = core::printable(process.comm);
         in_.processes.add(++number).add(process.pid).add(comm.empty() ? Word() : Word(comm));
@@ -264,19 +264,19 @@ Status Sqlite::put_who() {
         if (Status put = in_.processes.run(); !put) return put;
     }
     number = 0;
-    for (const WhoIsWho::Thread &thread : who_.threads()) {
+    for (const EntityIds::Thread &thread : ids_.threads()) {
         const std::string comm = core::printable(thread.comm);
         in_.threads.add(++number).add(thread.process).add(thread.tid).add(std::string_view(comm));
         if (Status put = in_.threads.add(thread.first_t_ns).add(thread.last_t_ns).run(); !put) return put;
     }
-    for (const auto &[id, mm] : who_.mms())
+    for (const auto &[id, mm] : ids_.mms())
         if (Status put = in_.mms.add(id).add(mm.process).add(mm.first_t_ns).add(mm.last_t_ns).run(); !put) return put;
     return core::success();
 }
 
 Status Sqlite::end(const Ending &ending) {
     if (Status put = put_ending(ending); !put) return put;
-    if (Status put = put_who(); !put) return put;
+    if (Status put = put_entities(); !put) return put;
     if (Status made = execute(sqlite_indexes()); !made) return made;
     if (Status done = execute("COMMIT"); !done) return done;
     in_ = {};

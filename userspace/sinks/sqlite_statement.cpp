@@ -17,10 +17,10 @@ core::Result<Statement> Statement::prepare(sqlite3 *database, const std::string 
 }
 
 core::Result<Statement> Statement::insert(sqlite3 *database, std::string_view table, int columns) {
-    std::string places = "?";
+    std::string positions = "?";
     for (int i = 1; i < columns; ++i)
-        places += ",?";
-    return prepare(database, fmt::format("INSERT INTO {} VALUES ({})", table, places));
+        positions += ",?";
+    return prepare(database, fmt::format("INSERT INTO {} VALUES ({})", table, positions));
 }
 
 Statement &Statement::add_members(const core::Members &members, bool with_rss) {

@@ -245,7 +245,7 @@ void Screen::State::say_what_was_missed(Clock::duration took) {
         not_drawn = std::exchange(skipped, 0);
     }
     if (!shown.live) return;
-    shown.live->tell(fmt::format(
+    shown.live->notify(fmt::format(
         "the terminal stood still for {:.1f} s: {} events were lost meanwhile, {} ticks are not in the chart",
         std::chrono::duration<double>(took).count(), shown.live->lost() - lost_before, not_drawn));
 }

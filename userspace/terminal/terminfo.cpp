@@ -9,9 +9,9 @@ namespace rsslag::terminal {
 bool can_be_drawn_on(const char *name, int fd) {
     int err = 0;
     if (setupterm(name, fd, &err) != OK) return false;
-    const bool places = cursor_address != nullptr && !generic_type;
+    const bool positions = cursor_address != nullptr && !generic_type;
     del_curterm(cur_term);
-    return places;
+    return positions;
 }
 
 std::string restoring() {

@@ -21,9 +21,9 @@ core::Losses since(core::Losses counts, const core::Losses &before) {
 
 }  // namespace
 
-Judge::State::State(Facts given, JudgeOptions wanted)
+Judge::State::State(Facts given, JudgeOptions chosen)
     : facts(std::move(given)),
-      options(wanted),
+      options(chosen),
       ledger(core::Ledger::Options{.scheme = facts.machine.scheme,
                                    .cpus = facts.machine.cpus_possible,
                                    .batch = facts.machine.batch().value_or(1),
@@ -119,8 +119,8 @@ void Judge::State::operator()(event::ExecAwaited &event) {
 /// Processes that an exec has made match: what they have done until now is their baseline. Those whose exec may be
 /// among what was lost: they are traced as they are now.
 void Judge::State::operator()(event::Counters &event) {
-    if (event.told) {
-        const core::TimedCounters &timed = *event.told;
+    if (event.reported) {
+        const core::TimedCounters &timed = *event.reported;
         for (const core::GroupView &group : ledger.groups()) {
             if (group.tgid == event.pid && group.mm == timed.counters.mm && !ledger.knows(group.mm))
                 adopt(group.host_tgid, timed.counters, timed.begin_ns, timed.end_ns);
@@ -128,11 +128,11 @@ void Judge::State::operator()(event::Counters &event) {
     }
     const auto found = std::find_if(awaited.begin(), awaited.end(),
                                     [&event](const auto &each) { return each.second.tgid == event.pid; });
-    if (found == awaited.end() || (event.told && event.told->counters.mm == found->second.mm)) return;
+    if (found == awaited.end() || (event.reported && event.reported->counters.mm == found->second.mm)) return;
     const int host_tgid = found->first;
     awaited.erase(found);
-    if (!event.told) return;  // it has ended
-    take_up(host_tgid, event.told->counters, event.told->begin_ns, event.told->end_ns);
+    if (!event.reported) return;  // it has ended
+    take_up(host_tgid, event.reported->counters, event.reported->begin_ns, event.reported->end_ns);
 }
 
 void Judge::State::begin_tick() {
@@ -156,9 +156,9 @@ const core::GroupView *Judge::State::group_of(int host_tgid) const {
 void Judge::State::operator()(event::Reading &event) {
     if (cut_off) return;
     begin_tick();
-    if (event.told && group_of(event.host_tgid) == nullptr) {
+    if (event.reported && group_of(event.host_tgid) == nullptr) {
         // Its attach or birth is not among these events: what it has done until now is its baseline.
-        const core::RawReading &reading = *event.told;
+        const core::RawReading &reading = *event.reported;
         adopt(event.host_tgid, reading.counters(), reading.begin_ns, reading.end_ns);
         ledger.watch(reading.counters().mm);
         groups = ledger.groups();
@@ -166,9 +166,9 @@ void Judge::State::operator()(event::Reading &event) {
     const core::GroupView *const group = group_of(event.host_tgid);
     if (group == nullptr) return;
     Traced &entry = traced[event.host_tgid];
-    if (!event.told) {
+    if (!event.reported) {
         // It has ended: its last tick comes with its exit, unless that is among what was lost.
-        const core::Kind kind = event.told.error().kind;
+        const core::Kind kind = event.reported.error().kind;
         if (kind == core::Kind::Gone || kind == core::Kind::Unsupported) {  // a zombie has no memory
             if (entry.gone && losses.lost() > 0) ledger.vanished(event.host_tgid);
             entry.gone = true;
@@ -176,8 +176,8 @@ void Judge::State::operator()(event::Reading &event) {
         return;
     }
     entry.gone = false;
-    if (options.observer != nullptr) options.observer->on_reading(*event.told);
-    readings.push_back({*group, std::move(*event.told)});
+    if (options.observer != nullptr) options.observer->on_reading(*event.reported);
+    readings.push_back({*group, std::move(*event.reported)});
 }
 
 void Judge::State::operator()(event::TickEnd &event) {
@@ -185,7 +185,7 @@ void Judge::State::operator()(event::TickEnd &event) {
     own = event.own;
     for (Taken &taken : readings) {
         auto tick = compared(taken, event.until_ns.value_or(taken.reading.end_ns + kWiderNs));
-        if (tick) told.push_back(std::move(*tick));
+        if (tick) reported.push_back(std::move(*tick));
     }
     end_tick();
     flush_log.clear();
@@ -264,7 +264,7 @@ void Judge::State::take_settled() {
     if (options.observer != nullptr) options.observer->on_settled(amounts);
 }
 
-void Judge::State::tell_update(const rsslag_update &update, const core::Applied &applied) {
+void Judge::State::emit_update(const rsslag_update &update, const core::Applied &applied) {
     core::EventLine line;
     line.t_ns = since_start(update.t_ns);
     for (const core::GroupView &group : ledger.groups()) {
@@ -283,7 +283,7 @@ void Judge::State::apply(const rsslag_update &update) {
     log_flush(update, applied);
     if (options.for_screen && applied.ticket != 0) open.emplace(applied.ticket, update);
     if (options.observer != nullptr) options.observer->on_applied(update, applied);
-    if (options.observer != nullptr && applied.known && options.observer->wants_updates()) tell_update(update, applied);
+    if (options.observer != nullptr && applied.known && options.observer->needs_updates()) emit_update(update, applied);
     take_settled();
 }
 
@@ -322,7 +322,7 @@ Judge &Judge::operator=(Judge &&) noexcept = default;
 std::vector<core::Tick> Judge::apply(event::Event event) {
     state_->taken_up.clear();
     std::visit(*state_, event);
-    return std::exchange(state_->told, {});
+    return std::exchange(state_->reported, {});
 }
 
 const std::optional<core::Summary> &Judge::summary() const {

@@ -29,7 +29,7 @@ struct Traced {
 };
 
 struct Judge::State {
-    State(Facts given, JudgeOptions wanted);
+    State(Facts given, JudgeOptions chosen);
 
     Facts facts;
     JudgeOptions options;
@@ -48,8 +48,8 @@ struct Judge::State {
     std::unordered_map<int, core::FaultCounts> faults;  ///< by the kernel's TID
     std::map<int, Awaited> awaited;                     ///< by the kernel's TGID
     std::vector<std::pair<int, std::uint64_t>> taken_up;
-    std::vector<core::Tick> told;  ///< by the event that is being applied
-    event::Moment now;             ///< the latest that was told
+    std::vector<core::Tick> reported;  ///< by the event that is being applied
+    event::Moment now;                 ///< the latest that was told
     std::optional<core::Summary> summary;
     std::deque<std::pair<rsslag_update, core::Applied>> flush_log;  ///< since the last tick
     std::unordered_map<std::uint64_t, rsslag_update> open;  ///< updates whose amounts are open, by ticket; for_screen
@@ -94,7 +94,7 @@ struct Judge::State {
     void apply(const rsslag_task &task);
     void apply_until(std::uint64_t t_ns);
     void take_settled();
-    void tell_update(const rsslag_update &update, const core::Applied &applied);
+    void emit_update(const rsslag_update &update, const core::Applied &applied);
     void log_flush(const rsslag_update &update, const core::Applied &applied);
     std::vector<core::LoggedFlush> flushes_of(const core::MmView &mm) const;
     void count_losses(std::uint64_t t_ns);

@@ -5,7 +5,7 @@
 
 #include "judge_state.h"
 #include "rsslag/core/judgement.h"
-#include "rsslag/trace/judged.h"
+#include "rsslag/trace/judge_reading.h"
 
 namespace rsslag::trace {
 
@@ -30,7 +30,7 @@ core::Tick Judge::State::tick_of(const core::GroupView &group, const core::MmVie
     }
     tick.lost = losses.lost();
     tick.lost_by = losses.by_cause;
-    tick.doubtful = ledger.doubtful(mm.mm);
+    tick.needs_resync = ledger.needs_resync(mm.mm);
     tick.threads = options.threads;
     tick.own = own;
     tick.emitted = losses.sent;
@@ -92,7 +92,7 @@ void Judge::State::finish(const core::Ended &over) {
     tick.updates_before = entry.updates_before;
     count(entry, tick);
     if (over.last) add_totals(tick);  // else another process lives on in it, and counts it
-    told.push_back(std::move(tick));
+    reported.push_back(std::move(tick));
     entry.summary.state = over.group.state;
     if (over.group.state == core::State::Exited) {
         gone.push_back(entry.summary);
@@ -138,7 +138,7 @@ void Judge::State::count(Traced &entry, const core::Tick &tick) {
     if (lag > process.peak_lag) {
         process.peak_lag = lag;
         process.peak_lag_t_ns = tick.t_ns;
-        process.peak_approximate = tick.doubtful || verdict == core::Verdict::Moving;
+        process.peak_approximate = tick.needs_resync || verdict == core::Verdict::Moving;
     }
 }
 
@@ -150,7 +150,7 @@ std::optional<core::Tick> Judge::State::compared(Taken &taken, std::uint64_t unt
     const std::uint64_t before = ledger.updates(group.mm);
     apply_until(until_ns);
     if (ledger.ended_since(counters.mm, reading.begin_ns)) return std::nullopt;  // its last tick tells all
-    if (ledger.in_the_making(counters.mm)) return std::nullopt;                  // what it leaves is told by its EXEC
+    if (ledger.being_built(counters.mm)) return std::nullopt;                    // what it leaves is told by its EXEC
     if (!ledger.knows(counters.mm) && traced.count(group.host_tgid) != 0)
         take_up(group.host_tgid, counters, reading.begin_ns, reading.end_ns);  // its beginning was lost
     ledger.compare(counters, reading.begin_ns, reading.end_ns);
@@ -161,9 +161,9 @@ std::optional<core::Tick> Judge::State::compared(Taken &taken, std::uint64_t unt
     if (!mm) return std::nullopt;
     core::Tick tick = tick_of(group, *mm);
     tick.window_updates = tick.ledger.updates - std::min(before, tick.ledger.updates);
-    tick.process = judged(reading, facts.machine, facts.id_key);
-    const bool wanted = options.for_screen && facts.machine.scheme == core::Scheme::Thread;
-    if (!wanted) tick.process.unlisted_tasks = std::exchange(tick.process.tasks, {}).size();  // the ledger lists them
+    tick.process = judge_reading(reading, facts.machine, facts.id_key);
+    const bool chosen = options.for_screen && facts.machine.scheme == core::Scheme::Thread;
+    if (!chosen) tick.process.unlisted_tasks = std::exchange(tick.process.tasks, {}).size();  // the ledger lists them
     tick.process.mm_id = mm_id(facts.id_key, mm->mm, mm->generation);
     keep_walk(entry, tick);
     tick.updates_before = std::move(entry.updates_before);

@@ -131,46 +131,46 @@ void RowMaker::on_applied(const rsslag_update &update, const core::Applied &appl
 
 void RowMaker::put_update(const sinks::UpdateRow &row, const core::Applied &applied) {
     if (applied.ticket == 0 && !holds()) return put(row);
-    Held &held = held_.emplace_back();
-    held.update = row;
-    held.comm = row.at.comm;
-    held.ticket = applied.ticket;
-    if (held.ticket != 0) by_ticket_[held.ticket] = &held;
+    Deferred &deferred = held_.emplace_back();
+    deferred.update = row;
+    deferred.comm = row.at.comm;
+    deferred.ticket = applied.ticket;
+    if (deferred.ticket != 0) by_ticket_[deferred.ticket] = &deferred;
 }
 
 void RowMaker::on_settled(std::span<const core::SettledUpdate> amounts) {
     for (const core::SettledUpdate &each : amounts) {
-        const auto held = by_ticket_.find(each.ticket);
-        if (held == by_ticket_.end()) continue;
-        sinks::UpdateRow &row = held->second->update;
+        const auto deferred = by_ticket_.find(each.ticket);
+        if (deferred == by_ticket_.end()) continue;
+        sinks::UpdateRow &row = deferred->second->update;
         row.pages = each.pages;
         row.reason = each.reason;
         row.type = type_of(each.reason);
-        held->second->ticket = 0;
-        by_ticket_.erase(held);
+        deferred->second->ticket = 0;
+        by_ticket_.erase(deferred);
     }
     release_settled();
 }
 
 void RowMaker::hold(const sinks::Row &row) {
-    Held &held = held_.emplace_back();
-    held.other = std::make_unique<Other>();
-    held.other->row = row;
-    std::visit([&](const auto &each) { held.comm = each.at.comm; }, row);
-    auto *const tick = std::get_if<sinks::TickRow>(&held.other->row);
+    Deferred &deferred = held_.emplace_back();
+    deferred.other = std::make_unique<Other>();
+    deferred.other->row = row;
+    std::visit([&](const auto &each) { deferred.comm = each.at.comm; }, row);
+    auto *const tick = std::get_if<sinks::TickRow>(&deferred.other->row);
     if (tick == nullptr || tick->ledger == nullptr) return;
-    held.other->ledger = *tick->ledger;
-    tick->ledger = &held.other->ledger;
+    deferred.other->ledger = *tick->ledger;
+    tick->ledger = &deferred.other->ledger;
 }
 
-void RowMaker::release(Held &held) {
+void RowMaker::release(Deferred &deferred) {
     if (!status_.ok()) return;
-    if (held.other) {
-        std::visit([&](auto &each) { each.at.comm = held.comm; }, held.other->row);
-        status_ = sink_.row(held.other->row);
+    if (deferred.other) {
+        std::visit([&](auto &each) { each.at.comm = deferred.comm; }, deferred.other->row);
+        status_ = sink_.row(deferred.other->row);
     } else {
-        held.update.at.comm = held.comm;
-        status_ = sink_.row(held.update);
+        deferred.update.at.comm = deferred.comm;
+        status_ = sink_.row(deferred.update);
     }
 }
 
@@ -194,7 +194,7 @@ void RowMaker::on_fault(const rsslag_fault &fault) {
 }
 
 void RowMaker::on_sum(const rsslag_sum &sum) {
-    if (has(sum.flags, RSSLAG_GOES_ON)) return;
+    if (has(sum.flags, RSSLAG_PARTIAL)) return;
     catch_up(since_start(sum.t_ns));
     sinks::SumRow row;
     row.at = stamp(sum.t_ns, sum.tid, sum.mm, sum.cpu);
@@ -263,14 +263,14 @@ void RowMaker::wait(std::uint64_t t_ns, Later later) {
     later_.emplace(t_ns, std::move(later));
 }
 
-void RowMaker::tell_until(std::uint64_t t_ns) {
+void RowMaker::emit_until(std::uint64_t t_ns) {
     while (!later_.empty() && later_.begin()->first <= t_ns) {
         const auto next = later_.extract(later_.begin());
-        std::visit([&](const auto &each) { tell(next.key(), each); }, next.mapped());
+        std::visit([&](const auto &each) { emit(next.key(), each); }, next.mapped());
     }
 }
 
-void RowMaker::tell(std::uint64_t t_ns, const Read &read) {
+void RowMaker::emit(std::uint64_t t_ns, const Read &read) {
     const core::CounterReading &counters = read.reading.counters();
     Stamp at;
     at.t_ns = t_ns;
@@ -293,7 +293,7 @@ void RowMaker::tell(std::uint64_t t_ns, const Read &read) {
     put(row);
 }
 
-void RowMaker::tell(std::uint64_t t_ns, const Lost &lost) {
+void RowMaker::emit(std::uint64_t t_ns, const Lost &lost) {
     sinks::LossRow row;
     row.at.t_ns = t_ns;
     row.cause = core::loss_cause(lost.cause);  // the row may wait longer than what was lost is kept
@@ -301,7 +301,7 @@ void RowMaker::tell(std::uint64_t t_ns, const Lost &lost) {
     put(row);
 }
 
-void RowMaker::tell(std::uint64_t t_ns, const core::Tick &tick) {
+void RowMaker::emit(std::uint64_t t_ns, const core::Tick &tick) {
     const core::Judgement judgement = core::judge(tick);
     sinks::TickRow row;
     Mm &mm = mm_at(tick.ledger.mm);
@@ -324,7 +324,7 @@ void RowMaker::tell(std::uint64_t t_ns, const core::Tick &tick) {
     row.lag = judgement.lag;
     row.residual = judgement.residual;
     row.verdict = judgement.verdict;
-    row.doubtful = tick.doubtful;
+    row.needs_resync = tick.needs_resync;
     row.updates = tick.ledger.updates;
     row.updates_by_others = tick.ledger.updates_by_others;
     row.faults = tick.faults;
@@ -337,9 +337,9 @@ void RowMaker::tell(std::uint64_t t_ns, const core::Tick &tick) {
 }
 
 core::Status RowMaker::finish() {
-    tell_until(UINT64_MAX);
-    for (Held &held : held_)  // nobody told
-        held.ticket = 0;
+    emit_until(UINT64_MAX);
+    for (Deferred &deferred : held_)  // nobody told
+        deferred.ticket = 0;
     release_settled();
     return status_;
 }

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "rsslag/trace/recorded.h"
-#include "rsslag/trace/replayed.h"
+#include "rsslag/trace/replay.h"
 #include "rsslag/trace/row_maker.h"
 
 namespace rsslag::trace {
@@ -18,12 +18,12 @@ namespace {
 
 using core::Status;
 
-sinks::Ending ending_of(Replayed replayed) {
-    const core::Summary &summary = replayed.summary;
-    const std::uint64_t start_ns = replayed.header.start_ns;
+sinks::Ending ending_of(ReplayResult result) {
+    const core::Summary &summary = result.summary;
+    const std::uint64_t start_ns = result.header.start_ns;
     const auto since_start = [start_ns](std::uint64_t t_ns) { return t_ns - std::min(t_ns, start_ns); };
-    sinks::Ending ending{summary, replayed.complete, {}, summary.duration_ns};
-    for (recording::Missing &missing : replayed.missing) {
+    sinks::Ending ending{summary, result.complete, {}, summary.duration_ns};
+    for (recording::Missing &missing : result.missing) {
         const std::uint64_t to_ns = missing.to_ns ? since_start(*missing.to_ns) : summary.duration_ns;
         ending.missing.push_back({std::move(missing.reason), since_start(missing.from_ns), to_ns, missing.records});
     }
@@ -45,7 +45,7 @@ sinks::Facts sink_facts(const recording::Header &header) {
     return facts;
 }
 
-core::Result<Stopped> tell_rows(const std::string &path, sinks::Sink &sink, const std::function<bool()> &stop) {
+core::Result<Stopped> emit_rows(const std::string &path, sinks::Sink &sink, const std::function<bool()> &stop) {
     RowMaker maker(sink);
     ReplayOptions options;
     options.threads = core::ThreadChoice{core::ThreadChoice::Which::All, 0};
@@ -61,8 +61,8 @@ core::Result<Stopped> tell_rows(const std::string &path, sinks::Sink &sink, cons
             maker.group(group);
     }
     if (!more) {
-        Replayed end = replay->finish();
-        if (Status told = maker.finish(); !told) return told.error();
+        ReplayResult end = replay->finish();
+        if (Status reported = maker.finish(); !reported) return reported.error();
         if (Status ended = sink.end(ending_of(std::move(end))); !ended) return ended.error();
         return Stopped::No;
     }

@@ -107,7 +107,7 @@ Axis axis_for(const Extent &extent, int rows, const Chart &chart, const TextStyl
 struct Column {
     const ChartPoint *point = nullptr;
     const ChartPoint *walk = nullptr;
-    bool doubtful = false;
+    bool needs_resync = false;
 };
 
 std::vector<Column> columns_of(const Chart &chart, int count) {
@@ -128,10 +128,10 @@ std::vector<Column> columns_of(const Chart &chart, int count) {
             const bool within =
                 point.t_ns >= begin && static_cast<double>(point.t_ns) > static_cast<double>(begin) + end - each;
             if (within && point.walked) column.walk = &point;
-            column.doubtful = column.doubtful || point.doubtful;
+            column.needs_resync = column.needs_resync || point.needs_resync;
         }
         column.point = last;
-        column.doubtful = column.doubtful || (last != nullptr && last->doubtful);
+        column.needs_resync = column.needs_resync || (last != nullptr && last->needs_resync);
     }
     return columns;
 }
@@ -200,7 +200,7 @@ class Plot {
                 grid_.fill(row, column, column + 1, excess ? glyphs_.excess : glyphs_.cached, Look::Cached);
             }
         }
-        if (shown.doubtful) grid_.fill(floor_row(), column, column + 1, glyphs_.doubt, Look::Doubt);
+        if (shown.needs_resync) grid_.fill(floor_row(), column, column + 1, glyphs_.doubt, Look::Doubt);
     }
 
     /// Apart from each other, so that the areas are seen between them; one that is not where exact is, is never left

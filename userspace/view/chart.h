@@ -22,7 +22,7 @@ struct ChartPoint {
     std::uint64_t t_ns = 0;
     core::Pages flushed, cached;
     std::optional<core::Pages> walked;
-    bool doubtful = false;  ///< after a loss, before the resync
+    bool needs_resync = false;  ///< after a loss, before the resync
 };
 
 struct Chart {

@@ -120,7 +120,7 @@ Chart chart_of(const LiveState &state, const Process &process, std::uint64_t now
         const Sample &sample = process.history[i];
         if (i + 1 < process.history.size() && process.history[i + 1].t_ns < from) continue;
         chart.points.push_back({sample.t_ns, shown(sample.flushed, state.member), shown(sample.cached, state.member),
-                                state.member ? std::nullopt : sample.walked, sample.doubtful});
+                                state.member ? std::nullopt : sample.walked, sample.needs_resync});
     }
     return chart;
 }
@@ -133,7 +133,7 @@ void draw_history(Grid &grid, const Area &area, const LiveState &state, const Pr
 }
 
 /// Which files lag and which do not, as calibrated.
-std::string who_lags(const Tick &tick) {
+std::string lagging_entity(const Tick &tick) {
     struct File {
         core::Truth truth;
         const char *name;
@@ -233,7 +233,7 @@ class Layout {
         }
         top += rows;
         if (room >= 22) {
-            const std::string lags = who_lags(process_.tick);
+            const std::string lags = lagging_entity(process_.tick);
             grid_.put(top, 0, lags);
             top += lags.empty() ? 0 : 1;
         }
@@ -299,9 +299,9 @@ std::string fitting(const std::vector<Part> &parts, int width, std::string_view 
     };
     std::string text = joined();
     while (cells(text) > width) {
-        const auto worst =
-            std::max_element(kept.begin(), kept.end(), [](const Part &a, const Part &b) { return a.goes < b.goes; });
-        if (worst == kept.end() || worst->goes == 0) break;
+        const auto worst = std::max_element(kept.begin(), kept.end(),
+                                            [](const Part &a, const Part &b) { return a.drop_order < b.drop_order; });
+        if (worst == kept.end() || worst->drop_order == 0) break;
         kept.erase(worst);
         text = joined();
     }
@@ -371,7 +371,7 @@ void draw_one(Grid &grid, const Area &area, const LiveState &state, const Proces
     alone.facts = state.facts, alone.style = state.style, alone.member = state.member,
     alone.table = state.shown_table();
     Process only;
-    only.tick.scheme = tick.scheme, only.tick.page_size = tick.page_size, only.tick.doubtful = tick.doubtful,
+    only.tick.scheme = tick.scheme, only.tick.page_size = tick.page_size, only.tick.needs_resync = tick.needs_resync,
     only.tick.t_ns = tick.t_ns;
     only.tick.process.tasks = tick.process.tasks;
     if (!cpu && lives) only.tick.ledger.tasks = {*task};

@@ -25,7 +25,7 @@ void draw_footer(Grid &grid, const LiveState &state, const Process &process) {
     const Tick &tick = process.tick;
     const int rows = grid.size().rows;
     const int width = grid.size().columns - 1;
-    const std::string_view mark = sign(tick.doubtful ? core::Mark::AfterLoss : core::Mark::None);
+    const std::string_view mark = sign(tick.needs_resync ? core::Mark::AfterLoss : core::Mark::None);
     std::vector<Part> parts{
         {3, fmt::format(" {} events/s", thousands(static_cast<std::uint64_t>(process.events_per_s)))},
         {7, thousands(tick.emitted - std::min(tick.emitted, tick.lost)) + " seen"},

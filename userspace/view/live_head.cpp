@@ -16,11 +16,11 @@ using core::Pages;
 using core::Truth;
 
 /// Who shows what stat shows, in a long and a short form, and who is exact.
-struct Company {
+struct OtherReaders {
     const char *says, *says_shortly, *exact;
 };
 
-Company company(const core::Calibration &calibration) {
+OtherReaders other_readers(const core::Calibration &calibration) {
     const bool statm = calibration.statm == Truth::Flushed;
     const bool status = calibration.status == Truth::Flushed;
     if (statm && status) return {"ps, top and htop show", "ps, top, htop show", ""};
@@ -70,8 +70,8 @@ void draw_title(Grid &grid, const LiveState &state, const Process &process) {
                             {4, local_clock(tick.time)}};
     const auto length = [&] { return cells(fitting(left, 10'000)) + cells(fitting(right, 10'000)) + 2; };
     for (int worst = 6; worst > 0 && length() > width - 1; --worst) {
-        std::erase_if(left, [worst](const Part &part) { return part.goes == worst; });
-        std::erase_if(right, [worst](const Part &part) { return part.goes == worst; });
+        std::erase_if(left, [worst](const Part &part) { return part.drop_order == worst; });
+        std::erase_if(right, [worst](const Part &part) { return part.drop_order == worst; });
     }
     grid.fill(0, 0, width, U' ', Look::Heading);
     grid.put_right(0, width - 1, fitting(right, width), Look::Heading);
@@ -102,7 +102,7 @@ Pieces pieces_of(const Process &process, const core::Judgement &judgement, const
     Pieces pieces;
     pieces.holds = fmt::format("It holds {}{}.", how, text(judgement.exact.rss()));
     if (!judgement.readers.stat || !judgement.lag) return pieces;
-    const Company others = company(tick.calibration);
+    const OtherReaders others = other_readers(tick.calibration);
     const std::string said = text(*judgement.readers.stat);
     pieces.says = fmt::format("{} {}.", others.says, said);
     pieces.says_shortly = fmt::format("{} {}.", others.says_shortly, said);
@@ -167,7 +167,7 @@ std::string verdict_long(const LiveState &state, const Process &process, const c
             return fmt::format("EXPLAINED: smaps saw {}{}, apart by {}", walked, old, causes);
         }
         case core::Verdict::Moving:
-            if (tick.doubtful) return "MOVING: records were lost, until the resync";
+            if (tick.needs_resync) return "MOVING: records were lost, until the resync";
             if (!judgement.walk) return "MOVING: it changes while it is read";
             if (judgement.residual && judgement.residual->n == 0) {
                 return fmt::format("MOVING, inside its window: smaps saw {}, exact was {} to {}", walked,
@@ -236,8 +236,8 @@ void draw_head(Grid &grid, const LiveState &state, const Process &process) {
     const int width = grid.size().columns - 1;
     const core::Judgement judgement = judge(tick);
     const Pieces pieces = pieces_of(process, judgement, state.style);
-    const std::string lost =
-        fmt::format("lost {}{}", sign(tick.doubtful ? core::Mark::AfterLoss : core::Mark::None), thousands(tick.lost));
+    const std::string lost = fmt::format(
+        "lost {}{}", sign(tick.needs_resync ? core::Mark::AfterLoss : core::Mark::None), thousands(tick.lost));
     const std::string resyncs = "resyncs " + thousands(tick.ledger.resyncs);
     const std::string verdict = process.ended ? end_text(state, process) : verdict_long(state, process, judgement);
     const std::string briefly = process.ended ? std::string("EXITED") : verdict_short(process, judgement);

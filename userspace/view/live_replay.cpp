@@ -46,7 +46,7 @@ std::optional<Play> play_of(const Key &key) {
 
 }  // namespace
 
-Replayed replay_key(LiveState &state, const Key &key) {
+ReplayKey replay_key(LiveState &state, const Key &key) {
     if (!state.facts.playback) return {};
     if (const auto play = play_of(key)) return {true, *play};
     if (key.name != Key::Name::Character) return {};

@@ -40,7 +40,7 @@ std::uint64_t total(const Tick &tick) {
 
 void take_history(Process &process) {
     const Tick &tick = process.tick;
-    Sample sample{tick.t_ns, tick.ledger.flushed, tick.ledger.cached, std::nullopt, tick.doubtful};
+    Sample sample{tick.t_ns, tick.ledger.flushed, tick.ledger.cached, std::nullopt, tick.needs_resync};
     if (tick.process.walk && !tick.stale_walk && tick.read)
         sample.walked = tick.page_size.pages(tick.process.walk->rss);
     process.history.push_back(sample);
@@ -87,7 +87,7 @@ void LiveScreen::take(Tick tick) {
         process.tick.lost = tick.lost;
         process.tick.lost_by = std::move(tick.lost_by);
         process.tick.emitted = tick.emitted;
-        process.tick.doubtful = tick.doubtful;
+        process.tick.needs_resync = tick.needs_resync;
         process.events_per_s = 0;
         return;
     }
@@ -140,7 +140,7 @@ std::uint64_t LiveScreen::lost() const {
     return state_->processes.empty() ? 0 : state_->processes.begin()->second.tick.lost;
 }
 
-void LiveScreen::tell(std::string notice) {
+void LiveScreen::notify(std::string notice) {
     state_->notice = std::move(notice);
 }
 
@@ -259,7 +259,7 @@ std::optional<Intent> LiveScreen::key(const Key &key) {
         return std::nullopt;
     }
     if (!(key.name == Key::Name::Character && key.character == U'q')) state.asked_to_quit = false;
-    if (const Replayed replayed = replay_key(state, key); replayed.taken) return replayed.intent;
+    if (const ReplayKey handled = replay_key(state, key); handled.taken) return handled.intent;
     constexpr std::int64_t kPage = 10;
     constexpr std::int64_t kAll = std::int64_t{1} << 40;
     switch (key.name) {

@@ -36,7 +36,7 @@ struct Sample {
     std::uint64_t t_ns = 0;
     core::Members flushed, cached;
     std::optional<core::Pages> walked;
-    bool doubtful = false;
+    bool needs_resync = false;
 };
 
 /// One traced process as the screen knows it.
@@ -124,17 +124,17 @@ void draw_help(Grid &grid, const Area &area, const LiveState &state);
 void draw_output(Grid &grid, const Area &area, const LiveState &state);
 
 /// Keys that mean something else in a replay than in a live trace; whether this is one, and what it asks for.
-struct Replayed {
+struct ReplayKey {
     bool taken = false;
     std::optional<Intent> intent;
 };
-Replayed replay_key(LiveState &state, const Key &key);
+ReplayKey replay_key(LiveState &state, const Key &key);
 /// "live 1.0 s", or where a replay is.
 std::string pace_text(const LiveState &state, const Process &process);
 
 /// As many of the parts as fit, in their order; those with the highest number go first.
 struct Part {
-    int goes = 0;
+    int drop_order = 0;
     std::string text;
 };
 std::string fitting(const std::vector<Part> &parts, int width, std::string_view between = "  ");

@@ -64,8 +64,8 @@ enum class Field : std::uint8_t {
 struct ColumnSpec {
     Field field;
     std::string heading;
-    int width = 0;  ///< with the blank before it
-    int goes = 0;   ///< the highest goes first when there is no room
+    int width = 0;       ///< with the blank before it
+    int drop_order = 0;  ///< the highest goes first when there is no room
     bool left = false;
 };
 
@@ -96,9 +96,10 @@ std::vector<ColumnSpec> fitted(std::vector<ColumnSpec> columns, int width) {
         return all;
     };
     while (sum() > width) {
-        const auto worst = std::max_element(columns.begin(), columns.end(),
-                                            [](const ColumnSpec &a, const ColumnSpec &b) { return a.goes < b.goes; });
-        if (worst->goes == 0) break;
+        const auto worst =
+            std::max_element(columns.begin(), columns.end(),
+                             [](const ColumnSpec &a, const ColumnSpec &b) { return a.drop_order < b.drop_order; });
+        if (worst->drop_order == 0) break;
         columns.erase(worst);
     }
     return columns;
@@ -151,7 +152,7 @@ class Rows {
           process_(process),
           glyph_(glyphs(state.style.utf8)),
           now_ns_(now_ns),
-          mark_(sign(process.tick.doubtful ? core::Mark::AfterLoss : core::Mark::None)) {}
+          mark_(sign(process.tick.needs_resync ? core::Mark::AfterLoss : core::Mark::None)) {}
 
     std::string cell(const Entry &entry, Field field) const {
         return state_.shown_table() == Table::Cpus ? cpu_cell(process_.tick.ledger.cpus[entry.index], field)
@@ -313,12 +314,12 @@ void draw_table(Grid &grid, const Area &area, const LiveState &state, const Proc
     const int room = area.rows - kAbove;
     if (room < 1) return;
     const std::vector<ColumnSpec> all = columns_for(state, process);
-    const std::size_t wanted = static_cast<std::size_t>(room);
+    const std::size_t requested = static_cast<std::size_t>(room);
     const bool cpus = state.shown_table() == Table::Cpus;
     const std::size_t count = cpus ? process.tick.ledger.cpus.size() : process.tick.ledger.tasks.size();
     // CPUs are many and short: beside each other where that shows more of them.
-    const int across = cpus && count > wanted ? std::clamp(area.columns / 60, 1, 8) : 1;
-    const std::size_t visible = wanted * static_cast<std::size_t>(across);
+    const int across = cpus && count > requested ? std::clamp(area.columns / 60, 1, 8) : 1;
+    const std::size_t visible = requested * static_cast<std::size_t>(across);
     const Listing listing = list(state, process, visible + 1);
     const std::size_t rows = listing.entries.size();
     const std::size_t half = visible / 2;

@@ -100,8 +100,8 @@ void append_row(Out out, const MemRow &row, const MemDocument &document, const T
     fmt::format_to(out, "  {}\n", shown(row.name, document, style));
 }
 
-void append_who(Out out, const MemRow &row, const std::map<int, const procfs::User *> &by_pid,
-                const MemDocument &document, const TextStyle &style) {
+void append_owner(Out out, const MemRow &row, const std::map<int, const procfs::User *> &by_pid,
+                  const MemDocument &document, const TextStyle &style) {
     for (const int pid : row.pids) {
         const auto user = by_pid.find(pid);
         if (user == by_pid.end()) continue;
@@ -207,7 +207,7 @@ std::string mem_text(const MemDocument &document, bool each, std::size_t rows, c
     for (const MemRow &row : document.rows) {
         if (shown_rows++ < rows) {
             append_row(out, row, document, style);
-            if (each) append_who(out, row, by_pid, document, style);
+            if (each) append_owner(out, row, by_pid, document, style);
         } else {
             rest += row.use;
         }

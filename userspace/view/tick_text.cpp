@@ -37,7 +37,7 @@ std::string verdict_text(const Tick &tick, const core::Judgement &judgement, con
 }
 
 void append_thread(Out out, const TaskNet &task, const Tick &tick, const TextStyle &style) {
-    const std::string_view mark = sign(tick.doubtful ? core::Mark::AfterLoss : core::Mark::None);
+    const std::string_view mark = sign(tick.needs_resync ? core::Mark::AfterLoss : core::Mark::None);
     const auto pages = [&](Pages p) { return right(fmt::format("{}{}", mark, amount(p, tick.page_size, style)), 10); };
     const bool cpus_cache = tick.scheme == core::Scheme::Cpu;
     const std::string tid = task.tid > 0 ? std::to_string(task.tid) : "-";
@@ -127,7 +127,7 @@ std::string tick_lines(const Tick &tick, const TextStyle &style, bool with_threa
             p ? fmt::format("{}{}", sign(mark), column(*p, tick.page_size, style)) : std::string("-");
         return right(text, 9);
     };
-    const core::Mark after_loss = tick.doubtful ? core::Mark::AfterLoss : core::Mark::None;
+    const core::Mark after_loss = tick.needs_resync ? core::Mark::AfterLoss : core::Mark::None;
     const std::string percent = percent_of(judgement.lag, judgement.exact.rss());
     const std::uint64_t updates = tick.ledger.updates + tick.ledger.updates_by_others;
     std::string text = fmt::format(

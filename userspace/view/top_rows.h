@@ -16,7 +16,7 @@ struct TopColumn {
     TopField field = TopField::Pid;
     std::string heading;
     int width = 0;
-    int goes = 0;  ///< the highest goes first when there is no room
+    int drop_order = 0;  ///< the highest goes first when there is no room
     bool left = false;
 };
 

@@ -96,7 +96,7 @@ void TopScreen::take(const ProcessReading &reading) {
     }
 }
 
-void TopScreen::tell(std::string notice) {
+void TopScreen::notify(std::string notice) {
     state_->notice = std::move(notice);
 }
 

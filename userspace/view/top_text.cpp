@@ -95,9 +95,10 @@ std::vector<TopColumn> top_columns(int width, const TextStyle &style) {
         return all;
     };
     while (sum() > width) {
-        const auto worst = std::max_element(columns.begin(), columns.end(),
-                                            [](const TopColumn &a, const TopColumn &b) { return a.goes < b.goes; });
-        if (worst->goes == 0) break;
+        const auto worst = std::max_element(columns.begin(), columns.end(), [](const TopColumn &a, const TopColumn &b) {
+            return a.drop_order < b.drop_order;
+        });
+        if (worst->drop_order == 0) break;
         columns.erase(worst);
     }
     return columns;

@@ -42,13 +42,13 @@ bool all_resident(Memory memory) {
 }
 
 /// What mlock may take of `bytes` here: all of it with CAP_IPC_LOCK, else what RLIMIT_MEMLOCK leaves.
-core::Result<std::size_t> lock_some(Memory memory, bool all_wanted) {
+core::Result<std::size_t> lock_some(Memory memory, bool all_requested) {
     if (mlock(memory.data(), memory.size()) == 0) return memory.size();
     const int err = errno;
     rlimit limit{};
     getrlimit(RLIMIT_MEMLOCK, &limit);
     const std::size_t within = std::min<std::size_t>(limit.rlim_cur, memory.size()) / page_size() * page_size();
-    if (!all_wanted && within > 0 && mlock(memory.data(), within) == 0) return within;
+    if (!all_requested && within > 0 && mlock(memory.data(), within) == 0) return within;
     core::Error error = failed("mlock", err, "raise ulimit -l (now " + std::to_string(limit.rlim_cur / 1024) + " kB)");
     error.kind = core::Kind::Denied;
     return error;

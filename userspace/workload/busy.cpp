@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <random>
 
-#include "crew.h"
+#include "die.h"
 #include "failure.h"
-#include "give_up.h"
 #include "starts.h"
+#include "worker_pool.h"
 
 namespace rsslag::workload {
 namespace {
@@ -21,9 +21,9 @@ constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
 template <class Amount>
 void go_round(Worker &worker, Amount pages) {
     for (bool first = true;; first = false) {
-        const Memory memory = map_or_give_up(pages(), kAnonymous);
+        const Memory memory = map_or_die(pages(), kAnonymous);
         touch(memory);
-        unmap_or_give_up(memory);
+        unmap_or_die(memory);
         if (first) worker.ready.raise();
     }
 }
@@ -58,16 +58,16 @@ struct Passer {
     void come(const pthread_attr_t &attributes) {
         touched.raised = 0;
         dismissed.raised = 0;
-        memory = map_or_give_up(kChurnPages, kAnonymous);
+        memory = map_or_die(kChurnPages, kAnonymous);
         if (const int err = pthread_create(&handle, &attributes, run, this); err != 0) {
-            give_up(failed("pthread_create", err));
+            die(failed("pthread_create", err));
         }
         touched.await();
     }
     void go() {
         dismissed.raise();
-        if (const int err = pthread_join(handle, nullptr); err != 0) give_up(failed("pthread_join", err));
-        unmap_or_give_up(memory);
+        if (const int err = pthread_join(handle, nullptr); err != 0) die(failed("pthread_join", err));
+        unmap_or_die(memory);
     }
 };
 
@@ -88,8 +88,8 @@ void spawn_for_ever(Worker &spawner) {
 Started start_loops(const Options &given, const Options &defaults, Body body) {
     auto size = sizes(given, defaults);
     if (!size) return size.error();
-    auto crew = Crew::start(size->threads, 0, body);
-    if (!crew) return crew.error();
+    auto workers = WorkerPool::start(size->threads, 0, body);
+    if (!workers) return workers.error();
     return Facts{number("threads", size->threads)};
 }
 

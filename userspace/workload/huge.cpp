@@ -31,7 +31,7 @@ std::string no_hugetlb() {
 
 /// Sees to it that there are enough. Those that are in use when the old number comes back become surplus: they stay
 /// with their mapping and go when it goes.
-core::Status raise_to(BorrowedSetting &pool, std::int64_t wanted) {
+core::Status raise_to(BorrowedSetting &pool, std::int64_t requested) {
     auto meminfo = read_text("/proc/meminfo");
     if (!meminfo) return meminfo.error();
     const auto free = labelled_kb(*meminfo, "HugePages_Free:");
@@ -39,7 +39,7 @@ core::Status raise_to(BorrowedSetting &pool, std::int64_t wanted) {
     const auto surplus = labelled_kb(*meminfo, "HugePages_Surp:");
     const auto total = read_number(kNrHugepages);
     if (!free || !reserved || !surplus || !total) return unsupported(no_hugetlb(), "a kernel with CONFIG_HUGETLBFS");
-    const std::int64_t missing = wanted - (*free - *reserved);
+    const std::int64_t missing = requested - (*free - *reserved);
     if (missing <= 0) return core::success();
     // A larger pool takes the surplus pages in before it makes new ones.
     const std::string more = std::to_string(*total + *surplus + missing);

@@ -32,11 +32,11 @@ std::int64_t merged() {
 }
 
 /// ksmd tells nobody when it has merged something: look again and again. How many more than `least`.
-core::Result<std::int64_t> await_merged(std::int64_t least, std::int64_t wanted) {
+core::Result<std::int64_t> await_merged(std::int64_t least, std::int64_t requested) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     for (;;) {
         const std::int64_t now = merged();
-        if (now - least >= wanted) return now - least;
+        if (now - least >= requested) return now - least;
         least = std::min(least, now);  // the count of all processes falls as others end
         if (std::chrono::steady_clock::now() > deadline) {
             return unsupported("ksmd merged too few pages in a minute", "an idle machine");
@@ -71,8 +71,8 @@ Started start_ksm(const Options &given) {
     if (madvise(memory->data(), memory->size(), MADV_MERGEABLE) != 0) {
         return errno == EINVAL ? unsupported(kNoKsm, kKernelWithKsm) : failed("madvise(MADV_MERGEABLE)", errno);
     }
-    const auto wanted = static_cast<std::int64_t>(memory->size() / page_size() / 2);
-    auto pages_merged = await_merged(before, wanted);
+    const auto requested = static_cast<std::int64_t>(memory->size() / page_size() / 2);
+    auto pages_merged = await_merged(before, requested);
     if (!pages_merged) return pages_merged.error();
     if (auto ok = run->restore(); !ok) return ok.error();
     return Facts{number("touched_kb", kb_of(memory->size())), number("merged_pages", *pages_merged),

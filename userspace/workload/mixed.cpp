@@ -9,11 +9,11 @@
 #include <ctime>
 #include <random>
 
-#include "crew.h"
+#include "die.h"
 #include "failure.h"
-#include "give_up.h"
 #include "starts.h"
 #include "temp_file.h"
+#include "worker_pool.h"
 
 namespace rsslag::workload {
 namespace {
@@ -34,26 +34,26 @@ void rest() {
 }
 
 void touch_and_drop(std::size_t pages) {
-    const Memory memory = map_or_give_up(pages, MAP_PRIVATE | MAP_ANONYMOUS);
+    const Memory memory = map_or_die(pages, MAP_PRIVATE | MAP_ANONYMOUS);
     touch(memory);
     madvise(memory.data(), memory.size() / 2 / page_size() * page_size(), MADV_DONTNEED);
     touch(memory.first(page_size()));
-    unmap_or_give_up(memory);
+    unmap_or_die(memory);
 }
 
 void share(std::size_t pages) {
-    const Memory memory = map_or_give_up(pages, MAP_SHARED | MAP_ANONYMOUS);
+    const Memory memory = map_or_die(pages, MAP_SHARED | MAP_ANONYMOUS);
     touch(memory);
-    unmap_or_give_up(memory);
+    unmap_or_die(memory);
 }
 
 void read_and_copy(std::size_t pages) {
     static const core::Result<Fd> file = writable_file(std::size_t{256} * page_size(), Fill::Data);
     if (!file) return share(pages);  // no disk here
-    const Memory memory = map_or_give_up(std::min<std::size_t>(pages, 256), MAP_PRIVATE, file->get());
+    const Memory memory = map_or_die(std::min<std::size_t>(pages, 256), MAP_PRIVATE, file->get());
     read_pages(memory);
     touch(memory.first(memory.size() / 2 / page_size() * page_size()));
-    unmap_or_give_up(memory);
+    unmap_or_die(memory);
 }
 
 void come_and_go(std::size_t pages) {
@@ -84,10 +84,10 @@ void act(std::minstd_rand &random) {
         case 2: read_and_copy(pages); break;
         case 3: come_and_go(pages); break;
         case 4: {
-            const Memory memory = map_or_give_up(pages, MAP_PRIVATE | MAP_ANONYMOUS);
+            const Memory memory = map_or_die(pages, MAP_PRIVATE | MAP_ANONYMOUS);
             touch(memory);
             have_children(memory, random() % 2 == 0);
-            unmap_or_give_up(memory);
+            unmap_or_die(memory);
             break;
         }
         default: touch_and_drop(pages); break;
@@ -109,8 +109,8 @@ void mix(Worker &worker) {
 Started start_mixed(const Options &given) {
     auto size = sizes(given, {.threads = 4});
     if (!size) return size.error();
-    auto crew = Crew::start(size->threads, 0, mix);
-    if (!crew) return crew.error();
+    auto workers = WorkerPool::start(size->threads, 0, mix);
+    if (!workers) return workers.error();
     return Facts{number("threads", size->threads)};
 }
 

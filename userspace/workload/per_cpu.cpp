@@ -12,8 +12,8 @@
 
 #include "failure.h"
 #include "memory.h"
+#include "quiescence.h"
 #include "starts.h"
-#include "stillness.h"
 #include "temp_file.h"
 
 #include <sys/mman.h>

@@ -11,10 +11,10 @@
 #include <string>
 
 #include "child.h"
-#include "crew.h"
 #include "failure.h"
 #include "proc_text.h"
 #include "starts.h"
+#include "worker_pool.h"
 
 namespace rsslag::workload {
 namespace {
@@ -121,8 +121,8 @@ Started start_leader_gone(const Options &given) {
     if (!size) return size.error();
     auto child = fork_child(
         [&]() -> core::Status {
-            auto crew = Crew::start(size->threads, size->bytes(), outlive);
-            if (!crew) return crew.error();
+            auto workers = WorkerPool::start(size->threads, size->bytes(), outlive);
+            if (!workers) return workers.error();
             return await_sleep(getpid());
         },
         leave_alone);

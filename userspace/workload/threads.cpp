@@ -2,9 +2,9 @@
 // Threads that touch memory and then sleep: each keeps what the kernel has cached for it.
 #include <unistd.h>
 
-#include "crew.h"
 #include "failure.h"
 #include "starts.h"
+#include "worker_pool.h"
 
 namespace rsslag::workload {
 namespace {
@@ -14,10 +14,10 @@ constexpr std::chrono::milliseconds kAtOnce{0};
 Started start_sleepers(const Options &given, const Options &defaults) {
     auto size = sizes(given, defaults);
     if (!size) return size.error();
-    auto crew = Crew::start(size->threads, size->bytes(), touch_and_wait, size->over);
-    if (!crew) return crew.error();
+    auto workers = WorkerPool::start(size->threads, size->bytes(), touch_and_wait, size->over);
+    if (!workers) return workers.error();
     Facts facts{number("threads", size->threads), number("touched_kb", size->total_kb()),
-                mapping_fact((*crew)->memory())};
+                mapping_fact((*workers)->memory())};
     if (auto ok = await_sleep(getpid()); !ok) return ok.error();
     return facts;
 }
@@ -40,14 +40,14 @@ Started start_many_threads(const Options &given) {
 Started start_half_gone(const Options &given) {
     auto size = sizes(given, {.threads = 64, .kb = 64});
     if (!size) return size.error();
-    auto crew = Crew::start(size->threads, size->bytes(), touch_and_wait);
-    if (!crew) return crew.error();
+    auto workers = WorkerPool::start(size->threads, size->bytes(), touch_and_wait);
+    if (!workers) return workers.error();
     const int gone = size->threads / 2;
     for (int i = 0; i < gone; ++i) {
-        if (auto ok = dismiss((*crew)->workers()[static_cast<std::size_t>(i)]); !ok) return ok.error();
+        if (auto ok = dismiss((*workers)->workers()[static_cast<std::size_t>(i)]); !ok) return ok.error();
     }
     Facts facts{number("threads", size->threads - gone), number("gone", gone), number("touched_kb", size->total_kb()),
-                mapping_fact((*crew)->memory())};
+                mapping_fact((*workers)->memory())};
     if (auto ok = await_sleep(getpid()); !ok) return ok.error();
     return facts;
 }

@@ -75,13 +75,13 @@ struct ExecAwaited {
 /// The counters of a process whose baseline is not known, or whose exec may have been lost. An error: it is gone.
 struct Counters {
     int pid = 0;
-    core::Result<core::TimedCounters> told;
+    core::Result<core::TimedCounters> reported;
 };
 
 /// A reading of a traced process, to be compared with the records at the next TickEnd. An error: it could not be read.
 struct Reading {
     int host_tgid = 0;
-    core::Result<core::RawReading> told;
+    core::Result<core::RawReading> reported;
 };
 
 /// The readings since the last one make a tick: all records up to 1 ms after each of them have come.
@@ -125,8 +125,12 @@ inline std::optional<std::uint64_t> time_of(const Event &event) {
         Time operator()(const Faults & /*event*/) const { return std::nullopt; }
         Time operator()(const Attach &event) const { return event.counters.end_ns; }
         Time operator()(const ExecAwaited & /*event*/) const { return std::nullopt; }
-        Time operator()(const Counters &event) const { return event.told ? Time(event.told->end_ns) : std::nullopt; }
-        Time operator()(const Reading &event) const { return event.told ? Time(event.told->end_ns) : std::nullopt; }
+        Time operator()(const Counters &event) const {
+            return event.reported ? Time(event.reported->end_ns) : std::nullopt;
+        }
+        Time operator()(const Reading &event) const {
+            return event.reported ? Time(event.reported->end_ns) : std::nullopt;
+        }
         Time operator()(const TickEnd &event) const { return event.at.t_ns; }
         Time operator()(const Stop &event) const { return event.at.t_ns; }
         Time operator()(const End &event) const { return event.at.t_ns; }

@@ -195,7 +195,7 @@ class Ledger {
     /// after a loss, until an mm is compared with a reading from after that.
     void cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns);
     /// Whether records were lost, or CPUs went offline, since the last comparison of this mm.
-    bool doubtful(std::uint64_t mm) const;
+    bool needs_resync(std::uint64_t mm) const;
 
     /// Whether view() has something to show, and its updates by its own tasks so far (0 where it has not): without
     /// listing every task.
@@ -203,7 +203,7 @@ class Ledger {
     std::uint64_t updates(std::uint64_t mm) const;
     /// Whether it is an mm that an exec is making, or a fork, and whose process will be told of: long before that a
     /// reading may show it as the process's own. Not where what should tell may have been lost.
-    bool in_the_making(std::uint64_t mm) const;
+    bool being_built(std::uint64_t mm) const;
     /// Whether the mm that had this address then has come, or is coming, to its end: a reading of it is out of date.
     bool ended_since(std::uint64_t mm, std::uint64_t t_ns) const;
     /// The living mm at this address, nullopt where the ledger has none.

@@ -25,7 +25,7 @@ inline std::string_view loss_cause(std::string_view name) {
 /// What has been sent and lost since the attach, all CPUs together. sent == received + lost(), always, once everything
 /// has been drained.
 struct Losses {
-    std::uint64_t sent = 0;  ///< records that programs sent, wanted to send, or would have sent
+    std::uint64_t sent = 0;  ///< records that programs sent, traced to send, or would have sent
     /// By cause, of kLossCauses; those of the kernel side are there also at 0: "ring_full", "recursion" (a program was
     /// skipped because it was preempted by itself: counted as one record), "no_room" (a process or thread could not be
     /// followed: counted as one record), "malformed" (what came is no record that this version knows). "unreadable" is

@@ -54,7 +54,7 @@ struct Tick {
     std::uint64_t faults = 0;                      ///< of all its threads, ended ones too, counted in the kernel
     std::uint64_t lost = 0;                        ///< records, of all processes
     std::map<std::string, std::uint64_t> lost_by;  ///< every cause that there is, also at 0
-    bool doubtful = false;                         ///< something was lost and no reading has put it right yet
+    bool needs_resync = false;                     ///< something was lost and no reading has put it right yet
     ThreadChoice threads;
     /// Net of each listed thread at the previous tick, for ThreadChoice::Changed: host TID to updates.
     std::map<int, std::uint64_t> updates_before;

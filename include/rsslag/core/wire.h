@@ -69,7 +69,7 @@ inline std::optional<Record> unpack_first(std::span<const std::byte> bytes) {
 template <class Struct>
 constexpr bool is_sent(const Struct &record) {
     if constexpr (std::is_same_v<Struct, rsslag_sum>) {
-        return (record.flags & RSSLAG_GOES_ON) == 0;
+        return (record.flags & RSSLAG_PARTIAL) == 0;
     } else {
         return true;
     }

@@ -21,7 +21,7 @@ namespace rsslag::host {
 core::Result<core::Scheme> running_scheme();
 
 /// What a caller needs beyond readings of single processes.
-struct Wanted {
+struct SnapshotterOptions {
     bool totals = false;  ///< read_all(), too
     std::vector<cap_value_t> capabilities;
     bool dropped = false;  ///< capabilities are: by now there are threads that would keep them
@@ -32,7 +32,7 @@ class Snapshotter {
   public:
     /// Loads the probe, calibrates the readers on a child of its own, drops what capabilities are not needed after
     /// that, except those that the caller still wants. Built without the tracer: Kind::Unsupported.
-    static core::Result<Snapshotter> open(const Wanted &wanted = {});
+    static core::Result<Snapshotter> open(const SnapshotterOptions &options = {});
 
     ~Snapshotter();
     Snapshotter(Snapshotter &&) noexcept;

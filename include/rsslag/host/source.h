@@ -40,8 +40,8 @@ class Source {
     virtual std::chrono::system_clock::time_point time() = 0;
 
     /// From now on this group (the kernel's number) and, where it is not 0, this mm are told of.
-    virtual core::Status want(int host_tgid, std::uint64_t mm) = 0;
-    virtual core::Status want_matching(const probe::Pattern &pattern) = 0;
+    virtual core::Status trace(int host_tgid, std::uint64_t mm) = 0;
+    virtual core::Status trace_matching(const probe::Pattern &pattern) = 0;
     virtual void detach() = 0;
 
     /// Records of one ring that have come since the last call, as the programs wrote them.

@@ -18,7 +18,7 @@ core::Result<PagesReport> count_pages(const procfs::Process &process, const Mapp
 
 /// What of the ELF file whose mapped name, or its last part, matches `glob` is there, by section and symbol.
 /// Kind::BadInput where no mapping matches.
-core::Result<ElfReport> look_into_elf(const procfs::Process &process, const MappedProcess &mapped,
-                                      const std::string &glob, const std::function<bool()> &stop);
+core::Result<ElfReport> count_elf_pages(const procfs::Process &process, const MappedProcess &mapped,
+                                        const std::string &glob, const std::function<bool()> &stop);
 
 }  // namespace rsslag::memory

@@ -58,10 +58,10 @@ class StreamProbe {
     StreamProbe &operator=(StreamProbe &&) noexcept;
 
     /// From now on traces this group (the kernel's number) and, where it is not 0, this mm.
-    core::Status want(int host_tgid, std::uint64_t mm);
+    core::Status trace(int host_tgid, std::uint64_t mm);
 
     /// Tells of each such exec with RSSLAG_EXEC. rsslag itself never is one of them.
-    core::Status want_matching(const Pattern &pattern);
+    core::Status trace_matching(const Pattern &pattern);
 
     /// How many rings there are; each one's records are in the order of their CPU or CPUs.
     std::size_t rings() const;

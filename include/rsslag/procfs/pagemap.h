@@ -61,8 +61,8 @@ struct PageCounts {
 
 /// Adds one page. `frame` is nullopt where frames cannot be had. `uncounted`: of a mapping whose pages RSS leaves out.
 /// Pure.
-void tally(PageCounts &counts, PageEntry entry, const std::optional<Frame> &frame, bool uncounted,
-           const core::PageSize &page_size);
+void count_page(PageCounts &counts, PageEntry entry, const std::optional<Frame> &frame, bool uncounted,
+                const core::PageSize &page_size);
 
 /// How far a reader may go, and who is told how far it is.
 struct PageBudget {

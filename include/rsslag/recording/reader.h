@@ -37,7 +37,7 @@ struct Missing {
 };
 
 /// Where a chunk of items is, as its head tells.
-struct Place {
+struct Position {
     std::uint64_t offset = 0;          ///< in the file, bytes
     std::uint64_t number = 0;          ///< of the chunk
     std::uint64_t first_ns = 0;        ///< CLOCK_MONOTONIC
@@ -59,11 +59,11 @@ class Reader {
     const Header &header() const;
 
     /// Chunks of items in their order, from their heads alone; what is damaged is not among them.
-    std::vector<Place> places() const;
+    std::vector<Position> positions() const;
     /// As whoever wrote it knew; nullopt where it was not ended, or an older rsslag did not say.
     std::optional<Peak> peak() const;
     /// Goes on there. What comes first may be the rest of what another chunk began.
-    void seek(const Place &place);
+    void seek(const Position &place);
 
     using Next = std::variant<event::Event, Missing>;
     /// nullopt: the end. A recording that was not ended as it should be ends with a Missing.

@@ -117,7 +117,7 @@ struct Claim {
 };
 
 /// What came of it.
-struct Judged {
+struct ClaimResult {
     Claim claim;
     std::optional<double> value;  ///< nullopt: not known; then it does not hold
     bool holds = false;
@@ -129,6 +129,6 @@ struct Judged {
 core::Result<std::vector<Claim>> parse_claims(std::string_view text);
 /// Names that a claim may have, with commas.
 std::string claim_names();
-std::vector<Judged> judge(const std::vector<Claim> &claims, const Report &report);
+std::vector<ClaimResult> judge(const std::vector<Claim> &claims, const Report &report);
 
 }  // namespace rsslag::report

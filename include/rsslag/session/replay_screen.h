@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "rsslag/trace/replayed.h"
+#include "rsslag/trace/replay.h"
 #include "rsslag/view/tick.h"
 
 namespace rsslag::session {

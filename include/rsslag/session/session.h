@@ -36,7 +36,7 @@ class Session {
     void on_idle(std::function<void(terminal::Screen *)> idle) { idle_ = std::move(idle); }
 
     /// Where nobody reads what it writes: goes on, as a command's end is waited for. Else that is the end.
-    void go_on_unread() { goes_on_unread_ = true; }
+    void continue_unread() { continue_unread_ = true; }
 
     /// Those that will match are found as they exec; what the kernel cannot look for, at the next tick.
     core::Status attach_matching();
@@ -59,7 +59,7 @@ class Session {
     recording::Header header() const;
     void record_or_end(int pid);
     void record_from_here(const std::string &file);
-    void tell(std::string notice);
+    void notify(std::string notice);
     void show_recording();
     void look_at_ending();
     core::Status look_at_recording();
@@ -83,7 +83,7 @@ class Session {
     std::chrono::milliseconds interval_;
     std::chrono::steady_clock::time_point progress_due_;
     bool time_is_over_ = false;
-    bool goes_on_unread_ = false;
+    bool continue_unread_ = false;
     bool recording_failed_ = false;
 };
 

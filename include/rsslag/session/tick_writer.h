@@ -28,7 +28,7 @@ class TickWriter : public trace::TraceObserver {
     core::Status head(view::ScreenFacts facts);
     core::Status ticks(std::vector<core::Tick> ticks);
     /// Written with the next ticks().
-    bool wants_updates() const override { return true; }
+    bool needs_updates() const override { return true; }
     void on_update(const core::EventLine &line) override;
     void on_task(const core::TaskLine &line) override;
     void on_tick(core::Tick tick) override;
@@ -51,8 +51,8 @@ class TickWriter : public trace::TraceObserver {
     bool threads_;
     view::TextStyle style_;
     std::optional<terminal::Screen> screen_;
-    std::string waiting_;     ///< lines since the last write
-    std::uint64_t told_ = 0;  ///< ticks
+    std::string waiting_;         ///< lines since the last write
+    std::uint64_t reported_ = 0;  ///< ticks
     bool unread_ = false;
 };
 

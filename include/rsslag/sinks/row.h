@@ -130,7 +130,7 @@ struct TickRow {
     std::optional<core::Pages> lag;
     std::optional<core::Pages> residual;
     core::Verdict verdict = core::Verdict::Unwalked;
-    bool doubtful = false;  ///< after a loss and before the resync
+    bool needs_resync = false;  ///< after a loss and before the resync
     std::uint64_t updates = 0, updates_by_others = 0, faults = 0, flushes = 0;
     std::uint64_t lost = 0, disagreements = 0, resyncs = 0;
     const core::MmView *ledger = nullptr;  ///< who holds what; lives as long as the call that hands the row on

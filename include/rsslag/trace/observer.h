@@ -22,7 +22,7 @@ class TraceObserver {
     virtual ~TraceObserver() = default;
 
     /// Whether on_update() is to be called, which costs more than on_applied().
-    virtual bool wants_updates() const { return false; }
+    virtual bool needs_updates() const { return false; }
     /// Each update of a traced process, with its names, once its amount is settled.
     virtual void on_update(const core::EventLine & /*line*/) {}
     /// Every update as it came, also of mms that are not known (then Applied::known is false).

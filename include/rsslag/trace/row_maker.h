@@ -65,7 +65,7 @@ class RowMaker : public TraceObserver {
         core::MmView ledger;
     };
     /// A row that waits for an amount that is open, its own or that of one before it.
-    struct Held {
+    struct Deferred {
         sinks::UpdateRow update;
         std::string comm;
         std::uint64_t ticket = 0;      ///< 0: it waits for nothing itself
@@ -86,12 +86,12 @@ class RowMaker : public TraceObserver {
     /// Readings, losses and ticks are told of when their time has come.
     void wait(std::uint64_t t_ns, Later later);
     void catch_up(std::uint64_t t_ns) {
-        if (!later_.empty() && later_.begin()->first <= t_ns) tell_until(t_ns);
+        if (!later_.empty() && later_.begin()->first <= t_ns) emit_until(t_ns);
     }
-    void tell_until(std::uint64_t t_ns);
-    void tell(std::uint64_t t_ns, const Read &read);
-    void tell(std::uint64_t t_ns, const Lost &lost);
-    void tell(std::uint64_t t_ns, const core::Tick &tick);
+    void emit_until(std::uint64_t t_ns);
+    void emit(std::uint64_t t_ns, const Read &read);
+    void emit(std::uint64_t t_ns, const Lost &lost);
+    void emit(std::uint64_t t_ns, const core::Tick &tick);
     bool holds() const { return !held_.empty(); }
     void put(const sinks::Row &row) {
         if (holds()) return hold(row);
@@ -101,7 +101,7 @@ class RowMaker : public TraceObserver {
     void put_update(const sinks::UpdateRow &row, const core::Applied &applied);
     /// Rows that wait for nothing any more go out.
     void release_settled();
-    void release(Held &held);
+    void release(Deferred &deferred);
 
     sinks::Sink &sink_;
     std::uint64_t start_ns_ = 0;
@@ -113,8 +113,8 @@ class RowMaker : public TraceObserver {
     std::uint64_t mm_ids_ = 0;
     std::map<std::string, std::uint64_t> lost_;
     std::multimap<std::uint64_t, Later> later_;  ///< by time since the start
-    std::deque<Held> held_;
-    std::unordered_map<std::uint64_t, Held *> by_ticket_;  ///< of those in held_
+    std::deque<Deferred> held_;
+    std::unordered_map<std::uint64_t, Deferred *> by_ticket_;  ///< of those in held_
 };
 
 }  // namespace rsslag::trace

@@ -15,6 +15,6 @@ enum class Stopped : std::uint8_t { No, Yes };
 /// Replays a recording into `sink`: every record of it, with what it came to. What is missing in the file is no error:
 /// the ending names it. Stopped::Yes: `stop` said so, which is asked before each event, and `sink` was not told the
 /// end.
-core::Result<Stopped> tell_rows(const std::string &path, sinks::Sink &sink, const std::function<bool()> &stop);
+core::Result<Stopped> emit_rows(const std::string &path, sinks::Sink &sink, const std::function<bool()> &stop);
 
 }  // namespace rsslag::trace

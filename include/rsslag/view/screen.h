@@ -122,7 +122,7 @@ class LiveScreen {
     /// What ticks told is forgotten; what keys have chosen is not.
     void rewind();
     /// Shown until the next key.
-    void tell(std::string notice);
+    void notify(std::string notice);
     void type_to_command(bool on);
     /// Whether a recording goes on.
     void record(bool on);
@@ -180,7 +180,7 @@ class TopScreen {
     void take(TopTable table);
     /// A walk that was asked for, or why there is none.
     void take(const ProcessReading &reading);
-    void tell(std::string notice);
+    void notify(std::string notice);
 
     std::optional<Intent> key(const Key &key);
     Grid draw(Size size) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// bpf/filter.bpf.h as it is, with the kernel's hash maps played by one of our own: who is wanted, and who no longer.
+// bpf/filter.bpf.h as it is, with the kernel's hash maps played by one of our own: who is traced, and who no longer.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -86,116 +86,116 @@ std::vector<u64> sharing(std::size_t count) {
     const u64 first = 0xffff888100000000ULL;
     std::vector<u64> addresses;
     for (u64 mm = first; addresses.size() < count; mm += 64)
-        if (MM_PLACE(mm) == MM_PLACE(first)) addresses.push_back(mm);
+        if (MM_SLOT(mm) == MM_SLOT(first)) addresses.push_back(mm);
     return addresses;
 }
 
 class Filter : public testing::Test {
   protected:
     void TearDown() override {
-        for (const u64 place : filter.mm)
-            EXPECT_EQ(place, 0U) << "nobody is wanted any more";
-        for (const u64 place : filter.group)
-            EXPECT_EQ(place, 0U);
-        for (const u64 place : coarse)
-            EXPECT_EQ(place, 0U);
+        for (const u64 slot : filter.mm)
+            EXPECT_EQ(slot, 0U) << "nobody is wanted any more";
+        for (const u64 slot : filter.group)
+            EXPECT_EQ(slot, 0U);
+        for (const u64 slot : coarse)
+            EXPECT_EQ(slot, 0U);
         EXPECT_EQ(hash_of(&mms).size(), 0U);
         EXPECT_EQ(hash_of(&groups).size(), 0U);
     }
 };
 
 /// An update of a task that nobody asked for, as the programs judge it.
-bool told(u64 mm, int users) {
+bool emitted(u64 mm, int users) {
     const auto state = mm_state(mm);
-    EXPECT_TRUE(state == UNWANTED || may_be_traced(mm, 0));
-    return state != UNWANTED && still_wanted(mm, state, users, false);
+    EXPECT_TRUE(state == NOT_TRACED || may_be_traced(mm, 0));
+    return state != NOT_TRACED && still_traced(mm, state, users, false);
 }
 
 /// It is told of to its end, and no longer.
 void end(u64 mm) {
-    EXPECT_TRUE(told(mm, 1));
-    EXPECT_TRUE(told(mm, 0));
-    EXPECT_TRUE(told(mm, 0));
-    EXPECT_FALSE(told(mm, 1)) << "another's by now";
-    EXPECT_EQ(mm_state(mm), UNWANTED);
+    EXPECT_TRUE(emitted(mm, 1));
+    EXPECT_TRUE(emitted(mm, 0));
+    EXPECT_TRUE(emitted(mm, 0));
+    EXPECT_FALSE(emitted(mm, 1)) << "another's by now";
+    EXPECT_EQ(mm_state(mm), NOT_TRACED);
 }
 
 TEST_F(Filter, TellsOfAnMmToItsEndAndNotOfTheNextOneAtItsAddress) {
     const u64 mm = sharing(1)[0];
-    EXPECT_FALSE(told(mm, 1));
-    EXPECT_TRUE(want_mm(mm));
+    EXPECT_FALSE(emitted(mm, 1));
+    EXPECT_TRUE(trace_mm(mm));
     end(mm);
 }
 
 TEST_F(Filter, TellsThoseApartThatShareAPlace) {
     const auto all = sharing(9);
     for (std::size_t i = 0; i < 8; ++i)
-        EXPECT_TRUE(want_mm(all[i]));
-    EXPECT_FALSE(told(all[8], 1));
+        EXPECT_TRUE(trace_mm(all[i]));
+    EXPECT_FALSE(emitted(all[8], 1));
     for (std::size_t i = 0; i < 8; ++i)
         end(all[(i * 5) % 8]);
 }
 
 TEST_F(Filter, ForgetsAtItsEndAnMmThatWasWantedTwiceWhileAnotherHadItsPlaceMeanwhile) {
     const auto two = sharing(2);
-    EXPECT_TRUE(want_mm(two[0]));
-    EXPECT_TRUE(want_mm(two[1]));
-    EXPECT_TRUE(want_mm(two[1]));
+    EXPECT_TRUE(trace_mm(two[0]));
+    EXPECT_TRUE(trace_mm(two[1]));
+    EXPECT_TRUE(trace_mm(two[1]));
     end(two[0]);
-    EXPECT_TRUE(want_mm(two[1]));
+    EXPECT_TRUE(trace_mm(two[1]));
     end(two[1]);
 }
 
 TEST_F(Filter, LetsAnMmThatIsTornDownKeepItsPlace) {
     const auto two = sharing(2);
-    EXPECT_TRUE(want_mm(two[0]));
-    EXPECT_TRUE(told(two[0], 0));
-    EXPECT_TRUE(want_mm(two[1]));
-    EXPECT_TRUE(told(two[0], 0)) << "the rest of its teardown, by whoever does it";
-    EXPECT_FALSE(told(two[0], 1));
+    EXPECT_TRUE(trace_mm(two[0]));
+    EXPECT_TRUE(emitted(two[0], 0));
+    EXPECT_TRUE(trace_mm(two[1]));
+    EXPECT_TRUE(emitted(two[0], 0)) << "the rest of its teardown, by whoever does it";
+    EXPECT_FALSE(emitted(two[0], 1));
     end(two[1]);
 }
 
 TEST_F(Filter, WantsTheNextMmAtAnAddress) {
     const u64 mm = sharing(1)[0];
-    EXPECT_TRUE(want_mm(mm));
-    EXPECT_TRUE(told(mm, 0));
-    EXPECT_TRUE(want_mm(mm));
-    EXPECT_TRUE(told(mm, 1));
+    EXPECT_TRUE(trace_mm(mm));
+    EXPECT_TRUE(emitted(mm, 0));
+    EXPECT_TRUE(trace_mm(mm));
+    EXPECT_TRUE(emitted(mm, 1));
     end(mm);
 }
 
 TEST_F(Filter, SaysWhereThereIsNoRoom) {
     const auto two = sharing(2);
     hash_of(&mms).most = 1;
-    EXPECT_TRUE(want_mm(two[0]));
-    EXPECT_FALSE(want_mm(two[1]));
-    EXPECT_TRUE(told(two[0], 0));
+    EXPECT_TRUE(trace_mm(two[0]));
+    EXPECT_FALSE(trace_mm(two[1]));
+    EXPECT_TRUE(emitted(two[0], 0));
     EXPECT_EQ(lost_room, 1) << "its end could not be noted";
     hash_of(&mms).most = SIZE_MAX;
     end(two[0]);
 }
 
 TEST_F(Filter, TellsGroupsApartThatShareAPlace) {
-    const std::array<u32, 3> tgids{77, 77 + RSSLAG_GROUP_PLACES, 77 + 2 * RSSLAG_GROUP_PLACES};
-    EXPECT_TRUE(want_group(tgids[0]));
-    EXPECT_TRUE(want_group(tgids[1]));
-    EXPECT_TRUE(want_group(tgids[1]));
-    EXPECT_FALSE(group_wanted(tgids[2]));
+    const std::array<u32, 3> tgids{77, 77 + RSSLAG_GROUP_SLOTS, 77 + 2 * RSSLAG_GROUP_SLOTS};
+    EXPECT_TRUE(trace_group(tgids[0]));
+    EXPECT_TRUE(trace_group(tgids[1]));
+    EXPECT_TRUE(trace_group(tgids[1]));
+    EXPECT_FALSE(group_traced(tgids[2]));
     EXPECT_TRUE(may_be_traced(sharing(1)[0], tgids[0])) << "by its group alone";
     EXPECT_FALSE(may_be_traced(sharing(1)[0], tgids[0] + 1));
     unwant_group(tgids[0]);
-    EXPECT_FALSE(group_wanted(tgids[0]));
-    EXPECT_TRUE(want_group(tgids[1]));
-    EXPECT_TRUE(group_wanted(tgids[1]));
+    EXPECT_FALSE(group_traced(tgids[0]));
+    EXPECT_TRUE(trace_group(tgids[1]));
+    EXPECT_TRUE(group_traced(tgids[1]));
     unwant_group(tgids[1]);
-    EXPECT_FALSE(group_wanted(tgids[1]));
+    EXPECT_FALSE(group_traced(tgids[1]));
 }
 
 /// Each CPU's own mms, all in one place, and one that all want at once.
 TEST_F(Filter, HasOneOwnerOfEachWhateverCpusDoAtOnce) {
     constexpr std::size_t kCpus = 4;
-    constexpr int kLives = 2000;
+    constexpr int kLifecycles = 2000;
     const auto all = sharing(kCpus + 1);
     std::atomic<std::size_t> there = 0;
     std::atomic<int> wrong = 0;
@@ -205,11 +205,12 @@ TEST_F(Filter, HasOneOwnerOfEachWhateverCpusDoAtOnce) {
             ++there;
             while (there < kCpus) {
             }
-            want_mm(all[kCpus]);
-            want_group(7);
-            for (int life = 0; life < kLives; ++life) {
+            trace_mm(all[kCpus]);
+            trace_group(7);
+            for (int lifecycle = 0; lifecycle < kLifecycles; ++lifecycle) {
                 const u64 mm = all[cpu];
-                const bool right = !told(mm, 1) && want_mm(mm) && told(mm, 1) && told(mm, 0) && !told(mm, 1);
+                const bool right =
+                    !emitted(mm, 1) && trace_mm(mm) && emitted(mm, 1) && emitted(mm, 0) && !emitted(mm, 1);
                 if (!right) ++wrong;
             }
         });

@@ -24,11 +24,11 @@ using rsslag::probe::UpdateBuffer;
 
 constexpr u32 update_places = 7;
 constexpr u32 kCpus = 2;
-std::array<rsslag_update, kCpus * update_places> places;
+std::array<rsslag_update, kCpus * update_places> positions;
 
 /// BPF_MAP_TYPE_ARRAY
 rsslag_update *bpf_map_lookup_elem(const void * /*map*/, const u32 *index) {
-    return *index < places.size() ? &places[*index] : nullptr;
+    return *index < positions.size() ? &positions[*index] : nullptr;
 }
 /// Only where there are no buffers.
 rsslag_update *reserve_update(rsslag_cpu * /*cpu*/, u64 /*size*/) {
@@ -44,7 +44,7 @@ void send(rsslag_update * /*record*/) {}
 /// The last of the CPUs: its places do not begin at 0.
 constexpr u32 kCpu = kCpus - 1;
 
-bool tell(rsslag_cpu &cpu, u64 t_ns) {
+bool emit(rsslag_cpu &cpu, u64 t_ns) {
     rsslag_update *const record = next_update(&cpu, kCpu);
     if (record == nullptr) return false;
     record->t_ns = t_ns;
@@ -54,7 +54,7 @@ bool tell(rsslag_cpu &cpu, u64 t_ns) {
 }
 
 UpdateBuffer buffer_of(rsslag_cpu &cpu) {
-    return {cpu, std::span(places).subspan(kCpu * update_places, update_places)};
+    return {cpu, std::span(positions).subspan(kCpu * update_places, update_places)};
 }
 
 std::vector<u64> times(const std::vector<std::byte> &bytes) {
@@ -74,7 +74,7 @@ TEST(Updates, AreReadInOrderRoundAndRound) {
     std::vector<std::byte> out;
     std::vector<u64> expected;
     for (u64 t = 1; t <= 10 * update_places; ++t) {
-        EXPECT_TRUE(tell(cpu, t));
+        EXPECT_TRUE(emit(cpu, t));
         expected.push_back(t);
         if (t % 5 != 0) continue;
         buffer.take_until(buffer.sent(), out);
@@ -88,16 +88,16 @@ TEST(Updates, WhichFindNoRoomAreCountedAndTheOthersStay) {
     rsslag_cpu cpu{};
     UpdateBuffer buffer = buffer_of(cpu);
     for (u64 t = 1; t <= update_places; ++t)
-        EXPECT_TRUE(tell(cpu, t));
-    EXPECT_FALSE(tell(cpu, 8));
-    EXPECT_FALSE(tell(cpu, 9));
-    EXPECT_FALSE(tell(cpu, 10));
+        EXPECT_TRUE(emit(cpu, t));
+    EXPECT_FALSE(emit(cpu, 8));
+    EXPECT_FALSE(emit(cpu, 9));
+    EXPECT_FALSE(emit(cpu, 10));
     EXPECT_EQ(cpu.lost_ring, 3U);
     std::vector<std::byte> out;
     buffer.take_until(buffer.sent(), out);
-    EXPECT_FALSE(tell(cpu, 11)) << "they are still being read";
+    EXPECT_FALSE(emit(cpu, 11)) << "they are still being read";
     buffer.give_back();
-    EXPECT_TRUE(tell(cpu, 12));
+    EXPECT_TRUE(emit(cpu, 12));
     buffer.take_until(buffer.sent(), out);
     EXPECT_EQ(times(out), (std::vector<u64>{1, 2, 3, 4, 5, 6, 7, 12}));
     EXPECT_EQ(cpu.updates + cpu.lost_ring, 12U);
@@ -114,7 +114,7 @@ TEST(Updates, ComeBetweenTheRecordsOfTheRingWhereTheirTimesAre) {
     rsslag_cpu cpu{};
     UpdateBuffer buffer = buffer_of(cpu);
     for (const u64 t : {100, 200, 300, 400})
-        EXPECT_TRUE(tell(cpu, t));
+        EXPECT_TRUE(emit(cpu, t));
     std::vector<std::byte> out;
     buffer.take_before(100, out);
     EXPECT_TRUE(out.empty()) << "at the same time the ring's comes first";
@@ -161,7 +161,7 @@ TEST(Updates, AreInOneOrderWithTheRingWhileTheCpuGoesOn) {
                 ring.put(t);
                 ++by_ring;
             } else {
-                tell(cpu, t);
+                emit(cpu, t);
             }
         }
         done = true;

@@ -15,8 +15,8 @@ inline constexpr bool kSanitized = false;
 
 /// How many of them there is time for: a sanitizer's build takes some sixty times as long, and looks for something
 /// else.
-constexpr int runs(int wanted) {
-    return kSanitized ? (wanted + 9) / 10 : wanted;
+constexpr int runs(int traced) {
+    return kSanitized ? (traced + 9) / 10 : traced;
 }
 
 class Dice {

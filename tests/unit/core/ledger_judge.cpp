@@ -57,7 +57,7 @@ Judge::Judge(ModelKernel &kernel) : kernel_(kernel), ledger_(ledger_options(kern
 void Judge::adopt_all() {
     kernel_.settle();
     apply(kernel_.take_records());
-    for (ModelMm *mm : kernel_.wanted_mms()) {
+    for (ModelMm *mm : kernel_.traced_mms()) {
         kernel_.attach(*mm);
         const ModelTask &leader = *kernel_.tasks_of(*mm).front();
         GroupView group;
@@ -71,21 +71,21 @@ void Judge::adopt_all() {
 }
 
 /// What is still open says nothing for sure: it may not even have been a fold.
-void Judge::note_told(const Emitted &emitted, const Applied &applied) {
+void Judge::note_reported(const Emitted &emitted, const Applied &applied) {
     if (!applied.known || !applied.pages) return;
     const FlushReason reason = applied.reason.value_or(FlushReason::Direct);
     if (applied.pages->n == emitted.amount && reason == emitted.reason) return;
     const auto &update = std::get<rsslag_update>(emitted.record);
-    if (told_wrong_++ > 0) return;
-    first_told_wrong_ = "update at " + std::to_string(update.t_ns) + " by " + std::to_string(update.tid) + ": said " +
-                        std::to_string(applied.pages->n) + ' ' + std::string(name(reason)) + ", was " +
-                        std::to_string(emitted.amount) + ' ' + std::string(name(emitted.reason));
+    if (misreported_++ > 0) return;
+    first_misreported_ = "update at " + std::to_string(update.t_ns) + " by " + std::to_string(update.tid) + ": said " +
+                         std::to_string(applied.pages->n) + ' ' + std::string(name(reason)) + ", was " +
+                         std::to_string(emitted.amount) + ' ' + std::string(name(emitted.reason));
 }
 
 void Judge::apply_update(const Emitted &emitted) {
     ++updates_;
     const Applied applied = ledger_.apply(std::get<rsslag_update>(emitted.record));
-    if (lost_ == 0) note_told(emitted, applied);
+    if (lost_ == 0) note_reported(emitted, applied);
 }
 
 void Judge::apply(const std::vector<Emitted> &records) {
@@ -150,7 +150,7 @@ std::optional<Check> Judge::compare(ModelMm &mm, const Planner &planner) {
 }
 
 void Judge::expect_sums() {
-    for (const ModelMm *mm : kernel_.wanted_mms()) {
+    for (const ModelMm *mm : kernel_.traced_mms()) {
         const std::optional<MmView> view = ledger_.view(mm->address);
         if (!view) continue;
         EXPECT_EQ(sum_of(*view), view->exact());
@@ -197,7 +197,7 @@ void Judge::expect_others(const ModelMm &mm, const MmView &view) {
 void Judge::expect_groups() {
     std::vector<int> expected;
     for (const ModelTask *task : kernel_.tasks()) {
-        if (task->group->wanted) expected.push_back(task->group->tgid);
+        if (task->group->traced) expected.push_back(task->group->tgid);
     }
     std::sort(expected.begin(), expected.end());
     expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
@@ -216,7 +216,7 @@ void Judge::expect_groups() {
 }
 
 void Judge::expect_truth() {
-    for (const ModelMm *mm : kernel_.wanted_mms()) {
+    for (const ModelMm *mm : kernel_.traced_mms()) {
         const std::optional<MmView> view = ledger_.view(mm->address);
         ASSERT_TRUE(view.has_value());
         EXPECT_EQ(view->exact(), mm->exact);
@@ -239,7 +239,7 @@ void Judge::expect_ends() {
 
 std::int64_t Judge::uncertain() const {
     std::int64_t sum = 0;
-    for (const ModelMm *mm : kernel_.wanted_mms()) {
+    for (const ModelMm *mm : kernel_.traced_mms()) {
         const std::optional<MmView> view = ledger_.view(mm->address);
         if (!view) continue;
         for (const TaskNet &task : view->tasks)

@@ -19,7 +19,7 @@ class Judge {
   public:
     explicit Judge(ModelKernel &kernel);
 
-    /// As at an attach to processes that rest: all wanted mms of the model.
+    /// As at an attach to processes that rest: all traced mms of the model.
     void adopt_all();
     /// Applies what cannot be overtaken any more, and says so.
     void feed();
@@ -43,15 +43,15 @@ class Judge {
     std::uint64_t updates() const { return updates_; }
     std::uint64_t lost() const { return lost_; }
     /// Updates of which apply() said at once what was not so, and the first of them.
-    std::uint64_t told_wrong() const { return told_wrong_; }
-    const std::string &first_told_wrong() const { return first_told_wrong_; }
+    std::uint64_t misreported() const { return misreported_; }
+    const std::string &first_misreported() const { return first_misreported_; }
     /// Σ of what is uncertain over all living tasks of all mms.
     std::int64_t uncertain() const;
 
   private:
     void apply(const std::vector<Emitted> &records);
     void apply_update(const Emitted &emitted);
-    void note_told(const Emitted &emitted, const Applied &applied);
+    void note_reported(const Emitted &emitted, const Applied &applied);
     void expect_tasks(const ModelMm &mm, const MmView &view);
     void expect_others(const ModelMm &mm, const MmView &view);
     void expect_groups();
@@ -62,8 +62,8 @@ class Judge {
     Dice dice_{99};
     std::vector<Ended> ended_;
     std::int64_t lose_one_in_ = 0;
-    std::uint64_t updates_ = 0, lost_ = 0, told_wrong_ = 0;
-    std::string first_told_wrong_;
+    std::uint64_t updates_ = 0, lost_ = 0, misreported_ = 0;
+    std::string first_misreported_;
 };
 
 Ledger::Options ledger_options(const ModelOptions &options);

@@ -46,7 +46,7 @@ ModelOptions mixed_options(Scheme scheme, std::uint64_t seed) {
 
 /// Compares each mm while it moves, then each while it rests.
 void compare_all(World &world) {
-    for (ModelMm *mm : world.kernel.wanted_mms()) {
+    for (ModelMm *mm : world.kernel.traced_mms()) {
         if (mm->users == 0) continue;
         const std::optional<Check> moving = world.judge.compare(*mm, world.work);
         if (moving) {
@@ -55,7 +55,7 @@ void compare_all(World &world) {
         world.judge.expect_sums();
     }
     world.judge.feed_all();
-    for (ModelMm *mm : world.kernel.wanted_mms()) {
+    for (ModelMm *mm : world.kernel.traced_mms()) {
         std::optional<Check> quiet = world.judge.compare(*mm);
         // Of records whose CPU was taken away the last by time need not be the last that was done: the reading tells.
         if (world.kernel.options().interrupt_one_in > 0) {
@@ -70,7 +70,7 @@ void compare_all(World &world) {
 }
 
 void expect_no_resync(World &world) {
-    for (const ModelMm *mm : world.kernel.wanted_mms()) {
+    for (const ModelMm *mm : world.kernel.traced_mms()) {
         const std::optional<MmView> view = world.judge.ledger().view(mm->address);
         ASSERT_TRUE(view.has_value());
         EXPECT_EQ(view->disagreements, 0U);
@@ -92,7 +92,7 @@ void live_and_compare(World &world) {
         expect_no_resync(world);
     }
     for (ModelTask *task : world.kernel.tasks()) {
-        if (task->group->wanted) world.kernel.exit(*task);
+        if (task->group->traced) world.kernel.exit(*task);
     }
     world.judge.expect_ends();
 }
@@ -122,7 +122,7 @@ TEST(LedgerAlways, AgreesWhereTheKernelSumsUpOverMixedLives) {
 }
 
 TEST(LedgerAlways, AgreesWhereTheKernelSumsUpHugePages) {
-    live_over_seeds(Scheme::Cpu, {.threads = 4, .lives = false, .huge_pages = true}, true);
+    live_over_seeds(Scheme::Cpu, {.threads = 4, .lifecycle = false, .huge_pages = true}, true);
 }
 
 TEST(LedgerAlways, AgreesWithWhatThreadsCacheOverMixedLives) {
@@ -130,11 +130,11 @@ TEST(LedgerAlways, AgreesWithWhatThreadsCacheOverMixedLives) {
 }
 
 TEST(LedgerAlways, AgreesWhereHugePagesComeInBetweenOnCpus) {
-    live_over_seeds(Scheme::Cpu, {.threads = 4, .lives = false, .huge_pages = true});
+    live_over_seeds(Scheme::Cpu, {.threads = 4, .lifecycle = false, .huge_pages = true});
 }
 
 TEST(LedgerAlways, AgreesWhereHugePagesPassTheThreadsCaches) {
-    live_over_seeds(Scheme::Thread, {.threads = 4, .lives = false, .huge_pages = true});
+    live_over_seeds(Scheme::Thread, {.threads = 4, .lifecycle = false, .huge_pages = true});
 }
 
 TEST(LedgerAlways, AgreesWhereCpusAreTakenAwayBetweenUpdatesAndTheirRecords) {
@@ -149,8 +149,8 @@ TEST(LedgerAlways, SaysNothingAtOnceThatTurnsOutWrong) {
             World world(mixed_options(scheme, seed), {.threads = 8}, 4);
             world.kernel.run_for(3'000'000, world.work);
             world.judge.feed_all();
-            EXPECT_EQ(world.judge.told_wrong(), 0U)
-                << name(scheme) << ", seed " << seed << ", first " << world.judge.first_told_wrong();
+            EXPECT_EQ(world.judge.misreported(), 0U)
+                << name(scheme) << ", seed " << seed << ", first " << world.judge.first_misreported();
         }
     }
 }
@@ -160,7 +160,7 @@ TEST(LedgerAlways, LeavesHardlyAnythingOpenWhereOneWorksAtATime) {
     std::uint64_t touched = 0;
     for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(runs(20)) && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
-        World world(mixed_options(Scheme::Cpu, seed), {.lives = false}, 8);
+        World world(mixed_options(Scheme::Cpu, seed), {.lifecycle = false}, 8);
         for (int turn = 0; turn < 2'000; ++turn) {
             const std::vector<ModelTask *> tasks = world.kernel.tasks();
             world.work(*tasks[static_cast<std::size_t>(world.kernel.dice().ns(0, tasks.size() - 1))]);
@@ -203,7 +203,7 @@ TEST(LedgerAlways, LeavesLittleOpenWhereEightThreadsShareTwoCpus) {
             SCOPED_TRACE(testing::Message() << "seed " << seed << (storm ? " of storms" : " of everything"));
             ModelOptions options;
             options.seed = seed;
-            World world(options, {.storm_only = storm, .lives = false}, 8);
+            World world(options, {.storm_only = storm, .lifecycle = false}, 8);
             const std::uint64_t before = world.kernel.pages_touched();
             world.kernel.run_for(25'000'000, world.work);
             world.judge.feed_all();
@@ -218,17 +218,17 @@ TEST(LedgerAlways, LeavesLittleOpenWhereEightThreadsShareTwoCpus) {
 TEST(LedgerAlways, ComesBackAfterALossAtTheNextComparison) {
     for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(runs(40)) && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
-        World world(mixed_options(seed % 2 == 0 ? Scheme::Cpu : Scheme::Thread, seed), {.lives = false}, 4);
+        World world(mixed_options(seed % 2 == 0 ? Scheme::Cpu : Scheme::Thread, seed), {.lifecycle = false}, 4);
         world.judge.lose_one_in(50);
         world.kernel.run_for(3'000'000, world.work);
         world.judge.feed_all();
         world.judge.expect_sums();
         world.judge.lose_one_in(0);
         ASSERT_GT(world.judge.lost(), 0U);
-        ModelMm &mm = *world.kernel.wanted_mms().front();
-        EXPECT_TRUE(world.judge.ledger().doubtful(mm.address));
+        ModelMm &mm = *world.kernel.traced_mms().front();
+        EXPECT_TRUE(world.judge.ledger().needs_resync(mm.address));
         ASSERT_TRUE(world.judge.compare(mm).has_value());
-        EXPECT_FALSE(world.judge.ledger().doubtful(mm.address));
+        EXPECT_FALSE(world.judge.ledger().needs_resync(mm.address));
         const MmView view = world.judge.ledger().view(mm.address).value();
         EXPECT_EQ(view.exact(), mm.exact);
         EXPECT_EQ(view.resyncs, 1U);
@@ -237,7 +237,7 @@ TEST(LedgerAlways, ComesBackAfterALossAtTheNextComparison) {
         compare_all(world);
         EXPECT_EQ(world.judge.ledger().view(mm.address)->exact(), mm.exact);
         for (ModelTask *task : world.kernel.tasks()) {
-            if (task->group->wanted) world.kernel.exit(*task);
+            if (task->group->traced) world.kernel.exit(*task);
         }
         world.judge.expect_ends();
     }

@@ -45,8 +45,8 @@ TEST(LedgerSum, GivesTheDifferenceToWhatTheCpuCachedBefore) {
 
 TEST(LedgerSum, CountsOneThatIsToldAgainForWhatHasComeSince) {
     LedgerOf one(Scheme::Cpu);
-    one.ledger.apply(sum(100, 4712, 0, 1, 5, 5, kOwn | RSSLAG_GOES_ON));
-    one.ledger.apply(sum(200, 4712, 0, 1, 9, 8, kOwn | RSSLAG_GOES_ON));
+    one.ledger.apply(sum(100, 4712, 0, 1, 5, 5, kOwn | RSSLAG_PARTIAL));
+    one.ledger.apply(sum(200, 4712, 0, 1, 9, 8, kOwn | RSSLAG_PARTIAL));
     one.ledger.apply(sum(300, 4712, 0, 1, 9, 8));
     const MmView view = one.later();
     EXPECT_EQ(row(view, 4712).net, members(0, 8));
@@ -57,7 +57,7 @@ TEST(LedgerSum, IgnoresOneThatComesAfterWhatFollowedIt) {
     LedgerOf one(Scheme::Cpu);
     one.ledger.apply(sum(100, 4712, 0, 7, 5, 5));
     one.ledger.apply(sum(200, 4711, 0, 8, 1, 6));
-    one.ledger.apply(sum(150, 4712, 0, 7, 4, 4, kOwn | RSSLAG_GOES_ON));
+    one.ledger.apply(sum(150, 4712, 0, 7, 4, 4, kOwn | RSSLAG_PARTIAL));
     const MmView view = one.later();
     EXPECT_EQ(row(view, 4712).net, members(0, 5));
     EXPECT_EQ(row(view, 4711).net, members(0, 1));
@@ -97,9 +97,9 @@ TEST(LedgerSum, OfAnotherProcessesTaskIsTheOthers) {
 
 TEST(LedgerSum, ToldByAnotherCpuIsOfItsOwn) {
     LedgerOf one(Scheme::Cpu, {{2, members(0, 3)}});
-    rsslag_sum told = sum(100, 4711, 2, 1, 1, 4);
-    told.cpu = 0;
-    one.ledger.apply(told);
+    rsslag_sum reported = sum(100, 4711, 2, 1, 1, 4);
+    reported.cpu = 0;
+    one.ledger.apply(reported);
     const MmView view = one.later();
     EXPECT_EQ(row(view, 4711).net, members(0, 1));
     ASSERT_EQ(view.cpus.size(), 1U);
@@ -127,7 +127,7 @@ TEST(TimeOrder, HandsSumsOnInOrderAndCountsThoseThatWereSent) {
     const auto add = [&order](const rsslag_sum &record) { order.add(std::as_bytes(std::span(&record, 1))); };
     add(sum(300, 4711, 0, 1, 1, 1));
     add(sum(100, 4712, 1, 1, 1, 1));
-    add(sum(200, 4713, 2, 1, 1, 1, kOwn | RSSLAG_GOES_ON));
+    add(sum(200, 4713, 2, 1, 1, 1, kOwn | RSSLAG_PARTIAL));
     std::vector<int> tids;
     struct Use {
         std::vector<int> *tids;

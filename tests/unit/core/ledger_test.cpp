@@ -324,19 +324,19 @@ TEST(Ledger, MissesNothingWhereATaskCachesThatNoRecordHasToldOf) {
 TEST(Ledger, WaitsForTheWordOfWhoeverMakesAnMm) {
     constexpr std::uint64_t kNew = kMm + 0x1000;
     LedgerOf one(Scheme::Cpu);
-    EXPECT_FALSE(one.ledger.in_the_making(kMm));
-    EXPECT_FALSE(one.ledger.in_the_making(kNew));
+    EXPECT_FALSE(one.ledger.being_built(kMm));
+    EXPECT_FALSE(one.ledger.being_built(kNew));
     one.update(100, 4711, 0, 1, 1, kOwn | RSSLAG_NEWBORN, kNew);
-    EXPECT_TRUE(one.ledger.in_the_making(kNew));
+    EXPECT_TRUE(one.ledger.being_built(kNew));
     EXPECT_FALSE(one.ledger.knows(kNew));
     one.task_record(200, RSSLAG_EXEC, 0, 4711, 4711, kNew, "other");
-    EXPECT_FALSE(one.ledger.in_the_making(kNew));
+    EXPECT_FALSE(one.ledger.being_built(kNew));
     EXPECT_TRUE(one.ledger.knows(kNew));
 
     one.update(300, 4711, 0, 1, 1, kOwn | RSSLAG_NEWBORN, kNew + 0x1000);
-    EXPECT_TRUE(one.ledger.in_the_making(kNew + 0x1000));
+    EXPECT_TRUE(one.ledger.being_built(kNew + 0x1000));
     one.ledger.records_lost();
-    EXPECT_FALSE(one.ledger.in_the_making(kNew + 0x1000)) << "its word may be lost";
+    EXPECT_FALSE(one.ledger.being_built(kNew + 0x1000)) << "its word may be lost";
 }
 
 TEST(Ledger, EndsAGroupWhoseExitWasLost) {

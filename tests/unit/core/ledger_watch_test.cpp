@@ -78,7 +78,7 @@ TEST(Ledger, SaysSoWhereTheCountersAgreeButTheirSumDoesNot) {
 
 TEST(Ledger, ComparesAnMmWithBothGroupsThatShareIt) {
     LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}});
-    one.task_record(50, RSSLAG_NEWTASK, RSSLAG_SHARES_MM | RSSLAG_WANTED, 4800, 4800, kMm, "child");
+    one.task_record(50, RSSLAG_NEWTASK, RSSLAG_SHARES_MM | RSSLAG_TRACED, 4800, 4800, kMm, "child");
     one.ledger.advance(kStart + 2 * kMs);
     one.ledger.watch_all();
     one.update(5'050'000, 4800, 0, 1'000, 8, kFault);
@@ -113,7 +113,7 @@ TEST(Ledger, DisagreesOnceWhereTwoGroupsReadTheSameMm) {
 /// Forks a child with 40 pages at 3 ms.
 void fork_child(LedgerOf &one) {
     one.update(3 * kMs - 2'000, 4711, 0, 40, 0, RSSLAG_NEWBORN, kChild);
-    one.task_record(3 * kMs, RSSLAG_NEWTASK, RSSLAG_WANTED, 4800, 4800, kChild, "child");
+    one.task_record(3 * kMs, RSSLAG_NEWTASK, RSSLAG_TRACED, 4800, 4800, kChild, "child");
 }
 
 CounterReading reading_of_child(std::int64_t anon, std::int64_t cached) {
@@ -158,7 +158,7 @@ TEST(Ledger, StartsAnewWhereAnEmptyMmEndedWithoutAWord) {
     one.update(4 * kMs, 4800, 1, 40, -7, kOwn, kChild);
     one.task_record(5 * kMs, RSSLAG_EXIT, RSSLAG_GROUP_DEAD, 4800, 4800, 0, "child");
     one.update(6 * kMs, 4711, 0, 33, 0, RSSLAG_NEWBORN, kChild);
-    one.task_record(7 * kMs, RSSLAG_NEWTASK, RSSLAG_WANTED, 4801, 4801, kChild, "next");
+    one.task_record(7 * kMs, RSSLAG_NEWTASK, RSSLAG_TRACED, 4801, 4801, kChild, "next");
     one.ledger.advance(kStart + kLater);
     const MmView view = one.ledger.view(kChild).value();
     EXPECT_EQ(view.exact(), members(0, 33));

@@ -84,8 +84,8 @@ void ModelKernel::begin_record(const Change &change) {
     Cpu &cpu = cpu_of(*change.by);
     cpu.stamp_ns = now_;
     cpu.users = change.mm->users;
-    if (cpu.users == 0 && change.mm->wanted) end_sums_of(*change.mm, cpu);
-    cpu.summed = (change.by->group->wanted || change.mm->wanted) && summed_up(change);
+    if (cpu.users == 0 && change.mm->traced) end_sums_of(*change.mm, cpu);
+    cpu.summed = (change.by->group->traced || change.mm->traced) && summed_up(change);
 }
 
 // The count that the record shows is read after the time was taken: another CPU's fold may come in between.
@@ -172,7 +172,7 @@ void ModelKernel::leave_fault(ModelTask &task) {
 }
 
 void ModelKernel::emit_fault(ModelTask &task, bool after) {
-    if (options_.scheme != Scheme::Thread || !task.mm || !(task.group->wanted || task.mm->wanted)) return;
+    if (options_.scheme != Scheme::Thread || !task.mm || !(task.group->traced || task.mm->traced)) return;
     rsslag_fault record{};
     record.kind = RSSLAG_FAULT;
     record.flags = static_cast<rsslag_u16>(task.fault | RSSLAG_OWN | (task.exiting ? RSSLAG_EXITING : 0) |
@@ -198,17 +198,17 @@ std::uint16_t ModelKernel::flags_of(const Change &change) {
     if (own) flags |= RSSLAG_OWN;
     if (by.exiting) flags |= RSSLAG_EXITING;
     if (by.in_execve) flags |= RSSLAG_EXECVE;
-    if (!by.group->wanted) flags |= RSSLAG_BY_OTHER;
+    if (!by.group->traced) flags |= RSSLAG_BY_OTHER;
     if (own && by.events > kEventsThreshold + 1) flags |= RSSLAG_THRESHOLD;
-    const bool newborn = change.mm->newborn && by.group->wanted && !own;
+    const bool newborn = change.mm->newborn && by.group->traced && !own;
     if (newborn && !ends) flags |= RSSLAG_NEWBORN;
     return static_cast<std::uint16_t>(flags);
 }
 
 void ModelKernel::emit_update(const Change &change, std::uint64_t t_ns, std::int64_t cached, FlushReason reason) {
     ModelTask &by = *change.by;
-    if (!by.group->wanted && !change.mm->wanted) return;
-    if (!by.group->wanted) announce(by, t_ns);
+    if (!by.group->traced && !change.mm->traced) return;
+    if (!by.group->traced) announce(by, t_ns);
     rsslag_update record{};
     record.kind = RSSLAG_UPDATE;
     record.flags = flags_of(change);
@@ -221,7 +221,7 @@ void ModelKernel::emit_update(const Change &change, std::uint64_t t_ns, std::int
     record.cpu = static_cast<rsslag_u16>(by.on_cpu);
     record.member = static_cast<rsslag_u8>(change.member);
     if (options_.scheme == Scheme::Cpu && cached == 0 && now_ - t_ns <= RSSLAG_PROMPT_NS) record.flags |= RSSLAG_PROMPT;
-    if (change.mm->users == 0) change.mm->end_told = true;
+    if (change.mm->users == 0) change.mm->end_reported = true;
     const bool summed = options_.scheme == Scheme::Cpu && cpu_of(by).summed;
     if (!summed) records_.push_back({record, change.amount, reason});
     ++change.mm->updates;
@@ -234,7 +234,7 @@ bool ModelKernel::summed_up(const Change &change) {
     Cpu &cpu = cpu_of(by);
     const unsigned flags = flags_of(change) & (RSSLAG_OWN | RSSLAG_BY_OTHER);
     const std::int64_t cached = change.mm->local[static_cast<std::size_t>(by.on_cpu)][change.member].n;
-    const bool plain = cached != 0 && change.mm->wanted && cpu.users != 0 && !by.exiting && flags != 0;
+    const bool plain = cached != 0 && change.mm->traced && cpu.users != 0 && !by.exiting && flags != 0;
     if (!plain || cpu.sum.mm != change.mm->address || cpu.sum.tid != by.tid) end_sum(cpu, now_);
     if (!plain) return false;
     cpu.sum.kind = RSSLAG_SUM;
@@ -254,7 +254,7 @@ void ModelKernel::end_sum(Cpu &cpu, std::uint64_t t_ns) {
     const std::uint32_t number = cpu.sum.number;
     cpu.sum = {};
     cpu.sum.number = number + 1;
-    cpu.told = 0;
+    cpu.reported = 0;
 }
 
 void ModelKernel::end_sums_of(const ModelMm &mm, Cpu &by) {
@@ -270,11 +270,11 @@ void ModelKernel::end_sums_of(const ModelMm &mm, Cpu &by) {
 
 void ModelKernel::read_sums() {
     for (Cpu &cpu : cpus_) {
-        if (cpu.sum.mm == 0 || cpu.sum.updates == cpu.told) continue;
-        cpu.told = cpu.sum.updates;
+        if (cpu.sum.mm == 0 || cpu.sum.updates == cpu.reported) continue;
+        cpu.reported = cpu.sum.updates;
         rsslag_sum sum = cpu.sum;
         sum.t_ns = now_;
-        sum.flags |= RSSLAG_GOES_ON;
+        sum.flags |= RSSLAG_PARTIAL;
         records_.push_back({sum});
     }
 }

@@ -130,10 +130,10 @@ ModelTask *ModelKernel::find_task(int tid) const {
     return found == alive_.end() ? nullptr : *found;
 }
 
-std::vector<ModelMm *> ModelKernel::wanted_mms() const {
+std::vector<ModelMm *> ModelKernel::traced_mms() const {
     std::vector<ModelMm *> found;
     for (const ModelTask *task : alive_) {
-        if (!task->mm || !task->mm->wanted || task->mm->users == 0) continue;
+        if (!task->mm || !task->mm->traced || task->mm->users == 0) continue;
         if (std::find(found.begin(), found.end(), task->mm) == found.end()) found.push_back(task->mm);
     }
     return found;

@@ -42,17 +42,17 @@ struct ModelMm {
     std::map<std::uint64_t, Members> net;  ///< the truth since the attach, by task serial
     Members baseline;                      ///< exact at the attach
     std::set<std::uint64_t> owners;        ///< serials of tasks that have or had it
-    bool wanted = false;
+    bool traced = false;
     bool newborn = true;        ///< no task has it yet
     bool ended = false;         ///< its teardown is complete
-    bool end_told = false;      ///< by a record of its teardown
+    bool end_reported = false;  ///< by a record of its teardown
     int visitors = 0;           ///< work in flight by tasks that hold no reference
     std::uint64_t updates = 0;  ///< records sent
 };
 
 struct ModelGroup {
     int tgid = 0;
-    bool wanted = false;
+    bool traced = false;
     int live = 0;   ///< signal->live
     int tasks = 0;  ///< that still have a tid
 };
@@ -96,7 +96,7 @@ struct ModelOptions {
     bool exit_before_teardown = false;  ///< the EXIT record, as from 6.16
     bool after_fault = false;           ///< fault records after the fault, too: fexit/handle_mm_fault loads
     bool argument_pages = true;         ///< exec charges its argument page to the old mm, too (fs/exec.c acct_arg_size)
-    bool follow = true;                 ///< children become wanted
+    bool follow = true;                 ///< children become traced
     bool counting = false;              ///< --mode counts
     bool reuse_tids = false;            ///< at once
     int interrupt_one_in = 0;       ///< updates are so often followed by an interrupt, before they are told; 0: never
@@ -110,7 +110,7 @@ class ModelKernel {
     explicit ModelKernel(const ModelOptions &options);
 
     /// A process that was there before anything was traced, with some pages.
-    ModelTask &make_process(const std::string &comm, bool wanted);
+    ModelTask &make_process(const std::string &comm, bool traced);
     /// A task with no mm: kswapd.
     ModelTask &make_kernel_thread(const std::string &comm);
 
@@ -165,8 +165,8 @@ class ModelKernel {
     std::vector<ModelTask *> tasks_of(const ModelMm &mm) const;
     std::vector<ModelTask *> threads_of(const ModelGroup &group) const;
     ModelTask *find_task(int tid) const;
-    /// mms of wanted groups, that have users.
-    std::vector<ModelMm *> wanted_mms() const;
+    /// mms of traced groups, that have users.
+    std::vector<ModelMm *> traced_mms() const;
     /// How many mms came to an end that records told of.
     std::uint64_t ended_mms() const { return ended_; }
     /// How many folds of an amount that nothing tells met another one between its add and its record.
@@ -183,9 +183,9 @@ class ModelKernel {
         const ModelMm *in_flight = nullptr;  ///< between add and record
         Member member = Member::File;
         bool folded = false;
-        bool open_fold = false;  ///< of an amount that is not plain from being one page of a fault
-        rsslag_sum sum{};        ///< that it is at, `counting`; mm 0: none
-        std::uint32_t told = 0;  ///< updates of it that a reader has seen
+        bool open_fold = false;      ///< of an amount that is not plain from being one page of a fault
+        rsslag_sum sum{};            ///< that it is at, `counting`; mm 0: none
+        std::uint32_t reported = 0;  ///< updates of it that a reader has seen
     };
     struct Change {
         ModelTask *by;
@@ -233,7 +233,7 @@ class ModelKernel {
     // model_tasks.cpp: birth and death
     ModelMm &make_mm();
     ModelTask &make_task(ModelGroup &group, ModelMm *mm, const std::string &comm);
-    ModelGroup &make_group(bool wanted);
+    ModelGroup &make_group(bool traced);
     void emit_task(std::uint16_t kind, const ModelTask &task, std::uint16_t flags, int parent = 0, int old_tid = 0);
     void copy_pages(ModelTask &by, ModelMm &child);
     void finish_fork(const ModelTask &by, ModelTask &child, std::uint16_t flags);

@@ -131,7 +131,7 @@ TEST(ModelKernel, ExecsInTheOrderOfKernels) {
 
 /// Truth, counters and caches of every living mm, whatever happens.
 void expect_sums(const ModelKernel &kernel) {
-    for (const ModelMm *mm : kernel.wanted_mms()) {
+    for (const ModelMm *mm : kernel.traced_mms()) {
         Members net = mm->baseline;
         for (const auto &[serial, one] : mm->net)
             net += one;

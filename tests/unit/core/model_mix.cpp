@@ -13,12 +13,12 @@ class MixedWork {
 
     void plan(ModelTask &task) {
         if (mix_.storm_only) {
-            if (task.group->wanted) storm(task);
+            if (task.group->traced) storm(task);
             return;
         }
-        if (!task.group->wanted) {
+        if (!task.group->traced) {
             visit(task);
-        } else if (mix_.lives && kernel_.dice().once_in(60)) {
+        } else if (mix_.lifecycle && kernel_.dice().once_in(60)) {
             live(task);
         } else {
             touch(task);
@@ -54,7 +54,7 @@ class MixedWork {
         kernel_.zap(task, {{dice.between(0, 64)}, {dice.between(0, 512)}, {dice.between(0, 8)}, {dice.between(0, 32)}});
     }
 
-    /// A wanted task changes what is not its own: process_vm_writev(), or reclaim that it has to do itself.
+    /// A traced task changes what is not its own: process_vm_writev(), or reclaim that it has to do itself.
     void reach_out(ModelTask &task) {
         ModelMm *mm = any_mm();
         if (!mm || mm == task.mm) return;
@@ -110,13 +110,13 @@ class MixedWork {
     int groups() const {
         std::map<const ModelGroup *, bool> living;
         for (const ModelTask *task : kernel_.tasks()) {
-            if (task->group->wanted && !task->dying) living[task->group] = true;
+            if (task->group->traced && !task->dying) living[task->group] = true;
         }
         return static_cast<int>(living.size());
     }
 
     ModelMm *any_mm() {
-        const std::vector<ModelMm *> mms = kernel_.wanted_mms();
+        const std::vector<ModelMm *> mms = kernel_.traced_mms();
         if (mms.empty()) return nullptr;
         return mms[static_cast<std::size_t>(kernel_.dice().ns(0, mms.size() - 1))];
     }

@@ -21,9 +21,9 @@ ModelMm &ModelKernel::make_mm() {
     return mm;
 }
 
-ModelGroup &ModelKernel::make_group(bool wanted) {
+ModelGroup &ModelKernel::make_group(bool traced) {
     ModelGroup &group = groups_.emplace_back();
-    group.wanted = wanted;
+    group.traced = traced;
     return group;
 }
 
@@ -47,14 +47,14 @@ ModelTask &ModelKernel::make_task(ModelGroup &group, ModelMm *mm, const std::str
     return task;
 }
 
-ModelTask &ModelKernel::make_process(const std::string &comm, bool wanted) {
+ModelTask &ModelKernel::make_process(const std::string &comm, bool traced) {
     ModelMm &mm = make_mm();
     mm.newborn = false;
-    mm.wanted = wanted;
+    mm.traced = traced;
     mm.exact = {{dice_.between(50, 400)}, {dice_.between(50, 900)}, {0}, {dice_.between(0, 60)}};
     mm.unclaimed = mm.exact;
     mm.count = mm.exact;
-    return make_task(make_group(wanted), &mm, comm);
+    return make_task(make_group(traced), &mm, comm);
 }
 
 ModelTask &ModelKernel::make_kernel_thread(const std::string &comm) {
@@ -95,7 +95,7 @@ void ModelKernel::announce(ModelTask &task, std::uint64_t t_ns) {
 void ModelKernel::rename(ModelTask &by, const std::string &comm) {
     push(by, dice_.ns(100, 500), [this, &by, comm] {
         by.comm = comm;
-        if (by.group->wanted) emit_task(RSSLAG_RENAME, by, 0);
+        if (by.group->traced) emit_task(RSSLAG_RENAME, by, 0);
     });
 }
 
@@ -112,10 +112,10 @@ void ModelKernel::make_thread(ModelTask &by) {
 
 /// The new task is there; NEWTASK tells of it.
 void ModelKernel::finish_fork(const ModelTask &by, ModelTask &child, std::uint16_t flags) {
-    if (!by.group->wanted) return;
-    if (child.group->wanted) {
-        child.mm->wanted = true;
-        flags = static_cast<std::uint16_t>(flags | RSSLAG_WANTED);
+    if (!by.group->traced) return;
+    if (child.group->traced) {
+        child.mm->traced = true;
+        flags = static_cast<std::uint16_t>(flags | RSSLAG_TRACED);
     }
     const int cpu = std::exchange(child.on_cpu, by.on_cpu);
     emit_task(RSSLAG_NEWTASK, child, flags, by.tid);
@@ -130,7 +130,7 @@ void ModelKernel::fork(ModelTask &by) {
             by, dice_.ns(2'000, 9'000),
             [this, &by, &mm] {
                 mm.newborn = false;
-                ModelGroup &group = make_group(by.group->wanted && options_.follow);
+                ModelGroup &group = make_group(by.group->traced && options_.follow);
                 finish_fork(by, make_task(group, &mm, by.comm), 0);
             },
             true);
@@ -155,7 +155,7 @@ void ModelKernel::fork_sharing(ModelTask &by) {
         by, dice_.ns(5'000, 20'000),
         [this, &by] {
             ++by.mm->users;
-            finish_fork(by, make_task(make_group(by.group->wanted && options_.follow), by.mm, by.comm),
+            finish_fork(by, make_task(make_group(by.group->traced && options_.follow), by.mm, by.comm),
                         RSSLAG_SHARES_MM);
         },
         true);
@@ -219,8 +219,8 @@ void ModelKernel::finish_exec(ModelTask &by, ModelMm &newborn, const std::string
         by, dice_.ns(500, 2'000),
         [this, &by, comm, old_tid = by.tid] {
             by.comm = comm;
-            by.mm->wanted = by.group->wanted;
-            if (by.group->wanted) emit_task(RSSLAG_EXEC, by, RSSLAG_WANTED, 0, old_tid);
+            by.mm->traced = by.group->traced;
+            if (by.group->traced) emit_task(RSSLAG_EXEC, by, RSSLAG_TRACED, 0, old_tid);
             by.in_execve = false;
         },
         true);
@@ -271,7 +271,7 @@ void ModelKernel::drop_user(ModelTask &by, ModelMm &mm) {
 void ModelKernel::tear_down(ModelTask &by, ModelMm &mm) {
     if (mm.visitors == 0 && mm.exact == Members{}) {
         mm.ended = true;
-        if (mm.end_told) ++ended_;
+        if (mm.end_reported) ++ended_;
         free_addresses_.push_back(mm.address);
         return;
     }
@@ -311,7 +311,7 @@ void ModelKernel::leave_mm(ModelTask &by) {
 }
 
 void ModelKernel::emit_exit(ModelTask &by) {
-    if (by.group->wanted || (by.mm && by.mm->wanted))
+    if (by.group->traced || (by.mm && by.mm->traced))
         emit_task(RSSLAG_EXIT, by, by.group->live == 0 ? RSSLAG_GROUP_DEAD : 0);
 }
 

@@ -137,12 +137,12 @@ Trace random_trace(Dice &dice, CountRead read) {
     const auto each = static_cast<std::size_t>(cpus == 2 ? dice.between(1, 4) : dice.between(1, 2));
     struct Cpu {
         std::size_t made = 0;
-        std::uint64_t told_ns = 0;
+        std::uint64_t reported_ns = 0;
         int phase = 0;
         std::size_t event = 0;
     };
     std::vector<Cpu> state(static_cast<std::size_t>(cpus));
-    std::map<int, std::uint64_t> told_by_task, number_of_task;
+    std::map<int, std::uint64_t> reported_by_task, number_of_task;
     std::map<int, int> busy;
     Trace trace;
     std::vector<CounterEvent> &events = trace.events;
@@ -164,7 +164,7 @@ Trace random_trace(Dice &dice, CountRead read) {
                 event.tid = static_cast<int>(100 + dice.between(0, cpus));
             } while (busy[event.tid] != 0);
             busy[event.tid] = 1;
-            event.begin_ns = std::max(cpu.told_ns, told_by_task[event.tid]);
+            event.begin_ns = std::max(cpu.reported_ns, reported_by_task[event.tid]);
             event.end_ns = kNever;
             event.update = read == CountRead::AtOnce || (updates < 5 && !dice.once_in(3));
             std::int64_t moved = 0;
@@ -198,7 +198,7 @@ Trace random_trace(Dice &dice, CountRead read) {
             CounterEvent &event = events[cpu.event];
             if (read == CountRead::Later) event.count = count;
             if (read == CountRead::AtOnce) event.end_ns = event.t_ns;
-            cpu.told_ns = told_by_task[event.tid] = event.t_ns;
+            cpu.reported_ns = reported_by_task[event.tid] = event.t_ns;
             busy[event.tid] = 0;
             cpu.phase = 0;
             ++cpu.made;

@@ -9,7 +9,7 @@
 #include <iterator>
 
 #include "events.h"
-#include "rsslag/trace/replayed.h"
+#include "rsslag/trace/replay.h"
 #include "rsslag/view/tick.h"
 
 namespace rsslag::host {
@@ -32,8 +32,8 @@ class NoKernel : public Source {
         return std::chrono::system_clock::time_point(
             std::chrono::nanoseconds(trace::test::kStartUnix + (now_ += 1'000)));
     }
-    core::Status want(int, std::uint64_t) override { return core::success(); }
-    core::Status want_matching(const probe::Pattern &) override { return core::success(); }
+    core::Status trace(int, std::uint64_t) override { return core::success(); }
+    core::Status trace_matching(const probe::Pattern &) override { return core::success(); }
     void detach() override {}
     void collect(const Records &use) override {
         for (const event::Records &records : std::exchange(sent_, {}))
@@ -49,7 +49,7 @@ class NoKernel : public Source {
         return core::TimedCounters{trace::test::counters(anon()), begin, now_ns()};
     }
     core::Result<core::RawReading> read(int, pid_t, bool walk) override {
-        return trace::test::reading(now_ns() - kStart, anon(), walk).told;
+        return trace::test::reading(now_ns() - kStart, anon(), walk).reported;
     }
     void forget(int) override {}
     core::OwnCost cost(std::uint64_t sent) override { return {static_cast<double>(sent), std::nullopt, {1}}; }
@@ -98,7 +98,7 @@ class TracerTest : public testing::Test {
     }
     void keep(const std::vector<core::Tick> &ticks) {
         for (const core::Tick &tick : ticks)
-            told_.push_back(view::tick_json(tick));
+            reported_.push_back(view::tick_json(tick));
     }
     /// Some updates, as often as rsslag looks, and a tick.
     void round(int lost = 0) {
@@ -111,29 +111,29 @@ class TracerTest : public testing::Test {
     }
     void end() {
         keep(tracer_->stop());
-        told_.push_back(view::summary_json(tracer_->summary()));
+        reported_.push_back(view::summary_json(tracer_->summary()));
         EXPECT_TRUE(tracer_->recording()->finish());
     }
-    static std::vector<std::string> replayed(const std::string &path) {
+    static std::vector<std::string> replay_lines(const std::string &path) {
         struct : trace::TraceObserver {
-            void on_tick(core::Tick tick) override { told.push_back(view::tick_json(tick)); }
-            std::vector<std::string> told;
+            void on_tick(core::Tick tick) override { reported.push_back(view::tick_json(tick)); }
+            std::vector<std::string> reported;
         } observer;
         auto replay = trace::Replay::open(path, &observer, {});
         EXPECT_TRUE(replay);
         while (replay->step()) {
         }
-        trace::Replayed end = replay->finish();
+        trace::ReplayResult end = replay->finish();
         EXPECT_TRUE(end.complete);
         end.summary.ticks = 0;  // whoever writes them counts
-        observer.told.push_back(view::summary_json(end.summary));
-        return observer.told;
+        observer.reported.push_back(view::summary_json(end.summary));
+        return observer.reported;
     }
 
     std::filesystem::path directory_;
     NoKernel *kernel_ = nullptr;
     std::optional<Tracer> tracer_;
-    std::vector<std::string> told_;
+    std::vector<std::string> reported_;
 };
 
 TEST_F(TracerTest, RecordsWhatReplaysAsItWasTold) {
@@ -144,9 +144,9 @@ TEST_F(TracerTest, RecordsWhatReplaysAsItWasTold) {
         round(lost);
     }
     end();
-    EXPECT_EQ(told_.size(), 6U);
-    EXPECT_NE(told_.at(2).find("\"lost\":3,"), std::string::npos) << told_.at(2);
-    EXPECT_EQ(replayed(file()), told_);
+    EXPECT_EQ(reported_.size(), 6U);
+    EXPECT_NE(reported_.at(2).find("\"lost\":3,"), std::string::npos) << reported_.at(2);
+    EXPECT_EQ(replay_lines(file()), reported_);
 }
 
 TEST_F(TracerTest, BeginsEachSegmentWithWhatIsTrueByThen) {
@@ -154,22 +154,22 @@ TEST_F(TracerTest, BeginsEachSegmentWithWhatIsTrueByThen) {
     ASSERT_TRUE(tracer_->attach(kPid));
     round();
     keep(tracer_->next_segment());
-    const std::size_t before = told_.size();
+    const std::size_t before = reported_.size();
     round(2);
     round();
     end();
-    const auto newest = replayed(file());
-    ASSERT_EQ(newest.size() + before, told_.size());
+    const auto newest = replay_lines(file());
+    ASSERT_EQ(newest.size() + before, reported_.size());
     // Time and totals are counted from the begin of the segment; what is held is not.
     const auto held = [](const std::string &tick) {
         const std::size_t from = tick.find("\"flushed\"");
         return tick.substr(from, tick.find("\"bound\"") - from);
     };
-    EXPECT_EQ(held(newest[0]), held(told_[before]));
-    EXPECT_EQ(held(newest[1]), held(told_[before + 1]));
-    const auto oldest = replayed(file() + ".0000");
+    EXPECT_EQ(held(newest[0]), held(reported_[before]));
+    EXPECT_EQ(held(newest[1]), held(reported_[before + 1]));
+    const auto oldest = replay_lines(file() + ".0000");
     ASSERT_EQ(oldest.size(), before + 1);
-    EXPECT_EQ(oldest[0], told_[0]);
+    EXPECT_EQ(oldest[0], reported_[0]);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ class Region {
     void *start_;
 };
 
-core::ProcessReading judged(Verdict verdict) {
+core::ProcessReading reading_with(Verdict verdict) {
     core::ProcessReading reading;
     reading.verdict.verdict = verdict;
     return reading;
@@ -61,7 +61,7 @@ class MapReaderTest : public testing::Test {
             EXPECT_TRUE(walked);
             const Verdict verdict = verdicts.at(std::min(walks_, verdicts.size() - 1));
             ++walks_;
-            return core::Result<core::ProcessReading>(judged(verdict));
+            return core::Result<core::ProcessReading>(reading_with(verdict));
         });
     }
 
@@ -151,7 +151,7 @@ TEST_F(MapReaderTest, SaysWhatWasNotCountedOnceItIsStopped) {
 TEST_F(MapReaderTest, FindsItsOwnCodeInItsElfFile) {
     const auto mapped = reader_->read(*process_);
     ASSERT_TRUE(mapped);
-    const auto elf = look_into_elf(*process_, *mapped, "memory_test", [] { return false; });
+    const auto elf = count_elf_pages(*process_, *mapped, "memory_test", [] { return false; });
     ASSERT_TRUE(elf) << elf.error().what;
     ASSERT_FALSE(elf->reason) << *elf->reason;
     const auto text = std::ranges::find_if(elf->sections, [](const auto &each) { return each.part.name == ".text"; });
@@ -162,7 +162,7 @@ TEST_F(MapReaderTest, FindsItsOwnCodeInItsElfFile) {
 TEST_F(MapReaderTest, RefusesAnElfFileThatNobodyMaps) {
     const auto mapped = reader_->read(*process_);
     ASSERT_TRUE(mapped);
-    const auto elf = look_into_elf(*process_, *mapped, "no-such-file.so*", [] { return false; });
+    const auto elf = count_elf_pages(*process_, *mapped, "no-such-file.so*", [] { return false; });
     ASSERT_FALSE(elf);
     EXPECT_EQ(elf.error().kind, Kind::BadInput);
 }

@@ -244,8 +244,8 @@ TEST(Totals, TakeWhatCpusCacheOnce) {
 }
 
 TEST(Totals, KnowThatAnMmMovedWhileItWasRead) {
-    const auto told = unpack_totals(Scheme::Cpu, total_record(1, 100'200, 700, 5, RSSLAG_TOTAL_MOVED));
-    EXPECT_TRUE(told->at(0).moved);
+    const auto reported = unpack_totals(Scheme::Cpu, total_record(1, 100'200, 700, 5, RSSLAG_TOTAL_MOVED));
+    EXPECT_TRUE(reported->at(0).moved);
     const auto seen =
         unpack_totals(Scheme::Thread, total_record(1, 100'200, 700, 5) + total_record(1, 100'200, 764, 0));
     EXPECT_TRUE(seen->at(0).moved);

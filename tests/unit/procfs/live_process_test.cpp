@@ -198,11 +198,11 @@ TEST(LiveProcess, OfAnotherUserIsDeniedWithTheRemedy) {
     EXPECT_EQ(child.exit_status(), 0);
 }
 
-/// A process with the PID `wanted`, or -1. Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.
-pid_t fork_with_pid(pid_t wanted) {
+/// A process with the PID `requested`, or -1. Needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.
+pid_t fork_with_pid(pid_t requested) {
     clone_args args{};
     args.exit_signal = SIGCHLD;
-    args.set_tid = reinterpret_cast<std::uintptr_t>(&wanted);
+    args.set_tid = reinterpret_cast<std::uintptr_t>(&requested);
     args.set_tid_size = 1;
     auto pid = static_cast<pid_t>(syscall(SYS_clone3, &args, sizeof args));
     if (pid == 0) {

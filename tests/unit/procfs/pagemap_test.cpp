@@ -19,11 +19,11 @@ PageCounts counted(std::initializer_list<std::pair<std::uint64_t, std::optional<
                    bool uncounted = false) {
     PageCounts counts;
     for (const auto &[bits, frame] : pages)
-        tally(counts, {bits}, frame, uncounted, kPageSize);
+        count_page(counts, {bits}, frame, uncounted, kPageSize);
     return counts;
 }
 
-TEST(Tally, WithFramesCountsWhoSharesAPage) {
+TEST(CountPage, WithFramesCountsWhoSharesAPage) {
     const PageCounts counts = counted({{kPresent | 5, Frame{1, 0}},
                                        {kPresent | 6, Frame{3, 0}},
                                        {kPresent | 7, Frame{3, kKsm}},
@@ -40,7 +40,7 @@ TEST(Tally, WithFramesCountsWhoSharesAPage) {
     EXPECT_EQ(counts.pss(), Kilobytes{10});
 }
 
-TEST(Tally, WithoutFramesTakesTheEntrysWord) {
+TEST(CountPage, WithoutFramesTakesTheEntrysWord) {
     const PageCounts counts =
         counted({{kPresent | kExclusive, {}}, {kPresent, {}}, {kSwap | 77, {}}, {kSwap | kGuard, {}}});
     EXPECT_EQ(counts.present, Pages{2});
@@ -51,7 +51,7 @@ TEST(Tally, WithoutFramesTakesTheEntrysWord) {
     EXPECT_FALSE(counts.zero);
 }
 
-TEST(Tally, SetsApartWhatRssDoesNotCount) {
+TEST(CountPage, SetsApartWhatRssDoesNotCount) {
     const PageCounts counts = counted({{kPresent | 5, Frame{1, 0}}, {0, {}}}, true);
     EXPECT_EQ(counts.apart, Pages{1});
     EXPECT_EQ(counts.present, Pages{0});

@@ -18,7 +18,7 @@ std::vector<std::byte> there_and_back(const std::vector<std::byte> &bytes) {
         const Packed done = pack(rest, 12345, packed);
         EXPECT_GT(done.bytes, 0U);
         rest = rest.subspan(done.bytes);
-        In in(packed);
+        ByteReader in(packed);
         const auto unpacked = unpack(in, 12345);
         if (!unpacked) return {};
         back.insert(back.end(), unpacked->begin(), unpacked->end());
@@ -84,7 +84,7 @@ TEST(Columns, CountWhatAProgramHasSentWithoutSumsThatGoOn) {
     std::vector<std::byte> bytes = test::storm(0, 4, 5);
     rsslag_sum sum{};
     sum.kind = RSSLAG_SUM;
-    sum.flags = RSSLAG_GOES_ON;
+    sum.flags = RSSLAG_PARTIAL;
     test::append(bytes, sum);
     EXPECT_EQ(count_records(bytes), 4U);
     Bytes packed;
@@ -95,7 +95,7 @@ TEST(Columns, RefuseWhatIsCutAnywhere) {
     Bytes packed;
     pack(test::one_of_each(), 0, packed);
     for (std::size_t size = 0; size < packed.size(); ++size) {
-        In in(std::string_view(packed).substr(0, size));
+        ByteReader in(std::string_view(packed).substr(0, size));
         EXPECT_FALSE(unpack(in, 0)) << size;
     }
 }

@@ -158,9 +158,9 @@ TEST_F(SegmentsTest, EachIsARecordingOfItsOwn) {
     std::uint64_t number = 0;
     for (const char *const name : {"trace.0000", "trace.0001", "trace"}) {
         const Bytes bytes = content(name);
-        const test::Told told = test::read_all(bytes);
-        EXPECT_TRUE(told.complete) << name;
-        EXPECT_EQ(told.records, records) << name;
+        const test::Reported reported = test::read_all(bytes);
+        EXPECT_TRUE(reported.complete) << name;
+        EXPECT_EQ(reported.records, records) << name;
         EXPECT_EQ(Reader::open(test::input_of(bytes), name)->header().segment, number++);
     }
 }

@@ -56,10 +56,10 @@ core::RawReading reading() {
 }
 
 /// nullopt: none that is known, or in.bad().
-std::optional<event::Event> next_event(In &in, std::uint64_t base_ns) {
+std::optional<event::Event> next_event(ByteReader &in, std::uint64_t base_ns) {
     const RawItem item = next_raw_item(in);
     if (in.bad()) return std::nullopt;
-    In body(item.body);
+    ByteReader body(item.body);
     auto event = read_item(item.kind, body, base_ns);
     if (body.bad()) in.fail();
     return body.bad() ? std::nullopt : std::move(event);
@@ -69,7 +69,7 @@ std::optional<event::Event> next_event(In &in, std::uint64_t base_ns) {
 void expect_kept(const event::Event &event) {
     Bytes once;
     put_item(once, event, 10);
-    In in(once);
+    ByteReader in(once);
     const auto back = next_event(in, 10);
     ASSERT_TRUE(back);
     EXPECT_TRUE(in.at_end());
@@ -100,22 +100,22 @@ TEST(Items, CountLossesOfUnknownCausesAsOther) {
     losses.by_cause = {{"ring_full", 2}, {"\x1b]0;title\x07", 3}, {"of a later version", 4}};
     Bytes bytes;
     put_item(bytes, event::Losses{12, losses}, 0);
-    In in(bytes);
+    ByteReader in(bytes);
     const auto back = next_event(in, 0);
     ASSERT_TRUE(back);
-    const core::Losses &told = std::get<event::Losses>(*back).counts;
-    EXPECT_EQ(told.by_cause, (std::map<std::string, std::uint64_t>{{"other", 7}, {"ring_full", 2}}));
-    EXPECT_EQ(told.lost(), losses.lost());
-    EXPECT_EQ(told.sent, 20U);
+    const core::Losses &reported = std::get<event::Losses>(*back).counts;
+    EXPECT_EQ(reported.by_cause, (std::map<std::string, std::uint64_t>{{"other", 7}, {"ring_full", 2}}));
+    EXPECT_EQ(reported.lost(), losses.lost());
+    EXPECT_EQ(reported.sent, 20U);
 }
 
 TEST(Items, TellErrorsInHarmlessWords) {
     Bytes bytes;
     put_item(bytes, event::Counters{1, core::Error{core::Kind::Denied, "\x1b[2J", 1, "\xe2\x80\xae\n"}}, 0);
-    In in(bytes);
+    ByteReader in(bytes);
     const auto back = next_event(in, 0);
     ASSERT_TRUE(back);
-    const core::Error &error = std::get<event::Counters>(*back).told.error();
+    const core::Error &error = std::get<event::Counters>(*back).reported.error();
     EXPECT_EQ(error.what, "\\x1b[2J");
     EXPECT_EQ(error.remedy, "\\xe2\\x80\\xae\\x0a");
 }
@@ -123,10 +123,10 @@ TEST(Items, TellErrorsInHarmlessWords) {
 TEST(Items, KeepWhatAReadingSaid) {
     Bytes bytes;
     put_item(bytes, event::Reading{4700, reading()}, 10);
-    In in(bytes);
+    ByteReader in(bytes);
     const auto back = next_event(in, 10);
     ASSERT_TRUE(back);
-    const core::RawReading &raw = *std::get<event::Reading>(*back).told;
+    const core::RawReading &raw = *std::get<event::Reading>(*back).reported;
     EXPECT_EQ(raw.comm, "storm");
     EXPECT_EQ(raw.readers.stat, core::Pages{5});
     EXPECT_FALSE(raw.readers.statm);
@@ -142,7 +142,7 @@ TEST(Items, OfAKindThatIsNotKnownAreSkipped) {
     put(bytes, 99);
     put_text(bytes, "what a later version tells");
     put_item(bytes, event::Stop{{5, 6}}, 0);
-    In in(bytes);
+    ByteReader in(bytes);
     EXPECT_FALSE(next_event(in, 0));
     EXPECT_FALSE(in.bad());
     const auto next = next_event(in, 0);
@@ -155,7 +155,7 @@ TEST(Items, CutAnywhereAreRefused) {
     Bytes bytes;
     put_item(bytes, event::Reading{4700, reading()}, 0);
     for (std::size_t size = 0; size < bytes.size(); ++size) {
-        In in(std::string_view(bytes).substr(0, size));
+        ByteReader in(std::string_view(bytes).substr(0, size));
         EXPECT_FALSE(next_event(in, 0)) << size;
         EXPECT_TRUE(in.bad()) << size;
     }

@@ -13,8 +13,8 @@ namespace {
 
 using test::input_of;
 using test::read_all;
+using test::Reported;
 using test::small_trace;
-using test::Told;
 
 constexpr int kChunks = 4;
 constexpr std::size_t kChunkRecords = 5 * sizeof(rsslag_update);
@@ -38,9 +38,9 @@ bool is_part(const std::vector<std::byte> &read, const std::vector<std::byte> &w
 TEST(Reader, TellsWhatCannotBeReadFromTheEndOfTheFile) {
     const Bytes bytes = test::small_trace(4);
     const Input whole = test::input_of(bytes);
-    const auto places = Reader::open(whole, "it")->places();
-    ASSERT_GT(places.size(), 2U);
-    const std::uint64_t bad = places[1].offset;
+    const auto positions = Reader::open(whole, "it")->positions();
+    ASSERT_GT(positions.size(), 2U);
+    const std::uint64_t bad = positions[1].offset;
     const Input input{[&](std::uint64_t offset, std::span<char> out) -> std::int64_t {
                           if (offset <= bad && bad < offset + out.size()) return -EIO;
                           return whole.read(offset, out);
@@ -66,52 +66,53 @@ TEST(Reader, DoesNotOpenWhatCannotBeRead) {
 }
 
 TEST(Reader, TellsAllThatWasWritten) {
-    const Told told = read_all(small_trace(kChunks));
-    ASSERT_TRUE(told.opened);
-    EXPECT_TRUE(told.complete);
-    EXPECT_TRUE(told.missing.empty());
-    EXPECT_EQ(told.records.size(), kChunks * kChunkRecords);
-    EXPECT_EQ(told.events, kChunks * 2U);
+    const Reported reported = read_all(small_trace(kChunks));
+    ASSERT_TRUE(reported.opened);
+    EXPECT_TRUE(reported.complete);
+    EXPECT_TRUE(reported.missing.empty());
+    EXPECT_EQ(reported.records.size(), kChunks * kChunkRecords);
+    EXPECT_EQ(reported.events, kChunks * 2U);
 }
 
 TEST(Reader, OfAFileCutAtAnyByteTellsAllWholeChunksAndWhatIsMissing) {
     const Bytes bytes = small_trace(kChunks);
-    const Told all = read_all(bytes);
+    const Reported all = read_all(bytes);
     std::size_t before = 0;
     for (std::size_t size = 0; size < bytes.size(); ++size) {
-        const Told told = read_all(bytes.substr(0, size));
-        if (!told.opened) {
-            EXPECT_EQ(told.error.kind, core::Kind::Corrupt) << size;
+        const Reported reported = read_all(bytes.substr(0, size));
+        if (!reported.opened) {
+            EXPECT_EQ(reported.error.kind, core::Kind::Corrupt) << size;
             EXPECT_EQ(before, 0U) << size;
             continue;
         }
-        EXPECT_FALSE(told.complete) << size;
-        ASSERT_EQ(told.missing.size(), 1U) << size;
-        EXPECT_FALSE(told.missing.front().to_ns) << size;
-        EXPECT_GE(told.records.size(), before) << size;
-        EXPECT_TRUE(is_part(told.records, all.records)) << size;
-        before = told.records.size();
+        EXPECT_FALSE(reported.complete) << size;
+        ASSERT_EQ(reported.missing.size(), 1U) << size;
+        EXPECT_FALSE(reported.missing.front().to_ns) << size;
+        EXPECT_GE(reported.records.size(), before) << size;
+        EXPECT_TRUE(is_part(reported.records, all.records)) << size;
+        before = reported.records.size();
     }
     EXPECT_EQ(before, all.records.size());
 }
 
 TEST(Reader, NoticesAnyFlippedBitAndReadsAllOtherChunks) {
     const Bytes bytes = small_trace(kChunks);
-    const Told all = read_all(bytes);
+    const Reported all = read_all(bytes);
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         for (int bit = 0; bit < 8; ++bit) {
             Bytes flipped = bytes;
             flipped[i] = static_cast<char>(flipped[i] ^ (1 << bit));
-            const Told told = read_all(flipped);
-            ASSERT_TRUE(told.opened) << i << ' ' << told.error.what;
-            EXPECT_FALSE(told.complete) << i;
-            ASSERT_EQ(told.missing.size(), 1U) << i;
-            EXPECT_NE(told.missing.front().reason.find("damaged"), std::string::npos) << told.missing.front().reason;
-            EXPECT_GE(told.records.size(), (kChunks - 1) * kChunkRecords) << i;
-            EXPECT_TRUE(is_part(told.records, all.records)) << i;
-            const std::size_t missing = (all.records.size() - told.records.size()) / sizeof(rsslag_update);
+            const Reported reported = read_all(flipped);
+            ASSERT_TRUE(reported.opened) << i << ' ' << reported.error.what;
+            EXPECT_FALSE(reported.complete) << i;
+            ASSERT_EQ(reported.missing.size(), 1U) << i;
+            EXPECT_NE(reported.missing.front().reason.find("damaged"), std::string::npos)
+                << reported.missing.front().reason;
+            EXPECT_GE(reported.records.size(), (kChunks - 1) * kChunkRecords) << i;
+            EXPECT_TRUE(is_part(reported.records, all.records)) << i;
+            const std::size_t missing = (all.records.size() - reported.records.size()) / sizeof(rsslag_update);
             if (missing > 0) {
-                EXPECT_EQ(told.missing.front().records, missing) << i;
+                EXPECT_EQ(reported.missing.front().records, missing) << i;
             }
         }
     }
@@ -129,17 +130,17 @@ TEST(Reader, SkipsChunksOfAKindThatIsNotKnown) {
     end.kind = static_cast<std::uint32_t>(ChunkKind::End);
     end.number = 3;
     bytes += make_chunk(end, "");
-    const Told told = read_all(bytes);
-    EXPECT_TRUE(told.complete);
-    EXPECT_TRUE(told.missing.empty());
+    const Reported reported = read_all(bytes);
+    EXPECT_TRUE(reported.complete);
+    EXPECT_TRUE(reported.missing.empty());
 }
 
 TEST(Reader, RefusesALaterVersionByItsNumber) {
     const Bytes bytes = make_prologue(kVersion + 1) + small_trace(1).substr(kPrologue);
-    const Told told = read_all(bytes);
-    ASSERT_FALSE(told.opened);
-    EXPECT_EQ(told.error.kind, core::Kind::BadInput);
-    EXPECT_NE(told.error.what.find("version " + std::to_string(kVersion + 1)), std::string::npos);
+    const Reported reported = read_all(bytes);
+    ASSERT_FALSE(reported.opened);
+    EXPECT_EQ(reported.error.kind, core::Kind::BadInput);
+    EXPECT_NE(reported.error.what.find("version " + std::to_string(kVersion + 1)), std::string::npos);
 }
 
 TEST(Reader, RefusesWhatIsNoRecording) {
@@ -160,14 +161,14 @@ TEST(Reader, NamesChunksThatAreNotThere) {
         assembler.close();
     }
     assembler.end();
-    const Told told = read_all(without);
-    ASSERT_EQ(told.missing.size(), 1U);
-    EXPECT_EQ(told.missing.front().records, 5U);
-    EXPECT_EQ(told.records.size(), 2 * kChunkRecords);
+    const Reported reported = read_all(without);
+    ASSERT_EQ(reported.missing.size(), 1U);
+    EXPECT_EQ(reported.missing.front().records, 5U);
+    EXPECT_EQ(reported.records.size(), 2 * kChunkRecords);
 }
 
 /// Wire records from there on.
-std::size_t records_from(Reader &reader, const Place &place) {
+std::size_t records_from(Reader &reader, const Position &place) {
     reader.seek(place);
     std::size_t bytes = 0;
     while (const auto next = reader.next()) {
@@ -183,15 +184,15 @@ TEST(Reader, GoesOnAtAnyChunk) {
     const Bytes bytes = small_trace(kChunks);
     auto reader = Reader::open(input_of(bytes), "it");
     ASSERT_TRUE(reader);
-    const std::vector<Place> places = reader->places();
-    ASSERT_EQ(places.size(), std::size_t{kChunks});
+    const std::vector<Position> positions = reader->positions();
+    ASSERT_EQ(positions.size(), std::size_t{kChunks});
     for (std::size_t i = kChunks; i-- > 0;) {
-        EXPECT_EQ(places[i].records_before, i * 5);
-        EXPECT_EQ(records_from(*reader, places[i]), (kChunks - i) * kChunkRecords);
+        EXPECT_EQ(positions[i].records_before, i * 5);
+        EXPECT_EQ(records_from(*reader, positions[i]), (kChunks - i) * kChunkRecords);
     }
     Bytes damaged = bytes;
-    damaged[places[1].offset] ^= 1;
-    EXPECT_EQ(Reader::open(input_of(damaged), "it")->places().size(), std::size_t{kChunks - 1});
+    damaged[positions[1].offset] ^= 1;
+    EXPECT_EQ(Reader::open(input_of(damaged), "it")->positions().size(), std::size_t{kChunks - 1});
 }
 
 TEST(Reader, TellsThePeakWhereItIsKnown) {
@@ -216,8 +217,8 @@ TEST(Reader, TellsThePeakWhereItIsKnown) {
     for (std::size_t i = bytes.size() - 300; i < bytes.size(); ++i) {
         Bytes flipped = bytes;
         flipped[i] ^= 4;
-        const auto told = peak_of(flipped);
-        EXPECT_TRUE(!told || told->lag.n == 6072) << "a damaged one is not believed";
+        const auto reported = peak_of(flipped);
+        EXPECT_TRUE(!reported || reported->lag.n == 6072) << "a damaged one is not believed";
     }
 }
 

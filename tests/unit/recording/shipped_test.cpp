@@ -13,7 +13,7 @@ namespace {
 
 using test::input_of;
 using test::read_all;
-using test::Told;
+using test::Reported;
 
 constexpr std::uint64_t kClassicRecords = 28521;
 
@@ -26,11 +26,11 @@ TEST(Shipped, RecordingsAreReadToTheirEnd) {
     for (const auto &[name, records] :
          {std::pair("classic-6.1.rsslag", kClassicRecords), std::pair("quiet-6.1.rsslag", std::uint64_t{0})}) {
         const Bytes bytes = shipped(name);
-        const Told told = read_all(bytes);
-        ASSERT_TRUE(told.opened) << told.error.what;
-        EXPECT_TRUE(told.complete) << name;
-        EXPECT_TRUE(told.missing.empty()) << name;
-        EXPECT_EQ(count_records(told.records), records) << name;
+        const Reported reported = read_all(bytes);
+        ASSERT_TRUE(reported.opened) << reported.error.what;
+        EXPECT_TRUE(reported.complete) << name;
+        EXPECT_TRUE(reported.missing.empty()) << name;
+        EXPECT_EQ(count_records(reported.records), records) << name;
         const auto reader = Reader::open(input_of(bytes), name);
         ASSERT_TRUE(reader);
         EXPECT_EQ(reader->header().kernel, "6.1.0-50-amd64");
@@ -43,16 +43,16 @@ TEST(Shipped, RecordingCutAtAnyByteTellsItsWholeChunks) {
     const std::size_t all = read_all(bytes).events;
     std::size_t before = 0;
     for (std::size_t size = 0; size < bytes.size(); ++size) {
-        const Told told = read_all(bytes.substr(0, size));
-        if (!told.opened) {
-            EXPECT_EQ(told.error.kind, core::Kind::Corrupt) << size;
+        const Reported reported = read_all(bytes.substr(0, size));
+        if (!reported.opened) {
+            EXPECT_EQ(reported.error.kind, core::Kind::Corrupt) << size;
             EXPECT_EQ(before, 0U) << size;
             continue;
         }
-        EXPECT_FALSE(told.complete) << size;
-        ASSERT_EQ(told.missing.size(), 1U) << size;
-        EXPECT_GE(told.events, before) << size;
-        before = told.events;
+        EXPECT_FALSE(reported.complete) << size;
+        ASSERT_EQ(reported.missing.size(), 1U) << size;
+        EXPECT_GE(reported.events, before) << size;
+        before = reported.events;
     }
     EXPECT_GT(before, 0U);
     EXPECT_LT(before, all) << "what was asked last may lack an answer";
@@ -64,12 +64,13 @@ TEST(Shipped, RecordingWithAFlippedBitMissesOneChunkOfTheClassic) {
     for (std::size_t i = 0; i < bytes.size(); i += kStep) {
         Bytes flipped = bytes;
         flipped[i] = static_cast<char>(flipped[i] ^ (1 << (i % 8)));
-        const Told told = read_all(flipped);
-        ASSERT_TRUE(told.opened) << i << ' ' << told.error.what;
-        EXPECT_FALSE(told.complete) << i;
-        ASSERT_EQ(told.missing.size(), 1U) << i;
-        EXPECT_NE(told.missing.front().reason.find("damaged"), std::string::npos) << told.missing.front().reason;
-        EXPECT_EQ(count_records(told.records) + told.missing.front().records.value_or(0), kClassicRecords) << i;
+        const Reported reported = read_all(flipped);
+        ASSERT_TRUE(reported.opened) << i << ' ' << reported.error.what;
+        EXPECT_FALSE(reported.complete) << i;
+        ASSERT_EQ(reported.missing.size(), 1U) << i;
+        EXPECT_NE(reported.missing.front().reason.find("damaged"), std::string::npos)
+            << reported.missing.front().reason;
+        EXPECT_EQ(count_records(reported.records) + reported.missing.front().records.value_or(0), kClassicRecords) << i;
     }
 }
 

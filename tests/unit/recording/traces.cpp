@@ -96,25 +96,25 @@ Input input_of(const Bytes &bytes) {
             bytes.size()};
 }
 
-Told read_all(const Bytes &bytes) {
-    Told told;
+Reported read_all(const Bytes &bytes) {
+    Reported reported;
     auto reader = Reader::open(input_of(bytes), "it");
     if (!reader) {
-        told.error = reader.error();
-        return told;
+        reported.error = reader.error();
+        return reported;
     }
-    told.opened = true;
+    reported.opened = true;
     while (auto next = reader->next()) {
         if (auto *const missing = std::get_if<Missing>(&*next)) {
-            told.missing.push_back(*missing);
+            reported.missing.push_back(*missing);
             continue;
         }
-        told.events++;
+        reported.events++;
         if (const auto *const records = std::get_if<event::Records>(&std::get<event::Event>(*next)))
-            told.records.insert(told.records.end(), records->bytes.begin(), records->bytes.end());
+            reported.records.insert(reported.records.end(), records->bytes.begin(), records->bytes.end());
     }
-    told.complete = reader->complete();
-    return told;
+    reported.complete = reader->complete();
+    return reported;
 }
 
 }  // namespace rsslag::recording::test

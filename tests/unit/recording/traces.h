@@ -30,7 +30,7 @@ Bytes small_trace(int chunks);
 Input input_of(const Bytes &bytes);
 
 /// Everything that a reader tells.
-struct Told {
+struct Reported {
     bool opened = false;
     core::Error error;
     std::vector<std::byte> records;
@@ -38,6 +38,6 @@ struct Told {
     std::vector<Missing> missing;
     bool complete = false;
 };
-Told read_all(const Bytes &bytes);
+Reported read_all(const Bytes &bytes);
 
 }  // namespace rsslag::recording::test

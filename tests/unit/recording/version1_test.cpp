@@ -26,7 +26,7 @@ enum Ask : std::uint8_t { Collect = 4, Tick = 5, Stop = 7, Summary = 8 };
 class Version1Test : public testing::Test {
   protected:
     void item(Kind kind, const Bytes &body = {}) {
-        In in(body);
+        ByteReader in(body);
         version1_.take(kind, in, 0, events_);
         EXPECT_FALSE(in.bad()) << int{kind};
     }
@@ -41,7 +41,7 @@ class Version1Test : public testing::Test {
     void records() {
         Bytes packed;
         put_item(packed, event::Records{0, test::storm(0, 3, 1)}, 0);
-        In in(packed);
+        ByteReader in(packed);
         item(Records, Bytes(next_raw_item(in).body));
     }
     void losses(std::uint64_t sent) {

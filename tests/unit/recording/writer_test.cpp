@@ -46,9 +46,9 @@ TEST_F(WriterTest, WritesWhatAReaderTells) {
         EXPECT_EQ(writer->progress().bytes, std::filesystem::file_size(path_));
         EXPECT_EQ(writer->progress().events_lost, 0U);
     }
-    const test::Told told = test::read_all(written());
-    EXPECT_TRUE(told.complete);
-    EXPECT_EQ(told.records.size(), 3 * records.size());
+    const test::Reported reported = test::read_all(written());
+    EXPECT_TRUE(reported.complete);
+    EXPECT_EQ(reported.records.size(), 3 * records.size());
 }
 
 TEST_F(WriterTest, LetsNobodyElseRead) {

@@ -18,8 +18,8 @@ bool holds(const std::string &text) {
     const auto claims = parse_claims(text);
     EXPECT_TRUE(claims.ok()) << text;
     if (!claims.ok()) return false;
-    for (const Judged &judged : judge(*claims, sample()))
-        if (!judged.holds) return false;
+    for (const ClaimResult &result : judge(*claims, sample()))
+        if (!result.holds) return false;
     return true;
 }
 
@@ -61,28 +61,28 @@ TEST(Claims, RefuseWithThePosition) {
                                      {"peak_lag<nan", "position 10: a number"},
                                      {"peak_lag<inf", "position 10: a number"},
                                      {"peak_lag<1e999MiB", "position 11: it is a size"}}) {
-        const std::string told = refusal(text);
-        EXPECT_NE(told.find(what), std::string::npos) << text << ": " << told;
+        const std::string reported = refusal(text);
+        EXPECT_NE(reported.find(what), std::string::npos) << text << ": " << reported;
     }
 }
 
 TEST(Claims, AreNotHeldByWhatIsNotKnown) {
     const auto claims = parse_claims("peak_lag<1MiB");
     ASSERT_TRUE(claims.ok());
-    const auto judged = judge(*claims, Report());
-    ASSERT_EQ(judged.size(), 1U);
-    EXPECT_FALSE(judged[0].holds);
-    EXPECT_FALSE(judged[0].value);
-    EXPECT_EQ(judged[0].text, "peak_lag is not known, not < 1MiB");
+    const auto result = judge(*claims, Report());
+    ASSERT_EQ(result.size(), 1U);
+    EXPECT_FALSE(result[0].holds);
+    EXPECT_FALSE(result[0].value);
+    EXPECT_EQ(result[0].text, "peak_lag is not known, not < 1MiB");
 }
 
 TEST(Claims, SayWhatIsAndWhatWasDemanded) {
     const auto claims = parse_claims("peak_lag<  1MiB and lost == 0");
     ASSERT_TRUE(claims.ok());
-    const auto judged = judge(*claims, sample());
-    ASSERT_EQ(judged.size(), 2U);
-    EXPECT_EQ(judged[0].text, "peak_lag is 240 kB, < 1MiB");
-    EXPECT_EQ(judged[1].text, "lost is 3, not == 0");
+    const auto result = judge(*claims, sample());
+    ASSERT_EQ(result.size(), 2U);
+    EXPECT_EQ(result[0].text, "peak_lag is 240 kB, < 1MiB");
+    EXPECT_EQ(result[1].text, "lost is 3, not == 0");
 }
 
 }  // namespace

@@ -51,12 +51,12 @@ TEST(Report, NamesThePeakAndTheThreadThatCachedMost) {
 }
 
 TEST(Report, MarksAPeakOfAProcessThatMoved) {
-    for (const bool doubtful : {false, true}) {
+    for (const bool needs_resync : {false, true}) {
         sinks::TickRow quiet = sinks::test::tick(kSecond, 10, 100, 90);
         quiet.verdict = core::Verdict::Agrees;
         sinks::TickRow moved = sinks::test::tick(2 * kSecond, 10, 200, 100);
-        moved.verdict = doubtful ? core::Verdict::Unwalked : core::Verdict::Moving;
-        moved.doubtful = doubtful;
+        moved.verdict = needs_resync ? core::Verdict::Unwalked : core::Verdict::Moving;
+        moved.needs_resync = needs_resync;
         const Report report = report_of(with_rows({quiet, moved}));
         ASSERT_TRUE(report.peak_lag);
         EXPECT_TRUE(report.peak_lag->approximate);

@@ -54,15 +54,15 @@ TEST(TickWriter, KeepsTheOrderOfRecordsAndTicks) {
     writer.on_tick(tick(10));
     writer.on_update(update(3));
     std::istringstream lines(written(writer, {tick(20)}));
-    std::vector<nlohmann::json> told;
+    std::vector<nlohmann::json> reported;
     for (std::string line; std::getline(lines, line);)
-        told.push_back(nlohmann::json::parse(line));
-    ASSERT_EQ(told.size(), 5U);
-    EXPECT_EQ(told[0]["t_ns"], 1);
-    EXPECT_EQ(told[1]["t_ns"], 2);
-    EXPECT_EQ(told[2]["pid"], 10);
-    EXPECT_EQ(told[3]["t_ns"], 3);
-    EXPECT_EQ(told[4]["pid"], 20);
+        reported.push_back(nlohmann::json::parse(line));
+    ASSERT_EQ(reported.size(), 5U);
+    EXPECT_EQ(reported[0]["t_ns"], 1);
+    EXPECT_EQ(reported[1]["t_ns"], 2);
+    EXPECT_EQ(reported[2]["pid"], 10);
+    EXPECT_EQ(reported[3]["t_ns"], 3);
+    EXPECT_EQ(reported[4]["pid"], 20);
 }
 
 TEST(TickWriter, WritesNothingBeforeItIsGivenTicks) {

@@ -72,7 +72,7 @@ const core::MmView &ledger(core::Scheme scheme, int at) {
     return mm;
 }
 
-std::vector<Row> lives() {
+std::vector<Row> lifecycle() {
     std::vector<Row> rows;
     using Type = TaskRow::Type;
     for (const Type type : {Type::ThreadStart, Type::Rename, Type::Exec, Type::Fork, Type::Seen, Type::ThreadEnd}) {
@@ -158,14 +158,14 @@ std::vector<Row> ticks(core::Scheme scheme) {
 core::Status Recorded::into(Sink &sink) const {
     if (core::Status begun = sink.begin(head); !begun) return begun;
     for (const Row &row : rows)
-        if (core::Status told = sink.row(row); !told) return told;
+        if (core::Status reported = sink.row(row); !reported) return reported;
     return sink.end(ending);
 }
 
 Recorded recorded(core::Scheme scheme) {
     Recorded all;
     all.head = facts(scheme);
-    for (const auto &part : {updates(), readings(), lives()})
+    for (const auto &part : {updates(), readings(), lifecycle()})
         all.rows.insert(all.rows.end(), part.begin(), part.end());
     TaskRow exit;
     exit.at = {3 * kSecond, 10, 10, 0, "hundred", 1};

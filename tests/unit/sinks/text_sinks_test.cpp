@@ -164,10 +164,10 @@ TEST(TextSinks, HandOnAnErrorAtOnce) {
         });
         ASSERT_TRUE(sink->begin(test::facts()).ok());
         const Row row = test::update(1, 1, 1, core::Member::Anon, 1);
-        core::Status told = core::success();
-        for (int i = 0; i < 100'000 && told.ok(); ++i)
-            told = sink->row(row);
-        EXPECT_FALSE(told.ok());
+        core::Status reported = core::success();
+        for (int i = 0; i < 100'000 && reported.ok(); ++i)
+            reported = sink->row(row);
+        EXPECT_FALSE(reported.ok());
         EXPECT_EQ(calls, 1);
     }
 }

@@ -22,7 +22,7 @@ constexpr std::uint64_t ms(std::uint64_t n) {
     return n * 1'000'000;
 }
 
-std::vector<core::Tick> tell_all(Judge &judge, std::vector<event::Event> events) {
+std::vector<core::Tick> feed_all(Judge &judge, std::vector<event::Event> events) {
     std::vector<core::Tick> all;
     for (event::Event &event : events) {
         auto ticks = judge.apply(std::move(event));
@@ -47,14 +47,14 @@ event::Records child(std::uint64_t t_ns, rsslag_u16 kind, rsslag_u16 flags, std:
 
 TEST(JudgeOfEnds, TellsHowManyTasksShareTheMmWhileItRuns) {
     Judge judge(facts(), {});
-    const auto ticks = tell_all(judge, {attach(ms(1)), until(ms(40)), reading(ms(50), 1000), tick_end(ms(60))});
+    const auto ticks = feed_all(judge, {attach(ms(1)), until(ms(40)), reading(ms(50), 1000), tick_end(ms(60))});
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_EQ(core::judge(ticks[0]).mm_tasks, 2U);
 }
 
 TEST(JudgeOfEnds, NamesTheTasksWhoseFaultsItsNextTickWillAskFor) {
     Judge judge(facts(), {});
-    tell_all(judge,
+    feed_all(judge,
              {attach(ms(1)), until(ms(20)), task(ms(30), RSSLAG_NEWTASK, RSSLAG_SHARES_MM | RSSLAG_SAME_GROUP, 4713),
               update(ms(31), 1001, 4713), task(ms(32), RSSLAG_EXIT, 0, 4713)});
     EXPECT_EQ(judge.tids(), (std::vector<int>{kPid, kPid + 1, 4713}));
@@ -63,7 +63,7 @@ TEST(JudgeOfEnds, NamesTheTasksWhoseFaultsItsNextTickWillAskFor) {
 TEST(JudgeOfEnds, CountsAnMmOnceItsLastTracedProcessHasLeftItWhoeverElseLivesThere) {
     Judge judge(facts(), {});
     const auto ticks =
-        tell_all(judge, {attach(ms(1)), child(ms(5), RSSLAG_NEWTASK, RSSLAG_SHARES_MM, kMm), update(ms(10), 1010),
+        feed_all(judge, {attach(ms(1)), child(ms(5), RSSLAG_NEWTASK, RSSLAG_SHARES_MM, kMm), update(ms(10), 1010),
                          task(ms(20), RSSLAG_EXIT, 0, kPid + 1), task(ms(21), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid),
                          until(ms(100)), until(ms(3000)), event::Stop{at(ms(3001))}, event::End{at(ms(3002)), {}}});
     ASSERT_EQ(ticks.size(), 1U);
@@ -74,13 +74,13 @@ TEST(JudgeOfEnds, CountsAnMmOnceItsLastTracedProcessHasLeftItWhoeverElseLivesThe
 
 TEST(JudgeOfEnds, CountsAnMmOnceThoughTwoProcessesLeaveItAtOnce) {
     Judge judge(facts(), {});
-    constexpr rsslag_u16 kTraced = RSSLAG_SHARES_MM | RSSLAG_WANTED;
+    constexpr rsslag_u16 kTraced = RSSLAG_SHARES_MM | RSSLAG_TRACED;
     event::Records teardown = update(ms(22), 0);
     rsslag_update last{};
     std::memcpy(&last, teardown.bytes.data(), sizeof(last));
     last.flags = RSSLAG_TEARDOWN | RSSLAG_EXITING;
     std::memcpy(teardown.bytes.data(), &last, sizeof(last));
-    tell_all(judge, {attach(ms(1)), child(ms(5), RSSLAG_NEWTASK, kTraced, kMm), update(ms(10), 1010),
+    feed_all(judge, {attach(ms(1)), child(ms(5), RSSLAG_NEWTASK, kTraced, kMm), update(ms(10), 1010),
                      task(ms(19), RSSLAG_EXIT, 0, kPid + 1), child(ms(20), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kMm),
                      task(ms(21), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid), teardown, until(ms(100)),
                      event::Stop{at(ms(101))}, event::End{at(ms(102)), {}}});
@@ -90,29 +90,29 @@ TEST(JudgeOfEnds, CountsAnMmOnceThoughTwoProcessesLeaveItAtOnce) {
 
 TEST(JudgeOfEnds, DoubtsAnMmWhoseBirthWasStillToComeAsALossWasTold) {
     Judge judge(facts(), {});
-    const auto ticks = tell_all(
-        judge, {attach(ms(1)), child(ms(30), RSSLAG_NEWTASK, RSSLAG_WANTED, kChildsMm), losses(ms(50), 9, 3),
+    const auto ticks = feed_all(
+        judge, {attach(ms(1)), child(ms(30), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm), losses(ms(50), 9, 3),
                 child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), event::Stop{at(ms(101))}});
     ASSERT_EQ(ticks.size(), 1U);
-    EXPECT_TRUE(ticks[0].doubtful);
+    EXPECT_TRUE(ticks[0].needs_resync);
 }
 
 TEST(JudgeOfEnds, DoubtsAnMmThatWasBornWhereSomethingIsMissing) {
     Judge judge(facts(), {});
-    const auto ticks = tell_all(
-        judge, {attach(ms(1)), until(ms(20)), event::Gap{3, 1}, child(ms(30), RSSLAG_NEWTASK, RSSLAG_WANTED, kChildsMm),
+    const auto ticks = feed_all(
+        judge, {attach(ms(1)), until(ms(20)), event::Gap{3, 1}, child(ms(30), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm),
                 child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), event::Stop{at(ms(101))}});
     ASSERT_EQ(ticks.size(), 1U);
-    EXPECT_TRUE(ticks[0].doubtful);
+    EXPECT_TRUE(ticks[0].needs_resync);
 }
 
 TEST(JudgeOfEnds, DoubtsNoMmThatWasBornAfterALossWasTold) {
     Judge judge(facts(), {});
-    const auto ticks = tell_all(
-        judge, {attach(ms(1)), losses(ms(50), 9, 3), child(ms(60), RSSLAG_NEWTASK, RSSLAG_WANTED, kChildsMm),
+    const auto ticks = feed_all(
+        judge, {attach(ms(1)), losses(ms(50), 9, 3), child(ms(60), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm),
                 child(ms(70), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), event::Stop{at(ms(101))}});
     ASSERT_EQ(ticks.size(), 1U);
-    EXPECT_FALSE(ticks[0].doubtful);
+    EXPECT_FALSE(ticks[0].needs_resync);
 }
 
 /// One that nobody touches: a thousand pages, of which CPU 1 caches that many.
@@ -125,26 +125,26 @@ core::CounterReading cached_on_cpu_1(std::int64_t pages) {
 
 event::Reading of(core::CounterReading counters, std::uint64_t t_ns) {
     event::Reading one = reading(t_ns, 1000, false, core::Scheme::Cpu);
-    one.told->bracket.readings = {std::move(counters)};
+    one.reported->bracket.readings = {std::move(counters)};
     return one;
 }
 
 TEST(JudgeOfEnds, TakesWhatACpuCachedForFlushedOnceItIsSaidToBeOffline) {
-    for (const bool told : {false, true}) {
+    for (const bool reported : {false, true}) {
         Judge judge(facts(core::Scheme::Cpu), {});
         event::Attach begin = attach(ms(1));
         begin.counters.counters = cached_on_cpu_1(20);
-        tell_all(judge, {begin, until(ms(48)), of(cached_on_cpu_1(0), ms(50))});
-        if (told) judge.apply(event::CpusFolded{kStart + ms(40), kStart + ms(49)});
+        feed_all(judge, {begin, until(ms(48)), of(cached_on_cpu_1(0), ms(50))});
+        if (reported) judge.apply(event::CpusFolded{kStart + ms(40), kStart + ms(49)});
         const auto ticks = judge.apply(tick_end(ms(60)));
         ASSERT_EQ(ticks.size(), 1U);
-        EXPECT_EQ(ticks[0].ledger.disagreements, told ? 0U : 2U);
+        EXPECT_EQ(ticks[0].ledger.disagreements, reported ? 0U : 2U);
         EXPECT_EQ(ticks[0].ledger.resyncs, 1U);
         EXPECT_EQ(ticks[0].ledger.exact(), members(0, 1000));
         EXPECT_EQ(ticks[0].ledger.cached, core::Members{});
-        EXPECT_FALSE(ticks[0].doubtful);
+        EXPECT_FALSE(ticks[0].needs_resync);
         for (const core::TaskNet &task : ticks[0].ledger.tasks)
-            EXPECT_EQ(task.uncertain, core::Pages{told ? 0 : 512})
+            EXPECT_EQ(task.uncertain, core::Pages{reported ? 0 : 512})
                 << "of a CPU's fold, what somebody did is not in doubt";
     }
 }
@@ -153,14 +153,14 @@ TEST(JudgeOfEnds, ReadsAgainWhatWasReadBeforeACpuWasSaidToBeOffline) {
     Judge judge(facts(core::Scheme::Cpu), {});
     event::Attach begin = attach(ms(1));
     begin.counters.counters = cached_on_cpu_1(20);
-    tell_all(judge, {begin, until(ms(48)), of(cached_on_cpu_1(20), ms(50)),
+    feed_all(judge, {begin, until(ms(48)), of(cached_on_cpu_1(20), ms(50)),
                      event::CpusFolded{kStart + ms(40), kStart + ms(55)}});
-    EXPECT_TRUE(judge.apply(tick_end(ms(60))).at(0).doubtful);
-    tell_all(judge, {until(ms(98)), of(cached_on_cpu_1(0), ms(100))});
+    EXPECT_TRUE(judge.apply(tick_end(ms(60))).at(0).needs_resync);
+    feed_all(judge, {until(ms(98)), of(cached_on_cpu_1(0), ms(100))});
     const auto ticks = judge.apply(tick_end(ms(110)));
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_EQ(ticks[0].ledger.disagreements, 0U);
-    EXPECT_FALSE(ticks[0].doubtful);
+    EXPECT_FALSE(ticks[0].needs_resync);
 }
 
 }  // namespace

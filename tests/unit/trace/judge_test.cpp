@@ -22,11 +22,11 @@ constexpr std::uint64_t ms(std::uint64_t n) {
 class JudgeTest : public testing::Test {
   protected:
     /// Ticks that came of it.
-    std::vector<core::Tick> tell(event::Event event) { return judge_.apply(std::move(event)); }
-    std::vector<core::Tick> tell_all(std::vector<event::Event> events) {
+    std::vector<core::Tick> feed(event::Event event) { return judge_.apply(std::move(event)); }
+    std::vector<core::Tick> feed_all(std::vector<event::Event> events) {
         std::vector<core::Tick> all;
         for (event::Event &event : events) {
-            auto ticks = tell(std::move(event));
+            auto ticks = feed(std::move(event));
             std::move(ticks.begin(), ticks.end(), std::back_inserter(all));
         }
         return all;
@@ -36,11 +36,11 @@ class JudgeTest : public testing::Test {
 };
 
 TEST_F(JudgeTest, MakesATickOfEachReadingAtItsEnd) {
-    tell(attach(ms(1)));
-    tell(update(ms(10), 1030));
-    tell(until(ms(40)));
-    EXPECT_TRUE(tell(reading(ms(50), 1030)).empty());
-    const auto ticks = tell(tick_end(ms(60)));
+    feed(attach(ms(1)));
+    feed(update(ms(10), 1030));
+    feed(until(ms(40)));
+    EXPECT_TRUE(feed(reading(ms(50), 1030)).empty());
+    const auto ticks = feed(tick_end(ms(60)));
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_EQ(ticks[0].t_ns, ms(60));
     EXPECT_EQ(ticks[0].ledger.exact(), members(0, 1030));
@@ -52,7 +52,7 @@ TEST_F(JudgeTest, MakesATickOfEachReadingAtItsEnd) {
 }
 
 TEST_F(JudgeTest, CountsATraceFromItsBeginToItsEnd) {
-    const auto ticks = tell_all(small_trace());
+    const auto ticks = feed_all(small_trace());
     ASSERT_EQ(ticks.size(), 3U);
     EXPECT_EQ(ticks[0].faults, 30U);
     EXPECT_EQ(ticks[0].lost, 0U);
@@ -71,64 +71,64 @@ TEST_F(JudgeTest, CountsATraceFromItsBeginToItsEnd) {
 }
 
 TEST_F(JudgeTest, CountsWhatIsNoRecordAsLostAndWhatCameAfterItOnceAllHasCome) {
-    tell(attach(ms(1)));
+    feed(attach(ms(1)));
     event::Records records = update(ms(10), 1010);
     rsslag_update unknown{};
     unknown.kind = 999;
     append(records, unknown);
     append(records, unknown);
-    tell(std::move(records));
+    feed(std::move(records));
     EXPECT_EQ(judge_.losses().by_cause.at("malformed"), 1U);
-    tell(until(ms(40)));
-    tell(reading(ms(50), 1012));
-    const auto ticks = tell(tick_end(ms(60)));
+    feed(until(ms(40)));
+    feed(reading(ms(50), 1012));
+    const auto ticks = feed(tick_end(ms(60)));
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_EQ(ticks[0].lost_by.at("malformed"), 1U);
     EXPECT_EQ(ticks[0].ledger.resyncs, 1U);
     EXPECT_EQ(ticks[0].ledger.disagreements, 0U);
-    tell(losses(ms(70), 3, 0));
-    tell(event::Stop{at(ms(80))});
-    tell(event::End{at(ms(81)), {}});
+    feed(losses(ms(70), 3, 0));
+    feed(event::Stop{at(ms(80))});
+    feed(event::End{at(ms(81)), {}});
     ASSERT_TRUE(judge_.summary());
     EXPECT_EQ(judge_.summary()->emitted, 3U);
     EXPECT_EQ(judge_.summary()->lost, 2U);
 }
 
 TEST_F(JudgeTest, KeepsRecordsUntilTheirTimeHasCome) {
-    tell(attach(ms(1)));
-    tell(update(ms(10), 1010));
-    tell(update(ms(30), 1030));
+    feed(attach(ms(1)));
+    feed(update(ms(10), 1010));
+    feed(update(ms(30), 1030));
     EXPECT_EQ(judge_.waiting().size(), 1U);
-    tell(until(ms(20)));
+    feed(until(ms(20)));
     ASSERT_EQ(judge_.waiting().size(), 1U);
     EXPECT_EQ(judge_.waiting()[0].bytes.size(), sizeof(rsslag_update));
-    tell(until(ms(31)));
+    feed(until(ms(31)));
     EXPECT_TRUE(judge_.waiting().empty());
 }
 
 TEST_F(JudgeTest, TellsAWalkOfAnEarlierTickUntilSomethingHappens) {
     const auto tick = [this](std::uint64_t t_ns, std::int64_t anon, bool walk) {
-        tell(reading(t_ns, anon, walk));
-        auto ticks = tell(tick_end(t_ns + ms(5)));
+        feed(reading(t_ns, anon, walk));
+        auto ticks = feed(tick_end(t_ns + ms(5)));
         return std::move(ticks.at(0));
     };
-    tell(attach(ms(1)));
+    feed(attach(ms(1)));
     EXPECT_FALSE(tick(ms(10), 1000, true).stale_walk);
     const core::Tick stale = tick(ms(260), 1000, false);
     EXPECT_TRUE(stale.stale_walk);
     EXPECT_EQ(stale.process.walk_age_ms, 250);
-    tell(event::FreshStart{});
+    feed(event::FreshStart{});
     EXPECT_FALSE(tick(ms(500), 1000, false).process.walk);
     EXPECT_FALSE(tick(ms(600), 1000, true).stale_walk);
-    tell(update(ms(650), 1001));
+    feed(update(ms(650), 1001));
     EXPECT_FALSE(tick(ms(700), 1001, false).process.walk);
 }
 
 TEST_F(JudgeTest, TakesUpAProcessWhoseBeginIsNotAmongTheEvents) {
-    tell(update(ms(10), 1010));
-    tell(until(ms(20)));
-    tell(reading(ms(30), 1010));
-    const auto ticks = tell(tick_end(ms(40)));
+    feed(update(ms(10), 1010));
+    feed(until(ms(20)));
+    feed(reading(ms(30), 1010));
+    const auto ticks = feed(tick_end(ms(40)));
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_EQ(ticks[0].ledger.baseline, members(0, 1010));
     EXPECT_EQ(ticks[0].ledger.updates, 0U);
@@ -136,16 +136,16 @@ TEST_F(JudgeTest, TakesUpAProcessWhoseBeginIsNotAmongTheEvents) {
 }
 
 TEST_F(JudgeTest, MakesNoTickOfWhatAGapCutOff) {
-    tell(attach(ms(1)));
-    tell(reading(ms(30), 1000));
-    tell(event::Gap{7, 1});
-    EXPECT_TRUE(tell(tick_end(ms(40))).empty());
+    feed(attach(ms(1)));
+    feed(reading(ms(30), 1000));
+    feed(event::Gap{7, 1});
+    EXPECT_TRUE(feed(tick_end(ms(40))).empty());
     EXPECT_EQ(judge_.losses().by_cause.at("recording"), 7U);
-    tell(reading(ms(45), 1400));
-    EXPECT_TRUE(tell(tick_end(ms(46))).empty()) << "others may be missing";
-    tell(until(ms(50)));
-    tell(reading(ms(60), 1500));
-    const auto ticks = tell(tick_end(ms(70)));
+    feed(reading(ms(45), 1400));
+    EXPECT_TRUE(feed(tick_end(ms(46))).empty()) << "others may be missing";
+    feed(until(ms(50)));
+    feed(reading(ms(60), 1500));
+    const auto ticks = feed(tick_end(ms(70)));
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_EQ(ticks[0].lost, 7U);
     EXPECT_EQ(ticks[0].ledger.resyncs, 1U);
@@ -153,7 +153,7 @@ TEST_F(JudgeTest, MakesNoTickOfWhatAGapCutOff) {
 }
 
 TEST_F(JudgeTest, TellsNothingOfAProgramUntilTheExecThatIsAwaited) {
-    tell(event::ExecAwaited{kPid, kPid, 0x1000});
+    feed(event::ExecAwaited{kPid, kPid, 0x1000});
     EXPECT_TRUE(judge_.any());
     EXPECT_TRUE(judge_.groups().empty());
     ASSERT_EQ(judge_.awaited().size(), 1U);
@@ -164,19 +164,19 @@ TEST_F(JudgeTest, TellsNothingOfAProgramUntilTheExecThatIsAwaited) {
     exec.mm = kMm;
     event::Records records;
     append(records, exec);
-    tell(std::move(records));
-    tell(until(ms(10)));
+    feed(std::move(records));
+    feed(until(ms(10)));
     EXPECT_TRUE(judge_.awaited().empty());
     ASSERT_EQ(judge_.groups().size(), 1U);
     ASSERT_EQ(judge_.unknown().size(), 1U) << "the mm that it has made was not among the records";
-    tell(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
+    feed(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
     EXPECT_TRUE(judge_.unknown().empty());
     EXPECT_TRUE(judge_.taken_up().empty());
 }
 
 TEST_F(JudgeTest, TakesUpAProcessWhoseExecWasLost) {
-    tell(event::ExecAwaited{kPid, kPid, 0x1000});
-    tell(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
+    feed(event::ExecAwaited{kPid, kPid, 0x1000});
+    feed(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
     EXPECT_TRUE(judge_.awaited().empty());
     ASSERT_EQ(judge_.groups().size(), 1U);
     EXPECT_EQ(judge_.groups()[0].mm, kMm);
@@ -184,25 +184,25 @@ TEST_F(JudgeTest, TakesUpAProcessWhoseExecWasLost) {
 }
 
 TEST_F(JudgeTest, AwaitsNobodyWhoIsGone) {
-    tell(event::ExecAwaited{kPid, kPid, kMm});
-    tell(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(1), kStart + ms(2)}});
+    feed(event::ExecAwaited{kPid, kPid, kMm});
+    feed(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(1), kStart + ms(2)}});
     EXPECT_EQ(judge_.awaited().size(), 1U) << "it is what it was";
-    tell(event::Counters{kPid, core::Error{core::Kind::Gone, "it is gone", 0, ""}});
+    feed(event::Counters{kPid, core::Error{core::Kind::Gone, "it is gone", 0, ""}});
     EXPECT_FALSE(judge_.any());
 }
 
 TEST_F(JudgeTest, EndsAProcessThatIsGoneTwiceOnlyWhereItsExitMayBeLost) {
-    tell(attach(ms(1)));
+    feed(attach(ms(1)));
     for (std::uint64_t i = 1; i < 4; ++i) {
-        tell(gone());
-        tell(tick_end(ms(100 * i)));
+        feed(gone());
+        feed(tick_end(ms(100 * i)));
     }
     EXPECT_EQ(judge_.groups().size(), 1U);
-    tell(losses(ms(400), 5, 1));
-    tell(gone());
+    feed(losses(ms(400), 5, 1));
+    feed(gone());
     EXPECT_TRUE(judge_.groups().empty());
-    tell(tick_end(ms(401)));
-    const auto ticks = tell(event::Stop{at(ms(500))});
+    feed(tick_end(ms(401)));
+    const auto ticks = feed(event::Stop{at(ms(500))});
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_EQ(ticks[0].state, State::Exited);
 }
@@ -214,16 +214,16 @@ TEST_F(JudgeTest, CountsLossesSinceItsEventsBegin) {
     Judge judge(later, {});
     EXPECT_EQ(judge.losses().lost(), 0U);
     struct : TraceObserver {
-        void on_loss(std::uint64_t t_ns, const core::Losses & /*losses*/) override { told = t_ns; }
-        std::uint64_t told = 0;
+        void on_loss(std::uint64_t t_ns, const core::Losses & /*losses*/) override { reported = t_ns; }
+        std::uint64_t reported = 0;
     } observer;
     judge = Judge(later, {.threads = {}, .for_screen = false, .observer = &observer});
     judge.apply(losses(ms(10), 120, 10));
     EXPECT_EQ(judge.losses().sent, 20U);
-    EXPECT_EQ(observer.told, 0U);
+    EXPECT_EQ(observer.reported, 0U);
     judge.apply(losses(ms(20), 130, 12));
     EXPECT_EQ(judge.losses().lost(), 2U);
-    EXPECT_EQ(observer.told, ms(20)) << "as it was told, whoever reads it";
+    EXPECT_EQ(observer.reported, ms(20)) << "as it was told, whoever reads it";
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rsslag/trace/replayed.h"
+#include "rsslag/trace/replay.h"
 
 namespace rsslag::trace {
 namespace {

@@ -48,7 +48,7 @@ rsslag_update update(std::uint64_t t_ns, int tid, std::uint16_t flags = RSSLAG_O
     return update;
 }
 
-rsslag_task life(std::uint64_t t_ns, std::uint16_t kind, int tid, const char *comm) {
+rsslag_task lifecycle(std::uint64_t t_ns, std::uint16_t kind, int tid, const char *comm) {
     rsslag_task task{};
     task.kind = kind;
     task.tid = tid;
@@ -98,7 +98,7 @@ TEST(RowMaker, NamesTasksByWhatReadingsAndRecordsTold) {
     maker.begin(kStart);
     maker.on_reading(reading(5));
     maker.on_applied(update(10, 100), kApplied);
-    maker.on_task({0, life(20, RSSLAG_NEWTASK, 101, "worker")});
+    maker.on_task({0, lifecycle(20, RSSLAG_NEWTASK, 101, "worker")});
     maker.on_applied(update(30, 101), kApplied);
     maker.on_applied(update(40, 777, RSSLAG_BY_OTHER), kApplied);
     ASSERT_TRUE(maker.finish().ok());
@@ -146,7 +146,7 @@ TEST(RowMaker, GivesANewMmAtAnOldAddressANewNumber) {
     maker.on_applied(update(20, 100, RSSLAG_TEARDOWN), kApplied);
     maker.on_applied(update(30, 100, RSSLAG_TEARDOWN), kApplied);
     maker.on_applied(update(40, 200, RSSLAG_NEWBORN), kApplied);
-    maker.on_task({0, life(50, RSSLAG_EXEC, 200, "later")});
+    maker.on_task({0, lifecycle(50, RSSLAG_EXEC, 200, "later")});
     maker.on_applied(update(60, 200), kApplied);
     ASSERT_TRUE(maker.finish().ok());
     std::vector<std::uint64_t> ids;
@@ -193,7 +193,7 @@ TEST(RowMaker, LeavesOutSumsThatGoOn) {
     sum.updates = 9;
     sum.members = 1U << static_cast<unsigned>(core::Member::Shmem);
     sum.cached[static_cast<int>(core::Member::Shmem)] = -4;
-    sum.flags = RSSLAG_GOES_ON;
+    sum.flags = RSSLAG_PARTIAL;
     maker.on_sum(sum);
     sum.flags = 0;
     maker.on_sum(sum);

@@ -46,32 +46,32 @@ void ask_everything(const Judge &judge) {
 }
 
 /// Every tick and the summary, as documents.
-std::vector<std::string> told(
+std::vector<std::string> reported(
     const Trace &trace, const std::function<bool()> &asks = [] { return false; }) {
     JudgeOptions options;
     options.threads.which = core::ThreadChoice::Which::All;
     Judge judge(trace.facts, options);
-    std::vector<std::string> told;
+    std::vector<std::string> reported;
     for (const event::Event &event : trace.events) {
         if (asks()) ask_everything(judge);
         for (const core::Tick &tick : judge.apply(event))
-            told.push_back(view::tick_json(tick));
+            reported.push_back(view::tick_json(tick));
     }
     EXPECT_TRUE(judge.summary());
-    if (judge.summary()) told.push_back(view::summary_json(*judge.summary()));
-    return told;
+    if (judge.summary()) reported.push_back(view::summary_json(*judge.summary()));
+    return reported;
 }
 
 class SameTicks : public testing::TestWithParam<std::string> {};
 
 TEST_P(SameTicks, WhateverIsAskedBetweenAnyTwoEvents) {
     const Trace trace = trace_named(GetParam());
-    const std::vector<std::string> quiet = told(trace);
+    const std::vector<std::string> quiet = reported(trace);
     EXPECT_GT(quiet.size(), 2U);
-    EXPECT_EQ(told(trace, [] { return true; }), quiet);
+    EXPECT_EQ(reported(trace, [] { return true; }), quiet);
     std::mt19937 dice(1);
     for (int i = 0; i < 5; ++i)
-        EXPECT_EQ(told(trace, [&dice] { return dice() % 3 == 0; }), quiet);
+        EXPECT_EQ(reported(trace, [&dice] { return dice() % 3 == 0; }), quiet);
 }
 
 TEST_P(SameTicks, WhetherRecordsComeOneByOneOrTogether) {
@@ -91,7 +91,7 @@ TEST_P(SameTicks, WhetherRecordsComeOneByOneOrTogether) {
         }
     }
     EXPECT_GE(single.events.size(), trace.events.size());
-    EXPECT_EQ(told(single), told(trace));
+    EXPECT_EQ(reported(single), reported(trace));
 }
 
 TEST_P(SameTicks, OutOfMemory) {
@@ -104,7 +104,7 @@ TEST_P(SameTicks, OutOfMemory) {
     EXPECT_LE(memory.bytes(), kPlenty);
     const auto segments = memory.segments();
     ASSERT_EQ(segments.size(), 1U);
-    EXPECT_EQ(told(trace_of(segments[0])), told(trace));
+    EXPECT_EQ(reported(trace_of(segments[0])), reported(trace));
 }
 
 INSTANTIATE_TEST_SUITE_P(, SameTicks, testing::Values("by hand", "classic-6.1.rsslag", "quiet-6.1.rsslag"),

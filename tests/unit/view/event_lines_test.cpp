@@ -149,7 +149,7 @@ TEST(EventJson, GivesAddressesAsStringsAndNoneWithoutAFault) {
 }
 
 TEST(EventLines, NeverTellAnAddressOfTheKernel) {
-    const TaskLine task = task_event(RSSLAG_EXEC, RSSLAG_WANTED);
+    const TaskLine task = task_event(RSSLAG_EXEC, RSSLAG_TRACED);
     for (const std::string &line :
          {event_text(fault_event(), {}), event_json(fault_event()), task_text(task, {}), task_json(task)}) {
         EXPECT_FALSE(contains(line, "ffff888104ab3c00")) << line;

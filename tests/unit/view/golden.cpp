@@ -9,16 +9,16 @@ namespace rsslag::view::test {
 namespace {
 
 std::string first_difference(const std::string &golden, const std::string &actual) {
-    std::istringstream wanted(golden);
+    std::istringstream expected(golden);
     std::istringstream found(actual);
-    std::string wanted_line;
+    std::string expected_line;
     std::string found_line;
     for (int line = 1;; ++line) {
-        const bool more_wanted = static_cast<bool>(std::getline(wanted, wanted_line));
+        const bool more_expected = static_cast<bool>(std::getline(expected, expected_line));
         const bool more_found = static_cast<bool>(std::getline(found, found_line));
-        if (!more_wanted && !more_found) return "the last newline";
-        if (more_wanted && more_found && wanted_line == found_line) continue;
-        return "line " + std::to_string(line) + "\n-" + (more_wanted ? wanted_line : "(end)") + "\n+" +
+        if (!more_expected && !more_found) return "the last newline";
+        if (more_expected && more_found && expected_line == found_line) continue;
+        return "line " + std::to_string(line) + "\n-" + (more_expected ? expected_line : "(end)") + "\n+" +
                (more_found ? found_line : "(end)");
     }
 }

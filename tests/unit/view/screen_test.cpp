@@ -287,7 +287,7 @@ TEST_F(Screens, DoNotCallCachedWhatCameBetweenTwoLooks) {
     LiveScreen screen = classic_screen({});
     EXPECT_FALSE(contains(shown(screen), "came since"));
     Tick moved = classic_tick(33);
-    moved.doubtful = true;
+    moved.needs_resync = true;
     moved.process.readers.stat = moved.process.readers.stat.value() - core::Pages{1000};
     screen.take(moved);
     EXPECT_TRUE(contains(shown(screen), " %) came since or is cached in ")) << shown(screen);
@@ -297,7 +297,7 @@ TEST_F(Screens, MarkWhatIsNotExactInWords) {
     LiveScreen screen = classic_screen({});
     Tick lossy = classic_tick(33);
     lossy.lost = 12;
-    lossy.doubtful = true;
+    lossy.needs_resync = true;
     screen.take(lossy);
     EXPECT_TRUE(contains(shown(screen), "MOVING: records were lost, until the resync   lost !12")) << shown(screen);
     EXPECT_TRUE(contains(shown(screen), "It holds !"));

@@ -93,7 +93,7 @@ TEST(TickCsv, LeavesAFieldEmptyWhereTheValueIsUnknown) {
 
 TEST(TickCsv, NeverAgreesAfterALoss) {
     Tick tick = thread_tick();
-    tick.doubtful = true;
+    tick.needs_resync = true;
     auto row = named(tick);
     EXPECT_EQ(row["verdict"], "moving");
     EXPECT_EQ(row["residual"], "");

@@ -254,12 +254,12 @@ TEST(TickJson, NeverAgreesAfterALossUntilAReadingHasPutItRight) {
     Tick tick = thread_tick();
     tick.lost = 3;
     tick.lost_by["ring"] = 3;
-    tick.doubtful = true;
+    tick.needs_resync = true;
     ordered_json json = parsed(tick);
     EXPECT_EQ(json.at("verdict"), "moving");
     EXPECT_TRUE(json.at("residual").is_null());
     EXPECT_EQ(json.at("lost"), 3);
-    tick.doubtful = false;
+    tick.needs_resync = false;
     EXPECT_EQ(parsed(tick).at("verdict"), "agrees");
 }
 

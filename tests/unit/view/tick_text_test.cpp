@@ -89,12 +89,12 @@ TEST_F(TickText, MarksWhatIsNotExactWhenPrinted) {
 TEST_F(TickText, MarksEveryNumberAfterALossUntilTheResync) {
     Tick tick = thread_tick();
     tick.lost = 3;
-    tick.doubtful = true;
-    const std::string doubtful = tick_lines(tick, {}, true);
+    tick.needs_resync = true;
+    const std::string needs_resync = tick_lines(tick, {}, true);
     for (const char *each : {"!80,452", "!488", "!3 MOVING", "cached    !240 kB", "net  !8,240 kB"})
-        EXPECT_TRUE(contains(doubtful, each)) << each << " in " << doubtful;
-    EXPECT_FALSE(contains(doubtful, "AGREES"));
-    tick.doubtful = false;
+        EXPECT_TRUE(contains(needs_resync, each)) << each << " in " << needs_resync;
+    EXPECT_FALSE(contains(needs_resync, "AGREES"));
+    tick.needs_resync = false;
     tick.ledger.resyncs = 1;
     const std::string resynced = tick_lines(tick, {}, true);
     EXPECT_TRUE(contains(resynced, " 3 AGREES  resyncs 1")) << resynced;

@@ -59,7 +59,7 @@ std::string read_report(int in) {
 
 }  // namespace
 
-Held::Held(std::string_view name, Options options) {
+HeldWorkload::HeldWorkload(std::string_view name, Options options) {
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
     pid_ = fork();
@@ -86,16 +86,16 @@ Held::Held(std::string_view name, Options options) {
     error_ = error;
 }
 
-Held::~Held() {
+HeldWorkload::~HeldWorkload() {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
 }
 
-bool Held::refused() const {
+bool HeldWorkload::refused() const {
     return error_ && (error_->kind == core::Kind::Unsupported || error_->kind == core::Kind::Denied);
 }
 
-std::int64_t Held::mapping_kb(std::string_view label, std::optional<pid_t> pid) const {
+std::int64_t HeldWorkload::mapping_kb(std::string_view label, std::optional<pid_t> pid) const {
     std::uint64_t from = 0, to = 0;
     std::sscanf(text("mapping").c_str(), "%" SCNx64 "-%" SCNx64, &from, &to);
     std::istringstream smaps(proc(pid.value_or(pid_), "smaps"));

@@ -16,12 +16,12 @@
 namespace rsslag::workload::test {
 
 /// Runs until it goes out of scope. Either facts or an error.
-class Held {
+class HeldWorkload {
   public:
-    explicit Held(std::string_view name, Options options = {});
-    ~Held();
-    Held(const Held &) = delete;
-    Held &operator=(const Held &) = delete;
+    explicit HeldWorkload(std::string_view name, Options options = {});
+    ~HeldWorkload();
+    HeldWorkload(const HeldWorkload &) = delete;
+    HeldWorkload &operator=(const HeldWorkload &) = delete;
 
     bool ok() const { return !error_; }
     const core::Error &error() const { return *error_; }

@@ -20,7 +20,7 @@ std::string settled(const char *path) {
 }
 
 TEST(Single, TouchesItsMemoryInOneThread) {
-    const Held held("single");
+    const HeldWorkload held("single");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(tasks_of(held.pid()).size(), 1U);
     EXPECT_EQ(held.mapping_kb("Rss:"), 1'024);
@@ -28,7 +28,7 @@ TEST(Single, TouchesItsMemoryInOneThread) {
 }
 
 TEST(SharedAnon, IsResidentAndSharedWithNobody) {
-    const Held held("shared-anon");
+    const HeldWorkload held("shared-anon");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 51'200);
     EXPECT_EQ(held.mapping_kb("Pss:"), 51'200);
@@ -37,28 +37,28 @@ TEST(SharedAnon, IsResidentAndSharedWithNobody) {
 }
 
 TEST(Memfd, IsResidentAsShmem) {
-    const Held held("memfd");
+    const HeldWorkload held("memfd");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 8'192);
     EXPECT_NE(proc(held.pid(), "maps").find("/memfd:rsslag"), std::string::npos);
 }
 
 TEST(SysV, LeavesNoSegmentBehindWhenItIsKilled) {
-    const Held held("sysv");
+    const HeldWorkload held("sysv");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 8'192);
     EXPECT_NE(proc(held.pid(), "maps").find("/SYSV00000000 (deleted)"), std::string::npos);
 }
 
 TEST(FilePrivate, IsReadAndNotWritten) {
-    const Held held("file-private");
+    const HeldWorkload held("file-private");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), held.fact("read_kb"));
     EXPECT_EQ(held.mapping_kb("Anonymous:"), 0);
 }
 
 TEST(FilePrivateWrite, TurnsHalfOfTheFileIntoAnonymousMemory) {
-    const Held held("file-private-write");
+    const HeldWorkload held("file-private-write");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), held.fact("read_kb"));
     EXPECT_EQ(held.mapping_kb("Anonymous:"), held.fact("written_kb"));
@@ -66,7 +66,7 @@ TEST(FilePrivateWrite, TurnsHalfOfTheFileIntoAnonymousMemory) {
 }
 
 TEST(FileShared, DirtiesTheFileAndStaysAFile) {
-    const Held held("file-shared");
+    const HeldWorkload held("file-shared");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 4'096);
     EXPECT_EQ(held.mapping_kb("Anonymous:"), 0);
@@ -74,7 +74,7 @@ TEST(FileShared, DirtiesTheFileAndStaysAFile) {
 }
 
 TEST(Populate, HasEveryPageInBasePages) {
-    const Held held("populate");
+    const HeldWorkload held("populate");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 8'192);
     EXPECT_EQ(held.mapping_kb("AnonHugePages:"), 0);
@@ -84,7 +84,7 @@ TEST(Mlock, LocksWhatTheLimitAllows) {
 #ifdef RSSLAG_SANITIZED
     GTEST_SKIP() << "AddressSanitizer turns mlock() into nothing";
 #endif
-    const Held held("mlock");
+    const HeldWorkload held("mlock");
     SKIP_WHERE_REFUSED(held);
     EXPECT_GT(held.fact("locked_kb"), 0);
     EXPECT_EQ(held.mapping_kb("Rss:"), held.fact("locked_kb"));
@@ -92,7 +92,7 @@ TEST(Mlock, LocksWhatTheLimitAllows) {
 }
 
 TEST(Thp, HasHugePages) {
-    const Held held("thp");
+    const HeldWorkload held("thp");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 8'192);
     EXPECT_EQ(held.mapping_kb("AnonHugePages:"), held.fact("huge_kb"));
@@ -100,7 +100,7 @@ TEST(Thp, HasHugePages) {
 
 TEST(Hugetlb, HasPagesThatRssDoesNotCountAndPutsTheSettingBack) {
     const std::string before = settled("/proc/sys/vm/nr_hugepages");
-    const Held held("hugetlb");
+    const HeldWorkload held("hugetlb");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 0);
     EXPECT_EQ(held.mapping_kb("Private_Hugetlb:"), held.fact("hugetlb_kb"));
@@ -108,7 +108,7 @@ TEST(Hugetlb, HasPagesThatRssDoesNotCountAndPutsTheSettingBack) {
 }
 
 TEST(ZeroPage, HasFaultsAndNothingResident) {
-    const Held held("zero-page");
+    const HeldWorkload held("zero-page");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Size:"), 8'192);
     EXPECT_EQ(held.mapping_kb("Rss:"), 0);
@@ -116,14 +116,14 @@ TEST(ZeroPage, HasFaultsAndNothingResident) {
 }
 
 TEST(Dontneed, DropsHalf) {
-    const Held held("dontneed");
+    const HeldWorkload held("dontneed");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Size:"), 8'192);
     EXPECT_EQ(held.mapping_kb("Rss:"), 4'096);
 }
 
 TEST(Free, GivesUpHalfButForWhatIsWrittenAgain) {
-    const Held held("free");
+    const HeldWorkload held("free");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 8'192);
     // The kernel passes over pages that still wait in another CPU's LRU batch.
@@ -133,7 +133,7 @@ TEST(Free, GivesUpHalfButForWhatIsWrittenAgain) {
 }
 
 TEST(Mremap, HasLostAQuarterAndTouchedAnother) {
-    const Held held("mremap");
+    const HeldWorkload held("mremap");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Size:"), 8'192 + 2'048);
     EXPECT_EQ(held.mapping_kb("Rss:"), 8'192);
@@ -141,7 +141,7 @@ TEST(Mremap, HasLostAQuarterAndTouchedAnother) {
 
 TEST(Ksm, MergesAtLeastHalfAndPutsTheSettingsBack) {
     const std::string before = settled("/sys/kernel/mm/ksm/run");
-    const Held held("ksm");
+    const HeldWorkload held("ksm");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 4'096);
     EXPECT_GE(held.fact("merged_pages"), 512);
@@ -149,7 +149,7 @@ TEST(Ksm, MergesAtLeastHalfAndPutsTheSettingsBack) {
 }
 
 TEST(Swap, HasSwappedPages) {
-    const Held held("swap");
+    const HeldWorkload held("swap");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Swap:"), held.fact("swapped_kb"));
     EXPECT_GT(labelled(proc(held.pid(), "status"), "VmSwap:"), 0);
@@ -158,12 +158,12 @@ TEST(Swap, HasSwappedPages) {
 
 TEST(Hwpoison, LeavesMachinesAloneThatAreNotMeantForIt) {
     if (slurp("/proc/cmdline").find("rsslag.poison") != std::string::npos) {
-        const Held held("hwpoison");
+        const HeldWorkload held("hwpoison");
         SKIP_WHERE_REFUSED(held);
         EXPECT_EQ(held.fact("poisoned_pages"), 3);
         return;
     }
-    const Held held("hwpoison");
+    const HeldWorkload held("hwpoison");
     ASSERT_FALSE(held.ok());
     EXPECT_EQ(held.error().kind, core::Kind::Unsupported);
     EXPECT_NE(held.error().remedy.find("rsslag.poison"), std::string::npos);

@@ -13,7 +13,7 @@ namespace rsslag::workload::test {
 namespace {
 
 TEST(ForkCow, HasHalfOfItsMemoryStillSharedByParentAndChild) {
-    const Held held("fork-cow");
+    const HeldWorkload held("fork-cow");
     SKIP_WHERE_REFUSED(held);
     const auto child = static_cast<pid_t>(held.fact("child"));
     for (const pid_t pid : {held.pid(), child}) {
@@ -24,7 +24,7 @@ TEST(ForkCow, HasHalfOfItsMemoryStillSharedByParentAndChild) {
 }
 
 TEST(AfterExec, RunsAnotherProgram) {
-    const Held held("after-exec");
+    const HeldWorkload held("after-exec");
     SKIP_WHERE_REFUSED(held);
     const auto child = static_cast<pid_t>(held.fact("child"));
     EXPECT_NE(proc(child, "cmdline").find("1000000000"), std::string::npos);
@@ -32,7 +32,7 @@ TEST(AfterExec, RunsAnotherProgram) {
 }
 
 TEST(CloneVm, SharesTheMemoryWithoutBeingAThread) {
-    const Held held("clone-vm");
+    const HeldWorkload held("clone-vm");
     SKIP_WHERE_REFUSED(held);
     const auto child = static_cast<pid_t>(held.fact("child"));
     EXPECT_EQ(stat_field(proc(child, "stat"), 4), std::to_string(held.pid()));  // a child, of a tgid of its own
@@ -45,14 +45,14 @@ TEST(CloneVm, SharesTheMemoryWithoutBeingAThread) {
 }
 
 TEST(RemoteWrite, HasMemoryThatItNeverTouched) {
-    const Held held("remote-write");
+    const HeldWorkload held("remote-write");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 1'200);
     EXPECT_EQ(held.mapping_kb("Rss:", static_cast<pid_t>(held.fact("writer"))), 0);
 }
 
 TEST(ExecArgs, AreChargedToTheOldMemoryAndNoPageTableHasThem) {
-    const Held held("exec-args");
+    const HeldWorkload held("exec-args");
     SKIP_WHERE_REFUSED(held);
     const auto child = static_cast<pid_t>(held.fact("child"));
     EXPECT_EQ(held.fact("argument_kb"), 400);
@@ -71,7 +71,7 @@ TEST(ExecArgs, AreChargedToTheOldMemoryAndNoPageTableHasThem) {
 
 TEST(Children, DieWithTheWorkload) {
     for (const char *name : {"fork-cow", "after-exec", "clone-vm", "leader-gone", "exec-args"}) {
-        auto held = std::make_unique<Held>(name);
+        auto held = std::make_unique<HeldWorkload>(name);
         if (held->refused()) continue;
         ASSERT_TRUE(held->ok()) << held->error().what;
         const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, held->fact("child"), 0));

@@ -21,7 +21,7 @@ bool caches_by_cpu() {
 }
 
 TEST(Classic, HasAHundredNamedThreadsAndAllTheirMemoryResident) {
-    const Held held("classic");
+    const HeldWorkload held("classic");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.fact("threads"), 100);
     EXPECT_EQ(held.fact("touched_kb"), 102'400);
@@ -37,7 +37,7 @@ TEST(Classic, HasAHundredNamedThreadsAndAllTheirMemoryResident) {
 }
 
 TEST(FewPages, StaysBelowTheFaultsThatMakeAThreadFlush) {
-    const Held held("few-pages");
+    const HeldWorkload held("few-pages");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 32 * 240);
 #ifdef RSSLAG_SANITIZED
@@ -53,14 +53,14 @@ TEST(FewPages, StaysBelowTheFaultsThatMakeAThreadFlush) {
 }
 
 TEST(Threads, TakeTheNumberAndTheSizeThatAreAskedFor) {
-    const Held held("classic", {.threads = 3, .kb = 40});
+    const HeldWorkload held("classic", {.threads = 3, .kb = 40});
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(tasks_of(held.pid()).size(), 4U);
     EXPECT_EQ(held.mapping_kb("Rss:"), 120);
 }
 
 TEST(ManyThreads, NeedHardlyMoreMappingsThanOne) {
-    const Held held("many-threads", {.threads = 1'000});
+    const HeldWorkload held("many-threads", {.threads = 1'000});
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(tasks_of(held.pid()).size(), 1'001U);
     EXPECT_EQ(held.mapping_kb("Rss:"), 4'000);
@@ -70,7 +70,7 @@ TEST(ManyThreads, NeedHardlyMoreMappingsThanOne) {
 }
 
 TEST(HalfGone, KeepsTheMemoryOfThreadsThatHaveEnded) {
-    const Held held("half-gone");
+    const HeldWorkload held("half-gone");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.fact("threads"), 32);
     EXPECT_EQ(held.fact("gone"), 32);
@@ -79,7 +79,7 @@ TEST(HalfGone, KeepsTheMemoryOfThreadsThatHaveEnded) {
 }
 
 TEST(LeaderGone, LivesOnWithoutItsLeader) {
-    const Held held("leader-gone");
+    const HeldWorkload held("leader-gone");
     SKIP_WHERE_REFUSED(held);
     const auto child = static_cast<pid_t>(held.fact("child"));
     EXPECT_EQ(states_of(child), "SSSSZ");
@@ -87,7 +87,7 @@ TEST(LeaderGone, LivesOnWithoutItsLeader) {
 }
 
 TEST(PerCpu, LeavesEachMemberJustUnderTheBatchOnEachCpu) {
-    const Held held("per-cpu");
+    const HeldWorkload held("per-cpu");
     SKIP_WHERE_REFUSED(held);
     const std::int64_t cpus = held.fact("cpus"), batch = held.fact("batch");
     EXPECT_GE(cpus, 1);

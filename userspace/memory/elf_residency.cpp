@@ -71,8 +71,8 @@ core::Result<std::vector<procfs::ElfPage>> resident_pages(const procfs::Process 
 
 }  // namespace
 
-core::Result<ElfReport> look_into_elf(const procfs::Process &process, const MappedProcess &mapped,
-                                      const std::string &glob, const std::function<bool()> &stop) {
+core::Result<ElfReport> count_elf_pages(const procfs::Process &process, const MappedProcess &mapped,
+                                        const std::string &glob, const std::function<bool()> &stop) {
     const std::vector<procfs::Mapping> mappings = mappings_of(mapped, glob);
     if (mappings.empty()) {
         return core::Error{core::Kind::BadInput,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Processes and threads that come and go in every way, for tests of who is blamed for what:
-// lives forks|execs|thread-execs|spawns|threads|one-site N, lives touch FILE THREADS ANON SHMEM FILE-PAGES.
+// lifecycle forks|execs|thread-execs|spawns|threads|one-site N, lifecycle touch FILE THREADS ANON SHMEM FILE-PAGES.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -20,14 +20,14 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 
-[[noreturn]] void give_up(const char *what) {
+[[noreturn]] void die(const char *what) {
     std::perror(what);
     std::_Exit(1);
 }
 
 char *map(std::size_t pages, int flags, int fd) {
     void *const at = mmap(nullptr, pages * kPage, PROT_READ | PROT_WRITE, flags, fd, 0);
-    if (at == MAP_FAILED) give_up("mmap");
+    if (at == MAP_FAILED) die("mmap");
     madvise(at, pages * kPage, MADV_NOHUGEPAGE);
     return static_cast<char *>(at);
 }
@@ -39,14 +39,14 @@ void touch(char *at, std::size_t pages) {
 
 void reap(pid_t pid) {
     int status = 0;
-    if (waitpid(pid, &status, 0) != pid || status != 0) give_up("child");
+    if (waitpid(pid, &status, 0) != pid || status != 0) die("child");
 }
 
 void forks(int count) {
     touch(map(64, MAP_PRIVATE | MAP_ANONYMOUS, -1), 64);
     for (int i = 0; i < count; ++i) {
         const pid_t pid = fork();
-        if (pid < 0) give_up("fork");
+        if (pid < 0) die("fork");
         if (pid == 0) {
             touch(map(32, MAP_PRIVATE | MAP_ANONYMOUS, -1), 32);
             _exit(0);
@@ -57,7 +57,7 @@ void forks(int count) {
 
 std::string own_path() {
     char path[4096] = {};
-    if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0) give_up("readlink");
+    if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0) die("readlink");
     return path;
 }
 
@@ -69,7 +69,7 @@ std::string own_path() {
     const char *const name = path.c_str() + slash + 1;
     const std::string left = std::to_string(count - 1);
     execlp(name, name, what, left.c_str(), nullptr);
-    give_up("exec");
+    die("exec");
 }
 
 void execs(int count) {
@@ -88,11 +88,11 @@ void thread_execs(int count) {
 
 void spawns(int count) {
     const std::string path = own_path();
-    char name[] = "lives", what[] = "forks", none[] = "0";
+    char name[] = "lifecycle", what[] = "forks", none[] = "0";
     char *argv[] = {name, what, none, nullptr};
     for (int i = 0; i < count; ++i) {
         pid_t pid = 0;
-        if (posix_spawn(&pid, path.c_str(), nullptr, nullptr, argv, environ) != 0) give_up("posix_spawn");
+        if (posix_spawn(&pid, path.c_str(), nullptr, nullptr, argv, environ) != 0) die("posix_spawn");
         reap(pid);
     }
 }
@@ -144,10 +144,10 @@ long number_of(const void *at) {
 void one_site(int count) {
     constexpr long kPages = 64, kPopulated = 300, kBytes = 512;
     const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    if (fd < 0) give_up("open");
+    if (fd < 0) die("open");
     char *const fresh = map(static_cast<std::size_t>(count), MAP_PRIVATE | MAP_ANONYMOUS, -1);
     char *const none = map(1, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-    if (mprotect(none, kPage, PROT_NONE) != 0) give_up("mprotect");
+    if (mprotect(none, kPage, PROT_NONE) != 0) die("mprotect");
     std::printf("{\"fresh\":%ld,\"none\":%ld}\n", number_of(fresh), number_of(none));
     std::fflush(stdout);
     for (int i = 0; i < count; ++i) {
@@ -155,12 +155,12 @@ void one_site(int count) {
             char *const pages = map(kPages, MAP_PRIVATE | MAP_ANONYMOUS, -1);
             touch(pages, kPages);
             const long got = call(SYS_pread64, fd, number_of(into), kBytes, 0);
-            if ((got == kBytes) != (into != none)) give_up("pread64");
-            if (call(SYS_munmap, number_of(pages), kPages * static_cast<long>(kPage)) != 0) give_up("munmap");
+            if ((got == kBytes) != (into != none)) die("pread64");
+            if (call(SYS_munmap, number_of(pages), kPages * static_cast<long>(kPage)) != 0) die("munmap");
             const long populated = call(SYS_mmap, 0, kPopulated * static_cast<long>(kPage), PROT_READ | PROT_WRITE,
                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-            if (populated < 0 && populated > -4096) give_up("mmap");
-            if (call(SYS_munmap, populated, kPopulated * static_cast<long>(kPage)) != 0) give_up("munmap");
+            if (populated < 0 && populated > -4096) die("mmap");
+            if (call(SYS_munmap, populated, kPopulated * static_cast<long>(kPage)) != 0) die("munmap");
         }
     }
 }
@@ -172,7 +172,7 @@ struct Share {
 /// One thread after another touches its share and stays. Says "ready" when all have; ends with its input.
 void touch_in_turn(const char *path, int count, const Share &share) {
     const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || ftruncate(fd, static_cast<off_t>(share.file * kPage) * count) != 0) give_up(path);
+    if (fd < 0 || ftruncate(fd, static_cast<off_t>(share.file * kPage) * count) != 0) die(path);
     std::counting_semaphore<> done{0}, over{0};
     std::vector<std::thread> workers;
     for (int i = 0; i < count; ++i) {
@@ -181,14 +181,14 @@ void touch_in_turn(const char *path, int count, const Share &share) {
             touch(map(share.shmem, MAP_SHARED | MAP_ANONYMOUS, -1), share.shmem);
             void *const at = mmap(nullptr, share.file * kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
                                   static_cast<off_t>(share.file * kPage) * i);
-            if (at == MAP_FAILED) give_up("mmap of a file");
+            if (at == MAP_FAILED) die("mmap of a file");
             touch(static_cast<char *>(at), share.file);
             done.release();
             over.acquire();
         });
         done.acquire();
     }
-    if (write(STDOUT_FILENO, "ready\n", 6) != 6) give_up("write");
+    if (write(STDOUT_FILENO, "ready\n", 6) != 6) die("write");
     char byte = 0;
     while (read(STDIN_FILENO, &byte, 1) > 0) {
     }
@@ -219,7 +219,8 @@ int main(int argc, char **argv) {
         touch_in_turn(argv[2], std::atoi(argv[3]), {pages(4), pages(5), pages(6)});
     } else {
         std::fputs(
-            "lives: forks|execs|thread-execs|spawns|threads|one-site N, or touch FILE THREADS ANON SHMEM FILE-PAGES\n",
+            "lifecycle: forks|execs|thread-execs|spawns|threads|one-site N, or touch FILE THREADS ANON SHMEM "
+            "FILE-PAGES\n",
             stderr);
         return 2;
     }

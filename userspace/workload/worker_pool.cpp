@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "crew.h"
+#include "worker_pool.h"
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -91,29 +91,30 @@ void touch_and_wait(Worker &worker) {
     worker.dismissed.await();
 }
 
-core::Result<Crew *> Crew::start(int threads, std::size_t bytes_each, Body body, std::chrono::milliseconds over) {
+core::Result<WorkerPool *> WorkerPool::start(int threads, std::size_t bytes_each, Body body,
+                                             std::chrono::milliseconds over) {
     const auto count = static_cast<std::size_t>(threads);
     const std::size_t stack = worker_stack_bytes();
     auto stacks =
         map_guarded(count * stack, {PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK});
     if (!stacks) return stacks.error();
     if (auto ok = forbid_huge_pages(*stacks); !ok) return ok.error();
-    Crew *const crew = std::make_unique<Crew>().release();  // for ever, like its threads
+    WorkerPool *const workers = std::make_unique<WorkerPool>().release();  // for ever, like its threads
     if (bytes_each > 0) {
         auto memory = map_private(count * bytes_each);
         if (!memory) return memory.error();
-        crew->memory_ = *memory;
+        workers->memory_ = *memory;
     }
     const SignalsBlocked blocked;
     for (std::size_t i = 0; i < count; ++i) {
-        Worker &worker = crew->workers_.emplace_back();
+        Worker &worker = workers->workers_.emplace_back();
         worker.body = body;
-        if (bytes_each > 0) worker.memory = crew->memory_.subspan(i * bytes_each, bytes_each);
+        if (bytes_each > 0) worker.memory = workers->memory_.subspan(i * bytes_each, bytes_each);
         std::snprintf(worker.name.data(), worker.name.size(), "worker-%02u", static_cast<unsigned>(i));
         if (auto ok = start_one(worker, stacks->subspan(i * stack, stack), i); !ok) return ok.error();
         sleep_part(over, count);
     }
-    return crew;
+    return workers;
 }
 
 core::Status dismiss(Worker &worker) {

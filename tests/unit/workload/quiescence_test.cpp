@@ -52,7 +52,7 @@ void await_asleep(pid_t pid) {
 
 TEST_P(Quiet, IsStillOnceItHasStarted) {
     const std::string name(GetParam().name);
-    const Held held(name, affordable(name));
+    const HeldWorkload held(name, affordable(name));
     SKIP_WHERE_REFUSED(held);
     await_asleep(held.pid());
     expect_still(held.pid(), states_of(held.pid()));
@@ -65,7 +65,7 @@ TEST_P(Quiet, IsStillOnceItHasStarted) {
 }
 
 TEST_P(Busy, GoesOnFaultingAfterItHasStarted) {
-    const Held held(GetParam().name);
+    const HeldWorkload held(GetParam().name);
     ASSERT_TRUE(held.ok()) << held.error().what;
     const std::string at_start = reading_of(held.pid()).faults;
     for (int look = 0; look < 3; ++look) {

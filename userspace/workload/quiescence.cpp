@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "stillness.h"
+#include "quiescence.h"
 
 #include <dirent.h>
 #include <linux/futex.h>

@@ -41,7 +41,7 @@ struct Scene {
     /// Everything that the ledger says is the model's.
     void expect_truth() {
         judge.feed_all();
-        for (ModelMm *mm : kernel.wanted_mms()) {
+        for (ModelMm *mm : kernel.traced_mms()) {
             const std::optional<Check> check = judge.compare(*mm);
             ASSERT_TRUE(check.has_value());
             EXPECT_EQ(check->disagreements, 0);
@@ -51,7 +51,7 @@ struct Scene {
     }
     void end() {
         for (ModelTask *task : kernel.tasks()) {
-            if (task->group->wanted) kernel.exit(*task);
+            if (task->group->traced) kernel.exit(*task);
         }
         judge.expect_ends();
         EXPECT_TRUE(judge.ledger().groups().empty());
@@ -83,7 +83,7 @@ void on_each_kernel(const std::function<void(Scene &)> &story, bool follow = tru
     }
 }
 
-TEST(LedgerLives, GivesEachThreadItsOwnPages) {
+TEST(LedgerLifecycle, GivesEachThreadItsOwnPages) {
     on_each_kernel([](Scene &scene) {
         ModelTask &thread = scene.thread_of(*scene.root);
         scene.touch(thread, 100);
@@ -93,7 +93,7 @@ TEST(LedgerLives, GivesEachThreadItsOwnPages) {
     });
 }
 
-TEST(LedgerLives, SumsUpThreadsThatAreGone) {
+TEST(LedgerLifecycle, SumsUpThreadsThatAreGone) {
     on_each_kernel([](Scene &scene) {
         for (int i = 0; i < 300; ++i) {
             ModelTask &thread = scene.thread_of(*scene.root);
@@ -112,7 +112,7 @@ TEST(LedgerLives, SumsUpThreadsThatAreGone) {
     });
 }
 
-TEST(LedgerLives, FollowsAForkFromItsFirstCopiedPage) {
+TEST(LedgerLifecycle, FollowsAForkFromItsFirstCopiedPage) {
     on_each_kernel([](Scene &scene) {
         ModelTask &child = scene.child_of(*scene.root);
         scene.touch(child);
@@ -124,7 +124,7 @@ TEST(LedgerLives, FollowsAForkFromItsFirstCopiedPage) {
     });
 }
 
-TEST(LedgerLives, ForgetsTheMmOfAChildThatNobodyFollows) {
+TEST(LedgerLifecycle, ForgetsTheMmOfAChildThatNobodyFollows) {
     on_each_kernel(
         [](Scene &scene) {
             for (int i = 0; i < 20; ++i) {
@@ -142,7 +142,7 @@ TEST(LedgerLives, ForgetsTheMmOfAChildThatNobodyFollows) {
         false);
 }
 
-TEST(LedgerLives, BindsAnExecsNewMmAndEndsTheOld) {
+TEST(LedgerLifecycle, BindsAnExecsNewMmAndEndsTheOld) {
     on_each_kernel([](Scene &scene) {
         const std::uint64_t old = scene.root->mm->address;
         scene.kernel.exec(*scene.root, "other");
@@ -160,7 +160,7 @@ TEST(LedgerLives, BindsAnExecsNewMmAndEndsTheOld) {
     });
 }
 
-TEST(LedgerLives, IsNotMisledByAThousandExecs) {
+TEST(LedgerLifecycle, IsNotMisledByAThousandExecs) {
     on_each_kernel([](Scene &scene) {
         for (int i = 0; i < 1'000; ++i) {
             scene.kernel.exec(*scene.root, "image" + std::to_string(i));
@@ -173,7 +173,7 @@ TEST(LedgerLives, IsNotMisledByAThousandExecs) {
     });
 }
 
-TEST(LedgerLives, MakesNothingOfAThousandFailingPathSearches) {
+TEST(LedgerLifecycle, MakesNothingOfAThousandFailingPathSearches) {
     on_each_kernel([](Scene &scene) {
         scene.kernel.search_path(*scene.root, 1'000);
         scene.kernel.exec(*scene.root, "found");
@@ -184,7 +184,7 @@ TEST(LedgerLives, MakesNothingOfAThousandFailingPathSearches) {
     });
 }
 
-TEST(LedgerLives, TakesTheThreadThatExecsForTheLeader) {
+TEST(LedgerLifecycle, TakesTheThreadThatExecsForTheLeader) {
     on_each_kernel([](Scene &scene) {
         ModelTask &thread = scene.thread_of(*scene.root);
         ModelTask &third = scene.thread_of(*scene.root);
@@ -203,7 +203,7 @@ TEST(LedgerLives, TakesTheThreadThatExecsForTheLeader) {
     });
 }
 
-TEST(LedgerLives, LetsAVforkChildGoByItsExec) {
+TEST(LedgerLifecycle, LetsAVforkChildGoByItsExec) {
     on_each_kernel([](Scene &scene) {
         for (int i = 0; i < 1'000; ++i) {
             scene.kernel.fork_sharing(*scene.root);
@@ -221,7 +221,7 @@ TEST(LedgerLives, LetsAVforkChildGoByItsExec) {
     });
 }
 
-TEST(LedgerLives, KeepsAnMmThatAnotherGroupStillShares) {
+TEST(LedgerLifecycle, KeepsAnMmThatAnotherGroupStillShares) {
     on_each_kernel([](Scene &scene) {
         scene.kernel.fork_sharing(*scene.root);
         scene.kernel.settle();
@@ -240,7 +240,7 @@ TEST(LedgerLives, KeepsAnMmThatAnotherGroupStillShares) {
     });
 }
 
-TEST(LedgerLives, BlamesNoThreadForAReaderThatDropsTheLastReference) {
+TEST(LedgerLifecycle, BlamesNoThreadForAReaderThatDropsTheLastReference) {
     on_each_kernel([](Scene &scene) {
         const int tgid = scene.root->tid;
         scene.kernel.hold(*scene.reader, *scene.root->mm);
@@ -260,7 +260,7 @@ TEST(LedgerLives, BlamesNoThreadForAReaderThatDropsTheLastReference) {
     });
 }
 
-TEST(LedgerLives, NamesWhoWritesIntoAnothersMemory) {
+TEST(LedgerLifecycle, NamesWhoWritesIntoAnothersMemory) {
     on_each_kernel([](Scene &scene) {
         ModelTask &child = scene.child_of(*scene.root);
         for (int i = 0; i < 70; ++i) {
@@ -280,7 +280,7 @@ TEST(LedgerLives, NamesWhoWritesIntoAnothersMemory) {
     });
 }
 
-TEST(LedgerLives, DoesNotTakeAReusedTidForItsLastOwner) {
+TEST(LedgerLifecycle, DoesNotTakeAReusedTidForItsLastOwner) {
     for (const Scheme scheme : {Scheme::Cpu, Scheme::Thread}) {
         ModelOptions options;
         options.scheme = scheme;
@@ -301,7 +301,7 @@ TEST(LedgerLives, DoesNotTakeAReusedTidForItsLastOwner) {
     }
 }
 
-TEST(LedgerLives, KeepsNamesUpToDate) {
+TEST(LedgerLifecycle, KeepsNamesUpToDate) {
     on_each_kernel([](Scene &scene) {
         ModelTask &thread = scene.thread_of(*scene.root);
         scene.kernel.rename(thread, "renamed");
@@ -313,7 +313,7 @@ TEST(LedgerLives, KeepsNamesUpToDate) {
     });
 }
 
-TEST(LedgerLives, StartsWellFromAReadingOfAMovingProcess) {
+TEST(LedgerLifecycle, StartsWellFromAReadingOfAMovingProcess) {
     for (const Scheme scheme : {Scheme::Cpu, Scheme::Thread}) {
         for (std::uint64_t seed = 1; seed <= 30; ++seed) {
             SCOPED_TRACE(testing::Message() << name(scheme) << " seed " << seed);
@@ -325,7 +325,7 @@ TEST(LedgerLives, StartsWellFromAReadingOfAMovingProcess) {
             kernel.make_thread(root);
             kernel.settle();
             kernel.take_records();
-            const Planner work = mixed_work(kernel, {.lives = false});
+            const Planner work = mixed_work(kernel, {.lifecycle = false});
             kernel.run_for(1'000'000, work);
             Judge judge(kernel);
             const std::uint64_t begin_ns = kernel.now();

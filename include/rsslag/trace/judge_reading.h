@@ -15,6 +15,6 @@ namespace rsslag::trace {
 std::string mm_id(std::uint64_t key, std::uint64_t mm, std::uint64_t generation = 0);
 
 /// What a reading comes to. Pure.
-core::ProcessReading judged(const core::RawReading &raw, const core::Machine &machine, std::uint64_t id_key);
+core::ProcessReading judge_reading(const core::RawReading &raw, const core::Machine &machine, std::uint64_t id_key);
 
 }  // namespace rsslag::trace

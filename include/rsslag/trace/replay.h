@@ -22,11 +22,11 @@ struct ReplayOptions {
     bool for_screen = false;                    ///< ticks have the flushes since the last one, too
     /// Begin there, which is much sooner; processes are then known from their next reading on, and what their threads
     /// did before is in the baseline.
-    std::optional<recording::Place> from;
+    std::optional<recording::Position> from;
 };
 
 /// What is known at the end.
-struct Replayed {
+struct ReplayResult {
     recording::Header header;
     core::Summary summary;                    ///< its `ticks` are those that the observer was given
     bool complete = true;                     ///< all that was written is there, and it was ended
@@ -49,14 +49,14 @@ class Replay {
 
     const recording::Header &header() const;
     const core::SnapshotDocument &facts() const;
-    std::vector<recording::Place> places() const;
+    std::vector<recording::Position> positions() const;
     std::optional<recording::Peak> peak() const;
     /// The next event; false: there is none, it is over.
     bool step();
     /// Groups that live by now.
     std::vector<core::GroupView> groups() const;
     /// After the last step.
-    Replayed finish();
+    ReplayResult finish();
 
   private:
     struct State;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/trace/replayed.h"
+#include "rsslag/trace/replay.h"
 
 #include <algorithm>
 #include <utility>
@@ -76,13 +76,13 @@ core::Result<Replay> Replay::open(const std::string &path, TraceObserver *observ
     auto reader = recording::Reader::open(std::move(*input), core::printable(path));
     if (!reader) return reader.error();
     const recording::Header &header = reader->header();
-    trace::JudgeOptions wanted;
-    wanted.threads = options.threads.value_or(
+    trace::JudgeOptions chosen;
+    chosen.threads = options.threads.value_or(
         core::ThreadChoice{static_cast<core::ThreadChoice::Which>(header.threads), header.threads_top});
-    wanted.for_screen = options.for_screen;
-    wanted.observer = observer;
+    chosen.for_screen = options.for_screen;
+    chosen.observer = observer;
     if (options.from) reader->seek(*options.from);
-    auto state = std::make_unique<State>(std::move(*reader), wanted);
+    auto state = std::make_unique<State>(std::move(*reader), chosen);
     state->amid = options.from.has_value();
     return Replay(std::move(state));
 }
@@ -100,8 +100,8 @@ const core::SnapshotDocument &Replay::facts() const {
     return state_->facts;
 }
 
-std::vector<recording::Place> Replay::places() const {
-    return state_->reader.places();
+std::vector<recording::Position> Replay::positions() const {
+    return state_->reader.positions();
 }
 
 std::optional<recording::Peak> Replay::peak() const {
@@ -124,12 +124,12 @@ bool Replay::step() {
     return true;
 }
 
-Replayed Replay::finish() {
+ReplayResult Replay::finish() {
     State &state = *state_;
     // What was not ended ends with the last that it tells.
     if (!state.stopped) state.apply(event::Stop{state.judge.last_moment()});
     if (!state.judge.summary()) state.apply(event::End{state.judge.last_moment(), state.own});
-    Replayed end;
+    ReplayResult end;
     end.header = header();
     end.summary = *state.judge.summary();
     end.summary.ticks = state.ticks;

@@ -9,8 +9,8 @@
 #include <deque>
 
 #include "memory.h"
+#include "quiescence.h"
 #include "rsslag/core/result.h"
-#include "stillness.h"
 
 namespace rsslag::workload {
 
@@ -19,11 +19,11 @@ struct Worker;
 /// What a worker does; runs in the thread. It raises `ready` once and blocks from then on (or is busy for ever).
 using Body = void (*)(Worker &);
 
-/// One thread of a crew, and what it has been given.
+/// One thread of a pool, and what it has been given.
 struct Worker {
     pthread_t handle{};
     Body body = nullptr;
-    Memory memory;                ///< its own slice of the crew's mapping; may be empty
+    Memory memory;                ///< its own slice of the pool's mapping; may be empty
     std::array<char, 16> name{};  ///< written by the starter: formatting in the thread would touch pages of its own
     Signal ready;                 ///< raised by the worker: its memory is as promised
     Signal dismissed;             ///< raised for the worker: it may end
@@ -37,13 +37,13 @@ void touch_and_wait(Worker &worker);
 
 /// Threads with small stacks, all stacks in one mapping (10,000 stacks of their own, each with a guard, would want a
 /// third of the mappings that vm.max_map_count allows) and all touched memory in another. Signals are blocked in them.
-class Crew {
+class WorkerPool {
   public:
-    /// Starts them one after another: the next one when the one before is ready. The crew lives as long as the
+    /// Starts them one after another: the next one when the one before is ready. The pool lives as long as the
     /// process, since its threads use it; after an error the threads started so far are left as they are.
     /// `over` is spread between them.
-    static core::Result<Crew *> start(int threads, std::size_t bytes_each, Body body,
-                                      std::chrono::milliseconds over = {});
+    static core::Result<WorkerPool *> start(int threads, std::size_t bytes_each, Body body,
+                                            std::chrono::milliseconds over = {});
 
     std::deque<Worker> &workers() { return workers_; }
     Memory memory() const { return memory_; }

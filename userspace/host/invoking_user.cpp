@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/host/offline.h"
+#include "rsslag/host/invoking_user.h"
 
 #include <grp.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 
 namespace rsslag::host {
 
-core::Status go_offline() {
+core::Status drop_to_invoking_user() {
     const auto user = invoking_user();
     if (!user) return user.error();
     if (*user) {

@@ -13,7 +13,7 @@
 namespace rsslag::sinks {
 
 /// Gives processes, threads and mms numbers of their own, as PIDs and TIDs come back.
-class WhoIsWho {
+class EntityIds {
   public:
     struct Process {
         int pid = 0;
