@@ -34,7 +34,7 @@ namespace {
 using core::Error;
 using core::Kind;
 
-struct Options {
+struct DemoOptions {
     std::string name;
     workload::Options workload;
     bool list = false;
@@ -79,7 +79,7 @@ std::string ready_text(const std::vector<workload::Fact> &facts) {
 }
 
 /// Only the workload: builds it up in this process, says so, and waits to be ended.
-int hold(const workload::Workload &workload, const Options &options) {
+int hold(const workload::Workload &workload, const DemoOptions &options) {
     // A binary with file capabilities is not dumpable, and then nobody could read the workload's smaps. Some workloads
     // need root's own rights (huge pages, poison), so only what a file granted to an ordinary user is given up.
     if (geteuid() != 0) {
@@ -182,7 +182,7 @@ std::vector<pid_t> children(std::string_view facts) {
     return pids;
 }
 
-std::vector<std::string> hold_words(const Options &options) {
+std::vector<std::string> hold_words(const DemoOptions &options) {
     std::vector<std::string> words{"rsslag", "demo", options.name, "--hold"};
     if (options.workload.threads) words.insert(words.end(), {"--threads", std::to_string(*options.workload.threads)});
     if (options.workload.kb) words.insert(words.end(), {"--kb", std::to_string(*options.workload.kb)});
@@ -190,7 +190,7 @@ std::vector<std::string> hold_words(const Options &options) {
     return words;
 }
 
-core::Status parse_times(Options &options) {
+core::Status parse_times(DemoOptions &options) {
     if (!options.words.over.empty()) {
         const auto over = parse_duration(options.words.over);
         if (!over) return over.error();
@@ -210,7 +210,7 @@ std::string_view default_workload() {
     return scheme && *scheme == core::Scheme::Cpu ? "per-cpu" : "classic";
 }
 
-int show(host::Snapshotter &snapshotter, const std::vector<pid_t> &pids, const Options &options,
+int show(host::Snapshotter &snapshotter, const std::vector<pid_t> &pids, const DemoOptions &options,
          const view::TextStyle &style) {
     core::SnapshotDocument document = snapshotter.document();
     for (const pid_t pid : pids) {
@@ -233,7 +233,7 @@ int show(host::Snapshotter &snapshotter, const std::vector<pid_t> &pids, const O
 }
 
 /// The workload is started by itself, kept still while it is read, and ended.
-int demonstrate(const Options &options, const view::TextStyle &style) {
+int demonstrate(const DemoOptions &options, const view::TextStyle &style) {
     auto snapshotter = host::Snapshotter::open();
     if (!snapshotter) return fail(snapshotter.error());
     auto held = Held::start(hold_words(options));
@@ -249,7 +249,7 @@ int demonstrate(const Options &options, const view::TextStyle &style) {
 }  // namespace
 
 Run add_demo(CLI::App &app, const Common &common) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<DemoOptions>();
     CLI::App *const command = app.add_subcommand("demo", "Built-in workloads that lag");
     command->add_option("NAME", options->name, "Which one; default: what lags most under this kernel's scheme");
     command->add_flag("--list", options->list, "Name them all");

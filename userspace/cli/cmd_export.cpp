@@ -24,14 +24,14 @@ using core::Error;
 using core::Kind;
 using core::Status;
 
-struct Options {
+struct ExportOptions {
     std::string file;
     std::optional<std::string> output;
     std::string format = "jsonl";
     bool force = false;
 };
 
-Status check(const Options &options) {
+Status check(const ExportOptions &options) {
     if (options.output) return core::success();
     if (options.format == "sqlite")
         return Error{Kind::BadInput, "a database cannot be written to stdout", 0, "name a file with -o"};
@@ -57,7 +57,7 @@ class SaysWhatIsMissing final : public sinks::Sink {
     std::unique_ptr<sinks::Sink> sink_;
 };
 
-std::unique_ptr<sinks::Sink> sink_of(const Options &options, std::optional<sinks::OutputFile> &file) {
+std::unique_ptr<sinks::Sink> sink_of(const ExportOptions &options, std::optional<sinks::OutputFile> &file) {
     const sinks::Write write = [&file](std::string_view text) {
         return file ? file->write(text) : terminal::print(text);
     };
@@ -66,7 +66,7 @@ std::unique_ptr<sinks::Sink> sink_of(const Options &options, std::optional<sinks
     return options.format == "perfetto" ? sinks::perfetto_sink(write) : sinks::jsonl_sink(write);
 }
 
-int export_rows(const Options &options) {
+int export_rows(const ExportOptions &options) {
     if (const Status wrong = check(options); !wrong) return fail(wrong.error());
     std::optional<sinks::OutputFile> file;
     if (options.output) {
@@ -93,7 +93,7 @@ int export_rows(const Options &options) {
 }  // namespace
 
 Run add_export(CLI::App &app, const Common &common) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ExportOptions>();
     CLI::App *const command = app.add_subcommand("export", "Every record of a recording, for other tools");
     command->add_option("FILE", options->file, "A recording")->required();
     command->add_option("--format", options->format, "jsonl, csv, sqlite or perfetto")

@@ -31,7 +31,7 @@ namespace {
 using core::Error;
 using core::Kind;
 
-struct Options {
+struct MapsOptions {
     host::TargetWords targets;
     bool json = false;
     bool pmap_x = false;
@@ -55,7 +55,7 @@ struct Options {
     view::MapsChoices shown;
 };
 
-core::Status read_baseline_file(Options &options) {
+core::Status read_baseline_file(MapsOptions &options) {
     if (options.words.baseline.empty()) return core::success();
     std::ifstream file(options.words.baseline, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -70,7 +70,7 @@ core::Status read_baseline_file(Options &options) {
     return core::success();
 }
 
-core::Status read_assertions(Options &options) {
+core::Status read_assertions(MapsOptions &options) {
     for (const std::string &word : options.words.assertions) {
         auto assertion = core::parse_assertion(word);
         if (!assertion) return assertion.error();
@@ -89,7 +89,7 @@ core::Status read_assertions(Options &options) {
 }
 
 /// Bad input is told before anything is asked of the kernel.
-core::Status read_words(Options &options) {
+core::Status read_words(MapsOptions &options) {
     for (const std::string &word : options.words.columns) {
         const auto field = memory::field_named(word);
         if (!field) return field.error();
@@ -137,7 +137,7 @@ view::ReportFacts report_facts() {
 
 class MapsCommand {
   public:
-    MapsCommand(const Options &options, const view::TextStyle &style, MapsHere reader)
+    MapsCommand(const MapsOptions &options, const view::TextStyle &style, MapsHere reader)
         : options_(options), style_(style), reader_(std::move(reader)) {}
 
     int run(const std::vector<host::Target> &targets) {
@@ -253,7 +253,7 @@ class MapsCommand {
         return head + view::maps_text(document, process, options_.shown, style_);
     }
 
-    const Options &options_;
+    const MapsOptions &options_;
     const view::TextStyle &style_;
     MapsHere reader_;
     host::StopSignals stop_;
@@ -263,7 +263,7 @@ class MapsCommand {
     int status_ = kDone;
 };
 
-int maps(Options &options, view::TextStyle style) {
+int maps(MapsOptions &options, view::TextStyle style) {
     if (const core::Status read = read_words(options); !read) return fail(read.error());
     if (options.report) style.utf8 = style.color = false;
     const auto targets = host::resolve(options.targets);
@@ -278,7 +278,7 @@ int maps(Options &options, view::TextStyle style) {
 }  // namespace
 
 Run add_maps(CLI::App &app, const Common &common) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<MapsOptions>();
     CLI::App *const command =
         app.add_subcommand("maps", "What the memory of a process is: top's columns, quadrants, mappings");
     add_target_options(*command, options->targets);

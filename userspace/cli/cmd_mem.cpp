@@ -29,7 +29,7 @@ namespace {
 using core::Error;
 using core::Kind;
 
-struct Options {
+struct MemOptions {
     std::string by = "program";
     std::optional<std::string> user;
     bool each = false;
@@ -215,7 +215,7 @@ core::Result<view::MemDocument> take(view::MemBy by, std::optional<uid_t> only) 
     return document;
 }
 
-int mem(const Options &options, const view::TextStyle &style) {
+int mem(const MemOptions &options, const view::TextStyle &style) {
     const auto by = by_named(options.by);
     if (!by) return fail(by.error());
     std::optional<uid_t> only;
@@ -243,7 +243,7 @@ int mem(const Options &options, const view::TextStyle &style) {
 }  // namespace
 
 Run add_mem(CLI::App &app, const Common &common) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<MemOptions>();
     CLI::App *const command = app.add_subcommand(
         "mem", "The memory of all processes by program, user, cgroup or file, nothing counted twice");
     command->add_option("--by", options->by, "program, user, cgroup or file")->capture_default_str();

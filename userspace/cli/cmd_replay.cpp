@@ -28,7 +28,7 @@ using core::Error;
 using core::Kind;
 using core::Status;
 
-struct Options {
+struct ReplayOptions {
     std::string file;
     std::string format;
     std::string threads;
@@ -80,7 +80,7 @@ class TextReplay : public trace::TraceObserver {
     std::vector<core::Tick> ticks_;
 };
 
-int replay_file(const Options &options, const view::TextStyle &style) {
+int replay_file(const ReplayOptions &options, const view::TextStyle &style) {
     trace::ReplayOptions chosen;
     if (!options.threads.empty()) {
         const auto threads = parse_threads(options.threads);
@@ -110,7 +110,7 @@ int replay_file(const Options &options, const view::TextStyle &style) {
 }  // namespace
 
 Run add_replay(CLI::App &app, const Common &common) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ReplayOptions>();
     CLI::App *const replay = app.add_subcommand("replay", "Show a recording as live would have; needs no privilege");
     replay->add_option("FILE", options->file, "What rsslag record or live --record has written");
     replay->add_option("--format", options->format, "lines, csv or jsonl; without it the screen on a terminal")

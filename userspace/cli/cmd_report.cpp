@@ -25,7 +25,7 @@ using core::Kind;
 using core::Status;
 using report::Report;
 
-struct Options {
+struct ReportOptions {
     std::string file;
     std::optional<std::string> other, svg;
     std::vector<std::string> assertions;  ///< as typed
@@ -36,7 +36,7 @@ struct Options {
 };
 
 /// Bad input is told before any file is opened.
-Status read_claims(Options &options) {
+Status read_claims(ReportOptions &options) {
     for (const std::string &text : options.assertions) {
         auto claims = report::parse_claims(text);
         if (!claims) return claims.error();
@@ -62,7 +62,7 @@ Status draw(std::optional<sinks::OutputFile> &file, const Report &report) {
     return file->commit();
 }
 
-int check_claims(const Options &options, const Report &report) {
+int check_claims(const ReportOptions &options, const Report &report) {
     int status = kDone;
     for (const report::ClaimResult &each : report::judge(options.claims, report)) {
         if (each.holds) continue;
@@ -72,7 +72,7 @@ int check_claims(const Options &options, const Report &report) {
     return status;
 }
 
-int show(const Options &options, const Report &report, const std::optional<Report> &other,
+int show(const ReportOptions &options, const Report &report, const std::optional<Report> &other,
          const report::ReportStyle &style) {
     const std::string text = other ? options.json ? diff_json(*other, report) : diff_text(*other, report, style)
                              : options.json ? report_json(report)
@@ -82,7 +82,7 @@ int show(const Options &options, const Report &report, const std::optional<Repor
     return std::max(written, check_claims(options, report));
 }
 
-int report(Options &options, const view::TextStyle &text) {
+int report(ReportOptions &options, const view::TextStyle &text) {
     if (const Status read = read_claims(options); !read) return fail(read.error());
     report::ReportStyle style;
     style.utf8 = text.utf8;
@@ -110,7 +110,7 @@ int report(Options &options, const view::TextStyle &text) {
 }  // namespace
 
 Run add_report(CLI::App &app, const Common &common) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<ReportOptions>();
     CLI::App *const command = app.add_subcommand("report", "What a recording comes to: lag, who, why, what was lost");
     command->add_option("FILE", options->file, "A recording")->required();
     command->add_flag("--json", options->json, "rsslag.report/1, one document");

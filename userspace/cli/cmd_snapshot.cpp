@@ -23,7 +23,7 @@
 namespace rsslag::cli {
 namespace {
 
-struct Options {
+struct SnapshotOptions {
     host::TargetWords targets;
     bool json = false;
     bool no_walk = false;
@@ -40,7 +40,7 @@ struct Options {
 };
 
 /// Bad input is told before anything is asked of the kernel.
-core::Status parse_timing(Options &options) {
+core::Status parse_timing(SnapshotOptions &options) {
     if (!options.words.interval.empty()) {
         const auto interval = parse_interval(options.words.interval);
         if (!interval) return interval.error();
@@ -113,7 +113,8 @@ std::vector<core::ProcessReading> take_all(host::Snapshotter &snapshotter, Progr
     return processes;
 }
 
-core::Status show(const core::SnapshotDocument &document, const Options &options, const view::TextStyle &style) {
+core::Status show(const core::SnapshotDocument &document, const SnapshotOptions &options,
+                  const view::TextStyle &style) {
     if (options.json) return terminal::print(view::snapshot_json(document));
     std::string text;
     for (const core::ProcessReading &process : document.processes) {
@@ -124,7 +125,8 @@ core::Status show(const core::SnapshotDocument &document, const Options &options
 }
 
 /// One round over the targets, shown. False where there is no use in another one.
-bool round(host::Snapshotter &snapshotter, Progress &progress, const Options &options, const view::TextStyle &style) {
+bool round(host::Snapshotter &snapshotter, Progress &progress, const SnapshotOptions &options,
+           const view::TextStyle &style) {
     auto processes = take_all(snapshotter, progress, !options.no_walk);
     core::SnapshotDocument document = snapshotter.document();
     document.processes = std::move(processes);
@@ -147,7 +149,7 @@ bool round(host::Snapshotter &snapshotter, Progress &progress, const Options &op
     return !progress.targets.empty();
 }
 
-int rounds(host::Snapshotter &snapshotter, const std::vector<host::Target> &targets, const Options &options,
+int rounds(host::Snapshotter &snapshotter, const std::vector<host::Target> &targets, const SnapshotOptions &options,
            const view::TextStyle &style, host::StopSignals &stop) {
     Progress progress = open_all(targets);
     for (int i = 0; i < options.repeat; ++i) {
@@ -157,7 +159,7 @@ int rounds(host::Snapshotter &snapshotter, const std::vector<host::Target> &targ
     return progress.any_read ? progress.status : std::max(progress.status, progress.failure);
 }
 
-int snapshot_targets(const Options &options, const view::TextStyle &style) {
+int snapshot_targets(const SnapshotOptions &options, const view::TextStyle &style) {
     if (options.targets.empty()) {
         return fail({core::Kind::BadInput, "snapshot of what?", 0,
                      "give a PID, -p, --comm, --cgroup, -u, or -- CMD; see rsslag snapshot --help"});
@@ -171,7 +173,8 @@ int snapshot_targets(const Options &options, const view::TextStyle &style) {
 }
 
 /// The command runs for --delay, or until it ends, whichever comes first; then it is read and left to its own end.
-int snapshot_command(const std::vector<std::string> &argv, const Options &options, const view::TextStyle &style) {
+int snapshot_command(const std::vector<std::string> &argv, const SnapshotOptions &options,
+                     const view::TextStyle &style) {
     if (!options.targets.empty()) {
         return fail({core::Kind::BadInput, "targets and -- CMD exclude each other", 0, ""});
     }
@@ -199,7 +202,7 @@ int snapshot_command(const std::vector<std::string> &argv, const Options &option
 }  // namespace
 
 Run add_snapshot(CLI::App &app, const Common &common) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<SnapshotOptions>();
     CLI::App *const command =
         app.add_subcommand("snapshot", "One exact reading: why the reported RSS lags, and what it really is");
     add_target_options(*command, options->targets);

@@ -31,7 +31,7 @@ using core::Status;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-struct Options {
+struct TopOptions {
     bool once = false;
     bool json = false;
     std::size_t rows = 0;  ///< 0: all
@@ -43,7 +43,7 @@ struct Options {
     view::TopSort sort = view::TopSort::Lag;
 };
 
-Status parse(Options &options) {
+Status parse(TopOptions &options) {
     const auto interval = parse_interval(options.words.interval);
     if (!interval) return interval.error();
     options.interval = *interval;
@@ -56,7 +56,7 @@ Status parse(Options &options) {
 
 class Top {
   public:
-    Top(const Options &options, view::TextStyle style, host::Snapshotter &snapshotter, host::StopSignals &stop)
+    Top(const TopOptions &options, view::TextStyle style, host::Snapshotter &snapshotter, host::StopSignals &stop)
         : options_(options),
           style_(std::move(style)),
           snapshotter_(snapshotter),
@@ -194,7 +194,7 @@ class Top {
 
     static constexpr milliseconds kKeys{50};  ///< between looks at what keys asked for
 
-    const Options &options_;
+    const TopOptions &options_;
     view::TextStyle style_;
     host::Snapshotter &snapshotter_;
     host::StopSignals &stop_;
@@ -213,7 +213,7 @@ std::vector<cap_value_t> to_trace_later() {
 }  // namespace
 
 Run add_top(CLI::App &app, const Common &common) {
-    auto options = std::make_shared<Options>();
+    auto options = std::make_shared<TopOptions>();
     CLI::App *const top = app.add_subcommand("top", "All processes by what they hide, from one pass of an iterator");
     top->add_flag("--once", options->once, "One table, then end");
     top->add_flag("--json", options->json, "rsslag.top/1, one line a table");

@@ -13,10 +13,10 @@
 namespace rsslag::probe {
 namespace {
 
-struct SkeletonDeleter {
+struct HooksDeleter {
     void operator()(rsslag_hooks *skeleton) const { rsslag_hooks__destroy(skeleton); }
 };
-using Skeleton = std::unique_ptr<rsslag_hooks, SkeletonDeleter>;
+using Skeleton = std::unique_ptr<rsslag_hooks, HooksDeleter>;
 
 std::vector<std::string> section_names(const rsslag_hooks &skeleton) {
     std::vector<std::string> names;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "libbpf_log.h"
+#include "link.h"
 #include "rsslag/abi.h"
 #include "rsslag/core/fd.h"
 #include "rsslag/probe/denial.h"
@@ -27,12 +28,8 @@ namespace {
 using core::Error;
 using core::Kind;
 
-struct SkeletonDeleter {
+struct SnapshotDeleter {
     void operator()(rsslag_snapshot *skeleton) const { rsslag_snapshot__destroy(skeleton); }
-};
-
-struct LinkDeleter {
-    void operator()(bpf_link *link) const { bpf_link__destroy(link); }
 };
 
 /// To the end; each read returns at most the kernel's buffer of 32 KiB and only whole records.
@@ -76,7 +73,7 @@ struct SnapshotProbe::State {
     bool by_group = false;
     bpf_program *program = nullptr;
     bpf_program *totals = nullptr;  ///< null: not asked for
-    std::unique_ptr<rsslag_snapshot, SkeletonDeleter> skeleton;
+    std::unique_ptr<rsslag_snapshot, SnapshotDeleter> skeleton;
     std::vector<char> bytes;
 
     std::optional<Error> run(bpf_program *which, const bpf_iter_attach_opts &options);
@@ -119,7 +116,7 @@ core::Result<SnapshotProbe> SnapshotProbe::open(const KernelTraits &traits, cons
 
 /// One pass of that program, into `bytes`.
 std::optional<Error> SnapshotProbe::State::run(bpf_program *which, const bpf_iter_attach_opts &options) {
-    const std::unique_ptr<bpf_link, LinkDeleter> link(bpf_program__attach_iter(which, &options));
+    const Link link(bpf_program__attach_iter(which, &options));
     if (link == nullptr) {
         // The kernel looks the group up when it attaches a filtered iterator.
         if (errno == ESRCH) return Error{Kind::Gone, "no such process", errno, ""};

@@ -20,6 +20,7 @@
 #include <map>
 
 #include "libbpf_log.h"
+#include "link.h"
 #include "rsslag/abi.h"
 #include "rsslag/core/fd.h"
 #include "rsslag/core/wire.h"
@@ -38,11 +39,8 @@ using core::Status;
 
 constexpr std::uint32_t kMaxRings = 32;
 
-struct SkeletonDeleter {
+struct StreamDeleter {
     void operator()(rsslag_stream *skeleton) const { rsslag_stream__destroy(skeleton); }
-};
-struct LinkDeleter {
-    void operator()(bpf_link *link) const { bpf_link__destroy(link); }
 };
 struct RingDeleter {
     void operator()(ring_buffer *ring) const { ring_buffer__free(ring); }
@@ -134,12 +132,12 @@ bool read_run(const rsslag_run &run, rsslag_run &out) {
 }  // namespace
 
 struct StreamProbe::State {
-    std::unique_ptr<rsslag_stream, SkeletonDeleter> skeleton;
+    std::unique_ptr<rsslag_stream, StreamDeleter> skeleton;
     std::vector<int> ring_fds;
     std::vector<std::unique_ptr<ring_buffer, RingDeleter>> rings;
     std::size_t ring_bytes = 0;
     std::vector<Sink> sinks;  ///< where each ring's callback appends; its address is kept
-    std::vector<std::unique_ptr<bpf_link, LinkDeleter>> links;
+    std::vector<Link> links;
     std::vector<std::string> missing;
     std::atomic<std::uint64_t> malformed = 0;
     mutable std::map<bpf_program *, std::uint64_t> recursion;  ///< as last told
@@ -291,7 +289,7 @@ Status StreamProbe::State::learn(core::Scheme scheme) {
     }
     bpf_program *const program =
         scheme == core::Scheme::Cpu ? skeleton->progs.learn_offsets : skeleton->progs.learn_view;
-    const std::unique_ptr<bpf_link, LinkDeleter> link(bpf_program__attach_iter(program, nullptr));
+    const Link link(bpf_program__attach_iter(program, nullptr));
     if (!link) return refused(errno);
     const Fd fd(bpf_iter_create(bpf_link__fd(link.get())));
     if (!fd.open()) return refused(-fd.get());

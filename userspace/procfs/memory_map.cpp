@@ -16,27 +16,14 @@ using core::Kilobytes;
 constexpr std::array<std::string_view, 6> kKernelNames{"[vdso]",     "[vvar]",    "[vvar_vclock]",
                                                        "[vsyscall]", "[uprobes]", "[sigpage]"};
 
-/// VmFlags is a list of two letters each.
-bool has_flag(const Mapping &mapping, std::string_view flag) {
-    const std::string_view flags = mapping.vm_flags;
-    for (std::size_t at = 0; at + 2 <= flags.size(); at += 3) {
-        if (flags.substr(at, 2) == flag) return true;
-    }
-    return false;
-}
-
-Kilobytes value(const std::optional<Kilobytes> &field) {
-    return field.value_or(Kilobytes{});
-}
-
 Kilobytes clean(const Mapping &mapping) {
-    return value(mapping.fields.shared_clean) + value(mapping.fields.private_clean);
+    return or_zero(mapping.fields.shared_clean) + or_zero(mapping.fields.private_clean);
 }
 Kilobytes dirty(const Mapping &mapping) {
-    return value(mapping.fields.shared_dirty) + value(mapping.fields.private_dirty);
+    return or_zero(mapping.fields.shared_dirty) + or_zero(mapping.fields.private_dirty);
 }
 Kilobytes hugetlb(const Mapping &mapping) {
-    return value(mapping.fields.shared_hugetlb) + value(mapping.fields.private_hugetlb);
+    return or_zero(mapping.fields.shared_hugetlb) + or_zero(mapping.fields.private_hugetlb);
 }
 
 Quadrant quadrant_of(const Mapping &mapping, Backing backing, const Devices &devices) {
@@ -48,13 +35,13 @@ Quadrant quadrant_of(const Mapping &mapping, Backing backing, const Devices &dev
 
 /// VM_GROWSDOWN or UP, or private and writable: what the kernel counts as data_vm and stack_vm (mm/mmap.c).
 bool is_data(const Mapping &mapping) {
-    return has_flag(mapping, "gd") || (is_writable(mapping) && !is_shared(mapping));
+    return mapping.has_flag("gd") || (is_writable(mapping) && !is_shared(mapping));
 }
 
 Kilobytes droppable(const Mapping &mapping, Backing backing) {
-    const Kilobytes given_up = value(mapping.fields.lazy_free);
-    if (backing != Backing::File || has_flag(mapping, "lo")) return given_up;
-    return given_up + std::min(clean(mapping), value(mapping.fields.rss) - value(mapping.fields.anonymous));
+    const Kilobytes given_up = or_zero(mapping.fields.lazy_free);
+    if (backing != Backing::File || mapping.has_flag("lo")) return given_up;
+    return given_up + std::min(clean(mapping), or_zero(mapping.fields.rss) - or_zero(mapping.fields.anonymous));
 }
 
 void add(MapGroup &group, const Mapping &mapping) {
@@ -63,11 +50,11 @@ void add(MapGroup &group, const Mapping &mapping) {
         if (group.perms[i] == '-') group.perms[i] = mapping.perms[i];
     }
     group.size += mapping.size;
-    group.rss += value(mapping.fields.rss);
-    group.pss += value(mapping.fields.pss);
+    group.rss += or_zero(mapping.fields.rss);
+    group.pss += or_zero(mapping.fields.pss);
     group.clean += clean(mapping);
     group.dirty += dirty(mapping);
-    group.swap += value(mapping.fields.swap);
+    group.swap += or_zero(mapping.fields.swap);
 }
 
 bool same_amounts(const MapGroup &a, const MapGroup &b) {
@@ -96,7 +83,7 @@ bool has_file(const Mapping &mapping) {
 }
 
 Backing backing_of(const Mapping &mapping, const Devices &devices) {
-    if (has_flag(mapping, "ht")) return Backing::Hugetlb;
+    if (mapping.has_flag("ht")) return Backing::Hugetlb;
     if (!has_file(mapping)) {
         const bool kernels = std::ranges::find(kKernelNames, mapping.name) != kKernelNames.end();
         return kernels ? Backing::Kernel : Backing::Anonymous;
@@ -145,9 +132,9 @@ Quadrants quadrants(const std::vector<Mapping> &mappings, const Devices &devices
         QuadrantSum sum;
         sum.mappings = 1;
         sum.size = mapping.size;
-        sum.resident = value(mapping.fields.rss);
-        sum.anon = value(mapping.fields.anonymous);
-        sum.swap = value(mapping.fields.swap);
+        sum.resident = or_zero(mapping.fields.rss);
+        sum.anon = or_zero(mapping.fields.anonymous);
+        sum.swap = or_zero(mapping.fields.swap);
         sum.hugetlb = procfs::hugetlb(mapping);
         const Kilobytes rest = sum.resident - sum.anon;
         if (backing == Backing::Shmem) {
@@ -181,18 +168,18 @@ MapSums sums(const std::vector<Mapping> &mappings, const Devices &devices) {
         const SmapsFields &fields = mapping.fields;
         ++sums.mappings;
         sums.size += mapping.size;
-        sums.rss += value(fields.rss);
-        sums.pss += value(fields.pss);
-        sums.shared_clean += value(fields.shared_clean);
-        sums.shared_dirty += value(fields.shared_dirty);
-        sums.private_clean += value(fields.private_clean);
-        sums.private_dirty += value(fields.private_dirty);
-        sums.swap += value(fields.swap);
-        sums.swap_pss += value(fields.swap_pss);
-        sums.lazy_free += value(fields.lazy_free);
+        sums.rss += or_zero(fields.rss);
+        sums.pss += or_zero(fields.pss);
+        sums.shared_clean += or_zero(fields.shared_clean);
+        sums.shared_dirty += or_zero(fields.shared_dirty);
+        sums.private_clean += or_zero(fields.private_clean);
+        sums.private_dirty += or_zero(fields.private_dirty);
+        sums.swap += or_zero(fields.swap);
+        sums.swap_pss += or_zero(fields.swap_pss);
+        sums.lazy_free += or_zero(fields.lazy_free);
         sums.hugetlb += hugetlb(mapping);
         sums.droppable += droppable(mapping, backing_of(mapping, devices));
-        if (is_data(mapping)) sums.data_rss += value(fields.rss);
+        if (is_data(mapping)) sums.data_rss += or_zero(fields.rss);
     }
     return sums;
 }

@@ -13,10 +13,6 @@ namespace {
 
 using core::Kilobytes;
 
-Kilobytes value(const std::optional<Kilobytes> &field) {
-    return field.value_or(Kilobytes{});
-}
-
 /// Largest first; ties by name.
 template <class Row>
 bool larger(const Row &a, const Row &b) {
@@ -36,11 +32,11 @@ Use &Use::operator+=(const Use &other) {
 
 Use use_of(const SmapsFields &sums) {
     Use use;
-    use.private_clean = value(sums.private_clean);
-    use.private_dirty = value(sums.private_dirty);
-    use.pss = value(sums.pss);
-    use.rss = value(sums.rss);
-    use.swap = value(sums.swap_pss ? sums.swap_pss : sums.swap);
+    use.private_clean = or_zero(sums.private_clean);
+    use.private_dirty = or_zero(sums.private_dirty);
+    use.pss = or_zero(sums.pss);
+    use.rss = or_zero(sums.rss);
+    use.swap = or_zero(sums.swap_pss ? sums.swap_pss : sums.swap);
     return use;
 }
 

@@ -52,13 +52,9 @@ Try<std::size_t> read_numbers(int fd, std::span<std::uint64_t> into, std::uint64
     return done / sizeof(std::uint64_t);
 }
 
-bool has_flag(const Mapping &mapping, std::string_view flag) {
-    return (' ' + mapping.vm_flags + ' ').find(fmt::format(" {} ", flag)) != std::string::npos;
-}
-
 /// hugetlb, and frames without a struct page to count.
 bool is_uncounted(const Mapping &mapping) {
-    return has_flag(mapping, "ht") || has_flag(mapping, "pf");
+    return mapping.has_flag("ht") || mapping.has_flag("pf");
 }
 
 void add(std::optional<core::Pages> &sum, const std::optional<core::Pages> &more) {

@@ -183,6 +183,14 @@ class SmapsReader {
 
 }  // namespace
 
+bool Mapping::has_flag(std::string_view flag) const {
+    const std::string_view flags = vm_flags;
+    for (std::size_t at = 0; at + 2 <= flags.size(); at += 3) {
+        if (flags.substr(at, 2) == flag) return true;
+    }
+    return false;
+}
+
 core::Result<std::vector<Mapping>> parse_smaps(std::string_view text) {
     if (text.empty()) return std::vector<Mapping>{};
     if (!ends_in_newline(text)) return cut_off(kSmaps, text);

@@ -16,6 +16,9 @@
 
 namespace rsslag::recording {
 
+/// A segment is full at this share of all that may be kept: so much goes at once, and may be missing.
+inline constexpr std::uint64_t kSegmentShare = 8;
+
 /// A chunk closes at this size: before compression, so that what a kill can take is bounded in memory, too.
 inline constexpr std::size_t kFullChunk = std::size_t{1} << 20;
 

@@ -11,9 +11,6 @@
 namespace rsslag::recording {
 namespace {
 
-/// A segment is full at this share of all: so much goes at once.
-constexpr std::size_t kShare = 8;
-
 std::size_t full_chunk(std::size_t most_bytes) {
     constexpr std::size_t kLeast = std::size_t{4} << 10;
     constexpr std::size_t kChunks = 32;
@@ -84,7 +81,7 @@ bool MemorySegments::add(const event::Event &event) {
 }
 
 bool MemorySegments::full() const {
-    return !state_->assembler || state_->newest_bytes() >= state_->most_bytes / kShare;
+    return !state_->assembler || state_->newest_bytes() >= state_->most_bytes / kSegmentShare;
 }
 
 std::size_t MemorySegments::bytes() const {

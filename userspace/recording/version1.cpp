@@ -27,7 +27,7 @@ enum class Kind1 : std::uint8_t {
     Overflow = 12,
 };
 
-event::Reading read_reading(ByteReader &in, std::uint64_t base_ns) {
+event::Reading read_version1_reading(ByteReader &in, std::uint64_t base_ns) {
     const int host_tgid = in.small();
     in.small();  // its PID, which the reading has, too
     if (!in.yes()) return {host_tgid, read_error(in)};
@@ -52,7 +52,7 @@ std::optional<Version1::Answer> Version1::answer(std::uint64_t kind, ByteReader 
         case Kind1::Losses: return read_losses(in);
         case Kind1::Faults: return read_faults(in);
         case Kind1::Counters: return read_counters_item(in, base_ns);
-        case Kind1::Reading: return read_reading(in, base_ns);
+        case Kind1::Reading: return read_version1_reading(in, base_ns);
         case Kind1::Traced:
             if (!in.yes()) read_error(in);
             return Traced{};

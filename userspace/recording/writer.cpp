@@ -58,9 +58,6 @@ std::uint64_t records_in(const event::Event &event) {
     return records == nullptr ? 0 : count_records(records->bytes);
 }
 
-/// A segment is full at this share of all that may be kept: so much may be missing of it.
-constexpr std::uint64_t kShare = 8;
-
 /// Chunks are small beside what may be kept, too.
 std::size_t full_chunk(const Writer::Options &options) {
     constexpr std::uint64_t kLeast = std::uint64_t{16} << 10;
@@ -237,8 +234,8 @@ void Writer::State::look_at_clocks() {
 /// Where much comes, not more often than once a second: each segment begins with all that is known by then.
 bool Writer::State::full() const {
     constexpr std::chrono::seconds kAtLeast{1};
-    if (!options.max_bytes || files.written() < *options.max_bytes / kShare) return false;
-    return Clock::now() - began_at >= kAtLeast || files.written() >= *options.max_bytes / (kShare / 2);
+    if (!options.max_bytes || files.written() < *options.max_bytes / kSegmentShare) return false;
+    return Clock::now() - began_at >= kAtLeast || files.written() >= *options.max_bytes / (kSegmentShare / 2);
 }
 
 void Writer::State::report_progress(bool last) {

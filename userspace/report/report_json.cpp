@@ -49,7 +49,7 @@ ordered_json point(const LagPoint &point) {
             {"exact", point.exact.n}, {"cached", point.cached.n}, {"walked", number(point.walked)}};
 }
 
-ordered_json growth(const Growth &growth) {
+ordered_json growth_range(const Growth &growth) {
     return {{"from", fmt::format("{:#x}", growth.from)},
             {"to", fmt::format("{:#x}", growth.to)},
             {"pages", growth.pages.n},
@@ -57,7 +57,7 @@ ordered_json growth(const Growth &growth) {
 }
 
 template <class List, class Make>
-ordered_json array(const List &list, Make make) {
+ordered_json array_of(const List &list, Make make) {
     ordered_json array = ordered_json::array();
     for (const auto &each : list)
         array.push_back(make(each));
@@ -83,15 +83,15 @@ ordered_json process(const ReportProcess &process) {
     object["ticks"] = process.ticks;
     object["verdicts"] = verdict_counts<ordered_json>(process.verdicts);
     object["residual"] = residual(process.residual);
-    object["threads"] = array(process.threads, thread);
+    object["threads"] = array_of(process.threads, thread);
     object["exited"] = {{"threads", process.exited.threads},
                         {"net", members(process.exited.net)},
                         {"faults", process.exited.faults},
                         {"updates", process.exited.updates},
                         {"flushes", process.exited.flushes}};
     object["others"] = members(process.others);
-    object["lag"] = array(process.points, point);
-    object["growth"] = array(process.growth, growth);
+    object["lag"] = array_of(process.points, point);
+    object["growth"] = array_of(process.growth, growth_range);
     return object;
 }
 
@@ -120,7 +120,7 @@ std::string report_json(const Report &report) {
     object["header"] = ordered_json::object();
     sinks::put_facts(object["header"], report.facts);
     object["complete"] = ending.complete;
-    object["missing"] = array(ending.missing, missing);
+    object["missing"] = array_of(ending.missing, missing);
     object["duration_ns"] = ending.duration_ns;
     object["records"] = report.records;
     object["updates"] = ending.updates;
@@ -135,7 +135,7 @@ std::string report_json(const Report &report) {
     object["flush_reasons"] = counts(ending.flush_reasons);
     object["rows"] = counts(report.rows);
     object["peak_lag"] = peak_lag(report.peak_lag);
-    object["processes"] = array(report.processes, process);
+    object["processes"] = array_of(report.processes, process);
     return object.dump() + "\n";
 }
 

@@ -142,7 +142,7 @@ std::string threads(const ReportProcess &process, const Amounts &amount) {
     return text;
 }
 
-std::string growth(const ReportProcess &process, const Amounts &amount) {
+std::string growth_text(const ReportProcess &process, const Amounts &amount) {
     constexpr std::size_t kMost = 8;
     std::string text;
     for (const Growth &growth : process.growth) {
@@ -163,7 +163,7 @@ std::string one(const ReportProcess &process, const Report &report, const Amount
     text +=
         fmt::format("{} ticks: {}; {}\n", count(process.ticks), verdicts(process), residual(process.residual, amount));
     text += lag_chart(process.points, report.ending.duration_ns, amount.style(), report.facts.machine.page_size);
-    return text + threads(process, amount) + growth(process, amount);
+    return text + threads(process, amount) + growth_text(process, amount);
 }
 
 std::string figure_text(const Figure &figure, std::optional<std::int64_t> value, const Amounts &amount) {

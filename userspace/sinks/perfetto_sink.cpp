@@ -24,10 +24,8 @@ using core::Pages;
 using core::Status;
 using protozero::pbf_writer;
 
-constexpr std::size_t kFull = std::size_t{256} * 1024;
-
 /// What a track shows; with whose it is, it makes the track's number, which Perfetto wants unique in a trace.
-enum class Kind : std::uint8_t {
+enum class TrackKind : std::uint8_t {
     Process = 1,
     Thread,
     Cpus,
@@ -41,7 +39,7 @@ enum class Kind : std::uint8_t {
     CpuCached
 };
 
-std::uint64_t uuid(Kind kind, std::int64_t whose = 0, int cpu = 0) {
+std::uint64_t uuid(TrackKind kind, std::int64_t whose = 0, int cpu = 0) {
     return static_cast<std::uint64_t>(kind) << 56U | static_cast<std::uint64_t>(whose) << 16U |
            static_cast<std::uint64_t>(cpu);
 }
@@ -65,7 +63,7 @@ class Perfetto : public Sink {
 
     Status row(const Row &row) override {
         std::visit([this](const auto &each) { put(each); }, row);
-        return out_.size() < kFull ? core::success() : pass_on();
+        return out_.size() < kFullBuffer ? core::success() : pass_on();
     }
 
     Status end(const Ending & /*ending*/) override { return pass_on(); }
@@ -104,7 +102,7 @@ class Perfetto : public Sink {
     }
 
     std::uint64_t process_track(std::int64_t process, const Stamp &at) {
-        const std::uint64_t track = uuid(Kind::Process, process);
+        const std::uint64_t track = uuid(TrackKind::Process, process);
         if (is_new(track)) {
             describe(track, 0, named(at.comm, at.pid), [&](pbf_writer &descriptor) {
                 pbf_writer own(descriptor, field::kProcess);
@@ -116,7 +114,7 @@ class Perfetto : public Sink {
     }
 
     std::uint64_t thread_track(std::int64_t thread, int pid, int tid, std::string_view comm) {
-        const std::uint64_t track = uuid(Kind::Thread, thread);
+        const std::uint64_t track = uuid(TrackKind::Thread, thread);
         if (is_new(track)) {
             describe(track, 0, named(comm, tid), [&](pbf_writer &descriptor) {
                 pbf_writer own(descriptor, field::kThread);
@@ -129,9 +127,9 @@ class Perfetto : public Sink {
     }
 
     std::uint64_t cpu_track(int cpu) {
-        if (is_new(uuid(Kind::Cpus))) describe(uuid(Kind::Cpus), 0, "CPUs");
-        const std::uint64_t track = uuid(Kind::Cpu, 0, cpu);
-        if (is_new(track)) describe(track, uuid(Kind::Cpus), fmt::format("CPU {}", cpu));
+        if (is_new(uuid(TrackKind::Cpus))) describe(uuid(TrackKind::Cpus), 0, "CPUs");
+        const std::uint64_t track = uuid(TrackKind::Cpu, 0, cpu);
+        if (is_new(track)) describe(track, uuid(TrackKind::Cpus), fmt::format("CPU {}", cpu));
         return track;
     }
 
@@ -214,7 +212,7 @@ void Perfetto::put(const UpdateRow &row) {
 }
 
 void Perfetto::put(const LossRow &row) {
-    const std::uint64_t track = uuid(Kind::Losses);
+    const std::uint64_t track = uuid(TrackKind::Losses);
     if (is_new(track)) describe(track, 0, "losses");
     instant(track, row.at.t_ns, "lost: " + core::printable(row.cause), [&](pbf_writer &event) {
         if (row.records) annotate(event, "records", static_cast<std::int64_t>(*row.records));
@@ -225,13 +223,13 @@ void Perfetto::put(const TickRow &row) {
     const EntityIds::Ids ids = ids_.of_tick(row);
     if (!ids.process) return;
     const std::uint64_t process = process_track(*ids.process, row.at);
-    const auto put = [&](Kind kind, const char *name, Pages pages) {
+    const auto put = [&](TrackKind kind, const char *name, Pages pages) {
         count(uuid(kind, *ids.process), process, name, row.at.t_ns, pages);
     };
-    if (row.readers.stat) put(Kind::Reported, "reported (stat)", *row.readers.stat);
-    put(Kind::Exact, "exact", row.exact.rss());
-    put(Kind::Cached, "cached", row.cached.rss());
-    if (row.walk) put(Kind::Walked, "walked", page_size_.pages(row.walk->rss));
+    if (row.readers.stat) put(TrackKind::Reported, "reported (stat)", *row.readers.stat);
+    put(TrackKind::Exact, "exact", row.exact.rss());
+    put(TrackKind::Cached, "cached", row.cached.rss());
+    if (row.walk) put(TrackKind::Walked, "walked", page_size_.pages(row.walk->rss));
     if (row.ledger != nullptr) put_holders(row, *ids.process);
 }
 
@@ -239,13 +237,13 @@ void Perfetto::put_holders(const TickRow &row, std::int64_t process) {
     for (const core::TaskNet &task : row.ledger->tasks) {
         const std::int64_t thread = ids_.thread_of(process, task, row.at.t_ns);
         if (!task.cached) continue;
-        const std::uint64_t track = uuid(Kind::ThreadCached, thread);
+        const std::uint64_t track = uuid(TrackKind::ThreadCached, thread);
         if (task.cached->rss().n == 0 && tracks_.count(track) == 0) continue;
         count_changed(track, thread_track(thread, row.at.pid, task.tid, task.comm), "cached", row.at.t_ns,
                       task.cached->rss());
     }
     for (const core::CpuNet &cpu : row.ledger->cpus) {
-        count_changed(uuid(Kind::CpuCached, process, cpu.cpu), cpu_track(cpu.cpu),
+        count_changed(uuid(TrackKind::CpuCached, process, cpu.cpu), cpu_track(cpu.cpu),
                       "cached of " + named(row.at.comm, row.at.pid), row.at.t_ns, cpu.cached.rss());
     }
 }

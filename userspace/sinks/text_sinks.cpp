@@ -15,8 +15,6 @@
 namespace rsslag::sinks {
 namespace {
 
-constexpr std::size_t kFull = std::size_t{256} * 1024;
-
 template <class Number>
 void append_number(std::string &out, Number number) {
     const fmt::format_int text(number);
@@ -116,12 +114,12 @@ class CsvFields {
 /// Text that goes out in large pieces.
 class Buffered : public Sink {
   public:
-    explicit Buffered(Write write) : write_(std::move(write)) { out.reserve(kFull + 4096); }
+    explicit Buffered(Write write) : write_(std::move(write)) { out.reserve(kFullBuffer + 4096); }
 
     core::Status end(const Ending & /*ending*/) override { return pass_on(); }
 
   protected:
-    core::Status pass_on_if_full() { return out.size() < kFull ? core::success() : pass_on(); }
+    core::Status pass_on_if_full() { return out.size() < kFullBuffer ? core::success() : pass_on(); }
 
     std::string out;
     core::PageSize page_size;

@@ -16,14 +16,10 @@
 namespace rsslag::workload {
 namespace {
 
-constexpr std::int64_t kDefaultKb = 8192;
+constexpr std::int64_t kDefaultAnonKb = 8192;
 
 /// Whole pages; the first half is never larger than the second.
-std::size_t half_of(Memory memory) {
-    return memory.size() / page_size() / 2 * page_size();
-}
-
-core::Result<Memory> touched(const Options &given, std::int64_t default_kb = kDefaultKb) {
+core::Result<Memory> touched(const Options &given, std::int64_t default_kb = kDefaultAnonKb) {
     auto size = sizes(given, {.kb = default_kb});
     if (!size) return size.error();
     auto memory = map_private(size->bytes());
@@ -63,7 +59,7 @@ Started start_single(const Options &given) {
 }
 
 Started start_populate(const Options &given) {
-    auto size = sizes(given, {.kb = kDefaultKb});
+    auto size = sizes(given, {.kb = kDefaultAnonKb});
     if (!size) return size.error();
     // madvise would come too late: the mapping is populated before mmap returns.
     if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) return failed("prctl(PR_SET_THP_DISABLE)", errno);
@@ -85,7 +81,7 @@ Started start_mlock(const Options &given) {
 }
 
 Started start_zero_page(const Options &given) {
-    auto size = sizes(given, {.kb = kDefaultKb});
+    auto size = sizes(given, {.kb = kDefaultAnonKb});
     if (!size) return size.error();
     auto memory = map_private(size->bytes());
     if (!memory) return memory.error();

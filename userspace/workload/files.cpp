@@ -12,11 +12,7 @@
 namespace rsslag::workload {
 namespace {
 
-constexpr std::int64_t kDefaultKb = 4096;
-
-std::size_t half_of(Memory memory) {
-    return memory.size() / page_size() / 2 * page_size();
-}
+constexpr std::int64_t kDefaultFileKb = 4096;
 
 Facts read_facts(Memory memory) {
     return {number("read_kb", kb_of(memory.size())), mapping_fact(memory)};
@@ -24,7 +20,7 @@ Facts read_facts(Memory memory) {
 
 /// Mapped privately and every page read.
 core::Result<Memory> read_privately(const Options &given) {
-    auto size = sizes(given, {.kb = kDefaultKb});
+    auto size = sizes(given, {.kb = kDefaultFileKb});
     if (!size) return size.error();
     std::size_t bytes = size->bytes();
     auto fd = readable_file(bytes);
@@ -58,7 +54,7 @@ Started start_file_private_write(const Options &given) {
 }
 
 Started start_file_shared(const Options &given) {
-    auto size = sizes(given, {.kb = kDefaultKb});
+    auto size = sizes(given, {.kb = kDefaultFileKb});
     if (!size) return size.error();
     auto fd = writable_file(size->bytes(), Fill::Data);
     if (!fd) return fd.error();

@@ -17,6 +17,10 @@ std::size_t page_size() {
     return bytes;
 }
 
+std::size_t half_of(Memory memory) {
+    return memory.size() / page_size() / 2 * page_size();
+}
+
 core::Result<Memory> map_guarded(std::size_t bytes, Mapping how) {
     const std::size_t guard = page_size();
     void *const room = mmap(nullptr, bytes + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

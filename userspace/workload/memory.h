@@ -13,6 +13,8 @@ namespace rsslag::workload {
 using Memory = std::span<std::byte>;
 
 std::size_t page_size();
+/// Bytes of whole pages.
+std::size_t half_of(Memory memory);
 
 /// How one is mapped: the arguments of mmap that differ.
 struct Mapping {

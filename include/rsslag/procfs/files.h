@@ -63,6 +63,11 @@ struct SmapsFields {
 };
 
 /// /proc/PID/smaps_rollup.
+/// What a kernel does not print as if it were 0.
+inline core::Kilobytes or_zero(const std::optional<core::Kilobytes> &field) {
+    return field.value_or(core::Kilobytes{});
+}
+
 struct Rollup {
     SmapsFields sums;
 };
@@ -81,6 +86,9 @@ struct Mapping {
     std::optional<core::Kilobytes> kernel_page_size, mmu_page_size;
     std::optional<std::int64_t> thp_eligible, protection_key;
     std::string vm_flags;  ///< "rd wr mr mw me ac sd"; empty where no flag is set
+
+    /// Whether VmFlags has this one, of two letters (fs/proc/task_mmu.c, show_smap_vma_flags).
+    bool has_flag(std::string_view flag) const;
 };
 
 core::Result<Stat> parse_stat(std::string_view text);

@@ -12,6 +12,9 @@
 
 namespace rsslag::sinks {
 
+/// Sinks that write bytes pass them on by so many.
+inline constexpr std::size_t kFullBuffer = std::size_t{256} * 1024;
+
 /// begin() once, row() for each row in the order of their time, end() once. After an error nothing more is handed on.
 class Sink {
   public:

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <bpf/libbpf.h>
+
+#include <memory>
+
+namespace rsslag::probe {
+
+struct LinkDeleter {
+    void operator()(bpf_link *link) const { bpf_link__destroy(link); }
+};
+/// An attached program, detached as this goes.
+using Link = std::unique_ptr<bpf_link, LinkDeleter>;
+
+}  // namespace rsslag::probe
