@@ -45,7 +45,7 @@ void CounterHistory::index() {
     try_at_ = 1 + events_.size() / 2;
 }
 
-void CounterHistory::tell(const CounterEvent &event, const Amount &moved, Settled &out) const {
+void CounterHistory::emit(const CounterEvent &event, const Amount &moved, Settled &out) const {
     const bool folded = moved.likely != 0;
     out.updates.push_back({event.ticket, event.t_ns, event.cpu, event.tid, moved - event.before, folded});
 }
@@ -57,7 +57,7 @@ bool CounterHistory::settled_by_itself(const CounterEvent &event, Settled &out) 
     if (!event.update) return moved == 0;
     if (event.moved.single() != moved) return false;
     settled_until_ = std::max(settled_until_, event.t_ns);
-    tell(event, {moved, moved, moved}, out);
+    emit(event, {moved, moved, moved}, out);
     out.shares.push_back({event.tid, Amount{moved, moved, moved} - event.before});
     count_ = event.count;
     return true;
@@ -198,7 +198,7 @@ void CounterHistory::take(const OrderSearch::Solution &solution, Settled &out) {
         }
         settled_until_ = std::max(settled_until_, event.t_ns);
         if (!event.update) continue;
-        tell(event, solution.moved[i], out);
+        emit(event, solution.moved[i], out);
         before[event.tid] += event.before;
     }
     for (const auto &[tid, moved] : solution.by_task)
@@ -227,7 +227,7 @@ void CounterHistory::take_unordered(Settled &out) {
             moved.least = std::min(moved.least, event.moved.hull().least);
             moved.most = std::max(moved.most, event.moved.hull().most);
         }
-        tell(event, moved, out);
+        emit(event, moved, out);
         shares[event.tid] += moved - event.before;
     }
     out.unclaimed += unclaimed;

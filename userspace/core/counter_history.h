@@ -89,7 +89,7 @@ class CounterHistory {
     void settle_all(Settled &out);
     void take_unordered(Settled &out);
     std::uint64_t last_ns() const;
-    void tell(const CounterEvent &event, const Amount &moved, Settled &out) const;
+    void emit(const CounterEvent &event, const Amount &moved, Settled &out) const;
     void index();
 
     CountRead read_;

@@ -14,7 +14,7 @@ constexpr std::size_t kMostLanes = 64;
 }  // namespace
 
 OrderSearch::OrderSearch(std::span<const CounterEvent> events, std::int64_t count, CountRead read)
-    : events_(events), read_(read), task_of_(events.size()), follows_(events.size()), place_(events.size()) {
+    : events_(events), read_(read), task_of_(events.size()), follows_(events.size()), lane_of_(events.size()) {
     std::unordered_map<int, std::size_t> lane_of;
     std::unordered_map<int, int> number_of;
     std::unordered_map<std::uint64_t, std::size_t> by_number;
@@ -29,7 +29,7 @@ OrderSearch::OrderSearch(std::span<const CounterEvent> events, std::int64_t coun
             if (each.update) steps.push_back({i, true, false});
             steps.push_back({i, false, true});
         }
-        place_[i] = {static_cast<std::uint32_t>(lane->second), static_cast<std::uint16_t>(steps.size())};
+        lane_of_[i] = {static_cast<std::uint32_t>(lane->second), static_cast<std::uint16_t>(steps.size())};
         abandoned_ |= steps.size() >= std::numeric_limits<std::uint16_t>::max();
         by_number[each.number] = i;
         if (const auto earlier = by_number.find(each.follows); each.follows != 0 && earlier != by_number.end()) {
@@ -84,7 +84,7 @@ bool OrderSearch::allowed(std::uint32_t node, std::size_t lane) const {
     }
     const bool first_of_event = step.update || !event(step).update;
     if (!first_of_event || follows_[step.event] == 0) return true;
-    const auto [earlier_lane, steps] = place_[follows_[step.event] - 1];
+    const auto [earlier_lane, steps] = lane_of_[follows_[step.event] - 1];
     return at(node)[earlier_lane] >= steps;
 }
 
@@ -304,7 +304,7 @@ OrderSearch::Solution OrderSearch::solution(std::span<const std::uint32_t> nodes
     found.done.resize(events_.size());
     found.moved.resize(events_.size());
     for (std::size_t i = 0; i < events_.size(); ++i) {
-        const auto [lane, steps] = place_[i];
+        const auto [lane, steps] = lane_of_[i];
         found.done[i] = at(node)[lane] >= steps;
     }
     std::vector<Amount> by_task(tasks_.size());

@@ -94,7 +94,7 @@ class OrderSearch {
     std::vector<int> tasks_;            ///< TIDs
     std::vector<int> task_of_;          ///< by event: index into tasks_
     std::vector<std::size_t> follows_;  ///< by event: plus one, the event that must be done before it
-    std::vector<std::pair<std::uint32_t, std::uint16_t>> place_;  ///< by event: its lane, and its last step's number
+    std::vector<std::pair<std::uint32_t, std::uint16_t>> lane_of_;  ///< by event: its lane, and its last step's number
     std::vector<Node> nodes_;
     std::vector<std::uint16_t> at_;  ///< by node and lane: steps done
     std::vector<PageRange> sums_;    ///< by node and task

@@ -83,7 +83,7 @@ Tracer Tracer::over(std::unique_ptr<Source> source, Options options) {
     return Tracer(std::make_unique<State>(std::move(source), options));
 }
 
-void Tracer::State::tell(event::Event event) {
+void Tracer::State::feed(event::Event event) {
     if (writer) writer->put(event);
     for (core::Tick &tick : judge.apply(std::move(event))) {
         if (tick.state == core::State::Exited && tick.process.host_pid) {
@@ -97,8 +97,8 @@ void Tracer::State::tell(event::Event event) {
         }
     }
     for (const auto &[host_tgid, mm] : judge.taken_up()) {
-        if (const Status chosen = source->trace(host_tgid, mm); !chosen)
-            spdlog::warn("{} cannot be traced on: {}", host_tgid, chosen.error().what);
+        if (const Status traced = source->trace(host_tgid, mm); !traced)
+            spdlog::warn("{} cannot be traced on: {}", host_tgid, traced.error().what);
     }
 }
 
@@ -111,7 +111,7 @@ bool Tracer::State::take_records() {
     bool any = false;
     source->collect([&](std::size_t ring, std::span<const std::byte> bytes) {
         any = true;
-        tell(event::Records{static_cast<std::uint32_t>(ring), {bytes.begin(), bytes.end()}});
+        feed(event::Records{static_cast<std::uint32_t>(ring), {bytes.begin(), bytes.end()}});
     });
     return any;
 }
@@ -120,7 +120,7 @@ void Tracer::State::emit_losses() {
     core::Losses losses = source->losses();
     if (reported && reported->sent == losses.sent && reported->by_cause == losses.by_cause) return;
     reported = losses;
-    tell(event::Losses{source->now_ns(), std::move(losses)});
+    feed(event::Losses{source->now_ns(), std::move(losses)});
 }
 
 /// A CPU folds all counters that there are before it is counted.
@@ -129,11 +129,11 @@ void Tracer::State::emit_folds() {
     const std::uint64_t before = std::exchange(folds_looked_ns, source->now_ns());
     const std::uint64_t count = source->folded_cpus();
     if (count == std::exchange(folded_cpus, count)) return;
-    tell(event::CpusFolded{before - std::min(before, kFoldingNs), source->now_ns()});
+    feed(event::CpusFolded{before - std::min(before, kFoldingNs), source->now_ns()});
 }
 
 void Tracer::State::emit_faults(std::span<const int> host_tids) {
-    tell(faults_of(*source, host_tids));
+    feed(faults_of(*source, host_tids));
 }
 
 /// What was sent, up to where nothing more can come: counted from before it was taken out.
@@ -141,17 +141,17 @@ void Tracer::State::take_in() {
     const std::uint64_t now = source->now_ns();
     emit_folds();
     if (take_records() || !reported) emit_losses();
-    tell(event::Watermark{now - kLateNs, moment()});
+    feed(event::Watermark{now - kLateNs, moment()});
 }
 
 void Tracer::State::collect() {
     take_in();
     for (const core::GroupView &group : judge.unknown()) {
-        if (group.tgid != 0) tell(event::Counters{group.tgid, source->read_counters(group.tgid)});
+        if (group.tgid != 0) feed(event::Counters{group.tgid, source->read_counters(group.tgid)});
     }
     if (judge.losses().lost() == 0) return;
     for (const trace::Awaited &awaited : judge.awaited())
-        tell(event::Counters{awaited.tgid, source->read_counters(awaited.tgid)});
+        feed(event::Counters{awaited.tgid, source->read_counters(awaited.tgid)});
 }
 
 Status Tracer::attach(pid_t pid) {
@@ -164,13 +164,13 @@ Status Tracer::attach(pid_t pid) {
         for (const core::TaskReading &task : before->counters.tasks) {
             if (task.tgid == pid) host_tgid = task.host_tgid;
         }
-        Status chosen = state.source->trace(host_tgid, before->counters.mm);
-        if (!chosen) return chosen;
+        Status traced = state.source->trace(host_tgid, before->counters.mm);
+        if (!traced) return traced;
         auto taken = state.source->read_counters(pid);
         if (!taken) return taken.error();
         if (taken->counters.mm != before->counters.mm) continue;
         event::Faults faults = faults_of(*state.source, host_tids(taken->counters));
-        state.tell(event::Attach{host_tgid, std::move(*taken), std::move(faults)});
+        state.feed(event::Attach{host_tgid, std::move(*taken), std::move(faults)});
         return core::success();
     }
     return Error{Kind::Gone, fmt::format("process {} does not stay one program long enough to be read", pid), 0, ""};
@@ -182,7 +182,7 @@ Status Tracer::attach_at_exec(pid_t pid) {
     if (!taken) return taken.error();
     for (const core::TaskReading &task : taken->counters.tasks) {
         if (task.tgid != pid) continue;
-        state.tell(event::ExecAwaited{task.host_tgid, task.tgid, taken->counters.mm});
+        state.feed(event::ExecAwaited{task.host_tgid, task.tgid, taken->counters.mm});
         return state.source->trace(task.host_tgid, 0);
     }
     return Error{Kind::Gone, fmt::format("process {} is gone", pid), 0, ""};
@@ -226,7 +226,7 @@ std::vector<core::Tick> Tracer::tick() {
             tids.insert(tids.end(), these.begin(), these.end());
             until = taken->end_ns + trace::kWiderNs;
         }
-        state.tell(event::Reading{group.host_tgid, std::move(taken)});
+        state.feed(event::Reading{group.host_tgid, std::move(taken)});
     }
     if (until != 0) {
         // What was sent until a moment after the last reading must be here before any is compared, sums as they are
@@ -248,7 +248,7 @@ std::vector<core::Tick> Tracer::tick() {
     tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
     state.emit_faults(tids);
     end.at = state.moment();
-    state.tell(end);
+    state.feed(end);
     return state.take_ticks();
 }
 
@@ -294,7 +294,7 @@ void Tracer::State::stop() {
         take_records();
         emit_losses();
     } while (judge.records() + reported->lost() < reported->sent && source->now_ns() < deadline);
-    tell(event::Stop{moment()});
+    feed(event::Stop{moment()});
 }
 
 std::vector<core::Tick> Tracer::stop() {
@@ -306,7 +306,7 @@ core::Summary Tracer::summary() {
     State &state = *state_;
     state.emit_faults(state.judge.tids());
     const event::Moment at = state.moment();
-    state.tell(event::End{at, state.source->whole_cost(state.judge.losses().sent)});
+    state.feed(event::End{at, state.source->whole_cost(state.judge.losses().sent)});
     return *state.judge.summary();
 }
 

@@ -42,7 +42,7 @@ struct Tracer::State {
     std::vector<core::Tick> ticks;         ///< that came of events since they were last handed out
 
     /// To the recording and to the judge.
-    void tell(event::Event event);
+    void feed(event::Event event);
     std::vector<core::Tick> take_ticks() { return std::exchange(ticks, {}); }
     event::Moment moment();
     bool take_records();

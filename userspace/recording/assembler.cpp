@@ -83,12 +83,12 @@ Bytes Assembler::ending(const std::optional<Peak> &peak) const {
     Bytes index;
     put(index, index_.size());
     Position before{};
-    for (const Position &place : index_) {
-        put(index, place.offset - before.offset);
-        put_signed(index, static_cast<std::int64_t>(place.first_ns - before.first_ns));
-        put(index, place.last_ns - place.first_ns);
-        put(index, place.records);
-        before = place;
+    for (const Position &position : index_) {
+        put(index, position.offset - before.offset);
+        put_signed(index, static_cast<std::int64_t>(position.first_ns - before.first_ns));
+        put(index, position.last_ns - position.first_ns);
+        put(index, position.records);
+        before = position;
     }
     put(index, peak ? 1 : 0);
     if (peak) {

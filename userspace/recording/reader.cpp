@@ -320,12 +320,12 @@ std::optional<Peak> Reader::peak() const {
     return in.bad() ? std::nullopt : std::optional(peak);
 }
 
-void Reader::seek(const Position &place) {
+void Reader::seek(const Position &position) {
     State &state = *state_;
-    state.at = place.offset;
-    state.number = place.number;
-    state.records_due = place.records_before;
-    state.last_ns = place.first_ns;
+    state.at = position.offset;
+    state.number = position.number;
+    state.records_due = position.records_before;
+    state.last_ns = position.first_ns;
     state.in = ByteReader(std::string_view());
     state.ready.clear();
     if (state.version1) state.version1.emplace(state.header);

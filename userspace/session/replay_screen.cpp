@@ -62,9 +62,9 @@ class Player : public trace::TraceObserver {
 
     Status open() {
         if (Status begun = begin(std::nullopt); !begun) return begun;
-        places_ = replay_->positions();
+        positions_ = replay_->positions();
         const std::uint64_t start_ns = replay_->header().start_ns;
-        end_ns_ = places_.empty() ? 0 : places_.back().last_ns - std::min(places_.back().last_ns, start_ns);
+        end_ns_ = positions_.empty() ? 0 : positions_.back().last_ns - std::min(positions_.back().last_ns, start_ns);
         return core::success();
     }
 
@@ -193,15 +193,15 @@ class Player : public trace::TraceObserver {
         const recording::Header &header = replay_->header();
         const std::uint64_t room = 2 * header.interval_ms * 1'000'000;
         const std::uint64_t at = header.start_ns + t_ns;
-        const auto after = std::partition_point(places_.begin(), places_.end(), [&](const recording::Position &place) {
-            return place.first_ns + room <= at;
-        });
-        if (after == places_.begin()) return std::nullopt;
+        const auto after =
+            std::partition_point(positions_.begin(), positions_.end(),
+                                 [&](const recording::Position &position) { return position.first_ns + room <= at; });
+        if (after == positions_.begin()) return std::nullopt;
         const std::uint64_t records = std::prev(after)->records_before;
-        const auto first = std::partition_point(places_.begin(), after, [&](const recording::Position &place) {
-            return place.records_before + kFew < records;
+        const auto first = std::partition_point(positions_.begin(), after, [&](const recording::Position &position) {
+            return position.records_before + kFew < records;
         });
-        return first == places_.begin() ? std::nullopt : std::optional(*first);
+        return first == positions_.begin() ? std::nullopt : std::optional(*first);
     }
 
     /// Reads on until then.
@@ -212,11 +212,11 @@ class Player : public trace::TraceObserver {
 
     void seek(std::uint64_t t_ns) {
         t_ns = std::min(t_ns, end_ns_);
-        const auto place = position_for(t_ns);
+        const auto position = position_for(t_ns);
         const std::uint64_t start_ns = replay_->header().start_ns;
-        const bool far = place && place->first_ns > start_ns + reached_ns_;
+        const bool far = position && position->first_ns > start_ns + reached_ns_;
         if (t_ns < reached_ns_ || far) {
-            if (const Status begun = begin(place); !begun) return post_notice(*screen_, begun.error().what);
+            if (const Status begun = begin(position); !begun) return post_notice(*screen_, begun.error().what);
             batch_.take();
             rewound_ = true;
             reached_ns_ = 0;
@@ -317,7 +317,7 @@ class Player : public trace::TraceObserver {
     host::StopSignals &stop_;
     terminal::Screen *screen_ = nullptr;
     std::optional<trace::Replay> replay_;
-    std::vector<recording::Position> places_;
+    std::vector<recording::Position> positions_;
     std::deque<core::Tick> pending_;    ///< told, but not shown yet
     Batch batch_;                       ///< to be shown with the next frame
     std::vector<std::uint64_t> shown_;  ///< times of the ticks since it was begun

@@ -63,7 +63,7 @@ class Reader {
     /// As whoever wrote it knew; nullopt where it was not ended, or an older rsslag did not say.
     std::optional<Peak> peak() const;
     /// Goes on there. What comes first may be the rest of what another chunk began.
-    void seek(const Position &place);
+    void seek(const Position &position);
 
     using Next = std::variant<event::Event, Missing>;
     /// nullopt: the end. A recording that was not ended as it should be ends with a Missing.

@@ -240,7 +240,7 @@ class ModelKernel {
     void drop_user(ModelTask &by, ModelMm &mm);
     void tear_down(ModelTask &by, ModelMm &mm);
     void push_argument_page(ModelTask &by, ModelMm &newborn);
-    void give_up_exec(ModelTask &by, ModelMm &newborn);
+    void fail_exec(ModelTask &by, ModelMm &newborn);
     void finish_exec(ModelTask &by, ModelMm &newborn, const std::string &comm);
     void wait_until_alone(ModelTask &by);
     void become_leader(ModelTask &by);

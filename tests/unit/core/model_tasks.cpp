@@ -178,7 +178,7 @@ void ModelKernel::search_path(ModelTask &by, int candidates) {
         push(by, dice_.ns(1'000, 9'000), [this, &by] {
             ModelMm &newborn = make_mm();
             push_argument_page(by, newborn);
-            push(by, 50, [this, &by, &newborn] { give_up_exec(by, newborn); });
+            push(by, 50, [this, &by, &newborn] { fail_exec(by, newborn); });
         });
     }
 }
@@ -190,7 +190,7 @@ void ModelKernel::exec(ModelTask &by, const std::string &comm) {
         push_argument_page(by, newborn);
         push(by, dice_.ns(1'000, 9'000), [this, &by, &newborn, comm] {
             if (by.dying) {
-                give_up_exec(by, newborn);
+                fail_exec(by, newborn);
             } else {
                 finish_exec(by, newborn, comm);
             }
@@ -198,7 +198,7 @@ void ModelKernel::exec(ModelTask &by, const std::string &comm) {
     });
 }
 
-void ModelKernel::give_up_exec(ModelTask &by, ModelMm &newborn) {
+void ModelKernel::fail_exec(ModelTask &by, ModelMm &newborn) {
     if (options_.argument_pages) change({&by, by.mm, Member::Anon, -1}, dice_.ns(900, 4'000));
     push(by, 50, [this, &by, &newborn] { drop_user(by, newborn); });
 }

@@ -168,8 +168,8 @@ TEST(Reader, NamesChunksThatAreNotThere) {
 }
 
 /// Wire records from there on.
-std::size_t records_from(Reader &reader, const Position &place) {
-    reader.seek(place);
+std::size_t records_from(Reader &reader, const Position &position) {
+    reader.seek(position);
     std::size_t bytes = 0;
     while (const auto next = reader.next()) {
         EXPECT_TRUE(std::holds_alternative<event::Event>(*next));

@@ -156,11 +156,17 @@ TEST(Report, WithoutAReadingHasNoPeak) {
 }
 
 /// Every object of the document has exactly the keys that the schema names.
-void expect_keys(const ordered_json &document, const ordered_json &schema, const std::string &where) {
-    if (schema.contains("oneOf") && document.is_object()) return expect_keys(document, schema["oneOf"].back(), where);
+void expect_keys(const ordered_json &document, const ordered_json &schema, const ordered_json &whole,
+                 const std::string &where) {
+    if (schema.contains("$ref")) {
+        const ordered_json::json_pointer at(schema["$ref"].get<std::string>().substr(1));
+        return expect_keys(document, whole.at(at), whole, where);
+    }
+    if (schema.contains("oneOf") && document.is_object())
+        return expect_keys(document, schema["oneOf"].back(), whole, where);
     if (document.is_array()) {
         for (const ordered_json &each : document)
-            expect_keys(each, schema.at("items"), where + "[]");
+            expect_keys(each, schema.at("items"), whole, where + "[]");
         return;
     }
     if (!document.is_object() || !schema.contains("properties")) return;
@@ -171,7 +177,7 @@ void expect_keys(const ordered_json &document, const ordered_json &schema, const
     EXPECT_EQ(keys, named) << where;
     EXPECT_EQ(schema.at("additionalProperties"), false) << where;
     for (const auto &item : document.items())
-        expect_keys(item.value(), schema.at("properties").at(item.key()), where + "." + item.key());
+        expect_keys(item.value(), schema.at("properties").at(item.key()), whole, where + "." + item.key());
 }
 
 ordered_json schema(const std::string &name) {
@@ -185,7 +191,7 @@ TEST(ReportJson, HasTheKeysOfItsSchema) {
         all.ending.complete = false;
         all.ending.missing = {{"chunk 3 is damaged", 1, 2, 17}, {"the end was never written", 2, 3, std::nullopt}};
         const ordered_json document = ordered_json::parse(report_json(report_of(all)));
-        expect_keys(document, schema("report"), "");
+        expect_keys(document, schema("report"), schema("report"), "");
         EXPECT_EQ(document.at("missing").at(0).at("records"), 17);
         EXPECT_EQ(document.at("missing").at(1).at("records"), nullptr);
         EXPECT_EQ(document.at("complete"), false);
@@ -197,7 +203,7 @@ TEST(ReportJson, TheDifferenceHasTheKeysOfItsSchema) {
     const Report before = report_of(recorded());
     const Report after = report_of(with_rows({sinks::test::tick(1, 10, 100, 90)}));
     const ordered_json document = ordered_json::parse(diff_json(before, after));
-    expect_keys(document, schema("report-diff"), "");
+    expect_keys(document, schema("report-diff"), schema("report-diff"), "");
     EXPECT_EQ(document.at("before").at("peak_lag"), 60);
     EXPECT_EQ(document.at("change").at("peak_lag"), -50);
     EXPECT_EQ(document.at("change").at("residual"), nullptr) << "nothing was walked in the second one";

@@ -31,7 +31,7 @@ Options affordable(std::string_view name) {
 class Quiet : public testing::TestWithParam<Workload> {};
 class Busy : public testing::TestWithParam<Workload> {};
 
-void expect_still(pid_t pid, const std::string &states) {
+void expect_quiescent(pid_t pid, const std::string &states) {
     EXPECT_EQ(states.find_first_not_of(states.ends_with('Z') ? "SZ" : "S"), std::string::npos) << states;
     const Reading first = reading_of(pid);
     const Reading second = reading_of(pid);
@@ -55,12 +55,12 @@ TEST_P(Quiet, IsStillOnceItHasStarted) {
     const HeldWorkload held(name, affordable(name));
     SKIP_WHERE_REFUSED(held);
     await_asleep(held.pid());
-    expect_still(held.pid(), states_of(held.pid()));
+    expect_quiescent(held.pid(), states_of(held.pid()));
     for (const char *other : {"child", "writer"}) {
         if (!held.has(other)) continue;
         const auto pid = static_cast<pid_t>(held.fact(other));
         ASSERT_FALSE(tasks_of(pid).empty()) << other;
-        expect_still(pid, states_of(pid));
+        expect_quiescent(pid, states_of(pid));
     }
 }
 
