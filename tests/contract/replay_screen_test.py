@@ -46,7 +46,7 @@ class ReplayScreen(TracingTest):
     def test_it_steps_from_tick_to_tick(self):
         with Pane(120, 36) as pane:
             pane.rsslag('replay', '--speed', '0.0625', self.file)
-            pane.until('replay ')
+            pane.until('q quit')  # of the screen: the shell echoes the word replay before that
             pane.type(' ')
             pane.until('PAUSED')
             pane.type('0')
@@ -69,7 +69,7 @@ class ReplayScreen(TracingTest):
         peak = max(self.ticks, key=lambda tick: (tick['lag'], -tick['t_ns']))
         with Pane(120, 36) as pane:
             pane.rsslag('replay', self.file)
-            pane.until('replay ')
+            pane.until('q quit')
             pane.type('p')
             pane.until('the peak of the lag: ' + kb(peak['lag'], peak))
             self.assert_shows(pane, peak)
@@ -102,7 +102,7 @@ class ReplayScreen(TracingTest):
         after = next((number for number in lost if number > lost[0]), None)
         with Pane(120, 36) as pane:
             pane.rsslag('replay', '--from', '0s', lossy)
-            pane.until('replay ')
+            pane.until('q quit')
             pane.type(' 0')
             pane.until('PAUSED at 0.0 s')
             pane.type('l')
