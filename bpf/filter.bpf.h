@@ -62,11 +62,11 @@ static __always_inline u64 key_at(u64 address)
 /* A coarse filter in front of the table, within one page of memory: the table is 16 of them, and a look at one that no
  * cache has costs more than all the rest. Each slot counts the mms and groups in its part of the table. It is raised
  * before the table and lowered after it: what the table has, this never turns away. */
-#define COARSE_PLACES 64
-rsslag_u64 coarse[COARSE_PLACES] __attribute__((aligned(sizeof(rsslag_u64) * COARSE_PLACES)));
+#define COARSE_SLOTS 64
+rsslag_u64 coarse[COARSE_SLOTS] __attribute__((aligned(sizeof(rsslag_u64) * COARSE_SLOTS)));
 
-#define COARSE_MM(mm) (&coarse[MM_SLOT(mm) / (RSSLAG_MM_SLOTS / COARSE_PLACES)])
-#define COARSE_GROUP(tgid) (&coarse[(tgid) & (COARSE_PLACES - 1)])
+#define COARSE_MM(mm) (&coarse[MM_SLOT(mm) / (RSSLAG_MM_SLOTS / COARSE_SLOTS)])
+#define COARSE_GROUP(tgid) (&coarse[(tgid) & (COARSE_SLOTS - 1)])
 
 static __always_inline bool may_be_traced(u64 mm, u32 tgid)
 {

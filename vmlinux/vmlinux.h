@@ -2,8 +2,8 @@
 /* The kernel's types as far as rsslag's BPF programs use them, kept by hand, so that a build needs no kernel's BTF.
  *
  * How to extend it: declare a struct with only the fields that are read; their order, offset and size do not matter,
- * since CO-RE relocates each access by name when the object is loaded. Names must be the kernel's. Where kernels
- * differ, declare the layouts side by side as struct NAME___flavor in the bpf/ header that chooses between them.
+ * since CO-RE relocates each access by name when the object is loaded. Names must be the kernel's. Where kernels differ,
+ * declare the layouts side by side as struct NAME___flavor in the bpf/ header that chooses between them.
  */
 #ifndef RSSLAG_VMLINUX_H
 #define RSSLAG_VMLINUX_H

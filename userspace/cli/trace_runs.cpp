@@ -134,8 +134,8 @@ int trace_command(const std::vector<std::string> &argv, const session::TraceOpti
         session.on_idle([&view](terminal::Screen *screen) { view->look(screen); });
     }
     const Status ran = session.run(false);
-    const int written = finish(session, ran, kDone);
-    if (written != kDone) return kCommandFailed;
+    const int finished = finish(session, ran, kDone);
+    if (finished != kDone) return kCommandFailed;
     const bool time_is_over = session.time_is_over() && !(view && view->status());
     if (time_is_over) {
         if (const Status ended = command->terminate(); !ended) terminal::complain(ended.error().what);

@@ -24,8 +24,6 @@ namespace {
 
 using core::Error;
 using core::Kind;
-using std::chrono::duration_cast;
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 /// What a walk brings along: the sums, and with full smaps the mappings, which are evidence.
@@ -43,23 +41,12 @@ core::WalkState state_of(const Error &error) {
     }
 }
 
-core::Walk walk_of(core::WalkFile file, const procfs::SmapsFields &sums, std::chrono::nanoseconds took) {
-    core::Walk walk;
-    walk.file = file;
-    walk.rss = sums.rss.value_or(core::Kilobytes{});
-    walk.pss = sums.pss.value_or(core::Kilobytes{});
-    walk.swap = sums.swap.value_or(core::Kilobytes{});
-    walk.anonymous = sums.anonymous;
-    walk.took_us = duration_cast<microseconds>(took).count();
-    return walk;
-}
-
 Walked walk_rollup(const procfs::Process &process) {
     const auto text = process.smaps_rollup_text();
     if (!text) return {state_of(text.error()), std::nullopt, {}};
     const auto rollup = procfs::parse_smaps_rollup(text->bytes);
     if (!rollup || !rollup->sums.rss) return {core::WalkState::Unsupported, std::nullopt, {}};
-    return {core::WalkState::Done, walk_of(core::WalkFile::SmapsRollup, rollup->sums, text->took), {}};
+    return {core::WalkState::Done, procfs::walk_of(core::WalkFile::SmapsRollup, rollup->sums, text->took), {}};
 }
 
 Walked walk_smaps(const procfs::Process &process) {
@@ -67,7 +54,7 @@ Walked walk_smaps(const procfs::Process &process) {
     if (!text) return {state_of(text.error()), std::nullopt, {}};
     auto mappings = procfs::parse_smaps(text->bytes);
     if (!mappings) return {core::WalkState::Unsupported, std::nullopt, {}};
-    const core::Walk walk = walk_of(core::WalkFile::Smaps, procfs::sum(*mappings), text->took);
+    const core::Walk walk = procfs::walk_of(core::WalkFile::Smaps, procfs::sum(*mappings), text->took);
     return {core::WalkState::Done, walk, std::move(*mappings)};
 }
 

@@ -74,15 +74,8 @@ core::Result<procfs::OwnWalk> walk(const procfs::Process &process, MappedProcess
     auto mappings = procfs::parse_smaps(text->bytes);
     if (!mappings) return mappings.error();
     out.mappings = *std::move(mappings);
-    out.walk_us = std::chrono::duration_cast<std::chrono::microseconds>(text->took).count();
-    const procfs::SmapsFields sums = procfs::sum(out.mappings);
-    core::Walk walk;
-    walk.file = core::WalkFile::Smaps;
-    walk.rss = sums.rss.value_or(core::Kilobytes{});
-    walk.pss = sums.pss.value_or(core::Kilobytes{});
-    walk.swap = sums.swap.value_or(core::Kilobytes{});
-    walk.anonymous = sums.anonymous;
-    walk.took_us = out.walk_us;
+    const core::Walk walk = procfs::walk_of(core::WalkFile::Smaps, procfs::sum(out.mappings), text->took);
+    out.walk_us = walk.took_us;
     return procfs::OwnWalk{walk, out.mappings};
 }
 

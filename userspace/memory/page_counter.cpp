@@ -58,8 +58,8 @@ PagesRow row_of(const procfs::Mapping &mapping) {
     row.name = mapping.name;
     row.start = mapping.start;
     row.end = mapping.end;
-    row.rss = mapping.fields.rss.value_or(Kilobytes{});
-    row.pss = mapping.fields.pss.value_or(Kilobytes{});
+    row.rss = procfs::or_zero(mapping.fields.rss);
+    row.pss = procfs::or_zero(mapping.fields.pss);
     return row;
 }
 

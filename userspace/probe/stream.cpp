@@ -73,8 +73,8 @@ Error refused(int err) {
     return explain_denial(err, own_privileges(), own_binary());
 }
 
-/// One place for each number that a task can have, within reason: two tasks that share one cost a hash lookup.
-std::uint32_t fault_places() {
+/// One slot for each number that a task can have, within reason: two tasks that share one cost a hash lookup.
+std::uint32_t fault_slot_count() {
     std::ifstream file("/proc/sys/kernel/pid_max");
     std::uint32_t pid_max = 32768;
     file >> pid_max;
@@ -149,7 +149,7 @@ struct StreamProbe::State {
     std::size_t update_places = 0;             ///< of each buffer; 0: there are none
     Mapping runs;                              ///< none: nothing is summed up
     std::vector<rsslag_sum> grown;
-    std::vector<std::uint32_t> emitted_sequence;  ///< of each CPU's sum, when last told
+    std::vector<std::uint32_t> emitted_sequence;  ///< of each CPU's sum, when last sent on
     std::uint32_t fault_mask = 0;
     int cpus = 1;
 
@@ -233,14 +233,14 @@ Status StreamProbe::State::hand_over_rings() {
 Status StreamProbe::State::load(const Options &options) {
     cpus = options.cpus_possible;
     const std::uint32_t count = std::min(static_cast<std::uint32_t>(cpus), kMaxRings);
-    const std::uint32_t positions = fault_places();
-    fault_mask = positions - 1;
+    const std::uint32_t fault_count = fault_slot_count();
+    fault_mask = fault_count - 1;
     skeleton->rodata->fault_mask = fault_mask;
     skeleton->rodata->possible_cpus = static_cast<std::uint32_t>(cpus);
     skeleton->rodata->fault_emitted_at_exit = bpf_program__autoload(skeleton->progs.fault_done);
     skeleton->rodata->counting = options.counting;
     skeleton->bss->filter.follow = options.follow ? 1 : 0;
-    bpf_map__set_max_entries(skeleton->maps.fault_slots, positions);
+    bpf_map__set_max_entries(skeleton->maps.fault_slots, fault_count);
     bpf_map__set_max_entries(skeleton->maps.cpus, static_cast<std::uint32_t>(cpus));
     bpf_map__set_max_entries(skeleton->maps.runs, static_cast<std::uint32_t>(cpus));
     if (bpf_map__autocreate(skeleton->maps.updates) && count == static_cast<std::uint32_t>(cpus)) {
@@ -256,7 +256,7 @@ Status StreamProbe::State::load(const Options &options) {
     cpu_states = Mapping(bpf_map__fd(skeleton->maps.cpus), static_cast<std::size_t>(cpus) * sizeof(rsslag_cpu),
                          PROT_READ | PROT_WRITE);
     if (cpu_states.get() == nullptr) return refused(errno);
-    slots = Mapping(bpf_map__fd(skeleton->maps.fault_slots), positions * sizeof(rsslag_fault_slot));
+    slots = Mapping(bpf_map__fd(skeleton->maps.fault_slots), fault_count * sizeof(rsslag_fault_slot));
     if (slots.get() == nullptr) return refused(errno);
     if (Status mapped = map_updates(); !mapped) return mapped;
     if (options.counting && bpf_map__fd(skeleton->maps.runs) >= 0) {

@@ -15,7 +15,7 @@ namespace rsslag::probe {
 class UpdateBuffer {
   public:
     /// Of a CPU that has not written there yet. Both outlive this.
-    UpdateBuffer(rsslag_cpu &cpu, std::span<const rsslag_update> positions) : cpu_(&cpu), places_(positions) {}
+    UpdateBuffer(rsslag_cpu &cpu, std::span<const rsslag_update> slots) : cpu_(&cpu), slots_(slots) {}
 
     /// The number of the update that the CPU writes next: those before it are there.
     std::uint64_t sent() const { return __atomic_load_n(&cpu_->updates, __ATOMIC_ACQUIRE); }
@@ -25,19 +25,19 @@ class UpdateBuffer {
     void take_before(std::uint64_t t_ns, std::vector<std::byte> &out) {
         const std::uint64_t sent = this->sent();
         std::uint64_t end = taken_;
-        for (std::size_t at = next_; end != sent && places_[at].t_ns < t_ns; ++end)
-            at = at + 1 < places_.size() ? at + 1 : 0;
+        for (std::size_t at = next_; end != sent && slots_[at].t_ns < t_ns; ++end)
+            at = at + 1 < slots_.size() ? at + 1 : 0;
         take_until(end, out);
     }
 
     /// Appends those before this number.
     void take_until(std::uint64_t end, std::vector<std::byte> &out) {
         while (taken_ < end) {  // in two parts where it goes round
-            const auto n = std::min(static_cast<std::size_t>(end - taken_), places_.size() - next_);
-            const auto bytes = std::as_bytes(places_.subspan(next_, n));
+            const auto n = std::min(static_cast<std::size_t>(end - taken_), slots_.size() - next_);
+            const auto bytes = std::as_bytes(slots_.subspan(next_, n));
             out.insert(out.end(), bytes.begin(), bytes.end());
             taken_ += n;
-            next_ = (next_ + n) % places_.size();
+            next_ = (next_ + n) % slots_.size();
         }
     }
 
@@ -46,7 +46,7 @@ class UpdateBuffer {
 
   private:
     rsslag_cpu *cpu_;
-    std::span<const rsslag_update> places_;
+    std::span<const rsslag_update> slots_;
     std::uint64_t taken_ = 0;
     std::size_t next_ = 0;  ///< where the one after those is
 };

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "io.h"
 #include "process_errors.h"
+#include "rsslag/procfs/own_walk.h"
 #include "rsslag/procfs/process.h"
 
 namespace rsslag::procfs {
@@ -85,6 +87,17 @@ core::Result<Text> Process::smaps_rollup_text() const {
 }
 core::Result<Text> Process::smaps_text() const {
     return walk(*this, "smaps");
+}
+
+core::Walk walk_of(core::WalkFile file, const SmapsFields &sums, std::chrono::nanoseconds took) {
+    core::Walk walk;
+    walk.file = file;
+    walk.rss = or_zero(sums.rss);
+    walk.pss = or_zero(sums.pss);
+    walk.swap = or_zero(sums.swap);
+    walk.anonymous = sums.anonymous;
+    walk.took_us = std::chrono::duration_cast<std::chrono::microseconds>(took).count();
+    return walk;
 }
 
 }  // namespace rsslag::procfs

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <span>
 
@@ -16,5 +17,8 @@ struct OwnWalk {
     std::span<const Mapping> mappings;  ///< stay the caller's
 };
 using WalkHere = std::function<core::Result<OwnWalk>()>;
+
+/// What a file that walks the page tables has summed up.
+core::Walk walk_of(core::WalkFile file, const SmapsFields &sums, std::chrono::nanoseconds took);
 
 }  // namespace rsslag::procfs

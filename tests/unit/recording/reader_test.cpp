@@ -103,11 +103,7 @@ TEST(Reader, NoticesAnyFlippedBitAndReadsAllOtherChunks) {
             Bytes flipped = bytes;
             flipped[i] = static_cast<char>(flipped[i] ^ (1 << bit));
             const Reported reported = read_all(flipped);
-            ASSERT_TRUE(reported.opened) << i << ' ' << reported.error.what;
-            EXPECT_FALSE(reported.complete) << i;
-            ASSERT_EQ(reported.missing.size(), 1U) << i;
-            EXPECT_NE(reported.missing.front().reason.find("damaged"), std::string::npos)
-                << reported.missing.front().reason;
+            ASSERT_TRUE(misses_one_damaged_chunk(reported)) << i;
             EXPECT_GE(reported.records.size(), (kChunks - 1) * kChunkRecords) << i;
             EXPECT_TRUE(is_part(reported.records, all.records)) << i;
             const std::size_t missing = (all.records.size() - reported.records.size()) / sizeof(rsslag_update);

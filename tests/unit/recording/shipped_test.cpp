@@ -65,11 +65,7 @@ TEST(Shipped, RecordingWithAFlippedBitMissesOneChunkOfTheClassic) {
         Bytes flipped = bytes;
         flipped[i] = static_cast<char>(flipped[i] ^ (1 << (i % 8)));
         const Reported reported = read_all(flipped);
-        ASSERT_TRUE(reported.opened) << i << ' ' << reported.error.what;
-        EXPECT_FALSE(reported.complete) << i;
-        ASSERT_EQ(reported.missing.size(), 1U) << i;
-        EXPECT_NE(reported.missing.front().reason.find("damaged"), std::string::npos)
-            << reported.missing.front().reason;
+        ASSERT_TRUE(misses_one_damaged_chunk(reported)) << i;
         EXPECT_EQ(count_records(reported.records) + reported.missing.front().records.value_or(0), kClassicRecords) << i;
     }
 }

@@ -117,4 +117,13 @@ Reported read_all(const Bytes &bytes) {
     return reported;
 }
 
+testing::AssertionResult misses_one_damaged_chunk(const Reported &reported) {
+    if (!reported.opened) return testing::AssertionFailure() << "not opened: " << reported.error.what;
+    if (reported.complete) return testing::AssertionFailure() << "complete";
+    if (reported.missing.size() != 1) return testing::AssertionFailure() << reported.missing.size() << " are missing";
+    const std::string &reason = reported.missing.front().reason;
+    if (reason.find("damaged") == std::string::npos) return testing::AssertionFailure() << reason;
+    return testing::AssertionSuccess();
+}
+
 }  // namespace rsslag::recording::test

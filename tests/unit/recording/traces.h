@@ -2,6 +2,8 @@
 // Traces to record and what is read of them again.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -39,5 +41,7 @@ struct Reported {
     bool complete = false;
 };
 Reported read_all(const Bytes &bytes);
+/// It opened, and one chunk of it is missing as it is damaged.
+testing::AssertionResult misses_one_damaged_chunk(const Reported &reported);
 
 }  // namespace rsslag::recording::test
