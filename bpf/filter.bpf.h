@@ -31,7 +31,7 @@ struct {
     __type(value, u32);
 } groups SEC(".maps");
 
-/* As as_number(), for the hot path: the verifier takes the difference of two pointers for a number. */
+/* As exact_rss_number(), for the hot path: the verifier takes the difference of two pointers for a number. */
 static __always_inline u64 key_of(const void *pointer)
 {
     u64 key = (u64)pointer;

@@ -9,4 +9,19 @@
 #define REGS_IP ip
 #endif
 
+enum bpf_func_id___with_regs {
+    BPF_FUNC_task_pt_regs___with_regs = 175, /* 5.15, 838adb0c9b8b */
+};
+
+/* The stack pointer that a task is in user mode with. 0: not known. */
+static __always_inline u64 user_stack_pointer(struct task_struct *task)
+{
+    struct pt_regs *regs;
+
+    if (!bpf_core_enum_value_exists(enum bpf_func_id___with_regs, BPF_FUNC_task_pt_regs___with_regs))
+        return 0;
+    regs = (struct pt_regs *)bpf_task_pt_regs(task);
+    return regs ? BPF_CORE_READ(regs, sp) : 0;
+}
+
 #endif

@@ -6,10 +6,9 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
-#include "counters.bpf.h"
-#include "percpu.bpf.h"
 #include "pids.bpf.h"
 #include "rsslag/abi.h"
+#include "rsslag/exact_rss.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -36,7 +35,7 @@ static __always_inline struct numbers numbers_of(struct task_struct *task)
         own_view(&progress.view);
     if (progress.view.level) {
         if (progress.host_tgid != task->tgid)
-            progress.tgid = number_in(task->group_leader, &progress.view);
+            progress.tgid = number_in(BPF_CORE_READ(task, group_leader), &progress.view);
         numbers.tid = number_in(task, &progress.view);
         numbers.tgid = progress.tgid;
     }
@@ -48,6 +47,7 @@ static __always_inline void write_task(struct seq_file *seq, struct task_struct 
 {
     struct rsslag_snapshot_task record = {.kind = RSSLAG_SNAPSHOT_TASK};
     struct task_struct___thread *thread = (void *)task;
+    struct signal_struct *signal;
 
     record.faults_before = task->min_flt + task->maj_flt;
     if (cached) {
@@ -58,7 +58,8 @@ static __always_inline void write_task(struct seq_file *seq, struct task_struct 
         record.cached[3] = thread->rss_stat.count[3];
     }
     record.faults_after = task->min_flt + task->maj_flt;
-    record.group_faults = task->signal->min_flt + task->signal->maj_flt;
+    signal = task->signal; /* once: each load costs the verifier as bpf/stream_cpu.bpf.h mm_of() has it */
+    record.group_faults = signal->min_flt + signal->maj_flt;
     if (bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
         record.flags |= RSSLAG_TASK_IN_EXECVE;
     record.host_tid = task->pid;
@@ -80,13 +81,9 @@ static __always_inline void read_mm(struct rsslag_snapshot_mm *record, struct mm
 static __always_inline void write_mm_thread(struct seq_file *seq, struct mm_struct *mm, u32 kind)
 {
     struct rsslag_snapshot_mm record = {.kind = kind};
-    struct mm_struct___thread *counters = (void *)mm;
 
     read_mm(&record, mm);
-    record.flushed[0] = BPF_CORE_READ(counters, rss_stat.count[0].counter);
-    record.flushed[1] = BPF_CORE_READ(counters, rss_stat.count[1].counter);
-    record.flushed[2] = BPF_CORE_READ(counters, rss_stat.count[2].counter);
-    record.flushed[3] = BPF_CORE_READ(counters, rss_stat.count[3].counter);
+    exact_rss_flushed_thread(record.flushed, mm);
     bpf_seq_write(seq, &record, sizeof(record));
 }
 
@@ -96,27 +93,14 @@ struct cpu_walk {
     struct seq_file *seq;
 };
 
-/* NULL counters: the whole value is in count (vendor kernels that stay atomic until the second thread). */
-static __always_inline s32 local_count(u64 counters, u64 offset)
-{
-    s32 value = 0;
-
-    if (counters)
-        bpf_probe_read_kernel(&value, sizeof(value), (void *)(counters + offset));
-    return value;
-}
-
 static long write_cpu(u32 cpu, struct cpu_walk *walk)
 {
     struct rsslag_snapshot_cpu record = {.kind = RSSLAG_SNAPSHOT_CPU, .cpu = cpu};
     u64 offset;
 
-    if (!percpu_offset(cpu, walk->base, &offset))
+    if (!exact_rss_percpu_offset(cpu, walk->base, &offset))
         return 0;
-    record.cached[0] = local_count(walk->counters[0], offset);
-    record.cached[1] = local_count(walk->counters[1], offset);
-    record.cached[2] = local_count(walk->counters[2], offset);
-    record.cached[3] = local_count(walk->counters[3], offset);
+    exact_rss_locals(record.cached, walk->counters, offset);
     if (record.cached[0] | record.cached[1] | record.cached[2] | record.cached[3])
         bpf_seq_write(walk->seq, &record, sizeof(record));
     return 0;
@@ -125,19 +109,12 @@ static long write_cpu(u32 cpu, struct cpu_walk *walk)
 static __always_inline void write_mm_cpu(struct seq_file *seq, struct mm_struct *mm, u32 kind)
 {
     struct rsslag_snapshot_mm record = {.kind = kind};
-    struct mm_struct___cpu *counters = (void *)mm;
     struct cpu_walk walk = {.seq = seq};
 
-    walk.base = percpu_base();
-    walk.counters[0] = (u64)BPF_CORE_READ(counters, rss_stat[0].counters);
-    walk.counters[1] = (u64)BPF_CORE_READ(counters, rss_stat[1].counters);
-    walk.counters[2] = (u64)BPF_CORE_READ(counters, rss_stat[2].counters);
-    walk.counters[3] = (u64)BPF_CORE_READ(counters, rss_stat[3].counters);
+    walk.base = exact_rss_percpu_base();
+    exact_rss_counters(walk.counters, mm);
     read_mm(&record, mm);
-    record.flushed[0] = BPF_CORE_READ(counters, rss_stat[0].count);
-    record.flushed[1] = BPF_CORE_READ(counters, rss_stat[1].count);
-    record.flushed[2] = BPF_CORE_READ(counters, rss_stat[2].count);
-    record.flushed[3] = BPF_CORE_READ(counters, rss_stat[3].count);
+    exact_rss_flushed_cpu(record.flushed, mm);
     bpf_seq_write(seq, &record, sizeof(record));
     bpf_loop(request.cpus, write_cpu, &walk, 0);
 }
@@ -201,67 +178,24 @@ int snapshot_plain(struct bpf_iter__task *ctx)
 
 static __always_inline void read_flushed(rsslag_s64 *flushed, struct mm_struct *mm, enum scheme scheme)
 {
-    if (scheme == CPU) {
-        struct mm_struct___cpu *counters = (void *)mm;
-
-        flushed[0] = BPF_CORE_READ(counters, rss_stat[0].count);
-        flushed[1] = BPF_CORE_READ(counters, rss_stat[1].count);
-        flushed[2] = BPF_CORE_READ(counters, rss_stat[2].count);
-        flushed[3] = BPF_CORE_READ(counters, rss_stat[3].count);
-    } else {
-        struct mm_struct___thread *counters = (void *)mm;
-
-        flushed[0] = BPF_CORE_READ(counters, rss_stat.count[0].counter);
-        flushed[1] = BPF_CORE_READ(counters, rss_stat.count[1].counter);
-        flushed[2] = BPF_CORE_READ(counters, rss_stat.count[2].counter);
-        flushed[3] = BPF_CORE_READ(counters, rss_stat.count[3].counter);
-    }
-}
-
-struct cpu_sum {
-    u64 base;
-    u64 counters[4];
-    s64 cached[4];
-    u32 cachers;
-    u32 pad;
-};
-
-static long add_cpu(u32 cpu, struct cpu_sum *sum)
-{
-    s32 cached[4];
-    u64 offset;
-
-    if (!percpu_offset(cpu, sum->base, &offset))
-        return 0;
-    cached[0] = local_count(sum->counters[0], offset);
-    cached[1] = local_count(sum->counters[1], offset);
-    cached[2] = local_count(sum->counters[2], offset);
-    cached[3] = local_count(sum->counters[3], offset);
-    sum->cached[0] += cached[0];
-    sum->cached[1] += cached[1];
-    sum->cached[2] += cached[2];
-    sum->cached[3] += cached[3];
-    if (cached[0] | cached[1] | cached[3])
-        sum->cachers++;
-    return 0;
+    if (scheme == CPU)
+        exact_rss_flushed_cpu(flushed, mm);
+    else
+        exact_rss_flushed_thread(flushed, mm);
 }
 
 static __always_inline void sum_cpus(struct rsslag_total *record, struct mm_struct *mm)
 {
-    struct mm_struct___cpu *counters = (void *)mm;
-    struct cpu_sum sum = {};
+    struct exact_rss_walk walk = {};
 
-    sum.base = percpu_base();
-    sum.counters[0] = (u64)BPF_CORE_READ(counters, rss_stat[0].counters);
-    sum.counters[1] = (u64)BPF_CORE_READ(counters, rss_stat[1].counters);
-    sum.counters[2] = (u64)BPF_CORE_READ(counters, rss_stat[2].counters);
-    sum.counters[3] = (u64)BPF_CORE_READ(counters, rss_stat[3].counters);
-    bpf_loop(request.cpus, add_cpu, &sum, 0);
-    record->cached[0] = sum.cached[0];
-    record->cached[1] = sum.cached[1];
-    record->cached[2] = sum.cached[2];
-    record->cached[3] = sum.cached[3];
-    record->cachers = sum.cachers;
+    walk.base = exact_rss_percpu_base();
+    exact_rss_counters(walk.counters, mm);
+    bpf_loop(request.cpus, exact_rss_add_cpu, &walk, 0);
+    record->cached[0] = walk.rss.cached[0];
+    record->cached[1] = walk.rss.cached[1];
+    record->cached[2] = walk.rss.cached[2];
+    record->cached[3] = walk.rss.cached[3];
+    record->cachers = walk.rss.cachers;
 }
 
 static __always_inline void copy_cached(struct rsslag_total *record, struct task_struct *task)
@@ -300,6 +234,8 @@ static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme sch
     record.host_tgid = task->tgid;
     record.tgid = numbers.tgid;
     record.tasks = task->signal->live.counter;
+    record.threads = task->signal->nr_threads;
+    record.started = leader->start_time;
     if (task->pid == task->tgid)
         record.flags |= RSSLAG_TOTAL_LEADER;
     bpf_probe_read_kernel(record.comm, TASK_COMM_LEN, leader->comm);

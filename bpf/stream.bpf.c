@@ -7,15 +7,15 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
-#include "counters.bpf.h"
-#include "percpu.bpf.h"
 #include "pids.bpf.h"
 #include "regs.bpf.h"
 #include "rsslag/abi.h"
+#include "rsslag/exact_rss.bpf.h"
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include "faults.bpf.h"
 #include "pattern.bpf.h"
+#include "ends.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -119,8 +119,10 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
     record->parent = (u32)id;
     if (clone_flags & CLONE_VM)
         record->flags |= RSSLAG_SHARES_MM;
-    if (!new_group)
+    if (!new_group) {
         record->flags |= RSSLAG_SAME_GROUP;
+        record->stack_pointer = user_stack_pointer(task);
+    }
     if (traced)
         record->flags |= RSSLAG_TRACED;
     send(record);
@@ -189,6 +191,8 @@ int BPF_PROG(task_exit, struct task_struct *task)
     }
     end_task(tid, &user_faults, &kernel_faults);
     group_dead = BPF_CORE_READ(task, signal, live.counter) == 0;
+    if (group_dead)
+        note_end(task, BPF_CORE_READ(task, tgid));
     record = reserve_task(task, RSSLAG_EXIT);
     if (!record)
         return 0;
@@ -232,7 +236,7 @@ static long learn_cpu(u32 cpu, u64 *base)
     struct rsslag_run *run = bpf_map_lookup_elem(&runs, &cpu);
     u64 offset;
 
-    if (facts && run && percpu_offset(cpu, *base, &offset)) {
+    if (facts && run && exact_rss_percpu_offset(cpu, *base, &offset)) {
         facts->offset = offset;
         run->offset = offset;
         facts->known = 1;
@@ -247,7 +251,7 @@ int learn_view(struct bpf_iter__task *ctx)
         return 0;
     own_view(&reader);
     pattern.but = bpf_get_current_pid_tgid() >> 32;
-    filter.self = as_number(&filter);
+    filter.self = exact_rss_number(&filter);
     return 0;
 }
 
@@ -260,8 +264,8 @@ int learn_offsets(struct bpf_iter__task *ctx)
         return 0;
     own_view(&reader);
     pattern.but = bpf_get_current_pid_tgid() >> 32;
-    filter.self = as_number(&filter);
-    base = percpu_base();
+    filter.self = exact_rss_number(&filter);
+    base = exact_rss_percpu_base();
     bpf_loop(possible_cpus, learn_cpu, &base, 0);
     return 0;
 }

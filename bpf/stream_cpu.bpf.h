@@ -7,12 +7,21 @@
 /* A number as a pointer that may be loaded from, faults included (6.2, a35b9af4ec2c); a probe read costs much more. */
 extern void *bpf_rdonly_cast(const void *address, u32 type) __ksym __weak;
 
+/* The kernel's ids of struct refcount_struct, pt_regs and task_struct: CO-RE's are of whatever file libbpf was given. */
+const volatile rsslag_u32 refcount_type, registers_type, task_type;
+
 static __always_inline s32 load_s32(u64 address)
 {
-    struct refcount_struct *number =
-        bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct refcount_struct));
+    struct refcount_struct *number = bpf_rdonly_cast((void *)address, refcount_type);
 
     return number->refs.counter;
+}
+
+/* A pointer out of a trusted one has the verifier search all types that the kernel has for whether it may be trusted, too
+ * (kernel/bpf/btf.c btf_nested_type_is_trusted), some milliseconds for each such load; out of this one it is not. */
+static __always_inline u64 mm_of(struct task_struct *task)
+{
+    return key_of(((struct task_struct *)bpf_rdonly_cast(task, task_type))->mm);
 }
 
 struct counter {
@@ -51,7 +60,7 @@ static __always_inline struct counter counter_of(struct mm_struct *mm, u32 membe
 static __always_inline bool within_frame(const void *ctx, const struct rsslag_fault_slot *slot)
 {
     u64 frame = FAULT_FRAME(slot);
-    struct pt_regs *regs = bpf_rdonly_cast((void *)frame, bpf_core_type_id_kernel(struct pt_regs));
+    struct pt_regs *regs = bpf_rdonly_cast((void *)frame, registers_type);
 
     return address_of(key_of(ctx)) < frame && regs->REGS_IP == slot->ip && regs->sp == slot->sp;
 }
@@ -92,7 +101,7 @@ static __always_inline bool summed_up(struct mm_struct *mm, u64 key, struct task
 
     if (!run)
         return false;
-    own = key_of(task->mm) == key;
+    own = mm_of(task) == key;
     counter = counter_of(mm, member);
     cached = counter.locals ? load_s32(counter.locals + run->offset) : 0;
     if (!cached || !traced || mm->mm_users.counter == 0 || task->flags & PF_EXITING || (by_traced && !own)) {
@@ -172,7 +181,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     task_flags = task->flags;
     if (task_flags & PF_EXITING)
         flags |= RSSLAG_EXITING;
-    if (key_of(task->mm) == key) {
+    if (mm_of(task) == key) {
         flags |= RSSLAG_OWN;
         /* Reclaim within a fault is not the fault's. */
         if (!(task_flags & (PF_EXITING | PF_MEMALLOC)) && users != 0)
@@ -187,7 +196,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
 
 static __always_inline bool faulting_task_traced(struct task_struct *task)
 {
-    u64 mm = key_of(task->mm);
+    u64 mm = mm_of(task);
     u32 tgid = task->tgid;
 
     return may_be_traced(mm, tgid) && (group_traced(tgid) || mm_state(mm) == TRACED);

@@ -5,6 +5,9 @@
 #ifndef RSSLAG_STREAM_THREAD_BPF_H
 #define RSSLAG_STREAM_THREAD_BPF_H
 
+/* include/linux/mm_types.h enum fault_flag */
+#define FAULT_FLAG_USER 0x40
+
 static __always_inline s32 cached_of(struct task_struct *task, u32 member)
 {
     struct task_struct___thread *thread = (void *)task;
@@ -193,14 +196,19 @@ int BPF_PROG(page_fault_kernel_thread, unsigned long address, struct pt_regs *re
     return enter_fault(address, regs, RSSLAG_OF_KERNEL_FAULT);
 }
 
+/* Who asks for a page without an exception has no registers of one (mm/gup.c faultin_page). */
 SEC("fexit/handle_mm_fault")
-int BPF_PROG(fault_done, struct vm_area_struct *vma, unsigned long address)
+int BPF_PROG(fault_done, struct vm_area_struct *vma, unsigned long address, unsigned int how, struct pt_regs *regs)
 {
     struct task_struct *task = (struct task_struct *)bpf_get_current_task();
     u64 mm = (u64)BPF_CORE_READ(task, mm);
+    u16 flags = RSSLAG_AFTER_FAULT;
 
-    if (mm_state(key_at(mm)) == TRACED)
-        emit_fault(task, mm, (u32)bpf_get_current_pid_tgid(), address, RSSLAG_AFTER_FAULT);
+    if (mm_state(key_at(mm)) != TRACED)
+        return 0;
+    if (address_of(key_of(regs)))
+        flags |= how & FAULT_FLAG_USER ? RSSLAG_OF_USER_FAULT : RSSLAG_OF_KERNEL_FAULT;
+    emit_fault(task, mm, (u32)bpf_get_current_pid_tgid(), address, flags);
     return 0;
 }
 

@@ -26,3 +26,8 @@ function(use_pch target name)
 endfunction()
 
 add_pch(rsslag_pch LIBRARIES fmt::fmt rsslag_hardening HEADERS ${pch_headers})
+# GCC takes one only for the same kind of position independent code.
+if(RSSLAG_PCH AND with_library)
+    add_pch(rsslag_pch_pic LIBRARIES fmt::fmt rsslag_hardening HEADERS ${pch_headers})
+    make_pic(rsslag_pch_pic)
+endif()

@@ -52,9 +52,11 @@ install() {
 
 BUILD_PACKAGES="g++ cmake ninja-build pkg-config clang bpftool libbpf-dev libspdlog-dev libfmt-dev libcli11-dev
     nlohmann-json3-dev libcap-dev libelf-dev libncurses-dev libzstd-dev libxxhash-dev
-    libsqlite3-dev libprotozero-dev"
-TEST_PACKAGES="libgtest-dev libbenchmark-dev python3 python3-jsonschema procps smem util-linux libcap2-bin linux-perf tmux
-    protobuf-compiler"
+    libsqlite3-dev libprotozero-dev libmicrohttpd-dev prometheus-cpp-dev"
+TEST_PACKAGES="strace libgtest-dev libbenchmark-dev python3 python3-jsonschema procps smem util-linux libcap2-bin linux-perf tmux
+    protobuf-compiler abigail-tools python3-pytest man-db sudo"
+# Of tests that --long runs: an engine that scrapes, shells that complete, what makes a chroot.
+LONG_PACKAGES="prometheus prometheus-node-exporter zsh fish mandoc mmdebstrap"
 VM_PACKAGES="qemu-system-x86 busybox-static cpio kmod zstd xz-utils e2fsprogs"
 
 # Keeps what ninja prints in $LOG and tells how far it is: on one line of a terminal, elsewhere with a line for each tenth.

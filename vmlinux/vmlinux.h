@@ -73,12 +73,23 @@ struct pid {
 
 struct signal_struct {
     atomic_t live;
+    int nr_threads;
     unsigned long min_flt;
     unsigned long maj_flt;
+    unsigned long maxrss;
+};
+
+typedef struct {
+    unsigned int val;
+} kuid_t;
+
+struct cred {
+    kuid_t euid;
 };
 
 struct mm_struct {
     atomic_t mm_users;
+    unsigned long hiwater_rss;
     unsigned long total_vm;
     int map_count;
 };
@@ -86,17 +97,26 @@ struct mm_struct {
 /* arch/ARCH/include/asm/ptrace.h; bpf/regs.bpf.h tells what is what */
 #if defined(__TARGET_ARCH_arm64)
 struct pt_regs {
+    u64 regs[31];
     u64 sp;
     u64 pc;
+    s32 syscallno;
 };
 #else
 struct pt_regs {
+    unsigned long di, si, dx, r10, r8;
+    unsigned long orig_ax;
     unsigned long ip;
     unsigned long sp;
 };
 #endif
 
+struct list_head {
+    struct list_head *next;
+};
+
 struct task_struct {
+    struct list_head tasks;
     struct mm_struct *mm;
     unsigned int flags;
     u64 start_time;
@@ -105,10 +125,12 @@ struct task_struct {
     int pagefault_disabled;
     int pid;
     int tgid;
+    struct task_struct *real_parent;
     struct task_struct *group_leader;
     struct pid *thread_pid;
     unsigned long min_flt;
     unsigned long maj_flt;
+    const struct cred *real_cred;
     char comm[16];
     struct signal_struct *signal;
 };
@@ -136,11 +158,6 @@ struct vm_area_struct {
 };
 
 struct linux_binprm;
-
-/* kernel/bpf/arraymap.c keeps one __percpu pointer an element of a per-CPU array */
-struct bpf_array {
-    void *pptrs[1];
-};
 
 /* include/linux/cpuhotplug.h; the value is relocated */
 enum cpuhp_state {

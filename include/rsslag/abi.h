@@ -115,10 +115,11 @@ struct rsslag_total {
     rsslag_u32 cachers; /* CPUs or tasks whose cached file, anon or shmem is not 0 */
     rsslag_u32 tasks;   /* of the group (signal->live), the same in each of its records */
     rsslag_u32 flags;
-    rsslag_u32 pad;
-    char comm[16]; /* of the group's leader */
+    rsslag_u32 threads; /* signal->nr_threads, as /proc/PID/status tells: those that ended and are not reaped, too */
+    rsslag_u64 started; /* the leader's start_time, ns */
+    char comm[16];      /* of the group's leader */
 };
-RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_total) == 112, "rsslag_total");
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_total) == 120, "rsslag_total");
 
 /* The stream: what happened, one record after another, in a ring for each CPU or group of CPUs. Within a CPU records are
  * in the order in which things happened; between CPUs t_ns tells it. */
@@ -143,7 +144,7 @@ enum rsslag_update_flags {
     RSSLAG_BY_OTHER = 64,       /* the task is not of a traced thread group */
     RSSLAG_THRESHOLD = 128,     /* thread scheme: the task's events say that this flush is due to their number */
     RSSLAG_NEWBORN = 256,       /* an mm that a traced task makes (exec, fork) and nobody else has yet */
-    RSSLAG_AFTER_FAULT = 512,   /* of a fault record: taken after the fault, not at its entry */
+    RSSLAG_AFTER_FAULT = 512,   /* of a fault record: taken after it, not at its entry; in neither mode: no exception */
     RSSLAG_PARTIAL = 1024,      /* of a sum: read by userspace, in the middle; it may be sent again */
     RSSLAG_PROMPT = 2048,       /* of an update that left nothing cached: count was read RSSLAG_PROMPT_NS after t_ns at most */
 };
@@ -237,11 +238,35 @@ struct rsslag_task {
     rsslag_s32 old_tid; /* EXEC: before the exec; else 0 */
     rsslag_u16 cpu;
     rsslag_u16 pad;
-    rsslag_u64 user_faults; /* EXIT: counted over the task's life in the trace */
+    union {
+        rsslag_u64 user_faults; /* EXIT: counted over the task's life in the trace */
+        rsslag_u64 stack_pointer; /* NEWTASK of a thread: what it begins with; 0: not known */
+    };
     rsslag_u64 kernel_faults;
     char comm[16];
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_task) == 80, "rsslag_task");
+
+/* A change of a mapping that the kernel's own events do not tell; in a ring of its own. */
+enum rsslag_mapping_kind {
+    RSSLAG_MOVED = 1, /* mremap */
+    RSSLAG_NAMED = 2, /* prctl(PR_SET_VMA_ANON_NAME); name is empty where it was taken away */
+};
+
+struct rsslag_mapping {
+    rsslag_u16 kind;
+    rsslag_u16 pad;
+    rsslag_s32 pid; /* as rsslag's PID namespace numbers it, 0 where it is not visible there */
+    rsslag_u64 t_ns;
+    rsslag_s32 tid; /* likewise */
+    rsslag_s32 pad2;
+    rsslag_u64 from; /* MOVED: where it was */
+    rsslag_u64 from_bytes;
+    rsslag_u64 to; /* where it is */
+    rsslag_u64 to_bytes;
+    char name[80]; /* ANON_VMA_NAME_MAX_LEN, mm/madvise.c */
+};
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_mapping) == 136, "rsslag_mapping");
 
 /* Who is traced: see bpf/filter.bpf.h. */
 #define RSSLAG_MM_SLOTS 4096 /* powers of two */
@@ -304,6 +329,16 @@ struct rsslag_fault_slot {
     rsslag_u64 kernel_faults;
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_fault_slot) == 64, "rsslag_fault_slot");
+
+/* What the kernel told of a process as it ended, in an array that userspace maps, by the low bits of its number. Pages. */
+#define RSSLAG_END_SLOTS 4096
+struct rsslag_end {
+    rsslag_s32 tgid; /* whose it is; 0: nobody's, or it is being written */
+    rsslag_u32 pad;
+    rsslag_u64 max_rss;    /* signal->maxrss: what getrusage(2) makes ru_maxrss of, without its children */
+    rsslag_u64 high_water; /* of its last mm, as VmHWM; 0: it had left that by then */
+};
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_end) == 24, "rsslag_end");
 
 #endif
 /* NOLINTEND */

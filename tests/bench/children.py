@@ -2,6 +2,7 @@
 """The storm and the tracers around it as children that say when they are ready: nothing here sleeps and hopes."""
 import json
 import os
+import resource
 import select
 import shutil
 import signal
@@ -144,7 +145,10 @@ class Rsslag(Child):
 
     def finish(self):
         """Its last tick and its summary."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         documents = [json.loads(line) for line in self.stop() if line.startswith('{')]
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self.own_cpu_ns = 1e9 * (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         of_kind = {document['schema'].split('/')[0]: document for document in documents}
         if 'rsslag.tick' not in of_kind or 'rsslag.summary' not in of_kind:
             raise Failed(f'rsslag ended without a last tick and a summary: {self.complaint()}')

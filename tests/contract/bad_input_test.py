@@ -195,18 +195,16 @@ class Refused(unittest.TestCase):
             self.skipTest('this rsslag was built without the tracer')
 
     @needs_root
-    def test_a_process_of_another_user(self):
-        for args in ([str(os.getpid())], ['-u', 'root'], ['--comm', '*']):
-            ran = as_nobody('snapshot', *args)
-            assert_one_error_line(self, ran, 3)
-            self.assertIn('setcap', ran.err)
-
-    @needs_root
-    def test_a_process_of_its_own(self):
-        with Children(uid=contract.NOBODY) as (pid,):
-            ran = as_nobody('snapshot', str(pid))
-        assert_one_error_line(self, ran, 3)
-        self.assertIn('CAP_BPF', ran.err)
+    def test_what_takes_bpf_alone(self):
+        """What /proc can tell instead is theme unprivileged's."""
+        with tempfile.TemporaryDirectory() as directory:
+            os.chmod(directory, 0o777)
+            for words in (('live', '--events', '1'), ('record', '-o', f'{directory}/x', '1'),
+                          ('live', '--record', f'{directory}/x', '1'), ('live', '--assert', 'peak_rss<1GiB', '1'), ('serve',),
+                          ('top', '--once', '--format', 'prometheus')):
+                ran = as_nobody(*words)
+                assert_one_error_line(self, ran, 3)
+                self.assertIn('setcap', ran.err)
 
     @needs_root
     def test_bad_words_come_first(self):

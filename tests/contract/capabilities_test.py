@@ -122,12 +122,12 @@ class Tracing(TracingTest, CapabilityTest):
             for more in ((), ('--record', os.path.join(directory, 'file'))):
                 with self.subTest(more=more), Live('--format', 'jsonl', '-p', pid, *more) as live:
                     live.document()
-                    self.assert_held(live.process.pid, TRACING, 2 + bool(more))
+                    self.assert_held(live.process.pid, TRACING, 4 + bool(more))
 
     def test_a_command(self):
         with Live('--format', 'jsonl', '--interval', '100ms', '--', 'sleep', '1000') as live:
             live.document()
-            self.assert_held(live.process.pid, TRACING, 2)
+            self.assert_held(live.process.pid, TRACING, 3)
             os.kill(live.document()['pid'], signal.SIGKILL)
             self.assertEqual(live.finish().status, 128 + signal.SIGKILL)
 
@@ -137,7 +137,7 @@ class Tracing(TracingTest, CapabilityTest):
             with subprocess.Popen([contract.binary, 'record', '-o', recording, '-p', str(pid)], stderr=subprocess.PIPE,
                                   env=environment()) as process:
                 wait_until(lambda: recording.exists() and recording.stat().st_size > 0)
-                self.assert_held(process.pid, TRACING, 3)
+                self.assert_held(process.pid, TRACING, 4)
                 process.terminate()
                 process.communicate(timeout=TIMEOUT)
 
@@ -174,7 +174,7 @@ class OnTheScreen(TracingTest, CapabilityTest):
             for _ in range(2):
                 pane.key('Enter')
                 pane.until(lambda text: f'few-pages [{held.pid}]' in text and 'AGREES with smaps' in text)
-                self.assert_held(pane.rsslag_pid(), TRACING | SYS_ADMIN, 3)
+                self.assert_held(pane.rsslag_pid(), TRACING | SYS_ADMIN, 4)
                 pane.key('Escape')
                 pane.until('rsslag top')
             pane.type('q')

@@ -57,6 +57,11 @@ class Status(TracingTest):
         self.assertEqual(ran.status, 4, ran)
         self.assertEqual(len(ran.documents()), 3)
 
+    def test_it_has_the_limit_on_descriptors_of_who_called(self):
+        ran = contract.rsslag('snapshot', '--json', '--delay', '300ms', '--', 'sh', '-c', 'ulimit -Sn; ulimit -Hn; exec sleep 1',
+                              prefix=['prlimit', '--nofile=100:4096'])
+        self.assertEqual(ran.lines[:2], ['100', '4096'], ran)
+
     def test_a_delay_that_is_none(self):
         for delay in ('abc', '-1s', '', '1x'):
             ran = snapshot('--delay=' + delay, '--', 'true')
@@ -86,7 +91,7 @@ class OwnFailure(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             os.chmod(directory, 0o777)
             file = Path(directory, 'ran')
-            ran = as_nobody('snapshot', '--', 'touch', str(file))
+            ran = as_nobody('record', '-o', f'{directory}/x', '--', 'touch', str(file))
             self.assertFalse(file.exists())
         contract.assert_one_error_line(self, ran, 125)
         if contract.has_tracer():

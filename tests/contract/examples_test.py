@@ -30,7 +30,7 @@ class Jq(TracingTest):
         return done.stdout.decode()
 
     def test_examples_of_the_man_page(self):
-        page = (contract.ROOT / 'docs' / 'rsslag.1').read_text()
+        page = (contract.ROOT / 'docs' / 'man' / 'rsslag.1').read_text()
         lines = [line.replace(r'\e', '\\') for line in page.splitlines() if re.match(r'rsslag .*\| jq ', line)]
         self.assertGreaterEqual(len(lines), 3)
         for line in lines:
@@ -42,7 +42,7 @@ class Jq(TracingTest):
                           '.exact.rss == .exact.file + .exact.anon + .exact.shmem',
                           '([.cached_by[].rss] | add // 0) == .cached.rss',
                           '([.residual_causes[].pages] | add // 0) == .residual',
-                          '.lag * $k == .exact.rss * $k - .readers.stat.rss_kb'):
+                          '.behind * $k == .exact.rss * $k - .readers.stat.rss_kb'):
                 self.shell(f"rsslag snapshot --json $1 | jq -e '(.page_size / 1024) as $k | .processes[] | {query}'",
                            str(held.pid))
 
@@ -50,7 +50,7 @@ class Jq(TracingTest):
         with Held('single') as held:
             self.assertEqual(self.shell('rsslag snapshot --json --repeat 3 $1 | jq -s length', str(held.pid)), '3\n')
             self.assertEqual(self.shell('rsslag snapshot --json $1 | jq -r .schema', str(held.pid)),
-                             'rsslag.snapshot/1\n')
+                             'rsslag.snapshot/2\n')
 
     def test_every_number_fits_a_double(self):
         query = '[.. | numbers | fabs < 9007199254740992] | all'

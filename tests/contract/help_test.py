@@ -24,8 +24,8 @@ class Help(unittest.TestCase):
     def test_help_names_every_command(self):
         for option in ('--help', '-h'):
             text = self.shown(option)
-            for command in ('snapshot', 'live', 'record', 'replay', 'report', 'export', 'top', 'maps', 'mem', 'doctor',
-                            'demo'):
+            for command in ('snapshot', 'live', 'record', 'replay', 'report', 'export', 'top', 'serve', 'maps', 'mem', 'doctor',
+                            'demo', 'mount', 'umount'):
                 self.assertRegex(text, rf'(?m)^ +{command} ')
 
     def test_help_of_a_command_names_its_options_and_the_program(self):
@@ -46,7 +46,10 @@ class Help(unittest.TestCase):
         for option in ('--format', '--json', '--threads', '--events', '--from'):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         text = self.shown('top', '--help')
-        for option in ('--once', '--json', '--sort', '--rows', '--interval'):
+        for option in ('--once', '--json', '--format', '--sort', '--rows', '--interval', '-o'):
+            self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
+        text = self.shown('serve', '--help')
+        for option in ('--listen', '--by', '--top', '--max-age'):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         text = self.shown('maps', '--help')
         for option in ('-p', '--comm', '--cgroup', '-u', '--json', '--each', '--columns', '--sort', '--filter', '--all',
@@ -57,7 +60,7 @@ class Help(unittest.TestCase):
         for option in ('--by', '-u', '--each', '--all', '--json'):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         text = self.shown('report', '--help')
-        for option in ('--json', '--assert', '--svg', '--diff', '--all', '--force'):
+        for option in ('--json', '--assert', '--svg', '--html', '--diff', '--all', '--force'):
             self.assertRegex(text, rf'(?m)^ +(-\w,)?{option}\b')
         text = self.shown('export', '--help')
         for option in ('--format', '--output', '--force'):

@@ -3,6 +3,7 @@
 import collections
 import json
 import os
+import re
 import subprocess
 import threading
 
@@ -127,8 +128,10 @@ def assert_tick(test, tick):
     test.assertLessEqual(window['min'], tick['exact']['rss'], tick)
     test.assertLessEqual(tick['exact']['rss'], window['max'], tick)
     stat = tick['readers']['stat']['rss_kb']
-    if stat is not None and tick['lag'] is not None:
-        test.assertEqual(tick['lag'], tick['exact']['rss'] - stat * 1024 // tick['page_size'], tick)
+    if tick['lag'] is not None:
+        test.assertEqual(tick['lag'], tick['exact']['rss'] - sum(max(0, tick['flushed'][member]) for member in contract.RSS), tick)
+    if stat is not None and tick['behind'] is not None:
+        test.assertEqual(tick['behind'], tick['exact']['rss'] - stat * 1024 // tick['page_size'], tick)
 
 
 def assert_attributed(test, tick):
@@ -144,7 +147,7 @@ def assert_trace(test, ran, attributed=True, status=0, said='', not_at_zero=0):
     test.assertEqual((ran.status, ran.err), (status, said), ran)
     documents = [document for document in ran.documents() if 'schema' in document]
     *ticks, summary = documents
-    test.assertEqual(summary['schema'], 'rsslag.summary/1', ran.lines[-1])
+    test.assertEqual(summary['schema'], 'rsslag.summary/2', ran.lines[-1])
     assert_valid(test, 'summary', summary)
     before = collections.defaultdict(int)
     gone = []
@@ -171,8 +174,17 @@ def assert_trace(test, ran, attributed=True, status=0, said='', not_at_zero=0):
         test.assertEqual(more, 0, summary)
     test.assertEqual(summary['lost'], sum(summary['lost_by'].values()), summary)
     test.assertLessEqual(summary['ended_not_at_zero'], not_at_zero, summary)
-    for process in summary['processes']:
+    # The last tick of a PID is of its last row: what a fork held before its exec has one of its own.
+    for process in {process['pid']: process for process in summary['processes']}.values():
         final = [tick for tick in ticks if tick['pid'] == process['pid']][-1:]
         if final:
             test.assertEqual(process['final'], final[0]['exact'], process)
     return ticks, summary
+
+
+def assert_lines_hold(test, text):
+    """Lines of a command that has ended: neither its last line nor the summary says that it held nothing."""
+    (last,) = [line.split() for line in text.splitlines() if line.endswith(' EXITED')]
+    test.assertGreater(int(last[4].lstrip('~!').replace(',', '')), 0, text)  # EXACT
+    (most,) = re.findall(r' exited: .* (?:at most|at least) ([\d,]+) kB', text)
+    test.assertGreater(int(most.replace(',', '')), 0, text)

@@ -203,7 +203,7 @@ class Matching(TracingTest):
             with subprocess.Popen([lifecycle(), 'forks', str(COUNT)], stdin=subprocess.DEVNULL) as process:
                 self.assertEqual(process.wait(TIMEOUT), 0)
             trace.signal(signal.SIGINT)
-            self.assertEqual([document['schema'] for document in trace.finish().documents()], ['rsslag.summary/1'])
+            self.assertEqual([document['schema'] for document in trace.finish().documents()], ['rsslag.summary/2'])
 
 
 @needs_schema

@@ -146,7 +146,8 @@ class Absent(TracingTest):
                 said = trace.complaint()
                 if not args:
                     trace.signal(signal.SIGINT)
-                ticks, summary = assert_trace(self, trace.finish(), said=said)
+                status, nobody = (3, 'rsslag: no process matched\n') if args else (0, '')
+                ticks, summary = assert_trace(self, trace.finish(), said=said + nobody, status=status)
             self.assertEqual((ticks, summary['processes']), ([], []))
 
 
@@ -199,7 +200,7 @@ class Signals(TracingTest):
                 os.kill(int(line), signal.SIGKILL)  # which still holds the pipe
             ran = trace.finish()
         self.assertEqual((ran.status, ran.err), (0, ''), ran)
-        self.assertIn('rsslag.summary/1', ran.lines[-1])
+        self.assertIn('rsslag.summary/2', ran.lines[-1])
 
 
 class Output(TracingTest):
@@ -257,6 +258,10 @@ class Status(TracingTest):
             ran = live('--', 'sh', '-c', f'exit {status}')
             self.assertEqual((ran.status, ran.err), (status, ''), ran)
 
+    def test_it_is_the_commands_own_for_a_caller_that_ignores_its_children(self):
+        ran = live('--', 'sh', '-c', 'exit 7', preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual((ran.status, ran.err), (7, ''), ran)
+
     def test_a_signal_is_128_and_its_number(self):
         for name, number in (('TERM', 15), ('KILL', 9), ('INT', 2), ('SEGV', 11)):
             ran = live('--', 'sh', '-c', f'ulimit -c 0; kill -{name} $$')
@@ -297,7 +302,7 @@ class Refused(unittest.TestCase):
     def test_a_user_without_capabilities(self):
         with Children(uid=NOBODY) as (pid,):
             for args in ([str(pid)], ['-p', '1'], ['--comm', '*']):
-                ran = as_nobody('live', *args)
+                ran = as_nobody('live', '--events', *args)
                 assert_one_error_line(self, ran, 3)
                 self.assertIn('setcap', ran.err)
 
@@ -305,7 +310,7 @@ class Refused(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             os.chmod(directory, 0o777)
             file = Path(directory, 'ran')
-            assert_one_error_line(self, as_nobody('live', '--', 'touch', str(file)), 125)
+            assert_one_error_line(self, as_nobody('live', '--events', '--', 'touch', str(file)), 125)
             self.assertFalse(file.exists())
 
 
@@ -314,10 +319,10 @@ class NoTracer(unittest.TestCase):
         if contract.has_tracer():
             self.skipTest('this rsslag was built with the tracer')
         with Told() as told:
-            ran = live(told.pid)
+            ran = live('--events', told.pid)
             assert_one_error_line(self, ran, 3)
             self.assertIn('without the tracer', ran.err)
-            assert_one_error_line(self, live('--', 'true'), 125)
+            assert_one_error_line(self, live('--events', '--', 'true'), 125)
 
 
 if __name__ == '__main__':

@@ -47,6 +47,21 @@ class Targets(TracingTest):
             self.assertEqual(summary['lost'], 0, name)
             self.assertEqual(summary['disagreements'], 0, name)
             self.assertNotIn('agrees', {tick['verdict'] for tick in ticks if tick['residual']}, name)
+            self.assert_lag_within_bound(ticks, summary)
+
+    def assert_lag_within_bound(self, ticks, summary):
+        """At one instant, by records, a CPU caches less than a batch of each member: the bound is hard."""
+        for tick in ticks:
+            self.assertEqual(tick['bound']['hard'], tick['scheme'] != 'thread', tick)
+            if tick['bound']['hard']:
+                self.assertLessEqual(tick['lag'], tick['bound']['rss'])
+        bound = ticks[0]['bound']
+        (process,) = summary['processes']
+        if not bound['hard']:
+            return  # a thread's own, which it may pass
+        self.assertLessEqual(process['peak_lag']['pages'], bound['rss'])
+        for member in ('file', 'anon', 'shmem', 'swap'):
+            self.assertLessEqual(process['cached_most'][member], bound[member])
 
     def test_one_that_ends(self):
         with Told('exit 3') as told:
@@ -164,7 +179,8 @@ class Commands(TracingTest):
         self.assertEqual(len({tick['pid'] for tick in ticks}), 1)
         ticks, summary = self.trace('sh', '-c', script, options=['--follow'], status=4)
         self.assertGreaterEqual(len({tick['pid'] for tick in ticks}), 7)
-        self.assertEqual({process['state'] for process in summary['processes']}, {'exited'})
+        states = {(process['image'] == 0, process['state']) for process in summary['processes']}
+        self.assertEqual(states, {(False, 'exited'), (True, 'exec')}, 'what a fork held before its exec is a row of its own')
         self.assertEqual({tick['exact']['rss'] for tick in ticks if tick['state'] == 'exited'}, {0})
 
     def test_a_child_that_outlives_the_command(self):

@@ -2,8 +2,11 @@
 """rsslag maps --elf: which sections and symbols of a mapped file are resident, shared, written."""
 import mmap
 import os
+import resource
 import shutil
+import struct
 import tempfile
+import time
 import unittest
 
 import contract
@@ -20,6 +23,23 @@ def of(test, glob, pid):
     assert_valid(test, 'maps', ran.document())
     (process,) = ran.document()['processes']
     return process
+
+
+def made_up(sections, symbols, size=1 << 20):
+    """An ELF file of which each section is a table of the same symbols, and each symbol has the same name of half its size."""
+    name_at, table_at, headers_at = 4096, size // 2 + 8192, 64 + 56
+    entries = b''.join(struct.pack('<IBBHQQ', 1, 2, 0, 1, i * 8, 8) for i in range(symbols))
+    names = b'\0' + b'n' * (size // 2) + b'\0'
+    table = struct.pack('<IIQQQQIIQQ', 0, 2, 0, 0, table_at, len(entries), 2, 0, 8, 24)
+    strings = struct.pack('<IIQQQQIIQQ', 1, 3, 0, 0, name_at, len(names), 0, 0, 1, 0)
+    headers = bytes(64) + table + strings + table * sections
+    headers_at = table_at + len(entries)
+    head = b'\x7fELF' + bytes([2, 1, 1]) + bytes(9)
+    head += struct.pack('<HHIQQQIHHHHHH', 3, 62, 1, 0, 64, headers_at, 0, 64, 56, 1, 64, 3 + sections, 2)
+    head += struct.pack('<IIQQQQQQ', 1, 5, 0, 0, 0, size, size, 4096)
+    out = head.ljust(name_at, b'\0') + names
+    out = out.ljust(table_at, b'\0') + entries + headers
+    return out.ljust(size, b'\0')
 
 
 class Elf(unittest.TestCase):
@@ -82,6 +102,28 @@ class Elf(unittest.TestCase):
         self.assertIn(gone.status, (0, 3), gone)
         if gone.status == 0:
             self.assertIn('no ELF file', gone.document()['processes'][0]['elf']['reason'])
+
+    def test_a_made_up_file_costs_no_more_than_its_size(self):
+        directory = tempfile.mkdtemp(prefix='rsslag-contract-')
+        self.addCleanup(shutil.rmtree, directory)
+        enough = 1 << 30
+        for sections, symbols in ((0, 15000), (3000, 8000)):
+            path = os.path.join(directory, f'made-up-{sections}')
+            kept = []
+
+            def map_it(path=path, sections=sections, symbols=symbols, kept=kept):
+                with open(path, 'w+b') as file:
+                    file.write(made_up(sections, symbols))
+                    file.flush()
+                    kept.append(mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ))
+
+            with self.subTest(sections=sections), child_with(map_it) as pid:
+                began = time.monotonic()
+                ran = rsslag('maps', '--elf', path, '--json', str(pid),
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (enough, enough)))
+                self.assertEqual((ran.status, ran.err), (0, ''), ran.err)
+                self.assertLess(time.monotonic() - began, 5)
+                self.assertIn('what no linker writes', ran.document()['processes'][0]['elf']['reason'])
 
     def test_what_is_not_mapped_is_refused(self):
         ran = elf('/no/such/*', os.getpid())

@@ -132,7 +132,9 @@ class Baseline(unittest.TestCase):
                          process['sums']['private_dirty_kb'] - before['private_dirty_kb'])
         self.assertIn(max(change['rss_grown_kb'] for change in process['changes']), range(exact, 2 * exact))
         self.assertEqual([asserted['holds'] for asserted in fails.document()['processes'][0]['assertions']], [False])
-        self.assertTrue(any(line.startswith('DOES NOT HOLD rss.growth<1kB: ') for line in text.lines), text)
+        self.assertRegex(text.err, r'^rsslag: DOES NOT HOLD rss\.growth<1kB: [\d,]+ kB\n$')
+        self.assertRegex(fails.err, r'^rsslag: DOES NOT HOLD private_dirty\.growth<\d+kB: [\d,]+ kB\n$')
+        self.assertNotIn('HOLD', text.out)
         self.assertTrue(any('CHANGED' in line for line in text.lines), text)
 
     def test_a_still_process_has_not_changed(self):
@@ -151,7 +153,7 @@ class Baseline(unittest.TestCase):
         for word in ('rss', 'rss<', 'rss<1', 'rss<1XB', 'rss<5%', 'colour<1kB', '<1kB', 'rss.growth<1kB', 'rss<>1kB'):
             assert_one_error_line(self, maps('--assert', word, os.getpid()), 2)
         assert_one_error_line(self, maps('--baseline', self.old + '.none', os.getpid()), 2)
-        for text in ('', '{', '[]', '{"schema":"rsslag.maps/1"}', '{"schema":"rsslag.tick/1","processes":[]}',
+        for text in ('', '{', '[]', '{"schema":"rsslag.maps/1"}', '{"schema":"rsslag.tick/2","processes":[]}',
                      '{"schema":"rsslag.maps/1","processes":[{"pid":1}]}'):
             with open(self.old, 'w') as file:
                 file.write(text)

@@ -12,7 +12,7 @@ import time
 import unittest
 
 import contract
-from contract import (NOBODY, Held, as_nobody, assert_one_error_line, assert_valid, environment, needs_root,
+from contract import (NOBODY, Children, Held, as_nobody, assert_one_error_line, assert_valid, environment, needs_root,
                       needs_schema, rsslag, task_state, wait_until)
 
 PAGES = 300
@@ -181,6 +181,18 @@ class Machine(unittest.TestCase):
             document = mem('--json', '--each').document()
         (user,) = [user for user in document['processes'] if held.pid in user['pids']]
         self.assertEqual(user['pids'], sorted([held.pid, lodger]))
+
+    @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
+    def test_many_that_look_alike_are_not_each_compared_with_all(self):
+        count = 200
+        with Children((b'alike',) * count), tempfile.NamedTemporaryFile('r') as log:
+            ran = mem('--json', '--each', prefix=['strace', '-qq', '-o', log.name, '-e', 'trace=kcmp'])
+            asked = len(log.readlines())
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        # Another test's thousands may look alike, too.
+        processes = ran.document()['processes']
+        self.assertGreaterEqual(len(processes), count)
+        self.assertLess(asked, 20 * len(processes))
 
     @needs_root
     def test_what_may_not_be_read_is_named(self):

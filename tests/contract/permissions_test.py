@@ -58,7 +58,7 @@ class Ambient(TracingTest):
 
     def test_the_one_that_is_missing_is_named(self):
         for held, missing in (('bpf', 'CAP_PERFMON'), ('perfmon', 'CAP_BPF')):
-            ran = with_ambient([held], 'snapshot', '1')
+            ran = with_ambient([held], 'live', '--events', '1')
             assert_one_error_line(self, ran, 3)
             self.assertIn(f'missing {missing};', ran.err)
             self.assertIn('setcap', ran.err)

@@ -4,15 +4,40 @@ import datetime
 import glob
 import os
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
 import contract
 from contract import NOBODY, Held, TracingTest, assert_one_error_line, environment, needs_root, rsslag
-from live import assert_trace
+from live import Live, assert_trace
 
 LIMIT = 1 << 20
+
+
+class Steady:
+    """Some 40,000 updates a second: of so many seconds' worth all is kept, however late a segment is begun."""
+    PROGRAM = '''
+import mmap, time
+pages = mmap.mmap(-1, 1024 * mmap.PAGESIZE)
+while True:
+    for i in range(0, len(pages), mmap.PAGESIZE):
+        pages[i] = 1
+    pages.madvise(mmap.MADV_DONTNEED)
+    print(flush=True)
+    time.sleep(0.02)
+'''
+
+    def __enter__(self):
+        self.process = subprocess.Popen([sys.executable, '-c', self.PROGRAM], stdout=subprocess.PIPE)
+        self.process.stdout.readline()
+        return self.process.pid
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
 
 
 def milliseconds(tick):
@@ -34,6 +59,14 @@ class Segments(TracingTest):
 
     def live(self, *args, size='1M'):
         return rsslag('live', '--format', 'jsonl', '--record', self.file, '--max-size', size, *args)
+
+    def live_until_segments(self, count, *args, size='1M'):
+        """However long that takes a machine that has much else to do."""
+        last = f'{self.file}.{count - 1:04}'
+        with Live('--format', 'jsonl', '--record', self.file, '--max-size', size, *args) as trace:
+            trace.document(lambda _: os.path.exists(last))
+            trace.signal(signal.SIGINT)
+            return trace.finish()
 
     def assert_same_ticks(self, live, name, apart=0):
         """Each tick of a process that runs, and no other. They and the summary. The end of what was told of by the
@@ -70,9 +103,9 @@ class Segments(TracingTest):
             self.assertEqual((summary['disagreements'], summary['resyncs']), (0, 0), name)
             if name != self.file:
                 self.assertGreater(summary['faults'], 0, name)
-            # Of a short one those that are judged in the next are a part that counts. Threads flush every 64 faults.
-            faults = 64 if ticks[0]['scheme'] == 'thread' else 1.1
-            self.assertLess(summary['faults'], faults * summary['updates'] + 5000, 'they are counted since the begin')
+            # Those of its last tenth of a second, or so, are judged in the next. Threads flush every 64 faults.
+            faults = 64 if ticks[0]['scheme'] == 'thread' else 2
+            self.assertLess(summary['faults'], faults * summary['updates'] + 50000, 'they are counted since the begin')
             of_quiet = [tick['verdict'] for tick in ticks if tick['pid'] == quiet]
             agree += 'agrees' in of_quiet
             report = rsslag('report', name, '--json')
@@ -87,16 +120,16 @@ class Segments(TracingTest):
         return len(self.segments())
 
     def test_a_busy_process_leaves_several_that_tell_the_same(self):
-        with Held('busy') as busy, Held('classic') as quiet:
-            ran = self.live('--interval', '100ms', '--duration', '10s', '-p', f'{busy.pid},{quiet.pid}')
+        with Steady() as busy, Held('classic') as quiet:
+            ran = self.live_until_segments(12, '--interval', '100ms', '-p', f'{busy},{quiet.pid}', size='256K')
             self.assertEqual((ran.status, ran.err), (0, ''), ran.raw_err)
-            self.assertLessEqual(self.size(), LIMIT)
+            self.assertLessEqual(self.size(), 256 << 10)
             self.assertGreater(self.assert_segments(ran.documents(), quiet.pid), 2)
 
     def test_sums_over_segments(self):
         with Held('busy') as busy, Held('classic') as quiet:
-            ran = self.live('--mode', 'counts', '--interval', '100ms', '--duration', '8s', '-p', f'{busy.pid},{quiet.pid}',
-                            size='256K')
+            ran = self.live_until_segments(4, '--mode', 'counts', '--interval', '100ms', '-p', f'{busy.pid},{quiet.pid}',
+                                           size='256K')
         self.assertEqual((ran.status, ran.err), (0, ''), ran.raw_err)
         self.assertLessEqual(self.size(), 256 << 10)
         self.assertGreater(self.assert_segments(ran.documents(), quiet.pid), 1)
@@ -111,12 +144,12 @@ class Segments(TracingTest):
             self.assert_same_ticks(ran.documents(), name, apart=5)
 
     def test_record_keeps_the_newest_and_says_so(self):
-        with Held('busy') as held:
-            ran = rsslag('record', '-o', self.file, '--max-size', '256K', '--duration', '8s', '-p', str(held.pid))
+        with Steady() as pid:
+            ran = rsslag('record', '-o', self.file, '--max-size', '256K', '--duration', '8s', '-p', str(pid))
         self.assertEqual((ran.status, ran.out), (0, ''), ran)
         self.assertLessEqual(self.size(), 256 << 10)
         self.assertNotIn(self.file + '.0000', self.segments())
-        self.assertRegex(ran.err, r'^(\d+ events, [\d.]+ MiB, 0 lost\n)+$')
+        self.assertRegex(ran.err, r'^(\d+ events, ([\d.]+ MiB|\d+ kB), 0 lost\n)+$')
         self.assertAlmostEqual(float(ran.err.split()[-4]), self.size() / (1 << 20), delta=0.06)
         for name in self.segments():
             self.assertEqual(os.stat(name).st_mode & 0o7777, 0o600)

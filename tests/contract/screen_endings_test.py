@@ -64,6 +64,19 @@ class ScreenEndingsTest(TracingTest):
         pane.run('clear')
         pane.until(lambda text: text.strip() == '$')
 
+    def test_no_empty_file_stays_behind(self):
+        """What a command writes is kept; one that has written nothing leaves nothing, whatever ended rsslag."""
+        with tempfile.TemporaryDirectory() as directory, Pane() as pane:
+            pane.run(f'export TMPDIR={directory}; ulimit -c 0')
+            for words, kept in ((('sleep', '1000'), []), (('sh', '-c', '"echo said; exec sleep 1000"'), ['said'])):
+                pid = self.start(pane, '--', *words)
+                if kept:
+                    pane.until('said')
+                os.kill(pid, signal.SIGUSR1)
+                wait_until(lambda pid=pid: not Path(f'/proc/{pid}').exists())
+                self.assertEqual([file.read_text().strip() for file in Path(directory).iterdir()], kept)
+                pane.run('clear')
+
     def test_ctrl_backslash(self):
         with Held('few-pages') as held, Pane() as pane:
             modes = pane.modes()
@@ -95,7 +108,8 @@ class ScreenEndingsTest(TracingTest):
     def test_it_still_leaves_a_core(self):
         """Where another program would: the shell says so, or not."""
         with tempfile.TemporaryDirectory() as directory, Pane() as pane:
-            pane.run(f'cd {directory}; ulimit -c unlimited; clear')
+            pane.run(f'cd {directory}; ulimit -c unlimited; clear; echo ready')
+            pane.until(lambda text: re.search('(?m)^ready$', text))  # what is typed ahead gets no line of its own
             pane.run("sh -c 'kill -QUIT $$'")
             told = lambda text: re.search('(?m)^Quit.*$', text)  # noqa: E731
             other = told(pane.until(told)).group()
@@ -187,6 +201,18 @@ class ScreenEndingsTest(TracingTest):
                 os.unlink(output)
                 pane.run('clear')
                 pane.until(lambda text: 'wrote' not in text)
+
+    def test_a_command_that_has_ended_before_it_is_read_held_something(self):
+        with Pane() as pane:
+            for argv in (('true',), ('ls', '/')):
+                pane.rsslag('--', *argv)
+                text = pane.until(lambda text: 'EXITED' in text and ('It holds ' in text or 'It held ' in text))
+                self.assertNotRegex(text, r'It (holds|held) [~!]?0 kB', text)
+                self.assertRegex(text, r'It (holds|held) [~!]?[\d,]+ kB', text)
+                pane.type('q')
+                pane.until('address space ended')
+                pane.run('clear')
+                pane.until(lambda text: 'traced' not in text)
 
     def test_leaving_a_command_that_runs(self):
         with Pane() as pane:

@@ -24,10 +24,11 @@ CLASSIC = str(RECORDINGS / 'classic-6.1.rsslag')
 QUIET = str(RECORDINGS / 'quiet-6.1.rsslag')
 
 UPDATES = {'update', 'flush', 'fold'}
-NO_RECORDS = {'reading', 'walk', 'loss', 'tick'}
+NO_RECORDS = {'reading', 'walk', 'loss', 'tick', 'mapped', 'moved', 'named', 'listed'}
 
 # A hundred threads and the main one at rest.
 EXACT, FLUSHED, CACHED = 26746, 20683, 6063
+PEAK_LAG = 6330  # at an instant between two ticks
 
 
 def members(file, anon, shmem):
@@ -57,8 +58,9 @@ class Files(unittest.TestCase):
             time = header.pop('time')
             self.assertTrue(time.startswith('2026-'), time)
             self.assertEqual(header, {
-                'kernel': '6.1.0-50-amd64', 'arch': 'x86_64', 'host': 'classic', 'command_line': command, 'mode': 'events',
-                'scheme': 'thread', 'page_size': 4096, 'cpus_online': 4, 'cpus_possible': 4, 'batch': None,
+                'kernel': '6.1.0-50-amd64', 'arch': 'x86_64', 'host': 'classic', 'boot_id': None, 'trace_id': None, 'segment': 0,
+                'command_line': command, 'mode': 'events', 'scheme': 'thread', 'page_size': 4096, 'cpus_online': 4,
+                'cpus_possible': 4, 'batch': None,
                 'calibration': {'stat': 'flushed', 'statm': 'flushed', 'status': 'flushed'}})
 
 
@@ -95,7 +97,7 @@ class Replay(unittest.TestCase):
         self.assertEqual({key: summary[key] for key in expected}, expected)
         (process,) = summary['processes']
         self.assertEqual((process['comm'], process['state']), ('classic', 'exited'))
-        self.assertEqual(process['peak_lag']['pages'], CACHED)
+        self.assertEqual(process['peak_lag']['pages'], PEAK_LAG)
         verdicts = collections.Counter(tick['verdict'] for tick in ticks if tick['state'] == 'running')
         self.assertEqual({verdict: count for verdict, count in process['verdicts'].items() if count}, verdicts)
 
@@ -126,7 +128,7 @@ class Replay(unittest.TestCase):
 
 def pinned(document):
     """What no later version may tell otherwise: times to the nanosecond, what was held, what was lost."""
-    if document['schema'] == 'rsslag.summary/1':
+    if document['schema'] == 'rsslag.summary/2':
         keys = ('time', 'duration_ns', 'ticks', 'records', 'emitted', 'updates', 'updates_by_others', 'faults', 'lost',
                 'lost_by', 'resyncs', 'disagreements', 'ended_mms', 'ended_not_at_zero')
     else:
@@ -160,9 +162,12 @@ class Report(unittest.TestCase):
         report = told(self, 'report', '--json', CLASSIC).document()
         assert_valid(self, 'report', report)
         self.assertEqual((report['complete'], report['missing'], report['lost'], report['records']), (True, [], 0, 28521))
-        self.assertEqual((report['peak_lag']['pages'], report['peak_lag']['comm']), (CACHED, 'classic'))
+        self.assertEqual((report['peak_lag']['pages'], report['peak_lag']['comm']), (PEAK_LAG, 'classic'))
         (process,) = report['processes']
-        self.assertEqual((process['peak_rss'], len(process['threads'])), (EXACT, 101))
+        self.assertEqual(len(process['threads']), 101)
+        # Threads touch some pages more as they end; several do so at once.
+        self.assertGreaterEqual(process['peak']['peak_min'], EXACT)
+        self.assertLess(process['peak']['peak_max'], EXACT + 3_000)
         self.assertEqual(process['residual'] | {'walks': None}, {'min': 0, 'max': 0, 'nonzero': 0, 'walks': None})
         workers = [thread for thread in process['threads'] if thread['comm'].startswith('worker-')]
         self.assertEqual(len(workers), 100)
@@ -171,17 +176,17 @@ class Report(unittest.TestCase):
     def test_its_lag_fails_an_assertion_that_the_quiet_one_passes(self):
         ran = rsslag('report', '--assert', 'peak_lag<1MiB', CLASSIC)
         self.assertEqual(ran.status, 1, ran)
-        self.assertEqual(ran.err, "rsslag: 'peak_lag<1MiB' does not hold: peak_lag is 24,252 kB, not < 1MiB\n")
+        self.assertEqual(ran.err, "rsslag: 'peak_lag<1MiB' does not hold: peak_lag is 25,320 kB, not < 1MiB\n")
         self.assertEqual(told(self, 'report', '--assert', 'peak_lag<1MiB', QUIET).err, '')
-        self.assertEqual(told(self, 'report', '--assert', 'peak_lag==24252kB and lost==0 and missing==0', CLASSIC).err, '')
+        self.assertEqual(told(self, 'report', '--assert', 'peak_lag==25320kB and lost==0 and missing==0', CLASSIC).err, '')
         assert_one_error_line(self, rsslag('report', '--assert', 'peak_lag<<1MiB', CLASSIC), 2)
 
     def test_as_text_and_as_a_difference(self):
         text = told(self, 'report', CLASSIC).out
-        for words in ('Linux 6.1.0-50-amd64', 'thread scheme', 'the recording is complete', 'peak lag 24,252 kB'):
+        for words in ('Linux 6.1.0-50-amd64', 'thread scheme', 'the recording is complete', 'peak lag 25,320 kB'):
             self.assertIn(words, text)
         change = told(self, 'report', '--json', '--diff', QUIET, CLASSIC).document()['change']
-        self.assertEqual(change['peak_lag'], CACHED - 112)
+        self.assertEqual(change['peak_lag'], PEAK_LAG - 112)
 
 
 class Export(unittest.TestCase):
@@ -210,7 +215,7 @@ class Export(unittest.TestCase):
     def test_rows_are_those_that_the_report_counts_in_each_format(self):
         report = told(self, 'report', '--json', CLASSIC).document()
         header, *rows = told(self, 'export', '--format', 'jsonl', CLASSIC).documents()
-        self.assertEqual((header['schema'], header['kernel']), ('rsslag.record/1', '6.1.0-50-amd64'))
+        self.assertEqual((header['schema'], header['kernel']), ('rsslag.record/2', '6.1.0-50-amd64'))
         self.assertEqual(collections.Counter(row['type'] for row in rows), report['rows'])
         self.assertEqual(sum(row['type'] not in NO_RECORDS for row in rows), report['records'])
         with open(self.exported('csv'), encoding='utf-8', newline='') as file:

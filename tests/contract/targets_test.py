@@ -34,6 +34,12 @@ class Targets(TracingTest):
         with Children() as (pid,):
             self.assertEqual(self.pids(pid, '-p', f'{pid},{pid}'), [pid])
 
+    def test_more_processes_than_a_shell_allows_descriptors(self):
+        with Children([b'rslgtest-fd'] * 80) as pids:
+            ran = contract.rsslag('snapshot', '--json', '--no-walk', '--comm', 'rslgtest-fd', prefix=['prlimit', '--nofile=40:4096'])
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        self.assertEqual(sorted(each['pid'] for each in ran.document()['processes']), sorted(pids))
+
     def test_comm_is_a_glob(self):
         with Children([b'rslgtest-a1', b'rslgtest-b1', b'rslgtest-a2']) as (a1, b1, a2):
             self.assertEqual(sorted(self.pids('--comm', 'rslgtest-a*')), sorted([a1, a2]))

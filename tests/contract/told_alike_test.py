@@ -6,12 +6,14 @@ import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
 
 import contract
 from contract import MEMBERS, TIMEOUT, Held, TracingTest, environment, needs_root, rsslag, wait_until
+from live import Live
 
 LIVES = ('for i in 1 2 3; do /bin/true; done; (ls -lR /usr/lib | sort) >/dev/null; '
          'exec sh -c "ls -lR /usr/share | wc -l >/dev/null; sleep 0.2"')
@@ -128,9 +130,12 @@ class ToldAlike(TracingTest):
         self.assert_as_live('--mode', 'counts', '--ring', '4K', '--follow', '--interval', '20ms', target=('sh', '-c', LIVES))
 
     def test_segments(self):
-        with Held('busy') as busy, Held('classic') as quiet:
-            ran = rsslag('live', '--format', 'jsonl', '--interval', '50ms', '--duration', '4s', '--record', self.file,
-                         '--max-size', '1M', '-p', f'{busy.pid},{quiet.pid}')
+        with Held('busy') as busy, Held('classic') as quiet, \
+                Live('--format', 'jsonl', '--interval', '50ms', '--record', self.file, '--max-size', '1M',
+                     '-p', f'{busy.pid},{quiet.pid}') as trace:
+            trace.document(lambda _: len(glob.glob(glob.escape(self.file) + '.*')) > 1)
+            trace.signal(signal.SIGINT)
+            ran = trace.finish()
         self.assertEqual((ran.status, ran.err), (0, ''), ran.raw_err)
         live = {(tick['pid'], tick['time']): tick for tick in ticks_of(ran.documents())}
         segments = sorted(glob.glob(glob.escape(self.file) + '.*')) + [self.file]

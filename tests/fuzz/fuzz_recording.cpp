@@ -1,22 +1,32 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A file of any content, all the way: its events, what a judge makes of them, and all that is written of that.
 #include <algorithm>
+#include <clocale>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "drawn_screen.h"
 #include "fuzz.h"
+#include "recording_mutator.h"
 #include "rsslag/recording/reader.h"
+#include "rsslag/report/peak.h"
 #include "rsslag/report/report_builder.h"
 #include "rsslag/sinks/sink.h"
 #include "rsslag/trace/judge.h"
 #include "rsslag/trace/recorded.h"
 #include "rsslag/trace/row_maker.h"
 #include "rsslag/view/tick.h"
+#include "text_checks.h"
 
 using rsslag::fuzz::require;
+using rsslag::fuzz::require_csv;
+using rsslag::fuzz::require_harmless;
+using rsslag::fuzz::require_json;
+using rsslag::fuzz::require_json_lines;
+using rsslag::fuzz::require_xml;
 namespace core = rsslag::core;
 namespace event = rsslag::event;
 namespace recording = rsslag::recording;
@@ -27,49 +37,60 @@ namespace view = rsslag::view;
 
 namespace {
 
-bool is_raw_control(unsigned char c) {
-    return (c < 0x20 && c != '\n') || c == 0x7f;
-}
-
-/// What a terminal obeys: controls, those of Unicode too, and what turns the direction of text.
-void require_harmless(std::string_view text) {
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto at = [&](std::size_t more) {
-            return i + more < text.size() ? static_cast<unsigned char>(text[i + more]) : 0U;
-        };
-        require(!is_raw_control(static_cast<unsigned char>(text[i])));
-        require(!(at(0) == 0xc2 && at(1) >= 0x80 && at(1) <= 0x9f));
-        require(
-            !(at(0) == 0xe2 && at(1) == 0x80 && (at(2) == 0x8e || at(2) == 0x8f || (at(2) >= 0xaa && at(2) <= 0xae))));
-        require(!(at(0) == 0xe2 && at(1) == 0x81 && at(2) >= 0xa6 && at(2) <= 0xa9));
+/// One claim on each figure that there is.
+std::vector<report::Claim> make_claims() {
+    std::vector<report::Claim> claims;
+    const std::string names = report::claim_names();
+    for (std::size_t from = 0; from < names.size();) {
+        const std::size_t to = std::min(names.find(", ", from), names.size());
+        for (const char *const limit : {"<1", "<1kB", "<1ms"}) {
+            auto parsed = report::parse_claims(names.substr(from, to - from) + limit);
+            if (parsed) claims.push_back(parsed->front());
+        }
+        from = to + 2;
     }
+    require(!claims.empty());
+    return claims;
 }
 
-void require_json(std::string_view text) {
-    require(
-        std::none_of(text.begin(), text.end(), [](char c) { return is_raw_control(static_cast<unsigned char>(c)); }));
-    require(nlohmann::json::accept(text));
+const std::vector<report::Claim> &all_claims() {
+    static const std::vector<report::Claim> claims = make_claims();
+    return claims;
 }
 
-/// Every output that needs no file.
+void require_peak(const report::Report &report, const core::Summary &summary) {
+    report::PeakReport peak{{report.facts.command_line}, 0, 0, std::nullopt, std::nullopt, summary, {}};
+    if (!summary.processes.empty()) peak.pid = summary.processes.front().pid;
+    peak.claims = report::judge(all_claims(), report::report_of(summary, true));
+    for (const report::ClaimResult &result : peak.claims)
+        require_harmless(result.text);
+    require_json(report::peak_json(peak));
+    require_harmless(report::peak_text(peak, {}, true));
+}
+
+void require_report(const report::Report &report, const core::Summary &summary) {
+    require_json(report::report_json(report));
+    require_harmless(report::report_text(report, {}));
+    require_xml(report::report_svg(report));
+    const report::Report other = report::report_of(summary, true);
+    for (const auto &[before, after] : {std::pair(&other, &report), {&report, &other}}) {
+        require_json(report::diff_json(*before, *after));
+        require_harmless(report::diff_text(*before, *after, {}));
+    }
+    for (const report::ClaimResult &result : report::judge(all_claims(), report))
+        require_harmless(result.text);
+    require_peak(report, summary);
+}
+
+/// Every output that needs no file; a database takes longer than all others together.
 class Outputs : public sinks::Sink {
   public:
-    Outputs() {
-        const auto json = [](std::string_view text) {
-            for (std::size_t from = 0; from < text.size();) {
-                const std::size_t to = std::min(text.find('\n', from), text.size());
-                require_json(text.substr(from, to - from));
-                from = to + 1;
-            }
-            return core::success();
-        };
-        const auto csv = [](std::string_view text) {
-            require(std::none_of(text.begin(), text.end(),
-                                 [](char c) { return c != '\r' && is_raw_control(static_cast<unsigned char>(c)); }));
-            return core::success();
-        };
+    explicit Outputs(bool database) {
+        const auto json = [](std::string_view text) { return require_json_lines(text), core::success(); };
+        const auto csv = [](std::string_view text) { return require_csv(text), core::success(); };
         all_.push_back(sinks::jsonl_sink(json));
         all_.push_back(sinks::csv_sink(csv));
+        if (database) all_.push_back(sinks::sqlite_sink(":memory:"));
         all_.push_back(sinks::perfetto_sink([](std::string_view) { return core::success(); }));
     }
 
@@ -87,18 +108,41 @@ class Outputs : public sinks::Sink {
         for (const auto &each : all_)
             require(each->end(ending).ok());
         if (const core::Status ended = report_.end(ending); !ended) return ended;
-        const report::Report report = report_.take();
-        require_json(report::report_json(report));
-        require_harmless(report::report_text(report, {}));
-        const std::string svg = report::report_svg(report);
-        require_harmless(svg);
-        require(svg.find("<script") == std::string::npos);
+        made_ = report_.take();
         return core::success();
     }
+    /// After end().
+    const report::Report &report() const { return made_; }
 
   private:
     std::vector<std::unique_ptr<sinks::Sink>> all_;
     report::ReportBuilder report_;
+    report::Report made_;
+};
+
+/// What `replay --events` prints, beside rows.
+class Lines : public trace::RowMaker {
+  public:
+    using RowMaker::RowMaker;
+
+    bool needs_updates() const override { return left_ > 0; }
+    void on_update(const core::EventLine &line) override { require_line(view::event_json, view::event_text, line); }
+    void on_task(const core::TaskLine &line) override {
+        require_line(view::task_json, view::task_text, line);
+        RowMaker::on_task(line);
+    }
+
+  private:
+    template <class Line>
+    void require_line(std::string (*json)(const Line &), std::string (*text)(const Line &, const view::TextStyle &),
+                      const Line &line) {
+        if (left_ == 0) return;
+        left_--;
+        require_json(json(line));
+        require_harmless(text(line, {}));
+    }
+
+    std::uint64_t left_ = 300;  ///< a storm of them tells nothing new
 };
 
 trace::Facts facts_of(const recording::Header &header) {
@@ -116,10 +160,19 @@ trace::JudgeOptions judge_options(trace::TraceObserver &observer) {
     return options;
 }
 
+std::size_t columns_of(std::string_view header) {
+    return static_cast<std::size_t>(std::count(header.begin(), header.end(), ',')) + 1;
+}
+
 class Trace {
+    static constexpr std::size_t kDatabases = 8;
+
   public:
-    explicit Trace(const recording::Header &header)
-        : maker_(outputs_), judge_(facts_of(header), judge_options(maker_)) {
+    Trace(const recording::Header &header, std::size_t seed)
+        : outputs_(seed % kDatabases == 0),
+          maker_(outputs_),
+          judge_(facts_of(header), judge_options(maker_)),
+          screen_(header, facts_of(header).machine, seed) {
         maker_.begin(header.start_ns);
         require(outputs_.begin(trace::sink_facts(header)).ok());
     }
@@ -128,10 +181,16 @@ class Trace {
         for (core::Tick &tick : judge_.apply(std::move(event))) {
             require_json(view::tick_json(tick));
             require_harmless(view::tick_lines(tick, {}, true));
+            require_csv(view::tick_csv(tick, tick.seq), columns_);
+            screen_.take(tick);
             maker_.on_tick(std::move(tick));
         }
-        for (const core::GroupView &group : judge_.groups())
-            maker_.group(group);
+    }
+
+    /// As rsslag itself refuses what is far denser than a recording: what is left of it tells nothing new.
+    bool enough() const {
+        constexpr std::uint64_t kWork = 20'000'000;
+        return judge_.work() > kWork || judge_.waiting_bytes() > kWork;
     }
 
     void end(bool complete) {
@@ -141,18 +200,33 @@ class Trace {
         require_json(view::summary_json(*judge_.summary()));
         require_harmless(view::summary_text(*judge_.summary(), {}));
         require(maker_.finish().ok());
-        require(outputs_.end({*judge_.summary(), complete, {}, judge_.summary()->duration_ns}).ok());
+        screen_.end();
+        require(outputs_.end({*judge_.summary(), complete, {}, judge_.summary()->duration_ns, {}}).ok());
+        require_report(outputs_.report(), *judge_.summary());
     }
 
   private:
     Outputs outputs_;
-    trace::RowMaker maker_;
+    Lines maker_;
     trace::Judge judge_;
+    rsslag::fuzz::DrawnScreen screen_;
+    std::size_t columns_ = columns_of(view::csv_header());
 };
 
 }  // namespace
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
+extern "C" int LLVMFuzzerInitialize(int * /*argc*/, char *** /*argv*/) {
+    require(std::setlocale(LC_CTYPE, "C.UTF-8") != nullptr);  // as the screen has it
+    return 0;
+}
+
+// NOLINTNEXTLINE(readability-identifier-naming): likewise
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t *data, std::size_t size, std::size_t most, unsigned seed) {
+    return rsslag::fuzz::mutate_recording(data, size, most, seed);
+}
+
+// NOLINTNEXTLINE(readability-identifier-naming): likewise
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     const recording::Input input{[data, size](std::uint64_t offset, std::span<char> out) {
                                      if (offset >= size) return std::size_t{0};
@@ -168,9 +242,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     }
     const std::vector<recording::Position> positions = reader->positions();
     (void)reader->peak();
-    Trace trace(reader->header());
+    Trace trace(reader->header(), size);
     bool missing = false;
-    while (auto next = reader->next()) {
+    while (auto next = trace.enough() ? std::nullopt : reader->next()) {
         if (const auto *const gap = std::get_if<recording::Missing>(&*next)) {
             require(!gap->reason.empty());
             missing = true;
@@ -179,8 +253,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
             trace.apply(std::move(std::get<event::Event>(*next)));
         }
     }
-    require(reader->complete() == !missing);
-    trace.end(!missing);
+    if (!trace.enough()) require(reader->complete() == !missing);
+    trace.end(reader->complete());
     if (positions.empty()) return 0;
     reader->seek(positions.back());
     while (reader->next()) {

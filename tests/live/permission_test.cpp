@@ -111,9 +111,10 @@ TEST_F(Permissions, FileCapabilitiesAreEnoughFromAShellWithNone) {
 }
 
 TEST_F(Permissions, WithoutCapabilitiesOneLineNamesWhatIsMissingAndTheRemedy) {
-    for (const char *verb : {"snapshot", "demo"}) {
-        std::vector<std::string> words{copy_.path(), verb};
-        if (std::string(verb) == "snapshot") words.push_back(std::to_string(getpid()));
+    const std::vector<std::vector<std::string>> commands{{"live", "--events", std::to_string(getpid())}, {"demo"}};
+    for (const auto &command : commands) {
+        std::vector<std::string> words{copy_.path()};
+        words.insert(words.end(), command.begin(), command.end());
         const Outcome outcome = run(words, [] { become_nobody({}); });
         EXPECT_EQ(outcome.status, 3) << outcome.err;
         EXPECT_EQ(outcome.out, "");
@@ -121,7 +122,7 @@ TEST_F(Permissions, WithoutCapabilitiesOneLineNamesWhatIsMissingAndTheRemedy) {
         EXPECT_NE(outcome.err.find("CAP_BPF and CAP_PERFMON"), std::string::npos) << outcome.err;
         EXPECT_NE(outcome.err.find("setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep"), std::string::npos) << outcome.err;
     }
-    const Outcome only_bpf = run({copy_.path(), "snapshot", "1"}, [] { become_nobody({CAP_BPF}); });
+    const Outcome only_bpf = run({copy_.path(), "live", "--events", "1"}, [] { become_nobody({CAP_BPF}); });
     EXPECT_EQ(only_bpf.status, 3);
     EXPECT_NE(only_bpf.err.find("missing CAP_PERFMON"), std::string::npos) << only_bpf.err;
 }
@@ -138,8 +139,9 @@ TEST_F(Permissions, WorksWithin64KiBOfLockedMemory) {
 }
 
 TEST_F(Permissions, AKernelWithoutBtfIsNamed) {
-    const Outcome outcome = run({"unshare", "-m", "sh", "-c",
-                                 "mount -t tmpfs none /sys/kernel/btf && exec " + expected.rsslag + " snapshot 1"});
+    const Outcome outcome =
+        run({"unshare", "-m", "sh", "-c",
+             "mount -t tmpfs none /sys/kernel/btf && exec " + expected.rsslag + " live --events 1"});
     EXPECT_EQ(outcome.status, 3) << outcome.out;
     EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
     EXPECT_NE(outcome.err.find("BTF"), std::string::npos) << outcome.err;

@@ -20,6 +20,8 @@ LIBRARIES = {
     "zstd.h": {"recording"},
     "libelf.h": {"procfs"},
     "gelf.h": {"procfs"},
+    "prometheus/": {"metrics"},
+    "microhttpd.h": {"metrics"},
 }
 # Kept from the rooms that are pure: no clock that waits, no files, no logging.
 PURE = {"core", "view", "trace", "report"}
@@ -27,7 +29,7 @@ IMPURE = {"thread", "mutex", "condition_variable", "fstream", "fcntl.h", "poll.h
 # Namespaces beside the room's own.
 ALSO = {"core": {"wire"}}
 # Made by the build.
-GENERATED = re.compile(r"(.*\.skel\.h|rsslag_version\.h)$")
+GENERATED = re.compile(r"(.*\.skel\.h|rsslag_version\.h|rsslag_completions\.h|report_page\.h)$")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 NAMESPACE = re.compile(r"^namespace rsslag::(\w+)", re.M)

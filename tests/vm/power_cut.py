@@ -85,7 +85,7 @@ def cut(seconds, rsslag, kernel, directory):
     if ran.returncode != 0 or 'the recording is incomplete' not in ran.stderr:
         fail('replay ended with', ran.returncode, ran.stderr)
     *again, summary = [json.loads(line) for line in ran.stdout.splitlines()]
-    if summary['schema'] != 'rsslag.summary/1' or summary['records'] == 0 or not again:
+    if summary['schema'] != 'rsslag.summary/2' or summary['records'] == 0 or not again:
         fail('replay told', summary)
     for one, other in zip(ticks, again):
         if one != other:

@@ -18,8 +18,8 @@
 #include <optional>
 
 #include "commands.h"
-#include "duration.h"
 #include "exit_status.h"
+#include "rsslag/core/duration.h"
 #include "rsslag/core/text.h"
 #include "rsslag/host/privileges.h"
 #include "rsslag/host/signals.h"
@@ -39,6 +39,7 @@ struct DemoOptions {
     workload::Options workload;
     bool list = false;
     bool hold = false;
+    std::optional<pid_t> parent;
     struct {
         std::string over;
         std::string time;
@@ -80,6 +81,11 @@ std::string ready_text(const std::vector<workload::Fact> &facts) {
 
 /// Only the workload: builds it up in this process, says so, and waits to be ended.
 int hold(const workload::Workload &workload, const DemoOptions &options) {
+    // Set by its parent it would not outlive an exec that gives capabilities, as root's does (commit_creds()).
+    if (options.parent) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != *options.parent) return kNotAllowed;
+    }
     // A binary with file capabilities is not dumpable, and then nobody could read the workload's smaps. Some workloads
     // need root's own rights (huge pages, poison), so only what a file granted to an ordinary user is given up.
     if (geteuid() != 0) {
@@ -120,7 +126,7 @@ class Held {
         if (pid == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             if (getppid() != parent) _exit(kNotAllowed);
-            dup2(to.get(), STDOUT_FILENO);
+            if (dup2(to.get(), STDOUT_FILENO) < 0) _exit(kDoesNotHold);
             std::vector<char *> words;
             words.reserve(argv.size() + 1);
             for (const std::string &word : argv)
@@ -154,9 +160,11 @@ class Held {
     /// Ends it; its exit status.
     int end(int signal) {
         if (pid_ <= 0) return kDone;
-        kill(pid_, signal);
+        const pid_t pid = std::exchange(pid_, 0);
+        if (kill(pid, signal) != 0) return kNotAllowed;  // it dies with rsslag (PDEATHSIG)
         int status = 0;
-        waitpid(std::exchange(pid_, 0), &status, 0);
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+        }
         return WIFEXITED(status) ? WEXITSTATUS(status) : kNotAllowed;
     }
 
@@ -186,18 +194,19 @@ std::vector<std::string> hold_words(const DemoOptions &options) {
     std::vector<std::string> words{"rsslag", "demo", options.name, "--hold"};
     if (options.workload.threads) words.insert(words.end(), {"--threads", std::to_string(*options.workload.threads)});
     if (options.workload.kb) words.insert(words.end(), {"--kb", std::to_string(*options.workload.kb)});
+    words.insert(words.end(), {"--parent", std::to_string(getpid())});
     if (!options.words.over.empty()) words.insert(words.end(), {"--over", options.words.over});
     return words;
 }
 
 core::Status parse_times(DemoOptions &options) {
     if (!options.words.over.empty()) {
-        const auto over = parse_duration(options.words.over);
+        const auto over = core::parse_duration(options.words.over);
         if (!over) return over.error();
         options.workload.over = *over;
     }
     if (!options.words.time.empty()) {
-        const auto time = parse_duration(options.words.time);
+        const auto time = core::parse_duration(options.words.time);
         if (!time) return time.error();
         options.time = *time;
     }
@@ -255,10 +264,12 @@ Run add_demo(CLI::App &app, const Common &common) {
     command->add_flag("--list", options->list, "Name them all");
     command->add_option("--threads", options->workload.threads, "Threads of the workload");
     command->add_option("--kb", options->workload.kb, "kB that each thread (or the process) touches");
-    command->add_flag("--hold", options->hold, "Only make the workload, print 'ready PID' and wait");
+    command->add_flag("--hold", options->hold,
+                      "Only make the workload, print 'ready PID' and what it knows of itself, and wait");
     command->add_option("--over", options->words.over, "Let its build-up take so long (classic, few-pages, per-cpu)");
+    command->add_option("--parent", options->parent, "With --hold: end with this process")->group("");
     command->add_option("--for", options->words.time, "As --hold, but say nothing and end after this time");
-    command->add_flag("--json", options->json, "The snapshot as rsslag.snapshot/1");
+    command->add_flag("--json", options->json, "The snapshot as rsslag.snapshot/2");
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "demo takes no -- CMD", 0, ""});
         if (options->list) return list_workloads();

@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "exit_status.h"
+#include "file_budget.h"
 #include "rsslag/core/text.h"
 #include "rsslag/host/signals.h"
 #include "rsslag/sinks/output_file.h"
@@ -28,10 +29,14 @@ struct ExportOptions {
     std::string file;
     std::optional<std::string> output;
     std::string format = "jsonl";
+    bool rows_only = false;
     bool force = false;
 };
 
 Status check(const ExportOptions &options) {
+    if (options.rows_only && options.format != "jsonl" && options.format != "csv")
+        return Error{Kind::BadInput, fmt::format("{} has no header line", options.format), 0,
+                     "--rows-only goes with jsonl and csv"};
     if (options.output) return core::success();
     if (options.format == "sqlite")
         return Error{Kind::BadInput, "a database cannot be written to stdout", 0, "name a file with -o"};
@@ -61,12 +66,13 @@ std::unique_ptr<sinks::Sink> sink_of(const ExportOptions &options, std::optional
     const sinks::Write write = [&file](std::string_view text) {
         return file ? file->write(text) : terminal::print(text);
     };
-    if (options.format == "csv") return std::make_unique<SaysWhatIsMissing>(sinks::csv_sink(write));
+    const auto head = options.rows_only ? sinks::Head::No : sinks::Head::Yes;
+    if (options.format == "csv") return std::make_unique<SaysWhatIsMissing>(sinks::csv_sink(write, head));
     if (options.format == "sqlite") return sinks::sqlite_sink(file->path());
-    return options.format == "perfetto" ? sinks::perfetto_sink(write) : sinks::jsonl_sink(write);
+    return options.format == "perfetto" ? sinks::perfetto_sink(write) : sinks::jsonl_sink(write, head);
 }
 
-int export_rows(const ExportOptions &options) {
+int export_rows(const ExportOptions &options, FileBudget &budget) {
     if (const Status wrong = check(options); !wrong) return fail(wrong.error());
     std::optional<sinks::OutputFile> file;
     if (options.output) {
@@ -79,8 +85,10 @@ int export_rows(const ExportOptions &options) {
     }
     const auto sink = sink_of(options, file);
     host::StopSignals stop;
-    const auto written = trace::emit_rows(options.file, *sink, [&stop] { return stop.came(); });
+    const auto written =
+        trace::emit_rows(options.file, *sink, [&](std::uint64_t work) { return stop.came() || budget.spent(work); });
     if (!written) return fail(written.error());
+    if (budget.was_spent()) return kBadInput;
     if (*written == trace::Stopped::Yes) {
         if (file) terminal::complain(core::printable(*options.output) + " was not written, as rsslag was told to stop");
         return kDone;
@@ -100,10 +108,12 @@ Run add_export(CLI::App &app, const Common &common) {
         ->check(CLI::IsMember({"jsonl", "csv", "sqlite", "perfetto"}))
         ->capture_default_str();
     command->add_option("-o,--output", options->output, "Write FILE instead of stdout");
+    command->add_flag("--rows-only", options->rows_only, "jsonl, csv: no header line, for tables of many recordings");
     command->add_flag("--force", options->force, "Replace FILE where it exists");
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "export takes no -- CMD", 0, "give a recording"});
-        return export_rows(*options);
+        FileBudget budget({options->file});
+        return budget.run([&] { return export_rows(*options, budget); });
     };
 }
 

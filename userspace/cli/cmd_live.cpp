@@ -2,17 +2,16 @@
 // rsslag live: every counter update of its targets, as it happens.
 #include <memory>
 
+#include "claim_options.h"
 #include "commands.h"
-#include "exit_status.h"
-#include "rsslag/terminal/style.h"
 #include "trace_options.h"
 #include "trace_runs.h"
-#include "version.h"
 
 namespace rsslag::cli {
 
 Run add_live(CLI::App &app, const Common &common) {
     auto options = std::make_shared<session::TraceOptions>();
+    auto claims = std::make_shared<ClaimOptions>();
     CLI::App *const live = app.add_subcommand("live", "Trace counter updates: cached and flushed RSS as they change");
     add_trace_options(*live, *options);
     live->add_option("--format", options->words.format, "lines, csv or jsonl; without it the screen on a terminal")
@@ -22,15 +21,10 @@ Run add_live(CLI::App &app, const Common &common) {
     live->add_option("--threads", options->words.threads, "Which threads to list: all, changed, top:N or none");
     live->add_flag("--events", options->events, "A line for each record, too");
     live->add_option("--record", options->recording, "Record all of it in FILE, for rsslag replay");
-    return [options, &common] {
-        auto style = terminal::text_style(common.unit, common.color);
-        if (!style) return fail(style.error());
-        if (const core::Status parsed = parse(*options); !parsed) return fail(parsed.error());
-        options->command_line = common.words;
-        options->version = version_text().substr(0, version_text().find(','));
-        session::TickWriter writer(options->format, options->threads, *style);
-        return common.command.empty() ? trace_targets(*options, writer)
-                                      : trace_command(common.command, *options, writer);
+    add_claim_options(*live, *claims);
+    return [options, claims, &common] {
+        options->sampled = claims->words.empty();
+        return run_trace(common, *options, *claims);
     };
 }
 

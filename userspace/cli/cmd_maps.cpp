@@ -8,13 +8,15 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "commands.h"
-#include "duration.h"
 #include "exit_status.h"
 #include "maps_here.h"
+#include "rsslag/core/duration.h"
 #include "rsslag/core/text.h"
+#include "rsslag/host/experiment.h"
 #include "rsslag/host/signals.h"
 #include "rsslag/host/targets.h"
 #include "rsslag/memory/map_reader.h"
@@ -40,7 +42,8 @@ struct MapsOptions {
     bool pages = false;
     bool report = false;
     bool watch = false;
-    int repeat = 0;  ///< of --watch; 0: without end
+    bool of_mappings = false;  ///< what was asked for is told by mappings alone
+    int repeat = 0;            ///< of --watch; 0: without end
     std::uint64_t limit = 1ULL << 28;
     std::string filter, elf;
     struct {
@@ -101,8 +104,11 @@ core::Status read_words(MapsOptions &options) {
     // Groups have no address and only the sums that their columns show: a field means each mapping.
     const bool of_each = !options.words.columns.empty() || options.order.by != memory::Order::By::Default;
     options.shown.each = options.shown.each || of_each;
+    options.of_mappings = options.shown.each || options.pmap_x || options.pmap_details || options.pages ||
+                          options.report || options.watch || !options.filter.empty() || !options.elf.empty() ||
+                          !options.words.baseline.empty() || !options.words.assertions.empty();
     if (options.all || options.report) options.shown.groups = static_cast<std::size_t>(-1);
-    const auto interval = parse_interval(options.words.interval);
+    const auto interval = core::parse_interval(options.words.interval);
     if (!interval) return interval.error();
     options.interval = *interval;
     if (auto read = read_baseline_file(options); !read) return read;
@@ -162,11 +168,21 @@ class MapsCommand {
     }
 
     void fail_one(pid_t pid, bool named, const Error &error) {
-        failed_.push_back({pid, core::harmless(error.remedy.empty() ? error.what : error.what + "; " + error.remedy)});
+        failed_.push_back(
+            {pid, core::harmless(error.remedy.empty() ? error.what : error.what + "; " + error.remedy), {}});
         // Processes that a pattern matched come and go, and some are nobody's to read; one that was seen may end.
         if (!named || (seen_ && error.kind == Kind::Gone)) return;
         terminal::complain(failed_.back().reason);
         status_ = std::max(status_, exit_status(error.kind));
+    }
+
+    /// Where mappings are another user's, who asks for a process and no more is told what anyone may know.
+    bool tell_status(const procfs::Process &process, const Error &error) {
+        if (error.kind != Kind::Denied || options_.of_mappings) return false;
+        auto status = process.status();
+        if (!status || !status->vm_rss) return false;
+        failed_.push_back({process.pid(), core::harmless(memory::words_of(error)), *std::move(status)});
+        return true;
     }
 
     core::Result<memory::MappedProcess> read(Watched &watched) {
@@ -210,7 +226,8 @@ class MapsCommand {
         for (Watched &watched : watched_) {
             auto process = read(watched);
             if (!process) {
-                fail_one(watched.process.pid(), watched.named, process.error());
+                if (!tell_status(watched.process, process.error()))
+                    fail_one(watched.process.pid(), watched.named, process.error());
                 continue;
             }
             document.processes.push_back(*std::move(process));
@@ -218,9 +235,12 @@ class MapsCommand {
         }
         watched_ = std::move(left);
         document.failed = std::exchange(failed_, {});
-        seen_ = seen_ || !document.processes.empty();
+        const bool by_status =
+            std::ranges::any_of(document.failed, [](const auto &each) { return each.status.has_value(); });
+        if (by_status) document.status_shows = host::experiment().status;
+        seen_ = seen_ || by_status || !document.processes.empty();
         if (!seen_ && status_ == kDone) {
-            for (const core::FailedTarget &failed : document.failed)
+            for (const memory::UnmappedProcess &failed : document.failed)
                 terminal::complain(failed.reason);
             status_ = kNotAllowed;
         }
@@ -228,7 +248,17 @@ class MapsCommand {
             status_ = std::max(status_, fail(shown.error()));
             return false;
         }
+        complain_of(document);
         return !watched_.empty();
+    }
+
+    /// What does not hold is told last, where it is seen though the rest is piped.
+    void complain_of(const memory::MapsDocument &document) const {
+        for (const memory::MappedProcess &process : document.processes) {
+            std::istringstream lines(view::assertions_text(process, style_, false));
+            for (std::string line; std::getline(lines, line);)
+                terminal::complain(line);
+        }
     }
 
     core::Status show(const memory::MapsDocument &document, bool again) const {
@@ -239,8 +269,9 @@ class MapsCommand {
             if (!text.empty() && apart) text += '\n';
             text += text_of(document, process, again);
         }
-        for (const core::FailedTarget &failed : document.failed) {
-            if (again) text += failed.reason + '\n';
+        for (const memory::UnmappedProcess &failed : document.failed) {
+            if (!again && failed.status && !text.empty()) text += '\n';
+            if (again || failed.status) text += view::unmapped_text(document, failed, style_);
         }
         return terminal::print(text);
     }
@@ -248,7 +279,7 @@ class MapsCommand {
     std::string text_of(const memory::MapsDocument &document, const memory::MappedProcess &process, bool again) const {
         if (options_.pmap_x) return view::pmap_x_text(process, style_.utf8);
         if (options_.pmap_details) return view::pmap_details_text(process, style_.utf8);
-        if (again) return view::look_text(document, process, style_) + view::assertions_text(process, style_);
+        if (again) return view::look_text(document, process, style_) + view::assertions_text(process, style_, true);
         const std::string head = options_.report ? view::report_head(document, process, report_facts()) : "";
         return head + view::maps_text(document, process, options_.shown, style_);
     }
@@ -258,7 +289,7 @@ class MapsCommand {
     MapsHere reader_;
     host::StopSignals stop_;
     std::vector<Watched> watched_;
-    std::vector<core::FailedTarget> failed_;
+    std::vector<memory::UnmappedProcess> failed_;
     bool seen_ = false;
     int status_ = kDone;
 };

@@ -15,10 +15,12 @@
 
 #include "commands.h"
 #include "exit_status.h"
+#include "rsslag/host/experiment.h"
 #include "rsslag/host/machine.h"
 #include "rsslag/host/privileges.h"
 #include "rsslag/host/targets.h"
 #include "rsslag/procfs/process.h"
+#include "rsslag/procfs/program.h"
 #include "rsslag/terminal/output.h"
 #include "rsslag/terminal/style.h"
 #include "rsslag/view/mem.h"
@@ -44,9 +46,33 @@ struct Read {
     std::vector<procfs::Mapping> mappings;  ///< by file only
 };
 
-bool share_memory(pid_t a, pid_t b) {
-    return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
+/// kcmp(2), of two address spaces: 0 the same, 1 and 2 in the kernel's order of them; else it does not know, or not any
+/// more.
+long compare_memory(pid_t a, pid_t b) {
+    return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
 }
+
+/// The first processes of address spaces that look the same, in the kernel's order of them as long as it tells that.
+class Alike {
+  public:
+    /// The one whose address space `pid` shares; else it is a first one itself from now on.
+    std::optional<pid_t> same_or_add(pid_t pid) {
+        auto at = std::partition_point(firsts_.begin(), firsts_.end(), [&](pid_t first) {
+            const long order = compare_memory(first, pid);
+            ordered_ = ordered_ && order >= 0 && order <= 2;
+            return order == 1;
+        });
+        const auto is_same = [&](pid_t first) { return compare_memory(first, pid) == 0; };
+        if (!ordered_) at = std::find_if(firsts_.begin(), firsts_.end(), is_same);
+        if (at != firsts_.end() && is_same(*at)) return *at;
+        firsts_.insert(at, pid);
+        return std::nullopt;
+    }
+
+  private:
+    std::vector<pid_t> firsts_;
+    bool ordered_ = true;
+};
 
 core::Result<Read> read_sums(const procfs::Process &process, bool mappings_too) {
     Read read;
@@ -90,8 +116,8 @@ core::Result<std::optional<Read>> read_process(pid_t pid, std::optional<uid_t> o
     user.pids = {pid};
     user.comm = stat->comm;
     user.uid = status->real_uid;
-    const auto exe = process->exe();
-    user.program = exe && !exe->empty() ? *exe : stat->comm;
+    const auto program = procfs::program_path(*process);
+    user.program = program && !program->empty() ? *program : stat->comm;
     if (const auto cgroup = process->read("cgroup")) user.cgroup = procfs::parse_cgroup(cgroup->bytes).value_or("");
     return std::optional(*std::move(read));
 }
@@ -102,24 +128,32 @@ struct Everybody {
     std::vector<view::UnreadProcess> failed;
 };
 
+/// Anyone may read it, unlike what maps a process has.
+std::optional<procfs::StatusFile> status_of(pid_t pid, const Error &error, std::optional<uid_t> only) {
+    if (error.kind != Kind::Denied) return std::nullopt;
+    const auto process = procfs::Process::open(pid);
+    if (!process) return std::nullopt;
+    auto status = process->status();
+    if (!status || !status->vm_rss || (only && status->real_uid != *only)) return std::nullopt;
+    return *std::move(status);
+}
+
 Everybody read_all(const std::vector<pid_t> &pids, std::optional<uid_t> only, bool by_file) {
     Everybody all;
-    std::multimap<std::string, std::size_t> by_range;
+    std::map<std::string, Alike> by_range;
+    std::map<pid_t, std::size_t> user_of;
     for (const pid_t pid : pids) {
         auto read = read_process(pid, only, by_file);
         if (!read) {
-            all.failed.push_back({pid, read.error().kind, read.error().what});
+            all.failed.push_back({pid, read.error().kind, read.error().what, status_of(pid, read.error(), only)});
             continue;
         }
         if (!*read) continue;
-        const auto [begin, end] = by_range.equal_range((*read)->range);
-        const auto same = std::find_if(
-            begin, end, [&](const auto &entry) { return share_memory(all.users[entry.second].pids.front(), pid); });
-        if (same != end) {
-            all.users[same->second].pids.push_back(pid);
+        if (const auto same = by_range[(*read)->range].same_or_add(pid)) {
+            all.users[user_of.at(*same)].pids.push_back(pid);
             continue;
         }
-        by_range.emplace((*read)->range, all.users.size());
+        user_of.emplace(pid, all.users.size());
         if (by_file) procfs::add(all.files, pid, (*read)->mappings);
         all.users.push_back(std::move((*read)->user));
     }
@@ -189,6 +223,10 @@ std::vector<view::MemRow> rows(view::MemBy by, Everybody &all, const procfs::Mem
     return rows_of_files(std::move(all.files));
 }
 
+bool has_status(const view::MemDocument &document) {
+    return std::ranges::any_of(document.failed, [](const auto &failed) { return failed.status.has_value(); });
+}
+
 core::Result<view::MemDocument> take(view::MemBy by, std::optional<uid_t> only) {
     const host::Host host = host::this_host();
     view::MemDocument document;
@@ -212,6 +250,7 @@ core::Result<view::MemDocument> take(view::MemBy by, std::optional<uid_t> only) 
     document.rows = rows(by, all, document.after);
     document.users = std::move(all.users);
     document.failed = std::move(all.failed);
+    if (has_status(document)) document.status_shows = host::experiment().status;
     return document;
 }
 
@@ -229,7 +268,7 @@ int mem(const MemOptions &options, const view::TextStyle &style) {
     }
     const auto document = take(*by, only);
     if (!document) return fail(document.error());
-    if (document->users.empty()) {
+    if (document->users.empty() && !has_status(*document)) {
         const bool denied = std::ranges::any_of(document->failed, [](const auto &f) { return f.kind == Kind::Denied; });
         return fail({denied ? Kind::Denied : Kind::Gone, "no process could be read", 0,
                      denied ? procfs::denied_remedy(procfs::may_ptrace()) : ""});

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "commands.h"
-#include "duration.h"
 #include "exit_status.h"
+#include "file_budget.h"
+#include "rsslag/core/duration.h"
 #include "rsslag/core/text.h"
 #include "rsslag/host/signals.h"
 #include "rsslag/session/replay_screen.h"
@@ -40,17 +41,19 @@ struct ReplayOptions {
 /// Ticks and events one after another, as fast as they can be written.
 class TextReplay : public trace::TraceObserver {
   public:
-    TextReplay(session::TickWriter &writer, std::uint64_t from_ns, bool events)
-        : writer_(writer), from_ns_(from_ns), events_(events) {}
+    TextReplay(session::TickWriter &writer, FileBudget &budget, std::uint64_t from_ns, bool events)
+        : writer_(writer), budget_(budget), from_ns_(from_ns), events_(events) {}
 
-    int run(const std::string &file, const trace::ReplayOptions &options) {
+    int run(const std::string &file, trace::ReplayOptions options) {
+        host::StopSignals stop;
+        options.stop = [this, &stop](std::uint64_t work) { return stop.came() || budget_.spent(work); };
         auto opened = trace::Replay::open(file, this, options);
         if (!opened) return fail(opened.error());
         if (const Status begun = writer_.head({}); !begun) return fail(begun.error());
-        host::StopSignals stop;
-        while (!stop.came() && !writer_.unread() && opened->step()) {
+        while (!stop.came() && !budget_.spent(opened->work()) && !writer_.unread() && opened->step()) {
             if (const Status done = writer_.ticks(std::exchange(ticks_, {})); !done) return fail(done.error());
         }
+        if (budget_.was_spent()) return kBadInput;
         trace::ReplayResult end = opened->finish();
         if (const Status done = writer_.ticks(std::exchange(ticks_, {})); !done) return fail(done.error());
         if (const Status written = writer_.summary(std::move(end.summary)); !written) return fail(written.error());
@@ -75,12 +78,13 @@ class TextReplay : public trace::TraceObserver {
     }
 
     session::TickWriter &writer_;
+    FileBudget &budget_;
     std::uint64_t from_ns_;
     bool events_;
     std::vector<core::Tick> ticks_;
 };
 
-int replay_file(const ReplayOptions &options, const view::TextStyle &style) {
+int replay_file(const ReplayOptions &options, const view::TextStyle &style, FileBudget &budget) {
     trace::ReplayOptions chosen;
     if (!options.threads.empty()) {
         const auto threads = parse_threads(options.threads);
@@ -89,12 +93,13 @@ int replay_file(const ReplayOptions &options, const view::TextStyle &style) {
     }
     std::chrono::milliseconds from{};
     if (!options.from.empty()) {
-        const auto parsed = parse_duration(options.from);
+        const auto parsed = core::parse_duration(options.from);
         if (!parsed) return fail(parsed.error());
         from = *parsed;
     }
     const auto from_ns = static_cast<std::uint64_t>(from.count()) * 1'000'000;
     if (options.format.empty() && !options.events && terminal::Screen::possible()) {
+        chosen.stop = [&budget](std::uint64_t work) { return budget.spent(work); };
         const Status shown = session::replay_on_screen(options.file, chosen, {from_ns, options.speed}, style);
         return shown ? kDone : fail(shown.error());
     }
@@ -104,7 +109,7 @@ int replay_file(const ReplayOptions &options, const view::TextStyle &style) {
     // Text lists threads where that was asked for; documents have what was recorded.
     session::TickWriter writer(format, chosen.threads.value_or(core::ThreadChoice{core::ThreadChoice::Which::None, 0}),
                                style);
-    return TextReplay(writer, from_ns, options.events).run(options.file, chosen);
+    return TextReplay(writer, budget, from_ns, options.events).run(options.file, chosen);
 }
 
 }  // namespace
@@ -128,7 +133,8 @@ Run add_replay(CLI::App &app, const Common &common) {
         if (options->file.empty()) return fail({Kind::BadInput, "no file is named", 0, "rsslag replay FILE"});
         auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
-        return replay_file(*options, *style);
+        FileBudget budget({options->file});
+        return budget.run([&] { return replay_file(*options, *style, budget); });
     };
 }
 

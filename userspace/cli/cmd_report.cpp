@@ -2,14 +2,16 @@
 // rsslag report: what a recording comes to.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "claim_options.h"
 #include "commands.h"
 #include "exit_status.h"
+#include "file_budget.h"
 #include "rsslag/host/signals.h"
 #include "rsslag/report/report_builder.h"
 #include "rsslag/sinks/output_file.h"
@@ -27,49 +29,48 @@ using report::Report;
 
 struct ReportOptions {
     std::string file;
-    std::optional<std::string> other, svg;
-    std::vector<std::string> assertions;  ///< as typed
+    std::optional<std::string> other, svg, html;
     bool json = false;
     bool all = false;
     bool force = false;
-    std::vector<report::Claim> claims;
+    ClaimOptions claims;
 };
 
-/// Bad input is told before any file is opened.
-Status read_claims(ReportOptions &options) {
-    for (const std::string &text : options.assertions) {
-        auto claims = report::parse_claims(text);
-        if (!claims) return claims.error();
-        for (report::Claim &claim : *claims)
-            options.claims.push_back(std::move(claim));
-    }
-    return core::success();
-}
-
-/// nullopt: rsslag was told to stop.
-core::Result<std::optional<Report>> report_of(const std::string &path) {
+/// nullopt: rsslag was told to stop, or the budget is spent.
+core::Result<std::optional<Report>> report_of(const std::string &path, FileBudget &budget) {
     report::ReportBuilder builder;
     host::StopSignals stop;
-    const auto written = trace::emit_rows(path, builder, [&stop] { return stop.came(); });
+    const auto written =
+        trace::emit_rows(path, builder, [&](std::uint64_t work) { return stop.came() || budget.spent(work); });
     if (!written) return written.error();
     if (*written == trace::Stopped::Yes) return std::optional<Report>();
     return std::optional(builder.take());
 }
 
-Status draw(std::optional<sinks::OutputFile> &file, const Report &report) {
-    if (!file) return core::success();
-    if (Status written = file->write(report::report_svg(report)); !written) return written;
-    return file->commit();
+/// A file beside the report, refused before a long recording is read for it.
+struct Picture {
+    sinks::OutputFile file;
+    std::string (*draw)(const Report &report);
+};
+
+core::Result<std::vector<Picture>> open_pictures(const ReportOptions &options) {
+    std::vector<Picture> pictures;
+    for (const auto &[name, draw] :
+         {std::pair(&options.svg, &report::report_svg), std::pair(&options.html, &report::report_html)}) {
+        if (!*name) continue;
+        auto opened = sinks::OutputFile::open(**name, options.force, options.file);
+        if (!opened) return opened.error();
+        pictures.push_back({std::move(*opened), draw});
+    }
+    return pictures;
 }
 
-int check_claims(const ReportOptions &options, const Report &report) {
-    int status = kDone;
-    for (const report::ClaimResult &each : report::judge(options.claims, report)) {
-        if (each.holds) continue;
-        terminal::complain(fmt::format("'{}' does not hold: {}", each.claim.text, each.text));
-        status = kDoesNotHold;
+Status draw(std::vector<Picture> &pictures, const Report &report) {
+    for (Picture &picture : pictures) {
+        if (Status written = picture.file.write(picture.draw(report)); !written) return written;
+        if (Status done = picture.file.commit(); !done) return done;
     }
-    return status;
+    return core::success();
 }
 
 int show(const ReportOptions &options, const Report &report, const std::optional<Report> &other,
@@ -79,31 +80,26 @@ int show(const ReportOptions &options, const Report &report, const std::optional
                                             : report_text(report, style);
     const Status printed = terminal::print(text);
     const int written = printed ? kDone : fail(printed.error());
-    return std::max(written, check_claims(options, report));
+    return check_claims(report::judge(options.claims.claims, report), written);
 }
 
-int report(ReportOptions &options, const view::TextStyle &text) {
-    if (const Status read = read_claims(options); !read) return fail(read.error());
+int report(ReportOptions &options, const view::TextStyle &text, FileBudget &budget) {
+    if (const Status read = parse_claims(options.claims); !read) return fail(read.error());
     report::ReportStyle style;
     style.utf8 = text.utf8;
     style.pages = text.pages;
     if (options.all) style.threads = SIZE_MAX;
-    // Refused before a long recording is read for it.
-    std::optional<sinks::OutputFile> svg;
-    if (options.svg) {
-        auto opened = sinks::OutputFile::open(*options.svg, options.force, options.file);
-        if (!opened) return fail(opened.error());
-        svg.emplace(std::move(*opened));
-    }
-    auto report = report_of(options.file);
+    auto pictures = open_pictures(options);
+    if (!pictures) return fail(pictures.error());
+    auto report = report_of(options.file, budget);
     if (!report) return fail(report.error());
     core::Result<std::optional<Report>> other = std::optional<Report>();
     if (*report && options.other) {
-        other = report_of(*options.other);
+        other = report_of(*options.other, budget);
         if (!other) return fail(other.error());
     }
     if (!*report || (options.other && !*other)) return kDone;
-    if (const Status drawn = draw(svg, **report); !drawn) return fail(drawn.error());
+    if (const Status drawn = draw(*pictures, **report); !drawn) return fail(drawn.error());
     return show(options, **report, *other, style);
 }
 
@@ -113,19 +109,25 @@ Run add_report(CLI::App &app, const Common &common) {
     auto options = std::make_shared<ReportOptions>();
     CLI::App *const command = app.add_subcommand("report", "What a recording comes to: lag, who, why, what was lost");
     command->add_option("FILE", options->file, "A recording")->required();
-    command->add_flag("--json", options->json, "rsslag.report/1, one document");
-    command->add_option("--assert", options->assertions, "End with 1 unless it holds: peak_lag<1MiB and lost==0")
-        ->allow_extra_args(false);
+    command->add_flag("--json", options->json, "rsslag.report/2, one document");
+    add_claim_options(*command, options->claims);
     auto *const svg =
         command->add_option("--svg", options->svg, "Also draw stat, exact and cached over time into FILE");
-    command->add_option("--diff", options->other, "Compare with OTHER, the older recording")->excludes(svg);
+    auto *const html =
+        command->add_option("--html", options->html, "Also write a page to send into FILE: charts, processes, growth");
+    command->add_option("--diff", options->other, "Compare with OTHER, the older recording")
+        ->excludes(svg)
+        ->excludes(html);
     command->add_flag("--all", options->all, "List every thread");
-    command->add_flag("--force", options->force, "Replace the file of --svg where it exists");
+    command->add_flag("--force", options->force, "Replace the file of --svg or --html where it exists");
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "report takes no -- CMD", 0, "give a recording"});
         const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
-        return report(*options, *style);
+        std::vector<std::string> files{options->file};
+        if (options->other) files.push_back(*options->other);
+        FileBudget budget(std::move(files));
+        return budget.run([&] { return report(*options, *style, budget); });
     };
 }
 

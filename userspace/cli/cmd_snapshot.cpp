@@ -11,14 +11,16 @@
 #include <utility>
 
 #include "commands.h"
-#include "duration.h"
 #include "exit_status.h"
+#include "rsslag/core/duration.h"
 #include "rsslag/host/command.h"
+#include "rsslag/host/proc_reader.h"
 #include "rsslag/host/signals.h"
 #include "rsslag/host/snapshotter.h"
 #include "rsslag/host/targets.h"
 #include "rsslag/terminal/output.h"
 #include "rsslag/terminal/style.h"
+#include "rsslag/view/proc.h"
 
 namespace rsslag::cli {
 namespace {
@@ -42,11 +44,11 @@ struct SnapshotOptions {
 /// Bad input is told before anything is asked of the kernel.
 core::Status parse_timing(SnapshotOptions &options) {
     if (!options.words.interval.empty()) {
-        const auto interval = parse_interval(options.words.interval);
+        const auto interval = core::parse_interval(options.words.interval);
         if (!interval) return interval.error();
         options.interval = *interval;
     }
-    const auto delay = parse_duration(options.words.delay);
+    const auto delay = core::parse_duration(options.words.delay);
     if (!delay) return delay.error();
     options.delay = *delay;
     return core::success();
@@ -82,6 +84,11 @@ bool holds(const core::ProcessReading &process) {
     return verdict == core::Verdict::Agrees || verdict == core::Verdict::Explained;
 }
 
+/// Without BPF the page tables have to confirm a counter.
+bool holds(const core::ProcReading &process) {
+    return process.confirmed;
+}
+
 Progress open_all(const std::vector<host::Target> &targets) {
     Progress progress;
     for (const host::Target &target : targets) {
@@ -96,11 +103,12 @@ Progress open_all(const std::vector<host::Target> &targets) {
 }
 
 /// Reads each target; one that cannot be read is not tried again.
-std::vector<core::ProcessReading> take_all(host::Snapshotter &snapshotter, Progress &progress, bool walk) {
-    std::vector<core::ProcessReading> processes;
+template <class Reader>
+auto take_all(Reader &reader, Progress &progress, bool walk) {
+    decltype(reader.document().processes) processes;
     std::vector<Opened> left;
     for (Opened &target : progress.targets) {
-        auto process = snapshotter.take(target.process, walk);
+        auto process = reader.take(target.process, walk);
         if (!process) {
             progress.fail(target.process.pid(), target.named, process.error());
             continue;
@@ -113,22 +121,37 @@ std::vector<core::ProcessReading> take_all(host::Snapshotter &snapshotter, Progr
     return processes;
 }
 
-core::Status show(const core::SnapshotDocument &document, const SnapshotOptions &options,
-                  const view::TextStyle &style) {
-    if (options.json) return terminal::print(view::snapshot_json(document));
+std::string json_of(const core::SnapshotDocument &document) {
+    return view::snapshot_json(document);
+}
+std::string json_of(const core::ProcDocument &document) {
+    return view::proc_json(document);
+}
+std::string text_of(const core::SnapshotDocument &document, const core::ProcessReading &process,
+                    const view::TextStyle &style) {
+    return view::snapshot_text(document, process, style);
+}
+std::string text_of(const core::ProcDocument &document, const core::ProcReading &process,
+                    const view::TextStyle &style) {
+    return view::proc_text(document, process, style);
+}
+
+template <class Document>
+core::Status show(const Document &document, const SnapshotOptions &options, const view::TextStyle &style) {
+    if (options.json) return terminal::print(json_of(document));
     std::string text;
-    for (const core::ProcessReading &process : document.processes) {
+    for (const auto &process : document.processes) {
         if (!text.empty()) text += '\n';
-        text += view::snapshot_text(document, process, style);
+        text += text_of(document, process, style);
     }
     return terminal::print(text);
 }
 
 /// One round over the targets, shown. False where there is no use in another one.
-bool round(host::Snapshotter &snapshotter, Progress &progress, const SnapshotOptions &options,
-           const view::TextStyle &style) {
-    auto processes = take_all(snapshotter, progress, !options.no_walk);
-    core::SnapshotDocument document = snapshotter.document();
+template <class Reader>
+bool round(Reader &reader, Progress &progress, const SnapshotOptions &options, const view::TextStyle &style) {
+    auto processes = take_all(reader, progress, !options.no_walk);
+    auto document = reader.document();
     document.processes = std::move(processes);
     document.failed = std::exchange(progress.failed, {});
     if (!progress.any_read && progress.complaints.empty()) {
@@ -138,7 +161,8 @@ bool round(host::Snapshotter &snapshotter, Progress &progress, const SnapshotOpt
     for (const std::string &line : std::exchange(progress.complaints, {}))
         terminal::complain(line);
     if (document.processes.empty() && document.failed.empty()) return false;
-    if (options.check && !std::all_of(document.processes.begin(), document.processes.end(), holds)) {
+    if (options.check && !std::all_of(document.processes.begin(), document.processes.end(),
+                                      [](const auto &process) { return holds(process); })) {
         progress.status = std::max(progress.status, kDoesNotHold);
     }
     const core::Status shown = show(document, options, style);
@@ -149,14 +173,31 @@ bool round(host::Snapshotter &snapshotter, Progress &progress, const SnapshotOpt
     return !progress.targets.empty();
 }
 
-int rounds(host::Snapshotter &snapshotter, const std::vector<host::Target> &targets, const SnapshotOptions &options,
+template <class Reader>
+int rounds(Reader &reader, const std::vector<host::Target> &targets, const SnapshotOptions &options,
            const view::TextStyle &style, host::StopSignals &stop) {
     Progress progress = open_all(targets);
     for (int i = 0; i < options.repeat; ++i) {
         if (i > 0 && stop.wait(options.interval)) break;
-        if (!round(snapshotter, progress, options, style)) break;
+        if (!round(reader, progress, options, style)) break;
     }
     return progress.any_read ? progress.status : std::max(progress.status, progress.failure);
+}
+
+/// Without BPF there is /proc.
+int rounds_of_proc(const core::Error &why, const std::vector<host::Target> &targets, const SnapshotOptions &options,
+                   const view::TextStyle &style, host::StopSignals &stop) {
+    auto reader = host::leaves_proc(why) ? host::ProcReader::open(why) : core::Result<host::ProcReader>(why);
+    if (!reader) return fail(reader.error());
+    terminal::complain(view::proc_note(reader->document()));
+    return rounds(*reader, targets, options, style, stop);
+}
+
+/// Who is told to stop waits for no walk.
+host::SnapshotterOptions left_by(host::StopSignals &stop) {
+    host::SnapshotterOptions options;
+    options.impatient = [&stop] { return stop.came(); };
+    return options;
 }
 
 int snapshot_targets(const SnapshotOptions &options, const view::TextStyle &style) {
@@ -167,8 +208,8 @@ int snapshot_targets(const SnapshotOptions &options, const view::TextStyle &styl
     const auto targets = host::resolve(options.targets);
     if (!targets) return fail(targets.error());
     host::StopSignals stop;
-    auto snapshotter = host::Snapshotter::open();
-    if (!snapshotter) return fail(snapshotter.error());
+    auto snapshotter = host::Snapshotter::open(left_by(stop));
+    if (!snapshotter) return rounds_of_proc(snapshotter.error(), *targets, options, style, stop);
     return rounds(*snapshotter, *targets, options, style, stop);
 }
 
@@ -181,8 +222,8 @@ int snapshot_command(const std::vector<std::string> &argv, const SnapshotOptions
     auto command = host::Command::prepare(argv, options.as_root);
     if (!command) return fail(command.error()), kCommandFailed;
     host::StopSignals stop(2);  // the first INT is the command's
-    auto snapshotter = host::Snapshotter::open();
-    if (!snapshotter) return fail(snapshotter.error()), kCommandFailed;
+    auto snapshotter = host::Snapshotter::open(left_by(stop));
+    if (!snapshotter && !host::leaves_proc(snapshotter.error())) return fail(snapshotter.error()), kCommandFailed;
     const core::Status started = command->release();
     if (!started) return fail(started.error()), host::shell_status(started.error());
     if (const auto ended = command->wait(options.delay, stop)) {
@@ -191,7 +232,12 @@ int snapshot_command(const std::vector<std::string> &argv, const SnapshotOptions
                         *ended, options.words.delay));
         return *ended;
     }
-    const int read = stop.came() ? kDone : rounds(*snapshotter, {{command->pid(), true}}, options, style, stop);
+    const std::vector<host::Target> target{{command->pid(), true}};
+    const auto read_it = [&] {
+        return snapshotter ? rounds(*snapshotter, target, options, style, stop)
+                           : rounds_of_proc(snapshotter.error(), target, options, style, stop);
+    };
+    const int read = stop.came() ? kDone : read_it();
     if (stop.came()) return kDone;
     const auto ended = command->wait(std::nullopt, stop);
     if (!ended) return kDone;
@@ -206,7 +252,7 @@ Run add_snapshot(CLI::App &app, const Common &common) {
     CLI::App *const command =
         app.add_subcommand("snapshot", "One exact reading: why the reported RSS lags, and what it really is");
     add_target_options(*command, options->targets);
-    command->add_flag("--json", options->json, "rsslag.snapshot/1, one document a line");
+    command->add_flag("--json", options->json, "rsslag.snapshot/2, one document a line");
     command->add_flag("--no-walk", options->no_walk, "Never touch smaps: counters only");
     command->add_flag("--check", options->check, "End with 1 unless every verdict is agrees or explained");
     command->add_flag("--all", options->all, "List every thread or CPU that caches");

@@ -6,18 +6,23 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "commands.h"
-#include "duration.h"
 #include "exit_status.h"
+#include "metrics_reader.h"
+#include "proc_runs.h"
+#include "rsslag/core/duration.h"
 #include "rsslag/host/own_cost.h"
+#include "rsslag/host/proc_reader.h"
 #include "rsslag/host/signals.h"
 #include "rsslag/host/snapshotter.h"
 #include "rsslag/host/tracer.h"
 #include "rsslag/procfs/process.h"
 #include "rsslag/session/live_view.h"
+#include "rsslag/sinks/output_file.h"
 #include "rsslag/terminal/output.h"
 #include "rsslag/terminal/screen.h"
 #include "rsslag/terminal/style.h"
@@ -34,34 +39,66 @@ using Clock = std::chrono::steady_clock;
 struct TopOptions {
     bool once = false;
     bool json = false;
+    bool prometheus = false;
+    std::string output;    ///< a file, replaced as a whole
     std::size_t rows = 0;  ///< 0: all
     struct {
         std::string interval = "1s";
         std::string sort = "lag";
+        std::string format;
     } words;  ///< as typed
     milliseconds interval{1000};
     view::TopSort sort = view::TopSort::Lag;
 };
 
 Status parse(TopOptions &options) {
-    const auto interval = parse_interval(options.words.interval);
+    const auto interval = core::parse_interval(options.words.interval);
     if (!interval) return interval.error();
     options.interval = *interval;
     for (const view::TopSort sort :
          {view::TopSort::Lag, view::TopSort::Exact, view::TopSort::Cached, view::TopSort::Name}) {
         if (options.words.sort == view::name(sort)) options.sort = sort;
     }
+    options.json = options.json || options.words.format == "json";
+    options.prometheus = options.words.format == "prometheus";
+    if (options.prometheus && !options.once)
+        return Error{Kind::BadInput, "--format prometheus is one reading", 0, "add --once, or use rsslag serve"};
+    if (!options.output.empty() && !options.once) return Error{Kind::BadInput, "-o is for one table", 0, "add --once"};
     return core::success();
+}
+
+/// A file is replaced as a whole: whoever reads it meanwhile has the old one. A collector's user is not root.
+Status write_out(const std::string &text, const std::string &path) {
+    if (path.empty()) return terminal::print(text);
+    auto file = sinks::OutputFile::open(path, true);
+    if (!file) return file.error();
+    if (Status shared = file->share(); !shared) return shared;
+    if (Status written = file->write(text); !written) return written;
+    return file->commit();
+}
+
+/// What `rsslag serve` would answer, for node_exporter's textfile collector.
+int print_metrics(const TopOptions &options) {
+    auto reader = MetricsReader::open(metrics::By::Comm, options.rows == 0 ? kMostGroups : options.rows);
+    if (!reader) return fail(reader.error());
+    const auto exposition = reader->read();
+    if (!exposition) return fail(exposition.error());
+    const Status written = write_out(metrics::text(*exposition, metrics::Format::Prometheus), options.output);
+    return written ? kDone : fail(written.error());
 }
 
 class Top {
   public:
-    Top(const TopOptions &options, view::TextStyle style, host::Snapshotter &snapshotter, host::StopSignals &stop)
-        : options_(options),
-          style_(std::move(style)),
-          snapshotter_(snapshotter),
-          stop_(stop),
-          interval_(options.interval) {}
+    Top(const TopOptions &options, view::TextStyle style, host::StopSignals &stop)
+        : options_(options), style_(std::move(style)), stop_(stop), interval_(options.interval) {}
+
+    Status open() {
+        auto snapshotter = host::Snapshotter::open(
+            {.totals = true, .capabilities = host::Tracer::opened_with(), .impatient = [this] { return is_over(); }});
+        if (!snapshotter) return snapshotter.error();
+        snapshotter_.emplace(std::move(*snapshotter));
+        return core::success();
+    }
 
     /// Tables one after another, until it is stopped; one where that was asked for.
     int print_tables() {
@@ -71,7 +108,7 @@ class Top {
             const std::string text = options_.json
                                          ? view::top_json(std::move(*table), options_.sort, options_.rows)
                                          : view::top_text(std::move(*table), options_.sort, options_.rows, style_);
-            if (const Status printed = terminal::print(text); !printed) return fail(printed.error());
+            if (const Status printed = write_out(text, options_.output); !printed) return fail(printed.error());
         } while (!options_.once && !stop_.wait(interval_));
         return kDone;
     }
@@ -90,12 +127,14 @@ class Top {
     }
 
   private:
+    bool is_over() { return stop_.came() || (screen_ && screen_->asked_to_quit()); }
+
     core::Result<view::TopTable> read() {
         const auto begin = Clock::now();
-        auto processes = snapshotter_.read_all();
+        auto processes = snapshotter_->read_all();
         if (!processes) return processes.error();
         const auto took = Clock::now() - begin;
-        const core::SnapshotDocument facts = snapshotter_.document();
+        const core::SnapshotDocument facts = snapshotter_->document();
         view::TopTable table;
         table.time = facts.time;
         table.kernel = facts.kernel;
@@ -106,7 +145,7 @@ class Top {
         table.own = meter_.since_last(0, 0);
         table.processes.reserve(processes->size());
         for (core::ProcessTotal &process : *processes) {
-            std::string id = options_.json ? snapshotter_.mm_id(process.mm) : std::string();
+            std::string id = options_.json ? snapshotter_->mm_id(process.mm) : std::string();
             table.processes.push_back({std::move(process), std::move(id)});
         }
         return table;
@@ -142,7 +181,7 @@ class Top {
     void walk_now(pid_t pid) {
         const auto process = procfs::Process::open(pid);
         auto reading =
-            process ? snapshotter_.take(*process, true) : core::Result<core::ProcessReading>(process.error());
+            process ? snapshotter_->take(*process, true) : core::Result<core::ProcessReading>(process.error());
         if (!reading) return session::post_notice(*screen_, reading.error().what);
         auto shared = std::make_shared<core::ProcessReading>(std::move(*reading));
         screen_->post([shared](terminal::Shown &shown) { shown.top->take(*shared); });
@@ -153,6 +192,7 @@ class Top {
         host::Tracer::Options chosen;
         chosen.for_screen = true;
         chosen.dropped = true;  // when the table was opened; the screen's thread runs by now
+        chosen.impatient = [this] { return is_over(); };
         auto tracer = host::Tracer::open(chosen);
         Status attached = tracer ? tracer->attach(pid) : Status(tracer.error());
         if (!attached) {
@@ -196,19 +236,12 @@ class Top {
 
     const TopOptions &options_;
     view::TextStyle style_;
-    host::Snapshotter &snapshotter_;
+    std::optional<host::Snapshotter> snapshotter_;
     host::StopSignals &stop_;
     milliseconds interval_;
-    host::OwnCostMeter meter_;
+    host::OwnCostMeter meter_{1'000'000'000};  // of the first pass over a second, too
     std::optional<terminal::Screen> screen_;
 };
-
-/// Where the kernel lacks bpf_rdonly_cast, libbpf before 1.5 looks for it in modules, which is for SYS_ADMIN alone.
-std::vector<cap_value_t> to_trace_later() {
-    const auto scheme = host::running_scheme();
-    if (!scheme || *scheme == core::Scheme::Cpu) return {};
-    return {CAP_SYS_ADMIN};
-}
 
 }  // namespace
 
@@ -217,10 +250,14 @@ Run add_top(CLI::App &app, const Common &common) {
     CLI::App *const top = app.add_subcommand("top", "All processes by what they hide, from one pass of an iterator");
     top->add_flag("--once", options->once, "One table, then end");
     top->add_flag("--json", options->json, "rsslag.top/1, one line a table");
+    top->add_option("--format", options->words.format, "text, json or prometheus, which takes --once")
+        ->check(CLI::IsMember({"text", "json", "prometheus"}));
+    top->add_option("-o,--output", options->output, "With --once: into FILE, which is replaced as a whole");
     top->add_option("--sort", options->words.sort, "lag, exact, cached or name")
         ->check(CLI::IsMember({"lag", "exact", "cached", "name"}))
         ->capture_default_str();
-    top->add_option("--rows", options->rows, "At most this many processes (0: all)")->capture_default_str();
+    top->add_option("--rows", options->rows, "At most this many processes (0: all), or groups for prometheus (0: 100)")
+        ->capture_default_str();
     top->add_option("--interval", options->words.interval, "Between tables: 500ms, 2s, 1m; at least 10ms")
         ->capture_default_str();
     return [options, &common] {
@@ -229,11 +266,18 @@ Run add_top(CLI::App &app, const Common &common) {
         auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         if (const Status parsed = parse(*options); !parsed) return fail(parsed.error());
+        if (options->prometheus) return print_metrics(*options);
         host::StopSignals stop;
-        auto snapshotter = host::Snapshotter::open({.totals = true, .capabilities = to_trace_later()});
-        if (!snapshotter) return fail(snapshotter.error());
-        Top shown(*options, *style, *snapshotter, stop);
-        return options->once || options->json || !terminal::Screen::possible() ? shown.print_tables() : shown.show();
+        Top shown(*options, *style, stop);
+        const bool tables = options->once || options->json || !terminal::Screen::possible();
+        if (const Status opened = shown.open(); !opened) {
+            if (!host::leaves_proc(opened.error()) || !options->output.empty()) return fail(opened.error());
+            constexpr std::size_t kOnATerminal = 20;
+            const std::size_t rows = tables || options->rows > 0 ? options->rows : kOnATerminal;
+            return sample_all({options->once, options->json, rows, options->sort, options->interval}, *style, stop,
+                              opened.error());
+        }
+        return tables ? shown.print_tables() : shown.show();
     };
 }
 

@@ -30,12 +30,19 @@ Run add_snapshot(CLI::App &app, const Common &common);
 Run add_live(CLI::App &app, const Common &common);
 Run add_record(CLI::App &app, const Common &common);
 Run add_replay(CLI::App &app, const Common &common);
+Run add_peak(CLI::App &app, const Common &common);
+Run add_serve(CLI::App &app, const Common &common);
 Run add_top(CLI::App &app, const Common &common);
 Run add_maps(CLI::App &app, const Common &common);
 Run add_mem(CLI::App &app, const Common &common);
+Run add_mount(CLI::App &app, const Common &common);
+Run add_umount(CLI::App &app, const Common &common);
 Run add_report(CLI::App &app, const Common &common);
 Run add_export(CLI::App &app, const Common &common);
 Run add_doctor(CLI::App &app, const Common &common);
+Run add_help(CLI::App &app, const Common &common);
+Run add_version(CLI::App &app, const Common &common);
 Run add_demo(CLI::App &app, const Common &common);
+Run add_completion(CLI::App &app, const Common &common);
 
 }  // namespace rsslag::cli

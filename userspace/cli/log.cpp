@@ -13,6 +13,9 @@
 #include <utility>
 
 #include "rsslag/host/command.h"
+#ifdef RSSLAG_HAVE_PROBE
+#include "rsslag/probe/libbpf_log.h"
+#endif
 #include "rsslag/terminal/log_format.h"
 
 namespace rsslag::cli {
@@ -56,6 +59,9 @@ Status set_up_log(const LogOptions &options) {
                                             : options.verbose == 1 ? spdlog::level::debug
                                                                    : spdlog::level::trace;
     spdlog::set_level(level);
+#ifdef RSSLAG_HAVE_PROBE
+    probe::log_libbpf();
+#endif
     return core::success();
 }
 

@@ -9,13 +9,16 @@
 #include <string_view>
 #include <vector>
 
+#include "command_line.h"
 #include "commands.h"
+#include "examples.h"
 #include "exit_status.h"
 #include "log.h"
 #include "rsslag/host/environment.h"
 #include "rsslag/host/invoking_user.h"
 #include "rsslag/terminal/output.h"
 #include "rsslag/terminal/screen.h"
+#include "value_names.h"
 #include "version.h"
 
 namespace rsslag::cli {
@@ -30,55 +33,19 @@ void fill_standard_descriptors() {
     }
 }
 
-/// What is before the first `--`, and the command after it.
-std::vector<std::string> split(int argc, char **argv, std::vector<std::string> &command, bool &has_command) {
-    std::vector<std::string> words(argv + 1, argv + argc);
-    const auto dashes = std::find(words.begin(), words.end(), "--");
-    has_command = dashes != words.end();
-    if (has_command) command.assign(dashes + 1, words.end());
-    words.erase(dashes, words.end());
-    return words;
-}
-
-/// "--unit" of "--unit=kB", "-p" of "-p4711"; the option of that name, if the app has one.
-const CLI::Option *option_of(const CLI::App &app, const std::string &word) {
-    return app.get_option_no_throw(word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2));
-}
-
-bool is_number_list(const std::string &word) {
-    return word.find_first_not_of("0123456789,") == std::string::npos;
-}
-
-/// `rsslag PID` and `rsslag -- CMD` are `live`, with or without its options: the first plain word decides.
-bool means_live(const CLI::App &app, const std::vector<std::string> &words, bool has_command) {
-    const CLI::App &live = *app.get_subcommand("live");
-    bool own_option = false;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        const std::string &word = words[i];
-        if (!word.starts_with('-')) return !word.empty() && is_number_list(word);
-        const CLI::Option *option = option_of(app, word);
-        if (option == nullptr) {
-            option = option_of(live, word);
-            own_option = own_option || option != nullptr;
-        }
-        const bool holds_value = word.starts_with("--") ? word.find('=') != std::string::npos : word.size() > 2;
-        if (option != nullptr && option->get_items_expected_max() > 0 && !holds_value) ++i;
-    }
-    return has_command || own_option;
-}
-
 /// Such a command gives up every right before it opens any file, that of the log too.
 bool needs_only_files(std::string_view command) {
     return command == "replay" || command == "report" || command == "export";
 }
 
-int parse_error(const std::string &help, const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0) {
-        const bool version = dynamic_cast<const CLI::CallForVersion *>(&error) != nullptr;
-        const core::Status printed = terminal::print(version ? version_text() : help);
-        return printed ? kDone : fail(printed.error());
-    }
-    return fail({core::Kind::BadInput, error.what(), 0, "rsslag --help tells what there is"});
+int parse_error(const CLI::App &app, const std::vector<std::string> &typed, const CLI::ParseError &error) {
+    if (error.get_exit_code() != 0) return fail(bad_words(app, typed, error));
+    const bool version = dynamic_cast<const CLI::CallForVersion *>(&error) != nullptr;
+    const auto chosen = app.get_subcommands();
+    const core::Status printed = terminal::print(version          ? version_text()
+                                                 : chosen.empty() ? app.help()
+                                                                  : chosen.front()->help(app.get_name()));
+    return printed ? kDone : fail(printed.error());
 }
 
 int run(int argc, char **argv) {
@@ -90,7 +57,7 @@ int run(int argc, char **argv) {
     CLI::App app("Why does this process's reported RSS lag, and what is it really?", "rsslag");
     app.fallthrough();
     app.require_subcommand(0, 1);  // checked below: a word that is none should be named first
-    app.set_version_flag("--version", version_text());
+    app.set_version_flag("-V,--version", version_text());
     app.add_flag("-v,--verbose", log.verbose, "Say more on stderr (-vv: all)");
     app.add_flag("-q,--quiet", log.quiet, "Say errors only");
     app.add_option("--log-file", log.file, "Write the log to FILE");
@@ -100,18 +67,23 @@ int run(int argc, char **argv) {
         {"snapshot", add_snapshot(app, common)}, {"maps", add_maps(app, common)},
         {"mem", add_mem(app, common)},           {"doctor", add_doctor(app, common)},
         {"live", add_live(app, common)},         {"top", add_top(app, common)},
-        {"record", add_record(app, common)},     {"replay", add_replay(app, common)},
-        {"report", add_report(app, common)},     {"export", add_export(app, common)},
-        {"demo", add_demo(app, common)}};
-    app.footer("rsslag PID and rsslag -- CMD are rsslag live; rsslag alone, on a terminal, is rsslag top.");
-    if (means_live(app, words, has_command)) words.insert(words.begin(), "live");
+        {"peak", add_peak(app, common)},         {"record", add_record(app, common)},
+        {"replay", add_replay(app, common)},     {"report", add_report(app, common)},
+        {"export", add_export(app, common)},     {"serve", add_serve(app, common)},
+        {"mount", add_mount(app, common)},       {"umount", add_umount(app, common)},
+        {"demo", add_demo(app, common)},         {"help", add_help(app, common)},
+        {"version", add_version(app, common)},   {"completion", add_completion(app, common)}};
+    name_values(app);
+    add_examples(app);
+    auto understood = with_command(app, std::move(words), has_command);
+    if (!understood) return fail(understood.error());
+    words = *std::move(understood);
     if (words.empty() && !has_command && terminal::Screen::possible()) words.emplace_back("top");
     std::reverse(words.begin(), words.end());
     try {
         app.parse(std::move(words));
     } catch (const CLI::ParseError &error) {
-        const auto chosen = app.get_subcommands();
-        return parse_error(chosen.empty() ? app.help() : chosen.front()->help(app.get_name()), error);
+        return parse_error(app, common.words, error);
     }
     if (app.get_subcommands().empty()) {
         return fail(
@@ -134,8 +106,10 @@ int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGCHLD, SIG_DFL);  // whose caller ignores it could not be told how CMD ended
     rsslag::cli::fill_standard_descriptors();
     rsslag::host::put_environment_away();
+    rsslag::host::raise_descriptor_limit();
     try {
         return rsslag::cli::run(argc, argv);
     } catch (const std::exception &error) {  // what a library throws past its border: nothing that is foreseen

@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "commands.h"
-#include "duration.h"
+#include "rsslag/core/duration.h"
 #include "rsslag/core/text.h"
 #include "rsslag/terminal/screen.h"
 
@@ -61,7 +61,7 @@ Status parse_rest(session::TraceOptions &options) {
     if (!ring) return ring.error();
     if (Status limited = parse_limit(options); !limited) return limited;
     options.ring_bytes = *ring;
-    const auto sync = parse_interval(options.words.sync);
+    const auto sync = core::parse_interval(options.words.sync);
     if (!sync) return sync.error();
     options.sync = *sync;
     if (options.events && options.mode == "counts") {
@@ -88,17 +88,17 @@ core::Result<core::ThreadChoice> parse_threads(const std::string &word) {
 }
 
 Status parse(session::TraceOptions &options) {
-    const auto interval = parse_interval(options.words.interval);
+    const auto interval = core::parse_interval(options.words.interval);
     if (!interval) return interval.error();
     options.interval = *interval;
     if (!options.words.duration.empty()) {
-        const auto duration = parse_duration(options.words.duration);
+        const auto duration = core::parse_duration(options.words.duration);
         if (!duration) return duration.error();
         options.duration = *duration;
     }
     const std::string &format = options.words.format;
     const bool screen = format.empty() && !options.events && terminal::Screen::possible();
-    if (options.format == session::Format::Progress) {
+    if (options.format == session::Format::Progress || options.format == session::Format::Silent) {
         options.threads = {core::ThreadChoice::Which::All, 0};
         return parse_rest(options);
     }
@@ -126,6 +126,7 @@ void add_trace_options(CLI::App &command, session::TraceOptions &options) {
         ->check(CLI::IsMember({"events", "counts"}))
         ->capture_default_str();
     command.add_flag("--no-walk", options.no_walk, "Never touch smaps");
+    command.add_flag("--no-names", options.no_names, "A recording or the screen without names of mappings");
     command.add_flag("--no-wait", options.no_wait, "End with 3 where nothing matches yet");
     command.add_option("--ring", options.words.ring, "Size of each ring buffer: 512K, 8M")->capture_default_str();
     command.add_option("--sync", options.words.sync, "A recording is on the disk after this time, also in a power cut")

@@ -5,12 +5,16 @@
 #include <utility>
 
 #include "exit_status.h"
+#include "proc_runs.h"
 #include "rsslag/host/command.h"
 #include "rsslag/session/live_view.h"
 #include "rsslag/session/session.h"
 #include "rsslag/terminal/command_terminal.h"
 #include "rsslag/terminal/output.h"
+#include "rsslag/terminal/style.h"
+#include "trace_options.h"
 #include "trace_runs.h"
+#include "version.h"
 
 namespace rsslag::cli {
 namespace {
@@ -97,7 +101,10 @@ int trace_targets(const session::TraceOptions &options, session::TickWriter &wri
     if (writer.on_screen()) terminal::Screen::block_signals();
     session::Session session(options, writer, stop);
     if (const Status made = session.prepare_recording({}); !made) return fail(made.error());
-    if (const Status opened = session.open(); !opened) return fail(opened.error());
+    if (const Status opened = session.open(); !opened) {
+        if (none || !can_sample(options, opened.error())) return fail(opened.error());
+        return sample_targets(*targets, options, writer.style(), stop, opened.error());
+    }
     if (const Status matching = session.attach_matching(); !matching) return fail(matching.error());
     if (none && !writer.on_screen()) terminal::complain("nothing matches yet; waiting for a process that does");
     if (!none) {
@@ -109,7 +116,7 @@ int trace_targets(const session::TraceOptions &options, session::TickWriter &wri
 }
 
 int trace_command(const std::vector<std::string> &argv, const session::TraceOptions &options,
-                  session::TickWriter &writer) {
+                  session::TickWriter &writer, CommandEnd *end) {
     if (!options.targets.empty()) return fail({Kind::BadInput, "targets and -- CMD exclude each other", 0, ""});
     std::optional<terminal::CommandTerminal> terminal;
     if (const Status lent = lend_terminal(options, writer, terminal); !lent) return fail(lent.error()), kCommandFailed;
@@ -122,9 +129,18 @@ int trace_command(const std::vector<std::string> &argv, const session::TraceOpti
     Status ready = session.prepare_recording(argv);
     if (!ready) return fail(ready.error()), ready.error().kind == Kind::BadInput ? kBadInput : kCommandFailed;
     ready = session.open();
+    if (!ready && end == nullptr && can_sample(options, ready.error())) {
+        // The one that is prepared may have a terminal of its own, and is given up.
+        return sample_command(argv, options, writer.style(), ready.error());
+    }
     if (ready) ready = session.tracer().attach_at_exec(command->pid());
     if (!ready) return fail(ready.error()), kCommandFailed;
+    session.wake_by(command->end_fd());
     if (terminal) terminal->start();  // a thread, which would have kept the capabilities that open() gives up
+    if (end != nullptr) {
+        end->pid = command->pid();
+        session.end_when([&] { return end->status || (end->status = command->wait(milliseconds{}, stop)); });
+    }
     const Status started = command->release();
     if (!started) return fail(started.error()), host::shell_status(started.error());
     if (ready = session.head(); !ready) return fail(ready.error()), kCommandFailed;
@@ -136,6 +152,12 @@ int trace_command(const std::vector<std::string> &argv, const session::TraceOpti
     const Status ran = session.run(false);
     const int finished = finish(session, ran, kDone);
     if (finished != kDone) return kCommandFailed;
+    if (end != nullptr) {
+        if (!end->status) end->status = command->wait(std::nullopt, stop);
+        end->signal = command->signal();
+        end->max_rss_kb = command->max_rss_kb();
+        return end->status.value_or(kDone);
+    }
     const bool time_is_over = session.time_is_over() && !(view && view->status());
     if (time_is_over) {
         if (const Status ended = command->terminate(); !ended) terminal::complain(ended.error().what);
@@ -146,6 +168,19 @@ int trace_command(const std::vector<std::string> &argv, const session::TraceOpti
     }
     if (time_is_over || stop.came()) return kDone;
     return command->wait(std::nullopt, stop).value_or(kDone);
+}
+
+int run_trace(const Common &common, session::TraceOptions &options, ClaimOptions &claims) {
+    auto style = terminal::text_style(common.unit, common.color);
+    if (!style) return fail(style.error());
+    if (const core::Status parsed = parse_claims(claims); !parsed) return fail(parsed.error());
+    if (const core::Status parsed = parse(options); !parsed) return fail(parsed.error());
+    options.command_line = common.words;
+    options.version = version_text().substr(0, version_text().find(','));
+    session::TickWriter writer(options.format, options.threads, *style);
+    const bool targets = common.command.empty();
+    const int status = targets ? trace_targets(options, writer) : trace_command(common.command, options, writer);
+    return check_claims(claims, writer, targets && options.duration.has_value(), options.follow, status);
 }
 
 }  // namespace rsslag::cli

@@ -19,9 +19,9 @@ std::string version_text() {
     const std::string tracer = "no tracer";
 #endif
     return fmt::format(
-        "rsslag {} ({}), {}; schemas rsslag.snapshot/1, rsslag.doctor/1, "
-        "rsslag.tick/1, rsslag.summary/1, rsslag.top/1, rsslag.maps/1, rsslag.mem/1, "
-        "rsslag.record/1, rsslag.report/1, rsslag.report-diff/1; recordings of format {}\n",
+        "rsslag {} ({}), {}; schemas rsslag.snapshot/2, rsslag.proc/1, rsslag.doctor/1, "
+        "rsslag.tick/2, rsslag.summary/2, rsslag.peak/1, rsslag.gap/1, rsslag.top/1, rsslag.maps/1, rsslag.mem/1, "
+        "rsslag.record/2, rsslag.report/2, rsslag.report-diff/2; recordings of format {}\n",
         RSSLAG_VERSION, RSSLAG_COMMIT, tracer, recording::kVersion);
 }
 

@@ -29,6 +29,7 @@ Amount &operator+=(Amount &amount, const Amount &more) {
 
 void CounterHistory::reset(std::int64_t count) {
     count_ = count;
+    clean_ = {};
     events_.clear();
     index();
 }
@@ -45,21 +46,50 @@ void CounterHistory::index() {
     try_at_ = 1 + events_.size() / 2;
 }
 
-void CounterHistory::emit(const CounterEvent &event, const Amount &moved, Settled &out) const {
+void CounterHistory::emit(const CounterEvent &event, const Amount &moved, std::uint64_t since_ns, Settled &out) const {
     const bool folded = moved.likely != 0;
-    out.updates.push_back({event.ticket, event.t_ns, event.cpu, event.tid, moved - event.before, folded});
+    out.updates.push_back({event.ticket, event.t_ns, event.cpu, event.tid, moved - event.before, folded, since_ns});
+}
+
+/// What is open had not taken effect when this was read, if nothing of it can have hidden the rest.
+void CounterHistory::note_clean(const CounterEvent &event) {
+    const bool at_once = read_ == CountRead::AtOnce;
+    clean_ = {at_once ? event.begin_ns : event.t_ns, at_once ? event.t_ns : event.end_ns, event.cpu};
+}
+
+/// When what is open had not taken effect yet. The last count that showed nothing of it tells, if it can have hidden
+/// nothing: all that took effect until then is told by now, and what moves a counter one way only does not cancel
+/// itself.
+std::uint64_t CounterHistory::shown_before(const OrderSearch::Solution &solution, std::uint64_t complete_ns) {
+    bool open = clean_.end_ns + OrderSearch::kClockSkewNs >= complete_ns;
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+        const CounterEvent &event = events_[i];
+        if (!event.update || event.cpu == clean_.cpu) continue;
+        if (event.begin_ns > clean_.end_ns + OrderSearch::kClockSkewNs) continue;
+        open = open || !solution.done[i];
+        if (!solution.done[i]) continue;
+        clean_.up = clean_.up || solution.moved[i].most >= 0;
+        clean_.down = clean_.down || solution.moved[i].least <= 0;
+    }
+    return open || (clean_.up && clean_.down) ? shown_ns_ : std::max(shown_ns_, clean_.since_ns);
 }
 
 /// What can have done but one thing, and whose count agrees, needs nobody's word.
 bool CounterHistory::settled_by_itself(const CounterEvent &event, Settled &out) {
     if (!events_.empty()) return false;
     const std::int64_t moved = event.count - count_;
-    if (!event.update) return moved == 0;
+    if (!event.update) {
+        if (moved == 0) note_clean(event);
+        return moved == 0;
+    }
     if (event.moved.single() != moved) return false;
     settled_until_ = std::max(settled_until_, event.t_ns);
-    emit(event, {moved, moved, moved}, out);
+    // Others that cancel each other may be on their way: this count shows nothing of when they took effect.
+    emit(event, {moved, moved, moved}, shown_ns_, out);
+    out.bound = true;
     out.shares.push_back({event.tid, Amount{moved, moved, moved} - event.before});
     count_ = event.count;
+    note_clean(event);
     return true;
 }
 
@@ -112,6 +142,7 @@ bool CounterHistory::add_reading(std::int64_t count, std::uint64_t begin_ns, std
 }
 
 void CounterHistory::passed(int cpu, std::uint64_t t_ns) {
+    if (cpu == clean_.cpu) clean_.end_ns = std::min(clean_.end_ns, std::max(t_ns, clean_.since_ns));
     if (events_.empty()) return;
     const auto last = last_of_cpu_.find(cpu);
     if (last == last_of_cpu_.end() || last->second.one == 0) return;
@@ -148,8 +179,10 @@ void CounterHistory::settle(std::uint64_t complete_ns, Settled &out) {
         return;
     }
     if (const auto solution = search.certain(complete_ns)) {
+        shown_ns_ = shown_before(*solution, complete_ns);
         take(*solution, out);
-        out.certain = true;
+        shown_ns_ = std::max(shown_ns_, solution->shown_ns);
+        out.certain = out.bound = out.sum_known = true;
     } else if (search.contradictory(complete_ns)) {
         take_unordered(out);
     } else if (last_ns() + kSilentNs < complete_ns) {
@@ -178,7 +211,10 @@ void CounterHistory::settle_all(Settled &out) {
     end_all(events_);
     const OrderSearch search(events_, count_, read_);
     if (search.abandoned()) return take_unordered(out);
-    take(search.all(), out);
+    const OrderSearch::Solution all = search.all();
+    take(all, out);
+    out.bound = all.complete;
+    out.sum_known = all.complete && all.sole_count;
 }
 
 void CounterHistory::finish(Settled &out) {
@@ -198,7 +234,8 @@ void CounterHistory::take(const OrderSearch::Solution &solution, Settled &out) {
         }
         settled_until_ = std::max(settled_until_, event.t_ns);
         if (!event.update) continue;
-        emit(event, solution.moved[i], out);
+        const std::uint64_t since_ns = solution.since_ns.empty() ? 0 : solution.since_ns[i];
+        emit(event, solution.moved[i], std::max(since_ns, shown_ns_), out);
         before[event.tid] += event.before;
     }
     for (const auto &[tid, moved] : solution.by_task)
@@ -211,6 +248,7 @@ void CounterHistory::take(const OrderSearch::Solution &solution, Settled &out) {
 
 /// No order can be found: what each count shows over the one before it by time, and all that it may be instead.
 void CounterHistory::take_unordered(Settled &out) {
+    out.bound = out.sum_known = false;
     std::stable_sort(events_.begin(), events_.end(),
                      [](const CounterEvent &a, const CounterEvent &b) { return a.t_ns < b.t_ns; });
     std::unordered_map<int, Amount> shares;
@@ -227,7 +265,7 @@ void CounterHistory::take_unordered(Settled &out) {
             moved.least = std::min(moved.least, event.moved.hull().least);
             moved.most = std::max(moved.most, event.moved.hull().most);
         }
-        emit(event, moved, out);
+        emit(event, moved, 0, out);
         shares[event.tid] += moved - event.before;
     }
     out.unclaimed += unclaimed;

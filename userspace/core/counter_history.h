@@ -19,6 +19,8 @@ namespace rsslag::core {
 class CounterHistory {
   public:
     static constexpr std::uint64_t kSilentNs = 50'000'000;
+    /// So long an update of such a CPU may wait for its record: interrupts take 20 us.
+    static constexpr std::uint64_t kInFlightNs = 1'000'000;
     /// Not known yet; what is added to it does not wrap.
     static constexpr std::uint64_t kNever = UINT64_MAX / 2;
 
@@ -27,7 +29,8 @@ class CounterHistory {
         std::uint64_t ticket = 0, t_ns = 0;
         int cpu = 0, tid = 0;
         Amount pages;
-        bool moved = false;  ///< the mm's own counter, most likely
+        bool moved = false;          ///< the mm's own counter, most likely
+        std::uint64_t since_ns = 0;  ///< it took effect after that
     };
     /// What a task's updates came to together: tighter than the sum of each.
     struct Share {
@@ -39,9 +42,11 @@ class CounterHistory {
         std::vector<Share> shares;
         std::int64_t unclaimed = 0;  ///< moved, and no record that could have done it is there
         bool certain = false;        ///< no other order of them is possible
+        bool bound = false;          ///< no update came to less than the least, or more than the most, told of it
+        bool sum_known = false;      ///< they came to what is likely of them together
         void clear() {
             unclaimed = 0;
-            certain = false;
+            certain = bound = sum_known = false;
             updates.clear();
             shares.clear();
         }
@@ -54,6 +59,8 @@ class CounterHistory {
     bool open() const { return !events_.empty(); }
     /// After all that is settled.
     std::int64_t count() const { return count_; }
+    /// t_ns of the last event that is.
+    std::uint64_t settled_ns() const { return settled_until_; }
 
     /// A record of this counter.
     void add(CounterEvent event, Settled &out);
@@ -81,6 +88,13 @@ class CounterHistory {
         std::size_t one = 0, two = 0;  ///< indices plus one of the CPU's last event and the one before
     };
 
+    /// A count that was read, or given back, between these times, and showed nothing of what is open.
+    struct Clean {
+        std::uint64_t since_ns = 0, end_ns = 0;
+        int cpu = -1;
+        bool up = false, down = false;  ///< what was settled since may have been in it, and moved the counter so
+    };
+
     bool settled_by_itself(const CounterEvent &event, Settled &out);
     void keep(CounterEvent event);
     static void end_all(std::vector<CounterEvent> &events);
@@ -89,12 +103,16 @@ class CounterHistory {
     void settle_all(Settled &out);
     void take_unordered(Settled &out);
     std::uint64_t last_ns() const;
-    void emit(const CounterEvent &event, const Amount &moved, Settled &out) const;
+    void emit(const CounterEvent &event, const Amount &moved, std::uint64_t since_ns, Settled &out) const;
+    void note_clean(const CounterEvent &event);
+    std::uint64_t shown_before(const OrderSearch::Solution &solution, std::uint64_t complete_ns);
     void index();
 
     CountRead read_;
     std::int64_t count_ = 0;
     std::uint64_t settled_until_ = 0;  ///< t_ns of the last event that is
+    std::uint64_t shown_ns_ = 0;       ///< what is not settled had not taken effect then
+    Clean clean_;
     std::vector<CounterEvent> events_;
     std::unordered_map<int, Last> last_of_cpu_;
     std::unordered_map<int, std::uint64_t> last_of_task_;  ///< numbers

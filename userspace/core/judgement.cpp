@@ -27,6 +27,7 @@ void forget_reading(Judgement &judgement, const Tick &tick) {
     judgement.bound.reset();
     judgement.mm_tasks = tick.ledger.tasks.size();
     judgement.lag.reset();
+    judgement.behind.reset();
     judgement.window = {judgement.exact.rss(), judgement.exact.rss()};
     judgement.window_updates.reset();
     judgement.residual.reset();
@@ -73,7 +74,8 @@ Judgement judge(const ProcessReading &process) {
     judgement.flushed = verdict.flushed;
     judgement.cached = verdict.cached;
     judgement.exact = verdict.exact;
-    judgement.lag = lag(process.finding());
+    judgement.lag = lag(judgement.exact, judgement.flushed);
+    judgement.behind = behind(process.finding());
     judgement.window = verdict.window;
     judgement.residual = verdict.residual;
     judgement.causes = verdict.causes;
@@ -91,9 +93,11 @@ Judgement judge(const Tick &tick) {
         return judgement;
     }
     judgement.window_updates = tick.window_updates;
-    if (judgement.readers.stat) judgement.lag = judgement.exact.rss() - *judgement.readers.stat;
+    judgement.lag = lag(judgement.exact, judgement.flushed);
+    if (judgement.readers.stat) judgement.behind = judgement.exact.rss() - *judgement.readers.stat;
     const bool other_exact = judgement.exact != tick.process.verdict.exact;
-    if (judgement.verdict == Verdict::Moving || other_exact || tick.needs_resync) judge_moving(judgement, tick);
+    if (judgement.verdict == Verdict::Moving || other_exact || tick.needs_resync || tick.ledger.suspect)
+        judge_moving(judgement, tick);
     return judgement;
 }
 

@@ -49,11 +49,12 @@ Applied Ledger::apply(const rsslag_update &update) {
     return impl_->apply(update);
 }
 
-void Ledger::apply(const rsslag_fault &fault) {
+Members Ledger::apply(const rsslag_fault &fault) {
     impl_->now = std::max<std::uint64_t>(impl_->now, fault.t_ns);
     if (!impl_->mm_builders.empty()) impl_->mm_builders.erase(fault.tid);
     const auto task = impl_->tasks.find(fault.tid);
-    if (task != impl_->tasks.end() && task->second.mm && task->second.mm->mm == fault.mm) task->second.mm->apply(fault);
+    if (task == impl_->tasks.end() || !task->second.mm || task->second.mm->mm != fault.mm) return {};
+    return task->second.mm->apply(fault);
 }
 
 void Ledger::apply(const rsslag_task &record) {
@@ -66,6 +67,7 @@ void Ledger::apply(const rsslag_task &record) {
         case RSSLAG_SEEN: impl_->seen(record); break;
         default: break;
     }
+    impl_->count_processes();
     impl_->forget_last();
 }
 
@@ -92,25 +94,32 @@ void Ledger::settle_all() {
 }
 
 std::vector<SettledUpdate> Ledger::take_settled() {
-    return std::exchange(impl_->settlements.reported, {});
+    return std::exchange(impl_->shared.settlements.reported, {});
 }
 
 bool Ledger::any_settled() const {
-    return !impl_->settlements.reported.empty();
+    return !impl_->shared.settlements.reported.empty();
 }
 
 void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::uint64_t begin_ns,
                    std::uint64_t end_ns) {
     auto &mm = impl_->mms[reading.mm];
     if (!mm || mm->torn_down) {
-        if (mm) mm->finish();
-        mm = std::make_shared<MmAccount>(impl_->options, reading.mm, ++impl_->generations, impl_->settlements);
+        if (mm) {
+            mm->finish();
+            mm->close();
+        }
+        mm = std::make_shared<MmAccount>(impl_->options, reading.mm, ++impl_->generations, impl_->shared);
         mm->adopt(reading, begin_ns, end_ns);
     }
     mm->bind(end_ns);
     for (const TaskReading &task : reading.tasks)
         impl_->tasks[task.host_tid] = {task.tid, task.tgid, task.host_tgid, task.comm, mm, 0};
-    impl_->groups[group.host_tgid] = group;
+    GroupView &known = impl_->groups[group.host_tgid];
+    const bool forked = known.forked;
+    known = group;
+    known.forked = forked;
+    impl_->count_processes();
     impl_->forget_last();
 }
 
@@ -199,11 +208,31 @@ std::optional<MmView> Ledger::view(std::uint64_t mm) const {
     return view;
 }
 
+std::optional<Held> Ledger::held(std::uint64_t mm) const {
+    const auto account = impl_->at(mm);
+    return account ? account->held() : std::nullopt;
+}
+
+std::size_t Ledger::size() const {
+    return impl_->mms.size() + impl_->tasks.size();
+}
+
+int Ledger::tgid_of(std::uint64_t mm) const {
+    const auto group = std::find_if(impl_->groups.rbegin(), impl_->groups.rend(),
+                                    [mm](const auto &each) { return each.second.mm == mm; });
+    return group == impl_->groups.rend() ? 0 : group->second.tgid;
+}
+
 std::vector<GroupView> Ledger::groups() const {
     std::vector<GroupView> all;
     for (const auto &[tgid, group] : impl_->groups)
         all.push_back(group);
     return all;
+}
+
+std::optional<GroupView> Ledger::group(int host_tgid) const {
+    const auto found = impl_->groups.find(host_tgid);
+    return found == impl_->groups.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::vector<int> Ledger::tids() const {
@@ -231,6 +260,12 @@ std::vector<Ended> Ledger::take_ended(bool all) {
         }
         const std::shared_ptr<MmAccount> mm = each.mm;
         if (mm->torn_down && impl_->at(mm->mm) == mm) impl_->retire(mm);
+        // What it held before an exec is told of first, however long its teardown takes.
+        const auto before = [&each](const Impl::Leaving &held) { return held.group.host_tgid == each.group.host_tgid; };
+        if (!all && std::any_of(rest.begin(), rest.end(), before)) {
+            rest.push_back(std::move(each));
+            continue;
+        }
         MmView view = mm->view();
         impl_->name_tasks(view);
         const bool last = --to_come[mm.get()] == 0 && !shared;
@@ -252,11 +287,26 @@ std::uint64_t Ledger::ended_not_at_zero() const {
     return impl_->ended_not_at_zero;
 }
 
+Extremes Ledger::extremes() const {
+    Extremes extremes = impl_->shared.peaks.extremes();
+    impl_->name_extremes(extremes);
+    return extremes;
+}
+
+std::optional<TaskName> Ledger::task(int host_tid) const {
+    for (const auto *const tasks : {&impl_->tasks, &impl_->foreign_tasks}) {
+        const auto task = tasks->find(host_tid);
+        if (task == tasks->end()) continue;
+        const Impl::Task &found = task->second;
+        const int tid = found.tid > 0 ? found.tid : host_tid;
+        return TaskName{tid, found.tgid > 0 ? found.tgid : found.host_tgid, found.comm};
+    }
+    return std::nullopt;
+}
+
 std::string Ledger::comm_of(int host_tid) const {
-    const auto task = impl_->tasks.find(host_tid);
-    if (task != impl_->tasks.end()) return task->second.comm;
-    const auto foreign_task = impl_->foreign_tasks.find(host_tid);
-    return foreign_task == impl_->foreign_tasks.end() ? "" : foreign_task->second.comm;
+    auto name = task(host_tid);
+    return name ? std::move(name->comm) : "";
 }
 
 }  // namespace rsslag::core

@@ -38,8 +38,9 @@ struct Ledger::Impl {
     struct Entry {
         std::uint64_t mm_address = 0;
         int tid = 0;
-        bool member = false;      ///< one of the mm's own
-        MmAccount *mm = nullptr;  ///< null: not known
+        std::uint64_t comings = 0;  ///< when it was looked up
+        bool member = false;        ///< one of the mm's own
+        MmAccount *mm = nullptr;    ///< null: not known
         Account *account = nullptr;
     };
 
@@ -63,7 +64,7 @@ struct Ledger::Impl {
         std::uint64_t until_ns = 0;
     } doubt;
     bool watching = false;  ///< all, until it ends
-    Settlements settlements;
+    Shared shared;
 
     std::shared_ptr<MmAccount> at(std::uint64_t mm) const;
     Applied apply(const rsslag_update &update);
@@ -80,10 +81,13 @@ struct Ledger::Impl {
     void seen(const rsslag_task &record);
     void drop_missing(MmAccount &mm, const CounterReading &reading);
     void name_tasks(MmView &view) const;
+    void name_extremes(Extremes &extremes) const;
     /// To be called whenever a task or an mm comes or goes.
-    void forget_last();
+    void forget_last() { comings++; }
+    std::uint64_t comings = 1;  ///< and goings
     /// Whether a group other than this one lives in the mm.
     bool alive_in(const MmAccount &mm, int but) const;
+    void count_processes();
 
   private:
     std::shared_ptr<MmAccount> make(std::uint64_t address, std::uint64_t t_ns);

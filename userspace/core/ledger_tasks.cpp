@@ -20,10 +20,6 @@ Ledger::Impl::Impl(const Options &given)
       last_(static_cast<std::size_t>(std::max(given.cpus, 1))),
       reported_(static_cast<std::size_t>(std::max(given.cpus, 1))) {}
 
-void Ledger::Impl::forget_last() {
-    std::fill(last_.begin(), last_.end(), Entry{});
-}
-
 std::shared_ptr<MmAccount> Ledger::Impl::at(std::uint64_t mm) const {
     const auto found = mms.find(mm);
     return found == mms.end() ? nullptr : found->second;
@@ -32,6 +28,7 @@ std::shared_ptr<MmAccount> Ledger::Impl::at(std::uint64_t mm) const {
 /// What is left of an mm once its address belongs to another, or nothing more is to come.
 void Ledger::Impl::retire(const std::shared_ptr<MmAccount> &mm) {
     mm->finish();
+    mm->close();
     if (mm->torn_down && !mm->needs_resync()) {
         ended++;
         ended_not_at_zero += mm->empty() ? 0 : 1;
@@ -50,8 +47,8 @@ MmAccount *Ledger::Impl::account_for(const rsslag_update &update) {
         const std::shared_ptr<MmAccount> mm = found->second;
         // Reclaim holds no reference: its CPU may have been taken away since it saw users.
         const bool late = (update.flags & RSSLAG_BY_OTHER) != 0 && !newborn && !mm->empty();
-        const bool another = mm->bound ? may_have_ended(*mm, update.t_ns) : mm->builder != update.tid;
-        const bool over = mm->torn_down ? !teardown && !late : newborn && another;
+        const auto another = [&] { return mm->bound ? may_have_ended(*mm, update.t_ns) : mm->builder != update.tid; };
+        const bool over = mm->torn_down ? !teardown && !late : newborn && another();
         if (!over) return mm.get();
         retire(mm);
     }
@@ -66,7 +63,7 @@ MmAccount *Ledger::Impl::account_for(const rsslag_update &update) {
 /// mm that one task has, as of one that truncates a file which both map.
 bool Ledger::Impl::may_have_ended(const MmAccount &mm, std::uint64_t t_ns) const {
     if (t_ns <= mm.bound_ns) return false;
-    return mm.empty() || std::none_of(mm.members().begin(), mm.members().end(), [&](const auto &each) {
+    return mm.may_be_empty() || std::none_of(mm.members().begin(), mm.members().end(), [&](const auto &each) {
                const auto task = tasks.find(each.first);
                return task != tasks.end() && task->second.mm.get() == &mm;
            });
@@ -75,8 +72,9 @@ bool Ledger::Impl::may_have_ended(const MmAccount &mm, std::uint64_t t_ns) const
 /// An mm that is born in the trace.
 std::shared_ptr<MmAccount> Ledger::Impl::make(std::uint64_t address, std::uint64_t t_ns) {
     auto &made = mms[address];
-    made = std::make_shared<MmAccount>(options, address, ++generations, settlements);
+    made = std::make_shared<MmAccount>(options, address, ++generations, shared);
     made->born_ns = t_ns;
+    made->born();
     if (t_ns < doubt.until_ns) made->lost(doubt.records);
     if (watching) made->watch();
     return made;
@@ -138,14 +136,29 @@ Applied Ledger::Impl::apply(const rsslag_update &update) {
     constexpr unsigned kPlain =
         RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT | RSSLAG_OWN | RSSLAG_THRESHOLD | RSSLAG_PROMPT;
     Entry *const last = (update.flags & ~kPlain) == 0 && update.cpu < last_.size() ? &last_[update.cpu] : nullptr;
-    if (last != nullptr && last->tid == update.tid && last->mm_address == update.mm && last->mm != nullptr &&
-        !last->mm->torn_down) {
+    if (last != nullptr && last->comings == comings && last->tid == update.tid && last->mm_address == update.mm &&
+        last->mm != nullptr && !last->mm->torn_down) {
         return last->mm->apply(update, *last->account, last->member, surely_direct(update, *last->mm));
     }
     const Entry entry = entry_for(update);
     if (entry.mm == nullptr) return {};
-    if (last != nullptr) *last = entry;
-    return entry.mm->apply(update, *entry.account, entry.member, surely_direct(update, *entry.mm));
+    const bool torn_down = entry.mm->torn_down;
+    if (last != nullptr) {
+        *last = entry;
+        last->comings = comings;
+    }
+    const Applied applied = entry.mm->apply(update, *entry.account, entry.member, surely_direct(update, *entry.mm));
+    if (entry.mm->torn_down != torn_down) count_processes();
+    return applied;
+}
+
+/// From 6.16 a process exits before its mm is torn down: until then its memory is still there, and so it counts.
+void Ledger::Impl::count_processes() {
+    const auto holds = [](const Leaving &each) {
+        return each.group.state == State::Exited && !each.mm->torn_down && each.mm->members().empty();
+    };
+    shared.peaks.processes(groups.size() +
+                           static_cast<std::size_t>(std::count_if(leaving.begin(), leaving.end(), holds)));
 }
 
 /// How many updates of this sum have not been told yet. A sum that was read while it went on is told again, and so may
@@ -243,7 +256,7 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
     }
     tasks[record.tid] = {record.ns_tid, record.ns_tgid, record.tgid, reported_comm(record), mm};
     if (!same_group && traced) {
-        groups[record.tgid] = {record.tgid, record.ns_tgid, reported_comm(record), record.mm, State::Running};
+        groups[record.tgid] = {record.tgid, record.ns_tgid, reported_comm(record), record.mm, State::Running, true};
     }
 }
 
@@ -283,6 +296,7 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     }
     group->second.comm = task.comm;
     group->second.mm = record.mm;
+    group->second.forked = false;
 }
 
 bool Ledger::Impl::alive_in(const MmAccount &mm, int but) const {
@@ -356,7 +370,14 @@ void Ledger::Impl::drop_missing(MmAccount &mm, const CounterReading &reading) {
     }
 }
 
+void Ledger::Impl::name_extremes(Extremes &extremes) const {
+    for (Extreme *const each : {&extremes.most, &extremes.least})
+        if (const auto task = tasks.find(each->tid); task != tasks.end() && task->second.tid != 0)
+            each->tid = task->second.tid;
+}
+
 void Ledger::Impl::name_tasks(MmView &view) const {
+    name_extremes(view.extremes);
     for (auto *list : {&view.tasks, &view.others}) {
         for (TaskNet &net : *list) {
             auto task = tasks.find(net.host_tid);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "update_limits.h"
 
@@ -19,15 +20,14 @@ constexpr std::uint32_t local_cell(std::size_t cpu, std::size_t member) {
 
 }  // namespace
 
-MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, std::uint64_t number,
-                     Settlements &settled)
+MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, std::uint64_t number, Shared &shared)
     : mm(mm_address),
       generation(number),
       options_(options),
       histories_{CounterHistory(read_of(options.scheme)), CounterHistory(read_of(options.scheme)),
                  CounterHistory(read_of(options.scheme)), CounterHistory(read_of(options.scheme))},
       cpu_seen_ns_(static_cast<std::size_t>(std::max(options.cpus, 1))),
-      settled_(&settled) {
+      shared_(&shared) {
     if (options.scheme == Scheme::Cpu) {
         locals_.resize(static_cast<std::size_t>(options.cpus));
         folds_.resize(static_cast<std::size_t>(options.cpus));
@@ -53,6 +53,7 @@ void MmAccount::set(std::uint32_t cell, std::int64_t value) {
 
 void MmAccount::hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value, bool sum) {
     set(cell, value);
+    explain(cell, value);
     if (watched_) changes_.push_back({t_ns, cell, value, sum});
 }
 
@@ -68,23 +69,19 @@ bool MmAccount::empty() const {
     return flushed() + cached() == Members{};
 }
 
-Members MmAccount::nets() const {
-    Members nets = ended_.net();
-    for (const auto &[tid, account] : members_)
-        nets += account.net();
-    for (const auto &[tid, account] : others_)
-        nets += account.net();
-    return nets;
+bool MmAccount::may_be_empty() const {
+    return empty() || view().exact() == Members{};
 }
 
 void MmAccount::rebase() {
-    const Members started = flushed() + cached() - nets();
+    const Members started = flushed() + cached() - nets_;
     for (Member member : kAllMembers)
         baseline_[index_of(member)] = started[member].n;
     remainder_ = {};
     drop_open();
     for (std::size_t member = 0; member < kMembers; ++member)
         histories_[member].reset(flushed_[member]);
+    start_peaks(std::max(last_ns, adopted_until_));
 }
 
 void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
@@ -103,8 +100,10 @@ void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std
         Account &account = members_[task.host_tid];
         for (Member member : kAllMembers) {
             set_cached(account, index_of(member), task.cached[member].n);
-            account.cached_at_attach[index_of(member)] = task.cached[member].n;
+            set_cached_at_attach(account, index_of(member), task.cached[member].n);
+            account.told[index_of(member)] = task.cached[member].n;
         }
+        account.rebase();
         account.cached_ns = begin_ns;
     }
     rebase();
@@ -120,14 +119,18 @@ void MmAccount::take_absolute(const rsslag_update &update) {
         if (update.cpu < locals_.size()) set(local_cell(update.cpu, update.member), update.cached);
     } else if (const auto found = members_.find(update.tid); found != members_.end() && update.cached != 0) {
         set_cached(found->second, update.member, 0);
-        found->second.cached_at_attach[update.member] = 0;
+        set_cached_at_attach(found->second, update.member, 0);
+        found->second.told[update.member] = 0;
+        found->second.rebase();
     }
+    begin = exact();
     rebase();
 }
 
 /// The count of the latest time is the mm's: a CPU that was taken away in between tells of the past.
 void MmAccount::hold_count(const rsslag_update &update) {
     const std::size_t m = update.member;
+    explain(static_cast<std::uint32_t>(m), update.count);
     if (update.t_ns < flushed_ns_[m]) return;
     flushed_ns_[m] = update.t_ns;
     hold(static_cast<std::uint32_t>(m), update.t_ns, update.count);
@@ -139,7 +142,7 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
         take_absolute(update);
         return {true, std::nullopt, std::nullopt};
     }
-    if ((update.flags & RSSLAG_TEARDOWN) != 0) torn_down = true;
+    if ((update.flags & RSSLAG_TEARDOWN) != 0 && !std::exchange(torn_down, true)) last = exact();
     account.updates++;
     (member ? updates_ : updates_by_others_)++;
     // Who has ended is not who has its number when this is settled.
@@ -147,6 +150,8 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
     if (&account == &ended_) by.tid = kEndedTid;
     if (update.cpu >= cpu_seen_ns_.size()) return {true, std::nullopt, std::nullopt};
     const Applied applied = options_.scheme == Scheme::Cpu ? apply_cpu(by, account) : apply_thread(by, account, direct);
+    tell_peaks(update.t_ns);
+    peaks_.cached(kAllMembers[update.member], cached_sum_[update.member]);
     if (watched_) note_rss();
     return applied;
 }
@@ -175,11 +180,13 @@ CounterEvent MmAccount::event_of(const rsslag_update &update, Account &account) 
     return event;
 }
 
-/// Up to when everything has been told: each CPU's records are in order, and one that is silent has nothing to tell.
+/// Up to when everything has been told: each CPU's records are in order, and one that is silent has nothing to tell but
+/// what it may be at just now.
 std::uint64_t MmAccount::complete_ns(std::uint64_t now) const {
     std::uint64_t complete = now;
     for (const std::uint64_t seen : cpu_seen_ns_) {
-        if (seen != 0 && seen + CounterHistory::kSilentNs > now) complete = std::min(complete, seen);
+        const bool silent = seen == 0 || seen + CounterHistory::kSilentNs <= now;
+        complete = std::min(complete, silent ? now - std::min(now, CounterHistory::kInFlightNs) : seen);
     }
     return complete;
 }
@@ -192,20 +199,20 @@ void MmAccount::passed(int cpu, std::uint64_t t_ns) {
 
 /// The amount of an update where it is certain at once, else by which ticket it will be told.
 Applied MmAccount::add(CounterEvent event, std::size_t member) {
-    const std::uint64_t ticket = event.update ? ++settled_->tickets : 0;
+    const std::uint64_t ticket = event.update ? ++shared_->settlements.tickets : 0;
     const std::uint64_t now = event.t_ns;
     event.ticket = ticket;
     CounterHistory &history = histories_[member];
     history.add(std::move(event), out_);
     if (history.due()) history.settle(complete_ns(now), out_);
-    const std::size_t reported = settled_->reported.size();
+    const std::size_t reported = shared_->settlements.reported.size();
     take(member);
     Applied applied{true, std::nullopt, std::nullopt, ticket};
-    for (std::size_t i = reported; i < settled_->reported.size(); ++i) {
-        const SettledUpdate &each = settled_->reported[i];
+    for (std::size_t i = reported; i < shared_->settlements.reported.size(); ++i) {
+        const SettledUpdate &each = shared_->settlements.reported[i];
         if (ticket == 0 || each.ticket != ticket) continue;
         applied = {true, each.pages, each.reason, 0};
-        settled_->reported.erase(settled_->reported.begin() + static_cast<std::ptrdiff_t>(i));
+        shared_->settlements.reported.erase(shared_->settlements.reported.begin() + static_cast<std::ptrdiff_t>(i));
         break;
     }
     return applied;
@@ -223,7 +230,8 @@ Applied MmAccount::apply_cpu(const rsslag_update &update, Account &account) {
     }
     if (update.cached != 0) {
         // The CPU's own cache tells; the count, what others have done.
-        account.flushed[m] += update.cached - before;
+        add_flushed(account, m, update.cached - before);
+        note_cached(update, update.cached - before);
         add(std::move(event), m);
         return {true, Pages{update.cached - before}, std::nullopt};
     }
@@ -234,6 +242,7 @@ Applied MmAccount::apply_cpu(const rsslag_update &update, Account &account) {
         const std::int64_t moved = before + *usual;
         event.usual = std::abs(moved) >= options_.batch ? moved : 0;
     }
+    note_fold(update, event);
     return add(std::move(event), m);
 }
 
@@ -245,12 +254,17 @@ void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t upd
         account.updates += updates;
         (member ? updates_ : updates_by_others_) += updates;
     }
+    const Members before = exact();
     for (std::size_t m = 0; m < kMembers; ++m) {
         if ((sum.members >> m & 1) == 0) continue;
-        account.flushed[m] += adopted ? 0 : sum.cached[m] - locals_[sum.of][m];
+        if (!adopted) add_flushed(account, m, std::int64_t{sum.cached[m]} - locals_[sum.of][m]);
         hold(local_cell(sum.of, m), sum.t_ns, sum.cached[m], true);
     }
-    if (adopted) rebase();
+    if (adopted) {
+        rebase();
+    } else {
+        note_sum(sum, before);
+    }
     // What its CPU read before, it had read by now. That it has no fold on its way this does not say: a sum is told
     // because something else has just happened there, a fold most often, whose own record comes next.
     if ((sum.flags & RSSLAG_PARTIAL) == 0 && sum.cpu == sum.of) passed(sum.cpu, sum.t_ns);
@@ -268,22 +282,28 @@ void MmAccount::take_fold(const CounterHistory::Update &update) {
 
 /// What was settled goes to the accounts.
 void MmAccount::take(std::size_t member) {
+    std::vector<PeakAmount> amounts;
     for (const CounterHistory::Update &update : out_.updates) {
         std::optional<FlushReason> reason;
+        PeakAmount amount{update.ticket, update.pages, {}, update.since_ns};
         if (options_.scheme == Scheme::Cpu) {
             take_fold(update);
             if (update.moved) reason = FlushReason::Fold;
         } else {
+            if (const auto open = open_flushes_.find(update.ticket); open != open_flushes_.end())
+                amount.left = left_by(open->second, update.pages);
             reason = take_flush(update, member);
         }
-        if (settled_ == nullptr) continue;
+        amounts.push_back(amount);
+        if (shared_ == nullptr) continue;
         const bool certain = update.pages.least == update.pages.most && !needs_resync_;
-        settled_->reported.push_back(
+        shared_->settlements.reported.push_back(
             {update.ticket, certain ? std::optional(Pages{update.pages.likely}) : std::nullopt, reason});
     }
+    note_settled(member, std::move(amounts));
     for (const CounterHistory::Share &share : out_.shares) {
         Account &account = of(share.tid);
-        account.flushed[member] += share.pages.likely;
+        add_flushed(account, member, share.pages.likely);
         account.below[member] += share.pages.likely - share.pages.least;
         account.above[member] += share.pages.most - share.pages.likely;
     }
@@ -308,7 +328,9 @@ void MmAccount::lost(std::uint64_t records) {
 
 /// Any net may be off by so many pages more than is known of.
 void MmAccount::doubt(std::int64_t pages) {
+    now_unsure();
     needs_resync_ = true;
+    suspicions_.clear();
     finish();
     const auto widen = [pages](std::int64_t &lost) { lost = std::min(lost, INT64_MAX / 8) + pages; };
     for (auto &[tid, account] : members_)
@@ -334,8 +356,8 @@ void MmAccount::drop_open() {
     open_flushes_.clear();
     for (const CounterHistory &history : histories_) {
         for (const CounterEvent &event : history.unsettled()) {
-            if (event.update && settled_ != nullptr)
-                settled_->reported.push_back({event.ticket, std::nullopt, std::nullopt});
+            if (event.update && shared_ != nullptr)
+                shared_->settlements.reported.push_back({event.ticket, std::nullopt, std::nullopt});
         }
     }
 }
@@ -346,18 +368,22 @@ void MmAccount::advance(std::uint64_t t_ns) {
         if (!histories_[m].open()) continue;
         histories_[m].settle(complete_ns(t_ns), out_);
         take(m);
+        tell_peaks(last_ns);
     }
 }
 
 void MmAccount::finish() {
+    give_up_suspicions();
     for (std::size_t m = 0; m < kMembers; ++m) {
         // Nothing is left of an mm at its end (kernel/fork.c check_mm), if what was told of it can lead there. Each of
-        // its tasks has flushed what it had.
+        // its tasks has flushed what it had. Whatever CPUs' clocks say, that is after all that was told.
         const std::int64_t left = options_.scheme == Scheme::Cpu ? -cached_sum_[m] : 0;
-        const bool led_to = torn_down && histories_[m].add_reading(left, last_ns + 1, CounterHistory::kNever);
+        const std::uint64_t end_ns = last_ns + OrderSearch::kClockSkewNs + 1;
+        const bool led_to = torn_down && histories_[m].add_reading(left, end_ns, CounterHistory::kNever);
         histories_[m].finish(out_);
         out_.certain = led_to;
         take(m);
+        tell_peaks(last_ns);
     }
 }
 

@@ -5,11 +5,13 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "counter_history.h"
+#include "peaks.h"
 #include "rsslag/core/ledger.h"
 
 namespace rsslag::core {
@@ -32,6 +34,7 @@ struct Account {
     std::array<std::int64_t, kMembers> below{};    ///< the truth is less than that by at most so many pages …
     std::array<std::int64_t, kMembers> above{};    ///< … or more
     std::array<std::int64_t, kMembers> cached{};   ///< `thread` scheme: holds now
+    std::array<std::int64_t, kMembers> told{};     ///< … and what of it its records have told of, and no flush again
     std::array<std::int64_t, kMembers>
         cached_at_attach{};  ///< `thread` scheme: held at the attach, part of the baseline
     std::int64_t lost = 0;   ///< pages of its updates that may be among what was lost
@@ -39,12 +42,16 @@ struct Account {
     std::uint64_t seen_ns = 0;  ///< of its last record that told of one thing only
     std::uint64_t flushes = 0;
     std::uint64_t last_flush_ns = 0;
-    std::uint64_t cached_ns = 0;  ///< when `cached` was told
+    std::uint64_t cached_ns = 0;                    ///< when `cached` was told
+    std::array<std::int64_t, kMembers> left{};      ///< `thread` scheme: what it caches after its last record, …
+    std::array<std::uint64_t, kMembers> left_by{};  ///< … or what the update of that ticket has left of it
     int last_flushed_member = -1;
 
     Members net() const;
     Pages uncertain() const;
     void join(const Account &other);
+    /// Nothing is open of what it caches.
+    void rebase();
 };
 
 /// Amounts of updates that were open, told when they are settled.
@@ -53,10 +60,17 @@ struct Settlements {
     std::vector<SettledUpdate> reported;
 };
 
+/// What the accounts of all mms share.
+struct Shared {
+    Settlements settlements;
+    Peaks peaks;             ///< of all together …
+    std::size_t unsure = 0;  ///< … while of so many nobody knows what they hold
+};
+
 class MmAccount {
   public:
-    /// `settled`: where amounts that were open are told.
-    MmAccount(const Ledger::Options &options, std::uint64_t mm, std::uint64_t generation, Settlements &settled);
+    /// `shared`: where amounts that were open are told, and what all mms come to.
+    MmAccount(const Ledger::Options &options, std::uint64_t mm, std::uint64_t generation, Shared &shared);
 
     void adopt(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
     /// Whether it was first read after that time.
@@ -64,12 +78,16 @@ class MmAccount {
 
     /// `member`: the task's own account, else that of another task. `direct`: surely no flush.
     Applied apply(const rsslag_update &update, Account &account, bool member, bool direct);
-    void apply(const rsslag_fault &fault);
+    Members apply(const rsslag_fault &fault);
     /// `updates`: of it, those not applied yet.
     void apply(const rsslag_sum &sum, Account &account, std::uint64_t updates, bool member);
     void advance(std::uint64_t t_ns);
     /// Nothing more of it comes: what is open is settled as it is most likely.
     void finish();
+    /// It begins in the trace, with nothing.
+    void born();
+    /// It is gone.
+    void close();
 
     void watch();
     void end_watch();
@@ -103,7 +121,8 @@ class MmAccount {
     Account &ended();
 
     MmView view() const;
-    bool empty() const;  ///< 0 in every member
+    bool empty() const;         ///< 0 in every member, as records tell at once
+    bool may_be_empty() const;  ///< … or as it is most likely once what is open is settled
 
     std::uint64_t mm = 0;
     std::uint64_t generation = 0;
@@ -112,7 +131,12 @@ class MmAccount {
     bool bound = false;          ///< a process lives in it
     std::uint64_t bound_ns = 0;  ///< … since then, or before
     bool torn_down = false;      ///< its last user has left
+    Members last;                ///< … and what it held before
+    Members begin;               ///< what it held as a process began to live in it, or as it was first read
     bool needs_resync() const { return needs_resync_; }
+    Members exact() const { return flushed() + cached(); }
+    std::optional<Held> held() const;  ///< nullopt: it comes to its end, or records are missing
+    std::int64_t lag() const;          ///< pages of rss that the counters alone do not show, as /proc clamps each at 0
     std::uint64_t updates() const { return updates_; }
     std::uint64_t last_ns = 0;
     const std::unordered_map<int, Account> &members() const { return members_; }
@@ -126,10 +150,19 @@ class MmAccount {
         bool sum;  ///< what was held before it is not known, nor when it changed
     };
 
+    /// What a reading saw and no record had told of by then. The record may still come: its CPU may have been taken
+    /// away between its update and the time that it took for it.
+    struct Suspicion {
+        std::uint64_t read_ns;
+        std::uint32_t cell;
+        std::int64_t value;
+    };
+
     /// An update of the `thread` scheme that is not settled yet.
     struct OpenFlush {
         rsslag_update update;
         bool direct = false;   ///< surely
+        bool tells = false;    ///< … what its task had cached until then
         bool zeroed = false;   ///< taken for a flush at once: the task caches nothing since
         bool counted = false;  ///< … and the first of one
     };
@@ -150,6 +183,8 @@ class MmAccount {
     MmView view_settled() const;
     void hold_count(const rsslag_update &update);
     void set_cached(Account &account, std::size_t member, std::int64_t pages);
+    void set_cached_at_attach(Account &account, std::size_t member, std::int64_t pages);
+    void add_flushed(Account &account, std::size_t member, std::int64_t pages);
     Account &of(int tid);
     void retag(int from, int to);
     void hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value, bool sum = false);
@@ -159,11 +194,30 @@ class MmAccount {
     Members cached() const;
     void take_over(const CounterReading &reading, const std::vector<bool> &changed, std::uint64_t t_ns);
     void take_over_tasks(const CounterReading &reading, std::uint64_t begin_ns);
-    Members nets() const;
-    bool adds_up() const;
+    void explain(std::uint32_t cell, std::int64_t value);
+    bool confirms(std::uint32_t cell, std::uint64_t read_ns) const;
+    void give_up_suspicions();
     bool settled() const;
     void rebase();
     void note_rss();
+    WideStep step_of(const rsslag_update &update) const;
+    template <class Step>
+    void note_step(const Step &step);
+    void note_cached(const rsslag_update &update, std::int64_t pages);
+    void note_fold(const rsslag_update &update, const CounterEvent &event);
+    void note_flush(const rsslag_update &update, const CounterEvent &event, Account &account, OpenFlush &open);
+    void note_sum(const rsslag_sum &sum, const Members &before);
+    void note_task(int tid, std::uint64_t t_ns);
+    void note_settled(std::size_t member, std::vector<PeakAmount> amounts);
+    static Amount guess(const CounterEvent &event);
+    Amount left_by(const OpenFlush &open, const Amount &moved) const;
+    void tell_peaks(std::uint64_t t_ns);
+    void know_peaks();
+    void start_peaks(std::uint64_t t_ns);
+    void now_unsure();
+    void now_sure();
+    template <class Use>
+    void each_peaks(const Use &use);
     TaskNet entry(int tid, const Account &account) const;
 
     Ledger::Options options_;
@@ -171,12 +225,14 @@ class MmAccount {
     std::array<std::uint64_t, kMembers> flushed_ns_{};        ///< when that was so
     std::vector<std::array<std::int32_t, kMembers>> locals_;  ///< `cpu` scheme, by CPU
     std::array<std::int64_t, kMembers> cached_sum_{};         ///< of CPUs, or of the mm's tasks
+    Members nets_;                                            ///< of all accounts together
     std::vector<std::uint64_t> folds_;
     std::array<CounterHistory, kMembers> histories_;
     CounterHistory::Settled out_;
     std::unordered_map<std::uint64_t, OpenFlush> open_flushes_;  ///< by ticket
     std::vector<std::uint64_t> cpu_seen_ns_;  ///< by CPU: of its last record that told of one thing only
-    Settlements *settled_;                    ///< null in a copy that is looked at
+    Shared *shared_;                          ///< null in a copy that is looked at, and once it is closed
+    Peaks peaks_;
     std::array<std::int64_t, kMembers> baseline_{};
     Members remainder_;  ///< what the counters had at the last quiet reading over what amounts sum up to
     std::unordered_map<int, Account> members_;
@@ -195,6 +251,7 @@ class MmAccount {
     bool needs_resync_ = false;
     std::int64_t lost_pages_ = 0;     ///< that may be missing of a task of which nothing has been told yet, in doubt
     std::uint64_t folded_until_ = 0;  ///< a reading that began before that does not end the doubt
+    std::vector<Suspicion> suspicions_;
     bool watched_ = false;
     std::vector<std::int64_t> watched_from_;
     std::vector<Change> changes_;

@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::uint64_t kWiderNs = 1'000'000;
 
+/// No CPU is taken away for longer between an update and its record: a hypervisor's slice for each of several guests,
+/// the 100 ms for which QEMU lets one emulated CPU run while the others wait.
+constexpr std::uint64_t kTakenAwayNs = 500'000'000;
+
 /// How far a reading is from the nearest of what the counter is known to have held.
 std::int64_t distance(const std::vector<std::int64_t> &held, std::int64_t read) {
     constexpr std::int64_t kFar = std::int64_t{1} << 40;  // no counter is; a recording may say anything
@@ -37,6 +41,30 @@ std::vector<std::int64_t> cells_of(const CounterReading &reading, std::size_t ce
 }
 
 }  // namespace
+
+/// A record tells what a reading had seen before it.
+void MmAccount::explain(std::uint32_t cell, std::int64_t value) {
+    if (suspicions_.empty()) return;
+    std::erase_if(suspicions_, [=](const Suspicion &each) { return each.cell == cell && each.value == value; });
+}
+
+/// Whether a reading differed there so long ago that the record which would explain it is not to come.
+bool MmAccount::confirms(std::uint32_t cell, std::uint64_t read_ns) const {
+    return std::any_of(suspicions_.begin(), suspicions_.end(), [=](const Suspicion &each) {
+        return each.cell == cell && each.read_ns + kTakenAwayNs <= read_ns;
+    });
+}
+
+/// No record comes any more that would explain them.
+void MmAccount::give_up_suspicions() {
+    std::uint64_t cells = 0;  // of each, how often it was read is not how often it was wrong
+    while (!suspicions_.empty()) {
+        const std::uint32_t cell = suspicions_.front().cell;
+        std::erase_if(suspicions_, [cell](const Suspicion &each) { return each.cell == cell; });
+        ++cells;
+    }
+    disagreements_ += cells;
+}
 
 Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
     const bool at_rest = last_ns + kWiderNs < begin_ns;
@@ -72,14 +100,22 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
         // What was told last need not have been done last: the reading tells.
         const bool asked = cell < kMembers && (here != 0 || at_rest);
         const bool led_to = asked && histories_[cell].add_reading(read[cell], begin_ns, end_ns);
+        if (here == 0 || led_to)
+            std::erase_if(suspicions_, [cell](const Suspicion &each) { return each.cell == cell; });
         if (here == 0) continue;
         if (led_to) {
             hold(cell, end_ns, read[cell]);
+            tell_peaks(last_ns);
             flushed_ns_[cell] = std::max(flushed_ns_[cell], begin_ns);
             check.quiet = false;
             continue;
         }
-        check.disagreements++;
+        if (confirms(cell, begin_ns)) {
+            check.disagreements++;
+        } else if (!needs_resync_) {
+            suspicions_.push_back({begin_ns, cell, read[cell]});
+            check.quiet = false;
+        }
         off += here;
     }
     if (needs_resync_) check.disagreements = 0;
@@ -91,13 +127,14 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     if (needs_resync_) {
         resyncs_++;
         needs_resync_ = begin_ns < folded_until_;
+        if (!needs_resync_) now_sure();
         lost_pages_ = 0;
         take_over(reading, changed, end_ns);
     }
     if (options_.scheme != Scheme::Cpu) take_over_tasks(reading, begin_ns);
     if (check.quiet && check.disagreements == 0 && settled()) {
         // The counters are right; whether what tasks did leads to them is another question.
-        const Members said = members_of(baseline_) + nets() + remainder_;
+        const Members said = members_of(baseline_) + nets_ + remainder_;
         const Members held_now = flushed() + cached();
         if (said != held_now) {
             check.disagreements = 1;
@@ -105,6 +142,9 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
             remainder_ = remainder_ + (held_now - said);
             for (std::size_t member = 0; member < kMembers; ++member)
                 histories_[member].reset(flushed_[member]);
+        } else {
+            know_peaks();
+            peaks_.rest();
         }
     }
     return check;
@@ -123,6 +163,8 @@ void MmAccount::take_over(const CounterReading &reading, const std::vector<bool>
     for (std::uint32_t cell = 0; cell < changed.size(); ++cell) {
         if (!changed[cell]) hold(cell, t_ns, read[cell]);
     }
+    for (auto &[tid, account] : members_)
+        account.rebase();
     rebase();
 }
 
@@ -136,6 +178,7 @@ void MmAccount::take_over_tasks(const CounterReading &reading, std::uint64_t beg
         for (Member member : kAllMembers)
             set_cached(account, index_of(member), task.cached[member].n);
         account.cached_ns = begin_ns;
+        note_task(task.host_tid, begin_ns);
     }
 }
 
@@ -155,9 +198,10 @@ TaskNet MmAccount::entry(int tid, const Account &account) const {
 MmView MmAccount::view() const {
     if (settled()) return view_settled();
     MmAccount copy(*this);
-    copy.settled_ = nullptr;
+    copy.shared_ = nullptr;
     for (std::size_t m = 0; m < kMembers; ++m) {
         copy.histories_[m].settle_for_view(copy.out_);
+        copy.out_.bound = copy.out_.sum_known = false;  // records may come that tell otherwise
         copy.take(m);
     }
     return copy.view_settled();
@@ -169,6 +213,7 @@ MmView MmAccount::view_settled() const {
     out.generation = generation;
     out.torn_down = torn_down;
     out.baseline = members_of(baseline_);
+    out.begin = begin;
     out.remainder = remainder_;
     for (Member member : kAllMembers)
         out.flushed[member] = {histories_[index_of(member)].count()};
@@ -189,9 +234,12 @@ MmView MmAccount::view_settled() const {
     out.updates_by_others = updates_by_others_;
     std::copy(flushes_.begin(), flushes_.end(), out.flushes);
     out.disagreements = disagreements_;
+    out.suspect = !suspicions_.empty();
     out.resyncs = resyncs_;
     out.rss_min = {rss_min_};
     out.rss_max = {rss_max_};
+    out.extremes = peaks_.extremes();
+    out.last = torn_down ? last : out.exact();
     return out;
 }
 

@@ -2,6 +2,7 @@
 // The `thread` scheme: what the tasks of an mm cache, and flush.
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "mm_account.h"
 #include "update_limits.h"
@@ -21,15 +22,30 @@ FlushReason reason_of(const rsslag_update &update, bool flush) {
 
 /// `thread` scheme: what a task of the mm caches.
 void MmAccount::set_cached(Account &account, std::size_t member, std::int64_t pages) {
-    cached_sum_[member] += pages - account.cached[member];
+    const std::int64_t more = pages - account.cached[member];
+    cached_sum_[member] += more;
+    nets_[kAllMembers[member]] += Pages{more};
     account.cached[member] = pages;
+}
+
+void MmAccount::set_cached_at_attach(Account &account, std::size_t member, std::int64_t pages) {
+    nets_[kAllMembers[member]] += Pages{account.cached_at_attach[member] - pages};
+    account.cached_at_attach[member] = pages;
+}
+
+/// By an update of the task, as it is most likely.
+void MmAccount::add_flushed(Account &account, std::size_t member, std::int64_t pages) {
+    nets_[kAllMembers[member]] += Pages{pages};
+    account.flushed[member] += pages;
 }
 
 Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, bool direct) {
     const std::size_t m = update.member;
     CounterEvent event = event_of(update, account);
     event.update = true;
-    OpenFlush open{update, direct};
+    OpenFlush open;
+    open.update = update;
+    open.direct = direct;
     const bool sure = !direct && surely_flush(update);
     if (sure) {
         event.moved = PageSet::only(update.cached);
@@ -42,9 +58,15 @@ Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, b
             event.usual = update.cached;
         }
     }
+    note_flush(update, event, account, open);
     // An exec charges the page of its arguments to the old mm itself, which may be as much as the task caches.
     const bool fits = flushed_[m] + update.cached == update.count && std::abs(update.cached) != 1;
     hold_count(update);
+    // Whatever this comes to be, what its rows and those of faults sum up to is the same. Within a fault it may be a
+    // huge page, which leaves the cache as it is.
+    const bool in_fault = (update.flags & (RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT)) != 0;
+    const bool tells_again = !direct && maybe_flush(update) && (sure || fits || !in_fault);
+    const Pages told{tells_again ? std::exchange(account.told[m], 0) : 0};
     if (!direct && maybe_flush(update)) {
         open.counted = count_flush(account, update);
         open.zeroed = sure || fits;
@@ -52,12 +74,14 @@ Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, b
     }
     if (sure) {
         // Settled or not in its order: it says itself what it moved.
-        open_flushes_.emplace(settled_->tickets + 1, open);
+        open_flushes_.emplace(shared_->settlements.tickets + 1, open);
         add(std::move(event), m);
-        return {true, Pages{update.cached}, reason_of(update, true)};
+        return {true, Pages{update.cached}, reason_of(update, true), 0, {}, told};
     }
-    open_flushes_.emplace(settled_->tickets + 1, open);
-    return add(std::move(event), m);
+    open_flushes_.emplace(shared_->settlements.tickets + 1, open);
+    Applied applied = add(std::move(event), m);
+    applied.told = told;
+    return applied;
 }
 
 /// Whether it was the first record of a flush, which goes through the members in their order.
@@ -97,24 +121,34 @@ std::optional<FlushReason> MmAccount::take_flush(const CounterHistory::Update &u
     return reason_of(open.update, true);
 }
 
-void MmAccount::apply(const rsslag_fault &fault) {
+Members MmAccount::apply(const rsslag_fault &fault) {
     const auto found = members_.find(fault.tid);
-    if (found == members_.end() || fault.t_ns < adopted_from_) return;
+    if (found == members_.end() || fault.t_ns < adopted_from_) return {};
     last_ns = std::max<std::uint64_t>(last_ns, fault.t_ns);
     Account &account = found->second;
-    if (fault.t_ns < account.cached_ns) return;  // late
+    if (fault.t_ns < account.cached_ns) return {};  // late
     if (fault.cpu < cpu_seen_ns_.size()) {
         cpu_seen_ns_[fault.cpu] = std::max<std::uint64_t>(cpu_seen_ns_[fault.cpu], fault.t_ns);
     }
     account.seen_ns = std::max<std::uint64_t>(account.seen_ns, fault.t_ns);
+    Members more;
     for (std::size_t m = 0; m < kMembers; ++m) {
+        more[kAllMembers[m]] = {fault.cached[m] - std::exchange(account.told[m], fault.cached[m])};
         set_cached(account, m, fault.cached[m]);
-        if (fault.t_ns <= adopted_until_) account.cached_at_attach[m] = fault.cached[m];
+        if (fault.t_ns <= adopted_until_) set_cached_at_attach(account, m, fault.cached[m]);
     }
-    if (fault.t_ns <= adopted_until_) rebase();
+    if (fault.t_ns <= adopted_until_) {
+        account.rebase();
+        rebase();
+        begin = exact();
+        more = {};
+    } else {
+        note_task(fault.tid, fault.t_ns);
+    }
     account.cached_ns = fault.t_ns;
     account.last_flushed_member = -1;
     if (watched_) note_rss();
+    return more;
 }
 
 }  // namespace rsslag::core

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Whose account of an mm it is: tasks as they come, change their numbers and go.
 #include <algorithm>
+#include <utility>
 
 #include "mm_account.h"
 
@@ -40,13 +41,21 @@ Pages Account::uncertain() const {
     return {sum};
 }
 
+void Account::rebase() {
+    left = cached;
+    left_by = {};
+}
+
 void Account::join(const Account &other) {
     for (std::size_t m = 0; m < kMembers; ++m) {
         flushed[m] += other.flushed[m];
         below[m] += other.below[m];
         above[m] += other.above[m];
         cached[m] += other.cached[m];
+        told[m] += other.told[m];
         cached_at_attach[m] += other.cached_at_attach[m];
+        left[m] += other.left[m];
+        left_by[m] = std::max(left_by[m], other.left_by[m]);
     }
     lost = std::max(lost, other.lost);
     updates += other.updates;
@@ -75,7 +84,7 @@ Account &MmAccount::of(int tid) {
 }
 
 void MmAccount::bind(std::uint64_t t_ns) {
-    bound = true;
+    if (!std::exchange(bound, true)) begin = exact();
     bound_ns = std::max(bound_ns, t_ns);
 }
 
@@ -90,6 +99,7 @@ void MmAccount::leave_member(int tid) {
     if (found == members_.end()) return;
     for (std::size_t m = 0; m < kMembers; ++m)
         set_cached(found->second, m, 0);  // exec and exit flush it, and tell nothing of what came to 0 by itself
+    note_task(tid, last_ns);
 }
 
 void MmAccount::end_member(int tid, std::uint64_t faults) {

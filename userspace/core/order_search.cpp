@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <limits>
+#include <numeric>
 
 namespace rsslag::core {
 namespace {
@@ -251,6 +253,7 @@ std::vector<bool> OrderSearch::alive(std::uint64_t complete_ns) const {
 std::optional<OrderSearch::Solution> OrderSearch::certain(std::uint64_t complete_ns) const {
     const std::vector<bool> may_go_on = alive(complete_ns);
     std::optional<std::uint32_t> last;
+    std::vector<std::uint32_t> sole;  // all orders go through these
     for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
         std::optional<std::uint32_t> only;
         std::size_t count = 0;
@@ -261,13 +264,81 @@ std::optional<OrderSearch::Solution> OrderSearch::certain(std::uint64_t complete
             ++count;
             waiting = waiting || nodes_[node].stuck;
         }
+        if (count == 1) sole.push_back(*only);
         if (count == 1 && layer > 0 && between_events(*only) && done_by(*only) + kClockSkewNs < complete_ns) {
             last = only;
         }
         if (waiting) break;  // other orders end here, and what is to come may lead them on
     }
     if (!last) return std::nullopt;
-    return solution(std::span(&*last, 1));
+    Solution found = solution(std::span(&*last, 1));
+    while (sole.back() != *last)
+        sole.pop_back();
+    date(sole, found);
+    return found;
+}
+
+/// What all orders that lead there go through, in order.
+std::vector<std::uint32_t> OrderSearch::sole_towards(std::span<const std::uint32_t> ends) const {
+    std::vector<bool> leads(nodes_.size());
+    for (const std::uint32_t end : ends)
+        leads[end] = true;
+    for (auto edge = edges_.rbegin(); edge != edges_.rend(); ++edge)
+        if (leads[edge->to]) leads[edge->from] = true;
+    std::vector<std::uint32_t> sole;
+    for (const std::vector<std::uint32_t> &layer : layers_) {
+        const auto leading = [&](std::uint32_t node) { return leads[node]; };
+        if (std::count_if(layer.begin(), layer.end(), leading) == 1)
+            sole.push_back(*std::find_if(layer.begin(), layer.end(), leading));
+    }
+    return sole;
+}
+
+/// What is done where all orders meet is done before the rest. `nodes`: where that is, in order, the last one where the
+/// solution ends.
+void OrderSearch::date(std::span<const std::uint32_t> nodes, Solution &solution) const {
+    solution.since_ns.assign(events_.size(), 0);
+    for (std::size_t n = 1; n < nodes.size(); ++n) {
+        const std::uint32_t from = nodes[n - 1], to = nodes[n];
+        const std::uint64_t before_ns = solution.shown_ns;
+        const auto steps =
+            std::inner_product(at(to), at(to) + lanes_.size(), at(from), 0, std::plus<>(), std::minus<>());
+        for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+            for (std::size_t done = at(from)[lane]; done < at(to)[lane]; ++done) {
+                const Step &step = lanes_[lane].steps[done];
+                const CounterEvent &of = event(step);
+                if (step.update) solution.since_ns[step.event] = before_ns;
+                if (read_ == CountRead::AtOnce) {
+                    solution.shown_ns = std::max(solution.shown_ns, of.begin_ns);
+                } else if (step.reading && steps == 1 && shows(from, to, of, solution)) {
+                    solution.shown_ns = std::max(solution.shown_ns, of.t_ns);
+                }
+            }
+        }
+    }
+}
+
+/// Whether nothing that is done only after this reading can have taken effect before it. One that tells something has
+/// been tried in all places. One that tells nothing was taken at once, but others that come to nothing together may
+/// have come before it: not where all of them move the counter one way.
+bool OrderSearch::shows(std::uint32_t from, std::uint32_t to, const CounterEvent &reading,
+                        const Solution &solution) const {
+    constexpr std::size_t kMostAsked = 128;
+    if (nodes_[from].pending != 0) return true;
+    if (events_.size() > kMostAsked) return false;
+    bool up = false, down = false;
+    for (std::size_t i = 0; i < events_.size(); ++i) {
+        const CounterEvent &each = events_[i];
+        const auto [lane, steps] = lane_of_[i];
+        const bool done = at(to)[lane] + 1U >= steps;  // its update, if not its reading
+        if (!each.update || done || each.cpu == reading.cpu || each.begin_ns > reading.end_ns + kClockSkewNs) continue;
+        const PageRange hull = each.moved.empty() ? PageRange{-1, 1} : each.moved.hull();
+        const std::int64_t least = solution.done[i] ? solution.moved[i].least : hull.least;
+        const std::int64_t most = solution.done[i] ? solution.moved[i].most : hull.most;
+        up = up || most >= 0;
+        down = down || least <= 0;
+    }
+    return !up || !down;
 }
 
 bool OrderSearch::contradictory(std::uint64_t complete_ns) const {
@@ -291,7 +362,12 @@ OrderSearch::Solution OrderSearch::all() const {
             return solution(std::span(&best, 1));
         }
         std::sort(ends.begin(), ends.end(), cheaper);
-        return solution(ends);
+        Solution found = solution(ends);
+        found.complete = std::find(found.done.begin(), found.done.end(), false) == found.done.end();
+        found.sole_count = std::all_of(ends.begin(), ends.end(),
+                                       [&](std::uint32_t node) { return nodes_[node].count == found.count; });
+        date(sole_towards(ends), found);
+        return found;
     }
     return {};
 }

@@ -32,8 +32,12 @@ class OrderSearch {
     struct Solution {
         std::vector<bool> done;                       ///< by event
         std::vector<Amount> moved;                    ///< by event: of updates that are done
+        std::vector<std::uint64_t> since_ns;          ///< by event: of updates, when they had not taken effect yet …
+        std::uint64_t shown_ns = 0;                   ///< … and of all that are not done
         std::vector<std::pair<int, Amount>> by_task;  ///< by TID: the sum of its updates that are done
         std::int64_t count = 0;                       ///< after them
+        bool complete = false;                        ///< they are all, …
+        bool sole_count = false;                      ///< … and every order of them leads to that count
     };
 
     /// `complete_ns`: all that took effect, or was read, before that has been told. nullopt: nothing is certain yet.
@@ -83,6 +87,9 @@ class OrderSearch {
     bool waits(std::uint32_t node, std::uint64_t complete_ns) const;
     std::vector<std::size_t> updates_of(std::uint64_t lanes, std::uint32_t node) const;
     Solution solution(std::span<const std::uint32_t> nodes) const;
+    std::vector<std::uint32_t> sole_towards(std::span<const std::uint32_t> ends) const;
+    void date(std::span<const std::uint32_t> nodes, Solution &solution) const;
+    bool shows(std::uint32_t from, std::uint32_t to, const CounterEvent &reading, const Solution &solution) const;
     std::uint16_t *at(std::uint32_t node) { return at_.data() + node * lanes_.size(); }
     const std::uint16_t *at(std::uint32_t node) const { return at_.data() + node * lanes_.size(); }
     PageRange *sums(std::uint32_t node) { return sums_.data() + node * tasks_.size(); }

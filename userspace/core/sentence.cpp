@@ -80,7 +80,7 @@ std::string as_pages(Pages pages, const PageSize & /*page_size*/) {
     return with_thousands(pages.n) + (pages.n == 1 ? " page" : " pages");
 }
 
-std::optional<Pages> lag(const Finding &finding) {
+std::optional<Pages> behind(const Finding &finding) {
     if (!finding.stat) return std::nullopt;
     return finding.exact_rss - *finding.stat;
 }
@@ -89,7 +89,7 @@ std::string sentence(const Finding &finding, const Machine &machine, const Calib
     const std::string approximately = finding.verdict == Verdict::Moving ? "~" : "";
     const std::string holds =
         fmt::format("this process holds {}{}", approximately, text(finding.exact_rss, machine.page_size));
-    const std::optional<Pages> hidden = lag(finding);
+    const std::optional<Pages> hidden = behind(finding);
     if (!hidden) return holds + ".";
     const std::string says = fmt::format("/proc/{}/stat says {}", finding.pid, text(*finding.stat, machine.page_size));
     if (hidden->n == 0) {
@@ -108,8 +108,9 @@ std::string sentence(const Finding &finding, const Machine &machine, const Calib
                            text(clamped_rss(finding.flushed), machine.page_size));
     }
     const OtherReaders others = other_readers(calibration);
+    const Pages lag = finding.exact_rss - clamped_rss(finding.flushed);
     return fmt::format("{}{} {}: {}{}.", says, others.with_stat, holds,
-                       hidden_part(finding, *hidden, machine, text, approximately), others.exact);
+                       hidden_part(finding, lag, machine, text, approximately), others.exact);
 }
 
 }  // namespace rsslag::core

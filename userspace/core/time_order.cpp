@@ -1,25 +1,57 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rsslag/core/time_order.h"
 
+#include "rsslag/core/scheme.h"
+#include "rsslag/core/units.h"
+
 namespace rsslag::core {
+namespace {
+
+bool is_possible(const rsslag_update &update) {
+    return update.count > -kMostPagesOfMm && update.count < kMostPagesOfMm;
+}
+void note_begun(const rsslag_task &task, std::vector<int> &begun) {
+    if ((task.flags & RSSLAG_TRACED) != 0 && task.ns_tgid != 0) begun.push_back(task.ns_tgid);
+}
+template <class Other>
+void note_begun(const Other & /*record*/, std::vector<int> & /*begun*/) {}
+
+template <class Other>
+bool is_possible(const Other & /*it has no number of 64 bits that is added up*/) {
+    return true;
+}
+
+}  // namespace
 
 void TimeOrder::add(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         std::size_t cpu = 0;
         bool sent = false;
+        bool possible = true;
         const std::size_t size = wire::visit_first(bytes, [&](const auto &record) {
             cpu = record.cpu;
             sent = wire::is_sent(record);
+            possible = is_possible(record);
+            note_begun(record, begun_);
         });
-        if (size == 0) {
+        if (size == 0 || cpu >= kMostCpus) {
             ++malformed_;
             return;
+        }
+        if (!possible) {  // of which nothing follows for the next one
+            ++malformed_;
+            bytes = bytes.subspan(size);
+            continue;
         }
         if (queues_.size() <= cpu) queues_.resize(cpu + 1);
         Queue &queue = queues_[cpu];
         const bool was_empty = queue.at == queue.bytes.size();
         queue.bytes.insert(queue.bytes.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
-        if (was_empty) look(queue);
+        waiting_bytes_ += size;
+        if (was_empty) {
+            look(queue);
+            take_turn(cpu);
+        }
         records_ += sent ? 1 : 0;
         bytes = bytes.subspan(size);
     }
@@ -31,13 +63,17 @@ void TimeOrder::look(Queue &queue) {
     }
 }
 
-void TimeOrder::trim() {
+void TimeOrder::take_turn(std::size_t cpu) {
+    turns_.push_back({queues_[cpu].head, cpu});
+    std::push_heap(turns_.begin(), turns_.end(), std::greater<>());
+}
+
+void TimeOrder::trim(Queue &queue) {
     constexpr std::size_t kWorthKeeping = std::size_t{256} * 1024;
-    for (Queue &queue : queues_) {
-        queue.bytes.erase(queue.bytes.begin(), queue.bytes.begin() + static_cast<std::ptrdiff_t>(queue.at));
-        queue.at = 0;
-        if (queue.bytes.empty() && queue.bytes.capacity() > kWorthKeeping) queue.bytes.shrink_to_fit();
-    }
+    if (queue.at < queue.bytes.size() / 2) return;  // else what waits for long is moved again and again
+    queue.bytes.erase(queue.bytes.begin(), queue.bytes.begin() + static_cast<std::ptrdiff_t>(queue.at));
+    queue.at = 0;
+    if (queue.bytes.empty() && queue.bytes.capacity() > kWorthKeeping) queue.bytes.shrink_to_fit();
 }
 
 }  // namespace rsslag::core

@@ -25,6 +25,15 @@ using core::Kind;
 
 constexpr int kMostPages = 64;
 
+template <class Call>
+ssize_t uninterrupted(const Call &call) {
+    ssize_t result = 0;
+    do {
+        result = call();
+    } while (result < 0 && errno == EINTR);
+    return result;
+}
+
 /// The child: touches as many pages as each byte it is sent says, answers, and sleeps in read() in between. Only
 /// async-signal-safe calls: it is the fork of a process that has loaded libraries with locks.
 [[noreturn]] void touch_on_demand(int fd) {
@@ -38,12 +47,12 @@ constexpr int kMostPages = 64;
     volatile char *const bytes = static_cast<volatile char *>(memory);
     std::size_t touched = 0;
     unsigned char count = 0;
-    while (read(fd, &count, 1) == 1) {
+    for (;;) {
+        if (uninterrupted([&] { return read(fd, &count, 1); }) != 1) _exit(0);
         for (; count > 0 && touched < kMostPages; --count)
             bytes[touched++ * page] = 1;
-        if (write(fd, &count, 1) != 1) break;
+        if (uninterrupted([&] { return write(fd, &count, 1); }) != 1) _exit(0);
     }
-    _exit(0);
 }
 
 /// Owns the child and the socket to it.
@@ -79,7 +88,8 @@ class CalibrationChild {
     pid_t pid() const { return pid_; }
 
     core::Status touch(unsigned char pages) {
-        if (send(fd_.get(), &pages, 1, MSG_NOSIGNAL) != 1) return failed("the calibration's child");
+        if (uninterrupted([&] { return send(fd_.get(), &pages, 1, MSG_NOSIGNAL); }) != 1)
+            return failed("the calibration's child");
         pollfd answer{fd_.get(), POLLIN, 0};
         int ready = 0;
         do {

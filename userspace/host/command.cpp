@@ -10,6 +10,7 @@
 #include <sys/capability.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,6 +101,7 @@ void take_terminal(int terminal) {
         words.push_back(const_cast<char *>(word.c_str()));
     words.push_back(nullptr);
     give_environment_back();
+    restore_descriptor_limit();
     int err = EPERM;
     if ((!user || become(*user)) && leave_capabilities_behind()) {
         execvp(words[0], words.data());
@@ -190,6 +192,20 @@ core::Status Command::release() {
                  fmt::format("the command cannot be run: {}", std::strerror(err)), err, ""};
 }
 
+std::optional<int> Command::status() {
+    int status = 0;
+    rusage usage{};
+    pid_t ended = 0;
+    do {
+        ended = wait4(pid_, &status, 0, &usage);
+    } while (ended < 0 && errno == EINTR);
+    constexpr int kUnknown = 125;  // as where rsslag itself failed: it has not ended with 0
+    if (ended != pid_) return kUnknown;
+    max_rss_kb_ = usage.ru_maxrss;
+    if (WIFSIGNALED(status)) signal_ = WTERMSIG(status);
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 std::optional<int> Command::wait(std::optional<std::chrono::milliseconds> timeout, StopSignals &stop) {
     std::array<pollfd, 2> waiting{{{end_.get(), POLLIN, 0}, {stop.fd(), POLLIN, 0}}};
     const auto deadline = std::chrono::steady_clock::now() + timeout.value_or(std::chrono::milliseconds{});
@@ -203,9 +219,7 @@ std::optional<int> Command::wait(std::optional<std::chrono::milliseconds> timeou
         const int ready = poll(waiting.data(), waiting.size(), left);
         if (ready == 0 || (waiting[1].revents != 0 && stop.came())) return std::nullopt;
         if (ready < 0 || waiting[0].revents == 0) continue;
-        int status = 0;
-        if (waitpid(pid_, &status, 0) != pid_) return std::nullopt;
-        return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        return status();
     }
 }
 

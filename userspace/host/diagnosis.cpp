@@ -39,13 +39,9 @@ void note_privileges(core::DoctorReport &report, const probe::Privileges &privil
 }
 
 void note_proc(core::DoctorReport &report) {
+    if (const core::Status there = procfs::own_proc(); !there) return add(report, there.error());
     const auto self = procfs::Process::open(getpid());
-    if (!self && self.error().kind != core::Kind::Gone) return add(report, self.error());
-    if (!self) {
-        add(report,
-            {core::Kind::Unsupported, "no /proc of this PID namespace is mounted", 0, "mount -t proc proc /proc"});
-        return;
-    }
+    if (!self) return add(report, self.error());
     report.page_monitor = static_cast<bool>(self->smaps_rollup_text());
     if (const auto mounts = self->read("mountinfo")) report.hidepid = hidepid_of(mounts->bytes);
     if (!*report.page_monitor) {

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <chrono>
+#include <utility>
 
 namespace rsslag::host {
 namespace {
@@ -18,7 +19,8 @@ constexpr std::size_t kMostWaiting = std::size_t{32} << 20;
 
 }  // namespace
 
-Drain::Drain(probe::StreamProbe &stream) : stream_(stream), waiting_(stream.rings()), spare_(stream.rings()) {
+Drain::Drain(probe::StreamProbe &stream, probe::SideBand *side_band)
+    : stream_(stream), side_band_(side_band), waiting_(stream.rings()), spare_(stream.rings()) {
     thread_ = std::thread([this] { run(); });
 }
 
@@ -33,6 +35,7 @@ Drain::~Drain() {
 
 /// How many bytes came; the lock is held.
 std::size_t Drain::drain_once() {
+    if (side_band_ != nullptr && told_.size() <= kMostWaiting) side_band_->drain(told_);
     std::size_t before = 0;
     for (const auto &ring : waiting_)
         before += ring.size();
@@ -66,6 +69,12 @@ void Drain::collect(const std::function<void(std::size_t, std::span<const std::b
         ring.clear();
         if (ring.capacity() > kWorthKeeping) ring.shrink_to_fit();
     }
+}
+
+std::vector<std::byte> Drain::collect_side_band() {
+    const std::lock_guard lock(mutex_);
+    if (side_band_ != nullptr) side_band_->drain(told_);
+    return std::exchange(told_, {});
 }
 
 }  // namespace rsslag::host

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "rsslag/probe/side_band.h"
 #include "rsslag/probe/stream.h"
 
 namespace rsslag::host {
@@ -18,7 +19,8 @@ namespace rsslag::host {
 /// counted.
 class Drain {
   public:
-    explicit Drain(probe::StreamProbe &stream);
+    /// `side_band`: null where there is none.
+    Drain(probe::StreamProbe &stream, probe::SideBand *side_band);
     ~Drain();
     Drain(const Drain &) = delete;
     Drain &operator=(const Drain &) = delete;
@@ -26,11 +28,16 @@ class Drain {
     /// All that has been sent up to now, ring by ring.
     void collect(const std::function<void(std::size_t, std::span<const std::byte>)> &use);
 
+    /// What the side-band has told up to now: whole records.
+    std::vector<std::byte> collect_side_band();
+
   private:
     void run();
     std::size_t drain_once();
 
     probe::StreamProbe &stream_;
+    probe::SideBand *side_band_;
+    std::vector<std::byte> told_;
     std::vector<std::vector<std::byte>> waiting_, spare_;
     std::mutex mutex_;
     std::condition_variable wake_;

@@ -2,6 +2,7 @@
 #include "rsslag/host/environment.h"
 
 #include <sys/auxv.h>
+#include <sys/resource.h>
 
 #include <array>
 #include <cstdlib>
@@ -23,6 +24,19 @@ std::array<Variable, 5> &put_away() {
     return variables;
 }
 
+/// The soft limit on descriptors that rsslag was begun with.
+std::optional<rlim_t> &descriptors_before() {
+    static std::optional<rlim_t> limit;
+    return limit;
+}
+
+void set_descriptor_limit(rlim_t soft) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = soft;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 void put_environment_away() {
@@ -37,6 +51,17 @@ void give_environment_back() {
     for (const Variable &variable : put_away()) {
         if (variable.value) setenv(variable.name, variable.value->c_str(), 1);
     }
+}
+
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+    descriptors_before() = limit.rlim_cur;
+    set_descriptor_limit(limit.rlim_max);
+}
+
+void restore_descriptor_limit() {
+    if (descriptors_before()) set_descriptor_limit(*descriptors_before());
 }
 
 }  // namespace rsslag::host

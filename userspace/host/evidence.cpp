@@ -11,6 +11,7 @@
 #include <charconv>
 #include <fstream>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace rsslag::host {
@@ -26,7 +27,7 @@ bool inside_execve(const procfs::Process &process, const core::TaskReading &task
     return number == SYS_execve || number == SYS_execveat;
 }
 
-core::Pages span_of(const std::vector<procfs::Mapping> &mappings, const core::PageSize &page_size) {
+core::Pages span_of(std::span<const procfs::Mapping> mappings, const core::PageSize &page_size) {
     core::Pages sum;
     for (const procfs::Mapping &mapping : mappings) {
         if (mapping.name != "[vsyscall]") sum += page_size.pages(mapping.size);  // no mapping of the mm
@@ -79,7 +80,7 @@ class PoisonCounter {
     std::array<std::uint64_t, 4096> entries_{};
 };
 
-std::optional<core::Pages> poisoned_pages(const procfs::Process &process, const std::vector<procfs::Mapping> &mappings,
+std::optional<core::Pages> poisoned_pages(const procfs::Process &process, std::span<const procfs::Mapping> mappings,
                                           const core::PageSize &page_size) {
     if (!machine_has_poisoned_pages()) return core::Pages{};
     PoisonCounter counter(process, page_size);
@@ -107,7 +108,7 @@ bool machine_has_poisoned_pages() {
 }
 
 core::Evidence gather_evidence(const procfs::Process &process, const core::CounterReading &reading,
-                               const std::vector<procfs::Mapping> &mappings, const core::PageSize &page_size) {
+                               std::span<const procfs::Mapping> mappings, const core::PageSize &page_size) {
     core::Evidence evidence;
     evidence.in_execve = std::any_of(reading.tasks.begin(), reading.tasks.end(),
                                      [&](const core::TaskReading &task) { return inside_execve(process, task); });

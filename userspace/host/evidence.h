@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <vector>
+#include <span>
 
 #include "rsslag/core/reading.h"
 #include "rsslag/core/reconcile.h"
@@ -12,7 +12,7 @@ namespace rsslag::host {
 /// Gathers what may explain a residual of `process`: whether a task is inside execve, how much the listed mappings
 /// span, how many of its pages are poisoned. What cannot be read stays unknown and explains nothing.
 core::Evidence gather_evidence(const procfs::Process &process, const core::CounterReading &reading,
-                               const std::vector<procfs::Mapping> &mappings, const core::PageSize &page_size);
+                               std::span<const procfs::Mapping> mappings, const core::PageSize &page_size);
 
 /// Whether the machine has pages that failed ("HardwareCorrupted:" of /proc/meminfo).
 bool machine_has_poisoned_pages();

@@ -13,6 +13,8 @@
 #include "rsslag/host/machine.h"
 #include "rsslag/host/own_cost.h"
 #include "rsslag/host/snapshotter.h"
+#include "rsslag/probe/mapping_hooks.h"
+#include "rsslag/probe/side_band.h"
 #include "rsslag/probe/traits.h"
 #include "rsslag/procfs/process.h"
 
@@ -28,16 +30,63 @@ void give_memory_back() {
     mallopt(M_ARENA_MAX, 1);
 }
 
+/// What tells of mappings; null: it cannot be had, or nobody asked for it.
+struct NameProbes {
+    std::unique_ptr<probe::SideBand> side_band;
+    std::unique_ptr<probe::MappingHooks> mapping_hooks;
+    std::vector<std::string> missing;
+};
+
+NameProbes open_name_probes(const probe::StreamProbe &stream, int cpus_possible) {
+    NameProbes names;
+    if (auto side_band = probe::SideBand::open(cpus_possible)) {
+        names.side_band = std::make_unique<probe::SideBand>(std::move(*side_band));
+    } else {
+        names.missing.push_back("PERF_RECORD_MMAP2: " + side_band.error().what);
+    }
+    if (auto hooks = probe::MappingHooks::open(stream)) {
+        names.mapping_hooks = std::make_unique<probe::MappingHooks>(std::move(*hooks));
+    } else {
+        names.missing.push_back("mremap, prctl: " + hooks.error().what);
+    }
+    return names;
+}
+
+/// Records are lost when the thread that copies them out has to wait for a CPU, and in the end also when the one that
+/// takes them in has to: of a storm of eight threads it would get a ninth. A thread inherits this. Who chose a niceness
+/// keeps it, but for the first of the two; who may not change it, may not.
+class Niceness {
+  public:
+    Niceness() {
+        errno = 0;
+        before_ = getpriority(PRIO_PROCESS, 0);
+        changed_ = errno == 0 && before_ > kNice && setpriority(PRIO_PROCESS, 0, kNice) == 0;
+    }
+    void drain_runs() const {
+        if (changed_ && before_ != 0) setpriority(PRIO_PROCESS, 0, before_);
+    }
+
+  private:
+    static constexpr int kNice = -10;
+    int before_ = 0;
+    bool changed_ = false;
+};
+
 class LiveSource final : public Source {
   public:
-    LiveSource(std::unique_ptr<probe::StreamProbe> stream, Snapshotter snapshotter)
+    LiveSource(std::unique_ptr<probe::StreamProbe> stream, NameProbes names, Snapshotter snapshotter)
         : facts_(snapshotter.document()),
           snapshotter_(std::move(snapshotter)),
           stream_(std::move(stream)),
-          drain_(*stream_) {}
+          side_band_(std::move(names.side_band)),
+          mapping_hooks_(std::move(names.mapping_hooks)),
+          missing_(stream_->missing()),
+          drain_(*stream_, side_band_.get()) {
+        missing_.insert(missing_.end(), names.missing.begin(), names.missing.end());
+    }
 
     const core::SnapshotDocument &facts() const override { return facts_; }
-    const std::vector<std::string> &missing() const override { return stream_->missing(); }
+    const std::vector<std::string> &missing() const override { return missing_; }
     std::uint64_t id_key() const override { return snapshotter_.id_key(); }
 
     std::uint64_t now_ns() override { return monotonic_ns(); }
@@ -49,10 +98,15 @@ class LiveSource final : public Source {
 
     core::Status trace(int host_tgid, std::uint64_t mm) override { return stream_->trace(host_tgid, mm); }
     core::Status trace_matching(const probe::Pattern &pattern) override { return stream_->trace_matching(pattern); }
-    void detach() override { stream_->detach(); }
+    void detach() override {
+        stream_->detach();
+        if (side_band_) side_band_->stop();
+        if (mapping_hooks_) mapping_hooks_->detach();
+    }
 
     void collect(const Records &use) override { drain_.collect(use); }
     core::Losses losses() override { return stream_->losses(); }
+    std::optional<core::EndFigures> end_of(int host_tgid) override { return stream_->end_of(host_tgid); }
     std::uint64_t folded_cpus() override { return stream_->folded_cpus(); }
     std::vector<core::FaultCounts> faults(std::span<const int> host_tids) override {
         std::vector<core::FaultCounts> counts;
@@ -64,26 +118,51 @@ class LiveSource final : public Source {
 
     core::Result<core::TimedCounters> read_counters(pid_t pid) override { return snapshotter_.read_counters(pid); }
     core::Result<core::RawReading> read(int host_tgid, pid_t pid, bool walk) override {
+        const auto process = process_of(host_tgid, pid);
+        if (!process) return process.error();
+        return snapshotter_.take_raw(**process, walk);
+    }
+    void forget(int host_tgid) override { processes_.erase(host_tgid); }
+
+    std::vector<core::MappingChange> mapping_changes() override {
+        std::vector<core::MappingChange> changes = probe::mapping_changes(drain_.collect_side_band());
+        const std::size_t before = changes.size();
+        if (mapping_hooks_) mapping_hooks_->drain(changes);
+        for (std::size_t i = before; i < changes.size(); ++i)
+            if (changes[i].t_ns == 0) changes[i].t_ns = now_ns();
+        return changes;
+    }
+    core::Result<core::MappingListing> list_mappings(int host_tgid, pid_t pid, bool walk) override {
+        const auto process = process_of(host_tgid, pid);
+        if (!process) return process.error();
+        return snapshotter_.list_mappings(**process, walk);
+    }
+
+    core::OwnCost cost(std::uint64_t sent) override { return meter_.since_last(stream_->cost().run_ns, sent); }
+    core::OwnCost whole_cost(std::uint64_t sent) override { return whole_.since_last(stream_->cost().run_ns, sent); }
+
+  private:
+    static constexpr std::uint64_t kSecond = 1'000'000'000;
+
+    core::Result<const procfs::Process *> process_of(int host_tgid, pid_t pid) {
         auto found = processes_.find(host_tgid);
         if (found == processes_.end()) {
             auto process = procfs::Process::open(pid);
             if (!process) return process.error();
             found = processes_.emplace(host_tgid, std::move(*process)).first;
         }
-        return snapshotter_.take_raw(found->second, walk);
+        return &found->second;
     }
-    void forget(int host_tgid) override { processes_.erase(host_tgid); }
 
-    core::OwnCost cost(std::uint64_t sent) override { return meter_.since_last(stream_->cost().run_ns, sent); }
-    core::OwnCost whole_cost(std::uint64_t sent) override { return whole_.since_last(stream_->cost().run_ns, sent); }
-
-  private:
     core::SnapshotDocument facts_;
     Snapshotter snapshotter_;
     std::unique_ptr<probe::StreamProbe> stream_;
-    Drain drain_;  // after the stream, which its thread uses
+    std::unique_ptr<probe::SideBand> side_band_;          // null: there is none
+    std::unique_ptr<probe::MappingHooks> mapping_hooks_;  // likewise
+    std::vector<std::string> missing_;
+    Drain drain_;  // after what its thread uses
     std::map<int, procfs::Process> processes_;
-    OwnCostMeter meter_, whole_;
+    OwnCostMeter meter_{kSecond}, whole_;
 };
 
 }  // namespace
@@ -98,18 +177,18 @@ core::Result<std::unique_ptr<Source>> open_live_source(const LiveOptions &option
                                                      .follow = options.follow,
                                                      .counting = options.counting});
     if (!stream) return stream.error();
-    // Records are lost when the thread that copies them out has to wait for a CPU. It inherits this; who may not, may
-    // not.
-    constexpr int kNice = -10;
-    errno = 0;
-    const int before = getpriority(PRIO_PROCESS, 0);
-    const bool sooner = errno == 0 && before > kNice && setpriority(PRIO_PROCESS, 0, kNice) == 0;
-    auto snapshotter = Snapshotter::open(
-        {.capabilities = {}, .dropped = options.dropped});  // drops all capabilities but what readings need
+    NameProbes names = options.names ? open_name_probes(*stream, host.machine.cpus_possible) : NameProbes();
+    const Niceness niceness;
+    SnapshotterOptions readings;  // drops all capabilities but what they need
+    readings.dropped = options.dropped;
+    readings.calibrated = options.calibrated;
+    readings.impatient = options.impatient;
+    readings.traits = &*traits;
+    auto snapshotter = Snapshotter::open(readings);
     if (!snapshotter) return snapshotter.error();
-    std::unique_ptr<Source> source =
-        std::make_unique<LiveSource>(std::make_unique<probe::StreamProbe>(std::move(*stream)), std::move(*snapshotter));
-    if (sooner) setpriority(PRIO_PROCESS, 0, before);
+    std::unique_ptr<Source> source = std::make_unique<LiveSource>(
+        std::make_unique<probe::StreamProbe>(std::move(*stream)), std::move(names), std::move(*snapshotter));
+    niceness.drain_runs();
     return source;
 }
 

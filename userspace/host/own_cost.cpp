@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
+#include <utility>
 
 #include "rsslag/procfs/process.h"
 
@@ -22,14 +24,15 @@ std::uint64_t monotonic_ns() {
     return clock_ns(CLOCK_MONOTONIC);
 }
 
-OwnCostMeter::OwnCostMeter() : wall_ns_(monotonic_ns()), cpu_ns_(clock_ns(CLOCK_PROCESS_CPUTIME_ID)) {}
+OwnCostMeter::OwnCostMeter(std::uint64_t first_ns)
+    : wall_ns_(monotonic_ns()), cpu_ns_(clock_ns(CLOCK_PROCESS_CPUTIME_ID)), least_ns_(first_ns) {}
 
 core::OwnCost OwnCostMeter::since_last(std::uint64_t bpf_ns, std::uint64_t events) {
     const std::uint64_t wall = monotonic_ns();
     const std::uint64_t cpu = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     core::OwnCost cost;
-    if (wall > wall_ns_)
-        cost.cpu_percent = 100.0 * static_cast<double>(cpu - cpu_ns_) / static_cast<double>(wall - wall_ns_);
+    const std::uint64_t past = std::max(wall - wall_ns_, std::exchange(least_ns_, 0));
+    if (past > 0) cost.cpu_percent = 100.0 * static_cast<double>(cpu - cpu_ns_) / static_cast<double>(past);
     if (bpf_ns > bpf_ns_ && events > events_) {
         cost.bpf_ns_per_event = static_cast<double>(bpf_ns - bpf_ns_) / static_cast<double>(events - events_);
     }

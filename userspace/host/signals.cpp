@@ -5,6 +5,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 
 namespace rsslag::host {
@@ -28,10 +29,15 @@ void StopSignals::read_one() {
     }
 }
 
-bool StopSignals::wait(std::chrono::milliseconds timeout) {
-    pollfd waiting{.fd = fd_.get(), .events = POLLIN, .revents = 0};
-    while (!came_ && poll(&waiting, 1, static_cast<int>(timeout.count())) > 0)
-        read_one();
+bool StopSignals::wait(std::chrono::milliseconds timeout, int *also) {
+    std::array<pollfd, 2> waiting{
+        {{fd_.get(), POLLIN, 0}, {also == nullptr ? -1 : *also, POLLIN, 0}}};  // a negative one is passed over
+    while (!came_ && poll(waiting.data(), waiting.size(), static_cast<int>(timeout.count())) > 0) {
+        if (waiting[0].revents != 0) read_one();
+        if (waiting[1].revents == 0 || also == nullptr) continue;
+        *also = -1;
+        break;
+    }
     return came_;
 }
 

@@ -6,18 +6,25 @@
 
 #include <algorithm>
 #include <thread>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "calibration.h"
 #include "evidence.h"
+#include "proc_files.h"
 #include "rsslag/host/machine.h"
 #include "rsslag/host/own_cost.h"
 #include "rsslag/host/privileges.h"
 #include "rsslag/host/targets.h"
 #include "rsslag/probe/snapshot.h"
 #include "rsslag/probe/traits.h"
+#include "rsslag/procfs/memory_map.h"
 #include "rsslag/procfs/process.h"
+#include "rsslag/procfs/stack_pointer.h"
 #include "rsslag/trace/judge_reading.h"
+#include "walker.h"
 
 namespace rsslag::host {
 namespace {
@@ -26,50 +33,25 @@ using core::Error;
 using core::Kind;
 using std::chrono::milliseconds;
 
-/// What a walk brings along: the sums, and with full smaps the mappings, which are evidence.
-struct Walked {
-    core::WalkState state = core::WalkState::Skipped;
-    std::optional<core::Walk> walk;
-    std::vector<procfs::Mapping> mappings;
-};
-
-core::WalkState state_of(const Error &error) {
-    switch (error.kind) {
-        case Kind::Denied: return core::WalkState::Denied;
-        case Kind::Gone: return core::WalkState::Gone;
-        default: return core::WalkState::Unsupported;
-    }
+core::MappingListing::Entry listed(procfs::Mapping &&mapping) {
+    core::MappingListing::Entry entry;
+    entry.range = {mapping.start, mapping.end, core::mapping_flags(mapping.perms), std::move(mapping.name)};
+    if (mapping.has_flag("ht")) entry.range.flags |= core::MappingHugetlb;
+    entry.rss = mapping.fields.rss;
+    return entry;
 }
 
-Walked walk_rollup(const procfs::Process &process) {
-    const auto text = process.smaps_rollup_text();
-    if (!text) return {state_of(text.error()), std::nullopt, {}};
-    const auto rollup = procfs::parse_smaps_rollup(text->bytes);
-    if (!rollup || !rollup->sums.rss) return {core::WalkState::Unsupported, std::nullopt, {}};
-    return {core::WalkState::Done, procfs::walk_of(core::WalkFile::SmapsRollup, rollup->sums, text->took), {}};
+core::Result<std::vector<procfs::Mapping>> read_mappings(const procfs::Process &process, bool walk) {
+    const auto text = walk ? process.smaps_text() : process.read("maps");
+    if (!text) return text.error();
+    return walk ? procfs::parse_smaps(text->bytes) : procfs::parse_maps(text->bytes);
 }
 
-Walked walk_smaps(const procfs::Process &process) {
-    const auto text = process.smaps_text();
-    if (!text) return {state_of(text.error()), std::nullopt, {}};
-    auto mappings = procfs::parse_smaps(text->bytes);
-    if (!mappings) return {core::WalkState::Unsupported, std::nullopt, {}};
-    const core::Walk walk = procfs::walk_of(core::WalkFile::Smaps, procfs::sum(*mappings), text->took);
-    return {core::WalkState::Done, walk, std::move(*mappings)};
-}
-
-void read_readers(const procfs::Process &process, core::RawReading &out) {
-    if (const auto stat = process.stat()) out.readers.stat = stat->rss;
-    if (const auto statm = process.statm()) out.readers.statm = statm->resident;
-    if (const auto status = process.status()) {
-        out.readers.status_rss = status->vm_rss;
-        out.readers.status_anon = status->rss_anon;
-        out.readers.status_file = status->rss_file;
-        out.readers.status_shmem = status->rss_shmem;
-        out.readers.status_swap = status->vm_swap;
-        out.readers.status_hwm = status->vm_hwm;
-        out.uid = status->real_uid;
-    }
+/// What a walk found that nothing could be made of.
+void forget_walk(core::RawReading &out) {
+    out.bracket.walk_state = core::WalkState::Skipped;
+    out.bracket.walk.reset();
+    out.evidence = {};
 }
 
 /// Why the iterator shows no task with memory for a process that was there a moment ago.
@@ -95,6 +77,21 @@ struct Snapshotter::State {
 
     std::uint64_t begin_ns = 0;  ///< of the last counter reading
     std::uint64_t end_ns = 0;
+    std::unique_ptr<Walker> walker;
+
+    /// What takes the process's mmap_lock, with all that it needs: it may be left behind, and then there is nothing.
+    template <class Job, class Result = std::invoke_result_t<Job, const procfs::Process &>>
+    std::optional<Result> locked(const procfs::Process &process, Job job) const {
+        auto own = walker ? process.duplicate() : core::Result<procfs::Process>(Error{});
+        if (!own) return job(process);
+        struct Shared {
+            procfs::Process process;
+            std::optional<Result> result;
+        };
+        auto shared = std::make_shared<Shared>(Shared{std::move(*own), std::nullopt});
+        const bool done = walker->run([shared, job = std::move(job)] { shared->result.emplace(job(shared->process)); });
+        return done ? std::move(shared->result) : std::nullopt;
+    }
 
     core::Result<core::CounterReading> read(pid_t pid);
     std::optional<Error> bracket(const procfs::Process &process, bool walk, core::RawReading &out);
@@ -108,22 +105,27 @@ Snapshotter::Snapshotter(Snapshotter &&) noexcept = default;
 Snapshotter &Snapshotter::operator=(Snapshotter &&) noexcept = default;
 
 core::Result<Snapshotter> Snapshotter::open(const SnapshotterOptions &options) {
-    const auto traits = probe::running_kernel_traits();
+    const auto traits =
+        options.traits != nullptr ? core::Result<probe::KernelTraits>(*options.traits) : probe::running_kernel_traits();
     if (!traits) return traits.error();
     Host host = this_host();
     if (const auto *scheme = std::get_if<core::Scheme>(&traits->scheme)) host.machine.scheme = *scheme;
     auto probe = probe::SnapshotProbe::open(*traits, host.machine, options.totals);
     if (!probe) return probe.error();
-    const auto calibration = calibrate(*probe, host.machine.scheme);
+    if (const core::Status there = procfs::own_proc(); !there) return there.error();
+    const auto calibration = options.calibrated ? calibrate(*probe, host.machine.scheme) : core::Calibration();
     if (!calibration) return calibration.error();
     // Each pass makes an iterator of its own, so what BPF needs stays; SYS_PTRACE is for other users' smaps. Frame
     // numbers, which only matter where memory has failed, are for SYS_ADMIN alone.
-    std::vector<cap_value_t> keep{CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE};
+    std::vector<cap_value_t> keep{CAP_BPF, CAP_PERFMON};
+    if (options.walks) keep.push_back(CAP_SYS_PTRACE);
     if (machine_has_poisoned_pages()) keep.insert(keep.end(), {CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH});
     keep.insert(keep.end(), options.capabilities.begin(), options.capabilities.end());
     if (const core::Status dropped = options.dropped ? core::success() : keep_only(keep); !dropped)
         return dropped.error();
-    auto state = std::make_unique<State>(State{std::move(host), std::move(*probe), *calibration});
+    auto walker = options.impatient ? std::make_unique<Walker>(options.impatient) : nullptr;
+    auto state =
+        std::make_unique<State>(State{std::move(host), std::move(*probe), *calibration, 0, 0, 0, std::move(walker)});
     if (getrandom(&state->id_key, sizeof(state->id_key), 0) != sizeof(state->id_key)) {
         return Error{Kind::Internal, "no random number from the kernel", 0, ""};
     }
@@ -150,10 +152,9 @@ std::optional<Error> Snapshotter::State::bracket(const procfs::Process &process,
     auto before = read(process.pid());
     if (!before) return before.error();
     bracket.readings.push_back(std::move(*before));
-    read_readers(process, out);
+    std::tie(out.readers, out.uid) = read_readers(process);
     if (walk) {
-        Walked walked = walk_rollup(process);
-        if (walked.state == core::WalkState::Unsupported) walked = walk_smaps(process);
+        const Walked walked = locked(process, walk_any).value_or(Walked{});
         bracket.walk_state = walked.state;
         bracket.walk = walked.walk;
     }
@@ -189,14 +190,17 @@ std::optional<Error> Snapshotter::State::look_again(const procfs::Process &proce
         if (core::reconcile(out.bracket, page_size, out.evidence).verdict != core::Verdict::Unexplained) break;
         // A target that was taken off its CPU between a page and its count moves on only once it gets a CPU again.
         if (i > 0) std::this_thread::sleep_for(milliseconds(1 << (2 * (i - 1))));
-        Walked walked = walk_smaps(process);
-        const core::Evidence evidence =
-            gather_evidence(process, out.bracket.readings.back(), walked.mappings, page_size);
+        const auto looked = locked(process, [page_size, reading = out.bracket.readings.back()](const auto &of) {
+            const Walked walked = walk_smaps(of);
+            return std::pair(walked.walk, gather_evidence(of, reading, walked.mappings, page_size));
+        });
+        if (!looked) return forget_walk(out), std::nullopt;
+        const auto &[walk, evidence] = *looked;
         auto after = read(process.pid());
         if (!after) return after.error();
         out.bracket.readings.push_back(std::move(*after));
-        if (walked.walk) out.bracket.walk = walked.walk;
-        out.evidence = walked.walk ? evidence : core::Evidence{};
+        if (walk) out.bracket.walk = walk;
+        out.evidence = walk ? evidence : core::Evidence{};
     }
     return std::nullopt;
 }
@@ -229,6 +233,19 @@ core::Result<core::RawReading> Snapshotter::take_raw(const procfs::Process &proc
     return out;
 }
 
+core::Result<core::MappingListing> Snapshotter::list_mappings(const procfs::Process &process, bool walk) const {
+    core::MappingListing listing;
+    listing.t_ns = monotonic_ns();
+    listing.pid = process.pid();
+    auto mappings = state_->locked(process, [walk](const procfs::Process &of) { return read_mappings(of, walk); });
+    if (!mappings) return Error{Kind::Gone, "the walk was left behind", 0, ""};
+    if (!*mappings) return mappings->error();
+    for (procfs::Mapping &mapping : **mappings)
+        if (procfs::in_mm(mapping)) listing.entries.push_back(listed(std::move(mapping)));
+    listing.stacks = procfs::sleeping_stacks(process);
+    return listing;
+}
+
 core::Result<std::vector<core::ProcessTotal>> Snapshotter::read_all() {
     return state_->probe.read_all();
 }
@@ -242,7 +259,7 @@ core::Result<core::ProcessReading> Snapshotter::take_around(const procfs::Proces
     const auto failed = [&](const Error &error) { return error.kind == Kind::Gone ? without_memory(process) : error; };
     auto before = state_->read(process.pid());
     if (!before) return failed(before.error());
-    read_readers(process, out);
+    std::tie(out.readers, out.uid) = read_readers(process);
     const auto walked = walk();
     if (!walked) return walked.error();
     auto after = state_->read(process.pid());
@@ -250,8 +267,7 @@ core::Result<core::ProcessReading> Snapshotter::take_around(const procfs::Proces
     out.bracket = {{std::move(*before), std::move(*after)}, core::WalkState::Done, walked->walk};
     const core::PageSize &page_size = state_->host.machine.page_size;
     if (core::reconcile(out.bracket, page_size).verdict == core::Verdict::Unexplained) {
-        const std::vector<procfs::Mapping> mappings(walked->mappings.begin(), walked->mappings.end());
-        out.evidence = gather_evidence(process, out.bracket.readings.back(), mappings, page_size);
+        out.evidence = gather_evidence(process, out.bracket.readings.back(), walked->mappings, page_size);
     }
     if (const auto error = state_->fill_in(process, *stat, out)) return *error;
     return trace::judge_reading(out, state_->host.machine, state_->id_key);

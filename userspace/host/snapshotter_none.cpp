@@ -35,6 +35,11 @@ core::Result<core::RawReading> Snapshotter::take_raw(const procfs::Process & /*p
     return no_tracer();
 }
 
+core::Result<core::MappingListing> Snapshotter::list_mappings(const procfs::Process & /*process*/,
+                                                              bool /*walk*/) const {
+    return no_tracer();
+}
+
 core::Result<core::ProcessReading> Snapshotter::take_around(const procfs::Process & /*process*/,
                                                             const procfs::WalkHere & /*walk*/) {
     return no_tracer();

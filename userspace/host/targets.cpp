@@ -11,12 +11,16 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <system_error>
+#include <tuple>
 
 #include "rsslag/core/glob.h"
+#include "rsslag/core/nearest.h"
 #include "rsslag/core/text.h"
 #include "rsslag/procfs/process.h"
+#include "rsslag/procfs/program.h"
 
 namespace rsslag::host {
 namespace {
@@ -126,6 +130,24 @@ core::Result<std::vector<pid_t>> by_pattern(const TargetWords &words) {
     return found;
 }
 
+Error nobody_goes_by(std::string_view word) {
+    const auto meant = core::nearest(word, process_names());
+    return {Kind::BadInput, fmt::format("'{}' is no PID, and no process has that name", core::printable(word)), 0,
+            meant ? fmt::format("did you mean {}?", core::printable(*meant)) : "rsslag top lists those that run"};
+}
+
+/// Each process that has memory and is not rsslag itself.
+core::Status each_comm(const std::function<void(const procfs::Process &, const std::string &)> &use) {
+    const auto pids = procfs::list_processes();
+    if (!pids) return pids.error();
+    for (const pid_t pid : *pids) {
+        const auto process = procfs::Process::open(pid);
+        if (!process || pid == getpid() || why_unreadable(*process)) continue;
+        if (const auto stat = process->leader_stat()) use(*process, stat->comm);
+    }
+    return core::success();
+}
+
 std::optional<Error> refuse_thread(pid_t pid) {
     const auto group = procfs::thread_group_of(pid);
     if (!group || *group == pid) return std::nullopt;
@@ -141,6 +163,25 @@ core::Result<uid_t> parse_user(const std::string &user) {
     const auto [after, error] = std::from_chars(user.data(), end, uid);
     if (error == std::errc{} && after == end && !user.empty()) return uid;
     return Error{Kind::BadInput, fmt::format("there is no user '{}'", core::printable(user)), 0, ""};
+}
+
+bool may_be_name(std::string_view word) {
+    return word.find_first_not_of("0123456789,+- ") != std::string_view::npos;
+}
+
+core::Result<std::vector<pid_t>> processes_named(std::string_view name) {
+    std::vector<pid_t> found;
+    const core::Status listed = each_comm([&](const procfs::Process &process, const std::string &comm) {
+        if (procfs::goes_by(process, comm, name)) found.push_back(process.pid());
+    });
+    if (!listed) return listed.error();
+    return found;
+}
+
+std::vector<std::string> process_names() {
+    std::vector<std::string> names;
+    std::ignore = each_comm([&](const procfs::Process &, const std::string &comm) { names.push_back(comm); });
+    return names;
 }
 
 core::Result<std::vector<pid_t>> parse_pids(const std::string &word) {
@@ -198,8 +239,15 @@ core::Result<std::optional<probe::Pattern>> pattern_of(const TargetWords &words)
 
 core::Result<std::vector<Target>> resolve(const TargetWords &words) {
     std::map<pid_t, bool> found;
-    std::vector<std::string> numbers = words.words;
-    numbers.insert(numbers.end(), words.pids.begin(), words.pids.end());
+    std::vector<std::string> numbers = words.pids;
+    for (const std::string &word : words.words) {
+        const auto named = may_be_name(word) ? processes_named(word) : std::vector<pid_t>();
+        if (!named) return named.error();
+        if (named->empty() && may_be_name(word)) return nobody_goes_by(word);
+        if (named->empty()) numbers.push_back(word);
+        for (const pid_t pid : *named)
+            found.try_emplace(pid, false);
+    }
     for (const std::string &word : numbers) {
         const auto pids = parse_pids(word);
         if (!pids) return pids.error();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "live_source.h"
+#include "rsslag/host/snapshotter.h"
 #include "tracer_state.h"
 
 namespace rsslag::host {
@@ -70,11 +71,22 @@ Tracer::Tracer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Tracer::~Tracer() = default;
 Tracer::Tracer(Tracer &&) noexcept = default;
 
+/// Where the kernel lacks bpf_rdonly_cast, libbpf before 1.5 looks for it in modules,
+/// which is for SYS_ADMIN alone.
+std::vector<cap_value_t> Tracer::opened_with() {
+    const auto scheme = running_scheme();
+    if (!scheme || *scheme == core::Scheme::Cpu) return {};
+    return {CAP_SYS_ADMIN};
+}
+
 core::Result<Tracer> Tracer::open(Options options) {
     auto source = open_live_source({.ring_bytes = options.ring_bytes,
                                     .follow = options.follow,
                                     .counting = options.counting,
-                                    .dropped = options.dropped});
+                                    .names = options.names,
+                                    .calibrated = options.calibrated,
+                                    .dropped = options.dropped,
+                                    .impatient = options.impatient});
     if (!source) return source.error();
     return over(std::move(*source), options);
 }
@@ -89,6 +101,9 @@ void Tracer::State::feed(event::Event event) {
         if (tick.state == core::State::Exited && tick.process.host_pid) {
             source->forget(*tick.process.host_pid);
             walks.erase(*tick.process.host_pid);
+            next_listing_ns.erase(*tick.process.host_pid);
+            named.erase(tick.process.pid);
+            told.exit(tick.process.pid);
         }
         if (options.observer != nullptr) {
             options.observer->on_tick(std::move(tick));
@@ -141,6 +156,7 @@ void Tracer::State::take_in() {
     const std::uint64_t now = source->now_ns();
     emit_folds();
     if (take_records() || !reported) emit_losses();
+    take_mappings();
     feed(event::Watermark{now - kLateNs, moment()});
 }
 
@@ -166,6 +182,7 @@ Status Tracer::attach(pid_t pid) {
         }
         Status traced = state.source->trace(host_tgid, before->counters.mm);
         if (!traced) return traced;
+        state.list(host_tgid, pid, state.options.walk);
         auto taken = state.source->read_counters(pid);
         if (!taken) return taken.error();
         if (taken->counters.mm != before->counters.mm) continue;
@@ -240,6 +257,7 @@ std::vector<core::Tick> Tracer::tick() {
         source.wait_until(until + kLateNs / 2);
     }
     state.take_records();
+    state.take_mappings();
     state.emit_losses();
     state.emit_folds();
     const std::vector<int> more = state.judge.tids();  // that have ended since, or are not read yet
@@ -249,6 +267,7 @@ std::vector<core::Tick> Tracer::tick() {
     state.emit_faults(tids);
     end.at = state.moment();
     state.feed(end);
+    state.list_due();
     return state.take_ticks();
 }
 
@@ -288,10 +307,12 @@ const core::Losses &Tracer::losses() const {
 /// A program that ran while it was taken off its hook may need a moment yet.
 void Tracer::State::stop() {
     constexpr std::uint64_t kPatienceNs = 200'000'000;
+    list_all();
     source->detach();
     const std::uint64_t deadline = source->now_ns() + kPatienceNs;
     do {
         take_records();
+        take_mappings();
         emit_losses();
     } while (judge.records() + reported->lost() < reported->sent && source->now_ns() < deadline);
     feed(event::Stop{moment()});
@@ -307,7 +328,11 @@ core::Summary Tracer::summary() {
     state.emit_faults(state.judge.tids());
     const event::Moment at = state.moment();
     state.feed(event::End{at, state.source->whole_cost(state.judge.losses().sent)});
-    return *state.judge.summary();
+    core::Summary summary = *state.judge.summary();
+    for (core::Summary::Process &process : summary.processes) {
+        if (process.state == core::State::Exited) process.end = state.source->end_of(process.host_pid);
+    }
+    return summary;
 }
 
 }  // namespace rsslag::host

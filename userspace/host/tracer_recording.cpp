@@ -21,6 +21,8 @@ std::optional<Tracer::State::Events> Tracer::State::known(bool all) {
         auto counters = source->read_counters(group.tgid);
         if (counters && counters->counters.mm == group.mm) {
             event::Faults faults = faults_of(*source, host_tids(counters->counters));
+            auto listing = source->list_mappings(group.host_tgid, group.tgid, false);
+            if (options.names && listing) events.emplace_back(event::MappingListing{std::move(*listing)});
             events.emplace_back(event::Attach{group.host_tgid, std::move(*counters), std::move(faults)});
         } else if (all) {
             return std::nullopt;

@@ -7,11 +7,13 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "rsslag/host/tracer.h"
+#include "rsslag/trace/mapping_table.h"
 
 namespace rsslag::host {
 
@@ -41,6 +43,11 @@ struct Tracer::State {
     core::OwnCost own;                     ///< at the last tick
     std::vector<core::Tick> ticks;         ///< that came of events since they were last handed out
 
+    std::set<int> named;                           ///< PIDs whose mappings are told of, as far as they live
+    trace::MappingTable told;                      ///< by changes and listings
+    std::vector<core::MappingChange> unclaimed;    ///< of others, who may begin to be traced by what is to come
+    std::map<int, std::uint64_t> next_listing_ns;  ///< by the kernel's TGID
+
     /// To the recording and to the judge.
     void feed(event::Event event);
     std::vector<core::Tick> take_ticks() { return std::exchange(ticks, {}); }
@@ -49,6 +56,11 @@ struct Tracer::State {
     void emit_losses();
     void emit_folds();
     void emit_faults(std::span<const int> host_tids);
+    void take_mappings();
+    bool is_news(const core::MappingChange &change);
+    void list(int host_tgid, int pid, bool walk);
+    void list_due();
+    void list_all();
     void take_in();
     void collect();
     core::Result<core::RawReading> read(const core::GroupView &group);

@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "rsslag/core/glob.h"
 #include "rsslag/core/text.h"
@@ -34,9 +37,33 @@ std::vector<procfs::Mapping> mappings_of(const MappedProcess &mapped, const std:
 bool written(const procfs::PageReader::Page &page, const std::vector<procfs::Mapping> &mappings) {
     if (!page.entry.of_file()) return true;
     if (!page.frame || !page.frame->dirty()) return false;
-    return std::any_of(mappings.begin(), mappings.end(), [&page](const procfs::Mapping &mapping) {
-        return page.address >= mapping.start && page.address < mapping.end && procfs::is_shared(mapping);
-    });
+    const auto after =
+        std::upper_bound(mappings.begin(), mappings.end(), page.address,
+                         [](std::uint64_t address, const procfs::Mapping &each) { return address < each.start; });
+    return after != mappings.begin() && page.address < std::prev(after)->end && procfs::is_shared(*std::prev(after));
+}
+
+using Range = std::pair<std::uint64_t, std::uint64_t>;
+
+/// Where it is loaded, by whole pages; what a made-up file loads several times is there once.
+std::vector<Range> loaded(const procfs::ElfFile &file, std::uint64_t bias, std::uint64_t bytes) {
+    std::vector<Range> ranges;
+    for (const procfs::ElfLoad &load : file.loads) {
+        const std::uint64_t begin = bias + load.address - load.address % bytes;
+        const std::uint64_t end = bias + load.address + load.memory_size;
+        if (end <= begin || end > (1ULL << 56)) continue;  // of no file that was ever loaded
+        ranges.emplace_back(begin, (end + bytes - 1) / bytes * bytes);
+    }
+    std::sort(ranges.begin(), ranges.end());
+    std::vector<Range> merged;
+    for (const Range &range : ranges) {
+        if (merged.empty() || merged.back().second < range.first) {
+            merged.push_back(range);
+        } else {
+            merged.back().second = std::max(merged.back().second, range.second);
+        }
+    }
+    return merged;
 }
 
 core::Result<std::vector<procfs::ElfPage>> resident_pages(const procfs::Process &process, const procfs::ElfFile &file,
@@ -49,17 +76,13 @@ core::Result<std::vector<procfs::ElfPage>> resident_pages(const procfs::Process 
     procfs::PageBudget budget;
     budget.go_on = [&] { return !stop(); };
     std::vector<procfs::ElfPage> pages;
-    for (const procfs::ElfLoad &load : file.loads) {
-        const std::uint64_t begin = bias + load.address - load.address % bytes;
-        const std::uint64_t end = bias + load.address + load.memory_size;
-        if (end <= begin || end > (1ULL << 56)) continue;  // of no file that was ever loaded
-        const auto read =
-            reader->visit(begin, (end + bytes - 1) / bytes * bytes, budget, [&](const procfs::PageReader::Page &page) {
-                const bool zero = page.zero || (page.frame && page.frame->zero());
-                if (!page.entry.present() || zero) return;
-                const bool shared = page.frame ? page.frame->mapped > 1 : !page.entry.exclusive();
-                pages.push_back({page.address - bias, shared, written(page, mappings)});
-            });
+    for (const auto &[begin, end] : loaded(file, bias, bytes)) {
+        const auto read = reader->visit(begin, end, budget, [&](const procfs::PageReader::Page &page) {
+            const bool zero = page.zero || (page.frame && page.frame->zero());
+            if (!page.entry.present() || zero) return;
+            const bool shared = page.frame ? page.frame->mapped > 1 : !page.entry.exclusive();
+            pages.push_back({page.address - bias, shared, written(page, mappings)});
+        });
         if (!read) return read.error();
     }
     const auto before = [](const procfs::ElfPage &a, const procfs::ElfPage &b) { return a.address < b.address; };
@@ -94,12 +117,13 @@ core::Result<ElfReport> count_elf_pages(const procfs::Process &process, const Ma
         report.reason = "no mapping of it is a segment that is loaded";
         return report;
     }
-    const auto pages = resident_pages(process, *file, mappings, *bias, stop);
-    if (!pages) return pages.error();
+    const auto resident = resident_pages(process, *file, mappings, *bias, stop);
+    if (!resident) return resident.error();
+    const procfs::ElfPages pages(*resident);
     for (const procfs::ElfPart &section : file->sections)
-        report.sections.push_back(procfs::presence(section, *pages, page_size));
+        report.sections.push_back(procfs::presence(section, pages, page_size));
     for (const procfs::ElfPart &symbol : file->symbols) {
-        auto presence = procfs::presence(symbol, *pages, page_size);
+        auto presence = procfs::presence(symbol, pages, page_size);
         if (presence.resident.n > 0) report.symbols.push_back(std::move(presence));
     }
     std::stable_sort(report.symbols.begin(), report.symbols.end(), [](const auto &a, const auto &b) {

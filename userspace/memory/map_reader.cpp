@@ -12,8 +12,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <utility>
 
+#include "rsslag/procfs/stack_pointer.h"
 #include "rsslag/procfs/system.h"
 
 namespace rsslag::memory {
@@ -95,11 +97,21 @@ std::optional<core::Kilobytes> shmem_of(const procfs::Process &process, const Ma
 }
 
 /// The kernel's types are read twice and smaps of ten thousand mappings is megabytes: given back and fetched anew each
-/// time, as glibc does with large blocks, the page faults cost as much as the reading.
+/// time, as glibc does with large blocks, the page faults cost as much as the reading. So do those of the first time,
+/// where faults are dear (a guest of a guest): the heap takes huge pages where the kernel has them.
 void keep_freed_memory() {
     constexpr int kLarge = 256 * 1024 * 1024;
+    constexpr int kAtOnce = 64 * 1024 * 1024;
     mallopt(M_MMAP_THRESHOLD, kLarge);
     mallopt(M_TRIM_THRESHOLD, kLarge);
+    mallopt(M_TOP_PAD, kAtOnce);
+    char *const old_end = static_cast<char *>(sbrk(0));
+    void *volatile some = std::malloc(kAtOnce / 2);  // or it would be seen that nobody uses it
+    std::free(some);
+    char *const end = static_cast<char *>(sbrk(0));
+    constexpr std::uintptr_t kHugePage = 2 * 1024 * 1024;
+    char *const begin = old_end + (kHugePage - reinterpret_cast<std::uintptr_t>(old_end) % kHugePage) % kHugePage;
+    if (begin < end) madvise(begin, static_cast<std::size_t>(end - begin), MADV_HUGEPAGE);
 }
 
 }  // namespace
@@ -175,6 +187,7 @@ core::Result<MappedProcess> MapReader::read(const procfs::Process &process) {
     procfs::Devices devices = devices_;
     add_mounts(process, devices);
     if (const auto shmem = shmem_of(process, out)) procfs::learn(devices, out.mappings, *shmem);
+    procfs::recognise(out.mappings, procfs::sleeping_stacks(process));
     out.internal_device = devices.internal;
     out.quadrants = procfs::quadrants(out.mappings, devices);
     out.sums = procfs::sums(out.mappings, devices);

@@ -62,7 +62,10 @@ void sort_mappings(std::vector<procfs::Mapping> &mappings, const Order &order) {
 
 void keep_matching(MappedProcess &process, const std::string &glob) {
     if (glob.empty()) return;
-    std::erase_if(process.mappings, [&](const procfs::Mapping &mapping) { return !core::matches(glob, mapping.name); });
+    const auto other = [&glob](const procfs::Mapping &mapping) {
+        return !core::matches(glob, mapping.recognised.empty() ? mapping.name : mapping.recognised);
+    };
+    std::erase_if(process.mappings, other);
     std::erase_if(process.groups, [&](const procfs::MapGroup &group) { return !core::matches(glob, group.name); });
 }
 

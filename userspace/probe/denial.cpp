@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rsslag/probe/denial.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/capability.h>
 #include <sys/resource.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +17,9 @@
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <utility>
+
+#include "rsslag/core/fd.h"
 
 namespace rsslag::probe {
 namespace {
@@ -44,6 +49,15 @@ int seccomp_mode() {
         std::from_chars(digits, status.data() + status.size(), mode);
     }
     return mode;
+}
+
+/// libbpf tries with descriptors what this kernel can do, and takes a refusal for an answer.
+bool few_descriptors() {
+    constexpr std::size_t kEnough = 64;
+    std::vector<core::Fd> spare;
+    while (spare.size() < kEnough && (spare.empty() || spare.back().open()))
+        spare.emplace_back(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
+    return !spare.back().open();
 }
 
 /// The initial user namespace maps all 2^32 − 1 ids onto themselves.
@@ -79,13 +93,24 @@ Privileges own_privileges() {
     result.cap_sys_admin = effective(CAP_SYS_ADMIN);
     result.cap_sys_resource = effective(CAP_SYS_RESOURCE);
     result.in_user_namespace = in_user_namespace();
+    result.few_descriptors = few_descriptors();
     result.seccomp_mode = seccomp_mode();
+    utsname name{};
+    result.memlock_counts_bpf = uname(&name) == 0 && counts_bpf_as_locked(name.release);
     rlimit limit{};
     if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
         result.memlock_bytes = limit.rlim_cur;
     }
     result.lockdown = active_choice(read_file("/sys/kernel/security/lockdown"));
     return result;
+}
+
+bool counts_bpf_as_locked(const std::string &release) {
+    constexpr std::pair kFirstWithout{5, 11};
+    std::pair<int, int> version;
+    char dot = 0;
+    std::istringstream text(release);
+    return text >> version.first >> dot >> version.second && version < kFirstWithout;
 }
 
 std::string setcap_remedy(const std::string &binary) {
@@ -96,9 +121,13 @@ std::string setcap_remedy(const std::string &binary) {
 }
 
 core::Error explain_denial(int err, const Privileges &privileges, const std::string &binary) {
-    if (err == EMFILE || err == ENFILE) {
+    if (err == ENFILE) {
         return {core::Kind::Denied, fmt::format("BPF programs cannot be loaded: {}", std::strerror(err)), err,
-                err == EMFILE ? "raise the limit on open files: ulimit -n 1024" : "close some of this machine's files"};
+                "close some of this machine's files"};
+    }
+    if (err == EMFILE || (err == EINVAL && privileges.few_descriptors)) {
+        return {core::Kind::Denied, fmt::format("BPF programs cannot be loaded: {}", std::strerror(EMFILE)), err,
+                "raise the limit on open files: ulimit -n 1024"};
     }
     const std::string refused = fmt::format("the kernel refuses to load BPF programs ({})", std::strerror(err));
     if (!privileges.may_bpf()) {
@@ -117,10 +146,15 @@ core::Error explain_denial(int err, const Privileges &privileges, const std::str
         return {core::Kind::Denied, refused + ": a seccomp filter of this container or service is in the way", err,
                 "allow the bpf system call there, or run it outside"};
     }
-    if ((err == EPERM || err == ENOMEM) && privileges.memlock_bytes && !privileges.cap_sys_resource) {
+    const bool limited = privileges.memlock_counts_bpf && privileges.memlock_bytes && !privileges.cap_sys_resource;
+    if ((err == EPERM || err == ENOMEM) && limited) {
         return {core::Kind::Denied,
                 fmt::format("{}: the limit on locked memory is {} kB", refused, *privileges.memlock_bytes / 1024), err,
                 "raise it (ulimit -l unlimited) or add cap_sys_resource to the binary's capabilities"};
+    }
+    if (err == ENOMEM) {
+        return {core::Kind::Denied, refused + ": this machine or this memory cgroup has none left", err,
+                "raise the limit of the cgroup (memory.max), or run it outside"};
     }
     return {core::Kind::Unsupported, refused, err, "rsslag doctor tells what this kernel allows"};
 }

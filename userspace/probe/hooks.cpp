@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "hooks.skel.h"
-#include "libbpf_log.h"
 
 namespace rsslag::probe {
 namespace {
@@ -51,7 +50,6 @@ std::string try_hook(const std::string &section) {
 }  // namespace
 
 std::vector<HookState> try_hooks() {
-    log_libbpf();
     const Skeleton skeleton(rsslag_hooks__open());
     std::vector<HookState> states;
     if (!skeleton) return states;

@@ -12,7 +12,8 @@
 #include <optional>
 #include <vector>
 
-#include "libbpf_log.h"
+#include "core_types.h"
+#include "iterator_target.h"
 #include "link.h"
 #include "rsslag/abi.h"
 #include "rsslag/core/fd.h"
@@ -86,18 +87,18 @@ SnapshotProbe::SnapshotProbe(SnapshotProbe &&) noexcept = default;
 SnapshotProbe &SnapshotProbe::operator=(SnapshotProbe &&) noexcept = default;
 
 core::Result<SnapshotProbe> SnapshotProbe::open(const KernelTraits &traits, const core::Machine &machine, bool totals) {
-    if (const auto *layout = std::get_if<UnknownLayout>(&traits.scheme)) {
-        return Error{Kind::Unsupported, "this kernel keeps RSS in a way that rsslag does not know: " + layout->found, 0,
-                     "please report it with the output of: rsslag doctor --json"};
-    }
+    if (const auto *layout = std::get_if<UnknownLayout>(&traits.scheme)) return unsupported(*layout);
     if (!traits.task_iterator) {
         return Error{Kind::Unsupported, "this kernel has no BPF task iterator", 0, "Linux 5.8 or later is needed"};
     }
-    log_libbpf();
     auto state = std::make_unique<State>();
     state->scheme = std::get<core::Scheme>(traits.scheme);
     state->by_group = traits.task_iterator_by_group;
     state->skeleton.reset(rsslag_snapshot__open());
+    if (!state->skeleton) return explain_denial(errno, own_privileges(), own_binary());
+    const CoreTypes types(traits.types.get(), *bpf_object__btf(state->skeleton->obj));
+    name_iterator_target(traits.task_iterator_function);
+    if (types.made()) state->skeleton.reset(rsslag_snapshot__open_opts(types.open_options()));
     if (!state->skeleton) return explain_denial(errno, own_privileges(), own_binary());
     state->program = program_for(*state->skeleton, state->scheme);
     if (totals) state->totals = totals_for(*state->skeleton, state->scheme);
@@ -105,7 +106,7 @@ core::Result<SnapshotProbe> SnapshotProbe::open(const KernelTraits &traits, cons
     bpf_object__for_each_program(program, state->skeleton->obj) {
         bpf_program__set_autoload(program, program == state->program || program == state->totals);
     }
-    bpf_map__set_autocreate(state->skeleton->maps.anchor, state->scheme == core::Scheme::Cpu);
+    bpf_map__set_autocreate(state->skeleton->maps.exact_rss_anchor, state->scheme == core::Scheme::Cpu);
     const int err = rsslag_snapshot__load(state->skeleton.get());
     if (err != 0) return explain_denial(-err, own_privileges(), own_binary());
     // Where the kernel refused to let libbpf try what it can do, nothing was wrong with the rest.

@@ -108,7 +108,9 @@ core::Result<core::CounterReading> unpack_snapshot(core::Scheme scheme, std::spa
             default: return broken("a record of an unknown kind");
         }
     }
-    if (mm == nullptr) return core::Error{core::Kind::Gone, "no task with memory of its own", 0, ""};
+    if (mm == nullptr)
+        return core::Error{core::Kind::Gone,
+                           "this kernel's task iterator shows no task of this process with memory of its own", 0, ""};
     if (!begun || mm != &reading.last) return broken("no closing mm record");
     return reading;
 }
@@ -144,6 +146,8 @@ core::Result<std::vector<core::ProcessTotal>> unpack_totals(core::Scheme scheme,
         group.comm.assign(record->comm, strnlen(record->comm, sizeof(record->comm)));
         group.mm = record->mm;
         group.tasks = record->tasks;
+        group.threads = record->threads;
+        group.started_ns = record->started;
     }
     std::vector<core::ProcessTotal> processes;
     processes.reserve(groups.size());

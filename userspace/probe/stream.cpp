@@ -5,28 +5,19 @@
 #include <bpf/libbpf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fstream>
-#include <map>
+#include <numeric>
 
-#include "libbpf_log.h"
-#include "link.h"
-#include "rsslag/abi.h"
+#include "core_types.h"
 #include "rsslag/core/fd.h"
-#include "rsslag/core/wire.h"
 #include "rsslag/probe/denial.h"
-#include "stream.skel.h"
-#include "update_buffer.h"
+#include "stream_state.h"
 
 namespace rsslag::probe {
 
@@ -38,36 +29,6 @@ using core::Kind;
 using core::Status;
 
 constexpr std::uint32_t kMaxRings = 32;
-
-struct StreamDeleter {
-    void operator()(rsslag_stream *skeleton) const { rsslag_stream__destroy(skeleton); }
-};
-struct RingDeleter {
-    void operator()(ring_buffer *ring) const { ring_buffer__free(ring); }
-};
-
-class Mapping {
-  public:
-    Mapping() = default;
-    Mapping(int fd, std::size_t bytes, int access = PROT_READ) : bytes_(bytes) {
-        void *at = mmap(nullptr, bytes, access, MAP_SHARED, fd, 0);
-        at_ = at == MAP_FAILED ? nullptr : at;
-    }
-    ~Mapping() {
-        if (at_ != nullptr) munmap(at_, bytes_);
-    }
-    Mapping(Mapping &&o) noexcept : at_(std::exchange(o.at_, nullptr)), bytes_(o.bytes_) {}
-    Mapping &operator=(Mapping &&o) noexcept {
-        std::swap(at_, o.at_);
-        std::swap(bytes_, o.bytes_);
-        return *this;
-    }
-    void *get() const { return at_; }
-
-  private:
-    void *at_ = nullptr;
-    std::size_t bytes_ = 0;
-};
 
 Error refused(int err) {
     return explain_denial(err, own_privileges(), own_binary());
@@ -81,98 +42,7 @@ std::uint32_t fault_slot_count() {
     return std::bit_ceil(std::clamp(pid_max, 4096U, 65536U));
 }
 
-/// Where a ring's records go, among the updates of its CPU where these are in a buffer of their own, and how many bytes
-/// more may come in this call: a ring that is filled faster than it is emptied would never be empty.
-struct Sink {
-    std::vector<std::byte> *out = nullptr;
-    UpdateBuffer *updates = nullptr;
-    std::size_t left = 0;
-    std::atomic<std::uint64_t> *malformed = nullptr;
-};
-
-/// A record that is not as long as its kind is would hide all that comes after it.
-bool well_formed(const std::byte *bytes, std::size_t size) {
-    std::uint16_t kind = 0;
-    if (size < sizeof(kind)) return false;
-    std::memcpy(&kind, bytes, sizeof(kind));
-    return size == wire::record_bytes(kind);
-}
-
-int append(void *to, void *data, std::size_t size) {
-    auto *sink = static_cast<Sink *>(to);
-    const auto *bytes = static_cast<const std::byte *>(data);
-    if (well_formed(bytes, size)) {
-        if (sink->updates != nullptr) {
-            std::uint64_t t_ns = 0;
-            std::memcpy(&t_ns, bytes + wire::kTimeOffset, sizeof(t_ns));
-            sink->updates->take_before(t_ns, *sink->out);
-        }
-        sink->out->insert(sink->out->end(), bytes, bytes + size);
-    } else {
-        sink->malformed->fetch_add(1, std::memory_order_relaxed);
-    }
-    if (sink->left <= size) return -EAGAIN;  // libbpf stops after this record
-    sink->left -= size;
-    return 0;
-}
-
-/// A CPU's sum as it is between two updates; false where the CPU was taken away in the middle of one.
-bool read_run(const rsslag_run &run, rsslag_run &out) {
-    constexpr int kTries = 100'000;  // an update takes some nanoseconds
-    for (int i = 0; i < kTries; ++i) {
-        const std::uint32_t sequence = __atomic_load_n(&run.sequence, __ATOMIC_ACQUIRE);
-        if ((sequence & 1) != 0) continue;
-        std::memcpy(&out, &run, sizeof(out));
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        if (__atomic_load_n(&run.sequence, __ATOMIC_RELAXED) == sequence) return true;
-    }
-    return false;
-}
-
 }  // namespace
-
-struct StreamProbe::State {
-    std::unique_ptr<rsslag_stream, StreamDeleter> skeleton;
-    std::vector<int> ring_fds;
-    std::vector<std::unique_ptr<ring_buffer, RingDeleter>> rings;
-    std::size_t ring_bytes = 0;
-    std::vector<Sink> sinks;  ///< where each ring's callback appends; its address is kept
-    std::vector<Link> links;
-    std::vector<std::string> missing;
-    std::atomic<std::uint64_t> malformed = 0;
-    mutable std::map<bpf_program *, std::uint64_t> recursion;  ///< as last told
-    mutable std::uint64_t unreadable = 0;
-    Mapping cpu_states;
-    Mapping slots;
-    Mapping updates;
-    std::vector<UpdateBuffer> update_buffers;  ///< of each ring's CPU; none: updates come through the rings
-    std::size_t update_places = 0;             ///< of each buffer; 0: there are none
-    Mapping runs;                              ///< none: nothing is summed up
-    std::vector<rsslag_sum> grown;
-    std::vector<std::uint32_t> emitted_sequence;  ///< of each CPU's sum, when last sent on
-    std::uint32_t fault_mask = 0;
-    int cpus = 1;
-
-    ~State() {
-        links.clear();
-        rings.clear();
-        for (const int fd : ring_fds)
-            close(fd);
-    }
-
-    void choose(const KernelTraits &traits, core::Scheme scheme, bool counting);
-    Status load(const Options &options);
-    Status make_rings(std::uint32_t bytes, std::uint32_t count);
-    Status hand_over_rings();
-    Status learn(core::Scheme scheme);
-    Status attach();
-    std::vector<bpf_program *> programs() const;
-    void read_sums();
-    Status map_updates();
-    std::span<const rsslag_cpu> cpu_list() const {
-        return {static_cast<const rsslag_cpu *>(cpu_states.get()), static_cast<std::size_t>(cpus)};
-    }
-};
 
 std::vector<bpf_program *> StreamProbe::State::programs() const {
     std::vector<bpf_program *> all;
@@ -187,6 +57,9 @@ std::vector<bpf_program *> StreamProbe::State::programs() const {
 void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme, bool counting) {
     auto &p = skeleton->progs;
     const bool by_cpu = scheme == core::Scheme::Cpu;
+    skeleton->rodata->refcount_type = traits.refcount_type;
+    skeleton->rodata->registers_type = traits.registers_type;
+    skeleton->rodata->task_type = traits.task_type;
     const auto load_if = [](bpf_program *program, bool requested) { bpf_program__set_autoload(program, requested); };
     load_if(p.rss_stat_cpu, by_cpu);
     load_if(p.page_fault_user_cpu, by_cpu && traits.page_fault_user);
@@ -198,7 +71,7 @@ void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme,
     load_if(p.learn_view, !by_cpu);
     load_if(p.cpu_folded, by_cpu && traits.cpuhp_exit);
     load_if(p.fault_done, scheme == core::Scheme::Thread && traits.handle_mm_fault && !counting);
-    bpf_map__set_autocreate(skeleton->maps.anchor, by_cpu);
+    bpf_map__set_autocreate(skeleton->maps.exact_rss_anchor, by_cpu);
     bpf_map__set_autocreate(skeleton->maps.runs, by_cpu);
     bpf_map__set_autocreate(skeleton->maps.updates, by_cpu);
     if (!traits.page_fault_user) missing.emplace_back("tp_btf/page_fault_user: this kernel does not have it");
@@ -213,7 +86,7 @@ Status StreamProbe::State::make_rings(std::uint32_t bytes, std::uint32_t count) 
         const int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "rsslag_ring", 0, 0, bytes, nullptr);
         if (fd < 0) return refused(-fd);
         ring_fds.push_back(fd);
-        rings.emplace_back(ring_buffer__new(fd, append, &sinks[i], nullptr));
+        rings.emplace_back(ring_buffer__new(fd, append_record, &sinks[i], nullptr));
         if (!rings.back()) return refused(errno);
     }
     if (const int err = bpf_map__set_inner_map_fd(skeleton->maps.rings, ring_fds[0]); err != 0) return refused(-err);
@@ -221,9 +94,16 @@ Status StreamProbe::State::make_rings(std::uint32_t bytes, std::uint32_t count) 
     return core::success();
 }
 
+/// All at once: after each change of a map of maps the kernel waits for every program that may be at it, from 6.8 on
+/// once for all of them.
 Status StreamProbe::State::hand_over_rings() {
+    std::vector<std::uint32_t> indices(ring_fds.size());
+    std::iota(indices.begin(), indices.end(), 0);
+    auto count = static_cast<std::uint32_t>(indices.size());
+    const int map = bpf_map__fd(skeleton->maps.rings);
+    if (bpf_map_update_batch(map, indices.data(), ring_fds.data(), &count, nullptr) == 0) return core::success();
     for (std::uint32_t i = 0; i < ring_fds.size(); ++i) {
-        if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.rings), &i, &ring_fds[i], BPF_ANY) != 0) {
+        if (bpf_map_update_elem(map, &i, &ring_fds[i], BPF_ANY) != 0) {
             return refused(errno);
         }
     }
@@ -258,6 +138,8 @@ Status StreamProbe::State::load(const Options &options) {
     if (cpu_states.get() == nullptr) return refused(errno);
     slots = Mapping(bpf_map__fd(skeleton->maps.fault_slots), fault_count * sizeof(rsslag_fault_slot));
     if (slots.get() == nullptr) return refused(errno);
+    ends = Mapping(bpf_map__fd(skeleton->maps.ends), RSSLAG_END_SLOTS * sizeof(rsslag_end));
+    if (ends.get() == nullptr) return refused(errno);
     if (Status mapped = map_updates(); !mapped) return mapped;
     if (options.counting && bpf_map__fd(skeleton->maps.runs) >= 0) {
         emitted_sequence.resize(static_cast<std::size_t>(cpus));
@@ -333,13 +215,15 @@ core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Op
         return Error{Kind::Unsupported, "this kernel has no tracepoint kmem:rss_stat that rsslag knows", 0,
                      "rsslag snapshot works without it"};
     }
-    log_libbpf();
     KernelTraits usable = traits;
     std::vector<std::string> missing;
     for (;;) {
         auto state = std::make_unique<State>();
         state->missing = missing;
         state->skeleton.reset(rsslag_stream__open());
+        if (!state->skeleton) return refused(errno);
+        const CoreTypes types(traits.types.get(), *bpf_object__btf(state->skeleton->obj));
+        if (types.made()) state->skeleton.reset(rsslag_stream__open_opts(types.open_options()));
         if (!state->skeleton) return refused(errno);
         state->choose(usable, *scheme, options.counting);
         Status ready = state->load(options);
@@ -389,123 +273,16 @@ Status StreamProbe::trace_matching(const Pattern &pattern) {
     return core::success();
 }
 
-std::size_t StreamProbe::rings() const {
-    return state_->rings.size();
-}
-
-/// Sums that go on and have grown. Before the rings are emptied: then what a CPU told before it began a sum comes
-/// first.
-void StreamProbe::State::read_sums() {
-    grown.clear();
-    const auto *all = static_cast<const rsslag_run *>(runs.get());
-    for (std::size_t cpu = 0; cpu < emitted_sequence.size(); ++cpu) {
-        rsslag_run run;
-        if (__atomic_load_n(&all[cpu].sequence, __ATOMIC_RELAXED) == emitted_sequence[cpu]) continue;
-        if (!read_run(all[cpu], run)) continue;
-        emitted_sequence[cpu] = run.sequence;
-        if (run.mm == 0) continue;
-        timespec now{};
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        rsslag_sum &sum = grown.emplace_back();
-        sum.kind = RSSLAG_SUM;
-        sum.flags = run.flags | RSSLAG_PARTIAL;
-        sum.tid = run.tid;
-        sum.t_ns = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-        sum.mm = run.mm;
-        std::copy(std::begin(run.cached), std::end(run.cached), sum.cached);
-        sum.updates = run.updates;
-        sum.number = run.number;
-        sum.cpu = sum.of = static_cast<std::uint16_t>(cpu);
-        sum.members = run.members;
-    }
-}
-
-/// Each CPU's records in the order in which it sent them. Before an update that is there at the begin, all that its CPU
-/// has sent by its ring is there, too: so these go on to the end of it.
-void StreamProbe::drain(std::span<std::vector<std::byte>> out) {
-    state_->read_sums();
-    for (std::size_t i = 0; i < state_->rings.size(); ++i) {
-        UpdateBuffer *const updates = state_->update_buffers.empty() ? nullptr : &state_->update_buffers[i];
-        const std::uint64_t sent = updates == nullptr ? 0 : updates->sent();
-        state_->sinks[i] = {&out[i], updates, state_->ring_bytes, &state_->malformed};
-        ring_buffer__consume(state_->rings[i].get());
-        if (updates == nullptr) continue;
-        updates->take_until(sent, out[i]);
-        updates->give_back();
-    }
-    for (const rsslag_sum &sum : state_->grown) {
-        const auto bytes = std::as_bytes(std::span(&sum, 1));
-        auto &ring = out[sum.cpu % state_->rings.size()];
-        ring.insert(ring.end(), bytes.begin(), bytes.end());
-    }
-}
-
 void StreamProbe::detach() {
     state_->links.clear();
 }
 
-/// What cannot be counted is told by itself: it is not nothing.
-Losses StreamProbe::losses() const {
-    const auto load = [](const rsslag_u64 &count) { return __atomic_load_n(&count, __ATOMIC_RELAXED); };
-    Losses losses;
-    std::uint64_t ring = 0;
-    std::uint64_t room = load(state_->skeleton->bss->lost_without_cpu);
-    for (const rsslag_cpu &cpu : state_->cpu_list()) {
-        ring += load(cpu.lost_ring);
-        room += load(cpu.lost_room);
-        losses.sent += load(cpu.updates) + load(cpu.others);
-    }
-    std::uint64_t recursion = 0;
-    for (bpf_program *program : state_->programs()) {
-        bpf_prog_info info{};
-        std::uint32_t size = sizeof(info);
-        std::uint64_t &last = state_->recursion[program];
-        if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0) {
-            last = info.recursion_misses;
-        } else {
-            ++state_->unreadable;
-        }
-        recursion += last;
-    }
-    losses.sent += ring + room + recursion + state_->unreadable;
-    losses.by_cause = {{"ring_full", ring},
-                       {"recursion", recursion},
-                       {"no_room", room},
-                       {"malformed", state_->malformed.load(std::memory_order_relaxed)}};
-    if (state_->unreadable > 0) losses.by_cause["unreadable"] = state_->unreadable;
-    return losses;
+int StreamProbe::traced_groups_fd() const {
+    return bpf_map__fd(state_->skeleton->maps.groups);
 }
 
-FaultCounts StreamProbe::faults(int host_tid) const {
-    const auto tid = static_cast<std::uint32_t>(host_tid);
-    const auto *slots = static_cast<const rsslag_fault_slot *>(state_->slots.get());
-    const rsslag_fault_slot &slot = slots[tid & state_->fault_mask];
-    const auto whose = [](const rsslag_fault_slot &of) { return std::abs(__atomic_load_n(&of.tid, __ATOMIC_ACQUIRE)); };
-    if (whose(slot) == host_tid) {
-        const FaultCounts counts{__atomic_load_n(&slot.user_faults, __ATOMIC_ACQUIRE),
-                                 __atomic_load_n(&slot.kernel_faults, __ATOMIC_ACQUIRE)};
-        if (whose(slot) == host_tid) return counts;  // else its place has just become another's
-    }
-    rsslag_fault_slot overflow{};
-    if (bpf_map_lookup_elem(bpf_map__fd(state_->skeleton->maps.fault_slots_overflow), &tid, &overflow) != 0)
-        return {};  // it has had none
-    return {overflow.user_faults, overflow.kernel_faults};
-}
-
-std::uint64_t StreamProbe::folded_cpus() const {
-    return __atomic_load_n(&state_->skeleton->bss->folded_cpus, __ATOMIC_RELAXED);
-}
-
-ProgramCost StreamProbe::cost() const {
-    ProgramCost cost;
-    for (bpf_program *program : state_->programs()) {
-        bpf_prog_info info{};
-        std::uint32_t size = sizeof(info);
-        if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) != 0) continue;
-        cost.run_ns += info.run_time_ns;
-        cost.runs += info.run_cnt;
-    }
-    return cost;
+rsslag_view StreamProbe::view() const {
+    return state_->skeleton->bss->reader;
 }
 
 const std::vector<std::string> &StreamProbe::missing() const {

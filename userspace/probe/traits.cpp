@@ -10,12 +10,14 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 
-#include "libbpf_log.h"
+#include "core_types.h"
 #include "rsslag/core/fd.h"
 
 namespace rsslag::probe {
@@ -44,6 +46,11 @@ const btf_member *find_member(const btf &btf, const btf_type *type, std::string_
 const btf_type *find_struct(const btf &btf, const char *name, unsigned kind = BTF_KIND_STRUCT) {
     const int id = btf__find_by_name_kind(&btf, name, kind);
     return id < 0 ? nullptr : btf__type_by_id(&btf, static_cast<unsigned>(id));
+}
+
+/// 0: there is none.
+unsigned id_of(const btf &btf, const char *name, unsigned kind) {
+    return static_cast<unsigned>(std::max(0, btf__find_by_name_kind(&btf, name, kind)));
 }
 
 /// The type behind typedefs and qualifiers.
@@ -99,8 +106,6 @@ bool is_percpu_counter(const btf &btf, unsigned id) {
     return is_integer(btf, counters_type->type, 4, true);
 }
 
-using BtfPtr = std::unique_ptr<btf, decltype(&btf__free)>;
-
 /// The kernel's BTF. From 6.16 on it can be mapped (kernel/bpf/sysfs_btf.c), elsewhere it is read, by the page.
 constexpr const char *kBtf = "/sys/kernel/btf/vmlinux";
 
@@ -111,8 +116,8 @@ BtfPtr load_btf() {
     if (fd.open() && fstat(fd.get(), &file) == 0 && file.st_size > 0) {
         mapped = mmap(nullptr, static_cast<std::size_t>(file.st_size), PROT_READ, MAP_PRIVATE, fd.get(), 0);
     }
-    if (mapped == MAP_FAILED) return {btf__load_vmlinux_btf(), btf__free};
-    BtfPtr parsed(btf__new(mapped, static_cast<unsigned>(file.st_size)), btf__free);
+    if (mapped == MAP_FAILED) return BtfPtr(btf__load_vmlinux_btf());
+    BtfPtr parsed(btf__new(mapped, static_cast<unsigned>(file.st_size)));
     munmap(mapped, static_cast<std::size_t>(file.st_size));
     return parsed;
 }
@@ -182,7 +187,30 @@ std::optional<int> tracepoint_arguments(const btf &btf, const char *name) {
     return btf_vlen(function) - 1;
 }
 
+std::optional<int> function_arguments(const btf &btf, const char *name) {
+    const btf_type *function = find_struct(btf, name, BTF_KIND_FUNC);
+    if (function == nullptr) return std::nullopt;
+    const btf_type *prototype = resolve(btf, function->type);
+    return prototype == nullptr ? std::nullopt : std::optional<int>(btf_vlen(prototype));
+}
+
+/// Whether enum bpf_func_id (include/uapi/linux/bpf.h), which names all helpers, has this one.
+bool has_helper(const btf &btf, std::string_view name) {
+    const btf_type *ids = find_struct(btf, "bpf_func_id", BTF_KIND_ENUM);
+    if (ids == nullptr) return false;
+    const struct btf_enum *first = btf_enum(ids);
+    return std::any_of(first, first + btf_vlen(ids), [&](const struct btf_enum &id) {
+        const char *found = btf__name_by_offset(&btf, id.name_off);
+        return found != nullptr && name == found;
+    });
+}
+
 }  // namespace
+
+core::Error unsupported(const UnknownLayout &layout) {
+    return {core::Kind::Unsupported, "this kernel keeps RSS in a way that rsslag does not know: " + layout.found, 0,
+            "please report it with the output of: rsslag doctor --json"};
+}
 
 KernelTraits traits_of(const btf &btf) {
     KernelTraits traits;
@@ -193,11 +221,16 @@ KernelTraits traits_of(const btf &btf) {
     if (const btf_type *info = find_struct(btf, "bpf_iter_link_info", BTF_KIND_UNION)) {
         traits.task_iterator_by_group = find_member(btf, info, "task") != nullptr;
     }
+    traits.loops = has_helper(btf, "BPF_FUNC_loop") && has_helper(btf, "BPF_FUNC_map_lookup_percpu_elem");
     traits.rss_stat_arguments = tracepoint_arguments(btf, "rss_stat");
     traits.page_fault_user = tracepoint_arguments(btf, "page_fault_user").has_value();
     traits.page_fault_kernel = tracepoint_arguments(btf, "page_fault_kernel").has_value();
     traits.cpuhp_exit = tracepoint_arguments(btf, "cpuhp_exit") == 4;
-    traits.handle_mm_fault = btf__find_by_name_kind(&btf, "handle_mm_fault", BTF_KIND_FUNC) > 0;
+    traits.handle_mm_fault = function_arguments(btf, "handle_mm_fault") == 4;
+    traits.refcount_type = id_of(btf, "refcount_struct", BTF_KIND_STRUCT);
+    traits.registers_type = id_of(btf, "pt_regs", BTF_KIND_STRUCT);
+    traits.task_type = id_of(btf, "task_struct", BTF_KIND_STRUCT);
+    traits.task_iterator_function = id_of(btf, "bpf_iter_task", BTF_KIND_FUNC);
     return traits;
 }
 
@@ -232,10 +265,11 @@ core::Error why_no_btf() {
 }  // namespace
 
 core::Result<KernelTraits> running_kernel_traits() {
-    log_libbpf();
-    const BtfPtr btf = load_btf();
+    BtfPtr btf = load_btf();
     if (btf == nullptr) return why_no_btf();
-    return traits_of(*btf);
+    KernelTraits traits = traits_of(*btf);
+    traits.types = std::move(btf);
+    return traits;
 }
 
 }  // namespace rsslag::probe

@@ -12,7 +12,11 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <set>
+#include <span>
+#include <string>
 #include <tuple>
+#include <utility>
 #include <variant>
 
 #include "io.h"
@@ -37,7 +41,8 @@ bool by_address(const ElfPart &a, const ElfPart &b) {
 
 bool read_loads(Elf *elf, ElfFile &file) {
     std::size_t count = 0;
-    if (elf_getphdrnum(elf, &count) != 0) return false;
+    constexpr std::size_t kMostHeaders = 1024;  // a linker writes some ten
+    if (elf_getphdrnum(elf, &count) != 0 || count > kMostHeaders) return false;
     for (std::size_t i = 0; i < count; ++i) {
         GElf_Phdr header;
         if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr) return false;
@@ -47,22 +52,60 @@ bool read_loads(Elf *elf, ElfFile &file) {
     return true;
 }
 
-void read_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr &header, ElfFile &file) {
+/// What may be made of a file: sections that lie in it side by side are no more than it, and names that some share are
+/// not many times as much. One that was made up says otherwise.
+class ElfBudget {
+  public:
+    explicit ElfBudget(std::uint64_t file_size) : data_(file_size), names_(kNames * file_size) {}
+
+    /// Whether a section may be read; libelf keeps what it has read.
+    bool takes(Elf_Scn *section) {
+        GElf_Shdr header;
+        if (section == nullptr || gelf_getshdr(section, &header) == nullptr) return false;
+        return !read_.insert(elf_ndxscn(section)).second || spend(data_, header.sh_size);
+    }
+    /// nullopt: there is no room left.
+    std::optional<std::string> name(Elf *elf, std::size_t table, std::size_t offset) {
+        if (!takes(elf_getscn(elf, table))) return std::nullopt;
+        const char *const name = elf_strptr(elf, table, offset);
+        std::string copy(name == nullptr ? "" : name, name == nullptr ? 0 : strnlen(name, kMostName));
+        return spend(names_, copy.size()) ? std::optional(std::move(copy)) : std::nullopt;
+    }
+
+  private:
+    static constexpr std::uint64_t kNames = 16;
+    static constexpr std::size_t kMostName = 64 * 1024;  // compilers write some of 10 kB
+
+    static bool spend(std::uint64_t &left, std::uint64_t bytes) {
+        if (bytes > left) return false;
+        left -= bytes;
+        return true;
+    }
+
+    std::uint64_t data_, names_;
+    std::set<std::size_t> read_;
+};
+
+/// Whether there was room for them.
+bool read_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr &header, ElfFile &file, ElfBudget &budget) {
+    if (!budget.takes(section)) return false;
     Elf_Data *const data = elf_getdata(section, nullptr);
-    if (data == nullptr || header.sh_entsize == 0) return;
+    if (data == nullptr || header.sh_entsize == 0) return true;
     const std::size_t count = data->d_size / header.sh_entsize;
     for (std::size_t i = 0; i < count; ++i) {
         GElf_Sym symbol;
-        if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) return;
+        if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) return true;
         const auto type = GELF_ST_TYPE(symbol.st_info);
         if (symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
         if (type != STT_OBJECT && type != STT_FUNC && type != STT_GNU_IFUNC) continue;
-        const char *const name = elf_strptr(elf, header.sh_link, symbol.st_name);
-        file.symbols.push_back({name == nullptr ? "" : name, symbol.st_value, symbol.st_size});
+        auto name = budget.name(elf, header.sh_link, symbol.st_name);
+        if (!name) return false;
+        file.symbols.push_back({std::move(*name), symbol.st_value, symbol.st_size});
     }
+    return true;
 }
 
-bool read_sections(Elf *elf, ElfFile &file) {
+bool read_sections(Elf *elf, ElfFile &file, ElfBudget budget) {
     std::size_t names = 0;
     if (elf_getshdrstrndx(elf, &names) != 0) return true;  // a file may have no sections at all
     Elf_Scn *dynamic_symbols = nullptr;
@@ -70,16 +113,17 @@ bool read_sections(Elf *elf, ElfFile &file) {
     for (Elf_Scn *section = elf_nextscn(elf, nullptr); section != nullptr; section = elf_nextscn(elf, section)) {
         GElf_Shdr header;
         if (gelf_getshdr(section, &header) == nullptr) return false;
-        if (header.sh_type == SHT_SYMTAB) read_symbols(elf, section, header, file);
+        if (header.sh_type == SHT_SYMTAB && !read_symbols(elf, section, header, file, budget)) return false;
         if (header.sh_type == SHT_DYNSYM) dynamic_symbols = section, dynamic_header = header;
         // .tbss has a size and takes no memory here.
         const bool air = header.sh_type == SHT_NOBITS && (header.sh_flags & SHF_TLS) != 0;
         if ((header.sh_flags & SHF_ALLOC) == 0 || header.sh_size == 0 || air) continue;
-        const char *const name = elf_strptr(elf, names, header.sh_name);
-        file.sections.push_back({name == nullptr ? "" : name, header.sh_addr, header.sh_size});
+        auto name = budget.name(elf, names, header.sh_name);
+        if (!name) return false;
+        file.sections.push_back({std::move(*name), header.sh_addr, header.sh_size});
     }
-    if (file.symbols.empty() && dynamic_symbols != nullptr) read_symbols(elf, dynamic_symbols, dynamic_header, file);
-    return true;
+    if (!file.symbols.empty() || dynamic_symbols == nullptr) return true;
+    return read_symbols(elf, dynamic_symbols, dynamic_header, file, budget);
 }
 
 /// A regular file of that inode.
@@ -98,7 +142,13 @@ core::Result<ElfFile> read_elf(int fd) {
         return core::Error{core::Kind::Unsupported, "the file is no ELF file", 0, ""};
     }
     ElfFile file;
-    if (!read_loads(elf.get(), file) || !read_sections(elf.get(), file)) return not_understood();
+    struct stat about {};
+    if (fstat(fd, &about) != 0) return not_understood();
+    if (!read_loads(elf.get(), file)) return not_understood();
+    if (!read_sections(elf.get(), file, ElfBudget(static_cast<std::uint64_t>(about.st_size)))) {
+        return core::Error{core::Kind::Corrupt,
+                           "the ELF file is not understood: it says of itself what no linker writes", 0, ""};
+    }
     std::sort(file.sections.begin(), file.sections.end(), by_address);
     std::sort(file.symbols.begin(), file.symbols.end(), by_address);
     const auto same = [](const ElfPart &a, const ElfPart &b) { return !by_address(a, b) && !by_address(b, a); };
@@ -128,8 +178,9 @@ core::Result<Fd> open_mapped(const Process &process, const Mapping &mapping) {
 std::optional<std::uint64_t> load_bias(const ElfFile &file, const std::vector<Mapping> &mappings,
                                        const core::PageSize &page_size) {
     const auto down = [&](std::uint64_t at) { return at - at % static_cast<std::uint64_t>(page_size.bytes); };
+    constexpr std::size_t kVoters = 1000;  // of as many mappings as somebody cared to make
     std::map<std::uint64_t, int> votes;
-    for (const Mapping &mapping : mappings) {
+    for (const Mapping &mapping : std::span(mappings).first(std::min(mappings.size(), kVoters))) {
         for (const ElfLoad &load : file.loads) {
             const std::uint64_t begin = down(load.offset);
             if (mapping.offset < begin || mapping.offset - begin >= load.file_size) continue;
@@ -142,7 +193,25 @@ std::optional<std::uint64_t> load_bias(const ElfFile &file, const std::vector<Ma
     return most->first;
 }
 
-ElfPresence presence(const ElfPart &part, const std::vector<ElfPage> &pages, const core::PageSize &page_size) {
+ElfPages::ElfPages(const std::vector<ElfPage> &pages) : sums_(1) {
+    for (const ElfPage &page : pages) {
+        const Sum &before = sums_.back();
+        sums_.push_back({before.shared + (page.shared ? 1 : 0), before.written + (page.written ? 1 : 0)});
+        addresses_.push_back(page.address);
+    }
+}
+
+void ElfPages::count(std::uint64_t first, std::uint64_t last, ElfPresence &presence) const {
+    const auto begin = std::lower_bound(addresses_.begin(), addresses_.end(), first);
+    const auto end = std::upper_bound(begin, addresses_.end(), last);
+    const Sum &from = sums_[static_cast<std::size_t>(begin - addresses_.begin())];
+    const Sum &to = sums_[static_cast<std::size_t>(end - addresses_.begin())];
+    presence.resident = {end - begin};
+    presence.shared = {to.shared - from.shared};
+    presence.written = {to.written - from.written};
+}
+
+ElfPresence presence(const ElfPart &part, const ElfPages &pages, const core::PageSize &page_size) {
     const auto bytes = static_cast<std::uint64_t>(page_size.bytes);
     ElfPresence presence;
     presence.part = part;
@@ -150,13 +219,7 @@ ElfPresence presence(const ElfPart &part, const std::vector<ElfPage> &pages, con
     const std::uint64_t first = part.address - part.address % bytes;
     const std::uint64_t last = part.address + part.size - 1;
     presence.pages = {static_cast<std::int64_t>(last / bytes - first / bytes + 1)};
-    auto page = std::lower_bound(pages.begin(), pages.end(), first,
-                                 [](const ElfPage &a, std::uint64_t address) { return a.address < address; });
-    for (; page != pages.end() && page->address <= last; ++page) {
-        ++presence.resident.n;
-        presence.shared.n += page->shared ? 1 : 0;
-        presence.written.n += page->written ? 1 : 0;
-    }
+    pages.count(first, last, presence);
     return presence;
 }
 

@@ -57,6 +57,20 @@ void add(MapGroup &group, const Mapping &mapping) {
     group.swap += or_zero(mapping.fields.swap);
 }
 
+/// Private anonymous memory from there on that allows nothing: what an arena has not begun to use.
+bool reserves(const Mapping &mapping, std::uint64_t from) {
+    return mapping.start == from && mapping.name.empty() && core::mapping_flags(mapping.perms) == 0;
+}
+
+/// Where the pointers of two lie in it nobody knows whose stack it is.
+core::MappingNeighbours only_stack(const std::map<std::uint64_t, int> &pointers, const core::MappedRange &range) {
+    const auto first = pointers.upper_bound(range.start);
+    if (first == pointers.end() || !core::may_hold_stack(range, first->first)) return {};
+    const auto second = std::next(first);
+    if (second != pointers.end() && core::may_hold_stack(range, second->first)) return {};
+    return {.stack_of_tid = first->second, .by_shape = true};
+}
+
 bool same_amounts(const MapGroup &a, const MapGroup &b) {
     return std::tie(a.mappings, a.size, a.rss, a.pss, a.clean, a.dirty, a.swap) ==
            std::tie(b.mappings, b.size, b.rss, b.pss, b.clean, b.dirty, b.swap);
@@ -184,6 +198,21 @@ MapSums sums(const std::vector<Mapping> &mappings, const Devices &devices) {
     return sums;
 }
 
+void recognise(std::vector<Mapping> &mappings, const std::vector<core::MappingListing::Stack> &stacks) {
+    std::map<std::uint64_t, int> pointers;
+    for (const core::MappingListing::Stack &stack : stacks)
+        pointers.emplace(stack.pointer, stack.tid);
+    for (std::size_t i = 0; i < mappings.size(); ++i) {
+        Mapping &mapping = mappings[i];
+        if (!mapping.name.empty() || is_shared(mapping)) continue;
+        const core::MappedRange range{mapping.start, mapping.end, core::mapping_flags(mapping.perms), ""};
+        core::MappingNeighbours neighbours = only_stack(pointers, range);
+        neighbours.reserved_behind = i + 1 < mappings.size() && reserves(mappings[i + 1], range.end);
+        mapping.recognised = core::mapping_name(range, neighbours);
+        if (mapping.recognised == core::kAnonymousMapping) mapping.recognised.clear();
+    }
+}
+
 std::vector<MapGroup> groups(const std::vector<Mapping> &mappings, const Devices &devices) {
     std::vector<MapGroup> all;
     // Per kind: private, private and written to, shared.
@@ -193,10 +222,11 @@ std::vector<MapGroup> groups(const std::vector<Mapping> &mappings, const Devices
         const bool shared = is_shared(mapping);
         const bool written_file = !shared && is_writable(mapping) && has_file(mapping);
         const std::size_t kind = shared ? 2 : written_file ? 1 : 0;
-        const auto [at, fresh] = found[kind].try_emplace(mapping.name, all.size());
+        const std::string &name = mapping.recognised.empty() ? mapping.name : mapping.recognised;
+        const auto [at, fresh] = found[kind].try_emplace(name, all.size());
         if (fresh) {
             MapGroup &group = all.emplace_back();
-            group.name = mapping.name;
+            group.name = name;
             group.shared = shared;
             group.written_file = written_file;
             group.backing = backing_of(mapping, devices);

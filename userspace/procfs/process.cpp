@@ -46,6 +46,12 @@ core::Result<Process> Process::open(pid_t pid, const std::string &root) {
     return failure(pid, "", err);
 }
 
+core::Result<Process> Process::duplicate() const {
+    Fd dir(fcntl(dir_.get(), F_DUPFD_CLOEXEC, 0));
+    if (!dir.open()) return failure(pid_, "", errno);
+    return Process(pid_, std::move(dir));
+}
+
 core::Result<Stat> Process::stat() const {
     return read_and_parse(*this, "stat", parse_stat);
 }
@@ -110,6 +116,13 @@ core::Result<pid_t> thread_group_of(pid_t tid, const std::string &root) {
     // A task that is just being released has no group any more.
     if (status->tgid == 0) return gone();
     return status->tgid;
+}
+
+core::Status own_proc() {
+    const auto self = Process::open(getpid());
+    if (self) return core::success();
+    if (self.error().kind != core::Kind::Gone) return self.error();
+    return foreign_proc();
 }
 
 }  // namespace rsslag::procfs

@@ -40,8 +40,11 @@ std::string denied_remedy(bool may_ptrace) {
 std::optional<core::Error> no_procfs(const std::string &root) {
     struct statfs about {};
     if (root != kProc || (statfs(root.c_str(), &about) == 0 && about.f_type == PROC_SUPER_MAGIC)) return std::nullopt;
-    return core::Error{core::Kind::Unsupported, "no /proc of this PID namespace is mounted", 0,
-                       "mount -t proc proc /proc"};
+    return foreign_proc();
+}
+
+core::Error foreign_proc() {
+    return {core::Kind::Unsupported, "no /proc of this PID namespace is mounted", 0, "mount -t proc proc /proc"};
 }
 
 core::Error failure(pid_t pid, const char *name, int err) {

@@ -17,6 +17,7 @@ inline constexpr const char *kProc = "/proc";
 
 /// Where nothing of procfs is at /proc, no process can be looked for. Another root, as tests have, may be anything.
 std::optional<core::Error> no_procfs(const std::string &root);
+core::Error foreign_proc();
 
 /// For an errno that needs no second look at the process: Denied with its remedy, Gone, else Io.
 core::Error failure(pid_t pid, const char *name, int err);

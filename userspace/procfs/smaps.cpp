@@ -197,6 +197,21 @@ core::Result<std::vector<Mapping>> parse_smaps(std::string_view text) {
     return SmapsReader(text).read();
 }
 
+core::Result<std::vector<Mapping>> parse_maps(std::string_view text) {
+    constexpr const char *kMaps = "maps";
+    std::vector<Mapping> mappings;
+    if (text.empty()) return mappings;
+    if (!ends_in_newline(text)) return cut_off(kMaps, text);
+    Lines lines(text);
+    for (std::string_view line; lines.next(line);) {
+        Mapping mapping;
+        if (const char *wrong = read_header(line, mapping); wrong != nullptr)
+            return corrupt(kMaps, lines.number(), wrong);
+        mappings.push_back(std::move(mapping));
+    }
+    return mappings;
+}
+
 core::Result<Rollup> parse_smaps_rollup(std::string_view text) {
     if (!ends_in_newline(text)) return cut_off(kRollup, text);
     Lines lines(text);

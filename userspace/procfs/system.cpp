@@ -52,15 +52,18 @@ std::optional<std::string> as_in_smaps(std::string_view device) {
 /// "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": blanks in a path are escaped, so a lone dash ends
 /// the optional fields.
 std::optional<Mount> read_mount(std::string_view line) {
-    take_word(line);
+    Mount mount;
+    if (read_number(take_word(line), mount.id) != Fault::None) return std::nullopt;
     take_word(line);
     auto device = as_in_smaps(take_word(line));
     if (!device) return std::nullopt;
+    mount.device = *std::move(device);
     take_word(line);
-    Mount mount{*std::move(device), std::string(take_word(line)), {}};
+    mount.where = take_word(line);
     while (!line.empty()) {
         if (take_word(line) != "-") continue;
         mount.type = take_word(line);
+        mount.source = take_word(line);
         break;
     }
     if (mount.type.empty()) return std::nullopt;

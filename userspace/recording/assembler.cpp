@@ -38,29 +38,36 @@ void Assembler::begin(const Header &header) {
     chunk(ChunkKind::Header, payload);
 }
 
-void Assembler::add(const event::Event &event) {
+std::uint64_t Assembler::add(const event::Event &event) {
     if (payload_.empty()) base_ns_ = now_ns_;
     now_ns_ = std::max(now_ns_, event::time_of(event).value_or(0));
-    if (const auto *const records = std::get_if<event::Records>(&event)) {
-        add_records(*records);
-    } else {
-        put_item(payload_, event, base_ns_);
-        if (payload_.size() >= full_) close();
-    }
+    if (const auto *const records = std::get_if<event::Records>(&event)) return add_records(*records);
+    put_item(payload_, event, base_ns_);
+    if (payload_.size() >= full_) close();
+    return 0;
 }
 
-void Assembler::add_records(const event::Records &records) {
+/// So many bytes more, and what else is to come of it.
+bool Assembler::has_room(std::size_t bytes) const {
+    constexpr std::uint64_t kReserve = 16;  // of a share: readings, and what ends a segment
+    const std::uint64_t all = bytes_ + payload_.size() + bytes + 2 * kChunkHeader + most_ending_bytes();
+    return all <= most_ - most_ / kReserve;
+}
+
+std::uint64_t Assembler::add_records(const event::Records &records) {
     std::span<const std::byte> rest = records.bytes;
     Bytes packed;
     while (!rest.empty()) {
         if (payload_.empty()) base_ns_ = now_ns_;
         packed.clear();
         const Packed done = pack(rest, base_ns_, packed);
+        if (!has_room(packed.size())) return count_records(rest);
         rest = rest.subspan(done.bytes);
         put_records(payload_, records.ring, packed);
         records_ += done.records;
         if (payload_.size() >= full_) close();
     }
+    return 0;
 }
 
 void Assembler::close() {

@@ -25,12 +25,14 @@ inline constexpr std::size_t kFullChunk = std::size_t{1} << 20;
 class Assembler {
   public:
     using Sink = std::function<void(const Bytes &)>;
-    explicit Assembler(Sink sink, std::size_t full = kFullChunk) : sink_(std::move(sink)), full_(full) {}
+    /// `most`: no records are added that might make it longer than that.
+    explicit Assembler(Sink sink, std::size_t full = kFullChunk, std::uint64_t most = UINT64_MAX)
+        : sink_(std::move(sink)), full_(full), most_(most) {}
 
     /// The prologue and the header, twice: nothing can be read without it.
     void begin(const Header &header);
-    /// Closes the chunk where it is full.
-    void add(const event::Event &event);
+    /// Closes the chunk where it is full. How many records found no room.
+    std::uint64_t add(const event::Event &event);
     /// What is open goes out.
     void close();
     bool open() const { return !payload_.empty(); }
@@ -52,10 +54,12 @@ class Assembler {
     void give(const Bytes &bytes);
     ChunkInfo next_chunk(ChunkKind kind) const;
     void chunk(ChunkKind kind, std::string_view payload);
-    void add_records(const event::Records &records);
+    std::uint64_t add_records(const event::Records &records);
+    bool has_room(std::size_t bytes) const;
 
     Sink sink_;
     std::size_t full_;
+    std::uint64_t most_;
     Bytes payload_;
     std::uint64_t base_ns_ = 0;  ///< of the open chunk
     std::uint64_t now_ns_ = 0;

@@ -41,6 +41,12 @@ inline void put_double(Bytes &out, double value) {
         out.push_back(static_cast<char>(bits >> i));
 }
 
+/// A body may hold so many counted things, all counts together: each becomes more than its bytes in memory. A process
+/// of so many threads has none on any machine that is known.
+inline constexpr std::size_t kMostEntries = std::size_t{1} << 19;
+/// What a task is called is no longer (TASK_COMM_LEN, WQ_NAME_LEN).
+inline constexpr std::size_t kMostName = 64;
+
 /// Takes back what was put. Once something is missing it is bad for good, and all that follows is 0.
 class ByteReader {
   public:
@@ -72,8 +78,10 @@ class ByteReader {
     /// How many of something follow, each of which takes a byte at least.
     std::size_t count() {
         const std::uint64_t n = number();
-        if (n > rest_.size()) fail();
-        return bad_ ? 0 : static_cast<std::size_t>(n);
+        if (n > rest_.size() || n > entries_left_) fail();
+        if (bad_) return 0;
+        entries_left_ -= static_cast<std::size_t>(n);
+        return static_cast<std::size_t>(n);
     }
     int small() { return static_cast<int>(signed_number()); }
     bool yes() { return number() != 0; }
@@ -86,7 +94,14 @@ class ByteReader {
         rest_.remove_prefix(size);
         return bytes;
     }
-    std::string_view text() { return raw(count()); }
+    std::string_view text() { return raw(number()); }
+    std::string_view text_up_to(std::size_t most) {
+        const std::string_view bytes = text();
+        if (bytes.size() <= most) return bytes;
+        fail();
+        return {};
+    }
+    std::string_view name() { return text_up_to(kMostName); }
     double real() {
         const std::string_view bytes = raw(8);
         std::uint64_t bits = 0;
@@ -97,6 +112,7 @@ class ByteReader {
 
   private:
     std::string_view rest_;
+    std::size_t entries_left_ = kMostEntries;
     bool bad_ = false;
 };
 

@@ -50,7 +50,7 @@ class AsOwner {
 
 Error cannot_make(const std::string &path, int err) {
     return {Kind::BadInput, fmt::format("{} cannot be made: {}", path, std::strerror(err)), err,
-            "name a file in a directory that exists and may be written"};
+            err == EMFILE || err == ENFILE ? "" : "name a file in a directory that exists and may be written"};
 }
 
 core::Status make_way(const std::string &path, bool force) {

@@ -23,6 +23,9 @@ enum class Field : std::uint8_t {
     Before = 13,
     Version = 14,
     AnonOrders = 15,
+    BootId = 16,
+    TraceId = 17,
+    Last = TraceId
 };
 
 void put_field(Bytes &out, Field field, std::string_view body) {
@@ -63,11 +66,23 @@ Enum read_enum(ByteReader &in, Enum last) {
     return static_cast<Enum>(value);
 }
 
-int read_positive(ByteReader &in) {
-    constexpr std::int64_t kMost = 1 << 20;
+constexpr std::int64_t kMostClockTicks = 1 << 20;
+constexpr std::uint64_t kMostInterval = std::uint64_t{1} << 40;  // ms, which are ns somewhere
+/// No command line is as long (MAX_ARG_STRLEN, a quarter of a stack): what is printed of it is no longer, either.
+constexpr std::size_t kMostHeader = std::size_t{8} << 20;
+
+/// struct new_utsname has 64 bytes for each of its texts, and a UUID less: exports repeat them in each row.
+constexpr std::size_t kMostName = 64;
+
+std::string read_name(ByteReader &in) {
+    if (in.left() > kMostName) in.fail();
+    return std::string(in.raw(in.left()));
+}
+
+int read_positive(ByteReader &in, std::int64_t most) {
     const std::int64_t value = in.signed_number();
-    if (value < 1 || value > kMost) in.fail();
-    return static_cast<int>(std::clamp<std::int64_t>(value, 1, kMost));
+    if (value < 1 || value > most) in.fail();
+    return static_cast<int>(std::clamp<std::int64_t>(value, 1, most));
 }
 
 void read_machine(ByteReader &in, core::Machine &machine) {
@@ -77,17 +92,17 @@ void read_machine(ByteReader &in, core::Machine &machine) {
         in.fail();
         machine.page_size = {};
     }
-    machine.cpus_online = read_positive(in);
-    machine.cpus_possible = read_positive(in);
-    if (!in.at_end()) machine.cpus_present = read_positive(in);  // old recordings do not tell
+    machine.cpus_online = read_positive(in, core::kMostCpus);
+    machine.cpus_possible = read_positive(in, core::kMostCpus);
+    if (!in.at_end()) machine.cpus_present = read_positive(in, core::kMostCpus);  // old recordings do not tell
 }
 
 void read_field(Field field, ByteReader &in, Header &header) {
     switch (field) {
         case Field::Writer: header.writer = in.raw(in.left()); break;
-        case Field::Kernel: header.kernel = in.raw(in.left()); break;
+        case Field::Kernel: header.kernel = read_name(in); break;
         case Field::Arch: header.arch = in.raw(in.left()); break;
-        case Field::Host: header.host = in.raw(in.left()); break;
+        case Field::Host: header.host = read_name(in); break;
         case Field::CommandLine: header.command_line = read_texts(in); break;
         case Field::Machine: read_machine(in, header.machine); break;
         case Field::Calibration:
@@ -100,7 +115,7 @@ void read_field(Field field, ByteReader &in, Header &header) {
             header.start_ns = static_cast<std::uint64_t>(in.signed_number());
             header.start_unix_ns = in.signed_number();
             header.boot_unix_ns = in.signed_number();
-            header.clock_ticks = read_positive(in);
+            header.clock_ticks = read_positive(in, kMostClockTicks);
             break;
         case Field::IdKey: header.id_key = static_cast<std::uint64_t>(in.signed_number()); break;
         case Field::Tracing:
@@ -109,11 +124,13 @@ void read_field(Field field, ByteReader &in, Header &header) {
             header.walk = in.signed_number() != 0;
             header.threads = static_cast<std::uint8_t>(std::clamp<std::int64_t>(in.signed_number(), 0, 3));
             header.threads_top = static_cast<std::uint64_t>(in.signed_number());
-            header.interval_ms = static_cast<std::uint64_t>(in.signed_number());
+            header.interval_ms = std::min(static_cast<std::uint64_t>(in.signed_number()), kMostInterval);
             break;
         case Field::Segment: header.segment = static_cast<std::uint64_t>(in.signed_number()); break;
         case Field::Before: header.before = read_losses(in); break;
         case Field::Version: header.version = static_cast<std::uint32_t>(in.signed_number()); break;
+        case Field::BootId: header.boot_id = read_name(in); break;
+        case Field::TraceId: header.trace_id = read_name(in); break;
         case Field::AnonOrders: header.machine.anon_orders = static_cast<std::uint32_t>(in.signed_number()) | 1U; break;
     }
 }
@@ -145,9 +162,12 @@ void put_header(Bytes &out, const Header &header) {
     put_field(out, Field::Before, before);
     put_field(out, Field::Version, numbers(header.version));
     put_field(out, Field::AnonOrders, numbers(machine.anon_orders));
+    put_field(out, Field::BootId, header.boot_id);
+    put_field(out, Field::TraceId, header.trace_id);
 }
 
 std::optional<Header> read_header(std::string_view bytes) {
+    if (bytes.size() > kMostHeader) return std::nullopt;
     ByteReader in(bytes);
     Header header;
     header.version = 1;  // which does not say
@@ -155,7 +175,7 @@ std::optional<Header> read_header(std::string_view bytes) {
     while (!in.at_end()) {
         const std::uint64_t field = in.number();
         ByteReader body(in.text());
-        if (field >= 1 && field <= static_cast<std::uint64_t>(Field::AnonOrders))
+        if (field >= 1 && field <= static_cast<std::uint64_t>(Field::Last))
             read_field(static_cast<Field>(field), body, header);
         if (in.bad() || body.bad()) return std::nullopt;
         machine = machine || field == static_cast<std::uint64_t>(Field::Machine);

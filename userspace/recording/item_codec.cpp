@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "columns.h"
+#include "mapping_codec.h"
 #include "rsslag/core/text.h"
 
 namespace rsslag::recording {
@@ -138,6 +139,14 @@ struct PutBody {
         time(event.until_ns);
         return ItemKind::CpusFolded;
     }
+    ItemKind operator()(const event::MappingChanges &event) const {
+        put_mapping_changes(out, event, base_ns);
+        return ItemKind::MappingChanges;
+    }
+    ItemKind operator()(const event::MappingListing &event) const {
+        put_mapping_listing(out, event, base_ns);
+        return ItemKind::MappingListing;
+    }
 };
 
 event::Moment read_moment(ByteReader &in, std::uint64_t base_ns) {
@@ -193,12 +202,13 @@ std::uint64_t read_time(ByteReader &in, std::uint64_t base_ns) {
 
 /// Words for people, as rsslag wrote them; who prints an error takes them so.
 core::Error read_error(ByteReader &in) {
+    constexpr std::size_t kMostWords = 4096;
     core::Error error;
     const std::uint64_t kind = in.number();
     if (kind < std::size(kKinds)) error.kind = kKinds[kind];
-    error.what = core::harmless(in.text());
+    error.what = core::harmless(in.text_up_to(kMostWords));
     error.err = in.small();
-    error.remedy = core::harmless(in.text());
+    error.remedy = core::harmless(in.text_up_to(kMostWords));
     return error;
 }
 
@@ -262,7 +272,7 @@ RawItem next_raw_item(ByteReader &in) {
 }
 
 std::optional<event::Event> read_item(std::uint64_t kind, ByteReader &in, std::uint64_t base_ns) {
-    if (kind > static_cast<std::uint64_t>(ItemKind::CpusFolded)) return std::nullopt;
+    if (kind > static_cast<std::uint64_t>(ItemKind::MappingListing)) return std::nullopt;
     switch (static_cast<ItemKind>(kind)) {
         case ItemKind::Records: return read_records(in, base_ns);
         case ItemKind::Faults: return read_faults(in);
@@ -293,6 +303,8 @@ std::optional<event::Event> read_item(std::uint64_t kind, ByteReader &in, std::u
             const std::uint64_t since_ns = read_time(in, base_ns);
             return event::CpusFolded{since_ns, read_time(in, base_ns)};
         }
+        case ItemKind::MappingChanges: return read_mapping_changes(in, base_ns);
+        case ItemKind::MappingListing: return read_mapping_listing(in, base_ns);
     }
     return std::nullopt;
 }

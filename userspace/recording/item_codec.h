@@ -27,6 +27,8 @@ enum class ItemKind : std::uint8_t {
     End = 20,
     FreshStart = 21,
     CpusFolded = 22,
+    MappingChanges = 23,
+    MappingListing = 24,
 };
 
 /// Kind, length, body. Times are told from `base_ns` on.

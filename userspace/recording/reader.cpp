@@ -42,8 +42,9 @@ core::Result<Input> open_file(const std::string &path) {
     const auto file = std::make_shared<core::Fd>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     const int err = errno;
     if (!file->open()) {
-        return Error{Kind::BadInput, fmt::format("{} cannot be opened: {}", path, std::strerror(err)), err,
-                     "name a file that rsslag record or live --record has written"};
+        return Error{
+            Kind::BadInput, fmt::format("{} cannot be opened: {}", path, std::strerror(err)), err,
+            err == EMFILE || err == ENFILE ? "" : "name a file that rsslag record or live --record has written"};
     }
     struct stat status {};
     if (fstat(file->get(), &status) != 0) return Error{Kind::Io, fmt::format("{} cannot be read", path), errno, ""};
@@ -65,6 +66,7 @@ struct Reader::State {
     ByteReader in{std::string_view()};
     std::uint64_t number = 0;       ///< that the next chunk should have
     std::uint64_t records = 0;      ///< in whole chunks so far
+    std::uint64_t unpacked = 0;     ///< bytes, likewise
     std::uint64_t records_due = 0;  ///< that the next chunk should have before it
     std::uint64_t last_ns = 0;
     std::uint64_t reached_ns = 0;       ///< the latest that an event told
@@ -75,6 +77,7 @@ struct Reader::State {
     std::optional<Version1> version1;  ///< what makes events of the file, where that is needed
     std::deque<Next> ready;
 
+    bool stopped() const { return input.stop && input.stop(unpacked); }
     Bytes read(std::uint64_t offset, std::size_t size) const;
     std::string damaged(std::string what);
     std::optional<ChunkInfo> head_from(std::uint64_t &from) const;
@@ -110,6 +113,7 @@ std::optional<ChunkInfo> Reader::State::head_from(std::uint64_t &from) const {
     constexpr std::size_t kWindow = std::size_t{1} << 16;
     if (auto info = read_chunk_header(read(from, kChunkHeader))) return info;
     for (++from; from + kChunkHeader <= input.size; from += kWindow) {
+        if (stopped()) return std::nullopt;
         const Bytes window = read(from, kWindow + kChunkHeader);
         for (std::size_t i = window.find(kChunkMagic); i != Bytes::npos && i < kWindow;
              i = window.find(kChunkMagic, i + 1)) {
@@ -222,7 +226,9 @@ void Reader::State::break_off() {
 }
 
 void Reader::State::next_in_chunk() {
-    while (ready.empty() && !in.bad() && !in.at_end()) {
+    constexpr std::uint32_t kLook = 4096;  // items that tell nothing: less than a millisecond
+    for (std::uint32_t items = 1; ready.empty() && !in.bad() && !in.at_end(); ++items) {
+        if (items % kLook == 0 && stopped()) return;
         const RawItem item = next_raw_item(in);
         if (!in.bad()) take(item);
     }
@@ -290,7 +296,7 @@ const Header &Reader::header() const {
 std::vector<Position> Reader::positions() const {
     std::vector<Position> positions;
     std::uint64_t offset = kPrologue;
-    while (const auto info = state_->head_from(offset)) {
+    while (const auto info = state_->stopped() ? std::nullopt : state_->head_from(offset)) {
         if (info->kind == static_cast<std::uint32_t>(ChunkKind::Items))
             positions.push_back({offset, info->number, info->first_ns, info->last_ns, info->records_before});
         offset += kChunkHeader + info->stored;
@@ -310,7 +316,9 @@ std::optional<Peak> Reader::peak() const {
     if (!index) return std::nullopt;
     ByteReader in(*index);
     constexpr int kNumbers = 4;
-    for (std::size_t left = in.count() * kNumbers; left > 0 && !in.bad(); --left)
+    const std::uint64_t chunks = in.number();
+    if (chunks > in.left()) return std::nullopt;
+    for (std::uint64_t left = chunks * kNumbers; left > 0 && !in.bad(); --left)
         in.number();
     if (in.bad() || in.at_end() || !in.yes()) return std::nullopt;
     Peak peak;
@@ -338,13 +346,16 @@ std::optional<Reader::Next> Reader::next() {
     while (state.ready.empty()) {
         state.next_in_chunk();
         if (!state.ready.empty()) break;
-        const auto info = state.ended ? std::nullopt : state.find_chunk();
+        const auto info = state.ended || state.stopped() ? std::nullopt : state.find_chunk();
         if (!info) {
             state.end();
             break;
         }
+        state.payload = Bytes();  // before there is another one
+        state.in = ByteReader(std::string_view());
         auto raw = state.take_payload(*info);
         if (!raw) continue;
+        state.unpacked += raw->size();
         auto gap = state.gap_before(*info);
         state.number = info->number + 1;
         state.records_due = info->records_before + info->records;
@@ -368,6 +379,10 @@ std::optional<Reader::Next> Reader::next() {
 
 bool Reader::complete() const {
     return state_->whole && state_->reported_end;
+}
+
+std::uint64_t Reader::unpacked() const {
+    return state_->unpacked;
 }
 
 std::uint64_t Reader::records() const {

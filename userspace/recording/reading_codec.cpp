@@ -11,10 +11,18 @@ void put_members(Bytes &out, const core::Members &members) {
         put_signed(out, members[member].n);
 }
 
+/// Beyond `most` either way it is no count of anything that is there.
+std::int64_t read_up_to(ByteReader &in, std::int64_t most) {
+    const std::int64_t value = in.signed_number();
+    if (value > -most && value < most) return value;
+    in.fail();
+    return 0;
+}
+
 core::Members read_members(ByteReader &in) {
     core::Members members;
     for (const core::Member member : core::kAllMembers)
-        members[member].n = in.signed_number();
+        members[member].n = read_up_to(in, core::kMostPagesOfMm);
     return members;
 }
 
@@ -26,8 +34,9 @@ void put_optional(Bytes &out, const std::optional<Unit> &value) {
 
 template <class Unit>
 std::optional<Unit> read_optional(ByteReader &in) {
+    constexpr std::int64_t kMost = core::kMostPagesOfMm << 6;  // also of KiB, where pages have 64
     if (!in.yes()) return std::nullopt;
-    return Unit{in.signed_number()};
+    return Unit{read_up_to(in, kMost)};
 }
 
 void put_mm(Bytes &out, const core::MmReading &mm) {
@@ -80,7 +89,7 @@ core::TaskReading read_task(ByteReader &in, int &before) {
     task.tid = sum(task.host_tid, in.signed_number());
     task.host_tgid = in.small();
     task.tgid = in.small();
-    task.comm = in.text();
+    task.comm = in.name();
     task.cached = read_members(in);
     task.faults_since_flush = in.small();
     task.faults_before = in.number();
@@ -120,7 +129,7 @@ core::Walk read_walk(ByteReader &in) {
     core::Walk walk;
     walk.file = in.yes() ? core::WalkFile::Smaps : core::WalkFile::SmapsRollup;
     for (core::Kilobytes *const kb : {&walk.rss, &walk.pss, &walk.swap})
-        kb->n = in.signed_number();
+        kb->n = read_up_to(in, core::kMostPagesOfMm << 6);
     walk.anonymous = read_optional<core::Kilobytes>(in);
     walk.took_us = in.signed_number();
     return walk;
@@ -185,12 +194,13 @@ core::RawReading read_raw_reading(ByteReader &in, std::uint64_t base_ns) {
     raw.pid = in.small();
     raw.start_ticks = in.number();
     raw.uid = static_cast<std::uint32_t>(in.number());
-    raw.comm = in.text();
+    raw.comm = in.name();
     raw.threads_count = in.signed_number();
     raw.leader_gone = in.yes();
     raw.readers = read_readers(in);
+    constexpr std::size_t kMostReadings = 64;  // a walk has one before and one after it
     const std::size_t readings = in.count();
-    if (readings == 0) in.fail();
+    if (readings == 0 || readings > kMostReadings) in.fail();
     for (std::size_t i = 0; i < readings && !in.bad(); ++i)
         raw.bracket.readings.push_back(read_counters(in));
     const std::uint64_t state = in.number();
@@ -203,8 +213,7 @@ core::RawReading read_raw_reading(ByteReader &in, std::uint64_t base_ns) {
     raw.evidence.poisoned = read_optional<core::Pages>(in);
     for (std::uint64_t *const t_ns : {&raw.bracket_ns, &raw.begin_ns, &raw.end_ns})
         *t_ns = base_ns + static_cast<std::uint64_t>(in.signed_number());
-    constexpr int kMostCpus = 1 << 20;
-    if (!in.at_end()) raw.cpus_online = std::clamp(in.small(), 0, kMostCpus);  // old recordings do not tell
+    if (!in.at_end()) raw.cpus_online = std::clamp(in.small(), 0, core::kMostCpus);  // old recordings do not tell
     return raw;
 }
 

@@ -11,6 +11,8 @@ namespace {
 
 /// A record was in its ring this long after its time.
 constexpr std::uint64_t kLateNs = 2'000'000;
+/// Answers to one call are no more, a process of 10^5 threads included, and no item becomes larger by more.
+constexpr std::size_t kMostHeld = std::size_t{96} << 20, kGrowth = 12;
 
 enum class Kind1 : std::uint8_t {
     Call = 1,
@@ -79,10 +81,14 @@ void Version1::take(std::uint64_t kind, ByteReader &in, std::uint64_t base_ns, E
         out.emplace_back(gap);
         return;
     }
+    const std::size_t bytes = in.left();
     auto reported = answer(kind, in, base_ns);
     if (!reported || in.bad()) return;
+    const auto *const records = std::get_if<event::Records>(&*reported);
+    held_ += sizeof(Answer) + (records == nullptr ? kGrowth * bytes : records->bytes.size());
     answers_.push_back(std::move(*reported));
     if (!call_) break_off(out);
+    if (held_ > kMostHeld) in.fail();  // which breaks off
 }
 
 void Version1::break_off(Events &out) {
@@ -91,12 +97,14 @@ void Version1::break_off(Events &out) {
         if (auto *const records = std::get_if<event::Records>(&each)) out.emplace_back(std::move(*records));
     }
     answers_.clear();
+    held_ = 0;
     call_.reset();
 }
 
 void Version1::finish(Events &out) {
     if (call_) make(out);
     answers_.clear();
+    held_ = 0;
     call_.reset();
 }
 

@@ -70,6 +70,7 @@ class Version1 {
     event::Moment start_;
     std::optional<Call> call_;  ///< nullopt: its begin is not there
     std::vector<Answer> answers_;
+    std::size_t held_ = 0;  ///< bytes of them, or more
     std::uint64_t now_ns_;
     core::OwnCost own_;
 };

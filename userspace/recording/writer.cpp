@@ -50,6 +50,10 @@ std::size_t size_of(const event::Event &event) {
         for (const core::CounterReading &each : reading->reported->bracket.readings)
             size += each.tasks.size() * kTask;
     }
+    if (const auto *const changes = std::get_if<event::MappingChanges>(&event))
+        size += changes->changes.size() * sizeof(core::MappingChange);
+    if (const auto *const listed = std::get_if<event::MappingListing>(&event))
+        size += listed->listing.entries.size() * sizeof(core::MappingListing::Entry);
     return size;
 }
 
@@ -84,14 +88,18 @@ struct Writer::State {
     std::optional<Peak> peak;
     bool stop = false;
     bool began = false;
-    int nexts = 0;  ///< headers that wait
+    std::uint64_t given_bytes = 0;  ///< since the last header
+    Clock::time_point given_since;
+    double packed = 1.0 / 16;  ///< so much of a file comes of each byte given: a guess, until some is written
 
     // The thread's own.
     Files files;
     Assembler assembler = new_assembler();
-    std::uint64_t records_before = 0;  ///< in earlier segments
+    std::uint64_t records_before = 0;                   ///< in earlier segments
+    std::uint64_t packed_bytes = 0, written_bytes = 0;  ///< in all: given to the assembler; come of it
+    event::Gap left_out;                                ///< since the last event that was no record
     int err = 0;
-    Clock::time_point began_at, opened, synced;
+    Clock::time_point opened, synced;
     std::thread thread;
 
     Assembler new_assembler();
@@ -101,8 +109,10 @@ struct Writer::State {
     void run();
     void write_all(const Bytes &bytes);
     void write_event(const event::Event &event);
+    void add_left_out();
     void look_at_clocks();
     bool full() const;
+    void next_begins();
     void report_progress(bool last);
     void report_missed();
 };
@@ -125,6 +135,7 @@ Writer::~Writer() {
 void Writer::begin(Header header) {
     State &state = *state_;
     state.began = true;
+    state.next_begins();
     state.thread = std::thread([&state, header = std::move(header)] {
         pthread_setname_np(pthread_self(), "recorder");
         state.synced = Clock::now();
@@ -149,6 +160,7 @@ void Writer::put(event::Event event) {
     state.report_missed();
     state.waiting.emplace_back(std::move(event));
     state.waiting_bytes += size;
+    state.given_bytes += size;
     // Ever so often is enough: a chunk is written once a second.
     if (state.waiting_bytes > state.waking_bytes) state.wake.notify_one();
 }
@@ -159,13 +171,19 @@ void Writer::next(Header header) {
     if (state.progress.failed || !state.began || state.stop) return;
     state.report_missed();
     state.waiting.emplace_back(std::move(header));
-    state.nexts++;
-    state.progress.full = false;
+    state.next_begins();
+}
+
+void Writer::State::next_begins() {
+    given_bytes = 0;
+    given_since = Clock::now();
 }
 
 Writer::Progress Writer::progress() const {
     const std::lock_guard lock(state_->mutex);
-    return state_->progress;
+    Progress progress = state_->progress;
+    progress.full = state_->full();
+    return progress;
 }
 
 void Writer::end() {
@@ -196,26 +214,46 @@ void Writer::State::report_missed() {
 }
 
 Assembler Writer::State::new_assembler() {
-    return Assembler([this](const Bytes &bytes) { write_all(bytes); }, full_chunk(options));
+    return Assembler([this](const Bytes &bytes) { write_all(bytes); }, full_chunk(options),
+                     options.max_bytes.value_or(UINT64_MAX));
 }
 
 void Writer::State::write_all(const Bytes &bytes) {
     if (err == 0) err = files.write(bytes);
+    written_bytes += bytes.size();
+    const std::lock_guard lock(mutex);
+    if (packed_bytes > 0) packed = static_cast<double>(written_bytes) / static_cast<double>(packed_bytes);
 }
 
 void Writer::State::begin(const Header &header) {
-    opened = began_at = Clock::now();
+    opened = Clock::now();
     assembler.begin(header);
 }
 
 void Writer::State::end() {
+    add_left_out();
     assembler.end(peak);
     if (err == 0) err = files.sync();
 }
 
+void Writer::State::add_left_out() {
+    if (left_out.events > 0) assembler.add(std::exchange(left_out, {}));
+}
+
+/// Who begins segments may be far behind: then records that would make this one longer than all may be are left out.
 void Writer::State::write_event(const event::Event &event) {
     if (!assembler.open()) opened = Clock::now();
-    assembler.add(event);
+    packed_bytes += size_of(event);
+    const bool of_records = std::holds_alternative<event::Records>(event);
+    if (!of_records) add_left_out();
+    const std::uint64_t records = assembler.add(event);
+    if (records == 0) return;
+    packed_bytes -= size_of(event) * records / std::max(records_in(event), records);
+    left_out.records += records;
+    left_out.events++;
+    const std::lock_guard lock(mutex);
+    progress.records_lost += records;
+    progress.events_lost++;
 }
 
 void Writer::State::look_at_clocks() {
@@ -231,11 +269,14 @@ void Writer::State::look_at_clocks() {
     }
 }
 
+/// By what has been given, as the thread may be far behind: what waits is of this segment, however late it is written.
 /// Where much comes, not more often than once a second: each segment begins with all that is known by then.
 bool Writer::State::full() const {
     constexpr std::chrono::seconds kAtLeast{1};
-    if (!options.max_bytes || files.written() < *options.max_bytes / kSegmentShare) return false;
-    return Clock::now() - began_at >= kAtLeast || files.written() >= *options.max_bytes / (kSegmentShare / 2);
+    if (!options.max_bytes) return false;
+    const double share = static_cast<double>(*options.max_bytes) / kSegmentShare;
+    const double segment = packed * static_cast<double>(given_bytes);
+    return segment >= 2 * share || (segment >= share && Clock::now() - given_since >= kAtLeast);
 }
 
 void Writer::State::report_progress(bool last) {
@@ -243,7 +284,6 @@ void Writer::State::report_progress(bool last) {
     progress.ended = last;
     progress.records = records_before + assembler.records();
     progress.bytes = files.kept();
-    progress.full = nexts == 0 && full();
     if (err == 0 || progress.failed) return;
     progress.failed =
         Error{Kind::Io, fmt::format("{} cannot be written any more: {}", files.path(), std::strerror(err)), err,
@@ -285,8 +325,6 @@ void Writer::State::next(const Header &header) {
     records_before += assembler.records();
     assembler = new_assembler();
     begin(header);
-    const std::lock_guard lock(mutex);
-    nexts--;
 }
 
 }  // namespace rsslag::recording

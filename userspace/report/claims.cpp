@@ -28,10 +28,12 @@ class Reader {
 
     /// Letters, digits, dots and underscores.
     std::string_view word() {
-        return take([](char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '_'; });
+        return take([](char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '_' || c == '%'; });
     }
 
-    std::string_view letters() { return take(is_letter); }
+    std::string_view letters() {
+        return take([](char c) { return is_letter(c) || c == '%'; });
+    }
 
     std::optional<Relation> relation() {
         constexpr std::array<std::pair<std::string_view, Relation>, 5> kRelations{{{"<=", Relation::LessOrEqual},
@@ -101,6 +103,7 @@ std::optional<double> factor(Unit unit, std::string_view word) {
         {{"B", 1}, {"kB", kKilo}, {"KiB", kKilo}, {"MiB", kKilo * kKilo}, {"GiB", kKilo * kKilo * kKilo}}};
     constexpr std::array<std::pair<std::string_view, double>, 4> kTimes{
         {{"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}}};
+    if (unit == Unit::Percent) return word.empty() || word == "%" ? std::optional(1.0) : std::nullopt;
     if (unit == Unit::Count) return word.empty() ? std::optional(1.0) : std::nullopt;
     const auto find = [word](const auto &units) -> std::optional<double> {
         for (const auto &[name, value] : units)
@@ -114,6 +117,7 @@ std::string_view units_of(Unit unit) {
     switch (unit) {
         case Unit::Pages: return "it is a size: B, kB, MiB or GiB must follow";
         case Unit::Nanoseconds: return "it is a time: ms, s, m or h must follow";
+        case Unit::Percent: return "it is a share: % may follow";
         case Unit::Count: break;
     }
     return "it is a count: no unit may follow";
@@ -157,25 +161,37 @@ std::string_view sign(Relation relation) {
     return "==";
 }
 
-std::string value_text(const Figure &figure, const core::PageSize &page_size) {
-    if (!figure.value) return "not known";
-    switch (figure.unit) {
-        case Unit::Pages: return (figure.approximate ? "~" : "") + core::as_kb({*figure.value}, page_size);
-        case Unit::Nanoseconds: return fmt::format("{:.3f} s", static_cast<double>(*figure.value) / 1e9);
-        case Unit::Count: break;
-    }
-    return core::with_thousands(*figure.value);
-}
-
 /// In the unit that limits have.
-double scaled(const Figure &figure, const core::PageSize &page_size) {
-    const auto value = static_cast<double>(*figure.value);
-    switch (figure.unit) {
+double scaled(Unit unit, std::int64_t number, const core::PageSize &page_size) {
+    const auto value = static_cast<double>(number);
+    switch (unit) {
         case Unit::Pages: return value * static_cast<double>(page_size.bytes);
         case Unit::Nanoseconds: return value / 1e9;
+        case Unit::Percent: return value / 100;
         case Unit::Count: break;
     }
     return value;
+}
+
+/// Whatever the truth is, of all that it may be.
+bool surely(const Figure &figure, const Claim &claim, const core::PageSize &page_size) {
+    if (!figure.value) return false;
+    const auto at = [&](std::int64_t value) {
+        return core::holds(scaled(figure.unit, value, page_size), claim.relation, claim.limit);
+    };
+    const std::int64_t least = figure.least.value_or(*figure.value);
+    const bool more_may_fail = claim.relation != Relation::Greater && claim.relation != Relation::GreaterOrEqual;
+    return at(least) && at(*figure.value) && !(figure.at_least && more_may_fail);
+}
+
+/// Whatever it is, not.
+bool surely_not(const Figure &figure, const Claim &claim, const core::PageSize &page_size) {
+    if (!figure.value) return false;
+    const auto at = [&](std::int64_t value) {
+        return core::holds(scaled(figure.unit, value, page_size), claim.relation, claim.limit);
+    };
+    const bool less_may_hold = claim.relation == Relation::Greater || claim.relation == Relation::GreaterOrEqual;
+    return !at(figure.least.value_or(*figure.value)) && !at(*figure.value) && !(figure.at_least && less_may_hold);
 }
 
 }  // namespace
@@ -209,11 +225,15 @@ std::vector<ClaimResult> judge(const std::vector<Claim> &claims, const Report &r
             std::find_if(all.begin(), all.end(), [&](const Figure &each) { return each.name == claim.name; });
         ClaimResult one;
         one.claim = claim;
-        if (figure->value) one.value = scaled(*figure, page_size);
-        one.holds = one.value && core::holds(*one.value, claim.relation, claim.limit);
+        if (figure->value) one.value = scaled(figure->unit, *figure->value, page_size);
+        one.holds = surely(*figure, claim, page_size);
         std::string limit = claim.text.substr(claim.text.find_last_of("<>=") + 1);
         limit.erase(0, limit.find_first_not_of(' '));
-        one.text = fmt::format("{} is {}, {}{} {}", claim.name, value_text(*figure, page_size), one.holds ? "" : "not ",
+        const bool known = one.holds || !figure->value || surely_not(*figure, claim, page_size);
+        one.text = fmt::format("{} is {}, {}{} {}", claim.name, figure_text(*figure, page_size),
+                               one.holds ? ""
+                               : known   ? "not "
+                                         : "not known to be ",
                                sign(claim.relation), limit);
         result.push_back(std::move(one));
     }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "course.h"
 #include "growth.h"
 
 namespace rsslag::report {
@@ -34,23 +35,10 @@ struct Reported {
     ReportProcess process;
     std::map<std::pair<std::uint64_t, int>, ReportThread> threads;  ///< by mm and the kernel's TID
     GrowthByAddress growth;
+    CourseBuilder course;
     std::size_t order = 0;
+    std::uint64_t mm = 0;  ///< of its last tick
 };
-
-void note_holder(PeakLag &peak, const sinks::TickRow &row) {
-    if (row.ledger == nullptr) return;
-    for (const core::TaskNet &task : row.ledger->tasks) {
-        if (!task.cached || task.cached->rss() <= peak.held) continue;
-        peak.held = task.cached->rss();
-        peak.tid = task.tid;
-        peak.holder = task.comm;
-    }
-    for (const core::CpuNet &cpu : row.ledger->cpus) {
-        if (cpu.cached.rss() <= peak.held) continue;
-        peak.held = cpu.cached.rss();
-        peak.cpu = cpu.cpu;
-    }
-}
 
 void note_thread(Reported &reported, const core::TaskNet &task, const sinks::TickRow &row) {
     ReportThread &thread = reported.threads[{row.at.mm, task.host_tid}];
@@ -80,15 +68,13 @@ void note_residual(ResidualStatistics &statistics, const sinks::TickRow &row) {
 }
 
 void note_lag(ReportProcess &process, const sinks::TickRow &row) {
-    if (!row.read || !row.lag) return;
-    if (process.peak_lag && process.peak_lag->pages >= *row.lag) return;
     PeakLag peak;
-    peak.pages = *row.lag;
-    peak.t_ns = row.at.t_ns;
+    peak.pages = row.extremes.lag;
+    peak.t_ns = row.extremes.lag_t_ns;
     peak.pid = row.at.pid;
     peak.comm = row.at.comm;
-    peak.approximate = row.needs_resync || row.verdict == core::Verdict::Moving;
-    note_holder(peak, row);
+    peak.rss = row.extremes.lag_rss;
+    peak.approximate = row.extremes.lossy;
     process.peak_lag = std::move(peak);
 }
 
@@ -106,6 +92,14 @@ void note_point(ReportProcess &process, const sinks::TickRow &row, const core::P
     process.points.push_back(point);
 }
 
+/// At a tick, and at the end until its teardown.
+void note_held(Reported &reported, const sinks::TickRow &row) {
+    const bool over = row.state != core::State::Running;
+    const core::Members &held = over ? row.last : row.exact;
+    const core::Pages lag = over ? core::Pages{} : core::lag(held, row.flushed);
+    reported.course.add(row.at.t_ns, {held.rss(), lag});
+}
+
 ReportProcess finished(Reported reported, const core::PageSize &page_size) {
     ReportProcess process = std::move(reported.process);
     for (auto &[key, thread] : reported.threads)
@@ -116,6 +110,7 @@ ReportProcess finished(Reported reported, const core::PageSize &page_size) {
     std::stable_sort(process.threads.begin(), process.threads.end(),
                      [&](const ReportThread &a, const ReportThread &b) { return weight(a) > weight(b); });
     process.growth = reported.growth.ranges(page_size);
+    process.course = reported.course.take();
     return process;
 }
 
@@ -126,12 +121,14 @@ struct ReportBuilder::State {
     std::unordered_map<int, Reported> reported;  ///< by pid, those that have not ended
     std::vector<std::pair<std::size_t, ReportProcess>> over;
     std::size_t begun = 0;
+    sinks::GrowthByName growth;
     std::pair<int, Reported *> last{0, nullptr};  ///< rows of one process come together
 
     // By alternative and, for updates and tasks, their own type.
     std::array<std::uint64_t, std::variant_size_v<sinks::Row>> counts{};
     std::array<std::uint64_t, 3> updates{};
     std::array<std::uint64_t, 7> tasks{};
+    std::array<std::uint64_t, 4> mappings{};
 
     Reported &of(const sinks::Stamp &at) {
         if (last.second != nullptr && last.first == at.pid) return *last.second;
@@ -147,15 +144,32 @@ struct ReportBuilder::State {
     void note(const sinks::UpdateRow &row) {
         updates[static_cast<std::size_t>(row.type)]++;
         if (row.fault && row.pages && row.at.pid > 0) of(row.at).growth.add(row.fault->address, *row.pages);
+        growth.note(row);
+        note_course(row);
     }
-    void note(const sinks::TaskRow &row) { tasks[static_cast<std::size_t>(row.type)]++; }
-    void note(const sinks::FaultRow & /*row*/) {}
-    void note(const sinks::SumRow & /*row*/) {}
+    void note(const sinks::TaskRow &row) {
+        tasks[static_cast<std::size_t>(row.type)]++;
+        growth.note(row);
+    }
+    void note(const sinks::FaultRow &row) {
+        growth.note(row);
+        note_course(row);
+    }
+    void note(const sinks::MappingRow &row) {
+        mappings[static_cast<std::size_t>(row.type)]++;
+        growth.note(row);
+    }
+    void note(const sinks::SumRow &row) { note_course(row); }
+    template <class Row>
+    void note_course(const Row &row) {
+        if (row.held && row.at.pid > 0) of(row.at).course.add(row.at.t_ns, *row.held);
+    }
     void note(const sinks::ReadingRow & /*row*/) {}
     void note(const sinks::WalkRow & /*row*/) {}
-    void note(const sinks::LossRow & /*row*/) {}
+    void note(const sinks::LossRow &row) { growth.note(row); }
     void note(const sinks::TickRow &row);
     void count_rows();
+    void end_image(Reported &entry);
     void end(int pid);
 };
 
@@ -166,24 +180,37 @@ void ReportBuilder::State::note(const sinks::TickRow &row) {
     process.state = row.state;
     process.baseline = row.baseline;
     process.final = row.exact;
-    process.peak_rss = std::max(process.peak_rss, row.exact.rss());
+    process.begin = row.begin;
+    process.last = row.last;
+    process.extremes = row.extremes;
     process.ticks++;
     if (row.read) process.verdicts[std::string(core::name(row.verdict))]++;
     note_residual(process.residual, row);
     note_lag(process, row);
     note_point(process, row, report.facts.machine.page_size);
+    note_held(entry, row);
+    growth.note(row);
+    entry.mm = row.at.mm;
+    if (row.state != core::State::Running) end_image(entry);
     if (row.ledger != nullptr) {
         for (const core::TaskNet &task : row.ledger->tasks)
             note_thread(entry, task, row);
+        process.most_tasks = std::max(process.most_tasks, static_cast<std::int64_t>(row.ledger->tasks.size()));
         process.exited = row.ledger->exited;
         process.others = {};
         for (const core::TaskNet &other : row.ledger->others)
             process.others += other.net;
     }
-    if (row.state == core::State::Exited) end(row.at.pid);
+    const bool image_over = row.state == core::State::Exec && row.extremes.image == 0;
+    if (row.state == core::State::Exited || image_over) end(row.at.pid);
 }
 
-/// The number may belong to another process from now on.
+void ReportBuilder::State::end_image(Reported &entry) {
+    auto image = growth.take(entry.process.pid, std::exchange(entry.mm, 0));
+    if (image) entry.process.images.push_back(std::move(*image));
+}
+
+/// The number may belong to another process from now on, or to the programs of one that was forked.
 void ReportBuilder::State::end(int pid) {
     const auto found = reported.find(pid);
     const std::size_t order = found->second.order;
@@ -206,6 +233,11 @@ void ReportBuilder::State::count_rows() {
         sinks::TaskRow row;
         row.type = static_cast<sinks::TaskRow::Type>(i);
         add(row, tasks[i], true);
+    }
+    for (std::size_t i = 0; i < mappings.size(); ++i) {
+        sinks::MappingRow row;
+        row.type = static_cast<sinks::MappingRow::Type>(i);
+        add(row, mappings[i], false);
     }
     const auto at = [this](const sinks::Row &row) { return counts[row.index()]; };
     for (const sinks::Row &row : {sinks::Row(sinks::FaultRow()), sinks::Row(sinks::SumRow())})
@@ -232,11 +264,13 @@ core::Status ReportBuilder::row(const sinks::Row &row) {
 core::Status ReportBuilder::end(const sinks::Ending &ending) {
     State &state = *state_;
     state.report.ending = ending;
+    state.report.names = state.growth.any_names();
     state.count_rows();
     const core::PageSize page_size = state.report.facts.machine.page_size;
     for (auto &[pid, entry] : state.reported) {
         // Rows of a process that no tick tells of: it was born and gone in between, or its mm is somebody else's.
         const std::size_t order = entry.order;
+        state.end_image(entry);
         if (entry.process.ticks > 0) state.over.emplace_back(order, finished(std::move(entry), page_size));
     }
     state.reported.clear();

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 
 #include "report_parts.h"
+#include "rsslag/core/text.h"
 
 namespace rsslag::report {
 namespace {
@@ -10,21 +13,78 @@ namespace {
 using core::Pages;
 using Unit = Figure::Unit;
 
-std::int64_t sum(const std::vector<ReportProcess> &processes, std::int64_t (*of)(const ReportProcess &)) {
-    std::int64_t sum = 0;
-    for (const ReportProcess &process : processes)
-        sum += of(process);
-    return sum;
+/// The largest of all processes; nullopt: there is none.
+template <class Of>
+std::optional<std::int64_t> largest(const std::vector<ReportProcess> &processes, const Of &of) {
+    std::optional<std::int64_t> largest;
+    for (const ReportProcess &process : processes) {
+        const std::optional<std::int64_t> value = of(process);
+        if (value) largest = std::max(largest.value_or(*value), *value);
+    }
+    return largest;
+}
+
+/// What a fork held before its first exec came of its parent: no process's peak or growth, though its lag counts.
+bool own_image(const ReportProcess &process) {
+    return process.extremes.image != 0;
+}
+
+/// As of() says, of programs that the process has run itself.
+template <class Of>
+auto of_own(const Of &of) {
+    return [of](const ReportProcess &process) {
+        return own_image(process) ? std::optional<std::int64_t>(of(process)) : std::nullopt;
+    };
 }
 
 template <core::Member kMember>
 std::int64_t growth(const ReportProcess &process) {
-    return (process.final - process.baseline)[kMember].n;
+    return (process.last - process.begin)[kMember].n;
 }
 
-std::int64_t unexplained(const ReportProcess &process) {
-    const auto found = process.verdicts.find("unexplained");
-    return found == process.verdicts.end() ? 0 : static_cast<std::int64_t>(found->second);
+std::int64_t rss_growth(const ReportProcess &process) {
+    return (process.last - process.begin).rss().n;
+}
+
+std::optional<std::int64_t> peak_cached(const ReportProcess &process) {
+    std::int64_t most = 0;
+    for (const core::Member member : core::kAllMembers)
+        most = std::max(most, process.extremes.cached_most[member].n);
+    return most;
+}
+
+/// Of the exact rss at the instant of the peak lag; of a process of less than 1 MiB it says nothing.
+std::optional<std::int64_t> lag_percent(const ReportProcess &process, const core::PageSize &page_size) {
+    constexpr std::int64_t kLeast = std::int64_t{1} << 20;
+    constexpr std::int64_t kHundredths = 10'000;
+    const core::Pages rss = process.extremes.lag_rss;
+    if (rss.n <= 0 || rss.n < kLeast / page_size.bytes) return std::nullopt;
+    return process.extremes.lag.n * kHundredths / rss.n;
+}
+
+Figure lag_share(const std::vector<ReportProcess> &processes, const core::PageSize &page_size, bool lossy) {
+    Figure figure{"lag%", Unit::Percent, {}, {}, lossy};
+    if (!processes.empty()) figure.why_unknown = "no process held 1 MiB at its peak lag";
+    for (const ReportProcess &process : processes) {
+        const auto share = lag_percent(process, page_size);
+        if (!share || (figure.value && *share <= *figure.value)) continue;
+        figure.value = share;
+        figure.parts = {process.extremes.lag, process.extremes.lag_rss};
+    }
+    return figure;
+}
+
+/// Ticks of that verdict; nullopt where nothing was walked, which explains nothing.
+std::optional<std::int64_t> unexplained(const std::vector<ReportProcess> &processes) {
+    std::optional<std::int64_t> ticks;
+    for (const ReportProcess &process : processes) {
+        for (const auto &[verdict, count] : process.verdicts) {
+            if (verdict == "unwalked") continue;
+            const bool is = verdict == "unexplained";
+            ticks = ticks.value_or(0) + (is ? static_cast<std::int64_t>(count) : 0);
+        }
+    }
+    return ticks;
 }
 
 /// The largest distance of a walk from what was held, nullopt where nothing was walked.
@@ -38,25 +98,83 @@ std::optional<std::int64_t> largest_residual(const Report &report) {
     return largest;
 }
 
+/// Of a tree whose children were not traced that is the least.
+Figure tree_peak(const Report &report) {
+    const core::Extremes &tree = report.ending.all;
+    Figure figure{"tree.peak_rss", Unit::Pages, {}, {}, tree.lossy};
+    if (report.processes.empty()) return figure;
+    figure.value = tree.most.to.n;
+    figure.least = tree.most.from.n;
+    if (report.facts.follow) return figure;
+    figure.at_least = true;
+    figure.why_unknown = "children are traced with --follow only";
+    return figure;
+}
+
 }  // namespace
+
+std::string count(std::uint64_t number) {
+    return core::with_thousands(static_cast<std::int64_t>(number));
+}
+
+std::string verdicts_text(const ReportProcess &process) {
+    std::string text;
+    for (const core::Verdict verdict : kAllVerdicts) {
+        const auto found = process.verdicts.find(std::string(core::name(verdict)));
+        if (found == process.verdicts.end()) continue;
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count(found->second), core::name(verdict));
+    }
+    return text.empty() ? "none" : text;
+}
+
+core::Bound lag_bound(const ReportProcess &process, const Report &report) {
+    return core::bound(report.facts.machine, std::max<std::int64_t>(process.most_tasks, 1));
+}
+
+std::string bound_text(const core::Bound &bound, const core::Machine &machine) {
+    return fmt::format("{} bound of the {} scheme: {}", bound.hard ? "hard" : "soft", core::name(machine.scheme),
+                       core::as_kb(bound.rss, machine.page_size));
+}
+
+std::string seconds(std::uint64_t t_ns) {
+    return fmt::format("{}.{:03} s", core::with_thousands(static_cast<std::int64_t>(t_ns / 1'000'000'000)),
+                       t_ns / 1'000'000 % 1'000);
+}
+
+std::string figure_text(const Figure &figure, const core::PageSize &page_size) {
+    if (!figure.value)
+        return figure.why_unknown.empty() ? "not known" : fmt::format("not known ({})", figure.why_unknown);
+    const auto kb = [&page_size](core::Pages pages) { return core::as_kb(pages, page_size); };
+    const std::string most = value_text(figure.unit, *figure.value, kb);
+    const std::string least = value_text(figure.unit, figure.least.value_or(*figure.value), kb);
+    const std::string parts =
+        figure.parts ? fmt::format(" ({} of {})", kb(figure.parts->first), kb(figure.parts->second)) : "";
+    const std::string why = figure.why_unknown.empty() ? "" : fmt::format(" ({})", figure.why_unknown);
+    if (figure.at_least) return "at least " + least + parts + why;
+    return (least == most ? most : least + " to " + most) + parts;
+}
 
 std::vector<Figure> figures(const Report &report) {
     const sinks::Ending &ending = report.ending;
     const auto count = [](std::uint64_t number) { return std::optional(static_cast<std::int64_t>(number)); };
     const auto &all = report.processes;
-    const auto peak = report.peak_lag ? std::optional(report.peak_lag->pages.n) : std::nullopt;
-    std::int64_t peak_rss = 0;
-    for (const ReportProcess &process : all)
-        peak_rss = std::max(peak_rss, process.peak_rss.n);
-    return {{"peak_lag", Unit::Pages, peak, report.peak_lag && report.peak_lag->approximate},
-            {"peak_rss", Unit::Pages, all.empty() ? std::nullopt : std::optional(peak_rss)},
-            {"growth", Unit::Pages, sum(all, [](const auto &p) { return (p.final - p.baseline).rss().n; })},
-            {"growth.file", Unit::Pages, sum(all, growth<core::Member::File>)},
-            {"growth.anon", Unit::Pages, sum(all, growth<core::Member::Anon>)},
-            {"growth.shmem", Unit::Pages, sum(all, growth<core::Member::Shmem>)},
-            {"growth.swap", Unit::Pages, sum(all, growth<core::Member::Swap>)},
+    const bool lossy = std::any_of(all.begin(), all.end(), [](const auto &each) { return each.extremes.lossy; });
+    const core::PageSize page_size = report.facts.machine.page_size;
+    const auto from = of_own([](const ReportProcess &process) { return process.extremes.most.from.n; });
+    const auto to = of_own([](const ReportProcess &process) { return process.extremes.most.to.n; });
+    const auto lag = [](const ReportProcess &process) { return std::optional(process.extremes.lag.n); };
+    return {{"peak_lag", Unit::Pages, largest(all, lag), {}, lossy},
+            {"peak_rss", Unit::Pages, largest(all, to), largest(all, from), lossy},
+            {"peak_cached", Unit::Pages, largest(all, peak_cached), {}, lossy},
+            tree_peak(report),
+            lag_share(all, page_size, lossy),
+            {"growth", Unit::Pages, largest(all, of_own(rss_growth)), {}, lossy},
+            {"growth.file", Unit::Pages, largest(all, of_own(growth<core::Member::File>)), {}, lossy},
+            {"growth.anon", Unit::Pages, largest(all, of_own(growth<core::Member::Anon>)), {}, lossy},
+            {"growth.shmem", Unit::Pages, largest(all, of_own(growth<core::Member::Shmem>)), {}, lossy},
+            {"growth.swap", Unit::Pages, largest(all, of_own(growth<core::Member::Swap>)), {}, lossy},
             {"residual", Unit::Pages, largest_residual(report)},
-            {"unexplained", Unit::Count, sum(all, unexplained)},
+            {"unexplained", Unit::Count, unexplained(all)},
             {"duration", Unit::Nanoseconds, count(ending.duration_ns)},
             {"records", Unit::Count, count(report.records)},
             {"updates", Unit::Count, count(ending.updates + ending.updates_by_others)},
@@ -66,7 +184,8 @@ std::vector<Figure> figures(const Report &report) {
             {"missing", Unit::Count, count(ending.missing.size())},
             {"resyncs", Unit::Count, count(ending.resyncs)},
             {"disagreements", Unit::Count, count(ending.disagreements)},
-            {"processes", Unit::Count, count(all.size())}};
+            {"processes", Unit::Count,
+             std::count_if(all.begin(), all.end(), own_image) + static_cast<std::int64_t>(report.left_out)}};
 }
 
 }  // namespace rsslag::report

@@ -19,15 +19,14 @@ using nlohmann::ordered_json;
 
 ordered_json peak_lag(const std::optional<PeakLag> &peak) {
     if (!peak) return nullptr;
-    const bool thread = peak->tid.has_value();
     return {{"pages", peak->pages.n},
             {"t_ns", peak->t_ns},
             {"pid", id(peak->pid)},
-            {"tid", or_null(peak->tid)},
-            {"cpu", or_null(peak->cpu)},
-            {"comm", core::printable(thread ? peak->holder : peak->comm)},
+            {"tid", nullptr},
+            {"cpu", nullptr},
+            {"comm", core::printable(peak->comm)},
             {"approximate", peak->approximate},
-            {"held", thread || peak->cpu ? ordered_json(peak->held.n) : ordered_json(nullptr)}};
+            {"rss", peak->rss.n}};
 }
 
 ordered_json thread(const ReportThread &thread) {
@@ -56,12 +55,44 @@ ordered_json growth_range(const Growth &growth) {
             {"updates", growth.updates}};
 }
 
+ordered_json kilobytes(const std::optional<core::Kilobytes> &kb) {
+    return kb ? ordered_json(kb->n) : ordered_json(nullptr);
+}
+
+ordered_json named_growth(const sinks::ImageGrowth::Mapping &mapping) {
+    return {{"mapping", core::printable(mapping.name)},
+            {"came", mapping.came.n},
+            {"updates", mapping.updates},
+            {"held_begin_kb", kilobytes(mapping.held_begin)},
+            {"held_end_kb", kilobytes(mapping.held_end)},
+            {"build_id", mapping.build_id.known() ? ordered_json(core::hex(mapping.build_id)) : ordered_json(nullptr)}};
+}
+
+ordered_json thread_growth(const sinks::ImageGrowth::Thread &thread) {
+    return {{"tid", id(thread.tid)}, {"comm", core::printable(thread.comm)}, {"came", thread.came.n}};
+}
+
 template <class List, class Make>
 ordered_json array_of(const List &list, Make make) {
     ordered_json array = ordered_json::array();
     for (const auto &each : list)
         array.push_back(make(each));
     return array;
+}
+
+ordered_json image(const sinks::ImageGrowth &image) {
+    ordered_json no_fault = ordered_json::object();
+    for (std::size_t i = 0; i < sinks::kNoFaults; ++i)
+        no_fault[std::string(name(static_cast<sinks::NoFault>(i)))] = image.no_fault[i].n;
+    return {{"comm", core::printable(image.comm)},
+            {"mm", fmt::format("{}", image.mm)},
+            {"begin", image.begin.n},
+            {"last", image.last.n},
+            {"grew", image.grew().n},
+            {"mappings", array_of(image.mappings, named_growth)},
+            {"threads", array_of(image.threads, thread_growth)},
+            {"no_fault", no_fault},
+            {"names_lost", image.names_lost}};
 }
 
 ordered_json residual(const ResidualStatistics &residual) {
@@ -76,9 +107,13 @@ ordered_json process(const ReportProcess &process) {
     object["pid"] = id(process.pid);
     object["comm"] = core::printable(process.comm);
     object["state"] = core::name(process.state);
+    object["image"] = process.extremes.image;
     object["peak_lag"] = peak_lag(process.peak_lag);
-    object["peak_rss"] = process.peak_rss.n;
+    object["peak"] = core::json::peak(process.extremes);
+    object["peak_rss"] = process.extremes.most.to.n;
+    core::json::put_extremes(object, process.extremes);
     object["baseline"] = members(process.baseline);
+    object["begin"] = members(process.begin);
     object["final"] = members(process.final);
     object["ticks"] = process.ticks;
     object["verdicts"] = verdict_counts<ordered_json>(process.verdicts);
@@ -92,6 +127,7 @@ ordered_json process(const ReportProcess &process) {
     object["others"] = members(process.others);
     object["lag"] = array_of(process.points, point);
     object["growth"] = array_of(process.growth, growth_range);
+    object["images"] = array_of(process.images, image);
     return object;
 }
 
@@ -116,7 +152,7 @@ ordered_json side(const Report &report) {
 std::string report_json(const Report &report) {
     const sinks::Ending &ending = report.ending;
     ordered_json object;
-    object["schema"] = "rsslag.report/1";
+    object["schema"] = "rsslag.report/2";
     object["header"] = ordered_json::object();
     sinks::put_facts(object["header"], report.facts);
     object["complete"] = ending.complete;
@@ -135,12 +171,13 @@ std::string report_json(const Report &report) {
     object["flush_reasons"] = counts(ending.flush_reasons);
     object["rows"] = counts(report.rows);
     object["peak_lag"] = peak_lag(report.peak_lag);
+    object["names"] = report.names;
     object["processes"] = array_of(report.processes, process);
     return object.dump() + "\n";
 }
 
 std::string diff_json(const Report &before, const Report &after) {
-    ordered_json object{{"schema", "rsslag.report-diff/1"}, {"before", side(before)}, {"after", side(after)}};
+    ordered_json object{{"schema", "rsslag.report-diff/2"}, {"before", side(before)}, {"after", side(after)}};
     ordered_json change = ordered_json::object();
     const auto was = figures(before);
     const auto is = figures(after);

@@ -6,41 +6,30 @@
 #include <iterator>
 #include <string>
 
+#include "course.h"
+#include "markup.h"
 #include "report_parts.h"
+#include "rsslag/core/extreme_text.h"
 #include "rsslag/core/text.h"
 
 namespace rsslag::report {
 namespace {
 
 constexpr int kWidth = 960;
-constexpr int kPanel = 260;
 constexpr int kHead = 40;
-constexpr int kLeft = 110, kRight = 20, kTop = 40, kBottom = 30;
+constexpr int kLeft = 110, kRight = 20, kTop = 40, kBetween = 24, kBottom = 30;
 constexpr int kPlotWidth = kWidth - kLeft - kRight;
-constexpr int kPlotHeight = kPanel - kTop - kBottom;
-
-std::string escaped(std::string_view raw) {
-    std::string out;
-    for (const char c : core::printable(raw)) {
-        switch (c) {
-            case '&': out += "&amp;"; break;
-            case '<': out += "&lt;"; break;
-            case '>': out += "&gt;"; break;
-            case '"': out += "&quot;"; break;
-            case '\'': out += "&#39;"; break;
-            default: out += c;
-        }
-    }
-    return out;
-}
+constexpr int kPlotHeight = 190;
+constexpr int kStripHeight = 60;  ///< of the lag, below
+constexpr int kPanel = kTop + kPlotHeight + kBetween + kStripHeight + kBottom;
 
 /// From time and pages to the picture.
 struct Scale {
     double ns = 1, pages = 1;
-    int top = 0;
+    int top = 0, height = kPlotHeight;
 
     double x(std::uint64_t t_ns) const { return kLeft + static_cast<double>(t_ns) / ns * kPlotWidth; }
-    double y(core::Pages value) const { return top + kPlotHeight - static_cast<double>(value.n) / pages * kPlotHeight; }
+    double y(core::Pages value) const { return top + height - static_cast<double>(value.n) / pages * height; }
 };
 
 /// One line; where the value is not known it is broken.
@@ -64,58 +53,126 @@ std::string text(double x, double y, std::string_view style, std::string_view wo
     return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, style, words);
 }
 
-std::string axes(const Scale &scale, const core::PageSize &page_size, std::uint64_t duration_ns) {
-    constexpr int kSteps = 4;
+/// From the least to the most of each column, an area for each stretch of time that is known.
+template <class Least, class Most>
+std::string band(const Columns &columns, const Scale &scale, std::string_view style, Least least, Most most) {
+    std::string path;
+    for (std::size_t from = 0; from < columns.size();) {
+        std::size_t to = from;
+        const auto point = [&](char how, std::size_t column, core::Pages pages) {
+            fmt::format_to(std::back_inserter(path), "{}{} {:.1f}", how, kLeft + column, scale.y(pages));
+        };
+        for (; to < columns.size() && columns[to]; ++to)
+            point(to == from ? 'M' : 'L', to, most(*columns[to]));
+        for (std::size_t back = to; back-- > from;)
+            point('L', back, least(*columns[back]));
+        if (to != from) path += 'Z';
+        from = to + 1;
+    }
+    if (path.empty()) return "";
+    return fmt::format("<path class=\"{}\" d=\"{}\"/>\n", style, path);
+}
+
+std::string grid(const Scale &scale, const core::PageSize &page_size, int steps) {
     std::string out;
-    for (int i = 0; i <= kSteps; ++i) {
-        const core::Pages pages{static_cast<std::int64_t>(scale.pages) * i / kSteps};
+    for (int i = 0; i <= steps; ++i) {
+        const core::Pages pages{static_cast<std::int64_t>(scale.pages) * i / steps};
         const double y = scale.y(pages);
         out += fmt::format("<path class=\"grid\" d=\"M{} {:.1f}H{}\"/>\n", kLeft, y, kWidth - kRight);
         out += text(kLeft - 6, y + 4, "label", core::as_kb(pages, page_size));
+    }
+    return out;
+}
+
+std::string times(const Scale &scale, std::uint64_t duration_ns) {
+    constexpr int kSteps = 4;
+    std::string out;
+    for (int i = 0; i <= kSteps; ++i) {
         const std::uint64_t t_ns = duration_ns / kSteps * static_cast<std::uint64_t>(i);
-        out += text(scale.x(t_ns), scale.top + kPlotHeight + 18, "time",
+        out += text(scale.x(t_ns), scale.top + scale.height + 18, "time",
                     fmt::format("{:.1f} s", static_cast<double>(t_ns) / 1e9));
     }
     return out;
 }
 
-std::string panel(const ReportProcess &process, const Report &report, int top) {
+/// The lag in a scale of its own, with the most that the scheme lets hide.
+std::string lag_strip(const ReportProcess &process, const Report &report, const Columns &columns, int top) {
     const core::PageSize page_size = report.facts.machine.page_size;
-    std::int64_t most = 1;
-    for (const LagPoint &point : process.points) {
-        for (const std::optional<core::Pages> &value :
-             {std::optional(point.exact), std::optional(point.cached), point.reported, point.walked})
-            if (value) most = std::max(most, value->n);
-    }
+    const core::Bound bound = lag_bound(process, report);
+    const std::int64_t most = std::max<std::int64_t>({1, bound.rss.n, process.extremes.lag.n});
     Scale scale;
     scale.ns = static_cast<double>(std::max<std::uint64_t>(report.ending.duration_ns, 1));
     scale.pages = static_cast<double>(most);
+    scale.top = top;
+    scale.height = kStripHeight;
+    std::string out = grid(scale, page_size, 1) + times(scale, report.ending.duration_ns);
+    out += band(
+        columns, scale, "lag", [](const Column & /*column*/) { return core::Pages{}; },
+        [](const Column &column) { return std::max(column.lag, core::Pages{}); });
+    const double y = scale.y(bound.rss);
+    out += fmt::format("<path class=\"bound\" d=\"M{} {:.1f}H{}\"/>\n", kLeft, y, kWidth - kRight);
+    out += text(kLeft + 4, top - 6, "strip", "lag");
+    out += text(kWidth - kRight, y - 4, "peak", bound_text(bound, report.facts.machine));
+    return out;
+}
+
+core::Pages highest(const ReportProcess &process, const Columns &columns) {
+    core::Pages most{1};
+    for (const LagPoint &point : process.points) {
+        for (const std::optional<core::Pages> &value :
+             {std::optional(point.exact), std::optional(point.cached), point.reported, point.walked})
+            if (value) most = std::max(most, *value);
+    }
+    for (const auto &column : columns)
+        if (column) most = std::max(most, column->most);
+    return most;
+}
+
+/// Who, and what it came to.
+std::string title(const ReportProcess &process, const core::PageSize &page_size, int y) {
+    const auto amount = [&page_size](core::Pages pages) { return core::as_kb(pages, page_size); };
+    const core::Extremes &extremes = process.extremes;
+    std::string told = fmt::format("{} at {}", core::at_most_text(extremes, amount), seconds(extremes.most.t_ns));
+    if (process.peak_lag) {
+        const PeakLag &peak = *process.peak_lag;
+        told +=
+            fmt::format(", peak lag {}{} at {}", peak.approximate ? "~" : "", amount(peak.pages), seconds(peak.t_ns));
+    }
+    return text(kLeft, y, "name",
+                fmt::format("{} [{}]{}", escaped(process.comm), process.pid, extremes.image == 0 ? " image 0" : "")) +
+           text(kWidth - kRight, y, "peak", told);
+}
+
+std::string panel(const ReportProcess &process, const Report &report, int top) {
+    const core::PageSize page_size = report.facts.machine.page_size;
+    const std::uint64_t duration_ns = report.ending.duration_ns;
+    const Columns known = columns(process.course, duration_ns, kPlotWidth);
+    Scale scale;
+    scale.ns = static_cast<double>(std::max<std::uint64_t>(duration_ns, 1));
+    scale.pages = static_cast<double>(highest(process, known).n);
     scale.top = top + kTop;
-    std::string out = text(kLeft, top + 22, "name", fmt::format("{} [{}]", escaped(process.comm), process.pid));
-    out += axes(scale, page_size, report.ending.duration_ns);
+    constexpr int kSteps = 4;
+    std::string out = title(process, page_size, top + 22) + grid(scale, page_size, kSteps);
+    out += band(
+        known, scale, "exact", [](const Column &column) { return column.least; },
+        [](const Column &column) { return column.most; });
     out += line(process, scale, "cached", [](const LagPoint &p) { return std::optional(p.cached); });
     out += line(process, scale, "walked", [](const LagPoint &p) { return p.walked; });
     out += line(process, scale, "reported", [](const LagPoint &p) { return p.reported; });
-    out += line(process, scale, "exact", [](const LagPoint &p) { return std::optional(p.exact); });
-    if (process.peak_lag) {
-        const PeakLag &peak = *process.peak_lag;
-        out += text(kWidth - kRight, top + 22, "peak",
-                    fmt::format("peak lag {}{} at {:.3f} s", peak.approximate ? "~" : "",
-                                core::as_kb(peak.pages, page_size), static_cast<double>(peak.t_ns) / 1e9));
-    }
-    return out;
+    return out + lag_strip(process, report, known, top + kTop + kPlotHeight + kBetween);
 }
 
 std::string legend() {
     std::string out;
     int x = kLeft;
-    for (const auto &[style, words] : {std::pair{"exact", "exact"},
+    for (const auto &[style, words] : {std::pair{"exact", "exact, least to most"},
                                        {"reported", "/proc/PID/stat says"},
                                        {"cached", "cached"},
-                                       {"walked", "walked"}}) {
+                                       {"walked", "walked"},
+                                       {"lag", "lag"}}) {
         out += fmt::format("<path class=\"{}\" d=\"M{} 24h24\"/>\n", style, x);
         out += text(x + 30, 28, "key", words);
-        x += 190;
+        x += 170;
     }
     return out;
 }
@@ -133,8 +190,11 @@ std::string report_svg(const Report &report) {
     out +=
         "<style>text{font:12px sans-serif;fill:#333}.name{font-weight:bold;font-size:14px}"
         ".label,.peak{text-anchor:end}.time{text-anchor:middle}path{fill:none;stroke-width:1.5}"
-        ".grid{stroke:#ddd;stroke-width:1}.exact{stroke:#1b6ca8}.reported{stroke:#c8501e;stroke-dasharray:6 3}"
-        ".cached{stroke:#3a8f3a;stroke-dasharray:2 2}.walked{stroke:#888;stroke-dasharray:1 4}</style>\n";
+        ".grid{stroke:#ddd;stroke-width:1}.exact{stroke:#1b6ca8;fill:#1b6ca8;fill-opacity:.25}.reported{stroke:#c8501e;"
+        "stroke-dasharray:6 3}"
+        ".cached{stroke:#3a8f3a;stroke-dasharray:2 2}.walked{stroke:#888;stroke-dasharray:1 4}"
+        ".lag{stroke:#7a3fa0;fill:#7a3fa0;fill-opacity:.3;stroke-width:1}.bound{stroke:#c02020;stroke-dasharray:8 "
+        "4;stroke-width:1}</style>\n";
     out += fmt::format("<rect width=\"{}\" height=\"{}\" fill=\"#fff\"/>\n", kWidth, height);
     out += legend();
     for (std::size_t i = 0; i < panels; ++i)

@@ -6,9 +6,10 @@
 #include <chrono>
 #include <ctime>
 
-#include "lag_chart.h"
 #include "report_parts.h"
+#include "rsslag/core/extreme_text.h"
 #include "rsslag/core/text.h"
+#include "text_chart.h"
 
 namespace rsslag::report {
 namespace {
@@ -35,27 +36,11 @@ class Amounts {
     core::PageSize page_size_;
 };
 
-std::string count(std::uint64_t number) {
-    return core::with_thousands(static_cast<std::int64_t>(number));
-}
-
-std::string seconds(std::uint64_t t_ns) {
-    return fmt::format("{}.{:03} s", count(t_ns / 1'000'000'000), t_ns / 1'000'000 % 1'000);
-}
-
 std::string local_time(std::chrono::system_clock::time_point time) {
     const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
     std::tm parts{};
     localtime_r(&seconds, &parts);
     return fmt::format("{:%Y-%m-%d %H:%M:%S}", parts);
-}
-
-std::string by_cause(const std::map<std::string, std::uint64_t> &counts, const Amounts &amount) {
-    std::string text;
-    for (const auto &[cause, number] : counts) {
-        if (number != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count(number), amount.name(cause));
-    }
-    return text;
 }
 
 std::string head(const Report &report, const Amounts &amount) {
@@ -74,10 +59,11 @@ std::string totals(const Report &report, const Amounts &amount) {
     std::string text = fmt::format("{} records: {} updates, {} by others, {} faults, {} flushes\n",
                                    count(report.records), count(ending.updates), count(ending.updates_by_others),
                                    count(ending.faults), count(ending.flushes));
-    const std::string causes = by_cause(ending.lost_by, amount);
+    const auto name = [&amount](const std::string &cause) { return amount.name(cause); };
+    const std::string causes = causes_text(ending.lost_by, name);
     text += fmt::format("lost {} of {}{}; {} resyncs, {} disagreements\n", count(ending.lost), count(ending.emitted),
                         causes.empty() ? "" : ": " + causes, count(ending.resyncs), count(ending.disagreements));
-    const std::string reasons = by_cause(ending.flush_reasons, amount);
+    const std::string reasons = causes_text(ending.flush_reasons, name);
     if (!reasons.empty()) text += fmt::format("flushed: {}\n", reasons);
     if (ending.complete) return text + "the recording is complete\n";
     text += "the recording is NOT complete\n";
@@ -91,24 +77,8 @@ std::string totals(const Report &report, const Amounts &amount) {
 std::string peak(const PeakLag &peak, const Amounts &amount) {
     std::string text = fmt::format("peak lag {}{} at {} in {} [{}]", peak.approximate ? "~" : "", amount(peak.pages),
                                    seconds(peak.t_ns), amount.name(peak.comm), peak.pid);
-    if (peak.tid) {
-        text += fmt::format("; thread {} [{}] cached most then, {}", amount.name(peak.holder), *peak.tid,
-                            amount(peak.held));
-    } else if (peak.cpu) {
-        text += fmt::format("; CPU {} cached most then, {}", *peak.cpu, amount(peak.held));
-    }
-    if (peak.approximate) text += "; it moved while it was read, so that stat and exact are not of one moment";
+    if (peak.approximate) text += "; records were lost, it may have been more";
     return text + "\n";
-}
-
-std::string verdicts(const ReportProcess &process) {
-    std::string text;
-    for (const core::Verdict verdict : kAllVerdicts) {
-        const auto found = process.verdicts.find(std::string(core::name(verdict)));
-        if (found == process.verdicts.end()) continue;
-        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count(found->second), core::name(verdict));
-    }
-    return text.empty() ? "none" : text;
 }
 
 std::string residual(const ResidualStatistics &residual, const Amounts &amount) {
@@ -155,25 +125,73 @@ std::string growth_text(const ReportProcess &process, const Amounts &amount) {
     return fmt::format("  {} {}  ADDRESSES OF FAULTS\n", right("GREW", 14), right("UPDATES", 12)) + text;
 }
 
-std::string one(const ReportProcess &process, const Report &report, const Amounts &amount) {
-    std::string text = fmt::format("\n{} [{}] {}: rss from {} to {}, at most {}\n", amount.name(process.comm),
-                                   process.pid, core::name(process.state), amount(process.baseline.rss()),
-                                   amount(process.final.rss()), amount(process.peak_rss));
-    if (process.peak_lag) text += peak(*process.peak_lag, amount);
-    text +=
-        fmt::format("{} ticks: {}; {}\n", count(process.ticks), verdicts(process), residual(process.residual, amount));
-    text += lag_chart(process.points, report.ending.duration_ns, amount.style(), report.facts.machine.page_size);
-    return text + threads(process, amount) + growth_text(process, amount);
+/// What came at faults, and beside it what smaps had at both ends: what comes and goes has not grown.
+std::string image_text(const sinks::ImageGrowth &image, const Amounts &amount) {
+    constexpr std::size_t kMost = 12;
+    const auto held = [](const std::optional<core::Kilobytes> &kb) {
+        return kb ? core::with_thousands(kb->n) + " kB" : std::string("-");
+    };
+    std::string text = fmt::format("  grew by {} as {}\n", amount(image.grew()), amount.name(image.comm));
+    text += fmt::format("  {} {} {}  MAPPING\n", right("CAME BY FAULT", 14), right("HELD AT FIRST", 14),
+                        right("HELD AT LAST", 14));
+    std::size_t listed = 0;
+    Pages rest;
+    for (const sinks::ImageGrowth::Mapping &mapping : image.mappings) {
+        if (listed < kMost) {
+            text +=
+                fmt::format("  {} {} {}  {}\n", right(amount(mapping.came), 14), right(held(mapping.held_begin), 14),
+                            right(held(mapping.held_end), 14), amount.name(mapping.name));
+        } else {
+            rest += mapping.came;
+        }
+        ++listed;
+    }
+    if (listed > kMost)
+        text += fmt::format("  {} {:>14} {:>14}  {} more\n", right(amount(rest), 14), "", "", count(listed - kMost));
+    for (std::size_t i = 0; i < sinks::kNoFaults; ++i) {
+        if (image.no_fault[i].n == 0) continue;
+        text += fmt::format("  {} {:>14} {:>14}  {}\n", right(amount(image.no_fault[i]), 14), "", "",
+                            core::words(static_cast<core::NoFault>(i)));
+    }
+    if (image.names_lost > 0)
+        text += fmt::format("  {} changes of mappings were lost: any of these names may be an old one\n",
+                            count(image.names_lost));
+    return text;
 }
 
-std::string figure_text(const Figure &figure, std::optional<std::int64_t> value, const Amounts &amount) {
-    if (!value) return "?";
-    switch (figure.unit) {
-        case Figure::Unit::Pages: return amount(Pages{*value});
-        case Figure::Unit::Nanoseconds: return fmt::format("{:.3f} s", static_cast<double>(*value) / 1e9);
-        case Figure::Unit::Count: break;
-    }
-    return core::with_thousands(*value);
+/// Beside the peak: each member's own, of any instant, and what was cached of it.
+std::string extremes_text(const core::Extremes &extremes, const Amounts &amount) {
+    const auto each = [&amount](const core::Members &members) {
+        return fmt::format("file {}, anon {}, shmem {}", amount(members.file), amount(members.anon),
+                           amount(members.shmem));
+    };
+    const core::Extreme &least = extremes.least;
+    const std::string range =
+        least.from == least.to ? amount(least.to) : amount(least.from) + " to " + amount(least.to);
+    return fmt::format("  by member at most {}\n  at least {} at {}: by member {}\n  cached at most {}\n",
+                       each(extremes.each_most), range, seconds(least.t_ns), each(extremes.each_least),
+                       each(extremes.cached_most));
+}
+
+std::string one(const ReportProcess &process, const Report &report, const Amounts &amount) {
+    std::string text = fmt::format("\n{} [{}] {}: rss from {} to {}, {} at {}\n", amount.name(process.comm),
+                                   process.pid, core::state_text(process.state, process.extremes),
+                                   amount(process.begin.rss()), amount(process.last.rss()),
+                                   core::at_most_text(process.extremes, amount), seconds(process.extremes.most.t_ns));
+    if (process.peak_lag) text += peak(*process.peak_lag, amount);
+    text += extremes_text(process.extremes, amount);
+    text += fmt::format("{} ticks: {}; {}\n", count(process.ticks), verdicts_text(process),
+                        residual(process.residual, amount));
+    text += text_charts(process.course, report.ending.duration_ns, amount.style(), report.facts.machine.page_size);
+    text += threads(process, amount);
+    if (!report.names) return text + growth_text(process, amount);
+    for (const sinks::ImageGrowth &image : process.images)
+        text += image_text(image, amount);
+    return text;
+}
+
+std::string cell_text(const Figure &figure, std::optional<std::int64_t> value, const Amounts &amount) {
+    return value ? value_text(figure.unit, *value, amount) : "?";
 }
 
 }  // namespace
@@ -200,9 +218,9 @@ std::string diff_text(const Report &before, const Report &after, const ReportSty
         const bool comparable = same_pages || is[i].unit != Figure::Unit::Pages;
         if (was[i].value && is[i].value && comparable) change = core::wrapped_difference(*is[i].value, *was[i].value);
         const std::string plus = change && *change > 0 ? "+" : "";
-        text += fmt::format("{:<14}{}{}{}\n", is[i].name, right(figure_text(was[i], was[i].value, was_amount), 16),
-                            right(figure_text(is[i], is[i].value, amount), 16),
-                            right(plus + figure_text(is[i], change, amount), 16));
+        text += fmt::format("{:<14}{}{}{}\n", is[i].name, right(cell_text(was[i], was[i].value, was_amount), 16),
+                            right(cell_text(is[i], is[i].value, amount), 16),
+                            right(plus + cell_text(is[i], change, amount), 16));
     }
     return text;
 }

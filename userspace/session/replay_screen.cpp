@@ -58,13 +58,18 @@ class Player : public trace::TraceObserver {
     Player(std::string file, const trace::ReplayOptions &options, view::TextStyle style, host::StopSignals &stop)
         : file_(std::move(file)), options_(options), style_(std::move(style)), stop_(stop) {
         options_.for_screen = true;
+        options_.stop = [this, spent = options.stop](std::uint64_t work) {
+            spent_ = spent_ || (spent && spent(work));
+            return leaving();
+        };
     }
 
     Status open() {
         if (Status begun = begin(std::nullopt); !begun) return begun;
         positions_ = replay_->positions();
         const std::uint64_t start_ns = replay_->header().start_ns;
-        end_ns_ = positions_.empty() ? 0 : positions_.back().last_ns - std::min(positions_.back().last_ns, start_ns);
+        const std::uint64_t last_ns = positions_.empty() ? 0 : positions_.back().last_ns;
+        end_ns_ = std::min(last_ns - std::min(last_ns, start_ns), kMostTime);
         return core::success();
     }
 
@@ -84,7 +89,7 @@ class Player : public trace::TraceObserver {
         speed_ = std::clamp(start.speed, kSlowest, kFastest);
         seek(start.from_ns);
         auto before = Clock::now();
-        while (!quit_ && !stop_.came()) {
+        while (!leaving()) {
             const auto now = Clock::now();
             if (playing_)
                 play_until(t_ns_ + static_cast<std::uint64_t>(
@@ -93,7 +98,7 @@ class Player : public trace::TraceObserver {
             notify();
             if (stop_.wait(kKeys)) break;
             look_at_keys();
-            while (!typed_.empty() && !quit_) {
+            while (!typed_.empty() && !leaving()) {
                 const view::Intent intent = typed_.front();
                 typed_.pop_front();
                 obey(intent);
@@ -129,16 +134,19 @@ class Player : public trace::TraceObserver {
     bool leaving() {
         if (Clock::now() >= next_look_) {
             next_look_ = Clock::now() + kKeys;
-            look_at_keys();
+            if (screen_ != nullptr) look_at_keys();
             quit_ = quit_ || stop_.came();
         }
-        return quit_;
+        return quit_ || spent_;
     }
+
+    /// The next event of it; false: there is none, or rsslag shall end.
+    bool step(trace::Replay &replay) { return !options_.stop(replay.work()) && replay.step(); }
 
     /// Reads on until there is a tick to tell, or nothing is left.
     bool read_on() {
         while (pending_.empty() && !over_)
-            over_ = !replay_->step();
+            over_ = !step(*replay_);
         return !pending_.empty();
     }
 
@@ -256,6 +264,7 @@ class Player : public trace::TraceObserver {
             }
             if (leaving()) return;
         }
+        if (leaving()) return;
         post_notice(*screen_, fmt::format("there is no {} after this", what));
         seek(here);
     }
@@ -267,20 +276,21 @@ class Player : public trace::TraceObserver {
         if (!peak_) return;
         if (peak_->lag.n <= 0) return post_notice(*screen_, "nothing lags in this recording");
         seek(peak_->t_ns);
-        post_notice(*screen_, fmt::format("the peak of the lag: {} of {}",
+        post_notice(*screen_, fmt::format("peak lag: {}, of PID {}",
                                           style_.pages(peak_->lag, replay_->facts().machine.page_size), peak_->pid));
     }
 
     /// From all of it.
     std::optional<recording::Peak> find_peak() {
-        post_notice(*screen_, "looking for the peak of the lag");
+        post_notice(*screen_, "looking for the peak lag");
         trace::ReplayOptions quick;
         quick.threads = core::ThreadChoice{core::ThreadChoice::Which::None, 0};
+        quick.stop = options_.stop;
         auto all = trace::Replay::open(file_, nullptr, quick);
         if (!all) return std::nullopt;
-        while (all->step()) {
-            if (leaving()) return std::nullopt;
+        while (step(*all)) {
         }
+        if (leaving()) return std::nullopt;  // what came to an end by that is not the end
         return trace::peak_of(all->finish().summary);
     }
 
@@ -297,7 +307,10 @@ class Player : public trace::TraceObserver {
             case What::StepBack: step_back(); break;
             case What::Faster: speed_ = std::min(speed_ * 2, kFastest); break;
             case What::Slower: speed_ = std::max(speed_ / 2, kSlowest); break;
-            case What::SeekBy: seek(static_cast<std::uint64_t>(std::max(at + play->amount * 1e9, 0.0))); break;
+            case What::SeekBy:
+                seek(
+                    static_cast<std::uint64_t>(std::clamp(at + play->amount * 1e9, 0.0, static_cast<double>(end_ns_))));
+                break;
             case What::SeekTo: seek(static_cast<std::uint64_t>(static_cast<double>(end_ns_) * play->amount)); break;
             case What::NextFlush:
                 seek_to_next("flush", [](const core::Tick &tick) { return !tick.last_flushes.empty(); });
@@ -310,6 +323,8 @@ class Player : public trace::TraceObserver {
     }
 
     static constexpr std::uint64_t kTenth = 100'000'000;
+    static constexpr std::uint64_t kMostTime = std::uint64_t{1}
+                                               << 62;  ///< doubles and differences of it are numbers, too
 
     std::string file_;
     trace::ReplayOptions options_;
@@ -334,6 +349,7 @@ class Player : public trace::TraceObserver {
     bool over_ = false;  ///< all is read
     bool rewound_ = false;
     bool quit_ = false;
+    bool spent_ = false;  ///< what the file may cost
 };
 
 }  // namespace

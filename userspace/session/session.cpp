@@ -39,12 +39,17 @@ Status Session::open() {
     chosen.follow = options_.follow;
     chosen.counting = options_.mode == "counts";
     chosen.walk = !options_.no_walk;
+    const bool recorded = recording_.has_value() || writer_.on_screen();  // there a key begins to record
+    chosen.names = recorded && !options_.no_names;
+    chosen.calibrated = recorded;  // lines tell what each file says, and not who is to be believed
     chosen.threads = options_.threads;
+    chosen.impatient = [this] { return wants_to_end(); };
     chosen.for_screen = writer_.on_screen();
     if (options_.events) chosen.observer = &writer_;
     auto tracer = host::Tracer::open(chosen);
     if (!tracer) return tracer.error();
     tracer_.emplace(std::move(*tracer));
+    writer_.begin_queue();
     if (recording_) {
         std::ignore = tracer_->record(std::move(*std::exchange(recording_, std::nullopt)), header());
     }
@@ -79,8 +84,14 @@ Status Session::attach(const std::vector<host::Target> &targets) {
     return core::success();
 }
 
+bool Session::wants_to_end() const {
+    terminal::Screen *const screen = writer_.screen();
+    return stop_.came() || (end_due_ && Clock::now() >= *end_due_) || (screen != nullptr && screen->asked_to_quit());
+}
+
 Status Session::run(bool wait_for_targets) {
     const auto begin = Clock::now();
+    if (options_.duration) end_due_ = begin + *options_.duration;
     auto next = begin;
     bool over = false;
     while (!over) {
@@ -93,10 +104,11 @@ Status Session::run(bool wait_for_targets) {
             next = std::max(next + interval_, Clock::now());
             wait_for_targets = wait_for_targets && !tracer_->any();
         }
-        over = stop_.wait(pause(begin, next)) || (!continue_unread_ && writer_.unread());
+        over = stop_.wait(pause(begin, next), &wake_) || (!continue_unread_ && writer_.unread());
         if (Status done = writer_.ticks(tracer_->collect()); !done) return done;
         if (Status done = look_at_recording(); !done) return done;
         if (idle_) idle_(writer_.screen());
+        over = over || (ended_ && ended_());
         if (writer_.on_screen()) {
             over = over || obey(next);
         } else if (!tracer_->any() && !wait_for_targets) {
@@ -111,8 +123,12 @@ Status Session::summary() {
     if (Status done = writer_.ticks(tracer_->stop()); !done) return done;
     core::Summary summary = tracer_->summary();
     const recording::Peak peak = trace::peak_of(summary);
-    if (Status written = writer_.summary(std::move(summary)); !written) return written;
-    return finish_recording(peak);
+    Status written = writer_.summary(std::move(summary));
+    // A recording is whole also where the output's reader stands still.
+    const Status recorded = finish_recording(peak);
+    if (written) written = writer_.finish([this] { return stop_.came(); });
+    tell_of_recording(recorded.ok());
+    return written ? recorded : written;
 }
 
 /// What keys asked for; whether that is the end.

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <ctime>
+#include <fstream>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -28,6 +30,14 @@ std::string host_name() {
     return uname(&name) == 0 ? name.nodename : "";
 }
 
+/// One line below /proc/sys/kernel/random; empty where that cannot be read.
+std::string kernel_uuid(const char *name) {
+    std::ifstream file(std::string("/proc/sys/kernel/random/") + name);
+    std::string uuid;
+    std::getline(file, uuid);
+    return uuid;
+}
+
 /// In the current directory, by the time of the clock on the wall.
 std::string name_of_recording(int pid) {
     const std::time_t now = std::time(nullptr);
@@ -37,9 +47,15 @@ std::string name_of_recording(int pid) {
                        local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
 }
 
+/// What would be 0.0 MiB is told in kB.
+std::string size_text(std::uint64_t bytes) {
+    constexpr std::uint64_t kLeast = (1 << 20) / 20;  // which is rounded to 0.1
+    if (bytes < kLeast) return fmt::format("{} kB", (bytes + 1023) / 1024);
+    return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
 std::string written(const recording::Writer::Progress &progress, const std::string &file) {
-    return fmt::format("{} events, {:.1f} MiB in {}", progress.records, static_cast<double>(progress.bytes) / (1 << 20),
-                       file);
+    return fmt::format("{} events, {} in {}", progress.records, size_text(progress.bytes), file);
 }
 
 }  // namespace
@@ -82,6 +98,8 @@ recording::Header Session::header() const {
     recording::Header header;
     header.writer = options_.version;
     header.host = host_name();
+    header.boot_id = kernel_uuid("boot_id");
+    header.trace_id = kernel_uuid("uuid");
     header.command_line = command_line_;
     header.interval_ms = static_cast<std::uint64_t>(interval_.count());
     // What reads the recording wants all threads, where nobody said which.
@@ -172,28 +190,34 @@ void Session::show_progress(const recording::Writer::Progress &progress, bool la
     if (!last && !due) return;
     if (spdlog::get_level() >= spdlog::level::err) return;
     const std::uint64_t lost = tracer_->losses().lost() + progress.records_lost;
-    const std::string line =
-        fmt::format("{}{} events, {:.1f} MiB, {} lost{}", terminal ? "\r" : "", progress.records,
-                    static_cast<double>(progress.bytes) / (1 << 20), lost, terminal && !last ? "\033[K" : "\n");
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+    const std::string line = fmt::format("{}{} events, {}, {} lost{}", terminal ? "\r" : "", progress.records,
+                                         size_text(progress.bytes), lost, terminal && !last ? "\033[K" : "\n");
+    writer_.progress(line);
+}
+
+recording::Writer *Session::last_recording() {
+    return ending_ ? &*ending_ : tracer_->recording();
 }
 
 /// `peak` is that of the trace: only what has all of it can tell.
 Status Session::finish_recording(const std::optional<recording::Peak> &peak) {
-    const bool ending = ending_.has_value();
-    recording::Writer *const recording = ending ? &*ending_ : tracer_->recording();
+    recording::Writer *const recording = last_recording();
     if (recording == nullptr) return core::success();
     const bool whole = !by_key_ && !options_.max_bytes;
     const Status done = recording->finish(whole ? peak : std::nullopt);
-    const recording::Writer::Progress progress = recording->progress();
-    if (writer_.format() == Format::Progress) show_progress(progress, true);
-    if (by_key_ && done) terminal::complain(written(progress, file_));
-    if (progress.events_lost > 0) {
-        terminal::complain(
-            fmt::format("the recording lacks {} events: it could not be written fast enough", progress.records_lost));
-    }
+    if (writer_.format() == Format::Progress) show_progress(recording->progress(), true);
     // Without a screen it has been said when it happened.
     return recording_failed_ && !writer_.on_screen() ? core::success() : done;
+}
+
+void Session::tell_of_recording(bool done) {
+    recording::Writer *const recording = last_recording();
+    if (recording == nullptr) return;
+    const recording::Writer::Progress progress = recording->progress();
+    if (by_key_ && done) terminal::complain(written(progress, file_));
+    if (progress.events_lost == 0) return;
+    terminal::complain(
+        fmt::format("the recording lacks {} events: it could not be written fast enough", progress.records_lost));
 }
 
 }  // namespace rsslag::session

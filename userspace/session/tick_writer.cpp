@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <tuple>
+
 #include "rsslag/session/live_view.h"
 #include "rsslag/terminal/output.h"
 
@@ -11,13 +13,22 @@ namespace rsslag::session {
 
 using core::Status;
 
+void TickWriter::begin_queue() {
+    if (format_ == Format::Screen) return;
+    terminal::Printer::Options options;
+    if (format_ == Format::Jsonl) options.gap = view::gap_json;
+    if (format_ == Format::Lines) options.gap = [style = style_](std::uint64_t n) { return view::gap_text(n, style); };
+    printer_.emplace(quiet() ? STDERR_FILENO : STDOUT_FILENO, std::move(options));
+}
+
 Status TickWriter::head(view::ScreenFacts facts) {
     switch (format_) {
         case Format::Screen: break;
         case Format::Csv: return say(view::csv_header());
         case Format::Lines: return say(view::line_header(style_));
         case Format::Jsonl:
-        case Format::Progress: return core::success();
+        case Format::Progress:
+        case Format::Silent: return core::success();
     }
     auto screen = terminal::Screen::open(style_.color);
     if (!screen) return screen.error();
@@ -38,16 +49,34 @@ Status TickWriter::ticks(std::vector<core::Tick> ticks) {
 }
 
 /// Once nobody reads it, nothing more is said.
-Status TickWriter::say(const std::string &text) {
-    if (unread_ || text.empty()) return core::success();
-    Status printed = terminal::print(text);
+Status TickWriter::say(const std::string &text, bool last) {
+    if (unread_ || quiet()) return core::success();
+    if (!printer_) return unless_unread(terminal::print(text));
+    return unless_unread(last ? printer_->put_last(text) : printer_->put(text));
+}
+
+Status TickWriter::unless_unread(Status printed) {
     if (printed || !terminal::is_unread(printed.error())) return printed;
     unread_ = true;
     return core::success();
 }
 
+/// There is nobody to tell where it cannot be written.
+void TickWriter::progress(const std::string &line) {
+    std::ignore = printer_ ? printer_->put(line) : terminal::print(line, STDERR_FILENO);
+}
+
+Status TickWriter::finish(const std::function<bool()> &stopped) {
+    if (!printer_) return core::success();
+    if (quiet()) return std::ignore = printer_->finish([] { return true; }), core::success();
+    Status written = printer_->finish(stopped);
+    // The others have said so.
+    if (format_ == Format::Csv && dropped() > 0) terminal::complain(view::dropped_text(dropped()));
+    return unless_unread(std::move(written));
+}
+
 bool TickWriter::unread() {
-    if (format_ == Format::Screen || format_ == Format::Progress) return false;
+    if (format_ == Format::Screen || quiet()) return false;
     pollfd out{STDOUT_FILENO, 0, 0};
     unread_ = unread_ || (poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0);
     return unread_;
@@ -61,10 +90,11 @@ void TickWriter::put(const core::Tick &tick) {
     reported_++;
     switch (format_) {
         case Format::Jsonl: waiting_ += view::tick_json(tick); break;
-        case Format::Csv: waiting_ += view::tick_csv(tick); break;
+        case Format::Csv: waiting_ += view::tick_csv(tick, dropped()); break;
         case Format::Screen:
         case Format::Lines: waiting_ += view::tick_lines(tick, style_, threads_); break;
-        case Format::Progress: break;
+        case Format::Progress:
+        case Format::Silent: break;
     }
 }
 
@@ -79,10 +109,12 @@ void TickWriter::on_task(const core::TaskLine &line) {
 }
 
 Status TickWriter::summary(core::Summary summary) {
+    told_ = summary;
     if (Status rest = ticks({}); !rest) return rest;
-    if (format_ == Format::Csv || format_ == Format::Progress) return core::success();
+    if (format_ == Format::Csv || quiet()) return core::success();
     summary.ticks = reported_;
-    return say(format_ == Format::Jsonl ? view::summary_json(summary) : view::summary_text(summary, style_));
+    summary.lines_dropped = dropped();
+    return say(format_ == Format::Jsonl ? view::summary_json(summary) : view::summary_text(summary, style_), true);
 }
 
 }  // namespace rsslag::session

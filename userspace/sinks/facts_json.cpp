@@ -17,6 +17,9 @@ void put_facts(ordered_json &object, const Facts &facts) {
     object["kernel"] = text(facts.kernel);
     object["arch"] = text(facts.arch);
     object["host"] = text(facts.host);
+    object["boot_id"] = text(facts.boot_id);
+    object["trace_id"] = text(facts.trace_id);
+    object["segment"] = facts.segment;
     object["command_line"] = text(facts.command_line);
     object["mode"] = text(facts.mode);
     object["scheme"] = core::name(facts.machine.scheme);

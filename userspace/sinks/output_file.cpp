@@ -84,6 +84,14 @@ Status OutputFile::write(std::string_view text) {
     return core::success();
 }
 
+Status OutputFile::share() {
+    if (growing_.empty()) return core::success();
+    constexpr mode_t kAnybody = 0666;
+    const mode_t masked = umask(0);
+    umask(masked);
+    return fchmod(fd_.get(), kAnybody & ~masked) == 0 ? core::success() : failed("made readable");
+}
+
 /// What has come to be there meanwhile is not ours to replace, unless --force says so.
 Status OutputFile::put_in_place() {
     const char *const from = growing_.c_str();

@@ -181,6 +181,7 @@ class Perfetto : public Sink {
     void put(const TaskRow &row) { ids_.of_task(row); }
     void put(const ReadingRow & /*row*/) {}
     void put(const WalkRow & /*row*/) {}
+    void put(const MappingRow & /*row*/) {}
     void put(const LossRow &row);
     void put(const TickRow &row);
     void put_holders(const TickRow &row, std::int64_t process);

@@ -75,6 +75,7 @@ constexpr std::array<std::string_view, kColumns> kColumnNames{"type",
                                                               "exact_swap",
                                                               "exact_rss",
                                                               "lag",
+                                                              "behind",
                                                               "residual",
                                                               "verdict",
                                                               "doubtful",
@@ -84,7 +85,31 @@ constexpr std::array<std::string_view, kColumns> kColumnNames{"type",
                                                               "flushes",
                                                               "lost",
                                                               "disagreements",
-                                                              "resyncs"};
+                                                              "resyncs",
+                                                              "image",
+                                                              "peak_min",
+                                                              "peak_max",
+                                                              "peak_t_ns",
+                                                              "peak_tid",
+                                                              "peak_lag",
+                                                              "peak_lag_t_ns",
+                                                              "mapping",
+                                                              "from",
+                                                              "to",
+                                                              "perms",
+                                                              "old_from",
+                                                              "held_kb",
+                                                              "build_id",
+                                                              "to_ns",
+                                                              "trace_id",
+                                                              "segment",
+                                                              "host",
+                                                              "boot_id",
+                                                              "kernel",
+                                                              "scheme",
+                                                              "cpus_online",
+                                                              "page_size",
+                                                              "start_time"};
 
 struct TypeName {
     std::string_view operator()(const UpdateRow &row) const {
@@ -111,6 +136,15 @@ struct TypeName {
     }
     std::string_view operator()(const ReadingRow & /*row*/) const { return "reading"; }
     std::string_view operator()(const WalkRow & /*row*/) const { return "walk"; }
+    std::string_view operator()(const MappingRow &row) const {
+        switch (row.type) {
+            case MappingRow::Type::Mapped: return "mapped";
+            case MappingRow::Type::Moved: return "moved";
+            case MappingRow::Type::Named: return "named";
+            case MappingRow::Type::Listed: break;
+        }
+        return "listed";
+    }
     std::string_view operator()(const LossRow & /*row*/) const { return "loss"; }
     std::string_view operator()(const TickRow & /*row*/) const { return "tick"; }
 };

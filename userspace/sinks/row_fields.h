@@ -14,7 +14,7 @@
 
 namespace rsslag::sinks {
 
-/// In the order in which they are printed. Named as in rsslag.tick/1, with _ for its dots.
+/// In the order in which they are printed. Named as in rsslag.tick/2, with _ for its dots.
 enum class Column : std::uint8_t {
     Type,
     TNs,
@@ -81,6 +81,7 @@ enum class Column : std::uint8_t {
     ExactSwap,
     ExactRss,
     Lag,
+    Behind,
     Residual,
     Verdict,
     NeedsResync,
@@ -91,7 +92,31 @@ enum class Column : std::uint8_t {
     Lost,
     Disagreements,
     Resyncs,
-    Last = Resyncs
+    Image,
+    PeakMin,
+    PeakMax,
+    PeakTNs,
+    PeakTid,
+    PeakLag,
+    PeakLagTNs,
+    Mapping,
+    From,
+    To,
+    Perms,
+    OldFrom,
+    HeldKb,
+    BuildId,
+    ToNs,
+    TraceId,
+    Segment,
+    Host,
+    BootId,
+    Kernel,
+    Scheme,
+    CpusOnline,
+    PageSize,
+    StartTime,
+    Last = StartTime
 };
 inline constexpr std::size_t kColumns = static_cast<std::size_t>(Column::Last) + 1;
 
@@ -129,14 +154,20 @@ void put_name(const Stamp &at, Put &put) {
     put(Column::Mm, at.mm != 0 ? std::optional(Id{at.mm}) : std::nullopt);
 }
 
+/// The columns of the members follow that of the first, in the order of every output, then that of rss.
+template <class Put, class Value>
+Column put_members_of(Column at, const Value &value_of, Put &put) {
+    for (const core::Member member : core::kMembersInOrder) {
+        put(at, value_of(member));
+        at = static_cast<Column>(static_cast<int>(at) + 1);
+    }
+    return at;
+}
+
 template <class Put>
 void put_members(Column file, const core::Members &members, Put &put) {
-    const auto next = [file](int by) { return static_cast<Column>(static_cast<int>(file) + by); };
-    put(file, members.file.n);
-    put(next(1), members.anon.n);
-    put(next(2), members.shmem.n);
-    put(next(3), members.swap.n);
-    put(next(4), members.rss().n);
+    const auto pages = [&members](core::Member member) { return members[member].n; };
+    put(put_members_of(file, pages, put), members.rss().n);
 }
 
 template <class Number>
@@ -173,8 +204,13 @@ void put_walk(const std::optional<core::Walk> &walk, Put &put) {
 template <class Put>
 void put_fault(const std::optional<FaultCause> &fault, Put &put) {
     using Mode = std::optional<std::string_view>;
-    put(Column::Fault, fault ? Mode(fault->kernel ? "kernel" : "user") : Mode());
+    put(Column::Fault, fault && fault->kernel ? Mode(*fault->kernel ? "kernel" : "user") : Mode());
     put(Column::Address, fault ? std::optional(Hex{fault->address}) : std::nullopt);
+}
+
+template <class Put>
+void put_mapping(std::string_view mapping, Put &put) {
+    put(Column::Mapping, mapping.empty() ? std::nullopt : std::optional(Raw{mapping}));
 }
 
 template <class Put>
@@ -191,6 +227,7 @@ void put_fields(const UpdateRow &row, std::string_view type, const core::PageSiz
     put(Column::Newborn, row.newborn);
     put(Column::Teardown, row.teardown);
     put(Column::Known, row.known);
+    put_mapping(row.mapping, put);
 }
 
 template <class Put>
@@ -201,6 +238,7 @@ void put_fields(const FaultRow &row, std::string_view type, const core::PageSize
     put(Column::After, row.after);
     put(Column::FaultsSinceFlush, row.faults_since_flush);
     put_members(Column::CachedFile, row.cached, put);
+    put_mapping(row.mapping, put);
 }
 
 template <class Put>
@@ -208,10 +246,8 @@ void put_fields(const SumRow &row, std::string_view type, const core::PageSize &
     put_stamp(type, row.at, put);
     put_name(row.at, put);
     put(Column::OfCpu, row.of_cpu);
-    put(Column::CachedFile, count_of(row.cached[static_cast<int>(core::Member::File)]));
-    put(Column::CachedAnon, count_of(row.cached[static_cast<int>(core::Member::Anon)]));
-    put(Column::CachedShmem, count_of(row.cached[static_cast<int>(core::Member::Shmem)]));
-    put(Column::CachedSwap, count_of(row.cached[static_cast<int>(core::Member::Swap)]));
+    const auto known = [&row](core::Member member) { return count_of(row.cached[static_cast<std::size_t>(member)]); };
+    put_members_of(Column::CachedFile, known, put);
     put(Column::Updates, row.updates);
 }
 
@@ -250,10 +286,38 @@ void put_fields(const WalkRow &row, std::string_view type, const core::PageSize 
 }
 
 template <class Put>
+void put_fields(const MappingRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
+    const std::string perms = core::permissions(row.flags);
+    const bool moved = row.type == MappingRow::Type::Moved;
+    put_stamp(type, row.at, put);
+    put_name(row.at, put);
+    put_mapping(row.mapping, put);
+    put(Column::From, Hex{row.from});
+    put(Column::To, Hex{row.to});
+    put(Column::Perms, std::string_view(perms));
+    put(Column::OldFrom, moved ? std::optional(Hex{row.old_from}) : std::nullopt);
+    put(Column::HeldKb, count_of(row.held));
+    const std::string build_id = core::hex(row.build_id);
+    put(Column::BuildId, row.build_id.known() ? std::optional(std::string_view(build_id)) : std::nullopt);
+}
+
+template <class Put>
 void put_fields(const LossRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
     put_stamp(type, row.at, put);
     put(Column::Cause, Raw{row.cause});
     put(Column::Records, row.records);
+}
+
+/// Of the process until then.
+template <class Put>
+void put_peak(const core::Extremes &extremes, Put &put) {
+    put(Column::Image, extremes.image);
+    put(Column::PeakMin, extremes.most.from.n);
+    put(Column::PeakMax, extremes.most.to.n);
+    put(Column::PeakTNs, extremes.most.t_ns);
+    put(Column::PeakTid, extremes.most.tid > 0 ? std::optional(extremes.most.tid) : std::nullopt);
+    put(Column::PeakLag, extremes.lag.n);
+    put(Column::PeakLagTNs, extremes.lag_t_ns);
 }
 
 template <class Put>
@@ -271,6 +335,7 @@ void put_fields(const TickRow &row, std::string_view type, const core::PageSize 
     put_members(Column::CachedFile, row.cached, put);
     put_members(Column::ExactFile, row.exact, put);
     put(Column::Lag, count_of(row.lag));
+    put(Column::Behind, count_of(row.behind));
     put(Column::Residual, count_of(row.residual));
     put(Column::Verdict, core::name(row.verdict));
     put(Column::NeedsResync, row.needs_resync);
@@ -281,6 +346,34 @@ void put_fields(const TickRow &row, std::string_view type, const core::PageSize 
     put(Column::Lost, row.lost);
     put(Column::Disagreements, row.disagreements);
     put(Column::Resyncs, row.resyncs);
+    put_peak(row.extremes, put);
+}
+
+/// Of a part of the file that is not there.
+template <class Put>
+void put_missing(const MissingPart &missing, Put &put) {
+    Stamp at;
+    at.t_ns = missing.from_ns;
+    put_stamp("missing", at, put);
+    put(Column::Reason, Raw{missing.reason});
+    put(Column::Records, missing.records);
+    put(Column::ToNs, missing.to_ns);
+}
+
+/// Whose rows they are, where those of many recordings are in one table: the last columns of each row.
+template <class Put>
+void put_trace(const Facts &facts, Put &put) {
+    const auto text = [](const std::string &raw) { return raw.empty() ? std::nullopt : std::optional(Raw{raw}); };
+    const std::string time = core::utc_time(facts.time);
+    put(Column::TraceId, text(facts.trace_id));
+    put(Column::Segment, facts.segment);
+    put(Column::Host, text(facts.host));
+    put(Column::BootId, text(facts.boot_id));
+    put(Column::Kernel, text(facts.kernel));
+    put(Column::Scheme, core::name(facts.machine.scheme));
+    put(Column::CpusOnline, facts.machine.cpus_online);
+    put(Column::PageSize, facts.machine.page_size.bytes);
+    put(Column::StartTime, std::string_view(time));
 }
 
 /// Appends a name made harmless; plain ones, nearly all, cost no allocation.

@@ -10,6 +10,17 @@ CREATE TABLE facts (  -- where and how it was recorded, and how it ended
     key TEXT PRIMARY KEY,
     value
 ) WITHOUT ROWID;
+CREATE TABLE trace (             -- one row: what tells this recording's rows from those of others in one table
+    trace_id TEXT,               -- of all segments of a recording; NULL, as below: an older recording does not tell
+    segment INTEGER NOT NULL,
+    host TEXT,
+    boot_id TEXT,
+    kernel TEXT,                 -- uname -r
+    scheme TEXT NOT NULL,        -- thread, cpu, plain
+    cpus_online INTEGER NOT NULL,
+    page_size INTEGER NOT NULL,  -- bytes
+    start_time TEXT NOT NULL     -- of the attach; RFC 3339, UTC
+);
 CREATE TABLE processes (
     id INTEGER PRIMARY KEY,
     pid INTEGER NOT NULL,        -- may be that of an earlier process too
@@ -50,7 +61,8 @@ CREATE TABLE events (            -- every record that the probe sent, in the ord
     by_other INTEGER,            -- 1: by a task that is not of the process
     newborn INTEGER,             -- 1: of an mm that is being made
     teardown INTEGER,            -- 1: of an mm that is coming to its end
-    known INTEGER                -- 0: of an mm that was not asked for
+    known INTEGER,               -- 0: of an mm that was not asked for
+    mapping TEXT                 -- what the address is in
 );
 CREATE TABLE caches (            -- more about events of type fault and sum
     event_id INTEGER PRIMARY KEY REFERENCES events (id),
@@ -88,7 +100,7 @@ CREATE TABLE ticks (             -- one process at one tick; counts are since th
     seq INTEGER NOT NULL,
     t_ns INTEGER NOT NULL,
     time TEXT NOT NULL,          -- RFC 3339, UTC
-    process_id INTEGER NOT NULL REFERENCES processes (id),
+    process_id INTEGER REFERENCES processes (id),
     mm_id INTEGER REFERENCES mms (id),
     state TEXT NOT NULL,
     reported INTEGER,            -- pages, as /proc/PID/stat said
@@ -96,11 +108,18 @@ CREATE TABLE ticks (             -- one process at one tick; counts are since th
     flushed_file INTEGER, flushed_anon INTEGER, flushed_shmem INTEGER, flushed_swap INTEGER, flushed_rss INTEGER,  -- pages
     cached_file INTEGER, cached_anon INTEGER, cached_shmem INTEGER, cached_swap INTEGER, cached_rss INTEGER,       -- pages
     exact_file INTEGER, exact_anon INTEGER, exact_shmem INTEGER, exact_swap INTEGER, exact_rss INTEGER,            -- pages
-    lag INTEGER,                 -- pages: exact - reported
+    lag INTEGER,                 -- pages: exact - flushed, each member of that at least 0
+    behind INTEGER,              -- pages: exact - reported, which was read at another moment
     residual INTEGER,            -- pages: walked - exact
     verdict TEXT NOT NULL,       -- agrees, explained, moving, unexplained, unwalked
     updates INTEGER, updates_by_others INTEGER, faults INTEGER, flushes INTEGER,
-    lost INTEGER, disagreements INTEGER, resyncs INTEGER
+    lost INTEGER, disagreements INTEGER, resyncs INTEGER,
+    image INTEGER,               -- which of its programs held most, from 1 on; 0: what a fork held before the first
+    peak_min INTEGER, peak_max INTEGER,  -- pages: the most that its rss was until then, by every record
+    peak_t_ns INTEGER,
+    peak_tid INTEGER,            -- whose update that was
+    peak_lag INTEGER,            -- pages: the most that the counters alone did not show at one instant until then
+    peak_lag_t_ns INTEGER
 );
 CREATE TABLE holders (           -- who cached something at a tick: a thread or a CPU
     tick_id INTEGER NOT NULL REFERENCES ticks (id),
@@ -129,6 +148,19 @@ CREATE TABLE walks (             -- page tables as they were walked
     file TEXT NOT NULL,          -- smaps_rollup, smaps
     rss_kb INTEGER, pss_kb INTEGER, swap_kb INTEGER,
     took_us INTEGER
+);
+CREATE TABLE mappings (          -- how mappings changed, and listings of all of a process
+    id INTEGER PRIMARY KEY,
+    type TEXT NOT NULL,          -- mapped, moved, named, listed
+    t_ns INTEGER NOT NULL,
+    process_id INTEGER REFERENCES processes (id),
+    mm_id INTEGER REFERENCES mms (id),
+    mapping TEXT NOT NULL,       -- what it is called; ~ behind it: by its shape alone
+    "from" INTEGER, "to" INTEGER,  -- addresses; to: the first one behind it
+    perms TEXT NOT NULL,         -- rw-p
+    old_from INTEGER,            -- of one that moved
+    held_kb INTEGER,             -- kB of 1,024 bytes that it held; NULL: not listed with a walk
+    build_id TEXT                -- of the file, hexadecimal; NULL: not told
 );
 CREATE TABLE losses (            -- records that are not here
     id INTEGER PRIMARY KEY,

@@ -18,6 +18,20 @@
 namespace rsslag::sinks {
 namespace {
 
+/// A PID or TID, where it is known.
+std::optional<int> positive(int number) {
+    return number > 0 ? std::optional(number) : std::nullopt;
+}
+
+/// NULL where there is none. It lives until the statement has run.
+void add_word(Statement &statement, std::string_view name) {
+    if (name.empty()) {
+        statement.add(std::optional<std::int64_t>());
+    } else {
+        statement.add(name);
+    }
+}
+
 using core::Status;
 
 class Sqlite : public Sink {
@@ -33,8 +47,8 @@ class Sqlite : public Sink {
   private:
     /// In the order of the tables in the schema.
     struct Inserts {
-        Statement facts, processes, threads, mms, events, caches, lives, flushes, ticks, holders, readings, walks,
-            losses;
+        Statement facts, trace, processes, threads, mms, events, caches, lives, flushes, ticks, holders, readings,
+            walks, mappings, losses;
     };
 
     Status execute(const char *sql) {
@@ -48,10 +62,12 @@ class Sqlite : public Sink {
     Status put(const TaskRow &row);
     Status put(const ReadingRow &row);
     Status put(const WalkRow &row);
+    Status put(const MappingRow &row);
     Status put(const LossRow &row);
     Status put(const TickRow &row);
     Status put_holders(const TickRow &row, std::optional<std::int64_t> process);
     Status put_fact(const std::string &key, const nlohmann::ordered_json &value);
+    Status put_trace(const nlohmann::ordered_json &facts);
     Status put_ending(const Ending &ending);
     Status put_entities();
 
@@ -61,18 +77,20 @@ class Sqlite : public Sink {
         return events_;
     }
     /// An event that has nothing but a fault, if that.
-    Status end_plain_event(const std::optional<FaultCause> &fault) {
+    Status end_plain_event(const std::optional<FaultCause> &fault, std::string_view mapping = {}) {
         const std::optional<std::int64_t> none;
         for (int column = 0; column < 5; ++column)  // member to reason
             in_.events.add(none);
         put_cause(fault);
         for (int column = 0; column < 4; ++column)
             in_.events.add(none);
+        const std::string name = core::printable(mapping);
+        add_word(in_.events, name);
         return in_.events.run();
     }
     void put_cause(const std::optional<FaultCause> &fault) {
         using Word = std::optional<std::string_view>;
-        in_.events.add(fault ? Word(fault->kernel ? "kernel" : "user") : Word())
+        in_.events.add(fault && fault->kernel ? Word(*fault->kernel ? "kernel" : "user") : Word())
             .add(fault ? std::optional(fault->address) : std::nullopt);
     }
 
@@ -81,7 +99,7 @@ class Sqlite : public Sink {
     Inserts in_;
     EntityIds ids_;
     core::PageSize page_size_;
-    std::int64_t events_ = 0, ticks_ = 0, readings_ = 0, walks_ = 0, losses_ = 0;
+    std::int64_t events_ = 0, ticks_ = 0, readings_ = 0, walks_ = 0, mappings_ = 0, losses_ = 0;
 };
 
 Status Sqlite::begin(const Facts &facts) {
@@ -102,23 +120,39 @@ Status Sqlite::begin(const Facts &facts) {
     put_facts(object, facts);
     for (const auto &item : object.items())
         if (Status put = put_fact(item.key(), item.value()); !put) return put;
-    return core::success();
+    return put_trace(object);
+}
+
+/// `facts`: as put_facts() has them.
+Status Sqlite::put_trace(const nlohmann::ordered_json &facts) {
+    for (const char *const key :
+         {"trace_id", "segment", "host", "boot_id", "kernel", "scheme", "cpus_online", "page_size", "time"}) {
+        const nlohmann::ordered_json &value = facts.at(key);
+        if (value.is_number_integer()) {
+            in_.trace.add(value.get<std::int64_t>());
+        } else {
+            add_word(in_.trace, value.is_null() ? std::string_view() : value.get_ref<const std::string &>());
+        }
+    }
+    return in_.trace.run();
 }
 
 Status Sqlite::prepare() {
     constexpr int kMembers = 5;
     for (const auto &[statement, table, columns] : {std::tuple{&in_.facts, "facts", 2},
+                                                    {&in_.trace, "trace", 9},
                                                     {&in_.processes, "processes", 6},
                                                     {&in_.threads, "threads", 6},
                                                     {&in_.mms, "mms", 4},
-                                                    {&in_.events, "events", 18},
+                                                    {&in_.events, "events", 19},
                                                     {&in_.caches, "caches", 8},
                                                     {&in_.lives, "lives", 9},
                                                     {&in_.flushes, "flushes", 8},
-                                                    {&in_.ticks, "ticks", 19 + 3 * kMembers},
+                                                    {&in_.ticks, "ticks", 27 + 3 * kMembers},
                                                     {&in_.holders, "holders", 3 + kMembers},
                                                     {&in_.readings, "readings", 14 + 2 * kMembers},
                                                     {&in_.walks, "walks", 9},
+                                                    {&in_.mappings, "mappings", 12},
                                                     {&in_.losses, "losses", 4}}) {
         auto prepared = Statement::insert(database_.get(), table, columns);
         if (!prepared) return prepared.error();
@@ -135,13 +169,15 @@ Status Sqlite::put_fact(const std::string &key, const nlohmann::ordered_json &va
 }
 
 Status Sqlite::put(const UpdateRow &row) {
-    using Word = std::optional<std::string_view>;
     const EntityIds::Ids ids = ids_.of(row.at);
-    const Word reason = row.reason ? Word(core::name(*row.reason)) : Word();
+    const std::string_view reason = row.reason ? core::name(*row.reason) : std::string_view();
     const std::int64_t event = begin_event(type_name(row), row.at, ids);
-    in_.events.add(core::name(row.member)).add(row.pages).add(row.cached).add(row.flushed).add(reason);
+    in_.events.add(core::name(row.member)).add(row.pages).add(row.cached).add(row.flushed);
+    add_word(in_.events, reason);
     put_cause(row.fault);
+    const std::string mapping = core::printable(row.mapping);
     in_.events.add(row.by_other).add(row.newborn).add(row.teardown).add(row.known);
+    add_word(in_.events, mapping);
     if (Status put = in_.events.run(); !put || row.type == UpdateRow::Type::Update) return put;
     return in_.flushes.add(event)
         .add(row.at.t_ns)
@@ -150,13 +186,13 @@ Status Sqlite::put(const UpdateRow &row) {
         .add(row.at.cpu)
         .add(ids.mm)
         .add(core::name(row.member))
-        .add(reason.value_or("fold"))
+        .add(reason.empty() ? std::string_view("fold") : reason)
         .run();
 }
 
 Status Sqlite::put(const FaultRow &row) {
     const std::int64_t event = begin_event("fault", row.at, ids_.of(row.at));
-    if (Status put = end_plain_event(row.fault); !put) return put;
+    if (Status put = end_plain_event(row.fault, row.mapping); !put) return put;
     const std::optional<std::int64_t> none;
     in_.caches.add(event).add_members(row.cached, false).add(row.faults_since_flush).add(none).add(none);
     return in_.caches.run();
@@ -166,13 +202,12 @@ Status Sqlite::put(const SumRow &row) {
     const std::int64_t event = begin_event("sum", row.at, ids_.of(row.at));
     if (Status put = end_plain_event(std::nullopt); !put) return put;
     in_.caches.add(event);
-    for (const core::Member member : {core::Member::File, core::Member::Anon, core::Member::Shmem, core::Member::Swap})
+    for (const core::Member member : core::kMembersInOrder)
         in_.caches.add(row.cached[static_cast<std::size_t>(member)]);
     return in_.caches.add(std::optional<std::int64_t>()).add(row.updates).add(row.of_cpu).run();
 }
 
 Status Sqlite::put(const TaskRow &row) {
-    const auto positive = [](int number) { return number > 0 ? std::optional(number) : std::nullopt; };
     const bool ends = row.type == TaskRow::Type::Exit || row.type == TaskRow::Type::ThreadEnd;
     const std::string comm = core::printable(row.at.comm);
     const std::int64_t event = begin_event(type_name(row), row.at, ids_.of_task(row));
@@ -204,6 +239,18 @@ Status Sqlite::put(const WalkRow &row) {
     return in_.walks.add(row.walk.rss).add(row.walk.pss).add(row.walk.swap).add(row.walk.took_us).run();
 }
 
+Status Sqlite::put(const MappingRow &row) {
+    const EntityIds::Ids ids = ids_.of(row.at);
+    const std::string mapping = core::printable(row.mapping);
+    const std::string perms = core::permissions(row.flags);
+    const bool moved = row.type == MappingRow::Type::Moved;
+    in_.mappings.add(++mappings_).add(type_name(row)).add(row.at.t_ns).add(ids.process).add(ids.mm);
+    in_.mappings.add(std::string_view(mapping)).add(row.from).add(row.to).add(std::string_view(perms));
+    in_.mappings.add(moved ? std::optional(row.old_from) : std::nullopt).add(row.held);
+    const std::string build_id = core::hex(row.build_id);
+    return in_.mappings.add(row.build_id.known() ? std::optional(std::string_view(build_id)) : std::nullopt).run();
+}
+
 Status Sqlite::put(const LossRow &row) {
     const std::string cause = core::printable(row.cause);
     return in_.losses.add(++losses_).add(row.at.t_ns).add(std::string_view(cause)).add(row.records).run();
@@ -216,8 +263,16 @@ Status Sqlite::put(const TickRow &row) {
     in_.ticks.add(core::name(row.state)).add(row.readers.stat);
     row.walk ? in_.ticks.add(page_size_.pages(row.walk->rss)) : in_.ticks.add(std::optional<std::int64_t>());
     in_.ticks.add_members(row.flushed).add_members(row.cached).add_members(row.exact);
-    in_.ticks.add(row.lag).add(row.residual).add(core::name(row.verdict)).add(row.updates).add(row.updates_by_others);
+    in_.ticks.add(row.lag)
+        .add(row.behind)
+        .add(row.residual)
+        .add(core::name(row.verdict))
+        .add(row.updates)
+        .add(row.updates_by_others);
     in_.ticks.add(row.faults).add(row.flushes).add(row.lost).add(row.disagreements).add(row.resyncs);
+    const core::Extremes &extremes = row.extremes;
+    in_.ticks.add(extremes.image).add(extremes.most.from).add(extremes.most.to).add(extremes.most.t_ns);
+    in_.ticks.add(positive(extremes.most.tid)).add(extremes.lag).add(extremes.lag_t_ns);
     if (Status put = in_.ticks.run(); !put) return put;
     return row.ledger != nullptr ? put_holders(row, ids.process) : core::success();
 }

@@ -39,7 +39,8 @@ class JsonFields {
         text(value);
     }
 
-    static void finish(std::string &out) { out += "}\n"; }
+    /// `trace`: the fields of put_trace(), which follow.
+    void finish(std::string_view trace) { (out_ += trace) += "}\n"; }
 
   private:
     template <class Value>
@@ -71,7 +72,7 @@ class JsonFields {
 
 class CsvFields {
   public:
-    explicit CsvFields(std::string &out) : out_(out) {}
+    explicit CsvFields(std::string &out, Column at = Column::Type) : out_(out), at_(static_cast<std::size_t>(at)) {}
 
     template <class Value>
     void operator()(Column column, const Value &value) {
@@ -81,7 +82,10 @@ class CsvFields {
         text(value);
     }
 
-    void finish() { out_.append(kColumns - 1 - at_, ',').append("\r\n"); }
+    /// `trace`: the fields of put_trace(), which follow.
+    void finish(std::string_view trace) {
+        out_.append(static_cast<std::size_t>(Column::TraceId) - at_, ',').append(trace).append("\r\n");
+    }
 
   private:
     template <class Value>
@@ -108,13 +112,15 @@ class CsvFields {
     }
 
     std::string &out_;
-    std::size_t at_ = 0;
+    std::size_t at_;
 };
 
 /// Text that goes out in large pieces.
 class Buffered : public Sink {
   public:
-    explicit Buffered(Write write) : write_(std::move(write)) { out.reserve(kFullBuffer + 4096); }
+    Buffered(Write write, Head head) : with_head(head == Head::Yes), write_(std::move(write)) {
+        out.reserve(kFullBuffer + 4096);
+    }
 
     core::Status end(const Ending & /*ending*/) override { return pass_on(); }
 
@@ -122,7 +128,9 @@ class Buffered : public Sink {
     core::Status pass_on_if_full() { return out.size() < kFullBuffer ? core::success() : pass_on(); }
 
     std::string out;
+    std::string trace;  ///< what put_trace() comes to
     core::PageSize page_size;
+    const bool with_head;
 
   private:
     core::Status pass_on() {
@@ -140,9 +148,11 @@ class Jsonl : public Buffered {
 
     core::Status begin(const Facts &facts) override {
         page_size = facts.machine.page_size;
-        nlohmann::ordered_json header{{"schema", "rsslag.record/1"}};
+        JsonFields fields(trace, keys_);
+        put_trace(facts, fields);
+        nlohmann::ordered_json header{{"schema", "rsslag.record/2"}};
         put_facts(header, facts);
-        out += header.dump() + "\n";
+        if (with_head) out += header.dump() + "\n";
         return core::success();
     }
 
@@ -151,7 +161,7 @@ class Jsonl : public Buffered {
             [&](const auto &each) {
                 JsonFields fields(out, keys_);
                 put_fields(each, type_name(row), page_size, fields);
-                JsonFields::finish(out);
+                fields.finish(trace);
             },
             row);
         return pass_on_if_full();
@@ -159,16 +169,9 @@ class Jsonl : public Buffered {
 
     core::Status end(const Ending &ending) override {
         for (const MissingPart &missing : ending.missing) {
-            const nlohmann::ordered_json row{{"type", "missing"},
-                                             {"t_ns", missing.from_ns},
-                                             {"pid", nullptr},
-                                             {"tid", nullptr},
-                                             {"cpu", nullptr},
-                                             {"to_ns", missing.to_ns},
-                                             {"reason", core::printable(missing.reason)},
-                                             {"records", missing.records ? nlohmann::ordered_json(*missing.records)
-                                                                         : nlohmann::ordered_json(nullptr)}};
-            out += row.dump() + "\n";
+            JsonFields fields(out, keys_);
+            put_missing(missing, fields);
+            fields.finish(trace);
         }
         return Buffered::end(ending);
     }
@@ -183,7 +186,9 @@ class Csv : public Buffered {
 
     core::Status begin(const Facts &facts) override {
         page_size = facts.machine.page_size;
-        out += fmt::format("{}\r\n", fmt::join(column_names(), ","));
+        CsvFields fields(trace, Column::TraceId);
+        put_trace(facts, fields);
+        if (with_head) out += fmt::format("{}\r\n", fmt::join(column_names(), ","));
         return core::success();
     }
 
@@ -192,21 +197,30 @@ class Csv : public Buffered {
             [&](const auto &each) {
                 CsvFields fields(out);
                 put_fields(each, type_name(row), page_size, fields);
-                fields.finish();
+                fields.finish(trace);
             },
             row);
         return pass_on_if_full();
+    }
+
+    core::Status end(const Ending &ending) override {
+        for (const MissingPart &missing : ending.missing) {
+            CsvFields fields(out);
+            put_missing(missing, fields);
+            fields.finish(trace);
+        }
+        return Buffered::end(ending);
     }
 };
 
 }  // namespace
 
-std::unique_ptr<Sink> jsonl_sink(Write write) {
-    return std::make_unique<Jsonl>(std::move(write));
+std::unique_ptr<Sink> jsonl_sink(Write write, Head head) {
+    return std::make_unique<Jsonl>(std::move(write), head);
 }
 
-std::unique_ptr<Sink> csv_sink(Write write) {
-    return std::make_unique<Csv>(std::move(write));
+std::unique_ptr<Sink> csv_sink(Write write, Head head) {
+    return std::make_unique<Csv>(std::move(write), head);
 }
 
 }  // namespace rsslag::sinks

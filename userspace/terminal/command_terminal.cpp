@@ -17,6 +17,7 @@
 #include <cstring>
 #include <optional>
 
+#include "rescue.h"
 #include "rsslag/core/text.h"
 
 namespace rsslag::terminal {
@@ -121,6 +122,7 @@ core::Result<CommandTerminal> CommandTerminal::open() {
         fmt::format("{}/rsslag-output-XXXXXX", directory != nullptr && *directory == '/' ? directory : "/tmp");
     state->file = core::Fd(mkostemp(state->path.data(), O_CLOEXEC));
     if (!state->file.open()) return system_error("a file for the command's output");
+    remove_at_death(state->path);
     state->stop = core::Fd(eventfd(0, EFD_CLOEXEC));
     return CommandTerminal(std::move(state));
 }
@@ -128,6 +130,7 @@ core::Result<CommandTerminal> CommandTerminal::open() {
 CommandTerminal::~CommandTerminal() {
     if (!state_) return;
     hang_up();
+    keep_at_death();
     if (state_->bytes == 0) state_->remove_file();
 }
 
@@ -158,6 +161,7 @@ std::string CommandTerminal::kept() const {
 
 /// Once something cannot be kept, nothing behind it is: the file has what was written first.
 void CommandTerminal::State::take(std::string_view text) {
+    if (!text.empty()) keep_at_death();
     std::string_view left = text;
     int err = 0;
     while (!left.empty() && why_not_kept.empty() && err == 0) {

@@ -7,21 +7,25 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <tuple>
 
 #include "rsslag/core/text.h"
 #include "rsslag/terminal/style.h"
 
 namespace rsslag::terminal {
 
-core::Status print(std::string_view text) {
+core::Status print(std::string_view text, int fd) {
     while (!text.empty()) {
-        const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+        const ssize_t written = ::write(fd, text.data(), text.size());
         if (written >= 0) {
             text.remove_prefix(static_cast<std::size_t>(written));
             continue;
         }
         if (errno == EINTR) continue;
-        return core::Error{core::Kind::Io, std::string("stdout cannot be written: ") + std::strerror(errno), errno, ""};
+        return core::Error{
+            core::Kind::Io,
+            fmt::format("{} cannot be written: {}", fd == STDERR_FILENO ? "stderr" : "stdout", std::strerror(errno)),
+            errno, ""};
     }
     return core::success();
 }
@@ -29,7 +33,7 @@ core::Status print(std::string_view text) {
 void complain(const std::string &line) {
     const std::string text = fmt::format("rsslag: {}\n", core::harmless(line, locale_is_utf8()));
     // Where stderr cannot be written there is nobody to tell.
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    std::ignore = print(text, STDERR_FILENO);
 }
 
 }  // namespace rsslag::terminal

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <climits>
 #include <csignal>
 #include <cstring>
 #include <utility>
@@ -26,7 +28,10 @@ struct Rescue {
     int nowhere = -1;  ///< /dev/null
     std::array<struct sigaction, NSIG> before{};
     std::array<bool, NSIG> caught{};
+    std::array<char, PATH_MAX> path{};
+    std::atomic<bool> remove = false;
 };
+static_assert(std::atomic<bool>::is_always_lock_free);
 Rescue rescue;
 
 /// Who is in the background may not touch the terminal, and would be stopped if it did. Without job control it may.
@@ -50,6 +55,7 @@ void restore_terminal() {
 /// Only async-signal-safe calls; the signal then takes its course.
 void on_death(int signal) {
     if (is_ours()) restore_terminal();
+    if (rescue.remove) unlink(rescue.path.data());
     sigset_t just_this;
     sigemptyset(&just_this);
     sigaddset(&just_this, signal);
@@ -75,6 +81,16 @@ void restore_at_death(const std::string &restore, const termios &modes) {
         if (spared || sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) continue;
         rescue.caught[static_cast<std::size_t>(signal)] = sigaction(signal, &action, nullptr) == 0;
     }
+}
+
+void remove_at_death(const std::string &path) {
+    if (path.size() >= rescue.path.size()) return;
+    std::memcpy(rescue.path.data(), path.c_str(), path.size() + 1);
+    rescue.remove = true;
+}
+
+void keep_at_death() {
+    rescue.remove = false;
 }
 
 void forget_restoring() {

@@ -11,11 +11,13 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
 #include <csignal>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <thread>
 
@@ -88,7 +90,8 @@ struct Screen::State {
     std::deque<Change> waiting;
     std::vector<view::Intent> intents;
     std::function<void(const std::string &)> typed;
-    std::uint64_t skipped = 0;  ///< changes that found no room
+    std::uint64_t skipped = 0;   ///< changes that found no room
+    std::exception_ptr failure;  ///< of its thread, for whoever asks for keys
     bool stop = false;
     bool ended = false;
     std::thread thread;
@@ -98,6 +101,7 @@ struct Screen::State {
     Clock::time_point drawn, ticked;
 
     void run();
+    void show();
     void take_changes();
     void take_signals();
     void take_keys();
@@ -161,7 +165,14 @@ void Screen::post(Change change) {
 
 std::vector<view::Intent> Screen::intents() {
     const std::lock_guard lock(state_->mutex);
+    if (state_->failure) std::rethrow_exception(std::exchange(state_->failure, nullptr));
     return std::exchange(state_->intents, {});
+}
+
+bool Screen::asked_to_quit() {
+    const std::lock_guard lock(state_->mutex);
+    return std::any_of(state_->intents.begin(), state_->intents.end(),
+                       [](const view::Intent &intent) { return std::holds_alternative<view::Quit>(intent); });
 }
 
 void Screen::on_typed(std::function<void(const std::string &)> typed) {
@@ -267,6 +278,19 @@ void Screen::State::draw() {
 
 void Screen::State::run() {
     pthread_setname_np(pthread_self(), "screen");
+    std::exception_ptr thrown;
+    try {
+        show();
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    failure = thrown;
+    ended = true;
+    ended_changed.notify_all();
+}
+
+void Screen::State::show() {
     ticked = Clock::now();
     for (;;) {
         {
@@ -295,9 +319,6 @@ void Screen::State::run() {
         }
         if (waiting_for[0].revents != 0) typing ? type() : take_keys();
     }
-    const std::lock_guard lock(mutex);
-    ended = true;
-    ended_changed.notify_all();
 }
 
 }  // namespace rsslag::terminal

@@ -19,6 +19,47 @@ core::Losses since(core::Losses counts, const core::Losses &before) {
     return counts;
 }
 
+/// What an event costs, in some 10 ns.
+struct WorkOf {
+    std::uint64_t known;  ///< mms and tasks
+
+    static std::uint64_t of(const core::CounterReading &reading) {
+        constexpr std::uint64_t kTask = 50;
+        return kTask * (1 + reading.tasks.size() + reading.first.cpus.size() + reading.last.cpus.size());
+    }
+    std::uint64_t operator()(const event::Records &event) const { return event.bytes.size(); }
+    std::uint64_t operator()(const event::Attach &event) const {
+        return of(event.counters.counters) + event.faults.tasks.size();
+    }
+    std::uint64_t operator()(const event::Counters &event) const {
+        return known + (event.reported ? of(event.reported->counters) : 0);
+    }
+    std::uint64_t operator()(const event::Reading &event) const {
+        std::uint64_t work = kEvent;
+        if (!event.reported) return work;
+        work += kTick;
+        for (const core::CounterReading &reading : event.reported->bracket.readings)
+            work += of(reading);
+        return work;
+    }
+    std::uint64_t operator()(const event::MappingChanges &event) const { return kEvent * (1 + event.changes.size()); }
+    std::uint64_t operator()(const event::MappingListing &event) const {
+        return kEvent * (1 + event.listing.entries.size());
+    }
+    std::uint64_t operator()(const event::Faults &event) const { return kEvent + 10 * event.tasks.size(); }
+    /// Each of all others looks at all mms, or does next to nothing.
+    template <class Other>
+    std::uint64_t operator()(const Other & /*event*/) const {
+        return kEvent + known;
+    }
+
+    static constexpr std::uint64_t kEvent = 100, kTick = 2000;  // with the text that is made of it
+};
+
+std::uint64_t work_of(const event::Event &event, std::uint64_t known) {
+    return std::visit(WorkOf{known}, event);
+}
+
 }  // namespace
 
 Judge::State::State(Facts given, JudgeOptions chosen)
@@ -37,7 +78,9 @@ Judge::State::State(Facts given, JudgeOptions chosen)
           } else {
               options.observer->on_task(std::get<core::TaskLine>(line));
           }
-      }) {}
+      }) {
+    if (options.for_screen) recent.emplace();
+}
 
 void Judge::State::operator()(event::Records &event) {
     const std::uint64_t before = order.malformed();
@@ -50,6 +93,7 @@ void Judge::State::operator()(event::Watermark &event) {
     if (cut_off) ledger.lost_until(event.until_ns);
     cut_off = false;  // a tick begins with one
     apply_until(event.until_ns);
+    complete_until = event.until_ns;
 }
 
 void Judge::State::operator()(event::Losses &event) {
@@ -94,6 +138,8 @@ void Judge::State::adopt(int host_tgid, const core::CounterReading &counters, st
         if (task.host_tid == host_tgid || group.comm.empty()) group.comm = task.comm;
     }
     ledger.adopt(counters, group, begin_ns, end_ns);
+    if (recent) recent->note(group);
+    if (options.observer != nullptr) options.observer->on_adopted(group);
 }
 
 void Judge::State::take_up(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns,
@@ -113,6 +159,7 @@ void Judge::State::operator()(event::Attach &event) {
 }
 
 void Judge::State::operator()(event::ExecAwaited &event) {
+    command = event.host_tgid;
     awaited[event.host_tgid] = {event.host_tgid, event.tgid, event.mm};
 }
 
@@ -121,9 +168,10 @@ void Judge::State::operator()(event::ExecAwaited &event) {
 void Judge::State::operator()(event::Counters &event) {
     if (event.reported) {
         const core::TimedCounters &timed = *event.reported;
-        for (const core::GroupView &group : ledger.groups()) {
-            if (group.tgid == event.pid && group.mm == timed.counters.mm && !ledger.knows(group.mm))
-                adopt(group.host_tgid, timed.counters, timed.begin_ns, timed.end_ns);
+        for (const core::TaskReading &task : timed.counters.tasks) {
+            const auto group = task.tgid == event.pid ? ledger.group(task.host_tgid) : std::nullopt;
+            if (group && group->mm == timed.counters.mm && !ledger.knows(group->mm))
+                adopt(group->host_tgid, timed.counters, timed.begin_ns, timed.end_ns);
         }
     }
     const auto found = std::find_if(awaited.begin(), awaited.end(),
@@ -138,6 +186,7 @@ void Judge::State::operator()(event::Counters &event) {
 void Judge::State::begin_tick() {
     if (std::exchange(in_tick, true)) return;
     groups = ledger.groups();
+    newcomers.clear();
     ledger.watch_all();
 }
 
@@ -150,7 +199,9 @@ void Judge::State::end_tick() {
 const core::GroupView *Judge::State::group_of(int host_tgid) const {
     const auto found = std::lower_bound(groups.begin(), groups.end(), host_tgid,
                                         [](const core::GroupView &group, int tgid) { return group.host_tgid < tgid; });
-    return found != groups.end() && found->host_tgid == host_tgid ? &*found : nullptr;
+    if (found != groups.end() && found->host_tgid == host_tgid) return &*found;
+    const auto newcomer = newcomers.find(host_tgid);
+    return newcomer == newcomers.end() ? nullptr : &newcomer->second;
 }
 
 void Judge::State::operator()(event::Reading &event) {
@@ -161,7 +212,7 @@ void Judge::State::operator()(event::Reading &event) {
         const core::RawReading &reading = *event.reported;
         adopt(event.host_tgid, reading.counters(), reading.begin_ns, reading.end_ns);
         ledger.watch(reading.counters().mm);
-        groups = ledger.groups();
+        if (const auto group = ledger.group(event.host_tgid)) newcomers.emplace(group->host_tgid, *group);
     }
     const core::GroupView *const group = group_of(event.host_tgid);
     if (group == nullptr) return;
@@ -188,6 +239,7 @@ void Judge::State::operator()(event::TickEnd &event) {
         if (tick) reported.push_back(std::move(*tick));
     }
     end_tick();
+    if (recent) recent->forget_until(now.t_ns, ledger);
     flush_log.clear();
     seq++;
 }
@@ -200,6 +252,7 @@ void Judge::State::operator()(event::Stop &event) {
     if (order.malformed() > 0 && known < losses.sent) malformed_rest = losses.sent - known;
     count_losses(now.t_ns);
     order.until(UINT64_MAX, [this](const auto &record) { apply(record); });
+    emit_mappings(UINT64_MAX);
     ledger.advance(now.t_ns);
     ledger.settle_all();
     finish_all(true);
@@ -227,7 +280,8 @@ void Judge::State::operator()(event::End &event) {
     summary->lost_by = losses.by_cause;
     summary->ended_mms = ledger.ended_mms();
     summary->ended_not_at_zero = ledger.ended_not_at_zero();
-    summary->processes = gone;
+    summary->all = since_start(ledger.extremes());
+    gone.put(*summary);
     for (const auto &[tgid, entry] : traced)
         if (entry.summary.pid != 0) summary->processes.push_back(entry.summary);
     summary->own = event.own;
@@ -242,76 +296,20 @@ void Judge::State::operator()(event::CpusFolded &event) {
     ledger.cpus_folded(event.since_ns, event.until_ns);
 }
 
-void Judge::State::log_flush(const rsslag_update &update, const core::Applied &applied) {
-    if (!options.for_screen || !applied.known || !applied.reason || *applied.reason == core::FlushReason::Direct)
-        return;
-    constexpr std::size_t kMost = 512;
-    if (flush_log.size() >= kMost) flush_log.pop_front();
-    flush_log.emplace_back(update, applied);
-}
-
-/// Amounts that were open go to whoever waits for them.
-void Judge::State::take_settled() {
-    if (!ledger.any_settled()) return;
-    const std::vector<core::SettledUpdate> amounts = ledger.take_settled();
-    for (const core::SettledUpdate &amount : amounts) {
-        if (const auto update = open.find(amount.ticket); update != open.end()) {
-            log_flush(update->second, {true, amount.pages, amount.reason});
-            open.erase(update);
-        }
-        lines.settled(amount);
+void Judge::State::operator()(event::MappingChanges &event) {
+    if (!keeps_mappings()) return;
+    for (core::MappingChange &change : event.changes) {
+        const std::uint64_t t_ns = change.t_ns;
+        mapping_bytes += bytes_of(change);
+        mappings.emplace(t_ns, std::move(change));
     }
-    if (options.observer != nullptr) options.observer->on_settled(amounts);
 }
 
-void Judge::State::emit_update(const rsslag_update &update, const core::Applied &applied) {
-    core::EventLine line;
-    line.t_ns = since_start(update.t_ns);
-    for (const core::GroupView &group : ledger.groups()) {
-        if (group.mm == update.mm) line.pid = group.tgid;
-    }
-    line.tid = update.tid;
-    line.comm = ledger.comm_of(update.tid);
-    line.cpu = update.cpu;
-    line.update = update;
-    line.applied = applied;
-    lines.add(std::move(line));
-}
-
-void Judge::State::apply(const rsslag_update &update) {
-    const core::Applied applied = ledger.apply(update);
-    log_flush(update, applied);
-    if (options.for_screen && applied.ticket != 0) open.emplace(applied.ticket, update);
-    if (options.observer != nullptr) options.observer->on_applied(update, applied);
-    if (options.observer != nullptr && applied.known && options.observer->needs_updates()) emit_update(update, applied);
-    take_settled();
-}
-
-void Judge::State::apply(const rsslag_fault &fault) {
-    ledger.apply(fault);
-    if (options.observer != nullptr) options.observer->on_fault(fault);
-}
-
-void Judge::State::apply(const rsslag_sum &sum) {
-    ledger.apply(sum);
-    if (options.observer != nullptr) options.observer->on_sum(sum);
-}
-
-void Judge::State::apply(const rsslag_task &task) {
-    const bool dead = task.kind == RSSLAG_EXIT && (task.flags & RSSLAG_GROUP_DEAD) != 0;
-    if (task.kind == RSSLAG_EXEC || dead) awaited.erase(task.tgid);
-    if (task.kind == RSSLAG_EXIT) faults.erase(task.tid);
-    ledger.apply(task);
-    if (options.observer != nullptr) lines.add(core::TaskLine{since_start(task.t_ns), task});
-    take_settled();
-}
-
-/// Everything before that time goes through the ledger.
-void Judge::State::apply_until(std::uint64_t t_ns) {
-    order.until(t_ns, [this](const auto &record) { apply(record); });
-    ledger.advance(t_ns);
-    finish_all(false);
-    take_settled();
+void Judge::State::operator()(event::MappingListing &event) {
+    if (!keeps_mappings()) return;
+    const std::uint64_t t_ns = event.listing.t_ns;
+    mapping_bytes += bytes_of(event.listing);
+    mappings.emplace(t_ns, std::move(event.listing));
 }
 
 Judge::Judge(Facts facts, JudgeOptions options) : state_(std::make_unique<State>(std::move(facts), options)) {}
@@ -321,6 +319,7 @@ Judge &Judge::operator=(Judge &&) noexcept = default;
 
 std::vector<core::Tick> Judge::apply(event::Event event) {
     state_->taken_up.clear();
+    state_->work += work_of(event, state_->ledger.size());
     std::visit(*state_, event);
     return std::exchange(state_->reported, {});
 }
@@ -331,6 +330,18 @@ const std::optional<core::Summary> &Judge::summary() const {
 
 const Facts &Judge::facts() const {
     return state_->facts;
+}
+
+std::uint64_t Judge::work() const {
+    return state_->work;
+}
+
+std::uint64_t Judge::complete_until() const {
+    return state_->complete_until;
+}
+
+std::size_t Judge::waiting_bytes() const {
+    return state_->order.waiting_bytes() + state_->mapping_bytes;
 }
 
 std::vector<core::GroupView> Judge::groups() const {
@@ -396,6 +407,10 @@ std::vector<event::Records> Judge::waiting() const {
         waiting.push_back({static_cast<std::uint32_t>(cpu), {bytes.begin(), bytes.end()}});
     });
     return waiting;
+}
+
+std::vector<int> Judge::take_begun() {
+    return state_->order.take_begun();
 }
 
 event::Moment Judge::last_moment() const {

@@ -9,9 +9,12 @@
 #include <optional>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "deferred_lines.h"
+#include "gone.h"
+#include "recent_growth.h"
 #include "rsslag/core/time_order.h"
 #include "rsslag/trace/judge.h"
 
@@ -26,7 +29,20 @@ struct Traced {
     std::map<int, std::uint64_t> updates_before;
     bool gone = false;  ///< it was no longer there when it was to be read last
     core::Summary::Process summary;
+    std::optional<core::Extremes> before;  ///< of programs that it has run before this one
+    int image = 1;                         ///< the number of this one
 };
+
+/// In memory, about.
+inline std::size_t bytes_of(const core::MappingChange &change) {
+    return sizeof(change) + change.range.name.size();
+}
+inline std::size_t bytes_of(const core::MappingListing &listing) {
+    std::size_t bytes = sizeof(listing);
+    for (const core::MappingListing::Entry &entry : listing.entries)
+        bytes += sizeof(entry) + entry.range.name.size();
+    return bytes;
+}
 
 struct Judge::State {
     State(Facts given, JudgeOptions chosen);
@@ -36,13 +52,16 @@ struct Judge::State {
     core::Ledger ledger;
     core::TimeOrder order;
     std::map<int, Traced> traced;  ///< by the kernel's TGID
-    std::vector<core::Summary::Process> gone;
+    Gone gone;
     core::Totals totals;  ///< of processes that have left an mm
+    int command = 0;      ///< the TGID of CMD, once its exec is awaited
     core::OwnCost own;
     std::uint64_t seq = 0;
-    core::Losses counted;           ///< by the kernel, as told last
-    core::Losses losses;            ///< the same since these events begin, with what gaps took
-    std::uint64_t lost_before = 0;  ///< of the losses that the ledger knows of
+    std::uint64_t work = 0;
+    std::uint64_t complete_until = 0;  ///< of the last watermark
+    core::Losses counted;              ///< by the kernel, as told last
+    core::Losses losses;               ///< the same since these events begin, with what gaps took
+    std::uint64_t lost_before = 0;     ///< of the losses that the ledger knows of
     std::uint64_t missing_records = 0;
     std::uint64_t malformed_rest = 0;                   ///< records that came after malformed ones in their spans
     std::unordered_map<int, core::FaultCounts> faults;  ///< by the kernel's TID
@@ -54,6 +73,10 @@ struct Judge::State {
     std::deque<std::pair<rsslag_update, core::Applied>> flush_log;  ///< since the last tick
     std::unordered_map<std::uint64_t, rsslag_update> open;  ///< updates whose amounts are open, by ticket; for_screen
     DeferredLines lines;
+    std::optional<RecentGrowth> recent;  ///< for_screen
+    /// By time: those that no record has come after yet.
+    std::multimap<std::uint64_t, std::variant<core::MappingChange, core::MappingListing>> mappings;
+    std::size_t mapping_bytes = 0;  ///< about, of these
 
     /// Of the tick that goes on.
     struct Taken {
@@ -61,8 +84,9 @@ struct Judge::State {
         core::RawReading reading;
     };
     bool in_tick = false;
-    bool cut_off = false;                 ///< readings of it may be missing
-    std::vector<core::GroupView> groups;  ///< as they were when it began
+    bool cut_off = false;                      ///< readings of it may be missing
+    std::vector<core::GroupView> groups;       ///< as they were when it began
+    std::map<int, core::GroupView> newcomers;  ///< by host TGID: adopted since
     std::vector<Taken> readings;
 
     void operator()(event::Records &event);
@@ -79,6 +103,8 @@ struct Judge::State {
     void operator()(event::Gap &event);
     void operator()(event::FreshStart &event);
     void operator()(event::CpusFolded &event);
+    void operator()(event::MappingChanges &event);
+    void operator()(event::MappingListing &event);
 
     std::uint64_t since_start(std::uint64_t t_ns) const { return t_ns - std::min(t_ns, facts.start.t_ns); }
     static std::chrono::system_clock::time_point time_of(const event::Moment &at) {
@@ -93,6 +119,13 @@ struct Judge::State {
     void apply(const rsslag_sum &sum);
     void apply(const rsslag_task &task);
     void apply_until(std::uint64_t t_ns);
+    void emit_mappings(std::uint64_t until_ns);
+    bool keeps_mappings() const { return options.observer != nullptr || recent; }
+    core::RecentGrowth recent_of(const core::MmView &mm);
+    /// Those from before a record go before it.
+    void catch_up_mappings(std::uint64_t t_ns) {
+        if (!mappings.empty() && mappings.begin()->first <= t_ns) emit_mappings(t_ns);
+    }
     void take_settled();
     void emit_update(const rsslag_update &update, const core::Applied &applied);
     void log_flush(const rsslag_update &update, const core::Applied &applied);
@@ -105,10 +138,12 @@ struct Judge::State {
     const core::GroupView *group_of(int host_tgid) const;
     core::Tick tick_of(const core::GroupView &group, const core::MmView &mm) const;
     void finish(const core::Ended &over);
+    void finish_image(Traced &entry, bool forked);
     void finish_all(bool all);
     std::optional<core::Tick> compared(Taken &taken, std::uint64_t until_ns);
     void keep_walk(Traced &entry, core::Tick &tick) const;
-    void count(Traced &entry, const core::Tick &tick);
+    core::Extremes since_start(core::Extremes extremes) const;
+    void count(Traced &entry, core::Tick &tick);
     void add_totals(const core::Tick &tick);
 };
 

@@ -20,6 +20,7 @@ core::Tick Judge::State::tick_of(const core::GroupView &group, const core::MmVie
     tick.calibration = facts.calibration;
     tick.state = group.state;
     tick.ledger = mm;
+    tick.ledger.extremes = since_start(mm.extremes);
     tick.faults = mm.exited.faults;
     for (core::TaskNet &task : tick.ledger.tasks) {
         const auto found = faults.find(task.host_tid);
@@ -33,9 +34,15 @@ core::Tick Judge::State::tick_of(const core::GroupView &group, const core::MmVie
     tick.needs_resync = ledger.needs_resync(mm.mm);
     tick.threads = options.threads;
     tick.own = own;
-    tick.emitted = losses.sent;
+    tick.emitted = std::max(losses.sent, order.records() + tick.lost);  // counts are told before or after records
     tick.last_flushes = flushes_of(mm);
     return tick;
+}
+
+core::RecentGrowth Judge::State::recent_of(const core::MmView &mm) {
+    core::RecentGrowth growth = recent->of(mm, now.t_ns);
+    growth.from_ns = since_start(growth.from_ns);
+    return growth;
 }
 
 std::vector<core::LoggedFlush> Judge::State::flushes_of(const core::MmView &mm) const {
@@ -90,16 +97,31 @@ void Judge::State::finish(const core::Ended &over) {
     tick.process.mm_id = mm_id(facts.id_key, over.mm.mm, over.mm.generation);
     tick.process.threads_count = static_cast<std::int64_t>(over.mm.tasks.size());
     tick.updates_before = entry.updates_before;
+    if (recent) tick.recent = recent_of(over.mm);
+    if (recent && over.last) recent->forget(over.mm);
+    const bool forked = over.group.forked && over.group.state == core::State::Exec;
+    if (forked) entry.image = 0;
     count(entry, tick);
     if (over.last) add_totals(tick);  // else another process lives on in it, and counts it
     reported.push_back(std::move(tick));
     entry.summary.state = over.group.state;
     if (over.group.state == core::State::Exited) {
-        gone.push_back(entry.summary);
+        gone.add(std::move(entry.summary), over.group.host_tgid == command);
         traced.erase(over.group.host_tgid);
     } else {
-        entry.walked.reset();
-        entry.updates_before.clear();
+        finish_image(entry, forked);
+    }
+}
+
+/// What a fork held before its first exec is not its own program's: a row by itself.
+void Judge::State::finish_image(Traced &entry, bool forked) {
+    entry.walked.reset();
+    entry.updates_before.clear();
+    entry.image++;
+    if (forked) {
+        gone.add(std::exchange(entry.summary, {}));
+    } else {
+        entry.before = entry.summary.extremes;
     }
 }
 
@@ -124,22 +146,28 @@ void Judge::State::keep_walk(Traced &entry, core::Tick &tick) const {
     tick.process.verdict = entry.walked->verdict;
 }
 
-void Judge::State::count(Traced &entry, const core::Tick &tick) {
+core::Extremes Judge::State::since_start(core::Extremes extremes) const {
+    for (std::uint64_t *const t_ns : {&extremes.most.t_ns, &extremes.least.t_ns, &extremes.lag_t_ns})
+        *t_ns = since_start(*t_ns);
+    return extremes;
+}
+
+void Judge::State::count(Traced &entry, core::Tick &tick) {
     core::Summary::Process &process = entry.summary;
+    tick.ledger.extremes.image = entry.image;
+    tick.extremes = entry.before ? core::highest(*entry.before, tick.ledger.extremes) : tick.ledger.extremes;
+    process.extremes = tick.extremes;
+    process.image = entry.image;
     process.pid = tick.process.pid;
+    process.host_pid = tick.process.host_pid.value_or(0);
+    process.begin = tick.ledger.begin;
     process.comm = tick.process.comm;
     process.baseline = tick.ledger.baseline;
     process.final = tick.ledger.exact();
+    process.last = tick.ledger.last;
     if (!tick.read) return;
     const core::Verdict verdict = core::judge(tick).verdict;  // as the tick tells it
     process.verdicts[std::string(core::name(verdict))]++;
-    if (!tick.process.readers.stat) return;
-    const core::Pages lag = tick.ledger.exact().rss() - *tick.process.readers.stat;
-    if (lag > process.peak_lag) {
-        process.peak_lag = lag;
-        process.peak_lag_t_ns = tick.t_ns;
-        process.peak_approximate = tick.needs_resync || verdict == core::Verdict::Moving;
-    }
 }
 
 /// `until_ns`: all that happened in the reading's window has been told by then.
@@ -160,6 +188,7 @@ std::optional<core::Tick> Judge::State::compared(Taken &taken, std::uint64_t unt
     const auto mm = ledger.view(counters.mm);
     if (!mm) return std::nullopt;
     core::Tick tick = tick_of(group, *mm);
+    if (recent) tick.recent = recent_of(*mm);
     tick.window_updates = tick.ledger.updates - std::min(before, tick.ledger.updates);
     tick.process = judge_reading(reading, facts.machine, facts.id_key);
     const bool chosen = options.for_screen && facts.machine.scheme == core::Scheme::Thread;

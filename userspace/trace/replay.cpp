@@ -2,6 +2,7 @@
 #include "rsslag/trace/replay.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "rsslag/core/text.h"
@@ -9,6 +10,9 @@
 
 namespace rsslag::trace {
 namespace {
+
+/// Behind the last part that is told of by itself.
+constexpr std::string_view kMore = ", and more after it";
 
 core::SnapshotDocument document_of(const recording::Header &header) {
     using std::chrono::system_clock;
@@ -27,7 +31,7 @@ core::SnapshotDocument document_of(const recording::Header &header) {
 recording::Peak peak_of(const core::Summary &summary) {
     recording::Peak peak;
     for (const core::Summary::Process &process : summary.processes) {
-        if (process.peak_lag > peak.lag) peak = {process.peak_lag_t_ns, process.pid, process.peak_lag};
+        if (process.extremes.lag > peak.lag) peak = {process.extremes.lag_t_ns, process.pid, process.extremes.lag};
     }
     return peak;
 }
@@ -47,10 +51,12 @@ struct Replay::State {
     core::OwnCost own;  ///< at the last tick
     std::uint64_t ticks = 0;
     bool stopped = false;
+    bool cut = false;   ///< it was not read on, though there is more
     bool amid = false;  ///< it begins in the midst of a tick, whose readings may lack some
 
     void apply(event::Event event);
     void lack(recording::Missing gap);
+    bool overfull();
 };
 
 void Replay::State::apply(event::Event event) {
@@ -66,13 +72,30 @@ void Replay::State::apply(event::Event event) {
 
 /// What was not ended may end anywhere: there, nothing that is known of was lost.
 void Replay::State::lack(recording::Missing gap) {
+    constexpr std::size_t kMost = 1000;
     if (gap.to_ns) apply(event::Gap{gap.records.value_or(1), 1});
-    missing.push_back(std::move(gap));
+    if (missing.size() < kMost) return missing.push_back(std::move(gap));
+    recording::Missing &rest = missing.back();
+    if (!rest.reason.ends_with(kMore)) rest.reason += kMore;
+    rest.to_ns = gap.to_ns;
+    rest.records = rest.records && gap.records ? std::optional(*rest.records + *gap.records) : std::nullopt;
+}
+
+/// No tracer leaves so many records without a watermark.
+bool Replay::State::overfull() {
+    constexpr std::size_t kMostWaiting = std::size_t{96} << 20;
+    if (judge.waiting_bytes() <= kMostWaiting) return false;
+    if (!std::exchange(cut, true)) {
+        missing.push_back({"more records wait for a watermark than any tracer leaves: the rest is not read",
+                           judge.last_moment().t_ns, std::nullopt, std::nullopt});
+    }
+    return true;
 }
 
 core::Result<Replay> Replay::open(const std::string &path, TraceObserver *observer, const ReplayOptions &options) {
     auto input = recording::open_file(path);
     if (!input) return input.error();
+    input->stop = options.stop;
     auto reader = recording::Reader::open(std::move(*input), core::printable(path));
     if (!reader) return reader.error();
     const recording::Header &header = reader->header();
@@ -108,12 +131,17 @@ std::optional<recording::Peak> Replay::peak() const {
     return state_->reader.peak();
 }
 
-std::vector<core::GroupView> Replay::groups() const {
-    return state_->judge.groups();
+std::uint64_t Replay::work() const {
+    return state_->reader.unpacked() + state_->judge.work();
+}
+
+std::uint64_t Replay::complete_until() const {
+    return state_->judge.complete_until();
 }
 
 bool Replay::step() {
     State &state = *state_;
+    if (state.overfull()) return false;
     auto next = state.reader.next();
     if (!next) return false;
     if (auto *const gap = std::get_if<recording::Missing>(&*next)) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "fault_cause.h"
 #include "rsslag/core/judgement.h"
 
 namespace rsslag::trace {
@@ -16,12 +17,6 @@ using sinks::Stamp;
 
 bool has(std::uint16_t flags, std::uint16_t flag) {
     return (flags & flag) != 0;
-}
-
-std::optional<sinks::FaultCause> cause_of(std::uint16_t flags, std::uint64_t address) {
-    if (has(flags, RSSLAG_OF_USER_FAULT)) return sinks::FaultCause{false, address};
-    if (has(flags, RSSLAG_OF_KERNEL_FAULT)) return sinks::FaultCause{true, address};
-    return std::nullopt;
 }
 
 sinks::UpdateRow::Type type_of(const std::optional<FlushReason> &reason) {
@@ -45,6 +40,17 @@ sinks::TaskRow::Type type_of(const rsslag_task &task) {
 /// A group that this PID namespace does not show has the kernel's number.
 int or_host(int number, int host) {
     return number > 0 ? number : host;
+}
+
+sinks::ReadingRow reading_row(const core::RawReading &reading) {
+    const core::CounterReading &counters = reading.counters();
+    sinks::ReadingRow row;
+    row.flushed = counters.flushed();
+    row.cached = counters.cached();
+    row.readers = reading.readers;
+    row.tasks = static_cast<std::int64_t>(counters.tasks.size());
+    row.took_us = counters.took_us;
+    return row;
 }
 
 }  // namespace
@@ -74,8 +80,30 @@ RowMaker::Mm &RowMaker::mm_at(std::uint64_t address) {
 
 RowMaker::Mm &RowMaker::new_mm(std::uint64_t address) {
     Mm &mm = mm_at(address);
-    mm = {++mm_ids_, 0, false};
+    if (mm.generation != 0) past_.emplace(mm.generation, mm);
+    mm = {++mm_ids_, 0, 0, false};
     return mm;
+}
+
+RowMaker::Mm &RowMaker::mm_of(const core::MmView &view) {
+    const auto past = past_.find(view.generation);
+    if (past != past_.end()) return past->second;
+    Mm &mm = mm_at(view.mm);
+    if (mm.generation == 0) mm.generation = view.generation;
+    return mm;
+}
+
+RowMaker::Mm &RowMaker::at_update(const rsslag_update &update, const std::optional<core::Held> &held) {
+    Mm *mm = &mm_at(update.mm);
+    if (has(update.flags, RSSLAG_TEARDOWN)) {
+        mm->torn = true;
+    } else if (mm->torn) {
+        mm = &new_mm(update.mm);
+    }
+    if (!held || held->generation == mm->generation) return *mm;
+    if (mm->generation != 0) mm = &new_mm(update.mm);
+    mm->generation = held->generation;
+    return *mm;
 }
 
 Stamp RowMaker::stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cpu) {
@@ -97,22 +125,22 @@ void RowMaker::begin(std::uint64_t start_ns) {
     start_ns_ = start_ns;
 }
 
-void RowMaker::group(const core::GroupView &group) {
+void RowMaker::on_adopted(const core::GroupView &group) {
     if (group.mm == 0 || group.tgid == 0) return;
     if (Mm &mm = mm_at(group.mm); mm.pid == 0) mm.pid = group.tgid;
+    mm_of_pid_[group.tgid] = group.mm;
     if (Task &leader = known(group.host_tgid); leader.pid == 0)
         learn(group.host_tgid, group.tgid, group.tgid, group.comm);
 }
 
+/// What is held until a record comes would be held to the end where none does.
+void RowMaker::reached(std::uint64_t t_ns) {
+    if (const std::uint64_t until = since_start(t_ns); until > 0) catch_up(until - 1);
+}
+
 void RowMaker::on_applied(const rsslag_update &update, const core::Applied &applied) {
     catch_up(since_start(update.t_ns));
-    const bool teardown = has(update.flags, RSSLAG_TEARDOWN);
-    Mm &mm = mm_at(update.mm);
-    if (teardown) {
-        mm.torn = true;
-    } else if (mm.torn) {
-        new_mm(update.mm);
-    }
+    at_update(update, applied.held);
     sinks::UpdateRow row;
     row.at = stamp(update.t_ns, update.tid, update.mm, update.cpu);
     row.type = type_of(applied.reason);
@@ -122,10 +150,13 @@ void RowMaker::on_applied(const rsslag_update &update, const core::Applied &appl
     row.flushed = {update.count};
     row.reason = applied.reason;
     row.fault = cause_of(update.flags, update.address);
+    if (row.fault) row.mapping = table_.name_at(row.at.pid, update.address);
     row.by_other = has(update.flags, RSSLAG_BY_OTHER);
     row.newborn = has(update.flags, RSSLAG_NEWBORN);
-    row.teardown = teardown;
+    row.teardown = has(update.flags, RSSLAG_TEARDOWN);
     row.known = applied.known;
+    row.told = applied.told;
+    row.held = applied.held;
     put_update(row, applied);
 }
 
@@ -181,25 +212,29 @@ void RowMaker::release_settled() {
     }
 }
 
-void RowMaker::on_fault(const rsslag_fault &fault) {
+void RowMaker::on_fault(const rsslag_fault &fault, const core::Members &came, const std::optional<core::Held> &held) {
     catch_up(since_start(fault.t_ns));
     sinks::FaultRow row;
     row.at = stamp(fault.t_ns, fault.tid, fault.mm, fault.cpu);
-    row.fault = cause_of(fault.flags, fault.address).value_or(sinks::FaultCause{false, fault.address});
+    row.fault = cause_of(fault);
+    row.came = came;
     for (const core::Member member : core::kAllMembers)
         row.cached[member] = {fault.cached[static_cast<std::size_t>(member)]};
     row.faults_since_flush = fault.events;
     row.after = has(fault.flags, RSSLAG_AFTER_FAULT);
+    row.mapping = table_.name_at(row.at.pid, fault.address);
+    row.held = held;
     put(row);
 }
 
-void RowMaker::on_sum(const rsslag_sum &sum) {
+void RowMaker::on_sum(const rsslag_sum &sum, const std::optional<core::Held> &held) {
     if (has(sum.flags, RSSLAG_PARTIAL)) return;
     catch_up(since_start(sum.t_ns));
     sinks::SumRow row;
     row.at = stamp(sum.t_ns, sum.tid, sum.mm, sum.cpu);
     row.updates = sum.updates;
     row.of_cpu = sum.of;
+    row.held = held;
     for (std::size_t member = 0; member < core::kMembers; ++member)
         if ((sum.members >> member & 1U) != 0) row.cached[member] = Pages{sum.cached[member]};
     put(row);
@@ -217,6 +252,7 @@ void RowMaker::on_task(const core::TaskLine &line) {
         Mm &mm = mm_at(task.mm);
         if (makes || mm.pid == 0) mm.pid = pid;
     }
+    note_task(task, pid);
     sinks::TaskRow row;
     row.at = stamp(task.t_ns, task.tid, task.mm, task.cpu);
     row.at.pid = pid;
@@ -231,6 +267,62 @@ void RowMaker::on_task(const core::TaskLine &line) {
     put(row);
 }
 
+/// Whose mappings are whose.
+void RowMaker::note_task(const rsslag_task &task, int pid) {
+    if (task.mm != 0) mm_of_pid_[pid] = task.mm;
+    const bool thread = has(task.flags, RSSLAG_SAME_GROUP);
+    const int tid = known(task.tid).tid;
+    switch (task.kind) {
+        case RSSLAG_NEWTASK:
+            if (thread) table_.thread_begins(pid, tid, task.stack_pointer);
+            if (!thread) table_.fork(known(task.parent).pid, pid, has(task.flags, RSSLAG_SHARES_MM));
+            break;
+        case RSSLAG_EXEC: table_.exec(pid); break;
+        case RSSLAG_EXIT: has(task.flags, RSSLAG_GROUP_DEAD) ? table_.exit(pid) : table_.thread_ends(pid, tid); break;
+        default: break;
+    }
+}
+
+sinks::MappingRow RowMaker::mapping_row(std::uint64_t t_ns, int pid, const core::MappedRange &range) {
+    sinks::MappingRow row;
+    row.at.t_ns = since_start(t_ns);
+    row.at.pid = pid;
+    const auto mm = mm_of_pid_.find(pid);
+    if (!table_.in_exec(pid) && mm != mm_of_pid_.end()) row.at.mm = mm_at(mm->second).id;
+    row.mapping = table_.name_of(pid, range);
+    row.from = range.start;
+    row.to = range.end;
+    row.flags = range.flags;
+    return row;
+}
+
+void RowMaker::on_mapping(const core::MappingChange &change) {
+    using Type = sinks::MappingRow::Type;
+    using Kind = core::MappingChange::Kind;
+    catch_up(since_start(change.t_ns));
+    table_.change(change);
+    if (change.kind == Kind::Lost)
+        return emit(since_start(change.t_ns), Lost{std::string(sinks::kMappingsLost), change.lost});
+    if (change.kind == Kind::Exec) return;
+    sinks::MappingRow row = mapping_row(change.t_ns, change.pid, change.range);
+    row.type = change.kind == Kind::Moved ? Type::Moved : change.kind == Kind::Named ? Type::Named : Type::Mapped;
+    row.at.tid = change.tid;
+    row.old_from = change.old_start;
+    row.build_id = change.build_id;
+    put(row);
+}
+
+void RowMaker::on_listing(const core::MappingListing &listing) {
+    catch_up(since_start(listing.t_ns));
+    table_.list(listing);
+    for (const core::MappingListing::Entry &entry : listing.entries) {
+        sinks::MappingRow row = mapping_row(listing.t_ns, listing.pid, entry.range);
+        row.type = sinks::MappingRow::Type::Listed;
+        row.held = entry.rss;
+        put(row);
+    }
+}
+
 void RowMaker::on_reading(const core::RawReading &reading) {
     const core::CounterReading &counters = reading.counters();
     for (const core::TaskReading &task : counters.tasks)
@@ -238,9 +330,11 @@ void RowMaker::on_reading(const core::RawReading &reading) {
     Mm &mm = mm_at(counters.mm);
     if (mm.pid == 0) mm.pid = reading.pid;
     const std::uint64_t t_ns = since_start(reading.end_ns);
-    const bool walked = reading.bracket.walk.has_value();
-    wait(t_ns, Read{reading, false});
-    if (walked) wait(t_ns, Read{reading, true});
+    Read read{reading.pid, counters.mm, reading.comm, reading_row(reading)};
+    wait(t_ns, read);
+    if (!reading.bracket.walk) return;
+    read.row = sinks::WalkRow{{}, *reading.bracket.walk};
+    wait(t_ns, std::move(read));
 }
 
 void RowMaker::on_loss(std::uint64_t t_ns, const core::Losses &losses) {
@@ -254,7 +348,7 @@ void RowMaker::on_loss(std::uint64_t t_ns, const core::Losses &losses) {
 void RowMaker::on_tick(core::Tick tick) {
     for (const core::TaskNet &task : tick.ledger.tasks)
         learn(task.host_tid, task.tid, or_host(task.tgid, tick.process.pid), task.comm);
-    if (Mm &mm = mm_at(tick.ledger.mm); mm.pid == 0) mm.pid = tick.process.pid;
+    if (Mm &mm = mm_of(tick.ledger); mm.pid == 0) mm.pid = tick.process.pid;
     const std::uint64_t t_ns = tick.t_ns;
     wait(t_ns, std::move(tick));
 }
@@ -271,32 +365,22 @@ void RowMaker::emit_until(std::uint64_t t_ns) {
 }
 
 void RowMaker::emit(std::uint64_t t_ns, const Read &read) {
-    const core::CounterReading &counters = read.reading.counters();
-    Stamp at;
-    at.t_ns = t_ns;
-    at.pid = read.reading.pid;
-    at.comm = read.reading.comm;
-    at.mm = mm_at(counters.mm).id;
-    if (read.walk) {
-        sinks::WalkRow row;
-        row.at = at;
-        row.walk = *read.reading.bracket.walk;
-        return put(row);
-    }
-    sinks::ReadingRow row;
-    row.at = at;
-    row.flushed = counters.flushed();
-    row.cached = counters.cached();
-    row.readers = read.reading.readers;
-    row.tasks = static_cast<std::int64_t>(counters.tasks.size());
-    row.took_us = counters.took_us;
-    put(row);
+    std::visit(
+        [&](auto row) {
+            row.at.t_ns = t_ns;
+            row.at.pid = read.pid;
+            row.at.comm = read.comm;
+            row.at.mm = mm_at(read.mm).id;
+            put(row);
+        },
+        read.row);
 }
 
 void RowMaker::emit(std::uint64_t t_ns, const Lost &lost) {
     sinks::LossRow row;
     row.at.t_ns = t_ns;
-    row.cause = core::loss_cause(lost.cause);  // the row may wait longer than what was lost is kept
+    // The row may wait longer than what was lost is kept.
+    row.cause = lost.cause == sinks::kMappingsLost ? sinks::kMappingsLost : core::loss_cause(lost.cause);
     row.records = lost.records;
     put(row);
 }
@@ -304,7 +388,7 @@ void RowMaker::emit(std::uint64_t t_ns, const Lost &lost) {
 void RowMaker::emit(std::uint64_t t_ns, const core::Tick &tick) {
     const core::Judgement judgement = core::judge(tick);
     sinks::TickRow row;
-    Mm &mm = mm_at(tick.ledger.mm);
+    Mm &mm = mm_of(tick.ledger);
     row.at.t_ns = t_ns;
     row.at.pid = tick.process.pid;
     row.at.comm = tick.process.comm;
@@ -321,7 +405,11 @@ void RowMaker::emit(std::uint64_t t_ns, const core::Tick &tick) {
     row.cached = judgement.cached;
     row.exact = judgement.exact;
     row.baseline = tick.ledger.baseline;
+    row.extremes = tick.extremes;
+    row.begin = tick.ledger.begin;
+    row.last = tick.ledger.last;
     row.lag = judgement.lag;
+    row.behind = judgement.behind;
     row.residual = judgement.residual;
     row.verdict = judgement.verdict;
     row.needs_resync = tick.needs_resync;

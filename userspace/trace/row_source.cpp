@@ -22,7 +22,7 @@ sinks::Ending ending_of(ReplayResult result) {
     const core::Summary &summary = result.summary;
     const std::uint64_t start_ns = result.header.start_ns;
     const auto since_start = [start_ns](std::uint64_t t_ns) { return t_ns - std::min(t_ns, start_ns); };
-    sinks::Ending ending{summary, result.complete, {}, summary.duration_ns};
+    sinks::Ending ending{summary, result.complete, {}, summary.duration_ns, summary.all};
     for (recording::Missing &missing : result.missing) {
         const std::uint64_t to_ns = missing.to_ns ? since_start(*missing.to_ns) : summary.duration_ns;
         ending.missing.push_back({std::move(missing.reason), since_start(missing.from_ns), to_ns, missing.records});
@@ -37,7 +37,11 @@ sinks::Facts sink_facts(const recording::Header &header) {
     facts.kernel = header.kernel;
     facts.arch = header.arch;
     facts.host = header.host;
+    facts.boot_id = header.boot_id;
+    facts.trace_id = header.trace_id;
+    facts.segment = header.segment;
     facts.command_line = fmt::format("rsslag {}", fmt::join(header.command_line, " "));
+    facts.follow = header.follow;
     facts.mode = header.counting ? "counts" : "events";
     facts.machine = header.machine;
     facts.calibration = header.calibration;
@@ -45,21 +49,22 @@ sinks::Facts sink_facts(const recording::Header &header) {
     return facts;
 }
 
-core::Result<Stopped> emit_rows(const std::string &path, sinks::Sink &sink, const std::function<bool()> &stop) {
+core::Result<Stopped> emit_rows(const std::string &path, sinks::Sink &sink, const Stop &stop) {
     RowMaker maker(sink);
     ReplayOptions options;
     options.threads = core::ThreadChoice{core::ThreadChoice::Which::All, 0};
+    options.stop = stop;
     auto replay = Replay::open(path, &maker, options);
     if (!replay) return replay.error();
     maker.begin(replay->header().start_ns);
     if (Status begun = sink.begin(sink_facts(replay->header())); !begun) return begun.error();
     bool more = true;
     while (more && !maker.failed()) {
-        if (stop()) return Stopped::Yes;
+        if (stop(replay->work())) return Stopped::Yes;
         more = replay->step();
-        for (const core::GroupView &group : replay->groups())
-            maker.group(group);
+        maker.reached(replay->complete_until());
     }
+    if (stop(replay->work())) return Stopped::Yes;  // what came to an end by that is not the end
     if (!more) {
         ReplayResult end = replay->finish();
         if (Status reported = maker.finish(); !reported) return reported.error();

@@ -50,6 +50,14 @@ std::string_view meaning(core::Truth truth) {
     return "unknown";
 }
 
+std::string mount_text(const DoctorReport &report) {
+    return fmt::format(
+        "For users without any rights: rsslag mount makes files that tell them every process's exact RSS.\n"
+        "    What that gives away: PID, user, name, threads and memory use of all processes{}.\n",
+        report.hidepid.value_or(0) > 0 ? ", which hidepid hides in /proc: use --group"
+                                       : ", which /proc tells everybody, too");
+}
+
 }  // namespace
 
 std::string doctor_json(const DoctorReport &report) {
@@ -123,6 +131,7 @@ std::string doctor_text(const DoctorReport &report) {
                        problem.remedy);
     }
     fmt::format_to(out, "Tracing {} here for this user.\n", report.tracing_works() ? "works" : "does not work");
+    if (report.tracing_works() && report.task_iterator_by_group.value_or(false)) text += mount_text(report);
     if (!report.setcap_remedy.empty()) {
         fmt::format_to(
             out,

@@ -38,12 +38,12 @@ std::string_view type_of(const core::Applied &applied) {
     return *applied.reason == FlushReason::Fold ? "fold" : "flush";
 }
 
-/// The true minus sign where the locale has one, "?" for what is not known.
-std::string signed_text(const std::optional<std::int64_t> &number, const TextStyle &style, bool with_plus) {
-    if (!number) return "?";
-    std::string text = core::with_thousands(*number);
-    if (style.utf8 && *number < 0) text.replace(0, 1, "\u2212");
-    return with_plus && *number > 0 ? "+" + text : text;
+/// With its unit; "?" for what is not known.
+std::string known_amount(const std::optional<std::int64_t> &pages, const EventLine &event, const TextStyle &style,
+                         bool with_plus) {
+    if (!pages) return "?";
+    const std::string text = amount({*pages}, event.page_size, style);
+    return with_plus && *pages > 0 ? "+" + text : text;
 }
 
 std::string clock_text(std::uint64_t t_ns) {
@@ -127,9 +127,9 @@ std::string event_text(const EventLine &event, const TextStyle &style) {
     const rsslag_update &update = event.update;
     std::string text = who(event.t_ns, event.pid, event.tid, event.comm, style);
     text += fmt::format("  {} {}  cached {}  flushed {}", member_name(update.member),
-                        signed_text(count_of(event.applied.pages), style, true),
-                        signed_text(core::cached_after(event.update, event.applied), style, false),
-                        signed_text(update.count, style, false));
+                        known_amount(count_of(event.applied.pages), event, style, true),
+                        known_amount(core::cached_after(event.update, event.applied), event, style, false),
+                        known_amount(update.count, event, style, false));
     text += reason_text(event.applied) + fault_text(update);
     if (has(update.flags, RSSLAG_BY_OTHER)) text += "  by another process";
     if (has(update.flags, RSSLAG_NEWBORN)) text += "  newborn mm";

@@ -13,27 +13,6 @@ ordered_json number(const std::optional<core::Kilobytes> &kb) {
     return kb ? ordered_json(kb->n) : ordered_json(nullptr);
 }
 
-ordered_json readers(const core::ReaderValues &values, const core::PageSize &page_size) {
-    const auto in_kb = [&](const std::optional<Pages> &pages) {
-        return pages ? ordered_json(page_size.kb(*pages).n) : ordered_json(nullptr);
-    };
-    return {{"stat", {{"rss_kb", in_kb(values.stat)}}},
-            {"statm", {{"rss_kb", in_kb(values.statm)}}},
-            {"status",
-             {{"rss_kb", number(values.status_rss)},
-              {"anon_kb", number(values.status_anon)},
-              {"file_kb", number(values.status_file)},
-              {"shmem_kb", number(values.status_shmem)},
-              {"swap_kb", number(values.status_swap)},
-              {"hwm_kb", number(values.status_hwm)}}}};
-}
-
-ordered_json walked(const std::optional<core::Walk> &walk, std::int64_t age_ms) {
-    if (!walk) return nullptr;
-    return {{"file", core::name(walk->file)}, {"rss_kb", walk->rss.n},    {"pss_kb", walk->pss.n},
-            {"swap_kb", walk->swap.n},        {"walk_us", walk->took_us}, {"age_ms", age_ms}};
-}
-
 ordered_json bound(const std::optional<core::Bound> &bound) {
     if (!bound) return nullptr;
     ordered_json object = members(bound->members);
@@ -52,6 +31,27 @@ ordered_json causes(const std::vector<core::ResidualCause> &list) {
 
 }  // namespace
 
+ordered_json readers_json(const core::ReaderValues &values, const core::PageSize &page_size) {
+    const auto in_kb = [&](const std::optional<Pages> &pages) {
+        return pages ? ordered_json(page_size.kb(*pages).n) : ordered_json(nullptr);
+    };
+    return {{"stat", {{"rss_kb", in_kb(values.stat)}}},
+            {"statm", {{"rss_kb", in_kb(values.statm)}}},
+            {"status",
+             {{"rss_kb", number(values.status_rss)},
+              {"anon_kb", number(values.status_anon)},
+              {"file_kb", number(values.status_file)},
+              {"shmem_kb", number(values.status_shmem)},
+              {"swap_kb", number(values.status_swap)},
+              {"hwm_kb", number(values.status_hwm)}}}};
+}
+
+ordered_json walked_json(const std::optional<core::Walk> &walk, std::int64_t age_ms) {
+    if (!walk) return nullptr;
+    return {{"file", core::name(walk->file)}, {"rss_kb", walk->rss.n},    {"pss_kb", walk->pss.n},
+            {"swap_kb", walk->swap.n},        {"walk_us", walk->took_us}, {"age_ms", age_ms}};
+}
+
 void put_reading(ordered_json &object, const ProcessReading &process, const core::Judgement &judgement,
                  const core::PageSize &page_size) {
     object["pid"] = process.pid;
@@ -61,14 +61,15 @@ void put_reading(ordered_json &object, const ProcessReading &process, const core
     object["comm"] = core::printable(process.comm);
     object["threads_count"] = process.threads_count;
     object["mm"] = {{"id", process.mm_id}, {"tasks", judgement.mm_tasks}, {"pids", process.mm_pids}};
-    object["readers"] = readers(judgement.readers, page_size);
+    object["readers"] = readers_json(judgement.readers, page_size);
     object["walk"] = core::name(judgement.walk_state);
-    object["walked"] = walked(judgement.walk, process.walk_age_ms);
+    object["walked"] = walked_json(judgement.walk, process.walk_age_ms);
     object["flushed"] = members(judgement.flushed);
     object["cached"] = members(judgement.cached);
     object["exact"] = members(judgement.exact);
     object["bound"] = bound(judgement.bound);
     object["lag"] = number(judgement.lag);
+    object["behind"] = number(judgement.behind);
     object["window"] = {{"min", judgement.window.min.n},
                         {"max", judgement.window.max.n},
                         {"updates", or_null(judgement.window_updates)}};

@@ -16,6 +16,9 @@ using core::json::number;
 using core::json::or_null;
 using core::json::put_members;
 
+nlohmann::ordered_json readers_json(const core::ReaderValues &values, const core::PageSize &page_size);
+nlohmann::ordered_json walked_json(const std::optional<core::Walk> &walk, std::int64_t age_ms);
+
 /// Every key of `reading`, from pid to verdict.
 void put_reading(nlohmann::ordered_json &object, const ProcessReading &process, const core::Judgement &judgement,
                  const core::PageSize &page_size);

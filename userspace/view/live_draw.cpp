@@ -93,20 +93,19 @@ void draw_members(Grid &grid, const Area &area, const LiveState &state, const Pr
             grid.put_right(at, area.column + 6 + width * (i + 1), values[static_cast<std::size_t>(i)], look);
     };
     row(area.row, state.style.unit, {"FLUSHED", "CACHED", "EXACT"}, Look::Faint);
-    struct Row {
-        const char *label;
-        ShownMember member;
-    };
     const bool swapped = judgement.flushed.swap.n != 0 || judgement.cached.swap.n != 0;
     int at = area.row + 1;
-    for (const Row &each : {Row{"rss", std::nullopt}, Row{"anon", core::Member::Anon}, Row{"file", core::Member::File},
-                            Row{"shmem", core::Member::Shmem}, Row{"swap", core::Member::Swap}}) {
-        if (each.member == core::Member::Swap && !swapped) continue;
+    for (const ShownMember &member : kShownMembers) {
+        if (member == core::Member::Swap && !swapped) continue;
         const auto number = [&](const core::Members &members) {
-            return fmt::format("{}{}", how, column(shown(members, each.member), tick.page_size, state.style));
+            return fmt::format("{}{}", how, column(shown(members, member), tick.page_size, state.style));
         };
-        const Look look = each.member == state.member ? Look::Bold : Look::Plain;
-        row(at++, each.label, {number(judgement.flushed), number(judgement.cached), number(judgement.exact)}, look);
+        const Look look = member == state.member ? Look::Bold : Look::Plain;
+        if (tick.state != core::State::Running) {  // what it held before its teardown; how much was cached is not kept
+            row(at++, name(member), {"-", "-", number(tick.ledger.last)}, look);
+            continue;
+        }
+        row(at++, name(member), {number(judgement.flushed), number(judgement.cached), number(judgement.exact)}, look);
     }
 }
 
@@ -195,6 +194,10 @@ class Layout {
             return;
         }
         if (state_.has_command && state_.output) bottom -= draw_command(top, bottom, columns);
+        if (state_.growth) {
+            draw_growth(grid_, {top, 0, bottom - top, columns}, state_, process_, now_ns_);
+            return;
+        }
         if (state_.one) {
             draw_one(grid_, {top, 0, bottom - top, columns}, state_, process_, now_ns_);
             return;
@@ -402,7 +405,7 @@ Grid LiveScreen::draw(Size size, std::chrono::milliseconds since_tick) const {
     const Process *const process = state_->shown_process();
     if (process == nullptr) {
         grid.put(0, 0, " rsslag  waiting for the first reading", Look::Bold);
-        grid.put(grid.size().rows - 1, 0, " q quit");
+        grid.put(grid.size().rows - 1, 0, state_->notice.empty() ? " q quit" : " " + state_->notice);
         return grid;
     }
     const bool still = state_->frozen || process->ended || (state_->facts.playback && !state_->facts.playback->playing);

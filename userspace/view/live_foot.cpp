@@ -63,14 +63,15 @@ void draw_footer(Grid &grid, const LiveState &state, const Process &process) {
         {4, "t threads"},
         {cpu_caches(tick) ? 4 : 10, "c CPUs"},
         {9, "m member"},
+        {8, "g grew"},
         {5, enter + (cpu_caches(tick) && state.shown_table() == Table::Cpus ? " one CPU" : " one thread")},
         {6, "space pause"},
-        {11, "+- interval"},
+        {12, "+- interval"},
         {7, "w walk"}};
     if (state.has_command) keys.push_back({3, "i type to the command"});
     if (state.facts.below) keys.push_back({2, "Esc back"});
     if (!state.facts.below)
-        keys.push_back({state.recording ? 2 : 12, state.recording ? "r end of recording" : "r record"});
+        keys.push_back({state.recording ? 2 : 11, state.recording ? "r end of recording" : "r record"});
     grid.put(rows - 1, 0, fitting(keys, width));
 }
 
@@ -81,6 +82,7 @@ void draw_help(Grid &grid, const Area &area, const LiveState &state) {
         "   up/down j/k PgUp PgDn Home End  move     Enter  one thread or CPU   Esc back",
         "   s  sort by the next column               /  filter by name or TID",
         "   t  threads   c  CPUs                     m  rss, anon, file, shmem, swap",
+        "   g  what grew in the last 30 s, by mapping and by thread",
         " Words",
         "   flushed  what the kernel's own counter holds, and /proc/PID/stat says",
         "   cached   counted by a thread or a CPU, not yet added to that counter",
@@ -92,7 +94,7 @@ void draw_help(Grid &grid, const Area &area, const LiveState &state) {
                     utf8_of(glyph.flushed), utf8_of(glyph.cached), utf8_of(glyph.excess), utf8_of(glyph.cut)),
     };
     const std::vector<std::string> own = state.facts.playback ? replay_help() : live_help();
-    lines.insert(lines.begin() + 4, own.begin(), own.end());
+    lines.insert(lines.begin() + 5, own.begin(), own.end());
     for (int i = 0; i < area.rows && i < static_cast<int>(lines.size()); ++i) {
         const std::string &line = lines[static_cast<std::size_t>(i)];
         grid.put(area.row + i, area.column, line, line == " Keys" || line == " Words" ? Look::Bold : Look::Plain);

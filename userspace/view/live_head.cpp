@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "live_state.h"
+#include "rsslag/core/extreme_text.h"
 #include "rsslag/core/text.h"
 #include "text_parts.h"
 
@@ -53,7 +55,8 @@ void draw_title(Grid &grid, const LiveState &state, const Process &process) {
     std::string who = fmt::format(" rsslag  {} [{}]", name, tick.process.pid);
     if (state.processes.size() > 1) {
         const auto rank = std::distance(state.processes.begin(), state.processes.find(tick.process.pid)) + 1;
-        who += fmt::format("  {} of {} (Tab)", rank, state.processes.size());
+        const std::string more = state.left_out == 0 ? "" : fmt::format(", {} more ended", thousands(state.left_out));
+        who += fmt::format("  {} of {}{} (Tab)", rank, state.processes.size(), more);
     }
     const auto count = static_cast<std::uint64_t>(tick.process.threads_count);
     std::string scheme = fmt::format("scheme {}", core::name(tick.scheme));
@@ -101,7 +104,10 @@ Pieces pieces_of(const Process &process, const core::Judgement &judgement, const
     const std::string_view how = sign(mark(tick, judgement));
     Pieces pieces;
     pieces.holds = fmt::format("It holds {}{}.", how, text(judgement.exact.rss()));
-    if (!judgement.readers.stat || !judgement.lag) return pieces;
+    // No tick has seen it live: after its teardown it holds nothing.
+    if (tick.state != core::State::Running)
+        pieces.holds = fmt::format("It held {}{} at its end.", how, text(tick.ledger.last.rss()));
+    if (!judgement.readers.stat || !judgement.lag || !judgement.behind) return pieces;
     const OtherReaders others = other_readers(tick.calibration);
     const std::string said = text(*judgement.readers.stat);
     pieces.says = fmt::format("{} {}.", others.says, said);
@@ -117,21 +123,23 @@ Pieces pieces_of(const Process &process, const core::Judgement &judgement, const
     const Pages lag = *judgement.lag;
     pieces.hidden_tersely = fmt::format("{}{} in {}.", how, text(lag), where);
     pieces.exact = lag.n == 0 ? "" : others.exact;
-    const bool more = !how.empty() && lag != judgement.cached.rss();  // it moved between the two looks
+    const Pages since = how.empty() ? Pages{} : *judgement.behind - lag;  // it moved between the two looks
     if (lag.n == 0) {
         pieces.hidden = count == 0 ? "Nothing is cached." : fmt::format("What {} cache adds up to nothing.", where);
         pieces.hidden_shortly = count == 0 ? pieces.hidden : pieces.hidden_tersely;
     } else if (lag.n < 0) {
-        pieces.hidden = fmt::format("stat counts {}{} too many, {} removal is cached in {}.", how, text(-lag),
-                                    more ? "which went since or whose" : "whose", where);
+        pieces.hidden =
+            fmt::format("stat counts {}{} too many, whose removal is cached in {}.", how, text(-lag), where);
         pieces.hidden_shortly = pieces.hidden_tersely;
     } else {
         const double percent = judgement.exact.rss().n == 0
                                    ? 0.0
                                    : 100.0 * static_cast<double>(lag.n) / static_cast<double>(judgement.exact.rss().n);
-        pieces.hidden_shortly = fmt::format("{}{} ({:.1f} %) {}is cached in {}.", how, text(lag), percent,
-                                            more ? "came since or " : "", where);
-        pieces.hidden = pieces.hidden_shortly.substr(0, pieces.hidden_shortly.size() - 1) + ", not yet flushed.";
+        const std::string part = fmt::format("{}{} ({:.1f} %) is cached in {}", how, text(lag), percent, where);
+        pieces.hidden_shortly = part + ".";
+        pieces.hidden = since.n == 0 ? part + ", not yet flushed."
+                                     : fmt::format("{}, {} {} since stat was read.", part,
+                                                   text(Pages{std::abs(since.n)}), since.n > 0 ? "came" : "went");
     }
     return pieces;
 }
@@ -196,8 +204,8 @@ std::string verdict_short(const Process &process, const core::Judgement &judgeme
 std::string end_text(const LiveState &state, const Process &process) {
     if (*process.ended == core::State::Exec) return "EXEC: another program took its place";
     if (state.has_command && state.command.status)
-        return fmt::format("EXITED, status {}; as it was before", *state.command.status);
-    return "EXITED; as it was before";
+        return fmt::format("EXITED, status {}; this is the last that was read", *state.command.status);
+    return "EXITED; this is the last that was read";
 }
 
 std::string bound_text(const Process &process, const core::Judgement &judgement, const TextStyle &style) {
@@ -206,6 +214,15 @@ std::string bound_text(const Process &process, const core::Judgement &judgement,
         100.0 * static_cast<double>(judgement.cached.rss().n) / static_cast<double>(judgement.bound->rss.n);
     const std::string most = amount(judgement.bound->rss, process.tick.page_size, style);
     return fmt::format("cached is {:.0f} % of the {}, {}", part, judgement.bound->hard ? "bound" : "soft bound", most);
+}
+
+/// The most that it has held so far.
+std::string peak_text(const Tick &tick, const TextStyle &style) {
+    const core::Extremes &extremes = tick.extremes;
+    if (extremes.most.to.n <= 0) return "";
+    const auto text = [&](Pages pages) { return amount(pages, tick.page_size, style); };
+    return fmt::format("{} at {:.2f} s", core::at_most_text(extremes, text),
+                       static_cast<double>(extremes.most.t_ns) / 1e9);
 }
 
 Look look_of(const Process &process, core::Verdict verdict) {
@@ -259,7 +276,8 @@ void draw_head(Grid &grid, const LiveState &state, const Process &process) {
              {0, " " + lost},
              {1, " " + resyncs},
              {2, tick.ledger.disagreements == 0 ? "" : " disagreements " + thousands(tick.ledger.disagreements)},
-             {3, " " + bound_text(process, judgement, state.style)}},
+             {3, " " + bound_text(process, judgement, state.style)},
+             {4, " " + peak_text(tick, state.style)}},
             width);
         grid.put(2, 0, first_that_fits({third, sentence({briefly, lost, resyncs})}, width));
         grid.mark(2, 1, 1 + std::max(cells(verdict.substr(0, verdict.find_first_of(",: "))), 1),

@@ -88,12 +88,12 @@ std::vector<Part> replay_keys(const LiveState &state) {
             {6, "l next loss"},
             {7, "s sort"},
             {7, "/ filter"},
-            {8, "t c m view"}};
+            {8, "t c m g view"}};
 }
 
 std::vector<std::string> replay_help() {
     return {"   space  play, pause   , .  a tick back, on   left right  5 s back, on",
-            "   0-9  to that tenth   + -  faster, slower    p  to the peak of the lag",
+            "   0-9  to that tenth   + -  faster, slower    p  to the peak lag",
             "   f  to the next flush     l  to the next loss",
             "   Tab  next process        ?  this help       q  quit"};
 }

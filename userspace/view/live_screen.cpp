@@ -6,10 +6,10 @@
 #include <array>
 #include <unordered_set>
 
+#include "list_keys.h"
 #include "live_state.h"
 #include "rsslag/core/member_name.h"
 #include "text_parts.h"
-#include "top_rows.h"
 
 namespace rsslag::view {
 namespace {
@@ -75,6 +75,20 @@ LiveScreen::~LiveScreen() = default;
 LiveScreen::LiveScreen(LiveScreen &&) noexcept = default;
 LiveScreen &LiveScreen::operator=(LiveScreen &&) noexcept = default;
 
+/// One goes for each that comes: who has ended first of all that are not shown.
+void LiveState::forget_ended() {
+    constexpr std::size_t kMost = 500;
+    if (processes.size() < kMost) return;
+    auto first = processes.end();
+    for (auto each = processes.begin(); each != processes.end(); ++each) {
+        if (!each->second.ended || each->first == pid) continue;
+        if (first == processes.end() || each->second.tick.t_ns < first->second.tick.t_ns) first = each;
+    }
+    if (first == processes.end()) return;
+    processes.erase(first);
+    left_out++;
+}
+
 void LiveScreen::take(Tick tick) {
     LiveState &state = *state_;
     const int pid = tick.process.pid;
@@ -91,6 +105,7 @@ void LiveScreen::take(Tick tick) {
         process.events_per_s = 0;
         return;
     }
+    if (known == state.processes.end()) state.forget_ended();
     Process &process = state.processes[pid];
     const bool first = known == state.processes.end();
     const std::uint64_t events = first ? tick.emitted : process.tick.emitted;
@@ -107,7 +122,7 @@ void LiveScreen::take(Tick tick) {
     process.tick.last_flushes.clear();
     while (process.flushes.size() > kFlushes)
         process.flushes.pop_front();
-    take_history(process);
+    if (!process.ended) take_history(process);
 }
 
 void LiveScreen::take(CommandOutput output) {
@@ -122,6 +137,7 @@ void LiveScreen::take(const Playback &playback) {
 void LiveScreen::rewind() {
     state_->shown_before = state_->pid;
     state_->processes.clear();
+    state_->left_out = 0;
 }
 
 void LiveScreen::type_to_command(bool on) {
@@ -200,23 +216,19 @@ std::optional<Intent> LiveState::character(char32_t key) {
                 return std::nullopt;
             }
             return Quit{};
-        case U'k': move(-1); break;
-        case U'j': move(1); break;
         case U's': next_sort(); break;
-        case U'/': filtering = true, one = false; break;
-        case U't': table = Table::Threads, selected.reset(), one = false; break;
+        case U'/': filtering = true, one = growth = false; break;
+        case U't': table = Table::Threads, selected.reset(), one = growth = false; break;
         case U'c':
             if (process != nullptr && !cpu_caches(process->tick)) {
                 notice = "under this kernel's scheme threads cache, CPUs do not";
                 break;
             }
-            table = Table::Cpus, selected.reset(), one = false;
+            table = Table::Cpus, selected.reset(), one = growth = false;
             break;
         case U'm': {
-            constexpr std::array<ShownMember, 5> kOrder{std::nullopt, core::Member::Anon, core::Member::File,
-                                                        core::Member::Shmem, core::Member::Swap};
-            const auto *const now = std::find(kOrder.begin(), kOrder.end(), member);
-            member = now + 1 == kOrder.end() ? kOrder.front() : *(now + 1);
+            const auto *const now = std::find(kShownMembers.begin(), kShownMembers.end(), member);
+            member = now + 1 == kShownMembers.end() ? kShownMembers.front() : *(now + 1);
             notice = fmt::format("chart and table show {}", name(member));
             break;
         }
@@ -239,6 +251,7 @@ std::optional<Intent> LiveState::character(char32_t key) {
             if (!facts.below) return Record{pid};
             notice = fmt::format("from here nothing is recorded: rsslag live {} can", pid);
             break;
+        case U'g': growth = !growth, one = false; break;
         case U'?': help = !help; break;
         case U'o': output = !output; break;
         case U'i':
@@ -260,33 +273,28 @@ std::optional<Intent> LiveScreen::key(const Key &key) {
     }
     if (!(key.name == Key::Name::Character && key.character == U'q')) state.asked_to_quit = false;
     if (const ReplayKey handled = replay_key(state, key); handled.taken) return handled.intent;
-    constexpr std::int64_t kPage = 10;
-    constexpr std::int64_t kAll = std::int64_t{1} << 40;
+    if (const auto by = move_of(key)) {
+        state.move(*by);
+        return std::nullopt;
+    }
     switch (key.name) {
         case Key::Name::Character: return state.character(key.character);
-        case Key::Name::Up: state.move(-1); break;
-        case Key::Name::Down: state.move(1); break;
-        case Key::Name::PageUp: state.move(-kPage); break;
-        case Key::Name::PageDown: state.move(kPage); break;
-        case Key::Name::Home: state.move(-kAll); break;
-        case Key::Name::End: state.move(kAll); break;
         case Key::Name::Tab: state.next_process(); break;
         case Key::Name::Enter:
             state.move(0);  // what is first now stays the one
             state.one = state.selected.has_value();
+            state.growth = false;
             break;
         case Key::Name::Escape:
-            if (state.help || state.one) {
-                state.help = state.one = false;
+            if (state.help || state.one || state.growth) {
+                state.help = state.one = state.growth = false;
             } else if (!state.filter.empty()) {
                 state.filter.clear();
             } else if (state.facts.below) {
                 return Back{};
             }
             break;
-        case Key::Name::Left:
-        case Key::Name::Right:
-        case Key::Name::Backspace: break;
+        default: break;
     }
     return std::nullopt;
 }

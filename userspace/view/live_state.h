@@ -2,6 +2,7 @@
 // What the live screen is made of; for live_*.cpp only.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -21,6 +22,8 @@ enum class Table : std::uint8_t { Threads, Cpus };
 enum class Sort : std::uint8_t { Cached, Net, Faults, Flushes, Recent, Id, Name };
 /// What the chart and the table's first number show; nullopt is RSS.
 using ShownMember = std::optional<core::Member>;
+inline constexpr std::array<ShownMember, core::kMembers + 1> kShownMembers{
+    std::nullopt, core::Member::Anon, core::Member::File, core::Member::Shmem, core::Member::Swap};
 
 core::Pages shown(const core::Members &members, ShownMember member);
 std::string_view name(ShownMember member);
@@ -70,6 +73,7 @@ struct LiveState {
     ScreenFacts facts;
     TextStyle style;
     std::map<int, Process> processes;  ///< by PID
+    std::size_t left_out = 0;          ///< that have ended and are not among these any more
     int pid = 0;                       ///< the one that is shown
     int shown_before = 0;              ///< a rewind: it is shown again as soon as it is there
     std::optional<Process> frozen;     ///< while the display is paused
@@ -84,6 +88,7 @@ struct LiveState {
     ShownMember member;
     std::optional<int> selected;  ///< nullopt: whatever is first
     bool one = false;             ///< a single thread or CPU is shown
+    bool growth = false;          ///< what grew lately is shown
     bool help = false;
     bool output = true;  ///< CMD's output is shown
     std::string filter;
@@ -97,6 +102,7 @@ struct LiveState {
     void move(std::int64_t by);
     void next_sort();
     void next_process();
+    void forget_ended();
 };
 
 bool cpu_caches(const Tick &tick);
@@ -116,6 +122,9 @@ void draw_flushes(Grid &grid, const Area &area, const LiveState &state, const Pr
                   std::optional<int> of_tid);
 /// A thread or a CPU on its own.
 void draw_one(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns);
+
+/// What grew in the last seconds.
+void draw_growth(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns);
 
 /// The last two rows: figures of the trace, keys.
 void draw_footer(Grid &grid, const LiveState &state, const Process &process);

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <tuple>
+#include <utility>
 
+#include "columns.h"
 #include "glyphs.h"
+#include "list_keys.h"
 #include "live_state.h"
 #include "rsslag/core/text.h"
 #include "text_parts.h"
-#include "top_rows.h"
 
 namespace rsslag::view {
 namespace {
@@ -41,68 +43,6 @@ std::int64_t key_of(const core::CpuNet &cpu, Sort sort, ShownMember member) {
         case Sort::Flushes: return -static_cast<std::int64_t>(cpu.folds);
         default: return cpu.cpu;
     }
-}
-
-enum class Field : std::uint8_t {
-    Id,
-    Comm,
-    Cached,
-    ToFlush,
-    Faults,
-    Flushes,
-    Net,
-    Last,
-    Uncertain,
-    Updates,
-    Bar,
-    Anon,
-    File,
-    Shmem,
-    Swap
-};
-
-struct ColumnSpec {
-    Field field;
-    std::string heading;
-    int width = 0;       ///< with the blank before it
-    int drop_order = 0;  ///< the highest goes first when there is no room
-    bool left = false;
-};
-
-std::vector<ColumnSpec> columns_for(const LiveState &state, const Process &process) {
-    const std::string unit = " " + state.style.unit;
-    if (state.shown_table() == Table::Cpus) {
-        return {{Field::Id, "CPU", 4, 0},        {Field::Cached, "CACHED", 8, 0}, {Field::Bar, "", 19, 5, true},
-                {Field::Anon, "anon", 7, 1},     {Field::File, "file", 7, 2},     {Field::Shmem, "shmem", 6, 3},
-                {Field::Flushes, "FOLDS", 7, 0}, {Field::Swap, "swap", 6, 6}};
-    }
-    if (cpu_caches(process.tick)) {
-        return {{Field::Id, "TID", 8, 0},         {Field::Comm, "COMM", 16, 0, true}, {Field::Net, "NET" + unit, 12, 0},
-                {Field::Uncertain, "OPEN", 8, 2}, {Field::Updates, "UPDATES", 9, 1},  {Field::Faults, "FAULTS", 9, 4},
-                {Field::Flushes, "FOLDS", 7, 3},  {Field::Last, "LAST", 8, 5}};
-    }
-    return {{Field::Id, "TID", 8, 0},         {Field::Comm, "COMM", 16, 0, true},
-            {Field::Cached, "CACHED", 8, 0},  {Field::ToFlush, "TO FLUSH", 19, 2, true},
-            {Field::Faults, "FAULTS", 7, 4},  {Field::Flushes, "FLUSHES", 8, 3},
-            {Field::Net, "NET" + unit, 9, 1}, {Field::Last, "LAST", 8, 5}};
-}
-
-/// What is left when the least important have gone; the name takes what is over.
-std::vector<ColumnSpec> fitted(std::vector<ColumnSpec> columns, int width) {
-    const auto sum = [&columns] {
-        int all = 0;
-        for (const ColumnSpec &column : columns)
-            all += column.width;
-        return all;
-    };
-    while (sum() > width) {
-        const auto worst =
-            std::max_element(columns.begin(), columns.end(),
-                             [](const ColumnSpec &a, const ColumnSpec &b) { return a.drop_order < b.drop_order; });
-        if (worst->drop_order == 0) break;
-        columns.erase(worst);
-    }
-    return columns;
 }
 
 /// Faults of a task since it last flushed, as the last reading saw them.
@@ -145,84 +85,120 @@ std::string signed_bar(Pages pages, std::int64_t batch, const Glyphs &glyph) {
     return text;
 }
 
-class Rows {
-  public:
-    Rows(const LiveState &state, const Process &process, std::uint64_t now_ns)
-        : state_(state),
-          process_(process),
-          glyph_(glyphs(state.style.utf8)),
-          now_ns_(now_ns),
-          mark_(sign(process.tick.needs_resync ? core::Mark::AfterLoss : core::Mark::None)) {}
+/// What all cells of a table are drawn with.
+struct Cells {
+    const LiveState &state;
+    const Process &process;
+    const Glyphs &glyph;
+    std::uint64_t now_ns = 0;
 
-    std::string cell(const Entry &entry, Field field) const {
-        return state_.shown_table() == Table::Cpus ? cpu_cell(process_.tick.ledger.cpus[entry.index], field)
-                                                   : task_cell(process_.tick.ledger.tasks[entry.index], field);
-    }
-
-  private:
     std::string pages(Pages value) const {
-        return fmt::format("{}{}", mark_, column(value, process_.tick.page_size, state_.style));
+        return fmt::format("{}{}", sign(process.tick.needs_resync ? core::Mark::AfterLoss : core::Mark::None),
+                           unmarked(value));
     }
+    std::string pages(const core::Members &members) const { return pages(shown(members, state.member)); }
+    std::string unmarked(Pages value) const { return column(value, process.tick.page_size, state.style); }
     std::string last(std::uint64_t flush_ns) const {
-        return flush_ns == 0 ? "-" : glyph_.minus + age(now_ns_ - std::min(now_ns_, flush_ns));
+        return flush_ns == 0 ? "-" : glyph.minus + age(now_ns - std::min(now_ns, flush_ns));
     }
-
-    std::string task_cell(const core::TaskNet &task, Field field) const {
-        switch (field) {
-            case Field::Id: return task.tid > 0 ? std::to_string(task.tid) : "-";
-            case Field::Comm: return core::printable(task.comm, state_.style.utf8);
-            case Field::Cached: return task.cached ? pages(shown(*task.cached, state_.member)) : "-";
-            case Field::ToFlush: return to_flush(process_, task.host_tid, glyph_);
-            case Field::Faults: return thousands(task.faults);
-            case Field::Flushes: return thousands(task.flushes);
-            case Field::Net:
-                // Where no column tells how much of it is open, a mark says that some is.
-                return pages(shown(task.net, state_.member)) +
-                       (cpu_caches(process_.tick) || task.uncertain.n == 0 ? "" : glyph_.plus_minus);
-            case Field::Last: return last(task.last_flush_ns);
-            case Field::Uncertain:
-                return task.uncertain.n == 0
-                           ? "0"
-                           : glyph_.plus_minus + column(task.uncertain, process_.tick.page_size, state_.style);
-            case Field::Updates: return thousands(task.updates);
-            default: return "";
-        }
-    }
-
-    std::string cpu_cell(const core::CpuNet &cpu, Field field) const {
-        switch (field) {
-            case Field::Id: return std::to_string(cpu.cpu);
-            case Field::Cached: return pages(shown(cpu.cached, state_.member));
-            case Field::Bar:
-                return signed_bar(cpu.cached[state_.member.value_or(core::Member::Anon)],
-                                  state_.facts.machine.batch().value_or(0), glyph_);
-            case Field::Anon: return pages(cpu.cached.anon);
-            case Field::File: return pages(cpu.cached.file);
-            case Field::Shmem: return pages(cpu.cached.shmem);
-            case Field::Swap: return pages(cpu.cached.swap);
-            case Field::Flushes: return thousands(cpu.folds);
-            default: return "";
-        }
-    }
-
-    const LiveState &state_;
-    const Process &process_;
-    const Glyphs &glyph_;
-    std::uint64_t now_ns_;
-    std::string_view mark_;
 };
 
 /// "−256  anon  +256" over the bars.
-std::string bar_heading(const LiveState &state, const Process &process) {
+std::string bar_heading(const Cells &cells_of) {
     constexpr int kWidth = 17;
-    const Pages batch{state.facts.machine.batch().value_or(0)};
-    const std::string most = column(batch, process.tick.page_size, state.style);
-    const std::string left = glyphs(state.style.utf8).minus + most;
+    const LiveState &state = cells_of.state;
+    const std::string most = cells_of.unmarked({state.facts.machine.batch().value_or(0)});
+    const std::string left = cells_of.glyph.minus + most;
     const std::string right = "+" + most;
     const std::string_view member = state.member ? name(state.member) : "anon";
     const int blanks = std::max(kWidth - cells(left) - cells(right) - cells(member), 2);
     return left + std::string(static_cast<std::size_t>(blanks / 2), ' ') + std::string(member) +
            std::string(static_cast<std::size_t>(blanks - blanks / 2), ' ') + right;
+}
+
+std::string net_heading(const Cells &cells_of) {
+    return "NET " + cells_of.state.style.unit;
+}
+
+/// A column of threads (TaskNet) or CPUs (CpuNet).
+template <class Row>
+struct HolderColumn : ColumnLayout {
+    std::string (*cell)(const Cells &cells_of, const Row &row) = nullptr;
+    std::string (*heading_of)(const Cells &cells_of) = nullptr;  ///< where it is not the same in every table
+};
+using C = const Cells &;
+using Task = const core::TaskNet &;
+using Cpu = const core::CpuNet &;
+using TaskColumn = HolderColumn<core::TaskNet>;
+using CpuColumn = HolderColumn<core::CpuNet>;
+
+std::string tid(C /*cells_of*/, Task t) {
+    return t.tid > 0 ? std::to_string(t.tid) : "-";
+}
+std::string comm(C cells_of, Task t) {
+    return core::printable(t.comm, cells_of.state.style.utf8);
+}
+std::string faults(C /*cells_of*/, Task t) {
+    return thousands(t.faults);
+}
+std::string flushes_of(C /*cells_of*/, Task t) {
+    return thousands(t.flushes);
+}
+std::string last_flush(C cells_of, Task t) {
+    return cells_of.last(t.last_flush_ns);
+}
+std::string uncertain(C cells_of, Task t) {
+    return t.uncertain.n == 0 ? "0" : cells_of.glyph.plus_minus + cells_of.unmarked(t.uncertain);
+}
+/// Where no column tells how much of it is open, a mark says that some is.
+std::string marked_net(C cells_of, Task t) {
+    return cells_of.pages(t.net) + (t.uncertain.n == 0 ? "" : cells_of.glyph.plus_minus);
+}
+
+/// Threads where CPUs cache.
+std::vector<TaskColumn> deriving_columns() {
+    return {{{"TID", 8, 0}, tid},
+            {{"COMM", 16, 0, true}, comm},
+            {{"NET", 11, 0}, [](C c, Task t) { return c.pages(t.net); }, net_heading},
+            {{"UNCERTAIN", 10, 2}, uncertain},
+            {{"UPDATES", 9, 1}, [](C, Task t) { return thousands(t.updates); }},
+            {{"FAULTS", 9, 4}, faults},
+            {{"FOLDS", 7, 3}, flushes_of},
+            {{"LAST", 8, 5}, last_flush}};
+}
+
+/// Threads that cache themselves.
+std::vector<TaskColumn> caching_columns() {
+    return {{{"TID", 8, 0}, tid},
+            {{"COMM", 16, 0, true}, comm},
+            {{"CACHED", 8, 0}, [](C c, Task t) { return t.cached ? c.pages(*t.cached) : "-"; }},
+            {{"TO FLUSH", 19, 2, true}, [](C c, Task t) { return to_flush(c.process, t.host_tid, c.glyph); }},
+            {{"FAULTS", 7, 4}, faults},
+            {{"FLUSHES", 8, 3}, flushes_of},
+            {{"NET", 9, 1}, marked_net, net_heading},
+            {{"LAST", 8, 5}, last_flush}};
+}
+
+std::string cpu_bar(C cells_of, Cpu cpu) {
+    const LiveState &state = cells_of.state;
+    return signed_bar(cpu.cached[state.member.value_or(core::Member::Anon)], state.facts.machine.batch().value_or(0),
+                      cells_of.glyph);
+}
+
+template <core::Member kMember>
+std::string cached_by(C cells_of, Cpu cpu) {
+    return cells_of.pages(cpu.cached[kMember]);
+}
+
+std::vector<CpuColumn> cpu_columns() {
+    return {{{"CPU", 4, 0}, [](C, Cpu cpu) { return std::to_string(cpu.cpu); }},
+            {{"CACHED", 8, 0}, [](C c, Cpu cpu) { return c.pages(cpu.cached); }},
+            {{"", 19, 5, true}, cpu_bar, bar_heading},
+            {{"anon", 7, 1}, cached_by<core::Member::Anon>},
+            {{"file", 7, 2}, cached_by<core::Member::File>},
+            {{"shmem", 6, 3}, cached_by<core::Member::Shmem>},
+            {{"FOLDS", 7, 0}, [](C, Cpu cpu) { return thousands(cpu.folds); }},
+            {{"swap", 6, 6}, cached_by<core::Member::Swap>}};
 }
 
 std::string title(const LiveState &state, const Process &process, const Listing &listing, std::size_t first,
@@ -245,7 +221,7 @@ std::string title(const LiveState &state, const Process &process, const Listing 
     const bool batch = cpus && state.facts.machine.batch().has_value();
     if (batch) {
         parts.push_back(
-            {1, fmt::format("a CPU folds into the counter at {}{} a member", glyphs(state.style.utf8).plus_minus,
+            {1, fmt::format("each CPU caches less than {}{} of a member", glyphs(state.style.utf8).plus_minus,
                             amount({*state.facts.machine.batch()}, process.tick.page_size, state.style))});
     }
     if (!cpus && cpu_caches(process.tick)) parts.push_back({1, "net since the attach, derived: CPUs cache"});
@@ -309,60 +285,77 @@ Listing list(const LiveState &state, const Process &process, std::size_t until) 
     return listing;
 }
 
+namespace {
+
+constexpr int kAbove = 2;  // title and headings
+
+/// The part of a table's ranks that is shown, in blocks beside each other.
+struct View {
+    Area area;
+    std::size_t first = 0;
+    int across = 1;
+
+    int room() const { return area.rows - kAbove; }
+    int width() const { return area.columns / across; }
+};
+
+template <class Row>
+void draw_block(Grid &grid, const View &view, int block, const Cells &cells_of,
+                const std::vector<HolderColumn<Row>> &columns, const std::vector<Row> &rows, const Listing &listing) {
+    const int left = view.area.column + block * view.width();
+    const int end = left + view.width();
+    const auto heading = [&](const HolderColumn<Row> &column) {
+        return column.heading_of != nullptr ? column.heading_of(cells_of) : std::string(column.heading);
+    };
+    const int last = draw_cells(grid, view.area.row + 1, left + 2, end, columns, heading, Look::Faint);
+    for (int i = 0; i < view.room(); ++i) {
+        const std::size_t rank = view.first + static_cast<std::size_t>(block * view.room() + i);
+        if (rank >= listing.entries.size()) break;
+        const Row &each = rows[listing.entries[rank].index];
+        const Look look = rank == listing.selected ? Look::Selected : Look::Plain;
+        const int row = view.area.row + kAbove + i;
+        if (look == Look::Selected) {
+            grid.fill(row, left, std::min(last, end), U' ', look);
+            grid.put(row, left, cells_of.glyph.selected, look);
+        }
+        draw_cells(
+            grid, row, left + 2, end, columns,
+            [&](const HolderColumn<Row> &column) { return column.cell(cells_of, each); }, look);
+    }
+}
+
+template <class Row>
+void draw_rows(Grid &grid, const View &view, const Cells &cells_of, std::vector<HolderColumn<Row>> all,
+               const std::vector<Row> &rows, const Listing &listing) {
+    const auto columns = columns_within(view.width() - 2, std::move(all));
+    for (int block = 0; block < view.across; ++block)
+        draw_block(grid, view, block, cells_of, columns, rows, listing);
+}
+
+}  // namespace
+
 void draw_table(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns) {
-    constexpr int kAbove = 2;  // title and headings
-    const int room = area.rows - kAbove;
-    if (room < 1) return;
-    const std::vector<ColumnSpec> all = columns_for(state, process);
-    const std::size_t requested = static_cast<std::size_t>(room);
+    View view{area};
+    if (view.room() < 1) return;
+    const core::MmView &ledger = process.tick.ledger;
+    const auto room = static_cast<std::size_t>(view.room());
     const bool cpus = state.shown_table() == Table::Cpus;
-    const std::size_t count = cpus ? process.tick.ledger.cpus.size() : process.tick.ledger.tasks.size();
     // CPUs are many and short: beside each other where that shows more of them.
-    const int across = cpus && count > requested ? std::clamp(area.columns / 60, 1, 8) : 1;
-    const std::size_t visible = requested * static_cast<std::size_t>(across);
+    if (cpus && ledger.cpus.size() > room) view.across = std::clamp(area.columns / 60, 1, 8);
+    const std::size_t visible = room * static_cast<std::size_t>(view.across);
     const Listing listing = list(state, process, visible + 1);
     const std::size_t rows = listing.entries.size();
     const std::size_t half = visible / 2;
-    const std::size_t first =
-        rows <= visible ? 0 : std::min(listing.selected > half ? listing.selected - half : 0, rows - visible);
+    if (rows > visible) view.first = std::min(listing.selected > half ? listing.selected - half : 0, rows - visible);
     grid.put_field(area.row, area.column, area.column + area.columns,
-                   title(state, process, listing, first, std::min(visible, rows - first), area.columns), Look::Bold);
-    const int width = area.columns / across;
-    const std::vector<ColumnSpec> columns = fitted(all, width - 2);
-    const Rows cells_of(state, process, now_ns);
-    const Glyphs &glyph = glyphs(state.style.utf8);
-    for (int block = 0; block < across; ++block) {
-        const int left = area.column + block * width;
-        int at = left + 2;
-        for (const ColumnSpec &column : columns) {
-            const std::string text = column.field == Field::Bar ? bar_heading(state, process) : column.heading;
-            if (column.left) {
-                grid.put_field(area.row + 1, at + 1, at + column.width, text, Look::Faint);
-            } else {
-                grid.put_right(area.row + 1, at + column.width, text, Look::Faint);
-            }
-            at += column.width;
-        }
-        for (int i = 0; i < room; ++i) {
-            const std::size_t rank = first + static_cast<std::size_t>(block * room + i);
-            if (rank >= rows) break;
-            const Entry &entry = listing.entries[rank];
-            const bool chosen = rank == listing.selected;
-            const Look look = chosen ? Look::Selected : Look::Plain;
-            const int row = area.row + kAbove + i;
-            if (chosen) grid.fill(row, left, std::min(at, left + width), U' ', look);
-            if (chosen) grid.put(row, left, glyph.selected, look);
-            int column_at = left + 2;
-            for (const ColumnSpec &column : columns) {
-                const std::string text = cells_of.cell(entry, column.field);
-                if (column.left) {
-                    grid.put_field(row, column_at + 1, std::min(column_at + column.width, left + width), text, look);
-                } else {
-                    grid.put_right(row, column_at + column.width, text, look);
-                }
-                column_at += column.width;
-            }
-        }
+                   title(state, process, listing, view.first, std::min(visible, rows - view.first), area.columns),
+                   Look::Bold);
+    const Cells cells_of{state, process, glyphs(state.style.utf8), now_ns};
+    if (cpus) {
+        draw_rows(grid, view, cells_of, cpu_columns(), ledger.cpus, listing);
+    } else {
+        draw_rows(grid, view, cells_of, cpu_caches(process.tick) ? deriving_columns() : caching_columns(), ledger.tasks,
+                  listing);
     }
     if (rows == 0)
         grid.put(area.row + kAbove, area.column + 2, state.filter.empty() ? "none" : "nothing matches the filter",

@@ -55,9 +55,10 @@ std::string look_text(const MapsDocument &document, const MappedProcess &process
            changes_text(process, style);
 }
 
-std::string assertions_text(const MappedProcess &process, const TextStyle &style) {
+std::string assertions_text(const MappedProcess &process, const TextStyle &style, bool holding) {
     std::string text;
     for (const Asserted &asserted : process.asserted) {
+        if ((asserted.holds == true) != holding) continue;
         const std::string value =
             asserted.value ? fmt::format("{} kB", core::with_thousands(asserted.value->n)) : "no baseline for it";
         text += fmt::format("{} {}: {}\n",

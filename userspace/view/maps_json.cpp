@@ -6,6 +6,7 @@
 #include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
 #include "rsslag/view/maps.h"
+#include "unread.h"
 
 namespace rsslag::view {
 namespace {
@@ -244,8 +245,10 @@ std::string maps_json(const MapsDocument &document, const MapsChoices &choices) 
     for (const MappedProcess &process : document.processes)
         object["processes"].push_back(process_json(process, choices, page_size));
     object["failed"] = ordered_json::array();
-    for (const FailedTarget &failed : document.failed)
-        object["failed"].push_back({{"pid", failed.pid}, {"reason", failed.reason}});
+    for (const memory::UnmappedProcess &failed : document.failed)
+        object["failed"].push_back(
+            {{"pid", failed.pid}, {"reason", failed.reason}, {"status", status_json(failed.status)}});
+    object["status_shows"] = status_shows_json(document.status_shows);
     return object.dump() + "\n";
 }
 

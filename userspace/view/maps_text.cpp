@@ -245,7 +245,7 @@ std::string maps_text(const MapsDocument &document, const MappedProcess &process
     append_quadrants(out, process, page_size, sizes, style);
     append_sums(out, process, sizes);
     if (process.since) text += "\n" + changes_text(process, style);
-    if (!process.asserted.empty()) text += "\n" + assertions_text(process, style);
+    if (const std::string holding = assertions_text(process, style, true); !holding.empty()) text += "\n" + holding;
     if (process.pages) text += pages_text(*process.pages, style);
     if (process.elf) text += elf_text(*process.elf, style);
     if (process.pages || process.elf) return text;

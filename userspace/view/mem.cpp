@@ -10,6 +10,7 @@
 #include "json_parts.h"
 #include "rsslag/core/text.h"
 #include "text_parts.h"
+#include "unread.h"
 
 namespace rsslag::view {
 namespace {
@@ -141,6 +142,25 @@ void append_failed(Out out, const MemDocument &document) {
     }
 }
 
+/// Of those that were not read what their status says, together: what they share counts in each.
+void append_status(Out out, const MemDocument &document, const TextStyle &style) {
+    Kilobytes rss, anon, swap;
+    std::size_t processes = 0;
+    for (const UnreadProcess &failed : document.failed) {
+        if (!failed.status) continue;
+        ++processes;
+        rss += rss_of(*failed.status);
+        anon += procfs::or_zero(failed.status->rss_anon);
+        swap += procfs::or_zero(failed.status->vm_swap);
+    }
+    if (processes == 0) return;
+    fmt::format_to(out,
+                   "by the status of {} of them, {}: {} {} resident, {} of it anonymous, {} in swap; what they share "
+                   "counts in each\n",
+                   processes, status_shows(document.status_shows), cell(rss, document, style), style.unit,
+                   cell(anon, document, style), cell(swap, document, style));
+}
+
 void append_sum(Out out, const MemDocument &document, const TextStyle &style) {
     const procfs::Use sum = procfs::total(document.users);
     std::size_t processes = 0;
@@ -188,7 +208,9 @@ std::string mem_json(const MemDocument &document, bool each) {
     object["processes"] = users_json(document, each);
     object["failed"] = ordered_json::array();
     for (const UnreadProcess &failed : document.failed)
-        object["failed"].push_back({{"pid", failed.pid}, {"reason", core::harmless(failed.reason)}});
+        object["failed"].push_back(
+            {{"pid", failed.pid}, {"reason", core::harmless(failed.reason)}, {"status", status_json(failed.status)}});
+    object["status_shows"] = status_shows_json(document.status_shows);
     return object.dump() + "\n";
 }
 
@@ -218,6 +240,7 @@ std::string mem_text(const MemDocument &document, bool each, std::size_t rows, c
     }
     append_sum(out, document, style);
     append_failed(out, document);
+    append_status(out, document, style);
     return text;
 }
 

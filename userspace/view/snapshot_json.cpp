@@ -38,7 +38,7 @@ ordered_json process_json(const ProcessReading &process, const core::PageSize &p
 std::string snapshot_json(const SnapshotDocument &document) {
     const core::Machine &machine = document.machine;
     ordered_json object;
-    object["schema"] = "rsslag.snapshot/1";
+    object["schema"] = "rsslag.snapshot/2";
     object["time"] = utc_time(document.time);
     object["kernel"] = document.kernel;
     object["arch"] = document.arch;

@@ -14,40 +14,6 @@ namespace {
 using core::Pages;
 using Out = std::back_insert_iterator<std::string>;
 
-struct Row {
-    std::string_view reader;
-    std::optional<Pages> says;
-    bool approximate = false;  ///< by its nature, not by this reading
-};
-
-void append_readers(Out out, const ProcessReading &process, const core::PageSize &page_size, const TextStyle &style) {
-    const core::ReaderValues &readers = process.readers;
-    const auto in_pages = [&](const std::optional<core::Kilobytes> &kb) -> std::optional<Pages> {
-        if (!kb) return std::nullopt;
-        return page_size.pages(*kb);
-    };
-    const auto walked = process.walk ? std::optional(page_size.pages(process.walk->rss)) : std::nullopt;
-    const std::string walk_name =
-        fmt::format("{} Rss", process.walk ? core::name(process.walk->file) : core::name(core::WalkFile::SmapsRollup));
-    const std::array<Row, 5> rows{{{"stat field 24", readers.stat},
-                                   {"statm resident", readers.statm},
-                                   {"status VmRSS", in_pages(readers.status_rss)},
-                                   {"status VmHWM", in_pages(readers.status_hwm), true},
-                                   {walk_name, walked}}};
-    fmt::format_to(out, "{:<20}{:>14}{:>14}\n", "READER", "SAYS " + style.unit, "FROM EXACT");
-    for (const Row &row : rows) {
-        if (!row.says) {
-            fmt::format_to(out, "{:<20}{:>14}{:>14}\n", row.reader, "-", "-");
-            continue;
-        }
-        const std::string distance =
-            row.approximate ? "" : column(*row.says - process.verdict.exact.rss(), page_size, style);
-        fmt::format_to(out, "{:<20}{}{}\n", row.reader,
-                       right((row.approximate ? "~ " : "") + column(*row.says, page_size, style), 14),
-                       right(row.approximate ? "-" : distance, 14));
-    }
-}
-
 void append_members(Out out, const ProcessReading &process, const core::PageSize &page_size, const TextStyle &style) {
     const core::Reconciliation &verdict = process.verdict;
     const auto row = [&](std::string_view label, Pages flushed, Pages cached, Pages exact) {
@@ -130,7 +96,7 @@ std::string snapshot_text(const SnapshotDocument &document, const ProcessReading
     fmt::format_to(out, "{} [{}]  {} thread{}  Linux {}  scheme {}  read in {} us\n\n",
                    core::printable(process.comm, style.utf8), process.pid, process.threads_count,
                    process.threads_count == 1 ? "" : "s", document.kernel, scheme, process.snapshot_us);
-    append_readers(out, process, machine.page_size, style);
+    text += readers_table(process.readers, process.walk, process.verdict.exact.rss(), machine.page_size, style);
     text += '\n';
     append_members(out, process, machine.page_size, style);
     append_cachers(out, process, machine, style);

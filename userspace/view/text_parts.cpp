@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <iterator>
 
 #include "rsslag/core/text.h"
 
@@ -13,6 +15,13 @@
 
 namespace rsslag::view {
 namespace {
+
+/// What one reader says of a process.
+struct ReaderRow {
+    std::string_view reader;
+    std::optional<core::Pages> says;
+    bool approximate = false;  ///< by its nature, not by this reading
+};
 
 std::string moving_line(const ProcessReading &process, std::string_view file, const core::PageSize &page_size,
                         const TextStyle &style) {
@@ -50,6 +59,20 @@ std::string right(const std::string &text, std::size_t width) {
     return cells < width ? std::string(width - cells, ' ') + text : text;
 }
 
+std::string csv_field(const std::string &field) {
+    if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+    std::string out = "\"";
+    for (const char c : field) {
+        if (c == '"') out += '"';
+        out += c;
+    }
+    return out + '"';
+}
+
+std::string csv_kb(const std::optional<core::Pages> &pages, const core::PageSize &page_size) {
+    return pages ? std::to_string(page_size.kb(*pages).n) : "";
+}
+
 /// Counts are below 2^53, as in JSON.
 std::string thousands(std::uint64_t count) {
     return core::with_thousands(static_cast<std::int64_t>(count));
@@ -67,6 +90,36 @@ std::string_view sign(core::Mark mark) {
 std::string upper(std::string_view word) {
     std::string text(word);
     std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
+    return text;
+}
+
+std::string readers_table(const core::ReaderValues &readers, const std::optional<core::Walk> &walk,
+                          std::optional<core::Pages> exact, const core::PageSize &page_size, const TextStyle &style) {
+    std::string text;
+    const auto out = std::back_inserter(text);
+    const auto in_pages = [&](const std::optional<core::Kilobytes> &kb) -> std::optional<core::Pages> {
+        if (!kb) return std::nullopt;
+        return page_size.pages(*kb);
+    };
+    const auto walked = walk ? std::optional(page_size.pages(walk->rss)) : std::nullopt;
+    const std::string walk_name =
+        fmt::format("{} Rss", walk ? core::name(walk->file) : core::name(core::WalkFile::SmapsRollup));
+    const std::array<ReaderRow, 5> rows{{{"stat field 24", readers.stat},
+                                         {"statm resident", readers.statm},
+                                         {"status VmRSS", in_pages(readers.status_rss)},
+                                         {"status VmHWM", in_pages(readers.status_hwm), true},
+                                         {walk_name, walked}}};
+    fmt::format_to(out, "{:<20}{:>14}{:>14}\n", "READER", "SAYS " + style.unit, "FROM EXACT");
+    for (const ReaderRow &row : rows) {
+        if (!row.says) {
+            fmt::format_to(out, "{:<20}{:>14}{:>14}\n", row.reader, "-", "-");
+            continue;
+        }
+        const std::string distance = row.approximate || !exact ? "-" : column(*row.says - *exact, page_size, style);
+        fmt::format_to(out, "{:<20}{}{}\n", row.reader,
+                       right((row.approximate ? "~ " : "") + column(*row.says, page_size, style), 14),
+                       right(distance, 14));
+    }
     return text;
 }
 

@@ -130,19 +130,26 @@ ordered_json verdicts(const Counts &counts) {
 }
 
 ordered_json summary_process(const Summary::Process &process) {
-    return {
-        {"pid", process.pid},
-        {"comm", core::printable(process.comm)},
-        {"state", core::name(process.state)},
-        {"peak_lag",
-         {{"pages", process.peak_lag.n}, {"t_ns", process.peak_lag_t_ns}, {"approximate", process.peak_approximate}}},
-        {"baseline", members(process.baseline)},
-        {"final", members(process.final)},
-        {"verdicts", verdicts(process.verdicts)}};
+    ordered_json object = {{"pid", process.pid},
+                           {"comm", core::printable(process.comm)},
+                           {"state", core::name(process.state)},
+                           {"image", process.extremes.image},
+                           {"peak_lag",
+                            {{"pages", process.extremes.lag.n},
+                             {"t_ns", process.extremes.lag_t_ns},
+                             {"approximate", process.extremes.lossy}}},
+                           {"peak", core::json::peak(process.extremes)},
+                           {"baseline", members(process.baseline)},
+                           {"begin", members(process.begin)},
+                           {"final", members(process.final)},
+                           {"verdicts", verdicts(process.verdicts)}};
+    core::json::put_extremes(object, process.extremes);
+    return object;
 }
 
 void put_counts(ordered_json &object, const Summary &summary) {
     object["ticks"] = summary.ticks;
+    object["lines_dropped"] = summary.lines_dropped;
     object["records"] = summary.records;
     object["emitted"] = summary.emitted;
     object["updates"] = summary.updates;
@@ -164,7 +171,7 @@ void put_counts(ordered_json &object, const Summary &summary) {
 
 std::string tick_json(const Tick &tick) {
     ordered_json object;
-    object["schema"] = "rsslag.tick/1";
+    object["schema"] = "rsslag.tick/2";
     object["seq"] = tick.seq;
     object["time"] = utc_time(tick.time);
     object["t_ns"] = tick.t_ns;
@@ -172,6 +179,7 @@ std::string tick_json(const Tick &tick) {
     object["scheme"] = core::name(tick.scheme);
     object["state"] = core::name(tick.state);
     put_reading(object, tick.process, judge(tick), tick.page_size);
+    object["peak"] = core::json::peak(tick.extremes);
     object["baseline"] = members(tick.ledger.baseline);
     put_counts(object, tick);
     const ordered_json rest{{"exited", exited(tick.ledger.exited)},
@@ -186,9 +194,14 @@ std::string tick_json(const Tick &tick) {
     return out += '\n';
 }
 
+std::string gap_json(std::uint64_t lines) {
+    const ordered_json object{{"schema", "rsslag.gap/1"}, {"lines_dropped", lines}};
+    return object.dump() + "\n";
+}
+
 std::string summary_json(const Summary &summary) {
     ordered_json object;
-    object["schema"] = "rsslag.summary/1";
+    object["schema"] = "rsslag.summary/2";
     object["time"] = utc_time(summary.time);
     object["kernel"] = core::printable(summary.kernel);
     object["scheme"] = core::name(summary.scheme);
@@ -198,6 +211,9 @@ std::string summary_json(const Summary &summary) {
     object["processes"] = ordered_json::array();
     for (const Summary::Process &process : summary.processes)
         object["processes"].push_back(summary_process(process));
+    object["processes_left_out"] = {{"processes", summary.left_out.processes},
+                                    {"peak_lag", summary.left_out.peak_lag.n},
+                                    {"verdicts", verdicts(summary.left_out.verdicts)}};
     object["own"] = own(summary.own);
     return object.dump() + "\n";
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "rsslag/core/extreme_text.h"
 #include "rsslag/core/judgement.h"
 #include "rsslag/core/text.h"
 #include "rsslag/view/tick.h"
@@ -88,10 +89,12 @@ std::string direct_updates(const Summary &summary) {
 
 void append_process(Out out, const Summary::Process &process, const Summary &summary, const TextStyle &style) {
     const auto pages = [&](Pages p) { return amount(p, summary.page_size, style); };
-    fmt::format_to(out, "{} [{}] {}: {} at first, {} at last, peak lag {}{}", core::printable(process.comm, style.utf8),
-                   process.pid, core::name(process.state), pages(process.baseline.rss()), pages(process.final.rss()),
-                   process.peak_approximate ? "~" : "", pages(process.peak_lag));
-    if (process.peak_lag.n != 0) fmt::format_to(out, " after {}", duration(process.peak_lag_t_ns));
+    fmt::format_to(
+        out, "{} [{}] {}: {} at first, {} at last, {} at {}, peak lag {}{}", core::printable(process.comm, style.utf8),
+        process.pid, core::state_text(process.state, process.extremes), pages(process.begin.rss()),
+        pages(process.last.rss()), core::at_most_text(process.extremes, pages), duration(process.extremes.most.t_ns),
+        process.extremes.lossy ? "~" : "", pages(process.extremes.lag));
+    if (process.extremes.lag.n != 0) fmt::format_to(out, " after {}", duration(process.extremes.lag_t_ns));
     fmt::format_to(out, "{}\n", parts(process.verdicts));
 }
 
@@ -127,19 +130,33 @@ std::string tick_lines(const Tick &tick, const TextStyle &style, bool with_threa
             p ? fmt::format("{}{}", sign(mark), column(*p, tick.page_size, style)) : std::string("-");
         return right(text, 9);
     };
+    // After its teardown it holds nothing: what it held before tells more.
+    const bool over = tick.state != core::State::Running;
+    const auto unless_over = [over](Pages p) { return over ? std::nullopt : std::optional(p); };
+    const Pages exact = over ? tick.ledger.last.rss() : judgement.exact.rss();
     const core::Mark after_loss = tick.needs_resync ? core::Mark::AfterLoss : core::Mark::None;
     const std::string percent = percent_of(judgement.lag, judgement.exact.rss());
     const std::uint64_t updates = tick.ledger.updates + tick.ledger.updates_by_others;
-    std::string text = fmt::format(
-        "{} {:>6} {:<15} {} {} {} {:>5} {} {} {:>9} {:>4} {}\n", local_clock(tick.time), tick.process.pid,
-        core::printable(tick.process.comm, style.utf8), pages(judgement.readers.stat, core::Mark::None),
-        pages(judgement.exact.rss(), how_sure), pages(judgement.lag, how_sure), percent,
-        pages(judgement.flushed.rss(), how_sure), pages(judgement.cached.rss(), how_sure), thousands(updates),
-        fmt::format("{}{}", sign(after_loss), thousands(tick.lost)), verdict_text(tick, judgement, style));
+    std::string text =
+        fmt::format("{} {:>6} {:<15} {} {} {} {:>5} {} {} {:>9} {:>4} {}\n", local_clock(tick.time), tick.process.pid,
+                    core::printable(tick.process.comm, style.utf8), pages(judgement.readers.stat, core::Mark::None),
+                    pages(exact, how_sure), pages(judgement.lag, how_sure), percent,
+                    pages(unless_over(judgement.flushed.rss()), how_sure),
+                    pages(unless_over(judgement.cached.rss()), how_sure), thousands(updates),
+                    fmt::format("{}{}", sign(after_loss), thousands(tick.lost)), verdict_text(tick, judgement, style));
     if (!with_threads) return text;
     for (const TaskNet *task : listed_threads(tick))
         append_thread(std::back_inserter(text), *task, tick, style);
     return text;
+}
+
+std::string gap_text(std::uint64_t lines, const TextStyle &style) {
+    return fmt::format("! {} {} lines are missing here: they came faster than they were read {}\n",
+                       style.utf8 ? "⋯" : "...", thousands(lines), style.utf8 ? "⋯" : "...");
+}
+
+std::string dropped_text(std::uint64_t lines) {
+    return fmt::format("{} lines of this output were dropped: they came faster than they were read", thousands(lines));
 }
 
 std::string summary_text(const Summary &summary, const TextStyle &style) {
@@ -152,10 +169,16 @@ std::string summary_text(const Summary &summary, const TextStyle &style) {
                    thousands(summary.faults));
     for (const Summary::Process &process : summary.processes)
         append_process(out, process, summary, style);
+    if (summary.left_out.processes > 0) {
+        fmt::format_to(out, "and {} more that ended, whose peak lag was {} at most{}\n",
+                       thousands(summary.left_out.processes),
+                       amount(summary.left_out.peak_lag, summary.page_size, style), parts(summary.left_out.verdicts));
+    }
     fmt::format_to(out, "{}{}\n", flushes_text(summary), direct_updates(summary));
     fmt::format_to(out, "{}lost {} of {} records{}, resyncs {}, disagreements {}\n", summary.lost > 0 ? "! " : "",
                    thousands(summary.lost), thousands(summary.emitted), parts(summary.lost_by),
                    thousands(summary.resyncs), thousands(summary.disagreements));
+    if (summary.lines_dropped > 0) fmt::format_to(out, "! {}\n", dropped_text(summary.lines_dropped));
     fmt::format_to(out, "{}\n", ended_text(summary));
     fmt::format_to(out, "{}\n", own_text(summary, style));
     return text;

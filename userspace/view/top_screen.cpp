@@ -7,6 +7,7 @@
 #include <map>
 
 #include "glyphs.h"
+#include "list_keys.h"
 #include "live_state.h"
 #include "rsslag/core/text.h"
 #include "text_parts.h"
@@ -108,29 +109,19 @@ std::optional<Intent> TopScreen::key(const Key &key) {
         state.selected.reset();
         return std::nullopt;
     }
-    constexpr std::int64_t kPage = 10;
-    constexpr std::int64_t kAll = std::int64_t{1} << 40;
+    if (const auto by = move_of(key)) {
+        state.move(*by);
+        return std::nullopt;
+    }
     switch (key.name) {
-        case Key::Name::Up: state.move(-1); break;
-        case Key::Name::Down: state.move(1); break;
-        case Key::Name::PageUp: state.move(-kPage); break;
-        case Key::Name::PageDown: state.move(kPage); break;
-        case Key::Name::Home: state.move(-kAll); break;
-        case Key::Name::End: state.move(kAll); break;
         case Key::Name::Enter: return state.of_selected(true);
         case Key::Name::Escape:
             state.help = false;
             state.filter.clear();
             break;
-        case Key::Name::Left:
-        case Key::Name::Right:
-        case Key::Name::Backspace:
-        case Key::Name::Tab: break;
         case Key::Name::Character:
             switch (key.character) {
                 case U'q': return Quit{};
-                case U'k': state.move(-1); break;
-                case U'j': state.move(1); break;
                 case U's':
                     state.sort = static_cast<TopSort>((static_cast<int>(state.sort) + 1) % 4);
                     sort_top(state.table.processes, state.sort);
@@ -148,6 +139,7 @@ std::optional<Intent> TopScreen::key(const Key &key) {
                 default: break;
             }
             break;
+        default: break;
     }
     return std::nullopt;
 }
@@ -220,8 +212,8 @@ Grid TopScreen::draw(Size size) const {
     const int first_row = 4;
     const int last_row = rows - 2;  // the line of costs, then keys
     const int room = std::max(last_row - first_row, 0);
-    const auto columns = top_columns(width, state.style);
-    draw_top_heading(grid, 3, columns);
+    const auto columns = top_columns(width);
+    draw_top_heading(grid, 3, columns, state.style);
     const std::size_t chosen = state.rank(listed);
     const auto visible = static_cast<std::size_t>(room);
     const std::size_t first = listed.size() <= visible

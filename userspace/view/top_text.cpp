@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "glyphs.h"
@@ -17,6 +15,12 @@ namespace rsslag::view {
 namespace {
 
 using nlohmann::ordered_json;
+
+/// In a column of six digits.
+std::string narrow(std::uint64_t count) {
+    constexpr std::uint64_t kMostWithThousands = 99'999;
+    return count > kMostWithThousands ? std::to_string(count) : thousands(count);
+}
 
 std::string cell(TopField field, const TopProcess &process, const core::PageSize &page_size, const TextStyle &style,
                  const ProcessReading *walked) {
@@ -36,8 +40,8 @@ std::string cell(TopField field, const TopProcess &process, const core::PageSize
         case TopField::Exact: return pages(total.exact().rss());
         case TopField::Stat: return pages(core::clamped_rss(total.flushed));
         case TopField::Cached: return pages(total.cached.rss());
-        case TopField::Tasks: return thousands(static_cast<std::uint64_t>(total.tasks));
-        case TopField::Cachers: return thousands(static_cast<std::uint64_t>(total.cachers));
+        case TopField::Tasks: return narrow(static_cast<std::uint64_t>(total.tasks));
+        case TopField::Cachers: return narrow(static_cast<std::uint64_t>(total.cachers));
         case TopField::Walked: break;
     }
     if (walked == nullptr) return "";
@@ -77,40 +81,25 @@ void sort_top(std::vector<TopProcess> &processes, TopSort sort) {
     });
 }
 
-std::vector<TopColumn> top_columns(int width, const TextStyle &style) {
-    std::vector<TopColumn> columns{{TopField::Pid, "PID", 8, 0},
-                                   {TopField::Comm, "COMM", 17, 0, true},
-                                   {TopField::Lag, "LAG " + style.unit, 11, 0},
-                                   {TopField::Percent, "LAG %", 7, 3},
-                                   {TopField::Exact, "EXACT", 12, 1},
-                                   {TopField::Stat, "STAT", 12, 2},
-                                   {TopField::Cached, "CACHED", 10, 4},
-                                   {TopField::Tasks, "TASKS", 7, 5},
-                                   {TopField::Cachers, "IN", 7, 6},
-                                   {TopField::Walked, "WALKED", 24, 7, true}};
-    const auto sum = [&columns] {
-        int all = 1;
-        for (const TopColumn &column : columns)
-            all += column.width;
-        return all;
-    };
-    while (sum() > width) {
-        const auto worst = std::max_element(columns.begin(), columns.end(), [](const TopColumn &a, const TopColumn &b) {
-            return a.drop_order < b.drop_order;
-        });
-        if (worst->drop_order == 0) break;
-        columns.erase(worst);
-    }
-    return columns;
+std::vector<TopColumn> top_columns(int width) {
+    return columns_within<TopColumn>(width - 1, {{{"PID", 8, 0}, TopField::Pid},
+                                                 {{"COMM", 17, 0, true}, TopField::Comm},
+                                                 {{"LAG", 11, 0}, TopField::Lag},
+                                                 {{"LAG %", 7, 3}, TopField::Percent},
+                                                 {{"EXACT", 12, 1}, TopField::Exact},
+                                                 {{"STAT", 12, 2}, TopField::Stat},
+                                                 {{"CACHED", 10, 4}, TopField::Cached},
+                                                 {{"TASKS", 7, 5}, TopField::Tasks},
+                                                 {{"CACHERS", 9, 6}, TopField::Cachers},
+                                                 {{"WALKED", 24, 7, true}, TopField::Walked}});
 }
 
-void draw_top_heading(Grid &grid, int row, const std::vector<TopColumn> &columns) {
-    int at = 1;
-    for (const TopColumn &column : columns) {
-        if (column.left) grid.put_field(row, at + 1, at + column.width, column.heading, Look::Faint);
-        if (!column.left) grid.put_right(row, at + column.width, column.heading, Look::Faint);
-        at += column.width;
-    }
+void draw_top_heading(Grid &grid, int row, const std::vector<TopColumn> &columns, const TextStyle &style) {
+    const auto heading = [&style](const TopColumn &column) {
+        const std::string text(column.heading);
+        return column.field == TopField::Lag ? text + " " + style.unit : text;
+    };
+    draw_cells(grid, row, 1, grid.size().columns, columns, heading, Look::Faint);
 }
 
 void draw_top_row(Grid &grid, int row, const std::vector<TopColumn> &columns, const TopProcess &process,
@@ -121,56 +110,17 @@ void draw_top_row(Grid &grid, int row, const std::vector<TopColumn> &columns, co
         grid.fill(row, 0, grid.size().columns, U' ', look);
         grid.put(row, 0, glyphs(style.utf8).selected, look);
     }
-    int at = 1;
-    for (const TopColumn &column : columns) {
-        const std::string text = cell(column.field, process, page_size, style, walked);
-        if (column.left) grid.put_field(row, at + 1, at + column.width, text, look);
-        if (!column.left) grid.put_right(row, at + column.width, text, look);
-        at += column.width;
-    }
-}
-
-bool matches_filter(std::string_view comm, int number, std::string_view filter) {
-    const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
-    return filter.empty() || std::search(comm.begin(), comm.end(), filter.begin(), filter.end(), same) != comm.end() ||
-           std::to_string(number).starts_with(filter);
-}
-
-bool edit_filter(std::string &filter, const Key &key) {
-    constexpr std::size_t kLongest = 64;
-    switch (key.name) {
-        case Key::Name::Enter: return true;
-        case Key::Name::Escape: filter.clear(); return true;
-        case Key::Name::Backspace:
-            while (!filter.empty() && (static_cast<unsigned char>(filter.back()) & 0xC0) == 0x80)
-                filter.pop_back();
-            if (!filter.empty()) filter.pop_back();
-            return false;
-        case Key::Name::Character:
-            if (key.character >= 0x20 && filter.size() < kLongest) filter += utf8_of(key.character);
-            return false;
-        default: return false;
-    }
-}
-
-std::chrono::milliseconds stepped(std::chrono::milliseconds interval, bool up) {
-    static constexpr std::array<int, 11> kSteps{10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10'000, 60'000};
-    const auto now = static_cast<int>(interval.count());
-    if (up) {
-        const auto *const next = std::upper_bound(kSteps.begin(), kSteps.end(), now);
-        return std::chrono::milliseconds(next == kSteps.end() ? std::max(now, kSteps.back()) : *next);
-    }
-    const auto *const at = std::lower_bound(kSteps.begin(), kSteps.end(), now);
-    return std::chrono::milliseconds(at == kSteps.begin() ? kSteps.front() : *(at - 1));
+    const auto text = [&](const TopColumn &column) { return cell(column.field, process, page_size, style, walked); };
+    draw_cells(grid, row, 1, grid.size().columns, columns, text, look);
 }
 
 std::string top_text(TopTable table, TopSort sort, std::size_t rows, const TextStyle &style) {
     sort_top(table.processes, sort);
     if (rows > 0 && table.processes.size() > rows) table.processes.resize(rows);
-    constexpr int kWidth = 95;
-    auto columns = top_columns(kWidth, style);
+    constexpr int kWidth = 97;
+    const auto columns = top_columns(kWidth);
     Grid grid({static_cast<int>(table.processes.size()) + 1, kWidth});
-    draw_top_heading(grid, 0, columns);
+    draw_top_heading(grid, 0, columns, style);
     int row = 1;
     for (const TopProcess &process : table.processes)
         draw_top_row(grid, row++, columns, process, table.machine.page_size, style, false, nullptr);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Memory of the machine, taken out of use until it reboots: for virtual machines that are thrown away.
+#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -50,7 +51,7 @@ Started start_hwpoison(const Options &given) {
     if (auto none = sizes(given, {}); !none) return none.error();
     if (!machine_may_be_poisoned()) {
         return unsupported("hwpoison takes memory of the whole machine out of use",
-                           std::string("in a virtual machine, boot with ") + kLeave + " on the kernel command line");
+                           fmt::format("in a virtual machine, boot with {} on the kernel command line", kLeave));
     }
     auto memory = map_private(kPages * page_size());
     if (!memory) return memory.error();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rsslag/core/losses.h"
+#include "rsslag/core/mapping.h"
 #include "rsslag/core/own_cost.h"
 #include "rsslag/core/raw_reading.h"
 #include "rsslag/core/result.h"
@@ -112,8 +113,18 @@ struct Gap {
 /// A recording begins here. It has no walk from before, so none is told any more.
 struct FreshStart {};
 
+/// Mappings of traced processes have changed; in the order of their times.
+struct MappingChanges {
+    std::vector<core::MappingChange> changes;
+};
+
+/// All mappings of a traced process.
+struct MappingListing {
+    core::MappingListing listing;
+};
+
 using Event = std::variant<Records, Watermark, Losses, Faults, Attach, ExecAwaited, Counters, Reading, TickEnd, Stop,
-                           End, Gap, FreshStart, CpusFolded>;
+                           End, Gap, FreshStart, CpusFolded, MappingChanges, MappingListing>;
 
 /// When it was told; nullopt where it does not say.
 inline std::optional<std::uint64_t> time_of(const Event &event) {
@@ -137,6 +148,8 @@ inline std::optional<std::uint64_t> time_of(const Event &event) {
         Time operator()(const Gap & /*event*/) const { return std::nullopt; }
         Time operator()(const FreshStart & /*event*/) const { return std::nullopt; }
         Time operator()(const CpusFolded &event) const { return event.until_ns; }
+        Time operator()(const MappingChanges & /*event*/) const { return std::nullopt; }
+        Time operator()(const MappingListing & /*event*/) const { return std::nullopt; }
     };
     return std::visit(TimeOf{}, event);
 }

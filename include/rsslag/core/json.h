@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "rsslag/core/ledger.h"
 #include "rsslag/core/text.h"
 #include "rsslag/core/units.h"
 
@@ -40,6 +41,29 @@ inline nlohmann::ordered_json members(const Members &members) {
     nlohmann::ordered_json object = nlohmann::ordered_json::object();
     put_members(object, members);
     return object;
+}
+
+/// What it was at most, from records; a range where CPUs changed it at once.
+inline nlohmann::ordered_json peak(const Extremes &extremes) {
+    return {{"peak_min", extremes.most.from.n},
+            {"peak_max", extremes.most.to.n},
+            {"t_ns", extremes.most.t_ns},
+            {"tid", id(extremes.most.tid)},
+            {"lossy", extremes.lossy}};
+}
+
+/// Each member's own, which need not be of one instant: they have no sum.
+inline nlohmann::ordered_json by_member(const Members &members) {
+    return {{"file", members.file.n}, {"anon", members.anon.n}, {"shmem", members.shmem.n}, {"swap", members.swap.n}};
+}
+
+/// The rest of what was most and least, beside peak().
+inline void put_extremes(nlohmann::ordered_json &object, const Extremes &extremes) {
+    object["lowest"] = {{"rss_min", extremes.least.from.n},
+                        {"rss_max", extremes.least.to.n},
+                        {"t_ns", extremes.least.t_ns},
+                        {"by_member", by_member(extremes.each_least)}};
+    object["cached_most"] = by_member(extremes.cached_most);
 }
 
 /// By cause, reason or the like.

@@ -19,7 +19,8 @@ struct Judgement {
     std::optional<Bound> bound;
     std::size_t mm_tasks = 0;
     Members flushed, cached, exact;
-    std::optional<Pages> lag;
+    std::optional<Pages> lag;     ///< exact less what is flushed, as a reader of that alone shows it
+    std::optional<Pages> behind;  ///< exact less what stat said at another moment
     Window window;
     std::optional<std::uint64_t> window_updates;
     std::optional<Pages> residual;

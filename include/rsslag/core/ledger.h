@@ -64,6 +64,37 @@ struct ExitedNet {
     Pages uncertain;  ///< of `net`, as of a task's
 };
 
+/// The most, or the least, that an rss was at any instant since the attach.
+struct Extreme {
+    Pages from, to;   ///< the truth lies between; the same where no two CPUs changed it at once
+    Members members;  ///< what they were then, as told
+    std::uint64_t t_ns = 0;
+    int tid = 0;  ///< whose update that was, in rsslag's PID namespace, else the kernel's number; 0: nobody's
+    std::uint64_t processes = 0;  ///< of all mms together: how many processes that were traced lived then
+};
+
+/// From every record, not from readings now and then.
+struct Extremes {
+    Extreme most, least;
+    Members each_most, each_least;  ///< each member's own, as told
+    Members cached_most;            ///< each member's, absolute
+    Pages lag;                      ///< the most that a reader of the counters alone missed at one instant …
+    std::uint64_t lag_t_ns = 0;
+    Pages lag_rss;       ///< … and the exact rss then
+    bool lossy = false;  ///< records were lost: it may have been more, or less, meanwhile
+    /// Which of a process's programs held most, from 1 on; 0: what a fork held before it ran the first.
+    int image = 1;
+};
+
+/// Of two that were one after another: what was more of either.
+Extremes highest(const Extremes &before, const Extremes &after);
+
+/// Who a task is.
+struct TaskName {
+    int tid = 0, tgid = 0;
+    std::string comm;  ///< raw bytes
+};
+
 /// One mm as the ledger has it. exact = baseline + Σ tasks + exited + others + remainder, by member.
 struct MmView {
     std::uint64_t mm = 0;
@@ -81,8 +112,12 @@ struct MmView {
     std::uint64_t updates_by_others = 0;
     std::uint64_t flushes[kFlushReasons] = {};
     std::uint64_t disagreements = 0;
+    bool suspect = false;  ///< a reading has seen what no record has told of yet
     std::uint64_t resyncs = 0;
     Pages rss_min, rss_max;  ///< exact RSS, least and most since the last watch()
+    Extremes extremes;
+    Members last;   ///< exact before its teardown began; what it is now where it lives
+    Members begin;  ///< … and as it was first read, or its process was born, or as the exec that made it was done
 
     Members exact() const { return flushed + cached; }
 };
@@ -98,6 +133,7 @@ struct GroupView {
     std::string comm;  ///< of its leader, raw bytes
     std::uint64_t mm = 0;
     State state = State::Running;
+    bool forked = false;  ///< born in the trace, and it has not run a program of its own yet
 };
 
 /// What a group left behind: one for each mm that it left by exec or exit.
@@ -107,12 +143,22 @@ struct Ended {
     bool last = true;  ///< no other group that is traced lives in the mm, or has left it and is told of later
 };
 
+/// What an mm holds after a record, as told until then.
+struct Held {
+    Pages rss;                     ///< exact
+    Pages lag;                     ///< what a reader of the counters alone misses
+    std::uint64_t generation = 0;  ///< as of its MmView
+};
+
 /// What one update came to, as far as it can be told at once.
 struct Applied {
     bool known = false;                 ///< its mm is in the ledger
     std::optional<Pages> pages;         ///< nullopt: still open, or of an mm that nobody asked for
     std::optional<FlushReason> reason;  ///< of a flush or fold; nullopt: neither, or still open
     std::uint64_t ticket = 0;           ///< where it is open: take_settled() will tell by this number; else 0
+    std::optional<Held> held{};         ///< Ledger::held() after it, where somebody looks at single updates
+    /// `thread` scheme: of a flush, what faults of its task have told of; less that it is news.
+    Pages told{};
 };
 
 /// What an update that was open came to.
@@ -124,9 +170,11 @@ struct SettledUpdate {
 
 /// What comparing with an exact reading came to.
 struct Check {
-    bool known = false;     ///< the ledger has that mm
-    bool quiet = false;     ///< no update while it was read, 1 ms before and after: equality was asked of it
-    int disagreements = 0;  ///< counters outside what the ledger held meanwhile; if any, the mm was resynchronized
+    bool known = false;  ///< the ledger has that mm
+    bool quiet = false;  ///< no update while it was read, 1 ms before and after: equality was asked of it
+    /// Counters outside what the ledger held meanwhile, in a reading of 500 ms ago and in this one; if any, the mm was
+    /// resynchronized. A record that comes late tells what the first has seen, and then it was none.
+    int disagreements = 0;
 };
 
 /// Records are applied in the order of their time; caller's thread only.
@@ -147,7 +195,8 @@ class Ledger {
     Ledger &operator=(Ledger &&) noexcept;
 
     Applied apply(const rsslag_update &update);
-    void apply(const rsslag_fault &fault);
+    /// What its task caches more than was known of it, which the mm holds more.
+    Members apply(const rsslag_fault &fault);
     void apply(const rsslag_task &task);
     /// Told again, it counts for what has come since.
     void apply(const rsslag_sum &sum);
@@ -208,8 +257,16 @@ class Ledger {
     bool ended_since(std::uint64_t mm, std::uint64_t t_ns) const;
     /// The living mm at this address, nullopt where the ledger has none.
     std::optional<MmView> view(std::uint64_t mm) const;
+    /// What it holds by now; nullopt: it is not known, comes to its end, or records are missing.
+    std::optional<Held> held(std::uint64_t mm) const;
+    /// mms and tasks that are known by now.
+    std::size_t size() const;
+    /// Of the group with the highest host TGID that lives in the mm; 0: there is none.
+    int tgid_of(std::uint64_t mm) const;
     /// Groups that live, ascending by host TGID.
     std::vector<GroupView> groups() const;
+    /// The one with this host TGID, if it lives.
+    std::optional<GroupView> group(int host_tgid) const;
     /// The kernel's TIDs of all tasks that live in an mm of the ledger, in no order.
     std::vector<int> tids() const;
     /// mms that groups have left since the last call, in that order. One in which nobody else lives is told once its
@@ -221,8 +278,13 @@ class Ledger {
     std::uint64_t ended_mms() const;
     std::uint64_t ended_not_at_zero() const;
 
+    /// Of the sum of all mms, one that several processes share once.
+    Extremes extremes() const;
+
     /// comm of a task by the kernel's TID, empty where unknown.
     std::string comm_of(int host_tid) const;
+    /// The same with its numbers in rsslag's PID namespace, the kernel's where it is not visible there.
+    std::optional<TaskName> task(int host_tid) const;
 
   private:
     struct Impl;

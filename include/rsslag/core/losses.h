@@ -6,8 +6,11 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "rsslag/core/units.h"
 
 namespace rsslag::core {
 
@@ -43,6 +46,12 @@ struct Losses {
 struct FaultCounts {
     std::uint64_t user = 0;    ///< exceptions:page_fault_user
     std::uint64_t kernel = 0;  ///< exceptions:page_fault_kernel
+};
+
+/// What the kernel took for the most that a process held, as it ended: sampled, of counters that lag.
+struct EndFigures {
+    Pages max_rss;                    ///< as ru_maxrss: of all programs that it has run, and of who made it
+    std::optional<Pages> high_water;  ///< as VmHWM: of the last mm; nullopt: it had left that
 };
 
 }  // namespace rsslag::core

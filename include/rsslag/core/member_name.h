@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "rsslag/core/units.h"
@@ -17,5 +18,8 @@ constexpr std::string_view name(Member member) {
     }
     return "shmem";
 }
+
+/// In the order of every output.
+inline constexpr std::array<Member, kMembers> kMembersInOrder{Member::File, Member::Anon, Member::Shmem, Member::Swap};
 
 }  // namespace rsslag::core

@@ -64,12 +64,14 @@ struct CounterReading {
 struct ProcessTotal {
     int tgid = 0;  ///< in rsslag's PID namespace, 0 where it is not visible there
     int host_tgid = 0;
-    std::string comm;      ///< of the leader, raw bytes
-    std::uint64_t mm = 0;  ///< the mm_struct's address: an identity to compare, never shown
-    std::int64_t tasks = 0;
-    std::int64_t cachers = 0;  ///< tasks or CPUs whose cached file, anon or shmem is not 0
-    Members flushed, cached;   ///< of the mm, all groups that share it included
-    bool moved = false;        ///< its counters changed while the pass went over it
+    std::string comm;              ///< of the leader, raw bytes
+    std::uint64_t mm = 0;          ///< the mm_struct's address: an identity to compare, never shown
+    std::int64_t tasks = 0;        ///< that have not begun to exit
+    std::int64_t threads = 0;      ///< as /proc/PID/status counts them: a main thread that ended before the others, too
+    std::uint64_t started_ns = 0;  ///< since boot, without suspend
+    std::int64_t cachers = 0;      ///< tasks or CPUs whose cached file, anon or shmem is not 0
+    Members flushed, cached;       ///< of the mm, all groups that share it included
+    bool moved = false;            ///< its counters changed while the pass went over it
 
     Members exact() const { return flushed + cached; }
 };

@@ -11,6 +11,9 @@
 
 namespace rsslag::core {
 
+/// NR_CPUS is no more on any architecture.
+inline constexpr int kMostCpus = 8192;
+
 enum class Scheme : std::uint8_t {
     Thread,  ///< each task caches its own updates: 2.6.34 to 6.1
     Cpu,     ///< each CPU caches up to a batch: from 6.2

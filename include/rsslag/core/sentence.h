@@ -23,8 +23,8 @@ struct Finding {
     Verdict verdict = Verdict::Unwalked;
 };
 
-/// exact − stat; nullopt where stat could not be read.
-std::optional<Pages> lag(const Finding &finding);
+/// exact − stat, which was read at another moment; nullopt where stat could not be read.
+std::optional<Pages> behind(const Finding &finding);
 
 /// Prints a number of pages, unit included: "79,964 kB".
 using PagesText = std::string (*)(Pages pages, const PageSize &page_size);

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "rsslag/abi.h"
+#include "rsslag/core/growth.h"
 #include "rsslag/core/ledger.h"
+#include "rsslag/core/losses.h"
 #include "rsslag/core/own_cost.h"
 #include "rsslag/core/process_reading.h"
 #include "rsslag/core/totals.h"
@@ -50,6 +52,9 @@ struct Tick {
     bool read = true;         ///< false: it has ended, or could not be read at this tick
     bool stale_walk = false;  ///< the walk is of an earlier tick (process.walk_age_ms)
     MmView ledger;
+    /// Of the process: of the program with the highest peak among those that it has run. What a fork held before its
+    /// first exec is its parent's program, and not among them. Times are since the attach.
+    Extremes extremes;
     std::uint64_t window_updates = 0;              ///< updates of the mm while it was read
     std::uint64_t faults = 0;                      ///< of all its threads, ended ones too, counted in the kernel
     std::uint64_t lost = 0;                        ///< records, of all processes
@@ -60,6 +65,7 @@ struct Tick {
     std::map<int, std::uint64_t> updates_before;
     OwnCost own;
     std::uint64_t emitted = 0;              ///< records of all processes, lost ones included, counted in the kernel
+    std::optional<RecentGrowth> recent;     ///< only where a screen shows it
     std::vector<LoggedFlush> last_flushes;  ///< of this mm since the last tick, ascending; only where they are logged
 };
 
@@ -71,18 +77,31 @@ struct Summary : Totals {
     PageSize page_size;
     std::string kernel;
     std::uint64_t ticks = 0;
+    std::uint64_t lines_dropped = 0;  ///< of the output, where nobody read them in time
     std::uint64_t ended_mms = 0, ended_not_at_zero = 0;
     struct Process {
         int pid = 0;
+        int host_pid = 0;
         std::string comm;
         State state = State::Running;
-        Pages peak_lag;
-        std::uint64_t peak_lag_t_ns = 0;
-        bool peak_approximate = false;  ///< it moved while it was read, or records had been lost
+        Extremes extremes;  ///< as of its last tick
         Members baseline, final;
+        Members begin;                  ///< of its last program, as its exec was done: what growth counts from
+        Members last;                   ///< … and before its teardown, where it has ended
+        int image = 1;                  ///< the number of that program
+        std::optional<EndFigures> end;  ///< as the kernel told at once; a recording has none
         std::map<std::string, std::uint64_t> verdicts;
     };
     std::vector<Process> processes;
+    Extremes all;  ///< of all of them together, an mm that several share once
+    /// Of processes that have ended only those that lagged most are among these, and who held, cached or grew by most.
+    /// The others:
+    struct LeftOut {
+        std::uint64_t processes = 0;
+        std::uint64_t programs = 0;  ///< of these, those that had run one of their own
+        Pages peak_lag;              ///< the largest of theirs
+        std::map<std::string, std::uint64_t> verdicts;
+    } left_out;
     OwnCost own;
 };
 
@@ -95,6 +114,7 @@ struct EventLine {
     int cpu = 0;
     rsslag_update update{};
     Applied applied;
+    PageSize page_size;
 };
 /// Exec, fork, thread start and end, rename.
 struct TaskLine {

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "rsslag/core/wire.h"
@@ -22,24 +26,24 @@ class TimeOrder {
     /// rsslag_sum or rsslag_task.
     template <class Use>
     void until(std::uint64_t t_ns, Use &&use) {
-        for (;;) {
-            Queue *first = nullptr;
-            std::uint64_t then = t_ns;  // when another CPU's turn comes
-            for (Queue &queue : queues_) {
-                if (queue.at == queue.bytes.size()) continue;
-                if (first == nullptr || queue.head < first->head) {
-                    if (first != nullptr && first->head < then) then = first->head;
-                    first = &queue;
-                } else if (queue.head < then) {
-                    then = queue.head;
-                }
-            }
-            if (first == nullptr || first->head >= t_ns) break;
+        while (!turns_.empty() && turns_.front().t_ns < t_ns) {
+            std::pop_heap(turns_.begin(), turns_.end(), std::greater<>());
+            const std::size_t cpu = turns_.back().cpu;
+            turns_.pop_back();
+            // When another CPU's turn comes.
+            const std::uint64_t then = turns_.empty() ? t_ns : std::min(t_ns, turns_.front().t_ns);
+            Queue &first = queues_[cpu];
             do {
-                hand_on(*first, use);
-            } while (first->at < first->bytes.size() && first->head < then);
+                hand_on(first, use);
+            } while (first.at < first.bytes.size() && first.head < then);
+            if (first.at == first.bytes.size()) {
+                trim(first);
+            } else {
+                take_turn(cpu);
+            }
         }
-        trim();
+        for (const Turn &turn : turns_)
+            trim(queues_[turn.cpu]);
     }
 
     /// What has not been handed on yet: `use` takes a CPU and its records.
@@ -51,8 +55,12 @@ class TimeOrder {
         }
     }
 
+    /// Of what waits.
+    std::size_t waiting_bytes() const { return waiting_bytes_; }
     /// That a program has sent: without sums that go on.
     std::uint64_t records() const { return records_; }
+    /// Processes that begin to be traced among what was added since the last call, in rsslag's PID namespace.
+    std::vector<int> take_begun() { return std::exchange(begun_, {}); }
     /// Spans that ended early: a loss of at least one record each.
     std::uint64_t malformed() const { return malformed_; }
 
@@ -65,16 +73,29 @@ class TimeOrder {
 
     template <class Use>
     void hand_on(Queue &queue, Use &&use) {
-        queue.at += wire::visit_first(std::span<const std::byte>(queue.bytes).subspan(queue.at), use);
+        const std::size_t size = wire::visit_first(std::span<const std::byte>(queue.bytes).subspan(queue.at), use);
+        queue.at += size;
+        waiting_bytes_ -= size;
         look(queue);
     }
 
+    /// When the first record of a CPU that waits is to be handed on.
+    struct Turn {
+        std::uint64_t t_ns = 0;
+        std::size_t cpu = 0;
+        friend auto operator<=>(const Turn &, const Turn &) = default;
+    };
+
     static void look(Queue &queue);
-    void trim();
+    static void trim(Queue &queue);
+    void take_turn(std::size_t cpu);
 
     std::vector<Queue> queues_;  ///< by CPU
+    std::vector<Turn> turns_;    ///< a heap, of those with records that wait
+    std::size_t waiting_bytes_ = 0;
     std::uint64_t records_ = 0;
     std::uint64_t malformed_ = 0;
+    std::vector<int> begun_;
 };
 
 }  // namespace rsslag::core

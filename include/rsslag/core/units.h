@@ -31,6 +31,9 @@ struct Pages {
     constexpr Pages &operator+=(Pages other) { return *this = *this + other; }
 };
 
+/// No counter of an mm holds as many, by far: what says so is no record and no reading of one.
+inline constexpr std::int64_t kMostPagesOfMm = std::int64_t{1} << 36;
+
 /// 1,024 bytes each, as /proc prints them.
 struct Kilobytes {
     std::int64_t n = 0;
@@ -95,6 +98,11 @@ constexpr Pages clamped_rss(const Members &m) {
         if (m[member].n > 0) sum += m[member];
     }
     return sum;
+}
+
+/// What a reader of flushed counters alone misses.
+constexpr Pages lag(const Members &exact, const Members &flushed) {
+    return exact.rss() - clamped_rss(flushed);
 }
 
 }  // namespace rsslag::core

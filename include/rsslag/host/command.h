@@ -45,17 +45,28 @@ class Command {
     /// Waits until it ends, at most `timeout` (nullopt: without end), or until `stop` says that rsslag shall end. Its
     /// status as shells give it (128 + N for a signal N), nullopt where it still runs.
     std::optional<int> wait(std::optional<std::chrono::milliseconds> timeout, StopSignals &stop);
+    /// Readable when it has ended.
+    int end_fd() const { return end_.get(); }
+
+    /// Once it has ended: ru_maxrss of its wait4(2), which includes children that it has waited for.
+    std::optional<std::int64_t> max_rss_kb() const { return max_rss_kb_; }
+    /// … and the signal that ended it.
+    std::optional<int> signal() const { return signal_; }
 
     /// Asks it to end with TERM. Of another user, where rsslag may not: Kind::Denied, and it runs on.
     core::Status terminate();
 
   private:
     Command(pid_t pid, procfs::Fd go, procfs::Fd failure);
+    /// Of one that has ended.
+    std::optional<int> status();
 
     pid_t pid_;
     procfs::Fd end_;      ///< readable when it has ended
     procfs::Fd go_;       ///< written or closed by us
     procfs::Fd failure_;  ///< errno of a failed exec, or closed by the exec
+    std::optional<std::int64_t> max_rss_kb_;
+    std::optional<int> signal_;
 };
 
 /// 127 for a command that was not found, 126 for one that cannot be executed.

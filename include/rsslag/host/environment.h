@@ -11,4 +11,11 @@ void put_environment_away();
 /// In CMD's process, which has no such rights: gives it back.
 void give_environment_back();
 
+/// Each process that is read, and each CPU's ring, takes a descriptor: from now on as many as the hard limit allows, where
+/// shells allow 1,024.
+void raise_descriptor_limit();
+
+/// In CMD's process, which may count on the lower one (select(2)): as it was.
+void restore_descriptor_limit();
+
 }  // namespace rsslag::host

@@ -16,8 +16,8 @@ class StopSignals {
 
     /// Whether rsslag shall stop.
     bool came() { return wait(std::chrono::milliseconds{}); }
-    /// Waits at most `timeout` (below 0: without end) for that.
-    bool wait(std::chrono::milliseconds timeout);
+    /// Waits at most `timeout` (below 0: without end) for that, or until `also` can be read, which is -1 then.
+    bool wait(std::chrono::milliseconds timeout, int *also = nullptr);
     /// Whether an INT that did not stop rsslag has come since this was last asked.
     bool interrupted() { return std::exchange(interrupted_, false); }
     /// Readable when came() should be asked.

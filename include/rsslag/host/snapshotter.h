@@ -4,14 +4,17 @@
 #include <sys/capability.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "rsslag/core/mapping.h"
 #include "rsslag/core/process_reading.h"
 #include "rsslag/core/raw_reading.h"
 #include "rsslag/core/reading.h"
 #include "rsslag/core/result.h"
+#include "rsslag/probe/traits.h"
 #include "rsslag/procfs/own_walk.h"
 #include "rsslag/procfs/process.h"
 
@@ -24,7 +27,13 @@ core::Result<core::Scheme> running_scheme();
 struct SnapshotterOptions {
     bool totals = false;  ///< read_all(), too
     std::vector<cap_value_t> capabilities;
-    bool dropped = false;  ///< capabilities are: by now there are threads that would keep them
+    bool walks = true;       ///< by smaps: what other users' take is kept
+    bool calibrated = true;  ///< else nobody is told which files of /proc lie
+    bool dropped = false;    ///< capabilities are: by now there are threads that would keep them
+    /// Asked now and then while a walk waits for a target's mmap_lock: whether that is no longer waited for. Walks then
+    /// have a thread of their own, which is left behind. None: they are waited for.
+    std::function<bool()> impatient = {};
+    const probe::KernelTraits *traits = nullptr;  ///< as the caller has found them; else they are looked for
 };
 
 /// Takes exact readings of processes: the probe, the files of /proc and the judgement, put together.
@@ -43,6 +52,8 @@ class Snapshotter {
     core::Result<core::ProcessReading> take(const procfs::Process &process, bool walk);
     /// The same, not judged yet: for whoever compares it with a stream of updates.
     core::Result<core::RawReading> take_raw(const procfs::Process &process, bool walk);
+    /// All mappings; `walk`: with what each holds.
+    core::Result<core::MappingListing> list_mappings(const procfs::Process &process, bool walk) const;
     /// The same around a walk of the caller's, whose failure is the reading's.
     core::Result<core::ProcessReading> take_around(const procfs::Process &process, const procfs::WalkHere &walk);
     /// Just the counters, in one pass.

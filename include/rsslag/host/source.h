@@ -7,11 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "rsslag/core/losses.h"
+#include "rsslag/core/mapping.h"
 #include "rsslag/core/own_cost.h"
 #include "rsslag/core/process_reading.h"
 #include "rsslag/core/raw_reading.h"
@@ -53,10 +55,20 @@ class Source {
     /// Faults of tasks that live, one a task in that order.
     virtual std::vector<core::FaultCounts> faults(std::span<const int> host_tids) = 0;
 
+    virtual std::optional<core::EndFigures> end_of(int host_tgid) = 0;
+
     virtual core::Result<core::TimedCounters> read_counters(pid_t pid) = 0;
     /// A reading of a process that is known by its group; whoever has its PID later is another one.
     virtual core::Result<core::RawReading> read(int host_tgid, pid_t pid, bool walk) = 0;
     virtual void forget(int host_tgid) = 0;
+
+    /// Changes of mappings that the kernel has told of since the last call, of all processes of the machine; in no
+    /// order. A source that has none tells none.
+    virtual std::vector<core::MappingChange> mapping_changes() { return {}; }
+    /// `walk`: with what each holds, which walks the page tables.
+    virtual core::Result<core::MappingListing> list_mappings(int /*host_tgid*/, pid_t /*pid*/, bool /*walk*/) {
+        return core::Error{core::Kind::Unsupported, "this source has no mappings", 0, ""};
+    }
 
     /// rsslag's own cost since the last call, and since the begin; `sent` as the losses told.
     virtual core::OwnCost cost(std::uint64_t sent) = 0;

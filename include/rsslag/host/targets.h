@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rsslag/core/result.h"
@@ -16,7 +17,7 @@ namespace rsslag::host {
 
 /// As typed.
 struct TargetWords {
-    std::vector<std::string> words;     ///< plain words, each maybe "1,2"
+    std::vector<std::string> words;     ///< plain words, each maybe "1,2", or the name of processes
     std::vector<std::string> pids;      ///< the values of -p, likewise
     std::vector<std::string> comms;     ///< --comm GLOB; with a '/' it is matched with the exe's path
     std::optional<std::string> cgroup;  ///< --cgroup PATH, v2, with its descendants
@@ -32,6 +33,14 @@ struct Target {
 
 /// "4711" or "1,2": every PID checked for form and range. Kind::BadInput otherwise. Pure.
 core::Result<std::vector<pid_t>> parse_pids(const std::string &word);
+
+/// Whether a plain word is no number, nor one that was typed wrong.
+bool may_be_name(std::string_view word);
+
+/// Those that go by this name, ascending: none is no error. rsslag itself never does.
+core::Result<std::vector<pid_t>> processes_named(std::string_view name);
+/// The kernel's names of those that run, for a guess at what somebody meant.
+std::vector<std::string> process_names();
 
 /// A name or a number. Kind::BadInput where there is no such user.
 core::Result<uid_t> parse_user(const std::string &user);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <sys/capability.h>
 #include <sys/types.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +32,10 @@ class Tracer {
         bool counting = false;  ///< --mode counts
         bool dropped = false;   ///< capabilities are, before threads came up
         bool walk = true;
+        bool names = false;      ///< mappings are told of as they change, for who records them
+        bool calibrated = true;  ///< else nobody is told which files of /proc lie
+        /// Whether a walk that takes long is no longer waited for; none: it is, however long it takes.
+        std::function<bool()> impatient = {};
         core::ThreadChoice threads;
         /// Ticks tell what no document has: the last flushes or folds, each task's faults since its last flush.
         bool for_screen = false;
@@ -38,6 +44,8 @@ class Tracer {
         trace::TraceObserver *observer = nullptr;
     };
 
+    /// Capabilities that open() takes beyond those of a Snapshotter, for who drops the others before.
+    static std::vector<cap_value_t> opened_with();
     /// Puts the probes in place; nobody is traced yet. Built without the tracer: Kind::Unsupported.
     static core::Result<Tracer> open(Options options);
     static Tracer over(std::unique_ptr<Source> source, Options options);

@@ -9,8 +9,10 @@
 #include <vector>
 
 #include "rsslag/core/process_reading.h"
+#include "rsslag/core/scheme.h"
 #include "rsslag/memory/baseline.h"
 #include "rsslag/memory/pages.h"
+#include "rsslag/procfs/files.h"
 #include "rsslag/procfs/memory_map.h"
 
 namespace rsslag::memory {
@@ -45,6 +47,13 @@ struct MappedProcess {
     std::vector<Asserted> asserted;
 };
 
+/// One that could not be read, or not as asked for.
+struct UnmappedProcess {
+    int pid = 0;
+    std::string reason;
+    std::optional<procfs::StatusFile> status{};  ///< where that may be read, though its mappings may not
+};
+
 struct MapsDocument {
     std::chrono::system_clock::time_point time;
     std::string kernel;
@@ -52,7 +61,8 @@ struct MapsDocument {
     core::Machine machine;
     bool counted = false;  ///< whether the scheme is known and counters can be read
     std::vector<MappedProcess> processes;
-    std::vector<core::FailedTarget> failed;
+    std::vector<UnmappedProcess> failed;
+    std::optional<core::Truth> status_shows;  ///< where some of them have a status
 };
 
 }  // namespace rsslag::memory

@@ -19,8 +19,10 @@ struct Privileges {
     bool cap_sys_admin = false;  ///< stands for CAP_BPF and CAP_PERFMON
     bool cap_sys_resource = false;
     bool in_user_namespace = false;              ///< not the initial one: capabilities held there do not count for BPF
+    bool few_descriptors = false;                ///< fewer may be opened than loading takes
     int seccomp_mode = 0;                        ///< "Seccomp:" of /proc/self/status: 0 none, 2 filter
     std::optional<std::uint64_t> memlock_bytes;  ///< RLIMIT_MEMLOCK, nullopt is unlimited
+    bool memlock_counts_bpf = false;  ///< up to 5.10; from 5.11 the memory cgroup does (bpf_map_kmalloc_node)
     std::string lockdown;  ///< the active mode of /sys/kernel/security/lockdown, empty where it cannot be read
 
     bool may_bpf() const { return cap_sys_admin || (cap_bpf && cap_perfmon); }
@@ -29,6 +31,9 @@ struct Privileges {
 };
 
 Privileges own_privileges();
+
+/// Whether a kernel of this uname -r counts what BPF takes as locked memory: up to 5.10.
+bool counts_bpf_as_locked(const std::string &release);
 
 /// The command that gives `binary` what it needs, and to whom: chgrp, chmod, setcap.
 std::string setcap_remedy(const std::string &binary);

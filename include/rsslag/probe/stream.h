@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "rsslag/abi.h"
 #include "rsslag/core/glob_states.h"
 #include "rsslag/core/losses.h"
 #include "rsslag/core/result.h"
@@ -78,11 +79,16 @@ class StreamProbe {
     /// Faults of a task, also of one whose RSSLAG_EXIT has not come yet: they are kept until another task has taken its
     /// number.
     FaultCounts faults(int host_tid) const;
+    /// Of a process that has ended, until another one takes its place.
+    std::optional<core::EndFigures> end_of(int host_tgid) const;
     /// CPUs that have gone offline since the attach (`cpu` scheme): what each cached went into the counters with no
     /// record of it. A number that has grown means that every mm must be read again.
     std::uint64_t folded_cpus() const;
     /// All programs together.
     ProgramCost cost() const;
+    /// For probes beside it: the map of traced thread groups, and rsslag's PID namespace.
+    int traced_groups_fd() const;
+    rsslag_view view() const;
     /// Hooks that could not be used, and why; tracing goes on with the next best.
     const std::vector<std::string> &missing() const;
 

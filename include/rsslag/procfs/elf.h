@@ -55,7 +55,23 @@ struct ElfPresence {
     core::Pages pages, resident, shared, written;
 };
 
-/// `pages` ascending by address. Pure.
-ElfPresence presence(const ElfPart &part, const std::vector<ElfPage> &pages, const core::PageSize &page_size);
+/// Resident pages to be counted in many parts: a part costs no more for the pages in it.
+class ElfPages {
+  public:
+    /// Ascending by address.
+    explicit ElfPages(const std::vector<ElfPage> &pages);
+    /// Those from `first` to `last`, into its resident, shared and written.
+    void count(std::uint64_t first, std::uint64_t last, ElfPresence &presence) const;
+
+  private:
+    struct Sum {
+        std::int64_t shared = 0, written = 0;
+    };
+    std::vector<std::uint64_t> addresses_;
+    std::vector<Sum> sums_;  ///< over all pages before one
+};
+
+/// Pure.
+ElfPresence presence(const ElfPart &part, const ElfPages &pages, const core::PageSize &page_size);
 
 }  // namespace rsslag::procfs

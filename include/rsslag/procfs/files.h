@@ -80,7 +80,8 @@ struct Mapping {
     std::uint64_t offset = 0;
     std::string device;  ///< "08:01", hexadecimal
     std::uint64_t inode = 0;
-    std::string name;  ///< the kernel's own words and escapes (\012), " (deleted)" kept; empty when anonymous
+    std::string name;        ///< the kernel's own words and escapes (\012), " (deleted)" kept; empty when anonymous
+    std::string recognised;  ///< of anonymous memory without a name what it is likely to be; empty: not looked for
     core::Kilobytes size;
     SmapsFields fields;
     std::optional<core::Kilobytes> kernel_page_size, mmu_page_size;
@@ -99,6 +100,9 @@ core::Result<Rollup> parse_smaps_rollup(std::string_view text);
 /// Empty text is a process without mappings (a zombie, a kernel thread): an empty list, not an error. A mapping without
 /// Size, Rss or VmFlags, which ends each mapping on every kernel, is Corrupt; so is a Size that is not end - start.
 core::Result<std::vector<Mapping>> parse_smaps(std::string_view text);
+/// /proc/PID/maps: the same mappings with no size and no fields. Text of maps that was cut off at a line is not found
+/// out.
+core::Result<std::vector<Mapping>> parse_maps(std::string_view text);
 /// The sums over all mappings, field by field; a field that no mapping has stays nullopt. A sum that no 64-bit address
 /// space can hold, which only made-up text has, stops at INT64_MAX.
 SmapsFields sum(const std::vector<Mapping> &mappings);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rsslag/core/mapping.h"
 #include "rsslag/procfs/files.h"
 #include "rsslag/procfs/system.h"
 
@@ -112,9 +113,13 @@ struct MapSums {
 
 MapSums sums(const std::vector<Mapping> &mappings, const Devices &devices);
 
+/// Says of anonymous memory without a name what core::mapping_name() takes it for, all of it by its shape alone: a
+/// stack by a stack pointer into it.
+void recognise(std::vector<Mapping> &mappings, const std::vector<core::MappingListing::Stack> &stacks);
+
 /// Mappings of one name and kind. Writable private mappings of a file stand apart from the rest of that file.
 struct MapGroup {
-    std::string name;  ///< raw; empty for anonymous memory without a name
+    std::string name;  ///< raw; empty for anonymous memory that has no name and was not recognised
     bool shared = false;
     bool written_file = false;  ///< private, writable, of a file: the data of a library
     Backing backing = Backing::Anonymous;

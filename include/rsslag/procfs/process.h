@@ -32,6 +32,8 @@ class Process {
     static core::Result<Process> open(pid_t pid, const std::string &root = "/proc");
 
     pid_t pid() const { return pid_; }
+    /// The same one, for another thread.
+    core::Result<Process> duplicate() const;
 
     /// These three say what the file says, also where that is 0 for a leader that exited before its threads.
     core::Result<Stat> stat() const;
@@ -75,5 +77,8 @@ core::Result<std::vector<pid_t>> list_processes(const std::string &root = "/proc
 /// The thread group that thread `tid` belongs to ("Tgid:" of /proc/TID/status, which exists although it is not
 /// listed). Equal to `tid` for a leader; Kind::Gone where there is no such thread.
 core::Result<pid_t> thread_group_of(pid_t tid, const std::string &root = "/proc");
+
+/// That /proc is mounted, and of this process's PID namespace: Kind::Unsupported where it is not.
+core::Status own_proc();
 
 }  // namespace rsslag::procfs

@@ -2,6 +2,7 @@
 // What files of the whole machine say that memory views need: /proc/meminfo and /proc/PID/mountinfo.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,9 +20,11 @@ struct MemInfo {
 
 /// One line of mountinfo (fs/proc_namespace.c show_mountinfo).
 struct Mount {
-    std::string device;  ///< as smaps writes it: "08:01", hexadecimal
-    std::string where;   ///< the kernel's escapes (\040) kept
-    std::string type;    ///< of the file system: "ext4"
+    std::uint64_t id = 0;  ///< as statx(2) has it
+    std::string device;    ///< as smaps writes it: "08:01", hexadecimal
+    std::string where;     ///< the kernel's escapes (\040) kept
+    std::string type;      ///< of the file system: "ext4"
+    std::string source;    ///< likewise: "/dev/root"
 };
 
 /// Text without MemTotal is Corrupt.

@@ -20,6 +20,8 @@ struct Header {
     std::string kernel;                ///< uname -r
     std::string arch;                  ///< uname -m
     std::string host;                  ///< uname -n
+    std::string boot_id;               ///< /proc/sys/kernel/random/boot_id; empty: the file does not tell
+    std::string trace_id;              ///< random, of all segments of a recording; empty: the file does not tell
     std::vector<std::string> command_line;
     core::Machine machine;
     core::Calibration calibration;

@@ -23,6 +23,8 @@ struct Input {
     /// errno, negative.
     std::function<std::int64_t(std::uint64_t offset, std::span<char> out)> read;
     std::uint64_t size = 0;
+    /// Asked now and then, with how many bytes have been unpacked; true: what is read from now on is the end.
+    std::function<bool(std::uint64_t unpacked)> stop = nullptr;
 };
 
 /// A regular file. Kind::BadInput for a directory or what cannot be opened, Kind::Io where it cannot be read.
@@ -71,6 +73,8 @@ class Reader {
 
     /// Whether all that was read so far is what was written, and the end was reached as it should be.
     bool complete() const;
+    /// Bytes of chunks read so far, unpacked.
+    std::uint64_t unpacked() const;
     /// Records in the chunks read so far.
     std::uint64_t records() const;
 

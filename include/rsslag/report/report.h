@@ -13,21 +13,19 @@
 #include "rsslag/core/assertion.h"
 #include "rsslag/core/result.h"
 #include "rsslag/core/sentence.h"
+#include "rsslag/sinks/growth.h"
 #include "rsslag/sinks/row.h"
 
 namespace rsslag::report {
 
-/// The largest distance of what was held from what /proc/PID/stat said, over all ticks at which it was read.
+/// The most that the counters alone did not show at one instant, by the records.
 struct PeakLag {
     core::Pages pages;
     std::uint64_t t_ns = 0;
     int pid = 0;
     std::string comm;
-    bool approximate = false;  ///< it moved while it was read, or records had been lost: the two are not of one moment
-    // Who cached most just then, and how much: a thread or a CPU, as the scheme has it.
-    std::optional<int> tid, cpu;
-    std::string holder;  ///< comm of the thread
-    core::Pages held;
+    core::Pages rss;           ///< exact, then
+    bool approximate = false;  ///< records had been lost
 };
 
 /// What a task did to an mm, as the last tick that knew it has it.
@@ -49,6 +47,14 @@ struct LagPoint {
     std::optional<core::Pages> walked;
 };
 
+/// What a process held while a piece of time passed, of every record in it.
+struct CourseSpan {
+    std::uint64_t t_ns = 0;   ///< of the first
+    core::Pages least, most;  ///< rss
+    core::Pages lag;          ///< the most
+    core::Held last;
+};
+
 /// Pages that came, less those that went, at page faults in a range of addresses.
 struct Growth {
     std::uint64_t from = 0, to = 0;  ///< to: the first address behind it
@@ -61,22 +67,28 @@ struct ResidualStatistics {
     std::uint64_t nonzero = 0, walks = 0;
 };
 
-/// A process from its first row to its end; its program's end and beginning at an exec included.
+/// A process from its first row to its end; its program's end and beginning at an exec included. What a fork held
+/// before its first exec is one by itself (extremes.image is 0).
 struct ReportProcess {
     int pid = 0;
     std::string comm;
     core::State state = core::State::Running;
-    std::optional<PeakLag> peak_lag;  ///< nullopt: it was never read
-    core::Pages peak_rss;
+    std::optional<PeakLag> peak_lag;
+    core::Extremes extremes;
     core::Members baseline, final;  ///< of the last mm that it had
+    core::Members begin;            ///< … as its exec was done, its process was born, or it was first read
+    core::Members last;             ///< … and before its teardown, where it has ended
+    std::int64_t most_tasks = 0;    ///< that lived in its mm at a tick
     std::uint64_t ticks = 0;
     std::map<std::string, std::uint64_t> verdicts;
     ResidualStatistics residual;
-    std::vector<ReportThread> threads;  ///< largest peak first, then most changed
-    core::ExitedNet exited;             ///< of the last mm
-    core::Members others;               ///< net of tasks of other processes, of the last mm
-    std::vector<LagPoint> points;       ///< ascending in time
-    std::vector<Growth> growth;         ///< largest first
+    std::vector<ReportThread> threads;       ///< largest peak first, then most changed
+    core::ExitedNet exited;                  ///< of the last mm
+    core::Members others;                    ///< net of tasks of other processes, of the last mm
+    std::vector<LagPoint> points;            ///< ascending in time
+    std::vector<CourseSpan> course;          ///< likewise
+    std::vector<Growth> growth;              ///< largest first
+    std::vector<sinks::ImageGrowth> images;  ///< by name, of each program that it has run, in order
 };
 
 struct Report {
@@ -86,11 +98,13 @@ struct Report {
     std::uint64_t records = 0;                  ///< rows that the probe sent: without readings, walks, losses, ticks
     std::optional<PeakLag> peak_lag;
     std::vector<ReportProcess> processes;  ///< in the order in which they were first told of
+    std::uint64_t left_out = 0;            ///< programs that are not among these, none of which is foremost in anything
+    bool names = false;                    ///< mappings are told of: growth has names
 
     std::uint64_t row_count() const;
 };
 
-/// rsslag.report/1 as docs/schema/report.schema.json has it, one line, with a newline.
+/// rsslag.report/2 as docs/schema/report.schema.json has it, one line, with a newline.
 std::string report_json(const Report &report);
 
 /// How text for people looks.
@@ -104,7 +118,12 @@ std::string report_text(const Report &report, const ReportStyle &style);
 /// A picture with nothing outside it: what stat reported, exact and cached over time, one panel a process.
 std::string report_svg(const Report &report);
 
-/// rsslag.report-diff/1: both, and the second less the first.
+/// One page with nothing outside it, to be sent and opened in any browser: figures, each process's course by its
+/// records with a chart to zoom into, its threads and what grew. Under 2 MB: of very many processes, threads or names
+/// the largest are in it, and the number of the rest.
+std::string report_html(const Report &report);
+
+/// rsslag.report-diff/2: both, and the second less the first.
 std::string diff_json(const Report &before, const Report &after);
 std::string diff_text(const Report &before, const Report &after, const ReportStyle &style);
 

@@ -15,7 +15,7 @@ struct ReplayStart {
     double speed = 1;           ///< 1: as it was
 };
 
-/// The live screen from a file, until a key or a signal ends it.
+/// The live screen from a file, until a key or a signal ends it, or options.stop says so.
 core::Status replay_on_screen(const std::string &file, const trace::ReplayOptions &options, const ReplayStart &start,
                               const view::TextStyle &style);
 

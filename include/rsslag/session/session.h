@@ -35,6 +35,11 @@ class Session {
     /// Called often while it runs.
     void on_idle(std::function<void(terminal::Screen *)> idle) { idle_ = std::move(idle); }
 
+    /// Ends as soon as this is so, whoever of the targets lives on.
+    void end_when(std::function<bool()> ended) { ended_ = std::move(ended); }
+    /// Looks at once when this can be read: CMD has ended.
+    void wake_by(int fd) { wake_ = fd; }
+
     /// Where nobody reads what it writes: goes on, as a command's end is waited for. Else that is the end.
     void continue_unread() { continue_unread_ = true; }
 
@@ -52,6 +57,7 @@ class Session {
     core::Status summary();
 
   private:
+    bool wants_to_end() const;
     bool obey(std::chrono::steady_clock::time_point &next);
     core::Status one_tick(bool wait_for_targets);
     void look_for_targets();
@@ -64,7 +70,9 @@ class Session {
     void look_at_ending();
     core::Status look_at_recording();
     void show_progress(const recording::Writer::Progress &progress, bool last);
+    recording::Writer *last_recording();
     core::Status finish_recording(const std::optional<recording::Peak> &peak);
+    void tell_of_recording(bool done);
     std::chrono::milliseconds pause(std::chrono::steady_clock::time_point begin,
                                     std::chrono::steady_clock::time_point next) const;
 
@@ -80,8 +88,11 @@ class Session {
     std::vector<std::string> command_line_;
     std::optional<host::Tracer> tracer_;
     std::function<void(terminal::Screen *)> idle_;
+    std::function<bool()> ended_;
+    int wake_ = -1;
     std::chrono::milliseconds interval_;
     std::chrono::steady_clock::time_point progress_due_;
+    std::optional<std::chrono::steady_clock::time_point> end_due_;
     bool time_is_over_ = false;
     bool continue_unread_ = false;
     bool recording_failed_ = false;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "rsslag/core/result.h"
 #include "rsslag/session/trace_options.h"
+#include "rsslag/terminal/printer.h"
 #include "rsslag/terminal/screen.h"
 #include "rsslag/trace/observer.h"
 #include "rsslag/view/tick.h"
@@ -24,7 +26,12 @@ class TickWriter : public trace::TraceObserver {
 
     bool on_screen() const { return format_ == Format::Screen; }
     Format format() const { return format_; }
+    const view::TextStyle &style() const { return style_; }
+    /// Nothing of it goes to stdout.
+    bool quiet() const { return format_ == Format::Progress || format_ == Format::Silent; }
 
+    /// From now on whoever reads is not waited for; a thread begins. Not for a screen.
+    void begin_queue();
     core::Status head(view::ScreenFacts facts);
     core::Status ticks(std::vector<core::Tick> ticks);
     /// Written with the next ticks().
@@ -34,6 +41,12 @@ class TickWriter : public trace::TraceObserver {
     void on_tick(core::Tick tick) override;
     /// What came since the last tick, then the whole trace.
     core::Status summary(core::Summary summary);
+    /// What it was.
+    const std::optional<core::Summary> &told() const { return told_; }
+    /// Of a recording, on stderr.
+    void progress(const std::string &line);
+    /// Waits until all of it is written, once `stopped` not for long.
+    core::Status finish(const std::function<bool()> &stopped);
 
     /// Whether whoever read stdout has closed it; asked of the kernel too, as there may be nothing to write for long.
     bool unread();
@@ -45,13 +58,17 @@ class TickWriter : public trace::TraceObserver {
 
   private:
     void put(const core::Tick &tick);
-    core::Status say(const std::string &text);
+    core::Status say(const std::string &text, bool last = false);
+    core::Status unless_unread(core::Status printed);
+    std::uint64_t dropped() const { return printer_ ? printer_->dropped() : 0; }
 
     Format format_;
     bool threads_;
     view::TextStyle style_;
     std::optional<terminal::Screen> screen_;
-    std::string waiting_;         ///< lines since the last write
+    std::optional<terminal::Printer> printer_;
+    std::string waiting_;  ///< lines since the last write
+    std::optional<core::Summary> told_;
     std::uint64_t reported_ = 0;  ///< ticks
     bool unread_ = false;
 };

@@ -13,16 +13,18 @@
 
 namespace rsslag::session {
 
-/// Progress: a line on stderr and nothing else, while a recording is made.
-enum class Format : std::uint8_t { Screen, Lines, Csv, Jsonl, Progress };
+/// Progress: a line on stderr and nothing else, while a recording is made. Silent: nothing at all.
+enum class Format : std::uint8_t { Screen, Lines, Csv, Jsonl, Progress, Silent };
 
 struct TraceOptions {
     host::TargetWords targets;
     bool follow = false;
     bool no_walk = false;
+    bool no_names = false;  ///< nobody tells what is mapped where
     bool no_wait = false;
     bool events = false;
     bool as_root = false;
+    bool sampled = false;   ///< where BPF cannot be used, samples of /proc do
     bool force = false;     ///< a recording replaces a file that is there
     std::string recording;  ///< where to; empty: none is made
     std::vector<std::string> command_line;

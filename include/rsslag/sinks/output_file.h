@@ -25,6 +25,8 @@ class OutputFile {
     /// Where it grows, for whoever writes to a path.
     const std::string &path() const { return growing_; }
     core::Status write(std::string_view text);
+    /// As any file that a program makes: the umask says who may read it.
+    core::Status share();
     /// It is whole.
     core::Status commit();
 

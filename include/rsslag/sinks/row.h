@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rsslag/core/ledger.h"
+#include "rsslag/core/mapping.h"
 #include "rsslag/core/reading.h"
 #include "rsslag/core/reconcile.h"
 #include "rsslag/core/scheme.h"
@@ -22,11 +23,15 @@ namespace rsslag::sinks {
 
 /// Where and how it was recorded.
 struct Facts {
-    std::string kernel;        ///< uname -r
-    std::string arch;          ///< uname -m
-    std::string host;          ///< empty: not recorded
+    std::string kernel;    ///< uname -r
+    std::string arch;      ///< uname -m
+    std::string host;      ///< empty: not recorded
+    std::string boot_id;   ///< of the kernel that ran then; empty: not recorded
+    std::string trace_id;  ///< that no other recording has, but all of its segments; empty: not recorded
+    std::uint64_t segment = 0;
     std::string command_line;  ///< of the rsslag that recorded, empty: not recorded
     std::string mode;          ///< events or counts
+    bool follow = true;        ///< children were traced, too
     core::Machine machine;
     core::Calibration calibration;
     std::chrono::system_clock::time_point time;  ///< of the attach
@@ -44,7 +49,7 @@ struct Stamp {
 
 /// A page fault as the cause of a row.
 struct FaultCause {
-    bool kernel = false;  ///< in kernel mode
+    std::optional<bool> kernel;  ///< in kernel mode; nullopt: no exception, the kernel asked for the page (mm/gup.c)
     std::uint64_t address = 0;
 };
 
@@ -59,10 +64,13 @@ struct UpdateRow {
     core::Pages flushed;                ///< the mm's counter after it
     std::optional<core::FlushReason> reason;
     std::optional<FaultCause> fault;
-    bool by_other = false;  ///< by a task that is not of the process
-    bool newborn = false;   ///< of an mm that is being made
-    bool teardown = false;  ///< of an mm that is coming to its end
-    bool known = true;      ///< its mm is one that was asked for
+    bool by_other = false;           ///< by a task that is not of the process
+    bool newborn = false;            ///< of an mm that is being made
+    bool teardown = false;           ///< of an mm that is coming to its end
+    bool known = true;               ///< its mm is one that was asked for
+    std::optional<core::Held> held;  ///< the mm, after it
+    std::string_view mapping;        ///< what the fault's address is in; empty: no fault
+    core::Pages told;                ///< Flush: what of it faults have told of already
 };
 
 /// What a thread caches at a page fault, `thread` scheme.
@@ -70,8 +78,11 @@ struct FaultRow {
     Stamp at;
     FaultCause fault;
     core::Members cached;
+    core::Members came;  ///< less what it was known to cache before
     int faults_since_flush = 0;
     bool after = false;  ///< taken after the fault, not at its entry
+    std::optional<core::Held> held;
+    std::string_view mapping;
 };
 
 /// --mode counts on the `cpu` scheme: updates of one task on one CPU, one after another.
@@ -80,6 +91,7 @@ struct SumRow {
     std::uint64_t updates = 0;
     int of_cpu = 0;
     std::optional<core::Pages> cached[core::kMembers];  ///< by member, those that were updated
+    std::optional<core::Held> held;
 };
 
 /// The life of a task.
@@ -109,6 +121,22 @@ struct WalkRow {
     core::Walk walk;
 };
 
+/// A mapping has changed, or is one of a listing of all.
+struct MappingRow {
+    enum class Type : std::uint8_t { Mapped, Moved, Named, Listed };
+    Stamp at;
+    Type type = Type::Mapped;
+    std::string_view mapping;  ///< what it is called from now on; raw, lives as long as its maker
+    std::uint64_t from = 0, to = 0;
+    std::uint8_t flags = 0;               ///< core::MappingFlag
+    std::uint64_t old_from = 0;           ///< Moved
+    std::optional<core::Kilobytes> held;  ///< Listed, where the page tables were walked
+    core::BuildId build_id;               ///< Mapped: of the file
+};
+
+/// Cause of the loss of changes of mappings, which no count of records has: names may be old ones from then on.
+inline constexpr std::string_view kMappingsLost = "mappings";
+
 /// Records that are not here.
 struct LossRow {
     Stamp at;
@@ -127,16 +155,19 @@ struct TickRow {
     std::optional<core::Walk> walk;
     std::int64_t walk_age_ms = 0;
     core::Members flushed, cached, exact, baseline;
-    std::optional<core::Pages> lag;
+    std::optional<core::Pages> lag, behind;  ///< less than exact: what is flushed; what stat said
     std::optional<core::Pages> residual;
     core::Verdict verdict = core::Verdict::Unwalked;
     bool needs_resync = false;  ///< after a loss and before the resync
     std::uint64_t updates = 0, updates_by_others = 0, faults = 0, flushes = 0;
     std::uint64_t lost = 0, disagreements = 0, resyncs = 0;
+    core::Extremes extremes;               ///< of the process until then
+    core::Members begin;                   ///< exact, as its exec was done, or as it was first read
+    core::Members last;                    ///< exact, before the teardown where it has begun
     const core::MmView *ledger = nullptr;  ///< who holds what; lives as long as the call that hands the row on
 };
 
-using Row = std::variant<UpdateRow, FaultRow, SumRow, TaskRow, ReadingRow, WalkRow, LossRow, TickRow>;
+using Row = std::variant<UpdateRow, FaultRow, SumRow, TaskRow, ReadingRow, WalkRow, MappingRow, LossRow, TickRow>;
 
 /// What a row is, as docs/schema/record.schema.json calls it.
 std::string_view type_name(const Row &row);
@@ -153,6 +184,7 @@ struct Ending : core::Totals {
     bool complete = true;  ///< it was ended cleanly and every part of it was read
     std::vector<MissingPart> missing;
     std::uint64_t duration_ns = 0;
+    core::Extremes all;  ///< of all processes together
 };
 
 }  // namespace rsslag::sinks

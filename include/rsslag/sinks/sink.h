@@ -2,6 +2,7 @@
 // What takes the rows of a recording in: the exporters and the report. Pure: text and bytes go to a callback.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,11 +32,14 @@ class Sink {
 /// Takes bytes for good; the caller's file, pipe or string.
 using Write = std::function<core::Status(std::string_view)>;
 
-/// rsslag.record/1: the first line is the header, then a row a line. Keys as docs/schema/record.schema.json has them.
-std::unique_ptr<Sink> jsonl_sink(Write write);
+/// Whether a first line says what the others are.
+enum class Head : std::uint8_t { Yes, No };
+
+/// rsslag.record/2: the first line is the header, then a row a line. Keys as docs/schema/record.schema.json has them.
+std::unique_ptr<Sink> jsonl_sink(Write write, Head head = Head::Yes);
 
 /// RFC 4180: the names of the columns, then the same rows, flat; a field is empty where JSON has no such key or null.
-std::unique_ptr<Sink> csv_sink(Write write);
+std::unique_ptr<Sink> csv_sink(Write write, Head head = Head::Yes);
 
 /// Protocol buffers that Perfetto's UI opens: counter tracks of each process, instants of flushes and losses.
 std::unique_ptr<Sink> perfetto_sink(Write write);

@@ -35,8 +35,10 @@ class Screen {
 
     using Change = std::function<void(Shown &)>;
     void post(Change change);
-    /// What keys have asked for since the last call.
+    /// What keys have asked for since the last call. Throws what the screen's thread could not go on for.
     std::vector<view::Intent> intents();
+    /// Whether Quit is among these, which stay.
+    bool asked_to_quit();
     /// Where keys go while they are the command's; called by the screen's thread.
     void on_typed(std::function<void(const std::string &)> typed);
 

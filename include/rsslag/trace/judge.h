@@ -68,6 +68,12 @@ class Judge {
     // What is known, for whoever decides what is to be read next, and for screens.
 
     const Facts &facts() const;
+    /// What the events so far cost, in some 10 ns: a number that the same events always come to.
+    std::uint64_t work() const;
+    /// Of the last Watermark.
+    std::uint64_t complete_until() const;
+    /// Of records that no Watermark has reached yet.
+    std::size_t waiting_bytes() const;
     /// Groups that live, ascending by the kernel's TGID.
     std::vector<core::GroupView> groups() const;
     /// Of these, those with no baseline yet.
@@ -89,6 +95,8 @@ class Judge {
     std::uint64_t records() const;
     /// Records that no Watermark has reached yet.
     std::vector<event::Records> waiting() const;
+    /// Processes that begin to be traced among the records that came since the last call, in rsslag's PID namespace.
+    std::vector<int> take_begun();
     /// The latest that any event has told.
     event::Moment last_moment() const;
 

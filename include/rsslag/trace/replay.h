@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,9 @@ struct ReplayOptions {
     /// Begin there, which is much sooner; processes are then known from their next reading on, and what their threads
     /// did before is in the baseline.
     std::optional<recording::Position> from;
+    /// Asked now and then, also within a step, with what was unpacked so far as work(); true: step() comes back, and
+    /// what it tells is the end.
+    std::function<bool(std::uint64_t work)> stop = nullptr;
 };
 
 /// What is known at the end.
@@ -53,8 +57,10 @@ class Replay {
     std::optional<recording::Peak> peak() const;
     /// The next event; false: there is none, it is over.
     bool step();
-    /// Groups that live by now.
-    std::vector<core::GroupView> groups() const;
+    /// What reading cost so far, in some 10 ns: a number that the same file always comes to.
+    std::uint64_t work() const;
+    /// No record from before that time (CLOCK_MONOTONIC) is to come any more.
+    std::uint64_t complete_until() const;
     /// After the last step.
     ReplayResult finish();
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 #include "rsslag/core/raw_reading.h"
 #include "rsslag/core/tick.h"
 #include "rsslag/sinks/sink.h"
+#include "rsslag/trace/mapping_table.h"
 #include "rsslag/trace/observer.h"
 
 namespace rsslag::trace {
@@ -29,15 +31,19 @@ class RowMaker : public TraceObserver {
     /// Before anything else. `start_ns`: CLOCK_MONOTONIC at the attach.
     void begin(std::uint64_t start_ns);
 
-    /// A process that is traced: names what comes before its first reading.
-    void group(const core::GroupView &group);
+    /// No record from before that time (CLOCK_MONOTONIC) is to come any more.
+    void reached(std::uint64_t t_ns);
     void on_applied(const rsslag_update &update, const core::Applied &applied) override;
     void on_settled(std::span<const core::SettledUpdate> amounts) override;
-    void on_fault(const rsslag_fault &fault) override;
+    void on_fault(const rsslag_fault &fault, const core::Members &came, const std::optional<core::Held> &held) override;
     /// One that goes on was not sent: it is told again.
-    void on_sum(const rsslag_sum &sum) override;
+    void on_sum(const rsslag_sum &sum, const std::optional<core::Held> &held) override;
+    /// Names what comes before its first reading.
+    void on_adopted(const core::GroupView &group) override;
     void on_task(const core::TaskLine &line) override;
     void on_reading(const core::RawReading &reading) override;
+    void on_mapping(const core::MappingChange &change) override;
+    void on_listing(const core::MappingListing &listing) override;
     void on_loss(std::uint64_t t_ns, const core::Losses &losses) override;
     void on_tick(core::Tick tick) override;
 
@@ -53,11 +59,15 @@ class RowMaker : public TraceObserver {
     struct Mm {
         std::uint64_t id = 0;
         int pid = 0;
-        bool torn = false;  ///< what comes at this address without being torn down is another one
+        std::uint64_t generation = 0;  ///< that the ledger gave it, 0: not known
+        bool torn = false;             ///< what comes at this address without being torn down is another one
     };
+    /// Of a reading what its rows have: those of many tasks are large.
     struct Read {
-        core::RawReading reading;
-        bool walk = false;  ///< the row of its walk, else that of its counters
+        int pid = 0;
+        std::uint64_t mm = 0;  ///< address
+        std::string comm;
+        std::variant<sinks::ReadingRow, sinks::WalkRow> row;  ///< without its stamp
     };
     /// A row of another kind than updates, with what it points to.
     struct Other {
@@ -82,7 +92,12 @@ class RowMaker : public TraceObserver {
     Task &known(int host_tid);
     Mm &mm_at(std::uint64_t address);
     Mm &new_mm(std::uint64_t address);
+    /// The one that the ledger calls so: at its address there may be another one by now.
+    Mm &mm_of(const core::MmView &view);
+    Mm &at_update(const rsslag_update &update, const std::optional<core::Held> &held);
     void learn(int host_tid, int tid, int pid, const std::string &comm);
+    void note_task(const rsslag_task &task, int pid);
+    sinks::MappingRow mapping_row(std::uint64_t t_ns, int pid, const core::MappedRange &range);
     /// Readings, losses and ticks are told of when their time has come.
     void wait(std::uint64_t t_ns, Later later);
     void catch_up(std::uint64_t t_ns) {
@@ -111,6 +126,9 @@ class RowMaker : public TraceObserver {
     std::unordered_map<std::uint64_t, Mm> mms_;  ///< by address
     std::pair<std::uint64_t, Mm *> last_mm_{0, nullptr};
     std::uint64_t mm_ids_ = 0;
+    std::unordered_map<std::uint64_t, Mm> past_;  ///< by generation: those whose address is another's
+    MappingTable table_;
+    std::unordered_map<int, std::uint64_t> mm_of_pid_;  ///< addresses, by PID
     std::map<std::string, std::uint64_t> lost_;
     std::multimap<std::uint64_t, Later> later_;  ///< by time since the start
     std::deque<Deferred> held_;

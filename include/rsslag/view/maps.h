@@ -57,12 +57,15 @@ std::string maps_json(const MapsDocument &document, const MapsChoices &choices);
 std::string maps_text(const MapsDocument &document, const MappedProcess &process, const MapsChoices &choices,
                       const TextStyle &style);
 
+/// Of one whose mappings may not be read: what its status says.
+std::string unmapped_text(const MapsDocument &document, const memory::UnmappedProcess &process, const TextStyle &style);
+
 /// What is not as it was at the last look or in the baseline; empty where there is none to compare with.
 std::string changes_text(const MappedProcess &process, const TextStyle &style);
 /// A later look of --watch: a line of sums, and the changes.
 std::string look_text(const MapsDocument &document, const MappedProcess &process, const TextStyle &style);
 /// A line for each assertion.
-std::string assertions_text(const MappedProcess &process, const TextStyle &style);
+std::string assertions_text(const MappedProcess &process, const TextStyle &style, bool holding);
 
 /// What a bug report says of the machine beyond the document.
 struct ReportFacts {

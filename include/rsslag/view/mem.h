@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rsslag/core/scheme.h"
 #include "rsslag/procfs/memory_use.h"
 #include "rsslag/procfs/system.h"
 #include "rsslag/view/snapshot.h"
@@ -30,6 +31,7 @@ struct UnreadProcess {
     int pid = 0;
     core::Kind kind = core::Kind::Internal;
     std::string reason;
+    std::optional<procfs::StatusFile> status{};  ///< where that may be read, though its mappings may not
 };
 
 struct MemDocument {
@@ -42,6 +44,7 @@ struct MemDocument {
     std::vector<MemRow> rows;       ///< largest first
     std::vector<procfs::User> users;
     std::vector<UnreadProcess> failed;
+    std::optional<core::Truth> status_shows;  ///< where some of them have a status
     std::int64_t read_us = 0;
 };
 

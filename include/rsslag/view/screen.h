@@ -145,7 +145,7 @@ struct TopProcess {
     std::string mm_id;  ///< as ProcessReading's; empty where nobody asked for it
 
     /// exact − what /proc/PID/stat says, which is what is flushed, no member below 0 (fs/proc/array.c do_task_stat).
-    core::Pages lag() const { return total.exact().rss() - core::clamped_rss(total.flushed); }
+    core::Pages lag() const { return core::lag(total.exact(), total.flushed); }
 };
 
 /// All processes at one moment, as one pass of the iterator read them.

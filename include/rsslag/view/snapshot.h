@@ -23,7 +23,7 @@ struct TextStyle {
     std::size_t cachers = 20;  ///< rows of threads or CPUs before the rest is summed up
 };
 
-/// rsslag.snapshot/1 as docs/schema/snapshot.schema.json has it, one line, with a newline.
+/// rsslag.snapshot/2 as docs/schema/snapshot.schema.json has it, one line, with a newline.
 std::string snapshot_json(const SnapshotDocument &document);
 
 /// For people: the sentence, the verdict, readers, members, who caches.

@@ -17,14 +17,20 @@ using core::TaskLine;
 using core::ThreadChoice;
 using core::Tick;
 
-/// rsslag.tick/1 as docs/schema/tick.schema.json has it, one line.
+/// rsslag.tick/2 as docs/schema/tick.schema.json has it, one line.
 std::string tick_json(const Tick &tick);
-/// rsslag.summary/1 likewise.
+/// rsslag.summary/2 likewise.
 std::string summary_json(const Summary &summary);
 
 /// RFC 4180: the names of the columns, and one flat row a process and tick. CRLF as the RFC has it.
 std::string csv_header();
-std::string tick_csv(const Tick &tick);
+std::string tick_csv(const Tick &tick, std::uint64_t lines_dropped = 0);
+
+/// What stands where lines of the output are missing, as they came faster than they were read: rsslag.gap/1, or a line.
+std::string gap_json(std::uint64_t lines);
+std::string gap_text(std::uint64_t lines, const TextStyle &style);
+/// All of them at the end.
+std::string dropped_text(std::uint64_t lines);
 
 /// For people without a screen: `tick_lines` is one line, and where `with_threads` is set an indented one for each
 /// listed thread; line_header says what the columns are. Marks are those of docs/words.md.

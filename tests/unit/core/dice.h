@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <random>
 
 namespace rsslag::core::test {
@@ -14,9 +15,16 @@ inline constexpr bool kSanitized = false;
 #endif
 
 /// How many of them there is time for: a sanitizer's build takes some sixty times as long, and looks for something
-/// else.
-constexpr int runs(int traced) {
+/// else. RSSLAG_TEST_TIMES: so many times as many.
+inline int runs(int traced) {
+    if (const char *times = std::getenv("RSSLAG_TEST_TIMES")) return traced * std::atoi(times);
     return kSanitized ? (traced + 9) / 10 : traced;
+}
+
+/// RSSLAG_TEST_SEED: where to begin, for one that was found wrong.
+inline std::uint64_t first_seed() {
+    const char *const seed = std::getenv("RSSLAG_TEST_SEED");
+    return seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10);
 }
 
 class Dice {

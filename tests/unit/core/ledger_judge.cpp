@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "counter_history.h"
 #include "readings.h"
+#include "rsslag/core/member_name.h"
 
 namespace rsslag::core::test {
 namespace {
@@ -163,6 +165,21 @@ void Judge::expect_sums() {
     }
 }
 
+void Judge::expect_extremes(const ModelMm &mm, const MmView &view) {
+    const Extreme &most = view.extremes.most;
+    const Extreme &least = view.extremes.least;
+    EXPECT_LE(most.from, mm.rss_most);
+    EXPECT_GE(most.to, mm.rss_most) << "from " << most.from.n;
+    EXPECT_LE(least.from, mm.rss_least) << "to " << least.to.n;
+    EXPECT_GE(least.to, mm.rss_least);
+    if (kernel_.options().scheme != Scheme::Cpu) return;
+    // A CPU caches less than a batch of each member: what a reader of the counters misses is that of three of them.
+    const std::int64_t each = kernel_.options().cpus * (kernel_.options().batch - 1);
+    EXPECT_LE(view.extremes.lag.n, 3 * each);
+    for (const Member member : kAllMembers)
+        EXPECT_LE(view.extremes.cached_most[member].n, each) << name(member);
+}
+
 void Judge::expect_tasks(const ModelMm &mm, const MmView &view) {
     const std::vector<ModelTask *> tasks = kernel_.tasks_of(mm);
     for (const ModelTask *task : tasks) {
@@ -222,6 +239,7 @@ void Judge::expect_truth() {
         EXPECT_EQ(view->exact(), mm->exact);
         EXPECT_EQ(view->flushed, mm->count);
         EXPECT_EQ(view->updates + view->updates_by_others, mm->updates) << std::hex << mm->address;
+        expect_extremes(*mm, *view);
         expect_tasks(*mm, *view);
         expect_others(*mm, *view);
     }
@@ -231,7 +249,8 @@ void Judge::expect_truth() {
 void Judge::expect_ends() {
     kernel_.settle();
     kernel_.read_sums();
-    kernel_.run_for(50'000'000);
+    // What is open of an mm that has ended is settled once its CPUs have been silent for as long as none ever is.
+    kernel_.run_for(CounterHistory::kSilentNs + 2 * kOnItsWayNs);
     feed();
     EXPECT_EQ(ledger_.ended_mms(), kernel_.ended_mms());
     EXPECT_EQ(ledger_.ended_not_at_zero(), 0U);

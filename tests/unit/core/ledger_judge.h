@@ -52,6 +52,7 @@ class Judge {
     void apply(const std::vector<Emitted> &records);
     void apply_update(const Emitted &emitted);
     void note_reported(const Emitted &emitted, const Applied &applied);
+    void expect_extremes(const ModelMm &mm, const MmView &view);
     void expect_tasks(const ModelMm &mm, const MmView &view);
     void expect_others(const ModelMm &mm, const MmView &view);
     void expect_groups();

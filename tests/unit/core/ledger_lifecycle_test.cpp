@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "ledger_judge.h"
+#include "ledger_of.h"
 #include "model_mix.h"
 #include "readings.h"
 
@@ -158,6 +159,21 @@ TEST(LedgerLifecycle, BindsAnExecsNewMmAndEndsTheOld) {
         EXPECT_EQ(ended->group.comm, "root");
         scene.end();
     });
+}
+
+TEST(LedgerLifecycle, EndsWhatWasBeforeAnExecBeforeWhatCameAfter) {
+    constexpr std::uint64_t kNew = kMm + 0x1000;
+    LedgerOf one(Scheme::Cpu);
+    one.update(1'000, 4711, 0, 1, 0, RSSLAG_NEWBORN, kNew);
+    one.task_record(2'000, RSSLAG_EXEC, RSSLAG_TRACED, 4711, 4711, kNew, "other");
+    one.update(3'000, 4711, 0, 0, 0, RSSLAG_TEARDOWN, kNew);
+    one.task_record(4'000, RSSLAG_EXIT, RSSLAG_TRACED | RSSLAG_GROUP_DEAD, 4711, 4711, kNew, "other");
+    EXPECT_TRUE(one.ledger.take_ended().empty()) << "the teardown of the old mm takes longer";
+    one.update(5'000, 4711, 0, 0, 0, RSSLAG_TEARDOWN);
+    const std::vector<Ended> ended = one.ledger.take_ended();
+    ASSERT_EQ(ended.size(), 2U);
+    EXPECT_EQ(ended[0].group.state, State::Exec);
+    EXPECT_EQ(ended[1].group.state, State::Exited);
 }
 
 TEST(LedgerLifecycle, IsNotMisledByAThousandExecs) {

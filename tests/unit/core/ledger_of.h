@@ -48,7 +48,7 @@ class LedgerOf {
         record.member = kAnon;
         return ledger.apply(record);
     }
-    void fault(std::uint64_t t, int tid, int anon, int events = 1) {
+    Members fault(std::uint64_t t, int tid, int anon, int events = 1) {
         rsslag_fault record{};
         record.kind = RSSLAG_FAULT;
         record.flags = kFault;
@@ -57,7 +57,7 @@ class LedgerOf {
         record.mm = kMm;
         record.cached[kAnon] = anon;
         record.events = events;
-        ledger.apply(record);
+        return ledger.apply(record);
     }
     void task_record(std::uint64_t t, std::uint16_t kind, std::uint16_t flags, int tid, int tgid, std::uint64_t mm,
                      const std::string &comm = "worker") {

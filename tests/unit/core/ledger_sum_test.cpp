@@ -2,7 +2,9 @@
 // --mode counts: what the kernel has summed up, told once, again, late, or not in order.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -116,9 +118,9 @@ TEST(LedgerSum, WhatItChangedWhileWatchedIsNotComparedAndTheRestIs) {
     EXPECT_EQ(right.disagreements, 0);
     one.ledger.watch(kMm);
     one.ledger.apply(sum(15'000'000, 4711, 0, 1, 7, 9));
-    const Check wrong = one.ledger.compare(one.reading_of(1'000, {{0, members(0, 9)}, {1, members(0, 4)}}),
-                                           kStart + 14'000'000, kStart + 14'100'000);
-    EXPECT_EQ(wrong.disagreements, 1);
+    const CounterReading differs = one.reading_of(1'000, {{0, members(0, 9)}, {1, members(0, 4)}});
+    EXPECT_EQ(one.ledger.compare(differs, kStart + 14'000'000, kStart + 14'100'000).disagreements, 0);
+    EXPECT_EQ(one.ledger.compare(differs, kStart + 614'000'000, kStart + 614'100'000).disagreements, 1);
     EXPECT_EQ(one.later().exact(), members(0, 1'013));
 }
 
@@ -140,6 +142,43 @@ TEST(TimeOrder, HandsSumsOnInOrderAndCountsThoseThatWereSent) {
     EXPECT_EQ(tids, (std::vector<int>{4712, 4713, 4711}));
     EXPECT_EQ(order.records(), 2U);
     EXPECT_EQ(order.malformed(), 0U);
+}
+
+TEST(TimeOrder, CountsACountThatCannotBeAsMalformedAndReadsOn) {
+    TimeOrder order;
+    std::vector<std::byte> bytes;
+    for (const std::int64_t count : {std::int64_t{5}, INT64_MAX, INT64_MIN, kMostPagesOfMm, -kMostPagesOfMm + 1}) {
+        rsslag_update update{};
+        update.kind = RSSLAG_UPDATE;
+        update.count = count;
+        const auto more = std::as_bytes(std::span(&update, 1));
+        bytes.insert(bytes.end(), more.begin(), more.end());
+    }
+    order.add(bytes);
+    EXPECT_EQ(order.malformed(), 3U);
+    EXPECT_EQ(order.records(), 2U);
+}
+
+TEST(TimeOrder, TakesRecordsOfManyCpusInTurns) {
+    constexpr std::uint16_t kCpus = 300;
+    TimeOrder order;
+    for (std::uint16_t cpu = 0; cpu <= kCpus; ++cpu) {
+        rsslag_update update{};
+        update.kind = RSSLAG_UPDATE;
+        update.cpu = cpu == kCpus ? std::uint16_t{kMostCpus} : cpu;
+        for (int i = 0; i < 5; ++i) {
+            update.t_ns = static_cast<std::uint64_t>(i) * 100 + cpu * 7 % 100;
+            order.add(std::as_bytes(std::span(&update, 1)));
+        }
+    }
+    EXPECT_EQ(order.malformed(), 5U) << "no machine has that CPU";
+    EXPECT_EQ(order.waiting_bytes(), 5U * kCpus * sizeof(rsslag_update));
+    std::vector<std::pair<std::uint64_t, std::size_t>> seen;
+    for (const std::uint64_t until : {250, 251, 1000})
+        order.until(until, [&seen](const auto &record) { seen.emplace_back(record.t_ns, record.cpu); });
+    EXPECT_EQ(seen.size(), 5U * kCpus);
+    EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end())) << "of equal times the lower CPU first";
+    EXPECT_EQ(order.waiting_bytes(), 0U);
 }
 
 TEST(TimeOrder, CountsWhatItCannotReadOn) {

@@ -125,6 +125,29 @@ TEST(Ledger, TakesWhatAFaultFoundAsCached) {
     EXPECT_EQ(view.exact(), members(0, 1'010));
 }
 
+/// What faults and flushes tell sums up to what the mm has come to hold.
+TEST(Ledger, TellsOfAFlushWhatFaultsHaveToldAlready) {
+    LedgerOf one(Scheme::Thread);
+    EXPECT_EQ(one.fault(100, 4712, 20), members(0, 20));
+    EXPECT_EQ(one.fault(110, 4712, 19), members(0, -1));
+    const Applied flush = one.update(200, 4712, 0, 1'022, 22, kFault | RSSLAG_THRESHOLD);
+    EXPECT_EQ(flush.pages, Pages{22});
+    EXPECT_EQ(flush.told, Pages{19}) << "three came without a fault";
+    EXPECT_EQ(one.fault(300, 4712, 1), members(0, 1));
+    const Applied huge = one.update(400, 4712, 0, 1'534, 1, kFault);
+    EXPECT_EQ(huge.told, Pages{0}) << "it passes the cache";
+    EXPECT_EQ(one.fault(500, 4712, 2), members(0, 1));
+}
+
+TEST(Ledger, TellsNoGrowthOfWhatWasCachedAtTheAttach) {
+    LedgerOf one(Scheme::Thread);
+    one.fault(0, 4712, 40);  // while it was read
+    const Applied flush = one.update(200, 4712, 0, 1'040, 40, kFault | RSSLAG_THRESHOLD);
+    EXPECT_EQ(*flush.pages - flush.told, Pages{0});
+    EXPECT_EQ(one.later().begin, members(0, 1'040));
+    EXPECT_EQ(one.later().last, members(0, 1'040));
+}
+
 TEST(Ledger, NamesWhyAThreadFlushed) {
     const std::pair<std::uint16_t, FlushReason> cases[] = {
         {kFault | RSSLAG_THRESHOLD, FlushReason::Threshold},
@@ -232,11 +255,14 @@ TEST(Ledger, SaysSoAndTakesOverWhereAReadingDiffers) {
     one.ledger.advance(kStart + 2'000'000);
     one.ledger.watch(kMm);
     one.ledger.advance(kStart + 9'000'000);
-    const Check check =
-        one.ledger.compare(one.reading_of(1'000, {{0, members(0, 11)}}), kStart + 5'000'000, kStart + 5'100'000);
-    EXPECT_TRUE(check.quiet);
-    EXPECT_EQ(check.disagreements, 1);
+    const CounterReading reading = one.reading_of(1'000, {{0, members(0, 11)}});
+    EXPECT_EQ(one.ledger.compare(reading, kStart + 5'000'000, kStart + 5'100'000).disagreements, 0);
+    EXPECT_TRUE(one.ledger.view(kMm)->suspect);
+    EXPECT_EQ(one.ledger.compare(reading, kStart + 504'000'000, kStart + 504'100'000).disagreements, 0);
+    one.ledger.watch(kMm);
+    EXPECT_EQ(one.ledger.compare(reading, kStart + 506'000'000, kStart + 506'100'000).disagreements, 1);
     const MmView view = one.later();
+    EXPECT_FALSE(view.suspect);
     EXPECT_EQ(view.exact(), members(0, 1'011));
     EXPECT_EQ(view.baseline, members(0, 1'010));
     EXPECT_EQ(row(view, 4711).net, members(0, 1));
@@ -247,11 +273,42 @@ TEST(Ledger, SaysSoAndTakesOverWhereAReadingDiffers) {
     EXPECT_EQ(row(view, 4712).uncertain, Pages{512});
 }
 
+TEST(Ledger, WaitsForTheRecordOfWhatAReadingHasSeen) {
+    // The CPU was taken away between its update and its record's time, and a reading came first.
+    LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}, {1, members(0, 31)}});
+    one.ledger.watch(kMm);
+    const CounterReading reading = one.reading_of(1'032, {{0, members(0, 8)}});
+    const Check check = one.ledger.compare(reading, kStart + 5'000'000, kStart + 5'100'000);
+    EXPECT_EQ(check.disagreements, 0);
+    EXPECT_FALSE(check.quiet);
+    EXPECT_TRUE(one.ledger.view(kMm)->suspect);
+    one.update(90'000'000, 4711, 0, 1'000, 8);
+    EXPECT_TRUE(one.ledger.view(kMm)->suspect) << "the fold is still to be told";
+    one.update(95'000'000, 4712, 1, 1'032, 0, kFault);
+    one.update(96'000'000, 4711, 0, 1'032, 9);
+    const MmView view = one.later();
+    EXPECT_FALSE(view.suspect);
+    EXPECT_EQ(view.disagreements, 0U);
+    EXPECT_EQ(view.resyncs, 0U);
+    EXPECT_EQ(row(view, 4711).net, members(0, 2));
+    EXPECT_EQ(row(view, 4711).uncertain, Pages{0});
+}
+
+TEST(Ledger, DisagreesAtTheEndWithWhatNoRecordHasExplained) {
+    LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}});
+    one.ledger.watch(kMm);
+    for (const std::uint64_t at : {5'000'000, 6'000'000})
+        one.ledger.compare(one.reading_of(1'000, {{0, members(0, 11)}}), kStart + at, kStart + at + 100'000);
+    one.ledger.settle_all();
+    EXPECT_EQ(one.ledger.view(kMm)->disagreements, 1U);
+}
+
 TEST(Ledger, TellsWhatIsOpenAsAReadingDiffersByItsLikeliest) {
     LedgerOf one(Scheme::Thread);
     zap_by_both(one);
     one.ledger.watch(kMm);
-    EXPECT_EQ(one.ledger.compare(one.reading_of(777), kStart + 5'000'000, kStart + 5'100'000).disagreements, 1);
+    EXPECT_EQ(one.ledger.compare(one.reading_of(777), kStart + 5'000'000, kStart + 5'100'000).disagreements, 0);
+    EXPECT_EQ(one.ledger.compare(one.reading_of(777), kStart + 605'000'000, kStart + 605'100'000).disagreements, 1);
     const MmView view = one.later();
     EXPECT_EQ(view.exact(), members(0, 777));
     EXPECT_LE(std::abs(row(view, 4711).net.rss().n + 40), row(view, 4711).uncertain.n);

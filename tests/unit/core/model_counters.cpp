@@ -24,6 +24,8 @@ std::int64_t claim(Pages &unclaimed, std::int64_t most) {
 
 void ModelKernel::account(const Change &change) {
     change.mm->exact[change.member].n += change.amount;
+    change.mm->rss_most = std::max(change.mm->rss_most, change.mm->exact.rss());
+    change.mm->rss_least = std::min(change.mm->rss_least, change.mm->exact.rss());
     change.mm->net[change.by->serial][change.member].n += change.amount;
     if (change.amount > 0) change.mm->unclaimed[change.member].n += change.amount;
     touched_ += static_cast<std::uint64_t>(std::abs(change.amount));

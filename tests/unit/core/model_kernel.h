@@ -38,6 +38,7 @@ struct ModelMm {
     Members count;                         ///< the atomics, or percpu_counter.count
     std::vector<Members> local;            ///< by CPU, `cpu` scheme
     Members exact;                         ///< the truth
+    Pages rss_most, rss_least;             ///< … since the attach, at any instant
     Members unclaimed;                     ///< what no planned zap has its eyes on
     std::map<std::uint64_t, Members> net;  ///< the truth since the attach, by task serial
     Members baseline;                      ///< exact at the attach

@@ -9,6 +9,7 @@ namespace rsslag::core::test {
 void ModelKernel::attach(ModelMm &mm) {
     mm.net.clear();
     mm.baseline = mm.exact;
+    mm.rss_most = mm.rss_least = mm.exact.rss();
     mm.updates = 0;
     for (Cpu &cpu : cpus_)
         end_sum(cpu, now_);

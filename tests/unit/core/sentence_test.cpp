@@ -42,7 +42,7 @@ TEST(Sentence, IsTheSpecificationsForTheClassicHundredThreads) {
     const Finding classic = finding(thread, 19'991, 6'072, 101);
     ASSERT_EQ(kPageSize.kb(*classic.stat), Kilobytes{79'964});
     ASSERT_EQ(kPageSize.kb(classic.exact_rss), Kilobytes{104'252});
-    ASSERT_EQ(kPageSize.kb(*lag(classic)), Kilobytes{24'288});
+    ASSERT_EQ(kPageSize.kb(*behind(classic)), Kilobytes{24'288});
     EXPECT_EQ(sentence(classic, thread, kOld, as_kb),
               "/proc/4711/stat says 79,964 kB, and so do ps, top and htop; this process holds 104,252 kB: 24,288 kB "
               "(23.3 %) is cached in 101 threads, 94 % of the soft bound.");
@@ -53,7 +53,7 @@ TEST(Sentence, IsTheSpecificationsForCpusWithTheFix) {
     const Finding pinned = finding(cpu, 10'329, 1'617, 32);
     ASSERT_EQ(kPageSize.kb(*pinned.stat), Kilobytes{41'316});
     ASSERT_EQ(kPageSize.kb(pinned.exact_rss), Kilobytes{47'784});
-    ASSERT_EQ(kPageSize.kb(*lag(pinned)), Kilobytes{6'468});
+    ASSERT_EQ(kPageSize.kb(*behind(pinned)), Kilobytes{6'468});
     ASSERT_EQ(pinned.bound.rss, Pages{32 * 63 * 3});
     EXPECT_EQ(sentence(pinned, cpu, kFixed, as_kb),
               "/proc/4711/stat says 41,316 kB, this process holds 47,784 kB: 6,468 kB (13.5 %) is cached in 32 CPUs, "
@@ -190,7 +190,7 @@ TEST(Sentence, TellsOnlyWhatIsHeldWhereStatCouldNotBeRead) {
     const Machine thread = machine(Scheme::Thread);
     Finding unread = finding(thread, 90, 10, 2);
     unread.stat.reset();
-    EXPECT_EQ(lag(unread), std::nullopt);
+    EXPECT_EQ(behind(unread), std::nullopt);
     EXPECT_EQ(sentence(unread, thread, kOld, as_kb), "this process holds 400 kB.");
 }
 
@@ -210,8 +210,8 @@ TEST(Sentence, SpeaksInTheUnitThatWasAskedFor) {
 
 TEST(Lag, IsExactLessStatAndSigned) {
     const Machine cpu = machine(Scheme::Cpu);
-    EXPECT_EQ(lag(finding(cpu, 90, 10, 1)), Pages{10});
-    EXPECT_EQ(lag(finding(cpu, 100, -10, 1)), Pages{-10});
+    EXPECT_EQ(behind(finding(cpu, 90, 10, 1)), Pages{10});
+    EXPECT_EQ(behind(finding(cpu, 100, -10, 1)), Pages{-10});
 }
 
 TEST(Units, PrintWithThousandsAndTheirName) {

@@ -26,6 +26,18 @@ TEST(OwnCost, HasWhatThisProcessHolds) {
     EXPECT_GE(cost.cpu_percent, 0);
 }
 
+TEST(OwnCost, RightAfterTheBeginningIsNotAWholeCpu) {
+    OwnCostMeter meter(1'000'000'000);
+    const std::uint64_t begin = monotonic_ns();
+    while (monotonic_ns() - begin < 20'000'000) {
+    }
+    const double first = meter.since_last(0, 0).cpu_percent;
+    EXPECT_LT(first, 50) << "20 ms are not a second";
+    while (monotonic_ns() - begin < 40'000'000) {
+    }
+    EXPECT_GT(meter.since_last(0, 0).cpu_percent, first) << "but then it is what it is";
+}
+
 TEST(MonotonicClock, NeverGoesBack) {
     std::uint64_t before = monotonic_ns();
     for (int i = 0; i < 1000; ++i) {

@@ -44,6 +44,7 @@ class NoKernel : public Source {
     std::vector<core::FaultCounts> faults(std::span<const int> tids) override {
         return std::vector<core::FaultCounts>(tids.size(), {updates_, 1});
     }
+    std::optional<core::EndFigures> end_of(int) override { return std::nullopt; }
     core::Result<core::TimedCounters> read_counters(pid_t) override {
         const std::uint64_t begin = now_ns();
         return core::TimedCounters{trace::test::counters(anon()), begin, now_ns()};

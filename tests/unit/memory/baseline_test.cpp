@@ -28,7 +28,7 @@ TEST(Baseline, IsThatOfTheSameProcessOrTheOnlyOne) {
 }
 
 TEST(Baseline, IsRefusedWhereItIsNone) {
-    for (const char *text : {"", "{}", "[1]", "{\"schema\":\"rsslag.tick/1\"}", "{\"schema\":\"rsslag.maps/1\"}",
+    for (const char *text : {"", "{}", "[1]", "{\"schema\":\"rsslag.tick/2\"}", "{\"schema\":\"rsslag.maps/1\"}",
                              "{\"schema\":\"rsslag.maps/1\",\"processes\":[{}]}", "\xff"}) {
         const auto read = read_baselines(text);
         ASSERT_FALSE(read.ok()) << text;

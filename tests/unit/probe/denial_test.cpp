@@ -51,6 +51,14 @@ TEST(Privileges, AreEnoughWithBothCapabilitiesOrWithSysAdmin) {
     EXPECT_TRUE(half.may_bpf());
 }
 
+TEST(Denial, TakesAnArgumentThatIsInvalidForWantOfDescriptorsForThat) {
+    Privileges privileges = capable();
+    EXPECT_FALSE(contains(explained(EINVAL, privileges).remedy, "ulimit -n"));
+    privileges.few_descriptors = true;
+    EXPECT_TRUE(contains(explained(EINVAL, privileges).remedy, "ulimit -n"));
+    EXPECT_FALSE(contains(explained(EPERM, privileges).remedy, "ulimit -n"));
+}
+
 TEST(SetcapRemedy, IsTheWholeCommandForThisBinary) {
     const std::string remedy = setcap_remedy("/opt/rsslag");
     for (const char *part : {"chgrp GROUP /opt/rsslag", "chmod 750 /opt/rsslag",
@@ -118,6 +126,7 @@ TEST(ExplainDenial, NamesSeccomp) {
 TEST(ExplainDenial, NamesTheLimitOnLockedMemoryNotBpf) {
     Privileges limited = capable();
     limited.memlock_bytes = 65'536;
+    limited.memlock_counts_bpf = true;
     for (const int err : {EPERM, ENOMEM}) {
         const Error error = explained(err, limited);
         EXPECT_EQ(error.kind, Kind::Denied);
@@ -127,6 +136,22 @@ TEST(ExplainDenial, NamesTheLimitOnLockedMemoryNotBpf) {
     EXPECT_FALSE(contains(explained(EINVAL, limited).what, "locked memory"));
     limited.cap_sys_resource = true;
     EXPECT_FALSE(contains(explained(EPERM, limited).what, "locked memory"));
+}
+
+TEST(ExplainDenial, NamesTheMemoryCgroupWhereLockedMemoryDoesNotCount) {
+    Privileges limited = capable();
+    limited.memlock_bytes = 65'536;
+    const Error error = explained(ENOMEM, limited);
+    EXPECT_EQ(error.kind, Kind::Denied);
+    EXPECT_FALSE(contains(error.what, "locked memory")) << error.what;
+    EXPECT_TRUE(contains(error.remedy, "memory.max")) << error.remedy;
+}
+
+TEST(Privileges, AreAboutLockedMemoryUpTo510) {
+    for (const char *release : {"5.10.0-35-amd64", "5.4.1", "4.19.0", "3.10"})
+        EXPECT_TRUE(counts_bpf_as_locked(release)) << release;
+    for (const char *release : {"5.11.0", "5.15", "6.1.0-37-amd64", "7.2.0", "", "x"})
+        EXPECT_FALSE(counts_bpf_as_locked(release)) << release;
 }
 
 TEST(ExplainDenial, BlamesTheKernelWhereNothingElseIsInTheWay) {

@@ -43,8 +43,16 @@ int KernelBtf::alias(const std::string &name, int of) {
     return btf__add_typedef(btf_.get(), name.c_str(), of);
 }
 
-void KernelBtf::function(const std::string &name) {
+void KernelBtf::enumeration(const std::string &name, const std::vector<std::string> &names) {
+    EXPECT_GT(btf__add_enum(btf_.get(), name.c_str(), 4), 0);
+    for (std::size_t i = 0; i < names.size(); ++i)
+        EXPECT_EQ(btf__add_enum_value(btf_.get(), names[i].c_str(), static_cast<std::int64_t>(i)), 0);
+}
+
+void KernelBtf::function(const std::string &name, int arguments) {
     const int prototype = btf__add_func_proto(btf_.get(), s32_);
+    for (int i = 0; i < arguments; ++i)
+        EXPECT_EQ(btf__add_func_param(btf_.get(), "", s64_), 0);
     EXPECT_GT(btf__add_func(btf_.get(), name.c_str(), BTF_FUNC_GLOBAL, prototype), 0);
 }
 
@@ -78,10 +86,11 @@ KernelBtf thread_kernel() {
     kernel.structure("task_struct", {{"mm", kernel.u64()}, {"rss_stat", cache}});
     kernel.structure("bpf_iter__task", {{"task", kernel.u64()}});
     kernel.union_of("bpf_iter_link_info", {{"map", kernel.structure("", {{"map_fd", kernel.s32()}})}});
+    kernel.enumeration("bpf_func_id", {"BPF_FUNC_unspec", "BPF_FUNC_map_lookup_elem"});
     kernel.tracepoint("rss_stat", 3);
     kernel.tracepoint("page_fault_user", 3);
     kernel.tracepoint("page_fault_kernel", 3);
-    kernel.function("handle_mm_fault");
+    kernel.function("handle_mm_fault", 4);
     return kernel;
 }
 
@@ -92,6 +101,7 @@ KernelBtf cpu_kernel() {
     kernel.structure("bpf_iter__task", {{"task", kernel.u64()}});
     kernel.union_of("bpf_iter_link_info", {{"map", kernel.structure("", {{"map_fd", kernel.s32()}})},
                                            {"task", kernel.structure("", {{"tid", kernel.s32()}})}});
+    kernel.enumeration("bpf_func_id", {"BPF_FUNC_loop", "BPF_FUNC_map_lookup_percpu_elem"});
     kernel.tracepoint("rss_stat", 2);
     kernel.tracepoint("cpuhp_exit", 4);
     return kernel;

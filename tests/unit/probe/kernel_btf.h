@@ -31,7 +31,8 @@ class KernelBtf {
     int array(int of, int elements);
     int pointer(int to);
     int alias(const std::string &name, int of);  ///< typedef
-    void function(const std::string &name);
+    void enumeration(const std::string &name, const std::vector<std::string> &names);
+    void function(const std::string &name, int arguments);
     void tracepoint(const std::string &name, int arguments);  ///< beside the context
 
     /// typedef atomic64_t atomic_long_t, itself a typedef of struct { s64 counter; }, as 64-bit kernels have it.

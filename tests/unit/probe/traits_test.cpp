@@ -69,6 +69,7 @@ TEST(Traits, KnowTheKernelWhoseThreadsCache) {
     EXPECT_NE(traits.evidence.find("mm_struct.rss_stat is mm_rss_stat"), std::string::npos) << traits.evidence;
     EXPECT_TRUE(traits.task_iterator);
     EXPECT_FALSE(traits.task_iterator_by_group);
+    EXPECT_FALSE(traits.loops);
     EXPECT_EQ(traits.rss_stat_arguments, 3);
     EXPECT_TRUE(traits.page_fault_user);
     EXPECT_TRUE(traits.page_fault_kernel);
@@ -82,6 +83,7 @@ TEST(Traits, KnowTheKernelWhoseCpusCache) {
     EXPECT_NE(traits.evidence.find("mm_struct.rss_stat is percpu_counter[4]"), std::string::npos) << traits.evidence;
     EXPECT_TRUE(traits.task_iterator);
     EXPECT_TRUE(traits.task_iterator_by_group);
+    EXPECT_TRUE(traits.loops);
     EXPECT_EQ(traits.rss_stat_arguments, 2);
     EXPECT_FALSE(traits.page_fault_user);
     EXPECT_FALSE(traits.page_fault_kernel);
@@ -216,6 +218,12 @@ TEST(Tracepoints, AreAbsentWhereBtfHasNone) {
     EXPECT_FALSE(traits.handle_mm_fault);
 }
 
+TEST(Tracepoints, AFaultHandlerThatIsToldOfNoRegistersCannotTellWhoAskedForThePage) {
+    KernelBtf kernel;
+    kernel.function("handle_mm_fault", 3);  // 5.8
+    EXPECT_FALSE(traits_of(kernel.get()).handle_mm_fault);
+}
+
 TEST(Tracepoints, AreNotMistakenForOtherTypesOfTheirName) {
     KernelBtf kernel;
     kernel.alias("btf_trace_rss_stat", kernel.s32());
@@ -225,6 +233,16 @@ TEST(Tracepoints, AreNotMistakenForOtherTypesOfTheirName) {
     EXPECT_EQ(traits.rss_stat_arguments, std::nullopt);
     EXPECT_FALSE(traits.page_fault_user);
     EXPECT_FALSE(traits.handle_mm_fault);
+}
+
+TEST(Traits, NameTypesByTheKernelsOwnNumbers) {
+    KernelBtf kernel = test::cpu_kernel();
+    const int registers = kernel.structure("pt_regs", {{"ip", kernel.u64()}});
+    kernel.function("bpf_iter_task", 2);
+    const KernelTraits traits = traits_of(kernel.get());
+    EXPECT_EQ(traits.registers_type, static_cast<unsigned>(registers));
+    EXPECT_EQ(traits.task_iterator_function, btf__type_cnt(&kernel.get()) - 1);
+    EXPECT_EQ(traits.refcount_type, 0U) << "there is none";
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ TEST(Elf, SurvivesOneThatIsCutOrScrambled) {
 }
 
 TEST(Presence, CountsThePagesThatAPartOverlaps) {
-    const std::vector<ElfPage> pages{{0x1000, true, false}, {0x2000, false, true}, {0x5000, false, false}};
+    const ElfPages pages({{0x1000, true, false}, {0x2000, false, true}, {0x5000, false, false}});
     const ElfPresence across = presence({"x", 0x1ff8, 16}, pages, {4096});
     EXPECT_EQ(across.pages, Pages{2});
     EXPECT_EQ(across.resident, Pages{2});

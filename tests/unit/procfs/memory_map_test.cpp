@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "golden.h"
 
 namespace rsslag::procfs {
@@ -120,6 +122,27 @@ TEST(Groups, SetWritableSegmentsOfAFileApart) {
     EXPECT_TRUE(all[2].written_file);
     EXPECT_EQ(all[2].dirty, Kilobytes{4});
     EXPECT_TRUE(all[3].shared);
+}
+
+TEST(Groups, SplitAnonymousMemoryByWhatItIsLikelyToBe) {
+    constexpr std::uint64_t kArena = std::uint64_t{64} << 20;
+    std::vector<Mapping> mappings{mapping({""}, 132, 8, 8),    mapping({"", "---p"}, 65404, 0, 0),
+                                  mapping({""}, 8192, 20, 20), mapping({"", "rwxp"}, 64, 4, 4),
+                                  mapping({""}, 40, 40, 40),   mapping({""}, 16, 16, 16)};
+    std::uint64_t at = kArena;
+    for (Mapping &each : mappings) {
+        each.start = at;
+        each.end = at += static_cast<std::uint64_t>(each.size.n) * 1024;
+    }
+    recognise(mappings, {{7, mappings[2].end - 4096}, {8, mappings[4].end - 64}, {9, mappings[4].end - 128}});
+    std::map<std::string, Kilobytes> rss;
+    for (const MapGroup &group : groups(mappings, kDevices))
+        rss[group.name] = group.rss;
+    EXPECT_EQ(rss, (std::map<std::string, Kilobytes>{{"glibc arena ~", Kilobytes{8}},
+                                                     {"stack of thread 7 ~", Kilobytes{20}},
+                                                     {"JIT ~", Kilobytes{4}},
+                                                     {"", Kilobytes{56}}}));
+    EXPECT_EQ(mappings[4].recognised, "") << "two threads, one of which borrowed it";
 }
 
 TEST(Changes, NameWhatGrewCameAndWent) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "item_codec.h"
+#include "mapping_codec.h"
 #include "traces.h"
 
 namespace rsslag::recording {
@@ -79,6 +80,25 @@ void expect_kept(const event::Event &event) {
     EXPECT_EQ(once, twice);
 }
 
+event::MappingChanges changes() {
+    using Kind = core::MappingChange::Kind;
+    const core::MappedRange library{0x7f0000001000, 0x7f0000005000, core::MappingRead, "/lib/a b\n.so"};
+    const core::MappedRange high{UINT64_MAX << 13, UINT64_MAX << 12, 0x3f, ""};
+    return {{{Kind::Exec, 90, 7, 7, {}, 0, 0, 0},
+             {Kind::Mapped, 91, 7, 7, library, 0, 0, 0},
+             {Kind::Mapped, 92, 5, 6, library, 0, 0, 0},
+             {Kind::Moved, 92, 5, 5, high, 0x1000, 0x3000, 0},
+             {Kind::Named, 93, 5, 5, {0x2000, 0x3000, 3, "[anon:x]"}, 0, 0, 0},
+             {Kind::Lost, 80, -1, -1, {}, 0, 0, UINT64_MAX}}};
+}
+
+event::MappingListing listing() {
+    return {{17,
+             4711,
+             {{{0x1000, 0x3000, 5, "/bin/x"}, core::Kilobytes{0}}, {{0x3000, 0x4000, 3, ""}, std::nullopt}},
+             {{4712, 0x3ff0}, {-1, UINT64_MAX}}}};
+}
+
 TEST(Items, ComeBackAsTheyWere) {
     const event::Moment at{50, -7};
     const core::TimedCounters timed{counters(), 11, 12};
@@ -90,8 +110,116 @@ TEST(Items, ComeBackAsTheyWere) {
              event::Counters{1, timed}, event::Counters{1, gone}, event::Reading{4700, reading()},
              event::Reading{4700, gone}, event::TickEnd{std::nullopt, at, {1.5, 2.5, {3}}},
              event::TickEnd{41, at, {0, std::nullopt, {3}}}, event::Stop{at}, event::End{at, {1.5, 2.5, {3}}},
-             event::Gap{1, 2}, event::FreshStart{}, event::CpusFolded{13, 14}})
+             event::Gap{1, 2}, event::FreshStart{}, event::CpusFolded{13, 14}, changes(), listing()})
         expect_kept(event);
+}
+
+TEST(Items, BuildIdsComeBackWhereThereWereAny) {
+    event::MappingChanges before = changes();
+    Bytes none;
+    put_mapping_changes(none, before, 0);
+    event::MappingChanges told = before;
+    for (const std::size_t at : {std::size_t{1}, std::size_t{2}}) {
+        told.changes[at].build_id.size = at == 1 ? 20 : 16;
+        told.changes[at].build_id.bytes.fill(0xab);
+        std::fill(told.changes[at].build_id.bytes.begin() + told.changes[at].build_id.size,
+                  told.changes[at].build_id.bytes.end(), std::uint8_t{0});
+    }
+    Bytes body;
+    put_mapping_changes(body, told, 0);
+    EXPECT_EQ(body.substr(0, none.size()), none) << "who does not know of them reads all else as before";
+    ByteReader in(body);
+    const event::MappingChanges back = read_mapping_changes(in, 0);
+    EXPECT_FALSE(in.bad());
+    EXPECT_TRUE(in.at_end());
+    for (std::size_t at = 0; at < told.changes.size(); ++at)
+        EXPECT_EQ(back.changes[at].build_id, told.changes[at].build_id) << at;
+    EXPECT_EQ(core::hex(back.changes[2].build_id), "abababababababababababababababab");
+    ByteReader old(none);
+    for (const core::MappingChange &change : read_mapping_changes(old, 0).changes)
+        EXPECT_FALSE(change.build_id.known());
+    for (std::size_t size = none.size() + 1; size < body.size(); ++size) {
+        ByteReader cut(std::string_view(body).substr(0, size));
+        read_mapping_changes(cut, 0);
+        EXPECT_TRUE(cut.bad()) << size;
+    }
+}
+
+TEST(Items, ABuildIdOfNoChangeOrOfTooManyBytesIsRefused) {
+    event::MappingChanges told = changes();
+    told.changes[1].build_id.size = 20;
+    Bytes body;
+    put_mapping_changes(body, told, 0);
+    // … one id of 20 bytes, one place: its change, its id.
+    for (const auto &[from_end, byte] : {std::pair(2, '\x07'), std::pair(1, '\x02'), std::pair(1, '\x00')}) {
+        Bytes wrong = body;
+        wrong[wrong.size() - static_cast<std::size_t>(from_end)] = byte;
+        ByteReader in(wrong);
+        const auto back = read_mapping_changes(in, 0);
+        if (byte == '\x00') {
+            EXPECT_FALSE(back.changes[1].build_id.known());
+        } else {
+            EXPECT_TRUE(in.bad()) << from_end;
+        }
+    }
+    Bytes longer;
+    put_mapping_changes(longer, changes(), 0);
+    put(longer, 1);
+    put_text(longer, std::string(21, 'x'));
+    for (const std::uint64_t number : {1, 1, 1})
+        put(longer, number);
+    ByteReader in(longer);
+    read_mapping_changes(in, 0);
+    EXPECT_TRUE(in.bad());
+}
+
+TEST(Items, AListingFromBeforeStacksHasNone) {
+    event::MappingListing before = listing();
+    before.listing.stacks.clear();
+    Bytes body;
+    put_mapping_listing(body, before, 0);
+    body.pop_back();
+    ByteReader in(body);
+    const event::MappingListing back = read_mapping_listing(in, 0);
+    EXPECT_FALSE(in.bad());
+    EXPECT_EQ(back.listing.entries.size(), 2U);
+    EXPECT_TRUE(back.listing.stacks.empty());
+}
+
+bool is_refused(const event::Event &event) {
+    Bytes bytes;
+    put_item(bytes, event, 0);
+    ByteReader in(bytes);
+    return !next_event(in, 0);
+}
+
+TEST(Items, AreRefusedWhereTheySayWhatCannotBe) {
+    core::RawReading raw = reading();
+    EXPECT_FALSE(is_refused(event::Reading{1, raw}));
+    raw.comm = std::string(kMostName + 1, 'x');
+    EXPECT_TRUE(is_refused(event::Reading{1, raw})) << "a name";
+    event::MappingChanges many = changes();
+    many.changes[1].range.name = std::string(4097, 'x');
+    EXPECT_TRUE(is_refused(many)) << "a path that is longer than any";
+    many.changes[1].range.name = std::string(4096, 'x');
+    EXPECT_FALSE(is_refused(many));
+    many.changes.resize(10'000, many.changes[1]);
+    EXPECT_TRUE(is_refused(many)) << "a byte each that stands for a path";
+    raw = reading();
+    raw.bracket.readings.back().last.flushed.anon.n = core::kMostPagesOfMm;
+    EXPECT_TRUE(is_refused(event::Reading{1, raw})) << "pages";
+    raw = reading();
+    raw.readers.stat = core::Pages{INT64_MIN};
+    EXPECT_TRUE(is_refused(event::Reading{1, raw})) << "pages of stat";
+    raw = reading();
+    raw.bracket.readings.resize(65, raw.bracket.readings[0]);
+    EXPECT_TRUE(is_refused(event::Reading{1, raw})) << "a bracket";
+    EXPECT_TRUE(is_refused(event::Counters{1, core::Error{core::Kind::Gone, std::string(5000, 'x'), 0, ""}}));
+    event::Faults faults;
+    faults.tasks.resize(kMostEntries);
+    EXPECT_FALSE(is_refused(faults));
+    faults.tasks.emplace_back();
+    EXPECT_TRUE(is_refused(faults));
 }
 
 TEST(Items, CountLossesOfUnknownCausesAsOther) {
@@ -168,6 +296,9 @@ TEST(Header, ComesBackAsItWas) {
     ASSERT_TRUE(back);
     EXPECT_EQ(back->machine.scheme, core::Scheme::Thread);
     EXPECT_EQ(back->before.by_cause.at("ring_full"), 2U);
+    EXPECT_EQ(back->host, "alpha");
+    EXPECT_EQ(back->boot_id, test::header().boot_id);
+    EXPECT_EQ(back->trace_id, test::header().trace_id);
     Bytes twice;
     put_header(twice, *back);
     EXPECT_EQ(once, twice);

@@ -65,6 +65,49 @@ TEST(Reader, DoesNotOpenWhatCannotBeRead) {
     EXPECT_EQ(reader.error().err, EIO);
 }
 
+/// A recording with that header.
+bool opens(const Header &header) {
+    Bytes bytes;
+    Assembler assembler([&bytes](const Bytes &more) { bytes += more; });
+    assembler.begin(header);
+    assembler.end();
+    return Reader::open(test::input_of(bytes), "it").ok();
+}
+
+TEST(Reader, RefusesAHeaderThatNoMachineHas) {
+    Header header = test::header();
+    header.machine.cpus_possible = header.machine.cpus_online = core::kMostCpus;
+    EXPECT_TRUE(opens(header));
+    header.machine.cpus_possible++;
+    EXPECT_FALSE(opens(header)) << "CPUs";
+    header = test::header();
+    header.command_line.assign(kMostEntries + 1, "");
+    EXPECT_FALSE(opens(header)) << "words";
+    header.command_line = {std::string(std::size_t{8} << 20, 'x')};
+    EXPECT_FALSE(opens(header)) << "a word";
+    for (std::string Header::*name : {&Header::kernel, &Header::host, &Header::boot_id, &Header::trace_id}) {
+        header = test::header();
+        header.*name = std::string(64, 'x');
+        EXPECT_TRUE(opens(header));
+        header.*name += 'x';
+        EXPECT_FALSE(opens(header)) << "a name that exports repeat in each row";
+    }
+}
+
+TEST(Reader, ComesBackWhereItIsToldToStop) {
+    Bytes bytes = small_trace(1);
+    bytes.insert(bytes.size() / 2, std::size_t{1} << 20, '\0');
+    Input input = test::input_of(bytes);
+    int asked = 0;
+    input.stop = [&asked](std::uint64_t /*unpacked*/) { return ++asked > 3; };
+    auto reader = Reader::open(input, "it");
+    ASSERT_TRUE(reader);
+    while (reader->next()) {
+    }
+    EXPECT_LT(asked, 10) << "of 16 pieces of what is not understood";
+    EXPECT_FALSE(reader->complete());
+}
+
 TEST(Reader, TellsAllThatWasWritten) {
     const Reported reported = read_all(small_trace(kChunks));
     ASSERT_TRUE(reported.opened);
@@ -141,7 +184,7 @@ TEST(Reader, RefusesALaterVersionByItsNumber) {
 
 TEST(Reader, RefusesWhatIsNoRecording) {
     EXPECT_EQ(read_all("").error.what, "it is empty");
-    EXPECT_EQ(read_all("{\"schema\":\"rsslag.tick/1\"}\n and more").error.what, "it is no recording");
+    EXPECT_EQ(read_all("{\"schema\":\"rsslag.tick/2\"}\n and more").error.what, "it is no recording");
     EXPECT_EQ(read_all(Bytes(kMagic)).error.what, "it ends within its head");
 }
 

@@ -59,6 +59,9 @@ Header header() {
     header.writer = "rsslag test";
     header.kernel = "6.1.0";
     header.arch = "x86_64";
+    header.host = "alpha";
+    header.boot_id = "9d5b36f0-5bd0-4cd5-8a0c-3b8f6f6f2a11";
+    header.trace_id = "1f0e2c55-63a1-4f0a-9f0e-0d7c2b1a5e77";
     header.command_line = {"live", "-p", "1"};
     header.machine.scheme = core::Scheme::Thread;
     header.machine.cpus_possible = 4;

@@ -93,6 +93,22 @@ class Version1Test : public testing::Test {
     }
 };
 
+TEST_F(Version1Test, HoldsNoMoreAnswersThanATracerEverGot) {
+    constexpr int kMany = 10'000'000;
+    call(Collect);
+    Bytes body;
+    put_signed(body, 1);
+    bool bad = false;
+    int taken = 0;
+    for (; taken < kMany && !bad; ++taken) {
+        ByteReader in(body);
+        version1_.take(Now, in, 0, events_);
+        bad = in.bad();
+    }
+    EXPECT_LT(taken, kMany);
+    EXPECT_GT(taken, 50'000) << "of 10^4 processes in one tick";
+}
+
 TEST_F(Version1Test, MakesACollectAWatermark) {
     call(Collect);
     now(5'000'000);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 
 #include "rsslag/recording/reader.h"
 #include "traces.h"
@@ -27,6 +28,24 @@ class WriterTest : public testing::Test {
     Bytes written() const {
         std::ifstream file(path_, std::ios::binary);
         return {std::istreambuf_iterator<char>(file), {}};
+    }
+
+    struct Counted {
+        std::uint64_t read = 0;
+        std::uint64_t missing = 0;  ///< as told
+    };
+    Counted count() const {
+        Counted counted;
+        Input input = *open_file(path_);
+        auto reader = Reader::open(std::move(input), "it");
+        while (auto next = reader ? reader->next() : std::nullopt) {
+            if (const auto *const missing = std::get_if<Missing>(&*next)) {
+                counted.missing += missing->records.value_or(0);
+            } else if (const auto *const some = std::get_if<event::Records>(&std::get<event::Event>(*next))) {
+                counted.read += some->bytes.size() / sizeof(rsslag_update);
+            }
+        }
+        return counted;
     }
 
     std::filesystem::path directory_;
@@ -106,20 +125,51 @@ TEST_F(WriterTest, CountsWhatFindsNoRoomAndSaysSoInTheRecording) {
         lost = writer->progress().records_lost;
     }
     ASSERT_GT(lost, 0U);
-    Input input = *open_file(path_);
-    auto reader = Reader::open(std::move(input), "it");
-    ASSERT_TRUE(reader);
-    std::uint64_t said = 0, read = 0;
-    while (auto next = reader->next()) {
-        if (const auto *const missing = std::get_if<Missing>(&*next)) {
-            said += missing->records.value_or(0);
-        } else if (const auto *const some = std::get_if<event::Records>(&std::get<event::Event>(*next))) {
-            read += some->bytes.size() / sizeof(rsslag_update);
-        }
-    }
-    EXPECT_EQ(said, lost);
-    EXPECT_EQ(read + lost, puts * kEach);
+    const Counted counted = count();
+    EXPECT_EQ(counted.missing, lost);
+    EXPECT_EQ(counted.read + lost, puts * kEach);
 }
+
+/// Updates at addresses that no compression makes shorter.
+std::vector<std::byte> scattered(std::size_t records, std::mt19937_64 &dice) {
+    std::vector<std::byte> bytes;
+    rsslag_update update{};
+    update.kind = RSSLAG_UPDATE;
+    for (std::size_t i = 0; i < records; ++i) {
+        update.t_ns = 1 + i;
+        update.address = dice();
+        test::append(bytes, update);
+    }
+    return bytes;
+}
+
+class WriterLeavesOut : public WriterTest, public testing::WithParamInterface<std::size_t> {};
+
+TEST_P(WriterLeavesOut, WhatMayNotBeKept) {
+    constexpr std::size_t kRecords = 100'000;
+    constexpr std::uint64_t kMost = std::uint64_t{256} << 10;
+    const std::size_t each = kRecords / GetParam();
+    Writer::Options options;
+    options.max_bytes = kMost;
+    auto writer = Writer::create(path_, options);
+    ASSERT_TRUE(writer);
+    writer->begin(test::header());
+    // Nobody begins the next segment.
+    std::mt19937_64 dice(1);
+    for (std::size_t i = 0; i < GetParam(); ++i)
+        writer->put(event::Records{0, scattered(each, dice)});
+    EXPECT_TRUE(writer->finish());
+    const Writer::Progress progress = writer->progress();
+    EXPECT_TRUE(progress.full);
+    EXPECT_GT(progress.records_lost, 0U);
+    EXPECT_LE(std::filesystem::file_size(path_), kMost);
+    EXPECT_GT(std::filesystem::file_size(path_), kMost / 4);
+    const Counted counted = count();
+    EXPECT_EQ(counted.missing, progress.records_lost);
+    EXPECT_EQ(counted.read + progress.records_lost, kRecords);
+}
+
+INSTANTIATE_TEST_SUITE_P(InEvents, WriterLeavesOut, testing::Values(1, 4, 100));
 
 }  // namespace
 }  // namespace rsslag::recording

@@ -39,43 +39,78 @@ TEST(Report, CountsRecordsAndRowsApart) {
     EXPECT_EQ(report.rows.count("unknown"), 0U);
 }
 
-TEST(Report, NamesThePeakAndTheThreadThatCachedMost) {
-    const Report report = report_of(recorded());
-    ASSERT_TRUE(report.peak_lag);
-    EXPECT_EQ(report.peak_lag->pages, Pages{60});
-    EXPECT_EQ(report.peak_lag->t_ns, 4 * kSecond);
-    EXPECT_EQ(report.peak_lag->pid, 10);
-    EXPECT_EQ(report.peak_lag->tid, 11);
-    EXPECT_EQ(report.peak_lag->cpu, std::nullopt);
-    EXPECT_EQ(report.peak_lag->held, Pages{50});
-}
-
-TEST(Report, MarksAPeakOfAProcessThatMoved) {
-    for (const bool needs_resync : {false, true}) {
-        sinks::TickRow quiet = sinks::test::tick(kSecond, 10, 100, 90);
-        quiet.verdict = core::Verdict::Agrees;
-        sinks::TickRow moved = sinks::test::tick(2 * kSecond, 10, 200, 100);
-        moved.verdict = needs_resync ? core::Verdict::Unwalked : core::Verdict::Moving;
-        moved.needs_resync = needs_resync;
-        const Report report = report_of(with_rows({quiet, moved}));
+TEST(Report, NamesThePeakLag) {
+    for (const core::Scheme scheme : {core::Scheme::Thread, core::Scheme::Cpu}) {
+        const Report report = report_of(recorded(scheme));
         ASSERT_TRUE(report.peak_lag);
-        EXPECT_TRUE(report.peak_lag->approximate);
-        EXPECT_NE(report_text(report, {}).find("peak lag ~400 kB at 2.000 s"), std::string::npos);
-        EXPECT_EQ(ordered_json::parse(report_json(report)).at("peak_lag").at("approximate"), true);
-        EXPECT_NE(report_svg(report).find("peak lag ~400 kB"), std::string::npos);
-        const auto claims = parse_claims("peak_lag<1kB");
-        ASSERT_TRUE(claims.ok());
-        EXPECT_EQ(judge(*claims, report).at(0).text, "peak_lag is ~400 kB, not < 1kB");
-        EXPECT_FALSE(report_of(with_rows({quiet})).peak_lag->approximate);
+        EXPECT_EQ(report.peak_lag->pages, Pages{60});
+        EXPECT_EQ(report.peak_lag->t_ns, 4 * kSecond);
+        EXPECT_EQ(report.peak_lag->pid, 10);
+        EXPECT_FALSE(report.peak_lag->approximate);
     }
 }
 
-TEST(Report, NamesTheCpuThatCachedMost) {
-    const Report report = report_of(recorded(core::Scheme::Cpu));
+sinks::TickRow lossy_tick() {
+    sinks::TickRow row = sinks::test::tick(2 * kSecond, 10, 200, 100);
+    row.extremes.lossy = true;
+    return row;
+}
+
+TEST(Report, SaysAfterALossThatItMayHaveBeenMore) {
+    const Report report = report_of(with_rows({lossy_tick()}));
     ASSERT_TRUE(report.peak_lag);
-    EXPECT_EQ(report.peak_lag->tid, std::nullopt);
-    EXPECT_EQ(report.peak_lag->cpu, 3);
-    EXPECT_EQ(report.peak_lag->held, Pages{31});
+    EXPECT_TRUE(report.peak_lag->approximate);
+    EXPECT_NE(report_text(report, {}).find("peak lag ~400 kB at 2.000 s"), std::string::npos);
+    EXPECT_NE(report_text(report, {}).find("at least 800 kB"), std::string::npos);
+    const auto json = ordered_json::parse(report_json(report));
+    EXPECT_EQ(json.at("peak_lag").at("approximate"), true);
+    EXPECT_EQ(json.at("processes").at(0).at("peak").at("lossy"), true);
+    EXPECT_NE(report_svg(report).find("peak lag ~400 kB"), std::string::npos);
+}
+
+std::vector<std::string> told(const Report &report, const std::string &text) {
+    std::vector<std::string> told;
+    const auto claims = parse_claims(text);
+    EXPECT_TRUE(claims.ok());
+    for (const ClaimResult &each : judge(*claims, report))
+        told.push_back((each.holds ? "yes: " : "no: ") + each.text);
+    return told;
+}
+
+TEST(Report, HoldsNothingThatIsNotKnown) {
+    sinks::TickRow range = sinks::test::tick(kSecond, 10, 200, 100);
+    range.extremes.most.from = Pages{150};
+    using Told = std::vector<std::string>;
+    const Report open = report_of(with_rows({range}));
+    EXPECT_EQ(told(open, "peak_rss<700kB"), Told{"no: peak_rss is 600 kB to 800 kB, not known to be < 700kB"});
+    EXPECT_EQ(told(open, "peak_rss>700kB"), Told{"no: peak_rss is 600 kB to 800 kB, not known to be > 700kB"});
+    EXPECT_EQ(told(open, "peak_rss<500kB"), Told{"no: peak_rss is 600 kB to 800 kB, not < 500kB"});
+    EXPECT_EQ(told(open, "peak_rss<900kB"), Told{"yes: peak_rss is 600 kB to 800 kB, < 900kB"});
+    const Report lossy = report_of(with_rows({lossy_tick()}));
+    EXPECT_EQ(told(lossy, "peak_rss<1GiB"), Told{"no: peak_rss is at least 800 kB, not known to be < 1GiB"});
+    EXPECT_EQ(told(lossy, "peak_rss>700kB"), Told{"yes: peak_rss is at least 800 kB, > 700kB"});
+    EXPECT_TRUE(told(lossy, "growth<1GiB").at(0).starts_with("no: growth is at least"));
+    EXPECT_EQ(told(report_of(with_rows({})), "unexplained==0"), Told{"no: unexplained is not known, not == 0"});
+}
+
+TEST(Report, KnowsOnlyTheLeastOfATreeWhoseChildrenWereNotTraced) {
+    Report report = report_of(recorded());
+    report.ending.all.most.from = report.ending.all.most.to = Pages{200};
+    report.ending.all.lossy = false;
+    EXPECT_EQ(told(report, "tree.peak_rss<1MiB").at(0), "yes: tree.peak_rss is 800 kB, < 1MiB");
+    report.facts.follow = false;
+    EXPECT_EQ(told(report, "tree.peak_rss<1MiB").at(0),
+              "no: tree.peak_rss is at least 800 kB (children are traced with --follow only), not known to be < 1MiB");
+    EXPECT_EQ(told(report, "tree.peak_rss<100kB").at(0),
+              "no: tree.peak_rss is at least 800 kB (children are traced with --follow only), not < 100kB");
+    EXPECT_TRUE(told(report, "tree.peak_rss>100kB").at(0).starts_with("yes: "));
+}
+
+TEST(Report, TakesLagAsAShareOnlyOfWhatIsNotTiny) {
+    const Report tiny = report_of(with_rows({sinks::test::tick(kSecond, 10, 200, 100)}));
+    EXPECT_EQ(told(tiny, "lag%<60").at(0), "no: lag% is not known (no process held 1 MiB at its peak lag), not < 60");
+    const Report large = report_of(with_rows({sinks::test::tick(kSecond, 10, 1'000, 900)}));
+    EXPECT_EQ(told(large, "lag%<10.5%").at(0), "yes: lag% is 10.00 % (400 kB of 4,000 kB), < 10.5%");
 }
 
 TEST(Report, KeepsThreadsOfAProcessThatHasEnded) {
@@ -99,6 +134,7 @@ TEST(Report, KeepsThreadsOfAProcessThatHasEnded) {
 TEST(Report, TellsTwoProcessesOfOneNumberApart) {
     sinks::TickRow last = sinks::test::tick(2 * kSecond, 10, 0, 0);
     last.state = core::State::Exited;
+    last.extremes = sinks::test::tick(kSecond, 10, 50, 40).extremes;
     const Report report =
         report_of(with_rows({sinks::test::tick(kSecond, 10, 50, 40), last, sinks::test::tick(3 * kSecond, 10, 7, 5)}));
     ASSERT_EQ(report.processes.size(), 2U);
@@ -214,8 +250,8 @@ TEST(ReportText, TellsTheStory) {
     for (const char *part :
          {"on Linux 6.1.0-rsslag x86_64: thread scheme", "12 records: 3 updates", "lost 3 of 15: 3 ring_full",
           "flushed: 1 threshold", "the recording is complete", "peak lag 240 kB at 4.000 s in hundred [10]",
-          "[11] cached most then, 200 kB", "residual \u22128 kB to \u22128 kB, not 0 in 1 of 1 walks", "lag over time",
-          "\u2588", "hundred [10] exited: rss from 0 kB to 0 kB, at most 640 kB"})
+          "residual \u22128 kB to \u22128 kB, not 0 in 1 of 1 walks", "lag over time", "\u2588",
+          "hundred [10] exited: rss from 0 kB to 0 kB, at most 640 kB at 4.000 s"})
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
@@ -254,10 +290,11 @@ TEST(ReportSvg, EscapesNamesAndDrawsEachLine) {
     EXPECT_EQ(svg.find('\x1b'), std::string::npos);
     EXPECT_EQ(svg.find("http", 40), std::string::npos) << "nothing is loaded from elsewhere";
     // The first tick is 3 s into 7 s.
-    for (const char *style : {"exact", "reported", "cached"})
+    for (const char *style : {"reported", "cached"})
         EXPECT_NE(svg.find(std::string("<path class=\"") + style + "\" d=\"M465.7 "), std::string::npos)
             << style << svg;
-    EXPECT_NE(svg.find("peak lag 240 kB at 4.000 s"), std::string::npos);
+    EXPECT_NE(svg.find("<path class=\"exact\" d=\"M465 "), std::string::npos) << svg;
+    EXPECT_NE(svg.find("at most 640 kB at 4.000 s, peak lag 240 kB at 4.000 s"), std::string::npos) << svg;
 }
 
 }  // namespace

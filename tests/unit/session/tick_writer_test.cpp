@@ -4,9 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
+#include "rsslag/core/fd.h"
 #include "rsslag/session/live_view.h"
 #include "rsslag/session/session.h"
 
@@ -99,6 +105,66 @@ TEST(TickWriter, CountsTheTicksThatItWrote) {
     const auto summary = nlohmann::json::parse(testing::internal::GetCapturedStdout());
     EXPECT_TRUE(done);
     EXPECT_EQ(summary["ticks"], 3);
+}
+
+/// A pipe as stdout, which nobody reads before all has been said: how much text there is in the end, line by line.
+std::vector<std::string> read_late(Format format, int ticks) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(pipe(ends.data()), 0);
+    const core::Fd out(ends[0]);
+    const core::Fd before(dup(STDOUT_FILENO));
+    dup2(ends[1], STDOUT_FILENO);
+    close(ends[1]);
+    TickWriter writer = writer_of(format);
+    writer.begin_queue();
+    for (int i = 0; i < ticks; ++i)
+        EXPECT_TRUE(writer.ticks({tick(10)}));
+    EXPECT_TRUE(writer.summary({}));
+    std::string text;
+    std::thread reader([&text, &out] {
+        std::array<char, 65536> buffer{};
+        for (ssize_t got = 0; (got = read(out.get(), buffer.data(), buffer.size())) > 0;)
+            text.append(buffer.data(), static_cast<std::size_t>(got));
+    });
+    EXPECT_TRUE(writer.finish([] { return false; }));
+    dup2(before.get(), STDOUT_FILENO);
+    reader.join();
+    std::istringstream whole(text);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(whole, line);)
+        lines.push_back(std::move(line));
+    return lines;
+}
+
+constexpr int kMoreThanWait = 100'000;
+
+TEST(TickWriter, SaysWhereLinesAreMissingInLinesForPeople) {
+    const std::vector<std::string> lines = read_late(Format::Lines, kMoreThanWait);
+    const auto gap = std::find_if(lines.begin(), lines.end(), [](const std::string &line) { return line[0] == '!'; });
+    ASSERT_NE(gap, lines.end());
+    EXPECT_NE(gap->find("lines are missing here"), std::string::npos) << *gap;
+    const auto whole = std::find_if(gap + 1, lines.end(), [](const std::string &line) { return line[0] == '!'; });
+    ASSERT_NE(whole, lines.end());
+    EXPECT_NE(whole->find("lines of this output were dropped"), std::string::npos) << *whole;
+}
+
+TEST(TickWriter, SaysWhereLinesAreMissingInDocuments) {
+    const std::vector<std::string> lines = read_late(Format::Jsonl, kMoreThanWait / 5);
+    const auto summary = nlohmann::json::parse(lines.back());
+    const auto gap = nlohmann::json::parse(lines[lines.size() - 2]);
+    EXPECT_EQ(gap["schema"], "rsslag.gap/1");
+    EXPECT_EQ(gap["lines_dropped"], summary["lines_dropped"]);
+    EXPECT_EQ(lines.size() - 2 + gap["lines_dropped"].get<std::size_t>(), kMoreThanWait / 5);
+}
+
+TEST(TickWriter, SaysOnStderrThatRowsAreMissing) {
+    testing::internal::CaptureStderr();
+    const std::vector<std::string> rows = read_late(Format::Csv, kMoreThanWait);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_LT(rows.size(), kMoreThanWait);
+    EXPECT_NE(said.find("lines of this output were dropped"), std::string::npos) << said;
+    for (const std::string &row : {rows.front(), rows.back()})
+        EXPECT_EQ(row.substr(row.size() - 3), ",0\r") << "none before it";
 }
 
 TEST(ScreenFacts, SayHowTheScreenIsFed) {

@@ -41,8 +41,12 @@ TickRow tick(std::uint64_t t_ns, int pid, std::int64_t exact, std::int64_t repor
     row.readers.stat = Pages{reported};
     row.flushed = members(0, reported);
     row.cached = members(0, exact - reported);
-    row.exact = members(0, exact);
+    row.exact = row.last = members(0, exact);
     row.lag = Pages{exact - reported};
+    row.extremes.most = row.extremes.least = {{exact}, {exact}, row.exact, t_ns, pid, 1};
+    row.extremes.lag = *row.lag;
+    row.extremes.lag_t_ns = t_ns;
+    row.extremes.lag_rss = {exact};
     return row;
 }
 
@@ -127,9 +131,28 @@ std::vector<Row> readings() {
     return {reading, walk, loss};
 }
 
+std::vector<Row> mappings() {
+    MappingRow mapping;
+    mapping.at = {7 * kSecond, 20, 0, std::nullopt, {}, 1};
+    mapping.mapping = "stack of thread 12";
+    mapping.from = 0x7f0000000000;
+    mapping.to = 0x7f0000800000;
+    mapping.flags = core::MappingRead | core::MappingWrite;
+    std::vector<Row> rows;
+    for (const MappingRow::Type type : {MappingRow::Type::Mapped, MappingRow::Type::Moved, MappingRow::Type::Named}) {
+        mapping.type = type;
+        rows.emplace_back(mapping);
+    }
+    mapping.type = MappingRow::Type::Listed;
+    mapping.held = core::Kilobytes{264};
+    rows.emplace_back(mapping);
+    return rows;
+}
+
 std::vector<Row> ticks(core::Scheme scheme) {
     std::vector<Row> rows;
     const std::int64_t exact[] = {100, 160, 0};
+    core::Extremes extremes;
     for (int i = 0; i < 3; ++i) {
         TickRow row = tick((3 + static_cast<std::uint64_t>(i)) * kSecond, 10, exact[i], 100);
         row.seq = static_cast<std::uint64_t>(i);
@@ -144,7 +167,10 @@ std::vector<Row> ticks(core::Scheme scheme) {
             row.read = false;
             row.lag.reset();
             row.readers = {};
+            row.extremes.lag = {};
         }
+        if (i > 0) row.extremes = core::highest(extremes, row.extremes);
+        extremes = row.extremes;
         rows.emplace_back(row);
     }
     TickRow other = tick(6 * kSecond, 20, 30, 30);
@@ -172,6 +198,8 @@ Recorded recorded(core::Scheme scheme) {
     exit.type = TaskRow::Type::Exit;
     all.rows.emplace_back(exit);
     for (const Row &row : ticks(scheme))
+        all.rows.push_back(row);
+    for (const Row &row : mappings())
         all.rows.push_back(row);
     all.ending.duration_ns = 7 * kSecond;
     all.ending.records = 12;

@@ -67,13 +67,19 @@ TEST_P(SqliteSink, HasARowForEachRow) {
     EXPECT_EQ(one("SELECT count(*) FROM events"), std::to_string(all_.ending.records));
     EXPECT_EQ(
         one("SELECT (SELECT count(*) FROM events) + (SELECT count(*) FROM readings) + (SELECT count(*) FROM walks)"
-            " + (SELECT count(*) FROM losses) + (SELECT count(*) FROM ticks)"),
+            " + (SELECT count(*) FROM mappings) + (SELECT count(*) FROM losses) + (SELECT count(*) FROM ticks)"),
         std::to_string(all_.rows.size()));
     EXPECT_EQ(one("SELECT count(*) FROM events JOIN caches ON event_id = id WHERE type IN ('fault', 'sum')"), "2");
     EXPECT_EQ(one("SELECT count(*) FROM events JOIN lives ON event_id = id"), "7");
     EXPECT_EQ(one("SELECT count(*) FROM events JOIN flushes ON event_id = id"), "2");
     EXPECT_EQ(one("PRAGMA integrity_check"), "ok");
     EXPECT_TRUE(query("PRAGMA foreign_key_check").empty());
+}
+
+TEST_P(SqliteSink, TellsWhoseItIsInOneRow) {
+    EXPECT_EQ(query("SELECT * FROM trace"),
+              (Rows{{"NULL", "0", "NULL", "NULL", "6.1.0-rsslag", std::string(core::name(GetParam())), "4", "4096",
+                     "2023-11-14T22:13:20.000Z"}}));
 }
 
 TEST_P(SqliteSink, SaysWhatTheRowsSay) {
@@ -133,6 +139,14 @@ TEST_P(SqliteSink, AnswersTheQueriesOfTheManual) {
     ASSERT_FALSE(holder.empty());
     EXPECT_EQ(holder[0].at(1), thread ? "11" : "NULL");
     EXPECT_EQ(holder[0].at(2), thread ? "NULL" : "3");
+}
+
+/// As a damaged recording has it: its task is known by no PID.
+TEST(SqliteSinkErrors, TakesATickOfAProcessThatNobodyKnows) {
+    const auto sink = sqlite_sink(":memory:");
+    ASSERT_TRUE(sink->begin(test::facts()).ok());
+    const core::Status put = sink->row(test::tick(test::kSecond, 0, 10, 10));
+    EXPECT_TRUE(put.ok()) << put.error().what;
 }
 
 TEST(SqliteSinkErrors, SaysWhatIsWrong) {

@@ -16,12 +16,15 @@ namespace {
 using nlohmann::ordered_json;
 using test::recorded;
 
-std::string text_of(const test::Recorded &all, std::unique_ptr<Sink> (*make)(Write)) {
+using Make = std::unique_ptr<Sink> (*)(Write, Head);
+
+std::string text_of(const test::Recorded &all, Make make, Head head = Head::Yes) {
     std::string text;
-    const auto sink = make([&](std::string_view piece) {
+    const auto append = [&](std::string_view piece) {
         text += piece;
         return core::success();
-    });
+    };
+    const auto sink = make(append, head);
     EXPECT_TRUE(all.into(*sink).ok());
     return text;
 }
@@ -80,7 +83,7 @@ TEST(Jsonl, IsAHeaderAndThenALineARow) {
     const test::Recorded all = recorded();
     const auto documents = lines(text_of(all, jsonl_sink));
     ASSERT_EQ(documents.size(), all.rows.size() + 1);
-    EXPECT_EQ(documents[0].at("schema"), "rsslag.record/1");
+    EXPECT_EQ(documents[0].at("schema"), "rsslag.record/2");
     EXPECT_EQ(documents[0].at("kernel"), "6.1.0-rsslag");
     EXPECT_EQ(documents[0].at("host"), nullptr);
     for (std::size_t i = 0; i < all.rows.size(); ++i)
@@ -125,12 +128,47 @@ TEST(Jsonl, SaysWhatTheRowsSay) {
     EXPECT_EQ(documents.at(8).at("pid"), nullptr);
 }
 
-TEST(Csv, HasTheSameRowsAndValues) {
+TEST(Jsonl, TellsInEachRowWhoseItIs) {
+    test::Recorded all = recorded();
+    all.head.host = "alpha,\"1\"";
+    all.head.boot_id = "b";
+    all.head.trace_id = "t";
+    all.head.segment = 3;
+    all.ending.missing = {{"a part of it is damaged", 5, 9, 7}};
+    const auto documents = lines(text_of(all, jsonl_sink, Head::No));
+    ASSERT_EQ(documents.size(), all.rows.size() + 1) << "no header, and what is missing";
+    for (const ordered_json &row : documents) {
+        EXPECT_EQ(row.at("host"), "alpha,\"1\"");
+        EXPECT_EQ(row.at("boot_id"), "b");
+        EXPECT_EQ(row.at("trace_id"), "t");
+        EXPECT_EQ(row.at("segment"), 3);
+        EXPECT_EQ(row.at("kernel"), "6.1.0-rsslag");
+        EXPECT_EQ(row.at("scheme"), "thread");
+        EXPECT_EQ(row.at("cpus_online"), 4);
+        EXPECT_EQ(row.at("page_size"), 4096);
+        EXPECT_EQ(row.at("start_time"), "2023-11-14T22:13:20.000Z");
+    }
+    EXPECT_EQ(documents.back().at("type"), "missing");
+    EXPECT_EQ(documents.back().at("records"), 7);
+    all.head.trace_id = "";
+    EXPECT_EQ(lines(text_of(all, jsonl_sink)).back().at("trace_id"), nullptr) << "as older recordings have none";
+}
+
+TEST(Csv, WithoutItsHeadIsRowsAlone) {
     const test::Recorded all = recorded();
+    const std::string whole = text_of(all, csv_sink);
+    EXPECT_EQ(text_of(all, csv_sink, Head::No), whole.substr(whole.find('\n') + 1));
+}
+
+TEST(Csv, HasTheSameRowsAndValues) {
+    test::Recorded all = recorded();
+    all.head.host = "alpha,\"1\"";
+    all.head.trace_id = "t";
+    all.ending.missing = {{"a part of it, \"damaged\"", 5, 9, std::nullopt}};
     const auto documents = lines(text_of(all, jsonl_sink));
     const std::string text = text_of(all, csv_sink);
     const auto rows = cells(text);
-    ASSERT_EQ(rows.size(), all.rows.size() + 1);
+    ASSERT_EQ(rows.size(), all.rows.size() + 2);
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), static_cast<std::ptrdiff_t>(rows.size()));
     for (std::size_t i = 1; i < rows.size(); ++i) {
         ASSERT_EQ(rows[i].size(), kColumns) << i;
@@ -158,10 +196,11 @@ TEST(TextSinks, LetNoNameThroughRaw) {
 TEST(TextSinks, HandOnAnErrorAtOnce) {
     for (const auto make : {jsonl_sink, csv_sink}) {
         int calls = 0;
-        const auto sink = make([&](std::string_view) -> core::Status {
+        const auto fail = [&](std::string_view) -> core::Status {
             ++calls;
             return core::Error{core::Kind::Io, "full", 0, ""};
-        });
+        };
+        const auto sink = make(fail, Head::Yes);
         ASSERT_TRUE(sink->begin(test::facts()).ok());
         const Row row = test::update(1, 1, 1, core::Member::Anon, 1);
         core::Status reported = core::success();

@@ -2,6 +2,7 @@
 // Who lives in an mm, who has left it, and what of it may be missing: from events made by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 
@@ -43,6 +44,51 @@ event::Records child(std::uint64_t t_ns, rsslag_u16 kind, rsslag_u16 flags, std:
     event::Records records;
     append(records, record);
     return records;
+}
+
+/// A group that begins and ends, by its number; what it holds meanwhile is what it lags by.
+std::vector<event::Event> life(int tgid, std::uint64_t t_ns) {
+    std::vector<event::Event> events;
+    for (const rsslag_u16 kind : {RSSLAG_NEWTASK, RSSLAG_EXIT}) {
+        rsslag_task record{};
+        record.kind = kind;
+        record.flags = kind == RSSLAG_EXIT ? RSSLAG_GROUP_DEAD : RSSLAG_TRACED;
+        record.tid = record.ns_tid = record.tgid = record.ns_tgid = tgid;
+        record.t_ns = kStart + t_ns++;
+        record.mm = kMm + static_cast<std::uint64_t>(tgid) * 0x1000;
+        event::Records records;
+        append(records, record);
+        events.emplace_back(std::move(records));
+    }
+    return events;
+}
+
+TEST(JudgeOfEnds, KeepsThoseThatLaggedMostAndCountsTheOthers) {
+    constexpr int kLives = 5000;
+    constexpr std::size_t kMost = 2000;
+    Judge judge(facts(), {});
+    std::vector<core::Tick> ticks = feed_all(judge, {attach(ms(1))});
+    for (int i = 1; i <= kLives; ++i) {
+        feed_all(judge, life(10'000 + i, ms(10) + static_cast<std::uint64_t>(i) * 10));
+        if (i % 100 == 0) feed_all(judge, {until(ms(10) + static_cast<std::uint64_t>(i + 1) * 10)});
+    }
+    feed_all(judge, {until(ms(9000)), reading(ms(9100), 1000), tick_end(ms(9200)), event::Stop{at(ms(9300))},
+                     event::End{at(ms(9400)), {}}});
+    const core::Summary &summary = *judge.summary();
+    EXPECT_EQ(summary.processes.size(), kMost + 1) << "and the one that lives";
+    EXPECT_EQ(summary.left_out.processes, kLives - kMost);
+    EXPECT_TRUE(std::is_sorted(summary.processes.begin(), summary.processes.end() - 1,
+                               [](const auto &a, const auto &b) { return a.pid < b.pid; }));
+    EXPECT_EQ(summary.processes.front().pid, 10'000 + kLives - static_cast<int>(kMost) + 1) << "of equals the latest";
+}
+
+TEST(JudgeOfEnds, CountsNoMoreLostThanThereWere) {
+    Judge judge(facts(), {});
+    const auto ticks = feed_all(judge, {attach(ms(1)), update(ms(10), 1010), event::Gap{6786, 1}, until(ms(48)),
+                                        reading(ms(60), 1010), tick_end(ms(65))});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].lost, 6786U);
+    EXPECT_EQ(ticks[0].emitted, 6787U);
 }
 
 TEST(JudgeOfEnds, TellsHowManyTasksShareTheMmWhileItRuns) {
@@ -136,7 +182,13 @@ TEST(JudgeOfEnds, TakesWhatACpuCachedForFlushedOnceItIsSaidToBeOffline) {
         begin.counters.counters = cached_on_cpu_1(20);
         feed_all(judge, {begin, until(ms(48)), of(cached_on_cpu_1(0), ms(50))});
         if (reported) judge.apply(event::CpusFolded{kStart + ms(40), kStart + ms(49)});
-        const auto ticks = judge.apply(tick_end(ms(60)));
+        const auto first = judge.apply(tick_end(ms(60)));
+        ASSERT_EQ(first.size(), 1U);
+        EXPECT_EQ(first[0].ledger.disagreements, 0U);
+        EXPECT_EQ(first[0].ledger.suspect, !reported) << "a record may be on its way";
+        EXPECT_EQ(core::judge(first[0]).verdict, reported ? core::Verdict::Unwalked : core::Verdict::Moving);
+        feed_all(judge, {until(ms(648)), of(cached_on_cpu_1(0), ms(650))});
+        const auto ticks = judge.apply(tick_end(ms(660)));
         ASSERT_EQ(ticks.size(), 1U);
         EXPECT_EQ(ticks[0].ledger.disagreements, reported ? 0U : 2U);
         EXPECT_EQ(ticks[0].ledger.resyncs, 1U);

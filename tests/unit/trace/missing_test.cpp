@@ -22,8 +22,8 @@ TEST(MissingText, SaysWhatNobodyKnows) {
 core::Summary::Process process(int pid, std::int64_t lag, std::uint64_t t_ns) {
     core::Summary::Process process;
     process.pid = pid;
-    process.peak_lag = {lag};
-    process.peak_lag_t_ns = t_ns;
+    process.extremes.lag = {lag};
+    process.extremes.lag_t_ns = t_ns;
     return process;
 }
 

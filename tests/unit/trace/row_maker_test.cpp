@@ -92,6 +92,23 @@ core::Tick tick(std::uint64_t t_ns) {
 
 const core::Applied kApplied{true, Pages{1}, std::nullopt};
 
+TEST(RowMaker, HoldsNothingBackThatNoRecordCanComeBefore) {
+    Kept kept;
+    RowMaker maker(kept);
+    maker.begin(kStart);
+    maker.on_reading(reading(5));
+    maker.on_tick(tick(7));
+    maker.on_tick(tick(20));
+    EXPECT_TRUE(kept.types.empty()) << "a record from before may come";
+    maker.reached(kStart + 5);
+    EXPECT_TRUE(kept.types.empty()) << "it may be of the same time";
+    maker.reached(kStart + 10);
+    EXPECT_EQ(kept.types, (std::vector<std::string>{"reading", "tick"}));
+    maker.on_applied(update(15, 100), kApplied);
+    ASSERT_TRUE(maker.finish().ok());
+    EXPECT_EQ(kept.types, (std::vector<std::string>{"reading", "tick", "update", "tick"}));
+}
+
 TEST(RowMaker, NamesTasksByWhatReadingsAndRecordsTold) {
     Kept kept;
     RowMaker maker(kept);
@@ -194,9 +211,9 @@ TEST(RowMaker, LeavesOutSumsThatGoOn) {
     sum.members = 1U << static_cast<unsigned>(core::Member::Shmem);
     sum.cached[static_cast<int>(core::Member::Shmem)] = -4;
     sum.flags = RSSLAG_PARTIAL;
-    maker.on_sum(sum);
+    maker.on_sum(sum, {});
     sum.flags = 0;
-    maker.on_sum(sum);
+    maker.on_sum(sum, {});
     ASSERT_TRUE(maker.finish().ok());
     ASSERT_EQ(kept.rows.size(), 1U);
     const auto &row = std::get<sinks::SumRow>(kept.rows[0]);

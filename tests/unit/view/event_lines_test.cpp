@@ -5,6 +5,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "expected.h"
 #include "ticks.h"
 
 namespace rsslag::view {
@@ -12,12 +13,10 @@ namespace {
 
 using core::FlushReason;
 using nlohmann::ordered_json;
+using test::contains;
 using test::fault_event;
 using test::fold_event;
-
-bool contains(const std::string &text, std::string_view part) {
-    return text.find(part) != std::string::npos;
-}
+using test::keys;
 
 EventLine flush_event(FlushReason reason) {
     EventLine event = fault_event();
@@ -50,8 +49,9 @@ ordered_json json_of(const TaskLine &event) {
 }
 
 TEST(EventText, ReadsAsStraceWould) {
-    EXPECT_EQ(event_text(fault_event(), {}),
-              "   12.345678  4711/4715 worker-03        anon +1  cached 17  flushed 19,991  fault 0x7f1234567000\n");
+    EXPECT_EQ(
+        event_text(fault_event(), {}),
+        "   12.345678  4711/4715 worker-03        anon +4 kB  cached 68 kB  flushed 79,964 kB  fault 0x7f1234567000\n");
 }
 
 TEST(EventText, SaysWhyAThreadFlushedAndThatNothingStaysCached) {
@@ -60,26 +60,26 @@ TEST(EventText, SaysWhyAThreadFlushedAndThatNothingStaysCached) {
                                        {FlushReason::Exec, "flush: exec"},
                                        {FlushReason::Exit, "flush: exit"}}) {
         const std::string line = event_text(flush_event(reason), {});
-        EXPECT_TRUE(contains(line, "anon +64  cached 0  flushed 19,991  ")) << line;
+        EXPECT_TRUE(contains(line, "anon +256 kB  cached 0 kB  flushed 79,964 kB  ")) << line;
         EXPECT_TRUE(contains(line, text)) << line;
     }
 }
 
 TEST(EventText, PrintsAQuestionMarkForAFoldWhoseAmountIsOpen) {
     EventLine event = fold_event();
-    EXPECT_TRUE(contains(event_text(event, {}), "anon ?  cached 0  flushed 19,991  fold\n"));
+    EXPECT_TRUE(contains(event_text(event, {}), "anon ?  cached 0 kB  flushed 79,964 kB  fold\n"));
     event.applied.pages = core::Pages{-3};
-    EXPECT_TRUE(contains(event_text(event, {}), "anon \u22123  cached 0"));
+    EXPECT_TRUE(contains(event_text(event, {}), "anon \u221212 kB  cached 0 kB"));
     TextStyle ascii;
     ascii.utf8 = false;
-    EXPECT_TRUE(contains(event_text(event, ascii), "anon -3  cached 0"));
+    EXPECT_TRUE(contains(event_text(event, ascii), "anon -12 kB  cached 0 kB"));
 }
 
 TEST(EventText, DoesNotTakeAThreadsOwnCacheForThatOfAnotherMm) {
     EventLine event = flush_event(FlushReason::Direct);
-    EXPECT_TRUE(contains(event_text(event, {}), "cached 64  flushed 19,991  direct\n"));
+    EXPECT_TRUE(contains(event_text(event, {}), "cached 256 kB  flushed 79,964 kB  direct\n"));
     event.update.flags = RSSLAG_BY_OTHER;
-    EXPECT_TRUE(contains(event_text(event, {}), "cached ?  flushed 19,991  direct  by another process\n"));
+    EXPECT_TRUE(contains(event_text(event, {}), "cached ?  flushed 79,964 kB  direct  by another process\n"));
 }
 
 TEST(EventText, TellsTheTeardownAndABirth) {
@@ -96,7 +96,7 @@ TEST(EventText, SaysSoOfAnMmThatNobodyAskedFor) {
     EventLine event = fault_event();
     event.pid = 0;
     event.applied = {};
-    EXPECT_TRUE(contains(event_text(event, {}), "  ?/4715 worker-03        anon ?  cached ?  flushed 19,991"));
+    EXPECT_TRUE(contains(event_text(event, {}), "  ?/4715 worker-03        anon ?  cached ?  flushed 79,964 kB"));
     EXPECT_TRUE(contains(event_text(event, {}), "  unknown mm\n"));
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "expected.h"
 #include "golden.h"
 #include "mapped.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 using core::Kilobytes;
 using nlohmann::json;
+using test::ascii_style;
 using test::is_golden;
 using test::maps_document;
 
@@ -21,14 +23,8 @@ bool harmless(const std::string &text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= 0x20 && c != 0x7F); });
 }
 
-TextStyle ascii() {
-    TextStyle style;
-    style.utf8 = false;
-    return style;
-}
-
 std::string text_of(const MapsDocument &document, const MapsChoices &choices = {}) {
-    return maps_text(document, document.processes.at(0), choices, ascii());
+    return maps_text(document, document.processes.at(0), choices, ascii_style());
 }
 
 const TopRow &row(const std::vector<TopRow> &rows, std::string_view column) {
@@ -130,12 +126,12 @@ TEST(ChangesText, NamesWhatCameWentAndGrew) {
     before.erase(std::ranges::find(before, std::string("[stack]"), &procfs::MapGroup::name));
     before.emplace_back().name = "/gone";
     process.since = procfs::changes(before, process.groups);
-    const std::string text = changes_text(process, ascii());
+    const std::string text = changes_text(process, ascii_style());
     EXPECT_NE(text.find("new: [stack]"), std::string::npos) << text;
     EXPECT_NE(text.find("gone: /gone"), std::string::npos) << text;
     EXPECT_NE(text.find("-8"), std::string::npos) << text;
     process.since.emplace();
-    EXPECT_EQ(changes_text(process, ascii()), "nothing has changed\n");
+    EXPECT_EQ(changes_text(process, ascii_style()), "nothing has changed\n");
 }
 
 }  // namespace

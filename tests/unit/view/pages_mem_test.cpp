@@ -3,8 +3,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "expected.h"
 #include "golden.h"
 #include "mapped.h"
+#include "rsslag/view/maps.h"
 #include "rsslag/view/mem.h"
 
 namespace rsslag::view {
@@ -13,14 +15,9 @@ namespace {
 using core::Kilobytes;
 using core::Pages;
 using nlohmann::json;
+using test::ascii_style;
 using test::is_golden;
 using test::maps_document;
-
-TextStyle ascii() {
-    TextStyle style;
-    style.utf8 = false;
-    return style;
-}
 
 PagesReport report(bool frames) {
     PagesReport report;
@@ -50,7 +47,7 @@ PagesReport report(bool frames) {
 TEST(PagesText, ShowsHowOftenPagesAreMapped) {
     MapsDocument document = maps_document();
     document.processes[0].pages = report(true);
-    const std::string text = maps_text(document, document.processes[0], {}, ascii());
+    const std::string text = maps_text(document, document.processes[0], {}, ascii_style());
     EXPECT_NE(text.find("/usr/lib/x.so  2x 1, 5-8x 3\n"), std::string::npos) << text;
     EXPECT_NE(text.find("left out: 2 mappings, changed while it was read\n"), std::string::npos) << text;
     EXPECT_EQ(text.find("Not known here"), std::string::npos);
@@ -59,7 +56,7 @@ TEST(PagesText, ShowsHowOftenPagesAreMapped) {
 TEST(PagesText, SaysWhatIsNotKnown) {
     MapsDocument document = maps_document();
     document.processes[0].pages = report(false);
-    const std::string text = maps_text(document, document.processes[0], {}, ascii());
+    const std::string text = maps_text(document, document.processes[0], {}, ascii_style());
     EXPECT_NE(text.find("Not known here: how often pages are shared, KSM, and Pss"), std::string::npos) << text;
     EXPECT_NE(text.find("~ /usr/lib/x.so"), std::string::npos) << "what does not agree is marked";
     const json pages = json::parse(maps_json(document, {}))["processes"][0]["pages"];
@@ -101,15 +98,58 @@ MemDocument mem_document(MemBy by) {
 }
 
 TEST(MemText, SumsUpAndNamesWhoCouldNotBeRead) {
-    EXPECT_TRUE(is_golden(mem_text(mem_document(MemBy::Program), true, 40, ascii()), "mem_program.txt"));
-    EXPECT_TRUE(is_golden(mem_text(mem_document(MemBy::File), true, 40, ascii()), "mem_file.txt"));
+    EXPECT_TRUE(is_golden(mem_text(mem_document(MemBy::Program), true, 40, ascii_style()), "mem_program.txt"));
+    EXPECT_TRUE(is_golden(mem_text(mem_document(MemBy::File), true, 40, ascii_style()), "mem_file.txt"));
 }
 
 TEST(MemText, SumsUpTheRowsItLeavesOut) {
     MemDocument document = mem_document(MemBy::User);
     document.rows.push_back(document.rows[0]);
-    const std::string text = mem_text(document, false, 1, ascii());
+    const std::string text = mem_text(document, false, 1, ascii_style());
     EXPECT_NE(text.find("  1 more (--all lists them)\n"), std::string::npos) << text;
+}
+
+procfs::StatusFile status_of_other() {
+    procfs::StatusFile status;
+    status.name = "other";
+    status.threads = 3;
+    status.vm_rss = status.vm_size = core::Kilobytes{900};
+    status.rss_anon = core::Kilobytes{400};
+    status.rss_file = core::Kilobytes{200};
+    status.rss_shmem = core::Kilobytes{100};
+    status.vm_swap = core::Kilobytes{8};
+    return status;
+}
+
+TEST(MemText, TellsTheStatusOfWhoCouldNotBeRead) {
+    MemDocument document = mem_document(MemBy::User);
+    document.failed[0].status = document.failed[1].status = status_of_other();
+    document.status_shows = core::Truth::Exact;
+    const std::string text = mem_text(document, false, 40, ascii_style());
+    EXPECT_NE(
+        text.find("by the status of 2 of them, exact on this kernel: 1,400 kB resident, 800 of it anonymous, 16 in "
+                  "swap; what they share counts in each\n"),
+        std::string::npos)
+        << text;
+    const json failed = json::parse(mem_json(document, false))["failed"];
+    EXPECT_EQ(failed[0]["status"]["rss_kb"], 700);
+    EXPECT_TRUE(failed[2]["status"].is_null());
+}
+
+TEST(MapsText, TellsTheStatusOfWhoseMappingsMayNotBeRead) {
+    MapsDocument document;
+    document.machine.page_size = {4096};
+    document.kernel = "6.1.0";
+    document.status_shows = core::Truth::Flushed;
+    document.failed = {{4711, "not yours", status_of_other()}};
+    const std::string text = unmapped_text(document, document.failed[0], ascii_style());
+    for (const char *const line : {"other [4711]  3 threads  Linux 6.1.0\n",
+                                   "BY /proc/4711/status ALONE: what is flushed alone, which lags on this kernel\n",
+                                   "\nanon              400\n", "\nrss               700\n", "seen: not yours\n"})
+        EXPECT_NE(text.find(line), std::string::npos) << text;
+    const json told = json::parse(maps_json(document, {}));
+    EXPECT_EQ(told["status_shows"], "flushed");
+    EXPECT_EQ(told["failed"][0]["status"]["swap_kb"], 8);
 }
 
 TEST(MemJson, AddsUp) {

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "documents.h"
+#include "expected.h"
 #include "golden.h"
 #include "screens.h"
 #include "ticks.h"
@@ -18,10 +19,13 @@ namespace rsslag::view {
 namespace {
 
 using std::chrono::milliseconds;
+using test::ascii_style;
 using test::busy_screen;
 using test::classic_screen;
 using test::classic_tick;
+using test::contains;
 using test::is_golden;
+using test::keys;
 using test::press;
 
 /// Widths are the locale's: any in UTF-8.
@@ -33,16 +37,6 @@ class Screens : public testing::Test {
         ASSERT_NE(std::setlocale(LC_CTYPE, "C.UTF-8"), nullptr);
     }
 };
-
-TextStyle ascii_style() {
-    TextStyle style;
-    style.utf8 = false;
-    return style;
-}
-
-bool contains(const std::string &text, std::string_view part) {
-    return text.find(part) != std::string::npos;
-}
 
 std::string shown(const LiveScreen &screen, Size size = {36, 120}) {
     return screen.draw(size, milliseconds(200)).text();
@@ -71,6 +65,65 @@ TEST_F(Screens, ShowOneThreadAndItsWayToTheFlush) {
     EXPECT_TRUE(is_golden(shown(screen), "screen_one_thread.txt"));
 }
 
+Tick grown_tick() {
+    Tick tick = classic_tick(33);
+    core::RecentGrowth &recent = tick.recent.emplace();
+    recent.from_ns = 3'000'000'000;
+    recent.any_names = true;
+    recent.mappings = {{"glibc arena ~", {5'000}},
+                       {"stack of thread 4712 worker-00", {12}},
+                       {"/lib/evil\033[2J.so", {3}},
+                       {"[heap]", {0}},
+                       {"shmem", {-40}}};
+    recent.other_mappings = {7};
+    for (int i = 0; i < 60; ++i)
+        recent.threads.push_back({4712 + i, fmt::format("worker-{:02}", i), {100 - i}});
+    recent.other_threads = {2};
+    recent.no_fault = {core::Pages{256}, core::Pages{-512}, {}, core::Pages{1}};
+    return tick;
+}
+
+TEST_F(Screens, ShowWhatGrewByMappingAndByThread) {
+    LiveScreen screen = classic_screen({});
+    screen.take(grown_tick());
+    press(screen, "g");
+    EXPECT_TRUE(is_golden(shown(screen), "screen_growth_120x36.txt"));
+    const std::string narrow = shown(screen, {24, 80});
+    EXPECT_TRUE(is_golden(narrow, "screen_growth_80x24.txt"));
+    EXPECT_TRUE(contains(narrow, core::as_kb(grown_tick().recent->grew(), {})));
+    EXPECT_TRUE(contains(shown(screen, {16, 80}), "not told by any record")) << "without it nothing adds up";
+    press(screen, "\x1b");
+    EXPECT_FALSE(contains(shown(screen), "GREW BY"));
+    press(screen, "gg");
+    EXPECT_FALSE(contains(shown(screen), "GREW BY"));
+}
+
+TEST_F(Screens, SayWhereNobodyToldOfMappings) {
+    LiveScreen screen = classic_screen({});
+    press(screen, "g");
+    EXPECT_TRUE(contains(shown(screen), "nothing is known of what grew"));
+    Tick tick = grown_tick();
+    tick.recent->any_names = false;
+    screen.take(tick);
+    EXPECT_TRUE(contains(shown(screen), "nobody told of mappings"));
+}
+
+TEST_F(Screens, SayWhatOneHeldThatHadEndedBeforeItWasRead) {
+    Tick tick = classic_tick(0, 1);
+    tick.state = core::State::Exited;
+    tick.read = false;
+    tick.ledger.flushed = tick.ledger.cached = {};
+    tick.ledger.last.anon = {300};
+    tick.ledger.last.file = {12};
+    ScreenFacts facts;
+    LiveScreen screen(facts, {});
+    screen.take(tick);
+    for (const Size &size : kSizes) {
+        EXPECT_TRUE(contains(shown(screen, size), "It held 1,248 kB at its end.")) << shown(screen, size);
+        EXPECT_FALSE(contains(shown(screen, size), " 0 kB")) << shown(screen, size);
+    }
+}
+
 TEST_F(Screens, ExplainThemselves) {
     LiveScreen screen = classic_screen({});
     press(screen, "?");
@@ -95,7 +148,7 @@ TEST_F(Screens, SayInTheFirstThreeLinesWhoIsRightAndByHowMuch) {
 TEST_F(Screens, LiveAtEverySize) {
     for (const Size size :
          {Size{1, 1}, {5, 20}, {10, 40}, {100, 300}, {200, 500}, {1, 500}, {200, 1}, {3, 3}, {6, 10}}) {
-        for (const char *keys : {"", "t", "c", "\n", "?", "/wor", "m", " "}) {
+        for (const char *keys : {"", "g", "t", "c", "\n", "?", "/wor", "m", " "}) {
             LiveScreen thread = classic_screen({});
             LiveScreen cpu = busy_screen({});
             press(thread, keys);
@@ -219,7 +272,7 @@ TEST_F(Screens, SayWhereAReplayIsAndAskItToGoOn) {
     EXPECT_FALSE(press(screen, "w").has_value()) << "nobody can walk what was";
     EXPECT_TRUE(std::holds_alternative<Quit>(press(screen, "q").value()));
     press(screen, "?");
-    EXPECT_TRUE(contains(shown(screen), "to the peak of the lag"));
+    EXPECT_TRUE(contains(shown(screen), "to the peak lag"));
     EXPECT_FALSE(contains(shown(screen), "walk smaps now"));
 }
 
@@ -290,7 +343,7 @@ TEST_F(Screens, DoNotCallCachedWhatCameBetweenTwoLooks) {
     moved.needs_resync = true;
     moved.process.readers.stat = moved.process.readers.stat.value() - core::Pages{1000};
     screen.take(moved);
-    EXPECT_TRUE(contains(shown(screen), " %) came since or is cached in ")) << shown(screen);
+    EXPECT_TRUE(contains(shown(screen), "!22,244 kB (21.5 %) is cached in 101 threads.")) << shown(screen);
 }
 
 TEST_F(Screens, MarkWhatIsNotExactInWords) {
@@ -358,6 +411,9 @@ TEST_F(Screens, ListProcessesByWhatTheyHide) {
 TEST_F(Screens, TellTopWithoutAScreen) {
     EXPECT_TRUE(is_golden(top_text(test::top_table(), TopSort::Lag, 0, {}), "top.txt"));
     EXPECT_TRUE(contains(top_json(test::top_table(), TopSort::Name, 1), R"("sort":"name")"));
+    TopTable many = test::top_table(1);
+    many.processes.front().total.tasks = 100'001;
+    EXPECT_TRUE(contains(top_text(std::move(many), TopSort::Lag, 0, {}), " 100001 "));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "documents.h"
+#include "expected.h"
 
 namespace rsslag::view {
 namespace {
@@ -12,10 +13,11 @@ namespace {
 using nlohmann::ordered_json;
 using test::bare_document;
 using test::cpu_document;
+using test::Keys;
+using test::keys;
+using test::kMemberKeys;
 using test::members;
 using test::thread_document;
-
-using Keys = std::vector<std::string>;
 
 ordered_json parsed(const SnapshotDocument &document) {
     return ordered_json::parse(snapshot_json(document));
@@ -24,15 +26,6 @@ ordered_json parsed(const SnapshotDocument &document) {
 ordered_json first_process(const SnapshotDocument &document) {
     return parsed(document).at("processes").at(0);
 }
-
-Keys keys(const ordered_json &object) {
-    Keys keys;
-    for (const auto &item : object.items())
-        keys.push_back(item.key());
-    return keys;
-}
-
-const Keys kMemberKeys{"file", "anon", "shmem", "swap", "rss"};
 
 Keys around_members(const Keys &before, const Keys &after) {
     Keys all = before;
@@ -58,13 +51,14 @@ TEST(SnapshotJson, HasTheContractsKeysInItsOrder) {
         const ordered_json json = parsed(document);
         EXPECT_EQ(keys(json), (Keys{"schema", "time", "kernel", "arch", "scheme", "page_size", "cpus_online",
                                     "cpus_possible", "batch", "calibration", "processes", "failed"}));
-        EXPECT_EQ(json.at("schema"), "rsslag.snapshot/1");
+        EXPECT_EQ(json.at("schema"), "rsslag.snapshot/2");
         EXPECT_EQ(keys(json.at("calibration")), (Keys{"stat", "statm", "status"}));
         const ordered_json &process = json.at("processes").at(0);
-        EXPECT_EQ(keys(process), (Keys{"pid",     "host_pid",  "start_ticks", "uid",    "comm",     "threads_count",
-                                       "mm",      "readers",   "walk",        "walked", "flushed",  "cached",
-                                       "exact",   "bound",     "lag",         "window", "residual", "residual_causes",
-                                       "verdict", "cached_by", "snapshot_us"}));
+        EXPECT_EQ(
+            keys(process),
+            (Keys{"pid",    "host_pid", "start_ticks",     "uid",     "comm",      "threads_count", "mm",  "readers",
+                  "walk",   "walked",   "flushed",         "cached",  "exact",     "bound",         "lag", "behind",
+                  "window", "residual", "residual_causes", "verdict", "cached_by", "snapshot_us"}));
         EXPECT_EQ(keys(process.at("mm")), (Keys{"id", "tasks", "pids"}));
         EXPECT_EQ(keys(process.at("readers")), (Keys{"stat", "statm", "status"}));
         EXPECT_EQ(keys(process.at("readers").at("stat")), (Keys{"rss_kb"}));
@@ -145,6 +139,7 @@ TEST(SnapshotJson, SaysWhatTheReadingSaid) {
     EXPECT_EQ(process.at("flushed").dump(), R"({"file":400,"anon":19500,"shmem":91,"swap":300,"rss":19991})");
     EXPECT_EQ(process.at("bound").dump(), R"({"file":320,"anon":320,"shmem":320,"swap":320,"rss":320,"hard":false})");
     EXPECT_EQ(process.at("lag"), 122);
+    EXPECT_EQ(process.at("behind"), 122);
     EXPECT_EQ(process.at("window").dump(), R"({"min":20113,"max":20113,"updates":null})");
     EXPECT_EQ(process.at("walk"), "done");
     EXPECT_EQ(process.at("walked").dump(),
@@ -176,7 +171,7 @@ TEST(SnapshotJson, SaysNullForWhatIsNotKnown) {
     const ordered_json process = json.at("processes").at(0);
     EXPECT_TRUE(process.at("host_pid").is_null());
     EXPECT_TRUE(process.at("walked").is_null());
-    EXPECT_TRUE(process.at("lag").is_null());
+    EXPECT_TRUE(process.at("behind").is_null());
     EXPECT_TRUE(process.at("residual").is_null());
     EXPECT_EQ(process.at("walk"), "denied");
     EXPECT_EQ(process.at("verdict"), "unwalked");
@@ -195,7 +190,7 @@ TEST(SnapshotJson, KeepsNegativeNumbersSignedAndUnclamped) {
     EXPECT_EQ(process.at("cached_by").at(1).at("file"), -4);
     SnapshotDocument document = cpu_document();
     document.processes[0].readers.stat = core::Pages{4'000};
-    EXPECT_EQ(first_process(document).at("lag"), 3'651 - 4'000);
+    EXPECT_EQ(first_process(document).at("behind"), 3'651 - 4'000);
 }
 
 TEST(SnapshotJson, EscapesHostileNamesAndStillParses) {

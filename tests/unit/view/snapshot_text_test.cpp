@@ -4,13 +4,16 @@
 #include <algorithm>
 
 #include "documents.h"
+#include "expected.h"
 #include "golden.h"
 
 namespace rsslag::view {
 namespace {
 
 using test::bare_document;
+using test::contains;
 using test::cpu_document;
+using test::is_ascii;
 using test::is_golden;
 using test::members;
 using test::thread_document;
@@ -33,14 +36,6 @@ std::string line(const std::string &text, int number) {
     return text.substr(begin, text.find('\n', begin) - begin);
 }
 
-bool contains(const std::string &text, std::string_view part) {
-    return text.find(part) != std::string::npos;
-}
-
-bool ascii(const std::string &text) {
-    return std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7F); });
-}
-
 TEST(SnapshotText, ShowsThreadsThatCache) {
     EXPECT_TRUE(is_golden(text_of(thread_document()), "thread.txt"));
 }
@@ -61,9 +56,9 @@ TEST(SnapshotText, IsAsciiWhereTheLocaleIs) {
     style.cachers = 2;
     const std::string text = text_of(thread_document(), style);
     EXPECT_TRUE(is_golden(text, "thread_ascii.txt"));
-    EXPECT_TRUE(ascii(text));
-    EXPECT_TRUE(ascii(text_of(cpu_document(), style)));
-    EXPECT_TRUE(ascii(text_of(bare_document(), style)));
+    EXPECT_TRUE(is_ascii(text));
+    EXPECT_TRUE(is_ascii(text_of(cpu_document(), style)));
+    EXPECT_TRUE(is_ascii(text_of(bare_document(), style)));
 }
 
 TEST(SnapshotText, NeverLetsAHostileNameThrough) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "documents.h"
+#include "expected.h"
 #include "ticks.h"
 
 namespace rsslag::view {
@@ -15,15 +16,14 @@ using nlohmann::ordered_json;
 using test::cpu_summary;
 using test::cpu_tick;
 using test::ended_tick;
+using test::Keys;
+using test::keys;
+using test::kMemberKeys;
 using test::members;
 using test::moving_tick;
 using test::thread_summary;
 using test::thread_tick;
 using Which = ThreadChoice::Which;
-
-using Keys = std::vector<std::string>;
-
-const Keys kMemberKeys{"file", "anon", "shmem", "swap", "rss"};
 
 ordered_json parsed(const Tick &tick) {
     return ordered_json::parse(tick_json(tick));
@@ -32,13 +32,6 @@ ordered_json parsed(const Tick &tick) {
 ordered_json schema(const std::string &name) {
     std::ifstream file(std::string(RSSLAG_SCHEMA_DIR) + "/" + name + ".schema.json");
     return ordered_json::parse(file);
-}
-
-Keys keys(const ordered_json &object) {
-    Keys keys;
-    for (const auto &item : object.items())
-        keys.push_back(item.key());
-    return keys;
 }
 
 /// The schema says of each object that it has these keys and no others.
@@ -234,7 +227,8 @@ TEST(TickJson, HoldsTheWalkOfAMovingProcessAgainstAllThatExactWas) {
     EXPECT_EQ(json.at("verdict"), "moving");
     EXPECT_EQ(json.at("window").dump(), R"({"min":20113,"max":20182,"updates":9})");
     EXPECT_EQ(json.at("residual"), 0) << "20,113 pages were walked: inside";
-    EXPECT_EQ(json.at("lag"), 122 + 64) << "by the ledger";
+    EXPECT_EQ(json.at("lag"), 122) << "what is cached, by the ledger";
+    EXPECT_EQ(json.at("behind"), 122 + 64) << "stat was read before";
     Tick outside = moving_tick();
     outside.process.walk->rss = outside.page_size.kb({20'190});
     EXPECT_EQ(parsed(outside).at("residual"), 8);
@@ -302,8 +296,12 @@ TEST(SummaryJson, HasExactlyTheSchemasKeysInItsOrder) {
         const ordered_json &process_schema = properties.at("processes").at("items");
         const ordered_json &process = json.at("processes").at(0);
         EXPECT_EQ(keys(process), required(process_schema));
-        for (const char *each : {"peak_lag", "verdicts"})
-            EXPECT_EQ(keys(process.at(each)), required(process_schema.at("properties").at(each))) << each;
+        EXPECT_EQ(keys(process.at("peak_lag")), required(process_schema.at("properties").at("peak_lag")));
+        const auto verdicts = required(summary_schema.at("$defs").at("verdicts"));
+        EXPECT_EQ(keys(process.at("verdicts")), verdicts);
+        const ordered_json &left_out = json.at("processes_left_out");
+        EXPECT_EQ(keys(left_out), required(properties.at("processes_left_out")));
+        EXPECT_EQ(keys(left_out.at("verdicts")), verdicts);
     }
 }
 

@@ -10,7 +10,7 @@ using core::FlushReason;
 using core::Members;
 using core::TaskNet;
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
 TaskNet thread(int tid, const std::string &comm, const Members &net, std::uint64_t updates) {
     TaskNet task;
@@ -39,7 +39,7 @@ Tick tick_of(const SnapshotDocument &document) {
     Tick tick;
     tick.seq = 12;
     tick.time = document.time;
-    tick.t_ns = 30 * kSecond;
+    tick.t_ns = 30 * kSecondNs;
     tick.page_size = document.machine.page_size;
     tick.scheme = document.machine.scheme;
     tick.calibration = document.calibration;
@@ -84,7 +84,7 @@ Tick cpu_tick() {
     mm.tasks = {thread(4711, "pinned", members(20, 80, 50), 150), thread(4716, "rx-07", members(0, -6, 7), 20)};
     mm.tasks[0].uncertain = {3};
     mm.tasks[0].flushes = 17;
-    mm.tasks[0].last_flush_ns = 29 * kSecond;
+    mm.tasks[0].last_flush_ns = 29 * kSecondNs;
     mm.cpus = {{0, members(0, 31), 12}, {1, {}, 2}, {3, members(-4, 31, 9), 3}};
     mm.updates = 170;
     count(mm, FlushReason::Fold) = 17;
@@ -121,7 +121,7 @@ Tick moving_tick() {
 Summary thread_summary() {
     Summary summary;
     summary.time = thread_document().time;
-    summary.duration_ns = 3'723 * kSecond;
+    summary.duration_ns = 3'723 * kSecondNs;
     summary.scheme = core::Scheme::Thread;
     summary.kernel = "6.1.0-51-amd64";
     summary.ticks = 3'724;
@@ -142,9 +142,12 @@ Summary thread_summary() {
     process.pid = 4711;
     process.comm = "hundred";
     process.state = core::State::Exited;
-    process.peak_lag = {6'072};
-    process.peak_lag_t_ns = 12'345'678'901;
-    process.baseline = members(300, 15'000, 90, 300);
+    process.extremes.lag = {6'072};
+    process.extremes.lag_t_ns = 12'345'678'901;
+    process.extremes.most.from = process.extremes.most.to = {30'000};
+    process.extremes.most.t_ns = 11'000'000'000;
+    process.extremes.most.tid = 4712;
+    process.baseline = process.begin = members(300, 15'000, 90, 300);
     process.verdicts = {{"agrees", 3'700}, {"moving", 23}, {"unwalked", 1}};
     summary.processes = {process};
     summary.own = {0.314, 121.4, {14'336}};
@@ -162,8 +165,8 @@ Summary cpu_summary() {
     summary.lost = summary.resyncs = summary.disagreements = summary.ended_not_at_zero = 0;
     summary.lost_by = {{"filter", 0}, {"ring", 0}};
     summary.processes[0].state = core::State::Running;
-    summary.processes[0].peak_lag = {};
-    summary.processes[0].final = members(1'020, 574, 2'057);
+    summary.processes[0].extremes.lag = {};
+    summary.processes[0].final = summary.processes[0].last = members(1'020, 574, 2'057);
     summary.own.bpf_ns_per_event.reset();
     return summary;
 }
@@ -184,6 +187,7 @@ EventLine fault_event() {
     event.update.cached = 17;
     event.update.member = 1;
     event.applied = {true, core::Pages{1}, std::nullopt};
+    event.page_size = {4096};
     return event;
 }
 

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* What the kernel itself took for the most that a process held, as it ended: for userspace to ask for by its number. */
+#ifndef RSSLAG_ENDS_BPF_H
+#define RSSLAG_ENDS_BPF_H
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, RSSLAG_END_SLOTS);
+    __type(key, u32);
+    __type(value, struct rsslag_end);
+} ends SEC(".maps");
+
+static __always_inline u64 at_least_0(s64 count)
+{
+    return count > 0 ? count : 0;
+}
+
+/* As VmHWM: what the counters show now counts, too (include/linux/mm.h get_mm_hiwater_rss). */
+static __always_inline u64 high_water(struct mm_struct *mm)
+{
+    u64 most = BPF_CORE_READ(mm, hiwater_rss);
+    s64 flushed[4];
+    u64 now;
+
+    if (!bpf_core_field_exists(((struct mm_struct___cpu *)0)->rss_stat[0].count))
+        return most;
+    exact_rss_flushed_cpu(flushed, mm);
+    now = at_least_0(flushed[0]) + at_least_0(flushed[1]) + at_least_0(flushed[3]);
+    return now > most ? now : most;
+}
+
+/* The last of its tasks ends. Before 6.16 it has left its mm by then. */
+static __always_inline void note_end(struct task_struct *task, u32 tgid)
+{
+    u32 index = tgid & (RSSLAG_END_SLOTS - 1);
+    struct rsslag_end *end = bpf_map_lookup_elem(&ends, &index);
+    struct mm_struct *mm = BPF_CORE_READ(task, mm);
+
+    if (!end)
+        return;
+    *(volatile rsslag_s32 *)&end->tgid = 0; /* userspace reads it meanwhile */
+    *(volatile rsslag_u64 *)&end->max_rss = BPF_CORE_READ(task, signal, maxrss);
+    *(volatile rsslag_u64 *)&end->high_water = mm ? high_water(mm) : 0;
+    *(volatile rsslag_s32 *)&end->tgid = tgid;
+}
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* A task's name is whatever somebody wrote there: bytes that are not printable ASCII become \xNN, a backslash becomes two,
+ * as userspace has it (core/text.h) where the locale is not UTF-8. */
+#ifndef RSSLAG_ESCAPE_BPF_H
+#define RSSLAG_ESCAPE_BPF_H
+
+#define TASK_COMM_LEN 16
+
+/* 15 bytes of at most 5 each. */
+#define ESCAPED_COMM_LEN 128
+
+struct escaping {
+    char text[ESCAPED_COMM_LEN];
+    union {
+        char comm[TASK_COMM_LEN];
+        u64 words[2];
+    };
+    u32 used;
+    u32 label; /* within the quotes of a Prometheus label, where a backslash is two and a quote has one before it */
+};
+
+/* Bit 7 of each byte that is zero, as long as no byte below it is: "Determine if a word has a zero byte", Bit Twiddling Hacks. */
+static __always_inline u64 zero_bytes(u64 word)
+{
+    return (word - 0x0101010101010101ull) & ~word & 0x8080808080808080ull;
+}
+
+static __always_inline u64 has_byte(u64 word, u8 byte)
+{
+    return zero_bytes(word ^ byte * 0x0101010101010101ull);
+}
+
+/* Whether any of eight bytes, behind whose end there are zeros, must be escaped. No branch, which the verifier would follow
+ * for each byte. */
+static __always_inline u64 needs_escape(u64 word, u32 label)
+{
+    u64 text = word | zero_bytes(word) >> 2; /* a zero as a blank */
+    u64 control = (text - 0x2020202020202020ull) & ~text & 0x8080808080808080ull;
+
+    return (text & 0x8080808080808080ull) | control | has_byte(text, 0x7f) | has_byte(text, '\\') |
+           (label ? has_byte(text, '"') : 0);
+}
+
+static __always_inline void put_byte(struct escaping *it, u32 *used, char byte)
+{
+    it->text[*used & (ESCAPED_COMM_LEN - 1)] = byte;
+    ++*used;
+}
+
+static __always_inline void put_backslash(struct escaping *it, u32 *used)
+{
+    put_byte(it, used, '\\');
+    if (it->label)
+        put_byte(it, used, '\\');
+}
+
+static __always_inline char hex_digit(u8 value)
+{
+    return value < 10 ? '0' + value : 'a' + value - 10;
+}
+
+static __always_inline void put_escaped(struct escaping *it, u32 *used, u8 byte)
+{
+    if (byte < ' ' || byte > '~') {
+        put_backslash(it, used);
+        put_byte(it, used, 'x');
+        put_byte(it, used, hex_digit(byte >> 4));
+        put_byte(it, used, hex_digit(byte & 15));
+        return;
+    }
+    if (byte == '\\')
+        put_backslash(it, used);
+    else if (byte == '"' && it->label)
+        put_byte(it, used, '\\');
+    if (byte == '\\')
+        put_backslash(it, used);
+    else
+        put_byte(it, used, byte);
+}
+
+/* Going through a helper, how much is used is any number to the verifier, which else tells apart (7.2) all that it could be. */
+static long escape_byte(u32 i, struct escaping *it)
+{
+    u8 byte = it->comm[i & (TASK_COMM_LEN - 1)];
+    u32 used;
+
+    if (!byte)
+        return 1;
+    bpf_probe_read_kernel(&used, sizeof(used), &it->used);
+    put_escaped(it, &used, byte);
+    bpf_probe_read_kernel(&it->used, sizeof(it->used), &used);
+    return 0;
+}
+
+/* it->comm, zeros behind its end, to it->text, of it->used bytes. */
+static __always_inline void escape(struct escaping *it)
+{
+    if (needs_escape(it->words[0], it->label) | needs_escape(it->words[1], it->label)) {
+        it->used = 0;
+        bpf_loop(TASK_COMM_LEN - 1, escape_byte, it, 0);
+    } else {
+        it->used = bpf_probe_read_kernel_str(it->text, TASK_COMM_LEN, it->comm) - 1;
+    }
+    it->used &= ESCAPED_COMM_LEN - 1;
+}
+
+#endif

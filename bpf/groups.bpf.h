@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* Sums over the processes of a name. Prometheus wants all lines of a metric together, so all sums are made before the first
+ * line is: at the first task that the iterator shows, in one walk over the kernel's list of processes. At the tasks that
+ * follow they are printed, a few at each, as the output of one task must fit into the reader's 32 KiB.
+ *
+ * Each open file is a session (bpf_iter_meta.session_id) and takes a slot, so that parallel readers keep apart. At its end
+ * the slot is free; it is remembered that it has ended, as it may still be shown a task that began since. Nobody is told of
+ * a file that is closed midway: where no slot is free, the session that began first loses its own. A reader that is overtaken
+ * like that, by as many unfinished ones as there are slots, fails with E2BIG: text that ended early would be taken for a
+ * whole, and sums that were made anew would not go with those that it has printed. */
+#ifndef RSSLAG_GROUPS_BPF_H
+#define RSSLAG_GROUPS_BPF_H
+
+#define GROUPS 512
+#define SESSIONS 128
+#define SHARED_MMS 256
+#define NO_GROUP (GROUPS + 1)
+
+struct group {
+    u64 name[2]; /* task_struct.comm */
+    s64 flushed[4];
+    s32 cached[4];
+    u32 processes; /* 0: nobody's */
+    u32 threads;
+    u32 inexact; /* processes that are marked in `rss` */
+    u32 pad;
+};
+
+/* Whose an mm is that several processes share. */
+struct shared_mm {
+    u64 mm;
+    u32 group;
+    u32 pad;
+};
+
+enum session_state { IDLE, FILLING };
+
+struct session {
+    u64 id; /* 0: the slot is free; of later ones it is larger */
+    u32 state;
+    u32 shared; /* mms that are in shared_mms */
+    u64 visit;   /* bpf_iter_meta.seq_num of the task last shown: shown again where its output did not fit */
+    u32 start;   /* the item that it began with */
+    u32 next;    /* … and the first that it left */
+    struct process process;
+    struct shared_mm shared_mms[SHARED_MMS];
+    struct group groups[GROUPS + 1]; /* the last: `other`, for whom there is no room */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, SESSIONS);
+    __type(key, u32);
+    __type(value, struct session);
+} sessions SEC(".maps");
+
+/* Session to its slot. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 2 * SESSIONS);
+    __type(key, u64);
+    __type(value, u32);
+} slots SEC(".maps");
+
+/* Sessions that have come to their end. */
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 32 * SESSIONS);
+    __type(key, u64);
+    __type(value, u32);
+} ended SEC(".maps");
+
+static __always_inline struct session *session_of(u64 id)
+{
+    u32 *slot = bpf_map_lookup_elem(&slots, &id);
+    struct session *session = slot ? bpf_map_lookup_elem(&sessions, slot) : 0;
+
+    return session && session->id == id ? session : 0;
+}
+
+/* The compiler may know that a number is small enough; the verifier has to see it, and before it is used. */
+static __always_inline struct group *group_at(struct session *session, u32 at)
+{
+    u64 index = at;
+
+    barrier_var(index);
+    if (index > GROUPS)
+        return 0;
+    barrier_var(index);
+    return &session->groups[index];
+}
+
+/* False: it has lost its slot, and what was found there may be another one's. */
+static __noinline bool end_session(struct session *session, u64 id)
+{
+    u32 yes = 1;
+
+    if (__sync_val_compare_and_swap(&session->id, id, 0) != id)
+        return false;
+    bpf_map_update_elem(&ended, &id, &yes, BPF_ANY);
+    bpf_map_delete_elem(&slots, &id);
+    return true;
+}
+
+struct claim {
+    u64 id;   /* of the session whose slot it is; a later one's until it is found */
+    u32 slot; /* SESSIONS: none */
+    u32 pad;
+};
+
+/* The verifier of 6.1 follows a callback once, and drops branches that are not taken then: what it compares may be nothing
+ * that the verifier knows before the first call, like a flag that is not set yet. */
+static long find_oldest(u32 i, struct claim *oldest)
+{
+    u32 slot = i;
+    struct session *session = bpf_map_lookup_elem(&sessions, &slot);
+
+    if (!session || session->state != IDLE || session->id >= oldest->id)
+        return 0;
+    oldest->id = session->id;
+    oldest->slot = i;
+    return oldest->id == 0;
+}
+
+/* Another reader may take it first, or take it and be done: then it is not the oldest any more. */
+static long try_slot(u32 i, struct claim *claim)
+{
+    struct claim oldest = {.id = claim->id, .slot = SESSIONS};
+    struct session *session;
+
+    bpf_loop(SESSIONS, find_oldest, &oldest, 0);
+    session = bpf_map_lookup_elem(&sessions, &oldest.slot);
+    if (!session || __sync_val_compare_and_swap(&session->state, IDLE, FILLING) != IDLE)
+        return 0;
+    if (__sync_fetch_and_add(&session->id, 0) != oldest.id) {
+        __sync_lock_test_and_set(&session->state, IDLE);
+        return 0;
+    }
+    claim->slot = oldest.slot;
+    return 1;
+}
+
+static long clear_group(u32 i, struct session **session)
+{
+    struct group *group = group_at(*session, i);
+
+    if (group)
+        __builtin_memset(group, 0, sizeof(*group));
+    return 0;
+}
+
+/* In a slot that is free, else in that of the session that began first. One that is being filled is passed over: that
+ * ends soon. */
+static __noinline struct session *begin_session(u64 id)
+{
+    struct claim claim = {.id = id, .slot = SESSIONS};
+    struct session *session;
+
+    bpf_loop(SESSIONS, try_slot, &claim, 0);
+    session = bpf_map_lookup_elem(&sessions, &claim.slot);
+    if (!session)
+        return 0;
+    bpf_map_delete_elem(&slots, &session->id);
+    __sync_lock_test_and_set(&session->id, id);
+    bpf_map_update_elem(&slots, &id, &claim.slot, BPF_ANY);
+    session->visit = -1;
+    session->next = 0;
+    session->shared = 0;
+    bpf_loop(GROUPS + 1, clear_group, &session, 0);
+    return session;
+}
+
+struct lookup {
+    struct session *session;
+    u64 name[2];
+    u32 at;
+    u32 found;
+};
+
+static long try_group(u32 i, struct lookup *lookup)
+{
+    u32 at = (lookup->at + i) & (GROUPS - 1);
+    struct group *group = group_at(lookup->session, at);
+
+    if (!group)
+        return 1;
+    if (group->processes && (group->name[0] != lookup->name[0] || group->name[1] != lookup->name[1]))
+        return 0;
+    lookup->at = at;
+    lookup->found = 1;
+    return 1;
+}
+
+/* "other" is the name of those without a group of their own, whoever else has it. */
+static __always_inline bool is_other(const u64 *name)
+{
+    static const char kOther[16] = "other";
+
+    return name[0] == *(const u64 *)kOther && name[1] == 0;
+}
+
+static __noinline u32 group_of(struct session *session, struct task_struct *leader)
+{
+    struct lookup lookup = {.session = session};
+
+    bpf_probe_read_kernel_str(lookup.name, sizeof(lookup.name), &leader->comm);
+    if (is_other(lookup.name))
+        return GROUPS;
+    lookup.at = (u32)((lookup.name[0] ^ lookup.name[1]) * 0x9e3779b97f4a7c15ull >> 32);
+    bpf_loop(GROUPS, try_group, &lookup, 0);
+    if (!lookup.found)
+        return GROUPS;
+    return lookup.at;
+}
+
+static __always_inline struct shared_mm *shared_at(struct session *session, u32 at)
+{
+    u64 index = at;
+
+    barrier_var(index);
+    if (index >= SHARED_MMS)
+        return 0;
+    barrier_var(index);
+    return &session->shared_mms[index];
+}
+
+struct holder {
+    struct session *session;
+    u64 mm;
+    u32 group;
+    u32 pad;
+};
+
+static long find_holder(u32 i, struct holder *holder)
+{
+    struct shared_mm *shared = shared_at(holder->session, i);
+
+    if (!shared)
+        return 1;
+    if (shared->mm != holder->mm)
+        return 0;
+    holder->group = shared->group;
+    return 1;
+}
+
+/* The group that a shared mm has been counted for; NO_GROUP: it is `group` from now on. Where there is no room to know it again
+ * it is marked, as it may count more than once. */
+static __noinline u32 holder_of(struct session *session, u64 mm, u32 group)
+{
+    struct holder holder = {.session = session, .mm = mm, .group = NO_GROUP};
+    struct shared_mm *shared;
+
+    bpf_loop(session->shared, find_holder, &holder, 0);
+    if (holder.group != NO_GROUP)
+        return holder.group;
+    shared = shared_at(session, session->shared);
+    if (shared) {
+        shared->mm = mm;
+        shared->group = group;
+        session->shared++;
+    } else {
+        session->process.rss.moved = 1;
+    }
+    return NO_GROUP;
+}
+
+struct process_walk {
+    struct session *session;
+    u64 task;
+    u64 first;
+};
+
+static __always_inline void add_cached(struct group *group, const struct exact_rss *rss)
+{
+    group->cached[0] += rss->cached[0];
+    group->cached[1] += rss->cached[1];
+    group->cached[2] += rss->cached[2];
+    group->cached[3] += rss->cached[3];
+}
+
+static __always_inline void add_to_group(struct group *group, const struct process *process)
+{
+    const struct exact_rss *rss = &process->rss;
+
+    group->inexact += rss->foreign | rss->moved;
+    group->flushed[0] += rss->flushed[0];
+    group->flushed[1] += rss->flushed[1];
+    group->flushed[2] += rss->flushed[2];
+    group->flushed[3] += rss->flushed[3];
+    add_cached(group, rss);
+}
+
+static __always_inline void count_in_group(struct group *group, struct task_struct *leader, const struct process *process)
+{
+    if (!group->processes)
+        bpf_probe_read_kernel_str(group->name, sizeof(group->name), &leader->comm);
+    group->processes++;
+    group->threads += process->threads;
+}
+
+/* An mm counts once, for the group of the process that began first, as it does for `rsslag serve`. On the `thread` scheme what
+ * the threads of the others cache is of that mm, too. */
+static long add_process(u32 i, struct process_walk *walk)
+{
+    struct task_struct *leader = (void *)walk->task;
+    struct session *session = walk->session;
+    u32 of, holder = NO_GROUP;
+    struct group *group;
+
+    if (!leader || (i && walk->task == walk->first))
+        return 1;
+    walk->task = (u64)BPF_CORE_READ(leader, tasks.next) - bpf_core_field_offset(struct task_struct, tasks);
+    if (!read_process(leader, &session->process))
+        return 0;
+    of = group_of(session, leader);
+    group = group_at(session, of);
+    if (!group)
+        return 0;
+    count_in_group(group, leader, &session->process);
+    if (session->process.shared)
+        holder = holder_of(session, session->process.mm, of);
+    if (holder == NO_GROUP) {
+        add_to_group(group, &session->process);
+        return 0;
+    }
+    group = group_at(session, holder);
+    if (group && exact_rss_scheme() == EXACT_RSS_THREAD)
+        add_cached(group, &session->process.rss);
+    return 0;
+}
+
+struct ancestry {
+    u64 task;
+};
+
+static long find_first(u32 i, struct ancestry *ancestry)
+{
+    struct task_struct *task = (void *)ancestry->task;
+
+    if (!task || !BPF_CORE_READ(task, pid))
+        return 1;
+    ancestry->task = (u64)BPF_CORE_READ(task, real_parent);
+    return 0;
+}
+
+/* include/linux/sched/signal.h for_each_process, from init_task, which is everybody's first ancestor, never leaves the list and
+ * has no mm: in the order in which they began. */
+static __always_inline void fill_session(struct session *session)
+{
+    struct ancestry ancestry = {.task = (u64)bpf_get_current_task()};
+    struct process_walk walk = {.session = session};
+
+    bpf_loop(EXACT_RSS_MANY, find_first, &ancestry, 0);
+    walk.task = walk.first = ancestry.task;
+    bpf_loop(EXACT_RSS_MANY, add_process, &walk, 0);
+    __sync_lock_test_and_set(&session->state, IDLE);
+}
+
+#endif

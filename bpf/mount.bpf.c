@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
+// The files of `rsslag mount`: each is an iterator, pinned to a bpffs, that makes its text as it is read. No daemon and no
+// event stream; who reads needs no capability. Parallel readers each run it for themselves: nothing is kept between calls,
+// so that nothing is mixed, and a task that is shown again, as its line did not fit into the read, counts once.
+#include "vmlinux.h"
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#include "rsslag/abi.h"
+#include "rsslag/exact_rss.bpf.h"
+#include "pids.bpf.h"
+#include "escape.bpf.h"
+#include "process.bpf.h"
+#include "groups.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+const volatile unsigned int page_kib = 4;
+
+static __always_inline s64 kib(s64 pages)
+{
+    return pages * page_kib;
+}
+
+#include "prometheus.bpf.h"
+
+static __noinline void print_comm(struct seq_file *seq, struct task_struct *leader)
+{
+    struct escaping it = {};
+
+    bpf_probe_read_kernel_str(it.comm, sizeof(it.comm), &leader->comm);
+    escape(&it);
+    it.text[it.used] = '\n';
+    bpf_seq_write(seq, it.text, it.used + 1);
+}
+
+/* + others hold the mm too, and what their threads cache is not in it; ~ it moved while it was read. */
+static __always_inline void print_marks(struct seq_file *seq, const struct exact_rss *rss)
+{
+    if (rss->foreign)
+        bpf_seq_write(seq, "+", 1);
+    if (rss->moved)
+        bpf_seq_write(seq, "~", 1);
+    bpf_seq_write(seq, " ", 1);
+}
+
+static __noinline void print_line(struct seq_file *seq, const struct process *process)
+{
+    const struct exact_rss *rss = &process->rss;
+
+    BPF_SEQ_PRINTF(seq, "%d %u %lld %lld %lld %lld %lld %lld %lld %u", process->pid, process->uid,
+                   kib(shown(rss, EXACT_RSS_FILE)), kib(shown(rss, EXACT_RSS_ANON)), kib(shown(rss, EXACT_RSS_SHMEM)),
+                   kib(shown(rss, EXACT_RSS_SWAP)), kib(shown_total(rss)), kib(cached_total(rss)), kib(lag(rss)),
+                   process->threads);
+}
+
+/* One line a process, by ascending TID of its leader, as the iterator comes to it. */
+SEC("iter/task")
+int rsslag_rss(struct bpf_iter__task *ctx)
+{
+    static const char kHeader[] = "pid uid file anon shmem swap rss cached lag threads comm\n";
+    struct seq_file *seq = ctx->meta->seq;
+    struct task_struct *task = ctx->task;
+    struct process process = {};
+
+    if (!task)
+        return 0;
+    if (ctx->meta->seq_num == 0)
+        bpf_seq_write(seq, kHeader, sizeof(kHeader) - 1);
+    if (task->pid != task->tgid || !read_process(task, &process))
+        return 0;
+    print_line(seq, &process);
+    print_marks(seq, &process.rss);
+    print_comm(seq, task);
+    return 0;
+}
+
+static __noinline void print_values(struct seq_file *seq, const struct process *process)
+{
+    const struct exact_rss *rss = &process->rss;
+
+    BPF_SEQ_PRINTF(seq, "pid %d\nuid %u\nfile %lld\nanon %lld\nshmem %lld\nswap %lld\nrss %lld\ncached %lld\nlag %lld\n",
+                   process->pid, process->uid, kib(shown(rss, EXACT_RSS_FILE)), kib(shown(rss, EXACT_RSS_ANON)),
+                   kib(shown(rss, EXACT_RSS_SHMEM)), kib(shown(rss, EXACT_RSS_SWAP)), kib(shown_total(rss)),
+                   kib(cached_total(rss)), kib(lag(rss)));
+    BPF_SEQ_PRINTF(seq, "threads %u\nforeign %d\nmoved %d\ncomm ", process->threads, rss->foreign, rss->moved);
+}
+
+/* The reading process, after the last task: the iterator is given one at most, so that it costs no walk over all, and these
+ * lines are always less than what fits there. */
+SEC("iter/task")
+int rsslag_self(struct bpf_iter__task *ctx)
+{
+    struct task_struct *self = (struct task_struct *)bpf_get_current_task();
+    struct task_struct *leader = BPF_CORE_READ(self, group_leader);
+    struct seq_file *seq = ctx->meta->seq;
+    struct process process = {};
+
+    if (ctx->task || !read_process(leader, &process))
+        return 0;
+    print_values(seq, &process);
+    print_comm(seq, leader);
+    return 0;
+}
+
+/* Sums over the processes of a name. */
+SEC("iter/task")
+int rsslag_prom(struct bpf_iter__task *ctx)
+{
+    struct seq_file *seq = ctx->meta->seq;
+    u64 id = ctx->meta->session_id;
+    u64 visit = ctx->meta->seq_num;
+    struct session *session = session_of(id);
+
+    if (session && all_printed(session) && (!ctx->task || session->visit != visit)) {
+        if (!end_session(session, id))
+            overflow(seq);
+        return 0;
+    }
+    if (bpf_map_lookup_elem(&ended, &id))
+        return 0;
+    if (!ctx->task) {
+        /* So many ended while this was read that there were too few left at which to print. */
+        if (session)
+            overflow(seq);
+        return 0;
+    }
+    if (!session && visit == 0) {
+        session = begin_session(id);
+        if (session)
+            fill_session(session);
+    }
+    if (session)
+        print_some(seq, session, visit);
+    if (!session || __sync_fetch_and_add(&session->id, 0) != id)
+        overflow(seq);
+    return 0;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* The sums as Prometheus text 0.0.4: a metric after the other, each with the lines of all groups. */
+#ifndef RSSLAG_PROMETHEUS_BPF_H
+#define RSSLAG_PROMETHEUS_BPF_H
+
+/* Six lines of a group take less than 1.2 KiB, so those of one task less than 8, and every task after the first finds its
+ * own group: it has room for more than the lines of that one. */
+#define LINES_PER_TASK 32
+
+enum family { RESIDENT, SWAP, PROCESSES, THREADS, INEXACT, FAMILIES };
+
+static __always_inline s64 bytes(s64 pages)
+{
+    return pages * page_kib * 1024;
+}
+
+#define PRINT_HEAD(seq, name, help) \
+    do { \
+        static const char kHead[] = "# HELP " name " " help "\n# TYPE " name " gauge\n"; \
+        bpf_seq_write(seq, kHead, sizeof(kHead) - 1); \
+    } while (0)
+
+static __noinline void print_head(struct seq_file *seq, u32 family)
+{
+    if (family == RESIDENT)
+        PRINT_HEAD(seq, "rsslag_process_resident_memory_bytes",
+                   "Exact resident memory of the processes of a name, as the sum over member and part: what the kernel's counters "
+                   "show (flushed) and what threads or CPUs hold back (cached).");
+    else if (family == SWAP)
+        PRINT_HEAD(seq, "rsslag_process_swap_bytes", "Anonymous memory of the processes of a name in swap, as the sum over part.");
+    else if (family == PROCESSES)
+        PRINT_HEAD(seq, "rsslag_processes", "Processes of a name.");
+    else if (family == THREADS)
+        PRINT_HEAD(seq, "rsslag_threads", "Threads of the processes of a name.");
+    else
+        PRINT_HEAD(seq, "rsslag_processes_inexact",
+                   "Processes of a name that moved while they were read, or of whose memory others may hold back a part.");
+}
+
+#define PRINT_MEMBER(seq, label, group, text, member) \
+    BPF_SEQ_PRINTF(seq, \
+                   "rsslag_process_resident_memory_bytes{comm=\"%s\",member=\"" text "\",part=\"flushed\"} %lld\n" \
+                   "rsslag_process_resident_memory_bytes{comm=\"%s\",member=\"" text "\",part=\"cached\"} %lld\n", \
+                   label, bytes((group)->flushed[member]), label, bytes((group)->cached[member]))
+
+static __noinline void print_resident(struct seq_file *seq, const char *label, const struct group *group)
+{
+    PRINT_MEMBER(seq, label, group, "file", EXACT_RSS_FILE);
+    PRINT_MEMBER(seq, label, group, "anon", EXACT_RSS_ANON);
+    PRINT_MEMBER(seq, label, group, "shmem", EXACT_RSS_SHMEM);
+}
+
+/* How many lines. */
+static __always_inline u32 print_values_of(struct seq_file *seq, u32 family, const char *label, const struct group *group)
+{
+    switch (family) {
+    case RESIDENT:
+        print_resident(seq, label, group);
+        return 6;
+    case SWAP:
+        BPF_SEQ_PRINTF(seq,
+                       "rsslag_process_swap_bytes{comm=\"%s\",part=\"flushed\"} %lld\n"
+                       "rsslag_process_swap_bytes{comm=\"%s\",part=\"cached\"} %lld\n",
+                       label, bytes(group->flushed[EXACT_RSS_SWAP]), label, bytes(group->cached[EXACT_RSS_SWAP]));
+        return 2;
+    case PROCESSES:
+        BPF_SEQ_PRINTF(seq, "rsslag_processes{comm=\"%s\"} %u\n", label, group->processes);
+        return 1;
+    case THREADS:
+        BPF_SEQ_PRINTF(seq, "rsslag_threads{comm=\"%s\"} %u\n", label, group->threads);
+        return 1;
+    default:
+        BPF_SEQ_PRINTF(seq, "rsslag_processes_inexact{comm=\"%s\"} %u\n", label, group->inexact);
+        return 1;
+    }
+}
+
+static __noinline u32 print_group(struct seq_file *seq, struct session *session, u32 family, u32 at)
+{
+    struct escaping it = {.label = 1};
+    struct group *group = group_at(session, at);
+
+    if (!group || !group->processes)
+        return 0;
+    if (at == GROUPS)
+        __builtin_memcpy(it.comm, "other", 6);
+    else
+        bpf_probe_read_kernel(it.comm, sizeof(it.comm), group->name);
+    escape(&it);
+    it.text[it.used & (ESCAPED_COMM_LEN - 1)] = 0;
+    return print_values_of(seq, family, it.text, group);
+}
+
+struct printing {
+    struct seq_file *seq;
+    struct session *session;
+    u32 item;
+    u32 lines;
+};
+
+/* Items: the groups of the first family, those of the second, and so on. */
+static long print_item(u32 i, struct printing *it)
+{
+    u32 family = it->item / (GROUPS + 1);
+    u32 at = it->item % (GROUPS + 1);
+
+    if (family >= FAMILIES || it->lines >= LINES_PER_TASK)
+        return 1;
+    if (at == 0)
+        print_head(it->seq, family);
+    it->lines += print_group(it->seq, it->session, family, at);
+    it->item++;
+    return 0;
+}
+
+static __always_inline void print_some(struct seq_file *seq, struct session *session, u64 visit)
+{
+    struct printing it = {.seq = seq, .session = session};
+
+    if (session->visit != visit)
+        session->start = session->next;
+    session->visit = visit;
+    it.item = session->start;
+    bpf_loop(FAMILIES * (GROUPS + 1), print_item, &it, 0);
+    session->next = it.item;
+}
+
+/* All of it, and what was printed last has been taken: at a later task or at the end. */
+static __always_inline bool all_printed(const struct session *session)
+{
+    return session->next >= FAMILIES * (GROUPS + 1);
+}
+
+static long write_all(u32 i, struct printing *it)
+{
+    bpf_seq_write(it->seq, it->session->groups, sizeof(it->session->groups));
+    return 0;
+}
+
+/* More than any page size's buffer holds. */
+static __always_inline void overflow(struct seq_file *seq)
+{
+    struct printing it = {.seq = seq};
+    u32 zero = 0;
+
+    it.session = bpf_map_lookup_elem(&sessions, &zero);
+    if (it.session)
+        bpf_loop(32, write_all, &it, 0);
+}
+
+#endif

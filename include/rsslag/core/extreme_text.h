@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What something was at most, as text for people.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "rsslag/core/ledger.h"
+
+namespace rsslag::core {
+
+/// "417,612 kB"; "417,000 kB to 417,612 kB" where CPUs changed it at once; "at least ..." where records were lost.
+template <class Amount>
+std::string peak_range_text(const Extremes &extremes, const Amount &amount) {
+    const Extreme &most = extremes.most;
+    if (extremes.lossy) return "at least " + amount(most.from);
+    return most.from == most.to ? amount(most.to) : amount(most.from) + " to " + amount(most.to);
+}
+
+/// The same in a sentence: "at most 417,612 kB".
+template <class Amount>
+std::string at_most_text(const Extremes &extremes, const Amount &amount) {
+    return (extremes.lossy ? "" : "at most ") + peak_range_text(extremes, amount);
+}
+
+/// How it ended; of what a fork held before its first exec that it is that.
+inline std::string_view state_text(State state, const Extremes &extremes) {
+    return extremes.image == 0 ? "image 0" : name(state);
+}
+
+}  // namespace rsslag::core

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
+/* Exact RSS for any libbpf program: what an mm's own counters say (flushed), what threads or CPUs hold back (cached), and
+ * the sum of both, which is what walking the page tables would find. No event stream, no page-table walk, no kernel symbol.
+ *
+ *     #include "vmlinux.h"               (bpftool btf dump file /sys/kernel/btf/vmlinux format c)
+ *     #include <bpf/bpf_helpers.h>
+ *     #include <bpf/bpf_core_read.h>
+ *     #include "rsslag/exact_rss.bpf.h"
+ *
+ *     struct exact_rss rss;
+ *     if (exact_rss_read(task, exact_rss_mm(task), &rss))
+ *         total = exact_rss_total(&rss);   (pages)
+ *
+ * One object serves both schemes: CO-RE decides as it is loaded, and the verifier drops the other branch. Needs bpf_loop
+ * (5.17) and bpf_map_lookup_percpu_elem (5.19); up to there use the parts by themselves. Programs that call into this need
+ * CAP_BPF and CAP_PERFMON to be loaded, and must hold RCU where they run, as iterators and tracepoints do. Brings one map,
+ * exact_rss_anchor, of one u64 for each CPU; bpf_map__set_autocreate() may leave it out where CPUs cache nothing. */
+#ifndef RSSLAG_EXACT_RSS_BPF_H
+#define RSSLAG_EXACT_RSS_BPF_H
+
+/* include/linux/mm_types_task.h; RSS is file + anon + shmem */
+enum exact_rss_member { EXACT_RSS_FILE, EXACT_RSS_ANON, EXACT_RSS_SWAP, EXACT_RSS_SHMEM, EXACT_RSS_MEMBERS };
+
+/* How kernels keep mm->rss_stat: which of these a kernel has is told by its BTF alone, as vendors backport. */
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+/* `thread` scheme, 2.6.34 (34e55232e59f) to 6.1, and `plain`, which lacks task_struct.rss_stat. */
+struct mm_rss_stat___thread {
+    atomic_long_t count[4];
+};
+
+struct mm_struct___thread {
+    struct mm_rss_stat___thread rss_stat;
+};
+
+struct task_rss_stat___thread {
+    int events;
+    int count[4];
+};
+
+struct task_struct___thread {
+    struct task_rss_stat___thread rss_stat;
+};
+
+/* `cpu` scheme, from 6.2 (f1a7941243c1). */
+struct mm_struct___cpu {
+    struct percpu_counter rss_stat[4];
+};
+
+/* kernel/bpf/arraymap.c keeps one __percpu pointer an element of a per-CPU array */
+struct bpf_array___exact_rss {
+    void *pptrs[1];
+};
+
+/* The threads of a group: signal->thread_head links their thread_node (include/linux/sched/signal.h __for_each_thread). */
+struct list_head___exact_rss {
+    struct list_head___exact_rss *next;
+};
+
+struct signal_struct___exact_rss {
+    struct list_head___exact_rss thread_head;
+};
+
+struct mm_struct___exact_rss {
+    atomic_t mm_users;
+};
+
+struct task_struct___exact_rss {
+    struct mm_struct *mm;
+    unsigned int flags;
+    struct signal_struct___exact_rss *signal;
+    struct list_head___exact_rss thread_node;
+};
+
+#pragma clang attribute pop
+
+enum exact_rss_scheme { EXACT_RSS_UNKNOWN, EXACT_RSS_PLAIN, EXACT_RSS_THREAD, EXACT_RSS_CPU };
+
+/* A constant to the verifier. */
+static __always_inline enum exact_rss_scheme exact_rss_scheme(void)
+{
+    if (bpf_core_field_exists(((struct mm_struct___cpu *)0)->rss_stat[0].counters))
+        return EXACT_RSS_CPU;
+    if (!bpf_core_field_exists(((struct mm_struct___thread *)0)->rss_stat.count[0].counter))
+        return EXACT_RSS_UNKNOWN;
+    return bpf_core_field_exists(((struct task_struct___thread *)0)->rss_stat.count) ? EXACT_RSS_THREAD : EXACT_RSS_PLAIN;
+}
+
+/* A kernel pointer as a number: the verifier allows no arithmetic on it otherwise. */
+static __always_inline u64 exact_rss_number(const void *pointer)
+{
+    const void *volatile slot = pointer;
+    u64 number = 0;
+
+    bpf_probe_read_kernel(&number, sizeof(number), (const void *)&slot);
+    return number;
+}
+
+/* Where each CPU keeps its part of a per-CPU variable: an element's address on a CPU minus its __percpu pointer is that
+ * CPU's per-CPU offset, and nothing but these addresses matters. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, u32);
+    __type(value, u64);
+} exact_rss_anchor SEC(".maps");
+
+/* The __percpu pointer of the anchor's element. */
+static __always_inline u64 exact_rss_percpu_base(void)
+{
+    struct bpf_array___exact_rss *array = (void *)exact_rss_number(&exact_rss_anchor);
+
+    return (u64)BPF_CORE_READ(array, pptrs[0]);
+}
+
+/* What turns a __percpu pointer into that CPU's address; false for a CPU that cannot be. */
+static __always_inline bool exact_rss_percpu_offset(u32 cpu, u64 base, u64 *offset)
+{
+    u32 zero = 0;
+    void *element = bpf_map_lookup_percpu_elem(&exact_rss_anchor, &zero, cpu);
+
+    if (!element)
+        return false;
+    *offset = exact_rss_number(element) - base;
+    return true;
+}
+
+/* What the mm's own counters hold, in pages. */
+
+static __always_inline void exact_rss_flushed_thread(s64 *flushed, struct mm_struct *mm)
+{
+    struct mm_struct___thread *counters = (void *)mm;
+
+    flushed[0] = BPF_CORE_READ(counters, rss_stat.count[0].counter);
+    flushed[1] = BPF_CORE_READ(counters, rss_stat.count[1].counter);
+    flushed[2] = BPF_CORE_READ(counters, rss_stat.count[2].counter);
+    flushed[3] = BPF_CORE_READ(counters, rss_stat.count[3].counter);
+}
+
+static __always_inline void exact_rss_flushed_cpu(s64 *flushed, struct mm_struct *mm)
+{
+    struct mm_struct___cpu *counters = (void *)mm;
+
+    flushed[0] = BPF_CORE_READ(counters, rss_stat[0].count);
+    flushed[1] = BPF_CORE_READ(counters, rss_stat[1].count);
+    flushed[2] = BPF_CORE_READ(counters, rss_stat[2].count);
+    flushed[3] = BPF_CORE_READ(counters, rss_stat[3].count);
+}
+
+/* What CPUs cache of an mm, each by itself. `counters`: percpu_counter.counters of each member. */
+
+static __always_inline void exact_rss_counters(u64 *counters, struct mm_struct *mm)
+{
+    struct mm_struct___cpu *of = (void *)mm;
+
+    counters[0] = (u64)BPF_CORE_READ(of, rss_stat[0].counters);
+    counters[1] = (u64)BPF_CORE_READ(of, rss_stat[1].counters);
+    counters[2] = (u64)BPF_CORE_READ(of, rss_stat[2].counters);
+    counters[3] = (u64)BPF_CORE_READ(of, rss_stat[3].counters);
+}
+
+/* NULL counters: the whole value is in count (vendor kernels that stay atomic until the second thread). */
+static __always_inline s32 exact_rss_local(u64 counters, u64 offset)
+{
+    s32 value = 0;
+
+    if (counters)
+        bpf_probe_read_kernel(&value, sizeof(value), (void *)(counters + offset));
+    return value;
+}
+
+/* One CPU's part of all four; percpu_counter_init_many (6.6, c439d5e8a0c0) puts them side by side. */
+static __always_inline void exact_rss_locals(s32 *cached, const u64 *counters, u64 offset)
+{
+    u64 first = counters[0];
+
+    if (first && counters[1] == first + 4 && counters[2] == first + 8 && counters[3] == first + 12) {
+        bpf_probe_read_kernel(cached, 4 * sizeof(*cached), (void *)(first + offset));
+        return;
+    }
+    cached[0] = exact_rss_local(counters[0], offset);
+    cached[1] = exact_rss_local(counters[1], offset);
+    cached[2] = exact_rss_local(counters[2], offset);
+    cached[3] = exact_rss_local(counters[3], offset);
+}
+
+/* The whole. */
+
+struct exact_rss {
+    s64 flushed[4]; /* pages, by enum exact_rss_member; may be negative for a while */
+    s64 cached[4];  /* exact is flushed + cached */
+    u32 cachers;    /* CPUs or threads that cache something of file, anon or shmem */
+    u32 tasks;      /* `thread` scheme: of this group and with this mm; the cached parts are theirs */
+    u32 moved;      /* counters moved while they were read, however often: pages may be missing or count twice */
+    u32 foreign;    /* `thread` scheme: others hold this mm, too (CLONE_VM, vfork, or a reader of its /proc files); what
+                     * such tasks cache is not in it */
+};
+
+static __always_inline s64 exact_rss_member(const struct exact_rss *rss, enum exact_rss_member member)
+{
+    return rss->flushed[member] + rss->cached[member];
+}
+
+/* The exact RSS in pages. */
+static __always_inline s64 exact_rss_total(const struct exact_rss *rss)
+{
+    return exact_rss_member(rss, EXACT_RSS_FILE) + exact_rss_member(rss, EXACT_RSS_ANON) +
+           exact_rss_member(rss, EXACT_RSS_SHMEM);
+}
+
+struct exact_rss_walk {
+    struct exact_rss rss;
+    u64 base; /* of the CPUs: */
+    u64 counters[4];
+    u64 mm; /* of the threads: */
+    u64 node;
+    u64 head;
+};
+
+static __always_inline void exact_rss_add(struct exact_rss *rss, const s32 *cached)
+{
+    rss->cached[0] += cached[0];
+    rss->cached[1] += cached[1];
+    rss->cached[2] += cached[2];
+    rss->cached[3] += cached[3];
+    if (cached[EXACT_RSS_FILE] | cached[EXACT_RSS_ANON] | cached[EXACT_RSS_SHMEM])
+        rss->cachers++;
+}
+
+static __attribute__((unused)) long exact_rss_add_cpu(u32 cpu, struct exact_rss_walk *walk)
+{
+    s32 cached[4] = {};
+    u64 offset;
+
+    if (!exact_rss_percpu_offset(cpu, walk->base, &offset))
+        return 1;
+    exact_rss_locals(cached, walk->counters, offset);
+    exact_rss_add(&walk->rss, cached);
+    return 0;
+}
+
+/* A thread that is taken off the list meanwhile still says who came next, as the list is one of RCU. */
+static __always_inline struct task_struct *exact_rss_next_thread(struct exact_rss_walk *walk)
+{
+    u64 node = walk->node;
+
+    if (!node || node == walk->head)
+        return 0;
+    walk->node = (u64)BPF_CORE_READ((struct list_head___exact_rss *)node, next);
+    return (void *)(node - bpf_core_field_offset(struct task_struct___exact_rss, thread_node));
+}
+
+static __attribute__((unused)) long exact_rss_add_thread(u32 i, struct exact_rss_walk *walk)
+{
+    struct task_struct *task = exact_rss_next_thread(walk);
+    s32 cached[4];
+
+    if (!task)
+        return 1;
+    if ((u64)BPF_CORE_READ((struct task_struct___exact_rss *)task, mm) != walk->mm)
+        return 0;
+    walk->rss.tasks++;
+    BPF_CORE_READ_INTO(&cached, (struct task_struct___thread *)task, rss_stat.count);
+    exact_rss_add(&walk->rss, cached);
+    return 0;
+}
+
+static __attribute__((unused)) long exact_rss_find_mm(u32 i, struct exact_rss_walk *walk)
+{
+    struct task_struct *task = exact_rss_next_thread(walk);
+
+    if (!task)
+        return 1;
+    walk->mm = (u64)BPF_CORE_READ((struct task_struct___exact_rss *)task, mm);
+    return walk->mm != 0;
+}
+
+static __always_inline void exact_rss_begin_threads(struct exact_rss_walk *walk, struct task_struct *task)
+{
+    struct signal_struct___exact_rss *signal = BPF_CORE_READ((struct task_struct___exact_rss *)task, signal);
+
+    walk->head = (u64)signal + bpf_core_field_offset(struct signal_struct___exact_rss, thread_head);
+    walk->node = (u64)BPF_CORE_READ(signal, thread_head.next);
+}
+
+/* As many as a bpf_loop may have; a walk ends by itself before. */
+#define EXACT_RSS_MANY (1 << 23)
+
+/* The mm of a task, or of any other thread where this one has ended before its group. NULL for kernel threads, also those
+ * that use somebody's mm for a while, and for zombies. The result is a number to the verifier. */
+static __always_inline struct mm_struct *exact_rss_mm(struct task_struct *task)
+{
+    struct task_struct___exact_rss *of = (void *)task;
+    struct exact_rss_walk walk = {};
+
+    if (BPF_CORE_READ(of, flags) & 0x00200000) /* PF_KTHREAD */
+        return 0;
+    walk.mm = (u64)BPF_CORE_READ(of, mm);
+    if (!walk.mm) {
+        exact_rss_begin_threads(&walk, task);
+        bpf_loop(EXACT_RSS_MANY, exact_rss_find_mm, &walk, 0);
+    }
+    return (void *)walk.mm;
+}
+
+static __always_inline bool exact_rss_equal(const s64 *a, const s64 *b)
+{
+    return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
+}
+
+static __always_inline void exact_rss_read_cpu(struct exact_rss_walk *walk, struct mm_struct *mm)
+{
+    s64 after[4];
+
+    exact_rss_flushed_cpu(walk->rss.flushed, mm);
+    bpf_loop(EXACT_RSS_MANY, exact_rss_add_cpu, walk, 0);
+    exact_rss_flushed_cpu(after, mm);
+    walk->rss.moved = !exact_rss_equal(after, walk->rss.flushed);
+}
+
+static __always_inline void exact_rss_read_thread(struct exact_rss_walk *walk, struct task_struct *task,
+                                                  struct mm_struct *mm)
+{
+    s64 after[4];
+
+    exact_rss_begin_threads(walk, task);
+    walk->mm = (u64)mm;
+    exact_rss_flushed_thread(walk->rss.flushed, mm);
+    bpf_loop(EXACT_RSS_MANY, exact_rss_add_thread, walk, 0);
+    exact_rss_flushed_thread(after, mm);
+    walk->rss.moved = !exact_rss_equal(after, walk->rss.flushed);
+    walk->rss.foreign = (u32)BPF_CORE_READ((struct mm_struct___exact_rss *)mm, mm_users.counter) > walk->rss.tasks;
+}
+
+struct exact_rss_tries {
+    struct exact_rss_walk walk;
+    u64 task;
+    u64 mm;
+};
+
+/* A flush or a fold between the two readings of a counter moves it, so the reading is tried again. */
+static __attribute__((unused)) long exact_rss_try(u32 i, struct exact_rss_tries *tries)
+{
+    struct exact_rss_walk *walk = &tries->walk;
+    struct mm_struct *mm = (void *)tries->mm;
+
+    __builtin_memset(&walk->rss, 0, sizeof(walk->rss));
+    if (exact_rss_scheme() == EXACT_RSS_CPU)
+        exact_rss_read_cpu(walk, mm);
+    else if (exact_rss_scheme() == EXACT_RSS_THREAD)
+        exact_rss_read_thread(walk, (void *)tries->task, mm);
+    else
+        exact_rss_flushed_thread(walk->rss.flushed, mm);
+    return walk->rss.moved ? 0 : 1;
+}
+
+/* What `mm`, of any task of the group of `task`, holds; false where there is no mm, or no layout that this knows. A process
+ * that moves is tried three times, then `moved` is set. */
+static __always_inline bool exact_rss_read(struct task_struct *task, struct mm_struct *mm, struct exact_rss *rss)
+{
+    struct exact_rss_tries tries = {.task = exact_rss_number(task), .mm = exact_rss_number(mm)};
+
+    if (!mm || exact_rss_scheme() == EXACT_RSS_UNKNOWN)
+        return false;
+    if (exact_rss_scheme() == EXACT_RSS_CPU) {
+        tries.walk.base = exact_rss_percpu_base();
+        exact_rss_counters(tries.walk.counters, mm);
+    }
+    bpf_loop(3, exact_rss_try, &tries, 0);
+    *rss = tries.walk.rss;
+    return true;
+}
+
+#endif

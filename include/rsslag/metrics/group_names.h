@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "rsslag/core/reading.h"
+
+namespace rsslag::metrics {
+
+enum class By : std::uint8_t { Comm, Exe, User, Cgroup, Unit };
+
+std::string_view name(By by);
+std::optional<By> by_named(std::string_view word);
+
+/// The systemd unit of a cgroup (v2) path: the last part that is a service or a scope, else a slice; empty without.
+std::string unit_of(std::string_view cgroup);
+
+/// Names processes by what they are grouped by. What cannot be read of one is "unknown".
+class GroupNames {
+  public:
+    explicit GroupNames(By by) : by_(by) {}
+    std::string of(const core::ProcessTotal &process);
+
+  private:
+    std::optional<std::string> read(const core::ProcessTotal &process);
+    std::string user(uid_t uid);
+
+    By by_;
+    std::map<uid_t, std::string> users_;
+};
+
+}  // namespace rsslag::metrics

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// To which mapping and which thread an update's or a fault's pages belong: the one set of rules of reports and screens.
+#pragma once
+
+#include <utility>
+
+#include "rsslag/core/growth.h"
+#include "rsslag/sinks/row.h"
+
+namespace rsslag::sinks {
+
+/// Whether an update may change what growth is told of, once its amount is known …
+inline bool may_grow(const UpdateRow &row) {
+    return row.at.mm != 0 && !row.newborn && !row.teardown && row.member != core::Member::Swap;
+}
+
+/// … as it is.
+inline bool is_growth(const UpdateRow &row) {
+    return row.pages && may_grow(row);
+}
+
+/// `Into` has
+///   Mapping, of which Mapping{} is none;  Mapping mapping(std::string_view name);
+///   Mapping *last_fault(int tid): `thread` scheme: of the fault whose pages are not told yet; null: of none;
+///   void faulted(int tid, Mapping);
+///   void by_fault(Mapping, int tid, core::Pages);  void by_none(core::NoFault, core::Pages);
+template <class Into>
+void attribute(const UpdateRow &row, Into &&into) {
+    const core::Pages news = *row.pages - row.told;
+    if (news.n == 0 && row.told.n != 0) return;
+    // `thread` scheme: what its task had cached beyond what faults told of is of the last one, where that has not told
+    // what it brought, else it came without any.
+    if (row.type == UpdateRow::Type::Flush) {
+        if (auto *const last = into.last_fault(row.at.tid)) return into.by_fault(*last, row.at.tid, news);
+    } else if (row.fault) {
+        return into.by_fault(into.mapping(row.mapping), row.at.tid, news);
+    }
+    using core::NoFault;
+    into.by_none(row.by_other ? NoFault::ByOthers : news.n > 0 ? NoFault::Populated : NoFault::GivenUp, news);
+}
+
+/// Taken before a fault it is what the one before it has brought.
+template <class Into>
+void attribute(const FaultRow &row, Into &&into) {
+    const core::Pages came = row.came.rss();
+    const int tid = row.at.tid;
+    if (row.after) {
+        if (came.n == 0) return;
+        if (row.fault.kernel) return into.by_fault(into.mapping(row.mapping), tid, came);
+        return into.by_none(came.n > 0 ? core::NoFault::Populated : core::NoFault::GivenUp, came);
+    }
+    if (auto *const last = into.last_fault(tid); last != nullptr && came.n != 0) into.by_fault(*last, tid, came);
+    into.faulted(tid, into.mapping(row.mapping));
+}
+
+}  // namespace rsslag::sinks

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""@pytest.mark.max_rss("64MiB"): the test fails where the process that runs it ever holds more, to the page.
+
+A marked test runs by itself, in a pytest of its own under `rsslag peak`, so that nothing of other tests counts; what the
+interpreter, pytest and the test's modules take does. Fixtures are made there alone. Where tracing is not allowed the test is
+skipped, with rsslag's reason."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+_UNITS = {'': 1, 'B': 1, 'kB': 1024, 'KiB': 1024, 'K': 1024, 'MiB': 1024**2, 'M': 1024**2, 'GiB': 1024**3, 'G': 1024**3}
+_OUTPUT_LINES = 60
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup('rsslag')
+    group.addoption('--rsslag', default='rsslag', metavar='PATH', help='the rsslag that measures @pytest.mark.max_rss')
+    group.addoption('--rsslag-outcome', metavar='FILE', help='for rsslag itself: run the test here, and say how it went')
+
+
+def pytest_configure(config):
+    config.addinivalue_line('markers', 'max_rss(limit): the process of this test may hold as much at most, exactly: "64MiB"')
+    if config.getoption('--rsslag-outcome'):
+        config.pluginmanager.register(_Outcome(config.getoption('--rsslag-outcome')))
+
+
+def _bytes(limit):
+    if isinstance(limit, int):
+        return limit
+    found = re.fullmatch(r'(\d+) ?(\w*)', limit)
+    if not found or found[2] not in _UNITS:
+        raise pytest.UsageError(f'max_rss({limit!r}): say as many bytes, or "64MiB", "512KiB", "1GiB"')
+    return int(found[1]) * _UNITS[found[2]]
+
+
+class _Outcome:
+    """In the measured process: writes what became of the test."""
+
+    def __init__(self, path):
+        self.path, self.reports = path, []
+
+    def pytest_runtest_logreport(self, report):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+        self.reports.append({'outcome': report.outcome, 'when': report.when, 'reason': reason})
+
+    def pytest_sessionfinish(self):
+        with open(self.path, 'w', encoding='utf-8') as file:
+            json.dump(self.reports, file)
+
+
+def _run(item, limit, directory):
+    """The test under `rsslag peak`: what it printed, and the two documents, each None where it was not written."""
+    config = item.config
+    peak, outcome = os.path.join(directory, 'peak'), os.path.join(directory, 'outcome')
+    # Peaks are told in whole pages.
+    claim = f'peak_rss<={_bytes(limit) // 1024}kB'
+    argv = [config.getoption('--rsslag'), 'peak', '--as-root', '--json', '-o', peak, '--assert', claim, '--', sys.executable, '-m',
+            'pytest', '-q', '-p', 'no:cacheprovider', '--rootdir', str(config.rootpath), '--rsslag-outcome', outcome]
+    if not config.pluginmanager.hasplugin('rsslag'):  # not by its entry point
+        argv += ['-p', __name__]
+    if config.inipath:
+        argv += ['-c', str(config.inipath)]
+    argv.append(f'{item.path}::{item.nodeid.partition("::")[2]}')
+    ran = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                         errors='replace', cwd=config.invocation_params.dir, check=False)
+    return ran, _document(peak), _document(outcome)
+
+
+def _document(path):
+    try:
+        with open(path, encoding='utf-8') as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return None
+
+
+def _measure(item, limit):
+    if not shutil.which(item.config.getoption('--rsslag')):
+        pytest.skip(f'max_rss: there is no {item.config.getoption("--rsslag")}; install the package rsslag')
+    with tempfile.TemporaryDirectory(prefix='pytest-rsslag-') as directory:
+        ran, peak, reports = _run(item, limit, directory)
+    said = '\n'.join(ran.stdout.splitlines()[-_OUTPUT_LINES:])
+    if reports is None and ran.returncode == 125:
+        pytest.skip(f'max_rss: {said or "rsslag failed"}')
+    if reports is None:
+        pytest.fail(f'the test ended its process (status {ran.returncode}):\n{said}', pytrace=False)
+    for report in reports:
+        if report['outcome'] == 'failed':
+            pytest.fail(f'{report["reason"]}\n{said}', pytrace=False)
+    for report in reports:
+        if report['outcome'] == 'skipped':
+            pytest.skip(report['reason'])
+    if peak is None:
+        pytest.fail(f'rsslag told no peak:\n{said}', pytrace=False)
+    for claim in peak['assertions']:
+        if not claim['holds']:
+            pytest.fail(f'max_rss({limit!r}): {claim["told"]}', pytrace=False)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Marked tests, in place of pytest's own way."""
+    mark = item.get_closest_marker('max_rss')
+    if mark is None or item.config.getoption('--rsslag-outcome'):
+        return None
+    if len(mark.args) != 1 or mark.kwargs:
+        raise pytest.UsageError(f'{item.nodeid}: max_rss takes one limit, such as "64MiB"')
+    _bytes(mark.args[0])
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for when, body in (('setup', lambda: None), ('call', lambda: _measure(item, mark.args[0])), ('teardown', lambda: None)):
+        call = pytest.CallInfo.from_call(body, when)
+        report = hook.pytest_runtest_makereport(item=item, call=call)
+        hook.pytest_runtest_logreport(report=report)
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True

@@ -1,0 +1,70 @@
+# bash completion for rsslag                               -*- shell-script -*-
+# rsslag itself knows what may stand where: this asks it, and completes files and the like by what bash has for that.
+
+_rsslag()
+{
+    # Bash parts words at = and : too; what no blank parts is one.
+    local i word whole=() at=0 rest=${COMP_LINE#*"${COMP_WORDS[0]}"}
+    for ((i = 1; i <= COMP_CWORD; ++i)); do
+        word=${COMP_WORDS[i]}
+        if ((at == 0)) || [[ $rest == [[:space:]]* ]]; then
+            whole[at++]=$word
+        else
+            whole[at - 1]+=$word
+        fi
+        rest=${rest#*"$word"}
+    done
+    # What bash replaces is what is behind the last of them, without a quote.
+    local cur=${COMP_WORDS[COMP_CWORD]#[\'\"]}
+    [[ $cur == [=:] ]] && cur=
+    whole[at - 1]=${whole[at - 1]#[\'\"]}
+    local before=${whole[at - 1]%"$cur"}
+
+    local also line text about
+    COMPREPLY=()
+    {
+        IFS= read -r also || return
+        while IFS= read -r line; do
+            text=${line%%$'\t'*} about=
+            [[ -n ${text#"$before"} ]] || continue
+            [[ $line == *$'\t'* ]] && about=${line#*$'\t'}
+            # A number says little: where all that fit are listed, what it is stands beside it.
+            if [[ $text == *([0-9,]) && -n $about && ($COMP_TYPE -eq 63 || $COMP_TYPE -eq 33) ]]; then
+                COMPREPLY+=("${text#"$before"} ($about)")
+            else
+                COMPREPLY+=("$(printf %q "${text#"$before"}")")
+            fi
+        done
+    } < <("${COMP_WORDS[0]}" completion -- "${whole[@]}" 2>/dev/null)
+
+    if ((${#COMPREPLY[@]} == 1)); then
+        COMPREPLY[0]=${COMPREPLY[0]%% (*}
+        [[ ${COMPREPLY[0]} == *[=:\<,] ]] && compopt -o nospace 2>/dev/null
+    fi
+    case $also in
+        files) compopt -o filenames 2>/dev/null && mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+        directories) compopt -o filenames 2>/dev/null && mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
+        users) mapfile -t COMPREPLY < <(compgen -u -- "$cur") ;;
+        groups) mapfile -t COMPREPLY < <(compgen -g -- "$cur") ;;
+        command) _rsslag_command ;;
+    esac
+}
+
+# Behind --: the first word is a command, the others are its own.
+_rsslag_command()
+{
+    local i
+    for ((i = 1; i < COMP_CWORD; ++i)); do
+        [[ ${COMP_WORDS[i]} == -- ]] && break
+    done
+    if declare -F _command_offset >/dev/null; then
+        _command_offset $((i + 1))
+    elif ((COMP_CWORD == i + 1)); then
+        mapfile -t COMPREPLY < <(compgen -c -- "${COMP_WORDS[COMP_CWORD]}")
+    else
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")
+    fi
+}
+
+complete -F _rsslag rsslag

@@ -1,0 +1,26 @@
+# fish completion for rsslag
+# rsslag itself knows what may stand where: this asks it, and completes files and the like by what fish has for that.
+
+function __rsslag_complete
+    set -l words (commandline -opc) (commandline -ct)
+    set -l lines ($words[1] completion -- $words[2..-1] 2>/dev/null)
+    set -l current (commandline -ct)
+    switch "$lines[1]"
+        case files
+            __fish_complete_path $current
+        case directories
+            __fish_complete_directories $current ''
+        case users
+            __fish_complete_users
+        case groups
+            __fish_complete_groups
+        case command
+            set -l dashes (contains -i -- -- $words)
+            complete -C (string join ' ' -- (string escape -- $words[(math $dashes + 1)..-2]) $current)
+    end
+    for line in $lines[2..-1]
+        echo $line
+    end
+end
+
+complete -c rsslag -f -a '(__rsslag_complete)'

@@ -1,0 +1,33 @@
+#compdef rsslag
+# rsslag itself knows what may stand where: this asks it, and completes files and the like by what zsh has for that.
+
+_rsslag() {
+    local -a lines more whole
+    local line text about
+    lines=("${(@f)$(_call_program rsslag ${(q)words[1]} completion -- ${(q)words[2,CURRENT]} 2>/dev/null)}")
+    case ${lines[1]} in
+        files) _files; return ;;
+        directories) _files -/; return ;;
+        users) _users; return ;;
+        groups) _groups; return ;;
+        command)
+            local dashes=${words[(i)--]}
+            (( CURRENT -= dashes ))
+            shift dashes words
+            _normal
+            return ;;
+    esac
+    for line in "${(@)lines[2,-1]}"; do
+        text=${line%%$'\t'*}
+        about=
+        [[ $line == *$'\t'* ]] && about=${line#*$'\t'}
+        text=${text//:/\\:}${about:+:$about}
+        if [[ ${line%%$'\t'*} == *[=:\<,] ]]; then more+=("$text"); else whole+=("$text"); fi
+    done
+    local found=1
+    (( $#whole )) && _describe -V rsslag whole && found=0
+    (( $#more )) && _describe -V rsslag more -S '' && found=0
+    return found
+}
+
+if [[ ${funcstack[1]} == _rsslag ]]; then _rsslag "$@"; else compdef _rsslag rsslag; fi

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What one reading of each file of `rsslag mount` takes: open, read to the end, close. With 100 processes, beside one of 10,000
+threads, and with as many processes as one serves in a fleet; and what the files cost others while nobody reads them, by the fault
+storm. Ends with 1 where `rss` takes longer than it may. As root: mount.py [--rsslag build/rsslag] [--storm build/tests/bench/storm]
+[--rounds 201]"""
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from children import Storm
+
+MOST_MS = {'100 processes': 1, '10,000 threads more': 30}
+# Of the median storm, by its own CPU time: what two halves of the same rounds differ by is told beside it.
+MOST_PERCENT = 1.0
+
+
+def read_once(path):
+    """Milliseconds, by the clock and of this thread's CPU time, and lines."""
+    wall, cpu, lines = time.perf_counter(), time.thread_time(), 0
+    fd = os.open(path, os.O_RDONLY)
+    while data := os.read(fd, 1 << 17):
+        lines += data.count(b'\n')
+    os.close(fd)
+    return 1e3 * (time.perf_counter() - wall), 1e3 * (time.thread_time() - cpu), lines
+
+
+def measure(directory, rounds, beside):
+    """True where it holds. Judged by CPU time: a reading waits for nobody, so the rest is what others take of the machine."""
+    holds = True
+    for name in ('rss', 'self', 'rss.prom'):
+        walls, cpus, lines = zip(*(read_once(os.path.join(directory, name)) for _ in range(rounds)))
+        cpu = statistics.median(cpus)
+        print(f'{beside}: {name}: median {statistics.median(walls):.3f} ms, least {min(walls):.3f}; CPU time {cpu:.3f}; {lines[-1]} lines')
+        if name == 'rss' and cpu >= MOST_MS.get(beside, float('inf')):
+            print(f'{beside}: {name} takes {cpu:.3f} ms, not less than {MOST_MS[beside]}')
+            holds = False
+    return holds
+
+
+def held(command, count):
+    """That many processes that are there and wait."""
+    children = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(count)]
+    for child in children:
+        child.stdout.readline()
+    return children
+
+
+def there(directory):
+    with open(os.path.join(directory, 'rss'), encoding='ascii') as file:
+        return len(file.readlines()) - 1
+
+
+def end(children):
+    for child in children:
+        child.kill()
+    for child in children:
+        child.wait()
+
+
+def readings(binary, directory, rounds):
+    subprocess.run([binary, 'mount', directory], check=True)
+    children = []
+    try:
+        children = held(['sh', '-c', 'echo; read line'], max(0, 100 - there(directory)))
+        holds = measure(directory, rounds, '100 processes')
+        children += held([binary, 'demo', 'many-threads', '--hold'], 1)
+        holds = measure(directory, rounds, '10,000 threads more') and holds
+        end(children)
+        children = held(['sh', '-c', 'echo; read line'], max(0, 1000 - there(directory)))
+        return measure(directory, rounds, '1,000 processes') and holds
+    finally:
+        end(children)
+        subprocess.run([binary, 'umount', directory], check=True)
+
+
+def storm_ns(storm):
+    """CPU time of a fault."""
+    with Storm(storm, 2, 25) as run:
+        result = run.run()
+        run.end()
+    return result['cpu_ns_per_fault']
+
+
+def others(binary, directory, storm, rounds):
+    """With and without, in turn: the first of a pair is each as often."""
+    took = {True: [], False: []}
+    for number in range(rounds):
+        for mounted in ((True, False) if number % 2 else (False, True)):
+            if mounted:
+                subprocess.run([binary, 'mount', directory], check=True)
+            try:
+                took[mounted].append(storm_ns(storm))
+            finally:
+                if mounted:
+                    subprocess.run([binary, 'umount', directory], check=True)
+    without = statistics.median(took[False])
+    more = 100 * (statistics.median(w / n for w, n in zip(took[True], took[False])) - 1)
+    halves = 100 * (statistics.median(took[False][::2]) / statistics.median(took[False][1::2]) - 1)
+    print(f'storm: a fault takes {without:.0f} ns of CPU time; with the files mounted {more:+.2f} % (median of {rounds} pairs); every '
+          f'other run without them against the rest: {halves:+.2f} %')
+    if more < max(MOST_PERCENT, abs(halves)):
+        return True
+    print('storm: the mounted files cost others more than can be by chance')
+    return False
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--rsslag', default='build/rsslag')
+    parser.add_argument('--storm', default='build/tests/bench/storm')
+    parser.add_argument('--rounds', type=int, default=201)
+    parser.add_argument('--storms', type=int, default=21)
+    options = parser.parse_args()
+    binary = os.path.abspath(options.rsslag)
+    with tempfile.TemporaryDirectory() as parent:
+        directory = os.path.join(parent, 'files')
+        holds = readings(binary, directory, options.rounds)
+        holds = others(binary, directory, os.path.abspath(options.storm), options.storms) and holds
+    sys.exit(0 if holds else 1)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `rsslag serve` and the mounted rss.prom tell of the same processes: the same, also where memory is shared."""
+import os
+import signal
+import subprocess
+import unittest
+from pathlib import Path
+
+import contract
+from contract import NOBODY, environment, interpreter, needs_root, task_state, wait_until
+from mount_test import MountTest, rollup_kb
+from serve_test import Serving, samples
+
+# Its child has its memory until it executes, which a FIFO that nobody writes to keeps it from.
+SHARING = r'''
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(15, sys.argv[1].encode())
+memory = bytearray(b'x' * (8 << 20))
+os.posix_spawn('/bin/true', ['true'], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, sys.argv[2], os.O_RDONLY, 0)])
+'''
+
+# A main thread that ends before the other.
+ENDED = r'''
+import ctypes, os, sys, threading, time
+ctypes.CDLL(None).prctl(15, sys.argv[1].encode())
+threading.Thread(target=time.sleep, args=(1000,)).start()
+ctypes.CDLL(None).syscall({'x86_64': 60, 'aarch64': 93}[os.uname().machine], 0)
+'''
+
+METRICS = ('rsslag_process_resident_memory_bytes', 'rsslag_process_swap_bytes', 'rsslag_processes', 'rsslag_threads')
+
+
+class Doors(MountTest):
+    def by_both(self, comm):
+        """Of the group of that name: {(metric, its other labels): value} by the file and by serve."""
+        with Serving('--listen', '127.0.0.1:0', '--top', '10000', '--max-age', '0ms') as serving:
+            by_serve = [(name, frozenset(labels.items()), value) for name, labels, value in samples(serving.metrics())]
+            by_file = [(name, labels, value) for (name, labels), value in self.samples().items()]
+        return [{(name, labels - {('comm', comm)}): value for name, labels, value in door
+                 if name in METRICS and ('comm', comm) in labels} for door in (by_file, by_serve)]
+
+    def run_beside(self, code, *args):
+        process = subprocess.Popen([interpreter(), '-c', code, *args], env=environment(), stdin=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process.pid
+
+    def resident_kb(self, door):
+        return sum(value for (name, _), value in door.items() if name == METRICS[0]) // 1024
+
+    def test_memory_that_two_processes_share_counts_once(self):
+        fifo = str(self.parent / 'fifo')
+        os.mkfifo(fifo)
+        self.addCleanup(os.unlink, fifo)
+        pid = self.run_beside(SHARING, 'rsslag-shares', fifo)
+        children = Path(f'/proc/{pid}/task/{pid}/children')
+        wait_until(lambda: children.read_text().split())
+        (child,) = children.read_text().split()
+        self.addCleanup(os.kill, int(child), signal.SIGKILL)
+        wait_until(lambda: task_state(child) == 'S' and task_state(pid) == 'D')
+        rows = self.rows()
+        for row in (rows[pid], rows[int(child)]):  # each has all of it but for what others' threads cache
+            self.assertTrue(row.rss == rollup_kb(pid) or '+' in row.marks, row)
+        by_file, by_serve = self.by_both('rsslag-shares')
+        self.assertEqual(by_file, by_serve)
+        self.assertEqual((by_file[METRICS[2], frozenset()], by_file[METRICS[3], frozenset()]), (2, 2))
+        self.assertEqual(self.resident_kb(by_file), rollup_kb(pid))
+
+    def test_threads_are_counted_as_proc_does(self):
+        pid = self.run_beside(ENDED, 'rsslag-ended')
+        wait_until(lambda: task_state(pid) == 'Z')
+        by_file, by_serve = self.by_both('rsslag-ended')
+        self.assertEqual(by_file, by_serve)
+        self.assertEqual(by_file[METRICS[3], frozenset()], 2)
+        self.assertEqual(self.resident_kb(by_file), rollup_kb(pid))
+
+    @needs_root
+    def test_a_user_is_that_of_the_initial_namespace(self):
+        with subprocess.Popen(['unshare', '--user', '--map-root-user', 'sh', '-c', 'id -u; exec sleep 1000'], user=NOBODY, group=NOBODY,
+                              extra_groups=[], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
+            try:
+                told = process.stdout.readline()
+                if not told:
+                    self.skipTest(process.stderr.read().decode().strip())
+                self.assertEqual(told, b'0\n')
+                row = self.rows()[process.pid]
+            finally:
+                process.kill()
+        self.assertEqual(row.uid, NOBODY)
+
+
+if __name__ == '__main__':
+    contract.main()

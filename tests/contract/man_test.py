@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The manual: a page for each command, every option in its page, in the help and in what shells complete, and no other."""
+import re
+import shutil
+import subprocess
+import unittest
+
+import contract
+from contract import rsslag
+
+MAN = contract.ROOT / 'docs' / 'man'
+
+
+def in_help(*command):
+    """Option to whether it takes a value. -h and --help are told of once, in rsslag(1)."""
+    text = rsslag(*command, '--help').out
+    found = {}
+    for names, rest in re.findall(r'(?m)^  (-[\w-]+(?:,-[\w-]+)*)( ?.*)$', text):
+        for name in names.split(','):
+            found[name] = bool(re.match(r' ([A-Z{]|INT|UINT)', rest))
+    return found
+
+
+def in_page(name):
+    """What its items list. `-x , -X`, `-o FILE , --output FILE` are two each."""
+    found = set()
+    for item in re.findall(r'(?m)^\.It (.*)$', (MAN / f'{name}.1').read_text()):
+        found |= {f'--{long}' for long in re.findall(r'\bFl Fl ([\w-]+)', item)}
+        found |= {f'-{short}' for short in re.findall(r'\bFl (\w)(?= |$)', item)}
+    return found
+
+
+def in_completion(*command):
+    found = set()
+    for begin in ('-', '--'):
+        _, *lines = rsslag('completion', '--', *command, begin).lines
+        found |= {line.split('\t')[0] for line in lines}
+    return found
+
+
+class Options(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        # help and version are but words for --help and --version.
+        listed = rsslag('--help').out.split('Subcommands:')[1].split('\n\n')[0]
+        cls.commands = [command for command in re.findall(r'(?m)^  ([a-z]+) ', listed) if command not in ('help', 'version')]
+        cls.common = set(in_help())
+
+    def test_a_page_for_each_command(self):
+        self.assertGreater(len(self.commands), 14)
+        self.assertEqual({path.stem for path in MAN.iterdir()}, {'rsslag'} | {f'rsslag-{command}' for command in self.commands})
+        overview = (MAN / 'rsslag.1').read_text()
+        for command in self.commands:
+            self.assertRegex(overview, rf'(?m)^\.It Cm {command}$')
+            self.assertIn(f'.Xr rsslag-{command} 1 .\n', overview)
+
+    def test_those_of_all_commands(self):
+        self.assertTrue({'--unit', '-v', '--version', '--help'} <= self.common)
+        self.assertEqual(in_page('rsslag') & self.common, self.common)
+
+    def test_those_of_each_command(self):
+        for command in self.commands:
+            shown = set(in_help(command)) - {'-h', '--help'}
+            self.assertEqual(in_page(f'rsslag-{command}'), shown, command)
+
+    def test_shells_complete_each(self):
+        for command in self.commands:
+            self.assertEqual(in_completion(command), set(in_help(command)) | self.common, command)
+
+
+class Pages(unittest.TestCase):
+    @unittest.skipUnless(shutil.which('man') and shutil.which('groff'), 'there is no man, or no groff')
+    def test_man_warns_of_nothing(self):
+        self.check('man', '--warnings', '-E', 'UTF-8', '-l', '-Tutf8', '-Z')
+
+    @unittest.skipUnless(shutil.which('mandoc'), 'there is no mandoc')
+    def test_mandoc_finds_nothing(self):
+        """But for manuals that are not installed here."""
+        for page in sorted(MAN.iterdir()):
+            done = subprocess.run(['mandoc', '-Tlint', page], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                                  env=contract.environment(), timeout=contract.TIMEOUT)
+            found = [line for line in done.stdout.decode().splitlines()
+                     if 'referenced manual not found' not in line and 'outdated mandoc.db' not in line]
+            self.assertEqual(found, [])
+
+    def check(self, *argv):
+        for page in sorted(MAN.iterdir()):
+            done = subprocess.run([*argv, page], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                                  env=contract.environment(MANWIDTH='100'), timeout=contract.TIMEOUT)
+            self.assertEqual((done.returncode, done.stderr), (0, b''), page.name)
+
+
+if __name__ == '__main__':
+    contract.main()

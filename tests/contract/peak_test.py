@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""rsslag peak, and peaks wherever they are told: of every record, not of ticks."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import contract
+from contract import TracingTest, as_nobody, assert_one_error_line, assert_valid, emulated, interpreter, rsslag
+from live import assert_lines_hold
+
+PAGE = os.sysconf('SC_PAGESIZE')
+MIB = 1 << 20
+
+# Touches 64 MiB, says what it holds then, drops them: all within a few milliseconds.
+SPIKE = f"""
+import mmap, os
+rollup = open('/proc/self/smaps_rollup', 'rb', buffering=0)
+rollup.read()
+memory = mmap.mmap(-1, 64 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+for offset in range(0, 64 << 20, {PAGE}):
+    memory[offset] = 1
+rollup.seek(0)
+said = rollup.read()
+memory.close()
+os.write(1, said)
+"""
+
+
+# Of a parent with 200 MiB: a fork that execs, one that does not, and a child that execs twice without a fork's copy.
+FORKS = f"""
+import os, sys
+memory = bytearray({200 * MIB})
+execs = os.fork()
+if execs == 0:
+    os.execv('/bin/true', ['true'])
+os.waitpid(execs, 0)
+stays = os.fork()
+if stays == 0:
+    os._exit(0)
+os.waitpid(stays, 0)
+twice = f"import os; memory = bytearray({32 * MIB}); os.execv('/bin/true', ['true'])"
+spawned = os.posix_spawn({interpreter()!r}, ['python', '-S', '-E', '-c', twice], {{}})
+os.waitpid(spawned, 0)
+print(os.getpid(), execs, stays, spawned)
+"""
+
+
+def rollup_pages(text):
+    (line,) = [line for line in text.splitlines() if line.startswith('Rss:')]
+    return int(line.split()[1]) * 1024 // PAGE
+
+
+def peak(*args, **more):
+    return rsslag('peak', *args, **more)
+
+
+def summary_of(text):
+    return json.loads(text.splitlines()[-1])
+
+
+class Peak(TracingTest):
+    def document(self, *argv, options=(), status=0):
+        ran = peak('--json', *options, '--', *argv)
+        self.assertEqual(ran.status, status, ran)
+        document = json.loads(ran.err.splitlines()[-1])
+        assert_valid(self, 'peak', document)
+        return document, ran
+
+    def own(self, document):
+        return document['processes'][-1]
+
+    def assert_spike(self, found, held, width=64):
+        self.assertLess(found['peak_min'] - held, 64, 'pages more than it held when it looked')
+        if contract.only_from_below(found):
+            return
+        self.assertFalse(found['lossy'])
+        self.assertGreaterEqual(found['peak_max'], held)
+        # Emulated CPUs are taken away for longer, and the `thread` scheme leaves open when a task has cached what it tells.
+        self.assertLess(found['peak_max'] - found['peak_min'], width * 16 if emulated() else width)
+
+    def test_finds_what_came_and_went_between_ticks(self):
+        # Of a sum nobody knows what came and went in it; a CPU caches less than a batch of each of the three members.
+        for argv, width in (((), 64), (('--mode', 'counts'), 2 * 3 * 64)):
+            with self.subTest(argv=argv):
+                document, ran = self.document(interpreter(), '-S', '-E', '-c', SPIKE, options=argv)
+                found = self.own(document)
+                self.assert_spike(found, rollup_pages(ran.out), width)
+                if not emulated():
+                    self.assertEqual(document['lost'], 0)
+                    self.assertEqual(document['ended_not_at_zero'], 0)
+                self.assertLess(found['final']['rss'], found['peak_min'])
+                self.assertGreater(found['final']['rss'], 0)
+                self.assertGreaterEqual(document['tree']['peak_max'], found['peak_min'])
+                if found['peak_min'] == found['peak_max']:
+                    self.assertEqual(found['peak']['rss'], found['peak_min'])
+                else:
+                    self.assertIsNone(found['peak']['rss'])
+
+    def test_is_the_same_live_replayed_and_reported_whatever_the_interval(self):
+        for interval in ('10ms', '10s'):
+            with self.subTest(interval=interval), tempfile.TemporaryDirectory() as directory:
+                file = f'{directory}/trace.rsslag'
+                live = rsslag('live', '--format', 'jsonl', '--interval', interval, '--record', file, '--',
+                              interpreter(), '-S', '-E', '-c', SPIKE)
+                self.assertEqual(live.status, 0, live)
+                own = summary_of(live.out)['processes'][-1]
+                held = rollup_pages(live.out)
+                self.assert_spike(own['peak'], held)
+                replayed = summary_of(rsslag('replay', file, '--format', 'jsonl').out)['processes'][-1]
+                self.assertEqual(replayed['peak'], own['peak'])
+                self.assertEqual(replayed['peak_lag'], own['peak_lag'])
+                report = json.loads(rsslag('report', '--json', file).out)['processes'][-1]
+                self.assertEqual(report['peak'], own['peak'])
+                self.assertEqual(report['peak_lag']['pages'], own['peak_lag']['pages'])
+                unknown = int(own['peak']['lossy'])  # it may have been more
+                for condition, status in (('peak_rss<60MiB', 1), ('peak_rss>60MiB and peak_rss<1GiB', unknown)):
+                    self.assertEqual(rsslag('report', '--assert', condition, file).status, status, condition)
+
+    def test_ends_as_the_command_does(self):
+        for script, status, number in (('exit 0', 0, None), ('exit 7', 7, None), ('kill -9 $$', 137, 9)):
+            document, _ = self.document('sh', '-c', script, status=status)
+            self.assertEqual((document['status'], document['signal']), (status, number))
+        self.assertEqual(peak('--', './no-such-command').status, 127)
+        self.assertEqual(peak('--assert', 'peak_rss<1kB', '--', 'sh', '-c', 'exit 7').status, 7)
+
+    def test_ends_with_the_command_whoever_lives_on(self):
+        document, _ = self.document('sh', '-c', 'sleep 60 >/dev/null 2>&1 & echo $! >&2; exit 3', status=3)
+        self.assertEqual(document['status'], 3)
+        subprocess.run(['pkill', '-f', '^sleep 60$'], check=False)
+
+    def test_begins_without_reading_the_kernels_types_for_each_object(self):
+        if shutil.which('strace') is None:
+            self.skipTest('strace is not here')
+        with tempfile.TemporaryDirectory() as directory:
+            calls = Path(directory, 'calls')
+            ran = peak('--', 'true', prefix=('strace', '-f', '-o', str(calls), '-e', 'trace=openat,clone,fork,vfork'))
+            if not calls.exists() or 'vmlinux' not in calls.read_text():
+                self.skipTest(f'strace may not trace here: {ran.err}')
+            lines = calls.read_text().splitlines()
+            read = [line for line in lines if '"/sys/kernel/btf/vmlinux"' in line]
+            # libbpf wants them for each object that it attaches: the stream, and the mappings where these have hooks.
+            self.assertLessEqual(len(read), 3, f'once for itself, once an object, and each takes some 10 ms: {read}')
+            # A call that a signal interrupted is made again: what counts are those that made a process.
+            forked = [line for line in lines if re.search(r'(clone|fork).* = [1-9]\d*$', line) and 'CLONE_THREAD' not in line]
+            self.assertEqual(len(forked), 1, f'only CMD: nobody is told who of /proc is to be believed: {lines}')
+
+    def test_asserts_on_the_last_line(self):
+        ran = peak('--assert', 'peak_rss<1kB', '--assert', 'lost==0', '--', 'true')
+        self.assertEqual(ran.status, 1)
+        self.assertRegex(ran.err.splitlines()[-1],
+                         r"'peak_rss<1kB' does not hold: peak_rss is [\d,]+ kB( to [\d,]+ kB)?, not < 1kB")
+        self.assertEqual(ran.out, '')
+        self.assertEqual(peak('--assert', 'peak_rss<1GiB and tree.peak_rss<1GiB', '--', 'true').status, 0)
+        self.assertEqual(peak('--assert', 'peak_rs<1GiB', '--', 'true').status, 2)
+        self.assertEqual(peak().status, 2)
+
+    def test_growth_is_what_came_after_the_exec_and_before_the_teardown(self):
+        argv = (interpreter(), '-S', '-E', '-c', f'memory = bytearray({80 * MIB}); import os; os._exit(0)')
+        for condition, status in (('growth<1MiB', 1), ('growth>80MiB and growth<100MiB', 0), ('growth.anon>80MiB', 0)):
+            ran = peak('--assert', condition, '--', *argv)
+            self.assertEqual(ran.status, status, ran)
+        # What an exec itself brings, its arguments and the loader's first pages, is no growth.
+        document, _ = self.document('true', 'x' * 100_000, options=('--assert', 'growth>0kB'))
+        self.assertRegex(document['assertions'][0]['told'], r'growth is [\d,]+ kB, > 0kB')
+        with tempfile.TemporaryDirectory() as directory:
+            file = f'{directory}/trace.rsslag'
+            live = rsslag('live', '--format', 'jsonl', '--record', file, '--', 'true', 'x' * 100_000)
+            own = summary_of(live.out)['processes'][-1]
+            self.assertGreaterEqual(own['begin']['rss'] * PAGE, 100_000, 'the words that it was given')
+            self.assertEqual(own['baseline']['rss'], 0)
+            self.assertEqual(rsslag('report', '--json', file).document()['processes'][-1]['begin'], own['begin'])
+
+    def test_does_not_take_the_one_who_ran_it_for_the_command(self):
+        script = f'import os; memory = bytearray({64 * MIB}); ' \
+                 f'os.execv({contract.binary!r}, ["rsslag", "peak", "--json", "--", "true"])'
+        ran = subprocess.run([interpreter(), '-c', script], capture_output=True, text=True, check=True)
+        found = self.own(json.loads(ran.stderr.splitlines()[-1]))
+        self.assertEqual(found['comm'], 'true')
+        self.assertLess(found['peak_max'] * PAGE, 4 * MIB)
+        self.assertGreater(found['peak_min'], 0)
+
+    def test_counts_a_child_in_the_tree_and_not_in_the_command(self):
+        document, _ = self.document('sh', '-c', f'{interpreter()} -S -E -c "bytearray({32 * MIB})"; :')
+        own = self.own(document)
+        self.assertEqual(own['comm'], 'sh')
+        self.assertLess(own['peak_max'] * PAGE, 8 * MIB)
+        self.assertGreater(document['tree']['peak_min'] * PAGE, 32 * MIB)
+        self.assertGreaterEqual(document['tree']['processes'], 2)
+        self.assertGreater(own['ru_maxrss_kb'], 32 * 1024, 'it is of children, too')
+
+    def assert_images(self, processes, pids):
+        """As FORKS has it: `processes` are rows of a document, each with its range of pages."""
+        parent, execs, stays, spawned = pids
+        least = 1 if contract.wide_peaks() else 0
+        rows = {pid: [(row['image'], row['range'][least], row['range'][1]) for row in processes if row['pid'] == pid]
+                for pid in pids}
+        held = 200 * MIB // PAGE
+        self.assertEqual([[image for image, _, _ in rows[pid]] for pid in pids], [[1], [0, 1], [1], [1]], rows)
+        self.assertGreater(rows[parent][0][1], held, 'the command')
+        (_, fork_min, _), (_, _, true_max) = rows[execs]
+        self.assertGreater(fork_min, held, 'what the fork held')
+        self.assertLess(true_max * PAGE, 4 * MIB, 'what it ran')
+        self.assertGreater(rows[stays][0][1], held, 'it counts from its birth')
+        self.assertGreater(rows[spawned][0][1] * PAGE, 32 * MIB, 'the first of its programs')
+        self.assertLess(rows[spawned][0][2] * PAGE, 64 * MIB, 'the mm of a vfork is its parent\'s')
+
+    def test_what_a_fork_held_before_its_first_exec_is_a_row_of_its_own(self):
+        def ranged(processes):
+            for row in processes:
+                of = row['peak'] if 'peak_min' in row['peak'] else row
+                row['range'] = (of['peak_min'], of['peak_max'])
+            return processes
+
+        argv = (interpreter(), '-S', '-E', '-c', FORKS)
+        document, ran = self.document(*argv)
+        self.assert_images(ranged(document['processes']), [int(pid) for pid in ran.out.split()])
+        end = 'max' if contract.wide_peaks() else 'min'
+        self.assertGreater(document['tree'][f'peak_{end}'], 2 * 200 * MIB // PAGE, 'it counts in the tree')
+        with tempfile.TemporaryDirectory() as directory:
+            file = f'{directory}/trace.rsslag'
+            live = rsslag('live', '--format', 'jsonl', '--follow', '--interval', '10ms', '--record', file, '--', *argv)
+            pids = [int(pid) for line in live.lines if not line.startswith('{') for pid in line.split()]
+            self.assert_images(ranged(summary_of(live.out)['processes']), pids)
+            replayed = rsslag('replay', file, '--format', 'jsonl')
+            self.assert_images(ranged(summary_of(replayed.out)['processes']), pids)
+            report = rsslag('report', '--json', file).document()
+            assert_valid(self, 'report', report)
+            self.assert_images(ranged(report['processes']), pids)
+            self.assertRegex(rsslag('report', file).out, rf'\w+ \[{pids[1]}\] image 0: rss from ')
+            self.assertRegex(rsslag('replay', file, '--format', 'lines').out, rf'\w+ \[{pids[1]}\] image 0: ')
+            self.assertEqual(rsslag('report', '--assert', 'processes==4', file).status, 0)
+
+    def test_what_a_fork_held_is_no_peak_to_assert(self):
+        script = f'import os; memory = bytearray({64 * MIB}); os.execv("/bin/true", ["true"])'
+        outer = f'import os\nif os.fork() == 0:\n exec({script!r})\nos.wait()'
+        ran = peak('--tree', '--assert', 'peak_rss<48MiB and tree.peak_rss>64MiB', '--', interpreter(), '-S', '-E', '-c', outer)
+        self.assertEqual(ran.status, 0, ran)
+        held = r'[\d,]+ kB' if emulated() else r'[67]\d,\d+ kB'
+        self.assertRegex(ran.err, rf'(?m)^  \S+ \[\d+\] image 0 {held}( to [67]\d,\d+ kB)? at \d+\.\d+ s$')
+
+    def test_writes_to_a_file(self):
+        with tempfile.TemporaryDirectory() as directory:
+            file = Path(directory, 'peak.json')
+            ran = peak('--json', '-o', str(file), '--', 'sh', '-c', 'echo said >&2')
+            self.assertEqual((ran.status, ran.err), (0, 'said\n'))
+            assert_valid(self, 'peak', json.loads(file.read_text()))
+
+    def test_says_what_it_lacks_to_trace_and_does_not_run_the_command(self):
+        if os.geteuid() != 0:
+            self.skipTest('needs root, to become another user')
+        ran = as_nobody('peak', '--', 'sh', '-c', 'echo ran')
+        assert_one_error_line(self, ran, 125)
+        self.assertIn('missing CAP_BPF', ran.err)
+
+    def test_a_trace_that_met_nobody_holds_nothing(self):
+        for command in (('live', '--format', 'jsonl'), ('live', '--assert', 'lost==0', '--format', 'lines')):
+            ran = rsslag(*command, '--comm', 'nobody-has-this', '--duration', '200ms')
+            self.assertEqual(ran.status, 3, ran)
+        with tempfile.TemporaryDirectory() as directory:
+            ran = rsslag('record', '--comm', 'nobody-has-this', '--duration', '200ms', '-o', f'{directory}/x.rsslag')
+            self.assertEqual(ran.status, 3, ran)
+
+    def ends(self, *words, **more):
+        """live and record with assertions at their end, of the same command; each with what it said last on stderr."""
+        for command in (('live', '--format', 'csv'), ('record',)):
+            with self.subTest(command=command[0]), tempfile.TemporaryDirectory() as directory:
+                file = ('-o', f'{directory}/x.rsslag') if command[0] == 'record' else ()
+                ran = rsslag(*command, *file, *words, **more)
+                yield ran, ([''] + ran.err.splitlines())[-1]
+
+    def test_each_figure_at_the_end_of_live_and_record(self):
+        argv = (interpreter(), '-S', '-E', '-c', f'memory = bytearray({80 * MIB}); import os; os._exit(0)')
+        holding = 'peak_rss<1GiB and peak_rss>80MiB and peak_lag<80MiB and peak_cached<80MiB and growth>80MiB and lag%<=100 ' \
+                  'and tree.peak_rss>80MiB and tree.peak_rss<1GiB'
+        for ran, last in self.ends('--follow', '--assert', holding, '--', *argv):
+            self.assertEqual(ran.status, 0, ran)
+            self.assertNotIn('does not hold', last)
+        size = r'[\d,]+ kB( to [\d,]+ kB)?'
+        for condition, value, limit in (('peak_rss<1MiB', size, r'not < 1MiB'), ('peak_lag<0', size, 'not < 0'),
+                                        ('peak_cached<0', size, 'not < 0'), ('growth<1MiB', size, 'not < 1MiB'),
+                                        ('lag%>99', rf'-?[\d.]+ % \({size} of {size}\)', 'not > 99'),
+                                        ('tree.peak_rss<1MiB', size, 'not < 1MiB')):
+            # What it says is the same for both; a trace of either is enough.
+            command = ('live', '--format', 'csv')
+            ran = rsslag(*command, '--follow', '--assert', condition, '--', *argv)
+            self.assertEqual(ran.status, 1, ran)
+            name = re.escape(re.split('[<>]', condition)[0])
+            self.assertRegex(ran.err.splitlines()[-1],
+                             rf"'{re.escape(condition)}' does not hold: {name} is {value}, {limit}$")
+
+    def test_a_loss_is_no_proof_at_the_end_of_live_and_record(self):
+        if emulated():
+            self.skipTest('emulated CPUs lose records where nobody asks for it')
+        # More than 4 KiB of records come while nobody empties the rings.
+        script = f'import os, mmap\nfor _ in range(1):\n memory = mmap.mmap(-1, {32 * MIB}, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n' \
+                 f' memory.madvise(mmap.MADV_NOHUGEPAGE)\n memory.write(b"x" * {32 * MIB})\n'
+        for ran, last in self.ends('--ring', '4K', '--assert', 'peak_rss<100GiB', '--', interpreter(), '-S', '-E', '-c', script):
+            self.assertEqual(ran.status, 1, ran)
+            self.assertRegex(last, r"'peak_rss<100GiB' does not hold: peak_rss is at least [\d,]+ kB, not known to be < 100GiB$")
+
+    def test_a_tree_whose_children_are_not_traced_is_not_known(self):
+        child = f'{interpreter()} -S -E -c "bytearray({64 * MIB})"; :'
+        for ran, last in self.ends('--assert', 'tree.peak_rss<32MiB', '--', 'sh', '-c', child):
+            self.assertEqual(ran.status, 1, ran)
+            self.assertRegex(last, r'tree.peak_rss is at least [\d,]+ kB \(children are traced with --follow only\), '
+                                   r'not known to be < 32MiB$')
+        for ran, last in self.ends('--follow', '--assert', 'tree.peak_rss<32MiB', '--', 'sh', '-c', child):
+            self.assertEqual(ran.status, 1, ran)
+            self.assertRegex(last, r'tree.peak_rss is [\d,]+ kB( to [\d,]+ kB)?, not < 32MiB$')
+
+    def test_nothing_matched_and_then_interrupted_is_no_success(self):
+        for command in (('live', '--format', 'csv'), ('record',)):
+            with self.subTest(command=command[0]), tempfile.TemporaryDirectory() as directory:
+                file = ('-o', f'{directory}/x.rsslag') if command[0] == 'record' else ()
+                with subprocess.Popen([contract.binary, *command, *file, '--comm', 'nobody-has-this', '--assert', 'peak_rss<1GiB'],
+                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                      env=contract.environment()) as process:
+                    self.assertIn('nothing matches yet', process.stderr.readline())
+                    process.send_signal(signal.SIGINT)
+                    _, err = process.communicate(timeout=contract.TIMEOUT)
+                    self.assertEqual((process.returncode, err.splitlines()[-1]), (3, 'rsslag: no process matched'), err)
+
+    def test_no_short_command_holds_nothing(self):
+        for argv in (('ls', '/'), ('true',), ('sh', '-c', ':')):
+            for _ in range(3):
+                assert_lines_hold(self, rsslag('live', '--format', 'lines', '--', *argv).out)
+                summary = summary_of(rsslag('live', '--format', 'jsonl', '--', *argv).out)
+                end = 'max' if contract.wide_peaks() else 'min'
+                self.assertGreater(summary['processes'][-1]['peak'][f'peak_{end}'], 0, argv)
+
+
+if __name__ == '__main__':
+    contract.main()

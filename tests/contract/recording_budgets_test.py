@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Small files that ask for much: each gets an answer or a clear refusal, in time and memory that its bytes allow."""
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+from pathlib import Path
+
+import contract
+from contract import environment
+from forger import (CPU, MOST_PAYLOAD, START_NS, Forger, attach, batch, counters, error, item, moment, number, reading, signed, task,
+                    task_record, text, tick_end, watermark)
+from panes import Pane, needs_tmux
+
+ADDRESS = 0xffff888100000000
+PID = 4711
+LONG = bool(os.environ.get('RSSLAG_TEST_BUDGETS'))
+# A kind of each; the others take their time.
+QUICK = ('words', 'answers to one call', 'faults of more and more tasks', 'CPUs of many mms', 'causes', 'time that jumps, version 1',
+         'records with no watermark', 'readings of one tick', 'a long name', 'words about all mappings')
+ENOUGH = 3 << 30  # of address space, so that a test that fails leaves the machine its memory
+
+
+def filled(unit, room=MOST_PAYLOAD - 4096):
+    return unit * (room // len(unit))
+
+
+def whole(count, unit, *, kind, before=b''):
+    """One item that holds so many of something."""
+    return item(kind, before + number(count) + unit * count)
+
+
+def updates(records, flags, new_mms=False):
+    """As they come with no watermark: of one mm, or each the first of an mm of its own."""
+    key = number(1) + number(flags) + signed(PID)
+    if not new_mms:
+        return batch(records, key + signed(ADDRESS) + number(0) * 2, number(0) + number(1) * (records - 1), signed(1) * records,
+                     b'', signed(1) * records, signed(0) * records)
+    keys = key + signed(ADDRESS) + number(0) * 2 + (key + signed(4096) + number(0) * 2) * (records - 1)
+    return batch(records, keys, number(0) * records, signed(1) * records, b'', signed(1) * records, signed(0) * records)
+
+
+def tasks(records, kind, flags, first=0):
+    """The life of tasks, each of an mm of its own."""
+    raw = b''.join(task_record(kind, PID + first + i, ADDRESS + (first + i) * 4096, flags, START_NS + i) for i in range(records))
+    return batch(records, (number(kind) + number(0) * 5), number(0) + number(1) * (records - 1), raw=raw)
+
+
+def lives(rounds, batches):
+    """Processes that begin and end, by the thousand."""
+    payload = b''
+    for i in range(batches):
+        payload += tasks(rounds, 3, 8, i * rounds) + watermark(1) + tasks(rounds, 7, 4, i * rounds) + watermark(2)
+    return payload
+
+
+def listed(count, name=b''):
+    """Pages apart from each other."""
+    return item(24, signed(0) + signed(PID) + number(1) + text(name) + number(count) +
+                (signed(1) + number(1) + number(3) + number(1 if name else 0) + number(0)) * count + number(0))
+
+
+def named(count):
+    """All of them, again and again."""
+    return item(23, number(count) + number(2) + text(b'[anon:a]') + text(b'[anon:b]') + text(number(3) * count) +
+                text(signed(0) * count) + text(signed(PID) + signed(0) * (count - 1)) + text(signed(0) * count) +
+                text(signed(1) + signed(-1 << 30) * (count - 1)) + text(number(1 << 30) * count) + text(number(3) * count) +
+                text((number(1) + number(2)) * (count // 2)) + text(b''))
+
+
+def hostile(forger):
+    """A name, and what makes the file that is meant by it."""
+    make = forger.recording
+    answers = filled(item(4, signed(0)), 32 << 20)
+    jumps = watermark(2**63 - 1) + watermark(-START_NS) + item(13, signed(2**62) + number(0) * 2) + item(22, signed(-2**63) + signed(2**63 - 1))
+    readings = attach(PID, ADDRESS)
+    many = 16384
+    storm = filled(updates(many, 9), 32 << 20)
+    return {
+        'words': lambda: make([], header=forger.header(2, words=(MOST_PAYLOAD - 256, bytes(MOST_PAYLOAD - 256)))),
+        'words of version 1': lambda: make([], version=1, header=forger.header(1, words=(MOST_PAYLOAD - 256, bytes(MOST_PAYLOAD - 256)))),
+        'answers with no call': lambda: make([answers], version=1),
+        'answers to one call': lambda: make([item(1, number(4) + signed(0)) + answers], version=1),
+        'answers for a whole file': lambda: make([item(1, number(4) + signed(0)) + answers] + [answers] * 40, version=1),
+        'faults of one item': lambda: make([whole(20_000_000, signed(1) + number(0) * 2, kind=7)]),
+        'faults of version 1': lambda: make([whole(20_000_000, signed(1) + number(0) * 2, kind=7)], version=1),
+        'faults of more and more tasks': lambda: make([item(7, number(150_000) + signed(i * 150_000) + number(0) * 2 +
+                                                  (signed(1) + number(0) * 2) * 149_999) for i in range(200)]),
+        'CPUs': lambda: make([readings], header=forger.header(2, 1 << 20, scheme=CPU)),
+        'CPUs of many mms': lambda: make([updates(many, 256, True)], header=forger.header(2, 8192, scheme=CPU)),
+        'losses': lambda: make([filled(item(13, signed(0) + number(1) + number(1) + text(b'no_room') + number(7)))] * 30),
+        'causes': lambda: make([whole(30_000_000, text(b'') + number(1), kind=13, before=signed(0) + number(9))]),
+        'gaps': lambda: make([filled(item(12, number(1) * 2))]),
+        'time that jumps': lambda: make([filled(jumps, 1 << 20)]),
+        'time that jumps, version 1': lambda: make([filled(item(1, number(7) + signed(0)) + item(4, signed(2**62)) + item(4, signed(-2**62)), 1 << 20)], version=1),
+        'records with no watermark': lambda: make([storm] * 4),
+        'records of as many mms': lambda: make([filled(updates(many, 256, True))] * 4),
+        'records of an mm that is torn down again and again': lambda: make([filled(updates(many, 4) + updates(many, 256))]),
+        'tasks of as many mms': lambda: make([tasks(many, 3, 8, i * many) + watermark() for i in range(60)]),
+        'processes that have ended': lambda: make([lives(1000, 20)] * 60),
+        'awaited': lambda: make([b''.join(item(16, signed(i) + signed(i) + number(0)) for i in range(4_000_000))]),
+        'readings of one tick': lambda: make([readings + filled(reading(PID, ADDRESS))]),
+        'tasks of one reading': lambda: make([readings + reading(PID, ADDRESS, task(PID, 1) * 3_000_000, 3_000_000) + tick_end()]),
+        'CPUs of one reading': lambda: make([item(8, signed(PID) + number(1) + number(1) + number(ADDRESS) + signed(1) + bytes(4) +
+                                          number(12_000_000) + bytes(60_000_000) + bytes(2 + 4 + 1 + 2) + bytes(4))]),
+        'counters of one reading': lambda: make([readings + item(17, signed(PID) + number(1) + signed(PID) + number(0) * 2 + text(b'') + signed(0) + number(0) +
+                                         number(0) * 8 + number(2_000_000) + counters(ADDRESS) * 2_000_000)]),
+        'ticks': lambda: make([readings + filled(reading(PID, ADDRESS) + tick_end())]),
+        'processes that come with a reading each': lambda: make([b''.join(reading(i, i * 4096, task(i, i), 1) for i in range(1, 500_000))]),
+        'a long name': lambda: make([readings + reading(PID, ADDRESS, task(PID, PID, bytes(20 << 20)), 1) + tick_end() + filled(watermark(), 1 << 20)]),
+        'a long error': lambda: make([readings + item(17, signed(PID) + number(0) + number(1) + text(b'\x1b' * (60 << 20)) + signed(0) + text(b'')) + tick_end()]),
+        'watermarks of many processes': lambda: make([tasks(3000, 3, 8) + filled(watermark(), 8 << 20)]),
+        'words about all mappings': lambda: make([readings + listed(60_000) + named(20_000)] * 3),
+        'long names of mappings': lambda: make([readings + listed(2_000, bytes([65 + i]) * 4_000) for i in range(20)]),
+        'nothing at all': lambda: make([filled(item(99))] * 20),
+        'damage': lambda: make([]) + (b'\x89rslchk\n' * 500_000),
+    }
+
+
+def made(file, make):
+    """By a child: what this process has ever held counts as its children's, too (ru_maxrss)."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            file.write_bytes(make())
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+    return file.stat().st_size
+
+
+def until_signals_wait(pid):
+    """rsslag reads signals from a descriptor, so they are blocked by then."""
+    while True:
+        status = dict(line.split(':\t', 1) for line in Path(f'/proc/{pid}/status').read_text().splitlines())
+        if status['State'][0] == 'Z' or int(status['SigBlk'], 16) & 1 << signal.SIGINT - 1:
+            return
+        os.sched_yield()
+
+
+class Use:
+    """What a run took."""
+
+    def __init__(self, args, limit_s):
+        with tempfile.TemporaryFile() as err, open(os.devnull, 'wb') as null:
+            began = time.monotonic()
+            process = subprocess.Popen([contract.binary, *map(str, args)], stdin=subprocess.DEVNULL, stdout=null, stderr=err, env=environment(),
+                                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (ENOUGH, ENOUGH)))
+            timer = threading.Timer(limit_s * 4, process.kill)
+            timer.start()
+            _, status, usage = os.wait4(process.pid, 0)
+            timer.cancel()
+            self.status = process.returncode = os.waitstatus_to_exitcode(status)
+            self.seconds = time.monotonic() - began
+            self.cpu, self.bytes = usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+            err.seek(0)
+            self.err = err.read().decode()
+
+
+class RecordingBudgets(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix='rsslag-contract-')
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+
+    def test_hostile(self):
+        for name, make in hostile(Forger()).items():
+            if not LONG and name not in QUICK:
+                continue
+            file = Path(self.directory, name)
+            size = made(file, make)
+            seconds, room = 10 + size / 4e6, (256 << 20) + size
+            for args in self.ways(file):
+                with self.subTest(name=name, args=args[:3]):
+                    use = Use(args, seconds)
+                    self.assertIn(use.status, (0, 2), use.err)
+                    self.assertLess(use.bytes, room)
+                    self.assertLess(use.cpu, seconds)
+                    if use.status != 0:
+                        self.assertEqual(len(use.err.splitlines()), 1, use.err)
+            file.unlink()
+
+    def ways(self, file):
+        yield 'replay', '--format', 'lines', file
+        yield 'export', file
+        if LONG:
+            yield 'replay', '--json', '--events', '--threads', 'all', file
+            for number, args in enumerate((('report', '--json', '--svg'), ('export', '--format', 'sqlite', '-o'))):
+                out = Path(self.directory, f'out{number}')
+                yield *args, out, file
+                out.unlink(missing_ok=True)
+
+    def test_a_stop_is_obeyed_at_once(self):
+        """Where a chunk is looked for, and where items tell nothing."""
+        forger = Forger()
+        hole, busy = Path(self.directory, 'hole'), Path(self.directory, 'busy')
+        hole.write_bytes(forger.recording([], ended=False))
+        os.truncate(hole, 1 << 40)
+        made(busy, lambda: forger.recording([filled(item(13, signed(0) + number(9) + number(0)))] * 4))
+        for file in (hole, busy):
+            for args in (('replay', '--format', 'lines'), ('report', '--json'), ('export', '--format', 'csv')):
+                for stop in (signal.SIGINT, signal.SIGTERM):
+                    with self.subTest(file=file.name, args=args, stop=stop):
+                        self.assertLess(self.stopped(stop, *args, file), 2)
+
+    @needs_tmux
+    def test_q_is_obeyed_at_once(self):
+        """Also where nothing comes that could be shown."""
+        forger = Forger()
+        begun = attach(PID, ADDRESS) + reading(PID, ADDRESS, task(PID, PID), 1) + tick_end()
+        busy, jumps = Path(self.directory, 'busy-screen'), Path(self.directory, 'jumps-screen')
+        made(busy, lambda: forger.recording([begun] + [filled(item(13, signed(0) + number(9) + number(0)))] * 8))
+        jumps.write_bytes(forger.recording([begun + watermark(2**63 - 1) + watermark(-START_NS) + reading(PID, ADDRESS, task(PID, PID), 1, 2**62) +
+                                            tick_end(2**62)]))
+        for file in (busy, jumps):
+            with self.subTest(file.name), Pane() as pane:
+                pane.rsslag('replay', file)
+                pane.until('q quit')
+                pid = pane.rsslag_pid()
+                pane.key('End')
+                pane.type('q')
+                began = time.monotonic()
+                while Path(f'/proc/{pid}').exists():
+                    self.assertLess(time.monotonic() - began, 2)
+                    os.sched_yield()
+
+    def stopped(self, stop, *args):
+        with subprocess.Popen([contract.binary, *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              env=environment()) as process:
+            until_signals_wait(process.pid)
+            process.send_signal(stop)
+            began = time.monotonic()
+            try:
+                self.assertEqual(process.wait(60), 0)
+            finally:
+                process.kill()
+            return time.monotonic() - began
+
+
+if __name__ == '__main__':
+    contract.main()

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What grew in the last 30 s, on the screen: by mapping and by thread, summing to the growth."""
+import os
+import re
+import subprocess
+import tempfile
+import time
+
+import contract
+from contract import TracingTest, interpreter, rsslag
+from names_test import PRELUDE
+from panes import Pane, needs_tmux
+
+LONG = 'RSSLAG_TEST_LONG' in os.environ
+
+# At each line it is told, a thread of its own takes what the line says, and stays.
+GROWS = PRELUDE + '''
+def grow(kib):
+    libc.prctl(15, b'worker-07', 0, 0, 0)
+    touched(mapped(kib << 10, SHARED | ANONYMOUS), kib << 10)
+    print('grown', flush=True)
+    threading.Event().wait()
+print('ready', flush=True)
+for line in sys.stdin:
+    if line.startswith('populate'):
+        mapped(4 * MiB, PRIVATE | ANONYMOUS | POPULATE)
+        print('grown', flush=True)
+    else:
+        threading.Thread(target=grow, args=(int(line),), daemon=True).start()
+'''
+
+
+def amounts(text):
+    """What the screen says it grew by, and the rows of its left list, in kB."""
+    lines = text.split('\n')
+    (at,) = [number for number, line in enumerate(lines) if 'GREW BY' in line]
+    number = r'([−-]?[\d,]+)'
+    grew = re.search(rf'GREW BY {number} kB', lines[at]).group(1)
+    rows = {}
+    for line in lines[at + 2:]:
+        row = re.match(rf' *{number}  (\S.*?)(?:  .*)?$', line[:75])
+        if row is None:
+            break
+        rows[row.group(2).strip()] = kb(row.group(1))
+    return kb(grew), rows
+
+
+def kb(text):
+    return int(text.replace('−', '-').replace(',', ''))
+
+
+@needs_tmux
+class Growth(TracingTest):
+    def setUp(self):
+        self.held = subprocess.Popen([interpreter(), '-c', GROWS], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.addCleanup(self.held.wait)
+        self.addCleanup(self.held.kill)
+        self.addCleanup(self.held.stdout.close)
+        self.addCleanup(self.held.stdin.close)
+        self.assertEqual(self.held.stdout.readline(), b'ready\n')
+
+    def tell(self, line):
+        self.held.stdin.write(line + b'\n')
+        self.held.stdin.flush()
+        self.assertEqual(self.held.stdout.readline(), b'grown\n')
+
+    def grown(self, pane):
+        """The screen once it tells of all that was done, with what it sums up to."""
+        def told(text):
+            return 'GREW BY' in text and re.search(r'\d worker-07', text) and amounts(text)[0] >= 8192 + 4096
+        text = pane.until(told)
+        grew, rows = amounts(text)
+        self.assertEqual(grew, sum(rows.values()), text)
+        # A page of it may be among what its CPU has folded last.
+        self.assertLessEqual(rows['shmem'], 8192)
+        self.assertGreaterEqual(rows['shmem'] + rows.get('(not settled yet)', 0), 8192, text)
+        # The last batches of CPUs may not be settled before the next record of them.
+        self.assertGreaterEqual(rows['by no fault: populated'] + rows.get('(not settled yet)', 0), 4096, text)
+        self.assertLess(abs(rows.get('(not settled yet)', 0)), 1024)
+        self.assertNotIn('not told by any record', rows)
+        # The shared pages are all of that thread's faults but for its stack and what Python takes for it.
+        (by_thread,) = re.findall(r'([\d,]+) +\d+ worker-07', text)
+        self.assertGreaterEqual(kb(by_thread), rows['shmem'])
+        self.assertLess(kb(by_thread), 8192 + 1024)
+
+    def test_what_grew_by_mapping_and_by_thread(self):
+        with Pane(120, 36) as pane:
+            pane.rsslag('live', '-p', self.held.pid, '--interval', '200ms')
+            pane.until(lambda text: 'AGREES' in text and 'g grew' in text)
+            pane.type('g')
+            pane.until('GREW BY')
+            self.tell(b'8192')
+            self.tell(b'populate')
+            self.grown(pane)
+            begin = time.monotonic()
+            pane.key('Escape')
+            pane.until(lambda text: 'GREW BY' not in text)
+            if LONG:
+                pane.type('g')
+                pane.until(lambda text: 'GREW BY 0 kB in the last 30 s' in text and 'shmem' not in text)
+                self.assertGreater(time.monotonic() - begin, 25)
+            pane.type('q')
+            pane.until('traced ')
+
+    def test_a_replay_tells_the_same(self):
+        with tempfile.TemporaryDirectory() as directory:
+            file = f'{directory}/trace.rsslag'
+            with subprocess.Popen([contract.binary, 'record', '-o', file, '--interval', '200ms', '-p', str(self.held.pid)],
+                                  stderr=subprocess.DEVNULL) as tracer:
+                self.addCleanup(tracer.kill)
+                contract.wait_until(lambda: os.path.exists(file) and rsslag('report', '--json', file).status == 0 and
+                                    rsslag('report', '--json', file).document()['processes'])
+                self.tell(b'8192')
+                self.tell(b'populate')
+                tracer.terminate()
+            with Pane(120, 36) as pane:
+                pane.rsslag('replay', file)
+                pane.until('END of')
+                pane.type('g')
+                self.grown(pane)
+                pane.type('q')
+
+
+if __name__ == '__main__':
+    contract.main()

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""`rsslag serve` among clients that mean harm, or nothing: it goes on answering, with memory and rights that are bounded."""
+import os
+import re
+import socket
+import time
+import unittest
+
+import contract
+from contract import TracingTest, wait_until
+from serve_test import Serving
+
+DEADLINE = 10  # seconds until who has not asked is closed
+TCP_REPAIR = 19
+REQUEST = b'GET /metrics HTTP/1.1\r\nX: '
+
+
+def try_to_send(connection, data):
+    try:
+        connection.sendall(data)
+        return True
+    except OSError:
+        return False  # it was closed
+
+
+def is_open(connection):
+    """Nothing has come, not even its end."""
+    connection.setblocking(False)
+    try:
+        connection.recv(4096)
+        return False
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+
+
+def vanish(connection):
+    """The other side is not told: for it the connection is there for ever."""
+    try:
+        connection.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
+    except OSError:
+        return False
+    connection.close()
+    return True
+
+
+class Clients(TracingTest):
+    def setUp(self):
+        self.serving = Serving('--listen', '127.0.0.1:0')
+        self.addCleanup(self.serving.__exit__)
+        self.serving.metrics()
+
+    def connected(self, count):
+        made = [socket.create_connection((self.serving.host, self.serving.port), timeout=contract.TIMEOUT) for _ in range(count)]
+        for each in made:
+            self.addCleanup(each.close)
+        return made
+
+    def sockets(self):
+        directory = f'/proc/{self.serving.process.pid}/fd'
+        count = 0
+        for fd in os.listdir(directory):
+            try:
+                count += os.readlink(f'{directory}/{fd}').startswith('socket:')
+            except FileNotFoundError:
+                pass  # closed meanwhile
+        return count
+
+    def answers_at_once(self):
+        """Long before those who wait are closed for their time."""
+        asked = time.monotonic()
+        self.serving.metrics()
+        self.assertLess(time.monotonic() - asked, DEADLINE / 2)
+
+    def test_more_silent_ones_than_there_is_room_for(self):
+        silent = self.connected(600)
+        self.answers_at_once()
+        # The oldest had to go, the youngest may still ask.
+        wait_until(lambda: not is_open(silent[0]))
+        self.assertTrue(is_open(silent[-1]))
+        silent[-1].setblocking(True)
+        silent[-1].sendall(b'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+        self.assertTrue(silent[-1].recv(4096).startswith(b'HTTP/1.1 200 '))
+
+    def test_two_hundred_of_each_kind_at_once(self):
+        before = self.serving.rss_kb()
+        slow, huge, half_open = self.connected(200), self.connected(200), self.connected(200)
+        for each in slow:
+            try_to_send(each, REQUEST)
+        self.answers_at_once()
+        gone = sum(vanish(each) for each in half_open)
+        self.answers_at_once()
+        headers = REQUEST + b'y' * 10_000_000
+        for each in huge:
+            self.assertFalse(try_to_send(each, headers))  # nobody reads all of it
+        self.answers_at_once()
+        for each in slow:
+            try_to_send(each, b'y')
+        self.answers_at_once()
+        grew = self.serving.rss_kb() - before
+        print(f'{gone} half-open; grew {grew} kB')
+        self.assertLess(grew, 16 * 1024)  # 512 have 16 kB each
+        # None is kept for longer than the deadline, also where a byte comes now and then.
+        late = self.connected(5)
+        for each in late:
+            self.assertTrue(try_to_send(each, REQUEST))
+        wait_until(lambda: not any([try_to_send(each, b'y') for each in late]))
+        self.answers_at_once()
+        wait_until(lambda: self.sockets() == 1)  # which listens
+
+    def test_rights_are_dropped(self):
+        """To those that begin an iterator for each reading; what an exe leads to, and what is traced, are others' memory."""
+        bpf, perfmon, sys_ptrace = 1 << 39, 1 << 38, 1 << 19
+        for arguments, allowed in (((), bpf | perfmon), (('--by', 'exe'), bpf | perfmon | sys_ptrace),
+                                   (('--trace', 'rsslag-nobody*'), bpf | perfmon | sys_ptrace)):
+            with Serving('--listen', '127.0.0.1:0', *arguments) as serving:
+                serving.metrics()
+                for task in os.listdir(f'/proc/{serving.process.pid}/task'):
+                    with open(f'/proc/{serving.process.pid}/task/{task}/status', encoding='ascii') as file:
+                        held = [int(of, 16) for of in re.findall(r'(?m)^Cap(?:Inh|Prm|Eff|Amb):\s+(\w+)$', file.read())]
+                    self.assertEqual(len(held), 4)
+                    self.assertEqual([of & ~allowed for of in held], [0] * 4, arguments)
+
+
+if __name__ == '__main__':
+    contract.main()

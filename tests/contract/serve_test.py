@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""`rsslag serve`: metrics over HTTP, also for clients that mean harm; the same by `top --format prometheus`."""
+import http.client
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import contract
+from contract import Children, Crowd, Held, TracingTest, assert_one_error_line, environment, rsslag, snapshot, wait_until
+
+SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? (\S+)$')
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+PAGE = os.sysconf('SC_PAGE_SIZE')
+
+
+def samples(text):
+    """(name, {label: value}, value) of each line that is no comment."""
+    found = []
+    for line in text.splitlines():
+        if line.startswith('#'):
+            continue
+        name, labels, value = SAMPLE.match(line).groups()
+        unescape = lambda each: re.sub(r'\\(.)', lambda m: '\n' if m[1] == 'n' else m[1], each)
+        found.append((name, {key: unescape(of) for key, of in LABEL.findall(labels or '')}, float(value)))
+    return found
+
+
+def exact_of(text, **labels):
+    return sum(value for name, having, value in samples(text)
+               if name == 'rsslag_process_resident_memory_bytes' and having.items() >= labels.items())
+
+
+def umask():
+    masked = os.umask(0)
+    os.umask(masked)
+    return masked
+
+
+def single(text, wanted):
+    (value,) = [value for name, _, value in samples(text) if name == wanted]
+    return value
+
+
+class Serving:
+    def __init__(self, *args, **more):
+        self.process = subprocess.Popen([contract.binary, 'serve', *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, env=environment(), **more)
+        line = self.process.stdout.readline().decode()
+        matched = re.fullmatch(r'http://(.*):(\d+)/metrics\n', line)
+        if not matched:
+            raise AssertionError((line, self.process.communicate()))
+        self.host, self.port = matched[1], int(matched[2])
+
+    def get(self, path='/metrics', method='GET', headers=None):
+        """Status, content type, text."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=contract.TIMEOUT)
+        connection.request(method, path, headers=headers or {})
+        answer = connection.getresponse()
+        body = answer.read().decode()
+        connection.close()
+        return answer.status, answer.getheader('Content-Type'), body
+
+    def metrics(self):
+        status, _, text = self.get()
+        if status != 200:
+            raise AssertionError((status, text))
+        return text
+
+    def rss_kb(self):
+        with open(f'/proc/{self.process.pid}/smaps_rollup', encoding='ascii') as file:
+            return int(re.search(r'^Rss: +(\d+)', file.read(), re.M)[1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.status = self.process.wait(contract.TIMEOUT)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+class Serve(TracingTest):
+    def test_the_sum_of_parts_is_what_a_process_holds(self):
+        with tempfile.TemporaryDirectory() as directory:
+            # A group of its own: other tests beside hold a workload of the same name.
+            program = shutil.copy(contract.binary, directory)
+            with (Held('few-pages', program=program) as held,
+                  Serving('--listen', '127.0.0.1:0', '--top', '10000', '--by', 'exe') as serving):
+                (process,) = snapshot('--json', held.pid).document()['processes']
+                text = serving.metrics()
+                self.assertEqual(exact_of(text, exe=program), process['exact']['rss'] * PAGE)
+                self.assertEqual(exact_of(text, exe=program, part='cached'), process['cached']['rss'] * PAGE)
+                self.assertEqual(process['verdict'], 'agrees')
+        self.assertEqual(serving.status, 0)
+
+    def test_groups_of_each_kind(self):
+        with Children((b'of a kind',)) as (pid,):
+            exe = os.readlink(f'/proc/{pid}/exe')
+            for by, name in (('exe', exe), ('user', 'root' if os.geteuid() == 0 else None), ('cgroup', None), ('unit', None)):
+                with Serving('--listen', '127.0.0.1:0', '--top', '10000', '--by', by) as serving:
+                    groups = {labels[by] for family, labels, _ in samples(serving.metrics()) if family == 'rsslag_processes'}
+                self.assertTrue(groups)
+                if name:
+                    self.assertIn(name, groups)
+
+    def test_at_most_so_many_groups(self):
+        with Children([b'group%d' % i for i in range(30)]), Serving('--listen', '127.0.0.1:0', '--top', '3') as serving:
+            text = serving.metrics()
+            groups = [labels['comm'] for name, labels, _ in samples(text) if name == 'rsslag_processes']
+            self.assertEqual((len(groups), groups[-1]), (4, 'other'))
+
+    def test_hostile_names_and_groups_that_end(self):
+        name = b'a"b\n\\\x1b[31m'
+        with Serving('--listen', '127.0.0.1:0', '--top', '10000', '--max-age', '0ms') as serving:
+            with Children((name,)):
+                text = serving.metrics()
+                self.assertIsNone(contract.CONTROL.search(text))
+                shown = [labels['comm'] for family, labels, _ in samples(text) if family == 'rsslag_processes']
+                self.assertIn('a"b\\x0a\\\\\\x1b[31m', shown)
+            wait_until(lambda: 'x1b[31m' not in serving.metrics())
+
+    def test_what_a_checker_says(self):
+        if not shutil.which('promtool'):
+            self.skipTest('there is no promtool')
+        with Serving('--listen', '127.0.0.1:0') as serving:
+            checked = subprocess.run(['promtool', 'check', 'metrics'], input=serving.metrics().encode(),
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        self.assertEqual((checked.returncode, checked.stdout), (0, b''))
+
+    def test_formats_paths_and_methods(self):
+        with Serving('--listen', '127.0.0.1:0') as serving:
+            self.assertEqual(serving.get()[1], 'text/plain; version=0.0.4; charset=utf-8')
+            status, kind, text = serving.get(headers={'Accept': 'application/openmetrics-text;version=1.0.0,*/*;q=0.1'})
+            self.assertEqual((status, kind), (200, 'application/openmetrics-text; version=1.0.0; charset=utf-8'))
+            self.assertTrue(text.endswith('# EOF\n'))
+            self.assertEqual(serving.get('/')[0], 200)
+            self.assertEqual(serving.get('/etc/passwd')[0], 404)
+            self.assertEqual(serving.get(method='POST')[0], 405)
+            self.assertEqual(serving.get(method='HEAD')[0::2], (200, ''))
+
+    def test_one_reading_serves_all_within_its_age(self):
+        with Serving('--listen', '127.0.0.1:0', '--max-age', '1m') as serving:
+            for _ in range(20):
+                text = serving.metrics()
+            self.assertEqual((single(text, 'rsslag_readings_total'), single(text, 'rsslag_requests_total')), (1, 20))
+        with Serving('--listen', '127.0.0.1:0', '--max-age', '0ms') as serving:
+            for _ in range(5):
+                text = serving.metrics()
+            self.assertEqual(single(text, 'rsslag_readings_total'), 5)
+
+    def test_many_scrapers(self):
+        with Serving('--listen', '127.0.0.1:0') as serving:
+            serving.metrics()
+            before, wrong = serving.rss_kb(), []
+
+            def scrape():
+                for _ in range(50):
+                    try:
+                        serving.metrics()
+                    except (OSError, AssertionError) as error:
+                        wrong.append(error)
+
+            threads = [threading.Thread(target=scrape) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(wrong, [])
+            self.assertLess(serving.rss_kb() - before, 4096)
+
+    def test_a_socket_that_is_handed_in(self):
+        with socket.create_server(('127.0.0.1', 0)) as listening:
+            def prepare():
+                os.dup2(listening.fileno(), 3)
+                os.set_inheritable(3, True)
+            process = subprocess.Popen(
+                ['sh', '-c', 'LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" serve --listen 127.0.0.1:1', contract.binary],
+                preexec_fn=prepare, close_fds=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            line = process.stdout.readline().decode()
+            self.assertEqual(line, f'http://127.0.0.1:{listening.getsockname()[1]}/metrics\n')
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(contract.TIMEOUT), 0)
+            process.stdout.close()
+            process.stderr.close()
+
+    def test_what_cannot_be(self):
+        for words in (('--listen', 'nonsense'), ('--listen', '127.0.0.1:http'), ('--by', 'tid'), ('--top', '0'),
+                      ('--max-age', 'soon')):
+            assert_one_error_line(self, rsslag('serve', *words), 2)
+        assert_one_error_line(self, rsslag('serve', '--', 'true'), 2)
+        with Serving('--listen', '127.0.0.1:0') as serving:
+            assert_one_error_line(self, rsslag('serve', '--listen', f'127.0.0.1:{serving.port}'), 1)
+
+
+# Touches forty megabytes and gives them back, each time that it is told to, by pages of their own.
+BUSY = r'''
+import ctypes, mmap, sys
+ctypes.CDLL(None).prctl(15, sys.argv[1].encode())
+for _ in sys.stdin:
+    with mmap.mmap(-1, 40 << 20) as memory:
+        memory.madvise(mmap.MADV_NOHUGEPAGE)
+        for at in range(0, len(memory), 4096):
+            memory[at] = 1
+    print('done', flush=True)
+'''
+PAGES = (40 << 20) // PAGE
+
+
+class Busy:
+    def __init__(self, name='rsslag-busy'):
+        self.process = subprocess.Popen([contract.interpreter(), '-c', BUSY, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env=environment())
+        wait_until(lambda: open(f'/proc/{self.process.pid}/comm', encoding='ascii').read() == name + '\n')
+
+    def work(self):
+        self.process.stdin.write(b'\n')
+        self.process.stdin.flush()
+        assert self.process.stdout.readline() == b'done\n'
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+class Traced(TracingTest):
+    """serve --trace: found by name, as it runs or is forked; exact since then, whoever scrapes how often."""
+
+    def serving(self, *args):
+        return Serving('--listen', '127.0.0.1:0', '--max-age', '0ms', '--trace', 'rsslag-b*', *args)
+
+    def of(self, text, what, **labels):
+        """The sum of a metric's samples of the traced process; None without any."""
+        found = [value for name, having, value in samples(text)
+                 if name == f'rsslag_traced_{what}' and having.items() >= {'comm': 'rsslag-busy', **labels}.items()]
+        return sum(found) if found else None
+
+    def lost(self, text):
+        return sum(value for name, _, value in samples(text) if name == 'rsslag_trace_lost_records_total')
+
+    def test_what_a_process_does_between_two_scrapes(self):
+        with Busy() as busy, self.serving() as serving:
+            before = serving.metrics()
+            self.assertEqual(self.of(before, 'processes'), 1)
+            resident = exact_of(before, comm='rsslag-busy')
+            for _ in range(3):
+                busy.work()
+            after = serving.metrics()
+            grew = {what: self.of(after, what) - self.of(before, what) for what in ('updates_total', 'faults_total', 'flushes_total')}
+            self.assertEqual(self.lost(after), 0)
+            # Each page comes by a fault, and by an update of its own where CPUs cache; threads flush up to 64 at once.
+            by_cpu = 'scheme="cpu"' in after
+            self.assertGreaterEqual(grew['updates_total'] * (1 if by_cpu else 64), 3 * PAGES)
+            self.assertLess(grew['updates_total'], 7 * PAGES)
+            self.assertGreaterEqual(grew['faults_total'], 3 * PAGES)
+            self.assertLess(grew['faults_total'], 3 * PAGES + 1000)
+            self.assertGreater(grew['flushes_total'], 100)
+            # All of it was there at once, and is gone by the scrape.
+            self.assertLess(abs(exact_of(after, comm='rsslag-busy') - resident), 4 << 20)
+            least = self.of(after, 'peak_resident_memory_bytes')
+            self.assertGreaterEqual(least + self.of(after, 'peak_uncertainty_bytes'), resident + (40 << 20))
+            self.assertLess(least, resident + (44 << 20))
+            self.assertEqual((self.of(after, 'peak_lossy'), self.of(after, 'processes_doubtful')), (0, 0))
+            quiet = serving.metrics()
+            for what in ('updates_total', 'faults_total', 'flushes_total', 'peak_resident_memory_bytes'):
+                self.assertEqual(self.of(quiet, what), self.of(after, what), what)
+            if shutil.which('promtool'):
+                checked = subprocess.run(['promtool', 'check', 'metrics'], input=quiet.encode(), stdout=subprocess.PIPE,
+                                         stderr=subprocess.STDOUT, check=False)
+                self.assertEqual((checked.returncode, checked.stdout), (0, b''))
+
+    def test_forked_ones_are_found_and_series_end(self):
+        with self.serving() as serving:
+            self.assertIsNone(self.of(serving.metrics(), 'processes'))
+            with Children([b'rsslag-busy'] * 2):
+                wait_until(lambda: self.of(serving.metrics(), 'processes') == 2)
+            wait_until(lambda: 'rsslag-busy' not in serving.metrics())
+
+    def test_the_end_of_a_group_is_told_once(self):
+        with tempfile.TemporaryDirectory() as directory, self.serving() as serving:
+            program = os.path.join(directory, 'rsslag-busy')
+            contract.tiny_program(program, 300)
+            with subprocess.Popen([program], stdout=subprocess.PIPE) as process:
+                wait_until(lambda: self.of(serving.metrics(), 'processes') == 1)
+                process.stdout.readline()  # all are touched
+                process.kill()
+            told = [serving.metrics()]
+            wait_until(lambda: told.append(serving.metrics()) or self.of(told[-1], 'processes') is None)
+            self.assertEqual(self.of(told[-2], 'processes'), 0)
+            peak = self.of(told[-2], 'peak_resident_memory_bytes')
+            self.assertGreaterEqual(peak + self.of(told[-2], 'peak_uncertainty_bytes'), 300 * PAGE)
+            self.assertGreater(self.of(told[-2], 'updates_total'), 0)
+
+    def test_slow_scrapers_stop_nothing(self):
+        with Busy() as busy, self.serving('--top', '10000') as serving:
+            before = serving.metrics()
+            slow = []
+            for number in range(100):
+                slow.append(socket.create_connection((serving.host, serving.port)))
+                slow[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                slow[-1].sendall(b'GET /metrics HTTP/1.1\r\nHost: x\r\n' + (b'\r\n' if number % 2 else b''))
+            for _ in range(30):
+                busy.work()
+            after = serving.metrics()
+            self.assertEqual(self.lost(after), 0)
+            self.assertGreaterEqual(self.of(after, 'updates_total') - self.of(before, 'updates_total'), 30 * PAGES)
+            for each in slow:
+                each.close()
+
+
+class TextFile(TracingTest):
+    def test_the_same_for_a_textfile_collector(self):
+        with tempfile.TemporaryDirectory() as directory, Children((b'for-a-collector',)) as (pid,):
+            path = f'{directory}/rsslag.prom'
+            for _ in range(2):  # replaced
+                ran = rsslag('top', '--once', '--format', 'prometheus', '-o', path)
+                self.assertEqual((ran.status, ran.out, ran.err), (0, '', ''), ran)
+            (process,) = snapshot('--json', pid).document()['processes']
+            with open(path, encoding='utf-8') as file:
+                text = file.read()
+            self.assertEqual(exact_of(text, comm=process['comm']), process['exact']['rss'] * PAGE)
+            self.assertEqual(os.listdir(directory), ['rsslag.prom'])
+            self.assertEqual(os.stat(path).st_mode & 0o777, 0o666 & ~umask())
+            printed = rsslag('top', '--once', '--format', 'prometheus')
+            self.assertEqual({name for name, _, _ in samples(printed.out)}, {name for name, _, _ in samples(text)})
+
+    def test_names_have_a_limit(self):
+        with tempfile.TemporaryDirectory() as directory, Crowd(directory, [b'rsslag-t%d' % number for number in range(150)]):
+            for most, arguments in ((100, ()), (20, ('--rows', '20'))):
+                text = rsslag('top', '--once', '--format', 'prometheus', *arguments).out
+                names = {labels['comm'] for name, labels, _ in samples(text) if name == 'rsslag_processes'}
+                self.assertIn('other', names)
+                self.assertLessEqual(len(names), most + 1)
+
+    def test_it_is_one_reading(self):
+        assert_one_error_line(self, rsslag('top', '--format', 'prometheus'), 2)
+        assert_one_error_line(self, rsslag('top', '-o', '/tmp/x'), 2)
+
+
+if __name__ == '__main__':
+    contract.main()

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is shipped for a fleet: rules, a dashboard and units, each tried by the tool that would read it."""
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import unittest
+
+import contract
+from contract import TracingTest, environment
+
+SHARE = contract.ROOT / 'share'
+RULES = SHARE / 'prometheus' / 'rsslag.rules.yml'
+OURS = re.compile(r'\brsslag_\w+')
+
+
+def run(*argv, **more):
+    done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=contract.TIMEOUT, **more)
+    return done.returncode, done.stdout.decode()
+
+
+def needs(program):
+    return unittest.skipUnless(shutil.which(program), f'there is no {program}')
+
+
+def expressions(dashboard):
+    for panel in dashboard['panels']:
+        yield from (target['expr'] for target in panel['targets'])
+    for variable in dashboard['templating']['list']:
+        if variable['type'] == 'query':
+            yield variable['query']['query']
+
+
+class Rules(unittest.TestCase):
+    @needs('promtool')
+    def test_they_are_well_formed(self):
+        status, text = run('promtool', 'check', 'rules', str(RULES))
+        self.assertEqual(status, 0, text)
+
+    @needs('promtool')
+    def test_what_they_say(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = f'{directory}/test.yml'
+            template = (contract.ROOT / 'tests/contract/rsslag.rules.test.yml').read_text()
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write(template.replace('RULES', str(RULES)))
+            status, text = run('promtool', 'test', 'rules', path)
+        self.assertEqual(status, 0, text)
+
+
+class Names(TracingTest):
+    def test_rules_and_dashboard_ask_for_what_there_is(self):
+        process = subprocess.Popen([contract.binary, 'serve', '--listen', '127.0.0.1:0', '--trace', 'nobody-*'],
+                                   stdout=subprocess.PIPE, env=environment())
+        url = process.stdout.readline().decode().strip()
+        status, text = run('python3', '-c', 'import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())', url)
+        process.terminate()
+        process.wait(contract.TIMEOUT)
+        process.stdout.close()
+        self.assertEqual(status, 0, text)
+        served = set(re.findall(r'^# TYPE (\w+)', text, re.M))
+        rules = re.sub(r'(?m)^\s*(#.*|- record:.*|.*summary:.*)$', '', RULES.read_text())
+        asked = {name for name in OURS.findall(rules) if not name.endswith((':sum', ':max'))}
+        for expression in expressions(json.loads((SHARE / 'grafana' / 'rsslag.json').read_text())):
+            asked |= set(OURS.findall(expression))
+        recorded = {name for name in asked if f':{name}:' in RULES.read_text()}
+        self.assertTrue(asked)
+        self.assertEqual(asked - recorded - served, set())
+
+
+class Dashboard(unittest.TestCase):
+    def test_its_shape(self):
+        dashboard = json.loads((SHARE / 'grafana' / 'rsslag.json').read_text())
+        self.assertTrue(dashboard['title'] and dashboard['uid'] and dashboard['schemaVersion'])
+        numbers = [panel['id'] for panel in dashboard['panels']]
+        self.assertEqual(len(set(numbers)), len(numbers))
+        for panel in dashboard['panels']:
+            self.assertEqual(panel['datasource']['uid'], '${datasource}')
+            self.assertLessEqual(panel['gridPos']['x'] + panel['gridPos']['w'], 24)
+            self.assertTrue(panel['targets'])
+
+    @needs('promtool')
+    def test_its_queries_can_be_parsed(self):
+        rules = {'groups': [{'name': 'dashboard', 'rules': []}]}
+        for number, expression in enumerate(expressions(json.loads((SHARE / 'grafana' / 'rsslag.json').read_text()))):
+            if not expression.startswith('label_values'):
+                rules['groups'][0]['rules'].append({'record': f'dashboard:{number}', 'expr': expression.replace('$', '')})
+        with tempfile.TemporaryDirectory() as directory:
+            path = f'{directory}/dashboard.yml'
+            with open(path, 'w', encoding='utf-8') as file:
+                json.dump(rules, file)  # JSON is YAML
+            status, text = run('promtool', 'check', 'rules', path)
+        self.assertEqual(status, 0, text)
+
+
+@needs('systemd-analyze')
+class Units(unittest.TestCase):
+    MOST_EXPOSED = {'rsslag-serve.service': 3.0, 'rsslag-mount.service': 4.5}
+
+    def test_they_can_be_loaded(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for unit in SHARE.glob('rsslag-*.*'):
+                text = unit.read_text().replace('/usr/bin/rsslag', contract.binary).replace('Documentation=man:rsslag(1)\n', '')
+                with open(f'{directory}/{unit.name}', 'w', encoding='utf-8') as file:
+                    file.write(text)
+            for unit in sorted(os.listdir(directory)):
+                status, text = run('systemd-analyze', 'verify', f'{directory}/{unit}')
+                self.assertEqual((status, text), (0, ''), unit)
+
+    def test_what_they_leave_open(self):
+        for name, most in self.MOST_EXPOSED.items():
+            status, text = run('systemd-analyze', 'security', '--offline=true', str(SHARE / name))
+            if 'nrecognized option' in text:
+                self.skipTest('this systemd-analyze looks at no file')
+            found = re.search(r'exposure level for \S+: ([\d.]+)', text)
+            self.assertIsNotNone(found, (status, text))
+            self.assertLess(float(found[1]), most, name)
+
+
+class Socket(TracingTest):
+    @needs('systemd-socket-activate')
+    def test_it_is_begun_by_who_asks(self):
+        with socket.create_server(('127.0.0.1', 0)) as free:
+            port = free.getsockname()[1]
+        process = subprocess.Popen(['systemd-socket-activate', '-l', f'127.0.0.1:{port}', contract.binary, 'serve'],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
+
+        def answer():
+            try:
+                with socket.create_connection(('127.0.0.1', port), timeout=contract.TIMEOUT) as client:
+                    client.sendall(b'GET /metrics HTTP/1.0\r\n\r\n')
+                    return b''.join(iter(lambda: client.recv(65536), b''))
+            except ConnectionRefusedError:
+                return b''
+
+        contract.wait_until(lambda: b'rsslag_build_info{' in answer())
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(contract.TIMEOUT), 0)
+
+
+if __name__ == '__main__':
+    contract.main()

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Who reads the output stands still: no record is lost by it, what is missing is told where it is, and nothing hangs."""
+import fcntl
+import mmap
+import os
+import platform
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+import contract
+from contract import ROOT, TIMEOUT, TracingTest, assert_valid, environment, wait_until
+
+PAGE = mmap.PAGESIZE
+WRITE = {'x86_64': '1', 'aarch64': '64'}[platform.machine()]
+
+
+def churn(pages):
+    """As many updates as one who must not hurry can have, for ever."""
+    while True:
+        with mmap.mmap(-1, pages * PAGE) as memory:
+            for at in range(0, len(memory), PAGE):
+                memory[at] = 1
+        time.sleep(0.001)
+
+
+class Churning:
+    """A child that maps, touches and unmaps without end."""
+
+    def __init__(self, pages=256):
+        self.pages = pages
+
+    def __enter__(self):
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                churn(self.pages)
+            finally:
+                os._exit(1)
+        return self.pid
+
+    def __exit__(self, *_):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+
+class Unread:
+    """`rsslag live` that records, and whose output is not read until it is asked for."""
+
+    def __init__(self, directory, *args):
+        self.recording = Path(directory, 'recording')
+        self.args = args
+        self.process = subprocess.Popen([contract.binary, 'live', '--no-walk', '--record', self.recording, *map(str, args)],
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        env=environment())
+
+    def recorded(self, size):
+        wait_until(lambda: self.process.poll() is not None or self.size() > size)
+
+    def size(self):
+        return self.recording.stat().st_size if self.recording.exists() else 0
+
+    def whole(self):
+        """Its recording: nothing is missing by now."""
+        report = contract.rsslag('report', '--json', self.recording)
+        return report.status == 0 and report.document()['complete']
+
+    def replayed(self):
+        return contract.rsslag('replay', '--events', '--format', 'jsonl', self.recording).documents()
+
+    def finish(self):
+        out, err = self.process.communicate(timeout=TIMEOUT)
+        return contract.Ran(self.args, self.process.returncode, out, err)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(TIMEOUT)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+ENOUGH = 300_000  # bytes of a recording that are more lines than may wait
+
+
+class StandsStill(TracingTest):
+    def unread(self, form):
+        """What is there once somebody reads, and what a replay of it tells."""
+        with tempfile.TemporaryDirectory() as directory, Churning() as pid, \
+                Unread(directory, '--events', '--interval', '100ms', '--format', form, '-p', pid) as trace:
+            trace.recorded(ENOUGH)
+            trace.process.send_signal(signal.SIGTERM)
+            ran = trace.finish()
+            replayed = trace.replayed()
+        self.assertEqual((ran.status, ran.err), (0, ''), ran.lines[-1])
+        return ran, replayed
+
+    def test_no_record_is_lost_and_each_gap_is_told(self):
+        ran, replayed = self.unread('jsonl')
+        documents = ran.documents()
+        summary = documents[-1]
+        assert_valid(self, 'summary', summary)
+        self.assertEqual((summary['lost'], replayed[-1]['lost'], summary['updates']), (0, 0, replayed[-1]['updates']))
+        gaps = [document for document in documents if document.get('schema') == 'rsslag.gap/1']
+        for gap in gaps:
+            assert_valid(self, 'gap', gap)
+        self.assertGreater(len(gaps), 0)
+        self.assertEqual(sum(gap['lines_dropped'] for gap in gaps), summary['lines_dropped'])
+        # Each line is either there or in a gap.
+        self.assertEqual(len(documents) - len(gaps) + summary['lines_dropped'], len(replayed))
+        before = documents.index(gaps[0])
+        self.assertEqual(documents[:before], replayed[:before])
+
+    def test_lines_for_people_say_how_many_are_missing(self):
+        ran, _ = self.unread('lines')
+        here, dropped = ([int(number.replace(',', '')) for number in re.findall(f'(?m)^! .*?([\\d,]+) lines {what}', ran.out)]
+                         for what in ('are missing here', 'of this output were dropped'))
+        self.assertGreater(len(here), 0)
+        self.assertEqual([sum(here)], dropped)
+
+    def test_a_reader_that_goes_on_finds_all_that_waited(self):
+        """The trace is over, its recording whole; the rest of the output waits for whoever reads."""
+        # More than a pipe holds, less than may wait, however fast the machine.
+        with tempfile.TemporaryDirectory() as directory, Churning(pages=8) as pid, \
+                Unread(directory, '--events', '--format', 'jsonl', '--duration', '300ms', '-p', pid) as trace:
+            wait_until(trace.whole)
+            self.assertIsNone(trace.process.poll())
+            ran = trace.finish()
+            self.assertEqual((ran.status, ran.err), (0, ''))
+            *_, summary = ran.documents()
+            self.assertEqual((summary['schema'], summary['lines_dropped']), ('rsslag.summary/2', 0))
+
+    def test_a_signal_ends_it_though_nobody_reads(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number), tempfile.TemporaryDirectory() as directory, Churning() as pid, \
+                    Unread(directory, '--events', '--format', 'lines', '-p', pid) as trace:
+                trace.recorded(20_000)
+                begin = time.monotonic()
+                trace.process.send_signal(number)
+                trace.process.wait(TIMEOUT)
+                self.assertLess(time.monotonic() - begin, 8)
+                ran = trace.finish()
+                self.assertEqual(ran.status, 1)
+                self.assertRegex(ran.err, r'^rsslag: the last [0-9,]+ lines are not written: nobody read them\n$')
+                self.assertTrue(trace.whole())
+
+
+class Recorded(unittest.TestCase):
+    """What reads a recording waits for its reader: dropping is for who must keep up with a kernel."""
+    FILE = ROOT / 'docs' / 'recordings' / 'quiet-6.1.rsslag'
+
+    def unread(self, *args):
+        """Its output, of which nothing is read until it waits for that, and again in the midst of it."""
+        reader, writer = os.pipe()
+        fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+        with subprocess.Popen([contract.binary, *map(str, args)], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE,
+                              env=environment()) as process, open(reader, 'rb', buffering=0) as out:
+            os.close(writer)
+            text, stood = b'', 0
+            for _ in range(3):
+                wait_until(lambda: process.poll() is not None or self.waits_in_write(process.pid))
+                stood += process.poll() is None
+                text += out.read(4096)
+            fcntl.fcntl(out, fcntl.F_SETPIPE_SZ, 1 << 20)
+            while more := out.read(1 << 16):
+                text += more
+            return contract.Ran(args, process.wait(TIMEOUT), text, process.stderr.read()), stood
+
+    @staticmethod
+    def waits_in_write(pid):
+        """To stdout: proc_pid_syscall(5) has the number of the call that it sleeps in, and its arguments."""
+        try:
+            return Path(f'/proc/{pid}/syscall').read_text().split()[:2] == [WRITE, '0x1']
+        except ProcessLookupError:
+            return False
+
+    def test_no_line_is_lost(self):
+        for args in (('replay', '--format', 'jsonl', '--events'), ('replay', '--format', 'lines', '--events'), ('replay', '--format', 'csv'),
+                     ('report', '--json'), ('report',), ('export',), ('export', '--format', 'csv')):
+            with self.subTest(args):
+                at_once = contract.rsslag(*args, self.FILE)
+                self.assertEqual((at_once.status, at_once.err), (0, ''))
+                ran, stood = self.unread(*args, self.FILE)
+                self.assertEqual((ran.status, ran.err), (0, ''))
+                self.assertGreaterEqual(stood, min(3, len(at_once.raw_out) // 4096 - 1))
+                self.assertTrue(ran.raw_out == at_once.raw_out, f'{len(ran.raw_out)} of {len(at_once.raw_out)} bytes, or others')
+
+
+class Progress(TracingTest):
+    def test_record_does_not_wait_for_who_reads_its_progress(self):
+        with tempfile.TemporaryDirectory() as directory, Churning() as pid:
+            reader, writer = os.pipe()
+            os.set_blocking(writer, False)
+            try:
+                while True:
+                    os.write(writer, bytes(4096))
+            except BlockingIOError:
+                os.set_blocking(writer, True)
+            recording = Path(directory, 'file')
+            with subprocess.Popen([contract.binary, 'record', '-o', recording, '-p', str(pid), '--duration', '300ms'],
+                                  stdin=subprocess.DEVNULL, stderr=writer, env=environment()) as process:
+                wait_until(lambda: contract.rsslag('report', '--json', recording).out.find('"complete":true') >= 0)
+                self.assertEqual(process.wait(TIMEOUT), 0)
+            os.close(reader)
+            os.close(writer)
+
+
+if __name__ == '__main__':
+    contract.main()

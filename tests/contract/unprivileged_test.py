@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where BPF may not be used, or is not part of the build: snapshot, top and live say what /proc alone tells, and say so."""
+import contextlib
+import csv
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import unittest
+
+import contract
+from contract import (Children, Held, NOBODY, as_nobody, assert_one_error_line, assert_valid, environment, needs_root,
+                      task_state, wait_until)
+
+PAGE = os.sysconf('SC_PAGE_SIZE')
+NOTE = 'rsslag: without BPF, by /proc alone: '
+CLOCK = r'\d\d:\d\d:\d\d'
+
+
+def number(text):
+    return int(re.sub(r'[~,]', '', text))
+
+
+def walked(pid):
+    """Pages, by the page tables."""
+    with open(f'/proc/{pid}/smaps_rollup', encoding='ascii') as file:
+        return int(re.search(r'^Rss: +(\d+)', file.read(), re.M)[1]) * 1024 // PAGE
+
+
+@contextlib.contextmanager
+def few_pages():
+    """Threads that cache much, of a user who may do nothing else."""
+    with subprocess.Popen([contract.binary_for_all(), 'demo', 'few-pages', '--hold'], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), user=NOBODY, group=NOBODY,
+                          extra_groups=[], cwd='/') as process:
+        try:
+            first = process.stdout.readline().decode().split()
+            pid = int(first[1])
+            wait_until(lambda: task_state(pid) != 'R')
+            yield pid
+        finally:
+            process.kill()
+
+
+@needs_root
+class Unprivileged(unittest.TestCase):
+    def document(self, ran):
+        self.assertEqual(ran.status, 0, ran)
+        self.assertTrue(ran.err.startswith(NOTE), ran.err)
+        self.assertIn('CAP_BPF' if contract.has_tracer() else 'without the tracer', ran.err)
+        document = json.loads(ran.lines[-1])
+        assert_valid(self, 'proc', document)
+        return document
+
+    def assert_true(self, document, process):
+        """To the page, of a process that rests."""
+        pages = walked(process['pid'])
+        self.assertFalse(process['moved'])
+        self.assertEqual(process['exact_rss'], pages, process)
+        self.assertEqual(process['lag'], pages - process['readers']['stat']['rss_kb'] * 1024 // PAGE)
+        if document['calibration']['status'] == 'exact':
+            self.assertEqual((process['from'], process['residual']), ('status', 0), process)
+            members = process['members']
+            self.assertEqual(members['rss'], members['file'] + members['anon'] + members['shmem'])
+            self.assertEqual(members['rss'], pages)
+        else:
+            self.assertIn(process['from'], ('smaps_rollup', 'smaps'))
+            self.assertIsNone(process['members'])
+
+    def test_snapshot_of_a_process_of_its_own(self):
+        with few_pages() as pid:
+            document = self.document(as_nobody('snapshot', '--json', str(pid)))
+            (process,) = document['processes']
+            self.assert_true(document, process)
+            self.assertEqual(document['calibration']['stat'], 'flushed')
+            text = as_nobody('snapshot', str(pid))
+        self.assertEqual(text.status, 0)
+        self.assertIn('BY /proc ALONE', text.lines[1])
+        self.assertIn(f"this process holds {process['exact_rss'] * PAGE // 1024:,} kB", text.lines[0])
+        self.assertEqual(text.err.count('\n'), 1)
+
+    def test_the_experiment_finds_what_rsslag_finds_with_bpf(self):
+        if contract.why_no_tracing():
+            self.skipTest(contract.why_no_tracing())
+        with Children(uid=NOBODY) as (pid,):
+            proc = self.document(as_nobody('snapshot', '--json', str(pid)))['calibration']
+            self.assertEqual(proc, contract.snapshot('--json', pid).document()['calibration'])
+
+    def test_a_process_of_another_user(self):
+        with Children() as (pid,):
+            document = self.document(as_nobody('snapshot', '--json', str(pid)))
+            text = as_nobody('snapshot', str(pid))
+        (process,) = document['processes']
+        self.assertEqual(process['walk'], 'denied')
+        if document['calibration']['status'] == 'exact':
+            self.assertEqual(process['from'], 'status')
+        else:
+            self.assertEqual((process['from'], process['exact_rss'], process['lag']), (None, None, None))
+            self.assertIn('cannot be told', text.lines[0])
+
+    def test_what_is_not_there_is_an_error_as_ever(self):
+        ran = as_nobody('snapshot', '--json', str(contract.no_such_pid()))
+        self.assertEqual(ran.status, 3, ran)
+        self.assertEqual(len(json.loads(ran.out)['failed']), 1)
+
+    def test_check_takes_a_walk_that_confirms_a_counter(self):
+        with few_pages() as own, Children() as (other,):
+            exact = self.document(as_nobody('snapshot', '--json', str(own)))['calibration']['status'] == 'exact'
+            self.assertEqual(as_nobody('snapshot', '--check', str(own)).status, 0 if exact else 1)
+            self.assertEqual(as_nobody('snapshot', '--check', str(other)).status, 1)
+            self.assertEqual(as_nobody('snapshot', '--check', '--no-walk', str(own)).status, 1)
+
+    def test_snapshot_of_a_command(self):
+        ran = as_nobody('snapshot', '--json', '--delay', '300ms', '--', 'sh', '-c', 'sleep 1; exit 7')
+        self.assertEqual(ran.status, 7, ran)
+        (process,) = json.loads(ran.lines[-1])['processes']
+        self.assertEqual(process['comm'], 'sh')
+
+    def test_top(self):
+        with few_pages() as pid:
+            document = self.document(as_nobody('top', '--once', '--json'))
+            (process,) = [each for each in document['processes'] if each['pid'] == pid]
+            self.assertEqual(process['exact_rss'], walked(pid))
+            lags = [each['lag'] for each in document['processes'] if each['lag'] is not None]
+            self.assertEqual(lags, sorted(lags, reverse=True))
+            text = as_nobody('top', '--once', '--sort', 'exact', '--rows', '5')
+        self.assertEqual((text.status, len(text.lines)), (0, 6), text)
+        for line in text.lines[1:]:
+            self.assertRegex(line, CLOCK + r' .*  (sampled, (status|smaps_rollup|smaps)|the process is not yours to walk)$')
+        exact = [number(line.split()[-5]) for line in text.lines[1:] if 'sampled' in line]
+        self.assertEqual(exact, sorted(exact, reverse=True))
+
+    def test_live_marks_each_line(self):
+        with few_pages() as pid:
+            ran = as_nobody('live', '--interval', '100ms', '--duration', '1s', str(pid))
+            held = walked(pid) * PAGE // 1024
+        self.assertEqual(ran.status, 0, ran)
+        self.assertTrue(ran.err.startswith(NOTE), ran.err)
+        self.assertGreaterEqual(len(ran.lines), 5)
+        for line in ran.lines[1:]:
+            self.assertRegex(line, rf'^{CLOCK} +{pid} few-pages .* sampled, (status|smaps_rollup|smaps)$')
+            self.assertEqual(number(line.split()[4]), held, line)
+
+    def test_live_as_csv(self):
+        with few_pages() as pid:
+            ran = as_nobody('live', '--format', 'csv', '--interval', '100ms', '--duration', '500ms', str(pid))
+            held = walked(pid)
+        self.assertEqual(ran.status, 0, ran)
+        self.assertTrue(ran.err.startswith(NOTE), ran.err)
+        self.assertEqual(ran.raw_out.count(b'\n'), ran.raw_out.count(b'\r\n'))
+        header, *rows = csv.reader(io.StringIO(ran.out, newline=''), strict=True)
+        self.assertGreaterEqual(len(rows), 2)
+        for row in (dict(zip(header, row, strict=True)) for row in rows):
+            self.assertEqual((row['pid'], row['comm'], row['exact_rss']), (str(pid), 'few-pages', str(held)))
+            self.assertEqual(int(row['lag']), held - int(row['stat_rss_kb']) * 1024 // PAGE)
+            self.assertIn(row['sampled'], ('status', 'smaps_rollup', 'smaps'))
+
+    def test_maps_and_mem_of_another_user_by_status(self):
+        with Children() as (pid,):
+            status = open(f'/proc/{pid}/status', encoding='ascii').read()
+            says = {key: int(re.search(rf'(?m)^{name}:\s+(\d+) kB', status)[1])
+                    for key, name in (('anon_kb', 'RssAnon'), ('file_kb', 'RssFile'), ('shmem_kb', 'RssShmem'), ('virtual_kb', 'VmSize'))}
+            maps, text = as_nobody('maps', '--json', str(pid)), as_nobody('maps', str(pid))
+            mem, lines = as_nobody('mem', '--json'), as_nobody('mem')
+            asked = as_nobody('maps', '--each', str(pid))
+        for ran, schema in ((maps, 'maps'), (mem, 'mem')):
+            self.assertEqual((ran.status, ran.err), (0, ''), ran)
+            document = ran.document()
+            assert_valid(self, schema, document)
+            self.assertIn(document['status_shows'], ('exact', 'flushed'))
+            (failed,) = [each for each in document['failed'] if each['pid'] == pid]
+            self.assertEqual({key: failed['status'][key] for key in says}, says)
+            self.assertEqual(failed['status']['rss_kb'], says['anon_kb'] + says['file_kb'] + says['shmem_kb'])
+        self.assertEqual((text.status, text.err), (0, ''), text)
+        self.assertIn(f'BY /proc/{pid}/status ALONE: ', text.lines[1])
+        self.assertIn(f"anon{says['anon_kb']:>17,}", text.lines)
+        self.assertIn('CAP_SYS_PTRACE', text.lines[-1])
+        self.assertRegex(lines.out, r'(?m)^by the status of \d+ of them, [^:]+: [\d,]+ kB resident')
+        # Mappings that were asked for are not there to be told.
+        assert_one_error_line(self, asked, 3)
+
+    def test_live_of_a_command_ends_as_it_does(self):
+        ran = as_nobody('live', '--json', '--interval', '100ms', '--', 'sh', '-c', 'sleep 0.6; exit 7')
+        self.assertEqual(ran.status, 7, ran)
+        documents = [json.loads(line) for line in ran.lines]
+        for document in documents:
+            assert_valid(self, 'proc', document)
+        self.assertGreaterEqual(len(documents), 3)
+        self.assertEqual(documents[0]['processes'][0]['comm'], 'sh')
+        self.assertEqual(as_nobody('live', '--', '/no/such/command').status, 127)
+        self.assertEqual(as_nobody('live', '--', 'true').status, 0)
+
+    def test_who_closes_the_pipe_leaves_the_command_its_status(self):
+        with subprocess.Popen([contract.binary_for_all(), 'live', '--interval', '50ms', '--', 'sh', '-c', 'sleep 1; exit 7'],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, user=NOBODY, group=NOBODY, extra_groups=[],
+                              cwd='/', env=environment()) as live:
+            live.stdout.readline()
+            live.stdout.close()
+            self.assertEqual(live.wait(contract.TIMEOUT), 7)
+
+    @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
+    def test_root_who_is_refused_keeps_no_capability_but_that_for_others_memory(self):
+        command = ['strace', '-qq', '-f', '-o', '/dev/null', '-e', 'trace=bpf', '-e', 'inject=bpf:error=EPERM', contract.binary,
+                   'live', '--json', '--interval', '50ms', '--', 'sh', '-c', 'read x; true']
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              env=environment()) as live:
+            try:
+                shell = json.loads(live.stdout.readline())['processes'][0]['pid']
+                tracer = re.search(r'PPid:\s+(\d+)', open(f'/proc/{shell}/status', encoding='ascii').read())[1]
+                for task in os.listdir(f'/proc/{tracer}/task'):
+                    text = open(f'/proc/{tracer}/task/{task}/status', encoding='ascii').read()
+                    self.assertEqual(int(re.search(r'CapPrm:\s+(\w+)', text)[1], 16) & ~(1 << 19), 0)  # SYS_PTRACE
+            finally:
+                live.communicate(b'\n', timeout=contract.TIMEOUT)
+
+    def test_live_ends_with_its_target_and_by_signals(self):
+        for end in (lambda live, target: target.kill(), lambda live, target: live.send_signal(signal.SIGINT)):
+            with subprocess.Popen(['sleep', '1000'], user=NOBODY, group=NOBODY, extra_groups=[]) as target:
+                with subprocess.Popen([contract.binary_for_all(), 'live', '--json', '--interval', '50ms', str(target.pid)],
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, user=NOBODY, group=NOBODY,
+                                      extra_groups=[], cwd='/', env=environment()) as live:
+                    assert_valid(self, 'proc', json.loads(live.stdout.readline()))
+                    end(live, target)
+                    out, err = live.communicate(timeout=contract.TIMEOUT)
+                    self.assertEqual(live.returncode, 0, (out, err))
+                target.kill()
+
+    def test_a_command_never_runs_where_records_were_asked_for(self):
+        assert_one_error_line(self, as_nobody('live', '--events', '--', 'echo', 'ran'), 125)
+
+    def test_on_a_terminal_it_is_lines(self):
+        try:
+            from panes import Pane
+        except unittest.SkipTest as reason:
+            self.skipTest(str(reason))
+        # One that its user may walk: a child that has become that user without an exec is not dumpable.
+        with few_pages() as pid, Pane(120, 20) as pane:
+            pane.run('setpriv', f'--reuid={NOBODY}', f'--regid={NOBODY}', '--clear-groups', contract.binary_for_all(), 'live',
+                     '--interval', '100ms', str(pid))
+            pane.until('sampled, ')
+
+
+if __name__ == '__main__':
+    contract.main()

@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""System calls that fail, by strace: for each command each call that it makes, its first, second and last occurrence, with
+each error that the call can give. Nothing crashes or hangs, a terminal is given back, and status 0 means that all is there.
+
+    tests/inject/inject.py build/rsslag [--sites] [--seconds N] [--command NAME] [--call NAME] [--seed N]
+
+Of each place that it is called from, with --sites; else of each call, which is sooner known. All of it, or what of it by
+chance takes N seconds. 77 where nothing can be tried here."""
+import argparse
+import collections
+import concurrent.futures
+import os
+import pty
+import random
+import re
+import select
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from pathlib import Path
+
+from commands import HANG, Ran, Wrong, commands, wrong_unless
+from errors import ERRORS
+
+MAIN = 'rt_sigaction(SIGPIPE'  # what main() does first: the loader is not ours
+LIBRARIES = re.compile(r'/(libc|ld-linux[^/]*|libpthread|libstdc\+\+)\.so')  # whose callers are looked at
+FRAMES = 3                     # that make a place: functions that only wrap a call are called from many
+
+
+def environment(directory):
+    env = {key: os.environ[key] for key in ('PATH', 'HOME') if key in os.environ}
+    env.update(LC_ALL='C.UTF-8', TERM='xterm', TMPDIR=directory)
+    return env
+
+
+def kill(process):
+    """And all that it has begun."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def run_plain(argv, directory, command, patience):
+    with open(f'{directory}/stdout', 'w+', encoding='utf-8') as out, open(f'{directory}/stderr', 'w+', encoding='utf-8') as err:
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment(directory),
+                                   start_new_session=True)
+        try:
+            command.talk(process, directory)
+            status = process.wait(patience)
+        except subprocess.TimeoutExpired:
+            raise Wrong('it hangs') from None
+        finally:
+            kill(process)
+        out.seek(0)
+        err.seek(0)
+        return Ran(status, out.read(), err.read())
+
+
+def text_of(process, master, seconds, until=None):
+    """What it writes to its terminal, until it ends or that is there."""
+    text, end = '', time.monotonic() + seconds
+    while time.monotonic() < end and not (until and until in text):
+        gone = process.poll() is not None
+        if select.select([master], [], [], 0 if gone else 0.05)[0]:
+            text += os.read(master, 65536).decode(errors='replace')
+        elif gone:
+            break
+    return text
+
+
+def run_on_terminal(argv, directory, _command, patience):
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (24, 80))
+    before = termios.tcgetattr(slave)
+    process = subprocess.Popen(argv, stdin=slave, stdout=slave, stderr=slave, env=environment(directory),
+                               start_new_session=True, preexec_fn=lambda: os.login_tty(os.dup(slave)))
+    try:
+        text = text_of(process, master, patience / 3, 'q quit')
+        for end in b'q', b'q', b'\x03':  # where there can be no screen, it traces on in lines
+            os.write(master, end)
+            text += text_of(process, master, patience / 2)
+        if process.poll() is None:
+            raise Wrong('it hangs')
+        wrong_unless(termios.tcgetattr(slave) == before, 'the modes of the terminal are others')
+        wrong_unless(text.rfind('\x1b[?1049l') >= text.rfind('\x1b[?1049h'), 'the terminal is left on the other screen')
+        return Ran(process.returncode, '', text.replace('\r\n', '\n').replace('\x1b[?1l\x1b>', '\n'))
+    finally:
+        kill(process)
+        os.close(slave)
+        os.close(master)
+
+
+class Calls:
+    """What strace says, as it is read: which occurrence of its call each one is for its thread, and from where it came."""
+
+    def __init__(self, text):
+        self.counts = collections.defaultdict(collections.Counter)  # by thread, by call
+        self.found = []                                              # [thread, call, number, frames]
+        self.before, self.main = collections.Counter(), None         # calls of the first thread that are the loader's
+        self.begun, self.pending, self.last = False, {}, None
+        for line in text.splitlines():
+            if line.startswith(' > '):
+                self.frame(line[3:])
+            else:
+                self.line(line)
+
+    def frame(self, text):
+        if self.last is not None and not LIBRARIES.search(text.partition('(')[0]):
+            self.last[3].append(text.rpartition(' [')[2])
+
+    def line(self, line):
+        pid, _, rest = line.partition(' ')
+        rest = rest.lstrip()
+        self.main = self.main or pid
+        self.last = None
+        if rest.startswith('<... '):  # its stack comes now
+            self.last = self.pending.pop(pid, None)
+            return
+        call = re.match(r'(\w+)\(', rest)
+        if call is None:
+            return
+        if pid == self.main and rest.startswith(MAIN) and not self.begun:
+            self.before, self.begun = collections.Counter(self.counts[pid]), True
+        self.counts[pid][call.group(1)] += 1
+        self.last = [pid, call.group(1), self.counts[pid][call.group(1)], []]
+        self.found.append(self.last)
+        if line.endswith('<unfinished ...>'):
+            self.pending[pid] = self.last
+
+    def tried(self):
+        """By call its occurrences that are tried: first, second and last from each place."""
+        places = collections.defaultdict(list)
+        for pid, call, number, frames in self.found:
+            # strace counts for each thread, so a number of another one's is the loader's, too.
+            if number > self.before[call]:
+                places[pid == self.main, call, tuple(frames[:FRAMES])].append(number)
+        tried = collections.defaultdict(set)
+        for (_, call, _), numbers in places.items():
+            tried[call].update((numbers[0], numbers[min(1, len(numbers) - 1)], numbers[-1]))
+        return tried, len(places)
+
+
+class Runner:
+    def __init__(self, rsslag, target, sites):
+        self.rsslag, self.target, self.sites = rsslag, target, sites
+        self.places, self.unknown = 0, set()
+
+    def run(self, command, strace, patience):
+        """What strace says."""
+        with tempfile.TemporaryDirectory(prefix='rsslag-inject-') as directory:
+            log = Path(directory, 'strace')
+            argv = ['strace', '-f', '-qq', '-o', str(log), *strace, self.rsslag, *command.words(directory, self.target)]
+            command.prepare(directory)
+            try:
+                ran = (run_on_terminal if command.screen else run_plain)(argv, directory, command, patience)
+                text = log.read_text(errors='replace')
+                self.judge(command, ran, directory, text)
+                return text
+            finally:
+                command.clean_up(directory)
+
+    def judge(self, command, ran, directory, text):
+        if command.clean is None:
+            command.keep(ran, directory)
+            wrong_unless(ran.status == command.clean_status, f'{command.name}: {ran}')
+        elif 'INJECTED' not in text:
+            return
+        wrong_unless(ran.status >= 0, f'killed by {signal.Signals(-ran.status).name}' if ran.status < 0 else '')
+        if command.screen:
+            said = ran.status == 0 or 'rsslag: ' in ran.err or ran.err == ''
+            wrong_unless(said, f'status {ran.status}, and nothing is said: {ran.err[-200:]!r}')
+            return
+        command.judge(ran, directory, self.target, command.clean)
+
+    def injections(self, command):
+        """Where nothing fails, and what then can. A stack takes strace a while."""
+        begin = time.monotonic()
+        text = self.run(command, [], 12 * HANG)
+        command.patience = HANG + 3 * (time.monotonic() - begin)  # a machine that is busy takes longer, whatever fails
+        tried, places = Calls(self.run(command, ['-k'], 30 * HANG) if self.sites else text).tried()
+        self.places += places
+        self.unknown.update(call for call in tried if call not in ERRORS)
+        # A terminal that cannot be written cannot be given back either.
+        return [(command, f'{call}:error={error}:when={number}')
+                for call, numbers in sorted(tried.items()) for number in sorted(numbers) for error in ERRORS.get(call, ())
+                if not (command.screen and call == 'write' and error != 'EINTR')]
+
+    def inject(self, command, what):
+        """None, or what is wrong."""
+        try:
+            self.run(command, ['-e', 'trace=' + what.partition(':')[0], '-e', 'inject=' + what], command.patience)
+        except (Wrong, ValueError, KeyError, OSError, sqlite3.Error) as wrong:
+            return f'{command.name}: {what}: {wrong}'
+        return None
+
+
+def why_not(rsslag):
+    if shutil.which('strace') is None:
+        return 'strace is missing'
+    if os.geteuid() != 0:
+        return 'only root may load BPF programs'
+    done = subprocess.run([rsslag, 'doctor'], capture_output=True, text=True, check=False)
+    return None if done.returncode == 0 else 'rsslag doctor: ' + done.stdout.splitlines()[-1]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('rsslag')
+    parser.add_argument('--sites', action='store_true')
+    parser.add_argument('--seconds', type=float)
+    parser.add_argument('--seed', type=int, default=1)
+    parser.add_argument('--command', action='append')
+    parser.add_argument('--call')
+    options = parser.parse_args()
+    rsslag = os.path.abspath(options.rsslag)
+    reason = why_not(rsslag)
+    if reason:
+        print(f'skipped: inject: {reason}')
+        sys.exit(77)
+    if options.sites and 'stack-trace' not in subprocess.run(['strace', '-V'], capture_output=True, text=True, check=False).stdout:
+        print('this strace shows no stacks: by call, not by place')
+        options.sites = False
+    begin = time.monotonic()
+    with subprocess.Popen([rsslag, 'demo', 'few-pages', '--hold'], stdout=subprocess.PIPE, text=True) as held, \
+            concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            runner = Runner(rsslag, int(held.stdout.readline().split()[1]), options.sites)
+            chosen = [each for each in commands(rsslag) if options.command is None or each.name in options.command]
+            all_of_them = [each for of_one in pool.map(runner.injections, chosen) for each in of_one]
+            if options.call:
+                all_of_them = [each for each in all_of_them if each[1].startswith(options.call + ':')]
+            random.Random(options.seed).shuffle(all_of_them)
+            print(f'{len(chosen)} commands, {runner.places} places, {len(all_of_them)} injections, known after '
+                  f'{time.monotonic() - begin:.0f} s; no error is known of {" ".join(sorted(runner.unknown))}', flush=True)
+            wrong = []
+
+            def one(injection):
+                if options.seconds and time.monotonic() - begin > options.seconds:
+                    return False
+                said = runner.inject(*injection)
+                if said:
+                    print('FAIL:', said, flush=True)
+                    wrong.append(said)
+                return True
+            tried = sum(pool.map(one, all_of_them))
+        finally:
+            held.terminate()
+    print(f'{tried} of {len(all_of_them)} injections in {time.monotonic() - begin:.0f} s, {len(wrong)} went wrong')
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == '__main__':
+    main()

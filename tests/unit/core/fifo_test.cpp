@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "fifo.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <random>
+
+namespace rsslag::core {
+namespace {
+
+TEST(Fifo, KeepsOrderAndNumbers) {
+    Fifo<std::unique_ptr<int>> fifo;
+    std::deque<int> same;
+    std::mt19937 dice(1);
+    std::uint64_t pushed = 0, popped = 0;
+    for (int i = 0; i < 20'000; ++i) {
+        // Now it grows, now it shrinks.
+        if (same.empty() || dice() % 8 > static_cast<unsigned>(i / 1'000 % 8)) {
+            EXPECT_EQ(fifo.next_number(), pushed);
+            fifo.push(std::make_unique<int>(i));
+            same.push_back(i);
+            ++pushed;
+        } else {
+            EXPECT_EQ(fifo.first_number(), popped);
+            EXPECT_EQ(*fifo.front(), same.front());
+            EXPECT_EQ(*fifo.pop(), same.front());
+            same.pop_front();
+            ++popped;
+        }
+        ASSERT_EQ(fifo.size(), same.size());
+        ASSERT_EQ(fifo.empty(), same.empty());
+        if (same.empty()) continue;
+        const std::size_t any = dice() % same.size();
+        ASSERT_EQ(*fifo[popped + any], same[any]);
+        ASSERT_EQ(*fifo[pushed - 1], same.back());
+    }
+    const auto equal = [](const std::unique_ptr<int> &one, int other) { return *one == other; };
+    EXPECT_TRUE(std::equal(fifo.begin(), fifo.end(), same.begin(), same.end(), equal));
+    EXPECT_GT(popped, 5'000U);
+}
+
+}  // namespace
+}  // namespace rsslag::core

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Peaks of records made by hand, against every order of events that the records allow.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "dice.h"
+#include "ledger_judge.h"
+#include "ledger_of.h"
+
+namespace rsslag::core::test {
+namespace {
+
+constexpr std::int64_t kFlushed = 1'000;  // as LedgerOf has it
+constexpr int kCachedAtFirst = 10;
+
+/// An update of one CPU, and what it changed.
+struct Change {
+    int cpu = 0;
+    std::int64_t by = 0;
+};
+
+/// Whose it is: a task's changes come in their order, too, from whichever CPUs.
+int task_of(int cpu) {
+    return 4711 + cpu % 2;
+}
+
+struct Bounds {
+    std::int64_t from = 0, to = 0;
+    void include(std::int64_t value) {
+        from = std::min(from, value);
+        to = std::max(to, value);
+    }
+};
+bool operator==(const Extreme &extreme, const Bounds &bounds) {
+    return extreme.from == Pages{bounds.from} && extreme.to == Pages{bounds.to};
+}
+std::ostream &operator<<(std::ostream &out, const Bounds &bounds) {
+    return out << bounds.from << " to " << bounds.to;
+}
+
+/// Each change was made at some time after the record before it of the same CPU or task, and before its own record:
+/// what the highest and the lowest value were in each of all orders that this allows.
+class AllOrders {
+  public:
+    AllOrders(std::int64_t begin, std::vector<Change> changes) : begin_(begin), changes_(std::move(changes)) {
+        made_.resize(changes_.size());
+        try_from(0);
+    }
+    Bounds most() const { return most_; }
+    Bounds least() const { return least_; }
+
+  private:
+    /// Change `next` is made between two records: with the record of number made_[next].
+    void try_from(std::size_t next) {
+        if (next == changes_.size()) return add_up();
+        const auto task = [this](std::size_t change) { return task_of(changes_[change].cpu); };
+        for (std::size_t at = next + 1; at-- > 0 && (at == next || task(at) != task(next));) {
+            made_[next] = at;
+            try_from(next + 1);
+        }
+    }
+    /// What is made between the same two records may come in any order: rises first, or falls.
+    void add_up() {
+        std::int64_t value = begin_;
+        Bounds seen{value, value};
+        Bounds inside{value, value};
+        for (std::size_t record = 0; record < changes_.size(); ++record) {
+            std::int64_t rise = 0;
+            std::int64_t fall = 0;
+            for (std::size_t i = record; i < changes_.size(); ++i) {
+                if (made_[i] == record) (changes_[i].by > 0 ? rise : fall) += changes_[i].by;
+            }
+            inside.include(value + rise);
+            inside.include(value + fall);
+            value += rise + fall;
+            seen.include(value);
+            inside.include(value);
+        }
+        if (!any_) {
+            most_ = {seen.to, inside.to};
+            least_ = {inside.from, seen.from};
+            any_ = true;
+        }
+        most_.include(seen.to);
+        most_.include(inside.to);
+        least_.include(seen.from);
+        least_.include(inside.from);
+    }
+
+    std::int64_t begin_;
+    std::vector<Change> changes_;
+    std::vector<std::size_t> made_;
+    bool any_ = false;
+    Bounds most_, least_;
+};
+
+/// A process of two threads, whose memory so many CPUs change.
+class Told {
+  public:
+    explicit Told(int cpus) : one(Scheme::Cpu, cached(cpus)), cached_(static_cast<std::size_t>(cpus), kCachedAtFirst) {}
+
+    void apply(const Change &change) {
+        int &cached = cached_.at(static_cast<std::size_t>(change.cpu));
+        cached += static_cast<int>(change.by);
+        one.update(t_ += 1'000, task_of(change.cpu), change.cpu, kFlushed, cached);
+    }
+    int cached_by(int cpu) const { return cached_.at(static_cast<std::size_t>(cpu)); }
+    Extremes extremes() { return one.later().extremes; }
+    std::int64_t begin() const { return kFlushed + kCachedAtFirst * static_cast<std::int64_t>(cached_.size()); }
+
+    LedgerOf one;
+
+  private:
+    static std::vector<CpuReading> cached(int cpus) {
+        std::vector<CpuReading> all;
+        for (int cpu = 0; cpu < cpus; ++cpu)
+            all.push_back({cpu, members(0, kCachedAtFirst)});
+        return all;
+    }
+
+    std::vector<int> cached_;
+    std::uint64_t t_ = 0;
+};
+
+TEST(Peaks, AreWhatAllOrdersThatTheRecordsAllowComeTo) {
+    for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(runs(60)); ++seed) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        Dice dice(seed);
+        const int cpus = static_cast<int>(dice.between(1, 3));
+        Told told(cpus);
+        std::vector<Change> changes;
+        while (changes.size() < 7) {
+            const Change change{static_cast<int>(dice.between(0, cpus - 1)), dice.between(-8, 8)};
+            const std::int64_t cached = told.cached_by(change.cpu) + change.by;
+            if (change.by == 0 || cached < 1 || cached > 31) continue;  // no fold, which may be more than one thing
+            changes.push_back(change);
+            told.apply(change);
+        }
+        const AllOrders orders(told.begin(), changes);
+        const Extremes extremes = told.extremes();
+        EXPECT_TRUE(extremes.most == orders.most())
+            << extremes.most.from.n << " to " << extremes.most.to.n << ", but " << orders.most();
+        EXPECT_TRUE(extremes.least == orders.least())
+            << extremes.least.from.n << " to " << extremes.least.to.n << ", but " << orders.least();
+        EXPECT_FALSE(extremes.lossy);
+    }
+}
+
+TEST(Peaks, SayThatTheyMayHaveBeenMoreAfterALoss) {
+    Told told(1);
+    told.apply({0, 12});
+    told.one.ledger.records_lost();
+    told.apply({0, -15});
+    told.apply({0, 20});
+    const Extremes extremes = told.extremes();
+    EXPECT_TRUE(extremes.lossy);
+    EXPECT_GE(extremes.most.from, Pages{told.begin() + 12});
+    EXPECT_TRUE(told.one.ledger.extremes().lossy) << "the tree's, too";
+}
+
+TEST(Peaks, GoOnWithTheNextReadingAfterALoss) {
+    Told told(1);
+    told.one.ledger.records_lost();
+    told.one.ledger.watch(kMm);
+    told.one.ledger.compare(told.one.reading_of(3'000, {{0, members(0, 5)}}), kStart + 4'000'000, kStart + 4'100'000);
+    const Extremes extremes = told.extremes();
+    EXPECT_TRUE(extremes.lossy);
+    EXPECT_EQ(extremes.most.from, Pages{3'005});
+    EXPECT_EQ(extremes.most.members.rss(), Pages{3'005});
+}
+
+rsslag_sum summed(std::uint64_t t, int cpu, std::uint32_t updates, int cached) {
+    rsslag_sum record{};
+    record.kind = RSSLAG_SUM;
+    record.flags = kOwn;
+    record.tid = 4711;
+    record.t_ns = kStart + t;
+    record.mm = kMm;
+    record.cached[static_cast<std::size_t>(Member::Anon)] = cached;
+    record.updates = updates;
+    record.number = 1;
+    record.cpu = record.of = static_cast<rsslag_u16>(cpu);
+    record.members = 1U << static_cast<unsigned>(Member::Anon);
+    return record;
+}
+
+/// What three more CPUs may have cached meanwhile, and will tell of later: less than a batch each.
+constexpr std::int64_t kOthers = 3 * 31;
+
+TEST(Peaks, OfASumAreAllThatItsUpdatesMayHaveComeTo) {
+    // Of five updates that left 12 the CPU may have cached anything short of a batch in between.
+    Told told(1);
+    told.one.ledger.apply(summed(1'000, 0, 5, 12));
+    const Extremes many = told.extremes();
+    EXPECT_TRUE(many.most == (Bounds{kFlushed + 12 - kOthers, kFlushed + 31 + kOthers})) << many.most.to.n;
+    EXPECT_TRUE(many.least == (Bounds{kFlushed - 31 - kOthers, kFlushed + 10 + kOthers})) << many.least.to.n;
+}
+
+TEST(Peaks, OfASingleUpdateInASumAreWhatItLeft) {
+    Told told(1);
+    told.one.ledger.apply(summed(1'000, 0, 1, 12));
+    const Extremes single = told.extremes();
+    EXPECT_TRUE(single.most == (Bounds{kFlushed + 12 - kOthers, kFlushed + 12 + kOthers})) << single.most.to.n;
+    EXPECT_TRUE(single.least == (Bounds{kFlushed + 10 - kOthers, kFlushed + 10 + kOthers})) << single.least.to.n;
+}
+
+/// A traced process of a model that has one CPU, so that all is known to the page.
+struct OneCpu {
+    OneCpu() : kernel(options()), judge(kernel), root(&kernel.make_process("root", true)) { judge.adopt_all(); }
+
+    static ModelOptions options() {
+        ModelOptions options;
+        options.cpus = 1;
+        options.argument_pages = false;  // nothing comes to an mm that is about to be left
+        return options;
+    }
+    void touch(ModelTask &task, int pages) {
+        for (int i = 0; i < pages; ++i)
+            kernel.anon_fault(task);
+        kernel.settle();
+    }
+    void feed() {
+        judge.feed_all();
+        judge.expect_truth();
+    }
+    Pages tree() { return judge.ledger().extremes().most.to; }
+
+    ModelKernel kernel;
+    Judge judge;
+    ModelTask *root;
+};
+
+TEST(Peaks, OfAnExecBeginAnew) {
+    OneCpu scene;
+    scene.touch(*scene.root, 300);
+    const Pages before = scene.root->mm->rss_most;
+    scene.kernel.exec(*scene.root, "other");
+    scene.touch(*scene.root, 20);
+    scene.feed();
+    ASSERT_EQ(scene.judge.ended().size(), 1U);
+    EXPECT_EQ(scene.judge.ended()[0].mm.extremes.most.to, before);
+    const MmView view = scene.judge.ledger().view(scene.root->mm->address).value();
+    EXPECT_EQ(view.extremes.most.to, scene.root->mm->rss_most);
+    EXPECT_LT(view.extremes.most.to, before);
+    EXPECT_GE(scene.tree(), before);
+}
+
+TEST(Peaks, OfAVforkAreTheParents) {
+    OneCpu scene;
+    scene.touch(*scene.root, 40);
+    scene.kernel.fork_sharing(*scene.root);
+    scene.kernel.settle();
+    ModelTask &child = *scene.kernel.tasks().back();
+    scene.touch(child, 100);
+    const Pages most = scene.root->mm->rss_most;
+    scene.kernel.exec(child, "child");
+    scene.touch(child, 5);
+    scene.feed();
+    EXPECT_EQ(scene.judge.ledger().view(scene.root->mm->address)->extremes.most.to, most);
+    EXPECT_LT(scene.judge.ledger().view(child.mm->address)->extremes.most.to, most);
+}
+
+TEST(Peaks, OfTheTreeCountAnMmThatIsSharedOnce) {
+    OneCpu scene;
+    scene.kernel.fork_sharing(*scene.root);
+    scene.kernel.settle();
+    ModelTask &child = *scene.kernel.tasks().back();
+    scene.touch(child, 60);
+    scene.touch(*scene.root, 60);
+    scene.feed();
+    EXPECT_EQ(scene.judge.ledger().groups().size(), 2U);
+    EXPECT_EQ(scene.tree(), scene.root->mm->rss_most);
+    const Extreme most = scene.judge.ledger().extremes().most;
+    EXPECT_EQ(most.from, most.to);
+    EXPECT_EQ(most.processes, 2U);
+}
+
+TEST(Peaks, OfTheTreeAreOfOneInstant) {
+    OneCpu scene;
+    scene.kernel.fork(*scene.root);
+    scene.kernel.settle();
+    ModelTask &child = *scene.kernel.tasks().back();
+    scene.touch(child, 200);
+    const ModelMm &childs = *child.mm;
+    const Pages root = scene.root->mm->exact.rss();
+    scene.kernel.exit(child);  // which may touch a page more (kernel/fork.c mm_release)
+    scene.kernel.settle();
+    const Pages together = root + childs.rss_most;
+    scene.touch(*scene.root, 100);  // fewer than the child gave back: never was there more than with the child
+    scene.feed();
+    EXPECT_EQ(scene.tree(), together);
+}
+
+}  // namespace
+}  // namespace rsslag::core::test

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/core/proc_reading.h"
+
+#include <gtest/gtest.h>
+
+namespace rsslag::core::test {
+namespace {
+
+const PageSize kPage{4096};
+
+ProcReading reading_of(std::int64_t stat, std::int64_t anon_kb, std::optional<std::int64_t> walked_kb) {
+    ProcReading reading;
+    reading.readers.stat = Pages{stat};
+    reading.readers.status_anon = Kilobytes{anon_kb};
+    reading.readers.status_file = Kilobytes{40};
+    reading.readers.status_shmem = Kilobytes{0};
+    if (walked_kb) {
+        reading.walk.emplace();
+        reading.walk->rss = Kilobytes{*walked_kb};
+    }
+    return reading;
+}
+
+TEST(ProcReading, IsExactByMemberWhereStatusIs) {
+    ProcReading reading = reading_of(5, 400, 440);
+    judge(reading, {Truth::Flushed, Truth::Exact, Truth::Exact}, kPage);
+    EXPECT_EQ(source_name(reading), "status");
+    ASSERT_TRUE(reading.members);
+    EXPECT_EQ(reading.members->anon, Pages{100});
+    EXPECT_EQ(reading.exact, Pages{110});
+    EXPECT_EQ(reading.lag, Pages{105});
+    EXPECT_TRUE(reading.confirmed);
+}
+
+TEST(ProcReading, IsNotConfirmedByAnotherWalkNorByOneOfWhatMoved) {
+    ProcReading other = reading_of(5, 400, 444);
+    ProcReading moved = reading_of(5, 400, 440);
+    ProcReading unwalked = reading_of(5, 400, std::nullopt);
+    moved.moved = true;
+    for (ProcReading *const reading : {&other, &moved, &unwalked}) {
+        judge(*reading, {Truth::Flushed, Truth::Exact, Truth::Exact}, kPage);
+        EXPECT_EQ(reading->exact, Pages{110});
+        EXPECT_FALSE(reading->confirmed);
+    }
+}
+
+TEST(ProcReading, IsTheWalksWhereStatusLags) {
+    ProcReading reading = reading_of(5, 20, 440);
+    judge(reading, {Truth::Flushed, Truth::Flushed, Truth::Flushed}, kPage);
+    EXPECT_EQ(source_name(reading), "smaps_rollup");
+    EXPECT_FALSE(reading.members);
+    EXPECT_EQ(reading.exact, Pages{110});
+    EXPECT_EQ(reading.lag, Pages{105});
+    EXPECT_FALSE(reading.confirmed);
+}
+
+TEST(ProcReading, IsUnknownWhereNothingIsExact) {
+    ProcReading reading = reading_of(5, 20, std::nullopt);
+    judge(reading, {Truth::Flushed, Truth::Flushed, Truth::Flushed}, kPage);
+    EXPECT_EQ(source_name(reading), "nothing");
+    EXPECT_FALSE(reading.exact);
+    EXPECT_FALSE(reading.lag);
+}
+
+TEST(ProcReading, HasNoLagWhereNobodyKnowsWhetherStatLagsOrTheLeaderHasEnded) {
+    ProcReading unknown = reading_of(5, 20, 440);
+    judge(unknown, {}, kPage);
+    EXPECT_EQ(unknown.exact, Pages{110});
+    EXPECT_FALSE(unknown.lag);
+
+    ProcReading ended;
+    ended.leader_gone = true;
+    ended.readers.stat = Pages{0};
+    ended.walk.emplace();
+    ended.walk->rss = Kilobytes{440};
+    judge(ended, {Truth::Flushed, Truth::Exact, Truth::Exact}, kPage);
+    EXPECT_EQ(ended.exact, Pages{110});
+    EXPECT_FALSE(ended.lag);
+}
+
+TEST(ProcReading, LagsByNothingWhereStatIsExact) {
+    ProcReading reading = reading_of(110, 400, 440);
+    judge(reading, {Truth::Exact, Truth::Exact, Truth::Exact}, kPage);
+    EXPECT_EQ(reading.lag, Pages{0});
+}
+
+}  // namespace
+}  // namespace rsslag::core::test

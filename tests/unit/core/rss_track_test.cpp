@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rss_track.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "ledger_judge.h"
+#include "model_mix.h"
+
+namespace rsslag::core::test {
+namespace {
+
+/// Steps of lanes, one after another.
+struct Told {
+    RssTrack track;
+    std::int64_t value = 0;
+    std::uint64_t t_ns = 0;
+
+    explicit Told(std::int64_t begin) : value(begin) { track.start(RssTrack::point(begin)); }
+    void step(int lane, std::int64_t by) {
+        track.widen_lane({lane, lane}, {std::max<std::int64_t>(by, 0), std::min<std::int64_t>(by, 0)});
+        value += by;
+        track.record({lane, lane}, t_ns += 10, RssTrack::point(value));
+    }
+    /// One that a reading of the counter at that time did not show.
+    void step_after(int lane, std::uint64_t since_ns, std::int64_t by) {
+        track.widen({lane, lane}, since_ns, {std::max<std::int64_t>(by, 0), std::min<std::int64_t>(by, 0)});
+        value += by;
+        track.record({lane, lane}, t_ns += 10, RssTrack::point(value));
+    }
+};
+
+void expect_range(const RssTrack::Range &range, std::int64_t from, std::int64_t to) {
+    EXPECT_EQ(range.from, from);
+    EXPECT_EQ(range.to, to);
+}
+
+TEST(RssTrack, IsExactWhereOneLaneWorks) {
+    Told told(100);
+    for (const int by : {5, 5, -20, 512, -600, 3})
+        told.step(1, by);
+    expect_range(told.track.most(), 602, 602);
+    expect_range(told.track.least(), 2, 2);
+}
+
+TEST(RssTrack, LeavesOpenWhetherAnotherLanesStepCameBefore) {
+    Told told(0);
+    told.step(1, 10);
+    told.step(2, 0);
+    told.step(1, 10);
+    told.step(2, -4);  // at any time since it told last: while the other had 10, or 20
+    expect_range(told.track.most(), 16, 20);
+    expect_range(told.track.least(), 0, 0);
+}
+
+/// One that goes from CPU to CPU changes it by itself.
+TEST(RssTrack, TakesWhatATaskDoesInItsOrder) {
+    RssTrack track;
+    track.start(RssTrack::point(100));
+    std::int64_t value = 100;
+    std::uint64_t t_ns = 0;
+    const auto by = [&](int cpu, int task, std::int64_t pages) {
+        track.widen_lane({cpu, cpu, task}, {std::max<std::int64_t>(pages, 0), std::min<std::int64_t>(pages, 0)});
+        value += pages;
+        track.record({cpu, cpu, task}, t_ns += 10, RssTrack::point(value));
+    };
+    by(1, 7, 10);
+    for (int i = 0; i < 40; ++i)
+        by(0, 7, 1);
+    by(1, 7, -100);  // CPU 1 has told of nothing since
+    expect_range(track.most(), 150, 150);
+    by(0, 7, 100);
+    by(1, 8, -60);  // another task: it may have been before that
+    expect_range(track.most(), 150, 150);
+    expect_range(track.least(), -10, 50);
+}
+
+TEST(RssTrack, TakesAStepThatHadNotComeYetForLater) {
+    Told told(0);
+    told.step(2, 0);
+    told.step(1, 300);
+    const std::uint64_t read_ns = told.t_ns;
+    told.step_after(2, read_ns, -200);
+    expect_range(told.track.most(), 300, 300);
+}
+
+TEST(RssTrack, TakesAValueThatIsNotKnownForAllThatItMayBe) {
+    RssTrack track;
+    track.start(RssTrack::point(100));
+    track.record({1, 1}, 10, {90, 150});
+    track.record({1, 1}, 20, {120, 130});
+    expect_range(track.most(), 120, 150);
+    expect_range(track.least(), 90, 100);
+}
+
+TEST(RssTrack, KeepsWhatCameBeforeALoss) {
+    Told told(100);
+    told.step(1, 400);
+    told.track.pause();
+    told.step(1, 5'000);
+    expect_range(told.track.most(), 500, 500);
+    told.value = 200;
+    told.track.start(RssTrack::point(told.value));
+    told.step(1, -150);
+    expect_range(told.track.most(), 500, 500);
+    expect_range(told.track.least(), 50, 50);
+}
+
+TEST(RssTrack, TakesWhatCameAfterARestForLater) {
+    Told told(0);
+    told.step(1, 10);
+    told.step(2, 700);
+    told.track.rest();
+    told.step(1, -300);
+    told.step(3, -300);
+    expect_range(told.track.most(), 710, 710);
+}
+
+TEST(RssTrack, HoldsTheTruthOfManyLanes) {
+    constexpr int kLanes = 1'000;
+    Told told(0);
+    for (int lane = 0; lane < kLanes; ++lane)
+        told.step(lane, 1);
+    for (int lane = 0; lane < kLanes; ++lane)
+        told.step(lane, -1);
+    const RssTrack::Range most = told.track.most();
+    EXPECT_LE(most.from, kLanes);
+    EXPECT_GE(most.to, kLanes);
+}
+
+struct Storm {
+    Storm(const ModelOptions &options, int threads)
+        : kernel(options), judge(kernel), work(mixed_work(kernel, {.storm_only = true, .lifecycle = false})) {
+        ModelTask &root = kernel.make_process("root", true);
+        for (int i = 1; i < threads; ++i)
+            kernel.make_thread(root);
+        judge.adopt_all();
+        kernel.run_for(25'000'000, work);
+        judge.feed_all();
+        judge.expect_truth();
+    }
+
+    ModelKernel kernel;
+    Judge judge;
+    Planner work;
+};
+
+TEST(PeakOfAnMm, IsAPointWhereOneThreadStorms) {
+    for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(runs(5)); ++seed) {
+        ModelOptions options;
+        options.seed = seed;
+        options.cpus = 1;
+        Storm storm(options, 1);
+        const ModelMm &mm = *storm.kernel.traced_mms().front();
+        const MmView view = storm.judge.ledger().view(mm.address).value();
+        EXPECT_EQ(view.extremes.most.from, mm.rss_most);
+        EXPECT_EQ(view.extremes.most.to, mm.rss_most);
+        EXPECT_EQ(view.extremes.most.members.rss(), mm.rss_most);
+        EXPECT_FALSE(view.extremes.lossy);
+    }
+}
+
+/// Where CPUs change a counter at the same time all the while, times leave much open; what is told is right all the
+/// same.
+TEST(PeakOfAnMm, IsToldRightWhereEightThreadsStormOnTwoCpus) {
+    for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(runs(8)); ++seed) {
+        SCOPED_TRACE(testing::Message() << "seed " << seed);
+        ModelOptions options;
+        options.seed = seed;
+        Storm storm(options, 8);
+        const ModelMm &mm = *storm.kernel.traced_mms().front();
+        const Extreme most = storm.judge.ledger().view(mm.address)->extremes.most;
+        EXPECT_LE(std::abs((most.members.rss() - mm.rss_most).n), 64);
+    }
+}
+
+TEST(PeakOfAllMms, HoldsTheirSumAtOneInstant) {
+    ModelOptions options;
+    options.cpus = 1;
+    Storm storm(options, 1);
+    const ModelMm &mm = *storm.kernel.traced_mms().front();
+    const Extremes all = storm.judge.ledger().extremes();
+    EXPECT_EQ(all.most.to, mm.rss_most);
+    EXPECT_EQ(all.most.from, mm.rss_most);
+}
+
+}  // namespace
+}  // namespace rsslag::core::test

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "walker.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <thread>
+
+namespace rsslag::host {
+namespace {
+
+bool never() {
+    return false;
+}
+bool at_once() {
+    return true;
+}
+
+TEST(Walker, DoesItsJobsOnAThreadOfItsOwn) {
+    Walker walker(never);
+    std::thread::id where;
+    int done = 0;
+    for (int i = 0; i < 100; ++i) {
+        EXPECT_TRUE(walker.run([&] {
+            where = std::this_thread::get_id();
+            done++;
+        }));
+    }
+    EXPECT_EQ(done, 100);
+    EXPECT_NE(where, std::this_thread::get_id());
+}
+
+/// A job that lasts until it is told.
+struct Long {
+    std::promise<void> go, ended;
+};
+
+TEST(Walker, IsLeftBehindWhereItTakesLongerThanIsWanted) {
+    const auto job = std::make_shared<Long>();
+    {
+        Walker walker(at_once);
+        const auto wait = [job] {
+            job->go.get_future().wait();
+            job->ended.set_value();
+        };
+        EXPECT_FALSE(walker.run(wait));
+        std::atomic<bool> other = false;
+        EXPECT_FALSE(walker.run([&other] { other = true; })) << "no other job meanwhile";
+        EXPECT_FALSE(other);
+    }
+    job->go.set_value();
+    job->ended.get_future().wait();  // with nobody left who asked
+}
+
+TEST(Walker, IsWaitedForWhereTheEndIsNearByThen) {
+    std::promise<void> asked;
+    Walker walker([&asked] {
+        asked.set_value();
+        return true;
+    });
+    EXPECT_TRUE(walker.run([&asked] { asked.get_future().wait(); }));
+}
+
+TEST(Walker, TakesAnotherJobOnceTheLongOneIsDone) {
+    const auto job = std::make_shared<Long>();
+    Walker walker(at_once);
+    EXPECT_FALSE(walker.run([job] { job->go.get_future().wait(); }));
+    job->go.set_value();
+    while (!walker.run([] {}))
+        std::this_thread::yield();
+}
+
+}  // namespace
+}  // namespace rsslag::host

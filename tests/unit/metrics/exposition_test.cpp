@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/metrics/exposition.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace rsslag::metrics {
+namespace {
+
+Exposition exposition() {
+    Exposition exposition;
+    exposition.machine.scheme = core::Scheme::Cpu;
+    exposition.machine.page_size.bytes = 4096;
+    exposition.kernel = "6.1";
+    exposition.version = "rsslag 0";
+    Group group;
+    group.name = "a \"b\"\n\\";
+    group.flushed.anon = {10};
+    group.cached.anon = {-2};
+    group.processes = 1;
+    exposition.groups.push_back(group);
+    return exposition;
+}
+
+std::vector<std::string> lines_with(const std::string &text, const std::string &what) {
+    std::vector<std::string> found;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) {
+        if (line.find(what) != std::string::npos) found.push_back(line);
+    }
+    return found;
+}
+
+TEST(Exposition, HasBytesByMemberAndPart) {
+    const std::string all = text(exposition(), Format::Prometheus);
+    const auto anon = lines_with(all, "member=\"anon\"");
+    ASSERT_EQ(anon.size(), 2U);
+    EXPECT_TRUE(anon[0].ends_with("part=\"flushed\"} 40960")) << anon[0];
+    EXPECT_TRUE(anon[1].ends_with("part=\"cached\"} -8192")) << anon[1];
+    EXPECT_EQ(lines_with(all, "# TYPE rsslag_process_resident_memory_bytes gauge").size(), 1U);
+}
+
+TEST(Exposition, NamesAreOneLineEach) {
+    const std::string all = text(exposition(), Format::Prometheus);
+    for (const std::string &line : lines_with(all, "rsslag_processes{"))
+        EXPECT_EQ(line, R"(rsslag_processes{comm="a \"b\"\\x0a\\\\"} 1)");
+    EXPECT_EQ(lines_with(all, "rsslag_processes{").size(), 1U);
+}
+
+TEST(Exposition, TellsOfThoseThatAreTraced) {
+    Exposition all = exposition();
+    EXPECT_TRUE(lines_with(text(all, Format::Prometheus), "rsslag_trace").empty());
+    TracedGroup group;
+    group.name = "job";
+    group.counts.updates = 5;
+    group.counts.updates_by_others = 1;
+    group.counts.flushes[static_cast<std::size_t>(core::FlushReason::Fold)] = 3;
+    group.peak_from = {10};
+    group.peak_to = {12};
+    all.trace.emplace(Exposition::Trace{{group}, {7, {{"ring_full", 2}}}});
+    const std::string told = text(all, Format::Prometheus);
+    for (const char *const line : {
+             R"(rsslag_traced_updates_total{comm="job",by="own"} 5)",
+             R"(rsslag_traced_updates_total{comm="job",by="others"} 1)",
+             R"(rsslag_traced_flushes_total{comm="job",reason="fold"} 3)",
+             R"(rsslag_traced_peak_resident_memory_bytes{comm="job"} 40960)",
+             R"(rsslag_traced_peak_uncertainty_bytes{comm="job"} 8192)",
+             R"(rsslag_trace_records_total 7)",
+             R"(rsslag_trace_lost_records_total{cause="ring_full"} 2)",
+         })
+        EXPECT_EQ(lines_with(told, line).size(), 1U) << line;
+    EXPECT_EQ(lines_with(told, "rsslag_traced_flushes_total{").size(), 1U) << "the reasons of this scheme";
+    all.machine.scheme = core::Scheme::Thread;
+    EXPECT_EQ(lines_with(text(all, Format::Prometheus), "rsslag_traced_flushes_total{").size(), 4U);
+}
+
+TEST(Exposition, AnExporterCountsWhatItDoes) {
+    Exposition::Exporter exporter;
+    exporter.requests = 7;
+    Exposition all = exposition();
+    EXPECT_TRUE(lines_with(text(all, Format::Prometheus), "requests").empty());
+    all.exporter = &exporter;
+    EXPECT_EQ(lines_with(text(all, Format::Prometheus), "rsslag_requests_total 7").size(), 1U);
+    EXPECT_EQ(lines_with(text(all, Format::Prometheus), "# TYPE rsslag_requests_total counter").size(), 1U);
+}
+
+TEST(Exposition, OpenMetricsIsForWhoAsksForIt) {
+    EXPECT_EQ(accepted("text/plain;version=0.0.4;q=0.5,*/*;q=0.1"), Format::Prometheus);
+    EXPECT_EQ(accepted(""), Format::Prometheus);
+    EXPECT_EQ(accepted("application/openmetrics-text;version=1.0.0,text/plain;q=0.5"), Format::OpenMetrics);
+    Exposition::Exporter exporter;
+    Exposition all = exposition();
+    all.exporter = &exporter;
+    const std::string open = text(all, Format::OpenMetrics);
+    EXPECT_TRUE(open.ends_with("# EOF\n"));
+    EXPECT_EQ(lines_with(open, "# TYPE rsslag_requests counter").size(), 1U);
+    EXPECT_EQ(lines_with(open, "rsslag_requests_total 0").size(), 1U);
+    EXPECT_TRUE(lines_with(open, "# TYPE rsslag_requests_total").empty());
+}
+
+}  // namespace
+}  // namespace rsslag::metrics

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/metrics/traced.h"
+
+#include <gtest/gtest.h>
+
+#include "rsslag/metrics/groups.h"
+
+namespace rsslag::metrics {
+namespace {
+
+/// A tick of a process on the `cpu` scheme that has made so many updates, half as many faults and a fold for each.
+core::Tick tick(int pid, const std::string &mm, std::uint64_t updates, std::int64_t peak = 0,
+                core::State state = core::State::Running) {
+    core::Tick tick;
+    tick.process.pid = tick.process.host_pid.emplace(pid);
+    tick.process.mm_id = mm;
+    tick.state = state;
+    tick.faults = updates / 2;
+    tick.ledger.updates = updates;
+    tick.ledger.flushes[static_cast<std::size_t>(core::FlushReason::Fold)] = updates;
+    tick.ledger.extremes.most.from = {peak};
+    tick.ledger.extremes.most.to = {peak + 1};
+    return tick;
+}
+
+void take(TracedGroups &groups, const core::Tick &tick, const std::string &name = "job") {
+    groups.take(tick, [&name] { return name; });
+}
+
+TEST(TracedGroups, SumUpWhatLivesAndWhatHasEnded) {
+    TracedGroups groups(10);
+    take(groups, tick(1, "a", 10, 100));
+    take(groups, tick(1, "a", 20, 300));
+    take(groups, tick(2, "b", 5, 200, core::State::Exited));
+    const auto told = groups.told();
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told[0].name, "job");
+    EXPECT_EQ(told[0].processes, 1);
+    EXPECT_EQ(told[0].counts.updates, 25U);
+    EXPECT_EQ(told[0].counts.faults, 12U);
+    EXPECT_EQ(told[0].counts.flushes[static_cast<std::size_t>(core::FlushReason::Fold)], 25U);
+    EXPECT_EQ(told[0].peak_from.n, 300);
+    EXPECT_EQ(told[0].peak_to.n, 301);
+}
+
+TEST(TracedGroups, EndOnceTheEndIsTold) {
+    TracedGroups groups(10);
+    take(groups, tick(1, "a", 10, 100, core::State::Exited));
+    ASSERT_EQ(groups.told().size(), 1U) << "it lived between two readings";
+    EXPECT_TRUE(groups.told().empty());
+    take(groups, tick(2, "b", 3, 50));
+    const auto told = groups.told();
+    ASSERT_EQ(told.size(), 1U);
+    EXPECT_EQ(told[0].counts.updates, 13U) << "a counter never restarts unseen";
+}
+
+TEST(TracedGroups, CountAnMmOfSeveralProcessesOnce) {
+    TracedGroups groups(10);
+    take(groups, tick(1, "a", 10), "first");
+    take(groups, tick(2, "a", 11), "second");
+    take(groups, tick(1, "a", 12, 0, core::State::Exited), "first");
+    take(groups, tick(2, "a", 14), "second");
+    for (int i = 0; i < 2; ++i) {
+        const auto told = groups.told();
+        ASSERT_EQ(told.size(), 2U);
+        EXPECT_EQ(told[0].counts.updates, 14U);
+        EXPECT_EQ(told[0].processes, 0);
+        EXPECT_EQ(told[1].counts.updates, 0U);
+        EXPECT_EQ(told[1].processes, 1);
+    }
+    take(groups, tick(2, "a", 15, 0, core::State::Exited), "second");
+    EXPECT_EQ(groups.told()[0].counts.updates, 15U);
+    EXPECT_TRUE(groups.told().empty());
+}
+
+TEST(TracedGroups, AnExecIsAnotherProgram) {
+    TracedGroups groups(10);
+    take(groups, tick(1, "a", 10, 500), "sh");
+    take(groups, tick(1, "a", 11, 500, core::State::Exec), "sh");
+    take(groups, tick(1, "b", 2, 30), "job");
+    take(groups, tick(1, "c", 7, 30), "not asked for");  // whose exec was lost
+    const auto told = groups.told();
+    ASSERT_EQ(told.size(), 2U);
+    EXPECT_EQ(told[0].name, "job");
+    EXPECT_EQ(told[0].counts.updates, 9U);
+    EXPECT_EQ(told[0].peak_from.n, 30);
+    EXPECT_EQ(told[1].counts.updates, 11U);
+}
+
+TEST(TracedGroups, AreNoMoreThanAskedForAndNoCountGoesBack) {
+    TracedGroups groups(2);
+    take(groups, tick(1, "a", 10), "one");
+    take(groups, tick(2, "b", 10), "two");
+    take(groups, tick(3, "c", 10), "three");
+    take(groups, tick(4, "d", 10), "four");
+    auto told = groups.told();
+    ASSERT_EQ(told.size(), 3U);
+    EXPECT_EQ(told[1].name, kOther);
+    EXPECT_EQ(told[1].counts.updates, 20U);
+    take(groups, tick(1, "a", 10, 0, core::State::Exited), "one");
+    static_cast<void>(groups.told());
+    take(groups, tick(5, "e", 1), "five");
+    take(groups, tick(3, "c", 11), "three");
+    told = groups.told();
+    ASSERT_EQ(told.size(), 3U);
+    EXPECT_EQ(told[0].name, "five") << "takes the place of one that has ended";
+    EXPECT_EQ(told[1].counts.updates, 21U) << "who is among the others stays there";
+}
+
+TEST(TracedGroups, SayWhatIsInDoubt) {
+    TracedGroups groups(10);
+    core::Tick doubtful = tick(1, "a", 10, 100);
+    doubtful.needs_resync = doubtful.ledger.extremes.lossy = true;
+    take(groups, doubtful);
+    EXPECT_EQ(groups.told()[0].doubtful, 1);
+    take(groups, tick(1, "a", 10, 100));
+    EXPECT_EQ(groups.told()[0].doubtful, 0);
+    EXPECT_TRUE(groups.told()[0].peak_lossy) << "of what was not seen nothing is known later, either";
+}
+
+}  // namespace
+}  // namespace rsslag::metrics

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core_types.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <gtest/gtest.h>
+#include <linux/bpf.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernel_btf.h"
+#include "rsslag/abi.h"
+#include "rsslag/core/fd.h"
+#include "rsslag/probe/traits.h"
+#include "snapshot.skel.h"
+#include "stream.skel.h"
+
+namespace rsslag::probe::test {
+namespace {
+
+int struct_of(const btf &types, const char *name) {
+    return btf__find_by_name_kind(&types, name, BTF_KIND_STRUCT);
+}
+
+TEST(CoreTypes, AreThoseThatAProgramNamesAndWhatLiesInThem) {
+    KernelBtf kernel;
+    const int inner = kernel.structure("inner", {{"number", kernel.s32()}});
+    const int far = kernel.structure("far", {{"number", kernel.s64()}});
+    kernel.structure("outer",
+                     {{"many", kernel.array(kernel.alias("inner_t", inner), 3)}, {"far", kernel.pointer(far)}});
+    kernel.structure("other", {{"number", kernel.s64()}});
+    KernelBtf program;
+    program.structure("outer___old", {{"many", program.s32()}});
+    const BtfPtr named = types_named(kernel.get(), program.get());
+    ASSERT_NE(named, nullptr);
+    const int outer = struct_of(*named, "outer");
+    ASSERT_GT(outer, 0);
+    const btf_type *const type = btf__type_by_id(named.get(), static_cast<unsigned>(outer));
+    ASSERT_EQ(btf_vlen(type), 2);
+    EXPECT_EQ(btf_member_bit_offset(type, 1), 64U);
+    const btf_type *const many = btf__type_by_id(named.get(), btf_members(type)[0].type);
+    ASSERT_TRUE(btf_is_array(many));
+    EXPECT_EQ(btf_array(many)->nelems, 3U);
+    const int resolved = btf__resolve_type(named.get(), btf_array(many)->type);
+    EXPECT_EQ(resolved, struct_of(*named, "inner"));
+    const btf_type *const pointer = btf__type_by_id(named.get(), btf_members(type)[1].type);
+    ASSERT_TRUE(btf_is_ptr(pointer));
+    EXPECT_EQ(pointer->type, 0U) << "what is only pointed at is left out";
+    EXPECT_LT(struct_of(*named, "far"), 0);
+    EXPECT_LT(struct_of(*named, "other"), 0);
+}
+
+TEST(CoreTypes, AreAllOfOneNameWithTheirFlavors) {
+    KernelBtf kernel;
+    kernel.structure("twice", {{"a", kernel.s32()}});
+    kernel.structure("twice", {{"b", kernel.s32()}});
+    kernel.structure("twice_not", {{"b", kernel.s32()}});
+    kernel.structure("___twice", {{"b", kernel.s32()}});
+    kernel.enumeration("bpf_func_id", {"BPF_FUNC_unspec", "BPF_FUNC_loop"});
+    KernelBtf program;
+    program.structure("twice___one", {{"a", program.s32()}});
+    program.structure("twice", {{"a", program.s32()}});
+    program.enumeration("bpf_func_id___with_loop", {"BPF_FUNC_loop"});
+    const BtfPtr named = types_named(kernel.get(), program.get());
+    ASSERT_NE(named, nullptr);
+    std::map<std::string, int> composites;
+    for (unsigned id = 1; id < btf__type_cnt(named.get()); ++id) {
+        const btf_type *const type = btf__type_by_id(named.get(), id);
+        if (btf_is_composite(type) || btf_is_any_enum(type))
+            composites[btf__name_by_offset(named.get(), type->name_off)]++;
+    }
+    EXPECT_EQ(composites, (std::map<std::string, int>{{"twice", 2}, {"bpf_func_id", 1}}));
+}
+
+/// Each program's instructions as libbpf has adjusted them, but for numbers of maps and the like.
+std::map<std::string, std::vector<std::uint64_t>> instructions(const bpf_object *object) {
+    std::map<std::string, std::vector<std::uint64_t>> all;
+    const bpf_program *program = nullptr;
+    while ((program = bpf_object__next_program(object, const_cast<bpf_program *>(program))) != nullptr) {
+        if (!bpf_program__autoload(program)) continue;
+        const bpf_insn *const first = bpf_program__insns(program);
+        auto &words = all[bpf_program__name(program)];
+        for (std::size_t i = 0; i < bpf_program__insn_cnt(program); ++i) {
+            std::uint64_t word = 0;
+            static_assert(sizeof(word) == sizeof(bpf_insn));
+            const bool pseudo = first[i].code == (BPF_LD | BPF_IMM | BPF_DW) && first[i].src_reg != 0;
+            bpf_insn insn = first[i];
+            if (pseudo || (first[i].code == (BPF_JMP | BPF_CALL) && first[i].src_reg == BPF_PSEUDO_KFUNC_CALL)) {
+                insn.imm = 0;
+                insn.off = 0;
+            }
+            std::memcpy(&word, &insn, sizeof(word));
+            words.push_back(word);
+        }
+    }
+    return all;
+}
+
+/// Without `types`: by all that the kernel has.
+template <auto OpenWith, auto Load, auto Destroy, class Choose>
+std::map<std::string, std::vector<std::uint64_t>> adjusted(const bpf_object_open_opts *types, const Choose &choose) {
+    auto *const skeleton = OpenWith(types);
+    if (skeleton == nullptr) return {};
+    choose(*skeleton);
+    const int err = Load(skeleton);
+    EXPECT_EQ(err, 0);
+    const auto all = instructions(skeleton->obj);
+    Destroy(skeleton);
+    return all;
+}
+
+class OnThisKernel : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (geteuid() != 0) GTEST_SKIP() << "needs root, to load programs";
+        auto traits = running_kernel_traits();
+        if (!traits) GTEST_SKIP() << traits.error().what;
+        traits_ = *traits;
+        if (!std::holds_alternative<core::Scheme>(traits_.scheme)) GTEST_SKIP() << traits_.evidence;
+    }
+
+    bool by_cpu() const { return std::get<core::Scheme>(traits_.scheme) == core::Scheme::Cpu; }
+
+    template <auto OpenWith, auto Load, auto Destroy, class Choose>
+    void expect_same(const Choose &choose) {
+        auto *const skeleton = OpenWith(nullptr);
+        ASSERT_NE(skeleton, nullptr);
+        const CoreTypes types(traits_.types.get(), *bpf_object__btf(skeleton->obj));
+        Destroy(skeleton);
+        ASSERT_TRUE(types.made());
+        const auto all = adjusted<OpenWith, Load, Destroy>(nullptr, choose);
+        ASSERT_FALSE(all.empty());
+        EXPECT_EQ((adjusted<OpenWith, Load, Destroy>(types.open_options(), choose)), all);
+    }
+
+    KernelTraits traits_;
+};
+
+TEST_F(OnThisKernel, ReadingsAreAdjustedTheSame) {
+    expect_same<rsslag_snapshot__open_opts, rsslag_snapshot__load, rsslag_snapshot__destroy>(
+        [this](rsslag_snapshot &snapshot) {
+            bpf_program *program = nullptr;
+            bpf_object__for_each_program(program, snapshot.obj) {
+                const auto &p = snapshot.progs;
+                const bool wanted = by_cpu() ? program == p.snapshot_cpu || program == p.totals_cpu
+                                             : program == p.snapshot_thread || program == p.totals_thread;
+                bpf_program__set_autoload(program, wanted);
+            }
+            bpf_map__set_autocreate(snapshot.maps.exact_rss_anchor, by_cpu());
+        });
+}
+
+TEST_F(OnThisKernel, TheStreamIsAdjustedTheSame) {
+    const core::Fd ring(bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, 4096, nullptr));
+    ASSERT_TRUE(ring.open());
+    expect_same<rsslag_stream__open_opts, rsslag_stream__load, rsslag_stream__destroy>([&](rsslag_stream &stream) {
+        const auto &p = stream.progs;
+        for (bpf_program *const program :
+             {p.rss_stat_cpu, p.page_fault_user_cpu, p.page_fault_kernel_cpu, p.learn_offsets})
+            bpf_program__set_autoload(program, by_cpu());
+        for (bpf_program *const program :
+             {p.rss_stat_thread, p.page_fault_user_thread, p.page_fault_kernel_thread, p.learn_view})
+            bpf_program__set_autoload(program, !by_cpu());
+        bpf_program__set_autoload(p.cpu_folded, by_cpu() && traits_.cpuhp_exit);
+        bpf_program__set_autoload(p.fault_done, !by_cpu() && traits_.handle_mm_fault);
+        for (bpf_map *const map : {stream.maps.exact_rss_anchor, stream.maps.runs, stream.maps.updates})
+            bpf_map__set_autocreate(map, by_cpu());
+        for (bpf_map *const map :
+             {stream.maps.rings, stream.maps.fault_slots, stream.maps.cpus, stream.maps.runs, stream.maps.updates})
+            bpf_map__set_max_entries(map, 4096);
+        ASSERT_EQ(bpf_map__set_inner_map_fd(stream.maps.rings, ring.get()), 0);
+        stream.rodata->refcount_type = traits_.refcount_type;
+        stream.rodata->registers_type = traits_.registers_type;
+        stream.rodata->task_type = traits_.task_type;
+    });
+}
+
+}  // namespace
+}  // namespace rsslag::probe::test

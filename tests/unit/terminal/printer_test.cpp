@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/terminal/printer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <thread>
+
+#include "rsslag/core/fd.h"
+#include "rsslag/terminal/output.h"
+
+namespace rsslag::terminal {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::size_t kPipe = 4096;
+
+bool never() {
+    return false;
+}
+bool at_once() {
+    return true;
+}
+
+/// A pipe that holds a page.
+struct Pipe {
+    Pipe() {
+        std::array<int, 2> ends{};
+        if (pipe2(ends.data(), O_CLOEXEC) != 0) return;
+        out = core::Fd(ends[0]);
+        in = core::Fd(ends[1]);
+        fcntl(in.get(), F_SETPIPE_SZ, kPipe);
+    }
+    std::string read_to_end() const {
+        std::string text;
+        std::array<char, kPipe> buffer{};
+        for (ssize_t got = 0; (got = read(out.get(), buffer.data(), buffer.size())) > 0;)
+            text.append(buffer.data(), static_cast<std::size_t>(got));
+        return text;
+    }
+    core::Fd out, in;
+};
+
+Printer::Options options(std::size_t most_bytes) {
+    Printer::Options chosen;
+    chosen.most_bytes = most_bytes;
+    chosen.still = milliseconds{20};
+    chosen.gap = [](std::uint64_t lines) { return fmt::format("gap {}\n", lines); };
+    return chosen;
+}
+
+std::string line(int number) {
+    return fmt::format("{:0>99}\n", number);
+}
+
+/// Numbers that are missing between lines stand there as gaps; how many are in all of these.
+std::uint64_t missing_in(std::string_view text, std::uint64_t most) {
+    std::uint64_t next = 0;
+    std::uint64_t missing = 0;
+    while (!text.empty()) {
+        const std::string_view one = text.substr(0, text.find('\n'));
+        text.remove_prefix(one.size() + 1);
+        const bool gap = one.starts_with("gap ");
+        const std::string_view digits = one.substr(gap ? 4 : 0);
+        std::uint64_t number = 0;
+        std::from_chars(digits.data(), digits.data() + digits.size(), number);
+        if (gap) {
+            missing += number;
+            next += number;
+        } else {
+            EXPECT_EQ(number, next);
+            next = number + 1;
+        }
+    }
+    EXPECT_EQ(next, most);
+    return missing;
+}
+
+TEST(Printer, WritesAllOfItInOrder) {
+    Pipe pipe;
+    std::string expected;
+    std::string got;
+    std::thread reader([&] { got = pipe.read_to_end(); });
+    {
+        Printer printer(pipe.in.get(), options(std::size_t{1} << 20));
+        for (int i = 0; i < 1000; ++i) {
+            expected += line(i);
+            EXPECT_TRUE(printer.put(line(i)));
+        }
+        EXPECT_TRUE(printer.finish(never));
+        EXPECT_EQ(printer.dropped(), 0);
+    }
+    pipe.in.reset();
+    reader.join();
+    EXPECT_EQ(got, expected);
+}
+
+TEST(Printer, DropsWholeLinesWhereNobodyReadsAndSaysWhere) {
+    Pipe pipe;
+    std::string got;
+    std::uint64_t dropped = 0;
+    {
+        Printer printer(pipe.in.get(), options(kPipe));
+        for (int i = 0; i < 1000; ++i)
+            EXPECT_TRUE(printer.put(line(i)));
+        dropped = printer.dropped();
+        EXPECT_GE(dropped, 1000 - 3 * kPipe / 100);
+        std::thread reader([&] { got = pipe.read_to_end(); });
+        EXPECT_TRUE(printer.finish(never));
+        EXPECT_TRUE(printer.put(line(1000)));
+        EXPECT_TRUE(printer.finish(never));
+        pipe.in.reset();
+        reader.join();
+    }
+    EXPECT_EQ(missing_in(got, 1001), dropped);
+}
+
+TEST(Printer, DropsTheRestOfTextThatFitsInPart) {
+    Pipe pipe;
+    std::string got;
+    {
+        Printer printer(pipe.in.get(), options(10 * kPipe));
+        std::string much;
+        for (int i = 0; i < 200; ++i)
+            much += line(i);
+        EXPECT_TRUE(printer.put(much));
+        EXPECT_EQ(printer.dropped(), 0);
+        much.clear();
+        for (int i = 200; i < 900; ++i)
+            much += line(i);
+        EXPECT_TRUE(printer.put(much));
+        EXPECT_GT(printer.dropped(), 0);
+        EXPECT_LT(printer.dropped(), 700);
+        EXPECT_TRUE(printer.put_last(line(900)));
+        std::thread reader([&] { got = pipe.read_to_end(); });
+        EXPECT_TRUE(printer.finish(never));
+        pipe.in.reset();
+        reader.join();
+        EXPECT_EQ(missing_in(got, 901), printer.dropped());
+    }
+}
+
+TEST(Printer, TakesTextLongerThanItsQueueWhereNothingWaits) {
+    Pipe pipe;
+    std::string got;
+    std::thread reader([&] { got = pipe.read_to_end(); });
+    {
+        Printer printer(pipe.in.get(), options(100));
+        EXPECT_TRUE(printer.put(std::string(300'000, 'x') + "\n"));
+        EXPECT_TRUE(printer.finish(never));
+        EXPECT_EQ(printer.dropped(), 0);
+    }
+    pipe.in.reset();
+    reader.join();
+    EXPECT_EQ(got.size(), 300'001);
+}
+
+TEST(Printer, IsNotHeldByAReaderThatStandsStillOnceItIsStopped) {
+    std::signal(SIGPIPE, SIG_IGN);  // what it has begun to write goes nowhere in the end
+    Pipe pipe;
+    Printer printer(pipe.in.get(), options(std::size_t{1} << 20));
+    std::string much;
+    for (int i = 0; i < 1000; ++i)
+        much += line(i);
+    EXPECT_TRUE(printer.put(much));
+    const core::Status done = printer.finish(at_once);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().kind, core::Kind::Io);
+    EXPECT_FALSE(is_unread(done.error()));
+    EXPECT_EQ(done.error().what, "the last 960 lines are not written: nobody read them");
+}
+
+TEST(Printer, TellsAReaderWhoHasGone) {
+    std::signal(SIGPIPE, SIG_IGN);
+    Pipe pipe;
+    pipe.out.reset();
+    Printer printer(pipe.in.get(), options(kPipe));
+    EXPECT_TRUE(printer.put(line(0)));
+    core::Status done = printer.finish(never);
+    ASSERT_FALSE(done);
+    EXPECT_TRUE(is_unread(done.error()));
+    done = printer.put(line(1));
+    ASSERT_FALSE(done);
+    EXPECT_TRUE(is_unread(done.error()));
+}
+
+}  // namespace
+}  // namespace rsslag::terminal

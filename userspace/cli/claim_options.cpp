@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "claim_options.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "exit_status.h"
+#include "rsslag/report/peak.h"
+#include "rsslag/terminal/output.h"
+
+namespace rsslag::cli {
+
+void add_claim_options(CLI::App &command, ClaimOptions &options) {
+    command.add_option("--assert", options.words, "End with 1 unless it holds: 'peak_rss<100MiB and lost==0'")
+        ->allow_extra_args(false);
+}
+
+core::Status parse_claims(ClaimOptions &options) {
+    for (const std::string &text : options.words) {
+        auto claims = report::parse_claims(text);
+        if (!claims) return claims.error();
+        for (report::Claim &claim : *claims)
+            options.claims.push_back(std::move(claim));
+    }
+    return core::success();
+}
+
+int check_claims(const std::vector<report::ClaimResult> &results, int status) {
+    for (const report::ClaimResult &each : results) {
+        if (each.holds) continue;
+        terminal::complain(fmt::format("'{}' does not hold: {}", each.claim.text, each.text));
+        if (status == kDone) status = kDoesNotHold;
+    }
+    return status;
+}
+
+int check_claims(const ClaimOptions &options, const session::TickWriter &writer, bool ends, bool follow, int status) {
+    if (!writer.told()) return status;
+    if (writer.told()->processes.empty() && status == kDone && (ends || !options.claims.empty()))
+        return fail({core::Kind::Gone, "no process matched", 0, ""});
+    if (options.claims.empty()) return status;
+    return check_claims(report::judge(options.claims, report::report_of(*writer.told(), follow)), status);
+}
+
+}  // namespace rsslag::cli

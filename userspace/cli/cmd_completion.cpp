@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// rsslag completion: the script that a shell loads, and what that script asks for at each word. Not in the help, as
+// nobody types it but once.
+#include <memory>
+#include <string>
+
+#include "commands.h"
+#include "completion.h"
+#include "exit_status.h"
+#include "rsslag/host/privileges.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag_completions.h"
+
+namespace rsslag::cli {
+
+Run add_completion(CLI::App &app, const Common &common) {
+    auto shell = std::make_shared<std::string>();
+    CLI::App *const command = app.add_subcommand("completion", "The completions of a shell")->group("");
+    command->add_option("SHELL", *shell, "bash, zsh or fish");
+    return [shell, &app, &common] {
+        if (const core::Status dropped = host::keep_only({}); !dropped) return fail(dropped.error());
+        const char *const script = *shell == "bash"   ? kBashCompletion
+                                   : *shell == "zsh"  ? kZshCompletion
+                                   : *shell == "fish" ? kFishCompletion
+                                                      : nullptr;
+        if (script == nullptr && (!shell->empty() || common.command.empty())) {
+            return fail({core::Kind::BadInput, "completion of which shell?", 0, "name it: bash, zsh or fish"});
+        }
+        const core::Status printed =
+            terminal::print(script != nullptr ? script : offer_text(offer(app, common.command)));
+        return printed ? kDone : fail(printed.error());
+    };
+}
+
+}  // namespace rsslag::cli

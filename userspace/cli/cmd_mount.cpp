@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// rsslag mount and umount: exact RSS as files that anyone may read, without a daemon.
+#include <grp.h>
+
+#include <memory>
+#include <optional>
+
+#include "commands.h"
+#include "exit_status.h"
+#include "rsslag/host/mount.h"
+
+namespace rsslag::cli {
+namespace {
+
+constexpr const char *kDirectory = "/run/rsslag";
+
+struct Words {
+    std::string directory = kDirectory;
+    std::string mode;
+    std::string group;
+};
+
+core::Error bad(const std::string &what, const std::string &remedy) {
+    return {core::Kind::BadInput, what, 0, remedy};
+}
+
+/// Octal digits of reading alone, which is all that such a file allows.
+std::optional<mode_t> read_mode(const std::string &text) {
+    if (text.empty() || text.size() > 4 || text.find_first_not_of("04") != std::string::npos) return std::nullopt;
+    const auto mode = static_cast<mode_t>(std::stoul(text, nullptr, 8));
+    return mode <= 0444 ? std::optional(mode) : std::nullopt;
+}
+
+core::Result<host::MountOptions> options_of(const Words &words) {
+    host::MountOptions options{words.directory};
+    if (!words.group.empty()) {
+        const group *found = getgrnam(words.group.c_str());
+        if (found == nullptr) return bad("there is no group " + words.group, "getent group lists them");
+        options.group = found->gr_gid;
+        options.mode = 0440;
+    }
+    if (words.mode.empty()) return options;
+    const auto mode = read_mode(words.mode);
+    if (!mode) return bad("--mode " + words.mode + " is no mode of reading", "write 0444, 0440 or 0400");
+    options.mode = *mode;
+    return options;
+}
+
+int ended(const core::Status &status) {
+    return status ? kDone : fail(status.error());
+}
+
+}  // namespace
+
+Run add_mount(CLI::App &app, const Common &common) {
+    auto words = std::make_shared<Words>();
+    CLI::App *const command = app.add_subcommand("mount", "Exact RSS as files that anyone may read, until umount");
+    command->add_option("DIR", words->directory, "Where: an empty directory, or a new one")->capture_default_str();
+    command->add_option("--mode", words->mode, "Who may read the files, octal: 0444, with --group 0440");
+    command->add_option("--group", words->group, "Whose group the files are: only it and root may read them");
+    return [words, &common] {
+        if (!common.command.empty()) return fail(bad("mount takes no -- CMD", ""));
+        const auto options = options_of(*words);
+        return options ? ended(host::mount_files(*options)) : fail(options.error());
+    };
+}
+
+Run add_umount(CLI::App &app, const Common &common) {
+    auto directory = std::make_shared<std::string>(kDirectory);
+    CLI::App *const command = app.add_subcommand("umount", "Take away what mount made, programs and all");
+    command->add_option("DIR", *directory, "Where it is mounted")->capture_default_str();
+    return [directory, &common] {
+        if (!common.command.empty()) return fail(bad("umount takes no -- CMD", ""));
+        return ended(host::unmount_files(*directory));
+    };
+}
+
+}  // namespace rsslag::cli

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// rsslag peak: the highest that a command's memory was, to the page.
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+
+#include "claim_options.h"
+#include "commands.h"
+#include "exit_status.h"
+#include "rsslag/report/peak.h"
+#include "rsslag/sinks/output_file.h"
+#include "rsslag/terminal/output.h"
+#include "rsslag/terminal/style.h"
+#include "trace_options.h"
+#include "trace_runs.h"
+
+namespace rsslag::cli {
+namespace {
+
+struct PeakOptions {
+    session::TraceOptions trace;
+    ClaimOptions claims;
+    std::string output;
+    bool json = false;
+    bool tree = false;
+};
+
+core::Status write_to(std::optional<sinks::OutputFile> &file, const std::string &text) {
+    if (!file) return terminal::print(text, STDERR_FILENO);
+    if (core::Status written = file->write(text); !written) return written;
+    return file->commit();
+}
+
+int peak(const std::vector<std::string> &argv, PeakOptions &options, const view::TextStyle &text) {
+    std::optional<sinks::OutputFile> file;
+    if (!options.output.empty()) {
+        auto opened = sinks::OutputFile::open(options.output, true);
+        if (!opened) return fail(opened.error()), kCommandFailed;
+        file.emplace(std::move(*opened));
+    }
+    session::TickWriter writer(options.trace.format, options.trace.threads, text);
+    CommandEnd end;
+    const int status = trace_command(argv, options.trace, writer, &end);
+    if (!writer.told() || !end.status) return status;
+    report::PeakReport report{argv, end.pid, *end.status, end.signal, end.max_rss_kb, *writer.told(), {}};
+    report.claims = report::judge(options.claims.claims, report::report_of(report.summary, true));
+    report::ReportStyle style;
+    style.utf8 = text.utf8;
+    style.pages = text.pages;
+    const std::string said = options.json ? report::peak_json(report) : report::peak_text(report, style, options.tree);
+    if (!options.json || file) {
+        if (const core::Status written = write_to(file, said); !written) return fail(written.error()), kCommandFailed;
+        return check_claims(report.claims, status);
+    }
+    // The document is the last line of stderr.
+    const int checked = check_claims(report.claims, status);
+    const core::Status written = write_to(file, said);
+    return written ? checked : (fail(written.error()), kCommandFailed);
+}
+
+}  // namespace
+
+Run add_peak(CLI::App &app, const Common &common) {
+    auto options = std::make_shared<PeakOptions>();
+    options->trace.format = session::Format::Silent;
+    options->trace.follow = true;
+    options->trace.no_walk = true;
+    options->trace.words.interval = "10s";
+    CLI::App *const command = app.add_subcommand("peak", "The highest RSS of a command, to the page, as time is used");
+    command->add_flag("--json", options->json, "rsslag.peak/1, the last line");
+    command->add_flag("--tree", options->tree, "List each process, too");
+    command->add_option("-o,--output", options->output, "Write to FILE instead of stderr");
+    command->add_option("--ring", options->trace.words.ring, "Size of each ring buffer: 512K, 8M");
+    command->add_option("--mode", options->trace.mode, "events, or counts: less cost, and a range")
+        ->check(CLI::IsMember({"events", "counts"}));
+    command->add_flag("--as-root", options->trace.as_root, "Under sudo: run CMD as root");
+    add_claim_options(*command, options->claims);
+    return [options, &common] {
+        auto style = terminal::text_style(common.unit, common.color);
+        if (!style) return fail(style.error());
+        if (common.command.empty())
+            return fail({core::Kind::BadInput, "peak needs a command", 0, "rsslag peak -- CMD"});
+        if (const core::Status parsed = parse_claims(options->claims); !parsed) return fail(parsed.error());
+        if (const core::Status parsed = parse(options->trace); !parsed) return fail(parsed.error());
+        return peak(common.command, *options, *style);
+    };
+}
+
+}  // namespace rsslag::cli

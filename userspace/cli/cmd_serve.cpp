@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// rsslag serve: exact RSS of all processes for whoever scrapes metrics.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "commands.h"
+#include "exit_status.h"
+#include "metrics_reader.h"
+#include "metrics_tracer.h"
+#include "rsslag/core/duration.h"
+#include "rsslag/host/signals.h"
+#include "rsslag/metrics/endpoint.h"
+#include "rsslag/terminal/output.h"
+
+namespace rsslag::cli {
+namespace {
+
+using core::Error;
+using core::Kind;
+using core::Status;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+struct ServeOptions {
+    std::string listen = "127.0.0.1:9435";
+    std::string by = "comm";
+    std::size_t most = kMostGroups;
+    std::string max_age = "1s";
+    std::vector<std::string> traced;  ///< names
+};
+
+/// Readings as they are asked for, none twice within their age.
+class Server {
+  public:
+    Server(MetricsReader reader, std::optional<MetricsTracer> tracer, milliseconds max_age)
+        : reader_(std::move(reader)), tracer_(std::move(tracer)), max_age_(max_age) {}
+
+    /// What traces: called often.
+    MetricsTracer *tracer() { return tracer_ ? &*tracer_ : nullptr; }
+
+    metrics::Response answer(const metrics::Request &request) {
+        if (request.path == "/") return {200, "text/plain; charset=utf-8", "rsslag: metrics are at /metrics\n"};
+        if (request.path != "/metrics")
+            return {404, "text/plain; charset=utf-8", "not found: /metrics is what there is\n"};
+        exporter_.requests++;
+        if (const Status fresh = refresh(); !fresh) {
+            spdlog::warn("{}", fresh.error().what);
+            return {503, "text/plain; charset=utf-8", fresh.error().what + "\n"};
+        }
+        const metrics::Format format = metrics::accepted(request.accept);
+        exporter_.cpu_seconds = cpu_seconds();
+        exposition_->exporter = &exporter_;
+        return {200, std::string(metrics::content_type(format)), metrics::text(*exposition_, format)};
+    }
+
+  private:
+    Status refresh() {
+        const auto now = Clock::now();
+        if (exposition_ && now - read_at_ < max_age_) return core::success();
+        auto exposition = reader_.read();
+        if (!exposition) {
+            exporter_.failures++;
+            return exposition.error();
+        }
+        if (tracer_) exposition->trace = tracer_->read();
+        exposition_ = std::move(*exposition);
+        read_at_ = now;
+        exporter_.readings++;
+        exporter_.resident_bytes = reader_.own_resident_bytes();
+        return core::success();
+    }
+    static double cpu_seconds() {
+        rusage used{};
+        getrusage(RUSAGE_SELF, &used);
+        const auto seconds = [](const timeval &time) {
+            return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+        };
+        return seconds(used.ru_utime) + seconds(used.ru_stime);
+    }
+
+    MetricsReader reader_;
+    std::optional<MetricsTracer> tracer_;
+    milliseconds max_age_;
+    std::optional<metrics::Exposition> exposition_;
+    Clock::time_point read_at_;
+    metrics::Exposition::Exporter exporter_;
+};
+
+std::vector<cap_value_t> to_be_kept(const ServeOptions &options) {
+    if (options.traced.empty()) return {};
+    std::vector<cap_value_t> kept = host::Tracer::opened_with();
+    kept.push_back(CAP_SYS_PTRACE);
+    kept.push_back(CAP_SYS_NICE);  // its thread that copies records out runs sooner
+    return kept;
+}
+
+/// Until a signal comes.
+void answer_all(metrics::Endpoint &endpoint, Server &server, host::StopSignals &stop) {
+    constexpr milliseconds kCollects{50};
+    for (;;) {
+        int readable = endpoint.fd();
+        const milliseconds most = server.tracer() != nullptr ? kCollects : endpoint.patience();
+        if (stop.wait(std::min(most, endpoint.patience()), &readable)) return;
+        endpoint.run();
+        if (server.tracer() != nullptr) server.tracer()->collect();
+    }
+}
+
+int serve(const ServeOptions &options) {
+    const auto by = metrics::by_named(options.by);
+    const auto max_age = core::parse_duration(options.max_age);
+    if (!max_age) return fail(max_age.error());
+    // A low port is had with rights that are dropped next.
+    auto listening = metrics::handed_in();
+    if (listening && !listening->open()) listening = metrics::listen_on(options.listen);
+    if (!listening) return fail(listening.error());
+    const std::string address = metrics::address_of(listening->get());
+    host::StopSignals stop;
+    auto reader = MetricsReader::open(*by, options.most, to_be_kept(options));
+    if (!reader) return fail(reader.error());
+    std::optional<MetricsTracer> tracer;
+    if (!options.traced.empty()) {
+        auto opened = MetricsTracer::open(options.traced, *by, options.most, [&stop] { return stop.came(); });
+        if (!opened) return fail(opened.error());
+        tracer.emplace(std::move(*opened));
+    }
+    Server server(std::move(*reader), std::move(tracer), std::chrono::duration_cast<milliseconds>(*max_age));
+    auto endpoint = metrics::Endpoint::open(
+        std::move(*listening), [&server](const metrics::Request &request) { return server.answer(request); });
+    if (!endpoint) return fail(endpoint.error());
+    if (const Status said = terminal::print(fmt::format("http://{}/metrics\n", address)); !said)
+        return fail(said.error());
+    answer_all(*endpoint, server, stop);
+    return kDone;
+}
+
+}  // namespace
+
+Run add_serve(CLI::App &app, const Common &common) {
+    auto options = std::make_shared<ServeOptions>();
+    CLI::App *const command =
+        app.add_subcommand("serve", "Exact RSS of all processes as metrics, for Prometheus to scrape");
+    command->add_option("--listen", options->listen, "ADDRESS:PORT; a socket that systemd hands in comes first")
+        ->capture_default_str();
+    command->add_option("--by", options->by, "comm, exe, user, cgroup or unit")
+        ->check(CLI::IsMember({"comm", "exe", "user", "cgroup", "unit"}))
+        ->capture_default_str();
+    command->add_option("--top", options->most, "So many groups at most, the rest as \"other\"")
+        ->check(CLI::Range(1, 10'000))
+        ->capture_default_str();
+    command->add_option("--max-age", options->max_age, "A reading answers all who ask within this time")
+        ->capture_default_str();
+    command->add_option("--trace", options->traced,
+                        "Trace processes of this name (a glob), too: updates, faults, flushes");
+    return [options, &common] {
+        if (!common.command.empty())
+            return fail({Kind::BadInput, "serve takes no -- CMD", 0, "it reads all processes"});
+        return serve(*options);
+    };
+}
+
+}  // namespace rsslag::cli

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "command_line.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "rsslag/core/nearest.h"
+#include "rsslag/core/text.h"
+#include "rsslag/host/targets.h"
+
+namespace rsslag::cli {
+namespace {
+
+using core::Error;
+using core::Kind;
+
+/// "--unit" of "--unit=kB", "-p" of "-p4711"; the option of that name, if the app has one.
+const CLI::Option *option_of(const CLI::App &app, const std::string &word) {
+    return app.get_option_no_throw(word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2));
+}
+
+bool is_number_list(const std::string &word) {
+    return !word.empty() && word.find_first_not_of("0123456789,") == std::string::npos;
+}
+
+/// What decides which command is meant.
+struct First {
+    std::optional<std::string> plain;  ///< the first word that is no option and no option's value
+    bool live_option = false;          ///< before it, one that only `live` has
+};
+
+First first_of(const CLI::App &app, const std::vector<std::string> &words) {
+    const CLI::App &live = *app.get_subcommand("live");
+    First first;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const std::string &word = words[i];
+        if (!word.starts_with('-')) {
+            first.plain = word;
+            break;
+        }
+        const CLI::Option *option = option_of(app, word);
+        if (option == nullptr) {
+            option = option_of(live, word);
+            first.live_option = first.live_option || option != nullptr;
+        }
+        const bool holds_value = word.starts_with("--") ? word.find('=') != std::string::npos : word.size() > 2;
+        if (option != nullptr && option->get_items_expected_max() > 0 && !holds_value) ++i;
+    }
+    return first;
+}
+
+std::vector<std::string> commands_of(const CLI::App &app) {
+    std::vector<std::string> names;
+    for (const CLI::App *const command : app.get_subcommands(nullptr))
+        if (!command->get_group().empty()) names.push_back(command->get_name());
+    return names;
+}
+
+void add_options_of(const CLI::App &app, std::vector<std::string> &names) {
+    for (const CLI::Option *const option : app.get_options()) {
+        if (option->get_group().empty()) continue;  // which is not for people
+        for (const std::string &name : option->get_lnames())
+            names.push_back("--" + name);
+    }
+}
+
+/// With the help that tells more.
+std::string did_you_mean(const std::optional<std::string> &meant, const std::string &help) {
+    return meant ? fmt::format("did you mean {}?", core::printable(*meant)) : help + " --help tells what there is";
+}
+
+/// Where the first word stood that is left over: those are at the end as often as the same word is not.
+std::size_t first_unexpected(const std::vector<std::string> &typed, const std::vector<std::string> &left) {
+    std::multiset<std::string> unexpected(left.begin(), left.end());
+    std::size_t first = typed.size();
+    for (std::size_t i = typed.size(); i-- > 0;) {
+        const auto found = unexpected.find(typed[i]);
+        if (found == unexpected.end()) continue;
+        unexpected.erase(found);
+        first = i;
+    }
+    return first;
+}
+
+}  // namespace
+
+const CLI::App *command_named(const CLI::App &app, const std::string &name) {
+    for (const CLI::App *const command : app.get_subcommands(nullptr))
+        if (command->get_name() == name) return command;
+    return nullptr;
+}
+
+std::vector<std::string> split(int argc, char **argv, std::vector<std::string> &command, bool &has_command) {
+    std::vector<std::string> words(argv + 1, argv + argc);
+    const auto dashes = std::find(words.begin(), words.end(), "--");
+    has_command = dashes != words.end();
+    if (has_command) command.assign(dashes + 1, words.end());
+    words.erase(dashes, words.end());
+    return words;
+}
+
+core::Result<std::vector<std::string>> with_command(const CLI::App &app, std::vector<std::string> words,
+                                                    bool has_command) {
+    const First first = first_of(app, words);
+    bool live = has_command || first.live_option;
+    if (first.plain) {
+        if (command_named(app, *first.plain) != nullptr) return words;
+        live = is_number_list(*first.plain);
+        // Help is for whoever does not know the words yet.
+        const bool asks = std::ranges::any_of(words, [](const auto &word) { return word == "-h" || word == "--help"; });
+        if (!live && asks) return words;
+        if (!live) {
+            const auto named =
+                host::may_be_name(*first.plain) ? host::processes_named(*first.plain) : std::vector<pid_t>();
+            if (!named) return named.error();
+            if (named->empty()) {
+                Error error = no_command(app, *first.plain);
+                error.what += ", and no process has that name";
+                return error;
+            }
+            live = true;
+        }
+    }
+    if (live) words.insert(words.begin(), "live");
+    return words;
+}
+
+Error bad_words(const CLI::App &app, const std::vector<std::string> &typed, const CLI::ParseError &error) {
+    const auto chosen = app.get_subcommands();
+    const std::string help = chosen.empty() ? "rsslag" : "rsslag " + chosen.front()->get_name();
+    Error plain{Kind::BadInput, error.what(), 0, help + " --help tells what there is"};
+    if (dynamic_cast<const CLI::ExtrasError *>(&error) == nullptr) return plain;
+    const std::size_t at = first_unexpected(typed, app.remaining(true));
+    if (at == typed.size()) return plain;
+    const std::string &word = typed[at];
+    std::string before = "rsslag";
+    for (std::size_t i = 0; i < at; ++i)
+        before += " " + core::printable(typed[i]);
+    std::vector<std::string> options;
+    for (const CLI::App *const command : chosen)
+        add_options_of(*command, options);
+    add_options_of(app, options);
+    const auto meant = word.starts_with("--") ? core::nearest(word.substr(0, word.find('=')), options) : std::nullopt;
+    return {Kind::BadInput, fmt::format("'{}' is not expected after '{}'", core::printable(word), before), 0,
+            did_you_mean(meant, help)};
+}
+
+Error no_command(const CLI::App &app, const std::string &word) {
+    std::vector<std::string> known = commands_of(app);
+    for (std::string &name : host::process_names())
+        known.push_back(std::move(name));
+    return {Kind::BadInput, fmt::format("'{}' is no command", core::printable(word)), 0,
+            did_you_mean(core::nearest(word, known), "rsslag")};
+}
+
+}  // namespace rsslag::cli

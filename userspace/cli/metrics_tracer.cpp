@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "metrics_tracer.h"
+
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+namespace rsslag::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A fork keeps its parent's name and execs nothing that the kernel could look for.
+constexpr std::chrono::seconds kBetweenLooks{1};
+
+}  // namespace
+
+MetricsTracer::MetricsTracer(host::Tracer tracer, host::TargetWords words, metrics::By by, std::size_t most)
+    : tracer_(std::move(tracer)), words_(std::move(words)), names_(by), groups_(most) {}
+
+core::Result<MetricsTracer> MetricsTracer::open(std::vector<std::string> comms, metrics::By by, std::size_t most,
+                                                std::function<bool()> stopped) {
+    host::TargetWords words;
+    words.comms = std::move(comms);
+    const auto pattern = host::pattern_of(words);
+    if (!pattern) return pattern.error();
+    host::Tracer::Options chosen;
+    chosen.counting = true;
+    chosen.walk = false;
+    chosen.impatient = std::move(stopped);
+    chosen.threads = {core::ThreadChoice::Which::None, 0};
+    auto tracer = host::Tracer::open(chosen);
+    if (!tracer) return tracer.error();
+    if (*pattern) {
+        if (const core::Status matching = tracer->attach_matching(**pattern); !matching) return matching.error();
+    }
+    MetricsTracer opened(std::move(*tracer), std::move(words), by, most);
+    opened.collect();
+    return opened;
+}
+
+void MetricsTracer::look_for_targets() {
+    const auto targets = host::resolve(words_);
+    if (!targets) return;  // nothing that matches, as yet
+    for (const host::Target &target : *targets) {
+        if (tracer_.traces(target.pid)) continue;
+        if (const core::Status attached = tracer_.attach(target.pid); !attached)
+            spdlog::debug("{}: {}", target.pid, attached.error().what);
+    }
+}
+
+void MetricsTracer::take(const std::vector<core::Tick> &ticks) {
+    for (const core::Tick &tick : ticks) {
+        groups_.take(tick, [&] {
+            core::ProcessTotal process;
+            process.tgid = tick.process.pid;
+            process.comm = tick.process.comm;
+            return names_.of(process);
+        });
+    }
+}
+
+void MetricsTracer::collect() {
+    take(tracer_.collect());
+    if (Clock::now() < look_due_) return;
+    look_for_targets();
+    look_due_ = Clock::now() + kBetweenLooks;
+}
+
+metrics::Exposition::Trace MetricsTracer::read() {
+    look_for_targets();
+    take(tracer_.tick());
+    take(tracer_.collect());  // of what ended while the others were read
+    return {groups_.told(), tracer_.losses()};
+}
+
+}  // namespace rsslag::cli

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Processes of certain names, traced in counts mode for a scraper: for serve --trace.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "rsslag/host/targets.h"
+#include "rsslag/host/tracer.h"
+#include "rsslag/metrics/exposition.h"
+#include "rsslag/metrics/group_names.h"
+#include "rsslag/metrics/traced.h"
+
+namespace rsslag::cli {
+
+class MetricsTracer {
+  public:
+    /// Traces those whose name matches one of `comms`, now or from their next exec on. Drops all capabilities that
+    /// readings do not need. `stopped`: see host::Tracer::Options::impatient.
+    static core::Result<MetricsTracer> open(std::vector<std::string> comms, metrics::By by, std::size_t most,
+                                            std::function<bool()> stopped);
+
+    /// Often: takes in what has come since, and now and then looks for those that were forked.
+    void collect();
+    /// As of now.
+    metrics::Exposition::Trace read();
+
+  private:
+    MetricsTracer(host::Tracer tracer, host::TargetWords words, metrics::By by, std::size_t most);
+    void look_for_targets();
+    void take(const std::vector<core::Tick> &ticks);
+
+    host::Tracer tracer_;
+    host::TargetWords words_;
+    metrics::GroupNames names_;
+    metrics::TracedGroups groups_;
+    std::chrono::steady_clock::time_point look_due_;
+};
+
+}  // namespace rsslag::cli

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "proc_runs.h"
+
+#include <optional>
+#include <utility>
+
+#include "exit_status.h"
+#include "rsslag/host/command.h"
+#include "rsslag/host/proc_reader.h"
+#include "rsslag/session/sampler.h"
+#include "rsslag/terminal/output.h"
+
+namespace rsslag::cli {
+
+using session::Sampler;
+using std::chrono::milliseconds;
+
+bool can_sample(const session::TraceOptions &options, const core::Error &why) {
+    const bool of_readings = options.format == session::Format::Screen || options.format == session::Format::Lines ||
+                             options.format == session::Format::Csv || options.format == session::Format::Jsonl;
+    return host::leaves_proc(why) && options.recording.empty() && !options.events && options.sampled && of_readings;
+}
+
+int sample_targets(const std::vector<host::Target> &targets, const session::TraceOptions &options,
+                   const view::TextStyle &style, host::StopSignals &stop, const core::Error &why) {
+    auto reader = host::ProcReader::open(why);
+    if (!reader) return fail(reader.error());
+    Sampler sampler(std::move(*reader), options, style);
+    for (const host::Target &target : targets) {
+        const core::Status added = sampler.add(target.pid);
+        if (!added && target.named) return fail(added.error());
+    }
+    if (sampler.over()) return fail({core::Kind::Gone, "none of these processes can be read", 0, ""});
+    core::Status ran = sampler.head();
+    if (ran) ran = sampler.run([&](milliseconds left) { return !stop.wait(left); });
+    return ran ? kDone : fail(ran.error());
+}
+
+int sample_command(const std::vector<std::string> &argv, const session::TraceOptions &options,
+                   const view::TextStyle &style, const core::Error &why) {
+    auto command = host::Command::prepare(argv, options.as_root);
+    if (!command) return fail(command.error()), kCommandFailed;
+    host::StopSignals stop(2);  // the first INT is the command's
+    auto reader = host::ProcReader::open(why);
+    if (!reader) return fail(reader.error()), kCommandFailed;
+    Sampler sampler(std::move(*reader), options, style);
+    const core::Status started = command->release();
+    if (!started) return fail(started.error()), host::shell_status(started.error());
+    // One that has ended already has nothing to sample.
+    core::Status ran = sampler.head();
+    std::optional<int> status;
+    if (ran && sampler.add(command->pid())) {
+        ran = sampler.run([&](milliseconds left) {
+            status = command->wait(left, stop);
+            return !status && !stop.came();
+        });
+    }
+    // Who closed the pipe wanted no more, and CMD goes on all the same.
+    if (!ran && terminal::is_unread(ran.error())) return command->wait(std::nullopt, stop).value_or(kDone);
+    if (!ran) return fail(ran.error()), kCommandFailed;
+    if (status) return *status;
+    if (stop.came()) return kDone;
+    if (options.duration) {
+        if (const core::Status ended = command->terminate(); !ended) terminal::complain(ended.error().what);
+        return kDone;
+    }
+    return command->wait(std::nullopt, stop).value_or(kDone);
+}
+
+int sample_all(const ProcTopOptions &options, const view::TextStyle &style, host::StopSignals &stop,
+               const core::Error &why) {
+    const auto reader = host::ProcReader::open(why);
+    if (!reader) return fail(reader.error());
+    terminal::complain(view::proc_note(reader->document()));
+    do {
+        core::ProcDocument document = reader->document();
+        document.processes = reader->read_all();
+        view::sort_proc(document, options.sort, options.rows);
+        std::string text = options.json ? view::proc_json(document) : view::proc_line_header(style);
+        for (const core::ProcReading &reading : document.processes)
+            if (!options.json) text += view::proc_line(document, reading, style);
+        if (const core::Status printed = terminal::print(text); !printed) return fail(printed.error());
+    } while (!options.once && !stop.wait(options.interval));
+    return kDone;
+}
+
+}  // namespace rsslag::cli

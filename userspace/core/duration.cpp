@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/core/duration.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include "rsslag/core/text.h"
+
+namespace rsslag::core {
+namespace {
+
+Error no_duration(std::string_view word) {
+    return {Kind::BadInput, fmt::format("'{}' is no duration", printable(word)), 0,
+            "write 500ms, 2s, 1m, or a number of seconds"};
+}
+
+}  // namespace
+
+Result<std::chrono::milliseconds> parse_duration(std::string_view word) {
+    double value = 0;
+    const char *const end = word.data() + word.size();
+    const auto [after, error] = std::from_chars(word.data(), end, value);
+    if (error != std::errc{} || !std::isfinite(value) || value < 0) return no_duration(word);
+    const std::string_view unit(after, static_cast<std::size_t>(end - after));
+    double factor = 1000;
+    if (unit == "ms") {
+        factor = 1;
+    } else if (unit == "m") {
+        factor = 60'000;
+    } else if (unit == "h") {
+        factor = 3'600'000;
+    } else if (!unit.empty() && unit != "s") {
+        return no_duration(word);
+    }
+    constexpr double kMost = 1e12;  // some thirty years
+    const double ms = value * factor;
+    if (ms > kMost) return no_duration(word);
+    return std::chrono::milliseconds(std::llround(ms));
+}
+
+Result<std::chrono::milliseconds> parse_interval(std::string_view word) {
+    auto duration = parse_duration(word);
+    if (duration && duration->count() < 10) {
+        return Error{Kind::BadInput, fmt::format("the interval '{}' is too short", printable(word)), 0,
+                     "10ms is the least"};
+    }
+    return duration;
+}
+
+}  // namespace rsslag::core

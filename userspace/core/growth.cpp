@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/core/growth.h"
+
+namespace rsslag::core {
+
+std::string_view name(NoFault why) {
+    switch (why) {
+        case NoFault::Populated: return "populated";
+        case NoFault::GivenUp: return "given_up";
+        case NoFault::ByOthers: return "by_others";
+        case NoFault::NotTold: break;
+    }
+    return "not_told";
+}
+
+std::string_view words(NoFault why) {
+    switch (why) {
+        case NoFault::Populated: return "by no fault: populated";
+        case NoFault::GivenUp: return "by no fault: given up (munmap, madvise)";
+        case NoFault::ByOthers: return "by no fault: by other processes (reclaim)";
+        case NoFault::NotTold: break;
+    }
+    return "not told by any record";
+}
+
+}  // namespace rsslag::core

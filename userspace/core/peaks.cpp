@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "peaks.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace rsslag::core {
+namespace {
+
+RssTrack::Slack operator+(const RssTrack::Slack &a, const RssTrack::Slack &b) {
+    return {a.up + b.up, a.down + b.down};
+}
+
+RssTrack::Slack slack_of(std::int64_t least, std::int64_t most) {
+    return {std::max<std::int64_t>(most, 0), std::min<std::int64_t>(least, 0)};
+}
+
+void widen(Amount &amount, const Amount &other) {
+    amount.least = std::min(amount.least, other.least);
+    amount.most = std::max(amount.most, other.most);
+}
+
+}  // namespace
+
+bool counts_in_rss(std::size_t member) {
+    return kAllMembers[member] != Member::Swap;
+}
+
+void Peaks::start(const Members &members, std::int64_t lag, std::uint64_t t_ns) {
+    now_ = members;
+    told_ = members.rss().n;
+    lag_ = lag;
+    resume(t_ns);
+}
+
+void Peaks::resume(std::uint64_t t_ns) {
+    track_.start(range());
+    if (!started_) {
+        seen_.most = seen_.least = {now_.rss(), now_.rss(), now_, t_ns, 0, processes_};
+        seen_.each_most = seen_.each_least = now_;
+        started_ = true;
+    }
+    note(t_ns, 0, processes_);
+    note_members();
+}
+
+void Peaks::lost() {
+    give_up();
+    seen_.lossy = true;
+    track_.pause();
+}
+
+void Peaks::note(std::uint64_t t_ns, int tid, std::uint64_t processes) {
+    const Pages rss = now_.rss();
+    last_ns_ = t_ns;
+    last_processes_ = processes;
+    if (rss > seen_.most.members.rss()) seen_.most = {{}, {}, now_, t_ns, tid, processes};
+    if (rss < seen_.least.members.rss()) seen_.least = {{}, {}, now_, t_ns, tid, processes};
+}
+
+void Peaks::note_members() {
+    for (const Member member : kAllMembers)
+        note_member(member);
+}
+
+void Peaks::note_member(Member member) {
+    const Pages pages = now_[member];
+    seen_.each_most[member] = std::max(seen_.each_most[member], pages);
+    seen_.each_least[member] = std::min(seen_.each_least[member], pages);
+}
+
+void Peaks::tell(std::int64_t by, std::int64_t lag, std::uint64_t t_ns) {
+    told_ += by;
+    lag_ += lag;
+    if (!track_.running() || lag_ <= seen_.lag.n) return;
+    seen_.lag = {lag_};
+    seen_.lag_t_ns = t_ns;
+    seen_.lag_rss = {told_};
+}
+
+void Peaks::cached(Member member, std::int64_t pages) {
+    seen_.cached_most[member] = std::max(seen_.cached_most[member], Pages{std::abs(pages)});
+}
+
+void Peaks::record(const PeakStep &step) {
+    if (waiting_.empty()) return place(step, processes_);
+    wait({step, processes_, State::Known, false});
+}
+
+void Peaks::record(const WideStep &step) {
+    const bool open = step.open.ticket != 0;
+    const State state = !open ? State::Known : running() ? State::Open : State::GivenUp;
+    if (waiting_.empty() && state != State::Open) return place(step, processes_, state);
+    if (open) open_.push({step.open.ticket, waiting_.next_number(), wide_.next_number()});
+    wide_.push(step);
+    wait({step, processes_, state, true});
+}
+
+void Peaks::wait(const Waiting &waiting) {
+    waiting_.push(waiting);
+    if (waiting_.size() > kMostWaiting) waiting_.front().state = State::GivenUp;
+    place_ready();
+}
+
+const Peaks::Open *Peaks::find(std::uint64_t ticket) const {
+    const auto before = [](const Open &open, std::uint64_t wanted) { return open.ticket < wanted; };
+    const auto found = std::lower_bound(open_.begin(), open_.end(), ticket, before);
+    return found == open_.end() || found->ticket != ticket ? nullptr : &*found;
+}
+
+void Peaks::settle(std::span<const PeakAmount> amounts, Sure sure) {
+    Group group;
+    for (const PeakAmount &amount : amounts) {
+        const Open *const waiting = find(amount.ticket);
+        const auto placed = placed_.find(amount.ticket);
+        if (waiting == nullptr && (placed == placed_.end() || !placed->second.guessed)) continue;
+        PeakAmount told = amount;
+        if (sure == Sure::Nothing) {
+            const PeakAmount &guess = waiting != nullptr ? wide_[waiting->wide].open : placed->second.amount;
+            widen(told.moved, guess.moved);
+            widen(told.left, guess.left);
+        }
+        if (waiting != nullptr) {
+            wide_[waiting->wide].open = told;
+            waiting_[waiting->waiting].state = State::Known;
+        } else {
+            correct(placed->second, told);
+        }
+        if (sure != Sure::Sum || told.moved.least == told.moved.most) continue;
+        group.tickets.push_back(told.ticket);
+        group.waiting += waiting != nullptr ? 1 : 0;
+    }
+    if (!group.tickets.empty()) {
+        const std::uint64_t number = ++group_count_;
+        for (const std::uint64_t ticket : group.tickets)
+            group_of_[ticket] = number;
+        group.waiting++;  // closed once all are there
+        const std::uint64_t any = group.tickets.front();
+        groups_[number] = std::move(group);
+        close_group(any);
+    }
+    place_ready();
+}
+
+/// One of its group is placed: together they came to what is likely of them, once all are.
+void Peaks::close_group(std::uint64_t ticket) {
+    const auto number = group_of_.find(ticket);
+    if (number == group_of_.end()) return;
+    const auto found = groups_.find(number->second);
+    if (--found->second.waiting != 0) return;
+    const Group group = std::move(found->second);
+    groups_.erase(found);
+    for (const std::uint64_t each : group.tickets) {
+        group_of_.erase(each);
+        const auto placed = placed_.find(each);
+        if (placed == placed_.end()) continue;
+        Placed now = placed->second;
+        doubt(now, -1);
+        now.off = false;
+        doubt(now, 1);
+        keep(each, now);
+    }
+}
+
+void Peaks::give_up(std::span<const std::uint64_t> tickets) {
+    for (const std::uint64_t ticket : tickets) {
+        const Open *const waiting = find(ticket);
+        if (waiting == nullptr) continue;
+        State &state = waiting_[waiting->waiting].state;
+        if (state == State::Open) state = State::GivenUp;
+    }
+    place_ready();
+}
+
+void Peaks::give_up() {
+    give_up(waiting());
+}
+
+std::vector<std::uint64_t> Peaks::waiting() const {
+    std::vector<std::uint64_t> tickets;
+    for (const Open &open : open_)
+        tickets.push_back(open.ticket);
+    return tickets;
+}
+
+std::vector<std::uint64_t> Peaks::doubts() const {
+    std::vector<std::uint64_t> tickets;
+    for (const auto &[ticket, placed] : placed_)
+        tickets.push_back(ticket);
+    return tickets;
+}
+
+void Peaks::place_ready() {
+    while (!waiting_.empty() && waiting_.front().state != State::Open) {
+        const Waiting next = waiting_.pop();
+        if (!next.wide) {
+            place(next.step, next.processes);
+            continue;
+        }
+        const WideStep step = wide_.pop();
+        if (step.open.ticket != 0) open_.pop();
+        place(step, next.processes, next.state);
+    }
+}
+
+void Peaks::place(const PeakStep &step, std::uint64_t processes) {
+    const Member member = kAllMembers[step.member];
+    now_[member].n += step.pages;
+    const RssTrack::Slack early = counts_in_rss(step.member) ? slack_of(step.pages, step.pages) : RssTrack::Slack{};
+    track_.widen_lane(step.lane, early);
+    track_.record(step.lane, step.t_ns, range());
+    if (!running()) return;
+    note(step.t_ns, step.tid, processes);
+    note_member(member);
+}
+
+void Peaks::place(const WideStep &step, std::uint64_t processes, State state) {
+    Members by = step.by;
+    const RssTrack::Slack early = place_left(step, by) + step.beside;
+    const RssTrack::Slack late = step.open.ticket == 0 ? RssTrack::Slack{} : place_open(step, state, by);
+    for (const std::uint64_t ticket : step.closes)
+        close(ticket);
+    now_ += by;
+    if (step.lane.own == kNoLane) {
+        track_.record(range());
+    } else {
+        track_.widen_lane(step.lane, early);
+        track_.widen(step.lane, step.open.since_ns, late);
+        track_.record(step.lane, step.t_ns, range());
+    }
+    if (running()) {
+        note(step.t_ns, step.tid, processes);
+        note_members();
+    }
+    if (step.open.ticket != 0) close_group(step.open.ticket);
+}
+
+/// What its task has cached before. Members need not have changed together.
+RssTrack::Slack Peaks::place_left(const WideStep &step, Members &by) {
+    RssTrack::Slack slack;
+    for (std::size_t m = 0; m < kMembers; ++m) {
+        Amount left;
+        const auto found = step.after[m] == 0 ? placed_.end() : placed_.find(step.after[m]);
+        if (found != placed_.end()) {
+            Placed placed = found->second;
+            left = placed.amount.left;
+            doubt(placed, -1);
+            placed.left = false;
+            doubt(placed, 1);
+            keep(step.after[m], placed);
+        }
+        std::int64_t &pages = by[kAllMembers[m]].n;
+        if (counts_in_rss(m)) slack = slack + slack_of(pages - left.most, pages - left.least);
+        pages -= left.likely;
+    }
+    return slack;
+}
+
+RssTrack::Slack Peaks::place_open(const WideStep &step, State state, Members &by) {
+    const auto &[ticket, moved, left, since_ns] = step.open;
+    by[kAllMembers[step.member]].n += moved.likely + left.likely - step.had;
+    const Placed placed{step.open, step.member, state == State::GivenUp, step.had != 0, moved.least != moved.most};
+    doubt(placed, 1);
+    keep(ticket, placed);
+    if (!counts_in_rss(step.member)) return {};
+    return slack_of(moved.least + left.least - step.had, moved.most + left.most - step.had);
+}
+
+/// `sign`: 1 or -1, to take it back.
+void Peaks::doubt(const Placed &placed, int sign) {
+    if (!counts_in_rss(placed.member)) return;
+    const auto add = [&](const Amount &amount) {
+        off_.up += sign * (amount.most - amount.likely);
+        off_.down += sign * (amount.least - amount.likely);
+    };
+    if (placed.off) add(placed.amount.moved);
+    if (placed.left) add(placed.amount.left);
+}
+
+void Peaks::keep(std::uint64_t ticket, const Placed &placed) {
+    if (placed.guessed || placed.left || placed.off) {
+        placed_[ticket] = placed;
+    } else {
+        placed_.erase(ticket);
+    }
+}
+
+void Peaks::close(std::uint64_t ticket) {
+    const auto found = placed_.find(ticket);
+    if (found == placed_.end()) return;
+    doubt(found->second, -1);
+    placed_.erase(found);
+}
+
+/// What was guessed is known.
+void Peaks::correct(Placed &placed, const PeakAmount &amount) {
+    doubt(placed, -1);
+    std::int64_t by = amount.moved.likely - placed.amount.moved.likely;
+    if (placed.left) by += amount.left.likely - placed.amount.left.likely;
+    const Member member = kAllMembers[placed.member];
+    now_[member].n += by;
+    placed.amount = amount;
+    placed.guessed = false;
+    placed.off = amount.moved.least != amount.moved.most;
+    doubt(placed, 1);
+    track_.record(range());
+    if (running()) {
+        note(last_ns_, 0, last_processes_);
+        note_member(member);
+    }
+    const Placed now = placed;
+    keep(amount.ticket, now);
+}
+
+RssTrack::Range Peaks::range() const {
+    const std::int64_t rss = now_.rss().n;
+    return {rss + off_.down, rss + off_.up};
+}
+
+Extremes Peaks::extremes() const {
+    if (!waiting_.empty()) {
+        Peaks now = *this;
+        now.give_up();
+        return now.extremes();
+    }
+    Extremes extremes = seen_;
+    const RssTrack::Range most = track_.most();
+    const RssTrack::Range least = track_.least();
+    // What is exact never is below 0; sums of counters that were read one after another may be.
+    const auto exact = [](std::int64_t pages) { return Pages{std::max<std::int64_t>(pages, 0)}; };
+    extremes.most.from = exact(most.from - late_);
+    extremes.most.to = exact(most.to + late_);
+    extremes.least.from = exact(least.from - late_);
+    extremes.least.to = exact(least.to + late_);
+    return extremes;
+}
+
+Extremes highest(const Extremes &before, const Extremes &after) {
+    const bool peak_before = before.most.to > after.most.to;
+    Extremes both = peak_before ? before : after;
+    both.lossy = before.lossy || after.lossy;
+    const Extremes &lags = before.lag > after.lag ? before : after;
+    both.lag = lags.lag;
+    both.lag_t_ns = lags.lag_t_ns;
+    both.lag_rss = lags.lag_rss;
+    for (const Member member : kAllMembers)
+        both.cached_most[member] = std::max(before.cached_most[member], after.cached_most[member]);
+    return both;
+}
+
+}  // namespace rsslag::core

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/core/proc_reading.h"
+
+namespace rsslag::core {
+namespace {
+
+Pages pages_of(const std::optional<Kilobytes> &kb, const PageSize &page_size) {
+    return page_size.pages(kb.value_or(Kilobytes{0}));
+}
+
+bool has_members(const ReaderValues &readers) {
+    return readers.status_anon && readers.status_file && readers.status_shmem;
+}
+
+}  // namespace
+
+void judge(ProcReading &reading, const Calibration &calibration, const PageSize &page_size) {
+    const ReaderValues &readers = reading.readers;
+    if (calibration.status == Truth::Exact && has_members(readers)) {
+        Members exact;
+        exact.anon = pages_of(readers.status_anon, page_size);
+        exact.file = pages_of(readers.status_file, page_size);
+        exact.shmem = pages_of(readers.status_shmem, page_size);
+        exact.swap = pages_of(readers.status_swap, page_size);
+        reading.source = ProcSource::StatusFile;
+        reading.members = exact;
+        reading.exact = exact.rss();
+        reading.confirmed = reading.walk && !reading.moved && page_size.pages(reading.walk->rss) == exact.rss();
+    } else if (reading.walk) {
+        reading.source = ProcSource::Walk;
+        reading.exact = page_size.pages(reading.walk->rss);
+    }
+    if (!reading.exact || !readers.stat || reading.leader_gone) return;
+    if (calibration.stat == Truth::Flushed) reading.lag = *reading.exact - *readers.stat;
+    if (calibration.stat == Truth::Exact) reading.lag = Pages{0};
+}
+
+std::string_view source_name(const ProcReading &reading) {
+    switch (reading.source) {
+        case ProcSource::StatusFile: return "status";
+        case ProcSource::Walk: return name(reading.walk->file);
+        case ProcSource::Nothing: break;
+    }
+    return "nothing";
+}
+
+}  // namespace rsslag::core

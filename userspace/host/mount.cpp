@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/host/mount.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "mounted.h"
+#include "rsslag/core/fd.h"
+#include "rsslag/host/machine.h"
+#include "rsslag/probe/denial.h"
+#include "rsslag/probe/mounted.h"
+#include "rsslag/probe/traits.h"
+
+namespace rsslag::host {
+namespace {
+
+using core::Error;
+using core::Fd;
+using core::Kind;
+
+/// Where the files will be; taken away again unless it is kept.
+class MountPoint {
+  public:
+    explicit MountPoint(std::string path) : path_(std::move(path)), made_(mkdir(path_.c_str(), 0755) == 0) {
+        if (made_ || errno == EEXIST) root_ = Fd(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        err_ = root_.open() ? 0 : errno;
+    }
+    ~MountPoint() {
+        if (made_) rmdir(path_.c_str());
+    }
+    MountPoint(const MountPoint &) = delete;
+    MountPoint &operator=(const MountPoint &) = delete;
+
+    void keep() { made_ = false; }
+    bool made() const { return made_; }
+    int root() const { return root_.get(); }
+    /// Fit to be mounted upon: a directory that holds nothing that would be hidden.
+    core::Status check() const;
+
+  private:
+    std::string path_;
+    bool made_;
+    int err_ = 0;
+    Fd root_;
+};
+
+core::Status MountPoint::check() const {
+    const bool misnamed = err_ == ENOENT || err_ == ENOTDIR || err_ == ELOOP || err_ == ENAMETOOLONG;
+    if (err_ != 0 && !misnamed) return mount_error(path_ + " cannot be mounted upon", err_);
+    if (misnamed) {
+        return Error{Kind::BadInput, fmt::format("{} cannot be mounted upon: {}", path_, std::strerror(err_)), err_,
+                     "name an empty directory, or one that can be made"};
+    }
+    if (is_ours(bpffs_at(root()))) {
+        return Error{Kind::BadInput, fmt::format("the files are mounted at {} already", path_), 0,
+                     fmt::format("rsslag umount {} takes them away", path_)};
+    }
+    std::error_code unreadable;
+    if (!std::filesystem::is_empty(path_, unreadable) || unreadable)
+        return Error{Kind::BadInput, path_ + " is not empty", ENOTEMPTY, "name an empty directory, or a new one"};
+    return core::success();
+}
+
+/// A bpffs that is mounted nowhere yet: nobody sees it before it is complete, and it goes with this descriptor.
+core::Result<Fd> make_bpffs(const char *source) {
+    const Fd context(fsopen("bpf", FSOPEN_CLOEXEC));
+    if (!context.open() && errno == ENODEV)
+        return Error{Kind::Unsupported, "this kernel has no bpf file system", ENODEV,
+                     "boot one with CONFIG_BPF_SYSCALL=y"};
+    if (!context.open()) return mount_error("a bpf file system cannot be made", errno);
+    const auto set = [&context](unsigned command, const char *key, const char *value) {
+        return fsconfig(context.get(), command, key, value, 0) == 0;
+    };
+    if (!set(FSCONFIG_SET_STRING, "source", source) || !set(FSCONFIG_CMD_CREATE, nullptr, nullptr))
+        return mount_error("a bpf file system cannot be made", errno);
+    Fd root(fsmount(context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC));
+    if (!root.open()) return mount_error("a bpf file system cannot be mounted", errno);
+    return root;
+}
+
+core::Status move_to(const Fd &mount, const MountPoint &point) {
+    if (move_mount(mount.get(), "", point.root(), "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
+        return core::success();
+    return mount_error("the files cannot be mounted", errno);
+}
+
+}  // namespace
+
+core::Status mount_files(const MountOptions &options) {
+    const auto traits = probe::running_kernel_traits();
+    if (!traits) return traits.error();
+    MountPoint point(options.directory);
+    if (auto fit = point.check(); !fit) return fit;
+    const auto mount = make_bpffs(point.made() ? kSourceOfOwnDirectory : kSource);
+    if (!mount) return mount.error();
+    const probe::Readers readers{options.mode, options.group};
+    if (auto pinned = probe::pin_files(*traits, this_host().machine, mount->get(), readers); !pinned) return pinned;
+    if (auto moved = move_to(*mount, point); !moved) return moved;
+    point.keep();
+    return core::success();
+}
+
+}  // namespace rsslag::host

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "proc_files.h"
+
+#include "rsslag/procfs/own_walk.h"
+
+namespace rsslag::host {
+namespace {
+
+using core::Error;
+using core::Kind;
+
+core::WalkState state_of(const Error &error) {
+    switch (error.kind) {
+        case Kind::Denied: return core::WalkState::Denied;
+        case Kind::Gone: return core::WalkState::Gone;
+        default: return core::WalkState::Unsupported;
+    }
+}
+
+Walked walk_rollup(const procfs::Process &process) {
+    const auto text = process.smaps_rollup_text();
+    if (!text) return {state_of(text.error()), std::nullopt, {}};
+    const auto rollup = procfs::parse_smaps_rollup(text->bytes);
+    if (!rollup || !rollup->sums.rss) return {core::WalkState::Unsupported, std::nullopt, {}};
+    return {core::WalkState::Done, procfs::walk_of(core::WalkFile::SmapsRollup, rollup->sums, text->took), {}};
+}
+
+}  // namespace
+
+Walked walk_smaps(const procfs::Process &process) {
+    const auto text = process.smaps_text();
+    if (!text) return {state_of(text.error()), std::nullopt, {}};
+    auto mappings = procfs::parse_smaps(text->bytes);
+    if (!mappings) return {core::WalkState::Unsupported, std::nullopt, {}};
+    const core::Walk walk = procfs::walk_of(core::WalkFile::Smaps, procfs::sum(*mappings), text->took);
+    return {core::WalkState::Done, walk, std::move(*mappings)};
+}
+
+Walked walk_any(const procfs::Process &process) {
+    Walked walked = walk_rollup(process);
+    return walked.state == core::WalkState::Unsupported ? walk_smaps(process) : walked;
+}
+
+std::pair<core::ReaderValues, std::uint32_t> read_readers(const procfs::Process &process) {
+    core::ReaderValues readers;
+    std::uint32_t uid = 0;
+    if (const auto stat = process.stat()) readers.stat = stat->rss;
+    if (const auto statm = process.statm()) readers.statm = statm->resident;
+    if (const auto status = process.status()) {
+        readers.status_rss = status->vm_rss;
+        readers.status_anon = status->rss_anon;
+        readers.status_file = status->rss_file;
+        readers.status_shmem = status->rss_shmem;
+        readers.status_swap = status->vm_swap;
+        readers.status_hwm = status->vm_hwm;
+        uid = status->real_uid;
+    }
+    return {readers, uid};
+}
+
+}  // namespace rsslag::host

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/host/proc_reader.h"
+
+#include <cerrno>
+#include <tuple>
+#include <utility>
+
+#include "proc_files.h"
+#include "rsslag/host/experiment.h"
+#include "rsslag/host/machine.h"
+#include "rsslag/host/privileges.h"
+#include "rsslag/host/targets.h"
+
+namespace rsslag::host {
+namespace {
+
+using core::Kind;
+
+bool moved(const core::ReaderValues &before, const core::ReaderValues &after) {
+    return before.stat != after.stat || before.status_rss != after.status_rss;
+}
+
+}  // namespace
+
+bool leaves_proc(const core::Error &why) {
+    // What is only lacking for now is told: rsslag could have been exact.
+    if (why.err == ENOMEM || why.err == EMFILE || why.err == ENFILE) return false;
+    return why.kind == Kind::Denied || why.kind == Kind::Unsupported;
+}
+
+core::Result<ProcReader> ProcReader::open(const core::Error &why) {
+    if (const core::Status there = procfs::own_proc(); !there) return there.error();
+    // Root may be refused BPF, too, by a filter of system calls.
+    if (const core::Status dropped = keep_only(std::vector<cap_value_t>{CAP_SYS_PTRACE}); !dropped)
+        return dropped.error();
+    const Host host = this_host();
+    core::ProcDocument facts;
+    facts.kernel = host.kernel;
+    facts.arch = host.arch;
+    facts.page_size = host.machine.page_size;
+    facts.cpus_online = host.machine.cpus_online;
+    facts.calibration = experiment();
+    facts.why_no_bpf = why.remedy.empty() ? why.what : why.what + "; " + why.remedy;
+    return ProcReader(std::move(facts));
+}
+
+core::Result<core::ProcReading> ProcReader::take(const procfs::Process &process, bool walk) const {
+    const auto stat = process.leader_stat();
+    if (!stat) return stat.error();
+    if (const auto why = why_unreadable(process)) return *why;
+    core::ProcReading reading;
+    reading.pid = process.pid();
+    reading.start_ticks = stat->start_ticks;
+    reading.comm = stat->comm;
+    reading.threads_count = stat->num_threads;
+    reading.leader_gone = stat->zombie();
+    std::tie(reading.readers, reading.uid) = read_readers(process);
+    if (walk) {
+        const Walked walked = walk_any(process);
+        reading.walk_state = walked.state;
+        reading.walk = walked.walk;
+        reading.moved = moved(reading.readers, read_readers(process).first);
+    }
+    // The descriptor names the process: had it ended meanwhile, this would fail.
+    if (const auto end = process.leader_stat(); !end) return gone(process.pid());
+    core::judge(reading, facts_.calibration, facts_.page_size);
+    return reading;
+}
+
+std::vector<core::ProcReading> ProcReader::read_all() const {
+    std::vector<core::ProcReading> all;
+    const auto pids = procfs::list_processes();
+    if (!pids) return all;
+    for (const pid_t pid : *pids) {
+        const auto process = procfs::Process::open(pid);
+        if (!process) continue;
+        if (auto reading = take(*process, facts_.calibration.status != core::Truth::Exact))
+            all.push_back(std::move(*reading));
+    }
+    return all;
+}
+
+core::ProcDocument ProcReader::document() const {
+    core::ProcDocument document = facts_;
+    document.time = std::chrono::system_clock::now();
+    return document;
+}
+
+}  // namespace rsslag::host

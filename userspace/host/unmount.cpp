@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <system_error>
+
+#include "mounted.h"
+#include "rsslag/core/fd.h"
+#include "rsslag/host/mount.h"
+#include "rsslag/probe/mounted.h"
+#include "rsslag/procfs/system.h"
+
+namespace rsslag::host {
+namespace {
+
+using core::Error;
+using core::Fd;
+using core::Kind;
+
+std::string mountinfo() {
+    std::ifstream file("/proc/self/mountinfo");
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+/// What is gone already was unlinked by a call before this one, which did not get to its end. It is not asked for by
+/// name: a bpffs refuses each name with a dot that it does not have (kernel/bpf/inode.c bpf_lookup).
+core::Status unlink_files(const std::string &path, int directory) {
+    std::error_code unreadable;
+    std::set<std::string> left;
+    for (const auto &entry : std::filesystem::directory_iterator(path, unreadable))
+        left.insert(entry.path().filename());
+    for (const char *name : probe::kMountedFiles) {
+        if (left.count(name) != 0 && unlinkat(directory, name, 0) != 0)
+            return mount_error(fmt::format("{} cannot be unlinked", name), errno);
+    }
+    return core::success();
+}
+
+}  // namespace
+
+std::optional<std::string> bpffs_source(std::string_view mountinfo, std::uint64_t mount_id) {
+    const auto mounts = procfs::parse_mountinfo(mountinfo);
+    if (!mounts) return std::nullopt;
+    const auto found = std::find_if(mounts->begin(), mounts->end(),
+                                    [mount_id](const procfs::Mount &mount) { return mount.id == mount_id; });
+    return found != mounts->end() && found->type == "bpf" ? std::optional(found->source) : std::nullopt;
+}
+
+std::optional<std::string> bpffs_at(int directory) {
+    struct statx about {};
+    const int asked = statx(directory, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_MNT_ID, &about);
+    if (asked != 0 || (about.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0) return std::nullopt;
+    return bpffs_source(mountinfo(), about.stx_mnt_id);
+}
+
+core::Error mount_error(const std::string &what, int err) {
+    const bool denied = err == EPERM || err == EACCES;
+    return {denied ? Kind::Denied : Kind::Io, fmt::format("{}: {}", what, std::strerror(err)), err,
+            denied ? "run it as root: sudo rsslag" : ""};
+}
+
+core::Status unmount_files(const std::string &directory) {
+    const Fd root(open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const auto source = root.open() ? bpffs_at(root.get()) : std::nullopt;
+    if (!is_ours(source)) {
+        return Error{Kind::BadInput, fmt::format("no files of rsslag's are mounted at {}", directory), 0,
+                     "rsslag mount makes them"};
+    }
+    if (auto unlinked = unlink_files(directory, root.get()); !unlinked) return unlinked;
+    // Readers that have a file open keep what is mounted busy; they go on to their end.
+    if (umount2(directory.c_str(), MNT_DETACH) != 0)
+        return mount_error(fmt::format("{} cannot be unmounted", directory), errno);
+    if (source == kSourceOfOwnDirectory && rmdir(directory.c_str()) != 0 && errno != ENOENT)
+        return mount_error(fmt::format("{} cannot be removed", directory), errno);
+    return core::success();
+}
+
+}  // namespace rsslag::host

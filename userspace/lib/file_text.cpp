@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "file_text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string>
+
+namespace rsslag::lib {
+namespace {
+
+using core::Error;
+using core::Kilobytes;
+using core::Kind;
+
+constexpr std::string_view kHeader = "pid uid file anon shmem swap rss cached lag threads comm";
+
+Error malformed(const char *file) {
+    return {Kind::Corrupt, fmt::format("the mounted file {} holds what this version does not know", file), 0,
+            "librsslag and the rsslag that mounted it should be of one version"};
+}
+
+template <class Number>
+std::optional<Number> number(std::string_view text, int base = 10) {
+    Number value{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return value;
+}
+
+/// What is before the next `separator`, which is taken off with it; all where there is none.
+std::string_view take(std::string_view &text, char separator) {
+    const std::size_t at = text.find(separator);
+    const std::string_view taken = text.substr(0, at);
+    text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
+    return taken;
+}
+
+/// \xNN and \\ are what bytes that are not printable and a backslash are written as.
+std::string unescaped(std::string_view text) {
+    std::string bytes;
+    while (!text.empty()) {
+        if (const auto byte = text.starts_with("\\x") ? number<unsigned char>(text.substr(2, 2), 16) : std::nullopt) {
+            bytes.push_back(static_cast<char>(*byte));
+            text.remove_prefix(4);
+            continue;
+        }
+        bytes.push_back(text.front());
+        text.remove_prefix(text.starts_with("\\\\") ? 2 : 1);
+    }
+    return bytes;
+}
+
+/// The sizes of a process, in the order of the columns of `rss`.
+struct Sizes {
+    Kilobytes file, anon, shmem, swap, rss, cached, lag;
+};
+
+void fill_in(Reading &reading, const Sizes &sizes, core::PageSize page_size) {
+    reading.way = Way::File;
+    reading.exact = core::Members{page_size.pages(sizes.file), page_size.pages(sizes.anon), page_size.pages(sizes.swap),
+                                  page_size.pages(sizes.shmem)};
+    reading.rss = page_size.pages(sizes.rss);
+    reading.swap = page_size.pages(sizes.swap);
+    reading.cached_rss = page_size.pages(sizes.cached);
+    reading.lag = page_size.pages(sizes.lag);
+}
+
+bool parse_sizes(std::string_view &line, Sizes &sizes) {
+    for (Kilobytes *const size :
+         {&sizes.file, &sizes.anon, &sizes.shmem, &sizes.swap, &sizes.rss, &sizes.cached, &sizes.lag}) {
+        const auto kb = number<std::int64_t>(take(line, ' '));
+        if (!kb) return false;
+        size->n = *kb;
+    }
+    return true;
+}
+
+/// "101", "101+", "101~" or "101+~".
+bool parse_threads(std::string_view text, Reading &reading) {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    const std::string_view marks = text.substr(digits);
+    reading.threads = number<std::int64_t>(text.substr(0, digits));
+    reading.foreign = marks.find('+') != std::string_view::npos;
+    reading.moved = marks.find('~') != std::string_view::npos;
+    return reading.threads.has_value();
+}
+
+std::optional<Reading> parse_line(std::string_view line, core::PageSize page_size) {
+    Reading reading;
+    Sizes sizes;
+    const auto pid = number<int>(take(line, ' '));
+    const auto uid = number<std::uint32_t>(take(line, ' '));
+    if (!pid || !uid || !parse_sizes(line, sizes) || !parse_threads(take(line, ' '), reading)) return std::nullopt;
+    reading.pid = *pid;
+    reading.comm = unescaped(line);
+    fill_in(reading, sizes, page_size);
+    return reading;
+}
+
+}  // namespace
+
+core::Result<Readings> parse_rss_file(std::string_view text, core::PageSize page_size, pid_t pid) {
+    Readings all;
+    if (take(text, '\n') != kHeader || (!text.empty() && text.back() != '\n')) return malformed("rss");
+    const std::string wanted = fmt::format("{} ", pid);
+    while (!text.empty()) {
+        const std::string_view line = take(text, '\n');
+        if (pid != 0 && !line.starts_with(wanted)) continue;
+        auto reading = parse_line(line, page_size);
+        if (!reading) return malformed("rss");
+        all.readings.push_back(std::move(*reading));
+    }
+    return all;
+}
+
+core::Result<Reading> parse_self_file(std::string_view text, core::PageSize page_size) {
+    Reading reading;
+    Sizes sizes;
+    std::int64_t pid = 0;
+    std::int64_t threads = 0;
+    std::int64_t foreign = 0;
+    std::int64_t moved = 0;
+    const std::array<std::pair<std::string_view, std::int64_t *>, 11> keys{{{"pid", &pid},
+                                                                            {"file", &sizes.file.n},
+                                                                            {"anon", &sizes.anon.n},
+                                                                            {"shmem", &sizes.shmem.n},
+                                                                            {"swap", &sizes.swap.n},
+                                                                            {"rss", &sizes.rss.n},
+                                                                            {"cached", &sizes.cached.n},
+                                                                            {"lag", &sizes.lag.n},
+                                                                            {"threads", &threads},
+                                                                            {"foreign", &foreign},
+                                                                            {"moved", &moved}}};
+    std::size_t found = 0;
+    while (!text.empty()) {
+        const std::string_view value_of = take(text, '\n');
+        std::string_view value = value_of;
+        const std::string_view key = take(value, ' ');
+        if (key == "comm") reading.comm = unescaped(value);
+        for (const auto &[name, to] : keys) {
+            if (name != key) continue;
+            const auto parsed = number<std::int64_t>(value);
+            if (!parsed) return malformed("self");
+            *to = *parsed;
+            ++found;
+        }
+    }
+    if (found != keys.size()) return malformed("self");
+    reading.pid = static_cast<int>(pid);
+    reading.threads = threads;
+    reading.foreign = foreign != 0;
+    reading.moved = moved != 0;
+    fill_in(reading, sizes, page_size);
+    return reading;
+}
+
+}  // namespace rsslag::lib

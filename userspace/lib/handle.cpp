@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "handle.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "rsslag/host/experiment.h"
+#include "rsslag/host/machine.h"
+#include "rsslag/procfs/process.h"
+
+namespace rsslag::lib {
+namespace {
+
+using core::Error;
+using core::Kind;
+
+/// Why nothing could be read of a process that no way has found.
+Failure why_gone(pid_t pid, const Error &found) {
+    const auto process = procfs::Process::open(pid);
+    if (!process) return {process.error()};
+    const auto group = procfs::thread_group_of(pid);
+    if (!group) return {group.error()};
+    if (*group != pid)
+        return {{Kind::BadInput, fmt::format("{} is a thread of {}", pid, *group), EINVAL,
+                 fmt::format("ask for {}", *group)}};
+    const auto stat = process->leader_stat();
+    if (!stat) return {stat.error()};
+    if (stat->kernel_thread() || stat->zombie())
+        return {{Kind::Gone,
+                 fmt::format("process {} has no memory: it is a {}", pid,
+                             stat->kernel_thread() ? "kernel thread" : "zombie"),
+                 0, ""},
+                true};
+    return {found};
+}
+
+struct Tried {
+    Way way;
+    Error error;
+};
+
+/// All that was tried, in one line; what is to be done is what the first of the best kind says.
+Error together(const std::string &what, const std::vector<Tried> &tried) {
+    Error all{Kind::Io, what, 0, ""};
+    const Tried *best = nullptr;
+    for (const Kind kind : {Kind::Denied, Kind::Unsupported, Kind::Io, Kind::Corrupt, Kind::Internal, Kind::BadInput})
+        for (const Tried &each : tried)
+            if (best == nullptr && each.error.kind == kind) best = &each;
+    if (best != nullptr) {
+        all.kind = best->error.kind;
+        all.err = best->error.err;
+        all.remedy = best->error.remedy;
+    }
+    const char *separator = ": ";
+    for (const Tried &each : tried) {
+        all.what += fmt::format("{}{}: {}", std::exchange(separator, "; "), name(each.way), each.error.what);
+        if (all.remedy.empty()) all.remedy = each.error.remedy;
+    }
+    return all;
+}
+
+Failure other_process() {
+    return {{Kind::BadInput, "this handle was opened before a fork, by the parent", 0, "open one in the child"}};
+}
+
+std::int64_t since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
+}
+
+void note_cost(Reading &reading, std::int64_t took_ns) {
+    reading.took_ns = took_ns;
+}
+void note_cost(Readings &all, std::int64_t took_ns) {
+    for (Reading &reading : all.readings)
+        reading.took_ns = took_ns;
+}
+
+}  // namespace
+
+const char *name(Way way) {
+    switch (way) {
+        case Way::Bpf: return "BPF";
+        case Way::File: return "file";
+        case Way::Status: return "status";
+        case Way::Rollup: break;
+    }
+    return "smaps_rollup";
+}
+
+core::Error not_wanted(Way way) {
+    return {Kind::Unsupported, fmt::format("{} is not among the ways that the options name", name(way)), 0, ""};
+}
+
+Handle::Handle(std::uint32_t ways, std::string directory)
+    : ways_(ways),
+      owner_(getpid()),
+      machine_(host::this_host().machine),
+      bpf_(not_wanted(Way::Bpf)),
+      file_(std::move(directory), machine_.page_size) {
+    Opened opened = open_bpf(machine_, wanted(Way::Bpf));
+    scheme_ = opened.scheme;
+    bpf_ = std::move(opened.way);
+    if (scheme_) machine_.scheme = *scheme_;
+}
+
+std::optional<core::Bound> Handle::bound(const Reading &reading) const {
+    if (!scheme_ || !reading.threads || reading.foreign) return std::nullopt;
+    return core::bound(machine_, *reading.threads);
+}
+
+/// What other threads of this process do meanwhile may hide what a file follows: it is tried again, not all the time.
+ProcWay Handle::proc() {
+    constexpr std::chrono::seconds kAgain{1};
+    const std::scoped_lock turn(proc_mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    if (!proc_ || (!proc_->certain() && now - proc_at_ >= kAgain)) {
+        proc_.emplace(machine_.page_size, host::experiment());
+        proc_at_ = now;
+    }
+    return *proc_;
+}
+
+core::Result<Reading> Handle::read(pid_t pid, Way way) {
+    switch (way) {
+        case Way::Bpf: return bpf_ ? (*bpf_)->read(pid) : core::Result<Reading>(bpf_.error());
+        case Way::File: return file_.read(pid);
+        case Way::Status:
+        case Way::Rollup: break;
+    }
+    return proc().read(pid, way);
+}
+
+core::Result<Reading> Handle::read_self(Way way) {
+    return way == Way::File ? file_.read_self() : read(getpid(), way);
+}
+
+core::Result<Readings> Handle::read_all(Way way) {
+    switch (way) {
+        case Way::Bpf: return bpf_ ? (*bpf_)->read_all() : core::Result<Readings>(bpf_.error());
+        case Way::File: return file_.read_all();
+        case Way::Status:
+        case Way::Rollup: break;
+    }
+    return proc().read_all(way);
+}
+
+core::Status Handle::why_not(Way way) {
+    if (getpid() != owner_) return other_process().error;
+    if (!wanted(way)) return not_wanted(way);
+    switch (way) {
+        case Way::Bpf: return bpf_ ? core::success() : core::Status(bpf_.error());
+        case Way::File: return file_.usable();
+        case Way::Status:
+        case Way::Rollup: break;
+    }
+    return proc().usable(way);
+}
+
+/// The first way that answers; that the process is gone is an answer, too.
+template <class T, class Read>
+Outcome<T> Handle::first_of(const Order &order, const std::string &what, const Read &read) {
+    if (getpid() != owner_) return other_process();
+    std::vector<Tried> tried;
+    for (const Way way : order) {
+        if (!wanted(way)) continue;
+        const auto begin = std::chrono::steady_clock::now();
+        core::Result<T> answer = read(way);
+        if (answer) {
+            note_cost(*answer, since(begin));
+            return std::move(*answer);
+        }
+        if (answer.error().kind == Kind::Gone) return Failure{answer.error()};
+        tried.push_back({way, answer.error()});
+    }
+    return Failure{together(what, tried)};
+}
+
+Outcome<Reading> Handle::exact(pid_t pid) {
+    if (pid <= 0) return Failure{{Kind::BadInput, fmt::format("{} is no PID", pid), EINVAL, "PIDs are above 0"}};
+    auto answer = first_of<Reading>({Way::Bpf, Way::File, Way::Status, Way::Rollup},
+                                    fmt::format("process {} cannot be read", pid),
+                                    [this, pid](Way way) { return read(pid, way); });
+    const auto *const failure = std::get_if<Failure>(&answer);
+    return failure != nullptr && failure->error.kind == Kind::Gone ? why_gone(pid, failure->error) : answer;
+}
+
+Outcome<Reading> Handle::exact_self() {
+    return first_of<Reading>({Way::File, Way::Bpf, Way::Status, Way::Rollup}, "this process cannot be read",
+                             [this](Way way) { return read_self(way); });
+}
+
+Outcome<Readings> Handle::all() {
+    return first_of<Readings>({Way::File, Way::Bpf, Way::Status, Way::Rollup}, "the processes cannot be read",
+                              [this](Way way) { return read_all(way); });
+}
+
+}  // namespace rsslag::lib

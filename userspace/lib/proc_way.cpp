@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "proc_way.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "rsslag/procfs/process.h"
+
+namespace rsslag::lib {
+namespace {
+
+using core::Error;
+using core::Kilobytes;
+using core::Kind;
+using procfs::or_zero;
+
+Error no_memory(pid_t pid) {
+    return {Kind::Gone, fmt::format("process {} has no memory: it is a zombie or a kernel thread", pid), 0, ""};
+}
+
+/// Of a main thread that has ended before its process status tells nothing; of one that goes on it does.
+core::Result<procfs::StatusFile> status_with_memory(const procfs::Process &process) {
+    auto status = process.status();
+    if (!status || status->vm_rss) return status;
+    const auto threads = process.threads();
+    if (!threads) return threads.error();
+    for (const pid_t tid : *threads) {
+        const auto text = process.read(fmt::format("task/{}/status", tid).c_str());
+        auto other = text ? procfs::parse_status(text->bytes) : core::Result<procfs::StatusFile>(text.error());
+        if (other && other->vm_rss) return other;
+    }
+    return no_memory(process.pid());
+}
+
+std::optional<Error> fill_in_status(const procfs::Process &process, core::PageSize page_size, Reading &reading) {
+    const auto status = status_with_memory(process);
+    if (!status) return status.error();
+    core::Members exact;
+    exact.file = page_size.pages(or_zero(status->rss_file));
+    exact.anon = page_size.pages(or_zero(status->rss_anon));
+    exact.shmem = page_size.pages(or_zero(status->rss_shmem));
+    exact.swap = page_size.pages(or_zero(status->vm_swap));
+    reading.exact = exact;
+    reading.swap = exact.swap;
+    reading.rss = exact.rss();
+    return std::nullopt;
+}
+
+std::optional<Error> fill_in_rollup(const procfs::Process &process, core::PageSize page_size, Reading &reading) {
+    const auto text = process.smaps_rollup_text();
+    if (!text) return text.error();
+    const auto rollup = procfs::parse_smaps_rollup(text->bytes);
+    if (!rollup) return rollup.error();
+    reading.rss = page_size.pages(or_zero(rollup->sums.rss));
+    if (rollup->sums.swap) reading.swap = page_size.pages(*rollup->sums.swap);
+    return std::nullopt;
+}
+
+/// The program that uses the library may be any: capabilities of its file are not to be advised.
+Error file_refused(Error error) {
+    if (error.kind == Kind::Denied && !procfs::may_ptrace())
+        error.remedy =
+            "run it as the user of that process, as root, or with CAP_SYS_PTRACE; or, as root, once: rsslag mount";
+    return error;
+}
+
+/// By what stat said before and after.
+void fill_in_lag(Reading &reading, const procfs::Stat &before, const procfs::Stat &after, core::Truth stat) {
+    reading.moved = before.rss != after.rss;
+    if (before.zombie() || stat == core::Truth::Unknown) return;
+    reading.lag = stat == core::Truth::Exact ? core::Pages{0} : reading.rss - after.rss;
+}
+
+}  // namespace
+
+core::Status ProcWay::usable(Way way) const {
+    if (way == Way::Rollup || truth_.status == core::Truth::Exact) return core::success();
+    return Error{Kind::Unsupported,
+                 truth_.status == core::Truth::Flushed ? "/proc/PID/status shows flushed counters alone on this kernel"
+                                                       : "whether /proc/PID/status is exact here could not be told",
+                 0, ""};
+}
+
+core::Result<Reading> ProcWay::read(pid_t pid, Way way) const {
+    if (auto can = usable(way); !can) return can.error();
+    const auto process = procfs::Process::open(pid);
+    if (!process) return process.error();
+    const auto before = process->leader_stat();
+    if (!before) return before.error();
+    if (before->kernel_thread()) return no_memory(pid);
+    Reading reading;
+    reading.pid = pid;
+    reading.comm = before->comm;
+    reading.threads = before->num_threads;
+    reading.way = way;
+    const auto failed = way == Way::Status ? fill_in_status(*process, page_size_, reading)
+                                           : fill_in_rollup(*process, page_size_, reading);
+    if (failed) return file_refused(*failed);
+    const auto after = process->leader_stat();
+    if (!after) return after.error();
+    fill_in_lag(reading, *before, *after, truth_.stat);
+    return reading;
+}
+
+core::Result<Readings> ProcWay::read_all(Way way) const {
+    const auto pids = procfs::list_processes();
+    if (!pids) return pids.error();
+    Readings all;
+    for (const pid_t pid : *pids) {
+        auto reading = read(pid, way);
+        if (reading)
+            all.readings.push_back(std::move(*reading));
+        else if (reading.error().kind == Kind::Denied)
+            ++all.unreadable;
+        else if (reading.error().kind != Kind::Gone)
+            return reading.error();
+    }
+    return all;
+}
+
+}  // namespace rsslag::lib

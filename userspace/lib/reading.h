@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rsslag/core/reading.h"
+#include "rsslag/core/result.h"
+#include "rsslag/core/scheme.h"
+#include "rsslag/core/units.h"
+
+namespace rsslag::lib {
+
+/// Numbered as enum rsslag_way of rsslag.h.
+enum class Way : std::uint8_t { Bpf = 1, File = 2, Status = 4, Rollup = 8 };
+inline constexpr std::uint32_t kAllWays = 15;
+const char *name(Way way);
+/// The caller has ruled it out.
+core::Error not_wanted(Way way);
+
+/// One process, as far as its way tells.
+struct Reading {
+    int pid = 0;
+    std::string comm;  ///< raw bytes
+    Way way = Way::Bpf;
+    core::Pages rss;                      ///< exact
+    std::optional<core::Members> exact;   ///< nullopt: not told by member
+    std::optional<core::Members> cached;  ///< flushed is exact less this
+    std::optional<core::Pages> swap, cached_rss, lag;
+    std::optional<std::int64_t> threads;
+    bool moved = false;
+    bool foreign = false;  ///< others hold the memory, and what they cache is not in this
+    std::int64_t took_ns = 0;
+};
+
+struct Readings {
+    std::vector<Reading> readings;
+    std::size_t unreadable = 0;  ///< processes that this user may not read
+};
+
+/// What /proc/PID/stat would say of these counters, and by how much that is less.
+inline void fill_in_counters(Reading &reading, const core::Members &flushed, const core::Members &cached) {
+    const core::Members exact = flushed + cached;
+    reading.exact = exact;
+    reading.cached = cached;
+    reading.rss = exact.rss();
+    reading.swap = exact.swap;
+    reading.cached_rss = cached.rss();
+    reading.lag = core::lag(exact, flushed);
+}
+
+}  // namespace rsslag::lib

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/metrics/endpoint.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace rsslag::metrics {
+namespace {
+
+using core::Error;
+using core::Fd;
+using core::Kind;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr unsigned kMostConnections = 512;
+// Of those that have asked nothing: below the others, which are accepted for a moment.
+constexpr std::size_t kMostWaiting = 256;
+constexpr std::size_t kMemoryOfConnection = 16 * 1024;
+constexpr std::chrono::seconds kDeadline{10};
+constexpr milliseconds kPatience{1000};
+constexpr Clock::time_point kClosed = Clock::time_point::max();
+
+struct AddressesEnd {
+    void operator()(addrinfo *list) const { freeaddrinfo(list); }
+};
+
+Error cannot_listen(const std::string &address, int err) {
+    const bool denied = err == EACCES || err == EPERM;
+    return {denied ? Kind::Denied : Kind::Io, fmt::format("{} cannot be listened on: {}", address, std::strerror(err)),
+            err, denied ? "take a port from 1024 on" : ""};
+}
+
+core::Result<Fd> listening_socket(const addrinfo &at, const std::string &address) {
+    Fd fd(socket(at.ai_family, at.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, at.ai_protocol));
+    const int on = 1;
+    if (fd.get() < 0) return cannot_listen(address, errno);
+    setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (bind(fd.get(), at.ai_addr, at.ai_addrlen) != 0 || listen(fd.get(), SOMAXCONN) != 0)
+        return cannot_listen(address, errno);
+    return fd;
+}
+
+std::string_view header(MHD_Connection *connection, const char *name) {
+    const char *const value = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+    return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+MHD_Result send(MHD_Connection *connection, const Response &response) {
+    MHD_Response *const out = MHD_create_response_from_buffer(
+        response.body.size(), const_cast<char *>(response.body.data()), MHD_RESPMEM_MUST_COPY);
+    if (out == nullptr) return MHD_NO;
+    MHD_add_response_header(out, MHD_HTTP_HEADER_CONTENT_TYPE, response.content_type.c_str());
+    if (response.status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(out, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    const MHD_Result queued = MHD_queue_response(connection, response.status, out);
+    MHD_destroy_response(out);
+    return queued;
+}
+
+}  // namespace
+
+core::Result<Fd> listen_on(const std::string &address) {
+    const std::size_t colon = address.rfind(':');
+    const Error bad{Kind::BadInput, fmt::format("{} is no address to listen on", address), 0,
+                    "for example 127.0.0.1:9435"};
+    if (colon == std::string::npos) return bad;
+    std::string host = address.substr(0, colon);
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    const std::string port = address.substr(colon + 1);
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV;
+    addrinfo *found = nullptr;
+    if (port.empty() || getaddrinfo(host.empty() ? nullptr : host.c_str(), port.c_str(), &hints, &found) != 0)
+        return bad;
+    const std::unique_ptr<addrinfo, AddressesEnd> list(found);
+    return listening_socket(*list, address);
+}
+
+core::Result<Fd> handed_in() {
+    constexpr int kFirst = 3;  // SD_LISTEN_FDS_START
+    const char *const pid = std::getenv("LISTEN_PID");
+    const char *const count = std::getenv("LISTEN_FDS");
+    if (pid == nullptr || count == nullptr || std::atoi(pid) != getpid() || std::atoi(count) < 1) return Fd();
+    int listens = 0;
+    socklen_t size = sizeof(listens);
+    if (getsockopt(kFirst, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0)
+        return Error{Kind::BadInput, "the descriptor handed in does not listen", 0, "ListenStream= in the socket unit"};
+    fcntl(kFirst, F_SETFD, FD_CLOEXEC);
+    fcntl(kFirst, F_SETFL, fcntl(kFirst, F_GETFL) | O_NONBLOCK);
+    return Fd(kFirst);
+}
+
+std::string address_of(int listening) {
+    sockaddr_storage at{};
+    socklen_t size = sizeof(at);
+    std::array<char, NI_MAXHOST> host{};
+    std::array<char, NI_MAXSERV> port{};
+    if (getsockname(listening, reinterpret_cast<sockaddr *>(&at), &size) != 0 ||
+        getnameinfo(reinterpret_cast<const sockaddr *>(&at), size, host.data(), host.size(), port.data(), port.size(),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+        return "?";
+    return at.ss_family == AF_INET6 ? fmt::format("[{}]:{}", host.data(), port.data())
+                                    : fmt::format("{}:{}", host.data(), port.data());
+}
+
+struct Endpoint::State {
+    Fd listening;
+    Answer answer;
+    MHD_Daemon *daemon = nullptr;
+    /// Connections and since when they have asked nothing; kClosed: MHD does not know yet.
+    std::map<MHD_Connection *, Clock::time_point> waiting;
+
+    ~State() {
+        if (daemon == nullptr) return;
+        MHD_quiesce_daemon(daemon);  // the descriptor stays ours
+        MHD_stop_daemon(daemon);
+    }
+
+    static MHD_Result asked(void *self, MHD_Connection *connection, const char *url, const char *method,
+                            const char * /*version*/, const char * /*upload*/, std::size_t *upload_size,
+                            void **context);
+    static void changed(void *self, MHD_Connection *connection, void ** /*context*/,
+                        MHD_ConnectionNotificationCode code);
+    static void done(void *self, MHD_Connection *connection, void ** /*context*/, MHD_RequestTerminationCode code);
+    static void close(MHD_Connection *connection, Clock::time_point &since);
+    void close_the_late();
+    void make_room();
+};
+
+MHD_Result Endpoint::State::asked(void *self, MHD_Connection *connection, const char *url, const char *method,
+                                  const char * /*version*/, const char * /*upload*/, std::size_t *upload_size,
+                                  void **context) {
+    auto &state = *static_cast<State *>(self);
+    // It is called once for the headers, then until all of a body is there: what is sent is not wanted.
+    if (*context == nullptr) {
+        *context = &state;
+        if (std::strcmp(method, MHD_HTTP_METHOD_GET) == 0 || std::strcmp(method, MHD_HTTP_METHOD_HEAD) == 0)
+            return MHD_YES;
+        return send(connection, {MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "GET and HEAD only\n"});
+    }
+    if (*upload_size != 0) {
+        *upload_size = 0;
+        return MHD_YES;
+    }
+    return send(connection, state.answer({url, std::string(header(connection, MHD_HTTP_HEADER_ACCEPT))}));
+}
+
+void Endpoint::State::changed(void *self, MHD_Connection *connection, void ** /*context*/,
+                              MHD_ConnectionNotificationCode code) {
+    auto &state = *static_cast<State *>(self);
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        state.make_room();
+        state.waiting[connection] = Clock::now();
+    } else {
+        state.waiting.erase(connection);
+    }
+}
+
+void Endpoint::State::done(void *self, MHD_Connection *connection, void ** /*context*/,
+                           MHD_RequestTerminationCode /*code*/) {
+    auto &waiting = static_cast<State *>(self)->waiting;
+    const auto found = waiting.find(connection);
+    if (found != waiting.end() && found->second != kClosed) found->second = Clock::now();
+}
+
+void Endpoint::State::close(MHD_Connection *connection, Clock::time_point &since) {
+    const MHD_ConnectionInfo *const info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info != nullptr) shutdown(info->connect_fd, SHUT_RDWR);
+    since = kClosed;
+}
+
+/// A client that sends a byte now and then is never idle: what it has not asked within the deadline, it need not ask.
+void Endpoint::State::close_the_late() {
+    const auto late = Clock::now() - kDeadline;
+    for (auto &[connection, since] : waiting) {
+        if (since <= late) close(connection, since);
+    }
+}
+
+/// Who comes is heard before who has been silent for longest, however many of those there are.
+void Endpoint::State::make_room() {
+    std::size_t open = 0;
+    auto oldest = waiting.end();
+    for (auto each = waiting.begin(); each != waiting.end(); ++each) {
+        if (each->second == kClosed) continue;
+        ++open;
+        if (oldest == waiting.end() || each->second < oldest->second) oldest = each;
+    }
+    if (open >= kMostWaiting) close(oldest->first, oldest->second);
+}
+
+core::Result<Endpoint> Endpoint::open(Fd listening, Answer answer) {
+    auto state = std::make_unique<State>();
+    state->listening = std::move(listening);
+    state->answer = std::move(answer);
+    state->daemon =
+        MHD_start_daemon(MHD_USE_EPOLL, 0, nullptr, nullptr, &State::asked, state.get(), MHD_OPTION_LISTEN_SOCKET,
+                         state->listening.get(), MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
+                         MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMemoryOfConnection, MHD_OPTION_CONNECTION_TIMEOUT,
+                         static_cast<unsigned>(kDeadline.count()), MHD_OPTION_NOTIFY_CONNECTION, &State::changed,
+                         state.get(), MHD_OPTION_NOTIFY_COMPLETED, &State::done, state.get(), MHD_OPTION_END);
+    if (state->daemon == nullptr) return Error{Kind::Io, "the HTTP server cannot be begun", errno, ""};
+    return Endpoint(std::move(state));
+}
+
+Endpoint::Endpoint(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Endpoint::~Endpoint() = default;
+Endpoint::Endpoint(Endpoint &&) noexcept = default;
+Endpoint &Endpoint::operator=(Endpoint &&) noexcept = default;
+
+int Endpoint::fd() const {
+    const MHD_DaemonInfo *const info = MHD_get_daemon_info(state_->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    return info == nullptr ? -1 : info->epoll_fd;
+}
+
+milliseconds Endpoint::patience() const {
+    MHD_UNSIGNED_LONG_LONG wait = 0;
+    if (MHD_get_timeout(state_->daemon, &wait) != MHD_YES) return kPatience;
+    return std::min(kPatience, milliseconds(static_cast<std::int64_t>(std::min<unsigned long long>(wait, 1'000'000))));
+}
+
+void Endpoint::run() {
+    state_->close_the_late();
+    MHD_run(state_->daemon);
+}
+
+}  // namespace rsslag::metrics

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/metrics/exposition.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <sstream>
+#include <utility>
+
+#include "rsslag/core/member_name.h"
+#include "rsslag/core/text.h"
+
+namespace rsslag::metrics {
+namespace {
+
+using Labels = std::vector<prometheus::ClientMetric::Label>;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+constexpr std::string_view kTotal = "_total";
+
+void add(MetricFamily &family, Labels labels, double value) {
+    prometheus::ClientMetric metric;
+    metric.label = std::move(labels);
+    (family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+    family.metric.push_back(std::move(metric));
+}
+
+/// Collects families in the order in which they are told.
+class Families {
+  public:
+    explicit Families(const Exposition &exposition) : from_(exposition) {}
+
+    template <class Value>
+    void of_groups(const char *name, const char *help, const Value &value_of) {
+        MetricFamily &family = begin(name, help, MetricType::Gauge);
+        for (const Group &group : from_.groups)
+            add(family, {named(group.name)}, static_cast<double>(value_of(group)));
+    }
+    template <class Value>
+    void of_traced(const char *name, const char *help, MetricType type, const Value &value_of) {
+        MetricFamily &family = begin(name, help, type);
+        for (const TracedGroup &group : from_.trace->groups)
+            add(family, {named(group.name)}, static_cast<double>(value_of(group)));
+    }
+    void traced();
+    void memory();
+    void swap();
+    void single(const char *name, const char *help, MetricType type, double value) {
+        add(begin(name, help, type), {}, value);
+    }
+    void build_info();
+
+    std::vector<MetricFamily> take() { return std::move(families_); }
+    double bytes(core::Pages pages) const {
+        return static_cast<double>(pages.n) * static_cast<double>(from_.machine.page_size.bytes);
+    }
+
+  private:
+    MetricFamily &begin(const char *name, const char *help, MetricType type) {
+        return families_.emplace_back(MetricFamily{name, help, type, {}});
+    }
+    prometheus::ClientMetric::Label named(const std::string &group) const {
+        return {from_.label, core::printable(group)};
+    }
+    void updates();
+    void flushes();
+    void losses();
+    void both(MetricFamily &family, const Group &group, core::Member member, const Labels &more);
+
+    const Exposition &from_;
+    std::vector<MetricFamily> families_;
+};
+
+void Families::both(MetricFamily &family, const Group &group, core::Member member, const Labels &more) {
+    Labels labels{named(group.name)};
+    labels.insert(labels.end(), more.begin(), more.end());
+    labels.push_back({"part", "flushed"});
+    add(family, labels, bytes(group.flushed[member]));
+    labels.back().value = "cached";
+    add(family, std::move(labels), bytes(group.cached[member]));
+}
+
+void Families::memory() {
+    MetricFamily &family =
+        begin("rsslag_process_resident_memory_bytes",
+              "Exact resident memory of the processes of a group, as the sum over member and part.", MetricType::Gauge);
+    for (const Group &group : from_.groups) {
+        for (const core::Member member : core::kRssMembers)
+            both(family, group, member, {{"member", std::string(core::name(member))}});
+    }
+}
+
+void Families::swap() {
+    MetricFamily &family =
+        begin("rsslag_process_swap_bytes",
+              "Anonymous memory of the processes of a group in swap, as the sum over part.", MetricType::Gauge);
+    for (const Group &group : from_.groups)
+        both(family, group, core::Member::Swap, {});
+}
+
+void Families::build_info() {
+    MetricFamily &family = begin("rsslag_build_info", "1, with what rsslag and the kernel are.", MetricType::Gauge);
+    add(family,
+        {{"version", core::printable(from_.version)},
+         {"kernel", core::printable(from_.kernel)},
+         {"scheme", std::string(core::name(from_.machine.scheme))},
+         {"cpus", std::to_string(from_.machine.cpus_online)}},
+        1);
+}
+
+void Families::updates() {
+    MetricFamily &family = begin(
+        "rsslag_traced_updates_total",
+        "Updates of the counters of a group's traced processes, by their own tasks or by others.", MetricType::Counter);
+    for (const TracedGroup &group : from_.trace->groups) {
+        add(family, {named(group.name), {"by", "own"}}, static_cast<double>(group.counts.updates));
+        add(family, {named(group.name), {"by", "others"}}, static_cast<double>(group.counts.updates_by_others));
+    }
+}
+
+/// Those reasons that there are on this scheme.
+void Families::flushes() {
+    MetricFamily &family =
+        begin("rsslag_traced_flushes_total", "How often what was cached for a group's traced processes was flushed.",
+              MetricType::Counter);
+    for (const TracedGroup &group : from_.trace->groups) {
+        for (std::size_t i = 0; i < core::kFlushReasons; ++i) {
+            const auto reason = static_cast<core::FlushReason>(i);
+            if (reason == core::FlushReason::Direct) continue;  // nothing was cached
+            if ((reason == core::FlushReason::Fold) != (from_.machine.scheme == core::Scheme::Cpu)) continue;
+            add(family, {named(group.name), {"reason", std::string(core::name(reason))}},
+                static_cast<double>(group.counts.flushes[i]));
+        }
+    }
+}
+
+void Families::losses() {
+    single("rsslag_trace_records_total", "Records that the kernel sent or lost for all traced processes.",
+           MetricType::Counter, static_cast<double>(from_.trace->losses.sent));
+    MetricFamily &family =
+        begin("rsslag_trace_lost_records_total", "Those that were lost, by cause.", MetricType::Counter);
+    for (const auto &[cause, count] : from_.trace->losses.by_cause)
+        add(family, {{"cause", cause}}, static_cast<double>(count));
+}
+
+void Families::traced() {
+    of_traced("rsslag_traced_processes", "Traced processes of a group.", MetricType::Gauge,
+              [](const TracedGroup &group) { return group.processes; });
+    of_traced("rsslag_traced_processes_doubtful",
+              "Traced processes of which records were lost that no reading has made up for yet.", MetricType::Gauge,
+              [](const TracedGroup &group) { return group.doubtful; });
+    updates();
+    of_traced("rsslag_traced_faults_total", "Page faults of a group's traced processes.", MetricType::Counter,
+              [](const TracedGroup &group) { return group.counts.faults; });
+    flushes();
+    of_traced("rsslag_traced_peak_resident_memory_bytes",
+              "The most that one process of a group has held since it is traced, by every update.", MetricType::Gauge,
+              [this](const TracedGroup &group) { return bytes(group.peak_from); });
+    of_traced("rsslag_traced_peak_uncertainty_bytes",
+              "How much more that may have been, as the order of updates of several CPUs is open.", MetricType::Gauge,
+              [this](const TracedGroup &group) { return bytes(group.peak_to - group.peak_from); });
+    of_traced("rsslag_traced_peak_lossy", "1: records were lost, so that the peak may have been any more.",
+              MetricType::Gauge, [](const TracedGroup &group) { return group.peak_lossy ? 1 : 0; });
+    losses();
+}
+
+std::vector<MetricFamily> families(const Exposition &exposition) {
+    Families all(exposition);
+    const auto bytes = [&all](core::Pages pages) { return all.bytes(pages); };
+    all.memory();
+    all.swap();
+    all.of_groups("rsslag_lag_bytes", "Resident memory that flushed counters, as /proc/PID/stat has them, do not show.",
+                  [&](const Group &group) { return bytes(group.lag); });
+    all.of_groups("rsslag_lag_bound_bytes", "The most that the kernel's scheme commonly lets hide of a group.",
+                  [&](const Group &group) { return bytes(group.bound); });
+    all.of_groups("rsslag_processes", "Processes of a group.", [](const Group &group) { return group.processes; });
+    all.of_groups("rsslag_threads", "Threads of the processes of a group.",
+                  [](const Group &group) { return group.threads; });
+    all.of_groups("rsslag_processes_inexact", "Processes whose counters changed while they were read.",
+                  [](const Group &group) { return group.inexact; });
+    all.single("rsslag_reading_duration_seconds", "What the reading of all processes took.", MetricType::Gauge,
+               exposition.reading_seconds);
+    all.build_info();
+    if (exposition.trace) all.traced();
+    if (exposition.exporter == nullptr) return all.take();
+    const Exposition::Exporter &exporter = *exposition.exporter;
+    const auto count = [&all](const char *name, const char *help, double value) {
+        all.single(name, help, MetricType::Counter, value);
+    };
+    count("rsslag_readings_total", "Readings of all processes since the start.",
+          static_cast<double>(exporter.readings));
+    count("rsslag_reading_failures_total", "Readings that failed.", static_cast<double>(exporter.failures));
+    count("rsslag_requests_total", "Requests that were answered.", static_cast<double>(exporter.requests));
+    count("rsslag_exporter_cpu_seconds_total", "CPU time that the exporter has taken.", exporter.cpu_seconds);
+    all.single("rsslag_exporter_resident_memory_bytes", "Resident memory of the exporter.", MetricType::Gauge,
+               static_cast<double>(exporter.resident_bytes));
+    return all.take();
+}
+
+/// OpenMetrics names a counter's family without the ending of its samples.
+std::string as_open_metrics(std::string_view prometheus) {
+    std::string text;
+    for (std::size_t from = 0; from < prometheus.size();) {
+        const std::size_t to = prometheus.find('\n', from);
+        std::string line(prometheus.substr(from, to - from));
+        const std::size_t name = line.starts_with("# ") ? line.find(' ', 2) : std::string::npos;
+        const std::size_t end = name == std::string::npos ? name : line.find(' ', name + 1);
+        if (end != std::string::npos && std::string_view(line).substr(0, end).ends_with(kTotal))
+            line.erase(end - kTotal.size(), kTotal.size());
+        text += line + '\n';
+        from = to == std::string_view::npos ? prometheus.size() : to + 1;
+    }
+    return text + "# EOF\n";
+}
+
+}  // namespace
+
+std::string_view content_type(Format format) {
+    return format == Format::OpenMetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                         : "text/plain; version=0.0.4; charset=utf-8";
+}
+
+Format accepted(std::string_view accept) {
+    return accept.find("application/openmetrics-text") != std::string_view::npos ? Format::OpenMetrics
+                                                                                 : Format::Prometheus;
+}
+
+core::Status supported() {
+    return core::success();
+}
+
+std::string text(const Exposition &exposition, Format format) {
+    std::ostringstream out;
+    prometheus::TextSerializer().Serialize(out, families(exposition));
+    return format == Format::OpenMetrics ? as_open_metrics(std::move(out).str()) : std::move(out).str();
+}
+
+}  // namespace rsslag::metrics

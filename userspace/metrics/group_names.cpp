@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/metrics/group_names.h"
+
+#include <pwd.h>
+
+#include <array>
+
+#include "rsslag/procfs/process.h"
+#include "rsslag/procfs/system.h"
+
+namespace rsslag::metrics {
+namespace {
+
+constexpr std::array kAll{By::Comm, By::Exe, By::User, By::Cgroup, By::Unit};
+
+/// For what may not be read: a group like any other.
+constexpr const char *kUnknown = "unknown";
+
+}  // namespace
+
+std::string_view name(By by) {
+    switch (by) {
+        case By::Exe: return "exe";
+        case By::User: return "user";
+        case By::Cgroup: return "cgroup";
+        case By::Unit: return "unit";
+        case By::Comm: break;
+    }
+    return "comm";
+}
+
+std::optional<By> by_named(std::string_view word) {
+    for (const By by : kAll) {
+        if (name(by) == word) return by;
+    }
+    return std::nullopt;
+}
+
+std::string unit_of(std::string_view cgroup) {
+    std::string_view slice;
+    while (!cgroup.empty()) {
+        const std::size_t slash = cgroup.rfind('/');
+        const std::string_view part = cgroup.substr(slash == std::string_view::npos ? 0 : slash + 1);
+        if (part.ends_with(".service") || part.ends_with(".scope")) return std::string(part);
+        if (slice.empty() && part.ends_with(".slice")) slice = part;
+        cgroup = cgroup.substr(0, slash == std::string_view::npos ? 0 : slash);
+    }
+    return std::string(slice);
+}
+
+std::string GroupNames::user(uid_t uid) {
+    const auto [at, unseen] = users_.try_emplace(uid);
+    if (unseen) {
+        const passwd *const entry = getpwuid(uid);
+        at->second = entry != nullptr ? std::string(entry->pw_name) : std::to_string(uid);
+    }
+    return at->second;
+}
+
+std::optional<std::string> GroupNames::read(const core::ProcessTotal &process) {
+    const auto opened =
+        process.tgid > 0 ? procfs::Process::open(process.tgid) : core::Result<procfs::Process>(core::Error{});
+    if (!opened) return std::nullopt;
+    if (by_ == By::Exe) {
+        auto exe = opened->exe();
+        return exe && !exe->empty() ? std::optional(std::move(*exe)) : std::nullopt;
+    }
+    if (by_ == By::User) {
+        const auto status = opened->status();
+        return status ? std::optional(user(status->real_uid)) : std::nullopt;
+    }
+    const auto text = opened->read("cgroup");
+    auto cgroup = text ? procfs::parse_cgroup(text->bytes) : std::nullopt;
+    if (cgroup && by_ == By::Unit) return unit_of(*cgroup);
+    return cgroup;
+}
+
+std::string GroupNames::of(const core::ProcessTotal &process) {
+    return by_ == By::Comm ? process.comm : read(process).value_or(kUnknown);
+}
+
+}  // namespace rsslag::metrics

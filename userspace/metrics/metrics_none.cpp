@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What stands in for the endpoint and the text in a static build: libraries that they take have no archive.
+#include "rsslag/metrics/endpoint.h"
+#include "rsslag/metrics/exposition.h"
+
+namespace rsslag::metrics {
+
+struct Endpoint::State {};
+
+Endpoint::Endpoint(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Endpoint::~Endpoint() = default;
+Endpoint::Endpoint(Endpoint &&) noexcept = default;
+Endpoint &Endpoint::operator=(Endpoint &&) noexcept = default;
+
+core::Status supported() {
+    return core::Error{core::Kind::Unsupported, "metrics are not part of this static rsslag", 0,
+                       "install a package of it, or build it with shared libraries"};
+}
+
+core::Result<core::Fd> listen_on(const std::string & /*address*/) {
+    return supported().error();
+}
+core::Result<core::Fd> handed_in() {
+    return supported().error();
+}
+std::string address_of(int /*listening*/) {
+    return "";
+}
+
+core::Result<Endpoint> Endpoint::open(core::Fd /*listening*/, Answer /*answer*/) {
+    return supported().error();
+}
+int Endpoint::fd() const {
+    return -1;
+}
+std::chrono::milliseconds Endpoint::patience() const {
+    return {};
+}
+void Endpoint::run() {}
+
+std::string_view content_type(Format /*format*/) {
+    return "";
+}
+Format accepted(std::string_view /*accept*/) {
+    return Format::Prometheus;
+}
+std::string text(const Exposition & /*exposition*/, Format /*format*/) {
+    return "";
+}
+
+}  // namespace rsslag::metrics

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core_types.h"
+
+#include <bpf/btf.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace rsslag::probe {
+namespace {
+
+/// Without the flavor, as libbpf sees it (tools/lib/bpf/relo_core.c bpf_core_essential_name_len): "task_struct___old".
+std::string_view essential(std::string_view name) {
+    constexpr std::string_view kSeparator = "___";
+    for (std::size_t at = name.rfind(kSeparator); at != std::string_view::npos && at > 0;
+         at = name.rfind(kSeparator, at - 1)) {
+        const std::size_t after = at + kSeparator.size();
+        if (name[at - 1] != '_' && after < name.size() && name[after] != '_') return name.substr(0, at);
+    }
+    return name;
+}
+
+/// What a program can name: functions and variables are none of CO-RE's.
+std::string_view name_of_type(const btf &types, const btf_type &type) {
+    switch (btf_kind(&type)) {
+        case BTF_KIND_INT:
+        case BTF_KIND_STRUCT:
+        case BTF_KIND_UNION:
+        case BTF_KIND_ENUM:
+        case BTF_KIND_ENUM64:
+        case BTF_KIND_FWD:
+        case BTF_KIND_TYPEDEF: break;
+        default: return {};
+    }
+    const char *const name = btf__name_by_offset(&types, type.name_off);
+    return name == nullptr ? std::string_view() : essential(name);
+}
+
+/// Copies types with what lies in them, which is there before them: none can lie in itself.
+class TypeCopier {
+  public:
+    TypeCopier(const btf &from, btf &to) : from_(from), to_(to) {}
+
+    /// Its id there; negative: no memory.
+    int copy(unsigned id) {
+        if (id == 0) return 0;
+        if (const auto known = ids_.find(id); known != ids_.end()) return known->second;
+        const int made = make(*btf__type_by_id(&from_, id));
+        ids_.emplace(id, made);
+        return made;
+    }
+
+  private:
+    int make(const btf_type &type) {
+        const char *const name = btf__name_by_offset(&from_, type.name_off);
+        switch (btf_kind(&type)) {
+            case BTF_KIND_STRUCT:
+            case BTF_KIND_UNION: return make_composite(type, name);
+            case BTF_KIND_ARRAY: return make_array(*btf_array(&type));
+            case BTF_KIND_PTR: return btf__add_ptr(&to_, 0);
+            case BTF_KIND_TYPEDEF: return wrap(type.type, [&](int of) { return btf__add_typedef(&to_, name, of); });
+            case BTF_KIND_INT:
+            case BTF_KIND_FLOAT:
+            case BTF_KIND_FWD:
+            case BTF_KIND_ENUM:
+            case BTF_KIND_ENUM64: return btf__add_type(&to_, &from_, &type);
+            default: return copy(type.type);  // qualifiers and tags
+        }
+    }
+
+    template <class Add>
+    int wrap(unsigned inner, const Add &add) {
+        const int of = copy(inner);
+        return of < 0 ? of : add(of);
+    }
+
+    int make_array(const struct btf_array &array) {
+        const int index = copy(array.index_type);
+        if (index < 0) return index;
+        return wrap(array.type, [&](int of) { return btf__add_array(&to_, index, of, array.nelems); });
+    }
+
+    int make_composite(const btf_type &type, const char *name) {
+        const btf_member *const members = btf_members(&type);
+        std::vector<int> inner;
+        for (unsigned i = 0; i < btf_vlen(&type); ++i) {
+            inner.push_back(copy(members[i].type));
+            if (inner.back() < 0) return inner.back();
+        }
+        const int id =
+            btf_is_union(&type) ? btf__add_union(&to_, name, type.size) : btf__add_struct(&to_, name, type.size);
+        for (unsigned i = 0; id > 0 && i < inner.size(); ++i) {
+            const char *const member = btf__name_by_offset(&from_, members[i].name_off);
+            const int err = btf__add_field(&to_, member, inner[i], btf_member_bit_offset(&type, i),
+                                           btf_member_bitfield_size(&type, i));
+            if (err != 0) return err;
+        }
+        return id;
+    }
+
+    const btf &from_;
+    btf &to_;
+    std::unordered_map<unsigned, int> ids_;
+};
+
+}  // namespace
+
+void BtfDeleter::operator()(btf *types) const {
+    btf__free(types);
+}
+
+BtfPtr types_named(const btf &kernel, const btf &program) {
+    std::unordered_set<std::string_view> names;
+    for (unsigned id = 1; id < btf__type_cnt(&program); ++id)
+        names.insert(name_of_type(program, *btf__type_by_id(&program, id)));
+    names.erase(std::string_view());
+    BtfPtr named(btf__new_empty());
+    if (!named) return nullptr;
+    TypeCopier copier(kernel, *named);
+    for (unsigned id = 1; id < btf__type_cnt(&kernel); ++id) {
+        const std::string_view name = name_of_type(kernel, *btf__type_by_id(&kernel, id));
+        if (!name.empty() && names.count(name) != 0 && copier.copy(id) < 0) return nullptr;
+    }
+    return named;
+}
+
+CoreTypes::CoreTypes(const btf *kernel, const btf &program) {
+    const BtfPtr named = kernel == nullptr ? nullptr : types_named(*kernel, program);
+    if (!named) return;
+    std::uint32_t size = 0;
+    const void *const bytes = btf__raw_data(named.get(), &size);
+    file_ = core::Fd(memfd_create("rsslag_types", MFD_CLOEXEC));
+    if (bytes == nullptr || !file_.open() || write(file_.get(), bytes, size) != static_cast<ssize_t>(size)) return;
+    path_ = fmt::format("/proc/self/fd/{}", file_.get());
+    if (access(path_.c_str(), R_OK) != 0) path_.clear();
+    std::memset(&options_, 0, sizeof(options_));  // libbpf looks at the padding, too
+    options_.sz = sizeof(options_);
+    options_.btf_custom_path = path_.c_str();
+}
+
+}  // namespace rsslag::probe

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "rsslag/probe/libbpf_log.h"
+
+namespace rsslag::probe {
+
+void keep_libbpf_to_itself() {
+    libbpf_set_print(nullptr);
+    libbpf_set_memlock_rlim(0);
+}
+
+}  // namespace rsslag::probe

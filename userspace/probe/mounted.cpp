@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/probe/mounted.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "link.h"
+#include "mount.skel.h"
+#include "rsslag/core/fd.h"
+#include "rsslag/probe/denial.h"
+
+namespace rsslag::probe {
+namespace {
+
+using core::Error;
+using core::Fd;
+using core::Kind;
+
+struct MountDeleter {
+    void operator()(rsslag_mount *skeleton) const { rsslag_mount__destroy(skeleton); }
+};
+using MountSkeleton = std::unique_ptr<rsslag_mount, MountDeleter>;
+
+core::Status can_pin(const KernelTraits &traits) {
+    if (const auto *layout = std::get_if<UnknownLayout>(&traits.scheme)) return unsupported(*layout);
+    if (!traits.task_iterator || !traits.task_iterator_by_group || !traits.loops) {
+        return Error{Kind::Unsupported,
+                     "this kernel's BPF cannot make such files: it lacks iterators over chosen tasks, or bpf_loop and "
+                     "bpf_map_lookup_percpu_elem",
+                     0, "Linux 6.1 or later is needed; rsslag snapshot works without"};
+    }
+    return core::success();
+}
+
+core::Result<MountSkeleton> load_files(const core::Machine &machine) {
+    MountSkeleton skeleton(rsslag_mount__open());
+    if (!skeleton) return explain_denial(errno, own_privileges(), own_binary());
+    skeleton->rodata->page_kib = static_cast<unsigned>(machine.page_size.bytes / 1024);
+    const int err = rsslag_mount__load(skeleton.get());
+    if (err != 0) return explain_denial(-err, own_privileges(), own_binary());
+    return skeleton;
+}
+
+/// `task`: the only one that the iterator visits, by its number in the reader's PID namespace; 0 is all.
+core::Status pin_file(const bpf_program *program, pid_t task, const char *name) {
+    bpf_iter_link_info info{};
+    info.task.tid = static_cast<__u32>(task);
+    LIBBPF_OPTS(bpf_iter_attach_opts, options);
+    options.link_info = &info;
+    options.link_info_len = sizeof(info);
+    const Link link(bpf_program__attach_iter(program, &options));
+    if (link == nullptr) return explain_denial(errno, own_privileges(), own_binary());
+    const std::string path = fmt::format("./{}", name);
+    if (bpf_obj_pin(bpf_link__fd(link.get()), path.c_str()) == 0) return core::success();
+    return Error{Kind::Io, fmt::format("{} cannot be pinned: {}", name, std::strerror(errno)), errno, ""};
+}
+
+core::Status allow_readers(int directory, const char *name, const Readers &readers) {
+    // The group first: a moment of too few rights.
+    if (fchownat(directory, name, 0, readers.group, AT_SYMLINK_NOFOLLOW) == 0 &&
+        fchmodat(directory, name, readers.mode, 0) == 0)
+        return core::success();
+    return Error{Kind::Io, fmt::format("{} cannot be made readable: {}", name, std::strerror(errno)), errno, ""};
+}
+
+/// A bpffs takes names with a dot only while its root has no mode bits at all (kernel/bpf/inode.c bpf_lookup).
+core::Status set_mode(int directory, mode_t mode) {
+    if (fchmodat(directory, ".", mode, 0) == 0) return core::success();
+    return Error{Kind::Io, fmt::format("the directory's mode cannot be set: {}", std::strerror(errno)), errno, ""};
+}
+
+/// bpf(BPF_OBJ_PIN) takes a path (a directory's descriptor only from 6.5 on), which a mount that is nowhere yet lacks.
+class WorkingDirectory {
+  public:
+    explicit WorkingDirectory(int directory) : before_(::open(".", O_PATH | O_CLOEXEC)) {
+        changed_ = before_.open() && fchdir(directory) == 0;
+    }
+    ~WorkingDirectory() {
+        if (changed_) [[maybe_unused]]
+            const int restored = fchdir(before_.get());
+    }
+    WorkingDirectory(const WorkingDirectory &) = delete;
+    WorkingDirectory &operator=(const WorkingDirectory &) = delete;
+
+    bool changed() const { return changed_; }
+
+  private:
+    Fd before_;
+    bool changed_ = false;
+};
+
+}  // namespace
+
+core::Status pin_files(const KernelTraits &traits, const core::Machine &machine, int directory,
+                       const Readers &readers) {
+    if (auto fits = can_pin(traits); !fits) return fits;
+    const auto loaded = load_files(machine);
+    if (!loaded) return loaded.error();
+    const WorkingDirectory there(directory);
+    if (!there.changed()) return Error{Kind::Io, "the working directory cannot be changed", errno, ""};
+    // `self` needs no task but its reader: it is shown number 1 of a PID namespace alone, which is soon found.
+    struct File {
+        const bpf_program *program;
+        pid_t task;
+    };
+    const auto &programs = (*loaded)->progs;
+    const std::array<File, kMountedFiles.size()> files{
+        {{programs.rsslag_rss, 0}, {programs.rsslag_self, 1}, {programs.rsslag_prom, 0}}};
+    if (auto open = set_mode(directory, 0); !open) return open;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        if (auto pinned = pin_file(files[i].program, files[i].task, kMountedFiles[i]); !pinned) return pinned;
+        if (auto allowed = allow_readers(directory, kMountedFiles[i], readers); !allowed) return allowed;
+    }
+    return set_mode(directory, 0755);
+}
+
+}  // namespace rsslag::probe

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What stream.cpp puts in place and stream_read.cpp reads: the skeleton, the rings, what is mapped.
+#pragma once
+
+#include <bpf/libbpf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "link.h"
+#include "rsslag/abi.h"
+#include "rsslag/probe/stream.h"
+#include "stream.skel.h"
+#include "update_buffer.h"
+
+namespace rsslag::probe {
+
+struct StreamDeleter {
+    void operator()(rsslag_stream *skeleton) const { rsslag_stream__destroy(skeleton); }
+};
+struct RingDeleter {
+    void operator()(ring_buffer *ring) const { ring_buffer__free(ring); }
+};
+
+class Mapping {
+  public:
+    Mapping() = default;
+    Mapping(int fd, std::size_t bytes, int access = PROT_READ) : bytes_(bytes) {
+        void *at = mmap(nullptr, bytes, access, MAP_SHARED, fd, 0);
+        at_ = at == MAP_FAILED ? nullptr : at;
+    }
+    ~Mapping() {
+        if (at_ != nullptr) munmap(at_, bytes_);
+    }
+    Mapping(Mapping &&o) noexcept : at_(std::exchange(o.at_, nullptr)), bytes_(o.bytes_) {}
+    Mapping &operator=(Mapping &&o) noexcept {
+        std::swap(at_, o.at_);
+        std::swap(bytes_, o.bytes_);
+        return *this;
+    }
+    void *get() const { return at_; }
+
+  private:
+    void *at_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+/// Where a ring's records go, among the updates of its CPU where these are in a buffer of their own, and how many bytes
+/// more may come in this call: a ring that is filled faster than it is emptied would never be empty.
+struct Sink {
+    std::vector<std::byte> *out = nullptr;
+    UpdateBuffer *updates = nullptr;
+    std::size_t left = 0;
+    std::atomic<std::uint64_t> *malformed = nullptr;
+};
+
+/// libbpf's callback: one record, to the Sink at `to`.
+int append_record(void *to, void *data, std::size_t size);
+
+struct StreamProbe::State {
+    std::unique_ptr<rsslag_stream, StreamDeleter> skeleton;
+    std::vector<int> ring_fds;
+    std::vector<std::unique_ptr<ring_buffer, RingDeleter>> rings;
+    std::size_t ring_bytes = 0;
+    std::vector<Sink> sinks;  ///< where each ring's callback appends; its address is kept
+    std::vector<Link> links;
+    std::vector<std::string> missing;
+    std::atomic<std::uint64_t> malformed = 0;
+    mutable std::map<bpf_program *, std::uint64_t> recursion;  ///< as last told
+    mutable std::uint64_t unreadable = 0;
+    Mapping cpu_states;
+    Mapping slots;
+    Mapping ends;
+    Mapping updates;
+    std::vector<UpdateBuffer> update_buffers;  ///< of each ring's CPU; none: updates come through the rings
+    std::size_t update_places = 0;             ///< of each buffer; 0: there are none
+    Mapping runs;                              ///< none: nothing is summed up
+    std::vector<rsslag_sum> grown;
+    std::vector<std::uint32_t> emitted_sequence;  ///< of each CPU's sum, when last sent on
+    std::uint32_t fault_mask = 0;
+    int cpus = 1;
+
+    ~State() {
+        links.clear();
+        rings.clear();
+        for (const int fd : ring_fds)
+            close(fd);
+    }
+
+    void choose(const KernelTraits &traits, core::Scheme scheme, bool counting);
+    core::Status load(const Options &options);
+    core::Status make_rings(std::uint32_t bytes, std::uint32_t count);
+    core::Status hand_over_rings();
+    core::Status learn(core::Scheme scheme);
+    core::Status attach();
+    std::vector<bpf_program *> programs() const;
+    void read_sums();
+    core::Status map_updates();
+    std::span<const rsslag_cpu> cpu_list() const {
+        return {static_cast<const rsslag_cpu *>(cpu_states.get()), static_cast<std::size_t>(cpus)};
+    }
+};
+
+}  // namespace rsslag::probe

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Text in SVG and HTML.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "rsslag/core/text.h"
+
+namespace rsslag::report {
+
+/// Names are text there and cannot be markup, in attributes neither.
+inline std::string escaped(std::string_view raw) {
+    std::string out;
+    for (const char c : core::printable(raw)) {
+        switch (c) {
+            case '&': out += "&amp;"; break;
+            case '<': out += "&lt;"; break;
+            case '>': out += "&gt;"; break;
+            case '"': out += "&quot;"; break;
+            case '\'': out += "&#39;"; break;
+            default: out += c;
+        }
+    }
+    return out;
+}
+
+}  // namespace rsslag::report

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/report/peak.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "report_parts.h"
+#include "rsslag/core/extreme_text.h"
+#include "rsslag/core/json.h"
+#include "rsslag/core/text.h"
+
+namespace rsslag::report {
+namespace {
+
+using core::json::id;
+using core::json::or_null;
+using nlohmann::ordered_json;
+using Process = core::Summary::Process;
+
+/// Programs of CMD's that were before this one are the same process.
+const Process *process_of(const PeakReport &peak) {
+    const auto &all = peak.summary.processes;
+    const auto found = std::find_if(all.begin(), all.end(), [&peak](const Process &p) { return p.pid == peak.pid; });
+    return found == all.end() ? nullptr : &*found;
+}
+
+/// The members at the instant of the peak; which that was is not known where the peak is a range.
+ordered_json members_at(const core::Extremes &extremes) {
+    ordered_json members = core::json::members(extremes.most.members);
+    if (extremes.most.from != extremes.most.to) members["rss"] = nullptr;
+    return members;
+}
+
+std::int64_t kb_of(core::Pages pages, const PeakReport &peak) {
+    return peak.summary.page_size.kb(pages).n;
+}
+
+std::optional<std::int64_t> max_rss_kb(const Process &process, const PeakReport &peak) {
+    if (process.image == 0) return std::nullopt;
+    if (process.pid == peak.pid) return peak.max_rss_kb;
+    return process.end ? std::optional(kb_of(process.end->max_rss, peak)) : std::nullopt;
+}
+
+/// It is of the last of its programs; where another one held more, it says nothing of that.
+std::optional<std::int64_t> high_water_kb(const Process &process, const PeakReport &peak) {
+    const bool same = process.image != 0 && process.image == process.extremes.image;
+    if (!same || !process.end || !process.end->high_water) return std::nullopt;
+    return kb_of(*process.end->high_water, peak);
+}
+
+/// "16 kB less".
+std::string distance(std::int64_t told_kb, const Process &process, const PeakReport &peak) {
+    const std::int64_t by = told_kb - kb_of(process.extremes.most.to, peak);
+    if (by == 0) return "the same";
+    return fmt::format("{} kB {}", core::with_thousands(std::abs(by)), by < 0 ? "less" : "more");
+}
+
+ordered_json process_json(const Process &process, const PeakReport &peak) {
+    const core::Extremes &extremes = process.extremes;
+    ordered_json object = {{"pid", id(process.pid)},
+                           {"comm", core::printable(process.comm)},
+                           {"image", extremes.image},
+                           {"peak", members_at(extremes)},
+                           {"peak_by_member", core::json::members(extremes.each_most)},
+                           {"peak_min", extremes.most.from.n},
+                           {"peak_max", extremes.most.to.n},
+                           {"t_ns", extremes.most.t_ns},
+                           {"tid", id(extremes.most.tid)},
+                           {"ru_maxrss_kb", or_null(max_rss_kb(process, peak))},
+                           {"hwm_kb", or_null(high_water_kb(process, peak))},
+                           {"final", core::json::members(process.last)},
+                           {"lossy", extremes.lossy}};
+    core::json::put_extremes(object, extremes);
+    return object;
+}
+
+}  // namespace
+
+Report report_of(const core::Summary &summary, bool follow) {
+    Report report;
+    report.facts.follow = follow;
+    report.facts.machine.page_size = summary.page_size;
+    report.facts.machine.scheme = summary.scheme;
+    report.facts.kernel = summary.kernel;
+    static_cast<core::Totals &>(report.ending) = summary;
+    report.ending.duration_ns = summary.duration_ns;
+    report.ending.all = summary.all;
+    report.records = summary.records;
+    report.left_out = summary.left_out.programs;
+    for (const Process &process : summary.processes) {
+        ReportProcess &one = report.processes.emplace_back();
+        one.pid = process.pid;
+        one.comm = process.comm;
+        one.state = process.state;
+        one.extremes = process.extremes;
+        one.baseline = process.baseline;
+        one.final = process.final;
+        one.begin = process.begin;
+        one.last = process.last;
+        one.verdicts = process.verdicts;
+    }
+    return report;
+}
+
+std::string peak_json(const PeakReport &peak) {
+    const core::Summary &summary = peak.summary;
+    ordered_json object;
+    object["schema"] = "rsslag.peak/1";
+    object["command"] = core::printable(fmt::format("{}", fmt::join(peak.command, " ")));
+    object["status"] = peak.status;
+    object["signal"] = or_null(peak.signal);
+    object["duration_ns"] = summary.duration_ns;
+    object["scheme"] = core::name(summary.scheme);
+    object["page_size"] = summary.page_size.bytes;
+    object["processes"] = ordered_json::array();
+    for (const Process &process : summary.processes)
+        object["processes"].push_back(process_json(process, peak));
+    object["processes_left_out"] = summary.left_out.processes;
+    const core::Extreme &tree = summary.all.most;
+    object["tree"] = {{"peak_min", tree.from.n},
+                      {"peak_max", tree.to.n},
+                      {"t_ns", tree.t_ns},
+                      {"processes", tree.processes},
+                      {"lossy", summary.all.lossy}};
+    object["lost"] = summary.lost;
+    object["ended_not_at_zero"] = summary.ended_not_at_zero;
+    object["assertions"] = ordered_json::array();
+    for (const ClaimResult &claim : peak.claims)
+        object["assertions"].push_back(
+            {{"text", core::printable(claim.claim.text)}, {"holds", claim.holds}, {"told", claim.text}});
+    return object.dump() + "\n";
+}
+
+std::string peak_text(const PeakReport &peak, const ReportStyle &style, bool tree) {
+    const core::Summary &summary = peak.summary;
+    const auto amount = [&](core::Pages pages) { return style.pages(pages, summary.page_size); };
+    const Process *const own = process_of(peak);
+    std::string text;
+    if (own == nullptr) {
+        text = "the command's peak is not known: nothing was told of it\n";
+    } else {
+        const core::Members &members = own->extremes.most.members;
+        text = fmt::format("peak RSS {} at {} by thread {}: file {}, anon {}, shmem {}\n",
+                           core::peak_range_text(own->extremes, amount), seconds(own->extremes.most.t_ns),
+                           own->extremes.most.tid, amount(members.file), amount(members.anon), amount(members.shmem));
+    }
+    const core::Extreme &all = summary.all.most;
+    if (summary.processes.size() > 1)
+        text +=
+            fmt::format("of the tree {} at {}, {} process{} then; pages that they share copy-on-write count in each\n",
+                        core::peak_range_text(summary.all, amount), seconds(all.t_ns), all.processes,
+                        all.processes == 1 ? "" : "es");
+    if (own != nullptr && peak.max_rss_kb)
+        text += fmt::format("ru_maxrss {} kB, {}; it is sampled, and of its children, too\n",
+                            core::with_thousands(*peak.max_rss_kb), distance(*peak.max_rss_kb, *own, peak));
+    if (const auto kb = own == nullptr ? std::nullopt : high_water_kb(*own, peak))
+        text += fmt::format("VmHWM {} kB at the end, {}; it is sampled\n", core::with_thousands(*kb),
+                            distance(*kb, *own, peak));
+    if (tree) {
+        for (const Process &process : summary.processes)
+            text += fmt::format("  {} [{}]{} {} at {}\n", core::printable(process.comm, style.utf8), process.pid,
+                                process.extremes.image == 0 ? " image 0" : "",
+                                core::peak_range_text(process.extremes, amount), seconds(process.extremes.most.t_ns));
+    }
+    if (summary.lost > 0)
+        text += fmt::format("! lost {} of {} records: it may have been more\n",
+                            core::with_thousands(static_cast<std::int64_t>(summary.lost)),
+                            core::with_thousands(static_cast<std::int64_t>(summary.emitted)));
+    if (summary.ended_not_at_zero > 0)
+        text += fmt::format("! {} address spaces did not end at 0\n", summary.ended_not_at_zero);
+    return text;
+}
+
+}  // namespace rsslag::report

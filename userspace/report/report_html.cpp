@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A report as a page: what is text is in the document, what a chart needs is JSON beside it. The page's script is
+// page/report.js and the same for each report; nothing of a recording gets into it.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "course.h"
+#include "markup.h"
+#include "report_page.h"
+#include "report_parts.h"
+#include "rsslag/core/extreme_text.h"
+#include "rsslag/core/text.h"
+
+namespace rsslag::report {
+namespace {
+
+using core::Pages;
+using nlohmann::ordered_json;
+
+constexpr std::size_t kMostProcesses = 64, kMostNames = 12;
+/// Of all processes together.
+constexpr std::size_t kAllThreads = 1000, kAllColumns = 16'000;
+
+/// What all parts of a page ask for.
+struct Page {
+    const Report &report;
+    std::vector<const ReportProcess *> processes;  ///< that it shows, largest first
+
+    std::string kb(Pages pages) const { return core::as_kb(pages, report.facts.machine.page_size); }
+    std::size_t share(std::size_t all, std::size_t least, std::size_t most) const {
+        return std::clamp(all / std::max<std::size_t>(processes.size(), 1), least, most);
+    }
+    std::size_t columns() const { return share(kAllColumns, 100, 2000); }
+};
+
+std::string paragraph(std::string_view style, const std::string &markup) {
+    return fmt::format("<p class=\"{}\">{}</p>\n", style, markup);
+}
+
+/// A cell of text.
+std::string cell(std::string_view raw) {
+    return fmt::format("<td class=\"name\">{}</td>", escaped(raw));
+}
+
+/// A cell that is sorted by a number.
+std::string cell(const std::string &text, std::int64_t value) {
+    return fmt::format("<td class=\"n\" data-v=\"{}\">{}</td>", value, text);
+}
+
+/// Names of columns; behind a `<` those of text.
+std::string headings(std::initializer_list<std::string_view> names) {
+    std::string out = "<thead><tr>";
+    for (const std::string_view name : names) {
+        const bool is_text = name.starts_with('<');
+        out += fmt::format("<th scope=\"col\"{}>{}</th>", is_text ? "" : " class=\"n\"", name.substr(is_text ? 1 : 0));
+    }
+    return out + "</tr></thead>\n";
+}
+
+std::string table(std::string_view style, const std::string &heading, const std::string &rows) {
+    return fmt::format("<div class=\"wide\"><table class=\"sorted {}\">\n{}<tbody>\n{}</tbody></table></div>\n", style,
+                       heading, rows);
+}
+
+std::string summary_line(const Page &page) {
+    const Report &report = page.report;
+    if (!report.peak_lag) return paragraph("", "No process was read: its lag is not known.");
+    const PeakLag &peak = *report.peak_lag;
+    std::string text =
+        fmt::format("At most <b>{}{}</b> were hidden from who reads flushed counters: at {}, in {} [{}]",
+                    peak.approximate ? "~" : "", page.kb(peak.pages), seconds(peak.t_ns), escaped(peak.comm), peak.pid);
+    if (peak.rss.n > 0) text += fmt::format(", which held {}", page.kb(peak.rss));
+    if (peak.approximate) text += "; records were lost, it may have been more";
+    return paragraph("", text + ".");
+}
+
+std::string head(const Page &page) {
+    const sinks::Facts &facts = page.report.facts;
+    const std::string of = page.processes.empty() ? "nobody" : escaped(page.processes.front()->comm);
+    std::string out = fmt::format("<h1>RSS of {}{}</h1>\n", of, page.report.processes.size() > 1 ? " and others" : "");
+    const auto time = std::chrono::system_clock::to_time_t(facts.time);
+    std::tm utc{};
+    gmtime_r(&time, &utc);
+    out += paragraph(
+        "faint", fmt::format("recorded {:%Y-%m-%d %H:%M:%S} UTC{} on Linux {} {}: {} scheme, {} online CPUs, {}", utc,
+                             facts.host.empty() ? "" : " at " + escaped(facts.host), escaped(facts.kernel),
+                             escaped(facts.arch), core::name(facts.machine.scheme), facts.machine.cpus_online,
+                             seconds(page.report.ending.duration_ns)));
+    if (!facts.command_line.empty()) out += paragraph("faint", "by " + escaped(facts.command_line));
+    return out + summary_line(page);
+}
+
+/// What is not here, before anything that it may make wrong.
+std::string losses(const Page &page) {
+    const sinks::Ending &ending = page.report.ending;
+    const std::string causes = causes_text(ending.lost_by, escaped);
+    std::string out = paragraph(
+        ending.lost == 0 ? "faint" : "bad",
+        fmt::format("lost {} of {} records{}; {} resyncs, {} disagreements", count(ending.lost), count(ending.emitted),
+                    causes.empty() ? "" : ": " + causes, count(ending.resyncs), count(ending.disagreements)));
+    if (ending.complete) return out + paragraph("faint", "the recording is complete");
+    out += paragraph("bad", "the recording is NOT complete");
+    for (const sinks::MissingPart &missing : ending.missing)
+        out += paragraph("bad", fmt::format("missing from {} to {}: {} records, {}", seconds(missing.from_ns),
+                                            seconds(missing.to_ns), missing.records ? count(*missing.records) : "?",
+                                            escaped(missing.reason)));
+    return out;
+}
+
+std::string figure_rows(const Page &page) {
+    std::string rows;
+    for (const Figure &figure : figures(page.report)) {
+        const std::string text = figure_text(figure, page.report.facts.machine.page_size);
+        rows += fmt::format("<tr>{}{}</tr>\n", cell(figure.name), cell(text, figure.value.value_or(-1)));
+    }
+    return table("", headings({"<FIGURE", "VALUE"}), rows);
+}
+
+std::string process_rows(const Page &page) {
+    const auto peak_text = [&page](const core::Extremes &extremes) {
+        return core::peak_range_text(extremes, [&page](Pages pages) { return page.kb(pages); });
+    };
+    std::string rows;
+    for (std::size_t i = 0; i < page.processes.size(); ++i) {
+        const ReportProcess &process = *page.processes[i];
+        const core::Extremes &extremes = process.extremes;
+        const auto at = [](std::uint64_t t_ns) { return cell(seconds(t_ns), static_cast<std::int64_t>(t_ns)); };
+        rows += fmt::format(
+            "<tr data-process=\"{}\">{}{}{}{}{}{}{}{}{}{}{}</tr>\n", i, cell(process.comm),
+            cell(std::to_string(process.pid), process.pid), cell(core::state_text(process.state, extremes)),
+            cell(page.kb(process.begin.rss()), process.begin.rss().n),
+            cell(page.kb(process.last.rss()), process.last.rss().n), cell(peak_text(extremes), extremes.most.to.n),
+            at(extremes.most.t_ns), cell(page.kb(extremes.lag), extremes.lag.n), at(extremes.lag_t_ns),
+            cell(count(static_cast<std::uint64_t>(process.most_tasks)), process.most_tasks),
+            cell(verdicts_text(process)));
+    }
+    std::string out = "<h2>Processes</h2>\n";
+    out += table("able",
+                 headings({"<PROCESS", "PID", "<STATE", "RSS AT FIRST", "AT LAST", "PEAK", "WHEN", "PEAK LAG", "WHEN",
+                           "THREADS", "<VERDICTS OF TICKS"}),
+                 rows);
+    const std::uint64_t more = page.report.processes.size() - page.processes.size() + page.report.left_out;
+    if (more > 0) out += paragraph("faint", fmt::format("and {} more, each with a smaller peak", count(more)));
+    return out;
+}
+
+std::string threads(const ReportProcess &process, const Page &page) {
+    if (process.threads.empty()) return "";
+    const std::size_t listed = std::min(process.threads.size(), page.share(kAllThreads, 10, 200));
+    std::string rows;
+    for (std::size_t i = 0; i < listed; ++i) {
+        const ReportThread &thread = process.threads[i];
+        const auto number = [](std::uint64_t value) { return cell(count(value), static_cast<std::int64_t>(value)); };
+        const std::string cached = thread.peak_cached ? page.kb(*thread.peak_cached) : "-";
+        rows += fmt::format("<tr>{}{}{}{}{}{}{}</tr>\n", cell(thread.comm),
+                            cell(thread.tid > 0 ? std::to_string(thread.tid) : "?", thread.tid),
+                            cell(page.kb(thread.net.rss()), thread.net.rss().n),
+                            cell(cached, thread.peak_cached.value_or(Pages{-1}).n), number(thread.updates),
+                            number(thread.flushes), number(thread.faults));
+    }
+    constexpr std::size_t kFew = 20;
+    std::string out = fmt::format("<details{}><summary>{} threads</summary>\n",
+                                  process.threads.size() <= kFew ? " open" : "", count(process.threads.size()));
+    out += table("", headings({"<THREAD", "TID", "NET", "PEAK CACHED", "UPDATES", "FLUSHES", "FAULTS"}), rows);
+    if (listed < process.threads.size())
+        out += paragraph("faint", fmt::format("and {} more threads", count(process.threads.size() - listed)));
+    return out + "</details>\n";
+}
+
+std::string grown(const sinks::ImageGrowth &image, const Page &page) {
+    const auto held = [](const std::optional<core::Kilobytes> &kb) {
+        return kb ? cell(core::with_thousands(kb->n) + " kB", kb->n) : cell("-", -1);
+    };
+    const auto nobody = cell("", -1);
+    std::string rows;
+    std::size_t listed = 0;
+    Pages rest;
+    for (const sinks::ImageGrowth::Mapping &mapping : image.mappings) {
+        if (listed++ >= kMostNames) {
+            rest += mapping.came;
+            continue;
+        }
+        rows += fmt::format("<tr>{}{}{}{}</tr>\n", cell(mapping.name), cell(page.kb(mapping.came), mapping.came.n),
+                            held(mapping.held_begin), held(mapping.held_end));
+    }
+    if (listed > kMostNames)
+        rows += fmt::format("<tr>{}{}{}{}</tr>\n", cell(count(listed - kMostNames) + " more"),
+                            cell(page.kb(rest), rest.n), nobody, nobody);
+    for (std::size_t i = 0; i < sinks::kNoFaults; ++i) {
+        if (image.no_fault[i].n == 0) continue;
+        rows += fmt::format("<tr>{}{}{}{}</tr>\n", cell(core::words(static_cast<core::NoFault>(i))),
+                            cell(page.kb(image.no_fault[i]), image.no_fault[i].n), nobody, nobody);
+    }
+    std::string out = paragraph("", fmt::format("grew by {} as {}", page.kb(image.grew()), escaped(image.comm)));
+    out += table("", headings({"<MAPPING", "CAME BY FAULT", "HELD AT FIRST", "HELD AT LAST"}), rows);
+    if (image.names_lost > 0)
+        out += paragraph("bad", fmt::format("{} changes of mappings were lost: any of these names may be an old one",
+                                            count(image.names_lost)));
+    return out;
+}
+
+/// Where the script draws. Without it, all else is still there.
+constexpr std::string_view kChartPlace =
+    "<ul class=\"key\"><li><span class=\"exact\"></span>exact, least to most</li><li><span class=\"flushed\"></span>"
+    "flushed</li><li><span class=\"stat\"></span>/proc/PID/stat says</li><li><span class=\"cached\"></span>cached</li>"
+    "<li><span class=\"walked\"></span>walked</li><li><span class=\"lag\"></span>lag</li>"
+    "<li><span class=\"bound\"></span>bound of the lag</li></ul>\n"
+    "<p class=\"tools\"><button data-does=\"in\">zoom in</button><button data-does=\"out\">zoom out</button>"
+    "<button data-does=\"all\">all</button><span class=\"faint\">or draw over a stretch of time</span></p>\n"
+    "<div class=\"place\"></div>\n<output></output>\n";
+
+std::string process_section(std::size_t number, const Page &page) {
+    const ReportProcess &process = *page.processes[number];
+    const auto kb = [&page](Pages pages) { return page.kb(pages); };
+    std::string out =
+        fmt::format("<section data-process=\"{}\">\n<h2>{} [{}]</h2>\n", number, escaped(process.comm), process.pid);
+    out +=
+        paragraph("", fmt::format("{}: rss from {} to {}, {} at {}", core::state_text(process.state, process.extremes),
+                                  page.kb(process.begin.rss()), page.kb(process.last.rss()),
+                                  core::at_most_text(process.extremes, kb), seconds(process.extremes.most.t_ns)));
+    out += kChartPlace;
+    if (page.report.names)
+        for (const sinks::ImageGrowth &image : process.images)
+            out += grown(image, page);
+    return out + threads(process, page) + "</section>\n";
+}
+
+/// What ticks tell, by column: null without a tick, false where it did not know.
+template <class Value>
+ordered_json of_ticks(const ReportProcess &process, const Page &page, std::uint64_t column_ns, Value value) {
+    std::vector<ordered_json> values(page.columns());
+    for (const LagPoint &point : process.points) {
+        const std::optional<Pages> pages = value(point);
+        const std::size_t at = std::min<std::size_t>(point.t_ns / column_ns, values.size() - 1);
+        values[at] = pages ? ordered_json(pages->n) : ordered_json(false);
+    }
+    return values;
+}
+
+template <class Value>
+ordered_json of_records(const Columns &columns, Value value) {
+    ordered_json values = ordered_json::array();
+    for (const auto &column : columns)
+        values.push_back(column ? ordered_json(value(*column).n) : ordered_json(nullptr));
+    return values;
+}
+
+ordered_json chart_data(const ReportProcess &process, const Page &page, std::uint64_t column_ns) {
+    const Report &report = page.report;
+    const Columns all = columns(process.course, report.ending.duration_ns, page.columns());
+    const core::Bound bound = lag_bound(process, report);
+    const auto ticks = [&](auto value) { return of_ticks(process, page, column_ns, value); };
+    return {{"least", of_records(all, [](const Column &column) { return column.least; })},
+            {"most", of_records(all, [](const Column &column) { return column.most; })},
+            {"lag", of_records(all, [](const Column &column) { return column.lag; })},
+            {"flushed", ticks([](const LagPoint &point) { return std::optional(point.exact - point.cached); })},
+            {"stat", ticks([](const LagPoint &point) { return point.reported; })},
+            {"cached", ticks([](const LagPoint &point) { return std::optional(point.cached); })},
+            {"walked", ticks([](const LagPoint &point) { return point.walked; })},
+            {"peak_ns", process.extremes.most.t_ns},
+            {"bound", bound.rss.n},
+            {"bound_text", bound_text(bound, report.facts.machine)}};
+}
+
+/// Numbers and words of our own: no name is among them.
+std::string data(const Page &page) {
+    const std::uint64_t column_ns = std::max<std::uint64_t>(page.report.ending.duration_ns / page.columns() + 1, 1);
+    ordered_json processes = ordered_json::array();
+    for (const ReportProcess *process : page.processes)
+        processes.push_back(chart_data(*process, page, column_ns));
+    const ordered_json all{{"page_size", page.report.facts.machine.page_size.bytes},
+                           {"column_ns", column_ns},
+                           {"processes", std::move(processes)}};
+    return all.dump();
+}
+
+constexpr std::string_view kHowToRead =
+    "<h2>How to read it</h2>\n"
+    "<p><b>Exact</b> is what a process held: flushed and cached together, by every record, as the kernel's own "
+    "counters have it. <b>Flushed</b> is what is in the counter that /proc/PID/stat prints, and on many kernels statm, "
+    "status, ps and top with it. <b>Cached</b> has not got there yet: CPUs or threads keep it. The <b>lag</b> is what "
+    "such a reader misses at one instant. <b>Walked</b> is what the page tables held (smaps).</p>\n"
+    "<p>A peak that is a range could not be told closer from records of several CPUs; “at least” stands where records "
+    "were lost. Memory that processes share counts in each. A verdict compares counters with a walk: <i>agrees</i> to "
+    "the page, <i>explained</i> by what walks do not see, <i>moving</i> where the process went on meanwhile.</p>\n";
+
+}  // namespace
+
+std::string report_html(const Report &report) {
+    Page page{report, {}};
+    for (const ReportProcess &process : report.processes)
+        page.processes.push_back(&process);
+    const auto larger = [](const ReportProcess *a, const ReportProcess *b) {
+        return a->extremes.most.to > b->extremes.most.to;
+    };
+    std::stable_sort(page.processes.begin(), page.processes.end(), larger);
+    page.processes.resize(std::min(page.processes.size(), kMostProcesses));
+    std::string out =
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+        "script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
+    out += fmt::format("<title>RSS over time, recorded on Linux {}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
+                       escaped(report.facts.kernel), kPageStyle);
+    out += head(page) + losses(page) + process_rows(page);
+    out += "<noscript><p class=\"bad\">Charts and sorting need the script of this page.</p></noscript>\n";
+    for (std::size_t i = 0; i < page.processes.size(); ++i)
+        out += process_section(i, page);
+    out += "<h2>All figures</h2>\n" + figure_rows(page);
+    out += kHowToRead;
+    out += fmt::format(
+        "<script type=\"application/json\" id=\"data\">{}</script>\n<script>\n{}</script>\n</body>\n</html>\n",
+        data(page), kPageScript);
+    return out;
+}
+
+}  // namespace rsslag::report

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/session/sampler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "rsslag/host/targets.h"
+#include "rsslag/terminal/output.h"
+
+namespace rsslag::session {
+
+core::Status Sampler::add(pid_t pid) {
+    auto process = procfs::Process::open(pid);
+    if (!process) return process.error();
+    if (const auto why = host::why_unreadable(*process)) return *why;
+    processes_.push_back(std::move(*process));
+    return core::success();
+}
+
+core::Status Sampler::head() const {
+    terminal::complain(view::proc_note(reader_.document()));
+    return terminal::print(header());
+}
+
+std::string Sampler::header() const {
+    if (options_.format == Format::Jsonl) return "";
+    return options_.format == Format::Csv ? view::proc_csv_header() : view::proc_line_header(style_);
+}
+
+std::string Sampler::text(const core::ProcDocument &document) const {
+    if (options_.format == Format::Jsonl) return view::proc_json(document);
+    return options_.format == Format::Csv ? view::proc_csv(document) : lines(document);
+}
+
+std::string Sampler::lines(const core::ProcDocument &document) const {
+    std::string text;
+    for (const core::ProcReading &reading : document.processes)
+        text += view::proc_line(document, reading, style_);
+    for (const core::FailedTarget &failed : document.failed)
+        text += failed.reason + "\n";
+    return text;
+}
+
+core::Status Sampler::sample() {
+    core::ProcDocument document = reader_.document();
+    const auto ended = [&](const procfs::Process &process) {
+        auto reading = reader_.take(process, !options_.no_walk);
+        if (!reading) {
+            document.failed.push_back({process.pid(), reading.error().what});
+            return true;
+        }
+        document.processes.push_back(std::move(*reading));
+        return false;
+    };
+    processes_.erase(std::remove_if(processes_.begin(), processes_.end(), ended), processes_.end());
+    return terminal::print(text(document));
+}
+
+core::Status Sampler::run(const std::function<bool(std::chrono::milliseconds)> &wait) {
+    using Clock = std::chrono::steady_clock;
+    using std::chrono::milliseconds;
+    const auto end = options_.duration ? Clock::now() + *options_.duration : Clock::time_point::max();
+    for (auto next = Clock::now();;) {
+        if (core::Status sampled = sample(); !sampled) return sampled;
+        if (over()) return core::success();
+        next = std::max(next + options_.interval, Clock::now());
+        const auto left = std::chrono::ceil<milliseconds>(std::min(next, end) - Clock::now());
+        if (!wait(std::max(left, milliseconds{0})) || Clock::now() >= end) return core::success();
+    }
+}
+
+}  // namespace rsslag::session

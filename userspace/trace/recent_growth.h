@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What processes grew by in the last seconds, for a screen: fed with records in the order of their time. Pure; what it
+// keeps is bounded, however long a trace goes on.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "rsslag/core/growth.h"
+#include "rsslag/core/ledger.h"
+#include "rsslag/sinks/row.h"
+#include "rsslag/trace/mapping_table.h"
+
+namespace rsslag::trace {
+
+class RecentGrowth {
+  public:
+    static constexpr std::uint64_t kSeconds = 30;
+
+    /// Numbers of threads are the kernel's.
+    void note(const rsslag_update &update, const core::Applied &applied, const core::Ledger &ledger);
+    void note(const core::SettledUpdate &amount);
+    void note(const rsslag_fault &fault, const core::Members &came, const core::Ledger &ledger);
+    /// `parent`: of whose process the parent is; 0: not known.
+    void note(const rsslag_task &task, int parent);
+    void note(const core::GroupView &adopted);
+    void note(const core::MappingChange &change);
+    void note(const core::MappingListing &listing);
+
+    /// Of the process that has this mm, as it is at that time.
+    core::RecentGrowth of(const core::MmView &mm, std::uint64_t t_ns);
+    /// It is over with.
+    void forget(const core::MmView &mm);
+    /// What lies too far back, of all.
+    void forget_until(std::uint64_t t_ns, const core::Ledger &ledger);
+
+  private:
+    /// So many rows of mappings and of threads are kept of each second of a process, and of all of them.
+    static constexpr std::size_t kMostOfSecond = 4096;
+    static constexpr std::size_t kMost = std::size_t{1} << 17;
+
+    struct Sums {
+        std::unordered_map<std::string_view, core::Pages> mappings;  ///< names are the table's
+        std::unordered_map<int, core::Pages> threads;
+        core::Pages other_mappings, other_threads;
+        std::array<core::Pages, core::kNoFaults> no_fault{};
+
+        std::size_t rows() const { return mappings.size() + threads.size(); }
+    };
+    struct Space {
+        int pid = 0;
+        std::uint64_t born = 0;        ///< a number that no other has
+        std::uint64_t generation = 0;  ///< of the mm; 0: no tick has told
+        std::uint64_t begin_ns = 0;
+        std::deque<std::pair<std::uint64_t, Sums>> seconds;
+        std::optional<core::Pages> exact;  ///< as of the last tick …
+        core::Pages told;                  ///< … and what records have told of since
+    };
+    struct Thread {
+        int tid = 0;
+        std::string comm;
+    };
+    /// Of an amount that is open.
+    struct Open {
+        sinks::UpdateRow row;
+        std::uint64_t mm = 0, born = 0;
+    };
+    struct Into;
+
+    Space &space_of(std::uint64_t mm, std::uint64_t t_ns);
+    Space &fresh(std::uint64_t mm, int pid, std::uint64_t t_ns);
+    std::string_view mapping_at(Space &space, std::uint64_t mm, std::uint64_t address, const core::Ledger &ledger);
+    Sums &second_of(Space &space, std::uint64_t t_ns);
+    void expire(Space &space, std::uint64_t t_ns);
+    void drop(std::uint64_t mm);
+    static Sums total(const Space &space);
+    void learn(int host_tid, const core::Ledger &ledger);
+    void name_threads(core::RecentGrowth &growth, const Sums &sums, const core::MmView &mm) const;
+
+    MappingTable table_;
+    bool any_names_ = false;
+    std::uint64_t births_ = 0;
+    std::uint64_t next_forget_ns_ = 0;
+    std::size_t rows_ = 0;                             ///< of all seconds of all spaces
+    std::unordered_map<std::uint64_t, Space> spaces_;  ///< by address of the mm
+    std::unordered_map<std::uint64_t, Open> open_;     ///< by ticket
+    std::unordered_map<int, std::string_view>
+        faulted_;                              ///< `thread` scheme: mappings of faults whose pages are not told
+    std::unordered_map<int, Thread> threads_;  ///< by the kernel's TID: those that any second has
+};
+
+}  // namespace rsslag::trace
