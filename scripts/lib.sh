@@ -91,3 +91,9 @@ configure_and_build() {
     { as_invoker cmake --build "$directory" ${1:+--target "$@"} 2>&1 || say "build failed"; } | build_progress ||
         { tail -n 60 "$LOG" >&2; return 1; }
 }
+
+# formatted: whether clang-format would change nothing. BPF programs and what C includes as well are laid out by hand.
+formatted() {
+    git ls-files 'userspace/*.cpp' 'userspace/*.h' 'include/*.h' 'tests/*.cpp' 'tests/*.h' |
+        grep -v -e abi.h -e include/rsslag.h -e '\.bpf\.h' | xargs clang-format --dry-run -Werror
+}

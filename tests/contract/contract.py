@@ -25,6 +25,7 @@ except ImportError:
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
 TIMEOUT = 240  # seconds: these machines are small and busy
+LONG = bool(os.environ.get('RSSLAG_TEST_LONG'))
 
 # What a terminal would obey or hide. A newline ends our own lines and is looked for apart.
 CONTROL = re.compile('[\x00-\x09\x0b-\x1f\x7f-\x9f]')
@@ -109,6 +110,12 @@ class TracingTest(unittest.TestCase):
 @functools.lru_cache(maxsize=None)
 def has_tracer():
     return 'no tracer' not in rsslag('--version').out
+
+
+def long_only(reason):
+    """A test or a class that is not of the gate, with the reason: it takes minutes, or a clock, the load of the machine or a
+    terminal can make it fail by chance. scripts/test --long runs it."""
+    return unittest.skipUnless(LONG, f'scripts/test --long: {reason}')
 
 
 def needs_root(test):

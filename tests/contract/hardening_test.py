@@ -11,7 +11,9 @@ import unittest
 
 import contract
 
-USERSPACE = str(contract.ROOT / 'userspace') + os.sep
+# A file of rsslag itself, or several of one room that are compiled as one.
+OWN = re.compile(re.escape(str(contract.ROOT)) + r'/(userspace/|[^/]+/userspace/[^/]+/CMakeFiles/[^/]+/Unity/unity_)')
+COMPILER = re.compile(r'(.*/)?(c\+\+|g\+\+|clang\+\+|cc|gcc|clang)(-\d+)?')
 X86 = platform.machine() in ('x86_64', 'i686', 'i386')
 
 
@@ -27,7 +29,13 @@ def commands():
         raise unittest.SkipTest('there is no compile_commands.json beside the binary')
     with open(database, encoding='utf-8') as file:
         entries = json.load(file)
-    return {entry['file']: shlex.split(entry['command']) for entry in entries if entry['file'].startswith(USERSPACE)}
+    return {entry['file']: from_compiler(entry['command']) for entry in entries if OWN.match(entry['file'])}
+
+
+def from_compiler(command):
+    """The words from the compiler on, without what it is begun by (a cache)."""
+    words = shlex.split(command)
+    return words[next(at for at, word in enumerate(words) if COMPILER.fullmatch(word)):]
 
 
 def known(compiler, flag):

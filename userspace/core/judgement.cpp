@@ -13,12 +13,6 @@ void widen(Window &window, Pages min, Pages max) {
     window.max = std::max(window.max, max);
 }
 
-Pages distance(const Window &window, Pages value) {
-    if (value < window.min) return value - window.min;
-    if (value > window.max) return value - window.max;
-    return {};
-}
-
 /// Nothing is read of it any more: only what the ledger and the last known names tell is left.
 void forget_reading(Judgement &judgement, const Tick &tick) {
     judgement.readers = {};

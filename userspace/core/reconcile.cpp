@@ -51,12 +51,6 @@ bool same_task(const TaskReading &a, const TaskReading &b) {
     return a.host_tid == b.host_tid && a.cached == b.cached && a.faults_since_flush == b.faults_since_flush;
 }
 
-Pages distance(const Window &window, Pages value) {
-    if (value < window.min) return value - window.min;
-    if (value > window.max) return value - window.max;
-    return {};
-}
-
 /// Hands out parts of the residual to causes; what is left over is unexplained.
 class Explanation {
   public:
@@ -119,6 +113,12 @@ bool any_moved(const std::vector<CounterReading> &readings) {
 }
 
 }  // namespace
+
+Pages distance(const Window &window, Pages value) {
+    if (value < window.min) return value - window.min;
+    if (value > window.max) return value - window.max;
+    return {};
+}
 
 std::string_view name(WalkState state) {
     switch (state) {

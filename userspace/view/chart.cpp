@@ -104,14 +104,14 @@ Axis axis_for(const Extent &extent, int rows, const Chart &chart, const TextStyl
 }
 
 /// What one column shows: the last point up to its right edge, and any walk or doubt within it.
-struct Column {
+struct ChartColumn {
     const ChartPoint *point = nullptr;
     const ChartPoint *walk = nullptr;
     bool needs_resync = false;
 };
 
-std::vector<Column> columns_of(const Chart &chart, int count) {
-    std::vector<Column> columns(static_cast<std::size_t>(count));
+std::vector<ChartColumn> columns_of(const Chart &chart, int count) {
+    std::vector<ChartColumn> columns(static_cast<std::size_t>(count));
     const std::uint64_t begin = chart.now_ns - std::min(chart.now_ns, chart.span_ns);
     const double each = static_cast<double>(chart.span_ns) / count;
     // A trace that is younger than the span begins further to the right.
@@ -119,7 +119,7 @@ std::vector<Column> columns_of(const Chart &chart, int count) {
     std::size_t next = 0;
     const ChartPoint *last = nullptr;
     for (int i = 0; i < count; ++i) {
-        Column &column = columns[static_cast<std::size_t>(i)];
+        ChartColumn &column = columns[static_cast<std::size_t>(i)];
         const double end = each * (i + 1) - shift;
         for (; next < chart.points.size(); ++next) {
             const ChartPoint &point = chart.points[next];
@@ -151,7 +151,7 @@ class Plot {
     void draw() {
         if (width_ < 4 || rows_ < 1) return;
         draw_axis();
-        const std::vector<Column> columns = columns_of(chart_, width_);
+        const std::vector<ChartColumn> columns = columns_of(chart_, width_);
         for (int i = 0; i < width_; ++i)
             draw_column(plot_ + i, columns[static_cast<std::size_t>(i)]);
         draw_walks(columns);
@@ -183,7 +183,7 @@ class Plot {
         return static_cast<int>(std::lround(std::clamp(rows, 0.0, static_cast<double>(rows_))));
     }
 
-    void draw_column(int column, const Column &shown) {
+    void draw_column(int column, const ChartColumn &shown) {
         if (shown.point == nullptr) return;
         const int flushed = height(shown.point->flushed);
         int exact = height(shown.point->flushed + shown.point->cached);
@@ -205,11 +205,11 @@ class Plot {
 
     /// Apart from each other, so that the areas are seen between them; one that is not where exact is, is never left
     /// out.
-    void draw_walks(const std::vector<Column> &columns) {
+    void draw_walks(const std::vector<ChartColumn> &columns) {
         constexpr int kApart = 8;
         int last = -kApart;
         for (int i = 0; i < width_; ++i) {
-            const Column &shown = columns[static_cast<std::size_t>(i)];
+            const ChartColumn &shown = columns[static_cast<std::size_t>(i)];
             if (shown.walk == nullptr) continue;
             const ChartPoint &point = *shown.walk;
             const bool apart = height(*point.walked) != height(point.flushed + point.cached);

@@ -9,10 +9,6 @@ namespace {
 using core::Pages;
 using nlohmann::ordered_json;
 
-ordered_json number(const std::optional<core::Kilobytes> &kb) {
-    return kb ? ordered_json(kb->n) : ordered_json(nullptr);
-}
-
 ordered_json bound(const std::optional<core::Bound> &bound) {
     if (!bound) return nullptr;
     ordered_json object = members(bound->members);

@@ -48,17 +48,17 @@ std::string mode(const Mapping &mapping) {
 constexpr std::array<std::string_view, 8> kMinor{"AnonHugePages", "KernelPageSize", "MMUPageSize",   "Shared_Dirty",
                                                  "Private_Dirty", "Shared_Clean",   "Private_Clean", "VmFlags"};
 
-struct Column {
+struct PmapColumn {
     const SmapsLine *line = nullptr;
     std::int64_t total = 0;
     std::size_t width = 0;
 };
 
-std::vector<Column> columns(const std::vector<Mapping> &mappings) {
-    std::vector<Column> all;
+std::vector<PmapColumn> columns(const std::vector<Mapping> &mappings) {
+    std::vector<PmapColumn> all;
     for (const SmapsLine &line : procfs::kSmapsLines) {
         if (std::ranges::find(kMinor, line.key) != kMinor.end()) continue;
-        Column column{&line, 0, line.key.size()};
+        PmapColumn column{&line, 0, line.key.size()};
         bool printed = false;
         for (const Mapping &mapping : mappings) {
             const auto number = procfs::number(mapping, line);
@@ -117,28 +117,28 @@ std::string pmap_details_text(const MappedProcess &process, bool utf8) {
     std::string text = head(process, utf8);
     const Out out = std::back_inserter(text);
     const Widths wide = widths(process.mappings);
-    const std::vector<Column> all = columns(process.mappings);
+    const std::vector<PmapColumn> all = columns(process.mappings);
     fmt::format_to(out, "{:>{}} {:>{}} {:>{}} {:>{}} {:>{}}", "Address", wide.address, "Perm", wide.perm, "Offset",
                    wide.offset, "Device", wide.device, "Inode", wide.inode);
-    for (const Column &column : all)
+    for (const PmapColumn &column : all)
         fmt::format_to(out, " {:>{}}", column.line->key, column.width);
     text += " Mapping\n";
     for (const Mapping &mapping : process.mappings) {
         fmt::format_to(out, "{:>{}} {:>{}} {:>{}} {:>{}} {:>{}}", fmt::format("{:08x}", mapping.start), wide.address,
                        mapping.perms, wide.perm, fmt::format("{:08x}", mapping.offset), wide.offset, mapping.device,
                        wide.device, mapping.inode, wide.inode);
-        for (const Column &column : all) {
+        for (const PmapColumn &column : all) {
             const auto number = procfs::number(mapping, *column.line);
             fmt::format_to(out, " {:>{}}", number ? fmt::format("{}", *number) : "", column.width);
         }
         fmt::format_to(out, " {}\n", core::harmless(after_slash(mapping.name), utf8));
     }
     text.append(wide.sum(), ' ');
-    for (const Column &column : all)
+    for (const PmapColumn &column : all)
         fmt::format_to(out, " {}", std::string(column.width, '='));
     text += " \n";
     text.append(wide.sum(), ' ');
-    for (const Column &column : all)
+    for (const PmapColumn &column : all)
         fmt::format_to(out, " {:>{}}", column.total, column.width);
     text += " KB \n";
     return text;

@@ -16,7 +16,7 @@ std::string count(std::uint64_t number) {
     return std::to_string(number);
 }
 
-struct Column {
+struct TickColumn {
     std::string_view name;
     std::string (*text)(const Tick &tick, const core::Judgement &judgement);
 };
@@ -25,7 +25,7 @@ using T = const Tick &;
 using J = const core::Judgement &;
 
 /// Named as in rsslag.tick/2, with _ for its dots.
-constexpr auto kBefore = std::to_array<Column>({
+constexpr auto kBefore = std::to_array<TickColumn>({
     {"time", [](T t, J) { return utc_time(t.time); }},
     {"t_ns", [](T t, J) { return count(t.t_ns); }},
     {"seq", [](T t, J) { return count(t.seq); }},
@@ -47,7 +47,7 @@ constexpr auto kBefore = std::to_array<Column>({
     {"walked_rss_kb", [](T, J j) { return csv_number(j.walk ? std::optional(j.walk->rss) : std::nullopt); }},
     {"walked_age_ms", [](T t, J j) { return j.walk ? std::to_string(t.process.walk_age_ms) : ""; }},
 });
-constexpr auto kAfter = std::to_array<Column>({
+constexpr auto kAfter = std::to_array<TickColumn>({
     {"bound_rss", [](T, J j) { return csv_number(j.bound ? std::optional(j.bound->rss) : std::nullopt); }},
     {"lag", [](T, J j) { return csv_number(j.lag); }},
     {"behind", [](T, J j) { return csv_number(j.behind); }},
@@ -81,14 +81,14 @@ constexpr auto kParts = std::to_array<MemberPart>(
 
 std::string csv_header() {
     std::string line;
-    for (const Column &column : kBefore)
+    for (const TickColumn &column : kBefore)
         line += fmt::format("{},", column.name);
     for (const MemberPart &part : kParts) {
         for (const core::Member member : core::kMembersInOrder)
             line += fmt::format("{}_{},", part.name, core::name(member));
         line += fmt::format("{}_rss,", part.name);
     }
-    for (const Column &column : kAfter)
+    for (const TickColumn &column : kAfter)
         line += fmt::format("{},", column.name);
     return line + "lines_dropped\r\n";  // the output's, not the tick's
 }
@@ -96,7 +96,7 @@ std::string csv_header() {
 std::string tick_csv(const Tick &tick, std::uint64_t lines_dropped) {
     const core::Judgement judgement = judge(tick);
     std::string line;
-    for (const Column &column : kBefore)
+    for (const TickColumn &column : kBefore)
         line += csv_field(column.text(tick, judgement)) + ',';
     for (const MemberPart &part : kParts) {
         const core::Members &members = judgement.*part.members;
@@ -104,7 +104,7 @@ std::string tick_csv(const Tick &tick, std::uint64_t lines_dropped) {
             line += fmt::format("{},", members[member].n);
         line += fmt::format("{},", members.rss().n);
     }
-    for (const Column &column : kAfter)
+    for (const TickColumn &column : kAfter)
         line += csv_field(column.text(tick, judgement)) + ',';
     return line + count(lines_dropped) + "\r\n";
 }

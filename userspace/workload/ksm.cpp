@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char *kNoKsm = "this kernel has no KSM";
 constexpr const char *kKernelWithKsm = "a kernel with CONFIG_KSM";
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kMergePatience{60};
 
 std::string setting(const char *name) {
     return std::string("/sys/kernel/mm/ksm/") + name;
@@ -33,7 +33,7 @@ std::int64_t merged() {
 
 /// ksmd tells nobody when it has merged something: look again and again. How many more than `least`.
 core::Result<std::int64_t> await_merged(std::int64_t least, std::int64_t requested) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kMergePatience;
     for (;;) {
         const std::int64_t now = merged();
         if (now - least >= requested) return now - least;

@@ -19,7 +19,7 @@
 namespace rsslag::workload {
 namespace {
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kStatePatience{60};
 
 /// State and minor faults (fields 3 and 10) of /proc/PID/stat.
 struct Glance {
@@ -45,7 +45,7 @@ core::Result<Glance> glance_at(pid_t pid) {
 /// Sleeps, and has not faulted since the look before: a foreign program tells nobody that it has settled, and may
 /// sleep for a moment on its way (on a page lock, say).
 core::Status await_settled(pid_t pid) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kStatePatience;
     std::optional<Glance> before;
     for (;;) {
         auto now = glance_at(pid);
@@ -71,7 +71,7 @@ void leave_alone() {
 }
 
 core::Status await_zombie(pid_t pid) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kStatePatience;
     for (;;) {
         auto now = glance_at(pid);
         if (!now) return now.error();

@@ -24,7 +24,7 @@ namespace rsslag::workload {
 namespace {
 
 // A VM without hardware virtualisation needs this long for 10,000 threads; nobody waits for it elsewhere.
-constexpr std::chrono::seconds kPatience{120};
+constexpr std::chrono::seconds kSleepPatience{120};
 
 core::Result<std::vector<std::string>> task_directories(pid_t pid) {
     const std::string path = "/proc/" + std::to_string(pid) + "/task";
@@ -51,7 +51,7 @@ std::string task_directory(pid_t pid, pid_t tid) {
 }
 
 core::Status await_sleep_of(std::vector<std::string> tasks) {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    const auto deadline = std::chrono::steady_clock::now() + kSleepPatience;
     for (;;) {
         std::erase_if(tasks, asleep);
         if (tasks.empty()) return core::success();

@@ -24,6 +24,10 @@ inline nlohmann::ordered_json number(const std::optional<Pages> &pages) {
     return pages ? nlohmann::ordered_json(pages->n) : nlohmann::ordered_json(nullptr);
 }
 
+inline nlohmann::ordered_json number(const std::optional<Kilobytes> &kb) {
+    return kb ? nlohmann::ordered_json(kb->n) : nlohmann::ordered_json(nullptr);
+}
+
 /// A PID or TID; 0 stands for one that this PID namespace does not show.
 inline nlohmann::ordered_json id(int number) {
     return number > 0 ? nlohmann::ordered_json(number) : nlohmann::ordered_json(nullptr);

@@ -45,6 +45,9 @@ struct Window {
     Pages min, max;  ///< exact RSS over all readings
 };
 
+/// How far `value` lies outside of the window, signed; 0 within it.
+Pages distance(const Window &window, Pages value);
+
 struct ResidualCause {
     Cause cause;
     Pages pages;

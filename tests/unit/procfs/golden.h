@@ -11,13 +11,14 @@
 #include <string>
 #include <string_view>
 
+#include "../paths.h"
 #include "rsslag/core/result.h"
 
 namespace rsslag::procfs::test {
 
 /// The text of golden/`name`.
 inline std::string golden(const std::string &name) {
-    std::ifstream file(fmt::format("{}/{}", RSSLAG_GOLDEN_DIR, name), std::ios::binary);
+    std::ifstream file(source_path("tests/unit/procfs/golden/") + name, std::ios::binary);
     EXPECT_TRUE(file) << "no golden " << name;
     return {std::istreambuf_iterator<char>(file), {}};
 }

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "../paths.h"
 #include "columns.h"
 #include "traces.h"
 
@@ -18,7 +19,7 @@ using test::Reported;
 constexpr std::uint64_t kClassicRecords = 28521;
 
 Bytes shipped(const std::string &name) {
-    std::ifstream file(RSSLAG_RECORDINGS "/" + name, std::ios::binary);
+    std::ifstream file(source_path("docs/recordings/") + name, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "../paths.h"
 #include "rows.h"
 #include "rsslag/report/report_builder.h"
 
@@ -217,7 +218,7 @@ void expect_keys(const ordered_json &document, const ordered_json &schema, const
 }
 
 ordered_json schema(const std::string &name) {
-    std::ifstream file(std::string(RSSLAG_SCHEMA_DIR) + "/" + name + ".schema.json");
+    std::ifstream file(source_path("docs/schema/") + name + ".schema.json");
     return ordered_json::parse(file);
 }
 

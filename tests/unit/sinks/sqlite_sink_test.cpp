@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "../paths.h"
 #include "rows.h"
 
 namespace rsslag::sinks {
@@ -112,7 +113,7 @@ TEST_P(SqliteSink, HasHarmlessNames) {
 
 /// The queries of the manual page: the lines between its .Bd -literal and .Ed that begin with SELECT.
 std::vector<std::string> documented_queries() {
-    std::ifstream page(RSSLAG_MAN_PAGE);
+    std::ifstream page(source_path("docs/man/rsslag-export.1"));
     std::vector<std::string> queries;
     bool inside = false;
     for (std::string line; std::getline(page, line);) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "../paths.h"
 #include "row_fields.h"
 #include "rows.h"
 
@@ -62,7 +63,7 @@ std::vector<std::vector<std::string>> cells(const std::string &text) {
 
 /// The schema of each type, by its "const".
 std::map<std::string, ordered_json> schemas() {
-    std::ifstream file(std::string(RSSLAG_SCHEMA_DIR) + "/record.schema.json");
+    std::ifstream file(source_path("docs/schema/record.schema.json"));
     const ordered_json schema = ordered_json::parse(file);
     std::map<std::string, ordered_json> by_type;
     for (const ordered_json &each : schema.at("oneOf")) {

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <random>
 
+#include "../paths.h"
 #include "events.h"
 #include "recorded.h"
 #include "rsslag/core/wire.h"
@@ -34,7 +35,7 @@ recording::Header header_of(const Facts &facts) {
 /// A shipped recording, or what tests have written by hand.
 Trace trace_named(const std::string &name) {
     if (name == "by hand") return {test::facts(), test::small_trace()};
-    return trace_of(*recording::open_file(std::string(RSSLAG_RECORDINGS "/") + name));
+    return trace_of(*recording::open_file(source_path("docs/recordings/") + name));
 }
 
 void ask_everything(const Judge &judge) {

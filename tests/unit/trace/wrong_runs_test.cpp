@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "../paths.h"
 #include "recorded.h"
 #include "rsslag/view/tick.h"
 
@@ -38,7 +39,7 @@ class WrongRun : public testing::TestWithParam<Recorded> {};
 TEST_P(WrongRun, GivesEachThreadWhatItTouched) {
     const Recorded &run = GetParam();
     const test::Trace trace =
-        test::trace_of(*recording::open_file(std::string(RSSLAG_WRONG_RUNS "/") + run.file + ".rsslag"));
+        test::trace_of(*recording::open_file(source_path("tests/unit/trace/wrong_runs/") + run.file + ".rsslag"));
     JudgeOptions options;
     options.threads.which = core::ThreadChoice::Which::All;
     Judge judge(trace.facts, options);

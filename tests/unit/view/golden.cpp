@@ -5,6 +5,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "../paths.h"
+
 namespace rsslag::view::test {
 namespace {
 
@@ -26,7 +28,7 @@ std::string first_difference(const std::string &golden, const std::string &actua
 }  // namespace
 
 testing::AssertionResult is_golden(const std::string &actual, const std::string &name) {
-    const std::string path = std::string(RSSLAG_GOLDEN_DIR) + "/" + name;
+    const std::string path = source_path("tests/unit/view/golden/") + name;
     std::ifstream file(path, std::ios::binary);
     const std::string golden{std::istreambuf_iterator<char>(file), {}};
     if (file && golden == actual) return testing::AssertionSuccess();

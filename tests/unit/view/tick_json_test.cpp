@@ -5,6 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "../paths.h"
 #include "documents.h"
 #include "expected.h"
 #include "ticks.h"
@@ -30,7 +31,7 @@ ordered_json parsed(const Tick &tick) {
 }
 
 ordered_json schema(const std::string &name) {
-    std::ifstream file(std::string(RSSLAG_SCHEMA_DIR) + "/" + name + ".schema.json");
+    std::ifstream file(source_path("docs/schema/") + name + ".schema.json");
     return ordered_json::parse(file);
 }
 

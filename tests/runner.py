@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs steps one after the other: each with a time limit, a log of its own, and an end to all that it has started.
+
+A step is a command. This process is the reaper of all that a step leaves running (prctl PR_SET_CHILD_SUBREAPER), so nothing of one
+step runs beside the next one."""
+import ctypes
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LOGS = ROOT / 'build/test-logs'
+SKIPPED = 77  # a command's status: nothing of it could run here; its last line is the reason
+GRACE = 10  # seconds from SIGTERM to SIGKILL
+
+
+@dataclass(frozen=True)
+class Step:
+    """What runs: words of a command line, in the tree's root. `usual` and `limit` are seconds; the limit is there to end what
+    hangs, not to judge speed. `missing` tells why the step cannot run here, or nothing."""
+    name: str
+    command: tuple
+    usual: int
+    limit: int
+    needs: tuple = ()
+    beside: str = ''  # the step that runs at the same time
+    environment: tuple = ()  # pairs
+    missing: object = None
+
+
+@dataclass
+class Outcome:
+    name: str
+    status: str  # ok, FAIL, skip
+    seconds: float
+    cpu: float
+    why: str = ''
+
+
+class Stop(Exception):
+    """A signal asked this process to end."""
+
+    def __init__(self, number):
+        super().__init__(number)
+        self.number = number
+
+
+def stop(number, _):
+    raise Stop(number)
+
+
+def say(text):
+    print(text, flush=True)
+
+
+# Processes
+
+
+def children_of(pid):
+    """The direct children; all of them, as a thread's file lists its own only."""
+    found = []
+    for task in Path(f'/proc/{pid}/task').glob('*/children'):
+        try:
+            found += [int(word) for word in task.read_text().split()]
+        except OSError:
+            pass
+    return found
+
+
+def descendants(pid):
+    found = []
+    for child in children_of(pid):
+        found += [child, *descendants(child)]
+    return found
+
+
+def name_of(pid):
+    try:
+        words = Path(f'/proc/{pid}/cmdline').read_bytes().replace(b'\0', b' ').decode(errors='replace').strip()
+    except OSError:
+        return ''
+    return f'{pid} {words[:100]}' if words else ''
+
+
+def signal_all(pids, number):
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+
+
+def reap():
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+
+
+def end_all(pid):
+    """Ends all that descend from `pid`: SIGTERM, and SIGKILL for what is left after the grace. The names of what ran."""
+    names = [name for name in map(name_of, descendants(pid)) if name]
+    signal_all(descendants(pid), signal.SIGTERM)
+    end = time.monotonic() + GRACE
+    while left := [each for each in descendants(pid) if name_of(each)]:
+        if time.monotonic() > end:
+            signal_all(left, signal.SIGKILL)
+        if pid == os.getpid():
+            reap()
+        time.sleep(0.05)
+    if pid == os.getpid():
+        reap()
+    return names
+
+
+# What a step leaves on the machine
+
+
+def programs():
+    tool = shutil.which('bpftool') or shutil.which('bpftool', path='/usr/sbin:/sbin')
+    if not tool or os.geteuid() != 0:
+        return set()
+    shown = subprocess.run([tool, 'prog', 'show'], capture_output=True, text=True, check=False).stdout
+    return {f'program {line.strip()[:60]}' for line in shown.splitlines() if re.match(r'\d+: ', line)}
+
+
+def mounts():
+    lines = Path('/proc/self/mounts').read_text().splitlines()
+    return {f'mount {fields[1]} ({fields[2]})' for fields in map(str.split, lines)}
+
+
+def files_in(directory, what, only=lambda _: True):
+    try:
+        return {f'{what} {path}' for path in directory.iterdir() if only(path)}
+    except OSError:
+        return set()
+
+
+def directories_below(root, what):
+    return {f'{what} {path}' for path, _, _ in os.walk(root)} if root.is_dir() else set()
+
+
+def machine():
+    """What is on this machine that a test may leave behind."""
+    own = re.compile('rsslag|crowd-|tmp|rehearsal')
+    return (programs() | mounts() | files_in(Path('/sys/fs/bpf'), 'pin') | directories_below(Path('/sys/fs/cgroup'), 'cgroup') |
+            files_in(Path(tempfile.gettempdir()), 'file', lambda path: own.match(path.name)))
+
+
+# Logs
+
+
+def without_number(line):
+    """ctest -V puts the number of the test before each line."""
+    match = re.match(r'(\d+): ?', line)
+    return (match.group(1), line[match.end():]) if match else ('', line)
+
+
+def skips_in(log):
+    """{reason: tests}. GoogleTest prints the reason between "file:line: Skipped" and "[  SKIPPED ]", all others one line
+    "skipped: TEST: REASON"."""
+    reasons, inside = {}, {}
+    for number, line in map(without_number, log.read_text(errors='replace').splitlines()):
+        if line.endswith(': Skipped'):
+            inside[number] = []
+        elif line.startswith('[  SKIPPED ] ') and number in inside:
+            reasons.setdefault(' '.join(inside.pop(number)), set()).add(line.split()[3])
+        elif number in inside:
+            if line:
+                inside[number].append(line)
+        elif line.startswith('skipped: '):
+            test, _, reason = line[len('skipped: '):].partition(': ')
+            reasons.setdefault(reason, set()).add(test)
+    return reasons
+
+
+TELLING = re.compile(r': Failure$|^(FAIL|ERROR)\b|: error: |^(known truth|completeness): |\*\*\*(Failed|Timeout)|^FAILED: ')
+
+
+def telling(log, most=60):
+    """The lines that say what failed and how, each with some of what follows."""
+    lines = log.read_text(errors='replace').splitlines()
+    chosen = []
+    until = 0
+    for at, line in enumerate(lines):
+        if TELLING.search(without_number(line)[1]):
+            until = at + 12
+        if at < until:
+            chosen.append(line[:400])
+    return chosen[:most] or [line[:400] for line in lines[-30:]]
+
+
+# Running
+
+
+class Runner:
+    def __init__(self):
+        self.outcomes = []
+        self.skips = []
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, stop)
+        LOGS.mkdir(parents=True, exist_ok=True)
+
+    def run(self, group):
+        """Steps that run at the same time; mostly one."""
+        before = machine()
+        ready = [step for step in group if not self.cannot(step)]
+        running = [(step, self.begin(step), time.monotonic()) for step in ready]
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        for step, process, begun in running:
+            try:
+                status = process.wait(max(1, begun + step.limit - time.monotonic()))
+                why = ''
+            except subprocess.TimeoutExpired:
+                end_all(process.pid)
+                process.kill()
+                process.wait()
+                status, why = 1, f'it hung: ended after {step.limit} s'
+            now = resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu = now.ru_utime + now.ru_stime - usage.ru_utime - usage.ru_stime
+            usage = now
+            self.ended(step, status, why, time.monotonic() - begun, cpu)
+        left = [f'process {name}' for name in end_all(os.getpid())] + sorted(machine() - before)
+        if left and ready:
+            say(f'      {"and ".join(step.name for step in ready)} left on this machine: ' + '; '.join(left))
+
+    def cannot(self, step):
+        failed = [need for need in step.needs if any(each.name == need and each.status == 'FAIL' for each in self.outcomes)]
+        why = f'{failed[0]} failed' if failed else step.missing() if step.missing else ''
+        if why:
+            self.skip(step, why)
+        return bool(why)
+
+    def skip(self, step, why, seconds=0.0, cpu=0.0):
+        self.outcomes.append(Outcome(step.name, 'skip', seconds, cpu, why))
+        self.skips.append(f'{step.name}: {why}')
+        say(f'skip  {step.name}: {why}')
+
+    def log(self, step):
+        return LOGS / f'{step.name}.log'
+
+    def begin(self, step):
+        with open(self.log(step), 'wb') as log:
+            return subprocess.Popen(step.command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                                    env={**os.environ, **dict(step.environment)}, start_new_session=True)
+
+    def ended(self, step, status, why, seconds, cpu):
+        log = self.log(step)
+        if status == SKIPPED:
+            lines = [line for line in log.read_text(errors='replace').splitlines() if line.strip()]
+            self.skip(step, lines[-1] if lines else 'it says no reason', seconds, cpu)
+            return
+        took = f'({seconds:.0f} s, CPU {cpu:.0f} s)'
+        if status == 0:
+            self.outcomes.append(Outcome(step.name, 'ok', seconds, cpu))
+            say(f'ok    {step.name} {took}')
+        else:
+            why = why or f'status {status}'
+            self.outcomes.append(Outcome(step.name, 'FAIL', seconds, cpu, why))
+            say(f'FAIL  {step.name} {took}: {why}; all of it is in {log.relative_to(ROOT)}')
+            for line in telling(log):
+                say(f'      {line}')
+        kept_for_long = 0
+        for reason, tests in sorted(skips_in(log).items()):
+            if reason.startswith('scripts/test --long'):
+                kept_for_long += len(tests)
+            else:
+                self.skips.append(f'{step.name}: {reason}: {", ".join(sorted(tests))}')
+        if kept_for_long:
+            say(f'      {kept_for_long} of its tests are run by --long only')
+
+    def table(self):
+        """What came of it; whether all is well."""
+        say('')
+        for each in self.outcomes:
+            say(f'{each.status:5} {each.name:28} {each.seconds:6.0f} s  CPU {each.cpu:6.0f} s  {each.why}'.rstrip())
+        if self.skips:
+            say('\nskipped:')
+            for line in self.skips:
+                say(f'  {line[:300]}')
+        count = {status: sum(each.status == status for each in self.outcomes) for status in ('ok', 'FAIL')}
+        say(f'\n{count["ok"]} passed, {count["FAIL"]} failed, {len(self.skips)} skipped')
+        return count['FAIL'] == 0 and count['ok'] > 0
+
+
+def run_all(groups):
+    """The runner after all of them; ends this process where a signal asks for it."""
+    runner = Runner()
+    try:
+        for group in groups:
+            runner.run(group)
+    except Stop as why:
+        end_all(os.getpid())
+        say(f'ended by {signal.Signals(why.number).name}')
+        runner.table()
+        sys.exit(128 + why.number)
+    return runner

@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""The steps of scripts/test, those of the gate and those of --long.
+
+A step belongs to the gate if it cannot fail by chance: tests/README.md has the rule. Within a step, ctest's label `gate`
+(tests/contract/CMakeLists.txt), `long_only` of tests/contract/contract.py and RSSLAG_LONG_ONLY of tests/long_only.h say the
+same of a theme and of a test."""
+import argparse
+import os
+import shutil
+import sys
+import time
+
+from runner import ROOT, Step, run_all, say
+
+GATE_MINUTES = 15
+RSSLAG = 'build/rsslag'
+LONG = (('RSSLAG_TEST_LONG', '1'),)
+VM_PROGRAMS = ('qemu-system-x86_64', 'busybox', 'cpio', 'modprobe')
+# The live tests of the gate: quiescent processes, to the page.
+QUIESCENT = 'Workloads/Agreement.*:Agreement.*:Bracket.*:Residual.*:Classic.*:FewPages.*:PerCpu.*:Exited.*:*Permission*'
+
+
+def only_root():
+    return '' if os.geteuid() == 0 else 'only root may load BPF programs and become other users'
+
+
+def no_machines():
+    absent = [program for program in VM_PROGRAMS if not shutil.which(program, path=os.environ['PATH'] + ':/usr/sbin:/sbin')]
+    return f'{", ".join(absent)} not installed' if absent else ''
+
+
+def clang(part):
+    """Why clang's runtime `part` cannot be used."""
+    def missing():
+        found = any((ROOT / '/usr/lib').glob(f'llvm-*/lib/clang/*/lib/linux/libclang_rt.{part}-x86_64.a'))
+        return '' if found and shutil.which('clang++') else f'clang has no {part} here (libclang-rt-dev)'
+    return missing
+
+
+def sh(text):
+    return ('bash', '-c', f'set -u; . scripts/lib.sh; LOG=$(mktemp); trap \'rm -f "$LOG"\' EXIT; {text}')
+
+
+def build(name, preset, usual, *targets, **more):
+    return Step(name, sh(f'configure_and_build {preset} {" ".join(targets)}'), usual, 3600, **more)
+
+
+def ctest(directory, *words):
+    """Verbose, so that the reasons of skips are in the log."""
+    return ('ctest', '--test-dir', directory, '-V', '--no-tests=error', '-j2', *words)
+
+
+def python(*words):
+    return ('python3', '-B', *words)
+
+
+def completeness(mode, threads):
+    return python('tests/live/completeness.py', '--rsslag', RSSLAG, '--storm', 'build/tests/bench/storm', '--mode', mode,
+                  '--threads', threads)
+
+
+def known_truth(*words):
+    return python('tests/live/known_truth.py', '--rsslag', RSSLAG, '--known-pages', 'build/tests/bench/known_pages', *words)
+
+
+def live(*words):
+    return ('build/tests/live/live_test', '--rsslag', str(ROOT / RSSLAG), *words)
+
+
+def machine(suite, cpus, memory, timeout, *words):
+    return ('tests/vm/step', suite, str(cpus), str(memory), str(timeout), *words)
+
+
+def gate():
+    """In their order; a group runs at the same time."""
+    built = {'needs': ('build',)}
+    tracing = {'needs': ('build',), 'missing': only_root}
+    in_machine = {'needs': ('build',), 'missing': no_machines}
+    filtered = ('--live-only', f'--gtest_filter={QUIESCENT}')
+    return [
+        [build('build', 'ci', 300)],
+        [Step('unit', ctest('build', '-L', 'unit'), 65, 900, **built)],
+        [Step('format', sh('formatted'), 5, 120)],
+        [Step('contract', ctest('build', '-L', 'gate'), 200, 1500, **built)],
+        [Step('live', live(f'--gtest_filter={QUIESCENT}'), 25, 600, **tracing)],
+        [Step('completeness-events', completeness('events', '1'), 7, 300, **tracing)],
+        [Step('completeness-counts', completeness('counts', '1'), 7, 300, **tracing)],
+        [Step('known-truth', known_truth('--gate'), 8, 400, **tracing)],
+        # The scheme of threads, and what 32 CPUs cache.
+        [Step('vm-bookworm', machine('bookworm', 4, 2048, 600, *filtered, '--scheme', 'thread', '--status', 'flushed'), 100, 700,
+              **in_machine),
+         Step('vm-trixie-32', machine('trixie', 32, 2048, 600, '--live-only', '--gtest_filter=FewPages*:PerCpu*:*per_cpu:*few_pages:*classic',
+                                      '--scheme', 'cpu', '--status', 'exact'), 60, 700, **in_machine)],
+    ]
+
+
+def everything_else():
+    """As gate()."""
+    built = {'needs': ('build',), 'environment': LONG}
+    tracing = {'needs': ('build',), 'missing': only_root, 'environment': LONG}
+    in_machine = {'needs': ('build',), 'missing': no_machines}
+    two_mms = [[Step(f'completeness-{mode}-2', completeness(mode, '2'), 10, 600, **tracing)] for mode in ('events', 'counts')]
+    machines = [
+        (('vm-bullseye', 'bullseye', 'thread', 'flushed', 1500), ('vm-bookworm-all', 'bookworm', 'thread', 'flushed', 1500)),
+        (('vm-trixie', 'trixie', 'cpu', 'exact', 1500), ('vm-sid', 'sid', 'cpu', 'exact', 1500)),
+    ]
+    guests = [[Step(name, machine(suite, 4, 3072, 5400, '--long', '--themes', 'all', '--scheme', scheme, '--status', status), usual, 5600,
+                    **in_machine) for name, suite, scheme, status, usual in pair] for pair in machines]
+    return [
+        [build('build', 'ci', 300)],
+        [Step('contract-long', ctest('build', '-L', 'long'), 1500, 7200, **built)],
+        [Step('live-all', live(), 700, 3600, **{**tracing, 'environment': LONG + (('RSSLAG_TEST_TRACE_SECONDS', '600'),)})],
+        *two_mms,
+        [Step('known-truth-long', known_truth('--long', '--times', '50', '--narrow'), 1500, 7200, **tracing)],
+        [Step('inject', python('tests/inject/inject.py', RSSLAG, '--sites', '--seconds', '3500'), 3600, 5400, **tracing)],
+        [build('build-no-probe', 'no-probe', 300, 'rsslag')],
+        [Step('tests-no-probe', ctest('build-no-probe', '-L', 'contract'), 200, 3600, needs=('build-no-probe',))],
+        [build('build-asan', 'asan', 700, 'unit_tests', 'fuzzers', missing=clang('fuzzer'))],
+        [Step('tests-asan', ctest('build-asan', '-LE', 'live|contract'), 250, 3600, needs=('build-asan',), missing=clang('asan'))],
+        [Step('fuzz', ('tests/fuzz/all', 'build-asan', '600'), 3300, 5400, needs=('build-asan',), missing=clang('fuzzer'))],
+        [Step('tidy', sh("configure_and_build tidy rsslag_skeletons && scripts/tidy build-tidy --deep"), 1500, 5400, **built)],
+        [Step('bench', ('build/tests/bench/snapshot_bench', '--rsslag', str(ROOT / RSSLAG)), 200, 1800, **tracing)],
+        [Step('bench-mount', python('tests/bench/mount.py', '--rsslag', RSSLAG, '--storm', 'build/tests/bench/storm'), 100, 1800, **tracing)],
+        [Step('kills', python('tests/contract/recording_test.py', RSSLAG, 'Killed'), 300, 3600,
+              **{**tracing, 'environment': LONG + (('RSSLAG_TEST_KILLS', '200'),)})],
+        [Step('soak', python('tests/live/soak.py', '--rsslag', str(ROOT / RSSLAG)), 3700, 5400, **tracing)],
+        [Step('budgets', python('tests/contract/recording_budgets_test.py', RSSLAG), 900, 5400,
+              **{**built, 'environment': LONG + (('RSSLAG_TEST_BUDGETS', 'all'),)})],
+        [Step('packages', ('scripts/package', '--into', 'build/packages'), 1500, 5400, missing=only_root)],
+        [Step('bare', ('scripts/package', '--bare', '--into', 'build/packages'), 1200, 5400, missing=only_root)],
+        *guests,
+        [Step('vm-selftest', ('tests/vm/selftest',), 600, 3600, missing=no_machines)],
+        [Step('power-cut', python('tests/vm/power_cut.py', '--rsslag', RSSLAG), 200, 1800, **in_machine)],
+    ]
+
+
+def parse(names):
+    parser = argparse.ArgumentParser(prog='scripts/test', description='Builds and tests: the gate, unless told otherwise.')
+    parser.add_argument('--long', action='store_true', help='everything that is not of the gate')
+    parser.add_argument('--only', metavar='NAME[,NAME]', type=lambda text: text.split(','), help='these steps')
+    parser.add_argument('--repeat', type=int, default=1, metavar='N', help='so many times in a row')
+    parser.add_argument('--list', action='store_true', help='the steps and their usual seconds')
+    options = parser.parse_args()
+    for name in options.only or ():
+        if name not in names:
+            parser.error(f'no step {name}: --list names them')
+    return options
+
+
+def chosen(groups, names):
+    """Those of `names` and what they need, each once, in their order."""
+    steps = [step for group in groups for step in group]
+    needed = {need for step in steps if step.name in names for need in step.needs} | set(names)
+    seen = set()
+    result = []
+    for group in groups:
+        group = [step for step in group if step.name in needed and step.name not in seen]
+        seen.update(step.name for step in group)
+        if group:
+            result.append(group)
+    return result
+
+
+def main():
+    both = gate() + everything_else()
+    options = parse({step.name for group in both for step in group})
+    if options.list:
+        for title, groups in (('gate', gate()), ('--long', everything_else())):
+            print(f'{title}:')
+            for step in (step for group in groups for step in group):
+                print(f'  {step.name:24} {step.usual:5} s')
+        return 0
+    groups = chosen(both, options.only) if options.only else everything_else() if options.long else gate()
+    begun = time.monotonic()
+    runner = run_all(groups * options.repeat)
+    well = runner.table()
+    if not options.long and not options.only:
+        took = time.monotonic() - begun
+        say(f'the gate took {took // 60:.0f}:{took % 60:02.0f} of {GATE_MINUTES}:00')
+    return 0 if well else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
