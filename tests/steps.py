@@ -109,7 +109,9 @@ def everything_else():
                     **in_machine) for name, suite, scheme, status, usual in pair] for pair in machines]
     return [
         [build('build', 'ci', 300)],
-        [Step('contract-long', ctest('build', '-L', 'long'), 1500, 7200, **built)],
+        # With those tests that are not of the gate.
+        [Step('unit-all', ctest('build', '-L', 'unit'), 70, 1800, **built)],
+        [Step('contract-all', ctest('build', '-L', 'contract'), 1500, 7200, **built)],
         [Step('live-all', live(), 700, 3600, **{**tracing, 'environment': LONG + (('RSSLAG_TEST_TRACE_SECONDS', '600'),)})],
         *two_mms,
         [Step('known-truth-long', known_truth('--long', '--times', '50', '--narrow'), 1500, 7200, **tracing)],
