@@ -217,19 +217,22 @@ class Runner:
         ready = [step for step in group if not self.cannot(step)]
         running = [(step, self.begin(step), time.monotonic()) for step in ready]
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        for step, process, begun in running:
-            try:
-                status = process.wait(max(1, begun + step.limit - time.monotonic()))
-                why = ''
-            except subprocess.TimeoutExpired:
-                end_all(process.pid)
-                process.kill()
-                process.wait()
-                status, why = 1, f'it hung: ended after {step.limit} s'
-            now = resource.getrusage(resource.RUSAGE_CHILDREN)
-            cpu = now.ru_utime + now.ru_stime - usage.ru_utime - usage.ru_stime
-            usage = now
-            self.ended(step, status, why, time.monotonic() - begun, cpu)
+        while running:
+            for one in running:
+                step, process, begun = one
+                status, why = process.poll(), ''
+                if status is None and time.monotonic() - begun > step.limit:
+                    end_all(process.pid)
+                    process.kill()
+                    process.wait()
+                    status, why = 1, f'it hung: ended after {step.limit} s'
+                if status is not None:
+                    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+                    cpu = now.ru_utime + now.ru_stime - usage.ru_utime - usage.ru_stime
+                    usage = now
+                    self.ended(step, status, why, time.monotonic() - begun, cpu)
+            running = [one for one in running if one[1].returncode is None]
+            time.sleep(0.05)
         left = [f'process {name}' for name in end_all(os.getpid())] + sorted(machine() - before)
         if left and ready:
             say(f'      {"and ".join(step.name for step in ready)} left on this machine: ' + '; '.join(left))

@@ -46,9 +46,9 @@ def build(name, preset, usual, *targets, **more):
     return Step(name, sh(f'configure_and_build {preset} {" ".join(targets)}'), usual, 3600, **more)
 
 
-def ctest(directory, *words):
-    """Verbose, so that the reasons of skips are in the log."""
-    return ('ctest', '--test-dir', directory, '-V', '--no-tests=error', '-j2', *words)
+def ctest(directory, *words, each):
+    """Verbose, so that the reasons of skips are in the log. `each` is a limit for one test, in seconds: it ends what hangs."""
+    return ('ctest', '--test-dir', directory, '-V', '--no-tests=error', '-j2', '--timeout', str(each), *words)
 
 
 def python(*words):
@@ -80,9 +80,9 @@ def gate():
     filtered = ('--live-only', f'--gtest_filter={QUIESCENT}')
     return [
         [build('build', 'ci', 300)],
-        [Step('unit', ctest('build', '-L', 'unit'), 65, 900, **built)],
+        [Step('unit', ctest('build', '-L', 'unit', each=400), 65, 900, **built)],
         [Step('format', sh('formatted'), 5, 120)],
-        [Step('contract', ctest('build', '-L', 'gate'), 200, 1500, **built)],
+        [Step('contract', ctest('build', '-L', 'gate', each=400), 250, 1500, **built)],
         [Step('live', live(f'--gtest_filter={QUIESCENT}'), 25, 600, **tracing)],
         [Step('completeness-events', completeness('events', '1'), 7, 300, **tracing)],
         [Step('completeness-counts', completeness('counts', '1'), 7, 300, **tracing)],
@@ -110,16 +110,16 @@ def everything_else():
     return [
         [build('build', 'ci', 300)],
         # With those tests that are not of the gate.
-        [Step('unit-all', ctest('build', '-L', 'unit'), 70, 1800, **built)],
-        [Step('contract-all', ctest('build', '-L', 'contract'), 1500, 7200, **built)],
+        [Step('unit-all', ctest('build', '-L', 'unit', each=1500), 70, 1800, **built)],
+        [Step('contract-all', ctest('build', '-L', 'contract', each=3600), 1500, 7200, **built)],
         [Step('live-all', live(), 700, 3600, **{**tracing, 'environment': LONG + (('RSSLAG_TEST_TRACE_SECONDS', '600'),)})],
         *two_mms,
         [Step('known-truth-long', known_truth('--long', '--times', '50', '--narrow'), 1500, 7200, **tracing)],
         [Step('inject', python('tests/inject/inject.py', RSSLAG, '--sites', '--seconds', '3500'), 3600, 5400, **tracing)],
         [build('build-no-probe', 'no-probe', 300, 'rsslag')],
-        [Step('tests-no-probe', ctest('build-no-probe', '-L', 'contract'), 200, 3600, needs=('build-no-probe',))],
+        [Step('tests-no-probe', ctest('build-no-probe', '-L', 'contract', each=1500), 200, 3600, needs=('build-no-probe',))],
         [build('build-asan', 'asan', 700, 'unit_tests', 'fuzzers', missing=clang('fuzzer'))],
-        [Step('tests-asan', ctest('build-asan', '-LE', 'live|contract'), 250, 3600, needs=('build-asan',), missing=clang('asan'))],
+        [Step('tests-asan', ctest('build-asan', '-LE', 'live|contract', each=3000), 250, 3600, needs=('build-asan',), missing=clang('asan'))],
         [Step('fuzz', ('tests/fuzz/all', 'build-asan', '600'), 3300, 5400, needs=('build-asan',), missing=clang('fuzzer'))],
         [Step('tidy', sh("configure_and_build tidy rsslag_skeletons && scripts/tidy build-tidy --deep"), 1500, 5400, **built)],
         [Step('bench', ('build/tests/bench/snapshot_bench', '--rsslag', str(ROOT / RSSLAG)), 200, 1800, **tracing)],

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The storm and the tracers around it as children that say when they are ready: nothing here sleeps and hopes."""
+import atexit
 import json
 import os
 import resource
@@ -11,6 +12,7 @@ import tempfile
 import time
 
 DEADLINE = 120  # seconds for any one answer: the machines are small and busy
+WORKING = 1200  # seconds for a target's work, which some page faults make ten times as long
 TRACEFS = '/sys/kernel/tracing'
 
 
@@ -44,14 +46,22 @@ class Child:
         line, self.rest = self.rest.split(b'\n', 1)
         return line.decode(errors='replace')
 
-    def expect(self, wanted):
-        """Reads up to the first line that `wanted` accepts."""
+    def expect(self, wanted, deadline=DEADLINE):
+        """Reads up to the first line that `wanted` accepts, each within the deadline."""
         others = []
-        while (line := self.line()) is not None:
+        while (line := self.line(deadline)) is not None:
             if wanted(line):
                 return line
             others = others[-3:] + [line]
         raise Failed(' '.join([f'{self.name} ended early:', *others, self.complaint()]))
+
+    def await_rest(self):
+        """Returns once all of its threads sleep: what it does on its way to where it waits would be counted by some."""
+        until = time.monotonic() + DEADLINE
+        while not (resting(self.pid) and resting(self.pid)):
+            if time.monotonic() > until:
+                raise Failed(f'{self.name} does not come to rest: {self.complaint()}')
+            time.sleep(0.001)
 
     def complaint(self):
         self.said.seek(0)
@@ -85,16 +95,29 @@ class Child:
                 pass
 
 
+def resting(pid):
+    """Whether all threads sleep, at a look."""
+    try:
+        for thread in os.listdir(f'/proc/{pid}/task'):
+            with open(f'/proc/{pid}/task/{thread}/stat', encoding='utf-8', errors='replace') as stat:
+                if stat.read().rpartition(')')[2].split()[0] != 'S':
+                    return False
+    except OSError as error:
+        raise Failed(f'process {pid} has ended: {error}') from error
+    return True
+
+
 class Storm(Child):
     """Ready and waiting once made; alive until its end is asked for."""
 
     def __init__(self, path, threads, rounds, *options):
         super().__init__([path, '--threads', str(threads), '--rounds', str(rounds), *options])
         self.expect(lambda line: line == f'ready {self.pid}')
+        self.await_rest()
 
     def run(self):
         self.say('b')
-        return json.loads(self.expect(lambda line: line.startswith('{')))
+        return json.loads(self.expect(lambda line: line.startswith('{'), WORKING))
 
     def end(self):
         self.say('e')
@@ -159,12 +182,18 @@ def without_perf():
     """Why perf cannot be used with these tracepoints here; None where it can."""
     if not shutil.which('perf'):
         return 'perf is not installed (linux-perf)'
-    return without_tracefs()
+    if reason := without_tracefs():
+        return reason
+    tried = subprocess.run(['perf', 'stat', '-e', 'kmem:rss_stat', 'true'], capture_output=True, text=True, timeout=DEADLINE,
+                           check=False)
+    return f'perf stat fails here: {tried.stderr.strip()[:200]}' if tried.returncode else None
 
 
 def without_tracefs():
     if not os.path.isdir(TRACEFS + '/events') and shutil.which('mount'):
-        subprocess.run(['mount', '-t', 'tracefs', 'tracefs', TRACEFS], stderr=subprocess.DEVNULL, check=False)
+        mounted = subprocess.run(['mount', '-t', 'tracefs', 'tracefs', TRACEFS], stderr=subprocess.DEVNULL, check=False)
+        if mounted.returncode == 0:
+            atexit.register(subprocess.run, ['umount', TRACEFS], stderr=subprocess.DEVNULL, check=False)
     for event in ('kmem/rss_stat', 'exceptions/page_fault_user'):
         if not os.path.isdir(f'{TRACEFS}/events/{event}'):
             return f'this kernel shows no tracepoint {event} in {TRACEFS}'
@@ -174,10 +203,12 @@ def without_tracefs():
 def without_live(rsslag, mode='events'):
     """Why `rsslag live` cannot be used in this mode; None where it can."""
     try:
-        asked = subprocess.run([rsslag, 'live', '--help'], capture_output=True, text=True, timeout=DEADLINE,
-                               check=False)
+        asked, doctor = (subprocess.run([rsslag, *words], capture_output=True, text=True, timeout=DEADLINE, check=False)
+                         for words in (('live', '--help'), ('doctor',)))
     except OSError as error:
         return f'rsslag live is missing ({rsslag}: {error.strerror})'
     if asked.returncode != 0:
         return 'rsslag live is missing'
+    if doctor.returncode != 0:
+        return 'tracing does not work here: ' + ' '.join(doctor.stdout.split())[:300]
     return None if mode == 'events' or '--mode' in asked.stdout else f'rsslag live has no --mode {mode}'

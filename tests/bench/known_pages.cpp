@@ -11,12 +11,12 @@
 
 #include <array>
 #include <charconv>
-#include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string_view>
+
+#include "touch_program.h"
 
 namespace {
 
@@ -90,27 +90,6 @@ void drop(const Region &region, unsigned pages) {
     std::array<volatile unsigned char, 16 * kPage> below;  // NOLINT(cppcoreguidelines-pro-type-member-init)
     for (std::size_t at = 0; at < below.size(); at += kPage)
         below.at(at) = 1;
-}
-
-/// All pages of the program and its libraries, whatever a thread will run of them: where the page cache was cold, what
-/// fault-around maps with the code of the first rounds is not all of it. Before any thread, as what can be written is.
-void touch_program() {
-    std::FILE *const maps = std::fopen("/proc/self/maps", "re");
-    if (maps == nullptr) die("known_pages: /proc/self/maps");
-    std::array<char, 4096 + 256> line{};
-    while (std::fgets(line.data(), line.size(), maps) != nullptr) {
-        std::uintptr_t begin = 0, end = 0;
-        std::array<char, 5> may{};
-        const int fields = std::sscanf(line.data(), "%" SCNxPTR "-%" SCNxPTR " %4s", &begin, &end, may.data());
-        const bool of_a_file = std::strchr(line.data(), '/') != nullptr;
-        if (fields != 3 || may[0] != 'r' || !of_a_file) continue;
-        for (std::uintptr_t at = begin; at < end; at += kPage) {
-            auto *const byte = reinterpret_cast<volatile unsigned char *>(at);  // NOLINT(performance-no-int-to-ptr)
-            const unsigned char value = *byte;
-            if (may[1] == 'w') *byte = value;
-        }
-    }
-    std::fclose(maps);
 }
 
 void *run_worker(void *argument) {
@@ -206,7 +185,7 @@ int main(int argc, char **argv) {
     }
     if (shared.threads > kMostThreads || shared.kinds == 0) die("known_pages: too many threads, or no kind");
     if ((shared.kinds & kFile) != 0) shared.file = backing_file(shared, directory);
-    touch_program();
+    if (!touch_program()) die("known_pages: /proc/self/maps");
     for (pthread_barrier_t *barrier : {&shared.set_up, &shared.begin, &shared.rest})
         pthread_barrier_init(barrier, nullptr, shared.threads + 1);
     std::array<Worker, kMostThreads> workers;

@@ -18,6 +18,8 @@
 #include <ctime>
 #include <string_view>
 
+#include "touch_program.h"
+
 namespace {
 
 constexpr std::size_t kBytes = std::size_t{8} << 20;
@@ -199,6 +201,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     storm.page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    if (!touch_program()) die("storm: /proc/self/maps");
     start(storm, workers);
     Line().text("ready ").number(static_cast<std::uint64_t>(getpid())).text("\n").put();
     if (!await_byte()) _exit(0);

@@ -11,10 +11,12 @@ import signal
 import subprocess
 import tempfile
 import unittest
+from contextlib import suppress
 from pathlib import Path
 
 import contract
-from contract import NOBODY, ROOT, TIMEOUT, Children, Held, TracingTest, environment, needs_root, rsslag, wait_until
+from contract import (NOBODY, ROOT, TIMEOUT, Children, Held, TracingTest, environment, long_only, needs_root, rsslag,
+                      wait_until)
 from live import Live
 from panes import Pane, needs_tmux
 
@@ -57,7 +59,7 @@ class AtItsOutput:
         fcntl.fcntl(writer, fcntl.F_SETFL, 0)
         self.reader = reader
         self.process = subprocess.Popen([contract.binary, *(str(arg) for arg in args)], stdin=subprocess.DEVNULL, stdout=writer,
-                                        stderr=subprocess.PIPE, env=environment())
+                                        stderr=subprocess.PIPE, env=environment(), start_new_session=True)
         os.close(writer)
         self.pid = self.process.pid
         try:
@@ -66,7 +68,9 @@ class AtItsOutput:
             self.__exit__()
             raise
         if self.process.poll() is not None:
-            raise AssertionError(f'{args} ended: {self.process.returncode} {self.process.stderr.read()}')
+            said = self.process.stderr.read()
+            self.__exit__()
+            raise AssertionError(f'{args} ended: {self.process.returncode} {said}')
 
     def writes(self):
         return Path(f'/proc/{self.pid}/syscall').read_text().startswith(f'{WRITE} 0x1 ')
@@ -75,8 +79,12 @@ class AtItsOutput:
         return self
 
     def __exit__(self, *_):
+        """Who reads its output no more lets it end by itself, with what it has begun (a workload)."""
         os.close(self.reader)
-        self.process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(20)
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
         self.process.wait(TIMEOUT)
         self.process.stderr.close()
 
@@ -133,15 +141,18 @@ class Tracing(TracingTest, CapabilityTest):
 
     def test_record(self):
         with tempfile.TemporaryDirectory() as directory, Children() as (pid,):
-            recording = Path(directory, 'file')
-            with subprocess.Popen([contract.binary, 'record', '-o', recording, '-p', str(pid)], stderr=subprocess.PIPE,
-                                  env=environment()) as process:
-                wait_until(lambda: recording.exists() and recording.stat().st_size > 0)
-                self.assert_held(process.pid, TRACING, 4)
-                process.terminate()
-                process.communicate(timeout=TIMEOUT)
+            with subprocess.Popen([contract.binary, 'record', '-o', f'{directory}/file', '-p', str(pid)],
+                                  stderr=subprocess.PIPE, env=environment()) as process:
+                try:
+                    wait_until(lambda: len(os.listdir(f'/proc/{process.pid}/task')) >= 4)
+                    self.assert_held(process.pid, TRACING, 4)
+                    process.terminate()
+                    process.communicate(timeout=TIMEOUT)
+                finally:
+                    process.kill()
 
 
+@long_only('a screen through tmux')
 @needs_root
 @needs_tmux
 class OnTheScreen(TracingTest, CapabilityTest):

@@ -12,23 +12,36 @@ from pathlib import Path
 import contract
 from contract import NOBODY, TracingTest, as_nobody, assert_snapshot, environment, needs_root, snapshot
 
+READING = re.compile(rb'\{|/proc/')  # how a document begins, and a text
 
-def during(script, *options, **more):
-    """The document taken while `script` ran; the script has to outlast the delay."""
-    return snapshot('--json', '--delay', '200ms', *options, '--', 'sh', '-c', script, **more)
+
+def during(script, *words, options=('--json',), readings=1, given=b'', prefix=(), env=None):
+    """What came of a script that ends with `read`: a line, which it gets after it has been read so often."""
+    args = ('snapshot', '--delay', '200ms', *options, '--', 'sh', '-c', script, *words)
+    with subprocess.Popen([*prefix, contract.binary, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, env=env or environment(), bufsize=0) as process:
+        try:
+            process.stdin.write(given)
+            said = []
+            while sum(bool(READING.match(line)) for line in said) < readings and (line := process.stdout.readline()):
+                said.append(line)
+            out, err = process.communicate(b'\n', timeout=contract.TIMEOUT)
+        finally:
+            process.kill()
+    return contract.Ran(args, process.returncode, b''.join(said) + out, err)
 
 
 class Status(TracingTest):
     def test_the_command_is_read_and_its_status_passed_on(self):
         for status in (0, 1, 2, 3, 7, 125, 255):
-            ran = during(f'sleep 1; exit {status}')
+            ran = during(f'read x; exit {status}')
             self.assertEqual((ran.status, ran.err), (status, ''), ran)
             assert_snapshot(self, ran.document())
             self.assertEqual(ran.document()['processes'][0]['comm'], 'sh')
 
     def test_a_signal_is_128_and_its_number(self):
         for name, number in (('TERM', 15), ('KILL', 9), ('INT', 2), ('SEGV', 11)):
-            ran = during(f'ulimit -c 0; sleep 1; kill -{name} $$')
+            ran = during(f'ulimit -c 0; read x; kill -{name} $$')
             self.assertEqual(ran.status, 128 + number, ran)
 
     def test_what_does_not_exist_is_127(self):
@@ -43,24 +56,23 @@ class Status(TracingTest):
             contract.assert_one_error_line(self, snapshot('--', directory), 126)
 
     def test_one_that_ends_before_it_is_read(self):
-        ran = snapshot('--json', '--', 'sh', '-c', 'exit 5')
+        ran = snapshot('--json', '--delay', '1h', '--', 'sh', '-c', 'exit 5')
         self.assertEqual((ran.status, ran.out), (5, ''), ran)
         self.assertRegex(ran.err, r'^rsslag: [^\n]*\n$')
 
     def test_check_and_no_walk_go_with_a_command(self):
-        ran = during('sleep 1; exit 4', '--no-walk')
+        ran = during('read x; exit 4', options=('--json', '--no-walk'))
         self.assertEqual(ran.status, 4, ran)
         self.assertEqual(ran.document()['processes'][0]['walk'], 'skipped')
 
     def test_repeat_goes_with_a_command(self):
-        ran = during('sleep 2; exit 4', '--repeat', '3')
+        ran = during('read x; exit 4', options=('--json', '--repeat', '3'), readings=3)
         self.assertEqual(ran.status, 4, ran)
         self.assertEqual(len(ran.documents()), 3)
 
     def test_it_has_the_limit_on_descriptors_of_who_called(self):
-        ran = contract.rsslag('snapshot', '--json', '--delay', '300ms', '--', 'sh', '-c', 'ulimit -Sn; ulimit -Hn; exec sleep 1',
-                              prefix=['prlimit', '--nofile=100:4096'])
-        self.assertEqual(ran.lines[:2], ['100', '4096'], ran)
+        ran = during('ulimit -Sn; ulimit -Hn; read x', prefix=['prlimit', '--nofile=100:4096'])
+        self.assertEqual([line for line in ran.lines if not line.startswith('{')], ['100', '4096'], ran)
 
     def test_a_delay_that_is_none(self):
         for delay in ('abc', '-1s', '', '1x'):
@@ -71,18 +83,15 @@ class Status(TracingTest):
     def test_words_after_the_dashes_are_the_commands_own(self):
         with tempfile.TemporaryDirectory() as directory:
             file = Path(directory, 'words')
-            ran = snapshot('--json', '--delay', '200ms', '--', 'sh', '-c', 'printf "%s|" "$@" >"$0"; sleep 1', str(file),
-                           '--json', '--', '-p', '', '--no-such-flag')
+            ran = during('printf "%s|" "$@" >"$0"; read x', str(file), '--json', '--', '-p', '', '--no-such-flag')
             self.assertEqual(ran.status, 0, ran)
             self.assertEqual(file.read_text(), '--json|--|-p||--no-such-flag|')
 
     def test_stdin_stdout_and_stderr_are_the_commands(self):
-        process = subprocess.run([contract.binary, 'snapshot', '--delay', '200ms', '--', 'sh', '-c',
-                                  'cat; echo err >&2; sleep 1'], input=b'hello\n', capture_output=True,
-                                 env=environment(), timeout=contract.TIMEOUT, check=False)
-        self.assertEqual(process.returncode, 0)
-        self.assertTrue(process.stdout.startswith(b'hello\n/proc/'), process.stdout)
-        self.assertEqual(process.stderr, b'err\n')
+        ran = during('read word; echo "$word"; echo err >&2; read x', options=(), given=b'hello\n')
+        self.assertEqual((ran.status, ran.err), (0, 'err\n'), ran)
+        self.assertEqual(ran.lines.count('hello'), 1, ran)
+        self.assertTrue(ran.out.replace('hello\n', '').startswith('/proc/'), ran)
 
 
 class OwnFailure(unittest.TestCase):
@@ -104,7 +113,7 @@ id -u; id -g; id -G
 printf '%s\n' "$HOME" "$USER" "$LOGNAME" "$SHELL"
 grep -E '^(Cap(Inh|Prm|Eff|Amb)|Sig(Blk|Ign)|NoNewPrivs)' /proc/self/status
 ls /proc/$$/fd
-exec sleep 1
+read x
 '''
 
 
@@ -114,8 +123,7 @@ class Account:
     def __init__(self, directory, *options, **changes):
         file = Path(directory, 'account')
         file.unlink(missing_ok=True)
-        self.ran = snapshot('--json', '--delay', '600ms', *options, '--', 'sh', '-c', SCRIPT, str(file),
-                            env=environment(**changes))
+        self.ran = during(SCRIPT, str(file), options=('--json', *options), env=environment(**changes))
         text = file.read_text() if file.exists() else ''
         lines = text.splitlines()
         self.whole = len(lines) > 10

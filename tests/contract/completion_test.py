@@ -102,7 +102,7 @@ class Offered(unittest.TestCase):
             self.assertEqual(offered('live', aim.pid)[1][aim.pid], 'aim')
             self.assertEqual(offered('maps', aim.pid, other.pid)[1][other.pid], 'aim:2')
             self.assertEqual(offered('live', '-p', f'1,{aim.pid}')[1][f'1,{aim.pid}'], 'aim')
-            self.assertEqual(offered('live', '--comm', 'ai'), ('none', {'aim': '', 'aim:2': ''}))
+            self.assertEqual(offered('live', '--comm', 'aim'), ('none', {'aim': '', 'aim:2': ''}))
 
     def test_a_hostile_name_is_harmless(self):
         with Named('\x1b[31m\u202e') as hostile:
@@ -185,7 +185,8 @@ class Bash(Shell):
             common = os.path.commonprefix((aim.pid, other.pid))
             self.assertTrue({aim.pid, other.pid} <= self.replies(f'rsslag live {common}')[0])
             self.assertTrue({f'{aim.pid} (aim)', f'{other.pid} (aim 2)'} <= self.replies(f'rsslag live {common}', 63)[0])
-            self.assertEqual(self.replies(f'rsslag live {aim.pid}', 63)[0], {aim.pid})
+            if not any(pid.startswith(aim.pid) and pid != aim.pid for pid in os.listdir('/proc')):
+                self.assertEqual(self.replies(f'rsslag live {aim.pid}', 63)[0], {aim.pid})
             self.assertEqual(self.replies('rsslag live --comm aim')[0], {'aim', 'aim\\ 2'})
 
 
@@ -204,6 +205,7 @@ class Fish(Shell):
             self.assertEqual(self.replies(line), replies, line)
 
 
+@contract.long_only('what zsh draws on a terminal')
 @needs('zsh')
 class Zsh(Shell):
     def shown(self, line):

@@ -25,6 +25,7 @@ except ImportError:
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
 TIMEOUT = 240  # seconds: these machines are small and busy
+LIMIT = 300  # seconds, of a test of the gate: one that hangs ends, and the next begins
 LONG = bool(os.environ.get('RSSLAG_TEST_LONG'))
 
 # What a terminal would obey or hide. A newline ends our own lines and is looked for apart.
@@ -87,6 +88,36 @@ def snapshot(*args, **more):
     return rsslag('snapshot', *(str(arg) for arg in args), **more)
 
 
+@contextlib.contextmanager
+def begun(words, **more):
+    """A process until the end of the with block. Unlike Popen's own block, it does not wait for one that goes on."""
+    with subprocess.Popen([str(word) for word in words], **more) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def snapshot_of_command(script, *options, env=None, executable=None, prefix=(), **more):
+    """`rsslag snapshot --json -- sh -c SCRIPT`, where SCRIPT waits by "read x" until it has been read, however long that takes.
+    How the run ended, the lines that SCRIPT wrote, and the document."""
+    argv = [*prefix, executable or binary, 'snapshot', '--json', *options, '--', 'sh', '-c', script]
+    told = []
+    with begun(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env or environment(), bufsize=0,
+               **more) as process:
+        for line in iter(process.stdout.readline, b''):
+            told.append(line)
+            if line.startswith(b'{'):
+                break
+        rest, err = process.communicate(timeout=TIMEOUT)  # which closes SCRIPT's stdin
+    ran = Ran(argv, process.returncode, b''.join(told) + rest, err)
+    said = [line for line in ran.lines if not line.startswith('{')]
+    documents = [json.loads(line) for line in ran.lines if line.startswith('{')]
+    if len(documents) != 1:
+        raise AssertionError(ran)
+    return ran, said, documents[0]
+
+
 @functools.lru_cache(maxsize=None)
 def why_no_tracing():
     """None where snapshots work here; doctor's own words where they do not."""
@@ -122,6 +153,12 @@ def needs_root(test):
     return unittest.skipUnless(os.geteuid() == 0, 'needs root')(test)
 
 
+def needs_overcommit(test):
+    """It reserves far more memory than the machine has."""
+    strict = Path('/proc/sys/vm/overcommit_memory').read_text().strip() == '2'
+    return unittest.skipIf(strict, 'vm.overcommit_memory is 2: nothing can be reserved that is not there')(test)
+
+
 @functools.lru_cache(maxsize=None)
 def emulated():
     """In a virtual machine whose CPUs are emulated: "rsslag.slow" on the kernel's command line."""
@@ -141,9 +178,46 @@ def wide_peaks():
 # Targets
 
 
-def task_state(pid):
+def stat_fields(pid):
+    """What /proc/PID/stat says from the state on."""
     with open(f'/proc/{pid}/stat', 'rb') as stat:
-        return chr(stat.read().rpartition(b') ')[2][0])
+        return stat.read().rpartition(b') ')[2].decode().split()
+
+
+def task_state(pid):
+    return stat_fields(pid)[0]
+
+
+def thread_states(pid):
+    states = set()
+    for tid in os.listdir(f'/proc/{pid}/task'):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+            states.add(task_state(f'{pid}/task/{tid}'))
+    return states
+
+
+def stop(pid):
+    """Stops a process: when this returns, none of its threads runs any more."""
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: thread_states(pid) <= {'T', 'Z'})
+
+
+def minor_faults(pid):
+    return int(stat_fields(pid)[7])
+
+
+def is_pending(pid, number):
+    """Whether it has been sent a signal that it has not taken yet."""
+    (pending,) = re.findall(r'(?m)^ShdPnd:\t([0-9a-f]+)$', Path(f'/proc/{pid}/status').read_text())
+    return int(pending, 16) >> (number - 1) & 1 == 1
+
+
+def is_gone(pid):
+    """Has ended, though nobody may have asked how."""
+    try:
+        return task_state(pid) in 'ZX'
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def small_disk(test, directory, size):
@@ -165,13 +239,17 @@ class Held:
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
         first = self.process.stdout.readline().decode().split()
         if len(first) != 2 or first[0] != 'ready':
-            raise AssertionError(f'demo {name} --hold: {first} {self.process.communicate()}')
+            raise AssertionError(f'demo {name} --hold: {first} {self.process.communicate(timeout=TIMEOUT)}')
         self.pid = int(first[1])
         # All facts come with the same write as the first line.
         os.set_blocking(self.process.stdout.fileno(), False)
         self.facts = [line.split(None, 1) for line in (self.process.stdout.read() or b'').decode().splitlines()]
-        while task_state(self.pid) == 'R':  # on its way to where it waits
-            os.sched_yield()
+        try:
+            # On its way to where it waits, a page of its program may have to come from the disk. Z: its main thread is to end.
+            wait_until(lambda: task_state(self.pid) in 'SZ')
+        except BaseException:
+            self.__exit__()
+            raise
 
     def fact(self, key):
         return next(value for name, value in self.facts if name == key)
@@ -181,7 +259,12 @@ class Held:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.status = self.process.wait(TIMEOUT)
+        self.process.send_signal(signal.SIGCONT)  # a stopped one hears of nothing else
+        try:
+            self.status = self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.status = self.process.wait(TIMEOUT)
         self.process.stdout.close()
         self.process.stderr.close()
 
@@ -208,7 +291,9 @@ class Children:
             told = os.read(ready, 1)
             os.close(ready)
             if told != b'1':
+                self.__exit__()
                 raise AssertionError(f'no child with the name {name!r}')
+        wait_until(lambda: all(task_state(pid) == 'S' for pid in self.pids))
         return self.pids
 
     def _idle(self, name, ready, done):
@@ -261,6 +346,7 @@ def child_with(prepare):
     try:
         if told != b'1':
             raise AssertionError('the child did not come up')
+        wait_until(lambda: task_state(pid) == 'S')
         yield pid
     finally:
         os.kill(pid, signal.SIGKILL)
@@ -322,6 +408,7 @@ class Crowd:
             left -= len(told)
         os.close(ready)
         if left:
+            self.__exit__()
             raise AssertionError(f'{left} of {len(self.names)} did not begin')
         return self.pids
 
@@ -452,9 +539,12 @@ class Result(unittest.TextTestResult):
 
     def startTest(self, test):
         self.begun = time.monotonic()
+        if not LONG and not emulated():
+            signal.setitimer(signal.ITIMER_REAL, LIMIT, 60)  # again, where its cleanup hangs
         super().startTest(test)
 
     def stopTest(self, test):
+        signal.setitimer(signal.ITIMER_REAL, 0)
         self.seconds[test.id().removeprefix('__main__.')] = time.monotonic() - self.begun
         super().stopTest(test)
 
@@ -463,12 +553,17 @@ class Result(unittest.TextTestResult):
         self.passed += 1
 
 
+def takes_too_long(*_):
+    raise AssertionError(f'it has not ended within {LIMIT} s')
+
+
 def main():
     """unittest on the calling file; 77 where nothing of it could run, each skip with its reason."""
     global binary
     if len(sys.argv) < 2:
         sys.exit('usage: NAME_test.py path/to/rsslag [unittest arguments]')
     binary = os.path.abspath(sys.argv.pop(1))
+    signal.signal(signal.SIGALRM, takes_too_long)
     runner = unittest.TextTestRunner(verbosity=2, resultclass=Result)
     ran = unittest.main(module='__main__', testRunner=runner, exit=False).result
     for test, reason in ran.skipped:

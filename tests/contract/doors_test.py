@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 import contract
-from contract import NOBODY, environment, interpreter, needs_root, task_state, wait_until
+from contract import NOBODY, environment, interpreter, needs_root, task_state, thread_states, wait_until
 from mount_test import MountTest, rollup_kb
 from serve_test import Serving, samples
 
@@ -41,9 +41,11 @@ class Doors(MountTest):
                  if name in METRICS and ('comm', comm) in labels} for door in (by_file, by_serve)]
 
     def run_beside(self, code, *args):
-        process = subprocess.Popen([interpreter(), '-c', code, *args], env=environment(), stdin=subprocess.DEVNULL)
+        """Ends with all that it has begun."""
+        process = subprocess.Popen([interpreter(), '-c', code, *args], env=environment(), stdin=subprocess.DEVNULL,
+                                   start_new_session=True)
         self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
+        self.addCleanup(os.killpg, process.pid, signal.SIGKILL)
         return process.pid
 
     def resident_kb(self, door):
@@ -57,7 +59,6 @@ class Doors(MountTest):
         children = Path(f'/proc/{pid}/task/{pid}/children')
         wait_until(lambda: children.read_text().split())
         (child,) = children.read_text().split()
-        self.addCleanup(os.kill, int(child), signal.SIGKILL)
         wait_until(lambda: task_state(child) == 'S' and task_state(pid) == 'D')
         rows = self.rows()
         for row in (rows[pid], rows[int(child)]):  # each has all of it but for what others' threads cache
@@ -69,7 +70,7 @@ class Doors(MountTest):
 
     def test_threads_are_counted_as_proc_does(self):
         pid = self.run_beside(ENDED, 'rsslag-ended')
-        wait_until(lambda: task_state(pid) == 'Z')
+        wait_until(lambda: task_state(pid) == 'Z' and thread_states(pid) == {'Z', 'S'})
         by_file, by_serve = self.by_both('rsslag-ended')
         self.assertEqual(by_file, by_serve)
         self.assertEqual(by_file[METRICS[3], frozenset()], 2)

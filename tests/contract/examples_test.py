@@ -33,8 +33,9 @@ class Jq(TracingTest):
         page = (contract.ROOT / 'docs' / 'man' / 'rsslag.1').read_text()
         lines = [line.replace(r'\e', '\\') for line in page.splitlines() if re.match(r'rsslag .*\| jq ', line)]
         self.assertGreaterEqual(len(lines), 3)
-        for line in lines:
-            self.assertNotEqual(self.shell(line), '', line)
+        with Held('classic'), Held('per-cpu'):  # one of them lags, whatever else this machine has
+            for line in lines:
+                self.assertNotEqual(self.shell(line), '', line)
 
     def test_sums(self):
         with Held('few-pages') as held:

@@ -107,7 +107,7 @@ for begin in range(0, len(held), step):
 """
 
 
-@unittest.skipUnless(os.environ.get('RSSLAG_TEST_LONG'), '200 recordings: scripts/test --long')
+@contract.long_only('200 recordings')
 class Fleet(TracingTest):
     """Of HOSTS machines, each by a name of its own; a program in two releases, of which the second holds twice as much."""
 

@@ -150,6 +150,7 @@ class HostileRecording(unittest.TestCase):
         contract.assert_valid(self, 'summary', summary)
         self.assertEqual(set(summary['lost_by']) - {'ring_full', 'recursion', 'no_room', 'recording'}, {'other'})
 
+    @contract.long_only('a screen through tmux')
     @needs_tmux
     def test_screen(self):
         """A title that was obeyed would be tmux's."""

@@ -143,6 +143,7 @@ class OneProcess(TracingTest):
         told = set(user('threads', self.held.pid).split())
         self.assertEqual(told, {str(rollup_pages(self.held.pid))})
 
+    @contract.long_only('a figure of CPU time')
     def test_a_call_takes_less_than_200_microseconds(self):
         way, took, cpu = user('times', self.held.pid, BPF).split()
         print(f'librsslag: {took} us, {cpu} us of CPU time for a process of 101 threads by {way}, the medians of 1001')
@@ -209,9 +210,10 @@ class ManyProcesses(TracingTest):
             self.assertNotIn(2, by_pid)
 
     def raw_all(self, ways=0, files=''):
+        """Its lines. A name may hold what ends one."""
         done = subprocess.run([str(directory() / 'user'), 'all', '0', str(ways), files], capture_output=True,
                               env=environment(), timeout=TIMEOUT, check=True)
-        return done.stdout.splitlines()
+        return re.split(rb'\n(?=pid \d+ way )', done.stdout.removesuffix(b'\n'))
 
     def test_by_proc_alone_they_are_the_same_or_counted(self):
         with Held('single') as held:
@@ -268,7 +270,7 @@ class MountedFiles(TracingTest):
     def test_self_and_all_are_by_the_file_first_and_one_process_by_bpf(self):
         self.assertEqual(exact(0, files=self.files)['way'], 'file')
         self.assertEqual(exact(os.getpid(), files=self.files)['way'], 'BPF')
-        self.assertIn(' way file ', user('all', files=self.files).splitlines()[1])
+        self.assertIn(b' way file ', ManyProcesses.raw_all(self, files=str(self.files))[1])
 
     def test_names_are_as_they_were(self):
         with Children((b'back\\slash \xff',)) as (child,):

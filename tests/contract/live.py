@@ -1,18 +1,37 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the tests of `rsslag live` share: traces that are waited for line by line, and what must hold of each."""
 import collections
+import contextlib
+import datetime
 import json
 import os
 import re
+import signal
 import subprocess
 import threading
+import time
 
 import contract
 from contract import MEMBERS, TIMEOUT, assert_valid, environment, rsslag
 
 
+# Rings that take all that a program of these tests does, though nobody empties them: nothing is lost on the busiest machine.
+# --long has those of the default size.
+ROOMY = () if contract.LONG else ('--ring', '8M')
+
+
+def unseen(work):
+    """A Python program for `-- CMD` that does this while rsslag stands still: of what a small ring cannot hold, some is lost."""
+    return f'import os, signal\nos.kill(os.getppid(), signal.SIGSTOP)\n{work}\nos.kill(os.getppid(), signal.SIGCONT)\n'
+
+
 def live(*args, **more):
     return rsslag('live', *(str(arg) for arg in args), **more)
+
+
+def made_at(tick):
+    """Seconds since the epoch."""
+    return datetime.datetime.fromisoformat(tick['time'].replace('Z', '+00:00')).timestamp()
 
 
 class Live:
@@ -57,6 +76,12 @@ class Live:
             if accept(document):
                 return document
 
+    def later(self, ticks, accept=lambda document: True):
+        """Not what is on its way: so many ticks after the first from now on, whose reading may have been made before."""
+        now = time.time()
+        first = self.document(lambda one: 'seq' in one and made_at(one) > now)
+        return self.document(lambda one: 'seq' in one and one['seq'] >= first['seq'] + ticks and accept(one))
+
     def signal(self, number):
         self.process.send_signal(number)
 
@@ -71,8 +96,8 @@ class Live:
         return self
 
     def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)  # CMD too, which has the pipes
         self.process.wait(TIMEOUT)
         self._listener.join(TIMEOUT)
         self.process.stdout.close()
@@ -90,6 +115,7 @@ class Told:
             if shell.stdout.readline() != b'ready\n':
                 raise AssertionError('no shell')
         self.pids = [shell.pid for shell in self.shells]
+        contract.wait_until(lambda: all(contract.task_state(pid) == 'S' for pid in self.pids))
         self.pid = self.pids[0]
 
     def tell(self, index=0):

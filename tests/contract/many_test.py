@@ -18,11 +18,10 @@ import unittest
 from pathlib import Path
 
 import contract
-from contract import (ROOT, TIMEOUT, Crowd, Held, TracingTest, assert_snapshot, child_with, environment, needs_root, reserved,
-                      rsslag, snapshot, wait_until)
+from contract import (LONG, ROOT, TIMEOUT, Crowd, Held, TracingTest, assert_snapshot, child_with, environment, long_only,
+                      needs_root, reserved, rsslag, snapshot, wait_until)
 from live import Live, Told, assert_trace
 
-LONG = 'RSSLAG_TEST_LONG' in os.environ
 RECORDING = str(ROOT / 'docs' / 'recordings' / 'quiet-6.1.rsslag')
 BPF_CALL = {'x86_64': 321, 'aarch64': 280}.get(platform.machine())
 BY_ID = {'prog_id': 13, 'map_id': 14, 'link_id': 30}  # BPF_PROG_GET_FD_BY_ID and its like (linux/bpf.h enum bpf_cmd)
@@ -104,7 +103,7 @@ class KilledOutright(TracingTest):
 
 class Processes(TracingTest):
     def test_thousands(self):
-        count = 3000 if LONG else 500
+        count = 3000 if LONG else 200
         with tempfile.TemporaryDirectory() as directory, Crowd(directory, [b'rsslag-crowd'] * count) as pids:
             top = rsslag('top', '--once', '--json', '--rows', '0').document()
             self.assertEqual(set(pids) - {each['pid'] for each in top['processes']}, set())
@@ -134,7 +133,7 @@ def many_mappings():
             raise OSError(ctypes.get_errno(), 'mprotect')
 
 
-@unittest.skipUnless(LONG, '64,000 mappings: scripts/test --long')
+@long_only('64,000 mappings')
 class Mappings(TracingTest):
     def test_64_000(self):
         if int(Path('/proc/sys/vm/max_map_count').read_text()) < 65_000:
@@ -160,8 +159,8 @@ class Mappings(TracingTest):
 THREADS = 100_000
 
 
+@long_only('100,000 threads')
 @needs_root
-@unittest.skipUnless(LONG, '100,000 threads: scripts/test --long')
 class Threads(TracingTest):
     def setUp(self):
         if int(Path('/proc/sys/kernel/threads-max').read_text()) < THREADS * 1.1:
@@ -230,6 +229,8 @@ class Terminal:
     def leave(self):
         os.write(self.master, b'q')
         wait_until(lambda: (self.more(), self.process.poll())[1] is not None)
+        while self.more():  # what it wrote last
+            pass
         return self.process.returncode, termios.tcgetattr(self.slave) == self.before, self.read.rfind(b'\x1b[?1049l') > self.read.rfind(b'\x1b[?1049h')
 
     def __enter__(self):

@@ -122,7 +122,8 @@ class Elf(unittest.TestCase):
                 ran = rsslag('maps', '--elf', path, '--json', str(pid),
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (enough, enough)))
                 self.assertEqual((ran.status, ran.err), (0, ''), ran.err)
-                self.assertLess(time.monotonic() - began, 5)
+                if contract.LONG:
+                    self.assertLess(time.monotonic() - began, 5)
                 self.assertIn('what no linker writes', ran.document()['processes'][0]['elf']['reason'])
 
     def test_what_is_not_mapped_is_refused(self):

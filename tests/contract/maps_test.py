@@ -14,7 +14,8 @@ import unittest
 
 import contract
 from contract import (BIDI, CONTROL, Held, TracingTest, as_nobody, assert_one_error_line, assert_valid, child_with,
-                      environment, needs_root, needs_schema, no_such_pid, reserved, rsslag, task_state, wait_until)
+                      environment, long_only, needs_overcommit, needs_root, needs_schema, no_such_pid, reserved, rsslag, task_state,
+                      wait_until)
 from panes import Pane, needs_tmux
 
 
@@ -55,8 +56,7 @@ def tool(*words, **changes):
 
 @contextlib.contextmanager
 def stopped(pid):
-    os.kill(pid, signal.SIGSTOP)
-    wait_until(lambda: task_state(pid) == 'T')
+    contract.stop(pid)
     try:
         yield pid
     finally:
@@ -98,11 +98,12 @@ def assert_adds_up(test, document):
 class Quadrants(TracingTest):
     def of(self, name, *args):
         try:
-            with Held(name, *args) as held:
-                document = maps('--json', held.pid).document()
-                facts = dict(held.facts)
+            held = Held(name, *args)
         except AssertionError as lacks:  # what the machine lacks, the demo names
             self.skipTest(str(lacks)[:200])
+        with held:
+            document = maps('--json', held.pid).document()
+            facts = dict(held.facts)
         assert_adds_up(self, document)
         (process,) = document['processes']
         self.assertEqual(process['verdict'], 'agrees', process)
@@ -224,6 +225,7 @@ class Documents(unittest.TestCase):
         self.assertIsNone(column(process, 'RES')['exact_kb'])
         self.assertTrue(text.lines[1].startswith('Exact counters cannot be read here: '), text)
 
+    @needs_overcommit
     def test_reserved_memory_is_told_from_resident_memory(self):
         def reserve():
             at = reserved(16 << 40)
@@ -318,6 +320,7 @@ class Speed(unittest.TestCase):
                 pass
         return time.process_time() - begin
 
+    @long_only('a figure of the product: what reading costs')
     @unittest.skipIf(contract.emulated(), 'emulated CPUs are too slow to time')
     def test_ten_thousand_mappings_take_at_most_twice_their_reading(self):
         if not contract.has_tracer():
@@ -472,6 +475,7 @@ class Top(TracingTest):
             self.assertEqual(column(process, 'SHR')['exact_kb'] - int(top['SHR']),
                              (cached['file'] + cached['shmem']) * page_kb, name)
 
+    @long_only('a screen through tmux')
     @needs_tmux
     def test_code_data_and_swap_are_those_of_top(self):
         home = self.home_of_a_top_with_more_columns()

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 
 import contract
-from contract import CONTROL, Held, assert_one_error_line, assert_valid, environment, no_such_pid, rsslag
+from contract import CONTROL, Held, assert_one_error_line, assert_valid, begun, environment, no_such_pid, rsslag
 
 PAGE_KB = mmap.PAGESIZE // 1024
 
@@ -60,8 +60,8 @@ class Growing:
 
 class Watch(unittest.TestCase):
     def watching(self, *args):
-        return subprocess.Popen([contract.binary, 'maps', '--watch', '--interval', '10ms', *args], stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
+        return begun([contract.binary, 'maps', '--watch', '--interval', '10ms', *args], stdin=subprocess.DEVNULL,
+                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
 
     def test_what_changed_since_the_last_look(self):
         with Growing() as target, self.watching('--json', str(target.pid)) as ran:

@@ -12,8 +12,8 @@ import time
 import unittest
 
 import contract
-from contract import (NOBODY, Children, Held, as_nobody, assert_one_error_line, assert_valid, environment, needs_root,
-                      needs_schema, rsslag, task_state, wait_until)
+from contract import (NOBODY, Children, Held, as_nobody, assert_one_error_line, assert_valid, environment, long_only,
+                      needs_root, needs_schema, rsslag, task_state, wait_until)
 
 PAGES = 300
 
@@ -100,6 +100,7 @@ class Crowd(unittest.TestCase):
         self.assertEqual({user['pids'][0]: user['total_kb'] for user in document['processes']},
                          {pid: each['Pss'] for pid, each in sums.items()})
 
+    @long_only('another program, and it reads whatever processes come and go')
     @unittest.skipUnless(shutil.which('smem'), 'smem is missing')
     def test_smem_says_the_same(self):
         with self.crowd(3) as pids:
@@ -150,6 +151,7 @@ class Crowd(unittest.TestCase):
         for pid in pids:
             self.assertTrue(any(re.search(rf' {pid} crowd', line) for line in text.lines), text)
 
+    @long_only('a figure of the product: seconds for 500 processes')
     def test_five_hundred_processes_in_two_seconds(self):
         with self.crowd(500):
             begin = time.monotonic()
@@ -169,6 +171,7 @@ class Machine(unittest.TestCase):
             assert_adds_up(self, ran.document())
             self.assertEqual(mem('--by', by, '--all', '--each').status, 0)
 
+    @long_only('processes that come and go while it is summed up')
     @needs_root
     def test_the_sum_is_no_more_than_what_is_in_use(self):
         document = mem('--json').document()

@@ -10,7 +10,8 @@ import subprocess
 import tempfile
 
 import contract
-from contract import TracingTest, assert_valid, interpreter, rsslag, wait_until
+from contract import TIMEOUT, TracingTest, assert_valid, begun, environment, interpreter, rsslag, wait_until
+from live import ROOMY
 
 # Memory of its own, by calls that are known; nothing else of Python's is shared, named or as large.
 PRELUDE = '''
@@ -23,6 +24,7 @@ libc.malloc.restype = ctypes.c_void_p
 libc.malloc.argtypes = [ctypes.c_size_t]
 PRIVATE, SHARED, FIXED, ANONYMOUS, POPULATE = 2, 1, 0x10, 0x20, 0x8000
 MiB = 1 << 20
+libc.prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: what is touched comes page by page
 def mapped(size, flags, fd=-1, at=None, prot=3):
     return libc.mmap(at, size, prot, flags, fd, 0)
 def touched(at, size):
@@ -43,7 +45,7 @@ class Names(TracingTest):
         self.file = os.path.join(self.directory, 'trace.rsslag')
 
     def recorded(self, *command, options=()):
-        ran = rsslag('record', '-o', self.file, *options, '--', *command)
+        ran = rsslag('record', '-o', self.file, *ROOMY, *options, '--', *command)
         self.assertEqual(ran.status, 0, ran)
 
     def report(self):
@@ -157,7 +159,7 @@ os.wait()''', options=['--follow'])
         processes = self.report()['processes']
         self.assertEqual([came(process['images'][-1], 'JIT ~') for process in processes], [0, 1024])
 
-    def begun(self):
+    def attached_to(self):
         """Whether the recording that is being written has its attach."""
         if not os.path.exists(self.file):
             return False
@@ -165,24 +167,19 @@ os.wait()''', options=['--follow'])
         return ran.status == 0 and bool(ran.document()['processes'])
 
     def attached(self, program, meanwhile=lambda tracer: None):
-        """To a program that is "ready", goes on by a line, is "grown" and goes on by another."""
-        with subprocess.Popen([interpreter(), '-c', PRELUDE + program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as held:
-            self.addCleanup(held.kill)
-
-            def go_on():
-                held.stdin.write(b'\n')
-                held.stdin.flush()
+        """To a program that is "ready", goes on by a line, is "grown" and waits."""
+        with begun([interpreter(), '-c', PRELUDE + program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                   bufsize=0) as held:
             self.assertEqual(held.stdout.readline(), b'ready\n')
-            with subprocess.Popen([contract.binary, 'record', '-o', self.file, '--interval', '50ms', '-p', str(held.pid)],
-                                  stderr=subprocess.DEVNULL) as tracer:
-                self.addCleanup(tracer.kill)
-                wait_until(self.begun)
+            with begun([contract.binary, 'record', '-o', self.file, '--interval', '50ms', *ROOMY, '-p', held.pid],
+                       stderr=subprocess.DEVNULL, env=environment()) as tracer:
+                wait_until(self.attached_to)
                 meanwhile(tracer)
-                go_on()
+                held.stdin.write(b'\n')
                 self.assertEqual(held.stdout.readline(), b'grown\n')
                 tracer.send_signal(signal.SIGCONT)
                 tracer.send_signal(signal.SIGINT)
-            go_on()
+                self.assertEqual(tracer.wait(TIMEOUT), 0)
         (image,) = self.report()['processes'][0]['images']
         return image
 

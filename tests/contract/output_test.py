@@ -5,7 +5,7 @@ import subprocess
 import unittest
 
 import contract
-from contract import TIMEOUT, Children, Held, TracingTest, assert_one_error_line, environment, rsslag, snapshot
+from contract import TIMEOUT, Children, Held, TracingTest, assert_one_error_line, begun, environment, rsslag, snapshot
 
 
 def without_stdout(*args):
@@ -60,14 +60,12 @@ class UnwritableSnapshot(TracingTest):
 
 class ClosedPipe(TracingTest):
     def reader_leaves(self, *args):
-        process = subprocess.Popen([contract.binary, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, env=environment())
-        process.stdout.read(1)
-        process.stdout.close()
-        err = process.stderr.read()
-        status = process.wait(TIMEOUT)
-        process.stderr.close()
-        return contract.Ran(args, status, b'', err)
+        with begun([contract.binary, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                   env=environment()) as process:
+            process.stdout.read(1)
+            process.stdout.close()
+            err = process.stderr.read()
+            return contract.Ran(args, process.wait(TIMEOUT), b'', err)
 
     def test_it_ends_quietly(self):
         with Held('single') as held:

@@ -14,8 +14,9 @@ import unittest
 from pathlib import Path
 
 import contract
-from contract import TIMEOUT, TracingTest, assert_valid, emulated, environment, interpreter, rsslag, task_state, tiny_program, wait_until
-from live import assert_lines_hold
+from contract import (LONG, TIMEOUT, TracingTest, assert_valid, begun, emulated, environment, interpreter, long_only, rsslag,
+                      task_state, tiny_program, wait_until)
+from live import ROOMY, assert_lines_hold
 
 PAGE = os.sysconf('SC_PAGESIZE')
 MIB = 1 << 20
@@ -23,7 +24,6 @@ NARROW = 64  # pages: a range of a peak is narrower on this kernel
 # A huge page is one step. Where its CPU, or the one that drops another, has told nothing for a while, no time tells which of
 # the two came first.
 HUGE_STEP = 512
-LONG = 'RSSLAG_TEST_LONG' in os.environ
 
 # All programs print, as they stand at their peak, what each process holds by its page tables.
 HEAD = f"""
@@ -122,6 +122,7 @@ walks = held(['self', *children])
 for _ in children: os.write(go[1], b'1')
 for pid in children: os.waitpid(pid, 0)
 tell(walks)
+os.write(1, (' '.join(map(str, [os.getpid(), *children])) + chr(10)).encode())
 """
 
 
@@ -202,7 +203,8 @@ class PeakTruth(TracingTest):
             return
         self.assertFalse(peak['lossy'])
         self.assertGreaterEqual(peak['peak_max'], held, told)
-        if not emulated():
+        # How much is open depends on when CPUs run: --long holds it against a machine that does nothing else.
+        if LONG and not emulated():
             self.assertLess(peak['peak_max'] - peak['peak_min'], width, told)
         elif not contract.wide_peaks():
             self.assertLess(peak['peak_max'] - peak['peak_min'], width * 16, told)
@@ -211,8 +213,8 @@ class PeakTruth(TracingTest):
         """The peaks of the last process that ended, which all ways of telling have in common, and what it wrote."""
         with tempfile.TemporaryDirectory() as directory:
             file = f'{directory}/trace.rsslag'
-            live = rsslag('live', '--format', 'jsonl', '--follow', '--interval', interval, '--record', file, *options, '--',
-                          *argv)
+            live = rsslag('live', '--format', 'jsonl', '--follow', '--interval', interval, *ROOMY, '--record', file,
+                          *options, '--', *argv)
             said = [line for line in live.lines if not line.startswith('{')]
             documents = [json.loads(line) for line in live.lines if line.startswith('{')]
             own = documents[-1]['processes'][-1]
@@ -230,7 +232,7 @@ class PeakTruth(TracingTest):
             return peak, said, documents[-1]
 
     def told_by_peak(self, argv):
-        ran = rsslag('peak', '--json', '--', *argv)
+        ran = rsslag('peak', '--json', *ROOMY, '--', *argv)
         document = json.loads(ran.err.splitlines()[-1])
         assert_valid(self, 'peak', document)
         if not emulated():
@@ -238,7 +240,7 @@ class PeakTruth(TracingTest):
         return document, ran.out
 
     def assert_found(self, program, slack, width=NARROW):
-        for interval in ('10ms', '10s'):
+        for interval in ('10ms', '10s') if LONG else ('10ms',):
             with self.subTest(interval=interval):
                 peak, said, _ = self.told_everywhere(run_by(program), interval)
                 self.assert_peak(peak, int(said[0]), slack, width)
@@ -271,9 +273,11 @@ class PeakTruth(TracingTest):
     def test_eight_threads_in_turn(self):
         self.assert_found(IN_TURN, slack=16)
 
+    @long_only('what is open of eight threads at once depends on when they run')
     def test_eight_threads_at_once(self):
         self.assert_found(AT_ONCE.replace('TIMES', '1'), slack=16, width=NARROW + HUGE_STEP)
 
+    @long_only('what is open of eight threads at once depends on when they run')
     def test_eight_threads_at_once_in_pages_of_one_size(self):
         """What no huge page makes wide."""
         small = f'libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t({64 * MIB}), 15)\nwalks = []'  # MADV_NOHUGEPAGE
@@ -282,6 +286,7 @@ class PeakTruth(TracingTest):
         peak, said, _ = self.told_everywhere(run_by(program.replace('TIMES', '4')), '10s')
         self.assert_peak(peak, int(said[0]), slack=16)
 
+    @long_only('what is open of eight threads at once depends on when they run')
     def test_eight_threads_at_once_again_and_again(self):
         peak, said, _ = self.told_everywhere(run_by(AT_ONCE.replace('TIMES', '4')), '10s')
         self.assert_peak(peak, int(said[0]), slack=16, width=NARROW + HUGE_STEP)
@@ -302,25 +307,26 @@ class PeakTruth(TracingTest):
             tiny_program(program, 5000)
             for interval in ('10ms', '10s'):
                 with self.subTest(interval=interval):
-                    live = subprocess.Popen([contract.binary, 'live', '--format', 'jsonl', '--interval', interval, '--',
-                                             program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
-                    wait_until(lambda live=live: self.stands_still(live))
-                    pid = self.stands_still(live)
-                    held = walked(pid)
-                    os.kill(pid, signal.SIGKILL)
-                    out, _ = live.communicate(timeout=TIMEOUT)
+                    with begun([contract.binary, 'live', '--format', 'jsonl', '--interval', interval, *ROOMY, '--', program],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as live:
+                        wait_until(lambda live=live: self.stands_still(live))
+                        pid = self.stands_still(live)
+                        held = walked(pid)
+                        os.kill(pid, signal.SIGKILL)
+                        out, _ = live.communicate(timeout=TIMEOUT)
                     peak = json.loads(out.splitlines()[-1])['processes'][-1]['peak']
                     # One page of a CPU that it came from, or went to, may be open.
                     self.assert_peak(peak, held, slack=0, width=3)
 
     def test_a_tree_that_shares_and_copies(self):
         document, said = self.told_by_peak(run_by(TREE))
-        held = [int(pages) for pages in said.split()]
+        held, pids = ([int(word) for word in line.split()] for line in said.splitlines())
         self.assertEqual(len(held), 3)
         self.assertEqual(document['tree']['processes'], 3, document)
         self.assert_peak(document['tree'], sum(held), slack=3 * NARROW, width=3 * NARROW)
-        for process, pages in zip(sorted(document['processes'], key=lambda process: process['pid']), held):
-            self.assert_peak(process, pages, slack=2 * NARROW)  # the interpreter gives arenas back
+        by_pid = {process['pid']: process for process in document['processes']}
+        for pid, pages in zip(pids, held):
+            self.assert_peak(by_pid[pid], pages, slack=2 * NARROW)  # the interpreter gives arenas back
 
     def test_an_exec_begins_anew(self):
         first = HEAD + f'memory, at = region({48 * MIB})\ntouch(at, {48 * MIB})\n'
@@ -358,6 +364,7 @@ class PeakTruth(TracingTest):
             compared += 1
         self.assertGreaterEqual(compared, at_least, (ran.most, rows))
 
+    @long_only('real programs, looked at as often as can be')
     def test_gcc(self):
         if shutil.which('gcc') is None:
             self.skipTest('gcc is not here')
@@ -367,17 +374,19 @@ class PeakTruth(TracingTest):
                                                                else 'int f0(int x) { return x; }\n' for i in range(1500)))
             self.assert_no_walk_is_more('gcc', '-O2', '-c', str(source), '-o', f'{directory}/one.o', at_least=2)
 
+    @long_only('real programs, looked at as often as can be')
     def test_a_run_of_python_tests(self):
         with tempfile.TemporaryDirectory() as directory:
             Path(directory, 'test_json.py').write_text(JSON_TESTS)
             self.assert_no_walk_is_more(interpreter(), '-m', 'unittest', 'discover', '-s', directory, '-q', at_least=1)
 
+    @long_only('real programs, looked at as often as can be')
     def test_java(self):
         if shutil.which('java') is None or subprocess.run(['java', '-version'], capture_output=True, check=False).returncode:
             self.skipTest('java is not here')
         self.assert_no_walk_is_more('java', '-Xshare:auto', '-version', at_least=1)
 
-    @unittest.skipUnless(LONG, '1,000 commands: scripts/test --long')
+    @long_only('1,000 commands')
     def test_no_short_command_of_a_thousand_holds_nothing(self):
         for number in range(1000):
             argv = (('ls', '/'), ('true',), ('sh', '-c', ':'))[number % 3]

@@ -5,14 +5,20 @@ import subprocess
 import unittest
 
 import contract
-from contract import NOBODY, Children, TracingTest, assert_one_error_line, assert_snapshot, needs_root, rsslag
+from contract import (NOBODY, Children, TracingTest, assert_one_error_line, assert_snapshot, needs_root, rsslag,
+                      snapshot_of_command)
+
+SHOW_CAPABILITIES = 'grep ^Cap /proc/self/status; read x; exit 0'
+
+
+def setpriv(caps):
+    names = ','.join('+' + cap for cap in caps)
+    return ['setpriv', f'--reuid={NOBODY}', f'--regid={NOBODY}', '--clear-groups', '--inh-caps', names,
+            '--ambient-caps', names]
 
 
 def with_ambient(caps, *args):
-    names = ','.join('+' + cap for cap in caps)
-    return rsslag(*args, executable=contract.binary_for_all(), cwd='/',
-                  prefix=['setpriv', f'--reuid={NOBODY}', f'--regid={NOBODY}', '--clear-groups', '--inh-caps', names,
-                          '--ambient-caps', names])
+    return rsslag(*args, executable=contract.binary_for_all(), cwd='/', prefix=setpriv(caps))
 
 
 @needs_root
@@ -64,10 +70,10 @@ class Ambient(TracingTest):
             self.assertIn('setcap', ran.err)
 
     def test_a_command_inherits_none(self):
-        ran = with_ambient(['bpf', 'perfmon'], 'snapshot', '--json', '--delay', '500ms', '--', 'sh', '-c',
-                           'grep ^Cap /proc/self/status; exec sleep 1')
+        ran, said, _ = snapshot_of_command(SHOW_CAPABILITIES, '--delay', '50ms', executable=contract.binary_for_all(),
+                                           cwd='/', prefix=setpriv(['bpf', 'perfmon']))
         self.assertEqual(ran.status, 0, ran)
-        caps = dict(line.split(':\t') for line in ran.lines[:5])
+        caps = dict(line.split(':\t') for line in said)
         for key in ('CapInh', 'CapPrm', 'CapEff', 'CapAmb'):
             self.assertEqual(int(caps[key], 16), 0, key)
 
@@ -104,10 +110,11 @@ class File(TracingTest):
         self.assertEqual(ran.document()['processes'][0]['verdict'], 'agrees')
 
     def test_a_command_inherits_none(self):
-        ran = contract.as_nobody('snapshot', '--json', '--delay', '500ms', '--', 'sh', '-c',
-                                 'grep ^Cap /proc/self/status; exec sleep 1')
+        ran, said, _ = snapshot_of_command(SHOW_CAPABILITIES, '--delay', '50ms', executable=contract.binary_for_all(),
+                                           cwd='/', user=NOBODY, group=NOBODY, extra_groups=[])
         self.assertEqual(ran.status, 0, ran)
-        for line in ran.lines[:5]:
+        self.assertEqual(len(said), 5, said)
+        for line in said:
             key, value = line.split(':\t')
             if key != 'CapBnd':
                 self.assertEqual(int(value, 16), 0, key)

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 import contract
-from contract import NOBODY, environment, why_no_tracing
+from contract import NOBODY, environment, long_only, why_no_tracing
 
 STUBS = {'dpkg-query': 'echo install ok installed',
          'cmake': 'echo "-- Build files have been written to: $PWD/build"',
@@ -42,6 +42,7 @@ class Quickstart(unittest.TestCase):
         self.assertTrue(lines[-1].startswith('quickstart: '), done)
         return done.returncode, lines, done.stderr.decode()
 
+    @long_only('as many ticks as some seconds have')
     def test_it_ends_with_a_trace_from_the_first_page_to_the_last(self):
         if why_no_tracing():
             self.skipTest(why_no_tracing())

@@ -13,14 +13,14 @@ import unittest
 from pathlib import Path
 
 import contract
-from contract import environment
+from contract import environment, long_only
 from forger import (CPU, MOST_PAYLOAD, START_NS, Forger, attach, batch, counters, error, item, moment, number, reading, signed, task,
                     task_record, text, tick_end, watermark)
 from panes import Pane, needs_tmux
 
 ADDRESS = 0xffff888100000000
 PID = 4711
-LONG = bool(os.environ.get('RSSLAG_TEST_BUDGETS'))
+ALL = bool(os.environ.get('RSSLAG_TEST_BUDGETS'))
 # A kind of each; the others take their time.
 QUICK = ('words', 'answers to one call', 'faults of more and more tasks', 'CPUs of many mms', 'causes', 'time that jumps, version 1',
          'records with no watermark', 'readings of one tick', 'a long name', 'words about all mappings')
@@ -163,6 +163,7 @@ class Use:
             self.err = err.read().decode()
 
 
+@long_only('figures of the product: time and memory')
 class RecordingBudgets(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -171,7 +172,7 @@ class RecordingBudgets(unittest.TestCase):
 
     def test_hostile(self):
         for name, make in hostile(Forger()).items():
-            if not LONG and name not in QUICK:
+            if not ALL and name not in QUICK:
                 continue
             file = Path(self.directory, name)
             size = made(file, make)
@@ -189,7 +190,7 @@ class RecordingBudgets(unittest.TestCase):
     def ways(self, file):
         yield 'replay', '--format', 'lines', file
         yield 'export', file
-        if LONG:
+        if ALL:
             yield 'replay', '--json', '--events', '--threads', 'all', file
             for number, args in enumerate((('report', '--json', '--svg'), ('export', '--format', 'sqlite', '-o'))):
                 out = Path(self.directory, f'out{number}')

@@ -3,12 +3,15 @@
 """A recording on the screen: what it says at a moment is what its tick says, and keys lead from moment to moment."""
 import os
 import re
-import shutil
 import tempfile
+import unittest
 
 import contract
-from contract import TracingTest, rsslag
+from contract import ROOT, TracingTest, interpreter, long_only, rsslag
+from live import unseen
 from panes import Pane, needs_tmux
+
+RECORDING = str(ROOT / 'docs' / 'recordings' / 'classic-6.1.rsslag')
 
 
 def documents(*options):
@@ -22,18 +25,12 @@ def kb(pages, tick):
     return f"{pages * tick['page_size'] // 1024:,} kB".replace('-', '−')
 
 
+@long_only('a screen through tmux')
 @needs_tmux
-class ReplayScreen(TracingTest):
+class ReplayScreen(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        super().setUpClass()
-        cls.directory = tempfile.mkdtemp(prefix='rsslag-replay-')
-        cls.addClassCleanup(shutil.rmtree, cls.directory)
-        cls.file = os.path.join(cls.directory, 'trace.rsslag')
-        ran = rsslag('record', '-o', cls.file, '--interval', '200ms', '--', contract.binary, 'demo', 'classic',
-                     '--over', '1s', '--for', '1s')
-        assert ran.status == 0, ran
-        told = documents(cls.file)
+        told = documents(RECORDING)
         cls.ticks = [each for each in told if each['schema'] == 'rsslag.tick/2' and each['state'] == 'running']
         cls.summary = told[-1]
 
@@ -45,7 +42,7 @@ class ReplayScreen(TracingTest):
 
     def test_it_steps_from_tick_to_tick(self):
         with Pane(120, 36) as pane:
-            pane.rsslag('replay', '--speed', '0.0625', self.file)
+            pane.rsslag('replay', '--speed', '0.0625', RECORDING)
             pane.until('q quit')  # of the screen: the shell echoes the word replay before that
             pane.type(' ')
             pane.until('PAUSED')
@@ -68,7 +65,7 @@ class ReplayScreen(TracingTest):
     def test_it_finds_the_peak_flushes_and_losses(self):
         (peak,) = [process['peak_lag']['pages'] for process in self.summary['processes']]
         with Pane(120, 36) as pane:
-            pane.rsslag('replay', self.file)
+            pane.rsslag('replay', RECORDING)
             pane.until('q quit')
             pane.type('p')
             pane.until('peak lag: ' + kb(peak, self.ticks[0]))
@@ -91,13 +88,19 @@ class ReplayScreen(TracingTest):
             pane.until('replay ')
             pane.type('q')
 
+
+@long_only('a screen through tmux')
+@needs_tmux
+class Losses(TracingTest):
     def test_it_shows_what_was_lost(self):
-        lossy = os.path.join(self.directory, 'lossy.rsslag')
-        ran = rsslag('record', '-o', lossy, '--force', '--ring', '4K', '--interval', '100ms', '--', contract.binary,
-                     'demo', 'classic', '--for', '300ms')
+        directory = tempfile.TemporaryDirectory(prefix='rsslag-replay-')
+        self.addCleanup(directory.cleanup)
+        lossy = os.path.join(directory.name, 'lossy.rsslag')
+        work = 'bytearray(64 << 20)\nimport time; time.sleep(0.3)'
+        ran = rsslag('record', '-o', lossy, '--ring', '4K', '--interval', '100ms', '--', interpreter(), '-c', unseen(work))
         self.assertEqual(ran.status, 0, ran)
         lost = [each['lost'] for each in documents(lossy) if each['schema'] == 'rsslag.tick/2']
-        self.assertGreater(lost[-1], 0, 'the ring was not too small')
+        self.assertGreater(lost[-1], 0)
         after = next((number for number in lost if number > lost[0]), None)
         with Pane(120, 36) as pane:
             pane.rsslag('replay', '--from', '0s', lossy)
@@ -108,8 +111,10 @@ class ReplayScreen(TracingTest):
             pane.until('there is no loss after this' if after is None else re.compile(f'lost !?{after:,}').search)
             pane.type('q')
 
-    def test_without_a_terminal_it_tells_lines(self):
-        ran = rsslag('replay', self.file)
+
+class WithoutATerminal(unittest.TestCase):
+    def test_it_tells_lines(self):
+        ran = rsslag('replay', RECORDING)
         self.assertEqual(ran.status, 0, ran)
         self.assertIn('VERDICT', ran.out)
         self.assertIn('lost 0', ran.out)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """report --html: a page to send. What a browser makes of it is tried by --long."""
 import html.parser
-import os
 import re
 import shutil
 import tempfile
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import contract
 from browser import Browser, needs_chromium
-from contract import assert_one_error_line, rsslag
+from contract import assert_one_error_line, long_only, rsslag
 from forger import Forger, attach, reading, task, tick_end
 
 RECORDINGS = Path(__file__).parents[2] / 'docs/recordings'
@@ -84,8 +83,8 @@ class Page(unittest.TestCase):
         self.assertTrue(svg.exists() and page.exists())
 
 
+@long_only('a browser')
 @needs_chromium
-@unittest.skipUnless(os.environ.get('RSSLAG_TEST_LONG'), 'a browser: scripts/test --long')
 class InABrowser(Page):
     def opened(self, path):
         browser = Browser(path.as_uri())

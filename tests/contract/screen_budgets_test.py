@@ -14,10 +14,10 @@ import unittest
 from pathlib import Path
 
 import contract
-from contract import wait_until
+from contract import long_only, wait_until
 from forger import MOST_PAYLOAD, Forger, attach, item, number, reading, signed, task, tick_end
 from panes import Pane, needs_tmux
-from recording_budgets_test import ADDRESS, ENOUGH, LONG, PID, filled, hostile, made
+from recording_budgets_test import ADDRESS, ALL, ENOUGH, PID, filled, hostile, made
 
 # Those of which a screen does more than a text: it is read again for the peak, and ticks wait to be drawn.
 QUICK = ('faults of more and more tasks', 'ticks', 'time that jumps', 'CPUs of many mms')
@@ -33,6 +33,7 @@ ENDED = re.compile(r'^ended (-?\d+) ([\d.]+) (\d+)$', re.MULTILINE)
 FOUND = re.compile('peak lag: |nothing lags in this recording')
 
 
+@long_only('a screen through tmux')
 @needs_tmux
 class OnTheScreen(unittest.TestCase):
     @classmethod
@@ -57,7 +58,7 @@ class OnTheScreen(unittest.TestCase):
     def test_hostile(self):
         """To the end of it, then to its peak, which is read for again."""
         for name, make in hostile(Forger()).items():
-            if not LONG and name not in QUICK:
+            if not ALL and name not in QUICK:
                 continue
             with self.subTest(name):
                 file = Path(self.directory, name.replace(' ', '-'))
@@ -78,7 +79,7 @@ class OnTheScreen(unittest.TestCase):
                     self.assertRegex(said, r'^rsslag: .* holds far more than its size allows: ')
                 file.unlink()
 
-    @unittest.skipUnless(LONG, 'a dense recording: scripts/test --long')
+    @unittest.skipUnless(ALL, 'a dense recording: RSSLAG_TEST_BUDGETS')
     def test_what_is_far_too_dense_is_refused(self):
         pane = self.pane(self.busy(4, MOST_PAYLOAD - 4096))
         status, _, _, said = self.ended(pane, 240)

@@ -9,12 +9,13 @@ import time
 from pathlib import Path
 
 import contract
-from contract import ROOT, Held, TracingTest, wait_until
+from contract import ROOT, Held, TracingTest, long_only, wait_until
 from panes import Pane, needs_tmux
 
 RECORDING = ROOT / 'docs' / 'recordings' / 'quiet-6.1.rsslag'
 
 
+@long_only('a screen through tmux')
 @needs_tmux
 class ScreenEndingsTest(TracingTest):
     def start(self, pane, *words):

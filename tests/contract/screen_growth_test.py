@@ -7,11 +7,9 @@ import tempfile
 import time
 
 import contract
-from contract import TracingTest, interpreter, rsslag
+from contract import TracingTest, begun, environment, interpreter, long_only, rsslag
 from names_test import PRELUDE
 from panes import Pane, needs_tmux
-
-LONG = 'RSSLAG_TEST_LONG' in os.environ
 
 # At each line it is told, a thread of its own takes what the line says, and stays.
 GROWS = PRELUDE + '''
@@ -49,6 +47,7 @@ def kb(text):
     return int(text.replace('−', '-').replace(',', ''))
 
 
+@long_only('a screen through tmux')
 @needs_tmux
 class Growth(TracingTest):
     def setUp(self):
@@ -95,24 +94,23 @@ class Growth(TracingTest):
             begin = time.monotonic()
             pane.key('Escape')
             pane.until(lambda text: 'GREW BY' not in text)
-            if LONG:
-                pane.type('g')
-                pane.until(lambda text: 'GREW BY 0 kB in the last 30 s' in text and 'shmem' not in text)
-                self.assertGreater(time.monotonic() - begin, 25)
+            pane.type('g')
+            pane.until(lambda text: 'GREW BY 0 kB in the last 30 s' in text and 'shmem' not in text)
+            self.assertGreater(time.monotonic() - begin, 25)
             pane.type('q')
             pane.until('traced ')
 
     def test_a_replay_tells_the_same(self):
         with tempfile.TemporaryDirectory() as directory:
             file = f'{directory}/trace.rsslag'
-            with subprocess.Popen([contract.binary, 'record', '-o', file, '--interval', '200ms', '-p', str(self.held.pid)],
-                                  stderr=subprocess.DEVNULL) as tracer:
-                self.addCleanup(tracer.kill)
+            with begun([contract.binary, 'record', '-o', file, '--interval', '200ms', '-p', self.held.pid],
+                       stderr=subprocess.DEVNULL, env=environment()) as tracer:
                 contract.wait_until(lambda: os.path.exists(file) and rsslag('report', '--json', file).status == 0 and
                                     rsslag('report', '--json', file).document()['processes'])
                 self.tell(b'8192')
                 self.tell(b'populate')
                 tracer.terminate()
+                self.assertEqual(tracer.wait(contract.TIMEOUT), 0)
             with Pane(120, 36) as pane:
                 pane.rsslag('replay', file)
                 pane.until('END of')

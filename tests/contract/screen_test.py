@@ -13,7 +13,7 @@ import unicodedata
 from pathlib import Path
 
 import contract
-from contract import NOBODY, Held, TracingTest, environment, rsslag, set_comm, wait_until
+from contract import NOBODY, Held, TracingTest, environment, long_only, rsslag, set_comm, wait_until
 from live import live
 from panes import Pane, masked, needs_tmux
 
@@ -31,6 +31,7 @@ def same_from_run_to_run(text, columns):
     return masked('\n'.join(lines if columns >= 100 else lines[:1] + lines[3:]))
 
 
+@long_only('a screen through tmux')
 @needs_tmux
 class ScreenTest(TracingTest):
     def assert_golden(self, pane, columns, name):

@@ -12,7 +12,8 @@ import tempfile
 import unittest
 
 import contract
-from contract import TracingTest, environment
+from contract import TracingTest, begun, environment, long_only
+from serve_test import Serving
 
 SHARE = contract.ROOT / 'share'
 RULES = SHARE / 'prometheus' / 'rsslag.rules.yml'
@@ -55,14 +56,8 @@ class Rules(unittest.TestCase):
 
 class Names(TracingTest):
     def test_rules_and_dashboard_ask_for_what_there_is(self):
-        process = subprocess.Popen([contract.binary, 'serve', '--listen', '127.0.0.1:0', '--trace', 'nobody-*'],
-                                   stdout=subprocess.PIPE, env=environment())
-        url = process.stdout.readline().decode().strip()
-        status, text = run('python3', '-c', 'import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1]).read().decode())', url)
-        process.terminate()
-        process.wait(contract.TIMEOUT)
-        process.stdout.close()
-        self.assertEqual(status, 0, text)
+        with Serving('--listen', '127.0.0.1:0', '--trace', 'nobody-*') as serving:
+            text = serving.metrics()
         served = set(re.findall(r'^# TYPE (\w+)', text, re.M))
         rules = re.sub(r'(?m)^\s*(#.*|- record:.*|.*summary:.*)$', '', RULES.read_text())
         asked = {name for name in OURS.findall(rules) if not name.endswith((':sum', ':max'))}
@@ -123,12 +118,11 @@ class Units(unittest.TestCase):
 
 
 class Socket(TracingTest):
+    @long_only('a port that is free now may be taken a moment later')
     @needs('systemd-socket-activate')
     def test_it_is_begun_by_who_asks(self):
         with socket.create_server(('127.0.0.1', 0)) as free:
             port = free.getsockname()[1]
-        process = subprocess.Popen(['systemd-socket-activate', '-l', f'127.0.0.1:{port}', contract.binary, 'serve'],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
 
         def answer():
             try:
@@ -138,9 +132,11 @@ class Socket(TracingTest):
             except ConnectionRefusedError:
                 return b''
 
-        contract.wait_until(lambda: b'rsslag_build_info{' in answer())
-        process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(contract.TIMEOUT), 0)
+        with begun(['systemd-socket-activate', '-l', f'127.0.0.1:{port}', contract.binary, 'serve'],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment()) as process:
+            contract.wait_until(lambda: b'rsslag_build_info{' in answer())
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(contract.TIMEOUT), 0)
 
 
 if __name__ == '__main__':

@@ -4,7 +4,7 @@
 import os
 
 import contract
-from contract import MEMBERS, Children, Held, TracingTest, assert_one_error_line, needs_schema, rsslag, snapshot
+from contract import MEMBERS, Children, Held, TracingTest, assert_one_error_line, long_only, needs_schema, rsslag, snapshot
 from panes import Pane, needs_tmux
 
 
@@ -88,6 +88,7 @@ class TopTest(TracingTest):
         for words in (['--sort', 'size'], ['--interval', '1x'], ['--', 'true'], ['4711']):
             assert_one_error_line(self, top(*words), 2)
 
+    @long_only('a screen through tmux')
     @needs_tmux
     def test_the_screen(self):
         with Held('few-pages') as held, Pane(120, 36) as pane:

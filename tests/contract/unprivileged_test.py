@@ -13,8 +13,8 @@ import subprocess
 import unittest
 
 import contract
-from contract import (Children, Held, NOBODY, as_nobody, assert_one_error_line, assert_valid, environment, needs_root,
-                      task_state, wait_until)
+from contract import (Children, Held, NOBODY, Ran, as_nobody, assert_one_error_line, assert_valid, begun, environment,
+                      long_only, needs_root, snapshot_of_command, task_state, wait_until)
 
 PAGE = os.sysconf('SC_PAGE_SIZE')
 NOTE = 'rsslag: without BPF, by /proc alone: '
@@ -31,19 +31,36 @@ def walked(pid):
         return int(re.search(r'^Rss: +(\d+)', file.read(), re.M)[1]) * 1024 // PAGE
 
 
+AS_NOBODY = {'user': NOBODY, 'group': NOBODY, 'extra_groups': [], 'cwd': '/', 'env': environment()}
+
+
 @contextlib.contextmanager
 def few_pages():
     """Threads that cache much, of a user who may do nothing else."""
-    with subprocess.Popen([contract.binary_for_all(), 'demo', 'few-pages', '--hold'], stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment(), user=NOBODY, group=NOBODY,
-                          extra_groups=[], cwd='/') as process:
-        try:
-            first = process.stdout.readline().decode().split()
-            pid = int(first[1])
-            wait_until(lambda: task_state(pid) != 'R')
-            yield pid
-        finally:
-            process.kill()
+    with begun([contract.binary_for_all(), 'demo', 'few-pages', '--hold'], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+               stderr=subprocess.PIPE, **AS_NOBODY) as process:
+        first = process.stdout.readline().decode().split()
+        pid = int(first[1])
+        wait_until(lambda: task_state(pid) == 'S')
+        yield pid
+
+
+def live_until(lines, end, *args):
+    """`rsslag live` as nobody, which is ended after so many lines; then CMD's stdin is closed."""
+    with begun([contract.binary_for_all(), 'live', *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+               stderr=subprocess.PIPE, bufsize=0, **AS_NOBODY) as process:
+        told = b''.join(process.stdout.readline() for _ in range(lines))
+        end(process)
+        rest, err = process.communicate(timeout=contract.TIMEOUT)
+        return Ran(args, process.returncode, told + rest, err)
+
+
+def interrupt(process):
+    process.send_signal(signal.SIGINT)
+
+
+def nothing(_):
+    pass
 
 
 @needs_root
@@ -115,9 +132,10 @@ class Unprivileged(unittest.TestCase):
             self.assertEqual(as_nobody('snapshot', '--check', '--no-walk', str(own)).status, 1)
 
     def test_snapshot_of_a_command(self):
-        ran = as_nobody('snapshot', '--json', '--delay', '300ms', '--', 'sh', '-c', 'sleep 1; exit 7')
+        ran, _, document = snapshot_of_command('read x; exit 7', '--delay', '50ms', executable=contract.binary_for_all(),
+                                               user=NOBODY, group=NOBODY, extra_groups=[], cwd='/')
         self.assertEqual(ran.status, 7, ran)
-        (process,) = json.loads(ran.lines[-1])['processes']
+        (process,) = document['processes']
         self.assertEqual(process['comm'], 'sh')
 
     def test_top(self):
@@ -136,7 +154,7 @@ class Unprivileged(unittest.TestCase):
 
     def test_live_marks_each_line(self):
         with few_pages() as pid:
-            ran = as_nobody('live', '--interval', '100ms', '--duration', '1s', str(pid))
+            ran = live_until(5, interrupt, '--interval', '100ms', pid)
             held = walked(pid) * PAGE // 1024
         self.assertEqual(ran.status, 0, ran)
         self.assertTrue(ran.err.startswith(NOTE), ran.err)
@@ -147,7 +165,7 @@ class Unprivileged(unittest.TestCase):
 
     def test_live_as_csv(self):
         with few_pages() as pid:
-            ran = as_nobody('live', '--format', 'csv', '--interval', '100ms', '--duration', '500ms', str(pid))
+            ran = live_until(3, interrupt, '--format', 'csv', '--interval', '100ms', pid)
             held = walked(pid)
         self.assertEqual(ran.status, 0, ran)
         self.assertTrue(ran.err.startswith(NOTE), ran.err)
@@ -184,7 +202,7 @@ class Unprivileged(unittest.TestCase):
         assert_one_error_line(self, asked, 3)
 
     def test_live_of_a_command_ends_as_it_does(self):
-        ran = as_nobody('live', '--json', '--interval', '100ms', '--', 'sh', '-c', 'sleep 0.6; exit 7')
+        ran = live_until(3, nothing, '--json', '--interval', '100ms', '--', 'sh', '-c', 'read x; exit 7')
         self.assertEqual(ran.status, 7, ran)
         documents = [json.loads(line) for line in ran.lines]
         for document in documents:
@@ -218,20 +236,17 @@ class Unprivileged(unittest.TestCase):
                 live.communicate(b'\n', timeout=contract.TIMEOUT)
 
     def test_live_ends_with_its_target_and_by_signals(self):
-        for end in (lambda live, target: target.kill(), lambda live, target: live.send_signal(signal.SIGINT)):
-            with subprocess.Popen(['sleep', '1000'], user=NOBODY, group=NOBODY, extra_groups=[]) as target:
-                with subprocess.Popen([contract.binary_for_all(), 'live', '--json', '--interval', '50ms', str(target.pid)],
-                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, user=NOBODY, group=NOBODY,
-                                      extra_groups=[], cwd='/', env=environment()) as live:
-                    assert_valid(self, 'proc', json.loads(live.stdout.readline()))
-                    end(live, target)
-                    out, err = live.communicate(timeout=contract.TIMEOUT)
-                    self.assertEqual(live.returncode, 0, (out, err))
-                target.kill()
+        for by_target in (True, False):
+            with begun(['sleep', '1000'], **AS_NOBODY) as target:
+                end = (lambda _, target=target: target.kill()) if by_target else interrupt
+                ran = live_until(1, end, '--json', '--interval', '50ms', target.pid)
+            assert_valid(self, 'proc', json.loads(ran.lines[0]))
+            self.assertEqual(ran.status, 0, ran)
 
     def test_a_command_never_runs_where_records_were_asked_for(self):
         assert_one_error_line(self, as_nobody('live', '--events', '--', 'echo', 'ran'), 125)
 
+    @long_only('a screen through tmux')
     def test_on_a_terminal_it_is_lines(self):
         try:
             from panes import Pane

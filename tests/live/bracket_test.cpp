@@ -23,6 +23,7 @@ constexpr std::size_t kBytes = 200 * 4096;
 /// Does one thing for each byte it is sent, and answers: 't' maps and touches, 'u' unmaps, 'd' drops the pages.
 [[noreturn]] void obey(int fd) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);  // khugepaged would move it, too
     char *memory = nullptr;
     char order = 0;
     while (read(fd, &order, 1) == 1) {
@@ -46,6 +47,7 @@ class Bracket : public testing::Test {
         ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds_), 0);
         child_ = fork();
         if (child_ == 0) obey(fds_[1]);
+        close(fds_[1]);  // so that its end is seen
         auto traits = probe::running_kernel_traits();
         ASSERT_TRUE(traits);
         core::Machine machine = host::this_host().machine;
@@ -55,6 +57,8 @@ class Bracket : public testing::Test {
         probe_ = std::make_unique<probe::SnapshotProbe>(std::move(*probe));
     }
     void TearDown() override {
+        close(fds_[0]);
+        if (child_ <= 0) return;
         kill(child_, SIGKILL);
         waitpid(child_, nullptr, 0);
     }
@@ -90,21 +94,32 @@ class Bracket : public testing::Test {
     std::unique_ptr<probe::SnapshotProbe> probe_;
 };
 
+/// The kernel may take pages away from the child at any time; not each time.
+constexpr int kTries = 3;
+
 TEST_F(Bracket, WithNothingBetweenAgrees) {
     order('t');
-    const auto before = counters();
-    const auto seen = walk();
-    EXPECT_EQ(judge(before, counters(), seen).verdict, core::Verdict::Agrees);
+    auto verdict = core::Verdict::Moving;
+    for (int tries = 0; tries < kTries && verdict == core::Verdict::Moving; ++tries) {
+        const auto before = counters();
+        const auto seen = walk();
+        verdict = judge(before, counters(), seen).verdict;
+    }
+    EXPECT_EQ(verdict, core::Verdict::Agrees);
 }
 
 TEST_F(Bracket, CallsItMovingWhenTheWalkSawWhatBothReadingsDidNot) {
     order('t');
     order('u');  // a first round, so that what a page table costs is spent
-    const auto before = counters();
-    order('t');
-    const auto seen = walk();
-    order('u');
-    const auto after = counters();
+    core::CounterReading before, after;
+    core::Walk seen;
+    for (int tries = 0; tries < kTries && (tries == 0 || before.exact().rss() != after.exact().rss()); ++tries) {
+        before = counters();
+        order('t');
+        seen = walk();
+        order('u');
+        after = counters();
+    }
     // The counters tell nothing: the same exact value on both sides, and a walk that saw 200 pages more.
     EXPECT_EQ(before.exact().rss(), after.exact().rss());
     EXPECT_GE(seen.rss.n, 4 * (after.exact().rss().n + 190));

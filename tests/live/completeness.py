@@ -6,6 +6,7 @@ The storm waits until both have attached, and stays alive until both have stoppe
 teardown updates. Exit status: 0 equal, 1 not, 77 skipped with a reason."""
 import argparse
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -29,10 +30,17 @@ def counts(text):
     return found
 
 
+def ring(options):
+    """Room for all that comes of the storm, so that nothing is lost however late rsslag finds a CPU."""
+    bytes_of_a_fault = 128
+    faults = options.threads * options.rounds * (8 << 20) // os.sysconf('SC_PAGESIZE')
+    return f'{1 << max(2, (faults * bytes_of_a_fault >> 20).bit_length())}M'
+
+
 def observe(options):
     """One storm under both: rsslag's last tick, its summary, perf's counts, the storm's own result."""
     with Storm(options.storm, options.threads, options.rounds, '--by-kernel', 'yes') as storm:
-        with Rsslag(options.rsslag, storm.pid, options.mode, '--interval', '100ms') as rsslag:
+        with Rsslag(options.rsslag, storm.pid, options.mode, '--interval', '100ms', '--ring', ring(options)) as rsslag:
             arguments = ['stat', '-x', ';', *(word for event in EVENTS for word in ('-e', event)),
                          '--no-inherit', '-p', str(storm.pid)]
             with Perf(arguments) as perf:
@@ -79,7 +87,7 @@ def main():
         return 77
     try:
         tick, summary, counted, result = observe(options)
-    except Failed as failure:
+    except (Failed, OSError, subprocess.SubprocessError) as failure:
         print(f'completeness: {failure}')
         return 1
     wrong = mismatches(tick, summary, counted, options.threads)

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <thread>
 
+#include "../long_only.h"
 #include "run.h"
 
 namespace rsslag::live {
@@ -88,6 +89,7 @@ class Hog {
 };
 
 TEST(Residual, OfAMunmapThatIsHeldMidwayIsCalledInFlight) {
+    RSSLAG_LONG_ONLY("it has to meet a munmap midway, in 300 tries");
     if (sysconf(_SC_NPROCESSORS_ONLN) < 2) GTEST_SKIP() << "one CPU: the target cannot be held while it is read";
     const pid_t child = fork();
     if (child == 0) map_and_unmap();

@@ -16,6 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include "../bench/touch_program.h"
+
 namespace {
 
 constexpr std::size_t kPage = 4096;
@@ -171,6 +173,8 @@ struct Share {
 
 /// One thread after another touches its share and stays. Says "ready" when all have; ends with its input.
 void touch_in_turn(const char *path, int count, const Share &share) {
+    // No thread is the first to need a page of the program, however little of it the page cache had.
+    if (!touch_program()) die("/proc/self/maps");
     const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, static_cast<off_t>(share.file * kPage) * count) != 0) die(path);
     std::counting_semaphore<> done{0}, over{0};

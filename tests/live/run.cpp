@@ -4,14 +4,19 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cinttypes>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -23,31 +28,47 @@ Expected expected;
 
 namespace {
 
+/// What rsslag ends with where something is not allowed or not to be had.
+constexpr int kRefused = 3;
+/// As a shell has it.
+constexpr int kMissing = 127;
+
 struct Child {
     pid_t pid = 0;
     int out = -1;
-    int err = -1;
+    int err = -1;  ///< -1: the test's own
 };
 
-Child start(const std::vector<std::string> &words, const std::function<void()> &in_child) {
-    int out[2];
-    int err[2];
-    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0) return {};
+enum class Errors { Kept, OfTheTest };
+
+/// Its pid is not positive where it could not be started, and the test has failed.
+Child start(const std::vector<std::string> &words, const std::function<void()> &in_child,
+            Errors errors = Errors::Kept) {
+    int out[2] = {-1, -1};
+    int err[2] = {-1, -1};
+    if (pipe2(out, O_CLOEXEC) != 0 || (errors == Errors::Kept && pipe2(err, O_CLOEXEC) != 0)) {
+        ADD_FAILURE() << "no pipe: " << std::strerror(errno);
+        return {};
+    }
+    std::vector<char *> argv;
+    for (const std::string &word : words)
+        argv.push_back(const_cast<char *>(word.c_str()));
+    argv.push_back(nullptr);
+    const pid_t parent = getpid();
     const pid_t pid = fork();
     if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         dup2(out[1], STDOUT_FILENO);
-        dup2(err[1], STDERR_FILENO);
+        if (errors == Errors::Kept) dup2(err[1], STDERR_FILENO);
         if (in_child) in_child();
-        std::vector<char *> argv;
-        for (const std::string &word : words)
-            argv.push_back(const_cast<char *>(word.c_str()));
-        argv.push_back(nullptr);
+        // After it has become somebody else, as that takes the signal back (commit_creds()).
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(kMissing);
         execvp(argv[0], argv.data());
-        _exit(127);
+        _exit(kMissing);
     }
+    EXPECT_GT(pid, 0) << "no process: " << std::strerror(errno);
     close(out[1]);
-    close(err[1]);
+    if (errors == Errors::Kept) close(err[1]);
     return {pid, out[0], err[0]};
 }
 
@@ -61,10 +82,61 @@ bool take(int fd, std::string &text) {
     return true;
 }
 
+/// Waits until one of them has something to say. A program that hangs is killed, and the test fails.
+bool await(std::span<pollfd> fds, pid_t pid, const std::string &name) {
+    const auto ms = static_cast<int>(std::chrono::milliseconds(patience()).count());
+    int ready = 0;
+    do {
+        ready = poll(fds.data(), fds.size(), ms);
+    } while (ready < 0 && errno == EINTR);
+    if (ready > 0) return true;
+    ADD_FAILURE() << name << " has said nothing for " << patience().count() << " s";
+    if (pid > 0) kill(pid, SIGKILL);
+    return false;
+}
+
+bool await(int fd, pid_t pid, const std::string &name) {
+    std::array<pollfd, 1> one{{{fd, POLLIN, 0}}};
+    return await(one, pid, name);
+}
+
 int status_of(pid_t pid) {
     int status = 0;
-    waitpid(pid, &status, 0);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+std::string joined(const std::vector<std::string> &words) {
+    std::string text;
+    for (const std::string &word : words)
+        text += (text.empty() ? "" : " ") + word;
+    return text;
+}
+
+nlohmann::json document_of(const std::string &line) {
+    nlohmann::json document = nlohmann::json::parse(line, nullptr, false);
+    EXPECT_FALSE(document.is_discarded()) << line;
+    return document;
+}
+
+/// Keeps what a process maps of files in the page cache, for as long as the test runs. The code that a thread runs is
+/// mapped with its neighbours as far as they are there, and what nobody maps may be paged out at any time (DAMON,
+/// reclaim): how many faults a thread makes would depend on that.
+void keep_in_page_cache(pid_t pid) {
+    std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
+    for (std::string line; std::getline(maps, line);) {
+        std::uint64_t from = 0, to = 0, offset = 0;
+        const std::size_t name = line.find('/');
+        const int fields = std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64, &from, &to, &offset);
+        if (fields != 3 || name == std::string::npos) continue;
+        const int fd = open(line.c_str() + name, O_RDONLY | O_CLOEXEC);
+        if (fd < 0) continue;
+        void *const at = mmap(nullptr, to - from, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, static_cast<off_t>(offset));
+        // Who may not lock it has at least read it.
+        if (at != MAP_FAILED) mlock(at, to - from);
+        close(fd);
+    }
 }
 
 }  // namespace
@@ -76,20 +148,25 @@ bool emulated() {
     return text.find("rsslag.slow") != std::string::npos;
 }
 
+std::chrono::seconds patience() {
+    return std::chrono::minutes(emulated() ? 20 : 5);
+}
+
 Outcome run(const std::vector<std::string> &words, const std::function<void()> &in_child) {
     const Child child = start(words, in_child);
     Outcome outcome;
+    if (child.pid <= 0) return outcome;
     std::array<pollfd, 2> fds{{{child.out, POLLIN, 0}, {child.err, POLLIN, 0}}};
-    int open = 2;
-    while (open > 0 && poll(fds.data(), fds.size(), -1) > 0) {
+    for (int open = 2; open > 0 && await(fds, child.pid, joined(words));) {
         for (pollfd &fd : fds) {
             if (fd.revents == 0) continue;
             if (take(fd.fd, fd.fd == child.out ? outcome.out : outcome.err)) continue;
-            close(fd.fd);
             fd.fd = -1;
             --open;
         }
     }
+    close(child.out);
+    close(child.err);
     outcome.status = status_of(child.pid);
     return outcome;
 }
@@ -101,11 +178,8 @@ std::vector<nlohmann::json> run_json(const std::vector<std::string> &words) {
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     std::vector<nlohmann::json> documents;
     std::istringstream lines(outcome.out);
-    for (std::string line; std::getline(lines, line);) {
-        nlohmann::json document = nlohmann::json::parse(line, nullptr, false);
-        EXPECT_FALSE(document.is_discarded()) << line;
-        documents.push_back(std::move(document));
-    }
+    for (std::string line; std::getline(lines, line);)
+        documents.push_back(document_of(line));
     return documents;
 }
 
@@ -118,11 +192,75 @@ nlohmann::json snapshot(pid_t pid) {
     return process;
 }
 
+nlohmann::json snapshot_at_rest(pid_t pid) {
+    constexpr int kTries = 3;
+    nlohmann::json process = snapshot(pid);
+    for (int tries = 1; tries < kTries && process.value("verdict", "") == "moving"; ++tries)
+        process = snapshot(pid);
+    return process;
+}
+
+Running::Running(const std::vector<std::string> &words) {
+    const Child child = start(words, {}, Errors::OfTheTest);
+    pid_ = child.pid;
+    out_ = child.out;
+}
+
+Running::~Running() {
+    close(out_);
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    status_of(pid_);
+}
+
+nlohmann::json Running::next() {
+    for (;;) {
+        const std::size_t end = text_.find('\n');
+        if (end != std::string::npos) {
+            const std::string line = text_.substr(0, end);
+            text_.erase(0, end + 1);
+            return document_of(line);
+        }
+        if (pid_ <= 0 || !await(out_, pid_, "what runs beside the test") || !take(out_, text_)) return nullptr;
+    }
+}
+
+void Running::stop() const {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGSTOP);
+    // Told of once the last of its threads has stopped (do_signal_stop()).
+    int status = 0;
+    while (waitpid(pid_, &status, WUNTRACED) < 0 && errno == EINTR) {
+    }
+    EXPECT_TRUE(WIFSTOPPED(status)) << "it has ended";
+}
+
+void Running::go_on() const {
+    if (pid_ > 0) kill(pid_, SIGCONT);
+}
+
+std::vector<nlohmann::json> Running::finish(int signal) {
+    std::vector<nlohmann::json> rest;
+    if (pid_ <= 0) return rest;
+    kill(pid_, signal);
+    for (nlohmann::json document = next(); !document.is_null(); document = next())
+        rest.push_back(std::move(document));
+    EXPECT_EQ(status_of(std::exchange(pid_, 0)), 0);
+    return rest;
+}
+
 HeldProcess HeldProcess::demo(const std::vector<std::string> &words) {
-    std::vector<std::string> all{expected.rsslag, "demo"};
-    all.insert(all.end(), words.begin(), words.end());
-    all.emplace_back("--hold");
-    HeldProcess held = program(all);
+    const auto hold = [](const std::vector<std::string> &demo_words) {
+        std::vector<std::string> all{expected.rsslag, "demo"};
+        all.insert(all.end(), demo_words.begin(), demo_words.end());
+        all.insert(all.end(), {"--hold", "--parent", std::to_string(getpid())});
+        return program(all);
+    };
+    [[maybe_unused]] static const bool kept = [&hold] {
+        keep_in_page_cache(hold({"single"}).pid());
+        return true;
+    }();
+    HeldProcess held = hold(words);
     if (held.ready_ && held.facts_.count("ready") == 0) {
         held.ready_ = false;
         held.why_ = "no line 'ready PID'";
@@ -139,15 +277,20 @@ HeldProcess HeldProcess::program(const std::vector<std::string> &words) {
     const Child child = start(words, [] { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); });
     HeldProcess held;
     held.pid_ = child.pid;
+    if (child.pid <= 0) return held;
     std::string text;
-    while (text.find('\n') == std::string::npos && take(child.out, text)) {
+    while (text.find('\n') == std::string::npos && await(child.out, child.pid, joined(words)) &&
+           take(child.out, text)) {
     }
     held.ready_ = text.find('\n') != std::string::npos;
     if (!held.ready_) {
         while (take(child.err, held.why_)) {
         }
+        held.status_ = status_of(std::exchange(held.pid_, 0));
+        close(child.out);
+        close(child.err);
     }
-    // The descriptors stay open: the program may write more.
+    // Else the descriptors stay open: the program may write more.
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
         const std::size_t space = line.find(' ');
@@ -159,13 +302,22 @@ HeldProcess HeldProcess::program(const std::vector<std::string> &words) {
 HeldProcess::HeldProcess(HeldProcess &&other) noexcept
     : pid_(std::exchange(other.pid_, 0)),
       ready_(other.ready_),
+      status_(other.status_),
       why_(std::move(other.why_)),
       facts_(std::move(other.facts_)) {}
 
 HeldProcess::~HeldProcess() {
     if (pid_ <= 0) return;
     kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
+    status_of(pid_);
+}
+
+bool HeldProcess::refused() const {
+    return !ready_ && status_ == kRefused;
+}
+
+bool HeldProcess::missing() const {
+    return !ready_ && status_ == kMissing;
 }
 
 std::string HeldProcess::fact(const std::string &key) const {

@@ -23,7 +23,8 @@ struct Walker::State {
     void run();
 };
 
-Walker::Walker(std::function<bool()> impatient) : impatient_(std::move(impatient)), state_(std::make_shared<State>()) {}
+Walker::Walker(std::function<bool()> impatient, std::chrono::milliseconds patience)
+    : impatient_(std::move(impatient)), patience_(patience), state_(std::make_shared<State>()) {}
 
 Walker::~Walker() {
     std::unique_lock lock(state_->mutex);
@@ -53,7 +54,6 @@ void Walker::State::run() {
 bool Walker::run(std::function<void()> job) {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::milliseconds kLook{20};
-    constexpr std::chrono::seconds kPatience{1};  // what a mapping holds at the end is worth waiting for
     std::optional<Clock::time_point> enough_at;
     State &state = *state_;
     std::unique_lock lock(state.mutex);
@@ -64,7 +64,7 @@ bool Walker::run(std::function<void()> job) {
     state.came.notify_one();
     while (!state.went.wait_for(lock, kLook, [&state] { return !state.busy; })) {
         lock.unlock();
-        if (!enough_at && impatient_()) enough_at = Clock::now() + kPatience;
+        if (!enough_at && impatient_()) enough_at = Clock::now() + patience_;
         lock.lock();
         if (state.busy && enough_at && Clock::now() >= *enough_at) return false;
     }

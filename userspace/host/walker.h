@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 
 namespace rsslag::host {
 
-/// A thread for what may wait long for a target's mmap_lock. Whoever asks waits, too, but no longer than a second after
-/// that is wanted: then the thread is left behind.
+/// A thread for what may wait long for a target's mmap_lock. Whoever asks waits, too, but only for so long after that
+/// is wanted: then the thread is left behind.
 class Walker {
   public:
+    /// What a mapping holds at the end is worth waiting for.
+    static constexpr std::chrono::milliseconds kPatience{1000};
+
     /// `impatient` is asked now and then while something takes long.
-    explicit Walker(std::function<bool()> impatient);
+    explicit Walker(std::function<bool()> impatient, std::chrono::milliseconds patience = kPatience);
     ~Walker();
     Walker(const Walker &) = delete;
     Walker &operator=(const Walker &) = delete;
@@ -22,6 +26,7 @@ class Walker {
   private:
     struct State;
     std::function<bool()> impatient_;
+    std::chrono::milliseconds patience_;
     std::shared_ptr<State> state_;  ///< the thread's, too
 };
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A bit of everything that moves counters, with pauses in which nothing does.
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <ctime>
 #include <random>
 
@@ -69,6 +71,7 @@ void come_and_go(std::size_t pages) {
 void have_children(Memory memory, bool exec) {
     const pid_t pid = fork();
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (exec) execl("/bin/true", "true", nullptr);
         touch(memory);
         _exit(0);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "../../long_only.h"
 #include "ledger_judge.h"
 #include "ledger_of.h"
 #include "readings.h"
@@ -47,6 +48,7 @@ double record_while_adopted(int tasks) {
 }
 
 TEST(Ledger, TakesNoLongerForARecordOfAProcessOfManyTasksWhileItIsAdopted) {
+    RSSLAG_LONG_ONLY("a clock");
     double few = 1;
     double many = 1;
     for (int i = 0; i < 5; ++i) {

@@ -4,6 +4,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pwd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -71,7 +73,8 @@ TEST_F(CommandTest, RunsOnlyOnceItIsReleased) {
     ASSERT_EQ(pipe2(ends.data(), O_NONBLOCK), 0);
     const procfs::Fd out(ends[0]);
     procfs::Fd in(ends[1]);
-    auto command = Command::prepare({"sh", "-c", "echo x >&" + std::to_string(in.get())}, true);
+    // Not >&N, which a shell may take for one digit.
+    auto command = Command::prepare({"sh", "-c", "echo x >/proc/self/fd/" + std::to_string(in.get())}, true);
     ASSERT_TRUE(command);
     char byte = 0;
     EXPECT_EQ(read(out.get(), &byte, 1), -1);
@@ -90,7 +93,7 @@ TEST_F(CommandTest, NeverRunsWhereItIsNotReleased) {
         ASSERT_TRUE(command);
         pid = command->pid();
     }
-    EXPECT_EQ(kill(pid, 0), -1) << "it has been waited for";
+    EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), -1) << "it has been waited for";
     EXPECT_FALSE(std::filesystem::exists(file));
 }
 
@@ -131,11 +134,14 @@ TEST_F(InvokingUser, IsNobodyElseWithoutSudo) {
 }
 
 TEST_F(InvokingUser, IsWhomSudoNamesAlsoWhereNoDirectoryKnowsThem) {
-    setenv("SUDO_UID", "4242", 1);
+    uid_t nobody_has_it = 4242;
+    while (getpwuid(nobody_has_it) != nullptr)
+        ++nobody_has_it;
+    setenv("SUDO_UID", std::to_string(nobody_has_it).c_str(), 1);
     setenv("SUDO_GID", "4343", 1);
     const auto user = invoking_user();
     ASSERT_TRUE(user && *user);
-    EXPECT_EQ((*user)->uid, 4242U);
+    EXPECT_EQ((*user)->uid, nobody_has_it);
     EXPECT_EQ((*user)->gid, 4343U);
     EXPECT_EQ((*user)->home, "/");
 }

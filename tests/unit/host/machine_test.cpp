@@ -2,8 +2,8 @@
 #include "rsslag/host/machine.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -35,8 +35,9 @@ TEST(CpusInList, ReadsNoFurtherThanItsView) {
 
 class FolioOrders : public testing::Test {
   protected:
-    FolioOrders() : at_(std::filesystem::temp_directory_path() / ("folio_orders." + std::to_string(getpid()))) {
-        std::filesystem::create_directory(at_);
+    FolioOrders() {
+        std::string name = (std::filesystem::temp_directory_path() / "folio_orders-XXXXXX").string();
+        at_ = mkdtemp(name.data());
     }
     ~FolioOrders() override { std::filesystem::remove_all(at_); }
     void write(const std::string &name, const std::string &text) const {

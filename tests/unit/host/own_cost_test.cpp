@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 namespace rsslag::host {
 namespace {
 
@@ -26,16 +28,40 @@ TEST(OwnCost, HasWhatThisProcessHolds) {
     EXPECT_GE(cost.cpu_percent, 0);
 }
 
+/// What both clocks say now.
+struct Times {
+    double cpu_ns = 0;
+    double wall_ns = 0;
+
+    static Times now() {
+        timespec cpu{};
+        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+        return {1e9 * static_cast<double>(cpu.tv_sec) + static_cast<double>(cpu.tv_nsec),
+                static_cast<double>(monotonic_ns())};
+    }
+};
+
+void use_cpu(std::uint64_t ns) {
+    const double until = Times::now().cpu_ns + static_cast<double>(ns);
+    while (Times::now().cpu_ns < until) {
+    }
+}
+
 TEST(OwnCost, RightAfterTheBeginningIsNotAWholeCpu) {
+    const Times begin = Times::now();
     OwnCostMeter meter(1'000'000'000);
-    const std::uint64_t begin = monotonic_ns();
-    while (monotonic_ns() - begin < 20'000'000) {
-    }
+    use_cpu(20'000'000);
+    const Times before = Times::now();
     const double first = meter.since_last(0, 0).cpu_percent;
-    EXPECT_LT(first, 50) << "20 ms are not a second";
-    while (monotonic_ns() - begin < 40'000'000) {
-    }
-    EXPECT_GT(meter.since_last(0, 0).cpu_percent, first) << "but then it is what it is";
+    const Times after = Times::now();
+    EXPECT_LE(first, 100 * (after.cpu_ns - begin.cpu_ns) / 1e9) << "20 ms are not a second";
+    use_cpu(20'000'000);
+    const Times later = Times::now();
+    const double second = meter.since_last(0, 0).cpu_percent;
+    const Times last = Times::now();
+    // Whatever else ran meanwhile: the meter looked at its clocks between these looks.
+    EXPECT_GE(second, 100 * (later.cpu_ns - after.cpu_ns) / (last.wall_ns - before.wall_ns)) << "then it is what it is";
+    EXPECT_LE(second, 100 * (last.cpu_ns - before.cpu_ns) / (later.wall_ns - after.wall_ns));
 }
 
 TEST(MonotonicClock, NeverGoesBack) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <memory>
 #include <thread>
@@ -40,7 +41,7 @@ struct Long {
 TEST(Walker, IsLeftBehindWhereItTakesLongerThanIsWanted) {
     const auto job = std::make_shared<Long>();
     {
-        Walker walker(at_once);
+        Walker walker(at_once, std::chrono::milliseconds(0));
         const auto wait = [job] {
             job->go.get_future().wait();
             job->ended.set_value();
@@ -56,10 +57,11 @@ TEST(Walker, IsLeftBehindWhereItTakesLongerThanIsWanted) {
 
 TEST(Walker, IsWaitedForWhereTheEndIsNearByThen) {
     std::promise<void> asked;
-    Walker walker([&asked] {
+    const auto ask = [&asked] {
         asked.set_value();
         return true;
-    });
+    };
+    Walker walker(ask, std::chrono::hours(1));  // near, whatever else the machine does
     EXPECT_TRUE(walker.run([&asked] { asked.get_future().wait(); }));
 }
 

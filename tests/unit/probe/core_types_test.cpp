@@ -7,6 +7,7 @@
 #include <linux/bpf.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -118,6 +119,9 @@ class OnThisKernel : public testing::Test {
   protected:
     void SetUp() override {
         if (geteuid() != 0) GTEST_SKIP() << "needs root, to load programs";
+        // A container's root may not be allowed to.
+        const core::Fd map(bpf_map_create(BPF_MAP_TYPE_ARRAY, "allowed", 4, 4, 1, nullptr));
+        if (!map.open() && errno == EPERM) GTEST_SKIP() << "BPF is refused here: " << std::strerror(errno);
         auto traits = running_kernel_traits();
         if (!traits) GTEST_SKIP() << traits.error().what;
         traits_ = *traits;

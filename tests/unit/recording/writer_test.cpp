@@ -10,6 +10,7 @@
 #include <iterator>
 #include <random>
 
+#include "../../long_only.h"
 #include "rsslag/recording/reader.h"
 #include "traces.h"
 
@@ -108,6 +109,29 @@ TEST_F(WriterTest, RefusesADirectoryAndWhatIsNoFileAlsoWithForce) {
 }
 
 TEST_F(WriterTest, CountsWhatFindsNoRoomAndSaysSoInTheRecording) {
+    constexpr std::size_t kSome = 1'000;
+    // More than the queue ever takes in.
+    constexpr std::size_t kMany = (std::size_t{64} << 20) / sizeof(rsslag_update) + 1;
+    const auto some = test::storm(0, kSome, 1);
+    {
+        auto writer = Writer::create(path_, {});
+        ASSERT_TRUE(writer);
+        writer->begin(test::header());
+        writer->put(event::Records{0, some});
+        writer->put(event::Records{0, test::storm(0, kMany, 1)});
+        EXPECT_EQ(writer->progress().records_lost, kMany);
+        writer->put(event::Records{0, some});
+        EXPECT_TRUE(writer->finish());
+        EXPECT_EQ(writer->progress().records_lost, kMany);
+        EXPECT_EQ(writer->progress().events_lost, 1U);
+    }
+    const Counted counted = count();
+    EXPECT_EQ(counted.missing, kMany);
+    EXPECT_EQ(counted.read, 2 * kSome);
+}
+
+TEST_F(WriterTest, CountsWhatFindsNoRoomWhereItFallsBehind) {
+    RSSLAG_LONG_ONLY("how far a thread falls behind is the scheduler's choice");
     constexpr std::size_t kEach = 100'000;
     const auto records = test::storm(0, kEach, 1);
     std::uint64_t lost = 0;
@@ -116,15 +140,14 @@ TEST_F(WriterTest, CountsWhatFindsNoRoomAndSaysSoInTheRecording) {
         auto writer = Writer::create(path_, {});
         ASSERT_TRUE(writer);
         writer->begin(test::header());
-        // Far more at once than any writer takes in.
-        for (; puts < 100'000 && lost == 0; ++puts) {
+        for (; puts < 2'000 && lost == 0; ++puts) {
             writer->put(event::Records{0, records});
             lost = writer->progress().records_lost;
         }
         EXPECT_TRUE(writer->finish());
         lost = writer->progress().records_lost;
     }
-    ASSERT_GT(lost, 0U);
+    if (lost == 0) GTEST_SKIP() << "it takes in what it is given as fast as it is made";
     const Counted counted = count();
     EXPECT_EQ(counted.missing, lost);
     EXPECT_EQ(counted.read + lost, puts * kEach);

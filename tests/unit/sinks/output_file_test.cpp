@@ -121,6 +121,7 @@ TEST_F(OutputFileTest, WritesToDevicesAsTheyAre) {
     EXPECT_TRUE(file->path().empty());
     EXPECT_TRUE(file->write("x").ok());
     EXPECT_TRUE(file->commit().ok());
+    if (!fs::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full";
     auto full = OutputFile::open("/dev/full", false);
     ASSERT_TRUE(full.ok());
     const core::Status written = full->write("x");

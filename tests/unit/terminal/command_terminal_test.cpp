@@ -2,11 +2,14 @@
 // CMD's terminal with this test in CMD's place.
 #include "rsslag/terminal/command_terminal.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -21,6 +24,8 @@ using Lines = std::vector<std::string>;
 class CommandTerminalTest : public testing::Test {
   protected:
     void SetUp() override {
+        if (const core::Fd any(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)); !any.open())
+            GTEST_SKIP() << "no pseudoterminal is to be had: " << std::strerror(errno);
         std::string name = (std::filesystem::temp_directory_path() / "rsslag-terminal-XXXXXX").string();
         directory_ = mkdtemp(name.data());
         const char *const before = std::getenv("TMPDIR");
@@ -34,6 +39,7 @@ class CommandTerminalTest : public testing::Test {
     }
     void TearDown() override {
         terminal_.reset();
+        if (directory_.empty()) return;
         before_ ? setenv("TMPDIR", before_->c_str(), 1) : unsetenv("TMPDIR");
         std::filesystem::remove_all(directory_);
     }

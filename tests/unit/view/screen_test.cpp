@@ -34,7 +34,9 @@ class Screens : public testing::Test {
     static void SetUpTestSuite() {
         setenv("TZ", "RSSLAG-2", 1);
         tzset();
-        ASSERT_NE(std::setlocale(LC_CTYPE, "C.UTF-8"), nullptr);
+    }
+    void SetUp() override {
+        if (std::setlocale(LC_CTYPE, "C.UTF-8") == nullptr) GTEST_SKIP() << "the locale C.UTF-8 is not installed";
     }
 };
 

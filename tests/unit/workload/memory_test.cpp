@@ -70,7 +70,8 @@ TEST(FileShared, DirtiesTheFileAndStaysAFile) {
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 4'096);
     EXPECT_EQ(held.mapping_kb("Anonymous:"), 0);
-    EXPECT_EQ(labelled(proc(held.pid(), "status"), "RssShmem:"), 0);
+    // By the page tables: what status shows may lag behind what was tried for a file and unmapped again.
+    EXPECT_EQ(labelled(proc(held.pid(), "smaps_rollup"), "Pss_Shmem:"), 0);
 }
 
 TEST(Populate, HasEveryPageInBasePages) {
@@ -95,7 +96,9 @@ TEST(Thp, HasHugePages) {
     const HeldWorkload held("thp");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 8'192);
-    EXPECT_EQ(held.mapping_kb("AnonHugePages:"), held.fact("huge_kb"));
+    // khugepaged may have made more of them since.
+    EXPECT_GE(held.mapping_kb("AnonHugePages:"), held.fact("huge_kb"));
+    EXPECT_LE(held.mapping_kb("AnonHugePages:"), 8'192);
 }
 
 TEST(Hugetlb, HasPagesThatRssDoesNotCountAndPutsTheSettingBack) {
