@@ -99,12 +99,12 @@ def begun(words, **more):
 
 
 def snapshot_of_command(script, *options, env=None, executable=None, prefix=(), **more):
-    """`rsslag snapshot --json -- sh -c SCRIPT`, where SCRIPT waits by "read x" until it has been read, however long that takes.
-    How the run ended, the lines that SCRIPT wrote, and the document."""
+    """`rsslag snapshot --json -- sh -c SCRIPT`, where SCRIPT waits by "read x" until it has been read, however long that
+    takes. How the run ended, the lines that SCRIPT wrote, and the document."""
     argv = [*prefix, executable or binary, 'snapshot', '--json', *options, '--', 'sh', '-c', script]
     told = []
-    with begun(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env or environment(), bufsize=0,
-               **more) as process:
+    with begun(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+               env=env or environment(), **more) as process:
         for line in iter(process.stdout.readline, b''):
             told.append(line)
             if line.startswith(b'{'):
@@ -245,7 +245,7 @@ class Held:
         os.set_blocking(self.process.stdout.fileno(), False)
         self.facts = [line.split(None, 1) for line in (self.process.stdout.read() or b'').decode().splitlines()]
         try:
-            # On its way to where it waits, a page of its program may have to come from the disk. Z: its main thread is to end.
+            # On its way to where it waits, a page of its program may have to come from the disk. Some end their main thread.
             wait_until(lambda: task_state(self.pid) in 'SZ')
         except BaseException:
             self.__exit__()

@@ -13,7 +13,7 @@ import contract
 
 # A file of rsslag itself, or several of one room that are compiled as one.
 OWN = re.compile(re.escape(str(contract.ROOT)) + r'/(userspace/|[^/]+/userspace/[^/]+/CMakeFiles/[^/]+/Unity/unity_)')
-COMPILER = re.compile(r'(.*/)?(c\+\+|g\+\+|clang\+\+|cc|gcc|clang)(-\d+)?')
+COMPILER = re.compile(r'(.*/)?([\w-]+-)?(c\+\+|g\+\+|clang\+\+|cc|gcc|clang)(-\d+)?')
 X86 = platform.machine() in ('x86_64', 'i686', 'i386')
 
 

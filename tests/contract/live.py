@@ -15,8 +15,8 @@ import contract
 from contract import MEMBERS, TIMEOUT, assert_valid, environment, rsslag
 
 
-# Rings that take all that a program of these tests does, though nobody empties them: nothing is lost on the busiest machine.
-# --long has those of the default size.
+# Rings that take all that a program of these tests does, though nobody empties them: nothing is lost on the busiest
+# machine. --long has those of the default size.
 ROOMY = () if contract.LONG else ('--ring', '8M')
 
 

@@ -12,7 +12,7 @@ import time
 import unittest
 
 import contract
-from contract import Children, Held, TracingTest, environment, needs_root, rsslag, snapshot, wait_until
+from contract import Children, Held, TracingTest, environment, long_only, needs_root, rsslag, snapshot, wait_until
 from serve_test import Serving
 
 NODE_EXPORTER = 'prometheus-node-exporter'
@@ -28,7 +28,7 @@ def promtool(*args, **more):
     return subprocess.run(['promtool', *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **more)
 
 
-@unittest.skipUnless(os.environ.get('RSSLAG_TEST_LONG'), 'a Prometheus for a minute: scripts/test --long')
+@long_only('a Prometheus for a minute')
 @unittest.skipUnless(shutil.which('prometheus') and shutil.which('promtool'), 'there is no prometheus')
 class EngineTest(TracingTest):
     """A Prometheus that scrapes each second."""
@@ -128,7 +128,7 @@ class Doors(EngineTest):
         self.becomes(f'rsslag_processes{{{labels}}}')
 
 
-@unittest.skipUnless(os.environ.get('RSSLAG_TEST_LONG'), 'half a minute of scrapes: scripts/test --long')
+@long_only('half a minute of scrapes')
 class Load(TracingTest):
     def test_eight_scrapers_ten_times_a_second(self):
         """By the clock that each of them has, whatever the others wait for."""

@@ -187,8 +187,9 @@ class LongWalk(TracingTest):
                     self.assert_unwalked(live.finish())
 
     def test_a_snapshot(self):
-        with Children() as (pid,), begun([*self.endless, contract.binary, 'snapshot', '--json', pid], stdin=subprocess.DEVNULL,
-                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as process:
+        with Children() as (pid,), begun([*self.endless, contract.binary, 'snapshot', '--json', pid],
+                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                         env=environment()) as process:
             self.await_walk()
             with self.soon():
                 process.send_signal(signal.SIGINT)

@@ -14,7 +14,8 @@ import time
 import unittest
 
 import contract
-from contract import Children, Crowd, Held, TracingTest, assert_one_error_line, environment, rsslag, snapshot, wait_until
+from contract import (LONG, Children, Crowd, Held, TracingTest, assert_one_error_line, begun, environment, long_only, rsslag,
+                      snapshot, task_state, wait_until)
 
 SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? (\S+)$')
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
@@ -83,9 +84,12 @@ class Serving:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.status = self.process.wait(contract.TIMEOUT)
-        self.process.stdout.close()
-        self.process.stderr.close()
+        try:
+            self.status = self.process.wait(contract.TIMEOUT)
+        finally:
+            self.process.kill()
+            self.process.stdout.close()
+            self.process.stderr.close()
 
 
 class Serve(TracingTest):
@@ -119,14 +123,17 @@ class Serve(TracingTest):
             self.assertEqual((len(groups), groups[-1]), (4, 'other'))
 
     def test_hostile_names_and_groups_that_end(self):
-        name = b'a"b\n\\\x1b[31m'
+        name, shown = b'a"b\n\\\x1b[31m', 'a"b\\x0a\\\\\\x1b[31m'
+
+        def comms(text):
+            return [labels['comm'] for family, labels, _ in samples(text) if family == 'rsslag_processes']
+
         with Serving('--listen', '127.0.0.1:0', '--top', '10000', '--max-age', '0ms') as serving:
             with Children((name,)):
                 text = serving.metrics()
                 self.assertIsNone(contract.CONTROL.search(text))
-                shown = [labels['comm'] for family, labels, _ in samples(text) if family == 'rsslag_processes']
-                self.assertIn('a"b\\x0a\\\\\\x1b[31m', shown)
-            wait_until(lambda: 'x1b[31m' not in serving.metrics())
+                self.assertIn(shown, comms(text))
+            wait_until(lambda: shown not in comms(serving.metrics()))
 
     def test_what_a_checker_says(self):
         if not shutil.which('promtool'):
@@ -163,7 +170,7 @@ class Serve(TracingTest):
             before, wrong = serving.rss_kb(), []
 
             def scrape():
-                for _ in range(50):
+                for _ in range(50 if LONG else 10):
                     try:
                         serving.metrics()
                     except (OSError, AssertionError) as error:
@@ -175,22 +182,20 @@ class Serve(TracingTest):
             for thread in threads:
                 thread.join()
             self.assertEqual(wrong, [])
-            self.assertLess(serving.rss_kb() - before, 4096)
+            if LONG:
+                self.assertLess(serving.rss_kb() - before, 4096)
 
     def test_a_socket_that_is_handed_in(self):
         with socket.create_server(('127.0.0.1', 0)) as listening:
             def prepare():
                 os.dup2(listening.fileno(), 3)
                 os.set_inheritable(3, True)
-            process = subprocess.Popen(
-                ['sh', '-c', 'LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" serve --listen 127.0.0.1:1', contract.binary],
-                preexec_fn=prepare, close_fds=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            line = process.stdout.readline().decode()
-            self.assertEqual(line, f'http://127.0.0.1:{listening.getsockname()[1]}/metrics\n')
-            process.send_signal(signal.SIGTERM)
-            self.assertEqual(process.wait(contract.TIMEOUT), 0)
-            process.stdout.close()
-            process.stderr.close()
+            with begun(['sh', '-c', 'LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" serve --listen 127.0.0.1:1', contract.binary],
+                       preexec_fn=prepare, close_fds=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                line = process.stdout.readline().decode()
+                self.assertEqual(line, f'http://127.0.0.1:{listening.getsockname()[1]}/metrics\n')
+                process.send_signal(signal.SIGTERM)
+                self.assertEqual(process.wait(contract.TIMEOUT), 0)
 
     def test_what_cannot_be(self):
         for words in (('--listen', 'nonsense'), ('--listen', '127.0.0.1:http'), ('--by', 'tid'), ('--top', '0'),
@@ -217,14 +222,20 @@ PAGES = (40 << 20) // PAGE
 
 class Busy:
     def __init__(self, name='rsslag-busy'):
+        self.name = name
         self.process = subprocess.Popen([contract.interpreter(), '-c', BUSY, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         env=environment())
-        wait_until(lambda: open(f'/proc/{self.process.pid}/comm', encoding='ascii').read() == name + '\n')
+        wait_until(self.waits)
+
+    def waits(self):
+        with open(f'/proc/{self.process.pid}/comm', encoding='ascii') as file:
+            return file.read() == self.name + '\n' and task_state(self.process.pid) == 'S'
 
     def work(self):
         self.process.stdin.write(b'\n')
         self.process.stdin.flush()
         assert self.process.stdout.readline() == b'done\n'
+        wait_until(self.waits)
 
     def __enter__(self):
         return self
@@ -256,18 +267,19 @@ class Traced(TracingTest):
             before = serving.metrics()
             self.assertEqual(self.of(before, 'processes'), 1)
             resident = exact_of(before, comm='rsslag-busy')
-            for _ in range(3):
+            rounds = 3 if LONG else 1  # one fits into the rings, though nobody empties them
+            for _ in range(rounds):
                 busy.work()
             after = serving.metrics()
             grew = {what: self.of(after, what) - self.of(before, what) for what in ('updates_total', 'faults_total', 'flushes_total')}
             self.assertEqual(self.lost(after), 0)
             # Each page comes by a fault, and by an update of its own where CPUs cache; threads flush up to 64 at once.
             by_cpu = 'scheme="cpu"' in after
-            self.assertGreaterEqual(grew['updates_total'] * (1 if by_cpu else 64), 3 * PAGES)
-            self.assertLess(grew['updates_total'], 7 * PAGES)
-            self.assertGreaterEqual(grew['faults_total'], 3 * PAGES)
-            self.assertLess(grew['faults_total'], 3 * PAGES + 1000)
-            self.assertGreater(grew['flushes_total'], 100)
+            self.assertGreaterEqual(grew['updates_total'] * (1 if by_cpu else 64), rounds * PAGES)
+            self.assertLess(3 * grew['updates_total'], rounds * 7 * PAGES)
+            self.assertGreaterEqual(grew['faults_total'], rounds * PAGES)
+            self.assertLess(grew['faults_total'], rounds * PAGES + 1000)
+            self.assertGreater(grew['flushes_total'], 33 * rounds)
             # All of it was there at once, and is gone by the scrape.
             self.assertLess(abs(exact_of(after, comm='rsslag-busy') - resident), 4 << 20)
             least = self.of(after, 'peak_resident_memory_bytes')
@@ -304,6 +316,7 @@ class Traced(TracingTest):
             self.assertGreaterEqual(peak + self.of(told[-2], 'peak_uncertainty_bytes'), 300 * PAGE)
             self.assertGreater(self.of(told[-2], 'updates_total'), 0)
 
+    @long_only('no record may be lost for seconds')
     def test_slow_scrapers_stop_nothing(self):
         with Busy() as busy, self.serving('--top', '10000') as serving:
             before = serving.metrics()

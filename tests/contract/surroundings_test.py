@@ -17,8 +17,8 @@ import unittest
 from pathlib import Path
 
 import contract
-from contract import (NOBODY, ROOT, Children, Ran, TracingTest, assert_one_error_line, binary_for_all, emulated, environment,
-                      needs_root, rsslag, wait_until)
+from contract import (NOBODY, ROOT, Children, Ran, TracingTest, assert_one_error_line, binary_for_all, emulated,
+                      environment, long_only, needs_root, rsslag, wait_until)
 
 RECORDING = str(ROOT / 'docs' / 'recordings' / 'quiet-6.1.rsslag')
 BPF_CALL = {'x86_64': 321, 'aarch64': 280}.get(platform.machine())
@@ -96,26 +96,34 @@ class ReadOnlyRoot(TracingTest):
 
 class MemoryGroup:
     """A memory cgroup of either version, for as long as the test runs."""
-    ROOTS = (('/sys/fs/cgroup/memory', 'memory.limit_in_bytes'), ('/sys/fs/cgroup', 'memory.max'))
+    # What does not fit must not go to swap, which version 1 counts together with the memory.
+    ROOTS = (('/sys/fs/cgroup/memory', 'memory.limit_in_bytes', 'memory.memsw.limit_in_bytes', 1),
+             ('/sys/fs/cgroup', 'memory.max', 'memory.swap.max', 0))
 
     def __init__(self, test, size):
-        for root, limit in self.ROOTS:
+        for root, limit, swap_limit, share in self.ROOTS:
             self.path = Path(root, f'rsslag-test-{os.getpid()}')
             try:
                 self.path.mkdir()
             except OSError:
                 continue
-            test.addCleanup(wait_until, self.removed)  # once the last that was in it is gone
+            test.addCleanup(wait_until, lambda path=self.path: self.removed(path))  # once the last that was in it is gone
             try:
                 (self.path / limit).write_text(str(size))
-                return
             except OSError:
-                pass
+                continue
+            try:
+                (self.path / swap_limit).write_text(str(size * share))
+            except OSError:
+                if len(Path('/proc/swaps').read_text().splitlines()) > 1:
+                    test.skipTest('swap is on, and a memory cgroup has no limit on it here')
+            return
         test.skipTest('no memory cgroup can be made here')
 
-    def removed(self):
+    @staticmethod
+    def removed(path):
         try:
-            self.path.rmdir()
+            path.rmdir()
         except OSError:
             return False
         return True
@@ -148,6 +156,7 @@ class MemoryLimit(TracingTest):
         most = max(process['peak']['peak_min'] for process in report['processes'])
         self.assertGreater(most * mmap.PAGESIZE, 64 << 20)
 
+    @long_only('whom the kernel kills is its choice')
     def test_too_small_for_rsslag_itself(self):
         """It is refused, or killed: never half of an answer with status 0."""
         for size in (6 << 20, 12 << 20, 18 << 20, 24 << 20):
@@ -229,6 +238,7 @@ def touch(pages):
             memory[at] = 1
 
 
+@long_only('the clock of the machine, for seconds')
 @needs_root
 class ClockThatJumps(TracingTest):
     def test_an_hour_ahead_and_back(self):
