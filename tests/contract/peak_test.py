@@ -81,9 +81,10 @@ class Peak(TracingTest):
             return
         self.assertFalse(found['lossy'])
         self.assertGreaterEqual(found['peak_max'], held)
-        # CPUs are taken away for longer by emulation and by load, and the `thread` scheme leaves open when a task has cached
-        # what it tells.
-        self.assertLess(found['peak_max'] - found['peak_min'], width * 16 if emulated() or not LONG else width)
+        # How wide the range is depends on how long a CPU was taken away between an update and its record. The gate asks
+        # only that the truth lies in it. The `thread` scheme leaves open when a task cached its pages.
+        if LONG:
+            self.assertLess(found['peak_max'] - found['peak_min'], width * 16 if emulated() else width)
 
     def test_finds_what_came_and_went_between_ticks(self):
         # Of a sum nobody knows what came and went in it; a CPU caches less than a batch of each of the three members.
@@ -95,7 +96,7 @@ class Peak(TracingTest):
                 if not emulated():
                     self.assertEqual(document['lost'], 0)
                     self.assertEqual(document['ended_not_at_zero'], 0)
-                self.assertLess(found['final']['rss'], found['peak_min'])
+                self.assertLess(found['final']['rss'], found['peak_min' if LONG else 'peak_max'])
                 self.assertGreater(found['final']['rss'], 0)
                 self.assertGreaterEqual(document['tree']['peak_max'], found['peak_min'])
                 if found['peak_min'] == found['peak_max']:
@@ -119,7 +120,8 @@ class Peak(TracingTest):
                 report = json.loads(rsslag('report', '--json', file).out)['processes'][-1]
                 self.assertEqual(report['peak'], own['peak'])
                 self.assertEqual(report['peak_lag']['pages'], own['peak_lag']['pages'])
-                unknown = int(own['peak']['lossy'])  # it may have been more
+                # Lossy: it may have been more.
+                unknown = int(own['peak']['lossy'] or own['peak']['peak_min'] * 4096 <= 60 << 20)
                 for condition, status in (('peak_rss<60MiB', 1), ('peak_rss>60MiB and peak_rss<1GiB', unknown)):
                     self.assertEqual(rsslag('report', '--assert', condition, file).status, status, condition)
 
