@@ -9,8 +9,9 @@
 
 namespace rsslag::core {
 
-/// Stands for all tasks that have ended; no task has this number.
-inline constexpr int kEndedTid = 0;
+/// Numbers in place of a TID, which no task has: all ended tasks together, updates by an mm's own tasks during its
+/// teardown, and, from kFirstLeaver down, each ended task with open updates.
+inline constexpr int kEndedTid = 0, kTeardownTid = -1, kFirstLeaver = -2;
 
 /// How a record's count was taken.
 enum class CountRead : std::uint8_t {

@@ -89,8 +89,10 @@ void Ledger::advance(std::uint64_t t_ns) {
 }
 
 void Ledger::settle_all() {
-    for (auto &[address, mm] : impl_->mms)
+    for (auto &[address, mm] : impl_->mms) {
         mm->finish();
+        mm->release_leavers(UINT64_MAX);
+    }
 }
 
 std::vector<SettledUpdate> Ledger::take_settled() {
@@ -107,6 +109,7 @@ void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::u
     if (!mm || mm->torn_down) {
         if (mm) {
             mm->finish();
+            mm->release_leavers(UINT64_MAX);
             mm->close();
         }
         mm = std::make_shared<MmAccount>(impl_->options, reading.mm, ++impl_->generations, impl_->shared);
@@ -273,6 +276,10 @@ std::vector<Ended> Ledger::take_ended(bool all) {
     }
     impl_->leaving = std::move(rest);
     return done;
+}
+
+std::vector<EndedTask> Ledger::take_ended_tasks() {
+    return std::exchange(impl_->shared.ended, {});
 }
 
 bool Ledger::leaving() const {

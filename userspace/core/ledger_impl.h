@@ -81,6 +81,7 @@ struct Ledger::Impl {
     void seen(const rsslag_task &record);
     void drop_missing(MmAccount &mm, const CounterReading &reading);
     void name_tasks(MmView &view) const;
+    static TaskName name_of(int host_tid, const Task &task);
     void name_extremes(Extremes &extremes) const;
     /// To be called whenever a task or an mm comes or goes.
     void forget_last() { comings++; }

@@ -18,7 +18,9 @@ std::string reported_comm(const rsslag_task &record) {
 Ledger::Impl::Impl(const Options &given)
     : options(given),
       last_(static_cast<std::size_t>(std::max(given.cpus, 1))),
-      reported_(static_cast<std::size_t>(std::max(given.cpus, 1))) {}
+      reported_(static_cast<std::size_t>(std::max(given.cpus, 1))) {
+    shared.keep_ended = given.ended_tasks;
+}
 
 std::shared_ptr<MmAccount> Ledger::Impl::at(std::uint64_t mm) const {
     const auto found = mms.find(mm);
@@ -28,6 +30,7 @@ std::shared_ptr<MmAccount> Ledger::Impl::at(std::uint64_t mm) const {
 /// What is left of an mm once its address belongs to another, or nothing more is to come.
 void Ledger::Impl::retire(const std::shared_ptr<MmAccount> &mm) {
     mm->finish();
+    mm->release_leavers(UINT64_MAX);
     mm->close();
     if (mm->torn_down && !mm->needs_resync()) {
         ended++;
@@ -107,7 +110,7 @@ Account &Ledger::Impl::account_of(MmAccount &mm, const rsslag_update &update, bo
     }
     // From 6.16 the last task of a group exits before the mm is torn down.
     member = task == nullptr && !foreign && exiting;
-    if (member) return mm.ended();
+    if (member) return mm.ended(update.tid);
     others.insert(update.tid);
     return mm.other(update.tid);
 }
@@ -201,16 +204,21 @@ void Ledger::Impl::apply(rsslag_sum sum) {
         others.insert(tid);
         mm->apply(sum, mm->other(tid), updates, false);
     } else {  // told late, it has ended or left meanwhile
-        mm->apply(sum, mm->ended(), updates, true);
+        mm->apply(sum, mm->ended(tid), updates, true);
     }
 }
 
 /// What the task before it did to mms that were not its own stays there.
 void Ledger::Impl::number_given_again(int tid) {
-    foreign_tasks.erase(tid);
+    const auto foreign = foreign_tasks.extract(tid);
     if (others.erase(tid) == 0) return;
+    const TaskName name = foreign.empty() ? TaskName{} : name_of(tid, foreign.mapped());
     for (auto &[address, mm] : mms)
-        mm->end_other(tid);
+        mm->end_other(tid, name, now);
+}
+
+TaskName Ledger::Impl::name_of(int host_tid, const Task &task) {
+    return {task.tid > 0 ? task.tid : host_tid, task.tgid > 0 ? task.tgid : task.host_tgid, task.comm};
 }
 
 /// A thread has taken its leader's number.
@@ -240,7 +248,7 @@ void Ledger::Impl::new_task(const rsslag_task &record) {
     // Who had this number before may have taken its leader's for an exec.
     if (const auto old = tasks.find(record.tid); old != tasks.end()) task_of(old->second.host_tgid, true);
     if (const auto old = tasks.find(record.tid); old != tasks.end()) {  // its exit was not told
-        if (old->second.mm) old->second.mm->end_member(record.tid, 0);
+        if (old->second.mm) old->second.mm->end_member(record.tid, 0, name_of(record.tid, old->second), now);
         tasks.erase(old);
     }
     number_given_again(record.tid);
@@ -268,6 +276,7 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     }
     std::shared_ptr<MmAccount> left = old == tasks.end() ? nullptr : old->second.mm;
     if (old != tasks.end()) task.faults_before = old->second.faults_before;  // the kernel counts on
+    const TaskName was = old == tasks.end() ? TaskName{} : name_of(record.tid, old->second);
     if (old != tasks.end() && old->first != record.tid) {
         if (left) left->rename_member(record.old_tid, record.tid);
         tasks.erase(old);
@@ -286,7 +295,7 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     }
     if (left && left != task.mm) {
         if (alive_in(*left, record.tgid)) {
-            left->end_member(record.tid, 0);  // it only borrowed it, as vfork does
+            left->end_member(record.tid, 0, was, now);  // it only borrowed it, as vfork does
         } else {
             left->leave_member(record.tid);
             GroupView as_it_was = group->second;
@@ -308,8 +317,14 @@ void Ledger::Impl::exit(const rsslag_task &record) {
     const auto task = tasks.find(record.tid);
     std::shared_ptr<MmAccount> mm = task == tasks.end() ? nullptr : task->second.mm;
     const std::uint64_t faults = record.user_faults + record.kernel_faults;
-    if (mm) mm->end_member(record.tid, faults - std::min(faults, task->second.faults_before));
-    if (task != tasks.end()) tasks.erase(task);
+    if (mm)
+        mm->end_member(record.tid, faults - std::min(faults, task->second.faults_before),
+                       name_of(record.tid, task->second), now);
+    if (task != tasks.end()) {
+        // What it did to mms of others keeps its name.
+        if (others.count(record.tid) != 0) (foreign_tasks[record.tid] = task->second).mm.reset();
+        tasks.erase(task);
+    }
     if ((record.flags & RSSLAG_GROUP_DEAD) != 0) leave(record.tgid, std::move(mm), record.t_ns);
 }
 
@@ -333,7 +348,7 @@ void Ledger::Impl::vanished(int host_tgid) {
         }
         if (task->second.mm) {
             mm = task->second.mm;
-            mm->end_member(task->first, 0);
+            mm->end_member(task->first, 0, name_of(task->first, task->second), now);
         }
         task = tasks.erase(task);
     }
@@ -364,7 +379,7 @@ void Ledger::Impl::drop_missing(MmAccount &mm, const CounterReading &reading) {
     for (const int tid : missing) {
         const auto task = tasks.find(tid);
         if (task == tasks.end() || groups.count(task->second.host_tgid) != 0) continue;
-        mm.end_member(tid, 0);
+        mm.end_member(tid, 0, name_of(tid, task->second), now);
         tasks.erase(task);
         forget_last();
     }

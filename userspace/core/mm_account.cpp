@@ -28,6 +28,8 @@ MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, s
                  CounterHistory(read_of(options.scheme)), CounterHistory(read_of(options.scheme))},
       cpu_seen_ns_(static_cast<std::size_t>(std::max(options.cpus, 1))),
       shared_(&shared) {
+    ended_.tag = kEndedTid;
+    teardown_.tag = kTeardownTid;
     if (options.scheme == Scheme::Cpu) {
         locals_.resize(static_cast<std::size_t>(options.cpus));
         folds_.resize(static_cast<std::size_t>(options.cpus));
@@ -143,13 +145,17 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
         return {true, std::nullopt, std::nullopt};
     }
     if ((update.flags & RSSLAG_TEARDOWN) != 0 && !std::exchange(torn_down, true)) last = exact();
-    account.updates++;
+    // Pages freed by the teardown are no task's share.
+    const bool ends = member && (update.flags & RSSLAG_TEARDOWN) != 0;
+    if (ends) teardown_.seen_ns = std::max(teardown_.seen_ns, account.seen_ns);
+    Account &to = ends ? teardown_ : account;
+    to.updates++;
     (member ? updates_ : updates_by_others_)++;
     // Who has ended is not who has its number when this is settled.
     rsslag_update by = update;
-    if (&account == &ended_) by.tid = kEndedTid;
+    if (account.tag) by.tid = kEndedTid;
     if (update.cpu >= cpu_seen_ns_.size()) return {true, std::nullopt, std::nullopt};
-    const Applied applied = options_.scheme == Scheme::Cpu ? apply_cpu(by, account) : apply_thread(by, account, direct);
+    const Applied applied = options_.scheme == Scheme::Cpu ? apply_cpu(by, to) : apply_thread(by, to, direct);
     tell_peaks(update.t_ns);
     peaks_.cached(kAllMembers[update.member], cached_sum_[update.member]);
     if (watched_) note_rss();
@@ -175,7 +181,7 @@ CounterEvent MmAccount::event_of(const rsslag_update &update, Account &account) 
         event.end_ns = CounterHistory::kNever;
     }
     event.cpu = update.cpu;
-    event.tid = update.tid;
+    event.tid = account.tag.value_or(update.tid);
     event.count = update.count;
     return event;
 }
@@ -337,7 +343,11 @@ void MmAccount::doubt(std::int64_t pages) {
         widen(account.lost);
     for (auto &[tid, account] : others_)
         widen(account.lost);
+    for (auto &[tag, leaver] : leavers_)
+        widen(leaver.account.lost);
     widen(ended_.lost);
+    widen(teardown_.lost);
+    widen(doubted_);
     widen(lost_pages_);
 }
 
@@ -363,13 +373,17 @@ void MmAccount::drop_open() {
 }
 
 void MmAccount::advance(std::uint64_t t_ns) {
-    if (torn_down && last_ns + CounterHistory::kSilentNs < t_ns) return finish();
+    if (torn_down && last_ns + CounterHistory::kSilentNs < t_ns) {
+        finish();
+        return release_leavers(t_ns);
+    }
     for (std::size_t m = 0; m < kMembers; ++m) {
         if (!histories_[m].open()) continue;
         histories_[m].settle(complete_ns(t_ns), out_);
         take(m);
         tell_peaks(last_ns);
     }
+    release_leavers(t_ns);
 }
 
 void MmAccount::finish() {

@@ -30,6 +30,8 @@ Members members_of(const std::array<Number, kMembers> &values) {
 
 /// What a task did to this mm.
 struct Account {
+    /// Set for an account of no living task: the number that identifies its open updates.
+    std::optional<int> tag;
     std::array<std::int64_t, kMembers> flushed{};  ///< by its updates, as they are most likely
     std::array<std::int64_t, kMembers> below{};    ///< the truth is less than that by at most so many pages …
     std::array<std::int64_t, kMembers> above{};    ///< … or more
@@ -63,6 +65,8 @@ struct Settlements {
 /// What the accounts of all mms share.
 struct Shared {
     Settlements settlements;
+    bool keep_ended = false;  ///< whether anybody takes `ended`
+    std::vector<EndedTask> ended;
     Peaks peaks;             ///< of all together …
     std::size_t unsure = 0;  ///< … while of so many nobody knows what they hold
 };
@@ -104,21 +108,24 @@ class MmAccount {
     /// A task of this mm.
     Account &member(int tid);
     Account &other(int tid);
-    /// It has ended; its account joins those of all that have.
-    void end_member(int tid, std::uint64_t faults);
+    /// It has ended by then; its account joins those of all that have, once nothing of it is open.
+    void end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns);
     /// It lives in another mm from now on, by exec; its account stays.
     void leave_member(int tid);
     /// What a task has done to an mm that it was making becomes its own once it lives there.
     void adopt_other(int tid);
     /// A task that was none of its own has ended, and its number is another's from now on.
-    void end_other(int tid);
+    void end_other(int tid, const TaskName &name, std::uint64_t t_ns);
     void rename_other(int from, int to);
     /// The number of a member changes (an exec by another thread than the leader).
     void rename_member(int from, int to);
     /// The number that a task which was a member by this one has now.
     int tid_now(int tid) const;
-    /// Who ended before its last updates of the mm: these join what all ended tasks did.
-    Account &ended();
+    /// The account for an update of a task that has already ended: its own while it is kept, else that of all ended
+    /// tasks.
+    Account &ended(int tid);
+    /// Adds the accounts of ended tasks to the sum of all ended tasks, once no update of theirs is open at this time.
+    void release_leavers(std::uint64_t t_ns);
 
     MmView view() const;
     bool empty() const;         ///< 0 in every member, as records tell at once
@@ -167,6 +174,16 @@ class MmAccount {
         bool counted = false;  ///< … and the first of one
     };
 
+    /// A task that has ended, while updates of it may be open or in flight.
+    struct Leaver {
+        Account account;
+        TaskNet named;  ///< who it was
+        bool own = true;
+        std::uint64_t end_ns = 0;
+    };
+
+    void leave(int tid, const Account &account, Leaver leaver);
+    Account ended_together() const;
     Applied apply_cpu(const rsslag_update &update, Account &account);
     Applied apply_thread(const rsslag_update &update, Account &account, bool direct);
     void take_absolute(const rsslag_update &update);
@@ -238,7 +255,11 @@ class MmAccount {
     std::unordered_map<int, Account> members_;
     std::map<int, Account> others_;
     std::unordered_map<int, int> renamed_;
-    Account ended_;
+    Account ended_, teardown_;
+    Account ended_others_;                    ///< of tasks that were none of its own
+    std::map<int, Leaver> leavers_;           ///< by Account::tag
+    std::unordered_map<int, int> leaver_of_;  ///< … by the kernel's TID, the last that had it
+    int next_leaver_ = kFirstLeaver;
     std::uint64_t ended_count_ = 0;
     std::uint64_t ended_faults_ = 0;
     std::uint64_t updates_ = 0;
@@ -249,6 +270,7 @@ class MmAccount {
     std::uint64_t disagreements_ = 0;
     std::uint64_t resyncs_ = 0;
     bool needs_resync_ = false;
+    std::int64_t doubted_ = 0;        ///< pages, of all doubts so far
     std::int64_t lost_pages_ = 0;     ///< that may be missing of a task of which nothing has been told yet, in doubt
     std::uint64_t folded_until_ = 0;  ///< a reading that began before that does not end the doubt
     std::vector<Suspicion> suspicions_;

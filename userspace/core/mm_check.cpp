@@ -225,7 +225,18 @@ MmView MmAccount::view_settled() const {
               [](const TaskNet &a, const TaskNet &b) { return a.host_tid < b.host_tid; });
     for (const auto &[tid, account] : others_)
         out.others.push_back(entry(tid, account));
-    out.exited = {ended_count_, ended_.net(), ended_faults_, ended_.updates, ended_.flushes, ended_.uncertain()};
+    // The net includes ended tasks of other processes; counts of updates and flushes are of its own tasks only.
+    const Account gone = ended_together();
+    Account all = gone;
+    all.join(ended_others_);
+    for (const auto &[tag, leaver] : leavers_)
+        if (!leaver.own) all.join(leaver.account);
+    out.exited = {ended_count_, all.net(), ended_faults_, gone.updates, gone.flushes, all.uncertain()};
+    out.teardown = teardown_.net();
+    out.teardown_uncertain = teardown_.uncertain();
+    out.teardown_updates = teardown_.updates;
+    out.needs_resync = needs_resync_;
+    out.doubted = {doubted_};
     for (std::size_t cpu = 0; cpu < locals_.size(); ++cpu) {
         const CpuNet net{static_cast<int>(cpu), members_of(locals_[cpu]), folds_[cpu]};
         if (net.folds != 0 || net.cached != Members{}) out.cpus.push_back(net);

@@ -111,7 +111,7 @@ std::optional<FlushReason> MmAccount::take_flush(const CounterHistory::Update &u
             flushes_[static_cast<std::size_t>(reason_of(open.update, true))]--;
         }
         // Who has left it caches nothing of it, whatever it did at last.
-        const bool caches = &account != &ended_ && !torn_down;
+        const bool caches = !account.tag && !torn_down;
         if (open.zeroed && caches && !known_later && account.cached[member] == 0) {
             set_cached(account, member, open.update.cached);
         }

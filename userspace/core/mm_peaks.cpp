@@ -148,7 +148,7 @@ void MmAccount::note_flush(const rsslag_update &update, const CounterEvent &even
         step.open = {ticket, guess(event), {}, 0};
         step.had = open.tells ? update.cached : 0;
         step.open.left = left_by(open, step.open.moved);
-        if (step.had != 0 && &account != &ended_) account.left_by[m] = ticket;
+        if (step.had != 0 && !account.tag) account.left_by[m] = ticket;
     }
     note_step(step);
 }

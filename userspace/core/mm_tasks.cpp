@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Whose account of an mm it is: tasks as they come, change their numbers and go.
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "mm_account.h"
@@ -73,14 +74,16 @@ Account &MmAccount::other(int tid) {
     return account_in(others_, tid, lost_pages_);
 }
 
-Account &MmAccount::ended() {
-    return ended_;
+Account &MmAccount::ended(int tid) {
+    const auto found = leaver_of_.find(tid);
+    return found == leaver_of_.end() ? ended_ : leavers_.at(found->second).account;
 }
 
 Account &MmAccount::of(int tid) {
     if (const auto found = members_.find(tid); found != members_.end()) return found->second;
     if (const auto found = others_.find(tid); found != others_.end()) return found->second;
-    return ended_;
+    if (const auto found = leavers_.find(tid); found != leavers_.end()) return found->second.account;
+    return tid == kTeardownTid ? teardown_ : ended_;
 }
 
 void MmAccount::bind(std::uint64_t t_ns) {
@@ -102,15 +105,71 @@ void MmAccount::leave_member(int tid) {
     note_task(tid, last_ns);
 }
 
-void MmAccount::end_member(int tid, std::uint64_t faults) {
+void MmAccount::end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns) {
     const auto found = members_.find(tid);
     if (found == members_.end()) return;
-    retag(tid, kEndedTid);
     leave_member(tid);
-    ended_.join(found->second);
+    Leaver leaver;
+    leaver.named.tid = name.tid;
+    leaver.named.tgid = name.tgid;
+    leaver.named.comm = name.comm;
+    leaver.named.faults = faults;
+    leaver.end_ns = t_ns;
+    leave(tid, found->second, std::move(leaver));
     ended_count_++;
     ended_faults_ += faults;
     members_.erase(found);
+}
+
+/// Tags its open updates with a number of its own, since another task may get its TID.
+void MmAccount::leave(int tid, const Account &account, Leaver leaver) {
+    const int tag = next_leaver_--;
+    retag(tid, tag);
+    leaver.account = account;
+    leaver.account.tag = tag;
+    leaver.named.host_tid = tid;
+    leaver.end_ns = std::max(leaver.end_ns, last_ns);
+    if (leaver.own) leaver_of_[tid] = tag;
+    leavers_.emplace(tag, std::move(leaver));
+}
+
+/// A CPU that has been silent for kSilentNs has no more records of the task.
+void MmAccount::release_leavers(std::uint64_t t_ns) {
+    if (leavers_.empty() || shared_ == nullptr) return;
+    std::unordered_set<int> open;
+    for (const CounterHistory &history : histories_)
+        for (const CounterEvent &event : history.unsettled())
+            if (event.tid <= kFirstLeaver) open.insert(event.tid);
+    for (auto each = leavers_.begin(); each != leavers_.end();) {
+        auto &[tag, leaver] = *each;
+        if (leaver.end_ns + CounterHistory::kSilentNs >= t_ns || open.count(tag) != 0) {
+            ++each;
+            continue;
+        }
+        const int tid = leaver.named.host_tid;
+        if (shared_->keep_ended) {
+            TaskNet net = entry(tid, leaver.account);
+            net.tid = leaver.named.tid > 0 ? leaver.named.tid : tid;
+            net.tgid = leaver.named.tgid;
+            net.comm = leaver.named.comm;
+            net.faults = leaver.named.faults;
+            net.cached.reset();
+            shared_->ended.push_back({generation, std::move(net), leaver.own, {doubted_}});
+        }
+        (leaver.own ? ended_ : ended_others_).join(leaver.account);
+        if (const auto latest = leaver_of_.find(tid); latest != leaver_of_.end() && latest->second == tag)
+            leaver_of_.erase(latest);
+        each = leavers_.erase(each);
+    }
+}
+
+/// All of its own tasks that have ended.
+Account MmAccount::ended_together() const {
+    Account all = ended_;
+    all.join(teardown_);
+    for (const auto &[tag, leaver] : leavers_)
+        if (leaver.own) all.join(leaver.account);
+    return all;
 }
 
 void MmAccount::adopt_other(int tid) {
@@ -122,11 +181,16 @@ void MmAccount::adopt_other(int tid) {
     others_.erase(found);
 }
 
-void MmAccount::end_other(int tid) {
+void MmAccount::end_other(int tid, const TaskName &name, std::uint64_t t_ns) {
     const auto found = others_.find(tid);
     if (found == others_.end()) return;
-    retag(tid, kEndedTid);
-    ended_.join(found->second);
+    Leaver leaver;
+    leaver.named.tid = name.tid;
+    leaver.named.tgid = name.tgid;
+    leaver.named.comm = name.comm;
+    leaver.own = false;
+    leaver.end_ns = t_ns;
+    leave(tid, found->second, std::move(leaver));
     others_.erase(found);
 }
 

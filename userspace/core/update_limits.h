@@ -7,15 +7,13 @@
 
 #include "page_set.h"
 #include "rsslag/abi.h"
+#include "rsslag/core/ledger.h"
 
 namespace rsslag::core {
 
 /// Folio orders that a fault on anonymous memory may map, a bit each; bit 0 always is set.
 using FolioOrders = std::uint32_t;
 inline constexpr FolioOrders kAnyOrder = 0x3ff;
-
-/// No record tells of more: what a page table holds.
-inline constexpr std::int64_t kMostPages = 512;
 
 /// The pages that an update of this record's cause brings, whatever came of them.
 ///

@@ -100,6 +100,7 @@ void Judge::State::apply_until(std::uint64_t t_ns) {
     order.until(t_ns, [this](const auto &record) { apply(record); });
     if (t_ns > 0) catch_up_mappings(t_ns - 1);
     ledger.advance(t_ns);
+    take_ended_tasks();
     finish_all(false);
     take_settled();
 }

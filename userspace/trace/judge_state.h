@@ -67,6 +67,8 @@ struct Judge::State {
     std::unordered_map<int, core::FaultCounts> faults;  ///< by the kernel's TID
     std::map<int, Awaited> awaited;                     ///< by the kernel's TGID
     std::vector<std::pair<int, std::uint64_t>> taken_up;
+    std::unordered_map<std::uint64_t, std::vector<core::EndedTask>>
+        ended_tasks;                   ///< by the mm's generation, for its next tick
     std::vector<core::Tick> reported;  ///< by the event that is being applied
     event::Moment now;                 ///< the latest that was told
     std::optional<core::Summary> summary;
@@ -140,6 +142,8 @@ struct Judge::State {
     void finish(const core::Ended &over);
     void finish_image(Traced &entry, bool forked);
     void finish_all(bool all);
+    void take_ended_tasks();
+    std::vector<core::EndedTask> ended_tasks_of(const core::MmView &mm);
     std::optional<core::Tick> compared(Taken &taken, std::uint64_t until_ns);
     void keep_walk(Traced &entry, core::Tick &tick) const;
     core::Extremes since_start(core::Extremes extremes) const;

@@ -31,7 +31,7 @@ core::Tick Judge::State::tick_of(const core::GroupView &group, const core::MmVie
     }
     tick.lost = losses.lost();
     tick.lost_by = losses.by_cause;
-    tick.needs_resync = ledger.needs_resync(mm.mm);
+    tick.needs_resync = mm.needs_resync;
     tick.threads = options.threads;
     tick.own = own;
     tick.emitted = std::max(losses.sent, order.records() + tick.lost);  // counts are told before or after records
@@ -78,6 +78,32 @@ void Judge::State::add_totals(const core::Tick &tick) {
     }
 }
 
+/// Keeps a bounded number for each mm; the rest are in the sum of ended tasks only.
+void Judge::State::take_ended_tasks() {
+    constexpr std::size_t kMost = 4096;
+    const auto weightier = [](const core::EndedTask &a, const core::EndedTask &b) {
+        return std::pair(std::abs(a.task.net.rss().n), a.task.updates) >
+               std::pair(std::abs(b.task.net.rss().n), b.task.updates);
+    };
+    for (core::EndedTask &each : ledger.take_ended_tasks()) {
+        std::vector<core::EndedTask> &all = ended_tasks[each.generation];
+        all.push_back(std::move(each));
+        if (all.size() < 2 * kMost) continue;
+        std::nth_element(all.begin(), all.begin() + kMost, all.end(), weightier);
+        all.resize(kMost);
+    }
+}
+
+std::vector<core::EndedTask> Judge::State::ended_tasks_of(const core::MmView &mm) {
+    if (!options.ended_tasks) return {};
+    take_ended_tasks();
+    auto found = ended_tasks.extract(mm.generation);
+    if (found.empty()) return {};
+    for (core::EndedTask &each : found.mapped())
+        each.task.uncertain += mm.doubted - each.doubted;
+    return std::move(found.mapped());
+}
+
 /// Last ticks of those that have ended; `all`: however much of their end may be missing.
 void Judge::State::finish_all(bool all) {
     for (const core::Ended &each : ledger.take_ended(all))
@@ -97,6 +123,7 @@ void Judge::State::finish(const core::Ended &over) {
     tick.process.mm_id = mm_id(facts.id_key, over.mm.mm, over.mm.generation);
     tick.process.threads_count = static_cast<std::int64_t>(over.mm.tasks.size());
     tick.updates_before = entry.updates_before;
+    tick.ledger.ended = ended_tasks_of(over.mm);
     if (recent) tick.recent = recent_of(over.mm);
     if (recent && over.last) recent->forget(over.mm);
     const bool forked = over.group.forked && over.group.state == core::State::Exec;
@@ -188,6 +215,7 @@ std::optional<core::Tick> Judge::State::compared(Taken &taken, std::uint64_t unt
     const auto mm = ledger.view(counters.mm);
     if (!mm) return std::nullopt;
     core::Tick tick = tick_of(group, *mm);
+    tick.ledger.ended = ended_tasks_of(*mm);
     if (recent) tick.recent = recent_of(*mm);
     tick.window_updates = tick.ledger.updates - std::min(before, tick.ledger.updates);
     tick.process = judge_reading(reading, facts.machine, facts.id_key);

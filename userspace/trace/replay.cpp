@@ -103,6 +103,7 @@ core::Result<Replay> Replay::open(const std::string &path, TraceObserver *observ
     chosen.threads = options.threads.value_or(
         core::ThreadChoice{static_cast<core::ThreadChoice::Which>(header.threads), header.threads_top});
     chosen.for_screen = options.for_screen;
+    chosen.ended_tasks = options.ended_tasks;
     chosen.observer = observer;
     if (options.from) reader->seek(*options.from);
     auto state = std::make_unique<State>(std::move(*reader), chosen);

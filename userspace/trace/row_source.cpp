@@ -53,6 +53,7 @@ core::Result<Stopped> emit_rows(const std::string &path, sinks::Sink &sink, cons
     RowMaker maker(sink);
     ReplayOptions options;
     options.threads = core::ThreadChoice{core::ThreadChoice::Which::All, 0};
+    options.ended_tasks = true;
     options.stop = stop;
     auto replay = Replay::open(path, &maker, options);
     if (!replay) return replay.error();

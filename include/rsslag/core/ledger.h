@@ -17,6 +17,9 @@
 
 namespace rsslag::core {
 
+/// No update changes a counter by more: what a page table holds, a huge page (mm/memory.c).
+inline constexpr std::int64_t kMostPages = 512;
+
 /// Why a cache went into the mm's counter. Fold is the `cpu` scheme's; a direct update never was in a cache.
 enum class FlushReason : std::uint8_t { Threshold, Zap, Exec, Exit, Direct, Fold };
 inline constexpr std::size_t kFlushReasons = 6;
@@ -64,6 +67,14 @@ struct ExitedNet {
     Pages uncertain;  ///< of `net`, as of a task's
 };
 
+/// A task that has ended, with its final values. They are part of ExitedNet too.
+struct EndedTask {
+    std::uint64_t generation = 0;  ///< of the mm
+    TaskNet task;
+    bool own = true;  ///< it lived in the mm
+    Pages doubted{};  ///< MmView::doubted at that time: any later increase adds to the task's uncertainty
+};
+
 /// The most, or the least, that an rss was at any instant since the attach.
 struct Extreme {
     Pages from, to;   ///< the truth lies between; the same where no two CPUs changed it at once
@@ -106,6 +117,11 @@ struct MmView {
     std::vector<TaskNet> tasks;  ///< ascending by host TID
     ExitedNet exited;
     std::vector<TaskNet> others;  ///< tasks that updated this mm without being its own
+    std::vector<EndedTask>
+        ended;         ///< tasks that have ended since the last tick; empty unless JudgeOptions ask for them
+    Members teardown;  ///< part of `exited`: pages that its own tasks freed while it was torn down
+    Pages teardown_uncertain;  ///< as of a task's
+    std::uint64_t teardown_updates = 0;
     Members remainder;          ///< nobody's: what a quiet reading found over the sum of all amounts; 0 but for a fault
     std::vector<CpuNet> cpus;   ///< `cpu` scheme, ascending; all that cache or have folded
     std::uint64_t updates = 0;  ///< by its own tasks, exited ones included
@@ -114,6 +130,8 @@ struct MmView {
     std::uint64_t disagreements = 0;
     bool suspect = false;  ///< a reading has seen what no record has told of yet
     std::uint64_t resyncs = 0;
+    bool needs_resync = false;  ///< records were lost since it was last compared with a reading
+    Pages doubted;  ///< running total of pages by which losses and disagreements may have changed any task's net
     Pages rss_min, rss_max;  ///< exact RSS, least and most since the last watch()
     Extremes extremes;
     Members last;   ///< exact before its teardown began; what it is now where it lives
@@ -187,6 +205,7 @@ class Ledger {
         /// Orders of folios that a fault on anonymous memory may map here, a bit each
         /// (/sys/kernel/mm/transparent_hugepage).
         std::uint32_t anon_orders = 0x3ff;
+        bool ended_tasks = false;  ///< keep ended tasks for take_ended_tasks()
     };
 
     explicit Ledger(const Options &options);
@@ -272,6 +291,8 @@ class Ledger {
     /// mms that groups have left since the last call, in that order. One in which nobody else lives is told once its
     /// teardown is complete, or nothing came of it for 2 s; with `all`, at once.
     std::vector<Ended> take_ended(bool all = false);
+    /// Tasks that have ended since the last call and whose updates are all settled. Each is returned once.
+    std::vector<EndedTask> take_ended_tasks();
     /// Whether take_ended() has more to tell, once time has passed.
     bool leaving() const;
     /// All mms whose end was seen so far, and how many of these did not come to 0 in every member.

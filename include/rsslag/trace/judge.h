@@ -41,6 +41,8 @@ struct JudgeOptions {
     core::ThreadChoice threads;
     /// Ticks tell what no document has: the last flushes or folds, each task's faults since its last flush.
     bool for_screen = false;
+    /// Ticks list each task that has ended since the previous tick of the mm; of very many, those that changed most.
+    bool ended_tasks = false;
     TraceObserver *observer = nullptr;  ///< outlives the judge, which calls all but on_tick(); null: nobody looks
 };
 

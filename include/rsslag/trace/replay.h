@@ -24,6 +24,7 @@ struct ReplayOptions {
     /// Begin there, which is much sooner; processes are then known from their next reading on, and what their threads
     /// did before is in the baseline.
     std::optional<recording::Position> from;
+    bool ended_tasks = false;  ///< as of JudgeOptions
     /// Asked now and then, also within a step, with what was unpacked so far as work(); true: step() comes back, and
     /// what it tells is the end.
     std::function<bool(std::uint64_t work)> stop = nullptr;

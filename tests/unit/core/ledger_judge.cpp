@@ -42,7 +42,7 @@ void add_rows(const std::vector<TaskNet> &rows, int host_tid, Said *said) {
 }  // namespace
 
 Ledger::Options ledger_options(const ModelOptions &options) {
-    return {options.scheme, options.cpus, options.batch, options.anon_orders};
+    return {options.scheme, options.cpus, options.batch, options.anon_orders, true};
 }
 
 Members sum_of(const MmView &view) {
@@ -120,12 +120,45 @@ void Judge::collect_ended() {
     }
 }
 
+void Judge::note_serials() {
+    for (const ModelTask *task : kernel_.tasks()) {
+        if (task->took_tid) {
+            known_.erase(task->tid);
+        } else {
+            known_[task->tid] = {task->serial, task->mm == nullptr ? 0 : task->mm->address};
+        }
+    }
+}
+
+/// Each is the model's, as far as it says that it is certain.
+void Judge::expect_ended_tasks() {
+    for (EndedTask &ended : ledger_.take_ended_tasks()) {
+        const auto known = known_.find(ended.task.host_tid);
+        if (known != known_.end() && ended.own && !kernel_.options().reuse_tids) {
+            for (const ModelMm *mm : kernel_.traced_mms()) {
+                const auto view = ledger_.view(mm->address);
+                if (mm->address != known->second.mm || !view || view->generation != ended.generation) continue;
+                const auto truth = mm->net.find(known->second.serial);
+                EXPECT_LE(distance(ended.task.net, truth == mm->net.end() ? Members{} : truth->second),
+                          ended.task.uncertain.n)
+                    << "task " << ended.task.host_tid << ' ' << ended.task.comm;
+                EXPECT_EQ(ended.task.tid, ns_pid(ended.task.host_tid));
+                ++ended_checked_;
+            }
+        }
+        ended_tasks_.push_back(std::move(ended));
+    }
+}
+
 void Judge::feed() {
+    note_serials();
     kernel_.read_sums();
     const std::uint64_t before = kernel_.now() - kOnItsWayNs;
     apply(kernel_.take_records(before));
     ledger_.advance(before);
+    expect_ended_tasks();
     collect_ended();
+    expect_ended_tasks();
 }
 
 void Judge::feed_all() {

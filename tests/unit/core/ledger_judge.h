@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +41,10 @@ class Judge {
 
     Ledger &ledger() { return ledger_; }
     const std::vector<Ended> &ended() const { return ended_; }
+    /// Ended tasks as the ledger reported them, and the number that could be compared with the model: those whose mm
+    /// still lives.
+    const std::vector<EndedTask> &ended_tasks() const { return ended_tasks_; }
+    std::uint64_t ended_checked() const { return ended_checked_; }
     std::uint64_t updates() const { return updates_; }
     std::uint64_t lost() const { return lost_; }
     /// Updates of which apply() said at once what was not so, and the first of them.
@@ -57,11 +62,21 @@ class Judge {
     void expect_others(const ModelMm &mm, const MmView &view);
     void expect_groups();
     void collect_ended();
+    void expect_ended_tasks();
+    void note_serials();
 
     ModelKernel &kernel_;
     Ledger ledger_;
     Dice dice_{99};
+    struct Known {
+        std::uint64_t serial = 0;
+        std::uint64_t mm = 0;
+    };
+
     std::vector<Ended> ended_;
+    std::vector<EndedTask> ended_tasks_;
+    std::map<int, Known> known_;  ///< by TID, of tasks that have had no other
+    std::uint64_t ended_checked_ = 0;
     std::int64_t lose_one_in_ = 0;
     std::uint64_t updates_ = 0, lost_ = 0, misreported_ = 0;
     std::string first_misreported_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "counter_history.h"
 #include "ledger_judge.h"
 #include "ledger_of.h"
 #include "model_mix.h"
@@ -110,6 +111,35 @@ TEST(LedgerLifecycle, SumsUpThreadsThatAreGone) {
         EXPECT_GE(view.exited.net.anon, Pages{600});
         EXPECT_EQ(view.exited.net.file, Pages{1'500});
         scene.end();
+    });
+}
+
+TEST(LedgerLifecycle, ReportsEachTaskAtItsEnd) {
+    on_each_kernel([](Scene &scene) {
+        for (int i = 0; i < 30; ++i) {
+            ModelTask &thread = scene.thread_of(*scene.root);
+            scene.touch(thread, 2 + i);
+            scene.judge.feed_all();
+            scene.kernel.exit(thread);
+            scene.kernel.settle();
+        }
+        const auto reported = [&scene] { return scene.judge.ended_tasks().size(); };
+        scene.judge.feed_all();
+        scene.kernel.run_for(CounterHistory::kSilentNs + 2 * kOnItsWayNs);
+        scene.judge.feed_all();
+        EXPECT_EQ(reported(), 30U);
+        EXPECT_EQ(scene.judge.ended_checked(), 30U);
+        const MmView view = scene.judge.ledger().view(scene.root->mm->address).value();
+        Members together;
+        for (const EndedTask &each : scene.judge.ended_tasks())
+            together += each.task.net;
+        EXPECT_EQ(together, view.exited.net);
+        EXPECT_EQ(view.teardown, Members{});
+        scene.end();
+        EXPECT_EQ(reported(), 31U) << "the last one, too";
+        const MmView &end = scene.judge.ended().back().mm;
+        EXPECT_EQ(end.exited.net, Members{} - end.baseline);
+        EXPECT_EQ(end.teardown, Members{} - end.last) << "what it held goes as it is torn down, and is nobody's share";
     });
 }
 
