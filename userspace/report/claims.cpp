@@ -175,7 +175,7 @@ double scaled(Unit unit, std::int64_t number, const core::PageSize &page_size) {
 
 /// Whatever the truth is, of all that it may be.
 bool surely(const Figure &figure, const Claim &claim, const core::PageSize &page_size) {
-    if (!figure.value) return false;
+    if (!figure.value || figure.approximate) return false;
     const auto at = [&](std::int64_t value) {
         return core::holds(scaled(figure.unit, value, page_size), claim.relation, claim.limit);
     };
@@ -186,7 +186,7 @@ bool surely(const Figure &figure, const Claim &claim, const core::PageSize &page
 
 /// Whatever it is, not.
 bool surely_not(const Figure &figure, const Claim &claim, const core::PageSize &page_size) {
-    if (!figure.value) return false;
+    if (!figure.value || figure.approximate) return false;
     const auto at = [&](std::int64_t value) {
         return core::holds(scaled(figure.unit, value, page_size), claim.relation, claim.limit);
     };

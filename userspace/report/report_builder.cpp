@@ -8,6 +8,7 @@
 
 #include "course.h"
 #include "growth.h"
+#include "shares.h"
 
 namespace rsslag::report {
 namespace {
@@ -33,30 +34,12 @@ void thin_out(std::vector<LagPoint> &points) {
 /// A process that is being told of.
 struct Reported {
     ReportProcess process;
-    std::map<std::pair<std::uint64_t, int>, ReportThread> threads;  ///< by mm and the kernel's TID
+    std::vector<std::uint64_t> mms;  ///< that it had, in order
     GrowthByAddress growth;
     CourseBuilder course;
     std::size_t order = 0;
     std::uint64_t mm = 0;  ///< of its last tick
 };
-
-void note_thread(Reported &reported, const core::TaskNet &task, const sinks::TickRow &row) {
-    ReportThread &thread = reported.threads[{row.at.mm, task.host_tid}];
-    thread.tid = task.tid;
-    thread.tgid = task.tgid;
-    thread.host_tid = task.host_tid;
-    thread.mm = row.at.mm;
-    thread.comm = task.comm;
-    thread.net = task.net;
-    thread.updates = task.updates;
-    thread.faults = task.faults;
-    thread.flushes = task.flushes;
-    if (!task.cached) return;
-    if (!thread.peak_cached || task.cached->rss() > *thread.peak_cached) {
-        thread.peak_cached = task.cached->rss();
-        thread.peak_cached_t_ns = row.at.t_ns;
-    }
-}
 
 void note_residual(ResidualStatistics &statistics, const sinks::TickRow &row) {
     if (!row.walk || !row.residual) return;
@@ -83,6 +66,7 @@ void note_point(ReportProcess &process, const sinks::TickRow &row, const core::P
     point.t_ns = row.at.t_ns;
     point.exact = row.exact.rss();
     point.cached = row.cached.rss();
+    point.needs_resync = row.needs_resync;
     if (row.read) {
         point.lag = row.lag;
         point.reported = row.readers.stat;
@@ -100,15 +84,31 @@ void note_held(Reported &reported, const sinks::TickRow &row) {
     reported.course.add(row.at.t_ns, {held.rss(), lag});
 }
 
+/// What one program after another did.
+void add(MmReport &sum, const MmReport &mm) {
+    sum.mm = mm.mm;
+    sum.baseline += mm.baseline;
+    sum.final += mm.final;
+    sum.updates += mm.updates;
+    sum.updates_by_others += mm.updates_by_others;
+    sum.exited.threads += mm.exited.threads;
+    sum.exited.net += mm.exited.net;
+    sum.exited.faults += mm.exited.faults;
+    sum.exited.updates += mm.exited.updates;
+    sum.exited.flushes += mm.exited.flushes;
+    sum.exited.uncertain += mm.exited.uncertain;
+    sum.teardown += mm.teardown;
+    sum.teardown_uncertain += mm.teardown_uncertain;
+    sum.teardown_updates += mm.teardown_updates;
+    sum.ended += mm.ended;
+    sum.others += mm.others;
+    sum.remainder += mm.remainder;
+    sum.resyncs += mm.resyncs;
+    sum.needs_resync = mm.needs_resync;
+}
+
 ReportProcess finished(Reported reported, const core::PageSize &page_size) {
     ReportProcess process = std::move(reported.process);
-    for (auto &[key, thread] : reported.threads)
-        process.threads.push_back(std::move(thread));
-    const auto weight = [](const ReportThread &thread) {
-        return std::pair(thread.peak_cached.value_or(Pages{}).n, std::abs(thread.net.rss().n));
-    };
-    std::stable_sort(process.threads.begin(), process.threads.end(),
-                     [&](const ReportThread &a, const ReportThread &b) { return weight(a) > weight(b); });
     process.growth = reported.growth.ranges(page_size);
     process.course = reported.course.take();
     return process;
@@ -119,7 +119,16 @@ ReportProcess finished(Reported reported, const core::PageSize &page_size) {
 struct ReportBuilder::State {
     Report report;
     std::unordered_map<int, Reported> reported;  ///< by pid, those that have not ended
-    std::vector<std::pair<std::size_t, ReportProcess>> over;
+    /// Those that are over: where they stand among all, and their mms.
+    struct Over {
+        std::size_t order = 0;
+        ReportProcess process;
+        std::vector<std::uint64_t> mms;
+    };
+    std::vector<Over> over;
+    std::unordered_map<std::uint64_t, MmShares> shares;  ///< by mm: several processes may share one
+    std::vector<std::uint64_t> open_shares;              ///< mms that a later loss row may concern
+    std::optional<std::uint64_t> certified;              ///< tick up to which all losses are known
     std::size_t begun = 0;
     sinks::GrowthByName growth;
     std::pair<int, Reported *> last{0, nullptr};  ///< rows of one process come together
@@ -166,7 +175,9 @@ struct ReportBuilder::State {
     }
     void note(const sinks::ReadingRow & /*row*/) {}
     void note(const sinks::WalkRow & /*row*/) {}
-    void note(const sinks::LossRow &row) { growth.note(row); }
+    void note(const sinks::LossRow &row);
+    void note_shares(Reported &entry, const sinks::TickRow &row);
+    void put_shares(Over &each) const;
     void note(const sinks::TickRow &row);
     void count_rows();
     void end_image(Reported &entry);
@@ -192,17 +203,45 @@ void ReportBuilder::State::note(const sinks::TickRow &row) {
     growth.note(row);
     entry.mm = row.at.mm;
     if (row.state != core::State::Running) end_image(entry);
-    if (row.ledger != nullptr) {
-        for (const core::TaskNet &task : row.ledger->tasks)
-            note_thread(entry, task, row);
+    if (row.ledger != nullptr)
         process.most_tasks = std::max(process.most_tasks, static_cast<std::int64_t>(row.ledger->tasks.size()));
-        process.exited = row.ledger->exited;
-        process.others = {};
-        for (const core::TaskNet &other : row.ledger->others)
-            process.others += other.net;
-    }
+    note_shares(entry, row);
     const bool image_over = row.state == core::State::Exec && row.extremes.image == 0;
     if (row.state == core::State::Exited || image_over) end(row.at.pid);
+}
+
+void ReportBuilder::State::note_shares(Reported &entry, const sinks::TickRow &row) {
+    if (row.read && certified != row.seq) {
+        certified = row.seq;
+        for (const std::uint64_t mm : open_shares)
+            shares[mm].certify(row.seq);
+        std::erase_if(open_shares, [this](std::uint64_t mm) { return !shares[mm].open(); });
+    }
+    MmShares &of_mm = shares[row.at.mm];
+    const bool open = of_mm.open();
+    of_mm.note(row);
+    if (of_mm.open() && !open) open_shares.push_back(row.at.mm);
+    if (std::find(entry.mms.begin(), entry.mms.end(), row.at.mm) == entry.mms.end()) entry.mms.push_back(row.at.mm);
+}
+
+void ReportBuilder::State::note(const sinks::LossRow &row) {
+    growth.note(row);
+    if (row.cause == sinks::kMappingsLost) return;  // no counter's
+    for (const std::uint64_t mm : open_shares)
+        shares[mm].lost(row.records.value_or(UINT64_MAX));
+}
+
+/// Called at the end.
+void ReportBuilder::State::put_shares(Over &each) const {
+    ReportProcess &process = each.process;
+    for (const std::uint64_t mm : each.mms) {
+        const auto found = shares.find(mm);
+        if (found == shares.end()) continue;
+        process.mms.push_back(found->second.take_into(process));
+        add(process.sum, process.mms.back());
+    }
+    sort_by_weight(process.threads);
+    sort_by_weight(process.other_tasks);
 }
 
 void ReportBuilder::State::end_image(Reported &entry) {
@@ -214,7 +253,8 @@ void ReportBuilder::State::end_image(Reported &entry) {
 void ReportBuilder::State::end(int pid) {
     const auto found = reported.find(pid);
     const std::size_t order = found->second.order;
-    over.emplace_back(order, finished(std::move(found->second), report.facts.machine.page_size));
+    std::vector<std::uint64_t> mms = std::move(found->second.mms);
+    over.push_back({order, finished(std::move(found->second), report.facts.machine.page_size), std::move(mms)});
     reported.erase(found);
     last = {0, nullptr};
 }
@@ -271,12 +311,16 @@ core::Status ReportBuilder::end(const sinks::Ending &ending) {
         // Rows of a process that no tick tells of: it was born and gone in between, or its mm is somebody else's.
         const std::size_t order = entry.order;
         state.end_image(entry);
-        if (entry.process.ticks > 0) state.over.emplace_back(order, finished(std::move(entry), page_size));
+        std::vector<std::uint64_t> mms = std::move(entry.mms);
+        if (entry.process.ticks > 0)
+            state.over.push_back({order, finished(std::move(entry), page_size), std::move(mms)});
     }
     state.reported.clear();
-    std::sort(state.over.begin(), state.over.end(), [](const auto &a, const auto &b) { return a.first < b.first; });
-    for (auto &[order, process] : state.over)
-        state.report.processes.push_back(std::move(process));
+    std::sort(state.over.begin(), state.over.end(), [](const auto &a, const auto &b) { return a.order < b.order; });
+    for (State::Over &each : state.over) {
+        state.put_shares(each);
+        state.report.processes.push_back(std::move(each.process));
+    }
     for (const ReportProcess &process : state.report.processes) {
         const auto &peak = process.peak_lag;
         if (peak && (!state.report.peak_lag || peak->pages > state.report.peak_lag->pages))

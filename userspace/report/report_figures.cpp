@@ -62,13 +62,14 @@ std::optional<std::int64_t> lag_percent(const ReportProcess &process, const core
     return process.extremes.lag.n * kHundredths / rss.n;
 }
 
-Figure lag_share(const std::vector<ReportProcess> &processes, const core::PageSize &page_size, bool lossy) {
-    Figure figure{"lag%", Unit::Percent, {}, {}, lossy};
+Figure lag_share(const std::vector<ReportProcess> &processes, const core::PageSize &page_size) {
+    Figure figure{"lag%", Unit::Percent, {}};
     if (!processes.empty()) figure.why_unknown = "no process held 1 MiB at its peak lag";
     for (const ReportProcess &process : processes) {
         const auto share = lag_percent(process, page_size);
         if (!share || (figure.value && *share <= *figure.value)) continue;
         figure.value = share;
+        figure.why_unknown.clear();
         figure.parts = {process.extremes.lag, process.extremes.lag_rss};
     }
     return figure;
@@ -98,10 +99,24 @@ std::optional<std::int64_t> largest_residual(const Report &report) {
     return largest;
 }
 
+/// "24,913 records were lost: 24,913 ring_full", which is why a figure is not known; empty: nothing was.
+std::string what_was_lost(const Report &report) {
+    const sinks::Ending &ending = report.ending;
+    std::string text;
+    if (ending.lost > 0) {
+        const std::string causes =
+            causes_text(ending.lost_by, [](const auto &cause) { return core::printable(cause); });
+        text = fmt::format("{} record{} lost{}{}", count(ending.lost), ending.lost == 1 ? " was" : "s were",
+                           causes.empty() ? "" : ": ", causes);
+    }
+    if (!ending.complete) text += fmt::format("{}the recording is not complete", text.empty() ? "" : ", ");
+    return text;
+}
+
 /// Of a tree whose children were not traced that is the least.
 Figure tree_peak(const Report &report) {
     const core::Extremes &tree = report.ending.all;
-    Figure figure{"tree.peak_rss", Unit::Pages, {}, {}, tree.lossy};
+    Figure figure{"tree.peak_rss", Unit::Pages, {}, {}, tree.lossy && !report.processes.empty()};
     if (report.processes.empty()) return figure;
     figure.value = tree.most.to.n;
     figure.least = tree.most.from.n;
@@ -109,6 +124,23 @@ Figure tree_peak(const Report &report) {
     figure.at_least = true;
     figure.why_unknown = "children are traced with --follow only";
     return figure;
+}
+
+/// Marks figures that missing records may change: a count or a maximum may be higher, growth higher or lower. The
+/// duration and the number of lost records are known if the file's end is there.
+void doubt(std::vector<Figure> &figures, const Report &report) {
+    const bool ended = report.ending.complete;
+    const bool parts_unknown = std::any_of(report.ending.missing.begin(), report.ending.missing.end(),
+                                           [](const sinks::MissingPart &part) { return !part.records; });
+    const std::string why = what_was_lost(report);
+    for (Figure &figure : figures) {
+        const std::string_view name = figure.name;
+        const bool whole = (name == "duration" && ended) || (name == "missing") ||
+                           (name == "lost" && ended && !parts_unknown) || (name == "resyncs" && ended);
+        if (whole || !figure.value) continue;
+        (name.starts_with("growth") ? figure.approximate : figure.at_least) = true;
+        if (figure.why_unknown.empty()) figure.why_unknown = why;
+    }
 }
 
 }  // namespace
@@ -151,41 +183,83 @@ std::string figure_text(const Figure &figure, const core::PageSize &page_size) {
         figure.parts ? fmt::format(" ({} of {})", kb(figure.parts->first), kb(figure.parts->second)) : "";
     const std::string why = figure.why_unknown.empty() ? "" : fmt::format(" ({})", figure.why_unknown);
     if (figure.at_least) return "at least " + least + parts + why;
+    if (figure.approximate) return "~" + most + parts + why;
     return (least == most ? most : least + " to " + most) + parts;
+}
+
+std::vector<std::string_view> approximate(const ReportProcess &process) {
+    std::vector<std::string_view> keys;
+    if (process.extremes.lossy) keys = {"peak", "peak_rss", "lowest", "cached_most", "begin", "growth", "images"};
+    if (process.extremes.lossy || process.sum.resyncs > 0) keys.emplace_back("baseline");
+    if (process.sum.needs_resync) keys.insert(keys.end(), {"final", "others", "exited"});
+    if (process.extremes.lossy) keys.insert(keys.end(), {"updates", "updates_by_others", "threads_ended"});
+    return keys;
+}
+
+std::string more_threads(std::uint64_t threads, std::uint64_t ended) {
+    std::string text = fmt::format("{} more thread{}", count(threads), threads == 1 ? "" : "s");
+    if (ended == 0) return text;
+    return text + (ended == threads ? " that ended" : fmt::format(", {} of them ended", count(ended)));
+}
+
+Rest rest_of(const ReportProcess &process, std::size_t listed) {
+    const core::ExitedNet &exited = process.sum.exited;
+    Rest rest;
+    rest.threads = rest.ended = exited.threads;
+    rest.net = exited.net - process.sum.teardown;
+    rest.updates = exited.updates - std::min(exited.updates, process.sum.teardown_updates);
+    rest.faults = exited.faults;
+    rest.flushes = exited.flushes;
+    rest.uncertain = exited.uncertain;
+    for (std::size_t i = listed; i < process.threads.size(); ++i) {
+        const ReportThread &thread = process.threads[i];
+        rest.threads++;
+        rest.ended += thread.ended ? 1 : 0;
+        rest.net += thread.net;
+        rest.uncertain += thread.uncertain;
+        rest.updates += thread.updates;
+        rest.faults += thread.faults;
+        rest.flushes += thread.flushes;
+    }
+    return rest;
 }
 
 std::vector<Figure> figures(const Report &report) {
     const sinks::Ending &ending = report.ending;
     const auto count = [](std::uint64_t number) { return std::optional(static_cast<std::int64_t>(number)); };
     const auto &all = report.processes;
-    const bool lossy = std::any_of(all.begin(), all.end(), [](const auto &each) { return each.extremes.lossy; });
+    const bool lossy =
+        report.lossy() || std::any_of(all.begin(), all.end(), [](const auto &each) { return each.extremes.lossy; });
     const core::PageSize page_size = report.facts.machine.page_size;
     const auto from = of_own([](const ReportProcess &process) { return process.extremes.most.from.n; });
     const auto to = of_own([](const ReportProcess &process) { return process.extremes.most.to.n; });
     const auto lag = [](const ReportProcess &process) { return std::optional(process.extremes.lag.n); };
-    return {{"peak_lag", Unit::Pages, largest(all, lag), {}, lossy},
-            {"peak_rss", Unit::Pages, largest(all, to), largest(all, from), lossy},
-            {"peak_cached", Unit::Pages, largest(all, peak_cached), {}, lossy},
-            tree_peak(report),
-            lag_share(all, page_size, lossy),
-            {"growth", Unit::Pages, largest(all, of_own(rss_growth)), {}, lossy},
-            {"growth.file", Unit::Pages, largest(all, of_own(growth<core::Member::File>)), {}, lossy},
-            {"growth.anon", Unit::Pages, largest(all, of_own(growth<core::Member::Anon>)), {}, lossy},
-            {"growth.shmem", Unit::Pages, largest(all, of_own(growth<core::Member::Shmem>)), {}, lossy},
-            {"growth.swap", Unit::Pages, largest(all, of_own(growth<core::Member::Swap>)), {}, lossy},
-            {"residual", Unit::Pages, largest_residual(report)},
-            {"unexplained", Unit::Count, unexplained(all)},
-            {"duration", Unit::Nanoseconds, count(ending.duration_ns)},
-            {"records", Unit::Count, count(report.records)},
-            {"updates", Unit::Count, count(ending.updates + ending.updates_by_others)},
-            {"faults", Unit::Count, count(ending.faults)},
-            {"flushes", Unit::Count, count(ending.flushes)},
-            {"lost", Unit::Count, count(ending.lost)},
-            {"missing", Unit::Count, count(ending.missing.size())},
-            {"resyncs", Unit::Count, count(ending.resyncs)},
-            {"disagreements", Unit::Count, count(ending.disagreements)},
-            {"processes", Unit::Count,
-             std::count_if(all.begin(), all.end(), own_image) + static_cast<std::int64_t>(report.left_out)}};
+    std::vector<Figure> figures{
+        {"peak_lag", Unit::Pages, largest(all, lag)},
+        {"peak_rss", Unit::Pages, largest(all, to), largest(all, from)},
+        {"peak_cached", Unit::Pages, largest(all, peak_cached)},
+        tree_peak(report),
+        lag_share(all, page_size),
+        {"growth", Unit::Pages, largest(all, of_own(rss_growth))},
+        {"growth.file", Unit::Pages, largest(all, of_own(growth<core::Member::File>))},
+        {"growth.anon", Unit::Pages, largest(all, of_own(growth<core::Member::Anon>))},
+        {"growth.shmem", Unit::Pages, largest(all, of_own(growth<core::Member::Shmem>))},
+        {"growth.swap", Unit::Pages, largest(all, of_own(growth<core::Member::Swap>))},
+        {"residual", Unit::Pages, largest_residual(report)},
+        {"unexplained", Unit::Count, unexplained(all)},
+        {"duration", Unit::Nanoseconds, count(ending.duration_ns)},
+        {"records", Unit::Count, count(report.records)},
+        {"updates", Unit::Count, count(ending.updates + ending.updates_by_others)},
+        {"faults", Unit::Count, count(ending.faults)},
+        {"flushes", Unit::Count, count(ending.flushes)},
+        {"lost", Unit::Count, count(ending.lost)},
+        {"missing", Unit::Count, count(ending.missing.size())},
+        {"resyncs", Unit::Count, count(ending.resyncs)},
+        {"disagreements", Unit::Count, count(ending.disagreements)},
+        {"processes", Unit::Count,
+         std::count_if(all.begin(), all.end(), own_image) + static_cast<std::int64_t>(report.left_out)}};
+    if (lossy) doubt(figures, report);
+    return figures;
 }
 
 }  // namespace rsslag::report

@@ -131,14 +131,15 @@ std::string process_rows(const Page &page) {
         const ReportProcess &process = *page.processes[i];
         const core::Extremes &extremes = process.extremes;
         const auto at = [](std::uint64_t t_ns) { return cell(seconds(t_ns), static_cast<std::int64_t>(t_ns)); };
-        rows += fmt::format(
-            "<tr data-process=\"{}\">{}{}{}{}{}{}{}{}{}{}{}</tr>\n", i, cell(process.comm),
-            cell(std::to_string(process.pid), process.pid), cell(core::state_text(process.state, extremes)),
-            cell(page.kb(process.begin.rss()), process.begin.rss().n),
-            cell(page.kb(process.last.rss()), process.last.rss().n), cell(peak_text(extremes), extremes.most.to.n),
-            at(extremes.most.t_ns), cell(page.kb(extremes.lag), extremes.lag.n), at(extremes.lag_t_ns),
-            cell(count(static_cast<std::uint64_t>(process.most_tasks)), process.most_tasks),
-            cell(verdicts_text(process)));
+        rows +=
+            fmt::format("<tr data-process=\"{}\">{}{}{}{}{}{}{}{}{}{}{}</tr>\n", i, cell(process.comm),
+                        cell(std::to_string(process.pid), process.pid), cell(core::state_text(process.state, extremes)),
+                        cell((extremes.lossy ? "~" : "") + page.kb(process.begin.rss()), process.begin.rss().n),
+                        cell((process.sum.needs_resync ? "~" : "") + page.kb(process.last.rss()), process.last.rss().n),
+                        cell(peak_text(extremes), extremes.most.to.n), at(extremes.most.t_ns),
+                        cell(page.kb(extremes.lag), extremes.lag.n), at(extremes.lag_t_ns),
+                        cell(count(static_cast<std::uint64_t>(process.most_tasks)), process.most_tasks),
+                        cell(verdicts_text(process)));
     }
     std::string out = "<h2>Processes</h2>\n";
     out += table("able",
@@ -150,26 +151,53 @@ std::string process_rows(const Page &page) {
     return out;
 }
 
+/// A row of the table of threads.
+std::string share_row(const Page &page, const std::string &who, const std::string &tid, int tid_value,
+                      const core::Members &net, Pages uncertain, std::optional<Pages> cached, std::uint64_t updates,
+                      std::optional<std::uint64_t> flushes, std::optional<std::uint64_t> faults) {
+    const auto number = [](std::optional<std::uint64_t> value) {
+        return value ? cell(count(*value), static_cast<std::int64_t>(*value)) : cell("-", -1);
+    };
+    return fmt::format("<tr>{}{}{}{}{}{}{}{}</tr>\n", cell(who), cell(tid, tid_value),
+                       cell(page.kb(net.rss()), net.rss().n),
+                       cell(uncertain.n == 0 ? "0" : "\u00b1" + page.kb(uncertain), uncertain.n),
+                       cell(cached ? page.kb(*cached) : "-", cached.value_or(Pages{-1}).n), number(updates),
+                       number(flushes), number(faults));
+}
+
 std::string threads(const ReportProcess &process, const Page &page) {
-    if (process.threads.empty()) return "";
     const std::size_t listed = std::min(process.threads.size(), page.share(kAllThreads, 10, 200));
+    const Rest rest = rest_of(process, listed);
+    if (process.threads.empty() && !rest.any() && process.other_tasks.empty()) return "";
+    const auto tid = [](const ReportThread &thread) { return thread.tid > 0 ? std::to_string(thread.tid) : "?"; };
     std::string rows;
     for (std::size_t i = 0; i < listed; ++i) {
         const ReportThread &thread = process.threads[i];
-        const auto number = [](std::uint64_t value) { return cell(count(value), static_cast<std::int64_t>(value)); };
-        const std::string cached = thread.peak_cached ? page.kb(*thread.peak_cached) : "-";
-        rows += fmt::format("<tr>{}{}{}{}{}{}{}</tr>\n", cell(thread.comm),
-                            cell(thread.tid > 0 ? std::to_string(thread.tid) : "?", thread.tid),
-                            cell(page.kb(thread.net.rss()), thread.net.rss().n),
-                            cell(cached, thread.peak_cached.value_or(Pages{-1}).n), number(thread.updates),
-                            number(thread.flushes), number(thread.faults));
+        rows += share_row(page, thread.comm, tid(thread), thread.tid, thread.net, thread.uncertain, thread.peak_cached,
+                          thread.updates, thread.flushes, thread.faults);
     }
+    if (rest.any())
+        rows += share_row(
+            page,
+            rest.threads > 0 ? "and " + more_threads(rest.threads, rest.ended) : "updates after the threads' ends", "",
+            -1, rest.net, rest.uncertain, std::nullopt, rest.updates, rest.flushes, rest.faults);
+    const std::size_t others = std::min(process.other_tasks.size(), page.share(kAllThreads, 10, 200));
+    for (std::size_t i = 0; i < others; ++i) {
+        const ReportThread &other = process.other_tasks[i];
+        rows += share_row(page, "by another process: " + other.comm, tid(other), other.tid, other.net, other.uncertain,
+                          std::nullopt, other.updates, std::nullopt, std::nullopt);
+    }
+    if (process.sum.teardown_updates > 0)
+        rows += share_row(page, "went at its end", "", -1, process.sum.teardown, process.sum.teardown_uncertain,
+                          std::nullopt, process.sum.teardown_updates, std::nullopt, std::nullopt);
     constexpr std::size_t kFew = 20;
-    std::string out = fmt::format("<details{}><summary>{} threads</summary>\n",
-                                  process.threads.size() <= kFew ? " open" : "", count(process.threads.size()));
-    out += table("", headings({"<THREAD", "TID", "NET", "PEAK CACHED", "UPDATES", "FLUSHES", "FAULTS"}), rows);
-    if (listed < process.threads.size())
-        out += paragraph("faint", fmt::format("and {} more threads", count(process.threads.size() - listed)));
+    const std::uint64_t all = process.threads.size() + process.sum.exited.threads;
+    std::string out = fmt::format("<details{}><summary>{} threads</summary>\n", all <= kFew ? " open" : "", count(all));
+    out += table("", headings({"<THREAD", "TID", "NET", "UNCERTAIN", "PEAK CACHED", "UPDATES", "FLUSHES", "FAULTS"}),
+                 rows);
+    if (others < process.other_tasks.size())
+        out += paragraph(
+            "faint", fmt::format("and {} more tasks of other processes", count(process.other_tasks.size() - others)));
     return out + "</details>\n";
 }
 

@@ -36,6 +36,8 @@ ordered_json thread(const ReportThread &thread) {
             {"mm", fmt::format("{}", thread.mm)},
             {"comm", core::printable(thread.comm)},
             {"net", members(thread.net)},
+            {"uncertain", thread.uncertain.n},
+            {"ended", thread.ended},
             {"updates", thread.updates},
             {"faults", thread.faults},
             {"flushes", thread.flushes},
@@ -43,9 +45,50 @@ ordered_json thread(const ReportThread &thread) {
             {"peak_cached_t_ns", thread.peak_cached ? ordered_json(thread.peak_cached_t_ns) : ordered_json(nullptr)}};
 }
 
+/// A task that is none of the process.
+ordered_json other_task(const ReportThread &thread) {
+    return {{"tid", id(thread.tid)},
+            {"tgid", id(thread.tgid)},
+            {"host_tid", id(thread.host_tid)},
+            {"mm", fmt::format("{}", thread.mm)},
+            {"comm", core::printable(thread.comm)},
+            {"net", members(thread.net)},
+            {"uncertain", thread.uncertain.n},
+            {"ended", thread.ended},
+            {"updates", thread.updates}};
+}
+
+ordered_json exited(const core::ExitedNet &exited) {
+    return {{"threads", exited.threads}, {"net", members(exited.net)}, {"uncertain", exited.uncertain.n},
+            {"faults", exited.faults},   {"updates", exited.updates},  {"flushes", exited.flushes}};
+}
+
+ordered_json teardown(const MmReport &mm) {
+    return {{"net", members(mm.teardown)}, {"uncertain", mm.teardown_uncertain.n}, {"updates", mm.teardown_updates}};
+}
+
+ordered_json mm_report(const MmReport &mm) {
+    return {{"mm", fmt::format("{}", mm.mm)},
+            {"baseline", members(mm.baseline)},
+            {"final", members(mm.final)},
+            {"exited", exited(mm.exited)},
+            {"teardown", teardown(mm)},
+            {"others", members(mm.others)},
+            {"remainder", members(mm.remainder)},
+            {"updates", mm.updates},
+            {"updates_by_others", mm.updates_by_others},
+            {"resyncs", mm.resyncs},
+            {"needs_resync", mm.needs_resync}};
+}
+
 ordered_json point(const LagPoint &point) {
-    return {{"t_ns", point.t_ns},     {"lag", number(point.lag)}, {"reported", number(point.reported)},
-            {"exact", point.exact.n}, {"cached", point.cached.n}, {"walked", number(point.walked)}};
+    return {{"t_ns", point.t_ns},
+            {"lag", number(point.lag)},
+            {"reported", number(point.reported)},
+            {"exact", point.exact.n},
+            {"cached", point.cached.n},
+            {"walked", number(point.walked)},
+            {"needs_resync", point.needs_resync}};
 }
 
 ordered_json growth_range(const Growth &growth) {
@@ -118,13 +161,16 @@ ordered_json process(const ReportProcess &process) {
     object["ticks"] = process.ticks;
     object["verdicts"] = verdict_counts<ordered_json>(process.verdicts);
     object["residual"] = residual(process.residual);
+    object["approximate"] = approximate(process);
+    object["updates"] = process.sum.updates;
+    object["updates_by_others"] = process.sum.updates_by_others;
     object["threads"] = array_of(process.threads, thread);
-    object["exited"] = {{"threads", process.exited.threads},
-                        {"net", members(process.exited.net)},
-                        {"faults", process.exited.faults},
-                        {"updates", process.exited.updates},
-                        {"flushes", process.exited.flushes}};
-    object["others"] = members(process.others);
+    object["threads_ended"] = process.sum.ended;
+    object["exited"] = exited(process.sum.exited);
+    object["teardown"] = teardown(process.sum);
+    object["others"] = members(process.sum.others);
+    object["other_tasks"] = array_of(process.other_tasks, other_task);
+    object["mms"] = array_of(process.mms, mm_report);
     object["lag"] = array_of(process.points, point);
     object["growth"] = array_of(process.growth, growth_range);
     object["images"] = array_of(process.images, image);
@@ -142,8 +188,12 @@ ordered_json side(const Report &report) {
     ordered_json header;
     sinks::put_facts(header, report.facts);
     ordered_json object{{"header", header}};
-    for (const Figure &figure : figures(report))
+    ordered_json doubtful = ordered_json::array();
+    for (const Figure &figure : figures(report)) {
         object[figure.name] = figure.value ? ordered_json(*figure.value) : ordered_json(nullptr);
+        if (figure.value && !figure.exact()) doubtful.push_back(figure.name);
+    }
+    object["approximate"] = doubtful;
     return object;
 }
 
@@ -166,6 +216,7 @@ std::string report_json(const Report &report) {
     object["emitted"] = ending.emitted;
     object["lost"] = ending.lost;
     object["lost_by"] = counts(ending.lost_by);
+    object["at_least"] = report.lossy();
     object["resyncs"] = ending.resyncs;
     object["disagreements"] = ending.disagreements;
     object["flush_reasons"] = counts(ending.flush_reasons);
@@ -182,7 +233,7 @@ std::string diff_json(const Report &before, const Report &after) {
     const auto was = figures(before);
     const auto is = figures(after);
     for (std::size_t i = 0; i < was.size(); ++i) {
-        const bool known = was[i].value && is[i].value;
+        const bool known = was[i].value && is[i].value && was[i].exact() && is[i].exact();
         change[was[i].name] = known ? ordered_json(*is[i].value - *was[i].value) : ordered_json(nullptr);
     }
     object["change"] = change;

@@ -49,6 +49,21 @@ std::string causes_text(const std::map<std::string, std::uint64_t> &counts, cons
     return text;
 }
 
+/// The keys of a process, of those that documents have, whose values may be wrong as records were lost.
+std::vector<std::string_view> approximate(const ReportProcess &process);
+
+/// "2,988 more threads that ended", "12 more threads, 3 of them ended".
+std::string more_threads(std::uint64_t threads, std::uint64_t ended);
+
+/// The sum over all threads of a process but the first `listed`. Without the teardown.
+struct Rest {
+    std::uint64_t threads = 0, ended = 0, updates = 0, faults = 0, flushes = 0;
+    core::Members net;
+    core::Pages uncertain;
+    bool any() const { return threads > 0 || updates > 0 || net != core::Members{}; }
+};
+Rest rest_of(const ReportProcess &process, std::size_t listed);
+
 /// Of the lag of a process, and in words: "hard bound of the cpu scheme: 744 kB".
 core::Bound lag_bound(const ReportProcess &process, const Report &report);
 std::string bound_text(const core::Bound &bound, const core::Machine &machine);
@@ -64,9 +79,14 @@ struct Figure {
     std::optional<std::int64_t> value;    ///< nullopt: not known
     std::optional<std::int64_t> least{};  ///< the truth lies from there to `value`; nullopt: it is `value`
     bool at_least = false;                ///< it may have been more: records were lost, or not all were traced
+    bool approximate = false;             ///< it may have been more or less: records were lost
     /// Percent: of what, both in pages.
     std::optional<std::pair<core::Pages, core::Pages>> parts{};
-    std::string_view why_unknown{};  ///< where there is no value, or only the least; empty: there is nothing to say
+    /// Where there is no value, only the least or an approximate one: why; empty: there is nothing to say.
+    std::string why_unknown{};
+
+    /// There is no doubt about it, but that a peak may be a range.
+    bool exact() const { return !at_least && !approximate; }
 };
 
 /// A value of it, in words; `amount` is what makes text of pages.

@@ -56,9 +56,9 @@ std::string head(const Report &report, const Amounts &amount) {
 
 std::string totals(const Report &report, const Amounts &amount) {
     const sinks::Ending &ending = report.ending;
-    std::string text = fmt::format("{} records: {} updates, {} by others, {} faults, {} flushes\n",
-                                   count(report.records), count(ending.updates), count(ending.updates_by_others),
-                                   count(ending.faults), count(ending.flushes));
+    std::string text = fmt::format("{} records: {}{} updates, {} by others, {} faults, {} flushes\n",
+                                   count(report.records), report.lossy() ? "at least " : "", count(ending.updates),
+                                   count(ending.updates_by_others), count(ending.faults), count(ending.flushes));
     const auto name = [&amount](const std::string &cause) { return amount.name(cause); };
     const std::string causes = causes_text(ending.lost_by, name);
     text += fmt::format("lost {} of {}{}; {} resyncs, {} disagreements\n", count(ending.lost), count(ending.emitted),
@@ -94,22 +94,86 @@ std::string right(const std::string &text, std::size_t width) {
     return std::string(cells < width ? width - cells : 0, ' ') + text;
 }
 
-std::string threads(const ReportProcess &process, const Amounts &amount) {
-    if (process.threads.empty()) return "";
-    std::string text = fmt::format("  {} {} {} {} {}  THREAD\n", right("PEAK CACHED", 14), right("NET", 14),
-                                   right("UPDATES", 12), right("FLUSHES", 10), right("FAULTS", 12));
-    const std::size_t listed = std::min(process.threads.size(), amount.style().threads);
-    for (std::size_t i = 0; i < listed; ++i) {
-        const ReportThread &thread = process.threads[i];
-        text += fmt::format("  {} {} {} {} {}  {} [{}]\n",
-                            right(thread.peak_cached ? amount(*thread.peak_cached) : "-", 14),
-                            right(amount(thread.net.rss()), 14), right(count(thread.updates), 12),
-                            right(count(thread.flushes), 10), right(count(thread.faults), 12), amount.name(thread.comm),
-                            thread.tid > 0 ? std::to_string(thread.tid) : "?");
+/// A row of the table of threads; `who` is the rest of the line.
+struct ShareRow {
+    std::string peak_cached = "-";
+    core::Members net;
+    Pages uncertain;
+    std::uint64_t updates = 0;
+    std::optional<std::uint64_t> flushes, faults;
+    std::string who;
+};
+
+std::string share_rows(const std::vector<ShareRow> &rows, const Amounts &amount) {
+    const bool doubt = std::any_of(rows.begin(), rows.end(), [](const ShareRow &row) { return row.uncertain.n != 0; });
+    const auto number = [](const std::optional<std::uint64_t> &value) { return value ? count(*value) : "-"; };
+    const std::string plus_minus = amount.style().utf8 ? "\u00b1" : "+-";
+    std::string text = fmt::format("  {} {}{} {} {} {}  THREAD\n", right("PEAK CACHED", 14), right("NET", 14),
+                                   doubt ? right("UNCERTAIN", 17) : "", right("UPDATES", 12), right("FLUSHES", 10),
+                                   right("FAULTS", 12));
+    for (const ShareRow &row : rows) {
+        const std::string uncertain = row.uncertain.n == 0 ? "0" : plus_minus + amount(row.uncertain);
+        text += fmt::format("  {} {}{} {} {} {}  {}\n", right(row.peak_cached, 14), right(amount(row.net.rss()), 14),
+                            doubt ? right(uncertain, 17) : "", right(count(row.updates), 12),
+                            right(number(row.flushes), 10), right(number(row.faults), 12), row.who);
     }
-    if (listed < process.threads.size())
-        text += fmt::format("  and {} more threads\n", count(process.threads.size() - listed));
     return text;
+}
+
+std::string who(const ReportThread &thread, const Amounts &amount) {
+    return fmt::format("{} [{}]", amount.name(thread.comm), thread.tid > 0 ? std::to_string(thread.tid) : "?");
+}
+
+ShareRow share_of(const ReportThread &thread, const Amounts &amount) {
+    ShareRow row;
+    if (thread.peak_cached) row.peak_cached = amount(*thread.peak_cached);
+    row.net = thread.net;
+    row.uncertain = thread.uncertain;
+    row.updates = thread.updates;
+    row.flushes = thread.flushes;
+    row.faults = thread.faults;
+    row.who = who(thread, amount);
+    return row;
+}
+
+/// Net changes by thread, by tasks of other processes and by the teardown. They add up to final - baseline.
+std::string threads(const ReportProcess &process, const Amounts &amount) {
+    std::vector<ShareRow> rows;
+    const std::size_t listed = std::min(process.threads.size(), amount.style().threads);
+    for (std::size_t i = 0; i < listed; ++i)
+        rows.push_back(share_of(process.threads[i], amount));
+    if (const Rest rest = rest_of(process, listed); rest.any()) {
+        const std::string what = rest.threads > 0 ? "and " + more_threads(rest.threads, rest.ended)
+                                                  : std::string("updates after the threads' ends");
+        rows.push_back({"-", rest.net, rest.uncertain, rest.updates, rest.flushes, rest.faults, what});
+    }
+    constexpr std::size_t kMostOthers = 10;
+    ShareRow more;
+    for (std::size_t i = 0; i < process.other_tasks.size(); ++i) {
+        ShareRow row = share_of(process.other_tasks[i], amount);
+        row.flushes = row.faults = std::nullopt;
+        row.who = "by another process: " + row.who;
+        if (i < kMostOthers) {
+            rows.push_back(std::move(row));
+            continue;
+        }
+        more.net += row.net;
+        more.uncertain += row.uncertain;
+        more.updates += row.updates;
+        more.who = fmt::format("by {} more tasks of other processes", count(i + 1 - kMostOthers));
+    }
+    if (!more.who.empty()) rows.push_back(std::move(more));
+    if (process.sum.teardown_updates > 0)
+        rows.push_back({"-",
+                        process.sum.teardown,
+                        {},
+                        process.sum.teardown_updates,
+                        std::nullopt,
+                        std::nullopt,
+                        "went at its end"});
+    if (process.sum.remainder != core::Members{})
+        rows.push_back({"-", process.sum.remainder, {}, 0, std::nullopt, std::nullopt, "of nobody that is known"});
+    return rows.empty() ? "" : share_rows(rows, amount);
 }
 
 std::string growth_text(const ReportProcess &process, const Amounts &amount) {
@@ -174,10 +238,13 @@ std::string extremes_text(const core::Extremes &extremes, const Amounts &amount)
 }
 
 std::string one(const ReportProcess &process, const Report &report, const Amounts &amount) {
-    std::string text = fmt::format("\n{} [{}] {}: rss from {} to {}, {} at {}\n", amount.name(process.comm),
-                                   process.pid, core::state_text(process.state, process.extremes),
-                                   amount(process.begin.rss()), amount(process.last.rss()),
-                                   core::at_most_text(process.extremes, amount), seconds(process.extremes.most.t_ns));
+    std::string text =
+        fmt::format("\n{} [{}] {}: rss from {}{} to {}{}, {} at {}\n", amount.name(process.comm), process.pid,
+                    core::state_text(process.state, process.extremes), process.extremes.lossy ? "~" : "",
+                    amount(process.begin.rss()), process.sum.needs_resync ? "~" : "", amount(process.last.rss()),
+                    core::at_most_text(process.extremes, amount), seconds(process.extremes.most.t_ns));
+    if (process.extremes.lossy)
+        text += "records were lost: figures marked ~ or with an UNCERTAIN amount may be wrong\n";
     if (process.peak_lag) text += peak(*process.peak_lag, amount);
     text += extremes_text(process.extremes, amount);
     text += fmt::format("{} ticks: {}; {}\n", count(process.ticks), verdicts_text(process),
@@ -190,8 +257,12 @@ std::string one(const ReportProcess &process, const Report &report, const Amount
     return text;
 }
 
-std::string cell_text(const Figure &figure, std::optional<std::int64_t> value, const Amounts &amount) {
-    return value ? value_text(figure.unit, *value, amount) : "?";
+/// With what it is not: `>=` a least, `~` about.
+std::string cell_text(const Figure &figure, const Amounts &amount) {
+    if (!figure.value) return "?";
+    const std::string_view least = amount.style().utf8 ? "\u2265" : ">=";
+    const std::string_view mark = figure.at_least ? least : figure.approximate ? "~" : "";
+    return fmt::format("{}{}", mark, value_text(figure.unit, *figure.value, amount));
 }
 
 }  // namespace
@@ -217,10 +288,11 @@ std::string diff_text(const Report &before, const Report &after, const ReportSty
         std::optional<std::int64_t> change;
         const bool comparable = same_pages || is[i].unit != Figure::Unit::Pages;
         if (was[i].value && is[i].value && comparable) change = core::wrapped_difference(*is[i].value, *was[i].value);
-        const std::string plus = change && *change > 0 ? "+" : "";
-        text += fmt::format("{:<14}{}{}{}\n", is[i].name, right(cell_text(was[i], was[i].value, was_amount), 16),
-                            right(cell_text(is[i], is[i].value, amount), 16),
-                            right(plus + cell_text(is[i], change, amount), 16));
+        const std::string sign = change && *change > 0 ? "+" : "";
+        const std::string mark = was[i].exact() && is[i].exact() ? "" : "~";
+        const std::string by = change ? mark + sign + value_text(is[i].unit, *change, amount) : "?";
+        text += fmt::format("{:<14}{}{}{}\n", is[i].name, right(cell_text(was[i], was_amount), 16),
+                            right(cell_text(is[i], amount), 16), right(by, 16));
     }
     return text;
 }

@@ -28,15 +28,36 @@ struct PeakLag {
     bool approximate = false;  ///< records had been lost
 };
 
-/// What a task did to an mm, as the last tick that knew it has it.
+/// What a task did to an mm: at its end, or as the last tick has it.
 struct ReportThread {
     int tid = 0, tgid = 0, host_tid = 0;
     std::uint64_t mm = 0;
     std::string comm;
     core::Members net;
+    core::Pages uncertain;  ///< the truth is that far from `net` at most, all members taken together
+    bool ended = false;
+    bool other = false;  ///< it did not live in the mm
     std::uint64_t updates = 0, faults = 0, flushes = 0;
     std::optional<core::Pages> peak_cached;  ///< RSS members, of the ticks; `thread` scheme
     std::uint64_t peak_cached_t_ns = 0;
+};
+
+/// An mm that a process had, as its last tick there has it. final = baseline + the nets of its threads and of tasks of
+/// others + exited + remainder, by member.
+struct MmReport {
+    std::uint64_t mm = 0;
+    core::Members baseline, final;
+    std::uint64_t updates = 0;  ///< of its own tasks
+    std::uint64_t updates_by_others = 0;
+    core::ExitedNet exited;  ///< of threads that have ended: those that are not listed, and its teardown
+    core::Members teardown;  ///< … of that, what went as it was torn down
+    core::Pages teardown_uncertain;
+    std::uint64_t teardown_updates = 0;
+    std::uint64_t ended = 0;  ///< threads that have ended, listed ones too
+    core::Members others;     ///< net of tasks of other processes
+    core::Members remainder;  ///< nobody's: 0 but for a fault
+    std::uint64_t resyncs = 0;
+    bool needs_resync = false;  ///< records were lost, and no reading came after that
 };
 
 /// A moment of a process. Of several that are too close to be kept apart, the one with the largest lag stands.
@@ -45,6 +66,7 @@ struct LagPoint {
     std::optional<core::Pages> lag, reported;
     core::Pages exact, cached;
     std::optional<core::Pages> walked;
+    bool needs_resync = false;  ///< records had been lost just before
 };
 
 /// What a process held while a piece of time passed, of every record in it.
@@ -82,9 +104,10 @@ struct ReportProcess {
     std::uint64_t ticks = 0;
     std::map<std::string, std::uint64_t> verdicts;
     ResidualStatistics residual;
-    std::vector<ReportThread> threads;       ///< largest peak first, then most changed
-    core::ExitedNet exited;                  ///< of the last mm
-    core::Members others;                    ///< net of tasks of other processes, of the last mm
+    std::vector<ReportThread> threads;       ///< of all its mms, largest peak first, then most changed
+    std::vector<ReportThread> other_tasks;   ///< of other processes, that changed one of them; likewise
+    std::vector<MmReport> mms;               ///< that it had, in order; several where it has run several programs
+    MmReport sum;                            ///< of all of them; `mm` is the last one's
     std::vector<LagPoint> points;            ///< ascending in time
     std::vector<CourseSpan> course;          ///< likewise
     std::vector<Growth> growth;              ///< largest first
@@ -101,6 +124,8 @@ struct Report {
     std::uint64_t left_out = 0;            ///< programs that are not among these, none of which is foremost in anything
     bool names = false;                    ///< mappings are told of: growth has names
 
+    /// Whether counts may lack something: records were lost, or are not here.
+    bool lossy() const { return ending.lost > 0 || !ending.complete; }
     std::uint64_t row_count() const;
 };
 
