@@ -5,11 +5,14 @@ import ctypes
 import mmap
 import os
 import platform
+import re
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import unittest
+from pathlib import Path
 
 import contract
 from contract import (NOBODY, Held, as_nobody, assert_one_error_line, assert_valid, begun, child_with, environment,
@@ -40,6 +43,10 @@ def of(test, pid, *args):
     (process,) = ran.document()['processes']
     assert_adds_up(test, process['pages'])
     return process['pages']
+
+
+def address(memory):
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
 
 def row_at(report, mapping):
@@ -184,6 +191,95 @@ class Frames(unittest.TestCase):
         rate = report['total']['present'] * mmap.PAGESIZE / 2**30 / (report['took_us'] / 1e6)
         print(f'--pages: {rate:.2f} GiB of resident memory a second')
         self.assertGreater(rate, 0.02 if contract.emulated() else 1)
+
+
+PMD_MAPPED = ('AnonHugePages', 'ShmemPmdMapped', 'FilePmdMapped')
+
+
+def smaps_of(pid, start, keys):
+    """Σ of these lines of the mapping that begins there."""
+    with open(f'/proc/{pid}/smaps', encoding='utf-8', errors='replace') as smaps:
+        for line in smaps:
+            if re.match('[0-9a-f]+-', line):
+                at = int(line.split('-')[0], 16)
+            elif at == start and line.split(':')[0] in keys:
+                keys = [key for key in keys if key != line.split(':')[0]]
+                yield int(line.split()[1])
+
+
+class Huge(unittest.TestCase):
+    """HUGE is what huge entries map, for root and for everybody: smaps' own sum."""
+
+    def as_nobody_with(self, prepare):
+        def become_nobody():
+            os.setgroups([])
+            os.setresgid(NOBODY, NOBODY, NOBODY)
+            os.setresuid(NOBODY, NOBODY, NOBODY)
+            ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE
+            os.write(self.told, struct.pack('Q', prepare()))
+
+        told, self.told = os.pipe()
+        self.addCleanup(os.close, told)
+        self.addCleanup(os.close, self.told)
+        return told, child_with(become_nobody)
+
+    def assert_huge(self, pid, start):
+        huge = sum(smaps_of(pid, start, PMD_MAPPED)) // PAGE_KB
+        root = of(self, pid)
+        ran = as_nobody('maps', '--pages', '--json', str(pid))
+        self.assertEqual(ran.status, 0, ran)
+        user = ran.document()['processes'][0]['pages']
+        for report in (root, user):
+            (row,) = [row for row in report['rows'] if row['start'] == f'{start:x}']
+            self.assertEqual(row['huge'], huge, row)
+            self.assertTrue(row['agrees'], row)
+        self.assertEqual(root['total']['huge'], user['total']['huge'])
+        self.assertIsNone(user['total']['large'])
+        self.assertGreaterEqual(root['total']['large'], root['total']['huge'])
+        return huge
+
+    @needs_root
+    def test_large_folios_of_a_file_are_not_huge(self):
+        size = 4 << 20
+        for where in (tempfile.gettempdir(), '/dev/shm'):
+            if not os.path.isdir(where):
+                continue
+            with self.subTest(where), tempfile.NamedTemporaryFile(dir=where) as file:
+                for _ in range(size // 65536):
+                    os.write(file.fileno(), b'x' * 65536)
+                os.fsync(file.fileno())
+                self.kept = mmap.mmap(file.fileno(), size)  # a fork of it has the same address
+
+                def prepare():
+                    for at in range(0, size, mmap.PAGESIZE):
+                        self.kept[at]
+                    return address(self.kept)
+
+                told, child = self.as_nobody_with(prepare)
+                with child as pid:
+                    (start,) = struct.unpack('Q', os.read(told, 8))
+                    self.assert_huge(pid, start)
+
+    @needs_root
+    def test_huge_pages_of_anonymous_memory_are(self):
+        enabled = '/sys/kernel/mm/transparent_hugepage/enabled'
+        if not os.path.exists(enabled) or '[never]' in Path(enabled).read_text():
+            self.skipTest('transparent huge pages are off')
+
+        def prepare():
+            size = int(Path('/sys/kernel/mm/transparent_hugepage/hpage_pmd_size').read_text())
+            at = -(-reserved(4 * size) // size) * size
+            libc = ctypes.CDLL(None)
+            libc.madvise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+            libc.madvise(at, 2 * size, 14)  # MADV_HUGEPAGE: a mapping of its own
+            ctypes.memset(at, 1, 2 * size)
+            return at
+
+        told, child = self.as_nobody_with(prepare)
+        with child as pid:
+            (start,) = struct.unpack('Q', os.read(told, 8))
+            if self.assert_huge(pid, start) == 0:
+                self.skipTest('no huge page was to be had')
 
 
 class WithoutRoot(unittest.TestCase):

@@ -84,9 +84,10 @@ void judge(PagesReport &report, const std::vector<procfs::Mapping> &after, const
         const Kilobytes present = page_size.kb(row.counts.present);
         const auto pss = row.counts.pss();
         const bool rss_agrees = present == row.rss || present == again.rss;
+        const bool huge_moved = procfs::huge_pages(*found->second, page_size) != row.counts.huge;
         const bool pss_agrees = !pss || (std::min(row.pss, again.pss) <= *pss && *pss <= std::max(row.pss, again.pss));
-        row.agrees = rss_agrees && pss_agrees;
-        if (!rss_agrees && (row.rss != again.rss || report.why_no_frames.empty())) {
+        row.agrees = rss_agrees && pss_agrees && !huge_moved;
+        if (huge_moved || (!rss_agrees && (row.rss != again.rss || report.why_no_frames.empty()))) {
             report.omitted.push_back({row.name, row.start, "changed while it was read"});
         } else if (!rss_agrees) {
             report.omitted.push_back({row.name, row.start, "holds zero pages, which cannot be told apart here"});

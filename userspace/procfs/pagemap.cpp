@@ -36,7 +36,7 @@ struct ScanArgument {
     std::uint64_t category_inverted = 0, category_mask = 0, category_anyof_mask = 0, return_mask = 0;
 };
 constexpr unsigned long kScan = _IOWR('f', 16, ScanArgument);
-constexpr std::uint64_t kPresent = 1 << 3, kSwapped = 1 << 4, kZero = 1 << 5, kHuge = 1 << 6;
+constexpr std::uint64_t kPresent = 1 << 3, kSwapped = 1 << 4, kZero = 1 << 5;
 
 /// Whole numbers from an index on. Fewer than requested at the file's end.
 Try<std::size_t> read_numbers(int fd, std::span<std::uint64_t> into, std::uint64_t index) {
@@ -76,11 +76,21 @@ PageCounts &PageCounts::operator+=(const PageCounts &other) {
     apart += other.apart;
     add(zero, other.zero);
     add(huge, other.huge);
+    add(large, other.large);
     add(ksm, other.ksm);
     for (const auto &[times, pages] : other.mapped)
         mapped[times] += pages;
     if (other.pss_scaled) pss_scaled = pss_scaled.value_or(0) + *other.pss_scaled;
     return *this;
+}
+
+std::optional<core::Pages> huge_pages(const Mapping &mapping, const core::PageSize &page_size) {
+    std::optional<core::Pages> sum;
+    for (const auto field :
+         {&SmapsFields::anon_huge_pages, &SmapsFields::shmem_pmd_mapped, &SmapsFields::file_pmd_mapped}) {
+        if (const auto &kb = mapping.fields.*field) add(sum, page_size.pages(*kb));
+    }
+    return sum;
 }
 
 void count_page(PageCounts &counts, PageEntry entry, const std::optional<Frame> &frame, bool uncounted,
@@ -105,7 +115,7 @@ void count_page(PageCounts &counts, PageEntry entry, const std::optional<Frame> 
     }
     counts.present += kOne;
     if (frame->ksm()) add(counts.ksm, kOne);
-    if (frame->huge()) add(counts.huge, kOne);
+    if (frame->large()) add(counts.large, kOne);
     const std::uint64_t whole = static_cast<std::uint64_t>(page_size.bytes) << kPssShift;
     const bool shared = frame->mapped > 1;
     counts.pss_scaled = counts.pss_scaled.value_or(0) + (shared ? whole / frame->mapped : whole);
@@ -226,8 +236,7 @@ core::Result<PageStop> PageReader::State::read_range(const PageRegion &region, P
         for (std::size_t i = 0; i < most; ++i) {
             const PageEntry entry{some[i]};
             if (!entry.present() && !entry.swapped()) continue;
-            Page seen{(page + i) * bytes(), entry, std::nullopt, (region.categories & kZero) != 0,
-                      (region.categories & kHuge) != 0};
+            Page seen{(page + i) * bytes(), entry, std::nullopt, (region.categories & kZero) != 0};
             if (why_no_frames.empty() && entry.present()) seen.frame = frame_of(entry);
             visit(seen);
         }
@@ -246,7 +255,7 @@ core::Result<PageStop> PageReader::visit(std::uint64_t start, std::uint64_t end,
         argument.vec = reinterpret_cast<std::uintptr_t>(state_->regions.data());
         argument.vec_len = state_->regions.size();
         argument.category_anyof_mask = kPresent | kSwapped;
-        argument.return_mask = kPresent | kSwapped | kZero | kHuge;
+        argument.return_mask = kPresent | kSwapped | kZero;
         const int found = ioctl(state_->pagemap.get(), kScan, &argument);
         if (found < 0 && errno == EINTR) continue;
         if (found < 0) return state_->failed(errno);
@@ -262,9 +271,10 @@ core::Result<PageStop> PageReader::visit(std::uint64_t start, std::uint64_t end,
 
 core::Result<PageStop> PageReader::count(const Mapping &mapping, PageBudget &budget, PageCounts &counts) {
     const bool uncounted = is_uncounted(mapping);
-    if (state_->scans) counts.zero = counts.huge = core::Pages{};
+    counts.huge = huge_pages(mapping, state_->page_size);
+    if (state_->scans) counts.zero = core::Pages{};
     if (state_->why_no_frames.empty()) {
-        counts.zero = counts.huge = counts.ksm = core::Pages{};
+        counts.zero = counts.large = counts.ksm = core::Pages{};
         counts.pss_scaled = 0;
     }
     auto stop = visit(mapping.start, mapping.end, budget, [&](const Page &page) {
@@ -272,15 +282,15 @@ core::Result<PageStop> PageReader::count(const Mapping &mapping, PageBudget &bud
             add(counts.zero, core::Pages{1});
             return;
         }
-        if (!page.frame && page.huge && page.entry.present() && !uncounted) add(counts.huge, core::Pages{1});
         count_page(counts, page.entry, page.frame, uncounted, state_->page_size);
     });
     // What was counted before it was found out that frames are hidden would be half a sum.
     if (!state_->why_no_frames.empty()) {
+        counts.large.reset();
         counts.ksm.reset();
         counts.pss_scaled.reset();
         counts.mapped.clear();
-        if (!state_->scans) counts.zero.reset(), counts.huge.reset();
+        if (!state_->scans) counts.zero.reset();
     }
     return stop;
 }

@@ -31,6 +31,7 @@ void put_counts(ordered_json &object, const PageCounts &counts) {
     object["shared"] = counts.shared.n;
     object["swapped"] = counts.swapped.n;
     object["huge"] = number(counts.huge);
+    object["large"] = number(counts.large);
     object["ksm"] = number(counts.ksm);
     object["zero"] = number(counts.zero);
     object["apart"] = counts.apart.n;
@@ -69,9 +70,9 @@ std::string shares(const PageCounts &counts) {
 }
 
 void append_counts(Out out, const PageCounts &counts) {
-    fmt::format_to(out, "{:>12}{:>12}{:>12}{:>10}{:>10}{:>9}{:>9}{:>9}{:>12}", count(counts.present),
+    fmt::format_to(out, "{:>12}{:>12}{:>12}{:>10}{:>10}{:>10}{:>9}{:>9}{:>9}{:>12}", count(counts.present),
                    count(counts.exclusive), count(counts.shared), count(counts.swapped), count(counts.huge),
-                   count(counts.ksm), count(counts.zero), count(counts.apart),
+                   count(counts.large), count(counts.ksm), count(counts.zero), count(counts.apart),
                    counts.pss() ? core::with_thousands(counts.pss()->n) : "?");
 }
 
@@ -124,8 +125,9 @@ ordered_json pages_json(const PagesReport &report) {
 std::string pages_text(const PagesReport &report, const TextStyle &style) {
     std::string text;
     const Out out = std::back_inserter(text);
-    fmt::format_to(out, "\n{:>12}{:>12}{:>12}{:>10}{:>10}{:>9}{:>9}{:>9}{:>12}  {}\n", "PAGES", "EXCLUSIVE", "SHARED",
-                   "SWAPPED", "HUGE", "KSM", "ZERO", "APART", "PSS kB", "NAME, and how often shared pages are mapped");
+    fmt::format_to(out, "\n{:>12}{:>12}{:>12}{:>10}{:>10}{:>10}{:>9}{:>9}{:>9}{:>12}  {}\n", "PAGES", "EXCLUSIVE",
+                   "SHARED", "SWAPPED", "HUGE", "LARGE", "KSM", "ZERO", "APART", "PSS kB",
+                   "NAME, and how often shared pages are mapped");
     for (const PagesRow &row : report.rows) {
         if (is_empty(row.counts)) continue;
         append_counts(out, row.counts);
@@ -137,15 +139,17 @@ std::string pages_text(const PagesReport &report, const TextStyle &style) {
     const PageCounts total = report.total();
     append_counts(out, total);
     fmt::format_to(out, "  sum: exclusive + shared = pages = Rss\n");
+    fmt::format_to(out, "HUGE: mapped by huge entries (smaps). LARGE: of folios of more than a page (kpageflags)\n");
     fmt::format_to(out, "{} entries by {} in {} us\n",
                    core::with_thousands(static_cast<std::int64_t>(report.entries_read)),
                    report.scans ? "PAGEMAP_SCAN and pagemap" : "pagemap", report.took_us);
     if (!report.why_no_frames.empty()) {
-        fmt::format_to(out,
-                       "Not known here: how often pages are shared, KSM{}, and Pss page by page ({}). Known: present, "
-                       "swapped, exclusive{}.\n",
-                       report.scans ? "" : ", huge and zero pages", core::harmless(report.why_no_frames, style.utf8),
-                       report.scans ? ", huge, zero" : "");
+        fmt::format_to(
+            out,
+            "Not known here: how often pages are shared, large folios, KSM{}, and Pss page by page ({}). Known: "
+            "present, swapped, exclusive, huge{}.\n",
+            report.scans ? "" : ", zero pages", core::harmless(report.why_no_frames, style.utf8),
+            report.scans ? ", zero" : "");
     }
     std::map<std::string, std::size_t> reasons;
     for (const PagesOmission &omission : report.omitted)

@@ -39,7 +39,9 @@ struct Frame {
 
     bool zero() const { return (flags >> 24 & 1) != 0; }
     bool ksm() const { return (flags >> 21 & 1) != 0; }
-    bool huge() const { return (flags >> 22 & 1) != 0; }
+    /// KPF_THP: of a folio of more than one page, whatever its size and however it is mapped: large folios of the page
+    /// cache have it, too.
+    bool large() const { return (flags >> 22 & 1) != 0; }
     bool dirty() const { return (flags >> 4 & 1) != 0; }
 };
 
@@ -48,9 +50,11 @@ struct PageCounts {
     core::Pages present, exclusive, shared, swapped;
     core::Pages apart;  ///< present, but counted by nothing: hugetlb pages, and what a driver or the kernel maps
     /// nullopt where neither frames nor PAGEMAP_SCAN can be had, which alone tell.
-    std::optional<core::Pages> zero, huge;
+    std::optional<core::Pages> zero;
+    /// Mapped by a huge entry of the page table, as smaps says of the mapping (huge_pages()); no page tells it.
+    std::optional<core::Pages> huge;
     /// These need frames. `mapped` is pages by how many page-table entries map them, where that is more than one.
-    std::optional<core::Pages> ksm;
+    std::optional<core::Pages> large, ksm;
     std::map<std::uint64_t, core::Pages> mapped;
     /// Σ share of each page in bytes << 12, as fs/proc/task_mmu.c adds it up; from frames alone.
     std::optional<std::uint64_t> pss_scaled;
@@ -58,6 +62,11 @@ struct PageCounts {
     std::optional<core::Kilobytes> pss() const;
     PageCounts &operator+=(const PageCounts &other);
 };
+
+/// What smaps says of a mapping's pages that the PMD maps: AnonHugePages, ShmemPmdMapped and FilePmdMapped. Every user
+/// who may read smaps may know it, on every kernel. PAGEMAP_SCAN's PAGE_IS_HUGE (6.7) is no better: it takes in the
+/// huge zero page and hugetlb pages, which Rss does not count. nullopt where smaps has none of the lines. Pure.
+std::optional<core::Pages> huge_pages(const Mapping &mapping, const core::PageSize &page_size);
 
 /// Adds one page. `frame` is nullopt where frames cannot be had. `uncounted`: of a mapping whose pages RSS leaves out.
 /// Pure.
@@ -94,7 +103,6 @@ class PageReader {
         PageEntry entry;
         std::optional<Frame> frame;
         bool zero = false;
-        bool huge = false;
     };
     using Visit = std::function<void(const Page &page)>;
     core::Result<PageStop> visit(std::uint64_t start, std::uint64_t end, PageBudget &budget, const Visit &visit);

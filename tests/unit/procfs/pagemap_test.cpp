@@ -34,10 +34,20 @@ TEST(CountPage, WithFramesCountsWhoSharesAPage) {
     EXPECT_EQ(counts.shared, Pages{2});
     EXPECT_EQ(counts.zero, Pages{1});
     EXPECT_EQ(counts.ksm, Pages{1});
-    EXPECT_EQ(counts.huge, Pages{1});
+    EXPECT_EQ(counts.large, Pages{1});
+    EXPECT_FALSE(counts.huge) << "a large folio may be mapped by small entries";
     EXPECT_EQ(counts.mapped, (std::map<std::uint64_t, Pages>{{3, Pages{2}}}));
     // 2 × 4 kB + 2 × 4/3 kB
     EXPECT_EQ(counts.pss(), Kilobytes{10});
+}
+
+TEST(HugePages, AreWhatSmapsSaysThatThePmdMaps) {
+    Mapping mapping;
+    EXPECT_FALSE(huge_pages(mapping, kPageSize));
+    mapping.fields.anon_huge_pages = Kilobytes{2048};
+    mapping.fields.shmem_pmd_mapped = Kilobytes{0};
+    mapping.fields.file_pmd_mapped = Kilobytes{4096};
+    EXPECT_EQ(huge_pages(mapping, kPageSize), Pages{1536});
 }
 
 TEST(CountPage, WithoutFramesTakesTheEntrysWord) {

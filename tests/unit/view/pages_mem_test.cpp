@@ -34,6 +34,7 @@ PagesReport report(bool frames) {
     row.counts.zero = Pages{1};
     row.counts.huge = Pages{0};
     if (frames) {
+        row.counts.large = Pages{4};
         row.counts.ksm = Pages{0};
         row.counts.mapped = {{2, {1}}, {7, {2}}, {8, {1}}};
         row.counts.pss_scaled = 9ULL << 22;
@@ -57,12 +58,15 @@ TEST(PagesText, SaysWhatIsNotKnown) {
     MapsDocument document = maps_document();
     document.processes[0].pages = report(false);
     const std::string text = maps_text(document, document.processes[0], {}, ascii_style());
-    EXPECT_NE(text.find("Not known here: how often pages are shared, KSM, and Pss"), std::string::npos) << text;
+    EXPECT_NE(text.find("Not known here: how often pages are shared, large folios, KSM, and Pss"), std::string::npos)
+        << text;
     EXPECT_NE(text.find("~ /usr/lib/x.so"), std::string::npos) << "what does not agree is marked";
     const json pages = json::parse(maps_json(document, {}))["processes"][0]["pages"];
     EXPECT_EQ(pages["frames"], false);
     EXPECT_TRUE(pages["rows"][0]["histogram"].is_null());
     EXPECT_TRUE(pages["total"]["ksm"].is_null());
+    EXPECT_TRUE(pages["total"]["large"].is_null());
+    EXPECT_EQ(pages["total"]["huge"], 0) << "smaps says it to everybody";
 }
 
 MemDocument mem_document(MemBy by) {
