@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "rsslag/procfs/pagemap.h"
 #include "rsslag/procfs/stack_pointer.h"
 #include "rsslag/procfs/system.h"
 
@@ -95,6 +96,33 @@ std::optional<core::Kilobytes> shmem_of(const procfs::Process &process, const Ma
     if (!rollup || !rollup->sums.pss_shmem || rollup->sums.pss_shmem->n != 0) return std::nullopt;
     return core::Kilobytes{};
 }
+
+/// Which pages of files are present, read as far as it takes no longer than smaps itself. Opened where it is asked
+/// only: few processes map a file twice.
+class FilePagesReader {
+  public:
+    explicit FilePagesReader(const procfs::Process &process) : process_(process) {}
+
+    procfs::FilePages pages() {
+        return {page_size_,
+                [this](std::uint64_t start, std::uint64_t end, const auto &found) { return read(start, end, found); }};
+    }
+
+  private:
+    bool read(std::uint64_t start, std::uint64_t end, const std::function<void(std::uint64_t)> &found) {
+        if (!opened_) opened_ = procfs::PageReader::open(process_, page_size_);
+        if (!*opened_) return false;
+        const auto stop = (*opened_)->visit(start, end, budget_, [&](const procfs::PageReader::Page &page) {
+            if (page.entry.present() && page.entry.of_file()) found(page.address);
+        });
+        return stop && *stop == procfs::PageStop::Done;
+    }
+
+    const procfs::Process &process_;
+    core::PageSize page_size_{sysconf(_SC_PAGESIZE)};
+    procfs::PageBudget budget_{.entries_left = 1U << 20U};  // 4 GiB
+    std::optional<core::Result<procfs::PageReader>> opened_;
+};
 
 /// The kernel's types are read twice and smaps of ten thousand mappings is megabytes: given back and fetched anew each
 /// time, as glibc does with large blocks, the page faults cost as much as the reading. So do those of the first time,
@@ -190,7 +218,7 @@ core::Result<MappedProcess> MapReader::read(const procfs::Process &process) {
     procfs::recognise(out.mappings, procfs::sleeping_stacks(process));
     out.internal_device = devices.internal;
     out.quadrants = procfs::quadrants(out.mappings, devices);
-    out.sums = procfs::sums(out.mappings, devices);
+    out.sums = procfs::sums(out.mappings, devices, FilePagesReader(process).pages());
     out.groups = procfs::groups(out.mappings, devices);
     return read;
 }

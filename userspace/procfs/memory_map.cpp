@@ -6,6 +6,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "rsslag/procfs/droppable.h"
+
 namespace rsslag::procfs {
 
 namespace {
@@ -36,12 +38,6 @@ Quadrant quadrant_of(const Mapping &mapping, Backing backing, const Devices &dev
 /// VM_GROWSDOWN or UP, or private and writable: what the kernel counts as data_vm and stack_vm (mm/mmap.c).
 bool is_data(const Mapping &mapping) {
     return mapping.has_flag("gd") || (is_writable(mapping) && !is_shared(mapping));
-}
-
-Kilobytes droppable(const Mapping &mapping, Backing backing) {
-    const Kilobytes given_up = or_zero(mapping.fields.lazy_free);
-    if (backing != Backing::File || mapping.has_flag("lo")) return given_up;
-    return given_up + std::min(clean(mapping), or_zero(mapping.fields.rss) - or_zero(mapping.fields.anonymous));
 }
 
 void add(MapGroup &group, const Mapping &mapping) {
@@ -82,12 +78,23 @@ Key key(const MapGroup &group) {
     return {group.name, group.shared, group.written_file};
 }
 
+/// All files of it are mapped past the page cache. A file that alone is (dax=inode) is not told from others here.
+bool has_dax(const Mount &mount) {
+    for (std::string_view rest = mount.options; !rest.empty();) {
+        const std::string_view option = rest.substr(0, rest.find(','));
+        if (option == "dax" || option == "dax=always") return true;
+        rest.remove_prefix(std::min(rest.size(), option.size() + 1));
+    }
+    return false;
+}
+
 }  // namespace
 
 void Devices::add(const std::vector<Mount> &mounts) {
     for (const Mount &mount : mounts) {
         const bool in_memory = mount.type == "tmpfs" || mount.type == "devtmpfs";
         (in_memory ? tmpfs : others).insert(mount.device);
+        if (mount.type == "ramfs" || mount.type == "rootfs" || has_dax(mount)) kept_in_memory.insert(mount.device);
     }
 }
 
@@ -175,7 +182,7 @@ void learn(Devices &devices, const std::vector<Mapping> &mappings, Kilobytes shm
     }
 }
 
-MapSums sums(const std::vector<Mapping> &mappings, const Devices &devices) {
+MapSums sums(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages) {
     MapSums sums;
     for (const Mapping &mapping : mappings) {
         if (!in_mm(mapping)) continue;
@@ -191,10 +198,15 @@ MapSums sums(const std::vector<Mapping> &mappings, const Devices &devices) {
         sums.swap += or_zero(fields.swap);
         sums.swap_pss += or_zero(fields.swap_pss);
         sums.lazy_free += or_zero(fields.lazy_free);
-        sums.hugetlb += hugetlb(mapping);
-        sums.droppable += droppable(mapping, backing_of(mapping, devices));
+        sums.private_hugetlb += or_zero(fields.private_hugetlb);
+        sums.shared_hugetlb += or_zero(fields.shared_hugetlb);
         if (is_data(mapping)) sums.data_rss += or_zero(fields.rss);
     }
+    sums.hugetlb = sums.private_hugetlb + sums.shared_hugetlb;
+    const Droppable taken = procfs::droppable(mappings, devices, pages);
+    sums.droppable_file = taken.file;
+    sums.droppable_anon = taken.anon;
+    sums.droppable = taken.total();
     return sums;
 }
 

@@ -64,6 +64,7 @@ std::optional<Mount> read_mount(std::string_view line) {
         if (take_word(line) != "-") continue;
         mount.type = take_word(line);
         mount.source = take_word(line);
+        mount.options = take_word(line);
         break;
     }
     if (mount.type.empty()) return std::nullopt;

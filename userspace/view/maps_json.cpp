@@ -101,7 +101,11 @@ ordered_json sums(const procfs::MapSums &sums) {
             {"swap_pss_kb", sums.swap_pss.n},
             {"lazy_free_kb", sums.lazy_free.n},
             {"droppable_kb", sums.droppable.n},
+            {"droppable_file_kb", sums.droppable_file.n},
+            {"droppable_anon_kb", sums.droppable_anon.n},
             {"hugetlb_kb", sums.hugetlb.n},
+            {"private_hugetlb_kb", sums.private_hugetlb.n},
+            {"shared_hugetlb_kb", sums.shared_hugetlb.n},
             {"data_rss_kb", sums.data_rss.n}};
 }
 

@@ -133,7 +133,7 @@ void append_quadrants(Out out, const MappedProcess &process, const core::PageSiz
 void append_sums(Out out, const MappedProcess &process, const Sizes &sizes) {
     const procfs::MapSums &sums = process.sums;
     const auto row = [&](std::string_view name, Kilobytes kb, std::string_view note = "") {
-        fmt::format_to(out, "{:<17}{}{}{}\n", name, right(sizes.bare(kb), 18), note.empty() ? "" : "  ", note);
+        fmt::format_to(out, "{:<19}{}{}{}\n", name, right(sizes.bare(kb), 16), note.empty() ? "" : "  ", note);
     };
     fmt::format_to(out, "\n{:<17}{:>18}\n", "SMAPS", sizes.unit());
     row("VmSize", sums.size);
@@ -143,7 +143,11 @@ void append_sums(Out out, const MappedProcess &process, const Sizes &sizes) {
     row("  private dirty", sums.private_dirty);
     row("Pss", sums.pss, "its share of what is shared, and all that is private");
     row("Swap", sums.swap);
-    row("droppable", sums.droppable, "clean pages of files, and pages given up: gone with no write");
+    row("droppable, at most", sums.droppable, "what reclaim can take without a write, each page once");
+    if (sums.droppable_anon.n > 0) {
+        row("  of files", sums.droppable_file, "clean, and locked by no mapping here");
+        row("  anonymous", sums.droppable_anon, "given up by MADV_FREE, or of MAP_DROPPABLE");
+    }
 }
 
 void append_group(Out out, const MapGroup &group, const Sizes &sizes, const TextStyle &style) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -31,6 +32,9 @@ struct Devices {
     std::string internal;  ///< of the kernel's own tmpfs: shared anonymous memory, System V, memfd
     std::set<std::string, std::less<>> tmpfs;
     std::set<std::string, std::less<>> others;
+    /// Of `others`, those whose pages are the files themselves and stay: ramfs, and files that are mapped from a
+    /// persistent memory (DAX).
+    std::set<std::string, std::less<>> kept_in_memory{};
 
     /// Takes in the mounts; tmpfs and devtmpfs count as shmem (mm/shmem.c).
     void add(const std::vector<Mount> &mounts);
@@ -100,10 +104,9 @@ void learn(Devices &devices, const std::vector<Mapping> &mappings, core::Kilobyt
 struct MapSums {
     std::size_t mappings = 0;
     core::Kilobytes size, rss, pss, shared_clean, shared_dirty, private_clean, private_dirty, swap, swap_pss, lazy_free,
-        hugetlb;
-    /// What the kernel may drop with no write: clean pages of files outside of memory that are not locked, and pages
-    /// given up with MADV_FREE.
-    core::Kilobytes droppable;
+        private_hugetlb, shared_hugetlb, hugetlb;
+    /// What reclaim can take without a write, at most (droppable.h): of files, and anonymous.
+    core::Kilobytes droppable_file, droppable_anon, droppable;
     /// Of private writable mappings and stacks, which is what DATA reserves.
     core::Kilobytes data_rss;
 
@@ -111,7 +114,15 @@ struct MapSums {
     core::Kilobytes private_total() const { return private_clean + private_dirty; }
 };
 
-MapSums sums(const std::vector<Mapping> &mappings, const Devices &devices);
+/// Which pages of files are present, by pagemap's entries. visit() calls `found` with the address of each from `start`
+/// to `end`; false where that cannot be found out. It may be missing.
+struct FilePages {
+    core::PageSize page_size;
+    std::function<bool(std::uint64_t start, std::uint64_t end, const std::function<void(std::uint64_t)> &found)> visit;
+};
+
+/// `pages` is asked for ranges of files that are mapped more than once.
+MapSums sums(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages = {});
 
 /// Says of anonymous memory without a name what core::mapping_name() takes it for, all of it by its shape alone: a
 /// stack by a stack pointer into it.

@@ -25,6 +25,7 @@ struct Mount {
     std::string where;     ///< the kernel's escapes (\040) kept
     std::string type;      ///< of the file system: "ext4"
     std::string source;    ///< likewise: "/dev/root"
+    std::string options;   ///< of the file system: "rw,dax=always"
 };
 
 /// Text without MemTotal is Corrupt.

@@ -94,15 +94,34 @@ TEST(Quadrants, LearnOfADeviceOutOfSightWhatTheCounterLeavesOpen) {
     EXPECT_EQ(quadrants(mappings, devices)[Quadrant::PrivateFile].shmem, Kilobytes{4});
 }
 
-TEST(MapSums, CallDroppableWhatIsCleanAndOfAFile) {
+TEST(MapSums, TellWhatReclaimCanTakeAndWhatIsBesideRss) {
     std::vector<Mapping> mappings{mapping({"/lib/x.so", "r-xp", "08:01", 12}, 60, 50, 20),
-                                  mapping({"/lib/locked", "r-xp", "08:01", 12, "rd ex lo"}, 60, 50, 0),
+                                  mapping({"/lib/locked", "r-xp", "08:01", 13, "rd ex lo"}, 60, 50, 0),
                                   mapping({"/dev/shm/x", "r--p", "00:2d", 14}, 16, 8, 0), mapping({""}, 100, 40, 30)};
     mappings.back().fields.lazy_free = Kilobytes{5};
     const MapSums all = sums(mappings, kDevices);
+    EXPECT_EQ(all.droppable_file, Kilobytes{30});
+    EXPECT_EQ(all.droppable_anon, Kilobytes{5});
     EXPECT_EQ(all.droppable, Kilobytes{35});
     EXPECT_EQ(all.rss, all.shared_total() + all.private_total());
     EXPECT_EQ(all.data_rss, Kilobytes{40});
+}
+
+TEST(MapSums, SetHugetlbPagesBesideRss) {
+    const auto mappings = parse_smaps(
+        "7f0000000000-7f0000400000 rw-p 00000000 00:0f 4711                       /anon_hugepage (deleted)\n"
+        "Size:               4096 kB\nRss:                   0 kB\nShared_Hugetlb:        0 kB\n"
+        "Private_Hugetlb:    4096 kB\nVmFlags: rd wr mr mw me de ht\n"
+        "7f0001000000-7f0001200000 rw-s 00000000 00:31 4712                       /dev/hugepages/x\n"
+        "Size:               2048 kB\nRss:                   0 kB\nShared_Hugetlb:     2048 kB\n"
+        "Private_Hugetlb:       0 kB\nVmFlags: rd wr sh mr mw me ms de ht\n");
+    ASSERT_TRUE(mappings.ok()) << mappings.error().what;
+    const MapSums all = sums(*mappings, kDevices);
+    EXPECT_EQ(all.private_hugetlb, Kilobytes{4096});
+    EXPECT_EQ(all.shared_hugetlb, Kilobytes{2048});
+    EXPECT_EQ(all.hugetlb, Kilobytes{6144});
+    EXPECT_EQ(all.rss, Kilobytes{0});
+    EXPECT_EQ(all.droppable, Kilobytes{0});
 }
 
 TEST(Groups, SetWritableSegmentsOfAFileApart) {

@@ -39,6 +39,7 @@ TEST(ParseMountinfo, WritesDevicesAsSmapsDoes) {
     EXPECT_EQ(mounts->at(0).device, "103:10");
     EXPECT_EQ(mounts->at(0).where, "/mnt\\040two");
     EXPECT_EQ(mounts->at(0).type, "ext4");
+    EXPECT_EQ(mounts->at(0).options, "rw");
     EXPECT_EQ(mounts->at(1).device, "00:2d");
     EXPECT_EQ(mounts->at(1).type, "tmpfs");
     EXPECT_EQ(mounts->at(1).id, 37U);

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/procfs/droppable.h"
+
+#include <gtest/gtest.h>
+
+#include "golden.h"
+
+namespace rsslag::procfs {
+namespace {
+
+using core::Kilobytes;
+
+const Devices kMounted{"00:01", {"00:2d"}, {"08:01", "00:30"}, {"00:30"}};
+
+struct Resident {
+    std::string name;
+    std::uint64_t offset_kb = 0;
+    std::int64_t size = 0, clean = 0, dirty = 0, anon = 0;
+    std::string flags = "rd mr mw me";
+    std::string device = "08:01";
+    std::uint64_t inode = 12;
+};
+
+Mapping mapped(const Resident &like) {
+    Mapping mapping;
+    mapping.name = like.name;
+    mapping.perms = "r--s";
+    mapping.device = like.device;
+    mapping.inode = like.inode;
+    mapping.offset = like.offset_kb * 1024;
+    mapping.vm_flags = like.flags;
+    mapping.size = {like.size};
+    mapping.fields.rss = Kilobytes{like.clean + like.dirty};
+    mapping.fields.anonymous = Kilobytes{like.anon};
+    mapping.fields.shared_clean = Kilobytes{like.clean};
+    mapping.fields.private_dirty = Kilobytes{like.dirty};
+    return mapping;
+}
+
+Kilobytes of_files(const std::vector<Resident> &all) {
+    std::vector<Mapping> mappings;
+    for (const Resident &each : all)
+        mappings.push_back(mapped(each));
+    return droppable(mappings, kMounted).file;
+}
+
+TEST(Droppable, IsWhatIsCleanAndOfAFile) {
+    EXPECT_EQ(of_files({{"/lib/x.so", 0, 60, 50}}), Kilobytes{50});
+    EXPECT_EQ(of_files({{"/lib/x.so", 0, 60, 30, 20}}), Kilobytes{30});
+    EXPECT_EQ(of_files({{"/lib/x.so", 0, 60, 50, 0, 20}}), Kilobytes{30})
+        << "what was copied is anonymous, clean or not";
+    EXPECT_EQ(of_files({{"/elsewhere", 0, 60, 50, 0, 0, "rd", "00:99"}}), Kilobytes{50}) << "it may be of a disk";
+}
+
+TEST(Droppable, LeavesOutWhatReclaimCannotTake) {
+    const auto none = [](const Resident &like) { EXPECT_EQ(of_files({like}), Kilobytes{}) << like.name << like.flags; };
+    none({"socket:[983068]", 0, 8192, 8192, 0, 0, "rd wr sh mr mw ms mm", "00:09"});
+    none({"socket:[983068]", 0, 8192, 8192, 0, 0, "rd wr sh", "00:09"});
+    none({"anon_inode:[perf_event]", 0, 520, 520, 0, 0, "rd wr sh mr mw me ms dc de dd", "00:0d"});
+    none({"anon_inode:kvm-vcpu:0", 0, 12, 12, 0, 0, "rd wr sh mr mw me ms", "00:0d"});
+    none({"anon_inode:bpf-map", 0, 64, 64, 0, 0, "rd mr me ms de dd mm", "00:0d"});
+    none({"/[aio] (deleted)", 0, 8, 8, 0, 0, "rd wr sh mr mw me ms de", "00:0e"});
+    none({"/secretmem (deleted)", 0, 8, 8, 0, 0, "rd wr sh mr mw me ms lo dd", "00:0f"});
+    for (const char *const flag : {"io", "pf", "mm", "de", "lo"})
+        none({"/dev/device", 0, 64, 64, 0, 0, std::string("rd wr ") + flag});
+    none({"/run/x", 0, 64, 64, 0, 0, "rd", "00:2d"});
+    none({"/memfd:x (deleted)", 0, 64, 64, 0, 0, "rd", "00:01"});
+    none({"/ramfs/x", 0, 64, 64, 0, 0, "rd", "00:30"});
+    none({"[vdso]", 0, 8, 4, 0, 0, "rd ex", "00:00", 0});
+}
+
+TEST(Droppable, CountsAPageOfAFileOnce) {
+    EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 0, 1600, 1600}}), Kilobytes{1600});
+    EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f (deleted)", 0, 1600, 1600}}), Kilobytes{1600});
+    EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 1600, 1600, 1600}}), Kilobytes{3200});
+    EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 800, 1600, 1600}}), Kilobytes{2400});
+    EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 0, 1600, 1600, 0, 0, "rd", "08:01", 13}}), Kilobytes{3200});
+    EXPECT_EQ(of_files({{"/f", 0, 1600, 100}, {"/f", 0, 1600, 200}}), Kilobytes{300}) << "they may be others: at most";
+    EXPECT_EQ(of_files({{"/f", 0, 400, 400}, {"/f", 0, 1600, 400}, {"/f", 400, 100, 100}}), Kilobytes{900});
+    EXPECT_EQ(of_files({{"/f", 0, 100, 100}, {"/f", 0, 100, 100}, {"/f", 50, 100, 60}}), Kilobytes{150})
+        << "50 of the last are behind the others";
+}
+
+TEST(Droppable, AsksWhichPagesAreThereWhereAFileIsMappedTwice) {
+    std::vector<Mapping> mappings{mapped({"/f", 0, 1600, 100}), mapped({"/f", 800, 1600, 100}),
+                                  mapped({"/g", 0, 1600, 100, 0, 0, "rd", "08:01", 13})};
+    mappings[0].start = 0x10000000;
+    mappings[1].start = 0x20000000;
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> asked;
+    std::int64_t held = 0;  // at the begin of the range that both map
+    const auto of_file = [&] {
+        asked.clear();
+        return droppable(mappings, kMounted,
+                         {{4096},
+                          [&](std::uint64_t start, std::uint64_t end, const std::function<void(std::uint64_t)> &found) {
+                              asked.emplace_back(start, end);
+                              for (std::int64_t kb = 0; kb < held; kb += 4)
+                                  found(start + static_cast<std::uint64_t>(kb) * 1024);
+                              return held >= 0;
+                          }})
+            .file;
+    };
+    EXPECT_EQ(of_file(), Kilobytes{300}) << "none of it twice";
+    const std::vector<std::pair<std::uint64_t, std::uint64_t>> both{{0x10000000 + 800 * 1024, 0x10000000 + 1600 * 1024},
+                                                                    {0x20000000, 0x20000000 + 800 * 1024}};
+    EXPECT_EQ(asked, both);
+    held = 80;
+    EXPECT_EQ(of_file(), Kilobytes{220});
+    mappings[0].fields.private_dirty = Kilobytes{20};
+    mappings[0].fields.rss = Kilobytes{120};
+    EXPECT_EQ(of_file(), Kilobytes{240}) << "20 of the 80 may be the dirty ones";
+    mappings[1].vm_flags = "rd lo";
+    EXPECT_EQ(of_file(), Kilobytes{140}) << "60 of the first are locked by the second";
+    mappings[1].vm_flags = "rd";
+    held = -1;
+    EXPECT_EQ(of_file(), Kilobytes{300}) << "not known";
+}
+
+TEST(Droppable, IsNoPageThatAnotherMappingLocks) {
+    EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 0, 1600, 1600, 0, 0, "rd lo"}}), Kilobytes{0});
+    EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 400, 400, 300, 100, 0, "rd lo"}}), Kilobytes{1200});
+    EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 400, 400, 300, 0, 0, "rd lo"}}), Kilobytes{1600})
+        << "which of the 400 are locked is not known";
+    std::vector<Mapping> mappings{mapped({"/f", 0, 60, 50})};
+    mappings[0].fields.locked = Kilobytes{50};
+    EXPECT_EQ(droppable(mappings, kMounted).file, Kilobytes{0});
+}
+
+TEST(Droppable, IsAnonymousMemoryThatWasGivenUp) {
+    Mapping mapping;
+    mapping.perms = "rw-p";
+    mapping.device = "00:00";
+    mapping.size = Kilobytes{100};
+    mapping.fields.rss = mapping.fields.anonymous = mapping.fields.private_clean = Kilobytes{100};
+    mapping.fields.lazy_free = Kilobytes{60};
+    const auto given_up = [&](const char *flags) {
+        mapping.vm_flags = flags;
+        return droppable({mapping}, kMounted);
+    };
+    EXPECT_EQ(given_up("rd wr ac").anon, Kilobytes{60});
+    EXPECT_EQ(given_up("rd wr ac").file, Kilobytes{0}) << "clean anonymous memory is in swap or was given up";
+    EXPECT_EQ(given_up("rd wr lo ac").anon, Kilobytes{0});
+    EXPECT_EQ(given_up("rd wr wf dp").anon, Kilobytes{100});
+}
+
+TEST(Droppable, IsAtMostWhatEveryKernelCalledCleanOrLazilyFreed) {
+    for (const char *kernel : {"5.10", "6.1", "6.12", "6.18", "7.x"}) {
+        const auto mappings = parse_smaps(test::golden(std::string(kernel) + "/smaps"));
+        ASSERT_TRUE(mappings.ok()) << kernel;
+        const MapSums all = sums(*mappings, kMounted);
+        EXPECT_EQ(all.droppable, all.droppable_file + all.droppable_anon) << kernel;
+        EXPECT_LE(all.droppable, all.shared_clean + all.private_clean + all.lazy_free) << kernel;
+    }
+}
+
+TEST(Devices, KnowWhichFileSystemsKeepTheirPages) {
+    const auto mounts = parse_mountinfo(
+        "36 35 0:48 / /r rw - ramfs none rw\n"
+        "37 35 259:0 / /pmem rw - xfs /dev/pmem0 rw,attr2,dax=always,inode64\n"
+        "38 35 259:1 / /inode rw - xfs /dev/pmem1 rw,dax=inode,nodax\n"
+        "39 35 8:1 / / rw - ext4 /dev/sda1 rw\n");
+    ASSERT_TRUE(mounts.ok());
+    Devices devices;
+    devices.add(*mounts);
+    EXPECT_EQ(devices.kept_in_memory, (std::set<std::string, std::less<>>{"00:30", "103:00"}));
+    EXPECT_EQ(devices.others.size(), 4U);
+}
+
+}  // namespace
+}  // namespace rsslag::procfs

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/procfs/droppable.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <queue>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace rsslag::procfs {
+
+namespace {
+
+using core::Kilobytes;
+
+bool is_locked(const Mapping &mapping) {
+    return mapping.has_flag("lo") || or_zero(mapping.fields.locked).n > 0;
+}
+
+/// Pages that a driver or the kernel put into the mapping are on no LRU list, though they count as pages of a file: a
+/// packet socket's ring (VM_MIXEDMAP by vm_insert_page()), the buffers of perf, of BPF, of io_uring and of AIO
+/// (VM_DONTEXPAND, which no file of a disk has), device memory. What has no path is no file of a disk either:
+/// socket:[1], anon_inode:[perf_event].
+bool is_of_driver(const Mapping &mapping) {
+    constexpr std::array<std::string_view, 4> kFlags{"io", "pf", "mm", "de"};
+    const auto has = [&](std::string_view flag) { return mapping.has_flag(flag); };
+    return std::ranges::any_of(kFlags, has) || !mapping.name.starts_with('/');
+}
+
+bool is_of_disk(const Mapping &mapping, const Devices &devices) {
+    // Of a file system out of sight it is not known. This is an upper bound.
+    const Backing backing = backing_of(mapping, devices);
+    if (backing != Backing::File && backing != Backing::Unknown) return false;
+    return !devices.kept_in_memory.contains(mapping.device) && !is_of_driver(mapping);
+}
+
+/// Private pages of a file that were written are anonymous; some of these may be clean, too.
+Kilobytes clean_of_file(const Mapping &mapping) {
+    const SmapsFields &fields = mapping.fields;
+    const Kilobytes clean = or_zero(fields.shared_clean) + or_zero(fields.private_clean);
+    return std::min({clean, or_zero(fields.rss) - or_zero(fields.anonymous), mapping.size});
+}
+
+/// A range of a file that is mapped, in kB from its begin. Of one that is locked nothing is clean.
+struct MappedPart {
+    std::uint64_t begin = 0, end = 0;
+    std::uint64_t address = 0;
+    std::uint64_t clean = 0, dirty = 0;
+    bool locked = false, locked_whole = false;
+};
+
+/// The most pages that can be told apart where each part has so many clean ones in its range: a page of the file counts
+/// once, and not where it is locked. From the begin of the file on, each page is taken from the part that ends first.
+std::uint64_t most_pages(const std::vector<MappedPart> &parts) {
+    std::vector<std::uint64_t> bounds;
+    for (const MappedPart &part : parts) {
+        bounds.push_back(part.begin);
+        bounds.push_back(part.end);
+    }
+    std::sort(bounds.begin(), bounds.end());
+    using Left = std::pair<std::uint64_t, std::uint64_t>;  // end, clean pages that are not placed yet
+    std::priority_queue<Left, std::vector<Left>, std::greater<>> open;
+    std::uint64_t placed = 0;
+    std::uint64_t locked_until = 0;
+    auto next = parts.begin();
+    for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
+        const std::uint64_t from = bounds[i];
+        for (; next != parts.end() && next->begin <= from; ++next) {
+            if (next->locked_whole) locked_until = std::max(locked_until, next->end);
+            if (next->clean > 0) open.emplace(next->end, next->clean);
+        }
+        std::uint64_t room = locked_until > from ? 0 : bounds[i + 1] - from;
+        while (!open.empty() && (room > 0 || open.top().first <= from)) {
+            const auto [end, left] = open.top();
+            open.pop();
+            const std::uint64_t taken = end <= from ? 0 : std::min(room, left);
+            placed += taken;
+            room -= taken;
+            if (end > from && left > taken) open.emplace(end, left - taken);
+        }
+    }
+    return placed;
+}
+
+using FileRange = std::pair<std::uint64_t, std::uint64_t>;
+
+/// What of the file at least two parts cover: ranges that are apart, ascending.
+std::vector<FileRange> covered_twice(const std::vector<MappedPart> &parts) {
+    std::vector<FileRange> twice;
+    std::uint64_t reach = 0;
+    for (const MappedPart &part : parts) {
+        const std::uint64_t end = std::min(part.end, reach);
+        if (part.begin < end) {
+            if (twice.empty() || twice.back().second < part.begin) twice.emplace_back(part.begin, end);
+            twice.back().second = std::max(twice.back().second, end);
+        }
+        reach = std::max(reach, part.end);
+    }
+    return twice;
+}
+
+/// How many kB too many the sum over all parts has, as pages that are clean and present in one are present in another
+/// one, or locked by it. nullopt where that cannot be found out.
+std::optional<std::uint64_t> counted_again(const std::vector<MappedPart> &parts, const std::vector<FileRange> &twice,
+                                           const FilePages &pages) {
+    std::vector<std::pair<std::uint64_t, bool>> held;  // by offset, those of locked parts first
+    for (const MappedPart &part : parts) {
+        auto range = std::ranges::upper_bound(twice, part.begin, {}, &FileRange::second);
+        for (; range != twice.end() && range->first < part.end; ++range) {
+            const std::uint64_t from = std::max(range->first, part.begin) - part.begin;
+            const std::uint64_t to = std::min(range->second, part.end) - part.begin;
+            const bool read = pages.visit(part.address + from * 1024, part.address + to * 1024, [&](std::uint64_t at) {
+                held.emplace_back(part.begin * 1024 + (at - part.address), !part.locked);
+            });
+            if (!read) return std::nullopt;
+        }
+    }
+    std::sort(held.begin(), held.end());
+    std::int64_t again = 0;
+    for (std::size_t i = 0; i < held.size(); ++i) {
+        const bool first = i == 0 || held[i - 1].first != held[i].first;
+        if (!first && held[i].second) ++again;
+    }
+    return static_cast<std::uint64_t>(pages.page_size.kb(core::Pages{again}).n);
+}
+
+std::uint64_t clean_pages(std::vector<MappedPart> &parts, const FilePages &pages) {
+    std::ranges::sort(parts, {}, &MappedPart::begin);
+    const std::uint64_t most = most_pages(parts);
+    const std::vector<FileRange> twice = covered_twice(parts);
+    if (twice.empty() || !pages.visit) return most;
+    const auto again = counted_again(parts, twice, pages);
+    if (!again) return most;
+    std::uint64_t clean = 0;
+    std::uint64_t dirty = 0;  // these may be the ones that are there again
+    for (const MappedPart &part : parts) {
+        clean += part.clean;
+        dirty += part.dirty;
+    }
+    const std::uint64_t surely = *again - std::min(*again, dirty);
+    return std::min(most, clean - std::min(clean, surely));
+}
+
+Kilobytes anonymous(const Mapping &mapping) {
+    if (is_locked(mapping)) return {};
+    // VM_DROPPABLE (6.11) is dropped even where it is dirty.
+    if (mapping.has_flag("dp")) return or_zero(mapping.fields.anonymous);
+    return or_zero(mapping.fields.lazy_free);
+}
+
+/// Which file, whatever its names.
+std::string file_of(const Mapping &mapping) {
+    return mapping.device + ' ' + std::to_string(mapping.inode);
+}
+
+}  // namespace
+
+Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages) {
+    Droppable all;
+    std::unordered_map<std::string, std::vector<MappedPart>> files;
+    for (const Mapping &mapping : mappings) {
+        all.anon += anonymous(mapping);
+        const Kilobytes of_file = or_zero(mapping.fields.rss) - or_zero(mapping.fields.anonymous);
+        if (of_file.n <= 0 || !has_file(mapping) || !is_of_disk(mapping, devices)) continue;
+        const std::uint64_t begin = mapping.offset / 1024;
+        MappedPart part{begin, begin + static_cast<std::uint64_t>(mapping.size.n), mapping.start};
+        const auto clean = std::max<std::int64_t>(clean_of_file(mapping).n, 0);
+        part.locked = is_locked(mapping);
+        part.locked_whole = part.locked && of_file == mapping.size;
+        if (!part.locked) part.clean = static_cast<std::uint64_t>(clean);
+        if (!part.locked) part.dirty = static_cast<std::uint64_t>(of_file.n - clean);
+        files[file_of(mapping)].push_back(part);
+    }
+    for (auto &[file, parts] : files)
+        all.file += Kilobytes{static_cast<std::int64_t>(clean_pages(parts, pages))};
+    return all;
+}
+
+}  // namespace rsslag::procfs
