@@ -49,10 +49,13 @@ std::string changes_text(const MappedProcess &process, const TextStyle &style) {
 std::string look_text(const MapsDocument &document, const MappedProcess &process, const TextStyle &style) {
     const procfs::MapSums &sums = process.sums;
     const auto amount = [](Kilobytes kb) { return core::with_thousands(kb.n) + " kB"; };
-    return fmt::format("{} {} [{}]  VmSize {}  Rss {}  Pss {}  private dirty {}  swap {}\n", local_clock(document.time),
-                       core::printable(process.comm, style.utf8), process.pid, amount(sums.size), amount(sums.rss),
-                       amount(sums.pss), amount(sums.private_dirty), amount(sums.swap)) +
-           changes_text(process, style);
+    std::string text =
+        fmt::format("{} {} [{}]  VmSize {}  Rss {}  Pss {}  private dirty {}  swap {}", local_clock(document.time),
+                    core::printable(process.comm, style.utf8), process.pid, amount(sums.size), amount(sums.rss),
+                    amount(sums.pss), amount(sums.private_dirty), amount(sums.swap));
+    if (sums.lazy_free.n > 0) text += "  LazyFree " + amount(sums.lazy_free);
+    if (sums.hugetlb.n > 0) text += "  hugetlb, beside Rss, " + amount(sums.hugetlb);
+    return text + "\n" + changes_text(process, style);
 }
 
 std::string assertions_text(const MappedProcess &process, const TextStyle &style, bool holding) {

@@ -120,10 +120,6 @@ void append_quadrants(Out out, const MappedProcess &process, const core::PageSiz
     }
     row("sum", process.quadrants.total());
     append_check(out, process, page_size, sizes);
-    if (process.sums.hugetlb.n > 0) {
-        fmt::format_to(out, "hugetlb pages hold {} more, which no counter of RSS has\n",
-                       sizes.of(process.sums.hugetlb));
-    }
     for (const procfs::Unplaced &unplaced : process.quadrants.unplaced) {
         fmt::format_to(out, "{} of {} at {:x} is file or shmem: its file system is mounted nowhere in sight\n",
                        sizes.of(unplaced.resident), shown(unplaced.name, style), unplaced.start);
@@ -141,6 +137,14 @@ void append_sums(Out out, const MappedProcess &process, const Sizes &sizes) {
     row("  shared", sums.shared_total(), "mapped more than once");
     row("  private clean", sums.private_clean);
     row("  private dirty", sums.private_dirty);
+    if (sums.lazy_free.n > 0) {
+        row("LazyFree", sums.lazy_free, "given up by MADV_FREE: in Rss until it is reclaimed, or written again");
+    }
+    if (sums.hugetlb.n > 0) {
+        row("hugetlb", sums.hugetlb,
+            fmt::format("beside Rss, which has none of it: private {}, shared {}", sizes.of(sums.private_hugetlb),
+                        sizes.of(sums.shared_hugetlb)));
+    }
     row("Pss", sums.pss, "its share of what is shared, and all that is private");
     row("Swap", sums.swap);
     row("droppable, at most", sums.droppable, "what reclaim can take without a write, each page once");

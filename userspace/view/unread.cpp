@@ -64,6 +64,7 @@ std::string unmapped_text(const MapsDocument &document, const memory::UnmappedPr
     row("file", status.rss_file);
     row("shmem", status.rss_shmem);
     row("rss", rss_of(status));
+    if (procfs::or_zero(status.hugetlb).n > 0) row("hugetlb", status.hugetlb);
     row("swap", status.vm_swap);
     return text + "\nIts mappings are not seen: " + process.reason + "\n";
 }

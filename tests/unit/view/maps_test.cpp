@@ -43,6 +43,29 @@ TEST(MapsText, SaysWhyThereIsNothingExact) {
     EXPECT_TRUE(is_golden(text_of(document), "maps_without_counters.txt"));
 }
 
+TEST(MapsText, TellsWhatWasGivenUpAndWhatIsBesideRss) {
+    MapsDocument document = maps_document();
+    EXPECT_EQ(text_of(document).find("LazyFree"), std::string::npos);
+    EXPECT_EQ(text_of(document).find("\nhugetlb"), std::string::npos);
+    procfs::MapSums &sums = document.processes[0].sums;
+    sums.lazy_free = sums.droppable_anon = {4};
+    sums.droppable = sums.droppable_file + sums.droppable_anon;
+    sums.private_hugetlb = {4096};
+    sums.shared_hugetlb = {2048};
+    sums.hugetlb = {6144};
+    const std::string text = text_of(document);
+    for (const char *const line :
+         {"\nLazyFree                          4  given up", "private 4,096 kB, shared 2,048 kB\n",
+          "\nhugetlb                       6,144  beside Rss", "\ndroppable, at most              392  ",
+          "\n  of files                      388  ", "\n  anonymous                       4  "})
+        EXPECT_NE(text.find(line), std::string::npos) << line << text;
+    const std::string look = look_text(document, document.processes[0], ascii_style());
+    EXPECT_NE(look.find("LazyFree 4 kB  hugetlb, beside Rss, 6,144 kB\n"), std::string::npos) << look;
+    const json told = json::parse(maps_json(document, {}))["processes"][0]["sums"];
+    EXPECT_EQ(told["private_hugetlb_kb"], 4096);
+    EXPECT_EQ(told["droppable_anon_kb"], 4);
+}
+
 TEST(MapsText, ShowsEachMappingOnDemand) {
     MapsChoices choices;
     choices.each = true;

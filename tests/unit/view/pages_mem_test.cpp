@@ -146,10 +146,12 @@ TEST(MapsText, TellsTheStatusOfWhoseMappingsMayNotBeRead) {
     document.kernel = "6.1.0";
     document.status_shows = core::Truth::Flushed;
     document.failed = {{4711, "not yours", status_of_other()}};
+    document.failed[0].status->hugetlb = core::Kilobytes{2048};
     const std::string text = unmapped_text(document, document.failed[0], ascii_style());
-    for (const char *const line : {"other [4711]  3 threads  Linux 6.1.0\n",
-                                   "BY /proc/4711/status ALONE: what is flushed alone, which lags on this kernel\n",
-                                   "\nanon              400\n", "\nrss               700\n", "seen: not yours\n"})
+    for (const char *const line :
+         {"other [4711]  3 threads  Linux 6.1.0\n",
+          "BY /proc/4711/status ALONE: what is flushed alone, which lags on this kernel\n", "\nanon              400\n",
+          "\nrss               700\nhugetlb         2,048\n", "seen: not yours\n"})
         EXPECT_NE(text.find(line), std::string::npos) << text;
     const json told = json::parse(maps_json(document, {}));
     EXPECT_EQ(told["status_shows"], "flushed");

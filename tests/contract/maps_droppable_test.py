@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What rsslag maps calls droppable, given up and beside Rss: no page that reclaim cannot take, and each page once."""
+import contextlib
+import ctypes
+import mmap
+import os
+import re
+import resource
+import shutil
+import socket
+import struct
+import tempfile
+import unittest
+
+import contract
+from contract import Held, assert_valid, child_with, rsslag
+
+MIB = 1 << 20
+FILE = 16 * MIB
+SLACK_KB = 1024  # what two forks of one interpreter have touched of their libraries differs by less
+MADV_FREE = 8
+
+
+def sums(test, pid):
+    ran = rsslag('maps', '--json', str(pid))
+    test.assertEqual(ran.status, 0, ran)
+    assert_valid(test, 'maps', ran.document())
+    (process,) = ran.document()['processes']
+    told = process['sums']
+    test.assertEqual(told['droppable_kb'], told['droppable_file_kb'] + told['droppable_anon_kb'])
+    test.assertEqual(told['hugetlb_kb'], told['private_hugetlb_kb'] + told['shared_hugetlb_kb'])
+    return told
+
+
+def smaps_sum(pid, key):
+    with open(f'/proc/{pid}/smaps', encoding='utf-8', errors='replace') as smaps:
+        return sum(int(kb) for kb in re.findall(rf'(?m)^{key}: +(\d+) kB$', smaps.read()))
+
+
+def touch(memory, size=None):
+    for at in range(0, size or len(memory), mmap.PAGESIZE):
+        memory[at]
+
+
+class Files(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.mkdtemp(prefix='rsslag-contract-')
+        cls.addClassCleanup(shutil.rmtree, cls.directory)
+        cls.path = os.path.join(cls.directory, 'file')
+        with open(cls.path, 'wb') as file:
+            for _ in range(FILE // 65536):
+                file.write(b'x' * 65536)
+            os.fsync(file.fileno())
+        with cls.child() as pid:
+            if cls.backing(pid) != 'file':
+                raise unittest.SkipTest(f'{cls.directory} is of no file system with a page cache')
+            cls.usual = sums(unittest.TestCase(), pid)['droppable_file_kb']
+
+    @classmethod
+    def backing(cls, pid):
+        (process,) = rsslag('maps', '--json', str(pid)).document()['processes']
+        return next(group['backing'] for group in process['groups'] if group['name'] == cls.path)
+
+    @classmethod
+    @contextlib.contextmanager
+    def child(cls, *touched, locked=False, private=False):
+        """Maps the file as often as numbers are given, with so many bytes of it touched; once it maps a page of it anyway."""
+        def prepare():
+            cls.kept = []
+            flags = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED
+            with open(cls.path, 'rb') as file:
+                cls.kept.append(mmap.mmap(file.fileno(), mmap.PAGESIZE, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ))
+                for size in touched:
+                    memory = mmap.mmap(file.fileno(), FILE, flags=flags, prot=mmap.PROT_READ)
+                    touch(memory, size)
+                    cls.kept.append(memory)
+                if locked:
+                    libc = ctypes.CDLL(None, use_errno=True)
+                    libc.mmap.restype = ctypes.c_void_p
+                    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+                    at = libc.mmap(None, FILE, mmap.PROT_READ, mmap.MAP_SHARED | 0x2000, file.fileno(), 0)  # MAP_LOCKED
+                    if at in (None, ctypes.c_void_p(-1).value):
+                        raise OSError(ctypes.get_errno(), 'mmap')
+        with child_with(prepare) as pid:
+            yield pid
+
+    def assert_kb(self, pid, kb):
+        self.assertAlmostEqual(sums(self, pid)['droppable_file_kb'] - self.usual, kb, delta=SLACK_KB)
+
+    def test_clean_pages_of_a_file(self):
+        for private in (False, True):
+            with self.subTest(private=private), self.child(FILE, private=private) as pid:
+                self.assert_kb(pid, FILE // 1024)
+
+    def test_a_file_that_is_mapped_twice_counts_once(self):
+        with self.child(FILE, FILE, FILE) as pid:
+            self.assertGreaterEqual(smaps_sum(pid, 'Rss'), 3 * FILE // 1024)
+            self.assert_kb(pid, FILE // 1024)
+
+    def test_half_of_a_file_that_is_mapped_twice_counts_once(self):
+        with self.child(FILE // 2, FILE // 2) as pid:
+            self.assert_kb(pid, FILE // 2048)
+
+    def test_pages_that_another_mapping_locks_do_not_count(self):
+        soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+        if os.geteuid() != 0 and soft != resource.RLIM_INFINITY and soft < 2 * FILE:
+            self.skipTest('not so much memory may be locked')
+        with self.child(FILE, locked=True) as pid:
+            self.assert_kb(pid, 0)
+
+
+class NoFiles(unittest.TestCase):
+    def test_the_ring_of_a_packet_socket_cannot_be_reclaimed(self):
+        packet_rx_ring, sol_packet = 5, 263
+        try:
+            ring = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        except (OSError, AttributeError) as error:
+            self.skipTest(f'no packet socket: {error}')
+        self.addCleanup(ring.close)
+        try:
+            ring.setsockopt(sol_packet, packet_rx_ring, struct.pack('IIII', 128 * 1024, 64, 2048, 64 * 64))
+        except OSError as error:
+            self.skipTest(f'no ring for a packet socket: {error}')
+
+        def prepare():
+            self.kept = mmap.mmap(ring.fileno(), 8 * MIB)
+
+        with child_with(lambda: None) as plain, child_with(prepare) as pid:
+            self.assertGreaterEqual(smaps_sum(pid, 'Rss'), 8 * 1024)
+            self.assertAlmostEqual(sums(self, pid)['droppable_file_kb'], sums(self, plain)['droppable_file_kb'],
+                                   delta=SLACK_KB)
+
+    def test_what_was_given_up_is_told_by_itself(self):
+        def prepare():
+            self.kept = mmap.mmap(-1, 8 * MIB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            with contextlib.suppress(OSError):  # a kernel without huge pages
+                self.kept.madvise(mmap.MADV_NOHUGEPAGE)
+            for at in range(0, 8 * MIB, mmap.PAGESIZE):
+                self.kept[at] = 1
+            self.kept.madvise(MADV_FREE)
+
+        with child_with(prepare) as pid:
+            for _ in range(20):  # reclaim may take some meanwhile
+                before = smaps_sum(pid, 'LazyFree')
+                told, text = sums(self, pid), rsslag('maps', str(pid))
+                if smaps_sum(pid, 'LazyFree') == before:
+                    break
+        if before < 1024:
+            self.skipTest('the kernel has reclaimed at once what was given up')
+        self.assertEqual((told['lazy_free_kb'], told['droppable_anon_kb']), (before, before))
+        (line,) = [line for line in text.lines if line.startswith('LazyFree ')]
+        self.assertEqual(int(line.split()[1].replace(',', '')), before)
+
+    def test_hugetlb_pages_are_told_beside_rss(self):
+        try:
+            held = Held('hugetlb')
+        except AssertionError as lacks:  # what the machine lacks, the demo names
+            self.skipTest(str(lacks)[:200])
+        with held:
+            told, text = sums(self, held.pid), rsslag('maps', str(held.pid))
+            pages = int(held.fact('hugetlb_kb'))
+            rss = smaps_sum(held.pid, 'Rss')
+        self.assertEqual((told['private_hugetlb_kb'], told['shared_hugetlb_kb']), (pages, 0))
+        self.assertEqual(told['rss_kb'], rss)
+        (line,) = [line for line in text.lines if line.startswith('hugetlb ') and 'beside Rss' in line]
+        self.assertEqual(int(line.split()[1].replace(',', '')), pages)
+
+
+if __name__ == '__main__':
+    contract.main()
