@@ -40,6 +40,22 @@ Use use_of(const SmapsFields &sums) {
     return use;
 }
 
+Parts &Parts::operator+=(const Parts &other) {
+    const auto plus = [](std::optional<Kilobytes> &sum, const std::optional<Kilobytes> &more) {
+        sum = sum && more ? std::optional(*sum + *more) : std::nullopt;
+    };
+    plus(anon, other.anon);
+    plus(file, other.file);
+    plus(shmem, other.shmem);
+    private_hugetlb += other.private_hugetlb;
+    shared_hugetlb += other.shared_hugetlb;
+    return *this;
+}
+
+Parts parts_of(const SmapsFields &sums) {
+    return {sums.pss_anon, sums.pss_file, sums.pss_shmem, or_zero(sums.private_hugetlb), or_zero(sums.shared_hugetlb)};
+}
+
 std::vector<UseGroup> grouped(const std::vector<User> &users, std::string (*name)(const User &)) {
     std::map<std::string, UseGroup> found;
     for (const User &user : users) {
@@ -62,6 +78,13 @@ Use total(const std::vector<User> &users) {
     Use sum;
     for (const User &user : users)
         sum += user.use;
+    return sum;
+}
+
+Parts total_parts(const std::vector<User> &users) {
+    Parts sum{Kilobytes{}, Kilobytes{}, Kilobytes{}, {}, {}};
+    for (const User &user : users)
+        sum += user.parts;
     return sum;
 }
 

@@ -3,8 +3,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -17,6 +20,8 @@ namespace rsslag::procfs {
 namespace {
 
 constexpr const char *kMeminfo = "meminfo";
+constexpr const char *kVmstat = "vmstat";
+constexpr const char *kZoneinfo = "zoneinfo";
 constexpr const char *kMountinfo = "mountinfo";
 
 struct MemInfoLine {
@@ -24,11 +29,52 @@ struct MemInfoLine {
     std::optional<core::Kilobytes> MemInfo::*value;
 };
 
-constexpr std::array<MemInfoLine, 5> kMemInfoLines{{{"MemTotal", &MemInfo::total},
-                                                    {"MemFree", &MemInfo::free},
-                                                    {"MemAvailable", &MemInfo::available},
-                                                    {"SwapTotal", &MemInfo::swap_total},
-                                                    {"SwapFree", &MemInfo::swap_free}}};
+constexpr std::array<MemInfoLine, 27> kMemInfoLines{{{"MemTotal", &MemInfo::total},
+                                                     {"MemFree", &MemInfo::free},
+                                                     {"MemAvailable", &MemInfo::available},
+                                                     {"SwapTotal", &MemInfo::swap_total},
+                                                     {"SwapFree", &MemInfo::swap_free},
+                                                     {"Buffers", &MemInfo::buffers},
+                                                     {"Cached", &MemInfo::cached},
+                                                     {"SwapCached", &MemInfo::swap_cached},
+                                                     {"AnonPages", &MemInfo::anon_pages},
+                                                     {"Mapped", &MemInfo::mapped},
+                                                     {"Shmem", &MemInfo::shmem},
+                                                     {"KReclaimable", &MemInfo::kernel_reclaimable},
+                                                     {"SReclaimable", &MemInfo::slab_reclaimable},
+                                                     {"SUnreclaim", &MemInfo::slab_unreclaimable},
+                                                     {"KernelStack", &MemInfo::kernel_stack},
+                                                     {"PageTables", &MemInfo::page_tables},
+                                                     {"SecPageTables", &MemInfo::sec_page_tables},
+                                                     {"Bounce", &MemInfo::bounce},
+                                                     {"WritebackTmp", &MemInfo::writeback_tmp},
+                                                     {"VmallocUsed", &MemInfo::vmalloc_used},
+                                                     {"Percpu", &MemInfo::per_cpu},
+                                                     {"HardwareCorrupted", &MemInfo::hardware_corrupted},
+                                                     {"Zswap", &MemInfo::zswap},
+                                                     {"Hugetlb", &MemInfo::hugetlb},
+                                                     {"Balloon", &MemInfo::balloon},
+                                                     {"GPUActive", &MemInfo::gpu_active},
+                                                     {"GPUReclaim", &MemInfo::gpu_reclaim}}};
+
+struct VmStatLine {
+    std::string_view key;
+    std::optional<core::Pages> VmStat::*value;
+};
+
+constexpr std::array<VmStatLine, 4> kVmStatLines{{{"nr_zspages", &VmStat::zspages},
+                                                  {"nr_balloon_pages", &VmStat::balloon_pages},
+                                                  {"balloon_inflate", &VmStat::balloon_inflate},
+                                                  {"balloon_deflate", &VmStat::balloon_deflate}}};
+
+/// More pages than any address reaches are no number of pages.
+Fault read_pages(std::string_view word, core::Pages &out) {
+    std::uint64_t number = 0;
+    if (const Fault fault = read_number(word, number); fault != Fault::None) return fault;
+    if (number >> 52U != 0) return Fault::TooLarge;
+    out.n = static_cast<std::int64_t>(number);
+    return Fault::None;
+}
 
 /// The word at the front, and the space behind it, taken off.
 std::string_view take_word(std::string_view &rest) {
@@ -94,6 +140,42 @@ core::Result<MemInfo> parse_meminfo(std::string_view text) {
     return info;
 }
 
+core::Result<VmStat> parse_vmstat(std::string_view text) {
+    if (!ends_in_newline(text)) return cut_off(kVmstat, text);
+    VmStat stat;
+    Lines lines(text);
+    for (std::string_view line; lines.next(line);) {
+        const std::string_view key = take_word(line);
+        for (const VmStatLine &known : kVmStatLines) {
+            if (known.key != key) continue;
+            auto &value = stat.*known.value;
+            if (value) return corrupt(kVmstat, lines.number(), fmt::format("{} is there twice", key));
+            const Fault fault = read_pages(line, value.emplace());
+            if (fault != Fault::None) return corrupt(kVmstat, lines.number(), fmt::format("{} {}", key, words(fault)));
+        }
+    }
+    return stat;
+}
+
+core::Result<core::Pages> parse_zoneinfo(std::string_view text) {
+    if (!ends_in_newline(text)) return cut_off(kZoneinfo, text);
+    std::optional<core::Pages> sum;
+    Lines lines(text);
+    for (std::string_view line; lines.next(line);) {
+        constexpr std::string_view kCount = "count:";
+        skip_blanks(line);
+        if (!line.starts_with(kCount)) continue;
+        line.remove_prefix(kCount.size());
+        skip_blanks(line);
+        core::Pages pages;
+        if (const Fault fault = read_pages(line, pages); fault != Fault::None)
+            return corrupt(kZoneinfo, lines.number(), fmt::format("count {}", words(fault)));
+        sum = sum.value_or(core::Pages{}) + pages;
+    }
+    if (!sum) return corrupt(kZoneinfo, lines.number(), "the text has no count");
+    return *sum;
+}
+
 core::Result<std::vector<Mount>> parse_mountinfo(std::string_view text) {
     if (text.empty()) return std::vector<Mount>{};
     if (!ends_in_newline(text)) return cut_off(kMountinfo, text);
@@ -115,16 +197,74 @@ std::optional<std::string> parse_cgroup(std::string_view text) {
     return std::nullopt;
 }
 
-core::Result<MemInfo> read_meminfo(const std::string &root) {
-    const auto failed = [&root](int err) {
+namespace {
+
+core::Result<std::string> read_of_machine(const std::string &root, const char *name) {
+    const auto failed = [&](int err) {
         if (auto nowhere = no_procfs(root)) return *std::move(nowhere);
-        return core::Error{core::Kind::Io, fmt::format("cannot read /proc/meminfo: {}", std::strerror(err)), err, {}};
+        return core::Error{core::Kind::Io, fmt::format("cannot read /proc/{}: {}", name, std::strerror(err)), err, {}};
     };
-    auto opened = open_at(AT_FDCWD, (root + "/meminfo").c_str(), O_RDONLY);
+    auto opened = open_at(AT_FDCWD, (root + "/" + name).c_str(), O_RDONLY);
     if (const auto *error = std::get_if<Errno>(&opened)) return failed(error->value);
     auto bytes = read_to_end(std::get<Fd>(opened).get());
     if (const auto *error = std::get_if<Errno>(&bytes)) return failed(error->value);
-    return parse_meminfo(std::get<std::string>(bytes));
+    return std::get<std::string>(std::move(bytes));
+}
+
+}  // namespace
+
+core::Result<MemInfo> read_meminfo(const std::string &root) {
+    const auto text = read_of_machine(root, kMeminfo);
+    if (!text) return text.error();
+    return parse_meminfo(*text);
+}
+
+core::Result<VmStat> read_vmstat(const std::string &root) {
+    const auto text = read_of_machine(root, kVmstat);
+    if (!text) return text.error();
+    return parse_vmstat(*text);
+}
+
+core::Result<core::Pages> read_zoneinfo(const std::string &root) {
+    const auto text = read_of_machine(root, kZoneinfo);
+    if (!text) return text.error();
+    return parse_zoneinfo(*text);
+}
+
+std::optional<std::string> read_single_line(const std::string &path) {
+    auto opened = open_at(AT_FDCWD, path.c_str(), O_RDONLY);
+    if (std::holds_alternative<Errno>(opened)) return std::nullopt;
+    auto bytes = read_to_end(std::get<Fd>(opened).get());
+    if (std::holds_alternative<Errno>(bytes)) return std::nullopt;
+    const auto &text = std::get<std::string>(bytes);
+    return text.substr(0, text.find('\n'));
+}
+
+std::optional<std::uint64_t> read_single_number(const std::string &path) {
+    const auto line = read_single_line(path);
+    std::uint64_t number = 0;
+    if (!line || read_number(std::string_view(*line), number) != Fault::None) return std::nullopt;
+    return number;
+}
+
+std::optional<bool> kernel_types_name(std::string_view name, const std::string &path) {
+    auto opened = open_at(AT_FDCWD, path.c_str(), O_RDONLY);
+    if (std::holds_alternative<Errno>(opened)) return std::nullopt;
+    // Names lie one after the other, each ended by a NUL, the first one empty.
+    std::string wanted(1, '\0');
+    wanted.append(name).push_back('\0');
+    // Megabytes, through a buffer: what is touched for the first time may cost a machine more than what is read.
+    std::string window;
+    std::string buffer(std::size_t{64} * 1024, '\0');
+    for (;;) {
+        const ssize_t got = read(std::get<Fd>(opened).get(), buffer.data(), buffer.size());
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return std::nullopt;
+        if (got == 0) return false;
+        window.append(buffer, 0, static_cast<std::size_t>(got));
+        if (window.find(wanted) != std::string::npos) return true;
+        window.erase(0, window.size() - std::min(window.size(), wanted.size() - 1));
+    }
 }
 
 }  // namespace rsslag::procfs

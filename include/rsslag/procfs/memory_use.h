@@ -25,6 +25,17 @@ struct Use {
 
 Use use_of(const SmapsFields &sums);
 
+/// Pss by what the pages are, as smaps_rollup tells it from 5.4 on, and what hugetlb holds, which no Pss counts.
+struct Parts {
+    std::optional<core::Kilobytes> anon, file, shmem;
+    core::Kilobytes private_hugetlb, shared_hugetlb;  ///< the latter counts in each that maps it
+
+    /// What one of the two does not tell, the sum does not tell either.
+    Parts &operator+=(const Parts &other);
+};
+
+Parts parts_of(const SmapsFields &sums);
+
 /// One process, or several that share one mm: their memory is there once.
 struct User {
     std::vector<int> pids;  ///< ascending
@@ -33,6 +44,7 @@ struct User {
     std::uint32_t uid = 0;  ///< real
     std::string cgroup;     ///< of v2; empty where there is none
     Use use;
+    Parts parts{};
 };
 
 /// One row: users of one program, of one real UID, of one cgroup.
@@ -46,6 +58,7 @@ struct UseGroup {
 /// Largest Pss first.
 std::vector<UseGroup> grouped(const std::vector<User> &users, std::string (*name)(const User &));
 Use total(const std::vector<User> &users);
+Parts total_parts(const std::vector<User> &users);
 
 /// How many more of a program there is room for.
 struct Room {

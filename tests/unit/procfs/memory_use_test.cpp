@@ -43,6 +43,15 @@ TEST(MemoryUse, SwapIsTheShareWhereTheKernelTellsIt) {
     EXPECT_EQ(use_of(sums).swap, Kilobytes{25});
 }
 
+TEST(MemoryUse, PartsThatOneDoesNotTellTheSumDoesNotTell) {
+    User told = user(1, "/a", 10, 15);
+    told.parts = {Kilobytes{10}, Kilobytes{4}, Kilobytes{1}, {2048}, {4096}};
+    EXPECT_EQ(total_parts({told, told}).anon, Kilobytes{20});
+    EXPECT_EQ(total_parts({told, told}).shared_hugetlb, Kilobytes{8192});
+    EXPECT_EQ(total_parts({told, user(2, "/a", 1, 1)}).anon, std::nullopt);
+    EXPECT_EQ(total_parts({}).file, Kilobytes{0});
+}
+
 TEST(MemoryUse, AFurtherOneCostsWhatEachHasWritten) {
     const std::vector<User> users{user(1, "/a", 10, 500), user(2, "/a", 31, 500)};
     MemInfo info;
