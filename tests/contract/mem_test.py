@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """rsslag mem: sums over processes that count nothing twice, and what could not be read."""
 import contextlib
+import mmap
 import os
 import platform
 import re
@@ -37,6 +38,25 @@ def assert_adds_up(test, document):
             test.assertEqual(sum(row[key] for row in document['rows']), document['sum'][key], key)
     totals = [row['total_kb'] for row in document['rows']]
     test.assertEqual(totals, sorted(totals, reverse=True))
+    assert_used_adds_up(test, document)
+
+
+def used_rows(document):
+    return {row['name']: row['in_use_kb'] for row in document['used']['rows']}
+
+
+def assert_used_adds_up(test, document):
+    """To MemTotal - MemFree, to the kB, whatever the rows are."""
+    used, after, rows = document['used'], document['meminfo']['after'], used_rows(document)
+    test.assertEqual(len(rows), len(used['rows']), 'each name once')
+    test.assertEqual(used['in_use_kb'], after['total_kb'] - after['free_kb'])
+    test.assertEqual(sum(kb for kb in rows.values() if kb is not None), used['in_use_kb'], used)
+    if document['by'] != 'file':
+        parts = [rows['process_' + part] for part in ('anon', 'file', 'shmem')]
+        # Each of the three is rounded down in each process (fs/proc/task_mmu.c, PSS_SHIFT).
+        processes = sum(row['processes'] for row in document['rows'])
+        test.assertLessEqual(sum(parts), document['sum']['total_kb'])
+        test.assertGreaterEqual(sum(parts), document['sum']['total_kb'] - 3 * processes)
 
 
 @unittest.skipUnless(os.geteuid() == 0 and platform.machine() == 'x86_64', 'needs root, and x86-64 for its small programs')
@@ -181,9 +201,84 @@ class Machine(unittest.TestCase):
     def test_processes_that_share_an_mm_are_counted_once(self):
         with Held('clone-vm') as held:
             lodger = int(held.fact('child'))
-            document = mem('--json', '--each').document()
+            document, text = mem('--json', '--each').document(), mem()
         (user,) = [user for user in document['processes'] if held.pid in user['pids']]
         self.assertEqual(user['pids'], sorted([held.pid, lodger]))
+        self.assertIn({'pids': user['pids'], 'comm': user['comm'], 'total_kb': user['total_kb']}, document['shared_mm'])
+        (line,) = [line for line in text.lines if line.startswith('one memory, counted once: ')]
+        if len(document['shared_mm']) <= 5:
+            self.assertIn('+'.join(map(str, user['pids'])), line)
+        self.assertEqual(document['maybe_shared_mm'], [])
+
+    @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
+    def test_where_kcmp_does_not_tell_it_is_said(self):
+        with Held('clone-vm') as held, tempfile.NamedTemporaryFile('r') as log:
+            pids = sorted([held.pid, int(held.fact('child'))])
+            without = ['strace', '-qq', '-o', log.name, '-e', 'trace=kcmp', '-e', 'inject=kcmp:error=ENOSYS']
+            ran, text = mem('--json', '--each', prefix=without), mem(prefix=without)
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        document = ran.document()
+        assert_adds_up(self, document)
+        of = {pid: user['total_kb'] for user in document['processes'] for pid in user['pids']}
+        self.assertEqual([user['pids'] for user in document['processes'] if set(pids) & set(user['pids'])],
+                         [[pid] for pid in pids])
+        self.assertIn({'pid': pids[1], 'like': pids[0], 'total_kb': of[pids[1]]}, document['maybe_shared_mm'])
+        self.assertTrue(any(line.startswith('~ counted each, though they may share one memory with another (kcmp: ')
+                            for line in text.lines), text)
+
+    def test_shmem_that_nobody_maps_is_told(self):
+        megabytes = 32
+        memory = os.memfd_create('rsslag-contract')
+        self.addCleanup(os.close, memory)
+        for _ in range(megabytes):
+            os.write(memory, bytes(1 << 20))
+        # The kernel's counter lags by up to 125 pages of each CPU (mm/vmstat.c), and what a process mapped that has ended
+        # meanwhile is taken off all the same.
+        lag_kb = 125 * os.cpu_count() * mmap.PAGESIZE // 1024
+        wait_until(lambda: used_rows(mem('--json').document())['shmem'] >= megabytes * 1024 - lag_kb)
+
+    @needs_root
+    def test_a_tmpfs_tells_what_it_holds(self):
+        directory = tempfile.mkdtemp(prefix='rsslag contract-')
+        self.addCleanup(shutil.rmtree, directory, ignore_errors=True)
+        disk = contract.small_disk(self, directory, '64m')
+        with open(disk + '/file', 'wb') as file:
+            file.write(bytes(8 << 20))
+        document = mem('--json').document()
+        (row,) = [row for row in document['used']['tmpfs'] if row['where'] == disk]
+        self.assertEqual((row['used_kb'], row['size_kb']), (8 << 10, 64 << 10))
+
+    @needs_root
+    def test_hugetlb_is_told_with_who_holds_it(self):
+        try:
+            held = Held('hugetlb')
+        except AssertionError as refused:
+            self.skipTest(f'no hugetlb pages here: {refused}')
+        with held:
+            document, text = mem('--json').document(), mem()
+        assert_adds_up(self, document)
+        (row,) = [row for row in document['used']['hugetlb']['processes'] if held.pid in row['pids']]
+        self.assertEqual((row['private_kb'], row['shared_kb']), (int(held.fact('hugetlb_kb')), 0))
+        self.assertGreaterEqual(used_rows(document)['hugetlb'], row['private_kb'])
+        self.assertGreaterEqual(sum(pool['page_kb'] * (pool['pages'] - pool['free'])
+                                    for pool in document['used']['hugetlb']['pools']), row['private_kb'])
+        self.assertTrue(any('private + shared, which counts in each: ' in line for line in text.lines), text)
+
+    @needs_root
+    @unittest.skipUnless(shutil.which('unshare'), 'unshare (util-linux) is missing')
+    def test_in_a_pid_namespace_it_does_not_say_that_nobody_maps_it(self):
+        inside = ['unshare', '-pf', '--kill-child', '--mount-proc']
+        ran, text = mem('--json', prefix=inside), mem(prefix=inside)
+        self.assertEqual((ran.status, ran.err), (0, ''), ran)
+        assert_adds_up(self, ran.document())
+        self.assertFalse(ran.document()['used']['sees_all_processes'])
+        self.assertNotIn('that no process maps', text.out)
+
+    def test_text_tells_whose_the_rest_is(self):
+        text = mem()
+        heads = [line for line in text.lines if line.startswith('in use on this machine (MemTotal - MemFree): ')]
+        self.assertEqual(len(heads), 1, text)
+        self.assertTrue(any(re.fullmatch(r' *~ [\u2212\d,.]+  unaccounted', line) for line in text.lines), text)
 
     @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
     def test_many_that_look_alike_are_not_each_compared_with_all(self):
@@ -212,6 +307,9 @@ class Machine(unittest.TestCase):
         assert_adds_up(self, document)
         self.assertIn(process.pid, [pid for user in document['processes'] for pid in user['pids']])
         self.assertIn(held.pid, [failed['pid'] for failed in document['failed']])
+        self.assertGreaterEqual(document['used']['not_readable'], 1)
+        self.assertRegex(text.out, r'(?m)  anonymous memory of .*not readable')
+        self.assertIn(' are mapped by processes that were not read\n', text.out)
         self.assertTrue(any(re.fullmatch(r'not read: \d+ process(es)?, not allowed:[ \d.]+', line)
                             for line in text.lines), text)
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // rsslag mem: the memory of all processes by program, user, cgroup or file, nothing counted twice.
 #include <fmt/format.h>
-#include <linux/kcmp.h>
 #include <pwd.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -19,8 +16,9 @@
 #include "rsslag/host/machine.h"
 #include "rsslag/host/privileges.h"
 #include "rsslag/host/targets.h"
+#include "rsslag/memory/all_processes.h"
+#include "rsslag/memory/used_reader.h"
 #include "rsslag/procfs/process.h"
-#include "rsslag/procfs/program.h"
 #include "rsslag/terminal/output.h"
 #include "rsslag/terminal/style.h"
 #include "rsslag/view/mem.h"
@@ -38,127 +36,6 @@ struct MemOptions {
     bool all = false;
     bool json = false;
 };
-
-/// One process, read; `range` is where its mappings begin and end, equal for those that may share an mm.
-struct Read {
-    procfs::User user;
-    std::string range;
-    std::vector<procfs::Mapping> mappings;  ///< by file only
-};
-
-/// kcmp(2), of two address spaces: 0 the same, 1 and 2 in the kernel's order of them; else it does not know, or not any
-/// more.
-long compare_memory(pid_t a, pid_t b) {
-    return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
-}
-
-/// The first processes of address spaces that look the same, in the kernel's order of them as long as it tells that.
-class Alike {
-  public:
-    /// The one whose address space `pid` shares; else it is a first one itself from now on.
-    std::optional<pid_t> same_or_add(pid_t pid) {
-        auto at = std::partition_point(firsts_.begin(), firsts_.end(), [&](pid_t first) {
-            const long order = compare_memory(first, pid);
-            ordered_ = ordered_ && order >= 0 && order <= 2;
-            return order == 1;
-        });
-        const auto is_same = [&](pid_t first) { return compare_memory(first, pid) == 0; };
-        if (!ordered_) at = std::find_if(firsts_.begin(), firsts_.end(), is_same);
-        if (at != firsts_.end() && is_same(*at)) return *at;
-        firsts_.insert(at, pid);
-        return std::nullopt;
-    }
-
-  private:
-    std::vector<pid_t> firsts_;
-    bool ordered_ = true;
-};
-
-core::Result<Read> read_sums(const procfs::Process &process, bool mappings_too) {
-    Read read;
-    const auto text = mappings_too ? process.smaps_text() : process.smaps_rollup_text();
-    if (!text) return text.error();
-    if (!mappings_too) {
-        const auto rollup = procfs::parse_smaps_rollup(text->bytes);
-        if (!rollup) return rollup.error();
-        read.user.use = procfs::use_of(rollup->sums);
-        read.range = text->bytes.substr(0, text->bytes.find(' '));
-        return read;
-    }
-    auto mappings = procfs::parse_smaps(text->bytes);
-    if (!mappings) return mappings.error();
-    for (const procfs::Mapping &mapping : *mappings)
-        read.user.use += procfs::use_of(mapping.fields);
-    if (!mappings->empty()) read.range = fmt::format("{:x}-{:x}", mappings->front().start, mappings->size());
-    read.mappings = *std::move(mappings);
-    return read;
-}
-
-/// nullopt: a kernel thread or a zombie, which has no memory.
-core::Result<std::optional<Read>> read_process(pid_t pid, std::optional<uid_t> only, bool mappings_too) {
-    using Nobody = std::optional<Read>;
-    // Which user a process was of that has ended meanwhile, nobody can tell any more.
-    const auto unread = [&](const Error &error) -> core::Result<Nobody> {
-        if (only && error.kind == Kind::Gone) return Nobody{};
-        return error;
-    };
-    const auto process = procfs::Process::open(pid);
-    if (!process) return unread(process.error());
-    const auto stat = process->stat();
-    if (!stat) return unread(stat.error());
-    if (stat->kernel_thread() || (stat->zombie() && stat->num_threads <= 1)) return Nobody{};
-    const auto status = process->status();
-    if (!status) return unread(status.error());
-    if (only && status->real_uid != *only) return Nobody{};
-    auto read = read_sums(*process, mappings_too);
-    if (!read) return read.error();
-    procfs::User &user = read->user;
-    user.pids = {pid};
-    user.comm = stat->comm;
-    user.uid = status->real_uid;
-    const auto program = procfs::program_path(*process);
-    user.program = program && !program->empty() ? *program : stat->comm;
-    if (const auto cgroup = process->read("cgroup")) user.cgroup = procfs::parse_cgroup(cgroup->bytes).value_or("");
-    return std::optional(*std::move(read));
-}
-
-struct Everybody {
-    std::vector<procfs::User> users;
-    std::map<std::string, procfs::FileUse> files;
-    std::vector<view::UnreadProcess> failed;
-};
-
-/// Anyone may read it, unlike what maps a process has.
-std::optional<procfs::StatusFile> status_of(pid_t pid, const Error &error, std::optional<uid_t> only) {
-    if (error.kind != Kind::Denied) return std::nullopt;
-    const auto process = procfs::Process::open(pid);
-    if (!process) return std::nullopt;
-    auto status = process->status();
-    if (!status || !status->vm_rss || (only && status->real_uid != *only)) return std::nullopt;
-    return *std::move(status);
-}
-
-Everybody read_all(const std::vector<pid_t> &pids, std::optional<uid_t> only, bool by_file) {
-    Everybody all;
-    std::map<std::string, Alike> by_range;
-    std::map<pid_t, std::size_t> user_of;
-    for (const pid_t pid : pids) {
-        auto read = read_process(pid, only, by_file);
-        if (!read) {
-            all.failed.push_back({pid, read.error().kind, read.error().what, status_of(pid, read.error(), only)});
-            continue;
-        }
-        if (!*read) continue;
-        if (const auto same = by_range[(*read)->range].same_or_add(pid)) {
-            all.users[user_of.at(*same)].pids.push_back(pid);
-            continue;
-        }
-        user_of.emplace(pid, all.users.size());
-        if (by_file) procfs::add(all.files, pid, (*read)->mappings);
-        all.users.push_back(std::move((*read)->user));
-    }
-    return all;
-}
 
 std::string user_name(const procfs::User &user) {
     const passwd *const entry = getpwuid(user.uid);
@@ -209,7 +86,7 @@ core::Result<view::MemBy> by_named(const std::string &word) {
     return Error{Kind::BadInput, "--by is one of program, user, cgroup, file", 0, ""};
 }
 
-std::vector<view::MemRow> rows(view::MemBy by, Everybody &all, const procfs::MemInfo &info) {
+std::vector<view::MemRow> rows(view::MemBy by, memory::AllProcesses &all, const procfs::MemInfo &info) {
     switch (by) {
         case view::MemBy::Program:
             return rows_of_users(
@@ -241,15 +118,19 @@ core::Result<view::MemDocument> take(view::MemBy by, std::optional<uid_t> only) 
     const auto begin = std::chrono::steady_clock::now();
     const auto pids = procfs::list_processes();
     if (!pids) return pids.error();
-    Everybody all = read_all(*pids, only, by == view::MemBy::File);
+    memory::AllProcesses all = memory::read_all(*pids, only, by == view::MemBy::File);
     document.read_us =
         std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begin).count();
+    document.machine = memory::read_machine();
     const auto after = procfs::read_meminfo();
     if (!after) return after.error();
     document.after = *after;
     document.rows = rows(by, all, document.after);
     document.users = std::move(all.users);
     document.failed = std::move(all.failed);
+    document.undecided = std::move(all.undecided);
+    document.why_undecided = std::move(all.why_undecided);
+    document.of_one_user = only.has_value();
     if (has_status(document)) document.status_shows = host::experiment().status;
     return document;
 }

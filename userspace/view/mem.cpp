@@ -8,6 +8,7 @@
 #include <map>
 
 #include "json_parts.h"
+#include "mem_used.h"
 #include "rsslag/core/text.h"
 #include "text_parts.h"
 #include "unread.h"
@@ -72,10 +73,8 @@ ordered_json users_json(const MemDocument &document, bool each) {
     return array;
 }
 
-/// Sizes of many processes, in the user's unit.
 std::string cell(Kilobytes kb, const MemDocument &document, const TextStyle &style) {
-    if (style.unit == "pages") return column(document.page_size.pages(kb), document.page_size, style);
-    return column(core::Pages{kb.n}, core::PageSize{1024}, style);
+    return mem_cell(kb, document.page_size, style);
 }
 
 void append_use(Out out, const procfs::Use &use, const MemDocument &document, const TextStyle &style) {
@@ -131,7 +130,7 @@ std::string_view words(core::Kind kind) {
 /// How many, why, and which.
 void append_failed(Out out, const MemDocument &document) {
     std::map<std::string_view, std::vector<int>> by_reason;
-    for (const UnreadProcess &failed : document.failed)
+    for (const memory::UnreadProcess &failed : document.failed)
         by_reason[words(failed.kind)].push_back(failed.pid);
     for (const auto &[reason, pids] : by_reason) {
         fmt::format_to(out, "not read: {} process{}, {}:", pids.size(), pids.size() == 1 ? "" : "es", reason);
@@ -146,7 +145,7 @@ void append_failed(Out out, const MemDocument &document) {
 void append_status(Out out, const MemDocument &document, const TextStyle &style) {
     Kilobytes rss, anon, swap;
     std::size_t processes = 0;
-    for (const UnreadProcess &failed : document.failed) {
+    for (const memory::UnreadProcess &failed : document.failed) {
         if (!failed.status) continue;
         ++processes;
         rss += rss_of(*failed.status);
@@ -170,11 +169,6 @@ void append_sum(Out out, const MemDocument &document, const TextStyle &style) {
     fmt::format_to(out, "{}{:>7}{}  sum, read in {} us\n", document.by == MemBy::File ? std::string(14, ' ') : "",
                    core::with_thousands(static_cast<std::int64_t>(processes)),
                    document.by == MemBy::Program ? std::string(28, ' ') : "", document.read_us);
-    if (document.after.total && document.after.free) {
-        fmt::format_to(out, "in use on this machine (MemTotal - MemFree): {} {}, available: {}\n",
-                       cell(*document.after.total - *document.after.free, document, style), style.unit,
-                       document.after.available ? cell(*document.after.available, document, style) : "unknown");
-    }
 }
 
 }  // namespace
@@ -207,10 +201,12 @@ std::string mem_json(const MemDocument &document, bool each) {
     object["sum"] = std::move(sum);
     object["processes"] = users_json(document, each);
     object["failed"] = ordered_json::array();
-    for (const UnreadProcess &failed : document.failed)
+    for (const memory::UnreadProcess &failed : document.failed)
         object["failed"].push_back(
             {{"pid", failed.pid}, {"reason", core::harmless(failed.reason)}, {"status", status_json(failed.status)}});
     object["status_shows"] = status_shows_json(document.status_shows);
+    put_sharing(object, document);
+    object["used"] = used_json(document);
     return object.dump() + "\n";
 }
 
@@ -241,7 +237,7 @@ std::string mem_text(const MemDocument &document, bool each, std::size_t rows, c
     append_sum(out, document, style);
     append_failed(out, document);
     append_status(out, document, style);
-    return text;
+    return text + sharing_text(document, style) + used_text(document, style);
 }
 
 }  // namespace rsslag::view

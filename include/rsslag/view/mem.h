@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "rsslag/core/scheme.h"
+#include "rsslag/memory/all_processes.h"
+#include "rsslag/memory/used.h"
 #include "rsslag/procfs/memory_use.h"
 #include "rsslag/procfs/system.h"
 #include "rsslag/view/snapshot.h"
@@ -27,13 +29,6 @@ struct MemRow {
     std::map<int, procfs::Use> use_by_pid;
 };
 
-struct UnreadProcess {
-    int pid = 0;
-    core::Kind kind = core::Kind::Internal;
-    std::string reason;
-    std::optional<procfs::StatusFile> status{};  ///< where that may be read, though its mappings may not
-};
-
 struct MemDocument {
     std::chrono::system_clock::time_point time;
     std::string kernel;
@@ -43,7 +38,11 @@ struct MemDocument {
     procfs::MemInfo before, after;  ///< around the reading
     std::vector<MemRow> rows;       ///< largest first
     std::vector<procfs::User> users;
-    std::vector<UnreadProcess> failed;
+    bool of_one_user = false;  ///< all others were left out
+    std::vector<memory::UnreadProcess> failed;
+    std::vector<memory::Undecided> undecided;
+    std::string why_undecided;
+    memory::MachineMemory machine;
     std::optional<core::Truth> status_shows;  ///< where some of them have a status
     std::int64_t read_us = 0;
 };

@@ -106,6 +106,60 @@ TEST(MemText, SumsUpAndNamesWhoCouldNotBeRead) {
     EXPECT_TRUE(is_golden(mem_text(mem_document(MemBy::File), true, 40, ascii_style()), "mem_file.txt"));
 }
 
+MemDocument used_document() {
+    MemDocument document = mem_document(MemBy::Program);
+    procfs::MemInfo &info = document.after;
+    info.cached = Kilobytes{20000};
+    info.buffers = Kilobytes{1000};
+    info.anon_pages = Kilobytes{900};
+    info.mapped = Kilobytes{700};
+    info.shmem = Kilobytes{5000};
+    info.hugetlb = Kilobytes{8192};
+    info.balloon = Kilobytes{300};
+    document.before = info;
+    document.users[0].parts = {Kilobytes{1000}, Kilobytes{400}, Kilobytes{100}, {4096}, {}};
+    document.machine.pools = {{{2048}, 4, 2, 1, 0}};
+    document.machine.tmpfs = {{"/dev/shm\x1b", {4800}, Kilobytes{9000}}};
+    document.failed.clear();
+    return document;
+}
+
+TEST(MemText, TellsWhoseTheRestIs) {
+    EXPECT_TRUE(is_golden(mem_text(used_document(), false, 40, ascii_style()), "mem_used.txt"));
+}
+
+TEST(MemText, TellsOfWhatWasNotReadAndOfWhatMoved) {
+    MemDocument document = used_document();
+    document.failed = {{1, core::Kind::Denied, "no"}, {2, core::Kind::Denied, "no"}, {3, core::Kind::Gone, "no"}};
+    document.before.free = Kilobytes{50000};
+    std::string text = mem_text(document, false, 40, ascii_style());
+    for (const char *const part : {"anonymous memory of 2 processes not readable", "page cache that none of these maps",
+                                   "~ 200 kB are mapped by processes that were not read\n",
+                                   "memory in use went by -10,000 kB", "whether MemTotal still has it is not known\n"})
+        EXPECT_NE(text.find(part), std::string::npos) << part << text;
+    document.machine.sees_all_processes = false;
+    text = mem_text(document, false, 40, ascii_style());
+    EXPECT_NE(text.find("anonymous memory of processes not readable or not shown here\n"), std::string::npos) << text;
+    document.of_one_user = true;
+    text = mem_text(document, false, 40, ascii_style());
+    EXPECT_NE(text.find("anonymous memory of all other processes"), std::string::npos) << text;
+}
+
+TEST(MemText, TellsWhoShareOneMemoryAndWhoMayDo) {
+    MemDocument document = mem_document(MemBy::User);
+    document.undecided = {{20, 10, {500}}, {21, 10, {500}}};
+    document.why_undecided = "kcmp: Function not implemented";
+    const std::string text = mem_text(document, false, 40, ascii_style());
+    EXPECT_NE(text.find("one memory, counted once: 4711+4712 server\\x1b 1,500\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("~ counted each, though they may share one memory with another (kcmp: Function not "
+                        "implemented): 2 processes, 1,000 kB: 20 like 10, 21 like 10\n"),
+              std::string::npos)
+        << text;
+    const json told = json::parse(mem_json(document, false));
+    EXPECT_EQ(told["shared_mm"][0]["pids"], (std::vector<int>{4711, 4712}));
+    EXPECT_EQ(told["maybe_shared_mm"][1]["total_kb"], 500);
+}
+
 TEST(MemText, SumsUpTheRowsItLeavesOut) {
     MemDocument document = mem_document(MemBy::User);
     document.rows.push_back(document.rows[0]);
@@ -166,6 +220,20 @@ TEST(MemJson, AddsUp) {
     EXPECT_EQ(document["processes"][0]["comm"], "server\\x1b");
     EXPECT_EQ(document["failed"].size(), 3U);
     EXPECT_TRUE(json::parse(mem_json(mem_document(MemBy::User), false))["processes"].is_null());
+}
+
+TEST(MemJson, UsedAddsUpAndNamesWhatIsNotKnown) {
+    const json used = json::parse(mem_json(used_document(), false))["used"];
+    std::int64_t sum = 0;
+    for (const json &row : used["rows"])
+        sum += row["in_use_kb"].is_null() ? 0 : row["in_use_kb"].get<std::int64_t>();
+    EXPECT_EQ(used["in_use_kb"], 40000);
+    EXPECT_EQ(sum, 40000);
+    EXPECT_TRUE(used["balloon"]["in_memtotal"].is_null());
+    EXPECT_EQ(used["balloon"]["held_kb"], 300);
+    EXPECT_EQ(used["hugetlb"]["processes"][0]["private_kb"], 4096);
+    EXPECT_EQ(used["hugetlb"]["pools"][0]["reserved"], 1);
+    EXPECT_EQ(used["tmpfs"][0]["where"], "/dev/shm\\x1b");
 }
 
 }  // namespace

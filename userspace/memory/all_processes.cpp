@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rsslag/memory/all_processes.h"
+
+#include <fmt/format.h>
+#include <linux/kcmp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "rsslag/procfs/process.h"
+#include "rsslag/procfs/program.h"
+#include "rsslag/procfs/system.h"
+
+namespace rsslag::memory {
+namespace {
+
+using core::Error;
+using core::Kind;
+
+/// One process, read; `range` is where its mappings begin and end, equal for those that may share an mm.
+struct Read {
+    procfs::User user;
+    std::string range;
+    std::string rollup;                     ///< as the kernel printed it
+    std::vector<procfs::Mapping> mappings;  ///< by file only
+};
+
+/// kcmp(2), of two address spaces: 0 the same, 1 and 2 in the kernel's order of them; else it does not know, or not any
+/// more.
+long compare_memory(pid_t a, pid_t b) {
+    return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
+}
+
+/// Whose address space a process has, as far as the kernel tells.
+struct Sharing {
+    std::optional<pid_t> with;      ///< the first one that has the same
+    std::optional<pid_t> may_with;  ///< a first one that it looks like, where kcmp does not tell
+    int err = 0;                    ///< why not
+};
+
+/// The first processes of address spaces that begin and end alike, in the kernel's order of them as long as it tells
+/// that.
+class SameRange {
+  public:
+    /// Where it shares with nobody for certain, `pid` is a first one itself from now on.
+    Sharing find_or_add(pid_t pid, std::string rollup) {
+        auto at = std::partition_point(firsts_.begin(), firsts_.end(), [&](const First &first) {
+            const long order = compare_memory(first.pid, pid);
+            ordered_ = ordered_ && order >= 0 && order <= 2;
+            return order == 1;
+        });
+        const auto is_same = [&](const First &first) { return compare_memory(first.pid, pid) == 0; };
+        if (!ordered_) at = std::find_if(firsts_.begin(), firsts_.end(), is_same);
+        if (at != firsts_.end() && is_same(*at)) return {at->pid, std::nullopt, 0};
+        Sharing sharing;
+        if (!ordered_) look_alike(pid, rollup, sharing);
+        firsts_.insert(at, {pid, std::move(rollup)});
+        return sharing;
+    }
+
+  private:
+    struct First {
+        pid_t pid = 0;
+        std::string rollup;
+    };
+
+    /// kcmp is refused, or this kernel does not have it (CONFIG_KCMP).
+    void look_alike(pid_t pid, const std::string &rollup, Sharing &sharing) const {
+        for (const First &first : firsts_) {
+            if (first.rollup != rollup || compare_memory(first.pid, pid) >= 0 || errno == ESRCH) continue;
+            sharing.may_with = first.pid;
+            sharing.err = errno;
+            return;
+        }
+    }
+
+    std::vector<First> firsts_;
+    bool ordered_ = true;
+};
+
+core::Result<Read> read_sums(const procfs::Process &process, bool mappings_too) {
+    Read read;
+    auto text = process.smaps_rollup_text();
+    if (!text) return text.error();
+    const auto rollup = procfs::parse_smaps_rollup(text->bytes);
+    if (!rollup) return rollup.error();
+    read.user.use = procfs::use_of(rollup->sums);
+    read.user.parts = procfs::parts_of(rollup->sums);
+    read.range = text->bytes.substr(0, text->bytes.find(' '));
+    read.rollup = std::move(text->bytes);
+    if (!mappings_too) return read;
+    // Pss by member is in the sums alone; the sums of the mappings have to be those of the rows.
+    const auto smaps = process.smaps_text();
+    if (!smaps) return smaps.error();
+    auto mappings = procfs::parse_smaps(smaps->bytes);
+    if (!mappings) return mappings.error();
+    read.user.use = {};
+    for (const procfs::Mapping &mapping : *mappings)
+        read.user.use += procfs::use_of(mapping.fields);
+    read.mappings = *std::move(mappings);
+    return read;
+}
+
+/// nullopt: a kernel thread or a zombie, which has no memory.
+core::Result<std::optional<Read>> read_process(pid_t pid, std::optional<uid_t> only, bool mappings_too) {
+    using Nobody = std::optional<Read>;
+    // Which user a process was of that has ended meanwhile, nobody can tell any more.
+    const auto unread = [&](const Error &error) -> core::Result<Nobody> {
+        if (only && error.kind == Kind::Gone) return Nobody{};
+        return error;
+    };
+    const auto process = procfs::Process::open(pid);
+    if (!process) return unread(process.error());
+    const auto stat = process->stat();
+    if (!stat) return unread(stat.error());
+    if (stat->kernel_thread() || (stat->zombie() && stat->num_threads <= 1)) return Nobody{};
+    const auto status = process->status();
+    if (!status) return unread(status.error());
+    if (only && status->real_uid != *only) return Nobody{};
+    auto read = read_sums(*process, mappings_too);
+    if (!read) return read.error();
+    procfs::User &user = read->user;
+    user.pids = {pid};
+    user.comm = stat->comm;
+    user.uid = status->real_uid;
+    const auto program = procfs::program_path(*process);
+    user.program = program && !program->empty() ? *program : stat->comm;
+    if (const auto cgroup = process->read("cgroup")) user.cgroup = procfs::parse_cgroup(cgroup->bytes).value_or("");
+    return std::optional(*std::move(read));
+}
+
+/// Anyone may read it, unlike what maps a process has.
+std::optional<procfs::StatusFile> status_of(pid_t pid, const Error &error, std::optional<uid_t> only) {
+    if (error.kind != Kind::Denied) return std::nullopt;
+    const auto process = procfs::Process::open(pid);
+    if (!process) return std::nullopt;
+    auto status = process->status();
+    if (!status || !status->vm_rss || (only && status->real_uid != *only)) return std::nullopt;
+    return *std::move(status);
+}
+
+}  // namespace
+
+AllProcesses read_all(const std::vector<pid_t> &pids, std::optional<uid_t> only, bool by_file) {
+    AllProcesses all;
+    std::map<std::string, SameRange> by_range;
+    std::map<pid_t, std::size_t> user_of;
+    for (const pid_t pid : pids) {
+        auto read = read_process(pid, only, by_file);
+        if (!read) {
+            all.failed.push_back({pid, read.error().kind, read.error().what, status_of(pid, read.error(), only)});
+            continue;
+        }
+        if (!*read) continue;
+        Read &one = **read;
+        const Sharing sharing = by_range[one.range].find_or_add(pid, std::move(one.rollup));
+        if (sharing.with) {
+            all.users[user_of.at(*sharing.with)].pids.push_back(pid);
+            continue;
+        }
+        if (sharing.may_with && one.user.use.pss.n != 0) {
+            all.undecided.push_back({pid, *sharing.may_with, one.user.use.pss});
+            all.why_undecided = fmt::format("kcmp: {}", std::strerror(sharing.err));
+        }
+        user_of.emplace(pid, all.users.size());
+        if (by_file) procfs::add(all.files, pid, one.mappings);
+        all.users.push_back(std::move(one.user));
+    }
+    return all;
+}
+
+}  // namespace rsslag::memory
