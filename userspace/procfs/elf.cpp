@@ -160,8 +160,12 @@ core::Result<Fd> open_mapped(const Process &process, const Mapping &mapping) {
     // The link of a mapping opens its very file, but only for CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. A FIFO of that
     // name must not hold us up.
     int err = ENOENT;
-    for (const std::string &path :
-         {fmt::format("map_files/{:x}-{:x}", mapping.start, mapping.end), "root" + mapping.name}) {
+    // Of threads, map_files is not listed among the files of task/TID, but /proc/TID has it (fs/proc/base.c).
+    const auto task = process.memory_task();
+    const bool by_thread = task && task->tid != process.pid();
+    const std::string links = by_thread ? fmt::format("../{}/", task->tid) : "";
+    for (const std::string &path : {fmt::format("{}map_files/{:x}-{:x}", links, mapping.start, mapping.end),
+                                    (by_thread ? task->directory : "") + "root" + mapping.name}) {
         auto opened = open_at(process.dir_fd(), path.c_str(), O_RDONLY | O_NONBLOCK);
         if (auto *fd = std::get_if<Fd>(&opened)) {
             if (is_the_file(*fd, mapping)) return std::move(*fd);

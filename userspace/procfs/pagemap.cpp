@@ -165,10 +165,11 @@ bool PageReader::State::can_scan() {
 
 core::Result<PageReader> PageReader::open(const Process &process, const core::PageSize &page_size,
                                           const std::string &root) {
-    auto opened = open_at(process.dir_fd(), "pagemap", O_RDONLY);
-    if (const auto *error = std::get_if<Errno>(&opened)) return failure_below(process, "pagemap", error->value);
+    // Older kernels open that of a leader which has exited, too, with nothing in it.
+    auto opened = process.open_of_memory_task("pagemap");
+    if (!opened) return std::move(opened).error();
     auto state = std::make_unique<State>();
-    state->pagemap = std::move(std::get<Fd>(opened));
+    state->pagemap = *std::move(opened);
     state->page_size = page_size;
     state->pid = process.pid();
     state->scans = state->can_scan();

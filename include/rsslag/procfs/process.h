@@ -22,6 +22,13 @@ struct Text {
     std::chrono::nanoseconds took{};
 };
 
+/// A task that has the memory of its process: the leader, or where that has exited and threads go on, one of these.
+struct MemoryTask {
+    pid_t tid = 0;
+    std::string directory;  ///< before the names of its files, below the process's: "" of the leader, or "task/4712/"
+    StatusFile status;      ///< sizes and user are of this task, name and numbers are the leader's
+};
+
 /// One process (thread group) through a kept descriptor of its /proc directory. A read after the process is gone
 /// is Kind::Gone even where its PID has been given to another process by then: the descriptor names the process,
 /// not the number. Reads that the kernel refuses (EACCES, EPERM) are Kind::Denied, with the remedy.
@@ -42,6 +49,13 @@ class Process {
     /// stat() but for its times and faults, which are the leader's alone: summing them up over 10,000 threads takes the
     /// kernel a millisecond (fs/proc/array.c do_task_stat, `whole`).
     core::Result<Stat> leader_stat() const;
+    /// Kind::Gone where none has: of a zombie, of a kernel thread.
+    core::Result<MemoryTask> memory_task() const;
+    /// A file of such a task, to its end: where a leader has exited, its own maps, cmdline, mountinfo and so on are
+    /// empty or refused. A thread that ends meanwhile is passed over.
+    core::Result<Text> read_of_memory_task(const char *name) const;
+    /// The same, opened for reading.
+    core::Result<Fd> open_of_memory_task(const char *name) const;
     /// The walks are raw text, so that a caller can time the kernel and the parser apart; smaps_rollup is missing
     /// (Kind::Unsupported) without CONFIG_PROC_PAGE_MONITOR. A process that has no mm (a zombie, a kernel thread) is
     /// Kind::Gone. Where the leader has exited and threads go on, a thread's file is read: it walks the same mm.
@@ -65,6 +79,14 @@ class Process {
     pid_t pid_;
     Fd dir_;
 };
+
+/// What the files of a task that has memory say of it. Kind::Gone where it has ended meanwhile.
+core::Result<Stat> stat_of(const Process &process, const MemoryTask &task);
+core::Result<Statm> statm_of(const Process &process, const MemoryTask &task);
+
+/// Whether a process that says so of itself has memory. Only of a zombie more is asked than `stat`: its threads may go
+/// on.
+bool has_memory(const Process &process, const Stat &stat);
 
 /// Whether this thread has CAP_SYS_PTRACE, which opens other users' files of /proc.
 bool may_ptrace();

@@ -11,7 +11,11 @@
 #include <cstring>
 
 #include "child.h"
+#include "rsslag/procfs/elf.h"
+#include "rsslag/procfs/memory_map.h"
+#include "rsslag/procfs/pagemap.h"
 #include "rsslag/procfs/process.h"
+#include "rsslag/procfs/program.h"
 
 namespace rsslag::procfs {
 namespace {
@@ -116,6 +120,8 @@ TEST(LiveProcess, HasNoMemoryAsAZombieButStillAStat) {
     auto stat = process->stat();
     ASSERT_TRUE(stat.ok()) << stat.error().what;
     EXPECT_TRUE(stat->zombie());
+    EXPECT_FALSE(has_memory(*process, *stat));
+    EXPECT_EQ(process->memory_task().error().kind, Kind::Gone);
     EXPECT_FALSE(process->status()->vm_rss.has_value());
     EXPECT_EQ(process->statm()->resident.n, 0);
     EXPECT_EQ(*process->exe(), "");
@@ -131,6 +137,8 @@ TEST(LiveProcess, HasNoMemoryAsAKernelThread) {
     if (!process || !process->stat() || !process->stat()->kernel_thread()) GTEST_SKIP() << "no kernel thread in sight";
     if (geteuid() != 0) GTEST_SKIP() << "only root may try to walk a kernel thread";
     EXPECT_EQ(*process->exe(), "");
+    EXPECT_FALSE(has_memory(*process, *process->stat()));
+    EXPECT_EQ(process->memory_task().error().kind, Kind::Gone);
     EXPECT_FALSE(process->status()->vm_rss.has_value());
     for (const auto &walk : {process->smaps_text(), process->smaps_rollup_text()}) {
         ASSERT_FALSE(walk.ok());
@@ -161,6 +169,34 @@ TEST(LiveProcess, IsWalkedThroughAThreadOnceItsLeaderHasExited) {
     auto smaps_text = process->smaps_text();
     ASSERT_TRUE(smaps_text.ok()) << smaps_text.error().what;
     EXPECT_FALSE(parse_smaps(smaps_text->bytes)->empty());
+    const auto task = process->memory_task();
+    ASSERT_TRUE(task) << task.error().what;
+    EXPECT_EQ(task->tid, tid);
+    EXPECT_GT(task->status.vm_rss->n, 0);
+    EXPECT_TRUE(has_memory(*process, *process->stat()));
+    EXPECT_GT(statm_of(*process, *task)->text.n, 0);
+    EXPECT_GT(stat_of(*process, *task)->rss.n, 0);
+    const auto maps_text = process->read_of_memory_task("maps");
+    ASSERT_TRUE(maps_text) << maps_text.error().what;
+    EXPECT_FALSE(parse_maps(maps_text->bytes)->empty());
+    EXPECT_NE(process->read_of_memory_task("cmdline")->bytes.find("procfs_test"), std::string::npos);
+    EXPECT_FALSE(process->read_of_memory_task("mountinfo")->bytes.empty());
+    EXPECT_TRUE(goes_by(*process, "", "procfs_test"));
+    const core::PageSize page_size{sysconf(_SC_PAGESIZE)};
+    auto pages = PageReader::open(*process, page_size);
+    ASSERT_TRUE(pages) << pages.error().what;
+    PageCounts counts;
+    PageBudget budget;
+    const auto mappings = parse_smaps(smaps_text->bytes);
+    for (const Mapping &mapping : *mappings) {
+        if (!in_mm(mapping)) continue;
+        EXPECT_TRUE(pages->count(mapping, budget, counts));
+    }
+    EXPECT_GT(counts.present.n, 0);
+    const auto file =
+        std::ranges::find_if(*mappings, [](const Mapping &each) { return each.name.ends_with("procfs_test"); });
+    ASSERT_NE(file, mappings->end());
+    EXPECT_TRUE(open_mapped(*process, *file));
     EXPECT_NE(process->exe()->find("procfs_test"), std::string::npos);
     EXPECT_EQ(*process->threads(), (std::vector<pid_t>{std::min(child.pid(), tid), std::max(child.pid(), tid)}));
 }

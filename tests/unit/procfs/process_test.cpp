@@ -107,6 +107,62 @@ TEST_F(MadeUpProc, ReadsALiveThreadWhereTheLeaderHasNoMemory) {
     EXPECT_EQ(process().smaps_rollup_text()->bytes, golden("6.18/smaps_rollup"));
 }
 
+/// As a task without memory has it: no Vm lines.
+std::string status_of(const std::string &name, int tid) {
+    return "Name:\t" + name + "\nTgid:\t8063\nPid:\t" + std::to_string(tid) +
+           "\nPPid:\t1\nUid:\t0\t0\t0\t0\nThreads:\t3\n";
+}
+
+TEST_F(MadeUpProc, TakesAThreadsFilesWhereTheLeaderHasExited) {
+    put("8063/stat", golden("6.18/stat"));
+    put("8063/status", status_of("leader", 8063));
+    put("8063/maps", "");
+    put("8063/task/8063/status", status_of("leader", 8063));
+    put("8063/task/8064/status", status_of("ending", 8064));
+    put("8063/task/8064/maps", "");
+    put("8063/task/8065/status", golden("6.18/status"));
+    put("8063/task/8065/stat", golden("6.18/stat"));
+    put("8063/task/8065/statm", golden("6.18/statm"));
+    put("8063/task/8065/maps", "mapped");
+    const auto task = process().memory_task();
+    ASSERT_TRUE(task) << task.error().what;
+    EXPECT_EQ(task->tid, 8065);
+    EXPECT_EQ(task->directory, "task/8065/");
+    EXPECT_EQ(task->status.vm_rss, core::Kilobytes{704});
+    EXPECT_EQ(task->status.name, "leader") << "a process goes by its leader's name";
+    EXPECT_EQ(task->status.pid, 8063);
+    EXPECT_EQ(process().read_of_memory_task("maps")->bytes, "mapped");
+    EXPECT_TRUE(process().open_of_memory_task("maps"));
+    EXPECT_EQ(statm_of(process(), *task)->resident.n, 176);
+    EXPECT_EQ(stat_of(process(), *task)->rss.n, 136);
+}
+
+TEST_F(MadeUpProc, TakesTheLeadersOwnFilesAsLongAsItHasMemory) {
+    put("8063/stat", golden("6.18/stat"));
+    put("8063/status", golden("6.18/status"));
+    put("8063/maps", "mapped");
+    put("8063/task/8064/maps", "another's");
+    EXPECT_EQ(process().memory_task()->directory, "");
+    EXPECT_EQ(process().read_of_memory_task("maps")->bytes, "mapped");
+}
+
+TEST_F(MadeUpProc, HasNoTaskWithMemoryWhereNoneHas) {
+    put("8063/stat", golden("6.18/stat"));
+    put("8063/status", status_of("zombie", 8063));
+    put("8063/task/8063/status", status_of("zombie", 8063));
+    put("8063/task/8064/status", status_of("zombie", 8064));
+    for (const core::Error &error : {process().memory_task().error(), process().read_of_memory_task("maps").error(),
+                                     process().open_of_memory_task("pagemap").error()}) {
+        EXPECT_EQ(error.kind, Kind::Gone);
+        EXPECT_EQ(error.what, "process 8063 has no memory: it is a zombie or a kernel thread");
+    }
+    Stat stat = *process().stat();
+    EXPECT_TRUE(has_memory(process(), stat)) << "nothing is asked of one that runs";
+    stat.state = 'Z';
+    stat.num_threads = 2;
+    EXPECT_FALSE(has_memory(process(), stat));
+}
+
 TEST_F(MadeUpProc, CallsAProcessWithoutMemoryGoneWithTheReason) {
     put("8063/stat", golden("6.18/stat"));
     put("8063/smaps", "");
