@@ -15,7 +15,7 @@ bool has_members(const ReaderValues &readers) {
 }  // namespace
 
 void judge(ProcReading &reading, const Calibration &calibration, const PageSize &page_size) {
-    const ReaderValues &readers = reading.readers;
+    const ReaderValues &readers = reading.living ? *reading.living : reading.readers;
     if (calibration.status == Truth::Exact && has_members(readers)) {
         Members exact;
         exact.anon = pages_of(readers.status_anon, page_size);
@@ -30,7 +30,7 @@ void judge(ProcReading &reading, const Calibration &calibration, const PageSize 
         reading.source = ProcSource::Walk;
         reading.exact = page_size.pages(reading.walk->rss);
     }
-    if (!reading.exact || !readers.stat || reading.leader_gone) return;
+    if (!reading.exact || !readers.stat || (reading.leader_gone && !reading.living)) return;
     if (calibration.stat == Truth::Flushed) reading.lag = *reading.exact - *readers.stat;
     if (calibration.stat == Truth::Exact) reading.lag = Pages{0};
 }

@@ -35,13 +35,18 @@ core::Pages span_of(std::span<const procfs::Mapping> mappings, const core::PageS
     return sum;
 }
 
+procfs::Fd pagemap_of(const procfs::Process &process) {
+    auto pagemap = process.open_of_memory_task("pagemap");
+    return pagemap ? *std::move(pagemap) : procfs::Fd();
+}
+
 /// Counts the swap-like entries of a pagemap whose page frame /proc/kpageflags calls poisoned. Bits: a present or
 /// swapped page has bit 63 or 62; a swap-like entry keeps its type in bits 0–4 and its offset, for a poisoned page
 /// the frame number, in bits 5–54 (Documentation/admin-guide/mm/pagemap.rst, include/linux/swapops.h).
 class PoisonCounter {
   public:
     PoisonCounter(const procfs::Process &process, const core::PageSize &page_size)
-        : pagemap_(openat(process.dir_fd(), "pagemap", O_RDONLY | O_CLOEXEC)),
+        : pagemap_(pagemap_of(process)),
           flags_(open("/proc/kpageflags", O_RDONLY | O_CLOEXEC)),
           page_size_(page_size) {}
 

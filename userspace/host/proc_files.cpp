@@ -25,6 +25,15 @@ Walked walk_rollup(const procfs::Process &process) {
     return {core::WalkState::Done, procfs::walk_of(core::WalkFile::SmapsRollup, rollup->sums, text->took), {}};
 }
 
+void take_status(core::ReaderValues &readers, const procfs::StatusFile &status) {
+    readers.status_rss = status.vm_rss;
+    readers.status_anon = status.rss_anon;
+    readers.status_file = status.rss_file;
+    readers.status_shmem = status.rss_shmem;
+    readers.status_swap = status.vm_swap;
+    readers.status_hwm = status.vm_hwm;
+}
+
 }  // namespace
 
 Walked walk_smaps(const procfs::Process &process) {
@@ -41,21 +50,25 @@ Walked walk_any(const procfs::Process &process) {
     return walked.state == core::WalkState::Unsupported ? walk_smaps(process) : walked;
 }
 
-std::pair<core::ReaderValues, std::uint32_t> read_readers(const procfs::Process &process) {
-    core::ReaderValues readers;
-    std::uint32_t uid = 0;
-    if (const auto stat = process.stat()) readers.stat = stat->rss;
-    if (const auto statm = process.statm()) readers.statm = statm->resident;
-    if (const auto status = process.status()) {
-        readers.status_rss = status->vm_rss;
-        readers.status_anon = status->rss_anon;
-        readers.status_file = status->rss_file;
-        readers.status_shmem = status->rss_shmem;
-        readers.status_swap = status->vm_swap;
-        readers.status_hwm = status->vm_hwm;
-        uid = status->real_uid;
-    }
-    return {readers, uid};
+Counted read_counted(const procfs::Process &process) {
+    Counted counted;
+    if (const auto stat = process.stat()) counted.readers.stat = stat->rss;
+    if (const auto statm = process.statm()) counted.readers.statm = statm->resident;
+    const auto status = process.status();
+    if (!status) return counted;
+    take_status(counted.readers, *status);
+    counted.uid = status->real_uid;
+    counted.hugetlb = status->hugetlb;
+    if (status->vm_rss) return counted;
+    const auto task = process.memory_task();
+    if (!task || task->tid == process.pid()) return counted;
+    core::ReaderValues &living = counted.living.emplace();
+    if (const auto stat = procfs::stat_of(process, *task)) living.stat = stat->rss;
+    if (const auto statm = procfs::statm_of(process, *task)) living.statm = statm->resident;
+    take_status(living, task->status);
+    counted.uid = task->status.real_uid;
+    counted.hugetlb = task->status.hugetlb;
+    return counted;
 }
 
 }  // namespace rsslag::host

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "rsslag/core/reading.h"
@@ -24,7 +23,13 @@ Walked walk_smaps(const procfs::Process &process);
 /// smaps_rollup, or smaps: up to 6.2 the first may be missing or useless where the other is not.
 Walked walk_any(const procfs::Process &process);
 
-/// stat, statm and status, as far as they can be read, and the real uid.
-std::pair<core::ReaderValues, std::uint32_t> read_readers(const procfs::Process &process);
+/// What the files that count say.
+struct Counted {
+    core::ReaderValues readers;                ///< stat, statm and status of the process, as far as they can be read
+    std::optional<core::ReaderValues> living;  ///< … of a thread that goes on, where its main thread has ended
+    std::uint32_t uid = 0;                     ///< real
+    std::optional<core::Kilobytes> hugetlb;    ///< which none of them counts
+};
+Counted read_counted(const procfs::Process &process);
 
 }  // namespace rsslag::host

@@ -2,7 +2,6 @@
 #include "rsslag/host/proc_reader.h"
 
 #include <cerrno>
-#include <tuple>
 #include <utility>
 
 #include "proc_files.h"
@@ -18,6 +17,12 @@ using core::Kind;
 
 bool moved(const core::ReaderValues &before, const core::ReaderValues &after) {
     return before.stat != after.stat || before.status_rss != after.status_rss;
+}
+
+/// Where one thread has ended and another was read, both read the same memory.
+bool moved(const Counted &before, const Counted &after) {
+    if (before.living.has_value() != after.living.has_value()) return true;
+    return moved(before.living.value_or(before.readers), after.living.value_or(after.readers));
 }
 
 }  // namespace
@@ -54,12 +59,16 @@ core::Result<core::ProcReading> ProcReader::take(const procfs::Process &process,
     reading.comm = stat->comm;
     reading.threads_count = stat->num_threads;
     reading.leader_gone = stat->zombie();
-    std::tie(reading.readers, reading.uid) = read_readers(process);
+    const Counted counted = read_counted(process);
+    reading.readers = counted.readers;
+    reading.living = counted.living;
+    reading.uid = counted.uid;
+    reading.hugetlb = counted.hugetlb;
     if (walk) {
         const Walked walked = walk_any(process);
         reading.walk_state = walked.state;
         reading.walk = walked.walk;
-        reading.moved = moved(reading.readers, read_readers(process).first);
+        reading.moved = moved(counted, read_counted(process));
     }
     // The descriptor names the process: had it ended meanwhile, this would fail.
     if (const auto end = process.leader_stat(); !end) return gone(process.pid());

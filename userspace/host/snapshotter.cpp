@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <thread>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -42,9 +41,16 @@ core::MappingListing::Entry listed(procfs::Mapping &&mapping) {
 }
 
 core::Result<std::vector<procfs::Mapping>> read_mappings(const procfs::Process &process, bool walk) {
-    const auto text = walk ? process.smaps_text() : process.read("maps");
+    const auto text = walk ? process.smaps_text() : process.read_of_memory_task("maps");
     if (!text) return text.error();
     return walk ? procfs::parse_smaps(text->bytes) : procfs::parse_maps(text->bytes);
+}
+
+void take_counted(const procfs::Process &process, core::RawReading &out) {
+    const Counted counted = read_counted(process);
+    out.readers = counted.readers;
+    out.uid = counted.uid;
+    out.hugetlb = counted.hugetlb;
 }
 
 /// What a walk found that nothing could be made of.
@@ -152,7 +158,7 @@ std::optional<Error> Snapshotter::State::bracket(const procfs::Process &process,
     auto before = read(process.pid());
     if (!before) return before.error();
     bracket.readings.push_back(std::move(*before));
-    std::tie(out.readers, out.uid) = read_readers(process);
+    take_counted(process, out);
     if (walk) {
         const Walked walked = locked(process, walk_any).value_or(Walked{});
         bracket.walk_state = walked.state;
@@ -259,7 +265,7 @@ core::Result<core::ProcessReading> Snapshotter::take_around(const procfs::Proces
     const auto failed = [&](const Error &error) { return error.kind == Kind::Gone ? without_memory(process) : error; };
     auto before = state_->read(process.pid());
     if (!before) return failed(before.error());
-    std::tie(out.readers, out.uid) = read_readers(process);
+    take_counted(process, out);
     const auto walked = walk();
     if (!walked) return walked.error();
     auto after = state_->read(process.pid());

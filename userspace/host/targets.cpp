@@ -122,8 +122,8 @@ core::Result<std::vector<pid_t>> by_pattern(const TargetWords &words) {
         const auto process = procfs::Process::open(pid);
         if (!process || pid == getpid() || why_unreadable(*process) || !comm_matches(*process, words.comms)) continue;
         if (uid) {
-            const auto status = process->status();
-            if (!status || status->real_uid != *uid) continue;
+            const auto task = process->memory_task();
+            if (!task || task->status.real_uid != *uid) continue;
         }
         found.push_back(pid);
     }
@@ -208,7 +208,7 @@ std::optional<Error> why_unreadable(const procfs::Process &process) {
         return Error{Kind::Unsupported,
                      fmt::format("{} is a kernel thread: it has no memory of its own", process.pid()), 0, ""};
     }
-    if (stat->zombie()) {
+    if (!procfs::has_memory(process, *stat)) {
         return Error{Kind::Unsupported, fmt::format("{} is a zombie: its memory is gone already", process.pid()), 0,
                      ""};
     }

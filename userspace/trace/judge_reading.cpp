@@ -34,6 +34,7 @@ core::ProcessReading judge_reading(const core::RawReading &raw, const core::Mach
     }
     out.mm_pids.assign(pids.begin(), pids.end());
     out.readers = raw.readers;
+    out.hugetlb = raw.hugetlb;
     out.walk_state = raw.bracket.walk_state;
     out.walk = raw.bracket.walk;
     out.verdict = core::reconcile(raw.bracket, machine.page_size, raw.evidence);

@@ -28,10 +28,12 @@ struct ProcReading {
     std::string comm;  ///< raw bytes
     std::int64_t threads_count = 0;
     ReaderValues readers;
+    std::optional<ReaderValues> living;  ///< of a thread that goes on, where the main thread has ended
+    std::optional<Kilobytes> hugetlb;    ///< which RSS does not count
     std::optional<Walk> walk;
     std::optional<Members> members;  ///< exact, of ProcSource::Status
     std::optional<Pages> exact;      ///< RSS
-    std::optional<Pages> lag;        ///< exact − what stat says; who caches it, nobody tells
+    std::optional<Pages> lag;  ///< exact − what stat says of a task that has memory; who caches it, nobody tells
 
     WalkState walk_state = WalkState::Skipped;
     ProcSource source = ProcSource::Nothing;

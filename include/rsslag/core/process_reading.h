@@ -28,6 +28,7 @@ struct ProcessReading {
     std::string mm_id;         ///< opaque; equal for processes that share an mm
     std::vector<int> mm_pids;  ///< of the groups that share it, as far as they are visible here
     ReaderValues readers;
+    std::optional<Kilobytes> hugetlb;  ///< which RSS does not count
     WalkState walk_state = WalkState::Skipped;
     std::optional<Walk> walk;
     std::int64_t walk_age_ms = 0;

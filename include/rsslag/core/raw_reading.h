@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "rsslag/core/reading.h"
@@ -26,9 +27,10 @@ struct RawReading {
     int cpus_online = 0;       ///< then; 0: not told
     bool leader_gone = false;  ///< the main thread has ended: /proc/PID/stat, statm and status see no memory
     ReaderValues readers;
-    Bracket bracket;             ///< at least one reading
-    Evidence evidence;           ///< empty where nothing had to be explained
-    std::uint64_t begin_ns = 0;  ///< CLOCK_MONOTONIC around the last reading of the bracket
+    std::optional<Kilobytes> hugetlb;  ///< which RSS does not count; of no recording
+    Bracket bracket;                   ///< at least one reading
+    Evidence evidence;                 ///< empty where nothing had to be explained
+    std::uint64_t begin_ns = 0;        ///< CLOCK_MONOTONIC around the last reading of the bracket
     std::uint64_t end_ns = 0;
     std::uint64_t bracket_ns = 0;  ///< when the first one began
 

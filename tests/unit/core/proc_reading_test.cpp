@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace rsslag::core::test {
 namespace {
 
@@ -76,6 +78,18 @@ TEST(ProcReading, HasNoLagWhereNobodyKnowsWhetherStatLagsOrTheLeaderHasEnded) {
     judge(ended, {Truth::Flushed, Truth::Exact, Truth::Exact}, kPage);
     EXPECT_EQ(ended.exact, Pages{110});
     EXPECT_FALSE(ended.lag);
+}
+
+TEST(ProcReading, IsThatOfAThreadThatGoesOnWhereTheLeaderHasEnded) {
+    ProcReading ended = reading_of(5, 400, 440);
+    ended.leader_gone = true;
+    ended.living = std::exchange(ended.readers, {});
+    ended.readers.stat = Pages{0};
+    judge(ended, {Truth::Flushed, Truth::Exact, Truth::Exact}, kPage);
+    EXPECT_EQ(source_name(ended), "status");
+    EXPECT_EQ(ended.exact, Pages{110});
+    EXPECT_EQ(ended.lag, Pages{105}) << "what its own stat says is no count of pages";
+    EXPECT_TRUE(ended.confirmed);
 }
 
 TEST(ProcReading, LagsByNothingWhereStatIsExact) {
