@@ -48,7 +48,7 @@ Candidates processes() {
         const auto process = procfs::Process::open(pid);
         if (!process) continue;
         const auto stat = process->leader_stat();
-        if (!stat || stat->kernel_thread() || stat->zombie()) continue;
+        if (!stat || !procfs::has_memory(*process, *stat)) continue;
         words.push_back({std::to_string(pid), core::printable(stat->comm)});
     }
     return words;

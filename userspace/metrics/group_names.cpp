@@ -66,10 +66,10 @@ std::optional<std::string> GroupNames::read(const core::ProcessTotal &process) {
         return exe && !exe->empty() ? std::optional(std::move(*exe)) : std::nullopt;
     }
     if (by_ == By::User) {
-        const auto status = opened->status();
-        return status ? std::optional(user(status->real_uid)) : std::nullopt;
+        const auto task = opened->memory_task();
+        return task ? std::optional(user(task->status.real_uid)) : std::nullopt;
     }
-    const auto text = opened->read("cgroup");
+    const auto text = opened->read_of_memory_task("cgroup");
     auto cgroup = text ? procfs::parse_cgroup(text->bytes) : std::nullopt;
     if (cgroup && by_ == By::Unit) return unit_of(*cgroup);
     return cgroup;
