@@ -30,7 +30,7 @@ Failure why_gone(pid_t pid, const Error &found) {
                  fmt::format("ask for {}", *group)}};
     const auto stat = process->leader_stat();
     if (!stat) return {stat.error()};
-    if (stat->kernel_thread() || stat->zombie())
+    if (!procfs::has_memory(*process, *stat))
         return {{Kind::Gone,
                  fmt::format("process {} has no memory: it is a {}", pid,
                              stat->kernel_thread() ? "kernel thread" : "zombie"),

@@ -19,28 +19,14 @@ Error no_memory(pid_t pid) {
     return {Kind::Gone, fmt::format("process {} has no memory: it is a zombie or a kernel thread", pid), 0, ""};
 }
 
-/// Of a main thread that has ended before its process status tells nothing; of one that goes on it does.
-core::Result<procfs::StatusFile> status_with_memory(const procfs::Process &process) {
-    auto status = process.status();
-    if (!status || status->vm_rss) return status;
-    const auto threads = process.threads();
-    if (!threads) return threads.error();
-    for (const pid_t tid : *threads) {
-        const auto text = process.read(fmt::format("task/{}/status", tid).c_str());
-        auto other = text ? procfs::parse_status(text->bytes) : core::Result<procfs::StatusFile>(text.error());
-        if (other && other->vm_rss) return other;
-    }
-    return no_memory(process.pid());
-}
-
 std::optional<Error> fill_in_status(const procfs::Process &process, core::PageSize page_size, Reading &reading) {
-    const auto status = status_with_memory(process);
-    if (!status) return status.error();
+    const auto task = process.memory_task();
+    if (!task) return task.error();
     core::Members exact;
-    exact.file = page_size.pages(or_zero(status->rss_file));
-    exact.anon = page_size.pages(or_zero(status->rss_anon));
-    exact.shmem = page_size.pages(or_zero(status->rss_shmem));
-    exact.swap = page_size.pages(or_zero(status->vm_swap));
+    exact.file = page_size.pages(or_zero(task->status.rss_file));
+    exact.anon = page_size.pages(or_zero(task->status.rss_anon));
+    exact.shmem = page_size.pages(or_zero(task->status.rss_shmem));
+    exact.swap = page_size.pages(or_zero(task->status.vm_swap));
     reading.exact = exact;
     reading.swap = exact.swap;
     reading.rss = exact.rss();
@@ -65,10 +51,21 @@ Error file_refused(Error error) {
     return error;
 }
 
+/// Of a main thread that has ended its stat tells nothing; that of one that goes on does.
+core::Result<procfs::Stat> living_stat(const procfs::Process &process) {
+    auto leader = process.leader_stat();
+    if (!leader || !leader->zombie()) return leader;
+    const auto task = process.memory_task();
+    if (!task) return task.error();
+    auto stat = procfs::stat_of(process, *task);
+    if (stat) leader->rss = stat->rss;
+    return stat ? leader : stat;
+}
+
 /// By what stat said before and after.
 void fill_in_lag(Reading &reading, const procfs::Stat &before, const procfs::Stat &after, core::Truth stat) {
     reading.moved = before.rss != after.rss;
-    if (before.zombie() || stat == core::Truth::Unknown) return;
+    if (stat == core::Truth::Unknown) return;
     reading.lag = stat == core::Truth::Exact ? core::Pages{0} : reading.rss - after.rss;
 }
 
@@ -86,7 +83,7 @@ core::Result<Reading> ProcWay::read(pid_t pid, Way way) const {
     if (auto can = usable(way); !can) return can.error();
     const auto process = procfs::Process::open(pid);
     if (!process) return process.error();
-    const auto before = process->leader_stat();
+    const auto before = living_stat(*process);
     if (!before) return before.error();
     if (before->kernel_thread()) return no_memory(pid);
     Reading reading;
@@ -97,7 +94,7 @@ core::Result<Reading> ProcWay::read(pid_t pid, Way way) const {
     const auto failed = way == Way::Status ? fill_in_status(*process, page_size_, reading)
                                            : fill_in_rollup(*process, page_size_, reading);
     if (failed) return file_refused(*failed);
-    const auto after = process->leader_stat();
+    const auto after = living_stat(*process);
     if (!after) return after.error();
     fill_in_lag(reading, *before, *after, truth_.stat);
     return reading;
