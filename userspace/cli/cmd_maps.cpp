@@ -179,9 +179,9 @@ class MapsCommand {
     /// Where mappings are another user's, who asks for a process and no more is told what anyone may know.
     bool tell_status(const procfs::Process &process, const Error &error) {
         if (error.kind != Kind::Denied || options_.of_mappings) return false;
-        auto status = process.status();
-        if (!status || !status->vm_rss) return false;
-        failed_.push_back({process.pid(), core::harmless(memory::words_of(error)), *std::move(status)});
+        auto task = process.memory_task();
+        if (!task) return false;
+        failed_.push_back({process.pid(), core::harmless(memory::words_of(error)), std::move(task->status)});
         return true;
     }
 

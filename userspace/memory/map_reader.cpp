@@ -45,7 +45,7 @@ void mark_rootfs(std::vector<procfs::Mount> &mounts) {
 
 /// What the target sees may not be what rsslag sees.
 void add_mounts(const procfs::Process &process, procfs::Devices &devices) {
-    const auto text = process.read("mountinfo");
+    const auto text = process.read_of_memory_task("mountinfo");
     if (!text) return;
     auto mounts = procfs::parse_mountinfo(text->bytes);
     if (!mounts) return;
@@ -54,7 +54,7 @@ void add_mounts(const procfs::Process &process, procfs::Devices &devices) {
 }
 
 std::string arguments(const procfs::Process &process) {
-    auto text = process.read("cmdline");
+    auto text = process.read_of_memory_task("cmdline");
     if (!text) return "";
     std::string words = std::move(text->bytes);
     while (!words.empty() && words.back() == '\0')
@@ -67,10 +67,14 @@ std::string arguments(const procfs::Process &process) {
 core::Result<procfs::OwnWalk> walk(const procfs::Process &process, MappedProcess &out) {
     const auto statm = process.statm();
     if (statm) out.top.statm = *statm;
-    const auto status = process.status();
-    if (status) {
-        out.top.vm_swap = status->vm_swap;
-        out.uid = status->real_uid;
+    out.top.vm_swap.reset();
+    out.top.living.reset();
+    if (const auto task = process.memory_task()) {
+        const bool by_thread = task->tid != process.pid();
+        out.uid = task->status.real_uid;
+        if (!by_thread) out.top.vm_swap = task->status.vm_swap;
+        if (const auto of_thread = procfs::statm_of(process, *task); by_thread && of_thread)
+            out.top.living = *of_thread;
     }
     const auto text = process.smaps_text();
     if (!text) return text.error();

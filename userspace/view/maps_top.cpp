@@ -31,13 +31,16 @@ std::string data_note(std::optional<double> data_kb, const procfs::MapSums &sums
     return fmt::format("virtual: private writable mappings and stacks; {} of it is resident", resident);
 }
 
-std::string res_note(const MappedProcess &process, const core::PageSize &page_size, std::optional<double> says) {
-    if (!process.reading || !says) return "";
-    const Kilobytes exact = page_size.kb(process.reading->verdict.exact.rss());
-    const Kilobytes missing = exact - Kilobytes{static_cast<std::int64_t>(*says)};
-    if (missing.n == 0) return "";
-    return fmt::format("{} {} is cached, not yet flushed", kb_text({std::abs(missing.n)}),
-                       missing.n > 0 ? "more" : "less, whose removal");
+/// What the main thread's statm says of all the memory; where that thread has ended, one that goes on has the same
+/// file.
+std::string res_note(const MappedProcess &process, const core::PageSize &page_size) {
+    std::string note = process.top.living ? "its main thread has ended, which top reads" : "";
+    const auto &statm = process.top.living ? process.top.living : process.top.statm;
+    if (!process.reading || !statm) return note;
+    const Kilobytes missing = page_size.kb(process.reading->verdict.exact.rss() - statm->resident);
+    if (missing.n == 0) return note;
+    return fmt::format("{}{}{} {} is cached, not yet flushed", note, note.empty() ? "" : "; ",
+                       kb_text({std::abs(missing.n)}), missing.n > 0 ? "more" : "less, whose removal");
 }
 
 std::string shr_note(const MappedProcess &process) {
@@ -55,9 +58,15 @@ std::string shr_note(const MappedProcess &process) {
 }  // namespace
 
 std::vector<TopRow> top_rows(const MappedProcess &process, const core::PageSize &page_size) {
-    const auto of_statm = [&](Pages procfs::Statm::*field) -> std::optional<double> {
-        if (!process.top.statm) return std::nullopt;
-        return static_cast<double>(page_size.kb(*process.top.statm.*field).n);
+    const auto kb_of = [&](const std::optional<procfs::Statm> &statm,
+                           Pages procfs::Statm::*field) -> std::optional<double> {
+        if (!statm) return std::nullopt;
+        return static_cast<double>(page_size.kb(*statm.*field).n);
+    };
+    const auto of_statm = [&](Pages procfs::Statm::*field) { return kb_of(process.top.statm, field); };
+    // What is virtual is counted at once, with nothing cached.
+    const auto at_once = [&](Pages procfs::Statm::*field) {
+        return kb_of(process.top.living ? process.top.living : process.top.statm, field);
     };
     const auto exact = [&](auto pages) -> std::optional<double> {
         if (!process.reading) return std::nullopt;
@@ -68,16 +77,17 @@ std::vector<TopRow> top_rows(const MappedProcess &process, const core::PageSize 
     const auto shr = of_statm(&procfs::Statm::shared);
     const auto code = of_statm(&procfs::Statm::text);
     const auto data = of_statm(&procfs::Statm::data);
+    const auto exact_data = at_once(&procfs::Statm::data);
     const auto swap = process.top.vm_swap ? std::optional(static_cast<double>(process.top.vm_swap->n)) : std::nullopt;
     const auto exact_res = exact([](const core::Members &m) { return m.rss(); });
     const auto exact_shr = exact([](const core::Members &m) { return m.file + m.shmem; });
     const auto exact_swap = exact([](const core::Members &m) { return m.swap; });
-    // What is virtual is counted at once, with nothing cached.
-    return {{"VIRT", "statm", "size", virt, virt, false, "virtual: reserved, touched or not"},
-            {"RES", "statm", "resident", res, exact_res, false, res_note(process, page_size, res)},
+    return {{"VIRT", "statm", "size", virt, at_once(&procfs::Statm::size), false, "virtual: reserved, touched or not"},
+            {"RES", "statm", "resident", res, exact_res, false, res_note(process, page_size)},
             {"SHR", "statm", "shared", shr, exact_shr, false, shr_note(process)},
-            {"CODE", "statm", "text", code, code, false, "virtual: code of the program itself, without libraries"},
-            {"DATA", "statm", "data", data, data, false, data_note(data, process.sums)},
+            {"CODE", "statm", "text", code, at_once(&procfs::Statm::text), false,
+             "virtual: code of the program itself, without libraries"},
+            {"DATA", "statm", "data", data, exact_data, false, data_note(exact_data, process.sums)},
             {"SWAP", "status", "VmSwap", swap, exact_swap, false, "anonymous only: shmem in swap is not in it"},
             {"%MEM", "statm", "resident", percent_of(res, process.top.mem_total),
              percent_of(exact_res, process.top.mem_total), true, "RES of MemTotal (/proc/meminfo)"}};

@@ -19,7 +19,8 @@ namespace rsslag::memory {
 
 /// What top's memory columns are made of.
 struct TopNumbers {
-    std::optional<procfs::Statm> statm;
+    std::optional<procfs::Statm> statm;   ///< of the main thread, as top reads it: zeros where that has ended
+    std::optional<procfs::Statm> living;  ///< then: of a thread that goes on
     std::optional<core::Kilobytes> vm_swap;
     std::optional<core::Kilobytes> mem_total;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "expected.h"
 #include "golden.h"
@@ -97,6 +98,25 @@ TEST(TopRows, DifferFromTopByWhatIsCached) {
     EXPECT_NE(row(rows, "SHR").note.find("200 kB of it is shared anonymous memory"), std::string::npos);
     EXPECT_NE(row(rows, "DATA").note.find("reserved, hardly touched: only 120 kB"), std::string::npos);
     EXPECT_EQ(row(rows, "%MEM").exact, 1.0);
+}
+
+TEST(TopRows, AreExactByAThreadWhereTheMainThreadHasEnded) {
+    MapsDocument document = maps_document();
+    MappedProcess &process = document.processes[0];
+    process.top.living = std::exchange(process.top.statm, procfs::Statm{});
+    process.top.vm_swap.reset();
+    const auto rows = top_rows(process, document.machine.page_size);
+    for (const char *column : {"VIRT", "RES", "SHR", "CODE", "DATA"})
+        EXPECT_EQ(row(rows, column).says, 0) << column << ": top reads the main thread's";
+    EXPECT_EQ(row(rows, "VIRT").exact, 16777216);
+    EXPECT_EQ(row(rows, "CODE").exact, 400);
+    EXPECT_EQ(row(rows, "DATA").exact, 16776000);
+    EXPECT_EQ(row(rows, "RES").exact, 720);
+    EXPECT_EQ(row(rows, "RES").note,
+              "its main thread has ended, which top reads; 20 kB more is cached, not yet flushed");
+    EXPECT_NE(row(rows, "DATA").note.find("reserved, hardly touched: only 120 kB"), std::string::npos);
+    process.reading.reset();
+    EXPECT_EQ(row(top_rows(process, document.machine.page_size), "VIRT").exact, 16777216);
 }
 
 TEST(MapsJson, NeverLosesAKey) {
