@@ -24,6 +24,7 @@ using core::Kind;
 /// One process, read; `range` is where its mappings begin and end, equal for those that may share an mm.
 struct Read {
     procfs::User user;
+    pid_t tid = 0;  ///< of a task that has the memory
     std::string range;
     std::string rollup;                     ///< as the kernel printed it
     std::vector<procfs::Mapping> mappings;  ///< by file only
@@ -35,7 +36,8 @@ long compare_memory(pid_t a, pid_t b) {
     return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
 }
 
-/// Whose address space a process has, as far as the kernel tells.
+/// Whose address space a process has, as far as the kernel tells. Each stands by a thread that has it: ended main
+/// threads have none, and would all look as if they shared it.
 struct Sharing {
     std::optional<pid_t> with;      ///< the first one that has the same
     std::optional<pid_t> may_with;  ///< a first one that it looks like, where kcmp does not tell
@@ -46,33 +48,33 @@ struct Sharing {
 /// that.
 class SameRange {
   public:
-    /// Where it shares with nobody for certain, `pid` is a first one itself from now on.
-    Sharing find_or_add(pid_t pid, std::string rollup) {
+    /// Where it shares with nobody for certain, `tid` is a first one itself from now on.
+    Sharing find_or_add(pid_t tid, std::string rollup) {
         auto at = std::partition_point(firsts_.begin(), firsts_.end(), [&](const First &first) {
-            const long order = compare_memory(first.pid, pid);
+            const long order = compare_memory(first.tid, tid);
             ordered_ = ordered_ && order >= 0 && order <= 2;
             return order == 1;
         });
-        const auto is_same = [&](const First &first) { return compare_memory(first.pid, pid) == 0; };
+        const auto is_same = [&](const First &first) { return compare_memory(first.tid, tid) == 0; };
         if (!ordered_) at = std::find_if(firsts_.begin(), firsts_.end(), is_same);
-        if (at != firsts_.end() && is_same(*at)) return {at->pid, std::nullopt, 0};
+        if (at != firsts_.end() && is_same(*at)) return {at->tid, std::nullopt, 0};
         Sharing sharing;
-        if (!ordered_) look_alike(pid, rollup, sharing);
-        firsts_.insert(at, {pid, std::move(rollup)});
+        if (!ordered_) look_alike(tid, rollup, sharing);
+        firsts_.insert(at, {tid, std::move(rollup)});
         return sharing;
     }
 
   private:
     struct First {
-        pid_t pid = 0;
+        pid_t tid = 0;
         std::string rollup;
     };
 
     /// kcmp is refused, or this kernel does not have it (CONFIG_KCMP).
-    void look_alike(pid_t pid, const std::string &rollup, Sharing &sharing) const {
+    void look_alike(pid_t tid, const std::string &rollup, Sharing &sharing) const {
         for (const First &first : firsts_) {
-            if (first.rollup != rollup || compare_memory(first.pid, pid) >= 0 || errno == ESRCH) continue;
-            sharing.may_with = first.pid;
+            if (first.rollup != rollup || compare_memory(first.tid, tid) >= 0 || errno == ESRCH) continue;
+            sharing.may_with = first.tid;
             sharing.err = errno;
             return;
         }
@@ -117,19 +119,21 @@ core::Result<std::optional<Read>> read_process(pid_t pid, std::optional<uid_t> o
     if (!process) return unread(process.error());
     const auto stat = process->stat();
     if (!stat) return unread(stat.error());
-    if (stat->kernel_thread() || (stat->zombie() && stat->num_threads <= 1)) return Nobody{};
-    const auto status = process->status();
-    if (!status) return unread(status.error());
-    if (only && status->real_uid != *only) return Nobody{};
+    if (!procfs::has_memory(*process, *stat)) return Nobody{};
+    const auto task = process->memory_task();
+    if (!task) return unread(task.error());
+    if (only && task->status.real_uid != *only) return Nobody{};
     auto read = read_sums(*process, mappings_too);
     if (!read) return read.error();
     procfs::User &user = read->user;
+    read->tid = task->tid;
     user.pids = {pid};
     user.comm = stat->comm;
-    user.uid = status->real_uid;
+    user.uid = task->status.real_uid;
     const auto program = procfs::program_path(*process);
     user.program = program && !program->empty() ? *program : stat->comm;
-    if (const auto cgroup = process->read("cgroup")) user.cgroup = procfs::parse_cgroup(cgroup->bytes).value_or("");
+    if (const auto cgroup = process->read_of_memory_task("cgroup"))
+        user.cgroup = procfs::parse_cgroup(cgroup->bytes).value_or("");
     return std::optional(*std::move(read));
 }
 
@@ -138,9 +142,9 @@ std::optional<procfs::StatusFile> status_of(pid_t pid, const Error &error, std::
     if (error.kind != Kind::Denied) return std::nullopt;
     const auto process = procfs::Process::open(pid);
     if (!process) return std::nullopt;
-    auto status = process->status();
-    if (!status || !status->vm_rss || (only && status->real_uid != *only)) return std::nullopt;
-    return *std::move(status);
+    auto task = process->memory_task();
+    if (!task || (only && task->status.real_uid != *only)) return std::nullopt;
+    return std::move(task->status);
 }
 
 }  // namespace
@@ -157,16 +161,16 @@ AllProcesses read_all(const std::vector<pid_t> &pids, std::optional<uid_t> only,
         }
         if (!*read) continue;
         Read &one = **read;
-        const Sharing sharing = by_range[one.range].find_or_add(pid, std::move(one.rollup));
+        const Sharing sharing = by_range[one.range].find_or_add(one.tid, std::move(one.rollup));
         if (sharing.with) {
             all.users[user_of.at(*sharing.with)].pids.push_back(pid);
             continue;
         }
         if (sharing.may_with && one.user.use.pss.n != 0) {
-            all.undecided.push_back({pid, *sharing.may_with, one.user.use.pss});
+            all.undecided.push_back({pid, all.users[user_of.at(*sharing.may_with)].pids.front(), one.user.use.pss});
             all.why_undecided = fmt::format("kcmp: {}", std::strerror(sharing.err));
         }
-        user_of.emplace(pid, all.users.size());
+        user_of.emplace(one.tid, all.users.size());
         if (by_file) procfs::add(all.files, pid, one.mappings);
         all.users.push_back(std::move(one.user));
     }
