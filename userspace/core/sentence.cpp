@@ -65,6 +65,17 @@ std::string hidden_part(const Finding &finding, Pages lag, const Machine &machin
     return part;
 }
 
+/// All three files of a main thread that has ended see no memory, whatever they show of others.
+std::string of_ended_leader(const Finding &finding, const Machine &machine, PagesText text, std::string_view holds) {
+    std::string whole = fmt::format(
+        "/proc/{}/stat says {}, and so do ps, top and htop; {}: its main thread has ended, and they read its files",
+        finding.pid, text(*finding.stat, machine.page_size), holds);
+    const Pages lag = finding.exact_rss - clamped_rss(finding.flushed);
+    const std::string_view mark = finding.verdict == Verdict::Moving ? "~" : "";
+    if (lag.n > 0 && finding.cachers > 0) whole += "; " + hidden_part(finding, lag, machine, text, mark);
+    return whole + ".";
+}
+
 }  // namespace
 
 std::string as_kb(Pages pages, const PageSize &page_size) {
@@ -97,11 +108,9 @@ std::string sentence(const Finding &finding, const Machine &machine, const Calib
         return fmt::format("{}, and {}: what {} cache adds up to nothing.", says, holds,
                            where(finding, machine.scheme));
     }
+    if (finding.leader_gone && finding.stat->n == 0) return of_ended_leader(finding, machine, text, holds);
     if (finding.verdict == Verdict::Moving && finding.cachers == 0) {
         return fmt::format("{}, {}: it changed while it was read.", says, holds);
-    }
-    if (finding.leader_gone) {
-        return fmt::format("{}, {}: its main thread has ended, and with it stat's view of the memory.", says, holds);
     }
     if (finding.verdict != Verdict::Moving && *finding.stat != clamped_rss(finding.flushed)) {
         return fmt::format("{}, {}: stat shows neither what is flushed ({}) nor what is exact.", says, holds,

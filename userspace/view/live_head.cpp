@@ -112,16 +112,20 @@ Pieces pieces_of(const Process &process, const core::Judgement &judgement, const
     const std::string said = text(*judgement.readers.stat);
     pieces.says = fmt::format("{} {}.", others.says, said);
     pieces.says_shortly = fmt::format("{} {}.", others.says_shortly, said);
-    if (tick.process.leader_gone) {
-        pieces.hidden = pieces.hidden_shortly = pieces.hidden_tersely =
-            "Its main thread has ended, and with it what stat sees.";
-        return pieces;
-    }
     const std::size_t count = cachers(tick);
     const std::string_view unit = cpu_caches(tick) ? "CPU" : "thread";
     const std::string where = fmt::format("{} {}{}", thousands(count), unit, count == 1 ? "" : "s");
     const Pages lag = *judgement.lag;
     pieces.hidden_tersely = fmt::format("{}{} in {}.", how, text(lag), where);
+    if (tick.process.leader_gone && judgement.readers.stat->n == 0) {
+        // All three files of a main thread that has ended see no memory.
+        pieces.says = fmt::format("ps, top and htop show {}.", said);
+        pieces.says_shortly = fmt::format("ps, top, htop show {}.", said);
+        pieces.hidden_shortly = "Its main thread has ended, and they read its files.";
+        pieces.hidden = pieces.hidden_shortly;
+        if (lag.n > 0) pieces.hidden += fmt::format("  {}{} is cached in {}.", how, text(lag), where);
+        return pieces;
+    }
     pieces.exact = lag.n == 0 ? "" : others.exact;
     const Pages since = how.empty() ? Pages{} : *judgement.behind - lag;  // it moved between the two looks
     if (lag.n == 0) {
