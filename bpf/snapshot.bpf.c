@@ -238,6 +238,8 @@ static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme sch
     record.started = leader->start_time;
     if (task->pid == task->tgid)
         record.flags |= RSSLAG_TOTAL_LEADER;
+    if (!leader->mm)
+        record.flags |= RSSLAG_TOTAL_LEADER_GONE;
     bpf_probe_read_kernel(record.comm, TASK_COMM_LEN, leader->comm);
     read_flushed(record.flushed, mm, scheme);
     if (scheme == CPU)

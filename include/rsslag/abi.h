@@ -100,8 +100,9 @@ struct rsslag_snapshot_progress {
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_progress) == 40, "rsslag_snapshot_progress");
 
 enum rsslag_total_flags {
-    RSSLAG_TOTAL_MOVED = 1,  /* the mm's counters changed while they were read */
-    RSSLAG_TOTAL_LEADER = 2, /* of the group's leader: tgid, comm are its */
+    RSSLAG_TOTAL_MOVED = 1,       /* the mm's counters changed while they were read */
+    RSSLAG_TOTAL_LEADER = 2,      /* of the group's leader: tgid, comm are its */
+    RSSLAG_TOTAL_LEADER_GONE = 4, /* the group's leader has exited: its files of /proc see no memory */
 };
 
 /* What a pass over all tasks writes for `top`. cpu scheme: one for each run of tasks that share an mm, `cached` summed

@@ -148,6 +148,7 @@ core::Result<std::vector<core::ProcessTotal>> unpack_totals(core::Scheme scheme,
         group.tasks = record->tasks;
         group.threads = record->threads;
         group.started_ns = record->started;
+        group.leader_gone = (record->flags & RSSLAG_TOTAL_LEADER_GONE) != 0;
     }
     std::vector<core::ProcessTotal> processes;
     processes.reserve(groups.size());

@@ -38,7 +38,8 @@ std::string cell(TopField field, const TopProcess &process, const core::PageSize
                                                             static_cast<double>(exact.n));
         }
         case TopField::Exact: return pages(total.exact().rss());
-        case TopField::Stat: return pages(core::clamped_rss(total.flushed));
+        // The file of a main thread that has ended sees no memory.
+        case TopField::Stat: return pages(total.leader_gone ? core::Pages{} : core::clamped_rss(total.flushed));
         case TopField::Cached: return pages(total.cached.rss());
         case TopField::Tasks: return narrow(static_cast<std::uint64_t>(total.tasks));
         case TopField::Cachers: return narrow(static_cast<std::uint64_t>(total.cachers));

@@ -71,6 +71,7 @@ struct ProcessTotal {
     std::uint64_t started_ns = 0;  ///< since boot, without suspend
     std::int64_t cachers = 0;      ///< tasks or CPUs whose cached file, anon or shmem is not 0
     Members flushed, cached;       ///< of the mm, all groups that share it included
+    bool leader_gone = false;      ///< the main thread has ended: /proc/PID/stat sees no memory
     bool moved = false;            ///< its counters changed while the pass went over it
 
     Members exact() const { return flushed + cached; }

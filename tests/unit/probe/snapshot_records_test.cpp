@@ -251,6 +251,13 @@ TEST(Totals, KnowThatAnMmMovedWhileItWasRead) {
     EXPECT_TRUE(seen->at(0).moved);
 }
 
+TEST(Totals, KnowThatALeaderHasExited) {
+    const auto totals = unpack_totals(
+        Scheme::Cpu, total_record(1, 100'200, 700, 5, RSSLAG_TOTAL_LEADER_GONE) + total_record(2, 100'300, 700, 5));
+    EXPECT_TRUE(totals->at(0).leader_gone);
+    EXPECT_FALSE(totals->at(1).leader_gone);
+}
+
 TEST(Totals, AreRefusedWhenCut) {
     const std::string pass = total_record(1, 100'200, 700, 5);
     EXPECT_EQ(unpack_totals(Scheme::Cpu, std::string_view(pass).substr(0, 40)).error().kind, Kind::Internal);
