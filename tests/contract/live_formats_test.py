@@ -76,6 +76,14 @@ class Lines(TracingTest):
         self.assertRegex(ran.lines[len(ticks) + 1], r'^traced (\d+\.\d s|\d+:\d\d:\d\d) on Linux ')
         self.assertIn(f'few-pages [{held.pid}] running: ', ran.out)
 
+    def test_below_the_rows_who_shares_one_memory(self):
+        with Held('clone-vm') as held:
+            pids = sorted([held.pid, int(held.fact('child'))])
+            with Live('--interval', '100ms', *pids) as trace:
+                said = [trace.line() for _ in range(6)]
+        self.assertEqual(said[3], f'{pids[0]} and {pids[1]} share one memory: it is counted once\n', said)
+        self.assertEqual([line.split()[1] for line in (*said[1:3], *said[4:])], [str(pid) for pid in pids * 2], said)
+
     def test_what_moves_is_marked(self):
         with Held('busy') as held, Live('--interval', '50ms', held.pid) as trace:
             while ' MOVING' not in trace.line():

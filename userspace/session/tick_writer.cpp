@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <tuple>
+#include <utility>
 
 #include "rsslag/session/live_view.h"
 #include "rsslag/terminal/output.h"
@@ -45,6 +46,8 @@ Status TickWriter::ticks(std::vector<core::Tick> ticks) {
     }
     for (const core::Tick &each : ticks)
         put(each);
+    for (const core::Tick &each : ticks)
+        put_shared(each);
     return say(std::exchange(waiting_, {}));
 }
 
@@ -84,6 +87,19 @@ bool TickWriter::unread() {
 
 void TickWriter::on_tick(core::Tick tick) {
     put(tick);
+    put_shared(tick);
+}
+
+/// Below the rows of processes that share one memory: said once, and again when others share it.
+void TickWriter::put_shared(const core::Tick &tick) {
+    if (format_ != Format::Lines || !tick.read) return;
+    const core::ProcessReading &process = tick.process;
+    if (tick.state != core::State::Running || process.mm_pids.size() < 2) {
+        shared_.erase(process.mm_id);
+        return;
+    }
+    std::vector<int> &said = shared_[process.mm_id];
+    if (std::exchange(said, process.mm_pids) != process.mm_pids) waiting_ += view::shared_line(process.mm_pids);
 }
 
 void TickWriter::put(const core::Tick &tick) {

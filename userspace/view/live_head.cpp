@@ -229,6 +229,18 @@ std::string peak_text(const Tick &tick, const TextStyle &style) {
                        static_cast<double>(extremes.most.t_ns) / 1e9);
 }
 
+/// The others that have the same memory: what it holds is theirs, too.
+std::string one_memory_with(const ProcessReading &process) {
+    constexpr std::size_t kMost = 3;
+    std::string text;
+    std::size_t others = 0;
+    for (const int pid : process.mm_pids) {
+        if (pid != process.pid && others++ < kMost) text += fmt::format("{} {}", others == 1 ? "" : ",", pid);
+    }
+    if (others == 0) return "";
+    return " one memory with" + text + (others > kMost ? fmt::format(" and {} more", thousands(others - kMost)) : "");
+}
+
 Look look_of(const Process &process, core::Verdict verdict) {
     if (process.ended) return Look::Bold;
     switch (verdict) {
@@ -279,6 +291,7 @@ void draw_head(Grid &grid, const LiveState &state, const Process &process) {
             {{0, " " + verdict},
              {0, " " + lost},
              {1, " " + resyncs},
+             {2, one_memory_with(tick.process)},
              {2, tick.ledger.disagreements == 0 ? "" : " disagreements " + thousands(tick.ledger.disagreements)},
              {3, " " + bound_text(process, judgement, state.style)},
              {4, " " + peak_text(tick, state.style)}},

@@ -101,6 +101,7 @@ std::string snapshot_text(const SnapshotDocument &document, const ProcessReading
     append_members(out, process, machine.page_size, style);
     append_cachers(out, process, machine, style);
     return text;
+    if (const std::string shared = shared_line(process.mm_pids); !shared.empty()) text += "\n" + shared;
 }
 
 }  // namespace rsslag::view

@@ -21,4 +21,7 @@ void draw_top_heading(Grid &grid, int row, const std::vector<TopColumn> &columns
 void draw_top_row(Grid &grid, int row, const std::vector<TopColumn> &columns, const TopProcess &process,
                   const core::PageSize &page_size, const TextStyle &style, bool selected, const ProcessReading *walked);
 
+/// The PIDs of those that share one memory, each ascending.
+std::vector<std::vector<int>> sharing(const std::vector<TopProcess> &processes);
+
 }  // namespace rsslag::view

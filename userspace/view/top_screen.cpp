@@ -28,6 +28,7 @@ struct TopState {
     std::vector<const TopProcess *> listed() const;
     std::size_t rank(const std::vector<const TopProcess *> &rows) const;
     void move(std::int64_t by);
+    std::string shared_by_selected() const;
     std::optional<Intent> of_selected(bool live);
 };
 
@@ -52,6 +53,20 @@ void TopState::move(std::int64_t by) {
     const auto last = static_cast<std::int64_t>(rows.size()) - 1;
     const auto to = std::clamp(static_cast<std::int64_t>(rank(rows)) + by, std::int64_t{0}, last);
     selected = rows[static_cast<std::size_t>(to)]->total.host_tgid;
+}
+
+/// Of the selected one, with whom it shares its memory.
+std::string TopState::shared_by_selected() const {
+    const auto rows = listed();
+    if (rows.empty()) return "";
+    const int pid = rows[rank(rows)]->total.tgid;
+    for (const std::vector<int> &pids : sharing(table.processes)) {
+        if (!std::binary_search(pids.begin(), pids.end(), pid)) continue;
+        std::string line = shared_line(pids);
+        line.pop_back();
+        return line;
+    }
+    return "";
 }
 
 std::optional<Intent> TopState::of_selected(bool live) {
@@ -234,6 +249,7 @@ Grid TopScreen::draw(Size size) const {
     } else {
         grid.put(2, 0,
                  fitting({{0, fmt::format(" one pass {:.1f} ms", static_cast<double>(table.pass_us) / 1000.0)},
+                          {1, state.shared_by_selected()},
                           {1, fmt::format("rsslag: CPU {:.1f} %", table.own.cpu_percent)},
                           {2, fmt::format("RSS {}", amount(table.machine.page_size.pages(table.own.rss),
                                                            table.machine.page_size, state.style))}},

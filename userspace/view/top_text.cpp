@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "glyphs.h"
 #include "json_parts.h"
@@ -117,6 +118,7 @@ void draw_top_row(Grid &grid, int row, const std::vector<TopColumn> &columns, co
 
 std::string top_text(TopTable table, TopSort sort, std::size_t rows, const TextStyle &style) {
     sort_top(table.processes, sort);
+    const std::vector<std::vector<int>> shared = sharing(table.processes);
     if (rows > 0 && table.processes.size() > rows) table.processes.resize(rows);
     constexpr int kWidth = 97;
     const auto columns = top_columns(kWidth);
@@ -130,6 +132,12 @@ std::string top_text(TopTable table, TopSort sort, std::size_t rows, const TextS
         std::string line = grid.row_text(i);
         line.resize(line.find_last_not_of(' ') + 1);
         text += line + "\n";
+    }
+    std::set<int> shown;
+    for (const TopProcess &process : table.processes)
+        shown.insert(process.total.tgid);
+    for (const std::vector<int> &pids : shared) {
+        if (std::ranges::any_of(pids, [&shown](int pid) { return shown.contains(pid); })) text += shared_line(pids);
     }
     return text;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -58,6 +59,7 @@ class TickWriter : public trace::TraceObserver {
 
   private:
     void put(const core::Tick &tick);
+    void put_shared(const core::Tick &tick);
     core::Status say(const std::string &text, bool last = false);
     core::Status unless_unread(core::Status printed);
     std::uint64_t dropped() const { return printer_ ? printer_->dropped() : 0; }
@@ -67,7 +69,8 @@ class TickWriter : public trace::TraceObserver {
     view::TextStyle style_;
     std::optional<terminal::Screen> screen_;
     std::optional<terminal::Printer> printer_;
-    std::string waiting_;  ///< lines since the last write
+    std::string waiting_;                             ///< lines since the last write
+    std::map<std::string, std::vector<int>> shared_;  ///< who shares which mm, as it was said last
     std::optional<core::Summary> told_;
     std::uint64_t reported_ = 0;  ///< ticks
     bool unread_ = false;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "rsslag/core/process_reading.h"
 #include "rsslag/core/text.h"
@@ -28,6 +29,9 @@ std::string snapshot_json(const SnapshotDocument &document);
 
 /// For people: the sentence, the verdict, readers, members, who caches.
 std::string snapshot_text(const SnapshotDocument &document, const ProcessReading &process, const TextStyle &style);
+
+/// "4711 and 4712 share one memory: it is counted once", a line; empty where nobody else has it.
+std::string shared_line(const std::vector<int> &pids);
 
 using core::utc_time;
 

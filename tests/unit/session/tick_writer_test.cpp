@@ -81,6 +81,26 @@ TEST(TickWriter, WritesNothingBeforeItIsGivenTicks) {
     EXPECT_EQ(written(writer, {}), "") << "and that once";
 }
 
+TEST(TickWriter, SaysBelowTheRowsWhoSharesOneMemory) {
+    TickWriter writer = writer_of(Format::Lines);
+    const std::string said = "10 and 20 share one memory: it is counted once\n";
+    core::Tick both = tick(10);
+    both.process.mm_id = "a";
+    both.process.mm_pids = {10, 20};
+    core::Tick other = both;
+    other.process.pid = 20;
+    const std::string first = written(writer, {both, other});
+    EXPECT_TRUE(first.ends_with("\n" + said)) << first;
+    EXPECT_EQ(first.find(said), first.size() - said.size()) << "once";
+    EXPECT_EQ(written(writer, {both, other}).find(said), std::string::npos) << "as nothing has changed";
+    core::Tick alone = both;
+    alone.process.mm_pids = {10};
+    EXPECT_EQ(written(writer, {alone}).find("share"), std::string::npos);
+    EXPECT_NE(written(writer, {both, other}).find(said), std::string::npos);
+    TickWriter csv = writer_of(Format::Csv);
+    EXPECT_EQ(written(csv, {both, other}).find("share"), std::string::npos);
+}
+
 TEST(TickWriter, HasRowsOfTicksAloneInCsv) {
     TickWriter writer = writer_of(Format::Csv);
     writer.on_update(update(1));

@@ -410,6 +410,47 @@ TEST_F(Screens, ListProcessesByWhatTheyHide) {
     EXPECT_TRUE(contains(screen.draw({24, 80}).text(), "by exact"));
 }
 
+TEST_F(Screens, SayWhoSharesOneMemory) {
+    TopTable table = test::top_table();
+    table.processes[27].total.mm = table.processes[5].total.mm = 77;
+    const std::string said = "105 and 127 share one memory: it is counted once";
+    const std::string text = top_text(table, TopSort::Lag, 0, {});
+    EXPECT_TRUE(text.ends_with("\n" + said + "\n")) << text;
+    EXPECT_FALSE(contains(top_text(table, TopSort::Name, 3, {}), said)) << "neither has a row";
+    TopScreen screen(milliseconds(1000), {}, TopSort::Lag);
+    screen.take(table);
+    EXPECT_FALSE(contains(screen.draw({24, 120}).text(), said));
+    screen.key({Key::Name::Character, U'j'});
+    EXPECT_TRUE(contains(screen.draw({24, 120}).text(), said)) << "the selected one is 127";
+
+    LiveScreen live = classic_screen({});
+    EXPECT_FALSE(contains(shown(live), "one memory"));
+    Tick tick = classic_tick(33);
+    tick.process.mm_pids = {4711, 4712, 4713};
+    live.take(std::move(tick));
+    EXPECT_TRUE(contains(shown(live), " one memory with 4712, 4713 ")) << shown(live);
+}
+
+TEST_F(Screens, SayThatReadersSeeNothingOnceTheMainThreadHasEnded) {
+    LiveScreen live = classic_screen({});
+    Tick tick = classic_tick(33);
+    tick.process.leader_gone = true;
+    tick.process.readers = {};
+    tick.process.readers.stat = tick.process.readers.statm = core::Pages{0};
+    const core::Pages lag = core::lag(tick.ledger.exact(), tick.ledger.flushed);
+    live.take(std::move(tick));
+    const std::string text = shown(live);
+    EXPECT_TRUE(contains(text, "ps, top and htop show 0 kB.")) << text;
+    EXPECT_TRUE(contains(text, "Its main thread has ended, and they read its files.")) << text;
+    EXPECT_TRUE(contains(live.draw({24, 200}, {}).row_text(1), core::as_kb(lag, {}) + " is cached in 101 threads."));
+
+    TopTable table = test::top_table(1);
+    table.processes[0].total.flushed.anon = core::Pages{1000};
+    EXPECT_TRUE(contains(top_text(table, TopSort::Lag, 0, {}), "4,400"));
+    table.processes[0].total.leader_gone = true;
+    EXPECT_FALSE(contains(top_text(table, TopSort::Lag, 0, {}), "4,400")) << "stat of the main thread says 0";
+}
+
 TEST_F(Screens, TellTopWithoutAScreen) {
     EXPECT_TRUE(is_golden(top_text(test::top_table(), TopSort::Lag, 0, {}), "top.txt"));
     EXPECT_TRUE(contains(top_json(test::top_table(), TopSort::Name, 1), R"("sort":"name")"));
