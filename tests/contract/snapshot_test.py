@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """rsslag.snapshot/2 of processes that hold still: its shape, its sums, and the options that change it."""
 import copy
+import re
+from pathlib import Path
 
 import contract
 from contract import Held, TracingTest, assert_snapshot, long_only, needs_schema, rsslag, snapshot
@@ -88,6 +90,32 @@ class Reading(TracingTest):
         self.assertNotEqual(by_pid[held.pid]['mm']['id'], by_pid[other.pid]['mm']['id'])
         self.assertEqual(by_pid[held.pid]['exact'], by_pid[lodger]['exact'])
         self.assertEqual(by_pid[held.pid]['mm']['pids'], sorted([held.pid, lodger]))
+
+    def test_text_says_which_share_one_memory(self):
+        with Held('clone-vm') as held:
+            pids = sorted([held.pid, int(held.fact('child'))])
+            said = f'{pids[0]} and {pids[1]} share one memory: it is counted once'
+            for targets, times in (([held.pid], 1), (pids, 2)):
+                self.assertEqual(snapshot(*targets).lines.count(said), times)
+        with Held('single') as held:
+            self.assertNotIn('share one memory', snapshot(held.pid).out)
+
+    def test_hugetlb_pages_are_told_beside_rss(self):
+        with Held('single') as held:
+            status = re.search(r'(?m)^HugetlbPages:\s+(\d+) kB$', Path(f'/proc/{held.pid}/status').read_text())
+            (process,) = snapshot('--json', held.pid).document()['processes']
+            self.assertEqual(process['hugetlb_kb'], int(status[1]) if status else None)
+            self.assertNotIn('hugetlb', snapshot(held.pid).out)
+        try:
+            held = Held('hugetlb')
+        except AssertionError as lacks:  # what the machine lacks, the demo names
+            self.skipTest(str(lacks)[:200])
+        with held:
+            (process,) = snapshot('--json', held.pid).document()['processes']
+            self.assertEqual(process['hugetlb_kb'], int(held.fact('hugetlb_kb')))
+            self.assertEqual((process['verdict'], process['residual']), ('agrees', 0), process)
+            self.assertIn(f"hugetlb pages hold {process['hugetlb_kb']:,} kB more, which no counter of RSS has",
+                          snapshot(held.pid).lines)
 
     def test_a_process_whose_main_thread_has_ended_is_read_all_the_same(self):
         with Held('leader-gone') as held:

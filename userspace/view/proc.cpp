@@ -39,7 +39,8 @@ ordered_json process_json(const ProcReading &reading, const core::PageSize &page
             {"exact_rss", number(reading.exact)},
             {"lag", number(reading.lag)},
             {"residual", number(residual(reading, page_size))},
-            {"moved", reading.moved}};
+            {"moved", reading.moved},
+            {"hugetlb_kb", number(reading.hugetlb)}};
 }
 
 /// The unknown is "-", what changed while it was read has its mark.
@@ -135,6 +136,7 @@ std::string proc_text(const ProcDocument &document, const ProcReading &reading, 
                    core::printable(document.kernel, style.utf8));
     text += readers_table(reading.readers, reading.walk, reading.exact, document.page_size, style);
     if (reading.members) append_members(text, *reading.members, document.page_size, style);
+    text += hugetlb_line(reading.hugetlb, document.page_size, style);
     return text;
 }
 

@@ -30,6 +30,7 @@ ordered_json process_json(const ProcessReading &process, const core::PageSize &p
     put_reading(object, process, judge(process), page_size);
     object["cached_by"] = cached_by(process);
     object["snapshot_us"] = process.snapshot_us;
+    object["hugetlb_kb"] = number(process.hugetlb);
     return object;
 }
 

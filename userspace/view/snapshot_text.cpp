@@ -99,9 +99,10 @@ std::string snapshot_text(const SnapshotDocument &document, const ProcessReading
     text += readers_table(process.readers, process.walk, process.verdict.exact.rss(), machine.page_size, style);
     text += '\n';
     append_members(out, process, machine.page_size, style);
+    text += hugetlb_line(process.hugetlb, machine.page_size, style);
     append_cachers(out, process, machine, style);
-    return text;
     if (const std::string shared = shared_line(process.mm_pids); !shared.empty()) text += "\n" + shared;
+    return text;
 }
 
 }  // namespace rsslag::view

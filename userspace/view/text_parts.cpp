@@ -123,6 +123,13 @@ std::string readers_table(const core::ReaderValues &readers, const std::optional
     return text;
 }
 
+std::string hugetlb_line(const std::optional<core::Kilobytes> &hugetlb, const core::PageSize &page_size,
+                         const TextStyle &style) {
+    if (!hugetlb || hugetlb->n == 0) return "";
+    return fmt::format("hugetlb pages hold {} more, which no counter of RSS has\n",
+                       style.pages(page_size.pages(*hugetlb), page_size));
+}
+
 std::string painted(std::string line, core::Verdict verdict, bool color) {
     if (!color) return line;
     const char *const code = verdict == core::Verdict::Agrees || verdict == core::Verdict::Explained ? "32"

@@ -49,6 +49,10 @@ std::string readers_table(const core::ReaderValues &readers, const std::optional
 /// What came of holding the walk against the counters: "AGREES with smaps_rollup, residual 0 pages".
 std::string verdict_line(const ProcessReading &process, const core::PageSize &page_size, const TextStyle &style);
 
+/// What its hugetlb pages hold beside RSS; empty where there are none or nobody knows.
+std::string hugetlb_line(const std::optional<core::Kilobytes> &hugetlb, const core::PageSize &page_size,
+                         const TextStyle &style);
+
 /// The verdict's first word in its colour; the word alone carries the meaning.
 std::string painted(std::string line, core::Verdict verdict, bool color);
 

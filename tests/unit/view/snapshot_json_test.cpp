@@ -54,11 +54,29 @@ TEST(SnapshotJson, HasTheContractsKeysInItsOrder) {
         EXPECT_EQ(json.at("schema"), "rsslag.snapshot/2");
         EXPECT_EQ(keys(json.at("calibration")), (Keys{"stat", "statm", "status"}));
         const ordered_json &process = json.at("processes").at(0);
-        EXPECT_EQ(
-            keys(process),
-            (Keys{"pid",    "host_pid", "start_ticks",     "uid",     "comm",      "threads_count", "mm",  "readers",
-                  "walk",   "walked",   "flushed",         "cached",  "exact",     "bound",         "lag", "behind",
-                  "window", "residual", "residual_causes", "verdict", "cached_by", "snapshot_us"}));
+        EXPECT_EQ(keys(process), (Keys{"pid",
+                                       "host_pid",
+                                       "start_ticks",
+                                       "uid",
+                                       "comm",
+                                       "threads_count",
+                                       "mm",
+                                       "readers",
+                                       "walk",
+                                       "walked",
+                                       "flushed",
+                                       "cached",
+                                       "exact",
+                                       "bound",
+                                       "lag",
+                                       "behind",
+                                       "window",
+                                       "residual",
+                                       "residual_causes",
+                                       "verdict",
+                                       "cached_by",
+                                       "snapshot_us",
+                                       "hugetlb_kb"}));
         EXPECT_EQ(keys(process.at("mm")), (Keys{"id", "tasks", "pids"}));
         EXPECT_EQ(keys(process.at("readers")), (Keys{"stat", "statm", "status"}));
         EXPECT_EQ(keys(process.at("readers").at("stat")), (Keys{"rss_kb"}));
@@ -176,6 +194,7 @@ TEST(SnapshotJson, SaysNullForWhatIsNotKnown) {
     EXPECT_EQ(process.at("walk"), "denied");
     EXPECT_EQ(process.at("verdict"), "unwalked");
     EXPECT_EQ(process.at("residual_causes").dump(), "[]");
+    EXPECT_TRUE(process.at("hugetlb_kb").is_null());
     EXPECT_TRUE(process.at("readers").at("stat").at("rss_kb").is_null());
     for (const auto &item : process.at("readers").at("status").items())
         EXPECT_TRUE(item.value().is_null()) << item.key();
