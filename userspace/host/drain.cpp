@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <chrono>
+#include <numeric>
 #include <utility>
 
 namespace rsslag::host {
@@ -17,10 +18,15 @@ constexpr milliseconds kIdle{40};
 /// A second and a half of a storm: as long as a walk of many small pages may take.
 constexpr std::size_t kMostWaiting = std::size_t{32} << 20;
 
+std::size_t bytes_in(const std::vector<std::vector<std::byte>> &rings) {
+    return std::accumulate(rings.begin(), rings.end(), std::size_t{0},
+                           [](std::size_t sum, const std::vector<std::byte> &ring) { return sum + ring.size(); });
+}
+
 }  // namespace
 
-Drain::Drain(probe::StreamProbe &stream, probe::SideBand *side_band)
-    : stream_(stream), side_band_(side_band), waiting_(stream.rings()), spare_(stream.rings()) {
+Drain::Drain(std::size_t count, Rings rings, SideBand side_band)
+    : rings_(std::move(rings)), side_band_(std::move(side_band)), waiting_(count), spare_(count) {
     thread_ = std::thread([this] { run(); });
 }
 
@@ -34,24 +40,19 @@ Drain::~Drain() {
 }
 
 /// How many bytes came; the lock is held.
-std::size_t Drain::drain_once() {
-    if (side_band_ != nullptr && told_.size() <= kMostWaiting) side_band_->drain(told_);
-    std::size_t before = 0;
-    for (const auto &ring : waiting_)
-        before += ring.size();
-    if (before > kMostWaiting) return 0;
-    stream_.drain(waiting_);
-    std::size_t after = 0;
-    for (const auto &ring : waiting_)
-        after += ring.size();
-    return after - before;
+std::size_t Drain::drain_rings() {
+    const std::size_t before = bytes_in(waiting_);
+    rings_(waiting_);
+    return bytes_in(waiting_) - before;
 }
 
 void Drain::run() {
     pthread_setname_np(pthread_self(), "drain");
     std::unique_lock lock(mutex_);
     while (!stop_) {
-        const milliseconds pause = drain_once() > 0 ? kBusy : kIdle;
+        if (side_band_ && told_.size() <= kMostWaiting) side_band_(told_);
+        const std::size_t came = bytes_in(waiting_) <= kMostWaiting ? drain_rings() : 0;
+        const milliseconds pause = came > 0 ? kBusy : kIdle;
         wake_.wait_for(lock, pause, [this] { return stop_; });
     }
 }
@@ -59,7 +60,7 @@ void Drain::run() {
 void Drain::collect(const std::function<void(std::size_t, std::span<const std::byte>)> &use) {
     {
         const std::lock_guard lock(mutex_);
-        drain_once();
+        drain_rings();
         waiting_.swap(spare_);
     }
     constexpr std::size_t kWorthKeeping = std::size_t{1} << 20;
@@ -73,7 +74,7 @@ void Drain::collect(const std::function<void(std::size_t, std::span<const std::b
 
 std::vector<std::byte> Drain::collect_side_band() {
     const std::lock_guard lock(mutex_);
-    if (side_band_ != nullptr) side_band_->drain(told_);
+    if (side_band_) side_band_(told_);
     return std::exchange(told_, {});
 }
 

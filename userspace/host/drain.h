@@ -9,18 +9,21 @@
 #include <thread>
 #include <vector>
 
-#include "rsslag/probe/side_band.h"
-#include "rsslag/probe/stream.h"
-
 namespace rsslag::host {
 
 /// A thread that copies records out of the rings in time and never waits for anybody, however long a walk, a write or a
-/// terminal keeps the rest. Where too much is waiting it stops: then the rings fill, and what finds no room there is
-/// counted.
+/// terminal keeps the rest. Where too much is waiting the thread stops: then the rings fill, and what finds no room
+/// there is counted. Whoever collects gets all that is there by then, however much that is: what is sent before a
+/// moment can be told to have come only where nothing stays behind.
 class Drain {
   public:
-    /// `side_band`: null where there is none.
-    Drain(probe::StreamProbe &stream, probe::SideBand *side_band);
+    /// Appends all that is in the rings, ring by ring.
+    using Rings = std::function<void(std::span<std::vector<std::byte>>)>;
+    /// Appends all that the side-band has told.
+    using SideBand = std::function<void(std::vector<std::byte> &)>;
+
+    /// Neither is called by two threads at once. `side_band`: empty where there is none.
+    Drain(std::size_t count, Rings rings, SideBand side_band);
     ~Drain();
     Drain(const Drain &) = delete;
     Drain &operator=(const Drain &) = delete;
@@ -33,10 +36,10 @@ class Drain {
 
   private:
     void run();
-    std::size_t drain_once();
+    std::size_t drain_rings();
 
-    probe::StreamProbe &stream_;
-    probe::SideBand *side_band_;
+    Rings rings_;
+    SideBand side_band_;  // empty: there is none
     std::vector<std::byte> told_;
     std::vector<std::vector<std::byte>> waiting_, spare_;
     std::mutex mutex_;

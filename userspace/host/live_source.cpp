@@ -81,7 +81,8 @@ class LiveSource final : public Source {
           side_band_(std::move(names.side_band)),
           mapping_hooks_(std::move(names.mapping_hooks)),
           missing_(stream_->missing()),
-          drain_(*stream_, side_band_.get()) {
+          drain_(
+              stream_->rings(), [this](auto rings) { stream_->drain(rings); }, told_by(side_band_.get())) {
         missing_.insert(missing_.end(), names.missing.begin(), names.missing.end());
     }
 
@@ -143,6 +144,17 @@ class LiveSource final : public Source {
 
   private:
     static constexpr std::uint64_t kSecond = 1'000'000'000;
+
+    static Drain::SideBand told_by(probe::SideBand *side_band) {
+        if (side_band == nullptr) return {};
+        return [side_band](std::vector<std::byte> &out) { side_band->drain(out); };
+    }
+
+    /// It is the same as before by its descriptor, or by when it started where these become scarce.
+    struct Known {
+        std::optional<procfs::Process> kept;
+        std::optional<std::uint64_t> started;
+    };
 
     core::Result<const procfs::Process *> process_of(int host_tgid, pid_t pid) {
         auto found = processes_.find(host_tgid);

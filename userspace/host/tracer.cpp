@@ -254,7 +254,7 @@ std::vector<core::Tick> Tracer::tick() {
             until = source.now_ns();
             end.until_ns = until;
         }
-        source.wait_until(until + kLateNs / 2);
+        source.wait_until(until + kLateNs);
     }
     state.take_records();
     state.take_mappings();
