@@ -134,7 +134,7 @@ bool Ledger::Impl::surely_direct(const rsslag_update &update, const MmAccount &m
 
 Applied Ledger::Impl::apply(const rsslag_update &update) {
     now = std::max<std::uint64_t>(now, update.t_ns);
-    if (update.member >= kMembers) return {};
+    if (!member_of(update.member)) return {};
     // Ends and beginnings, of tasks or mms, are looked at one by one.
     constexpr unsigned kPlain =
         RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT | RSSLAG_OWN | RSSLAG_THRESHOLD | RSSLAG_PROMPT;

@@ -201,11 +201,12 @@ void Perfetto::put(const UpdateRow &row) {
     if (fold ? !row.at.cpu : !ids.thread) return;
     const std::uint64_t track =
         fold ? cpu_track(*row.at.cpu) : thread_track(*ids.thread, row.at.pid, row.at.tid, row.at.comm);
+    const std::string_view member = row.member ? core::name(*row.member) : "unknown";
     const std::string name =
-        fold ? fmt::format("fold {}", core::name(row.member))
-             : fmt::format("flush {}: {}", core::name(row.member), row.reason ? core::name(*row.reason) : "unknown");
+        fold ? fmt::format("fold {}", member)
+             : fmt::format("flush {}: {}", member, row.reason ? core::name(*row.reason) : "unknown");
     instant(track, row.at.t_ns, name, [&](pbf_writer &event) {
-        annotate(event, "flushed_pages", row.flushed.n);
+        if (row.flushed) annotate(event, "flushed_pages", row.flushed->n);
         if (row.pages) annotate(event, "pages", row.pages->n);
         if (fold && row.at.tid > 0) annotate(event, "tid", row.at.tid);
         if (row.at.pid > 0) annotate(event, "pid", row.at.pid);

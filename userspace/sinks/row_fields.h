@@ -217,10 +217,10 @@ template <class Put>
 void put_fields(const UpdateRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
     put_stamp(type, row.at, put);
     put_name(row.at, put);
-    put(Column::Member, core::name(row.member));
+    put(Column::Member, row.member ? std::optional(core::name(*row.member)) : std::nullopt);
     put(Column::Pages, count_of(row.pages));
     put(Column::Cached, count_of(row.cached));
-    put(Column::Flushed, row.flushed.n);
+    put(Column::Flushed, count_of(row.flushed));
     put(Column::Reason, row.reason ? std::optional(core::name(*row.reason)) : std::nullopt);
     put_fault(row.fault, put);
     put(Column::ByOther, row.by_other);

@@ -51,10 +51,10 @@ CREATE TABLE events (            -- every record that the probe sent, in the ord
     thread_id INTEGER REFERENCES threads (id),
     cpu INTEGER,
     mm_id INTEGER REFERENCES mms (id),
-    member TEXT,                 -- file, anon, swap, shmem
+    member TEXT,                 -- file, anon, swap, shmem; NULL: a counter that this rsslag has no name for
     pages INTEGER,               -- change of the member; NULL: a fold whose amount stayed open
     cached INTEGER,              -- pages that the thread or CPU caches after it
-    flushed INTEGER,             -- pages in the mm's counter after it
+    flushed INTEGER,             -- pages in the mm's counter after it; NULL where member is
     reason TEXT,                 -- threshold, zap, exec, exit, direct, fold
     fault TEXT,                  -- user, kernel: mode of the page fault that caused it
     address INTEGER,             -- of that fault

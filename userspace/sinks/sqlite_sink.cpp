@@ -172,7 +172,9 @@ Status Sqlite::put(const UpdateRow &row) {
     const EntityIds::Ids ids = ids_.of(row.at);
     const std::string_view reason = row.reason ? core::name(*row.reason) : std::string_view();
     const std::int64_t event = begin_event(type_name(row), row.at, ids);
-    in_.events.add(core::name(row.member)).add(row.pages).add(row.cached).add(row.flushed);
+    const std::string_view member = row.member ? core::name(*row.member) : std::string_view();
+    add_word(in_.events, member);
+    in_.events.add(row.pages).add(row.cached).add(row.flushed);
     add_word(in_.events, reason);
     put_cause(row.fault);
     const std::string mapping = core::printable(row.mapping);
@@ -185,7 +187,7 @@ Status Sqlite::put(const UpdateRow &row) {
         .add(ids.thread)
         .add(row.at.cpu)
         .add(ids.mm)
-        .add(core::name(row.member))
+        .add(member.empty() ? std::string_view("unknown") : member)
         .add(reason.empty() ? std::string_view("fold") : reason)
         .run();
 }

@@ -48,11 +48,12 @@ core::RecentGrowth Judge::State::recent_of(const core::MmView &mm) {
 std::vector<core::LoggedFlush> Judge::State::flushes_of(const core::MmView &mm) const {
     std::vector<core::LoggedFlush> flushes;
     for (const auto &[update, applied] : flush_log) {
-        if (update.mm != mm.mm) continue;
+        const auto member = core::member_of(update.member);
+        if (update.mm != mm.mm || !member) continue;
         core::LoggedFlush flush;
         flush.t_ns = since_start(update.t_ns);
         flush.cpu = update.cpu;
-        flush.member = static_cast<core::Member>(update.member);
+        flush.member = *member;
         flush.pages = applied.pages;
         flush.reason = *applied.reason;
         flush.comm = ledger.comm_of(update.tid);

@@ -136,7 +136,7 @@ void RecentGrowth::note(const rsslag_update &update, const core::Applied &applie
     row.at.t_ns = update.t_ns;
     row.at.mm = update.mm;
     row.at.tid = update.tid;
-    row.member = static_cast<core::Member>(update.member & 3U);
+    row.member = core::member_of(update.member);
     row.pages = applied.pages;
     row.told = applied.told;
     row.newborn = any_flag(update.flags, RSSLAG_NEWBORN);

@@ -144,10 +144,10 @@ void RowMaker::on_applied(const rsslag_update &update, const core::Applied &appl
     sinks::UpdateRow row;
     row.at = stamp(update.t_ns, update.tid, update.mm, update.cpu);
     row.type = type_of(applied.reason);
-    row.member = static_cast<core::Member>(update.member & 3U);
+    row.member = core::member_of(update.member);
     row.pages = applied.pages;
     if (const auto cached = core::cached_after(update, applied)) row.cached = Pages{*cached};
-    row.flushed = {update.count};
+    if (row.member) row.flushed = Pages{update.count};
     row.reason = applied.reason;
     row.fault = cause_of(update.flags, update.address);
     if (row.fault) row.mapping = table_.name_at(row.at.pid, update.address);

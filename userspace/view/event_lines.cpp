@@ -19,8 +19,10 @@ namespace {
 using core::FlushReason;
 using nlohmann::ordered_json;
 
-std::string_view member_name(std::uint8_t member) {
-    return core::name(static_cast<core::Member>(member & 3U));
+/// "anon"; "member 5" of a counter that has no name here.
+std::string member_text(std::uint8_t number) {
+    const auto member = core::member_of(number);
+    return member ? std::string(core::name(*member)) : fmt::format("member {}", number);
 }
 
 /// "user", "kernel", or nothing where no page fault caused it.
@@ -126,7 +128,7 @@ std::string what_happened(const rsslag_task &task) {
 std::string event_text(const EventLine &event, const TextStyle &style) {
     const rsslag_update &update = event.update;
     std::string text = who(event.t_ns, event.pid, event.tid, event.comm, style);
-    text += fmt::format("  {} {}  cached {}  flushed {}", member_name(update.member),
+    text += fmt::format("  {} {}  cached {}  flushed {}", member_text(update.member),
                         known_amount(count_of(event.applied.pages), event, style, true),
                         known_amount(core::cached_after(event.update, event.applied), event, style, false),
                         known_amount(update.count, event, style, false));
@@ -149,7 +151,8 @@ std::string event_json(const EventLine &event) {
     object["tid"] = id(event.tid);
     object["cpu"] = event.cpu;
     object["comm"] = core::printable(event.comm);
-    object["member"] = member_name(update.member);
+    const auto member = core::member_of(update.member);
+    object["member"] = member ? ordered_json(core::name(*member)) : ordered_json(nullptr);
     object["pages"] = number(applied.pages);
     object["cached"] = or_null(core::cached_after(event.update, event.applied));
     object["flushed"] = update.count;

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace rsslag::core {
 
@@ -57,6 +58,10 @@ struct PageSize {
 enum class Member : std::uint8_t { File = 0, Anon = 1, Swap = 2, Shmem = 3 };
 inline constexpr std::size_t kMembers = 4;
 inline constexpr std::array<Member, kMembers> kAllMembers{Member::File, Member::Anon, Member::Swap, Member::Shmem};
+/// The one of that number; nullopt: a counter that this rsslag has no name for.
+constexpr std::optional<Member> member_of(unsigned number) {
+    return number < kMembers ? std::optional(static_cast<Member>(number)) : std::nullopt;
+}
 /// Those that make up RSS.
 inline constexpr std::array<Member, 3> kRssMembers{Member::File, Member::Anon, Member::Shmem};
 

@@ -11,7 +11,7 @@ namespace rsslag::sinks {
 
 /// Whether an update may change what growth is told of, once its amount is known …
 inline bool may_grow(const UpdateRow &row) {
-    return row.at.mm != 0 && !row.newborn && !row.teardown && row.member != core::Member::Swap;
+    return row.at.mm != 0 && !row.newborn && !row.teardown && row.member && *row.member != core::Member::Swap;
 }
 
 /// … as it is.

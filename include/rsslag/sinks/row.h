@@ -58,10 +58,10 @@ struct UpdateRow {
     enum class Type : std::uint8_t { Update, Flush, Fold };
     Stamp at;
     Type type = Type::Update;
-    core::Member member = core::Member::File;
-    std::optional<core::Pages> pages;   ///< nullopt: a fold whose amount stayed open, or an mm that nobody asked for
-    std::optional<core::Pages> cached;  ///< what the thread or CPU caches after it
-    core::Pages flushed;                ///< the mm's counter after it
+    std::optional<core::Member> member = core::Member::File;  ///< nullopt: a counter that this rsslag does not know
+    std::optional<core::Pages> pages;    ///< nullopt: a fold whose amount stayed open, or an mm that nobody asked for
+    std::optional<core::Pages> cached;   ///< what the thread or CPU caches after it
+    std::optional<core::Pages> flushed;  ///< the mm's counter after it; nullopt: it is not known, either
     std::optional<core::FlushReason> reason;
     std::optional<FaultCause> fault;
     bool by_other = false;           ///< by a task that is not of the process

@@ -30,7 +30,7 @@ UpdateRow update(std::uint64_t t_ns, int pid, int tid, core::Member member, std:
     row.member = member;
     row.pages = Pages{pages};
     row.cached = Pages{pages};
-    row.flushed = {100};
+    row.flushed = Pages{100};
     return row;
 }
 

@@ -129,6 +129,16 @@ TEST(Jsonl, SaysWhatTheRowsSay) {
     EXPECT_EQ(documents.at(8).at("pid"), nullptr);
 }
 
+TEST(Jsonl, HasNoNameForAMemberThatIsNotKnown) {
+    test::Recorded all = recorded();
+    auto &row = std::get<UpdateRow>(all.rows.at(0));
+    row.member.reset();
+    row.flushed.reset();
+    const ordered_json document = lines(text_of(all, jsonl_sink)).at(1);
+    EXPECT_EQ(document.at("member"), nullptr);
+    EXPECT_EQ(document.at("flushed"), nullptr);
+}
+
 TEST(Jsonl, TellsInEachRowWhoseItIs) {
     test::Recorded all = recorded();
     all.head.host = "alpha,\"1\"";

@@ -132,6 +132,24 @@ TEST(RowMaker, NamesTasksByWhatReadingsAndRecordsTold) {
     EXPECT_EQ(kept.stamps[1].t_ns, 10U);
 }
 
+TEST(RowMaker, GivesAMemberThatItDoesNotKnowNoName) {
+    Kept kept;
+    RowMaker maker(kept);
+    maker.begin(kStart);
+    rsslag_update newer = update(10, 100);
+    newer.member = 5;  // as a kernel with more counters might tell
+    maker.on_applied(newer, {});
+    maker.on_applied(update(20, 100), kApplied);
+    ASSERT_TRUE(maker.finish().ok());
+    ASSERT_EQ(kept.rows.size(), 2U);
+    const auto &unknown = std::get<sinks::UpdateRow>(kept.rows[0]);
+    EXPECT_EQ(unknown.member, std::nullopt);
+    EXPECT_EQ(unknown.flushed, std::nullopt);
+    const auto &known = std::get<sinks::UpdateRow>(kept.rows[1]);
+    EXPECT_EQ(known.member, core::Member::Anon);
+    EXPECT_EQ(known.flushed, Pages{40});
+}
+
 TEST(RowMaker, TellsAllInTheOrderOfTime) {
     Kept kept;
     RowMaker maker(kept);

@@ -54,6 +54,14 @@ TEST(EventText, ReadsAsStraceWould) {
         "   12.345678  4711/4715 worker-03        anon +4 kB  cached 68 kB  flushed 79,964 kB  fault 0x7f1234567000\n");
 }
 
+TEST(EventText, GivesAMemberThatItDoesNotKnowNoName) {
+    EventLine event = fault_event();
+    event.update.member = 5;
+    event.applied = {};
+    EXPECT_TRUE(contains(event_text(event, {}), " member 5 ?  cached ?  "));
+    EXPECT_TRUE(json_of(event)["member"].is_null());
+}
+
 TEST(EventText, SaysWhyAThreadFlushedAndThatNothingStaysCached) {
     for (const auto &[reason, text] : {std::pair{FlushReason::Threshold, "flush: threshold"},
                                        {FlushReason::Zap, "flush: zap"},
