@@ -212,6 +212,15 @@ def is_pending(pid, number):
     return int(pending, 16) >> (number - 1) & 1 == 1
 
 
+def open_paths(pid):
+    """What its descriptors lead to."""
+    paths = set()
+    for descriptor in os.listdir(f'/proc/{pid}/fd'):
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            paths.add(os.readlink(f'/proc/{pid}/fd/{descriptor}'))
+    return paths
+
+
 def is_gone(pid):
     """Has ended, though nobody may have asked how."""
     try:

@@ -55,12 +55,12 @@ class Live:
                 self.said.append(line.decode())
                 self._more.notify_all()
 
-    def complaint(self):
-        """The first line on stderr."""
+    def complaint(self, index=0):
+        """The first line on stderr, or a later one."""
         with self._more:
-            if not self._more.wait_for(lambda: self.said, TIMEOUT):
-                raise AssertionError('nothing was said')
-            return self.said[0]
+            if not self._more.wait_for(lambda: len(self.said) > index, TIMEOUT):
+                raise AssertionError(f'nothing was said after {self.said}')
+            return self.said[index]
 
     def line(self):
         line = self.process.stdout.readline().decode()

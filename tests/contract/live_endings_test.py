@@ -126,6 +126,8 @@ class Absent(TracingTest):
             self.assertRegex(said, r'^rsslag: .*waiting')
             with Children([b'rslg-later-1']) as (pid,):
                 trace.document(lambda tick: tick['pid'] == pid)
+            said += trace.complaint(1)
+            trace.signal(signal.SIGINT)
             ticks, _ = assert_trace(self, trace.finish(), said=said)
         self.assertEqual({tick['pid'] for tick in ticks}, {pid})
         self.assertEqual(ticks[-1]['state'], 'exited')
@@ -137,8 +139,50 @@ class Absent(TracingTest):
                 trace.document(lambda tick: tick['pid'] == first)
                 with Children([b'rslg-more-2']) as (second,):
                     trace.document(lambda tick: tick['pid'] == second)
+            said += trace.complaint(1)
+            trace.signal(signal.SIGINT)
             ticks, _ = assert_trace(self, trace.finish(), attributed=False, said=said)
         self.assertEqual({tick['pid'] for tick in ticks if tick['state'] == 'exited'}, {first, second})
+
+    def test_a_pattern_goes_on_after_the_last_has_ended(self):
+        with Live('--format', 'jsonl', '--interval', '50ms', '--comm', 'rslg-again-*') as trace:
+            said = trace.complaint()
+            pids = []
+            for round_ in range(3):
+                with Children([f'rslg-again-{round_}'.encode()]) as (pid,):
+                    trace.document(lambda tick, pid=pid: tick['pid'] == pid)
+                pids.append(pid)
+                said += trace.complaint(1 + round_)
+                self.assertRegex(said.splitlines()[-1], 'waiting for the next$')
+            trace.signal(signal.SIGINT)
+            ticks, summary = assert_trace(self, trace.finish(), attributed=False, said=said)
+        self.assertEqual([tick['pid'] for tick in ticks if tick['state'] == 'exited'], pids)
+        self.assertEqual([each['pid'] for each in summary['processes']], pids)
+
+    def test_with_no_wait_a_pattern_ends_with_the_last(self):
+        with Children([b'rslg-once-1']) as (pid,), Live('--format', 'jsonl', '--interval', '50ms', '--no-wait', '--comm', 'rslg-once-*') as trace:
+            trace.document()
+            os.kill(pid, signal.SIGKILL)
+            ticks, _ = assert_trace(self, trace.finish(), attributed=False)
+        self.assertEqual((ticks[-1]['pid'], ticks[-1]['state']), (pid, 'exited'))
+
+    def test_record_goes_on_as_well(self):
+        with tempfile.TemporaryDirectory() as directory:
+            file = f'{directory}/again.rsslag'
+            with subprocess.Popen([contract.binary, 'record', '-o', file, '--interval', '50ms', '--comm', 'rslg-rec-*'],
+                                  stderr=subprocess.PIPE, text=True, env=contract.environment()) as record:
+                pids = []
+                self.assertIn('waiting', record.stderr.readline())
+                for name in (b'rslg-rec-1', b'rslg-rec-2'):
+                    with Children([name]) as (pid,):
+                        contract.wait_until(lambda pid=pid: f'/proc/{pid}' in contract.open_paths(record.pid))  # it is read
+                        pids.append(pid)
+                    self.assertIn('waiting for the next', record.stderr.readline())
+                record.send_signal(signal.SIGINT)
+                record.communicate(timeout=contract.TIMEOUT)
+                self.assertEqual(record.returncode, 0)
+            report = rsslag('report', '--json', file).document()
+            self.assertEqual([each['pid'] for each in report['processes']], pids)
 
     def test_one_that_waits_can_be_ended(self):
         for args in (['--duration', '300ms'], []):

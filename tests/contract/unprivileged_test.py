@@ -100,6 +100,20 @@ class Unprivileged(unittest.TestCase):
         self.assertIn(f"this process holds {process['exact_rss'] * PAGE // 1024:,} kB", text.lines[0])
         self.assertEqual(text.err.count('\n'), 1)
 
+    def test_live_goes_on_for_what_matches_later(self):
+        with begun([contract.binary_for_all(), 'live', '--format', 'jsonl', '--interval', '50ms', '--comm', 'rslg-proc-*'],
+                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, **AS_NOBODY) as process:
+            self.assertTrue(process.stderr.readline().decode().startswith(NOTE))
+            self.assertIn(b'waiting', process.stderr.readline())
+            for name in (b'rslg-proc-1', b'rslg-proc-2'):
+                with Children([name], uid=NOBODY) as (pid,):
+                    while pid not in [each['pid'] for each in json.loads(process.stdout.readline())['processes']]:
+                        pass
+                self.assertIn(b'waiting for the next', process.stderr.readline())
+            interrupt(process)
+            process.communicate(timeout=contract.TIMEOUT)
+        self.assertEqual(process.returncode, 0)
+
     def test_the_experiment_finds_what_rsslag_finds_with_bpf(self):
         if contract.why_no_tracing():
             self.skipTest(contract.why_no_tracing())

@@ -8,6 +8,7 @@
 #include "rsslag/host/command.h"
 #include "rsslag/host/proc_reader.h"
 #include "rsslag/session/sampler.h"
+#include "rsslag/session/session.h"
 #include "rsslag/terminal/output.h"
 
 namespace rsslag::cli {
@@ -32,6 +33,7 @@ int sample_targets(const std::vector<host::Target> &targets, const session::Trac
     }
     if (sampler.over()) return fail({core::Kind::Gone, "none of these processes can be read", 0, ""});
     core::Status ran = sampler.head();
+    if (targets.empty()) terminal::complain(session::kWaitsForFirst);
     if (ran) ran = sampler.run([&](milliseconds left) { return !stop.wait(left); });
     return ran ? kDone : fail(ran.error());
 }

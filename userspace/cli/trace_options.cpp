@@ -127,7 +127,8 @@ void add_trace_options(CLI::App &command, session::TraceOptions &options) {
         ->capture_default_str();
     command.add_flag("--no-walk", options.no_walk, "Never touch smaps");
     command.add_flag("--no-names", options.no_names, "A recording or the screen without names of mappings");
-    command.add_flag("--no-wait", options.no_wait, "End with 3 where nothing matches yet");
+    command.add_flag("--no-wait", options.no_wait,
+                     "End with 3 where nothing matches yet, and with the last that matched");
     command.add_option("--ring", options.words.ring, "Size of each ring buffer: 512K, 8M")->capture_default_str();
     command.add_option("--sync", options.words.sync, "A recording is on the disk after this time, also in a power cut")
         ->capture_default_str();

@@ -102,17 +102,18 @@ int trace_targets(const session::TraceOptions &options, session::TickWriter &wri
     session::Session session(options, writer, stop);
     if (const Status made = session.prepare_recording({}); !made) return fail(made.error());
     if (const Status opened = session.open(); !opened) {
-        if (none || !can_sample(options, opened.error())) return fail(opened.error());
-        return sample_targets(*targets, options, writer.style(), stop, opened.error());
+        if (!can_sample(options, opened.error())) return fail(opened.error());
+        const std::vector<host::Target> found = none ? std::vector<host::Target>() : std::move(*targets);
+        return sample_targets(found, options, writer.style(), stop, opened.error());
     }
     if (const Status matching = session.attach_matching(); !matching) return fail(matching.error());
-    if (none && !writer.on_screen()) terminal::complain("nothing matches yet; waiting for a process that does");
+    if (none && !writer.on_screen()) terminal::complain(session::kWaitsForFirst);
     if (!none) {
         if (const Status attached = session.attach(*targets); !attached) return fail(attached.error());
     }
     if (const Status begun = session.head(); !begun) return fail(begun.error());
     if (none && writer.screen() != nullptr) session::post_notice(*writer.screen(), "nothing matches yet");
-    return finish(session, session.run(none), kDone);
+    return finish(session, session.run(), kDone);
 }
 
 int trace_command(const std::vector<std::string> &argv, const session::TraceOptions &options,
@@ -149,7 +150,7 @@ int trace_command(const std::vector<std::string> &argv, const session::TraceOpti
         view.emplace(*command, *terminal, stop, argv.front());
         session.on_idle([&view](terminal::Screen *screen) { view->look(screen); });
     }
-    const Status ran = session.run(false);
+    const Status ran = session.run();
     const int finished = finish(session, ran, kDone);
     if (finished != kDone) return kCommandFailed;
     if (end != nullptr) {

@@ -2,9 +2,11 @@
 #include "rsslag/session/sampler.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "rsslag/host/targets.h"
+#include "rsslag/session/session.h"
 #include "rsslag/terminal/output.h"
 
 namespace rsslag::session {
@@ -15,6 +17,21 @@ core::Status Sampler::add(pid_t pid) {
     if (const auto why = host::why_unreadable(*process)) return *why;
     processes_.push_back(std::move(*process));
     return core::success();
+}
+
+/// With a pattern more may match later.
+bool Sampler::waits() const {
+    return has_pattern(options_.targets) && !options_.no_wait;
+}
+
+void Sampler::look_for_more() {
+    if (!has_pattern(options_.targets)) return;
+    const auto targets = host::resolve(patterns_of(options_.targets));
+    if (!targets) return;  // nothing that matches, as yet
+    for (const host::Target &target : *targets) {
+        const auto is_its = [&](const procfs::Process &process) { return process.pid() == target.pid; };
+        if (std::none_of(processes_.begin(), processes_.end(), is_its)) std::ignore = add(target.pid);
+    }
 }
 
 core::Status Sampler::head() const {
@@ -52,8 +69,12 @@ core::Status Sampler::sample() {
         document.processes.push_back(std::move(*reading));
         return false;
     };
+    look_for_more();
     processes_.erase(std::remove_if(processes_.begin(), processes_.end(), ended), processes_.end());
-    return terminal::print(text(document));
+    if (document.processes.empty() && document.failed.empty()) return core::success();
+    core::Status printed = terminal::print(text(document));
+    if (processes_.empty() && waits()) terminal::complain(kWaitsForNext);
+    return printed;
 }
 
 core::Status Sampler::run(const std::function<bool(std::chrono::milliseconds)> &wait) {

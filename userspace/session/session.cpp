@@ -17,20 +17,15 @@ using core::Status;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-namespace {
+bool has_pattern(const host::TargetWords &words) {
+    return !words.comms.empty() || words.cgroup || words.user;
+}
 
-/// What can match more processes later: a number that was typed names one process, not whoever has it by then.
 host::TargetWords patterns_of(const host::TargetWords &words) {
     host::TargetWords patterns = words;
     patterns.words.clear();
     patterns.pids.clear();
     return patterns;
-}
-
-}  // namespace
-
-bool has_pattern(const host::TargetWords &words) {
-    return !words.comms.empty() || words.cgroup || words.user;
 }
 
 Status Session::open() {
@@ -89,7 +84,7 @@ bool Session::wants_to_end() const {
     return stop_.came() || (end_due_ && Clock::now() >= *end_due_) || (screen != nullptr && screen->asked_to_quit());
 }
 
-Status Session::run(bool wait_for_targets) {
+Status Session::run() {
     const auto begin = Clock::now();
     if (options_.duration) end_due_ = begin + *options_.duration;
     auto next = begin;
@@ -99,10 +94,9 @@ Status Session::run(bool wait_for_targets) {
         time_is_over_ = options_.duration && now - begin >= *options_.duration;
         if (time_is_over_) break;
         if (now >= next) {
-            if (Status done = one_tick(wait_for_targets); !done) return done;
+            if (Status done = one_tick(); !done) return done;
             // Late ticks are not made up for.
             next = std::max(next + interval_, Clock::now());
-            wait_for_targets = wait_for_targets && !tracer_->any();
         }
         over = stop_.wait(pause(begin, next), &wake_) || (!continue_unread_ && writer_.unread());
         if (Status done = writer_.ticks(tracer_->collect()); !done) return done;
@@ -111,9 +105,10 @@ Status Session::run(bool wait_for_targets) {
         over = over || (ended_ && ended_());
         if (writer_.on_screen()) {
             over = over || obey(next);
-        } else if (!tracer_->any() && !wait_for_targets) {
+        } else if (!tracer_->any() && !waits_for_targets()) {
             return core::success();
         }
+        tell_of_wait();
     }
     if (Status done = writer_.ticks(tracer_->tick()); !done) return done;
     return writer_.ticks(tracer_->collect());  // of what ended while the others were read
@@ -148,9 +143,16 @@ bool Session::obey(Clock::time_point &next) {
     return false;
 }
 
-Status Session::one_tick(bool wait_for_targets) {
-    if (wait_for_targets || (has_pattern(options_.targets) && tracer_->any())) look_for_targets();
+Status Session::one_tick() {
+    if (waits_for_targets() || (has_pattern(options_.targets) && tracer_->any())) look_for_targets();
     return writer_.ticks(tracer_->tick());
+}
+
+/// Once the last of them has ended.
+void Session::tell_of_wait() {
+    const bool any = tracer_->any();
+    if (std::exchange(had_any_, any) && !any && waits_for_targets())
+        notify(kWaitsForNext);
 }
 
 void Session::look_for_targets() {

@@ -21,8 +21,8 @@ class Sampler {
 
     /// Kind::Gone, Kind::Denied: it cannot be read.
     core::Status add(pid_t pid);
-    /// Those that are left.
-    bool over() const { return processes_.empty(); }
+    /// None is left, and none is waited for.
+    bool over() const { return processes_.empty() && !waits(); }
 
     /// Why these are samples, on stderr, and what the columns are.
     core::Status head() const;
@@ -34,6 +34,8 @@ class Sampler {
     std::string text(const core::ProcDocument &document) const;
     std::string lines(const core::ProcDocument &document) const;
     core::Status sample();
+    bool waits() const;
+    void look_for_more();
 
     host::ProcReader reader_;
     const TraceOptions &options_;

@@ -19,6 +19,11 @@
 namespace rsslag::session {
 
 bool has_pattern(const host::TargetWords &words);
+/// What can match more processes later: a number that was typed names one process, not whoever has it by then.
+host::TargetWords patterns_of(const host::TargetWords &words);
+
+inline constexpr const char *kWaitsForFirst = "nothing matches yet; waiting for a process that does";
+inline constexpr const char *kWaitsForNext = "all that matched have ended; waiting for the next";
 
 /// One trace from its begin to its end, and the recording of it where one is made.
 class Session {
@@ -48,8 +53,9 @@ class Session {
     /// Named ones must be there; patterns take what can be had.
     core::Status attach(const std::vector<host::Target> &targets);
 
-    /// Until the targets have gone, rsslag is told to stop or its time is over.
-    core::Status run(bool wait_for_targets);
+    /// Until the targets have gone, rsslag is told to stop or its time is over. With a pattern more may match later, so
+    /// that it goes on without any, unless it shall not wait.
+    core::Status run();
     bool time_is_over() const { return time_is_over_; }
     bool recording_failed() const { return recording_failed_; }
 
@@ -57,10 +63,12 @@ class Session {
     core::Status summary();
 
   private:
+    bool waits_for_targets() const { return has_pattern(options_.targets) && !options_.no_wait; }
     bool wants_to_end() const;
     bool obey(std::chrono::steady_clock::time_point &next);
-    core::Status one_tick(bool wait_for_targets);
+    core::Status one_tick();
     void look_for_targets();
+    void tell_of_wait();
     core::Status find_owner(bool later);
     recording::Header header() const;
     void record_or_end(int pid);
@@ -94,6 +102,7 @@ class Session {
     std::chrono::steady_clock::time_point progress_due_;
     std::optional<std::chrono::steady_clock::time_point> end_due_;
     bool time_is_over_ = false;
+    bool had_any_ = false;  ///< targets, when it was looked last
     bool continue_unread_ = false;
     bool recording_failed_ = false;
 };
