@@ -37,17 +37,76 @@ std::string verdict_text(const Tick &tick, const core::Judgement &judgement, con
     return ended ? text : painted(text, judgement.verdict, style.color);
 }
 
-void append_thread(Out out, const TaskNet &task, const Tick &tick, const TextStyle &style) {
+/// In the width of its column; after a loss with a mark.
+std::string net_text(Pages pages, const Tick &tick, const TextStyle &style) {
     const std::string_view mark = sign(tick.needs_resync ? core::Mark::AfterLoss : core::Mark::None);
-    const auto pages = [&](Pages p) { return right(fmt::format("{}{}", mark, amount(p, tick.page_size, style)), 10); };
+    return right(fmt::format("{}{}", mark, amount(pages, tick.page_size, style)), 10);
+}
+
+std::string uncertain_text(Pages pages, const Tick &tick, const TextStyle &style) {
+    if (pages.n == 0) return "";
+    return fmt::format(" {} {}", style.utf8 ? "\u00b1" : "+-", amount(pages, tick.page_size, style));
+}
+
+/// What is in no row of a thread. With these rows the nets add up to what the process has grown by since the attach.
+struct Rest {
+    std::uint64_t tasks = 0;
+    Pages net, uncertain;
+    std::uint64_t faults = 0, updates = 0;
+
+    void add(const TaskNet &task) {
+        ++tasks;
+        net += task.net.rss();
+        uncertain += task.uncertain;
+        faults += task.faults;
+        updates += task.updates;
+    }
+};
+
+Rest unlisted(const Tick &tick, std::vector<const TaskNet *> listed) {
+    std::sort(listed.begin(), listed.end());
+    Rest rest;
+    for (const TaskNet &task : tick.ledger.tasks)
+        if (!std::binary_search(listed.begin(), listed.end(), &task)) rest.add(task);
+    return rest;
+}
+
+void append_rest(Out out, const Rest &rest, const std::string &who, const Tick &tick, const TextStyle &style) {
+    if (rest.tasks == 0 && rest.net.n == 0 && rest.updates == 0) return;
+    const std::string no_cached(tick.scheme == core::Scheme::Thread ? 19 : 0, ' ');
+    // After its teardown they would add up to nothing.
+    const bool over = tick.state != core::State::Running;
+    fmt::format_to(out, "{:>31}{}  net {}", who, no_cached, over ? right("-", 10) : net_text(rest.net, tick, style));
+    if (!over) fmt::format_to(out, "{}", uncertain_text(rest.uncertain, tick, style));
+    if (rest.faults > 0) fmt::format_to(out, "  faults {}", thousands(rest.faults));
+    fmt::format_to(out, "  updates {}\n", thousands(rest.updates));
+}
+
+void append_rests(Out out, const std::vector<const TaskNet *> &listed, const Tick &tick, const TextStyle &style) {
+    const auto count = [](const Rest &rest, std::string_view one, std::string_view more) {
+        return fmt::format("{} {}", thousands(rest.tasks), rest.tasks == 1 ? one : more);
+    };
+    const Rest rest = unlisted(tick, listed);
+    append_rest(out, rest, count(rest, "thread not listed", "threads not listed"), tick, style);
+    const core::ExitedNet &exited = tick.ledger.exited;
+    const Rest ended{exited.threads, exited.net.rss(), exited.uncertain, exited.faults, exited.updates};
+    append_rest(out, ended, count(ended, "thread that ended", "threads that ended"), tick, style);
+    Rest others;
+    for (const TaskNet &task : tick.ledger.others)
+        others.add(task);
+    append_rest(out, others, count(others, "task of other processes", "tasks of other processes"), tick, style);
+    append_rest(out, {0, tick.ledger.remainder.rss(), {}, 0, 0}, "nobody's", tick, style);
+}
+
+void append_thread(Out out, const TaskNet &task, const Tick &tick, const TextStyle &style) {
+    const auto pages = [&](Pages p) { return net_text(p, tick, style); };
     const bool cpus_cache = tick.scheme == core::Scheme::Cpu;
     const std::string tid = task.tid > 0 ? std::to_string(task.tid) : "-";
     fmt::format_to(out, "{:>15} {:<15}", tid, core::printable(task.comm, style.utf8));
     if (tick.scheme == core::Scheme::Thread)
         fmt::format_to(out, "  cached {}", task.cached ? pages(task.cached->rss()) : right("-", 10));
     fmt::format_to(out, "  net {}", pages(task.net.rss()));
-    if (task.uncertain.n != 0)
-        fmt::format_to(out, " {} {}", style.utf8 ? "\u00b1" : "+-", amount(task.uncertain, tick.page_size, style));
+    fmt::format_to(out, "{}", uncertain_text(task.uncertain, tick, style));
     fmt::format_to(out, "  faults {}  updates {}  {} {}", thousands(task.faults), thousands(task.updates),
                    cpus_cache ? "folds" : "flushes", thousands(task.flushes));
     if (task.last_flush_ns != 0) {
@@ -145,8 +204,10 @@ std::string tick_lines(const Tick &tick, const TextStyle &style, bool with_threa
                     pages(unless_over(judgement.cached.rss()), how_sure), thousands(updates),
                     fmt::format("{}{}", sign(after_loss), thousands(tick.lost)), verdict_text(tick, judgement, style));
     if (!with_threads) return text;
-    for (const TaskNet *task : listed_threads(tick))
+    const std::vector<const TaskNet *> listed = listed_threads(tick);
+    for (const TaskNet *task : listed)
         append_thread(std::back_inserter(text), *task, tick, style);
+    append_rests(std::back_inserter(text), listed, tick, style);
     return text;
 }
 

@@ -33,7 +33,8 @@ std::string gap_text(std::uint64_t lines, const TextStyle &style);
 std::string dropped_text(std::uint64_t lines);
 
 /// For people without a screen: `tick_lines` is one line, and where `with_threads` is set an indented one for each
-/// listed thread; line_header says what the columns are. Marks are those of docs/words.md.
+/// listed thread and for what is in none of these; line_header says what the columns are. Marks are those of
+/// docs/words.md.
 std::string line_header(const TextStyle &style);
 std::string tick_lines(const Tick &tick, const TextStyle &style, bool with_threads);
 std::string summary_text(const Summary &summary, const TextStyle &style);

@@ -4,6 +4,10 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
 
 #include "documents.h"
 #include "expected.h"
@@ -13,6 +17,7 @@
 namespace rsslag::view {
 namespace {
 
+using core::Pages;
 using test::ascii_style;
 using test::contains;
 using test::cpu_summary;
@@ -127,8 +132,43 @@ TEST_F(TickText, ListsThreadsOnlyWhenAskedTo) {
     Tick tick = thread_tick();
     tick.threads = {ThreadChoice::Which::Top, 2};
     const std::string text = tick_lines(tick, {}, true);
-    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6);
     EXPECT_EQ(text.substr(0, text.find('\n') + 1), tick_lines(tick, {}, false));
+}
+
+/// Of each row that has one, in kB.
+std::vector<std::int64_t> nets(const std::string &text) {
+    std::vector<std::int64_t> found;
+    const std::string name = "  net ";
+    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+        std::string digits;
+        for (const char c : text.substr(at + name.size(), text.find(" kB", at) - at - name.size()))
+            if (c == '-' || (c >= '0' && c <= '9')) digits += c;
+        found.push_back(std::stoll(digits));
+    }
+    return found;
+}
+
+TEST_F(TickText, HasRowsThatAddUpToWhatTheProcessGrewBy) {
+    Tick tick = thread_tick();
+    tick.ledger.remainder.anon = {2};
+    const core::Pages grew = tick.ledger.exact().rss() - tick.ledger.baseline.rss();
+    Pages told;
+    for (const core::TaskNet &task : tick.ledger.tasks)
+        told += task.net.rss();
+    tick.ledger.exited.net.anon += grew - told - tick.ledger.exited.net.rss() - Pages{-10} - Pages{2};
+    for (const auto which : {ThreadChoice::Which::All, ThreadChoice::Which::Top}) {
+        tick.threads = {which, 2};
+        const std::string text = tick_lines(tick, ascii_style(), true);
+        const std::vector<std::int64_t> rows = nets(text);
+        EXPECT_EQ(std::accumulate(rows.begin(), rows.end(), std::int64_t{0}), tick.page_size.kb(grew).n) << text;
+        EXPECT_EQ(contains(text, "3 threads not listed"), which == ThreadChoice::Which::Top) << text;
+        EXPECT_TRUE(contains(text, "  7 threads that ended")) << text;
+        EXPECT_TRUE(contains(text, "  1 task of other processes")) << text;
+        EXPECT_TRUE(contains(text, "  nobody's")) << text;
+    }
+    const std::string ended = tick_lines(ended_tick(), {}, true);
+    EXPECT_TRUE(contains(ended, " 12 threads that ended                     net          -  faults")) << ended;
 }
 
 TEST_F(TickText, IsAsciiWhereTheLocaleIs) {
@@ -158,7 +198,7 @@ TEST_F(TickText, NeverLetsAHostileNameThrough) {
     Tick tick = thread_tick();
     tick.process.comm = tick.ledger.tasks[0].comm = "x\x1b[2J\n\u202E\xff";
     const std::string text = tick_lines(tick, {}, true);
-    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 6);
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 8);
     EXPECT_FALSE(contains(text, "\x1b"));
     EXPECT_FALSE(contains(text, "\u202E"));
     EXPECT_TRUE(contains(text, "x\\x1b[2J\\x0a\\xe2\\x80\\xae\\xff "));
