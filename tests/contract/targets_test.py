@@ -11,6 +11,7 @@ from pathlib import Path
 import contract
 from contract import (NOBODY, Children, TracingTest, assert_one_error_line, assert_snapshot, needs_root, snapshot,
                       wait_until)
+from live import Live
 
 
 class Targets(TracingTest):
@@ -39,6 +40,23 @@ class Targets(TracingTest):
             ran = contract.rsslag('snapshot', '--json', '--no-walk', '--comm', 'rslgtest-fd', prefix=['prlimit', '--nofile=40:4096'])
         self.assertEqual((ran.status, ran.err), (0, ''), ran)
         self.assertEqual(sorted(each['pid'] for each in ran.document()['processes']), sorted(pids))
+
+    @needs_root
+    def test_live_tells_of_more_processes_than_there_may_be_descriptors(self):
+        def limits():
+            yield '64:4096'
+            with Children() as (pid,), Live('--format', 'jsonl', '--no-walk', '--interval', '1h', pid) as trace:
+                trace.document()
+                yield str(len(os.listdir(f'/proc/{trace.process.pid}/fd')) + 40)
+
+        with tempfile.TemporaryDirectory() as directory, contract.Crowd(directory, [b'rslgtest-few'] * 100) as pids:
+            for limit in limits():
+                ran = contract.rsslag('live', '--format', 'jsonl', '--no-walk', '--threads', 'none', '--duration', '10ms', '--comm',
+                                      'rslgtest-few', prefix=['prlimit', f'--nofile={limit}'])
+                self.assertEqual((ran.status, ran.err), (0, ''), ran)
+                *ticks, summary = ran.documents()
+                self.assertEqual({tick['pid'] for tick in ticks if tick['readers']['stat']['rss_kb'] is not None}, set(pids))
+                self.assertEqual(summary['readings_failed'], 0)
 
     def test_comm_is_a_glob(self):
         with Children([b'rslgtest-a1', b'rslgtest-b1', b'rslgtest-a2']) as (a1, b1, a2):

@@ -44,8 +44,10 @@ void MetricsTracer::look_for_targets() {
     if (!targets) return;  // nothing that matches, as yet
     for (const host::Target &target : *targets) {
         if (tracer_.traces(target.pid)) continue;
-        if (const core::Status attached = tracer_.attach(target.pid); !attached)
-            spdlog::debug("{}: {}", target.pid, attached.error().what);
+        const core::Status attached = tracer_.attach(target.pid);
+        if (attached) continue;
+        spdlog::debug("{}: {}", target.pid, attached.error().what);
+        tracer_.not_attached(target.pid, attached.error());
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <map>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "rsslag/host/machine.h"
 #include "rsslag/host/own_cost.h"
 #include "rsslag/host/snapshotter.h"
+#include "rsslag/host/targets.h"
 #include "rsslag/probe/mapping_hooks.h"
 #include "rsslag/probe/side_band.h"
 #include "rsslag/probe/traits.h"
@@ -123,7 +125,7 @@ class LiveSource final : public Source {
         if (!process) return process.error();
         return snapshotter_.take_raw(**process, walk);
     }
-    void forget(int host_tgid) override { processes_.erase(host_tgid); }
+    void forget(int host_tgid) override { known_.erase(host_tgid); }
 
     std::vector<core::MappingChange> mapping_changes() override {
         std::vector<core::MappingChange> changes = probe::mapping_changes(drain_.collect_side_band());
@@ -157,13 +159,27 @@ class LiveSource final : public Source {
     };
 
     core::Result<const procfs::Process *> process_of(int host_tgid, pid_t pid) {
-        auto found = processes_.find(host_tgid);
-        if (found == processes_.end()) {
-            auto process = procfs::Process::open(pid);
-            if (!process) return process.error();
-            found = processes_.emplace(host_tgid, std::move(*process)).first;
+        Known &known = known_[host_tgid];
+        if (known.kept) return &*known.kept;
+        auto process = procfs::Process::open(pid);
+        if (!process) return process.error();
+        // The lowest number that is free is given: as many are in use.
+        const bool scarce = static_cast<rlim_t>(process->dir_fd()) >= most_kept_;
+        if (scarce || known.started) {
+            const auto stat = process->leader_stat();
+            if (!stat) return stat.error();
+            if (known.started.value_or(stat->start_ticks) != stat->start_ticks) return gone(pid);
+            known.started = stat->start_ticks;
         }
-        return &found->second;
+        if (scarce) return &opened_.emplace(std::move(*process));
+        return &known.kept.emplace(std::move(*process));
+    }
+
+    /// The rest is for what is opened for a moment: iterators, files of /proc, recordings.
+    static rlim_t most_descriptors_kept() {
+        rlimit limit{};
+        if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return RLIM_INFINITY;
+        return limit.rlim_cur - limit.rlim_cur / 4;
     }
 
     core::SnapshotDocument facts_;
@@ -172,8 +188,10 @@ class LiveSource final : public Source {
     std::unique_ptr<probe::SideBand> side_band_;          // null: there is none
     std::unique_ptr<probe::MappingHooks> mapping_hooks_;  // likewise
     std::vector<std::string> missing_;
-    Drain drain_;  // after what its thread uses
-    std::map<int, procfs::Process> processes_;
+    Drain drain_;                            // after what its thread uses
+    std::map<int, Known> known_;             // by the kernel's TGID
+    std::optional<procfs::Process> opened_;  // that is not kept, until the next
+    rlim_t most_kept_ = most_descriptors_kept();
     OwnCostMeter meter_{kSecond}, whole_;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "live_source.h"
+#include "rsslag/core/text.h"
 #include "rsslag/host/snapshotter.h"
 #include "tracer_state.h"
 
@@ -193,6 +194,10 @@ Status Tracer::attach(pid_t pid) {
     return Error{Kind::Gone, fmt::format("process {} does not stay one program long enough to be read", pid), 0, ""};
 }
 
+void Tracer::not_attached(pid_t pid, const Error &why) {
+    state_->note_unreadable(pid, "", why);
+}
+
 Status Tracer::attach_at_exec(pid_t pid) {
     State &state = *state_;
     const auto taken = state.source->read_counters(pid);
@@ -228,6 +233,18 @@ core::Result<core::RawReading> Tracer::State::read(const core::GroupView &group)
     return taken;
 }
 
+/// What has ended is told by its last tick. All else that is traced and cannot be read has none, which nobody would
+/// see.
+void Tracer::State::note_unreadable(int pid, const std::string &comm, const Error &why) {
+    constexpr std::size_t kNamed = 20;
+    if (why.kind == Kind::Gone || why.kind == Kind::Unsupported || !unreadable.insert(pid).second) return;
+    if (unreadable.size() > kNamed) return;
+    spdlog::warn("{}{} is not told of while it cannot be read: {}{}{}", pid,
+                 comm.empty() ? "" : fmt::format(" ({})", core::printable(comm)), why.what,
+                 why.remedy.empty() ? "" : "; ", why.remedy);
+    if (unreadable.size() == kNamed) spdlog::warn("more that cannot be read are counted at the end");
+}
+
 std::vector<core::Tick> Tracer::tick() {
     State &state = *state_;
     Source &source = *state.source;
@@ -242,6 +259,8 @@ std::vector<core::Tick> Tracer::tick() {
             const std::vector<int> these = host_tids(taken->counters());
             tids.insert(tids.end(), these.begin(), these.end());
             until = taken->end_ns + trace::kWiderNs;
+        } else {
+            state.note_unreadable(group.tgid, group.comm, taken.error());
         }
         state.feed(event::Reading{group.host_tgid, std::move(taken)});
     }
@@ -316,6 +335,9 @@ void Tracer::State::stop() {
         emit_losses();
     } while (judge.records() + reported->lost() < reported->sent && source->now_ns() < deadline);
     feed(event::Stop{moment()});
+    if (!unreadable.empty())
+        spdlog::warn("{} process{} could not be read at all times; {} readings failed", unreadable.size(),
+                     unreadable.size() == 1 ? "" : "es", judge.readings_failed());
 }
 
 std::vector<core::Tick> Tracer::stop() {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct Tracer::State {
     std::uint64_t folds_looked_ns = 0;     ///< when that was looked at last
     core::OwnCost own;                     ///< at the last tick
     std::vector<core::Tick> ticks;         ///< that came of events since they were last handed out
+    std::set<int> unreadable;              ///< PIDs of processes that are there; each is told of once
 
     std::set<int> named;                           ///< PIDs whose mappings are told of, as far as they live
     trace::MappingTable told;                      ///< by changes and listings
@@ -64,6 +66,7 @@ struct Tracer::State {
     void take_in();
     void collect();
     core::Result<core::RawReading> read(const core::GroupView &group);
+    void note_unreadable(int pid, const std::string &comm, const core::Error &why);
     void stop();
 
     // How a recording begins in the midst of a trace.

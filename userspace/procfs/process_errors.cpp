@@ -57,7 +57,8 @@ core::Error failure(pid_t pid, const char *name, int err) {
             return {core::Kind::Denied, fmt::format("/proc/{}/{}: {}", pid, name, std::strerror(err)), err,
                     denied_remedy(may_ptrace())};
         default:
-            return {core::Kind::Io, fmt::format("cannot read /proc/{}/{}: {}", pid, name, std::strerror(err)), err, {}};
+            return {core::Kind::Io, fmt::format("cannot read /proc/{}/{}: {}", pid, name, std::strerror(err)), err,
+                    err == EMFILE ? "raise the hard limit on open files: ulimit -Hn" : ""};
     }
 }
 

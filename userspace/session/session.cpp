@@ -75,6 +75,7 @@ Status Session::attach(const std::vector<host::Target> &targets) {
             return process ? host::why_unreadable(*process).value_or(attached.error()) : process.error();
         }
         spdlog::debug("{}: {}", target.pid, attached.error().what);
+        tracer_->not_attached(target.pid, attached.error());
     }
     return core::success();
 }

@@ -224,6 +224,8 @@ void Judge::State::operator()(event::Reading &event) {
         if (kind == core::Kind::Gone || kind == core::Kind::Unsupported) {  // a zombie has no memory
             if (entry.gone && losses.lost() > 0) ledger.vanished(event.host_tgid);
             entry.gone = true;
+        } else {
+            readings_failed++;
         }
         return;
     }
@@ -279,6 +281,7 @@ void Judge::State::operator()(event::End &event) {
     // A recording that lacks its last chunks lacks the last count of what was sent, too.
     summary->emitted = std::max(losses.sent, summary->records + summary->lost);
     summary->lost_by = losses.by_cause;
+    summary->readings_failed = readings_failed;
     summary->ended_mms = ledger.ended_mms();
     summary->ended_not_at_zero = ledger.ended_not_at_zero();
     summary->all = since_start(ledger.extremes());
@@ -392,6 +395,10 @@ bool Judge::any() const {
 
 bool Judge::leaving() const {
     return state_->ledger.leaving();
+}
+
+std::uint64_t Judge::readings_failed() const {
+    return state_->readings_failed;
 }
 
 const core::Losses &Judge::losses() const {

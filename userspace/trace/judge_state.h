@@ -63,6 +63,7 @@ struct Judge::State {
     core::Losses losses;               ///< the same since these events begin, with what gaps took
     std::uint64_t lost_before = 0;     ///< of the losses that the ledger knows of
     std::uint64_t missing_records = 0;
+    std::uint64_t readings_failed = 0;                  ///< of processes that were there
     std::uint64_t malformed_rest = 0;                   ///< records that came after malformed ones in their spans
     std::unordered_map<int, core::FaultCounts> faults;  ///< by the kernel's TID
     std::map<int, Awaited> awaited;                     ///< by the kernel's TGID

@@ -163,6 +163,7 @@ void put_counts(ordered_json &object, const Summary &summary) {
     object["lost_by"] = core::json::counts(summary.lost_by);
     object["resyncs"] = summary.resyncs;
     object["disagreements"] = summary.disagreements;
+    object["readings_failed"] = summary.readings_failed;
     object["ended_mms"] = summary.ended_mms;
     object["ended_not_at_zero"] = summary.ended_not_at_zero;
 }

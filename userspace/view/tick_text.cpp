@@ -240,6 +240,9 @@ std::string summary_text(const Summary &summary, const TextStyle &style) {
                    thousands(summary.lost), thousands(summary.emitted), parts(summary.lost_by),
                    thousands(summary.resyncs), thousands(summary.disagreements));
     if (summary.lines_dropped > 0) fmt::format_to(out, "! {}\n", dropped_text(summary.lines_dropped));
+    if (summary.readings_failed > 0)
+        fmt::format_to(out, "! {} readings of processes failed: these ticks are missing\n",
+                       thousands(summary.readings_failed));
     fmt::format_to(out, "{}\n", ended_text(summary));
     fmt::format_to(out, "{}\n", own_text(summary, style));
     return text;

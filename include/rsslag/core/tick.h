@@ -79,6 +79,7 @@ struct Summary : Totals {
     std::uint64_t ticks = 0;
     std::uint64_t lines_dropped = 0;  ///< of the output, where nobody read them in time
     std::uint64_t ended_mms = 0, ended_not_at_zero = 0;
+    std::uint64_t readings_failed = 0;  ///< of processes that were there: a tick of each is missing
     struct Process {
         int pid = 0;
         int host_pid = 0;

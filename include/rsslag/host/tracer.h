@@ -56,6 +56,8 @@ class Tracer {
 
     /// Traces a process that runs. Kind::Gone where it does not.
     core::Status attach(pid_t pid);
+    /// It was not, and nobody named it: told once of a process that is there.
+    void not_attached(pid_t pid, const core::Error &why);
     /// Traces what this process will exec; its image until then is rsslag's own and never shown.
     core::Status attach_at_exec(pid_t pid);
 

@@ -91,6 +91,8 @@ class Judge {
     bool any() const;
     /// Whether processes have ended whose last tick is to come.
     bool leaving() const;
+    /// Of processes that were there.
+    std::uint64_t readings_failed() const;
     /// As they were told last.
     const core::Losses &losses() const;
     /// That have come.

@@ -3,10 +3,14 @@
 #include "rsslag/host/tracer.h"
 
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <iterator>
+#include <sstream>
 
 #include "events.h"
 #include "rsslag/trace/replay.h"
@@ -50,6 +54,7 @@ class NoKernel : public Source {
         return core::TimedCounters{trace::test::counters(anon()), begin, now_ns()};
     }
     core::Result<core::RawReading> read(int, pid_t, bool walk) override {
+        if (refuses_) return core::Error{core::Kind::Io, "cannot read it: Too many open files", EMFILE, "raise it"};
         return trace::test::reading(now_ns() - kStart, anon(), walk).reported;
     }
     void forget(int) override {}
@@ -65,6 +70,7 @@ class NoKernel : public Source {
     }
     void sleep(std::uint64_t ns) { now_ += ns; }
     void fold() { ++folded_; }
+    void refuse(bool refuses) { refuses_ = refuses; }
 
   private:
     std::int64_t anon() const { return 1000 + static_cast<std::int64_t>(updates_ + lost_); }
@@ -73,7 +79,26 @@ class NoKernel : public Source {
     std::vector<std::string> missing_;
     std::uint64_t now_ = kStart;
     std::uint64_t updates_ = 0, lost_ = 0, folded_ = 0;
+    bool refuses_ = false;
     std::vector<event::Records> sent_;
+};
+
+/// What is logged while it lives.
+class Logged {
+  public:
+    Logged() : before_(spdlog::default_logger()) {
+        spdlog::set_default_logger(
+            std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_)));
+        spdlog::set_pattern("%v");
+    }
+    ~Logged() { spdlog::set_default_logger(before_); }
+    Logged(const Logged &) = delete;
+    Logged &operator=(const Logged &) = delete;
+    std::string text() const { return text_.str(); }
+
+  private:
+    std::ostringstream text_;
+    std::shared_ptr<spdlog::logger> before_;
 };
 
 class TracerTest : public testing::Test {
@@ -147,6 +172,27 @@ TEST_F(TracerTest, RecordsWhatReplaysAsItWasTold) {
     end();
     EXPECT_EQ(reported_.size(), 6U);
     EXPECT_NE(reported_.at(2).find("\"lost\":3,"), std::string::npos) << reported_.at(2);
+    EXPECT_EQ(replay_lines(file()), reported_);
+}
+
+TEST_F(TracerTest, SaysOnceThatAProcessHasNoTicksAsItCannotBeRead) {
+    const Logged log;
+    record();
+    ASSERT_TRUE(tracer_->attach(kPid));
+    round();
+    kernel_->refuse(true);
+    round();
+    round();
+    EXPECT_EQ(reported_.size(), 1U);
+    const std::string told =
+        "4711 (worker) is not told of while it cannot be read: cannot read it: Too many open files; raise it\n";
+    EXPECT_EQ(log.text(), told);
+    kernel_->refuse(false);
+    round();
+    EXPECT_EQ(reported_.size(), 2U) << "it is told of again";
+    end();
+    EXPECT_EQ(log.text(), told + "1 process could not be read at all times; 2 readings failed\n");
+    EXPECT_NE(reported_.back().find("\"readings_failed\":2,"), std::string::npos) << reported_.back();
     EXPECT_EQ(replay_lines(file()), reported_);
 }
 
