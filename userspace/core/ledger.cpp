@@ -126,6 +126,10 @@ void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::u
     impl_->forget_last();
 }
 
+void Ledger::begin_lost(std::uint64_t mm) {
+    if (const auto account = impl_->at(mm)) account->begin_lost();
+}
+
 void Ledger::had_faults(int host_tid, std::uint64_t faults) {
     if (const auto task = impl_->tasks.find(host_tid); task != impl_->tasks.end()) task->second.faults_before = faults;
 }

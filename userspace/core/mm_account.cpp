@@ -125,8 +125,13 @@ void MmAccount::take_absolute(const rsslag_update &update) {
         found->second.told[update.member] = 0;
         found->second.rebase();
     }
-    begin = exact();
+    note_begin();
     rebase();
+}
+
+void MmAccount::note_begin() {
+    begin = exact();
+    begin_in_doubt = begin_in_doubt || needs_resync_;
 }
 
 /// The count of the latest time is the mm's: a CPU that was taken away in between tells of the past.

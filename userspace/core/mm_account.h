@@ -104,6 +104,8 @@ class MmAccount {
 
     /// A process lives in it from then on, or did already.
     void bind(std::uint64_t t_ns);
+    /// What was to tell of its begin is among what was lost.
+    void begin_lost() { begin_in_doubt = true; }
 
     /// A task of this mm.
     Account &member(int tid);
@@ -133,13 +135,14 @@ class MmAccount {
 
     std::uint64_t mm = 0;
     std::uint64_t generation = 0;
-    std::uint64_t born_ns = 0;   ///< of its first record; 0: was there before
-    int builder = 0;             ///< who made its first update, before anybody lived in it
-    bool bound = false;          ///< a process lives in it
-    std::uint64_t bound_ns = 0;  ///< … since then, or before
-    bool torn_down = false;      ///< its last user has left
-    Members last;                ///< … and what it held before
-    Members begin;               ///< what it held as a process began to live in it, or as it was first read
+    std::uint64_t born_ns = 0;    ///< of its first record; 0: was there before
+    int builder = 0;              ///< who made its first update, before anybody lived in it
+    bool bound = false;           ///< a process lives in it
+    std::uint64_t bound_ns = 0;   ///< … since then, or before
+    bool torn_down = false;       ///< its last user has left
+    Members last;                 ///< … and what it held before
+    Members begin;                ///< what it held as a process began to live in it, or as it was first read
+    bool begin_in_doubt = false;  ///< … as far as is known: records from before were lost
     bool needs_resync() const { return needs_resync_; }
     Members exact() const { return flushed() + cached(); }
     std::optional<Held> held() const;  ///< nullopt: it comes to its end, or records are missing
@@ -186,6 +189,7 @@ class MmAccount {
     Account ended_together() const;
     Applied apply_cpu(const rsslag_update &update, Account &account);
     Applied apply_thread(const rsslag_update &update, Account &account, bool direct);
+    void note_begin();
     void take_absolute(const rsslag_update &update);
     CounterEvent event_of(const rsslag_update &update, Account &account);
     Applied add(CounterEvent event, std::size_t member);

@@ -214,6 +214,9 @@ MmView MmAccount::view_settled() const {
     out.torn_down = torn_down;
     out.baseline = members_of(baseline_);
     out.begin = begin;
+    out.begin_in_doubt = begin_in_doubt;
+    out.baseline_in_doubt = resyncs_ > 0 || needs_resync_;
+    out.needs_resync = needs_resync_;
     out.remainder = remainder_;
     for (Member member : kAllMembers)
         out.flushed[member] = {histories_[index_of(member)].count()};
@@ -235,7 +238,6 @@ MmView MmAccount::view_settled() const {
     out.teardown = teardown_.net();
     out.teardown_uncertain = teardown_.uncertain();
     out.teardown_updates = teardown_.updates;
-    out.needs_resync = needs_resync_;
     out.doubted = {doubted_};
     for (std::size_t cpu = 0; cpu < locals_.size(); ++cpu) {
         const CpuNet net{static_cast<int>(cpu), members_of(locals_[cpu]), folds_[cpu]};

@@ -140,7 +140,7 @@ Members MmAccount::apply(const rsslag_fault &fault) {
     if (fault.t_ns <= adopted_until_) {
         account.rebase();
         rebase();
-        begin = exact();
+        note_begin();
         more = {};
     } else {
         note_task(fault.tid, fault.t_ns);

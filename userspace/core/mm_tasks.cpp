@@ -87,7 +87,7 @@ Account &MmAccount::of(int tid) {
 }
 
 void MmAccount::bind(std::uint64_t t_ns) {
-    if (!std::exchange(bound, true)) begin = exact();
+    if (!std::exchange(bound, true)) note_begin();
     bound_ns = std::max(bound_ns, t_ns);
 }
 

@@ -99,6 +99,9 @@ Report report_of(const core::Summary &summary, bool follow) {
         one.final = process.final;
         one.begin = process.begin;
         one.last = process.last;
+        one.begin_in_doubt = process.begin_in_doubt;
+        one.baseline_in_doubt = process.baseline_in_doubt;
+        one.final_in_doubt = process.final_in_doubt;
         one.verdicts = process.verdicts;
     }
     return report;

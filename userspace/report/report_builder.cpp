@@ -193,6 +193,9 @@ void ReportBuilder::State::note(const sinks::TickRow &row) {
     process.final = row.exact;
     process.begin = row.begin;
     process.last = row.last;
+    process.begin_in_doubt = row.begin_in_doubt;
+    process.baseline_in_doubt = row.baseline_in_doubt;
+    process.final_in_doubt = row.needs_resync;
     process.extremes = row.extremes;
     process.ticks++;
     if (row.read) process.verdicts[std::string(core::name(row.verdict))]++;

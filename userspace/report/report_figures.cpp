@@ -187,15 +187,6 @@ std::string figure_text(const Figure &figure, const core::PageSize &page_size) {
     return (least == most ? most : least + " to " + most) + parts;
 }
 
-std::vector<std::string_view> approximate(const ReportProcess &process) {
-    std::vector<std::string_view> keys;
-    if (process.extremes.lossy) keys = {"peak", "peak_rss", "lowest", "cached_most", "begin", "growth", "images"};
-    if (process.extremes.lossy || process.sum.resyncs > 0) keys.emplace_back("baseline");
-    if (process.sum.needs_resync) keys.insert(keys.end(), {"final", "others", "exited"});
-    if (process.extremes.lossy) keys.insert(keys.end(), {"updates", "updates_by_others", "threads_ended"});
-    return keys;
-}
-
 std::string more_threads(std::uint64_t threads, std::uint64_t ended) {
     std::string text = fmt::format("{} more thread{}", count(threads), threads == 1 ? "" : "s");
     if (ended == 0) return text;

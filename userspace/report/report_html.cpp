@@ -122,6 +122,10 @@ std::string figure_rows(const Page &page) {
     return table("", headings({"<FIGURE", "VALUE"}), rows);
 }
 
+std::string marked(bool in_doubt, const std::string &text) {
+    return std::string(core::doubt_mark(in_doubt)) + text;
+}
+
 std::string process_rows(const Page &page) {
     const auto peak_text = [&page](const core::Extremes &extremes) {
         return core::peak_range_text(extremes, [&page](Pages pages) { return page.kb(pages); });
@@ -134,8 +138,8 @@ std::string process_rows(const Page &page) {
         rows +=
             fmt::format("<tr data-process=\"{}\">{}{}{}{}{}{}{}{}{}{}{}</tr>\n", i, cell(process.comm),
                         cell(std::to_string(process.pid), process.pid), cell(core::state_text(process.state, extremes)),
-                        cell((extremes.lossy ? "~" : "") + page.kb(process.begin.rss()), process.begin.rss().n),
-                        cell((process.sum.needs_resync ? "~" : "") + page.kb(process.last.rss()), process.last.rss().n),
+                        cell(marked(process.begin_in_doubt, page.kb(process.begin.rss())), process.begin.rss().n),
+                        cell(marked(process.final_in_doubt, page.kb(process.last.rss())), process.last.rss().n),
                         cell(peak_text(extremes), extremes.most.to.n), at(extremes.most.t_ns),
                         cell(page.kb(extremes.lag), extremes.lag.n), at(extremes.lag_t_ns),
                         cell(count(static_cast<std::uint64_t>(process.most_tasks)), process.most_tasks),
@@ -225,7 +229,8 @@ std::string grown(const sinks::ImageGrowth &image, const Page &page) {
         rows += fmt::format("<tr>{}{}{}{}</tr>\n", cell(core::words(static_cast<core::NoFault>(i))),
                             cell(page.kb(image.no_fault[i]), image.no_fault[i].n), nobody, nobody);
     }
-    std::string out = paragraph("", fmt::format("grew by {} as {}", page.kb(image.grew()), escaped(image.comm)));
+    std::string out = paragraph(
+        "", fmt::format("grew by {} as {}", marked(image.in_doubt, page.kb(image.grew())), escaped(image.comm)));
     out += table("", headings({"<MAPPING", "CAME BY FAULT", "HELD AT FIRST", "HELD AT LAST"}), rows);
     if (image.names_lost > 0)
         out += paragraph("bad", fmt::format("{} changes of mappings were lost: any of these names may be an old one",
@@ -250,7 +255,8 @@ std::string process_section(std::size_t number, const Page &page) {
         fmt::format("<section data-process=\"{}\">\n<h2>{} [{}]</h2>\n", number, escaped(process.comm), process.pid);
     out +=
         paragraph("", fmt::format("{}: rss from {} to {}, {} at {}", core::state_text(process.state, process.extremes),
-                                  page.kb(process.begin.rss()), page.kb(process.last.rss()),
+                                  marked(process.begin_in_doubt, page.kb(process.begin.rss())),
+                                  marked(process.final_in_doubt, page.kb(process.last.rss())),
                                   core::at_most_text(process.extremes, kb), seconds(process.extremes.most.t_ns)));
     out += kChartPlace;
     if (page.report.names)

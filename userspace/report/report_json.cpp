@@ -91,11 +91,12 @@ ordered_json point(const LagPoint &point) {
             {"needs_resync", point.needs_resync}};
 }
 
-ordered_json growth_range(const Growth &growth) {
+ordered_json growth_range(const Growth &growth, bool approximate) {
     return {{"from", fmt::format("{:#x}", growth.from)},
             {"to", fmt::format("{:#x}", growth.to)},
             {"pages", growth.pages.n},
-            {"updates", growth.updates}};
+            {"updates", growth.updates},
+            {"approximate", approximate}};
 }
 
 ordered_json kilobytes(const std::optional<core::Kilobytes> &kb) {
@@ -132,6 +133,7 @@ ordered_json image(const sinks::ImageGrowth &image) {
             {"begin", image.begin.n},
             {"last", image.last.n},
             {"grew", image.grew().n},
+            {"approximate", image.in_doubt},
             {"mappings", array_of(image.mappings, named_growth)},
             {"threads", array_of(image.threads, thread_growth)},
             {"no_fault", no_fault},
@@ -156,12 +158,14 @@ ordered_json process(const ReportProcess &process) {
     object["peak_rss"] = process.extremes.most.to.n;
     core::json::put_extremes(object, process.extremes);
     object["baseline"] = members(process.baseline);
+    object["baseline_approximate"] = process.baseline_in_doubt;
     object["begin"] = members(process.begin);
+    object["begin_approximate"] = process.begin_in_doubt;
     object["final"] = members(process.final);
+    object["final_approximate"] = process.final_in_doubt;
     object["ticks"] = process.ticks;
     object["verdicts"] = verdict_counts<ordered_json>(process.verdicts);
     object["residual"] = residual(process.residual);
-    object["approximate"] = approximate(process);
     object["updates"] = process.sum.updates;
     object["updates_by_others"] = process.sum.updates_by_others;
     object["threads"] = array_of(process.threads, thread);
@@ -172,7 +176,8 @@ ordered_json process(const ReportProcess &process) {
     object["other_tasks"] = array_of(process.other_tasks, other_task);
     object["mms"] = array_of(process.mms, mm_report);
     object["lag"] = array_of(process.points, point);
-    object["growth"] = array_of(process.growth, growth_range);
+    object["growth"] = array_of(
+        process.growth, [&process](const Growth &growth) { return growth_range(growth, process.extremes.lossy); });
     object["images"] = array_of(process.images, image);
     return object;
 }

@@ -49,9 +49,6 @@ std::string causes_text(const std::map<std::string, std::uint64_t> &counts, cons
     return text;
 }
 
-/// The keys of a process, of those that documents have, whose values may be wrong as records were lost.
-std::vector<std::string_view> approximate(const ReportProcess &process);
-
 /// "2,988 more threads that ended", "12 more threads, 3 of them ended".
 std::string more_threads(std::uint64_t threads, std::uint64_t ended);
 

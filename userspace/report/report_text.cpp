@@ -186,7 +186,9 @@ std::string growth_text(const ReportProcess &process, const Amounts &amount) {
                             growth.from, growth.to);
     }
     if (text.empty()) return "";
-    return fmt::format("  {} {}  ADDRESSES OF FAULTS\n", right("GREW", 14), right("UPDATES", 12)) + text;
+    return fmt::format("  {} {}  ADDRESSES OF FAULTS\n", right(process.extremes.lossy ? "~GREW" : "GREW", 14),
+                       right("UPDATES", 12)) +
+           text;
 }
 
 /// What came at faults, and beside it what smaps had at both ends: what comes and goes has not grown.
@@ -195,7 +197,8 @@ std::string image_text(const sinks::ImageGrowth &image, const Amounts &amount) {
     const auto held = [](const std::optional<core::Kilobytes> &kb) {
         return kb ? core::with_thousands(kb->n) + " kB" : std::string("-");
     };
-    std::string text = fmt::format("  grew by {} as {}\n", amount(image.grew()), amount.name(image.comm));
+    std::string text = fmt::format("  grew by {}{} as {}\n", core::doubt_mark(image.in_doubt), amount(image.grew()),
+                                   amount.name(image.comm));
     text += fmt::format("  {} {} {}  MAPPING\n", right("CAME BY FAULT", 14), right("HELD AT FIRST", 14),
                         right("HELD AT LAST", 14));
     std::size_t listed = 0;
@@ -240,8 +243,8 @@ std::string extremes_text(const core::Extremes &extremes, const Amounts &amount)
 std::string one(const ReportProcess &process, const Report &report, const Amounts &amount) {
     std::string text =
         fmt::format("\n{} [{}] {}: rss from {}{} to {}{}, {} at {}\n", amount.name(process.comm), process.pid,
-                    core::state_text(process.state, process.extremes), process.extremes.lossy ? "~" : "",
-                    amount(process.begin.rss()), process.sum.needs_resync ? "~" : "", amount(process.last.rss()),
+                    core::state_text(process.state, process.extremes), core::doubt_mark(process.begin_in_doubt),
+                    amount(process.begin.rss()), core::doubt_mark(process.final_in_doubt), amount(process.last.rss()),
                     core::at_most_text(process.extremes, amount), seconds(process.extremes.most.t_ns));
     if (process.extremes.lossy)
         text += "records were lost: figures marked ~ or with an UNCERTAIN amount may be wrong\n";

@@ -119,6 +119,7 @@ void GrowthByName::note(const TickRow &row) {
     space.comm = row.at.comm;
     space.begin = row.begin.rss();
     space.last = row.last.rss();
+    space.in_doubt = row.begin_in_doubt || row.needs_resync;
     if (row.ledger == nullptr) return;
     for (const core::TaskNet &task : row.ledger->tasks)
         comms_[task.tid] = task.comm;
@@ -129,6 +130,7 @@ std::optional<ImageGrowth> GrowthByName::take(int pid, std::uint64_t mm) {
     if (found == spaces_.end() || found->second.pid != pid) return std::nullopt;
     Space &space = found->second;
     ImageGrowth growth{mm, space.comm, space.begin, space.last, {}, {}, space.no_fault, lost_ - space.lost_before};
+    growth.in_doubt = space.in_doubt;
     Pages told;
     for (const Pages &pages : space.no_fault)
         told += pages;

@@ -146,6 +146,7 @@ void Judge::State::adopt(int host_tgid, const core::CounterReading &counters, st
 void Judge::State::take_up(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns,
                            std::uint64_t end_ns) {
     adopt(host_tgid, counters, begin_ns, end_ns);
+    ledger.begin_lost(counters.mm);
     taken_up.emplace_back(host_tgid, counters.mm);
 }
 
@@ -212,6 +213,7 @@ void Judge::State::operator()(event::Reading &event) {
         // Its attach or birth is not among these events: what it has done until now is its baseline.
         const core::RawReading &reading = *event.reported;
         adopt(event.host_tgid, reading.counters(), reading.begin_ns, reading.end_ns);
+        if (losses.lost() > 0) ledger.begin_lost(reading.counters().mm);
         ledger.watch(reading.counters().mm);
         if (const auto group = ledger.group(event.host_tgid)) newcomers.emplace(group->host_tgid, *group);
     }

@@ -189,6 +189,9 @@ void Judge::State::count(Traced &entry, core::Tick &tick) {
     process.pid = tick.process.pid;
     process.host_pid = tick.process.host_pid.value_or(0);
     process.begin = tick.ledger.begin;
+    process.begin_in_doubt = tick.ledger.begin_in_doubt;
+    process.baseline_in_doubt = tick.ledger.baseline_in_doubt;
+    process.final_in_doubt = tick.needs_resync;
     process.comm = tick.process.comm;
     process.baseline = tick.ledger.baseline;
     process.final = tick.ledger.exact();

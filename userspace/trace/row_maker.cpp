@@ -407,6 +407,8 @@ void RowMaker::emit(std::uint64_t t_ns, const core::Tick &tick) {
     row.baseline = tick.ledger.baseline;
     row.extremes = tick.extremes;
     row.begin = tick.ledger.begin;
+    row.begin_in_doubt = tick.ledger.begin_in_doubt;
+    row.baseline_in_doubt = tick.ledger.baseline_in_doubt;
     row.last = tick.ledger.last;
     row.lag = judgement.lag;
     row.behind = judgement.behind;

@@ -140,8 +140,11 @@ ordered_json summary_process(const Summary::Process &process) {
                              {"approximate", process.extremes.lossy}}},
                            {"peak", core::json::peak(process.extremes)},
                            {"baseline", members(process.baseline)},
+                           {"baseline_approximate", process.baseline_in_doubt},
                            {"begin", members(process.begin)},
+                           {"begin_approximate", process.begin_in_doubt},
                            {"final", members(process.final)},
+                           {"final_approximate", process.final_in_doubt},
                            {"verdicts", verdicts(process.verdicts)}};
     core::json::put_extremes(object, process.extremes);
     return object;
@@ -182,6 +185,7 @@ std::string tick_json(const Tick &tick) {
     put_reading(object, tick.process, judge(tick), tick.page_size);
     object["peak"] = core::json::peak(tick.extremes);
     object["baseline"] = members(tick.ledger.baseline);
+    object["baseline_approximate"] = tick.ledger.baseline_in_doubt;
     put_counts(object, tick);
     const ordered_json rest{{"exited", exited(tick.ledger.exited)},
                             {"others", others(tick.ledger.others)},

@@ -23,6 +23,11 @@ std::string at_most_text(const Extremes &extremes, const Amount &amount) {
     return (extremes.lossy ? "" : "at most ") + peak_range_text(extremes, amount);
 }
 
+/// Before a number that what was lost may have changed.
+constexpr std::string_view doubt_mark(bool in_doubt) {
+    return in_doubt ? "~" : "";
+}
+
 /// How it ended; of what a fork held before its first exec that it is that.
 inline std::string_view state_text(State state, const Extremes &extremes) {
     return extremes.image == 0 ? "image 0" : name(state);

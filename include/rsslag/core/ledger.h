@@ -130,12 +130,14 @@ struct MmView {
     std::uint64_t disagreements = 0;
     bool suspect = false;  ///< a reading has seen what no record has told of yet
     std::uint64_t resyncs = 0;
-    bool needs_resync = false;  ///< records were lost since it was last compared with a reading
     Pages doubted;  ///< running total of pages by which losses and disagreements may have changed any task's net
     Pages rss_min, rss_max;  ///< exact RSS, least and most since the last watch()
     Extremes extremes;
     Members last;   ///< exact before its teardown began; what it is now where it lives
     Members begin;  ///< … and as it was first read, or its process was born, or as the exec that made it was done
+    bool begin_in_doubt = false;     ///< records from before were lost: it may have been more, or less
+    bool baseline_in_doubt = false;  ///< a loss has gone into the baseline, or will
+    bool needs_resync = false;       ///< records were lost, and no reading has put right what it holds
 
     Members exact() const { return flushed + cached; }
 };
@@ -232,6 +234,9 @@ class Ledger {
     /// the probes in place before. Records of it up to `end_ns`, applied before or after, count as part of the
     /// baseline. `group` is the traced process.
     void adopt(const CounterReading &reading, const GroupView &group, std::uint64_t begin_ns, std::uint64_t end_ns);
+
+    /// Of one that was adopted as it was found, as what told of its begin is among what was lost.
+    void begin_lost(std::uint64_t mm);
 
     /// What the kernel had counted of a task's faults at the attach: its exit tells them again.
     void had_faults(int host_tid, std::uint64_t faults);

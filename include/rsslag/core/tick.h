@@ -87,8 +87,11 @@ struct Summary : Totals {
         State state = State::Running;
         Extremes extremes;  ///< as of its last tick
         Members baseline, final;
-        Members begin;                  ///< of its last program, as its exec was done: what growth counts from
-        Members last;                   ///< … and before its teardown, where it has ended
+        Members begin;  ///< of its last program, as its exec was done: what growth counts from
+        Members last;   ///< … and before its teardown, where it has ended
+        // Records were lost, and what they told of is in these: they may have been more, or less. Final, and with it
+        // last, where no reading came after the loss.
+        bool begin_in_doubt = false, baseline_in_doubt = false, final_in_doubt = false;
         int image = 1;                  ///< the number of that program
         std::optional<EndFigures> end;  ///< as the kernel told at once; a recording has none
         std::map<std::string, std::uint64_t> verdicts;

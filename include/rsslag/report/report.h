@@ -100,7 +100,9 @@ struct ReportProcess {
     core::Members baseline, final;  ///< of the last mm that it had
     core::Members begin;            ///< … as its exec was done, its process was born, or it was first read
     core::Members last;             ///< … and before its teardown, where it has ended
-    std::int64_t most_tasks = 0;    ///< that lived in its mm at a tick
+    /// Records were lost, as of core::Summary::Process.
+    bool begin_in_doubt = false, baseline_in_doubt = false, final_in_doubt = false;
+    std::int64_t most_tasks = 0;  ///< that lived in its mm at a tick
     std::uint64_t ticks = 0;
     std::map<std::string, std::uint64_t> verdicts;
     ResidualStatistics residual;

@@ -43,6 +43,8 @@ struct ImageGrowth {
     std::uint64_t names_lost =
         0;  ///< changes of whichever mappings meanwhile: names may be those of what was there before
 
+    bool in_doubt = false;  ///< records were lost: begin or last may have been more, or less
+
     /// The sum of all mappings and of all that came by no fault.
     core::Pages grew() const { return last - begin; }
 };
@@ -71,6 +73,7 @@ class GrowthByName {
         int pid = 0;
         std::string comm;
         core::Pages begin, last;
+        bool in_doubt = false;
         std::uint64_t lost_before = 0;                        ///< changes of mappings
         std::map<std::string, Amount, std::less<>> mappings;  ///< references to values stay valid
         std::map<int, core::Pages> threads;

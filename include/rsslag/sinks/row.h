@@ -163,6 +163,8 @@ struct TickRow {
     std::uint64_t lost = 0, disagreements = 0, resyncs = 0;
     core::Extremes extremes;               ///< of the process until then
     core::Members begin;                   ///< exact, as its exec was done, or as it was first read
+    bool begin_in_doubt = false;           ///< records from before it were lost
+    bool baseline_in_doubt = false;        ///< a loss has gone into the baseline
     core::Members last;                    ///< exact, before the teardown where it has begun
     const core::MmView *ledger = nullptr;  ///< who holds what; lives as long as the call that hands the row on
 };

@@ -161,6 +161,75 @@ TEST(JudgeOfEnds, DoubtsNoMmThatWasBornAfterALossWasTold) {
     EXPECT_FALSE(ticks[0].needs_resync);
 }
 
+const core::Summary::Process &of_pid(const core::Summary &summary, int pid) {
+    return *std::find_if(summary.processes.begin(), summary.processes.end(),
+                         [pid](const core::Summary::Process &each) { return each.pid == pid; });
+}
+
+TEST(JudgeOfEnds, SaysWhichNumbersALossMadeUncertain) {
+    Judge judge(facts(), {});
+    feed_all(judge,
+             {attach(ms(1)), until(ms(20)), event::Gap{3, 1}, child(ms(30), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm),
+              child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), reading(ms(200), 1040),
+              tick_end(ms(210)), event::Stop{at(ms(301))}, event::End{at(ms(302)), {}}});
+    const auto &old = of_pid(*judge.summary(), kPid);
+    EXPECT_FALSE(old.begin_in_doubt) << "it was read before the loss";
+    EXPECT_TRUE(old.baseline_in_doubt) << "what was lost went there";
+    EXPECT_FALSE(old.final_in_doubt) << "it was read after the loss";
+    const auto &born = of_pid(*judge.summary(), kChild);
+    EXPECT_TRUE(born.begin_in_doubt);
+    EXPECT_TRUE(born.baseline_in_doubt);
+    EXPECT_TRUE(born.final_in_doubt) << "it was never read";
+}
+
+TEST(JudgeOfEnds, SaysThatNoneIsUncertainWhereNothingWasLost) {
+    Judge judge(facts(), {});
+    feed_all(judge, {attach(ms(1)), child(ms(30), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm),
+                     child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), reading(ms(200), 1000),
+                     tick_end(ms(210)), event::Stop{at(ms(301))}, event::End{at(ms(302)), {}}});
+    for (const auto &each : judge.summary()->processes)
+        EXPECT_FALSE(each.begin_in_doubt || each.baseline_in_doubt || each.final_in_doubt) << each.pid;
+}
+
+TEST(JudgeOfEnds, DoubtsTheBeginOfACommandWhoseExecWasLost) {
+    Judge judge(facts(), {});
+    core::TimedCounters found{counters(694), kStart + ms(60), kStart + ms(61)};
+    feed_all(judge, {event::ExecAwaited{kPid, kPid, kChildsMm}, losses(ms(50), 9, 3), until(ms(48)),
+                     event::Counters{kPid, found}, until(ms(100)), reading(ms(200), 694), tick_end(ms(210)),
+                     event::Stop{at(ms(301))}, event::End{at(ms(302)), {}}});
+    const auto &command = of_pid(*judge.summary(), kPid);
+    EXPECT_EQ(command.begin, members(0, 694));
+    EXPECT_TRUE(command.begin_in_doubt) << "that is what it held as it was found";
+}
+
+TEST(JudgeOfEnds, MarksTheLastTickOfWhatEndedBeforeAnyReadingAfterALoss) {
+    Judge judge(facts(), {});
+    event::Records teardown = update(ms(72), 0);
+    rsslag_update last{};
+    std::memcpy(&last, teardown.bytes.data(), sizeof(last));
+    last.flags = RSSLAG_TEARDOWN | RSSLAG_EXITING;
+    std::memcpy(teardown.bytes.data(), &last, sizeof(last));
+    const auto ticks =
+        feed_all(judge, {attach(ms(1)), update(ms(10), 1010), until(ms(20)), losses(ms(50), 9, 3),
+                         task(ms(70), RSSLAG_EXIT, 0, kPid + 1), task(ms(71), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid),
+                         teardown, until(ms(100)), event::Stop{at(ms(301))}, event::End{at(ms(302)), {}}});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_TRUE(ticks[0].ledger.torn_down);
+    EXPECT_TRUE(ticks[0].needs_resync);
+    EXPECT_TRUE(of_pid(*judge.summary(), kPid).final_in_doubt);
+}
+
+TEST(JudgeOfEnds, CountsReadingsThatFailedOfProcessesThatAreThere) {
+    Judge judge(facts(), {});
+    const event::Reading failed{kPid, core::Error{core::Kind::Io, "too many open files", 24, ""}};
+    const auto ticks = feed_all(judge, {attach(ms(1)), until(ms(20)), failed, tick_end(ms(30)), until(ms(40)), failed,
+                                        tick_end(ms(50)), until(ms(60)), reading(ms(70), 1000), tick_end(ms(80)),
+                                        event::Stop{at(ms(301))}, event::End{at(ms(302)), {}}});
+    EXPECT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(judge.summary()->readings_failed, 2U);
+    EXPECT_EQ(judge.readings_failed(), 2U);
+}
+
 /// One that nobody touches: a thousand pages, of which CPU 1 caches that many.
 core::CounterReading cached_on_cpu_1(std::int64_t pages) {
     core::CounterReading reading = counters(1000 - pages, core::Scheme::Cpu);

@@ -209,6 +209,17 @@ TEST_F(SummaryText, TellsTheWholeTraceInAHandfulOfLines) {
     EXPECT_TRUE(is_golden(summary_text(cpu_summary(), {}), "summary_cpu.txt"));
 }
 
+TEST_F(SummaryText, MarksWhatALossMadeUncertain) {
+    Summary summary = thread_summary();
+    EXPECT_TRUE(contains(summary_text(summary, {}), ": 61,560 kB at first, 0 kB at last"));
+    EXPECT_FALSE(contains(summary_text(summary, {}), "readings"));
+    summary.processes[0].begin_in_doubt = summary.processes[0].final_in_doubt = true;
+    summary.readings_failed = 1'200;
+    const std::string text = summary_text(summary, {});
+    EXPECT_TRUE(contains(text, ": ~61,560 kB at first, ~0 kB at last")) << text;
+    EXPECT_TRUE(contains(text, "\n! 1,200 readings of processes failed: these ticks are missing\n")) << text;
+}
+
 TEST_F(SummaryText, SaysSoWhenNothingHasEnded) {
     Summary summary = cpu_summary();
     summary.ended_mms = 0;
