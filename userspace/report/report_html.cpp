@@ -25,7 +25,7 @@ using nlohmann::ordered_json;
 
 constexpr std::size_t kMostProcesses = 64, kMostNames = 12;
 /// Of all processes together.
-constexpr std::size_t kAllThreads = 1000, kAllColumns = 16'000;
+constexpr std::size_t kAllThreads = 800, kAllColumns = 16'000;
 
 /// What all parts of a page ask for.
 struct Page {
@@ -117,7 +117,7 @@ std::string figure_rows(const Page &page) {
     std::string rows;
     for (const Figure &figure : figures(page.report)) {
         const std::string text = figure_text(figure, page.report.facts.machine.page_size);
-        rows += fmt::format("<tr>{}{}</tr>\n", cell(figure.name), cell(text, figure.value.value_or(-1)));
+        rows += fmt::format("<tr>{}{}</tr>\n", cell(figure.name), cell(escaped(text), figure.value.value_or(-1)));
     }
     return table("", headings({"<FIGURE", "VALUE"}), rows);
 }

@@ -152,8 +152,7 @@ Status Session::one_tick() {
 /// Once the last of them has ended.
 void Session::tell_of_wait() {
     const bool any = tracer_->any();
-    if (std::exchange(had_any_, any) && !any && waits_for_targets())
-        notify(kWaitsForNext);
+    if (std::exchange(had_any_, any) && !any && waits_for_targets()) notify(kWaitsForNext);
 }
 
 void Session::look_for_targets() {

@@ -118,8 +118,8 @@ struct MmView {
     ExitedNet exited;
     std::vector<TaskNet> others;  ///< tasks that updated this mm without being its own
     std::vector<EndedTask>
-        ended;         ///< tasks that have ended since the last tick; empty unless JudgeOptions ask for them
-    Members teardown;  ///< part of `exited`: pages that its own tasks freed while it was torn down
+        ended;                 ///< tasks that have ended since the last tick; empty unless JudgeOptions ask for them
+    Members teardown;          ///< part of `exited`: pages that its own tasks freed while it was torn down
     Pages teardown_uncertain;  ///< as of a task's
     std::uint64_t teardown_updates = 0;
     Members remainder;          ///< nobody's: what a quiet reading found over the sum of all amounts; 0 but for a fault
