@@ -29,13 +29,13 @@ struct counter {
     u64 locals; /* __percpu address of the s32s */
 };
 
-/* No variable index into a trusted pointer. Of a member that is not known there is nothing to read. */
+/* No variable index into a trusted pointer. */
 static __always_inline struct counter counter_of(struct mm_struct *mm, u32 member)
 {
     struct mm_struct___cpu *counters = (void *)mm;
     struct counter counter = {};
 
-    switch (member) {
+    switch (member & 3) {
     case 0:
         counter.count = counters->rss_stat[0].count;
         counter.locals = (u64)counters->rss_stat[0].counters;
@@ -48,7 +48,7 @@ static __always_inline struct counter counter_of(struct mm_struct *mm, u32 membe
         counter.count = counters->rss_stat[2].count;
         counter.locals = (u64)counters->rss_stat[2].counters;
         break;
-    case 3:
+    default:
         counter.count = counters->rss_stat[3].count;
         counter.locals = (u64)counters->rss_stat[3].counters;
     }
@@ -175,7 +175,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     record->tid = tid;
     record->mm = address_of(key);
     record->cpu = number;
-    record->member = member;
+    record->member = member & 3;
     record->pad = 0;
     record->address = 0;
     task_flags = task->flags;

@@ -14,17 +14,16 @@ static __always_inline s32 cached_of(struct task_struct *task, u32 member)
 
     if (!bpf_core_field_exists(thread->rss_stat))
         return 0;
-    switch (member) {
+    switch (member & 3) {
     case 0:
         return BPF_CORE_READ(thread, rss_stat.count[0]);
     case 1:
         return BPF_CORE_READ(thread, rss_stat.count[1]);
     case 2:
         return BPF_CORE_READ(thread, rss_stat.count[2]);
-    case 3:
+    default:
         return BPF_CORE_READ(thread, rss_stat.count[3]);
     }
-    return 0; /* a member that is not known */
 }
 
 static __always_inline s32 events_of(struct task_struct *task)
@@ -115,7 +114,7 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
     record->tid = (u32)id;
     record->mm = address_of(key);
     record->cpu = number;
-    record->member = member;
+    record->member = member & 3;
     record->pad = 0;
     record->address = 0;
     task_flags = BPF_CORE_READ(task, flags);

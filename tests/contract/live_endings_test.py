@@ -169,15 +169,19 @@ class Absent(TracingTest):
     def test_record_goes_on_as_well(self):
         with tempfile.TemporaryDirectory() as directory:
             file = f'{directory}/again.rsslag'
-            with subprocess.Popen([contract.binary, 'record', '-o', file, '--interval', '50ms', '--comm', 'rslg-rec-*'],
-                                  stderr=subprocess.PIPE, text=True, env=contract.environment()) as record:
+            with contract.begun([contract.binary, 'record', '-o', file, '--interval', '50ms', '--comm', 'rslg-rec-*'],
+                                stderr=subprocess.PIPE, text=True, env=contract.environment()) as record:
+                def said(words):
+                    while words not in record.stderr.readline():  # among lines that tell how much was recorded
+                        self.assertIsNone(record.poll())
+
+                said('waiting')
                 pids = []
-                self.assertIn('waiting', record.stderr.readline())
                 for name in (b'rslg-rec-1', b'rslg-rec-2'):
                     with Children([name]) as (pid,):
                         contract.wait_until(lambda pid=pid: f'/proc/{pid}' in contract.open_paths(record.pid))  # it is read
                         pids.append(pid)
-                    self.assertIn('waiting for the next', record.stderr.readline())
+                    said('waiting for the next')
                 record.send_signal(signal.SIGINT)
                 record.communicate(timeout=contract.TIMEOUT)
                 self.assertEqual(record.returncode, 0)

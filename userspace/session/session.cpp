@@ -100,7 +100,7 @@ Status Session::run() {
             next = std::max(next + interval_, Clock::now());
         }
         over = stop_.wait(pause(begin, next), &wake_) || (!continue_unread_ && writer_.unread());
-        if (Status done = writer_.ticks(tracer_->collect()); !done) return done;
+        if (Status done = take(tracer_->collect()); !done) return done;
         if (Status done = look_at_recording(); !done) return done;
         if (idle_) idle_(writer_.screen());
         over = over || (ended_ && ended_());
@@ -146,13 +146,18 @@ bool Session::obey(Clock::time_point &next) {
 
 Status Session::one_tick() {
     if (waits_for_targets() || (has_pattern(options_.targets) && tracer_->any())) look_for_targets();
-    return writer_.ticks(tracer_->tick());
+    return take(tracer_->tick());
+}
+
+Status Session::take(std::vector<core::Tick> ticks) {
+    had_any_ = had_any_ || !ticks.empty() || tracer_->any();
+    return writer_.ticks(std::move(ticks));
 }
 
 /// Once the last of them has ended.
 void Session::tell_of_wait() {
-    const bool any = tracer_->any();
-    if (std::exchange(had_any_, any) && !any && waits_for_targets()) notify(kWaitsForNext);
+    if (tracer_->any() || !std::exchange(had_any_, false)) return;
+    if (waits_for_targets()) notify(kWaitsForNext);
 }
 
 void Session::look_for_targets() {

@@ -95,7 +95,9 @@ void append_rests(Out out, const std::vector<const TaskNet *> &listed, const Tic
     for (const TaskNet &task : tick.ledger.others)
         others.add(task);
     append_rest(out, others, count(others, "task of other processes", "tasks of other processes"), tick, style);
-    append_rest(out, {0, tick.ledger.remainder.rss(), {}, 0, 0}, "nobody's", tick, style);
+    // What no record tells of: a fault, but for what a loss took with it until the end.
+    if (tick.state == core::State::Running)
+        append_rest(out, {0, tick.ledger.remainder.rss(), {}, 0, 0}, "nobody's", tick, style);
 }
 
 void append_thread(Out out, const TaskNet &task, const Tick &tick, const TextStyle &style) {

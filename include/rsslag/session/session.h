@@ -67,6 +67,7 @@ class Session {
     bool wants_to_end() const;
     bool obey(std::chrono::steady_clock::time_point &next);
     core::Status one_tick();
+    core::Status take(std::vector<core::Tick> ticks);
     void look_for_targets();
     void tell_of_wait();
     core::Status find_owner(bool later);
@@ -102,7 +103,7 @@ class Session {
     std::chrono::steady_clock::time_point progress_due_;
     std::optional<std::chrono::steady_clock::time_point> end_due_;
     bool time_is_over_ = false;
-    bool had_any_ = false;  ///< targets, when it was looked last
+    bool had_any_ = false;  ///< targets, since it was last said that there are none
     bool continue_unread_ = false;
     bool recording_failed_ = false;
 };
