@@ -100,7 +100,8 @@ class Recorded(TracingTest):
                 # A page table's worth of the interpreter's own may come with it.
                 self.assertLessEqual(1024, brief['net']['anon'] + brief['uncertain'])
                 self.assertLessEqual(brief['net']['anon'] - brief['uncertain'], 1024 + 256)
-                if mode == 'events': self.assertGreaterEqual(brief['updates'], 1024)
+                if report['header']['scheme'] == 'cpu':  # else a task's counters are flushed every 64 faults
+                    self.assertGreaterEqual(brief['updates'], 1024)
                 self.assertRegex(self.text(), rf'brief \[{brief["tid"]}\]')
 
     def test_many_ended_threads_share_a_row(self):
