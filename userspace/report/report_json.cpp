@@ -29,24 +29,8 @@ ordered_json peak_lag(const std::optional<PeakLag> &peak) {
             {"rss", peak->rss.n}};
 }
 
-ordered_json thread(const ReportThread &thread) {
-    return {{"tid", id(thread.tid)},
-            {"tgid", id(thread.tgid)},
-            {"host_tid", id(thread.host_tid)},
-            {"mm", fmt::format("{}", thread.mm)},
-            {"comm", core::printable(thread.comm)},
-            {"net", members(thread.net)},
-            {"uncertain", thread.uncertain.n},
-            {"ended", thread.ended},
-            {"updates", thread.updates},
-            {"faults", thread.faults},
-            {"flushes", thread.flushes},
-            {"peak_cached", number(thread.peak_cached)},
-            {"peak_cached_t_ns", thread.peak_cached ? ordered_json(thread.peak_cached_t_ns) : ordered_json(nullptr)}};
-}
-
-/// A task that is none of the process.
-ordered_json other_task(const ReportThread &thread) {
+/// Keys that rows of threads and of tasks of other processes have.
+ordered_json share(const ReportThread &thread) {
     return {{"tid", id(thread.tid)},
             {"tgid", id(thread.tgid)},
             {"host_tid", id(thread.host_tid)},
@@ -56,6 +40,15 @@ ordered_json other_task(const ReportThread &thread) {
             {"uncertain", thread.uncertain.n},
             {"ended", thread.ended},
             {"updates", thread.updates}};
+}
+
+ordered_json thread(const ReportThread &thread) {
+    ordered_json object = share(thread);
+    object["faults"] = thread.faults;
+    object["flushes"] = thread.flushes;
+    object["peak_cached"] = number(thread.peak_cached);
+    object["peak_cached_t_ns"] = thread.peak_cached ? ordered_json(thread.peak_cached_t_ns) : ordered_json(nullptr);
+    return object;
 }
 
 ordered_json exited(const core::ExitedNet &exited) {
@@ -173,7 +166,7 @@ ordered_json process(const ReportProcess &process) {
     object["exited"] = exited(process.sum.exited);
     object["teardown"] = teardown(process.sum);
     object["others"] = members(process.sum.others);
-    object["other_tasks"] = array_of(process.other_tasks, other_task);
+    object["other_tasks"] = array_of(process.other_tasks, share);
     object["mms"] = array_of(process.mms, mm_report);
     object["lag"] = array_of(process.points, point);
     object["growth"] = array_of(
