@@ -139,7 +139,7 @@ static __always_inline bool mm_ends(u64 mm)
 }
 
 /* The address belongs to somebody else by now. */
-static __always_inline void unwant_mm(u64 mm)
+static __always_inline void untrace_mm(u64 mm)
 {
     u64 ends = mm | MM_ENDS;
     rsslag_u64 *slot = &filter.mm[MM_SLOT(mm)];
@@ -164,7 +164,7 @@ static __always_inline bool still_traced(u64 mm, enum mm_state state, int users,
     }
     if (state != ENDING)
         return true;
-    unwant_mm(mm);
+    untrace_mm(mm);
     return by_traced;
 }
 
@@ -179,7 +179,7 @@ static __always_inline bool trace_group(u32 tgid)
     return true;
 }
 
-static __always_inline void unwant_group(u32 tgid)
+static __always_inline void untrace_group(u32 tgid)
 {
     if (bpf_map_delete_elem(&groups, &tgid))
         return;

@@ -37,7 +37,7 @@ static __always_inline bool pattern_matches(struct task_struct *task)
     u32 conditions = pattern.conditions;
     char comm[TASK_COMM_LEN];
 
-    if (!conditions || (u32)BPF_CORE_READ(task, tgid) == pattern.but)
+    if (!conditions || (u32)BPF_CORE_READ(task, tgid) == pattern.own_tgid)
         return false;
     if (conditions & RSSLAG_BY_USER && (u32)bpf_get_current_uid_gid() != pattern.uid)
         return false;

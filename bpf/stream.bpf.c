@@ -107,7 +107,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
     struct rsslag_task *record;
 
     if (new_group && !traced && group_traced(tgid))
-        unwant_group(tgid); /* of a group that is gone and had this number */
+        untrace_group(tgid); /* of a group that is gone and had this number */
     if (!by_traced && !(mm && mm_state(key_at(mm)) == TRACED))
         return 0;
     if (traced && new_group && (!trace_group(tgid) || (mm && !trace_mm(key_at(mm)))))
@@ -250,7 +250,7 @@ int learn_view(struct bpf_iter__task *ctx)
     if (reader.ns)
         return 0;
     own_view(&reader);
-    pattern.but = bpf_get_current_pid_tgid() >> 32;
+    pattern.own_tgid = bpf_get_current_pid_tgid() >> 32;
     filter.self = exact_rss_number(&filter);
     return 0;
 }
@@ -263,7 +263,7 @@ int learn_offsets(struct bpf_iter__task *ctx)
     if (reader.ns)
         return 0;
     own_view(&reader);
-    pattern.but = bpf_get_current_pid_tgid() >> 32;
+    pattern.own_tgid = bpf_get_current_pid_tgid() >> 32;
     filter.self = exact_rss_number(&filter);
     base = exact_rss_percpu_base();
     bpf_loop(possible_cpus, learn_cpu, &base, 0);

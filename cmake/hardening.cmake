@@ -29,7 +29,7 @@ if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     target_compile_options(rsslag_hardening INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$<IF:$<BOOL:${RSSLAG_HAVE_FORTIFY_3}>,3,2>)
 endif()
 
-# What goes into a shared library as well is POSITION_INDEPENDENT_CODE (add_room's PIC).
+# What goes into a shared library as well is POSITION_INDEPENDENT_CODE (add_module's PIC).
 target_compile_options(rsslag_hardening INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:POSITION_INDEPENDENT_CODE>>>:-fPIE>)
 if(RSSLAG_STATIC)
     set(pie -static-pie)

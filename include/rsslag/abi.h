@@ -92,9 +92,9 @@ struct rsslag_view {
 struct rsslag_snapshot_progress {
     rsslag_u64 mm;
     rsslag_s32 host_tid;
-    rsslag_s32 host_tgid; /* of the task before, and … */
+    rsslag_s32 host_tgid;    /* of the task before, and … */
     struct rsslag_view view; /* the reader's PID namespace */
-    rsslag_s32 tgid; /* … the number of its group there */
+    rsslag_s32 tgid;         /* … the number of its group there */
     rsslag_u32 pad;
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_progress) == 40, "rsslag_snapshot_progress");
@@ -122,8 +122,8 @@ struct rsslag_total {
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_total) == 120, "rsslag_total");
 
-/* The stream: what happened, one record after another, in a ring for each CPU or group of CPUs. Within a CPU records are
- * in the order in which things happened; between CPUs t_ns tells it. */
+/* The stream: what happened, one record after another, in a ring for each CPU or group of CPUs. Within a CPU records
+ * are in the order in which things happened; between CPUs t_ns tells it. */
 enum rsslag_record_kind {
     RSSLAG_UPDATE = 1,  /* struct rsslag_update: a counter of an mm has changed */
     RSSLAG_FAULT = 2,   /* struct rsslag_fault: what a task caches, thread scheme only */
@@ -147,7 +147,8 @@ enum rsslag_update_flags {
     RSSLAG_NEWBORN = 256,       /* an mm that a traced task makes (exec, fork) and nobody else has yet */
     RSSLAG_AFTER_FAULT = 512,   /* of a fault record: taken after it, not at its entry; in neither mode: no exception */
     RSSLAG_PARTIAL = 1024,      /* of a sum: read by userspace, in the middle; it may be sent again */
-    RSSLAG_PROMPT = 2048,       /* of an update that left nothing cached: count was read RSSLAG_PROMPT_NS after t_ns at most */
+    RSSLAG_PROMPT =
+        2048, /* of an update that left nothing cached: count was read RSSLAG_PROMPT_NS after t_ns at most */
 };
 
 #define RSSLAG_PROMPT_NS 1000
@@ -155,7 +156,7 @@ enum rsslag_update_flags {
 struct rsslag_update {
     rsslag_u16 kind;
     rsslag_u16 flags;
-    rsslag_s32 tid; /* the kernel's number of the task that made it */
+    rsslag_s32 tid;  /* the kernel's number of the task that made it */
     rsslag_u64 t_ns; /* CLOCK_MONOTONIC, taken before count and cached are read */
     rsslag_u64 mm;
     rsslag_u64 address; /* of the fault that caused it, else 0 */
@@ -183,9 +184,9 @@ struct rsslag_fault {
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_fault) == 56, "rsslag_fault");
 
-/* --mode counts, cpu scheme: updates that one task makes to one mm on one CPU, one after another, none of them a fold and
- * none at the begin or the end of an mm or a task. How many pages they were is in the difference to what the CPU cached
- * before. A partial sum is sent again under its number, with all that it held before. */
+/* --mode counts, cpu scheme: updates that one task makes to one mm on one CPU, one after another, none of them a fold
+ * and none at the begin or the end of an mm or a task. How many pages they were is in the difference to what the CPU
+ * cached before. A partial sum is sent again under its number, with all that it held before. */
 struct rsslag_sum {
     rsslag_u16 kind;
     rsslag_u16 flags; /* RSSLAG_OWN, RSSLAG_BY_OTHER, RSSLAG_GOES_ON */
@@ -219,11 +220,11 @@ struct rsslag_run {
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_run) == 64, "rsslag_run");
 
 enum rsslag_task_flags {
-    RSSLAG_SHARES_MM = 1,   /* a new task with its creator's mm: CLONE_VM */
-    RSSLAG_SAME_GROUP = 2,  /* a new thread: CLONE_THREAD */
-    RSSLAG_GROUP_DEAD = 4,  /* of an exit: no task of the group lives */
-    RSSLAG_TRACED = 8,      /* the task's group is traced from now on */
-    RSSLAG_IN_EXECVE = 16,  /* of a rename: by an exec, which has a record of its own */
+    RSSLAG_SHARES_MM = 1,  /* a new task with its creator's mm: CLONE_VM */
+    RSSLAG_SAME_GROUP = 2, /* a new thread: CLONE_THREAD */
+    RSSLAG_GROUP_DEAD = 4, /* of an exit: no task of the group lives */
+    RSSLAG_TRACED = 8,     /* the task's group is traced from now on */
+    RSSLAG_IN_EXECVE = 16, /* of a rename: by an exec, which has a record of its own */
 };
 
 struct rsslag_task {
@@ -240,7 +241,7 @@ struct rsslag_task {
     rsslag_u16 cpu;
     rsslag_u16 pad;
     union {
-        rsslag_u64 user_faults; /* EXIT: counted over the task's life in the trace */
+        rsslag_u64 user_faults;   /* EXIT: counted over the task's life in the trace */
         rsslag_u64 stack_pointer; /* NEWTASK of a thread: what it begins with; 0: not known */
     };
     rsslag_u64 kernel_faults;
@@ -275,14 +276,14 @@ RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_mapping) == 136, "rsslag_mapping");
 struct rsslag_filter {
     rsslag_u64 mm[RSSLAG_MM_SLOTS];       /* sum over the traced mms of this slot; 0: there is none */
     rsslag_u64 group[RSSLAG_GROUP_SLOTS]; /* the same of thread groups */
-    rsslag_u64 self; /* where the kernel has this struct: pointers become numbers by their distance from it */
+    rsslag_u64 self;   /* where the kernel has this struct: pointers become numbers by their distance from it */
     rsslag_u32 follow; /* children of traced groups are traced, too */
     rsslag_u32 pad;
 };
 
 /* Processes that are traced once they exec: all conditions that are given must hold. A name is matched by the states of
- * shell patterns, one bit each: a byte leads from a state to the next one where `takes` says so, and back to it where it
- * stands before a '*'. */
+ * shell patterns, one bit each: a byte leads from a state to the next one where `takes` says so, and back to it where
+ * it stands before a '*'. */
 enum rsslag_condition {
     RSSLAG_BY_COMM = 1,
     RSSLAG_BY_CGROUP = 2, /* the one in the map `cgroups`, or below */
@@ -295,21 +296,21 @@ struct rsslag_pattern {
     rsslag_u64 takes[256];
     rsslag_u32 conditions; /* 0: nobody is traced by pattern */
     rsslag_u32 uid;
-    rsslag_u32 but; /* this group never is: rsslag's own */
+    rsslag_u32 own_tgid; /* this group never is: rsslag's own */
     rsslag_u32 pad;
 };
 
-/* A CPU: what its programs need to know of it, set once before the trace, and what they have sent and lost so far. In an
- * array that userspace maps; a cache line for each of the two who write. */
+/* A CPU: what its programs need to know of it, set once before the trace, and what they have sent and lost so far. In
+ * an array that userspace maps; a cache line for each of the two who write. */
 struct rsslag_cpu {
-    rsslag_u64 offset; /* what makes a __percpu pointer the CPU's own address; `cpu` scheme only */
-    rsslag_u32 ring;   /* which ring its records go to */
-    rsslag_u32 known;  /* the offset has been found */
+    rsslag_u64 offset;    /* what makes a __percpu pointer the CPU's own address; `cpu` scheme only */
+    rsslag_u32 ring;      /* which ring its records go to */
+    rsslag_u32 known;     /* the offset has been found */
     rsslag_u64 updates;   /* records that the program of updates has sent: it alone adds to this, not atomically */
     rsslag_u64 others;    /* … and all other programs */
     rsslag_u64 lost_ring; /* in neither: records for which the ring, or the buffer of updates, had no room */
     rsslag_u64 lost_room; /* likewise: an mm, group or task that should be followed and for which there was no room */
-    rsslag_u32 next; /* where in the CPU's buffer of updates the next one goes */
+    rsslag_u32 next;      /* where in the CPU's buffer of updates the next one goes */
     rsslag_u32 spare[3];
     /* By userspace: how many of `updates` it has copied out of the CPU's buffer of updates. See bpf/updates.bpf.h. */
     rsslag_u64 taken;
@@ -323,15 +324,17 @@ struct rsslag_fault_slot {
     rsslag_u32 claims;  /* 1: the slot is taken */
     rsslag_u64 address; /* of the fault */
     rsslag_u64 done;    /* min_flt + maj_flt of the task as the fault began: the kernel raises one of them as it ends */
-    rsslag_u64 frame; /* where the kernel keeps the registers of the fault, with RSSLAG_OF_USER_FAULT or _KERNEL_FAULT */
-    rsslag_u64 ip;    /* two of these registers */
+    rsslag_u64
+        frame;     /* where the kernel keeps the registers of the fault, with RSSLAG_OF_USER_FAULT or _KERNEL_FAULT */
+    rsslag_u64 ip; /* two of these registers */
     rsslag_u64 sp;
     rsslag_u64 user_faults; /* totals */
     rsslag_u64 kernel_faults;
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_fault_slot) == 64, "rsslag_fault_slot");
 
-/* What the kernel told of a process as it ended, in an array that userspace maps, by the low bits of its number. Pages. */
+/* What the kernel told of a process as it ended, in an array that userspace maps, by the low bits of its number. Pages.
+ */
 #define RSSLAG_END_SLOTS 4096
 struct rsslag_end {
     rsslag_s32 tgid; /* whose it is; 0: nobody's, or it is being written */

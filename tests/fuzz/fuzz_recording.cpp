@@ -15,7 +15,7 @@
 #include "rsslag/report/peak.h"
 #include "rsslag/report/report_builder.h"
 #include "rsslag/sinks/sink.h"
-#include "rsslag/trace/judge.h"
+#include "rsslag/trace/analyzer.h"
 #include "rsslag/trace/recorded.h"
 #include "rsslag/trace/row_maker.h"
 #include "rsslag/view/tick.h"
@@ -61,7 +61,7 @@ const std::vector<report::Claim> &all_claims() {
 void require_peak(const report::Report &report, const core::Summary &summary) {
     report::PeakReport peak{{report.facts.command_line}, 0, 0, std::nullopt, std::nullopt, summary, {}};
     if (!summary.processes.empty()) peak.pid = summary.processes.front().pid;
-    peak.claims = report::judge(all_claims(), report::report_of(summary, true));
+    peak.claims = report::evaluate(all_claims(), report::report_of(summary, true));
     for (const report::ClaimResult &result : peak.claims)
         require_harmless(result.text);
     require_json(report::peak_json(peak));
@@ -77,7 +77,7 @@ void require_report(const report::Report &report, const core::Summary &summary) 
         require_json(report::diff_json(*before, *after));
         require_harmless(report::diff_text(*before, *after, {}));
     }
-    for (const report::ClaimResult &result : report::judge(all_claims(), report))
+    for (const report::ClaimResult &result : report::evaluate(all_claims(), report))
         require_harmless(result.text);
     require_peak(report, summary);
 }
@@ -152,8 +152,8 @@ trace::Facts facts_of(const recording::Header &header) {
     return facts;
 }
 
-trace::JudgeOptions judge_options(trace::TraceObserver &observer) {
-    trace::JudgeOptions options;
+trace::AnalyzerOptions analyzer_options(trace::TraceObserver &observer) {
+    trace::AnalyzerOptions options;
     options.for_screen = true;
     options.threads.which = core::ThreadChoice::Which::All;
     options.observer = &observer;
@@ -171,14 +171,14 @@ class Trace {
     Trace(const recording::Header &header, std::size_t seed)
         : outputs_(seed % kDatabases == 0),
           maker_(outputs_),
-          judge_(facts_of(header), judge_options(maker_)),
+          analyzer_(facts_of(header), analyzer_options(maker_)),
           screen_(header, facts_of(header).machine, seed) {
         maker_.begin(header.start_ns);
         require(outputs_.begin(trace::sink_facts(header)).ok());
     }
 
     void apply(event::Event event) {
-        for (core::Tick &tick : judge_.apply(std::move(event))) {
+        for (core::Tick &tick : analyzer_.apply(std::move(event))) {
             require_json(view::tick_json(tick));
             require_harmless(view::tick_lines(tick, {}, true));
             require_csv(view::tick_csv(tick, tick.seq), columns_);
@@ -190,25 +190,25 @@ class Trace {
     /// As rsslag itself refuses what is far denser than a recording: what is left of it tells nothing new.
     bool enough() const {
         constexpr std::uint64_t kWork = 20'000'000;
-        return judge_.work() > kWork || judge_.waiting_bytes() > kWork;
+        return analyzer_.work() > kWork || analyzer_.waiting_bytes() > kWork;
     }
 
     void end(bool complete) {
-        apply(event::Stop{judge_.last_moment()});
-        apply(event::End{judge_.last_moment(), {}});
-        require(judge_.summary().has_value());
-        require_json(view::summary_json(*judge_.summary()));
-        require_harmless(view::summary_text(*judge_.summary(), {}));
+        apply(event::Stop{analyzer_.last_moment()});
+        apply(event::End{analyzer_.last_moment(), {}});
+        require(analyzer_.summary().has_value());
+        require_json(view::summary_json(*analyzer_.summary()));
+        require_harmless(view::summary_text(*analyzer_.summary(), {}));
         require(maker_.finish().ok());
         screen_.end();
-        require(outputs_.end({*judge_.summary(), complete, {}, judge_.summary()->duration_ns, {}}).ok());
-        require_report(outputs_.report(), *judge_.summary());
+        require(outputs_.end({*analyzer_.summary(), complete, {}, analyzer_.summary()->duration_ns, {}}).ok());
+        require_report(outputs_.report(), *analyzer_.summary());
     }
 
   private:
     Outputs outputs_;
     Lines maker_;
-    trace::Judge judge_;
+    trace::Analyzer analyzer_;
     rsslag::fuzz::DrawnScreen screen_;
     std::size_t columns_ = columns_of(view::csv_header());
 };

@@ -61,7 +61,7 @@ class Command:
     def words(self, directory, target):
         return [word.format(dir=directory, pid=target) for word in self.argv]
 
-    def judge(self, ran, directory, target, clean):
+    def evaluate(self, ran, directory, target, clean):
         if ran.status == self.clean_status:
             return self.check(ran, directory, target, clean)
         wrong_unless(ran.status in (1, 2, 3, 125, 126, 127), f'status {ran.status}')
@@ -210,8 +210,8 @@ class Mount(Command):
             text = Path(directory, 'mounted', 'self').read_text()
             wrong_unless(str(os.getpid()) in text, f'self: {text[:200]}')
 
-    def judge(self, ran, directory, target, clean):
-        super().judge(ran, directory, target, clean)
+    def evaluate(self, ran, directory, target, clean):
+        super().evaluate(ran, directory, target, clean)
         if self.name == 'mount' and ran.status != 0:
             wrong_unless(not os.path.ismount(f'{directory}/mounted'), 'it failed, and something is mounted')
 

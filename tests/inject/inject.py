@@ -162,12 +162,12 @@ class Runner:
             try:
                 ran = (run_on_terminal if command.screen else run_plain)(argv, directory, command, patience)
                 text = log.read_text(errors='replace')
-                self.judge(command, ran, directory, text)
+                self.evaluate(command, ran, directory, text)
                 return text
             finally:
                 command.clean_up(directory)
 
-    def judge(self, command, ran, directory, text):
+    def evaluate(self, command, ran, directory, text):
         if command.clean is None:
             command.keep(ran, directory)
             wrong_unless(ran.status == command.clean_status, f'{command.name}: {ran}')
@@ -178,7 +178,7 @@ class Runner:
             said = ran.status == 0 or 'rsslag: ' in ran.err or ran.err == ''
             wrong_unless(said, f'status {ran.status}, and nothing is said: {ran.err[-200:]!r}')
             return
-        command.judge(ran, directory, self.target, command.clean)
+        command.evaluate(ran, directory, self.target, command.clean)
 
     def injections(self, command):
         """Where nothing fails, and what then can. A stack takes strace a while."""

@@ -81,7 +81,7 @@ class Bracket : public testing::Test {
         return walk;
     }
     /// The counters with the mm's own part as the second reading found it: what a scheme without a witness would see.
-    core::Reconciliation judge(core::CounterReading before, core::CounterReading after, const core::Walk &seen) {
+    core::Reconciliation reconciled(core::CounterReading before, core::CounterReading after, const core::Walk &seen) {
         core::Bracket bracket;
         bracket.readings = {std::move(before), std::move(after)};
         bracket.walk_state = core::WalkState::Done;
@@ -103,7 +103,7 @@ TEST_F(Bracket, WithNothingBetweenAgrees) {
     for (int tries = 0; tries < kTries && verdict == core::Verdict::Moving; ++tries) {
         const auto before = counters();
         const auto seen = walk();
-        verdict = judge(before, counters(), seen).verdict;
+        verdict = reconciled(before, counters(), seen).verdict;
     }
     EXPECT_EQ(verdict, core::Verdict::Agrees);
 }
@@ -123,7 +123,7 @@ TEST_F(Bracket, CallsItMovingWhenTheWalkSawWhatBothReadingsDidNot) {
     // The counters tell nothing: the same exact value on both sides, and a walk that saw 200 pages more.
     EXPECT_EQ(before.exact().rss(), after.exact().rss());
     EXPECT_GE(seen.rss.n, 4 * (after.exact().rss().n + 190));
-    const auto verdict = judge(before, after, seen);
+    const auto verdict = reconciled(before, after, seen);
     EXPECT_EQ(verdict.verdict, core::Verdict::Moving);
     EXPECT_GE(verdict.residual->n, 190);
 }
@@ -135,7 +135,7 @@ TEST_F(Bracket, SeesPagesDroppedWithoutAnUnmap) {
     order('t');
     const auto seen = walk();
     order('d');
-    EXPECT_EQ(judge(before, counters(), seen).verdict, core::Verdict::Moving);
+    EXPECT_EQ(reconciled(before, counters(), seen).verdict, core::Verdict::Moving);
 }
 
 }  // namespace

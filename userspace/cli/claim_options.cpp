@@ -12,12 +12,12 @@
 namespace rsslag::cli {
 
 void add_claim_options(CLI::App &command, ClaimOptions &options) {
-    command.add_option("--assert", options.words, "End with 1 unless it holds: 'peak_rss<100MiB and lost==0'")
+    command.add_option("--assert", options.typed, "End with 1 unless it holds: 'peak_rss<100MiB and lost==0'")
         ->allow_extra_args(false);
 }
 
 core::Status parse_claims(ClaimOptions &options) {
-    for (const std::string &text : options.words) {
+    for (const std::string &text : options.typed) {
         auto claims = report::parse_claims(text);
         if (!claims) return claims.error();
         for (report::Claim &claim : *claims)
@@ -36,11 +36,11 @@ int check_claims(const std::vector<report::ClaimResult> &results, int status) {
 }
 
 int check_claims(const ClaimOptions &options, const session::TickWriter &writer, bool ends, bool follow, int status) {
-    if (!writer.told()) return status;
-    if (writer.told()->processes.empty() && status == kDone && (ends || !options.claims.empty()))
+    if (!writer.summary()) return status;
+    if (writer.summary()->processes.empty() && status == kDone && (ends || !options.claims.empty()))
         return fail({core::Kind::Gone, "no process matched", 0, ""});
     if (options.claims.empty()) return status;
-    return check_claims(report::judge(options.claims, report::report_of(*writer.told(), follow)), status);
+    return check_claims(report::evaluate(options.claims, report::report_of(*writer.summary(), follow)), status);
 }
 
 }  // namespace rsslag::cli

@@ -13,7 +13,7 @@
 namespace rsslag::cli {
 
 struct ClaimOptions {
-    std::vector<std::string> words;  ///< as typed
+    std::vector<std::string> typed;  ///< as typed
     std::vector<report::Claim> claims;
 };
 

@@ -43,7 +43,7 @@ struct DemoOptions {
     struct {
         std::string over;
         std::string time;
-    } words;                                        ///< as typed
+    } typed;                                        ///< as typed
     std::optional<std::chrono::milliseconds> time;  ///< --for
     bool json = false;
 };
@@ -128,12 +128,12 @@ class Held {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             if (getppid() != parent) _exit(kNotAllowed);
             if (dup2(to.get(), STDOUT_FILENO) < 0) _exit(kDoesNotHold);
-            std::vector<char *> words;
-            words.reserve(argv.size() + 1);
-            for (const std::string &word : argv)
-                words.push_back(const_cast<char *>(word.c_str()));
-            words.push_back(nullptr);
-            execv("/proc/self/exe", words.data());
+            std::vector<char *> arguments;
+            arguments.reserve(argv.size() + 1);
+            for (const std::string &argument : argv)
+                arguments.push_back(const_cast<char *>(argument.c_str()));
+            arguments.push_back(nullptr);
+            execv("/proc/self/exe", arguments.data());
             _exit(kNotAllowed);
         }
         return Held(pid, std::move(from));
@@ -192,22 +192,23 @@ std::vector<pid_t> children(std::string_view facts) {
 }
 
 std::vector<std::string> hold_words(const DemoOptions &options) {
-    std::vector<std::string> words{"rsslag", "demo", options.name, "--hold"};
-    if (options.workload.threads) words.insert(words.end(), {"--threads", std::to_string(*options.workload.threads)});
-    if (options.workload.kb) words.insert(words.end(), {"--kb", std::to_string(*options.workload.kb)});
-    words.insert(words.end(), {"--parent", std::to_string(getpid())});
-    if (!options.words.over.empty()) words.insert(words.end(), {"--over", options.words.over});
-    return words;
+    std::vector<std::string> arguments{"rsslag", "demo", options.name, "--hold"};
+    if (options.workload.threads)
+        arguments.insert(arguments.end(), {"--threads", std::to_string(*options.workload.threads)});
+    if (options.workload.kb) arguments.insert(arguments.end(), {"--kb", std::to_string(*options.workload.kb)});
+    arguments.insert(arguments.end(), {"--parent", std::to_string(getpid())});
+    if (!options.typed.over.empty()) arguments.insert(arguments.end(), {"--over", options.typed.over});
+    return arguments;
 }
 
 core::Status parse_times(DemoOptions &options) {
-    if (!options.words.over.empty()) {
-        const auto over = core::parse_duration(options.words.over);
+    if (!options.typed.over.empty()) {
+        const auto over = core::parse_duration(options.typed.over);
         if (!over) return over.error();
         options.workload.over = *over;
     }
-    if (!options.words.time.empty()) {
-        const auto time = core::parse_duration(options.words.time);
+    if (!options.typed.time.empty()) {
+        const auto time = core::parse_duration(options.typed.time);
         if (!time) return time.error();
         options.time = *time;
     }
@@ -267,9 +268,9 @@ Run add_demo(CLI::App &app, const Common &common) {
     command->add_option("--kb", options->workload.kb, "kB that each thread (or the process) touches");
     command->add_flag("--hold", options->hold,
                       "Only make the workload, print 'ready PID' and what it knows of itself, and wait");
-    command->add_option("--over", options->words.over, "Let its build-up take so long (classic, few-pages, per-cpu)");
+    command->add_option("--over", options->typed.over, "Let its build-up take so long (classic, few-pages, per-cpu)");
     command->add_option("--parent", options->parent, "With --hold: end with this process")->group("");
-    command->add_option("--for", options->words.time, "As --hold, but say nothing and end after this time");
+    command->add_option("--for", options->typed.time, "As --hold, but say nothing and end after this time");
     command->add_flag("--json", options->json, "The snapshot as rsslag.snapshot/2");
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "demo takes no -- CMD", 0, ""});

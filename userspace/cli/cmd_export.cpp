@@ -46,9 +46,9 @@ Status check(const ExportOptions &options) {
 }
 
 /// Where the format has no room for what is missing, stderr has.
-class SaysWhatIsMissing final : public sinks::Sink {
+class MissingToStderr final : public sinks::Sink {
   public:
-    explicit SaysWhatIsMissing(std::unique_ptr<sinks::Sink> sink) : sink_(std::move(sink)) {}
+    explicit MissingToStderr(std::unique_ptr<sinks::Sink> sink) : sink_(std::move(sink)) {}
 
     Status begin(const sinks::Facts &facts) override { return sink_->begin(facts); }
     Status row(const sinks::Row &row) override { return sink_->row(row); }
@@ -67,7 +67,7 @@ std::unique_ptr<sinks::Sink> sink_of(const ExportOptions &options, std::optional
         return file ? file->write(text) : terminal::print(text);
     };
     const auto head = options.rows_only ? sinks::Head::No : sinks::Head::Yes;
-    if (options.format == "csv") return std::make_unique<SaysWhatIsMissing>(sinks::csv_sink(write, head));
+    if (options.format == "csv") return std::make_unique<MissingToStderr>(sinks::csv_sink(write, head));
     if (options.format == "sqlite") return sinks::sqlite_sink(file->path());
     return options.format == "perfetto" ? sinks::perfetto_sink(write) : sinks::jsonl_sink(write, head);
 }

@@ -14,16 +14,16 @@ Run add_live(CLI::App &app, const Common &common) {
     auto claims = std::make_shared<ClaimOptions>();
     CLI::App *const live = app.add_subcommand("live", "Trace counter updates: cached and flushed RSS as they change");
     add_trace_options(*live, *options);
-    live->add_option("--format", options->words.format, "lines, csv or jsonl; without it the screen on a terminal")
+    live->add_option("--format", options->typed.format, "lines, csv or jsonl; without it the screen on a terminal")
         ->check(CLI::IsMember({"lines", "csv", "jsonl"}));
     live->add_flag(
-        "--json", [options](std::int64_t) { options->words.format = "jsonl"; }, "As --format jsonl");
-    live->add_option("--threads", options->words.threads, "Which threads to list: all, changed, top:N or none");
+        "--json", [options](std::int64_t) { options->typed.format = "jsonl"; }, "As --format jsonl");
+    live->add_option("--threads", options->typed.threads, "Which threads to list: all, changed, top:N or none");
     live->add_flag("--events", options->events, "A line for each record, too");
     live->add_option("--record", options->recording, "Record all of it in FILE, for rsslag replay");
     add_claim_options(*live, *claims);
     return [options, claims, &common] {
-        options->sampled = claims->words.empty();
+        options->sampled = claims->typed.empty();
         return run_trace(common, *options, *claims);
     };
 }

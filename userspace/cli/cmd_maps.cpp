@@ -13,7 +13,7 @@
 
 #include "commands.h"
 #include "exit_status.h"
-#include "maps_here.h"
+#include "process_maps.h"
 #include "rsslag/core/duration.h"
 #include "rsslag/core/text.h"
 #include "rsslag/host/experiment.h"
@@ -34,7 +34,7 @@ using core::Error;
 using core::Kind;
 
 struct MapsOptions {
-    host::TargetWords targets;
+    host::TargetArguments targets;
     bool json = false;
     bool pmap_x = false;
     bool pmap_details = false;
@@ -50,7 +50,7 @@ struct MapsOptions {
         std::string sort, baseline;
         std::string interval = "1s";
         std::vector<std::string> columns, assertions;
-    } words;  ///< as typed
+    } typed;  ///< as typed
     memory::Order order;
     std::chrono::milliseconds interval{};
     std::vector<core::Assertion> assertions;
@@ -59,12 +59,12 @@ struct MapsOptions {
 };
 
 core::Status read_baseline_file(MapsOptions &options) {
-    if (options.words.baseline.empty()) return core::success();
-    std::ifstream file(options.words.baseline, std::ios::binary);
+    if (options.typed.baseline.empty()) return core::success();
+    std::ifstream file(options.typed.baseline, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     if (!file) {
         return Error{Kind::BadInput,
-                     fmt::format("the baseline {} cannot be read", core::printable(options.words.baseline)), 0,
+                     fmt::format("the baseline {} cannot be read", core::printable(options.typed.baseline)), 0,
                      "write one with rsslag maps --json PID"};
     }
     auto baselines = memory::read_baselines(text);
@@ -74,8 +74,8 @@ core::Status read_baseline_file(MapsOptions &options) {
 }
 
 core::Status read_assertions(MapsOptions &options) {
-    for (const std::string &word : options.words.assertions) {
-        auto assertion = core::parse_assertion(word);
+    for (const std::string &argument : options.typed.assertions) {
+        auto assertion = core::parse_assertion(argument);
         if (!assertion) return assertion.error();
         if (!memory::named_sum({}, assertion->field)) {
             return Error{Kind::BadInput,
@@ -84,7 +84,7 @@ core::Status read_assertions(MapsOptions &options) {
         }
         if (assertion->growth && !options.baselines) {
             return Error{Kind::BadInput,
-                         fmt::format("'{}' needs a --baseline to have grown from", core::printable(word)), 0, ""};
+                         fmt::format("'{}' needs a --baseline to have grown from", core::printable(argument)), 0, ""};
         }
         options.assertions.push_back(*std::move(assertion));
     }
@@ -93,22 +93,22 @@ core::Status read_assertions(MapsOptions &options) {
 
 /// Bad input is told before anything is asked of the kernel.
 core::Status read_words(MapsOptions &options) {
-    for (const std::string &word : options.words.columns) {
-        const auto field = memory::field_named(word);
+    for (const std::string &argument : options.typed.columns) {
+        const auto field = memory::field_named(argument);
         if (!field) return field.error();
         options.shown.columns.push_back(*field);
     }
-    const auto order = memory::order_named(options.words.sort);
+    const auto order = memory::order_named(options.typed.sort);
     if (!order) return order.error();
     options.order = *order;
     // Groups have no address and only the sums that their columns show: a field means each mapping.
-    const bool of_each = !options.words.columns.empty() || options.order.by != memory::Order::By::Default;
+    const bool of_each = !options.typed.columns.empty() || options.order.by != memory::Order::By::Default;
     options.shown.each = options.shown.each || of_each;
     options.of_mappings = options.shown.each || options.pmap_x || options.pmap_details || options.pages ||
                           options.report || options.watch || !options.filter.empty() || !options.elf.empty() ||
-                          !options.words.baseline.empty() || !options.words.assertions.empty();
+                          !options.typed.baseline.empty() || !options.typed.assertions.empty();
     if (options.all || options.report) options.shown.groups = static_cast<std::size_t>(-1);
-    const auto interval = core::parse_interval(options.words.interval);
+    const auto interval = core::parse_interval(options.typed.interval);
     if (!interval) return interval.error();
     options.interval = *interval;
     if (auto read = read_baseline_file(options); !read) return read;
@@ -143,7 +143,7 @@ view::ReportFacts report_facts() {
 
 class MapsCommand {
   public:
-    MapsCommand(const MapsOptions &options, const view::TextStyle &style, MapsHere reader)
+    MapsCommand(const MapsOptions &options, const view::TextStyle &style, ProcessMaps reader)
         : options_(options), style_(style), reader_(std::move(reader)) {}
 
     int run(const std::vector<host::Target> &targets) {
@@ -177,7 +177,7 @@ class MapsCommand {
     }
 
     /// Where mappings are another user's, who asks for a process and no more is told what anyone may know.
-    bool tell_status(const procfs::Process &process, const Error &error) {
+    bool print_status(const procfs::Process &process, const Error &error) {
         if (error.kind != Kind::Denied || options_.of_mappings) return false;
         auto task = process.memory_task();
         if (!task) return false;
@@ -213,7 +213,7 @@ class MapsCommand {
             process.since = procfs::changes(*watched.before, process.groups);
         }
         for (const core::Assertion &assertion : options_.assertions) {
-            process.asserted.push_back(memory::judge(assertion, process.sums, baseline));
+            process.asserted.push_back(memory::evaluate(assertion, process.sums, baseline));
             if (process.asserted.back().holds != true) status_ = std::max<int>(status_, kDoesNotHold);
         }
         if (options_.watch) watched.before = process.groups;
@@ -226,7 +226,7 @@ class MapsCommand {
         for (Watched &watched : watched_) {
             auto process = read(watched);
             if (!process) {
-                if (!tell_status(watched.process, process.error()))
+                if (!print_status(watched.process, process.error()))
                     fail_one(watched.process.pid(), watched.named, process.error());
                 continue;
             }
@@ -286,7 +286,7 @@ class MapsCommand {
 
     const MapsOptions &options_;
     const view::TextStyle &style_;
-    MapsHere reader_;
+    ProcessMaps reader_;
     host::StopSignals stop_;
     std::vector<Watched> watched_;
     std::vector<memory::UnmappedProcess> failed_;
@@ -301,7 +301,7 @@ int maps(MapsOptions &options, view::TextStyle style) {
     if (!targets) return fail(targets.error());
     // Frame numbers are for SYS_ADMIN, other users' pagemap is their own to read.
     const std::vector<cap_value_t> for_pages{CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH};
-    auto reader = MapsHere::open(options.pages || !options.elf.empty() ? for_pages : std::vector<cap_value_t>{});
+    auto reader = ProcessMaps::open(options.pages || !options.elf.empty() ? for_pages : std::vector<cap_value_t>{});
     if (!reader) return fail(reader.error());
     return MapsCommand(options, style, *std::move(reader)).run(*targets);
 }
@@ -315,10 +315,10 @@ Run add_maps(CLI::App &app, const Common &common) {
     add_target_options(*command, options->targets);
     command->add_flag("--json", options->json, "rsslag.maps/1, one document a line");
     command->add_flag("--each", options->shown.each, "Every mapping, not grouped by name");
-    command->add_option("--columns", options->words.columns, "Fields of smaps to show for each mapping: Rss,Pss,...")
+    command->add_option("--columns", options->typed.columns, "Fields of smaps to show for each mapping: Rss,Pss,...")
         ->delimiter(',')
         ->allow_extra_args(false);
-    command->add_option("--sort", options->words.sort,
+    command->add_option("--sort", options->typed.sort,
                         "Each mapping by address, name, or a field of smaps, largest first");
     command->add_option("--filter", options->filter, "Only mappings whose name matches GLOB");
     command->add_flag("--pages", options->pages,
@@ -330,12 +330,12 @@ Run add_maps(CLI::App &app, const Common &common) {
     command->add_flag("--all", options->all, "List every group");
     command->add_flag("--report", options->report, "Plain text with the facts of the machine, for a bug report");
     auto *const watch = command->add_flag("--watch", options->watch, "Look again and again, and tell what has changed");
-    command->add_option("--interval", options->words.interval, "Of --watch: between looks")->capture_default_str();
+    command->add_option("--interval", options->typed.interval, "Of --watch: between looks")->capture_default_str();
     command->add_option("--repeat", options->repeat, "Of --watch: end after N looks")->check(CLI::Range(1, 1000000));
-    command->add_option("--baseline", options->words.baseline, "Tell what has changed since an older --json")
+    command->add_option("--baseline", options->typed.baseline, "Tell what has changed since an older --json")
         ->excludes(watch);
     command
-        ->add_option("--assert", options->words.assertions,
+        ->add_option("--assert", options->typed.assertions,
                      "End with 1 unless it holds: rss<10MiB, or with --baseline private_dirty.growth<=5%")
         ->allow_extra_args(false);
     auto *const x = command->add_flag("-x", options->pmap_x, "As pmap -x prints it");

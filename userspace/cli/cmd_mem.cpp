@@ -79,9 +79,9 @@ std::vector<view::MemRow> rows_of_users(const std::vector<procfs::User> &users,
     return rows;
 }
 
-core::Result<view::MemBy> by_named(const std::string &word) {
+core::Result<view::MemBy> by_named(const std::string &argument) {
     for (const view::MemBy by : {view::MemBy::Program, view::MemBy::User, view::MemBy::Cgroup, view::MemBy::File}) {
-        if (view::name(by) == word) return by;
+        if (view::name(by) == argument) return by;
     }
     return Error{Kind::BadInput, "--by is one of program, user, cgroup, file", 0, ""};
 }

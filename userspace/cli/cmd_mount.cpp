@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char *kDirectory = "/run/rsslag";
 
-struct Words {
+struct Typed {
     std::string directory = kDirectory;
     std::string mode;
     std::string group;
@@ -31,17 +31,17 @@ std::optional<mode_t> read_mode(const std::string &text) {
     return mode <= 0444 ? std::optional(mode) : std::nullopt;
 }
 
-core::Result<host::MountOptions> options_of(const Words &words) {
-    host::MountOptions options{words.directory};
-    if (!words.group.empty()) {
-        const group *found = getgrnam(words.group.c_str());
-        if (found == nullptr) return bad("there is no group " + words.group, "getent group lists them");
+core::Result<host::MountOptions> options_of(const Typed &typed) {
+    host::MountOptions options{typed.directory};
+    if (!typed.group.empty()) {
+        const group *found = getgrnam(typed.group.c_str());
+        if (found == nullptr) return bad("there is no group " + typed.group, "getent group lists them");
         options.group = found->gr_gid;
         options.mode = 0440;
     }
-    if (words.mode.empty()) return options;
-    const auto mode = read_mode(words.mode);
-    if (!mode) return bad("--mode " + words.mode + " is no mode of reading", "write 0444, 0440 or 0400");
+    if (typed.mode.empty()) return options;
+    const auto mode = read_mode(typed.mode);
+    if (!mode) return bad("--mode " + typed.mode + " is no mode of reading", "write 0444, 0440 or 0400");
     options.mode = *mode;
     return options;
 }
@@ -53,14 +53,14 @@ int ended(const core::Status &status) {
 }  // namespace
 
 Run add_mount(CLI::App &app, const Common &common) {
-    auto words = std::make_shared<Words>();
+    auto typed = std::make_shared<Typed>();
     CLI::App *const command = app.add_subcommand("mount", "Exact RSS as files that anyone may read, until umount");
-    command->add_option("DIR", words->directory, "Where: an empty directory, or a new one")->capture_default_str();
-    command->add_option("--mode", words->mode, "Who may read the files, octal: 0444, with --group 0440");
-    command->add_option("--group", words->group, "Whose group the files are: only it and root may read them");
-    return [words, &common] {
+    command->add_option("DIR", typed->directory, "Where: an empty directory, or a new one")->capture_default_str();
+    command->add_option("--mode", typed->mode, "Who may read the files, octal: 0444, with --group 0440");
+    command->add_option("--group", typed->group, "Whose group the files are: only it and root may read them");
+    return [typed, &common] {
         if (!common.command.empty()) return fail(bad("mount takes no -- CMD", ""));
-        const auto options = options_of(*words);
+        const auto options = options_of(*typed);
         return options ? ended(host::mount_files(*options)) : fail(options.error());
     };
 }

@@ -42,9 +42,9 @@ int peak(const std::vector<std::string> &argv, PeakOptions &options, const view:
     session::TickWriter writer(options.trace.format, options.trace.threads, text);
     CommandEnd end;
     const int status = trace_command(argv, options.trace, writer, &end);
-    if (!writer.told() || !end.status) return status;
-    report::PeakReport report{argv, end.pid, *end.status, end.signal, end.max_rss_kb, *writer.told(), {}};
-    report.claims = report::judge(options.claims.claims, report::report_of(report.summary, true));
+    if (!writer.summary() || !end.status) return status;
+    report::PeakReport report{argv, end.pid, *end.status, end.signal, end.max_rss_kb, *writer.summary(), {}};
+    report.claims = report::evaluate(options.claims.claims, report::report_of(report.summary, true));
     report::ReportStyle style;
     style.utf8 = text.utf8;
     style.pages = text.pages;
@@ -66,12 +66,12 @@ Run add_peak(CLI::App &app, const Common &common) {
     options->trace.format = session::Format::Silent;
     options->trace.follow = true;
     options->trace.no_walk = true;
-    options->trace.words.interval = "10s";
+    options->trace.typed.interval = "10s";
     CLI::App *const command = app.add_subcommand("peak", "The highest RSS of a command, to the page, as time is used");
     command->add_flag("--json", options->json, "rsslag.peak/1, the last line");
     command->add_flag("--tree", options->tree, "List each process, too");
     command->add_option("-o,--output", options->output, "Write to FILE instead of stderr");
-    command->add_option("--ring", options->trace.words.ring, "Size of each ring buffer: 512K, 8M");
+    command->add_option("--ring", options->trace.typed.ring, "Size of each ring buffer: 512K, 8M");
     command->add_option("--mode", options->trace.mode, "events, or counts: less cost, and a range")
         ->check(CLI::IsMember({"events", "counts"}));
     command->add_flag("--as-root", options->trace.as_root, "Under sudo: run CMD as root");

@@ -80,7 +80,7 @@ int show(const ReportOptions &options, const Report &report, const std::optional
                                             : report_text(report, style);
     const Status printed = terminal::print(text);
     const int written = printed ? kDone : fail(printed.error());
-    return check_claims(report::judge(options.claims.claims, report), written);
+    return check_claims(report::evaluate(options.claims.claims, report), written);
 }
 
 int report(ReportOptions &options, const view::TextStyle &text, FileBudget &budget) {

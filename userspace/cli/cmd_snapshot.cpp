@@ -26,7 +26,7 @@ namespace rsslag::cli {
 namespace {
 
 struct SnapshotOptions {
-    host::TargetWords targets;
+    host::TargetArguments targets;
     bool json = false;
     bool no_walk = false;
     bool check = false;
@@ -36,19 +36,19 @@ struct SnapshotOptions {
     struct {
         std::string interval;
         std::string delay = "1s";
-    } words;  ///< as typed
+    } typed;  ///< as typed
     std::chrono::milliseconds interval{};
     std::chrono::milliseconds delay{};
 };
 
 /// Bad input is told before anything is asked of the kernel.
 core::Status parse_timing(SnapshotOptions &options) {
-    if (!options.words.interval.empty()) {
-        const auto interval = core::parse_interval(options.words.interval);
+    if (!options.typed.interval.empty()) {
+        const auto interval = core::parse_interval(options.typed.interval);
         if (!interval) return interval.error();
         options.interval = *interval;
     }
-    const auto delay = core::parse_duration(options.words.delay);
+    const auto delay = core::parse_duration(options.typed.delay);
     if (!delay) return delay.error();
     options.delay = *delay;
     return core::success();
@@ -229,7 +229,7 @@ int snapshot_command(const std::vector<std::string> &argv, const SnapshotOptions
     if (const auto ended = command->wait(options.delay, stop)) {
         terminal::complain(
             fmt::format("the command ended with status {} before it could be read after {}; use a shorter --delay",
-                        *ended, options.words.delay));
+                        *ended, options.typed.delay));
         return *ended;
     }
     const std::vector<host::Target> target{{command->pid(), true}};
@@ -257,9 +257,9 @@ Run add_snapshot(CLI::App &app, const Common &common) {
     command->add_flag("--check", options->check, "End with 1 unless every verdict is agrees or explained");
     command->add_flag("--all", options->all, "List every thread or CPU that caches");
     command->add_option("--repeat", options->repeat, "Take N readings")->check(CLI::Range(1, 1000000));
-    command->add_option("--interval", options->words.interval,
+    command->add_option("--interval", options->typed.interval,
                         "Between repeated readings (500ms, 2s, 1m); none: back to back");
-    command->add_option("--delay", options->words.delay, "With -- CMD: how long it runs before it is read")
+    command->add_option("--delay", options->typed.delay, "With -- CMD: how long it runs before it is read")
         ->capture_default_str();
     command->add_flag("--as-root", options->as_root, "With -- CMD under sudo: run it as root");
     return [options, &common] {

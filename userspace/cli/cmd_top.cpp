@@ -46,21 +46,21 @@ struct TopOptions {
         std::string interval = "1s";
         std::string sort = "lag";
         std::string format;
-    } words;  ///< as typed
+    } typed;  ///< as typed
     milliseconds interval{1000};
     view::TopSort sort = view::TopSort::Lag;
 };
 
 Status parse(TopOptions &options) {
-    const auto interval = core::parse_interval(options.words.interval);
+    const auto interval = core::parse_interval(options.typed.interval);
     if (!interval) return interval.error();
     options.interval = *interval;
     for (const view::TopSort sort :
          {view::TopSort::Lag, view::TopSort::Exact, view::TopSort::Cached, view::TopSort::Name}) {
-        if (options.words.sort == view::name(sort)) options.sort = sort;
+        if (options.typed.sort == view::name(sort)) options.sort = sort;
     }
-    options.json = options.json || options.words.format == "json";
-    options.prometheus = options.words.format == "prometheus";
+    options.json = options.json || options.typed.format == "json";
+    options.prometheus = options.typed.format == "prometheus";
     if (options.prometheus && !options.once)
         return Error{Kind::BadInput, "--format prometheus is one reading", 0, "add --once, or use rsslag serve"};
     if (!options.output.empty() && !options.once) return Error{Kind::BadInput, "-o is for one table", 0, "add --once"};
@@ -250,15 +250,15 @@ Run add_top(CLI::App &app, const Common &common) {
     CLI::App *const top = app.add_subcommand("top", "All processes by what they hide, from one pass of an iterator");
     top->add_flag("--once", options->once, "One table, then end");
     top->add_flag("--json", options->json, "rsslag.top/1, one line a table");
-    top->add_option("--format", options->words.format, "text, json or prometheus, which takes --once")
+    top->add_option("--format", options->typed.format, "text, json or prometheus, which takes --once")
         ->check(CLI::IsMember({"text", "json", "prometheus"}));
     top->add_option("-o,--output", options->output, "With --once: into FILE, which is replaced as a whole");
-    top->add_option("--sort", options->words.sort, "lag, exact, cached or name")
+    top->add_option("--sort", options->typed.sort, "lag, exact, cached or name")
         ->check(CLI::IsMember({"lag", "exact", "cached", "name"}))
         ->capture_default_str();
     top->add_option("--rows", options->rows, "At most this many processes (0: all), or groups for prometheus (0: 100)")
         ->capture_default_str();
-    top->add_option("--interval", options->words.interval, "Between tables: 500ms, 2s, 1m; at least 10ms")
+    top->add_option("--interval", options->typed.interval, "Between tables: 500ms, 2s, 1m; at least 10ms")
         ->capture_default_str();
     return [options, &common] {
         if (!common.command.empty())

@@ -18,35 +18,37 @@ using core::Error;
 using core::Kind;
 
 /// "--unit" of "--unit=kB", "-p" of "-p4711"; the option of that name, if the app has one.
-const CLI::Option *option_of(const CLI::App &app, const std::string &word) {
-    return app.get_option_no_throw(word.starts_with("--") ? word.substr(0, word.find('=')) : word.substr(0, 2));
+const CLI::Option *option_of(const CLI::App &app, const std::string &argument) {
+    return app.get_option_no_throw(argument.starts_with("--") ? argument.substr(0, argument.find('='))
+                                                              : argument.substr(0, 2));
 }
 
-bool is_number_list(const std::string &word) {
-    return !word.empty() && word.find_first_not_of("0123456789,") == std::string::npos;
+bool is_number_list(const std::string &argument) {
+    return !argument.empty() && argument.find_first_not_of("0123456789,") == std::string::npos;
 }
 
 /// What decides which command is meant.
 struct First {
-    std::optional<std::string> plain;  ///< the first word that is no option and no option's value
+    std::optional<std::string> plain;  ///< the first argument that is no option and no option's value
     bool live_option = false;          ///< before it, one that only `live` has
 };
 
-First first_of(const CLI::App &app, const std::vector<std::string> &words) {
+First first_of(const CLI::App &app, const std::vector<std::string> &arguments) {
     const CLI::App &live = *app.get_subcommand("live");
     First first;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        const std::string &word = words[i];
-        if (!word.starts_with('-')) {
-            first.plain = word;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string &argument = arguments[i];
+        if (!argument.starts_with('-')) {
+            first.plain = argument;
             break;
         }
-        const CLI::Option *option = option_of(app, word);
+        const CLI::Option *option = option_of(app, argument);
         if (option == nullptr) {
-            option = option_of(live, word);
+            option = option_of(live, argument);
             first.live_option = first.live_option || option != nullptr;
         }
-        const bool holds_value = word.starts_with("--") ? word.find('=') != std::string::npos : word.size() > 2;
+        const bool holds_value =
+            argument.starts_with("--") ? argument.find('=') != std::string::npos : argument.size() > 2;
         if (option != nullptr && option->get_items_expected_max() > 0 && !holds_value) ++i;
     }
     return first;
@@ -72,7 +74,7 @@ std::string did_you_mean(const std::optional<std::string> &meant, const std::str
     return meant ? fmt::format("did you mean {}?", core::printable(*meant)) : help + " --help tells what there is";
 }
 
-/// Where the first word stood that is left over: those are at the end as often as the same word is not.
+/// Where the first argument stood that is left over: those are at the end as often as the same argument is not.
 std::size_t first_unexpected(const std::vector<std::string> &typed, const std::vector<std::string> &left) {
     std::multiset<std::string> unexpected(left.begin(), left.end());
     std::size_t first = typed.size();
@@ -94,24 +96,25 @@ const CLI::App *command_named(const CLI::App &app, const std::string &name) {
 }
 
 std::vector<std::string> split(int argc, char **argv, std::vector<std::string> &command, bool &has_command) {
-    std::vector<std::string> words(argv + 1, argv + argc);
-    const auto dashes = std::find(words.begin(), words.end(), "--");
-    has_command = dashes != words.end();
-    if (has_command) command.assign(dashes + 1, words.end());
-    words.erase(dashes, words.end());
-    return words;
+    std::vector<std::string> arguments(argv + 1, argv + argc);
+    const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+    has_command = dashes != arguments.end();
+    if (has_command) command.assign(dashes + 1, arguments.end());
+    arguments.erase(dashes, arguments.end());
+    return arguments;
 }
 
-core::Result<std::vector<std::string>> with_command(const CLI::App &app, std::vector<std::string> words,
+core::Result<std::vector<std::string>> with_command(const CLI::App &app, std::vector<std::string> arguments,
                                                     bool has_command) {
-    const First first = first_of(app, words);
+    const First first = first_of(app, arguments);
     bool live = has_command || first.live_option;
     if (first.plain) {
-        if (command_named(app, *first.plain) != nullptr) return words;
+        if (command_named(app, *first.plain) != nullptr) return arguments;
         live = is_number_list(*first.plain);
         // Help is for whoever does not know the words yet.
-        const bool asks = std::ranges::any_of(words, [](const auto &word) { return word == "-h" || word == "--help"; });
-        if (!live && asks) return words;
+        const bool asks = std::ranges::any_of(
+            arguments, [](const auto &argument) { return argument == "-h" || argument == "--help"; });
+        if (!live && asks) return arguments;
         if (!live) {
             const auto named =
                 host::may_be_name(*first.plain) ? host::processes_named(*first.plain) : std::vector<pid_t>();
@@ -124,8 +127,8 @@ core::Result<std::vector<std::string>> with_command(const CLI::App &app, std::ve
             live = true;
         }
     }
-    if (live) words.insert(words.begin(), "live");
-    return words;
+    if (live) arguments.insert(arguments.begin(), "live");
+    return arguments;
 }
 
 Error bad_words(const CLI::App &app, const std::vector<std::string> &typed, const CLI::ParseError &error) {
@@ -135,7 +138,7 @@ Error bad_words(const CLI::App &app, const std::vector<std::string> &typed, cons
     if (dynamic_cast<const CLI::ExtrasError *>(&error) == nullptr) return plain;
     const std::size_t at = first_unexpected(typed, app.remaining(true));
     if (at == typed.size()) return plain;
-    const std::string &word = typed[at];
+    const std::string &argument = typed[at];
     std::string before = "rsslag";
     for (std::size_t i = 0; i < at; ++i)
         before += " " + core::printable(typed[i]);
@@ -143,17 +146,18 @@ Error bad_words(const CLI::App &app, const std::vector<std::string> &typed, cons
     for (const CLI::App *const command : chosen)
         add_options_of(*command, options);
     add_options_of(app, options);
-    const auto meant = word.starts_with("--") ? core::nearest(word.substr(0, word.find('=')), options) : std::nullopt;
-    return {Kind::BadInput, fmt::format("'{}' is not expected after '{}'", core::printable(word), before), 0,
+    const auto meant =
+        argument.starts_with("--") ? core::nearest(argument.substr(0, argument.find('=')), options) : std::nullopt;
+    return {Kind::BadInput, fmt::format("'{}' is not expected after '{}'", core::printable(argument), before), 0,
             did_you_mean(meant, help)};
 }
 
-Error no_command(const CLI::App &app, const std::string &word) {
+Error no_command(const CLI::App &app, const std::string &argument) {
     std::vector<std::string> known = commands_of(app);
     for (std::string &name : host::process_names())
         known.push_back(std::move(name));
-    return {Kind::BadInput, fmt::format("'{}' is no command", core::printable(word)), 0,
-            did_you_mean(core::nearest(word, known), "rsslag")};
+    return {Kind::BadInput, fmt::format("'{}' is no command", core::printable(argument)), 0,
+            did_you_mean(core::nearest(argument, known), "rsslag")};
 }
 
 }  // namespace rsslag::cli

@@ -14,8 +14,8 @@ namespace rsslag::cli {
 
 /// Options that every command has, and the words after the first `--`.
 struct Common {
-    std::vector<std::string> command;  ///< CMD ARG…; empty without `--`
-    std::vector<std::string> words;    ///< all before it, as typed
+    std::vector<std::string> command;    ///< CMD ARG…; empty without `--`
+    std::vector<std::string> arguments;  ///< all before it, as typed
     std::string unit = "kB";
     std::string color = "auto";
 };
@@ -24,7 +24,7 @@ struct Common {
 using Run = std::function<int()>;
 
 /// PID…, -p, --comm, --cgroup, -u: the same words for every command that takes targets.
-void add_target_options(CLI::App &command, host::TargetWords &words);
+void add_target_options(CLI::App &command, host::TargetArguments &arguments);
 
 Run add_snapshot(CLI::App &app, const Common &common);
 Run add_live(CLI::App &app, const Common &common);

@@ -18,7 +18,7 @@
 namespace rsslag::cli {
 namespace {
 
-using Candidates = std::vector<Offer::Word>;
+using Candidates = std::vector<Candidate>;
 
 /// The parts of "a,b" or "a, b".
 std::vector<std::string> parts(std::string_view list) {
@@ -33,31 +33,31 @@ std::vector<std::string> parts(std::string_view list) {
 }
 
 Candidates plain(const std::vector<std::string> &texts) {
-    Candidates words;
+    Candidates candidates;
     for (const std::string &text : texts)
-        words.push_back({text, ""});
-    return words;
+        candidates.push_back({text, ""});
+    return candidates;
 }
 
 /// Processes that have memory, by number, with their names.
 Candidates processes() {
-    Candidates words;
+    Candidates candidates;
     const auto pids = procfs::list_processes();
-    if (!pids) return words;
+    if (!pids) return candidates;
     for (const pid_t pid : *pids) {
         const auto process = procfs::Process::open(pid);
         if (!process) continue;
         const auto stat = process->leader_stat();
         if (!stat || !procfs::has_memory(*process, *stat)) continue;
-        words.push_back({std::to_string(pid), core::printable(stat->comm)});
+        candidates.push_back({std::to_string(pid), core::printable(stat->comm)});
     }
-    return words;
+    return candidates;
 }
 
 /// Their names. One that cannot be typed as it is shown is left out.
 Candidates names() {
     std::vector<std::string> texts;
-    for (Offer::Word &process : processes()) {
+    for (Candidate &process : processes()) {
         if (process.about.find('\\') == std::string::npos) texts.push_back(std::move(process.about));
     }
     std::sort(texts.begin(), texts.end());
@@ -66,32 +66,32 @@ Candidates names() {
 }
 
 Candidates workloads() {
-    Candidates words;
+    Candidates candidates;
     for (const workload::Workload &each : workload::all())
-        words.push_back({std::string(each.name), std::string(each.summary)});
-    return words;
+        candidates.push_back({std::string(each.name), std::string(each.summary)});
+    return candidates;
 }
 
 Candidates fields(bool to_sort_by) {
-    Candidates words;
-    if (to_sort_by) words = {{"address", ""}, {"name", ""}};
+    Candidates candidates;
+    if (to_sort_by) candidates = {{"address", ""}, {"name", ""}};
     for (const procfs::SmapsLine &line : procfs::kSmapsLines)
-        words.push_back({std::string(line.key), ""});
-    return words;
+        candidates.push_back({std::string(line.key), ""});
+    return candidates;
 }
 
 Candidates commands(const CLI::App &app) {
-    Candidates words;
+    Candidates candidates;
     for (const CLI::App *const command : app.get_subcommands({})) {
-        if (!command->get_group().empty()) words.push_back({command->get_name(), command->get_description()});
+        if (!command->get_group().empty()) candidates.push_back({command->get_name(), command->get_description()});
     }
-    return words;
+    return candidates;
 }
 
 /// What begins with `typed`, behind `before`, which is a part of the same word.
 void keep(Offer &offer, std::string_view before, std::string_view typed) {
-    std::erase_if(offer.words, [&](const Offer::Word &word) { return !word.text.starts_with(typed); });
-    for (Offer::Word &word : offer.words)
+    std::erase_if(offer.candidates, [&](const Candidate &word) { return !word.text.starts_with(typed); });
+    for (Candidate &word : offer.candidates)
         word.text.insert(0, before);
 }
 
@@ -100,11 +100,11 @@ std::optional<Candidates> listed(std::string_view type) {
     const std::size_t open = type.find('{');
     if (open == std::string_view::npos) return std::nullopt;
     const std::string_view list = type.substr(open + 1, type.find('}', open) - open - 1);
-    Candidates words = plain(parts(list));
-    for (Offer::Word &word : words) {
+    Candidates candidates = plain(parts(list));
+    for (Candidate &word : candidates) {
         if (word.text.ends_with(":N")) word.text.pop_back();
     }
-    return words;
+    return candidates;
 }
 
 /// What may stand in the place of a value or positional that is called so.
@@ -112,7 +112,7 @@ Offer values(const CLI::App &app, const CLI::App &command, const CLI::Option &op
     using Also = Offer::Also;
     const bool named = option.nonpositional();
     const std::string type = named ? option.get_type_name() : option.get_name();
-    if (auto words = listed(type)) return {Also::Nothing, std::move(*words)};
+    if (auto candidates = listed(type)) return {Also::Nothing, std::move(*candidates)};
     if (type == "FILE") return {Also::Files, {}};
     if (type == "DIR") return {Also::Directories, {}};
     if (type == "USER") return {Also::Users, {}};
@@ -132,11 +132,11 @@ bool takes_list(const CLI::Option &option) {
     return option.check_name("--pid") || option.check_name("--columns");
 }
 
-bool before(const Offer::Word &a, const Offer::Word &b) {
+bool before(const Candidate &a, const Candidate &b) {
     return a.text < b.text;
 }
 
-bool same(const Offer::Word &a, const Offer::Word &b) {
+bool same(const Candidate &a, const Candidate &b) {
     return a.text == b.text;
 }
 
@@ -144,9 +144,9 @@ void offer_options(const CLI::App &app, Offer &offer) {
     for (const CLI::Option *const option : app.get_options()) {
         if (option->get_group().empty()) continue;
         for (const std::string &name : option->get_lnames())
-            offer.words.push_back({"--" + name, option->get_description()});
+            offer.candidates.push_back({"--" + name, option->get_description()});
         for (const std::string &name : option->get_snames())
-            offer.words.push_back({"-" + name, option->get_description()});
+            offer.candidates.push_back({"-" + name, option->get_description()});
     }
 }
 
@@ -205,8 +205,9 @@ class Line {
         offer_options(command(), offer);
         offer_options(app_, offer);
         // Each command has a --help of its own.
-        std::stable_sort(offer.words.begin(), offer.words.end(), before);
-        offer.words.erase(std::unique(offer.words.begin(), offer.words.end(), same), offer.words.end());
+        std::stable_sort(offer.candidates.begin(), offer.candidates.end(), before);
+        offer.candidates.erase(std::unique(offer.candidates.begin(), offer.candidates.end(), same),
+                               offer.candidates.end());
         return offer;
     }
 
@@ -215,7 +216,7 @@ class Line {
         std::size_t passed = 0;
         for (const CLI::Option *const option : command().get_options()) {
             if (option->nonpositional() || option->get_group().empty()) continue;
-            // The last one may take any number of words.
+            // The last one may take any number of candidates.
             if (passed + static_cast<std::size_t>(option->get_items_expected_max()) > positionals_) {
                 offer = values(app_, command(), *option);
                 break;
@@ -224,8 +225,8 @@ class Line {
         }
         if (chosen_ == nullptr && positionals_ == 0) {
             Candidates all = commands(app_);
-            std::move(offer.words.begin(), offer.words.end(), std::back_inserter(all));
-            offer.words = std::move(all);
+            std::move(offer.candidates.begin(), offer.candidates.end(), std::back_inserter(all));
+            offer.candidates = std::move(all);
         }
         return offer;
     }
@@ -248,19 +249,19 @@ class Line {
 
 }  // namespace
 
-Offer offer(const CLI::App &app, const std::vector<std::string> &words) {
+Offer offer(const CLI::App &app, const std::vector<std::string> &arguments) {
     Line line(app);
-    if (words.empty()) return line.complete("");
-    for (std::size_t i = 0; i + 1 < words.size(); ++i)
-        line.read(words[i]);
-    return line.complete(words.back());
+    if (arguments.empty()) return line.complete("");
+    for (std::size_t i = 0; i + 1 < arguments.size(); ++i)
+        line.read(arguments[i]);
+    return line.complete(arguments.back());
 }
 
 std::string offer_text(const Offer &offer) {
     constexpr std::array<std::string_view, 6> kAlso{"none", "files", "directories", "users", "groups", "command"};
     std::string text(kAlso.at(static_cast<std::size_t>(offer.also)));
     text += '\n';
-    for (const Offer::Word &word : offer.words)
+    for (const Candidate &word : offer.candidates)
         text += word.text + (word.about.empty() ? "" : "\t" + word.about) + '\n';
     return text;
 }

@@ -52,11 +52,11 @@ int run(int argc, char **argv) {
     Common common;
     LogOptions log;
     bool has_command = false;
-    std::vector<std::string> words = split(argc, argv, common.command, has_command);
-    common.words = words;
+    std::vector<std::string> arguments = split(argc, argv, common.command, has_command);
+    common.arguments = arguments;
     CLI::App app("Why does this process's reported RSS lag, and what is it really?", "rsslag");
     app.fallthrough();
-    app.require_subcommand(0, 1);  // checked below: a word that is none should be named first
+    app.require_subcommand(0, 1);  // checked below: a argument that is none should be named first
     app.set_version_flag("-V,--version", version_text());
     app.add_flag("-v,--verbose", log.verbose, "Say more on stderr (-vv: all)");
     app.add_flag("-q,--quiet", log.quiet, "Say errors only");
@@ -75,15 +75,15 @@ int run(int argc, char **argv) {
         {"version", add_version(app, common)},   {"completion", add_completion(app, common)}};
     name_values(app);
     add_examples(app);
-    auto understood = with_command(app, std::move(words), has_command);
+    auto understood = with_command(app, std::move(arguments), has_command);
     if (!understood) return fail(understood.error());
-    words = *std::move(understood);
-    if (words.empty() && !has_command && terminal::Screen::possible()) words.emplace_back("top");
-    std::reverse(words.begin(), words.end());
+    arguments = *std::move(understood);
+    if (arguments.empty() && !has_command && terminal::Screen::possible()) arguments.emplace_back("top");
+    std::reverse(arguments.begin(), arguments.end());
     try {
-        app.parse(std::move(words));
+        app.parse(std::move(arguments));
     } catch (const CLI::ParseError &error) {
-        return parse_error(app, common.words, error);
+        return parse_error(app, common.arguments, error);
     }
     if (app.get_subcommands().empty()) {
         return fail(

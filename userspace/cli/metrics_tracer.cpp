@@ -15,14 +15,14 @@ constexpr std::chrono::seconds kBetweenLooks{1};
 
 }  // namespace
 
-MetricsTracer::MetricsTracer(host::Tracer tracer, host::TargetWords words, metrics::By by, std::size_t most)
-    : tracer_(std::move(tracer)), words_(std::move(words)), names_(by), groups_(most) {}
+MetricsTracer::MetricsTracer(host::Tracer tracer, host::TargetArguments arguments, metrics::By by, std::size_t most)
+    : tracer_(std::move(tracer)), arguments_(std::move(arguments)), names_(by), groups_(most) {}
 
 core::Result<MetricsTracer> MetricsTracer::open(std::vector<std::string> comms, metrics::By by, std::size_t most,
                                                 std::function<bool()> stopped) {
-    host::TargetWords words;
-    words.comms = std::move(comms);
-    const auto pattern = host::pattern_of(words);
+    host::TargetArguments arguments;
+    arguments.comms = std::move(comms);
+    const auto pattern = host::pattern_of(arguments);
     if (!pattern) return pattern.error();
     host::Tracer::Options chosen;
     chosen.counting = true;
@@ -34,13 +34,13 @@ core::Result<MetricsTracer> MetricsTracer::open(std::vector<std::string> comms, 
     if (*pattern) {
         if (const core::Status matching = tracer->attach_matching(**pattern); !matching) return matching.error();
     }
-    MetricsTracer opened(std::move(*tracer), std::move(words), by, most);
+    MetricsTracer opened(std::move(*tracer), std::move(arguments), by, most);
     opened.collect();
     return opened;
 }
 
 void MetricsTracer::look_for_targets() {
-    const auto targets = host::resolve(words_);
+    const auto targets = host::resolve(arguments_);
     if (!targets) return;  // nothing that matches, as yet
     for (const host::Target &target : *targets) {
         if (tracer_.traces(target.pid)) continue;
@@ -73,7 +73,7 @@ metrics::Exposition::Trace MetricsTracer::read() {
     look_for_targets();
     take(tracer_.tick());
     take(tracer_.collect());  // of what ended while the others were read
-    return {groups_.told(), tracer_.losses()};
+    return {groups_.groups(), tracer_.losses()};
 }
 
 }  // namespace rsslag::cli

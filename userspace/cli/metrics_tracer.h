@@ -28,12 +28,12 @@ class MetricsTracer {
     metrics::Exposition::Trace read();
 
   private:
-    MetricsTracer(host::Tracer tracer, host::TargetWords words, metrics::By by, std::size_t most);
+    MetricsTracer(host::Tracer tracer, host::TargetArguments arguments, metrics::By by, std::size_t most);
     void look_for_targets();
     void take(const std::vector<core::Tick> &ticks);
 
     host::Tracer tracer_;
-    host::TargetWords words_;
+    host::TargetArguments arguments_;
     metrics::GroupNames names_;
     metrics::TracedGroups groups_;
     std::chrono::steady_clock::time_point look_due_;

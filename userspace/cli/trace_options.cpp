@@ -21,34 +21,34 @@ using core::Kind;
 using core::Status;
 
 /// 512K, 8M, 1G; a bare number is bytes.
-std::optional<std::uint64_t> parse_size(const std::string &word) {
+std::optional<std::uint64_t> parse_size(const std::string &argument) {
     std::uint64_t number = 0;
-    const char *const end = word.data() + word.size();
-    const auto [rest, err] = std::from_chars(word.data(), end, number);
+    const char *const end = argument.data() + argument.size();
+    const auto [rest, err] = std::from_chars(argument.data(), end, number);
     const std::string unit(rest, end);
     const int shift = unit.empty() ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : -1;
     if (err != std::errc{} || shift < 0 || number == 0 || number > UINT64_MAX >> shift) return std::nullopt;
     return number << shift;
 }
 
-core::Result<std::uint64_t> parse_size_of(const char *option, const std::string &word, std::uint64_t least,
+core::Result<std::uint64_t> parse_size_of(const char *option, const std::string &argument, std::uint64_t least,
                                           std::uint64_t most, const char *range) {
-    const auto size = parse_size(word);
+    const auto size = parse_size(argument);
     if (!size)
-        return Error{Kind::BadInput, fmt::format("{} {} is no size", option, core::printable(word)), 0,
+        return Error{Kind::BadInput, fmt::format("{} {} is no size", option, core::printable(argument)), 0,
                      "write 512K, 8M or 1G"};
     if (*size < least || *size > most)
-        return Error{Kind::BadInput, fmt::format("{} {} is out of range", option, core::printable(word)), 0, range};
+        return Error{Kind::BadInput, fmt::format("{} {} is out of range", option, core::printable(argument)), 0, range};
     return *size;
 }
 
 Status parse_limit(session::TraceOptions &options) {
-    if (options.words.max_size.empty()) return core::success();
+    if (options.typed.max_size.empty()) return core::success();
     if (options.recording.empty() && options.format != session::Format::Screen &&
         options.format != session::Format::Progress)
         return Error{Kind::BadInput, "--max-size limits a recording, and none is made", 0,
                      "name its file: --record FILE"};
-    const auto most = parse_size_of("--max-size", options.words.max_size, std::uint64_t{256} << 10,
+    const auto most = parse_size_of("--max-size", options.typed.max_size, std::uint64_t{256} << 10,
                                     std::uint64_t{1} << 50, "a recording takes at least 256K");
     if (!most) return most.error();
     options.max_bytes = *most;
@@ -57,11 +57,11 @@ Status parse_limit(session::TraceOptions &options) {
 
 Status parse_rest(session::TraceOptions &options) {
     const auto ring =
-        parse_size_of("--ring", options.words.ring, 4096, std::uint64_t{1} << 30, "each ring takes 4K to 1024M");
+        parse_size_of("--ring", options.typed.ring, 4096, std::uint64_t{1} << 30, "each ring takes 4K to 1024M");
     if (!ring) return ring.error();
     if (Status limited = parse_limit(options); !limited) return limited;
     options.ring_bytes = *ring;
-    const auto sync = core::parse_interval(options.words.sync);
+    const auto sync = core::parse_interval(options.typed.sync);
     if (!sync) return sync.error();
     options.sync = *sync;
     if (options.events && options.mode == "counts") {
@@ -72,31 +72,31 @@ Status parse_rest(session::TraceOptions &options) {
 
 }  // namespace
 
-core::Result<core::ThreadChoice> parse_threads(const std::string &word) {
+core::Result<core::ThreadChoice> parse_threads(const std::string &argument) {
     using Which = core::ThreadChoice::Which;
-    if (word == "all") return core::ThreadChoice{Which::All, 0};
-    if (word == "changed") return core::ThreadChoice{Which::Changed, 0};
-    if (word == "none") return core::ThreadChoice{Which::None, 0};
+    if (argument == "all") return core::ThreadChoice{Which::All, 0};
+    if (argument == "changed") return core::ThreadChoice{Which::Changed, 0};
+    if (argument == "none") return core::ThreadChoice{Which::None, 0};
     std::size_t top = 0;
-    const char *const end = word.data() + word.size();
-    if (word.starts_with("top:")) {
-        const auto [rest, err] = std::from_chars(word.data() + 4, end, top);
+    const char *const end = argument.data() + argument.size();
+    if (argument.starts_with("top:")) {
+        const auto [rest, err] = std::from_chars(argument.data() + 4, end, top);
         if (err == std::errc{} && rest == end && top > 0) return core::ThreadChoice{Which::Top, top};
     }
-    return Error{Kind::BadInput, fmt::format("--threads {} is not known", core::printable(word)), 0,
+    return Error{Kind::BadInput, fmt::format("--threads {} is not known", core::printable(argument)), 0,
                  "it is all, changed, top:N or none"};
 }
 
 Status parse(session::TraceOptions &options) {
-    const auto interval = core::parse_interval(options.words.interval);
+    const auto interval = core::parse_interval(options.typed.interval);
     if (!interval) return interval.error();
     options.interval = *interval;
-    if (!options.words.duration.empty()) {
-        const auto duration = core::parse_duration(options.words.duration);
+    if (!options.typed.duration.empty()) {
+        const auto duration = core::parse_duration(options.typed.duration);
         if (!duration) return duration.error();
         options.duration = *duration;
     }
-    const std::string &format = options.words.format;
+    const std::string &format = options.typed.format;
     const bool screen = format.empty() && !options.events && terminal::Screen::possible();
     if (options.format == session::Format::Progress || options.format == session::Format::Silent) {
         options.threads = {core::ThreadChoice::Which::All, 0};
@@ -108,7 +108,7 @@ Status parse(session::TraceOptions &options) {
                                          : session::Format::Lines;
     // A script wants all that adds up; people want a line.
     const std::string fallback = options.format == session::Format::Jsonl ? "all" : "none";
-    const auto threads = parse_threads(options.words.threads.empty() ? fallback : options.words.threads);
+    const auto threads = parse_threads(options.typed.threads.empty() ? fallback : options.typed.threads);
     if (!threads) return threads.error();
     options.threads = *threads;
     return parse_rest(options);
@@ -117,9 +117,9 @@ Status parse(session::TraceOptions &options) {
 void add_trace_options(CLI::App &command, session::TraceOptions &options) {
     add_target_options(command, options.targets);
     command.add_flag("--follow", options.follow, "Trace children, too");
-    command.add_option("--interval", options.words.interval, "Between ticks: 500ms, 2s, 1m; at least 10ms")
+    command.add_option("--interval", options.typed.interval, "Between ticks: 500ms, 2s, 1m; at least 10ms")
         ->capture_default_str();
-    command.add_option("--duration", options.words.duration, "End after this time; a command is ended with TERM");
+    command.add_option("--duration", options.typed.duration, "End after this time; a command is ended with TERM");
     command
         .add_option("--mode", options.mode,
                     "events: every update is told; counts: the kernel sums them up, at less cost")
@@ -129,11 +129,11 @@ void add_trace_options(CLI::App &command, session::TraceOptions &options) {
     command.add_flag("--no-names", options.no_names, "A recording or the screen without names of mappings");
     command.add_flag("--no-wait", options.no_wait,
                      "End with 3 where nothing matches yet, and with the last that matched");
-    command.add_option("--ring", options.words.ring, "Size of each ring buffer: 512K, 8M")->capture_default_str();
-    command.add_option("--sync", options.words.sync, "A recording is on the disk after this time, also in a power cut")
+    command.add_option("--ring", options.typed.ring, "Size of each ring buffer: 512K, 8M")->capture_default_str();
+    command.add_option("--sync", options.typed.sync, "A recording is on the disk after this time, also in a power cut")
         ->capture_default_str();
     command.add_option(
-        "--max-size", options.words.max_size,
+        "--max-size", options.typed.max_size,
         "A recording keeps the newest in this size: 64M, 1G. FILE is the newest part, FILE.0000, FILE.0001 … "
         "are those before it");
     command.add_flag("--force", options.force, "A recording replaces a file that is there");

@@ -16,7 +16,7 @@ namespace rsslag::cli {
 core::Status parse(session::TraceOptions &options);
 
 /// all, changed, top:N or none. Pure.
-core::Result<core::ThreadChoice> parse_threads(const std::string &word);
+core::Result<core::ThreadChoice> parse_threads(const std::string &argument);
 
 void add_trace_options(CLI::App &command, session::TraceOptions &options);
 

@@ -42,9 +42,9 @@ class CommandView {
         const bool ended = !status_ && (status_ = command_.wait(milliseconds{}, stop_));
         if (screen == nullptr) return;
         if (!reported_) screen->on_typed([this](const std::string &bytes) { terminal_.type(bytes); });
-        auto news = terminal_.news();
-        if (news) last_ = std::move(*news);
-        if (!news && !ended && reported_) return;
+        auto taken = terminal_.take_output();
+        if (taken) last_ = std::move(*taken);
+        if (!taken && !ended && reported_) return;
         reported_ = true;
         last_.name = name_;
         last_.running = !status_;
@@ -176,7 +176,7 @@ int run_trace(const Common &common, session::TraceOptions &options, ClaimOptions
     if (!style) return fail(style.error());
     if (const core::Status parsed = parse_claims(claims); !parsed) return fail(parsed.error());
     if (const core::Status parsed = parse(options); !parsed) return fail(parsed.error());
-    options.command_line = common.words;
+    options.command_line = common.arguments;
     options.version = version_text().substr(0, version_text().find(','));
     session::TickWriter writer(options.format, options.threads, *style);
     const bool targets = common.command.empty();

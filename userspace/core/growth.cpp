@@ -13,7 +13,7 @@ std::string_view name(NoFault why) {
     return "not_told";
 }
 
-std::string_view words(NoFault why) {
+std::string_view describe(NoFault why) {
     switch (why) {
         case NoFault::Populated: return "by no fault: populated";
         case NoFault::GivenUp: return "by no fault: given up (munmap, madvise)";

@@ -96,7 +96,7 @@ struct Ledger::Impl {
     Entry entry_for(const rsslag_update &update);
     Account &account_of(MmAccount &mm, const rsslag_update &update, bool &member);
     Task *task_of(int tid, bool may_be_survivor);
-    std::uint64_t untold(const rsslag_sum &sum);
+    std::uint64_t missing_updates(const rsslag_sum &sum);
     bool overtaken(const rsslag_sum &sum);
     bool surely_direct(const rsslag_update &update, const MmAccount &mm);
     bool may_have_ended(const MmAccount &mm, std::uint64_t t_ns) const;

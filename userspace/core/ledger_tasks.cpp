@@ -166,7 +166,7 @@ void Ledger::Impl::count_processes() {
 
 /// How many updates of this sum have not been told yet. A sum that was read while it went on is told again, and so may
 /// be one that another CPU told.
-std::uint64_t Ledger::Impl::untold(const rsslag_sum &sum) {
+std::uint64_t Ledger::Impl::missing_updates(const rsslag_sum &sum) {
     Reported &reported = reported_[sum.of].recent[sum.number % kReportedSums];
     if (static_cast<std::int32_t>(sum.number - reported.number) < 0) return 0;
     if (sum.number != reported.number) reported = {sum.number, 0};
@@ -186,7 +186,7 @@ bool Ledger::Impl::overtaken(const rsslag_sum &sum) {
 void Ledger::Impl::apply(rsslag_sum sum) {
     now = std::max<std::uint64_t>(now, sum.t_ns);
     if (sum.of >= reported_.size()) return;
-    const std::uint64_t updates = untold(sum);
+    const std::uint64_t updates = missing_updates(sum);
     const std::shared_ptr<MmAccount> mm = updates == 0 ? nullptr : at(sum.mm);
     if (!mm) return;
     if (overtaken(sum)) {

@@ -103,7 +103,7 @@ void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std
         for (Member member : kAllMembers) {
             set_cached(account, index_of(member), task.cached[member].n);
             set_cached_at_attach(account, index_of(member), task.cached[member].n);
-            account.told[index_of(member)] = task.cached[member].n;
+            account.from_faults[index_of(member)] = task.cached[member].n;
         }
         account.rebase();
         account.cached_ns = begin_ns;
@@ -122,7 +122,7 @@ void MmAccount::take_absolute(const rsslag_update &update) {
     } else if (const auto found = members_.find(update.tid); found != members_.end() && update.cached != 0) {
         set_cached(found->second, update.member, 0);
         set_cached_at_attach(found->second, update.member, 0);
-        found->second.told[update.member] = 0;
+        found->second.from_faults[update.member] = 0;
         found->second.rebase();
     }
     note_begin();
@@ -161,7 +161,7 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
     if (account.tag) by.tid = kEndedTid;
     if (update.cpu >= cpu_seen_ns_.size()) return {true, std::nullopt, std::nullopt};
     const Applied applied = options_.scheme == Scheme::Cpu ? apply_cpu(by, to) : apply_thread(by, to, direct);
-    tell_peaks(update.t_ns);
+    update_peaks(update.t_ns);
     peaks_.cached(kAllMembers[update.member], cached_sum_[update.member]);
     if (watched_) note_rss();
     return applied;
@@ -386,7 +386,7 @@ void MmAccount::advance(std::uint64_t t_ns) {
         if (!histories_[m].open()) continue;
         histories_[m].settle(complete_ns(t_ns), out_);
         take(m);
-        tell_peaks(last_ns);
+        update_peaks(last_ns);
     }
     release_leavers(t_ns);
 }
@@ -402,7 +402,7 @@ void MmAccount::finish() {
         histories_[m].finish(out_);
         out_.certain = led_to;
         take(m);
-        tell_peaks(last_ns);
+        update_peaks(last_ns);
     }
 }
 

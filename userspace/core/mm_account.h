@@ -36,7 +36,8 @@ struct Account {
     std::array<std::int64_t, kMembers> below{};    ///< the truth is less than that by at most so many pages …
     std::array<std::int64_t, kMembers> above{};    ///< … or more
     std::array<std::int64_t, kMembers> cached{};   ///< `thread` scheme: holds now
-    std::array<std::int64_t, kMembers> told{};     ///< … and what of it its records have told of, and no flush again
+    std::array<std::int64_t, kMembers>
+        from_faults{};  ///< … and what of it its records have told of, and no flush again
     std::array<std::int64_t, kMembers>
         cached_at_attach{};  ///< `thread` scheme: held at the attach, part of the baseline
     std::int64_t lost = 0;   ///< pages of its updates that may be among what was lost
@@ -232,7 +233,7 @@ class MmAccount {
     void note_settled(std::size_t member, std::vector<PeakAmount> amounts);
     static Amount guess(const CounterEvent &event);
     Amount left_by(const OpenFlush &open, const Amount &moved) const;
-    void tell_peaks(std::uint64_t t_ns);
+    void update_peaks(std::uint64_t t_ns);
     void know_peaks();
     void start_peaks(std::uint64_t t_ns);
     void now_unsure();

@@ -105,7 +105,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
         if (here == 0) continue;
         if (led_to) {
             hold(cell, end_ns, read[cell]);
-            tell_peaks(last_ns);
+            update_peaks(last_ns);
             flushed_ns_[cell] = std::max(flushed_ns_[cell], begin_ns);
             check.quiet = false;
             continue;

@@ -66,7 +66,7 @@ Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, b
     // huge page, which leaves the cache as it is.
     const bool in_fault = (update.flags & (RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT)) != 0;
     const bool tells_again = !direct && maybe_flush(update) && (sure || fits || !in_fault);
-    const Pages told{tells_again ? std::exchange(account.told[m], 0) : 0};
+    const Pages from_faults{tells_again ? std::exchange(account.from_faults[m], 0) : 0};
     if (!direct && maybe_flush(update)) {
         open.counted = count_flush(account, update);
         open.zeroed = sure || fits;
@@ -76,11 +76,11 @@ Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, b
         // Settled or not in its order: it says itself what it moved.
         open_flushes_.emplace(shared_->settlements.tickets + 1, open);
         add(std::move(event), m);
-        return {true, Pages{update.cached}, reason_of(update, true), 0, {}, told};
+        return {true, Pages{update.cached}, reason_of(update, true), 0, {}, from_faults};
     }
     open_flushes_.emplace(shared_->settlements.tickets + 1, open);
     Applied applied = add(std::move(event), m);
-    applied.told = told;
+    applied.from_faults = from_faults;
     return applied;
 }
 
@@ -133,7 +133,7 @@ Members MmAccount::apply(const rsslag_fault &fault) {
     account.seen_ns = std::max<std::uint64_t>(account.seen_ns, fault.t_ns);
     Members more;
     for (std::size_t m = 0; m < kMembers; ++m) {
-        more[kAllMembers[m]] = {fault.cached[m] - std::exchange(account.told[m], fault.cached[m])};
+        more[kAllMembers[m]] = {fault.cached[m] - std::exchange(account.from_faults[m], fault.cached[m])};
         set_cached(account, m, fault.cached[m]);
         if (fault.t_ns <= adopted_until_) set_cached_at_attach(account, m, fault.cached[m]);
     }

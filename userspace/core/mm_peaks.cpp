@@ -66,7 +66,7 @@ void MmAccount::close() {
     if (shared_ == nullptr) return;
     know_peaks();
     Peaks &all = shared_->peaks;
-    all.tell(-peaks_.told(), -peaks_.lag(), last_ns);
+    all.report(-peaks_.reported(), -peaks_.lag(), last_ns);
     WideStep gone;
     gone.t_ns = last_ns;
     gone.by = Members{} - peaks_.members();
@@ -81,10 +81,10 @@ void MmAccount::note_step(const Step &step) {
 }
 
 /// As records tell at once, right or not.
-void MmAccount::tell_peaks(std::uint64_t t_ns) {
-    const std::int64_t by = exact().rss().n - peaks_.told();
+void MmAccount::update_peaks(std::uint64_t t_ns) {
+    const std::int64_t by = exact().rss().n - peaks_.reported();
     const std::int64_t lag_by = lag() - peaks_.lag();
-    each_peaks([&](Peaks &peaks) { peaks.tell(by, lag_by, t_ns); });
+    each_peaks([&](Peaks &peaks) { peaks.report(by, lag_by, t_ns); });
 }
 
 /// The counters were read: from now on they are known.
@@ -92,7 +92,7 @@ void MmAccount::start_peaks(std::uint64_t t_ns) {
     if (shared_ == nullptr) return;
     Peaks &all = shared_->peaks;
     know_peaks();
-    tell_peaks(t_ns);
+    update_peaks(t_ns);
     peaks_.start(exact(), lag(), t_ns);
     if (needs_resync_) peaks_.lost();
     if (shared_->unsure == 0 && !all.running()) all.resume(t_ns);
@@ -213,7 +213,7 @@ void MmAccount::note_sum(const rsslag_sum &sum, const Members &before) {
         peaks.summed((options_.batch - 1) * (static_cast<std::int64_t>(locals_.size()) - 1));
         peaks.record(step);
     });
-    tell_peaks(sum.t_ns);
+    update_peaks(sum.t_ns);
 }
 
 /// What a task caches is told.
@@ -233,7 +233,7 @@ void MmAccount::note_task(int tid, std::uint64_t t_ns) {
     account.left = account.cached;
     account.left_by = {};
     note_step(step);
-    tell_peaks(t_ns);
+    update_peaks(t_ns);
 }
 
 }  // namespace rsslag::core

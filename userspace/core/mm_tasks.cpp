@@ -53,7 +53,7 @@ void Account::join(const Account &other) {
         below[m] += other.below[m];
         above[m] += other.above[m];
         cached[m] += other.cached[m];
-        told[m] += other.told[m];
+        from_faults[m] += other.from_faults[m];
         cached_at_attach[m] += other.cached_at_attach[m];
         left[m] += other.left[m];
         left_by[m] = std::max(left_by[m], other.left_by[m]);

@@ -28,7 +28,7 @@ bool counts_in_rss(std::size_t member) {
 
 void Peaks::start(const Members &members, std::int64_t lag, std::uint64_t t_ns) {
     now_ = members;
-    told_ = members.rss().n;
+    reported_ = members.rss().n;
     lag_ = lag;
     resume(t_ns);
 }
@@ -69,13 +69,13 @@ void Peaks::note_member(Member member) {
     seen_.each_least[member] = std::min(seen_.each_least[member], pages);
 }
 
-void Peaks::tell(std::int64_t by, std::int64_t lag, std::uint64_t t_ns) {
-    told_ += by;
+void Peaks::report(std::int64_t by, std::int64_t lag, std::uint64_t t_ns) {
+    reported_ += by;
     lag_ += lag;
     if (!track_.running() || lag_ <= seen_.lag.n) return;
     seen_.lag = {lag_};
     seen_.lag_t_ns = t_ns;
-    seen_.lag_rss = {told_};
+    seen_.lag_rss = {reported_};
 }
 
 void Peaks::cached(Member member, std::int64_t pages) {

@@ -66,9 +66,9 @@ class Peaks {
     void lost();
     bool running() const { return track_.running(); }
     /// The rss as told last, and how much of it readers of the counters miss.
-    std::int64_t told() const { return told_; }
+    std::int64_t reported() const { return reported_; }
     std::int64_t lag() const { return lag_; }
-    void tell(std::int64_t by, std::int64_t lag, std::uint64_t t_ns);
+    void report(std::int64_t by, std::int64_t lag, std::uint64_t t_ns);
     void cached(Member member, std::int64_t pages);
 
     void record(const PeakStep &step);
@@ -142,7 +142,7 @@ class Peaks {
 
     RssTrack track_;
     Members now_;
-    std::int64_t told_ = 0;
+    std::int64_t reported_ = 0;
     std::int64_t lag_ = 0;
     std::int64_t late_ = 0;
     std::uint64_t processes_ = 0;

@@ -14,7 +14,7 @@ bool has_members(const ReaderValues &readers) {
 
 }  // namespace
 
-void judge(ProcReading &reading, const Calibration &calibration, const PageSize &page_size) {
+void reconcile(ProcReading &reading, const Calibration &calibration, const PageSize &page_size) {
     const ReaderValues &readers = reading.living ? *reading.living : reading.readers;
     if (calibration.status == Truth::Exact && has_members(readers)) {
         Members exact;

@@ -53,7 +53,7 @@ Bound bound(const Machine &machine, std::int64_t tasks) {
     return {.members = {}, .rss = {}, .hard = true};
 }
 
-Truth judge_reader(Pages says, const Members &flushed, const Members &exact) {
+Truth classify_reader(Pages says, const Members &flushed, const Members &exact) {
     const Pages if_flushed = clamped_rss(flushed);
     const Pages if_exact = clamped_rss(exact);
     if (if_flushed == if_exact) return Truth::Unknown;

@@ -131,9 +131,9 @@ core::Result<std::optional<core::Calibration>> compare(probe::SnapshotProbe &pro
     const core::Members flushed = after->flushed();
     const core::Members exact = after->exact();
     core::Calibration result;
-    result.stat = core::judge_reader(stat->rss, flushed, exact);
-    result.statm = core::judge_reader(statm->resident, flushed, exact);
-    if (status->vm_rss) result.status = core::judge_reader(page_size.pages(*status->vm_rss), flushed, exact);
+    result.stat = core::classify_reader(stat->rss, flushed, exact);
+    result.statm = core::classify_reader(statm->resident, flushed, exact);
+    if (status->vm_rss) result.status = core::classify_reader(page_size.pages(*status->vm_rss), flushed, exact);
     if (core::clamped_rss(flushed) == core::clamped_rss(exact)) return std::optional<core::Calibration>{};
     return std::optional(result);
 }

@@ -95,16 +95,16 @@ void take_terminal(int terminal) {
     if (got != 1) _exit(0);  // rsslag itself failed before it came to this
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT})
         std::signal(signal, SIG_DFL);
-    std::vector<char *> words;
-    words.reserve(argv.size() + 1);
-    for (const std::string &word : argv)
-        words.push_back(const_cast<char *>(word.c_str()));
-    words.push_back(nullptr);
+    std::vector<char *> arguments;
+    arguments.reserve(argv.size() + 1);
+    for (const std::string &argument : argv)
+        arguments.push_back(const_cast<char *>(argument.c_str()));
+    arguments.push_back(nullptr);
     give_environment_back();
     restore_descriptor_limit();
     int err = EPERM;
     if ((!user || become(*user)) && leave_capabilities_behind()) {
-        execvp(words[0], words.data());
+        execvp(arguments[0], arguments.data());
         err = errno;
     }
     const ssize_t reported = write(failure, &err, sizeof(err));

@@ -50,7 +50,7 @@ void Drain::run() {
     pthread_setname_np(pthread_self(), "drain");
     std::unique_lock lock(mutex_);
     while (!stop_) {
-        if (side_band_ && told_.size() <= kMostWaiting) side_band_(told_);
+        if (side_band_ && side_band_bytes_.size() <= kMostWaiting) side_band_(side_band_bytes_);
         const std::size_t came = bytes_in(waiting_) <= kMostWaiting ? drain_rings() : 0;
         const milliseconds pause = came > 0 ? kBusy : kIdle;
         wake_.wait_for(lock, pause, [this] { return stop_; });
@@ -74,8 +74,8 @@ void Drain::collect(const std::function<void(std::size_t, std::span<const std::b
 
 std::vector<std::byte> Drain::collect_side_band() {
     const std::lock_guard lock(mutex_);
-    if (side_band_) side_band_(told_);
-    return std::exchange(told_, {});
+    if (side_band_) side_band_(side_band_bytes_);
+    return std::exchange(side_band_bytes_, {});
 }
 
 }  // namespace rsslag::host

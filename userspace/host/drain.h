@@ -40,7 +40,7 @@ class Drain {
 
     Rings rings_;
     SideBand side_band_;  // empty: there is none
-    std::vector<std::byte> told_;
+    std::vector<std::byte> side_band_bytes_;
     std::vector<std::vector<std::byte>> waiting_, spare_;
     std::mutex mutex_;
     std::condition_variable wake_;

@@ -45,7 +45,7 @@ class UntouchedPages {
 
 }  // namespace
 
-core::Truth judge_steps(std::span<const std::int64_t> shown) {
+core::Truth classify_steps(std::span<const std::int64_t> shown) {
     std::size_t rises = 0;
     std::size_t rests = 0;
     for (std::size_t i = 1; i < shown.size(); ++i) {
@@ -79,7 +79,7 @@ core::Calibration experiment() {
         if (i > 0) statm.push_back(pages_of->resident.n);
         if (i > 0 && i <= kPages) pages.touch(i - 1);
     }
-    return {.stat = judge_steps(stat), .statm = judge_steps(statm), .status = judge_steps(status)};
+    return {.stat = classify_steps(stat), .statm = classify_steps(statm), .status = classify_steps(status)};
 }
 
 }  // namespace rsslag::host

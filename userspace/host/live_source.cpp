@@ -84,7 +84,7 @@ class LiveSource final : public Source {
           mapping_hooks_(std::move(names.mapping_hooks)),
           missing_(stream_->missing()),
           drain_(
-              stream_->rings(), [this](auto rings) { stream_->drain(rings); }, told_by(side_band_.get())) {
+              stream_->rings(), [this](auto rings) { stream_->drain(rings); }, side_band_reader(side_band_.get())) {
         missing_.insert(missing_.end(), names.missing.begin(), names.missing.end());
     }
 
@@ -147,7 +147,7 @@ class LiveSource final : public Source {
   private:
     static constexpr std::uint64_t kSecond = 1'000'000'000;
 
-    static Drain::SideBand told_by(probe::SideBand *side_band) {
+    static Drain::SideBand side_band_reader(probe::SideBand *side_band) {
         if (side_band == nullptr) return {};
         return [side_band](std::vector<std::byte> &out) { side_band->drain(out); };
     }

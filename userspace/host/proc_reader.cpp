@@ -72,7 +72,7 @@ core::Result<core::ProcReading> ProcReader::take(const procfs::Process &process,
     }
     // The descriptor names the process: had it ended meanwhile, this would fail.
     if (const auto end = process.leader_stat(); !end) return gone(process.pid());
-    core::judge(reading, facts_.calibration, facts_.page_size);
+    core::reconcile(reading, facts_.calibration, facts_.page_size);
     return reading;
 }
 

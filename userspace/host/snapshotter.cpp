@@ -22,7 +22,7 @@
 #include "rsslag/procfs/memory_map.h"
 #include "rsslag/procfs/process.h"
 #include "rsslag/procfs/stack_pointer.h"
-#include "rsslag/trace/judge_reading.h"
+#include "rsslag/trace/process_reading.h"
 #include "walker.h"
 
 namespace rsslag::host {
@@ -214,7 +214,7 @@ std::optional<Error> Snapshotter::State::look_again(const procfs::Process &proce
 core::Result<core::ProcessReading> Snapshotter::take(const procfs::Process &process, bool walk) {
     const auto raw = take_raw(process, walk);
     if (!raw) return raw.error();
-    return trace::judge_reading(*raw, state_->host.machine, state_->id_key);
+    return trace::process_reading_of(*raw, state_->host.machine, state_->id_key);
 }
 
 core::Result<core::TimedCounters> Snapshotter::read_counters(pid_t pid) {
@@ -276,7 +276,7 @@ core::Result<core::ProcessReading> Snapshotter::take_around(const procfs::Proces
         out.evidence = gather_evidence(process, out.bracket.readings.back(), walked->mappings, page_size);
     }
     if (const auto error = state_->fill_in(process, *stat, out)) return *error;
-    return trace::judge_reading(out, state_->host.machine, state_->id_key);
+    return trace::process_reading_of(out, state_->host.machine, state_->id_key);
 }
 
 core::SnapshotDocument Snapshotter::document() const {

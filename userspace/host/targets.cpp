@@ -32,19 +32,19 @@ namespace fs = std::filesystem;
 /// PID_MAX_LIMIT of a 64-bit kernel (include/linux/threads.h).
 constexpr std::int64_t kMostPids = 4 * 1024 * 1024;
 
-Error bad_pid(std::string_view word, std::string_view why) {
-    return {Kind::BadInput, fmt::format("'{}' is no PID: {}", core::printable(word), why), 0,
+Error bad_pid(std::string_view argument, std::string_view why) {
+    return {Kind::BadInput, fmt::format("'{}' is no PID: {}", core::printable(argument), why), 0,
             fmt::format("a PID is a number from 1 to {}", kMostPids)};
 }
 
-core::Result<pid_t> parse_pid(std::string_view word) {
+core::Result<pid_t> parse_pid(std::string_view argument) {
     std::int64_t pid = 0;
-    const char *const end = word.data() + word.size();
-    const auto [after, error] = std::from_chars(word.data(), end, pid);
-    if (error == std::errc::result_out_of_range) return bad_pid(word, "out of range");
-    if (error != std::errc{} || after != end) return bad_pid(word, "not a number");
-    if (pid <= 0) return bad_pid(word, "not positive");
-    if (pid > kMostPids) return bad_pid(word, "out of range");
+    const char *const end = argument.data() + argument.size();
+    const auto [after, error] = std::from_chars(argument.data(), end, pid);
+    if (error == std::errc::result_out_of_range) return bad_pid(argument, "out of range");
+    if (error != std::errc{} || after != end) return bad_pid(argument, "not a number");
+    if (pid <= 0) return bad_pid(argument, "not positive");
+    if (pid > kMostPids) return bad_pid(argument, "out of range");
     return static_cast<pid_t>(pid);
 }
 
@@ -108,19 +108,20 @@ bool comm_matches(const procfs::Process &process, const std::vector<std::string>
     });
 }
 
-core::Result<std::vector<pid_t>> by_pattern(const TargetWords &words) {
+core::Result<std::vector<pid_t>> by_pattern(const TargetArguments &arguments) {
     std::optional<uid_t> uid;
-    if (words.user) {
-        const auto parsed = parse_user(*words.user);
+    if (arguments.user) {
+        const auto parsed = parse_user(*arguments.user);
         if (!parsed) return parsed.error();
         uid = *parsed;
     }
-    auto candidates = words.cgroup ? processes_of_cgroup(*words.cgroup) : procfs::list_processes();
+    auto candidates = arguments.cgroup ? processes_of_cgroup(*arguments.cgroup) : procfs::list_processes();
     if (!candidates) return candidates;
     std::vector<pid_t> found;
     for (const pid_t pid : *candidates) {
         const auto process = procfs::Process::open(pid);
-        if (!process || pid == getpid() || why_unreadable(*process) || !comm_matches(*process, words.comms)) continue;
+        if (!process || pid == getpid() || why_unreadable(*process) || !comm_matches(*process, arguments.comms))
+            continue;
         if (uid) {
             const auto task = process->memory_task();
             if (!task || task->status.real_uid != *uid) continue;
@@ -130,9 +131,9 @@ core::Result<std::vector<pid_t>> by_pattern(const TargetWords &words) {
     return found;
 }
 
-Error nobody_goes_by(std::string_view word) {
-    const auto meant = core::nearest(word, process_names());
-    return {Kind::BadInput, fmt::format("'{}' is no PID, and no process has that name", core::printable(word)), 0,
+Error nobody_goes_by(std::string_view argument) {
+    const auto meant = core::nearest(argument, process_names());
+    return {Kind::BadInput, fmt::format("'{}' is no PID, and no process has that name", core::printable(argument)), 0,
             meant ? fmt::format("did you mean {}?", core::printable(*meant)) : "rsslag top lists those that run"};
 }
 
@@ -165,8 +166,8 @@ core::Result<uid_t> parse_user(const std::string &user) {
     return Error{Kind::BadInput, fmt::format("there is no user '{}'", core::printable(user)), 0, ""};
 }
 
-bool may_be_name(std::string_view word) {
-    return word.find_first_not_of("0123456789,+- ") != std::string_view::npos;
+bool may_be_name(std::string_view argument) {
+    return argument.find_first_not_of("0123456789,+- ") != std::string_view::npos;
 }
 
 core::Result<std::vector<pid_t>> processes_named(std::string_view name) {
@@ -184,9 +185,9 @@ std::vector<std::string> process_names() {
     return names;
 }
 
-core::Result<std::vector<pid_t>> parse_pids(const std::string &word) {
+core::Result<std::vector<pid_t>> parse_pids(const std::string &argument) {
     std::vector<pid_t> pids;
-    std::string_view rest = word;
+    std::string_view rest = argument;
     for (;;) {
         const std::size_t comma = rest.find(',');
         const auto pid = parse_pid(rest.substr(0, comma));
@@ -215,49 +216,50 @@ std::optional<Error> why_unreadable(const procfs::Process &process) {
     return std::nullopt;
 }
 
-core::Result<std::optional<probe::Pattern>> pattern_of(const TargetWords &words) {
-    const bool by_path = std::any_of(words.comms.begin(), words.comms.end(),
+core::Result<std::optional<probe::Pattern>> pattern_of(const TargetArguments &arguments) {
+    const bool by_path = std::any_of(arguments.comms.begin(), arguments.comms.end(),
                                      [](const std::string &glob) { return glob.find('/') != std::string::npos; });
-    if (by_path || (words.comms.empty() && !words.cgroup && !words.user)) return std::optional<probe::Pattern>();
+    if (by_path || (arguments.comms.empty() && !arguments.cgroup && !arguments.user))
+        return std::optional<probe::Pattern>();
     probe::Pattern pattern;
-    if (!words.comms.empty()) {
-        pattern.comm = core::glob_states(words.comms);
+    if (!arguments.comms.empty()) {
+        pattern.comm = core::glob_states(arguments.comms);
         if (!pattern.comm) return std::optional<probe::Pattern>();
     }
-    if (words.cgroup) {
-        const auto directory = cgroup_directory(*words.cgroup);
+    if (arguments.cgroup) {
+        const auto directory = cgroup_directory(*arguments.cgroup);
         if (!directory) return directory.error();
         pattern.cgroup = directory->string();
     }
-    if (words.user) {
-        const auto uid = parse_user(*words.user);
+    if (arguments.user) {
+        const auto uid = parse_user(*arguments.user);
         if (!uid) return uid.error();
         pattern.uid = *uid;
     }
     return std::optional(std::move(pattern));
 }
 
-core::Result<std::vector<Target>> resolve(const TargetWords &words) {
+core::Result<std::vector<Target>> resolve(const TargetArguments &arguments) {
     std::map<pid_t, bool> found;
-    std::vector<std::string> numbers = words.pids;
-    for (const std::string &word : words.words) {
-        const auto named = may_be_name(word) ? processes_named(word) : std::vector<pid_t>();
+    std::vector<std::string> numbers = arguments.pids;
+    for (const std::string &argument : arguments.plain) {
+        const auto named = may_be_name(argument) ? processes_named(argument) : std::vector<pid_t>();
         if (!named) return named.error();
-        if (named->empty() && may_be_name(word)) return nobody_goes_by(word);
-        if (named->empty()) numbers.push_back(word);
+        if (named->empty() && may_be_name(argument)) return nobody_goes_by(argument);
+        if (named->empty()) numbers.push_back(argument);
         for (const pid_t pid : *named)
             found.try_emplace(pid, false);
     }
-    for (const std::string &word : numbers) {
-        const auto pids = parse_pids(word);
+    for (const std::string &argument : numbers) {
+        const auto pids = parse_pids(argument);
         if (!pids) return pids.error();
         for (const pid_t pid : *pids) {
             if (const auto refusal = refuse_thread(pid)) return *refusal;
             found[pid] = true;
         }
     }
-    if (!words.comms.empty() || words.cgroup || words.user) {
-        const auto pids = by_pattern(words);
+    if (!arguments.comms.empty() || arguments.cgroup || arguments.user) {
+        const auto pids = by_pattern(arguments);
         if (!pids) return pids.error();
         for (const pid_t pid : *pids)
             found.try_emplace(pid, false);

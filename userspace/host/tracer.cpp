@@ -38,8 +38,8 @@ trace::Facts facts_of(Source &source) {
     return facts;
 }
 
-trace::JudgeOptions judge_options(const Tracer::Options &options) {
-    trace::JudgeOptions chosen;
+trace::AnalyzerOptions analyzer_options(const Tracer::Options &options) {
+    trace::AnalyzerOptions chosen;
     chosen.threads = options.threads;
     chosen.for_screen = options.for_screen;
     chosen.observer = options.observer;
@@ -66,7 +66,7 @@ std::vector<int> host_tids(const core::CounterReading &counters) {
 }
 
 Tracer::State::State(std::unique_ptr<Source> kernel, Options chosen)
-    : options(chosen), source(std::move(kernel)), judge(facts_of(*source), judge_options(options)) {}
+    : options(chosen), source(std::move(kernel)), analyzer(facts_of(*source), analyzer_options(options)) {}
 
 Tracer::Tracer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Tracer::~Tracer() = default;
@@ -98,7 +98,7 @@ Tracer Tracer::over(std::unique_ptr<Source> source, Options options) {
 
 void Tracer::State::feed(event::Event event) {
     if (writer) writer->put(event);
-    for (core::Tick &tick : judge.apply(std::move(event))) {
+    for (core::Tick &tick : analyzer.apply(std::move(event))) {
         if (tick.state == core::State::Exited && tick.process.host_pid) {
             source->forget(*tick.process.host_pid);
             walks.erase(*tick.process.host_pid);
@@ -112,7 +112,7 @@ void Tracer::State::feed(event::Event event) {
             ticks.push_back(std::move(tick));
         }
     }
-    for (const auto &[host_tgid, mm] : judge.taken_up()) {
+    for (const auto &[host_tgid, mm] : analyzer.taken_up()) {
         if (const Status traced = source->trace(host_tgid, mm); !traced)
             spdlog::warn("{} cannot be traced on: {}", host_tgid, traced.error().what);
     }
@@ -163,11 +163,11 @@ void Tracer::State::take_in() {
 
 void Tracer::State::collect() {
     take_in();
-    for (const core::GroupView &group : judge.unknown()) {
+    for (const core::GroupView &group : analyzer.unknown()) {
         if (group.tgid != 0) feed(event::Counters{group.tgid, source->read_counters(group.tgid)});
     }
-    if (judge.losses().lost() == 0) return;
-    for (const trace::Awaited &awaited : judge.awaited())
+    if (analyzer.losses().lost() == 0) return;
+    for (const trace::Awaited &awaited : analyzer.awaited())
         feed(event::Counters{awaited.tgid, source->read_counters(awaited.tgid)});
 }
 
@@ -250,10 +250,10 @@ std::vector<core::Tick> Tracer::tick() {
     Source &source = *state.source;
     state.take_in();
     event::TickEnd end;
-    end.own = state.own = source.cost(state.judge.losses().sent);
+    end.own = state.own = source.cost(state.analyzer.losses().sent);
     std::vector<int> tids;
     std::uint64_t until = 0;
-    for (const core::GroupView &group : state.judge.groups()) {
+    for (const core::GroupView &group : state.analyzer.groups()) {
         auto taken = state.read(group);
         if (taken) {
             const std::vector<int> these = host_tids(taken->counters());
@@ -279,7 +279,7 @@ std::vector<core::Tick> Tracer::tick() {
     state.take_mappings();
     state.emit_losses();
     state.emit_folds();
-    const std::vector<int> more = state.judge.tids();  // that have ended since, or are not read yet
+    const std::vector<int> more = state.analyzer.tids();  // that have ended since, or are not read yet
     tids.insert(tids.end(), more.begin(), more.end());
     std::sort(tids.begin(), tids.end());
     tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
@@ -307,11 +307,11 @@ const core::SnapshotDocument &Tracer::facts() const {
 }
 
 bool Tracer::any() const {
-    return state_->judge.any();
+    return state_->analyzer.any();
 }
 
 bool Tracer::traces(pid_t pid) const {
-    const auto groups = state_->judge.groups();
+    const auto groups = state_->analyzer.groups();
     return std::any_of(groups.begin(), groups.end(), [pid](const core::GroupView &g) { return g.tgid == pid; });
 }
 
@@ -320,7 +320,7 @@ const std::vector<std::string> &Tracer::missing() const {
 }
 
 const core::Losses &Tracer::losses() const {
-    return state_->judge.losses();
+    return state_->analyzer.losses();
 }
 
 /// A program that ran while it was taken off its hook may need a moment yet.
@@ -333,11 +333,11 @@ void Tracer::State::stop() {
         take_records();
         take_mappings();
         emit_losses();
-    } while (judge.records() + reported->lost() < reported->sent && source->now_ns() < deadline);
+    } while (analyzer.records() + reported->lost() < reported->sent && source->now_ns() < deadline);
     feed(event::Stop{moment()});
     if (!unreadable.empty())
         spdlog::warn("{} process{} could not be read at all times; {} readings failed", unreadable.size(),
-                     unreadable.size() == 1 ? "" : "es", judge.readings_failed());
+                     unreadable.size() == 1 ? "" : "es", analyzer.readings_failed());
 }
 
 std::vector<core::Tick> Tracer::stop() {
@@ -347,10 +347,10 @@ std::vector<core::Tick> Tracer::stop() {
 
 core::Summary Tracer::summary() {
     State &state = *state_;
-    state.emit_faults(state.judge.tids());
+    state.emit_faults(state.analyzer.tids());
     const event::Moment at = state.moment();
-    state.feed(event::End{at, state.source->whole_cost(state.judge.losses().sent)});
-    core::Summary summary = *state.judge.summary();
+    state.feed(event::End{at, state.source->whole_cost(state.analyzer.losses().sent)});
+    core::Summary summary = *state.analyzer.summary();
     for (core::Summary::Process &process : summary.processes) {
         if (process.state == core::State::Exited) process.end = state.source->end_of(process.host_pid);
     }

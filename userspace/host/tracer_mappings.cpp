@@ -33,7 +33,7 @@ bool Tracer::State::is_news(const core::MappingChange &change) {
 
 /// Of traced processes, with those that begin to be among the records that have just come.
 void Tracer::State::take_mappings() {
-    for (const int pid : judge.take_begun()) {
+    for (const int pid : analyzer.take_begun()) {
         if (named.insert(pid).second) told.exit(pid);
     }
     std::vector<core::MappingChange> changes = std::exchange(unclaimed, {});
@@ -66,7 +66,7 @@ void Tracer::State::list(int host_tgid, int pid, bool walk) {
 /// What began in the trace is listed once it has lived for as long as lies between two listings.
 void Tracer::State::list_due() {
     const std::uint64_t now = source->now_ns();
-    for (const core::GroupView &group : judge.groups()) {
+    for (const core::GroupView &group : analyzer.groups()) {
         if (group.tgid == 0) continue;
         const auto [due, is_new] = next_listing_ns.try_emplace(group.host_tgid, now + kListAgainNs);
         if (!is_new && due->second <= now) list(group.host_tgid, group.tgid, options.walk);
@@ -75,7 +75,7 @@ void Tracer::State::list_due() {
 
 /// What each holds at the end.
 void Tracer::State::list_all() {
-    for (const core::GroupView &group : judge.groups())
+    for (const core::GroupView &group : analyzer.groups())
         if (group.tgid != 0) list(group.host_tgid, group.tgid, options.walk);
 }
 

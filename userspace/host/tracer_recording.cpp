@@ -16,7 +16,7 @@ namespace rsslag::host {
 /// program, which the stream will have told of in a moment.
 std::optional<Tracer::State::Events> Tracer::State::known(bool all) {
     Events events;
-    for (const core::GroupView &group : judge.groups()) {
+    for (const core::GroupView &group : analyzer.groups()) {
         if (group.tgid == 0) continue;  // no PID to read it by
         auto counters = source->read_counters(group.tgid);
         if (counters && counters->counters.mm == group.mm) {
@@ -28,7 +28,7 @@ std::optional<Tracer::State::Events> Tracer::State::known(bool all) {
             return std::nullopt;
         }
     }
-    for (const trace::Awaited &awaited : judge.awaited()) {
+    for (const trace::Awaited &awaited : analyzer.awaited()) {
         const auto counters = source->read_counters(awaited.tgid);
         if (counters && counters->counters.mm == awaited.mm) {
             events.emplace_back(event::ExecAwaited{awaited.host_tgid, awaited.tgid, awaited.mm});
@@ -44,7 +44,7 @@ void Tracer::State::begin_header(bool amid) {
     timespec up{};
     clock_gettime(CLOCK_BOOTTIME, &up);
     const event::Moment now = moment();
-    const event::Moment start = amid ? now : judge.facts().start;
+    const event::Moment start = amid ? now : analyzer.facts().start;
     recorded.start_ns = start.t_ns;
     recorded.start_unix_ns = start.unix_ns;
     recorded.boot_unix_ns = now.unix_ns - std::int64_t{up.tv_sec} * 1'000'000'000;
@@ -53,7 +53,7 @@ void Tracer::State::begin_header(bool amid) {
 /// What was sent and lost without what is sent from now on, or has not been taken in yet.
 core::Losses Tracer::State::losses_so_far() {
     core::Losses so_far = source->losses();
-    so_far.sent = judge.records() + so_far.lost();
+    so_far.sent = analyzer.records() + so_far.lost();
     return so_far;
 }
 
@@ -64,7 +64,7 @@ void Tracer::State::put(Events events) {
 
 /// It ends as a trace does that is stopped: all that was sent has come.
 void Tracer::State::put_end(core::Losses until_now) {
-    const std::vector<int> tids = judge.tids();
+    const std::vector<int> tids = analyzer.tids();
     const event::Moment at = moment();
     writer->put(event::Losses{at.t_ns, std::move(until_now)});
     writer->put(event::Stop{at});
@@ -80,11 +80,11 @@ void Tracer::State::begin_amid(const std::function<void(const core::Losses &unti
         collect();
         begin_header(true);
         // What has ended and is not told yet would be of the old segment, and told in the new one.
-        if (left == 0 || !judge.leaving()) events = known(left > 0);
+        if (left == 0 || !analyzer.leaving()) events = known(left > 0);
         if (!events) source->wait_until(recorded.start_ns + 2 * kLateNs);
     }
     core::TimeOrder waiting;
-    for (event::Records &records : judge.waiting()) {
+    for (event::Records &records : analyzer.waiting()) {
         waiting.add(records.bytes);
         events->emplace_back(std::move(records));
     }
@@ -95,13 +95,13 @@ void Tracer::State::begin_amid(const std::function<void(const core::Losses &unti
     put(std::move(*events));
     reported.reset();
     forget_walks();
-    std::ignore = judge.apply(event::FreshStart{});
+    std::ignore = analyzer.apply(event::FreshStart{});
 }
 
 std::vector<core::Tick> Tracer::record(recording::Writer writer, recording::Header header) {
     State &state = *state_;
     const Options &options = state.options;
-    const trace::Facts &facts = state.judge.facts();
+    const trace::Facts &facts = state.analyzer.facts();
     header.kernel = facts.kernel;
     header.arch = state.source->facts().arch;
     header.machine = facts.machine;
@@ -118,7 +118,7 @@ std::vector<core::Tick> Tracer::record(recording::Writer writer, recording::Head
         state.writer.emplace(std::move(writer));
         state.writer->begin(state.recorded);
     };
-    const bool amid = any() || state.judge.records() > 0;
+    const bool amid = any() || state.analyzer.records() > 0;
     if (amid) {
         state.begin_amid(begin);
     } else {

@@ -34,7 +34,7 @@ struct Tracer::State {
 
     Options options;
     std::unique_ptr<Source> source;
-    trace::Judge judge;
+    trace::Analyzer analyzer;
     std::optional<recording::Writer> writer;
     recording::Header recorded;            ///< of the segment that is written
     std::map<int, WalkPlan> walks;         ///< by the kernel's TGID
@@ -50,7 +50,7 @@ struct Tracer::State {
     std::vector<core::MappingChange> unclaimed;    ///< of others, who may begin to be traced by what is to come
     std::map<int, std::uint64_t> next_listing_ns;  ///< by the kernel's TGID
 
-    /// To the recording and to the judge.
+    /// To the recording and to the analyzer.
     void feed(event::Event event);
     std::vector<core::Tick> take_ticks() { return std::exchange(ticks, {}); }
     event::Moment moment();

@@ -153,7 +153,7 @@ std::optional<std::int64_t> number(const std::optional<rsslag::core::Pages> &pag
     return pages ? std::optional(pages->n) : std::nullopt;
 }
 
-rsslag_reading told(const rsslag::lib::Handle &handle, const Reading &from) {
+rsslag_reading c_reading(const rsslag::lib::Handle &handle, const Reading &from) {
     rsslag_reading to = begun(handle, from);
     if (from.exact) {
         to.exact = members(*from.exact);
@@ -183,7 +183,7 @@ int read_one(rsslag_handle *handle, rsslag_reading *to, rsslag_error *error, con
     return guarded(error, [&] {
         const auto outcome = ask(handle->handle);
         if (const auto *const failure = std::get_if<Failure>(&outcome)) return fail(*failure, error);
-        hand_out(told(handle->handle, std::get<Reading>(outcome)), to);
+        hand_out(c_reading(handle->handle, std::get<Reading>(outcome)), to);
         return static_cast<int>(RSSLAG_OK);
     });
 }
@@ -245,7 +245,7 @@ int rsslag_all(rsslag_handle *handle, rsslag_list **list, rsslag_error *error) {
         auto made = std::make_unique<rsslag_list>();
         made->unreadable = all.unreadable;
         for (const Reading &reading : all.readings)
-            made->readings.push_back(told(handle->handle, reading));
+            made->readings.push_back(c_reading(handle->handle, reading));
         std::sort(made->readings.begin(), made->readings.end(),
                   [](const auto &a, const auto &b) { return a.pid < b.pid; });
         *list = made.release();

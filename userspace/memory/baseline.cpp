@@ -115,7 +115,7 @@ std::string sum_names() {
     return names;
 }
 
-Asserted judge(const core::Assertion &assertion, const procfs::MapSums &now, const Baseline *before) {
+Asserted evaluate(const core::Assertion &assertion, const procfs::MapSums &now, const Baseline *before) {
     Asserted asserted{assertion, std::nullopt, std::nullopt};
     const auto value = named_sum(now, assertion.field);
     if (!value || (assertion.growth && before == nullptr)) return asserted;

@@ -56,11 +56,11 @@ void add_mounts(const procfs::Process &process, procfs::Devices &devices) {
 std::string arguments(const procfs::Process &process) {
     auto text = process.read_of_memory_task("cmdline");
     if (!text) return "";
-    std::string words = std::move(text->bytes);
-    while (!words.empty() && words.back() == '\0')
-        words.pop_back();
-    std::replace(words.begin(), words.end(), '\0', ' ');
-    return words;
+    std::string command_line = std::move(text->bytes);
+    while (!command_line.empty() && command_line.back() == '\0')
+        command_line.pop_back();
+    std::replace(command_line.begin(), command_line.end(), '\0', ' ');
+    return command_line;
 }
 
 /// smaps and, as close to it as can be, the files that top reads.

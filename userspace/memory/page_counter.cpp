@@ -63,14 +63,15 @@ PagesRow row_of(const procfs::Mapping &mapping) {
     return row;
 }
 
-std::string_view words(procfs::PageStop stop) {
+std::string_view describe(procfs::PageStop stop) {
     return stop == procfs::PageStop::Limit ? "the limit of pagemap entries was reached (--limit)"
                                            : "it was interrupted";
 }
 
 /// Against smaps before and after: the pages of one that holds still are those of both. Of Pss, who else comes and goes
 /// moves the share, so it lies between the two.
-void judge(PagesReport &report, const std::vector<procfs::Mapping> &after, const core::PageSize &page_size) {
+void compare_with_smaps(PagesReport &report, const std::vector<procfs::Mapping> &after,
+                        const core::PageSize &page_size) {
     std::map<std::uint64_t, const procfs::Mapping *> now;
     for (const procfs::Mapping &mapping : after)
         now[mapping.start] = &mapping;
@@ -121,7 +122,7 @@ core::Result<PagesReport> count_pages(const procfs::Process &process, const Mapp
         if (*stopped == procfs::PageStop::Done) {
             report.rows.push_back(std::move(row));
         } else {
-            report.omitted.push_back({mapping.name, mapping.start, std::string(words(*stopped))});
+            report.omitted.push_back({mapping.name, mapping.start, std::string(describe(*stopped))});
         }
     }
     report.why_no_frames = reader->why_no_frames();
@@ -131,7 +132,7 @@ core::Result<PagesReport> count_pages(const procfs::Process &process, const Mapp
     if (!text) return text.error();
     const auto after = procfs::parse_smaps(text->bytes);
     if (!after) return after.error();
-    judge(report, *after, page_size);
+    compare_with_smaps(report, *after, page_size);
     return report;
 }
 

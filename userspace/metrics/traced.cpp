@@ -86,7 +86,7 @@ void TracedGroups::end(int pid) {
     programs_.erase(program);
 }
 
-std::vector<TracedGroup> TracedGroups::told() {
+std::vector<TracedGroup> TracedGroups::groups() {
     std::map<std::string, TracedGroup> told;
     for (auto &[name, entry] : groups_) {
         if (entry.quiet) continue;

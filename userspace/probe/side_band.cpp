@@ -110,12 +110,12 @@ class Ring {
             at += run;
         }
         __atomic_store_n(&head_->data_tail, until, __ATOMIC_RELEASE);
-        if (counts_lost_ && out.size() > first) tell_lost(out, first);
+        if (counts_lost_ && out.size() > first) add_lost_record(out, first);
     }
 
   private:
     /// The kernel's own record of it comes only before the next one that finds room, which may be never.
-    void tell_lost(std::vector<std::byte> &out, std::size_t first) {
+    void add_lost_record(std::vector<std::byte> &out, std::size_t first) {
         pass_over_lost(std::span(out).subspan(first));
         struct {
             std::uint64_t value, lost;

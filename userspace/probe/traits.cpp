@@ -132,7 +132,7 @@ Verdict unknown(std::string found) {
 }
 
 /// struct mm_rss_stat { atomic_long_t count[NR_MM_COUNTERS]; }: cached by task where task_struct has a rss_stat.
-Verdict judge_atomics(const btf &btf, const btf_type *mm_rss_stat, const std::string &found) {
+Verdict atomics_verdict(const btf &btf, const btf_type *mm_rss_stat, const std::string &found) {
     const btf_member *count = find_member(btf, mm_rss_stat, "count");
     const btf_type *array = count == nullptr ? nullptr : resolve(btf, count->type);
     if (array == nullptr || !btf_is_array(array)) return unknown(found + " without an array named count");
@@ -158,7 +158,7 @@ Verdict judge_atomics(const btf &btf, const btf_type *mm_rss_stat, const std::st
     return {Scheme::Thread, found + " of atomics, task_struct.rss_stat caches for each thread"};
 }
 
-Verdict judge_scheme(const btf &btf) {
+Verdict scheme_verdict(const btf &btf) {
     const btf_type *mm = find_struct(btf, "mm_struct");
     if (mm == nullptr) return unknown("no mm_struct");
     const btf_member *member = find_member(btf, mm, "rss_stat");
@@ -173,7 +173,7 @@ Verdict judge_scheme(const btf &btf) {
         }
         return unknown(found);
     }
-    return btf_is_struct(type) ? judge_atomics(btf, type, found) : unknown(found);
+    return btf_is_struct(type) ? atomics_verdict(btf, type, found) : unknown(found);
 }
 
 /// btf_trace_NAME is a pointer to void (*)(void *, arguments…).
@@ -214,7 +214,7 @@ core::Error unsupported(const UnknownLayout &layout) {
 
 KernelTraits traits_of(const btf &btf) {
     KernelTraits traits;
-    Verdict verdict = judge_scheme(btf);
+    Verdict verdict = scheme_verdict(btf);
     traits.scheme = std::move(verdict.scheme);
     traits.evidence = std::move(verdict.evidence);
     traits.task_iterator = find_struct(btf, "bpf_iter__task") != nullptr;

@@ -78,7 +78,7 @@ std::optional<core::Error> read_sum(const SmapsLine &known, std::string_view val
     if (sum) return corrupt(file, line, fmt::format("{} is there twice", known.key));
     Fault fault = read_kilobytes(value, sum.emplace());
     if (fault == Fault::None) return std::nullopt;
-    return corrupt(file, line, fmt::format("{} {}", known.key, words(fault)));
+    return corrupt(file, line, fmt::format("{} {}", known.key, describe(fault)));
 }
 
 /// Builds the list of mappings line by line.
@@ -133,7 +133,7 @@ class SmapsReader {
         if (std::exchange(seen, true)) return refuse(fmt::format("{} is there twice", known.key));
         Fault fault = read_kilobytes(value, out);
         if (fault == Fault::None) return std::nullopt;
-        return refuse(fmt::format("{} {}", known.key, words(fault)));
+        return refuse(fmt::format("{} {}", known.key, describe(fault)));
     }
 
     std::optional<core::Error> page_size(const SmapsLine &known, std::string_view value,
@@ -148,7 +148,7 @@ class SmapsReader {
         skip_blanks(value);
         std::uint32_t number = 0;
         if (Fault fault = read_number(value, number); fault != Fault::None) {
-            return refuse(fmt::format("{} {}", known.key, words(fault)));
+            return refuse(fmt::format("{} {}", known.key, describe(fault)));
         }
         out = number;
         return std::nullopt;

@@ -12,9 +12,9 @@ namespace rsslag::procfs {
 namespace {
 
 /// Words parted by single spaces, read in order. Keeps the first thing that went wrong.
-class Words {
+class Fields {
   public:
-    Words(std::string_view file, std::size_t line, std::string_view rest, int first_field)
+    Fields(std::string_view file, std::size_t line, std::string_view rest, int first_field)
         : file_(file), line_(line), rest_(rest), field_(first_field) {}
 
     /// The next word must be an unsigned number.
@@ -22,7 +22,7 @@ class Words {
     void number(const char *name, T &out) {
         std::string_view word;
         if (!take(name, word)) return;
-        if (Fault fault = read_number(word, out); fault != Fault::None) refuse(name, words(fault));
+        if (Fault fault = read_number(word, out); fault != Fault::None) refuse(name, describe(fault));
     }
 
     /// The next word must be one letter.
@@ -84,7 +84,7 @@ core::Result<Stat> parse_stat(std::string_view text) {
     Stat stat;
     std::string_view rest = text.substr(0, text.size() - 1);
     if (Fault fault = take_number(rest, stat.pid); fault != Fault::None) {
-        return corrupt("stat", 1, fmt::format("field 1 (pid) {}", words(fault)));
+        return corrupt("stat", 1, fmt::format("field 1 (pid) {}", describe(fault)));
     }
     // do_task_stat() escapes nothing in the name: only the last ')' is known to end it, as none can follow.
     std::size_t close = rest.rfind(')');
@@ -95,7 +95,7 @@ core::Result<Stat> parse_stat(std::string_view text) {
     rest.remove_prefix(close + 1);
     if (!rest.starts_with(' ')) return corrupt("stat", last_line(text), "ends after the command name");
 
-    Words fields("stat", last_line(text), rest.substr(1), 3);
+    Fields fields("stat", last_line(text), rest.substr(1), 3);
     fields.letter("state", stat.state);
     fields.number("ppid", stat.ppid);
     fields.skip(4);  // pgrp, session, tty_nr, tpgid
@@ -118,7 +118,7 @@ core::Result<Stat> parse_stat(std::string_view text) {
 core::Result<Statm> parse_statm(std::string_view text) {
     if (!ends_in_newline(text)) return cut_off("statm", text);
     Statm statm;
-    Words fields("statm", last_line(text), text.substr(0, text.size() - 1), 1);
+    Fields fields("statm", last_line(text), text.substr(0, text.size() - 1), 1);
     fields.number("size", statm.size.n);
     fields.number("resident", statm.resident.n);
     fields.number("shared", statm.shared.n);

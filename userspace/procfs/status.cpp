@@ -103,7 +103,7 @@ class StatusReader {
         return corrupt("status", line_, fmt::format("{} {}", key_, what));
     }
     std::optional<core::Error> unless_fine(Fault fault) const {
-        return fault == Fault::None ? std::nullopt : refuse(words(fault));
+        return fault == Fault::None ? std::nullopt : refuse(describe(fault));
     }
 
     std::optional<core::Error> take_name(std::string_view value) {
@@ -117,7 +117,7 @@ class StatusReader {
     std::optional<core::Error> take_uid(std::string_view value) {
         if (std::exchange(uid_seen_, true)) return refuse("is there twice");
         std::vector<std::uint32_t> uids;  // real, effective, saved, file system
-        if (Fault fault = read_numbers(value, uids); fault != Fault::None) return refuse(words(fault));
+        if (Fault fault = read_numbers(value, uids); fault != Fault::None) return refuse(describe(fault));
         if (uids.size() != 4) return refuse("has not four numbers");
         status_.real_uid = uids[0];
         status_.effective_uid = uids[1];

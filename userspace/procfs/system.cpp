@@ -132,7 +132,7 @@ core::Result<MemInfo> parse_meminfo(std::string_view text) {
             if (value) return corrupt(kMeminfo, lines.number(), fmt::format("{} is there twice", known.key));
             const Fault fault = read_kilobytes(line.substr(colon + 1), value.emplace());
             if (fault != Fault::None) {
-                return corrupt(kMeminfo, lines.number(), fmt::format("{} {}", known.key, words(fault)));
+                return corrupt(kMeminfo, lines.number(), fmt::format("{} {}", known.key, describe(fault)));
             }
         }
     }
@@ -151,7 +151,8 @@ core::Result<VmStat> parse_vmstat(std::string_view text) {
             auto &value = stat.*known.value;
             if (value) return corrupt(kVmstat, lines.number(), fmt::format("{} is there twice", key));
             const Fault fault = read_pages(line, value.emplace());
-            if (fault != Fault::None) return corrupt(kVmstat, lines.number(), fmt::format("{} {}", key, words(fault)));
+            if (fault != Fault::None)
+                return corrupt(kVmstat, lines.number(), fmt::format("{} {}", key, describe(fault)));
         }
     }
     return stat;
@@ -169,7 +170,7 @@ core::Result<core::Pages> parse_zoneinfo(std::string_view text) {
         skip_blanks(line);
         core::Pages pages;
         if (const Fault fault = read_pages(line, pages); fault != Fault::None)
-            return corrupt(kZoneinfo, lines.number(), fmt::format("count {}", words(fault)));
+            return corrupt(kZoneinfo, lines.number(), fmt::format("count {}", describe(fault)));
         sum = sum.value_or(core::Pages{}) + pages;
     }
     if (!sum) return corrupt(kZoneinfo, lines.number(), "the text has no count");

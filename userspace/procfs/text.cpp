@@ -7,7 +7,7 @@
 
 namespace rsslag::procfs {
 
-const char *words(Fault fault) {
+const char *describe(Fault fault) {
     switch (fault) {
         case Fault::None: return "is fine";
         case Fault::NoDigits: return "is not an unsigned number";

@@ -19,7 +19,7 @@ namespace rsslag::procfs {
 enum class Fault : std::uint8_t { None, NoDigits, TooLarge, NoUnit, Trailing };
 
 /// The fault in words, to follow the name of the value: "Rss has no digits".
-const char *words(Fault fault);
+const char *describe(Fault fault);
 
 /// A Kind::Corrupt that names the file and the 1-based line.
 core::Error corrupt(std::string_view file, std::size_t line, std::string_view what);

@@ -45,7 +45,7 @@ Try<Text> walk_once(const Process &process, const std::string &path) {
 }
 
 /// What to do about an attempt: its text, an error that stays, or nothing (no memory under this name).
-std::optional<core::Result<Text>> judge(const Process &process, const char *name, Try<Text> attempt) {
+std::optional<core::Result<Text>> final_result(const Process &process, const char *name, Try<Text> attempt) {
     if (auto *text = std::get_if<Text>(&attempt)) {
         if (text->bytes.empty()) return std::nullopt;
         return std::move(*text);
@@ -65,7 +65,7 @@ std::optional<core::Result<Text>> walk_through_a_thread(const Process &process, 
         auto attempt = walk_once(process, fmt::format("task/{}/{}", tid, name));
         const auto *error = std::get_if<Errno>(&attempt);
         if (error != nullptr && (error->value == ESRCH || error->value == ENOENT)) continue;
-        if (auto result = judge(process, name, std::move(attempt))) return result;
+        if (auto result = final_result(process, name, std::move(attempt))) return result;
     }
     return std::nullopt;
 }
@@ -74,7 +74,7 @@ core::Result<Text> walk(const Process &process, const char *name) {
     // More than one attempt for a process that execs while it is read: then the new memory is what counts.
     constexpr int kAttempts = 3;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        if (auto result = judge(process, name, walk_once(process, name))) return *std::move(result);
+        if (auto result = final_result(process, name, walk_once(process, name))) return *std::move(result);
         if (auto result = walk_through_a_thread(process, name)) return *std::move(result);
     }
     return still_there(process) ? no_memory(process.pid()) : failure(process.pid(), name, ESRCH);

@@ -50,9 +50,9 @@ struct Previous {
 };
 
 /// Finds them; both sides come to the same as keys are named in the same order.
-class Kinships {
+class PreviousRecords {
   public:
-    explicit Kinships(std::uint64_t base_ns) : base_ns_(base_ns) {}
+    explicit PreviousRecords(std::uint64_t base_ns) : base_ns_(base_ns) {}
 
     Previous of(const Key &key) {
         Previous previous;
@@ -125,7 +125,7 @@ std::int64_t grow(std::int64_t &before, std::int64_t by) {
 
 class Packer {
   public:
-    explicit Packer(std::uint64_t base_ns) : kinships_(base_ns) {}
+    explicit Packer(std::uint64_t base_ns) : previous_records_(base_ns) {}
 
     Packed pack(std::span<const std::byte> bytes, Bytes &out) {
         Packed done;
@@ -186,7 +186,7 @@ class Packer {
             const auto [found, fresh] = named_.try_emplace(key, 0, Previous{});
             last_ = &*found;
             if (fresh) {
-                last_->second = {static_cast<std::uint32_t>(named_.size()), kinships_.of(key)};
+                last_->second = {static_cast<std::uint32_t>(named_.size()), previous_records_.of(key)};
                 put(columns_[Index], 0);
                 Bytes &keys = columns_[Keys];
                 put(keys, key.kind);
@@ -203,7 +203,7 @@ class Packer {
     }
 
     std::array<Bytes, kColumns> columns_;
-    Kinships kinships_;
+    PreviousRecords previous_records_;
     std::unordered_map<Key, std::pair<std::uint32_t, Previous>, KeyHash> named_;
     std::pair<const Key, std::pair<std::uint32_t, Previous>> *last_ = nullptr;
     std::uint64_t mm_ = 0;
@@ -212,7 +212,7 @@ class Packer {
 
 class Unpacker {
   public:
-    Unpacker(ByteReader &in, std::uint64_t base_ns) : kinships_(base_ns), n_(in.number()) {
+    Unpacker(ByteReader &in, std::uint64_t base_ns) : previous_records_(base_ns), n_(in.number()) {
         for (std::size_t i = 0; i < kColumns; ++i)
             columns_.emplace_back(in.text());
         if (n_ > kMostRecords) in.fail();
@@ -249,7 +249,7 @@ class Unpacker {
         key.rest = keys.number();
         key.addressed = keys.yes();
         if (keys.bad()) return nullptr;
-        return &named_.emplace_back(key, kinships_.of(key));
+        return &named_.emplace_back(key, previous_records_.of(key));
     }
 
     bool record(const Named &named) {
@@ -316,7 +316,7 @@ class Unpacker {
     }
 
     std::vector<ByteReader> columns_;
-    Kinships kinships_;
+    PreviousRecords previous_records_;
     std::uint64_t n_;
     std::deque<Named> named_;
     std::vector<std::byte> out_;

@@ -216,7 +216,7 @@ core::Result<std::vector<Claim>> parse_claims(std::string_view text) {
     }
 }
 
-std::vector<ClaimResult> judge(const std::vector<Claim> &claims, const Report &report) {
+std::vector<ClaimResult> evaluate(const std::vector<Claim> &claims, const Report &report) {
     const core::PageSize page_size = report.facts.machine.page_size;
     const std::vector<Figure> all = figures(report);
     std::vector<ClaimResult> result;

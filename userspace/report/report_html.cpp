@@ -226,7 +226,7 @@ std::string grown(const sinks::ImageGrowth &image, const Page &page) {
                             cell(page.kb(rest), rest.n), nobody, nobody);
     for (std::size_t i = 0; i < sinks::kNoFaults; ++i) {
         if (image.no_fault[i].n == 0) continue;
-        rows += fmt::format("<tr>{}{}{}{}</tr>\n", cell(core::words(static_cast<core::NoFault>(i))),
+        rows += fmt::format("<tr>{}{}{}{}</tr>\n", cell(core::describe(static_cast<core::NoFault>(i))),
                             cell(page.kb(image.no_fault[i]), image.no_fault[i].n), nobody, nobody);
     }
     std::string out = paragraph(

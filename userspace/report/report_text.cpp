@@ -213,7 +213,7 @@ std::string image_text(const sinks::ImageGrowth &image, const Amounts &amount) {
     for (std::size_t i = 0; i < sinks::kNoFaults; ++i) {
         if (image.no_fault[i].n == 0) continue;
         text += fmt::format("  {} {:>14} {:>14}  {}\n", right(amount(image.no_fault[i]), 14), "", "",
-                            core::words(static_cast<core::NoFault>(i)));
+                            core::describe(static_cast<core::NoFault>(i)));
     }
     if (image.names_lost > 0)
         text += fmt::format("  {} changes of mappings were lost: any of these names may be an old one\n",

@@ -17,13 +17,13 @@ using core::Status;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-bool has_pattern(const host::TargetWords &words) {
-    return !words.comms.empty() || words.cgroup || words.user;
+bool has_pattern(const host::TargetArguments &arguments) {
+    return !arguments.comms.empty() || arguments.cgroup || arguments.user;
 }
 
-host::TargetWords patterns_of(const host::TargetWords &words) {
-    host::TargetWords patterns = words;
-    patterns.words.clear();
+host::TargetArguments patterns_of(const host::TargetArguments &arguments) {
+    host::TargetArguments patterns = arguments;
+    patterns.plain.clear();
     patterns.pids.clear();
     return patterns;
 }
@@ -109,7 +109,7 @@ Status Session::run() {
         } else if (!tracer_->any() && !waits_for_targets()) {
             return core::success();
         }
-        tell_of_wait();
+        report_wait();
     }
     if (Status done = writer_.ticks(tracer_->tick()); !done) return done;
     return writer_.ticks(tracer_->collect());  // of what ended while the others were read
@@ -123,7 +123,7 @@ Status Session::summary() {
     // A recording is whole also where the output's reader stands still.
     const Status recorded = finish_recording(peak);
     if (written) written = writer_.finish([this] { return stop_.came(); });
-    tell_of_recording(recorded.ok());
+    report_recording(recorded.ok());
     return written ? recorded : written;
 }
 
@@ -155,7 +155,7 @@ Status Session::take(std::vector<core::Tick> ticks) {
 }
 
 /// Once the last of them has ended.
-void Session::tell_of_wait() {
+void Session::report_wait() {
     if (tracer_->any() || !std::exchange(had_any_, false)) return;
     if (waits_for_targets()) notify(kWaitsForNext);
 }

@@ -103,7 +103,7 @@ recording::Header Session::header() const {
     header.command_line = command_line_;
     header.interval_ms = static_cast<std::uint64_t>(interval_.count());
     // What reads the recording wants all threads, where nobody said which.
-    header.threads = static_cast<std::uint8_t>(options_.words.threads.empty() ? core::ThreadChoice::Which::All
+    header.threads = static_cast<std::uint8_t>(options_.typed.threads.empty() ? core::ThreadChoice::Which::All
                                                                               : options_.threads.which);
     header.threads_top = options_.threads.top;
     return header;
@@ -210,7 +210,7 @@ Status Session::finish_recording(const std::optional<recording::Peak> &peak) {
     return recording_failed_ && !writer_.on_screen() ? core::success() : done;
 }
 
-void Session::tell_of_recording(bool done) {
+void Session::report_recording(bool done) {
     recording::Writer *const recording = last_recording();
     if (recording == nullptr) return;
     const recording::Writer::Progress progress = recording->progress();

@@ -125,7 +125,7 @@ void TickWriter::on_task(const core::TaskLine &line) {
 }
 
 Status TickWriter::summary(core::Summary summary) {
-    told_ = summary;
+    summary_ = summary;
     if (Status rest = ticks({}); !rest) return rest;
     if (format_ == Format::Csv || quiet()) return core::success();
     summary.ticks = reported_;

@@ -205,7 +205,7 @@ void CommandTerminal::type(const std::string &bytes) {
     [[maybe_unused]] const ssize_t written = write(state_->ours.get(), bytes.data(), bytes.size());
 }
 
-std::optional<view::CommandOutput> CommandTerminal::news() {
+std::optional<view::CommandOutput> CommandTerminal::take_output() {
     const std::lock_guard lock(state_->mutex);
     if (!state_->changed) return std::nullopt;
     state_->changed = false;

@@ -57,11 +57,11 @@ struct RecentGrowth::Into {
     void by_fault(std::string_view mapping, int tid, Pages pages) const {
         row(sums.mappings, mapping, sums.other_mappings) += pages;
         row(sums.threads, tid, sums.other_threads) += pages;
-        space.told += pages;
+        space.recorded += pages;
     }
     void by_none(NoFault why, Pages pages) const {
         sums.no_fault[static_cast<std::size_t>(why)] += pages;
-        space.told += pages;
+        space.recorded += pages;
     }
 
   private:
@@ -138,7 +138,7 @@ void RecentGrowth::note(const rsslag_update &update, const core::Applied &applie
     row.at.tid = update.tid;
     row.member = core::member_of(update.member);
     row.pages = applied.pages;
-    row.told = applied.told;
+    row.from_faults = applied.from_faults;
     row.newborn = any_flag(update.flags, RSSLAG_NEWBORN);
     row.teardown = any_flag(update.flags, RSSLAG_TEARDOWN);
     row.by_other = any_flag(update.flags, RSSLAG_BY_OTHER);
@@ -260,10 +260,10 @@ core::RecentGrowth RecentGrowth::of(const core::MmView &mm, std::uint64_t t_ns) 
     space.generation = mm.generation;
     expire(space, t_ns);
     const Pages exact = mm.torn_down ? mm.last.rss() : mm.exact().rss();
-    const Pages untold = exact - space.exact.value_or(mm.begin.rss()) - space.told;
+    const Pages missing = exact - space.exact.value_or(mm.begin.rss()) - space.recorded;
     space.exact = exact;
-    space.told = {};
-    if (untold.n != 0) second_of(space, t_ns).no_fault[static_cast<std::size_t>(NoFault::NotTold)] += untold;
+    space.recorded = {};
+    if (missing.n != 0) second_of(space, t_ns).no_fault[static_cast<std::size_t>(NoFault::NotTold)] += missing;
     const Sums sums = total(space);
     core::RecentGrowth growth;
     const std::uint64_t window = kSeconds * kSecondNs;

@@ -60,7 +60,7 @@ class RecentGrowth {
         std::uint64_t begin_ns = 0;
         std::deque<std::pair<std::uint64_t, Sums>> seconds;
         std::optional<core::Pages> exact;  ///< as of the last tick …
-        core::Pages told;                  ///< … and what records have told of since
+        core::Pages recorded;              ///< … and what records have added since
     };
     struct Thread {
         int tid = 0;

@@ -37,15 +37,15 @@ recording::Peak peak_of(const core::Summary &summary) {
 }
 
 struct Replay::State {
-    State(recording::Reader file, const JudgeOptions &options)
+    State(recording::Reader file, const AnalyzerOptions &options)
         : reader(std::move(file)),
           facts(document_of(reader.header())),
-          judge(facts_of(reader.header()), options),
+          analyzer(facts_of(reader.header()), options),
           observer(options.observer) {}
 
     recording::Reader reader;
     core::SnapshotDocument facts;
-    trace::Judge judge;
+    trace::Analyzer analyzer;
     TraceObserver *observer;
     std::vector<recording::Missing> missing;
     core::OwnCost own;  ///< at the last tick
@@ -64,7 +64,7 @@ void Replay::State::apply(event::Event event) {
     if (amid && std::holds_alternative<event::Reading>(event)) return;
     stopped = stopped || std::holds_alternative<event::Stop>(event);
     if (const auto *const tick = std::get_if<event::TickEnd>(&event)) own = tick->own;
-    for (core::Tick &tick : judge.apply(std::move(event))) {
+    for (core::Tick &tick : analyzer.apply(std::move(event))) {
         ticks++;
         if (observer != nullptr) observer->on_tick(std::move(tick));
     }
@@ -84,10 +84,10 @@ void Replay::State::lack(recording::Missing gap) {
 /// No tracer leaves so many records without a watermark.
 bool Replay::State::overfull() {
     constexpr std::size_t kMostWaiting = std::size_t{96} << 20;
-    if (judge.waiting_bytes() <= kMostWaiting) return false;
+    if (analyzer.waiting_bytes() <= kMostWaiting) return false;
     if (!std::exchange(cut, true)) {
         missing.push_back({"more records wait for a watermark than any tracer leaves: the rest is not read",
-                           judge.last_moment().t_ns, std::nullopt, std::nullopt});
+                           analyzer.last_moment().t_ns, std::nullopt, std::nullopt});
     }
     return true;
 }
@@ -99,7 +99,7 @@ core::Result<Replay> Replay::open(const std::string &path, TraceObserver *observ
     auto reader = recording::Reader::open(std::move(*input), core::printable(path));
     if (!reader) return reader.error();
     const recording::Header &header = reader->header();
-    trace::JudgeOptions chosen;
+    trace::AnalyzerOptions chosen;
     chosen.threads = options.threads.value_or(
         core::ThreadChoice{static_cast<core::ThreadChoice::Which>(header.threads), header.threads_top});
     chosen.for_screen = options.for_screen;
@@ -133,11 +133,11 @@ std::optional<recording::Peak> Replay::peak() const {
 }
 
 std::uint64_t Replay::work() const {
-    return state_->reader.unpacked() + state_->judge.work();
+    return state_->reader.unpacked() + state_->analyzer.work();
 }
 
 std::uint64_t Replay::complete_until() const {
-    return state_->judge.complete_until();
+    return state_->analyzer.complete_until();
 }
 
 bool Replay::step() {
@@ -156,11 +156,11 @@ bool Replay::step() {
 ReplayResult Replay::finish() {
     State &state = *state_;
     // What was not ended ends with the last that it tells.
-    if (!state.stopped) state.apply(event::Stop{state.judge.last_moment()});
-    if (!state.judge.summary()) state.apply(event::End{state.judge.last_moment(), state.own});
+    if (!state.stopped) state.apply(event::Stop{state.analyzer.last_moment()});
+    if (!state.analyzer.summary()) state.apply(event::End{state.analyzer.last_moment(), state.own});
     ReplayResult end;
     end.header = header();
-    end.summary = *state.judge.summary();
+    end.summary = *state.analyzer.summary();
     end.summary.ticks = state.ticks;
     end.complete = state.reader.complete() && state.missing.empty();
     end.missing = state.missing;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "fault_cause.h"
-#include "rsslag/core/judgement.h"
+#include "rsslag/core/reading_figures.h"
 
 namespace rsslag::trace {
 namespace {
@@ -155,7 +155,7 @@ void RowMaker::on_applied(const rsslag_update &update, const core::Applied &appl
     row.newborn = has(update.flags, RSSLAG_NEWBORN);
     row.teardown = has(update.flags, RSSLAG_TEARDOWN);
     row.known = applied.known;
-    row.told = applied.told;
+    row.from_faults = applied.from_faults;
     row.held = applied.held;
     put_update(row, applied);
 }
@@ -386,7 +386,7 @@ void RowMaker::emit(std::uint64_t t_ns, const Lost &lost) {
 }
 
 void RowMaker::emit(std::uint64_t t_ns, const core::Tick &tick) {
-    const core::Judgement judgement = core::judge(tick);
+    const core::ReadingFigures figures = core::figures_of(tick);
     sinks::TickRow row;
     Mm &mm = mm_of(tick.ledger);
     row.at.t_ns = t_ns;
@@ -398,22 +398,22 @@ void RowMaker::emit(std::uint64_t t_ns, const core::Tick &tick) {
     row.time = tick.time;
     row.state = tick.state;
     row.read = tick.read;
-    row.readers = judgement.readers;
-    row.walk = judgement.walk;
+    row.readers = figures.readers;
+    row.walk = figures.walk;
     row.walk_age_ms = tick.process.walk_age_ms;
-    row.flushed = judgement.flushed;
-    row.cached = judgement.cached;
-    row.exact = judgement.exact;
+    row.flushed = figures.flushed;
+    row.cached = figures.cached;
+    row.exact = figures.exact;
     row.baseline = tick.ledger.baseline;
     row.extremes = tick.extremes;
     row.begin = tick.ledger.begin;
     row.begin_in_doubt = tick.ledger.begin_in_doubt;
     row.baseline_in_doubt = tick.ledger.baseline_in_doubt;
     row.last = tick.ledger.last;
-    row.lag = judgement.lag;
-    row.behind = judgement.behind;
-    row.residual = judgement.residual;
-    row.verdict = judgement.verdict;
+    row.lag = figures.lag;
+    row.behind = figures.behind;
+    row.residual = figures.residual;
+    row.verdict = figures.verdict;
     row.needs_resync = tick.needs_resync;
     row.updates = tick.ledger.updates;
     row.updates_by_others = tick.ledger.updates_by_others;

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "json_parts.h"
-#include "rsslag/core/judgement.h"
 #include "rsslag/core/member_name.h"
+#include "rsslag/core/reading_figures.h"
 #include "rsslag/core/text.h"
 #include "rsslag/view/tick.h"
 #include "text_parts.h"

@@ -48,7 +48,7 @@ ordered_json walked_json(const std::optional<core::Walk> &walk, std::int64_t age
             {"swap_kb", walk->swap.n},        {"walk_us", walk->took_us}, {"age_ms", age_ms}};
 }
 
-void put_reading(ordered_json &object, const ProcessReading &process, const core::Judgement &judgement,
+void put_reading(ordered_json &object, const ProcessReading &process, const core::ReadingFigures &figures,
                  const core::PageSize &page_size) {
     object["pid"] = process.pid;
     object["host_pid"] = or_null(process.host_pid);
@@ -56,22 +56,21 @@ void put_reading(ordered_json &object, const ProcessReading &process, const core
     object["uid"] = process.uid;
     object["comm"] = core::printable(process.comm);
     object["threads_count"] = process.threads_count;
-    object["mm"] = {{"id", process.mm_id}, {"tasks", judgement.mm_tasks}, {"pids", process.mm_pids}};
-    object["readers"] = readers_json(judgement.readers, page_size);
-    object["walk"] = core::name(judgement.walk_state);
-    object["walked"] = walked_json(judgement.walk, process.walk_age_ms);
-    object["flushed"] = members(judgement.flushed);
-    object["cached"] = members(judgement.cached);
-    object["exact"] = members(judgement.exact);
-    object["bound"] = bound(judgement.bound);
-    object["lag"] = number(judgement.lag);
-    object["behind"] = number(judgement.behind);
-    object["window"] = {{"min", judgement.window.min.n},
-                        {"max", judgement.window.max.n},
-                        {"updates", or_null(judgement.window_updates)}};
-    object["residual"] = number(judgement.residual);
-    object["residual_causes"] = causes(judgement.causes);
-    object["verdict"] = core::name(judgement.verdict);
+    object["mm"] = {{"id", process.mm_id}, {"tasks", figures.mm_tasks}, {"pids", process.mm_pids}};
+    object["readers"] = readers_json(figures.readers, page_size);
+    object["walk"] = core::name(figures.walk_state);
+    object["walked"] = walked_json(figures.walk, process.walk_age_ms);
+    object["flushed"] = members(figures.flushed);
+    object["cached"] = members(figures.cached);
+    object["exact"] = members(figures.exact);
+    object["bound"] = bound(figures.bound);
+    object["lag"] = number(figures.lag);
+    object["behind"] = number(figures.behind);
+    object["window"] = {
+        {"min", figures.window.min.n}, {"max", figures.window.max.n}, {"updates", or_null(figures.window_updates)}};
+    object["residual"] = number(figures.residual);
+    object["residual_causes"] = causes(figures.causes);
+    object["verdict"] = core::name(figures.verdict);
 }
 
 }  // namespace rsslag::view

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rsslag/core/json.h"
-#include "rsslag/core/judgement.h"
+#include "rsslag/core/reading_figures.h"
 #include "rsslag/view/snapshot.h"
 
 namespace rsslag::view {
@@ -20,7 +20,7 @@ nlohmann::ordered_json readers_json(const core::ReaderValues &values, const core
 nlohmann::ordered_json walked_json(const std::optional<core::Walk> &walk, std::int64_t age_ms);
 
 /// Every key of `reading`, from pid to verdict.
-void put_reading(nlohmann::ordered_json &object, const ProcessReading &process, const core::Judgement &judgement,
+void put_reading(nlohmann::ordered_json &object, const ProcessReading &process, const core::ReadingFigures &figures,
                  const core::PageSize &page_size);
 
 }  // namespace rsslag::view

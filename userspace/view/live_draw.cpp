@@ -34,17 +34,17 @@ struct Reader {
 void draw_readers(Grid &grid, const Area &area, const LiveState &state, const Process &process,
                   std::chrono::milliseconds since) {
     const Tick &tick = process.tick;
-    const core::Judgement judgement = judge(tick);
-    const core::ReaderValues &readers = judgement.readers;
+    const core::ReadingFigures figures = figures_of(tick);
+    const core::ReaderValues &readers = figures.readers;
     const auto in_pages = [&tick](const std::optional<core::Kilobytes> &kb) {
         return kb ? std::optional(tick.page_size.pages(*kb)) : std::nullopt;
     };
-    const bool rollup = !judgement.walk || judgement.walk->file == core::WalkFile::SmapsRollup;
+    const bool rollup = !figures.walk || figures.walk->file == core::WalkFile::SmapsRollup;
     const std::array<Reader, 5> rows{
         {{"stat field 24", readers.stat},
          {"statm resident", readers.statm},
          {"status VmRSS", in_pages(readers.status_rss)},
-         {rollup ? "smaps_rollup" : "smaps", judgement.walk ? in_pages(judgement.walk->rss) : std::nullopt},
+         {rollup ? "smaps_rollup" : "smaps", figures.walk ? in_pages(figures.walk->rss) : std::nullopt},
          {"status VmHWM", in_pages(readers.status_hwm), true}}};
     const int end = area.column + area.columns;
     const int from_end = end - 7;
@@ -65,14 +65,14 @@ void draw_readers(Grid &grid, const Area &area, const LiveState &state, const Pr
         const std::string mark = reader.approximate ? "~" : "";
         grid.put_right(row, says_end, mark + column(*reader.says, tick.page_size, state.style));
         const bool in_window =
-            walk && judgement.verdict == core::Verdict::Moving && judgement.residual && judgement.residual->n == 0;
-        const Pages from = *reader.says - judgement.exact.rss();
+            walk && figures.verdict == core::Verdict::Moving && figures.residual && figures.residual->n == 0;
+        const Pages from = *reader.says - figures.exact.rss();
         const Look look = from.n == 0 || reader.approximate || in_window ? Look::Plain : Look::Bold;
         grid.put_right(row, from_end,
                        reader.approximate ? "-"
                        : in_window
                            ? "in window"
-                           : fmt::format("{}{}", sign(mark.empty() ? core::mark(tick, judgement) : core::Mark::None),
+                           : fmt::format("{}{}", sign(mark.empty() ? core::mark(tick, figures) : core::Mark::None),
                                          column(from, tick.page_size, state.style)),
                        look);
         const auto age_of = walk ? since + std::chrono::milliseconds(tick.process.walk_age_ms) : since;
@@ -83,8 +83,8 @@ void draw_readers(Grid &grid, const Area &area, const LiveState &state, const Pr
 
 void draw_members(Grid &grid, const Area &area, const LiveState &state, const Process &process) {
     const Tick &tick = process.tick;
-    const core::Judgement judgement = judge(tick);
-    const std::string_view how = sign(mark(tick, judgement));
+    const core::ReadingFigures figures = figures_of(tick);
+    const std::string_view how = sign(mark(tick, figures));
     const int width = (area.columns - 6) / 3;
     const auto row = [&](int at, std::string_view label, const std::array<std::string, 3> &values, Look look) {
         if (at >= area.row + area.rows) return;
@@ -93,7 +93,7 @@ void draw_members(Grid &grid, const Area &area, const LiveState &state, const Pr
             grid.put_right(at, area.column + 6 + width * (i + 1), values[static_cast<std::size_t>(i)], look);
     };
     row(area.row, state.style.unit, {"FLUSHED", "CACHED", "EXACT"}, Look::Faint);
-    const bool swapped = judgement.flushed.swap.n != 0 || judgement.cached.swap.n != 0;
+    const bool swapped = figures.flushed.swap.n != 0 || figures.cached.swap.n != 0;
     int at = area.row + 1;
     for (const ShownMember &member : kShownMembers) {
         if (member == core::Member::Swap && !swapped) continue;
@@ -105,7 +105,7 @@ void draw_members(Grid &grid, const Area &area, const LiveState &state, const Pr
             row(at++, name(member), {"-", "-", number(tick.ledger.last)}, look);
             continue;
         }
-        row(at++, name(member), {number(judgement.flushed), number(judgement.cached), number(judgement.exact)}, look);
+        row(at++, name(member), {number(figures.flushed), number(figures.cached), number(figures.exact)}, look);
     }
 }
 
@@ -155,9 +155,9 @@ std::string quiet_text(const LiveState &state, const Process &process, std::uint
     constexpr std::uint64_t kQuietNs = 3'000'000'000;
     const Tick &tick = process.tick;
     const std::uint64_t quiet = now_ns - std::min(now_ns, process.last_change_ns);
-    const core::Judgement judgement = judge(tick);
-    if (process.ended || quiet < kQuietNs || judgement.cached.rss().n == 0) return "";
-    const std::string cached = amount(judgement.cached.rss(), tick.page_size, state.style);
+    const core::ReadingFigures figures = figures_of(tick);
+    if (process.ended || quiet < kQuietNs || figures.cached.rss().n == 0) return "";
+    const std::string cached = amount(figures.cached.rss(), tick.page_size, state.style);
     const std::string seconds = fmt::format("{:.0f}", static_cast<double>(quiet) / 1e9);
     if (cpu_caches(tick)) {
         const Pages batch{state.facts.machine.batch().value_or(0)};

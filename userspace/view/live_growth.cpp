@@ -35,7 +35,7 @@ std::vector<GrownRow> no_fault_rows(const core::RecentGrowth &growth) {
     std::vector<GrownRow> rows;
     for (std::size_t i = 0; i < core::kNoFaults; ++i)
         if (growth.no_fault[i].n != 0)
-            rows.push_back({growth.no_fault[i], std::string(core::words(static_cast<core::NoFault>(i)))});
+            rows.push_back({growth.no_fault[i], std::string(core::describe(static_cast<core::NoFault>(i)))});
     return rows;
 }
 

@@ -98,26 +98,26 @@ struct Pieces {
     std::string says, says_shortly, holds, hidden, hidden_shortly, hidden_tersely, exact;
 };
 
-Pieces pieces_of(const Process &process, const core::Judgement &judgement, const TextStyle &style) {
+Pieces pieces_of(const Process &process, const core::ReadingFigures &figures, const TextStyle &style) {
     const Tick &tick = process.tick;
     const auto text = [&](Pages pages) { return amount(pages, tick.page_size, style); };
-    const std::string_view how = sign(mark(tick, judgement));
+    const std::string_view how = sign(mark(tick, figures));
     Pieces pieces;
-    pieces.holds = fmt::format("It holds {}{}.", how, text(judgement.exact.rss()));
+    pieces.holds = fmt::format("It holds {}{}.", how, text(figures.exact.rss()));
     // No tick has seen it live: after its teardown it holds nothing.
     if (tick.state != core::State::Running)
         pieces.holds = fmt::format("It held {}{} at its end.", how, text(tick.ledger.last.rss()));
-    if (!judgement.readers.stat || !judgement.lag || !judgement.behind) return pieces;
+    if (!figures.readers.stat || !figures.lag || !figures.behind) return pieces;
     const OtherReaders others = other_readers(tick.calibration);
-    const std::string said = text(*judgement.readers.stat);
+    const std::string said = text(*figures.readers.stat);
     pieces.says = fmt::format("{} {}.", others.says, said);
     pieces.says_shortly = fmt::format("{} {}.", others.says_shortly, said);
     const std::size_t count = cachers(tick);
     const std::string_view unit = cpu_caches(tick) ? "CPU" : "thread";
     const std::string where = fmt::format("{} {}{}", thousands(count), unit, count == 1 ? "" : "s");
-    const Pages lag = *judgement.lag;
+    const Pages lag = *figures.lag;
     pieces.hidden_tersely = fmt::format("{}{} in {}.", how, text(lag), where);
-    if (tick.process.leader_gone && judgement.readers.stat->n == 0) {
+    if (tick.process.leader_gone && figures.readers.stat->n == 0) {
         // All three files of a main thread that has ended see no memory.
         pieces.says = fmt::format("ps, top and htop show {}.", said);
         pieces.says_shortly = fmt::format("ps, top, htop show {}.", said);
@@ -127,7 +127,7 @@ Pieces pieces_of(const Process &process, const core::Judgement &judgement, const
         return pieces;
     }
     pieces.exact = lag.n == 0 ? "" : others.exact;
-    const Pages since = how.empty() ? Pages{} : *judgement.behind - lag;  // it moved between the two looks
+    const Pages since = how.empty() ? Pages{} : *figures.behind - lag;  // it moved between the two looks
     if (lag.n == 0) {
         pieces.hidden = count == 0 ? "Nothing is cached." : fmt::format("What {} cache adds up to nothing.", where);
         pieces.hidden_shortly = count == 0 ? pieces.hidden : pieces.hidden_tersely;
@@ -136,9 +136,9 @@ Pieces pieces_of(const Process &process, const core::Judgement &judgement, const
             fmt::format("stat counts {}{} too many, whose removal is cached in {}.", how, text(-lag), where);
         pieces.hidden_shortly = pieces.hidden_tersely;
     } else {
-        const double percent = judgement.exact.rss().n == 0
+        const double percent = figures.exact.rss().n == 0
                                    ? 0.0
-                                   : 100.0 * static_cast<double>(lag.n) / static_cast<double>(judgement.exact.rss().n);
+                                   : 100.0 * static_cast<double>(lag.n) / static_cast<double>(figures.exact.rss().n);
         const std::string part = fmt::format("{}{} ({:.1f} %) is cached in {}", how, text(lag), percent, where);
         pieces.hidden_shortly = part + ".";
         pieces.hidden = since.n == 0 ? part + ", not yet flushed."
@@ -148,10 +148,10 @@ Pieces pieces_of(const Process &process, const core::Judgement &judgement, const
     return pieces;
 }
 
-std::string why_unwalked(const LiveState &state, const Process &process, const core::Judgement &judgement) {
+std::string why_unwalked(const LiveState &state, const Process &process, const core::ReadingFigures &figures) {
     const bool walked = std::any_of(process.history.begin(), process.history.end(),
                                     [](const Sample &sample) { return sample.walked.has_value(); });
-    switch (judgement.walk_state) {
+    switch (figures.walk_state) {
         case core::WalkState::Denied: return "smaps may not be read";
         case core::WalkState::Unsupported: return "this kernel has no smaps";
         case core::WalkState::Gone: return "it was gone before its smaps could be read";
@@ -162,45 +162,45 @@ std::string why_unwalked(const LiveState &state, const Process &process, const c
 }
 
 /// The verdict and what it rests on.
-std::string verdict_long(const LiveState &state, const Process &process, const core::Judgement &judgement) {
+std::string verdict_long(const LiveState &state, const Process &process, const core::ReadingFigures &figures) {
     const Tick &tick = process.tick;
     const auto text = [&](Pages pages) { return amount(pages, tick.page_size, state.style); };
-    const std::string walked = judgement.walk ? text(tick.page_size.pages(judgement.walk->rss)) : "";
-    const std::string old = tick.stale_walk && judgement.walk
+    const std::string walked = figures.walk ? text(tick.page_size.pages(figures.walk->rss)) : "";
+    const std::string old = tick.stale_walk && figures.walk
                                 ? fmt::format(" @{:.1f}s", static_cast<double>(tick.process.walk_age_ms) / 1000.0)
                                 : "";
-    switch (judgement.verdict) {
+    switch (figures.verdict) {
         case core::Verdict::Agrees: return fmt::format("AGREES with smaps{}, residual 0 pages", old);
         case core::Verdict::Explained: {
             std::string causes;
-            for (const core::ResidualCause &cause : judgement.causes)
+            for (const core::ResidualCause &cause : figures.causes)
                 causes +=
                     fmt::format("{}{} {}", causes.empty() ? "" : ", ", core::name(cause.cause), text(cause.pages));
             return fmt::format("EXPLAINED: smaps saw {}{}, apart by {}", walked, old, causes);
         }
         case core::Verdict::Moving:
             if (tick.needs_resync) return "MOVING: records were lost, until the resync";
-            if (!judgement.walk) return "MOVING: it changes while it is read";
-            if (judgement.residual && judgement.residual->n == 0) {
+            if (!figures.walk) return "MOVING: it changes while it is read";
+            if (figures.residual && figures.residual->n == 0) {
                 return fmt::format("MOVING, inside its window: smaps saw {}, exact was {} to {}", walked,
-                                   text(judgement.window.min), text(judgement.window.max));
+                                   text(figures.window.min), text(figures.window.max));
             }
-            if (judgement.residual) {
-                return fmt::format("MOVING: smaps saw {}, {} from where exact was", walked, text(*judgement.residual));
+            if (figures.residual) {
+                return fmt::format("MOVING: smaps saw {}, {} from where exact was", walked, text(*figures.residual));
             }
             return "MOVING: it has changed since smaps was walked";
         case core::Verdict::Unexplained:
             return fmt::format("UNEXPLAINED: smaps saw {}{}, apart by {}", walked, old,
-                               text(judgement.residual.value_or(Pages{})));
+                               text(figures.residual.value_or(Pages{})));
         case core::Verdict::Unwalked: break;
     }
-    return "UNWALKED: " + why_unwalked(state, process, judgement);
+    return "UNWALKED: " + why_unwalked(state, process, figures);
 }
 
-std::string verdict_short(const Process &process, const core::Judgement &judgement) {
-    std::string text = upper(core::name(judgement.verdict));
-    if (judgement.verdict == core::Verdict::Agrees) text += " with smaps";
-    if (process.tick.stale_walk && judgement.walk)
+std::string verdict_short(const Process &process, const core::ReadingFigures &figures) {
+    std::string text = upper(core::name(figures.verdict));
+    if (figures.verdict == core::Verdict::Agrees) text += " with smaps";
+    if (process.tick.stale_walk && figures.walk)
         text += fmt::format(" @{:.1f}s", static_cast<double>(process.tick.process.walk_age_ms) / 1000.0);
     return text;
 }
@@ -212,12 +212,11 @@ std::string end_text(const LiveState &state, const Process &process) {
     return "EXITED; this is the last that was read";
 }
 
-std::string bound_text(const Process &process, const core::Judgement &judgement, const TextStyle &style) {
-    if (!judgement.bound || judgement.bound->rss.n <= 0) return "";
-    const double part =
-        100.0 * static_cast<double>(judgement.cached.rss().n) / static_cast<double>(judgement.bound->rss.n);
-    const std::string most = amount(judgement.bound->rss, process.tick.page_size, style);
-    return fmt::format("cached is {:.0f} % of the {}, {}", part, judgement.bound->hard ? "bound" : "soft bound", most);
+std::string bound_text(const Process &process, const core::ReadingFigures &figures, const TextStyle &style) {
+    if (!figures.bound || figures.bound->rss.n <= 0) return "";
+    const double part = 100.0 * static_cast<double>(figures.cached.rss().n) / static_cast<double>(figures.bound->rss.n);
+    const std::string most = amount(figures.bound->rss, process.tick.page_size, style);
+    return fmt::format("cached is {:.0f} % of the {}, {}", part, figures.bound->hard ? "bound" : "soft bound", most);
 }
 
 /// The most that it has held so far.
@@ -267,13 +266,13 @@ void draw_head(Grid &grid, const LiveState &state, const Process &process) {
     draw_title(grid, state, process);
     const Tick &tick = process.tick;
     const int width = grid.size().columns - 1;
-    const core::Judgement judgement = judge(tick);
-    const Pieces pieces = pieces_of(process, judgement, state.style);
+    const core::ReadingFigures figures = figures_of(tick);
+    const Pieces pieces = pieces_of(process, figures, state.style);
     const std::string lost = fmt::format(
         "lost {}{}", sign(tick.needs_resync ? core::Mark::AfterLoss : core::Mark::None), thousands(tick.lost));
     const std::string resyncs = "resyncs " + thousands(tick.ledger.resyncs);
-    const std::string verdict = process.ended ? end_text(state, process) : verdict_long(state, process, judgement);
-    const std::string briefly = process.ended ? std::string("EXITED") : verdict_short(process, judgement);
+    const std::string verdict = process.ended ? end_text(state, process) : verdict_long(state, process, figures);
+    const std::string briefly = process.ended ? std::string("EXITED") : verdict_short(process, figures);
     const auto sentence = [](const std::vector<std::string> &parts) {
         std::string text;
         for (const std::string &part : parts) {
@@ -293,12 +292,12 @@ void draw_head(Grid &grid, const LiveState &state, const Process &process) {
              {1, " " + resyncs},
              {2, one_memory_with(tick.process)},
              {2, tick.ledger.disagreements == 0 ? "" : " disagreements " + thousands(tick.ledger.disagreements)},
-             {3, " " + bound_text(process, judgement, state.style)},
+             {3, " " + bound_text(process, figures, state.style)},
              {4, " " + peak_text(tick, state.style)}},
             width);
         grid.put(2, 0, first_that_fits({third, sentence({briefly, lost, resyncs})}, width));
         grid.mark(2, 1, 1 + std::max(cells(verdict.substr(0, verdict.find_first_of(",: "))), 1),
-                  look_of(process, judgement.verdict));
+                  look_of(process, figures.verdict));
         return;
     }
     grid.put(
@@ -311,9 +310,9 @@ void draw_head(Grid &grid, const LiveState &state, const Process &process) {
              first_that_fits({sentence({pieces.hidden, briefly + ".", lost, resyncs}),
                               sentence({pieces.hidden, briefly + ".", lost}),
                               sentence({pieces.hidden_shortly, briefly + ".", lost}),
-                              sentence({pieces.hidden_shortly, upper(core::name(judgement.verdict)), lost}),
-                              sentence({pieces.hidden_tersely, upper(core::name(judgement.verdict)), lost}),
-                              sentence({upper(core::name(judgement.verdict)), lost}), " " + lost},
+                              sentence({pieces.hidden_shortly, upper(core::name(figures.verdict)), lost}),
+                              sentence({pieces.hidden_tersely, upper(core::name(figures.verdict)), lost}),
+                              sentence({upper(core::name(figures.verdict)), lost}), " " + lost},
                              width),
              Look::Bold);
 }

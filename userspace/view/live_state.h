@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "chart.h"
-#include "rsslag/core/judgement.h"
+#include "rsslag/core/reading_figures.h"
 #include "rsslag/view/screen.h"
 
 namespace rsslag::view {

@@ -114,7 +114,7 @@ void append_owner(Out out, const MemRow &row, const std::map<int, const procfs::
     }
 }
 
-std::string_view words(core::Kind kind) {
+std::string_view describe(core::Kind kind) {
     switch (kind) {
         case core::Kind::Denied: return "not allowed";
         case core::Kind::Gone: return "ended meanwhile";
@@ -131,7 +131,7 @@ std::string_view words(core::Kind kind) {
 void append_failed(Out out, const MemDocument &document) {
     std::map<std::string_view, std::vector<int>> by_reason;
     for (const memory::UnreadProcess &failed : document.failed)
-        by_reason[words(failed.kind)].push_back(failed.pid);
+        by_reason[describe(failed.kind)].push_back(failed.pid);
     for (const auto &[reason, pids] : by_reason) {
         fmt::format_to(out, "not read: {} process{}, {}:", pids.size(), pids.size() == 1 ? "" : "es", reason);
         constexpr std::size_t kMost = 20;

@@ -21,8 +21,8 @@ std::int64_t kb(const std::optional<core::Kilobytes> &value) {
 }
 
 std::string head(const MappedProcess &process, bool utf8) {
-    const std::string words = process.cmdline.empty() ? "[" + process.comm + "]" : process.cmdline;
-    return fmt::format("{}:   {}\n", process.pid, core::harmless(words, utf8));
+    const std::string command = process.cmdline.empty() ? "[" + process.comm + "]" : process.cmdline;
+    return fmt::format("{}:   {}\n", process.pid, core::harmless(command, utf8));
 }
 
 std::string after_slash(const std::string &name) {

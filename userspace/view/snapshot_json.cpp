@@ -27,7 +27,7 @@ ordered_json cached_by(const ProcessReading &process) {
 
 ordered_json process_json(const ProcessReading &process, const core::PageSize &page_size) {
     ordered_json object;
-    put_reading(object, process, judge(process), page_size);
+    put_reading(object, process, figures_of(process), page_size);
     object["cached_by"] = cached_by(process);
     object["snapshot_us"] = process.snapshot_us;
     object["hugetlb_kb"] = number(process.hugetlb);

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "rsslag/core/judgement.h"
+#include "rsslag/core/reading_figures.h"
 #include "rsslag/view/snapshot.h"
 
 namespace rsslag::view {

@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "rsslag/core/judgement.h"
 #include "rsslag/core/member_name.h"
+#include "rsslag/core/reading_figures.h"
 #include "rsslag/core/text.h"
 #include "rsslag/view/tick.h"
 #include "text_parts.h"
@@ -18,11 +18,11 @@ std::string count(std::uint64_t number) {
 
 struct TickColumn {
     std::string_view name;
-    std::string (*text)(const Tick &tick, const core::Judgement &judgement);
+    std::string (*text)(const Tick &tick, const core::ReadingFigures &figures);
 };
 
 using T = const Tick &;
-using J = const core::Judgement &;
+using J = const core::ReadingFigures &;
 
 /// Named as in rsslag.tick/2, with _ for its dots.
 constexpr auto kBefore = std::to_array<TickColumn>({
@@ -72,10 +72,11 @@ constexpr auto kAfter = std::to_array<TickColumn>({
 /// file, anon, shmem, swap and rss of each.
 struct MemberPart {
     std::string_view name;
-    core::Members core::Judgement::*members;
+    core::Members core::ReadingFigures::*members;
 };
-constexpr auto kParts = std::to_array<MemberPart>(
-    {{"flushed", &core::Judgement::flushed}, {"cached", &core::Judgement::cached}, {"exact", &core::Judgement::exact}});
+constexpr auto kParts = std::to_array<MemberPart>({{"flushed", &core::ReadingFigures::flushed},
+                                                   {"cached", &core::ReadingFigures::cached},
+                                                   {"exact", &core::ReadingFigures::exact}});
 
 }  // namespace
 
@@ -94,18 +95,18 @@ std::string csv_header() {
 }
 
 std::string tick_csv(const Tick &tick, std::uint64_t lines_dropped) {
-    const core::Judgement judgement = judge(tick);
+    const core::ReadingFigures figures = figures_of(tick);
     std::string line;
     for (const TickColumn &column : kBefore)
-        line += csv_field(column.text(tick, judgement)) + ',';
+        line += csv_field(column.text(tick, figures)) + ',';
     for (const MemberPart &part : kParts) {
-        const core::Members &members = judgement.*part.members;
+        const core::Members &members = figures.*part.members;
         for (const core::Member member : core::kMembersInOrder)
             line += fmt::format("{},", members[member].n);
         line += fmt::format("{},", members.rss().n);
     }
     for (const TickColumn &column : kAfter)
-        line += csv_field(column.text(tick, judgement)) + ',';
+        line += csv_field(column.text(tick, figures)) + ',';
     return line + count(lines_dropped) + "\r\n";
 }
 

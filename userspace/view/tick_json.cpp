@@ -182,7 +182,7 @@ std::string tick_json(const Tick &tick) {
     object["page_size"] = tick.page_size.bytes;
     object["scheme"] = core::name(tick.scheme);
     object["state"] = core::name(tick.state);
-    put_reading(object, tick.process, judge(tick), tick.page_size);
+    put_reading(object, tick.process, figures_of(tick), tick.page_size);
     object["peak"] = core::json::peak(tick.extremes);
     object["baseline"] = members(tick.ledger.baseline);
     object["baseline_approximate"] = tick.ledger.baseline_in_doubt;

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "rsslag/core/extreme_text.h"
-#include "rsslag/core/judgement.h"
+#include "rsslag/core/reading_figures.h"
 #include "rsslag/core/text.h"
 #include "rsslag/view/tick.h"
 #include "text_parts.h"
@@ -24,17 +24,17 @@ std::string percent_of(const std::optional<Pages> &part, Pages whole) {
 }
 
 /// The verdict, how old the walk is that it rests on, and what did not go as it should; of what has ended its end.
-std::string verdict_text(const Tick &tick, const core::Judgement &judgement, const TextStyle &style) {
+std::string verdict_text(const Tick &tick, const core::ReadingFigures &figures, const TextStyle &style) {
     const bool ended = tick.state != core::State::Running;
-    std::string text = upper(ended ? core::name(tick.state) : core::name(judgement.verdict));
-    if (tick.stale_walk && judgement.walk)
+    std::string text = upper(ended ? core::name(tick.state) : core::name(figures.verdict));
+    if (tick.stale_walk && figures.walk)
         text += fmt::format(" @{:.1f}s", static_cast<double>(tick.process.walk_age_ms) / 1000.0);
-    const bool apart = judgement.verdict == core::Verdict::Explained || judgement.verdict == core::Verdict::Unexplained;
-    if (apart && judgement.residual)
-        text += fmt::format(" residual {}", amount(*judgement.residual, tick.page_size, style));
+    const bool apart = figures.verdict == core::Verdict::Explained || figures.verdict == core::Verdict::Unexplained;
+    if (apart && figures.residual)
+        text += fmt::format(" residual {}", amount(*figures.residual, tick.page_size, style));
     if (tick.ledger.disagreements > 0) text += "  disagreements " + thousands(tick.ledger.disagreements);
     if (tick.ledger.resyncs > 0) text += "  resyncs " + thousands(tick.ledger.resyncs);
-    return ended ? text : painted(text, judgement.verdict, style.color);
+    return ended ? text : painted(text, figures.verdict, style.color);
 }
 
 /// In the width of its column; after a loss with a mark.
@@ -185,8 +185,8 @@ std::string line_header(const TextStyle &style) {
 }
 
 std::string tick_lines(const Tick &tick, const TextStyle &style, bool with_threads) {
-    const core::Judgement judgement = judge(tick);
-    const core::Mark how_sure = mark(tick, judgement);
+    const core::ReadingFigures figures = figures_of(tick);
+    const core::Mark how_sure = mark(tick, figures);
     const auto pages = [&](const std::optional<Pages> &p, core::Mark mark) {
         const std::string text =
             p ? fmt::format("{}{}", sign(mark), column(*p, tick.page_size, style)) : std::string("-");
@@ -195,17 +195,17 @@ std::string tick_lines(const Tick &tick, const TextStyle &style, bool with_threa
     // After its teardown it holds nothing: what it held before tells more.
     const bool over = tick.state != core::State::Running;
     const auto unless_over = [over](Pages p) { return over ? std::nullopt : std::optional(p); };
-    const Pages exact = over ? tick.ledger.last.rss() : judgement.exact.rss();
+    const Pages exact = over ? tick.ledger.last.rss() : figures.exact.rss();
     const core::Mark after_loss = tick.needs_resync ? core::Mark::AfterLoss : core::Mark::None;
-    const std::string percent = percent_of(judgement.lag, judgement.exact.rss());
+    const std::string percent = percent_of(figures.lag, figures.exact.rss());
     const std::uint64_t updates = tick.ledger.updates + tick.ledger.updates_by_others;
     std::string text =
         fmt::format("{} {:>6} {:<15} {} {} {} {:>5} {} {} {:>9} {:>4} {}\n", local_clock(tick.time), tick.process.pid,
-                    core::printable(tick.process.comm, style.utf8), pages(judgement.readers.stat, core::Mark::None),
-                    pages(exact, how_sure), pages(judgement.lag, how_sure), percent,
-                    pages(unless_over(judgement.flushed.rss()), how_sure),
-                    pages(unless_over(judgement.cached.rss()), how_sure), thousands(updates),
-                    fmt::format("{}{}", sign(after_loss), thousands(tick.lost)), verdict_text(tick, judgement, style));
+                    core::printable(tick.process.comm, style.utf8), pages(figures.readers.stat, core::Mark::None),
+                    pages(exact, how_sure), pages(figures.lag, how_sure), percent,
+                    pages(unless_over(figures.flushed.rss()), how_sure),
+                    pages(unless_over(figures.cached.rss()), how_sure), thousands(updates),
+                    fmt::format("{}{}", sign(after_loss), thousands(tick.lost)), verdict_text(tick, figures, style));
     if (!with_threads) return text;
     const std::vector<const TaskNet *> listed = listed_threads(tick);
     for (const TaskNet *task : listed)

@@ -100,15 +100,15 @@ void TopScreen::take(TopTable table) {
 
 void TopScreen::take(const ProcessReading &reading) {
     state_->walked[reading.pid] = reading;
-    const core::Judgement judgement = judge(reading);
+    const core::ReadingFigures figures = figures_of(reading);
     const core::PageSize &page_size = state_->table.machine.page_size;
     state_->notice = fmt::format("{} [{}]: {}", core::printable(reading.comm, state_->style.utf8), reading.pid,
-                                 upper(core::name(judgement.verdict)));
+                                 upper(core::name(figures.verdict)));
     if (reading.walk) {
         state_->notice += fmt::format(", smaps saw {} in {:.1f} ms, exact was {}",
                                       amount(page_size.pages(reading.walk->rss), page_size, state_->style),
                                       static_cast<double>(reading.walk->took_us) / 1000.0,
-                                      amount(judgement.exact.rss(), page_size, state_->style));
+                                      amount(figures.exact.rss(), page_size, state_->style));
     }
 }
 

@@ -23,7 +23,7 @@ enum class NoFault : std::uint8_t {
 inline constexpr std::size_t kNoFaults = 4;
 std::string_view name(NoFault why);
 /// "by no fault: populated", as tables call it.
-std::string_view words(NoFault why);
+std::string_view describe(NoFault why);
 
 /// Of the last seconds, as a screen shows it. Pages of rss: file, anon, shmem.
 struct RecentGrowth {

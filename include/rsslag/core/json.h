@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The parts that all JSON documents have in common. For rooms that link nlohmann_json, which core itself does not.
+// The parts that all JSON documents have in common. For modules that link nlohmann_json, which core itself does not.
 #pragma once
 
 #include <cstdint>

@@ -118,7 +118,7 @@ struct MmView {
     ExitedNet exited;
     std::vector<TaskNet> others;  ///< tasks that updated this mm without being its own
     std::vector<EndedTask>
-        ended;                 ///< tasks that have ended since the last tick; empty unless JudgeOptions ask for them
+        ended;                 ///< tasks that have ended since the last tick; empty unless AnalyzerOptions ask for them
     Members teardown;          ///< part of `exited`: pages that its own tasks freed while it was torn down
     Pages teardown_uncertain;  ///< as of a task's
     std::uint64_t teardown_updates = 0;
@@ -178,7 +178,7 @@ struct Applied {
     std::uint64_t ticket = 0;           ///< where it is open: take_settled() will tell by this number; else 0
     std::optional<Held> held{};         ///< Ledger::held() after it, where somebody looks at single updates
     /// `thread` scheme: of a flush, what faults of its task have told of; less that it is news.
-    Pages told{};
+    Pages from_faults{};
 };
 
 /// What an update that was open came to.

@@ -44,7 +44,7 @@ struct ProcReading {
 
 /// Fills in `source`, what is exact and the lag, by the readers that are exact on this kernel and by the walk. Where
 /// status is exact the walk is not needed.
-void judge(ProcReading &reading, const Calibration &calibration, const PageSize &page_size);
+void reconcile(ProcReading &reading, const Calibration &calibration, const PageSize &page_size);
 
 /// "status", the name of the walked file, or "nothing".
 std::string_view source_name(const ProcReading &reading);

@@ -65,6 +65,6 @@ struct Calibration {
 
 /// What a reader said of a process whose counters are known and did not move: says which of the two it shows. Unknown
 /// where flushed and exact are equal (the experiment tells nothing) or where it is neither.
-Truth judge_reader(Pages says, const Members &flushed, const Members &exact);
+Truth classify_reader(Pages says, const Members &flushed, const Members &exact);
 
 }  // namespace rsslag::core

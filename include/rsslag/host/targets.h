@@ -16,14 +16,14 @@
 namespace rsslag::host {
 
 /// As typed.
-struct TargetWords {
-    std::vector<std::string> words;     ///< plain words, each maybe "1,2", or the name of processes
+struct TargetArguments {
+    std::vector<std::string> plain;     ///< each maybe "1,2", or the name of processes
     std::vector<std::string> pids;      ///< the values of -p, likewise
     std::vector<std::string> comms;     ///< --comm GLOB; with a '/' it is matched with the exe's path
     std::optional<std::string> cgroup;  ///< --cgroup PATH, v2, with its descendants
     std::optional<std::string> user;    ///< -u USER, name or number: the real uid
 
-    bool empty() const { return words.empty() && pids.empty() && comms.empty() && !cgroup && !user; }
+    bool empty() const { return plain.empty() && pids.empty() && comms.empty() && !cgroup && !user; }
 };
 
 struct Target {
@@ -53,10 +53,10 @@ std::optional<core::Error> why_unreadable(const procfs::Process &process);
 
 /// What the patterns among the words say of processes to come, as far as the kernel itself can look for them: names, a
 /// cgroup, a user, but not the path of an executable. nullopt: nothing of the kind. Errors as resolve().
-core::Result<std::optional<probe::Pattern>> pattern_of(const TargetWords &words);
+core::Result<std::optional<probe::Pattern>> pattern_of(const TargetArguments &arguments);
 
 /// All that match, ascending, each once. A TID is Kind::BadInput and names the thread's process; a PID that does not
 /// exist is kept (its reader says so); nothing that matches is Kind::Gone. rsslag itself never matches a pattern.
-core::Result<std::vector<Target>> resolve(const TargetWords &words);
+core::Result<std::vector<Target>> resolve(const TargetArguments &arguments);
 
 }  // namespace rsslag::host

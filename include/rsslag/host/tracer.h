@@ -18,7 +18,7 @@
 #include "rsslag/probe/stream.h"
 #include "rsslag/recording/header.h"
 #include "rsslag/recording/writer.h"
-#include "rsslag/trace/judge.h"
+#include "rsslag/trace/analyzer.h"
 
 namespace rsslag::host {
 

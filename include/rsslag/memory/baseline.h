@@ -39,6 +39,6 @@ struct Asserted {
     std::optional<bool> holds;
     std::optional<core::Kilobytes> value;  ///< what was compared: a size or its growth
 };
-Asserted judge(const core::Assertion &assertion, const procfs::MapSums &now, const Baseline *before);
+Asserted evaluate(const core::Assertion &assertion, const procfs::MapSums &now, const Baseline *before);
 
 }  // namespace rsslag::memory

@@ -44,7 +44,7 @@ class TracedGroups {
 
     /// Those of which a process lives, or has lived since the last call; by name. Who comes back counts on, as nobody
     /// could tell a new count from one that has grown.
-    std::vector<TracedGroup> told();
+    std::vector<TracedGroup> groups();
 
   private:
     struct Entry {

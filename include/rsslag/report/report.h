@@ -175,6 +175,6 @@ struct ClaimResult {
 core::Result<std::vector<Claim>> parse_claims(std::string_view text);
 /// Names that a claim may have, with commas.
 std::string claim_names();
-std::vector<ClaimResult> judge(const std::vector<Claim> &claims, const Report &report);
+std::vector<ClaimResult> evaluate(const std::vector<Claim> &claims, const Report &report);
 
 }  // namespace rsslag::report

@@ -18,9 +18,9 @@
 
 namespace rsslag::session {
 
-bool has_pattern(const host::TargetWords &words);
+bool has_pattern(const host::TargetArguments &arguments);
 /// What can match more processes later: a number that was typed names one process, not whoever has it by then.
-host::TargetWords patterns_of(const host::TargetWords &words);
+host::TargetArguments patterns_of(const host::TargetArguments &arguments);
 
 inline constexpr const char *kWaitsForFirst = "nothing matches yet; waiting for a process that does";
 inline constexpr const char *kWaitsForNext = "all that matched have ended; waiting for the next";
@@ -69,7 +69,7 @@ class Session {
     core::Status one_tick();
     core::Status take(std::vector<core::Tick> ticks);
     void look_for_targets();
-    void tell_of_wait();
+    void report_wait();
     core::Status find_owner(bool later);
     recording::Header header() const;
     void record_or_end(int pid);
@@ -81,7 +81,7 @@ class Session {
     void show_progress(const recording::Writer::Progress &progress, bool last);
     recording::Writer *last_recording();
     core::Status finish_recording(const std::optional<recording::Peak> &peak);
-    void tell_of_recording(bool done);
+    void report_recording(bool done);
     std::chrono::milliseconds pause(std::chrono::steady_clock::time_point begin,
                                     std::chrono::steady_clock::time_point next) const;
 

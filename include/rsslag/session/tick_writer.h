@@ -43,7 +43,7 @@ class TickWriter : public trace::TraceObserver {
     /// What came since the last tick, then the whole trace.
     core::Status summary(core::Summary summary);
     /// What it was.
-    const std::optional<core::Summary> &told() const { return told_; }
+    const std::optional<core::Summary> &summary() const { return summary_; }
     /// Of a recording, on stderr.
     void progress(const std::string &line);
     /// Waits until all of it is written, once `stopped` not for long.
@@ -71,7 +71,7 @@ class TickWriter : public trace::TraceObserver {
     std::optional<terminal::Printer> printer_;
     std::string waiting_;                             ///< lines since the last write
     std::map<std::string, std::vector<int>> shared_;  ///< who shares which mm, as it was said last
-    std::optional<core::Summary> told_;
+    std::optional<core::Summary> summary_;
     std::uint64_t reported_ = 0;  ///< ticks
     bool unread_ = false;
 };

@@ -17,7 +17,7 @@ namespace rsslag::session {
 enum class Format : std::uint8_t { Screen, Lines, Csv, Jsonl, Progress, Silent };
 
 struct TraceOptions {
-    host::TargetWords targets;
+    host::TargetArguments targets;
     bool follow = false;
     bool no_walk = false;
     bool no_names = false;  ///< nobody tells what is mapped where
@@ -38,7 +38,7 @@ struct TraceOptions {
         std::string ring = "2M";
         std::string sync = "5s";
         std::string max_size;
-    } words;  ///< as typed
+    } typed;  ///< as typed
     std::chrono::milliseconds interval{1000};
     std::optional<std::chrono::milliseconds> duration;
     Format format = Format::Lines;

@@ -26,8 +26,8 @@ inline bool is_growth(const UpdateRow &row) {
 ///   void by_fault(Mapping, int tid, core::Pages);  void by_none(core::NoFault, core::Pages);
 template <class Into>
 void attribute(const UpdateRow &row, Into &&into) {
-    const core::Pages news = *row.pages - row.told;
-    if (news.n == 0 && row.told.n != 0) return;
+    const core::Pages news = *row.pages - row.from_faults;
+    if (news.n == 0 && row.from_faults.n != 0) return;
     // `thread` scheme: what its task had cached beyond what faults told of is of the last one, where that has not told
     // what it brought, else it came without any.
     if (row.type == UpdateRow::Type::Flush) {

@@ -70,7 +70,7 @@ struct UpdateRow {
     bool known = true;               ///< its mm is one that was asked for
     std::optional<core::Held> held;  ///< the mm, after it
     std::string_view mapping;        ///< what the fault's address is in; empty: no fault
-    core::Pages told;                ///< Flush: what of it faults have told of already
+    core::Pages from_faults;         ///< Flush: what of it faults have told of already
 };
 
 /// What a thread caches at a page fault, `thread` scheme.

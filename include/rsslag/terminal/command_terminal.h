@@ -36,7 +36,7 @@ class CommandTerminal {
     /// What was typed; dropped where CMD reads none of it.
     void type(const std::string &bytes);
     /// What came since the last call, as the screen shows it; nullopt: nothing.
-    std::optional<view::CommandOutput> news();
+    std::optional<view::CommandOutput> take_output();
     /// Closes CMD's terminal: HUP for what still uses it.
     void hang_up();
 

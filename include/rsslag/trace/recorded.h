@@ -4,7 +4,7 @@
 
 #include "rsslag/recording/header.h"
 #include "rsslag/sinks/row.h"
-#include "rsslag/trace/judge.h"
+#include "rsslag/trace/analyzer.h"
 
 namespace rsslag::trace {
 

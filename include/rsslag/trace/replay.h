@@ -14,7 +14,7 @@
 #include "rsslag/core/tick.h"
 #include "rsslag/recording/header.h"
 #include "rsslag/recording/reader.h"
-#include "rsslag/trace/judge.h"
+#include "rsslag/trace/analyzer.h"
 
 namespace rsslag::trace {
 
@@ -24,7 +24,7 @@ struct ReplayOptions {
     /// Begin there, which is much sooner; processes are then known from their next reading on, and what their threads
     /// did before is in the baseline.
     std::optional<recording::Position> from;
-    bool ended_tasks = false;  ///< as of JudgeOptions
+    bool ended_tasks = false;  ///< as of AnalyzerOptions
     /// Asked now and then, also within a step, with what was unpacked so far as work(); true: step() comes back, and
     /// what it tells is the end.
     std::function<bool(std::uint64_t work)> stop = nullptr;

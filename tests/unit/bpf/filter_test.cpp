@@ -184,11 +184,11 @@ TEST_F(Filter, TellsGroupsApartThatShareAPlace) {
     EXPECT_FALSE(group_traced(tgids[2]));
     EXPECT_TRUE(may_be_traced(sharing(1)[0], tgids[0])) << "by its group alone";
     EXPECT_FALSE(may_be_traced(sharing(1)[0], tgids[0] + 1));
-    unwant_group(tgids[0]);
+    untrace_group(tgids[0]);
     EXPECT_FALSE(group_traced(tgids[0]));
     EXPECT_TRUE(trace_group(tgids[1]));
     EXPECT_TRUE(group_traced(tgids[1]));
-    unwant_group(tgids[1]);
+    untrace_group(tgids[1]);
     EXPECT_FALSE(group_traced(tgids[1]));
 }
 
@@ -219,7 +219,7 @@ TEST_F(Filter, HasOneOwnerOfEachWhateverCpusDoAtOnce) {
         cpu.join();
     EXPECT_EQ(wrong, 0);
     end(all[kCpus]);
-    unwant_group(7);
+    untrace_group(7);
 }
 
 }  // namespace

@@ -27,12 +27,12 @@ TEST(ParseThreads, RefusesAnythingElse) {
 
 TEST(ParseTraceOptions, ListsAllThreadsForScriptsAndNoneForPeople) {
     TraceOptions json;
-    json.words.format = "jsonl";
+    json.typed.format = "jsonl";
     ASSERT_TRUE(parse(json));
     EXPECT_EQ(json.format, Format::Jsonl);
     EXPECT_EQ(json.threads.which, Which::All);
     TraceOptions lines;
-    lines.words.format = "lines";
+    lines.typed.format = "lines";
     ASSERT_TRUE(parse(lines));
     EXPECT_EQ(lines.format, Format::Lines);
     EXPECT_EQ(lines.threads.which, Which::None);
@@ -45,28 +45,28 @@ TEST(ParseTraceOptions, ListsAllThreadsForScriptsAndNoneForPeople) {
 
 TEST(ParseTraceOptions, TakesSizesWithTheirUnits) {
     TraceOptions options;
-    options.words.format = "lines";
+    options.typed.format = "lines";
     for (const auto &[word, bytes] :
          {std::pair{"4096", 4096U}, {"512K", 512U << 10}, {"8M", 8U << 20}, {"1G", 1U << 30}}) {
-        options.words.ring = word;
+        options.typed.ring = word;
         ASSERT_TRUE(parse(options)) << word;
         EXPECT_EQ(options.ring_bytes, bytes);
     }
     for (const char *word : {"", "0", "4095", "2G", "8m", "8MB", "-1", "99999999999G"}) {
-        options.words.ring = word;
+        options.typed.ring = word;
         EXPECT_FALSE(parse(options)) << word;
     }
 }
 
 TEST(ParseTraceOptions, LimitsOnlyARecordingThatIsMade) {
     TraceOptions options;
-    options.words.format = "lines";
-    options.words.max_size = "64M";
+    options.typed.format = "lines";
+    options.typed.max_size = "64M";
     EXPECT_FALSE(parse(options));
     options.recording = "x.rsslag";
     ASSERT_TRUE(parse(options));
     EXPECT_EQ(options.max_bytes, 64U << 20);
-    options.words.max_size = "255K";
+    options.typed.max_size = "255K";
     EXPECT_FALSE(parse(options));
 }
 

@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "counter_history.h"
-#include "ledger_judge.h"
 #include "ledger_of.h"
+#include "ledger_oracle.h"
 #include "model_mix.h"
 #include "readings.h"
 
@@ -16,10 +16,10 @@ namespace {
 
 /// A traced process with some pages touched, and a foreigner.
 struct Scene {
-    explicit Scene(const ModelOptions &options) : kernel(options), judge(kernel) {
+    explicit Scene(const ModelOptions &options) : kernel(options), oracle(kernel) {
         root = &kernel.make_process("root", true);
         reader = &kernel.make_process("reader", false);
-        judge.adopt_all();
+        oracle.adopt_all();
         touch(*root);
     }
 
@@ -42,31 +42,31 @@ struct Scene {
     }
     /// Everything that the ledger says is the model's.
     void expect_truth() {
-        judge.feed_all();
+        oracle.feed_all();
         for (ModelMm *mm : kernel.traced_mms()) {
-            const std::optional<Check> check = judge.compare(*mm);
+            const std::optional<Check> check = oracle.compare(*mm);
             ASSERT_TRUE(check.has_value());
             EXPECT_EQ(check->disagreements, 0);
         }
-        judge.expect_sums();
-        judge.expect_truth();
+        oracle.expect_sums();
+        oracle.expect_truth();
     }
     void end() {
         for (ModelTask *task : kernel.tasks()) {
             if (task->group->traced) kernel.exit(*task);
         }
-        judge.expect_ends();
-        EXPECT_TRUE(judge.ledger().groups().empty());
+        oracle.expect_ends();
+        EXPECT_TRUE(oracle.ledger().groups().empty());
     }
     const Ended *ended_of(int tgid, State state) const {
-        for (const Ended &ended : judge.ended()) {
+        for (const Ended &ended : oracle.ended()) {
             if (ended.group.host_tgid == tgid && ended.group.state == state) return &ended;
         }
         return nullptr;
     }
 
     ModelKernel kernel;
-    Judge judge;
+    Oracle oracle;
     ModelTask *root = nullptr;
     ModelTask *reader = nullptr;
 };
@@ -104,7 +104,7 @@ TEST(LedgerLifecycle, SumsUpThreadsThatAreGone) {
             scene.kernel.settle();
         }
         scene.expect_truth();
-        const MmView view = scene.judge.ledger().view(scene.root->mm->address).value();
+        const MmView view = scene.oracle.ledger().view(scene.root->mm->address).value();
         EXPECT_EQ(view.exited.threads, 300U);
         EXPECT_EQ(view.tasks.size(), 1U);
         EXPECT_GE(view.exited.faults, 900U);
@@ -119,25 +119,25 @@ TEST(LedgerLifecycle, ReportsEachTaskAtItsEnd) {
         for (int i = 0; i < 30; ++i) {
             ModelTask &thread = scene.thread_of(*scene.root);
             scene.touch(thread, 2 + i);
-            scene.judge.feed_all();
+            scene.oracle.feed_all();
             scene.kernel.exit(thread);
             scene.kernel.settle();
         }
-        const auto reported = [&scene] { return scene.judge.ended_tasks().size(); };
-        scene.judge.feed_all();
+        const auto reported = [&scene] { return scene.oracle.ended_tasks().size(); };
+        scene.oracle.feed_all();
         scene.kernel.run_for(CounterHistory::kSilentNs + 2 * kOnItsWayNs);
-        scene.judge.feed_all();
+        scene.oracle.feed_all();
         EXPECT_EQ(reported(), 30U);
-        EXPECT_EQ(scene.judge.ended_checked(), 30U);
-        const MmView view = scene.judge.ledger().view(scene.root->mm->address).value();
+        EXPECT_EQ(scene.oracle.ended_checked(), 30U);
+        const MmView view = scene.oracle.ledger().view(scene.root->mm->address).value();
         Members together;
-        for (const EndedTask &each : scene.judge.ended_tasks())
+        for (const EndedTask &each : scene.oracle.ended_tasks())
             together += each.task.net;
         EXPECT_EQ(together, view.exited.net);
         EXPECT_EQ(view.teardown, Members{});
         scene.end();
         EXPECT_EQ(reported(), 31U) << "the last one, too";
-        const MmView &end = scene.judge.ended().back().mm;
+        const MmView &end = scene.oracle.ended().back().mm;
         EXPECT_EQ(end.exited.net, Members{} - end.baseline);
         EXPECT_EQ(end.teardown, Members{} - end.last) << "what it held goes as it is torn down, and is nobody's share";
     });
@@ -148,9 +148,9 @@ TEST(LedgerLifecycle, FollowsAForkFromItsFirstCopiedPage) {
         ModelTask &child = scene.child_of(*scene.root);
         scene.touch(child);
         scene.expect_truth();
-        const MmView view = scene.judge.ledger().view(child.mm->address).value();
+        const MmView view = scene.oracle.ledger().view(child.mm->address).value();
         EXPECT_EQ(view.baseline, Members{});
-        EXPECT_EQ(scene.judge.ledger().groups().size(), 2U);
+        EXPECT_EQ(scene.oracle.ledger().groups().size(), 2U);
         scene.end();
     });
 }
@@ -163,11 +163,11 @@ TEST(LedgerLifecycle, ForgetsTheMmOfAChildThatNobodyFollows) {
                 const std::uint64_t address = child.mm->address;
                 scene.touch(child);
                 scene.kernel.exit(child);
-                scene.judge.feed_all();
-                EXPECT_FALSE(scene.judge.ledger().view(address).has_value());
+                scene.oracle.feed_all();
+                EXPECT_FALSE(scene.oracle.ledger().view(address).has_value());
             }
             scene.expect_truth();
-            EXPECT_EQ(scene.judge.ledger().groups().size(), 1U);
+            EXPECT_EQ(scene.oracle.ledger().groups().size(), 1U);
             scene.end();
         },
         false);
@@ -178,10 +178,10 @@ TEST(LedgerLifecycle, BindsAnExecsNewMmAndEndsTheOld) {
         const std::uint64_t old = scene.root->mm->address;
         scene.kernel.exec(*scene.root, "other");
         scene.expect_truth();
-        const MmView view = scene.judge.ledger().view(scene.root->mm->address).value();
+        const MmView view = scene.oracle.ledger().view(scene.root->mm->address).value();
         EXPECT_EQ(view.baseline, Members{});
         EXPECT_TRUE(view.others.empty());
-        EXPECT_EQ(scene.judge.ledger().groups().at(0).comm, "other");
+        EXPECT_EQ(scene.oracle.ledger().groups().at(0).comm, "other");
         const Ended *ended = scene.ended_of(scene.root->tid, State::Exec);
         ASSERT_NE(ended, nullptr);
         EXPECT_EQ(ended->mm.mm, old);
@@ -213,8 +213,8 @@ TEST(LedgerLifecycle, IsNotMisledByAThousandExecs) {
             scene.kernel.settle();
         }
         scene.expect_truth();
-        EXPECT_EQ(scene.judge.ledger().ended_mms(), 1'000U);
-        EXPECT_EQ(scene.judge.ended().size(), 1'000U);
+        EXPECT_EQ(scene.oracle.ledger().ended_mms(), 1'000U);
+        EXPECT_EQ(scene.oracle.ended().size(), 1'000U);
         scene.end();
     });
 }
@@ -224,8 +224,8 @@ TEST(LedgerLifecycle, MakesNothingOfAThousandFailingPathSearches) {
         scene.kernel.search_path(*scene.root, 1'000);
         scene.kernel.exec(*scene.root, "found");
         scene.expect_truth();
-        EXPECT_EQ(scene.judge.ledger().ended_mms(), 1'001U);
-        EXPECT_EQ(scene.judge.ended().size(), 1U);
+        EXPECT_EQ(scene.oracle.ledger().ended_mms(), 1'001U);
+        EXPECT_EQ(scene.oracle.ended().size(), 1U);
         scene.end();
     });
 }
@@ -240,11 +240,11 @@ TEST(LedgerLifecycle, TakesTheThreadThatExecsForTheLeader) {
         scene.kernel.exec(thread, "other");
         scene.expect_truth();
         EXPECT_EQ(thread.tid, leader);
-        const MmView view = scene.judge.ledger().view(thread.mm->address).value();
+        const MmView view = scene.oracle.ledger().view(thread.mm->address).value();
         ASSERT_EQ(view.tasks.size(), 1U);
         EXPECT_EQ(view.tasks[0].host_tid, leader);
         EXPECT_TRUE(view.others.empty());
-        ASSERT_EQ(scene.judge.ended().size(), 1U);
+        ASSERT_EQ(scene.oracle.ended().size(), 1U);
         scene.end();
     });
 }
@@ -262,7 +262,7 @@ TEST(LedgerLifecycle, LetsAVforkChildGoByItsExec) {
             scene.kernel.settle();
         }
         scene.expect_truth();
-        EXPECT_EQ(scene.judge.ledger().groups().size(), 2U);
+        EXPECT_EQ(scene.oracle.ledger().groups().size(), 2U);
         scene.end();
     });
 }
@@ -279,9 +279,9 @@ TEST(LedgerLifecycle, KeepsAnMmThatAnotherGroupStillShares) {
         scene.touch(child, 30);
         scene.expect_truth();
         scene.kernel.run_for(50'000'000);
-        scene.judge.feed();
-        EXPECT_EQ(scene.judge.ledger().groups().size(), 1U);
-        EXPECT_TRUE(scene.judge.ledger().view(child.mm->address).has_value());
+        scene.oracle.feed();
+        EXPECT_EQ(scene.oracle.ledger().groups().size(), 1U);
+        EXPECT_TRUE(scene.oracle.ledger().view(child.mm->address).has_value());
         scene.end();
     });
 }
@@ -315,7 +315,7 @@ TEST(LedgerLifecycle, NamesWhoWritesIntoAnothersMemory) {
             scene.kernel.swap_out(*scene.reader, *child.mm);
         }
         scene.expect_truth();
-        const MmView view = scene.judge.ledger().view(scene.root->mm->address).value();
+        const MmView view = scene.oracle.ledger().view(scene.root->mm->address).value();
         ASSERT_EQ(view.others.size(), 2U);
         for (const TaskNet &other : view.others) {
             EXPECT_EQ(other.net, members(0, 70));
@@ -341,7 +341,7 @@ TEST(LedgerLifecycle, DoesNotTakeAReusedTidForItsLastOwner) {
         ASSERT_EQ(second.tid, tid);
         scene.touch(second, 2);
         scene.expect_truth();
-        const MmView view = scene.judge.ledger().view(scene.root->mm->address).value();
+        const MmView view = scene.oracle.ledger().view(scene.root->mm->address).value();
         EXPECT_EQ(view.tasks.back().net, members(5, 2));
         scene.end();
     }
@@ -352,9 +352,9 @@ TEST(LedgerLifecycle, KeepsNamesUpToDate) {
         ModelTask &thread = scene.thread_of(*scene.root);
         scene.kernel.rename(thread, "renamed");
         scene.expect_truth();
-        EXPECT_EQ(scene.judge.ledger().comm_of(thread.tid), "renamed");
-        EXPECT_EQ(scene.judge.ledger().comm_of(scene.root->tid), "root");
-        EXPECT_EQ(scene.judge.ledger().comm_of(1), "");
+        EXPECT_EQ(scene.oracle.ledger().comm_of(thread.tid), "renamed");
+        EXPECT_EQ(scene.oracle.ledger().comm_of(scene.root->tid), "root");
+        EXPECT_EQ(scene.oracle.ledger().comm_of(1), "");
         scene.end();
     });
 }
@@ -373,21 +373,21 @@ TEST(LedgerLifecycle, StartsWellFromAReadingOfAMovingProcess) {
             kernel.take_records();
             const Planner work = mixed_work(kernel, {.lifecycle = false});
             kernel.run_for(1'000'000, work);
-            Judge judge(kernel);
+            Oracle oracle(kernel);
             const std::uint64_t begin_ns = kernel.now();
             const CounterReading reading = kernel.read_slowly(*root.mm, work).value();
-            judge.ledger().adopt(reading, {root.tid, ns_pid(root.tid), "root", root.mm->address, State::Running},
-                                 begin_ns, kernel.now());
+            oracle.ledger().adopt(reading, {root.tid, ns_pid(root.tid), "root", root.mm->address, State::Running},
+                                  begin_ns, kernel.now());
             kernel.run_for(3'000'000, work);
-            judge.feed_all();
-            judge.expect_sums();
-            ASSERT_TRUE(judge.compare(*root.mm).has_value());
-            EXPECT_EQ(judge.ledger().view(root.mm->address)->exact(), root.mm->exact);
+            oracle.feed_all();
+            oracle.expect_sums();
+            ASSERT_TRUE(oracle.compare(*root.mm).has_value());
+            EXPECT_EQ(oracle.ledger().view(root.mm->address)->exact(), root.mm->exact);
             kernel.run_for(3'000'000, work);
-            judge.feed_all();
-            EXPECT_EQ(judge.compare(*root.mm)->disagreements, 0);
-            judge.expect_sums();
-            EXPECT_EQ(judge.ledger().view(root.mm->address)->exact(), root.mm->exact);
+            oracle.feed_all();
+            EXPECT_EQ(oracle.compare(*root.mm)->disagreements, 0);
+            oracle.expect_sums();
+            EXPECT_EQ(oracle.ledger().view(root.mm->address)->exact(), root.mm->exact);
         }
     }
 }

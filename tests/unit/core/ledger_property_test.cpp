@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "ledger_judge.h"
+#include "ledger_oracle.h"
 #include "model_mix.h"
 #include "readings.h"
 
@@ -18,17 +18,17 @@ ModelOptions with_folios(ModelOptions options, const Mix &mix) {
 
 struct World {
     explicit World(const ModelOptions &options, const Mix &mix = {}, int threads = 1)
-        : kernel(with_folios(options, mix)), judge(kernel), work(mixed_work(kernel, mix)) {
+        : kernel(with_folios(options, mix)), oracle(kernel), work(mixed_work(kernel, mix)) {
         ModelTask &root = kernel.make_process("root", true);
         kernel.make_kernel_thread("kswapd0");
         kernel.make_process("writer", false);
         for (int i = 1; i < threads; ++i)
             kernel.make_thread(root);
-        judge.adopt_all();
+        oracle.adopt_all();
     }
 
     ModelKernel kernel;
-    Judge judge;
+    Oracle oracle;
     Planner work;
 };
 
@@ -48,19 +48,19 @@ ModelOptions mixed_options(Scheme scheme, std::uint64_t seed) {
 void compare_all(World &world) {
     for (ModelMm *mm : world.kernel.traced_mms()) {
         if (mm->users == 0) continue;
-        const std::optional<Check> moving = world.judge.compare(*mm, world.work);
+        const std::optional<Check> moving = world.oracle.compare(*mm, world.work);
         if (moving) {
             EXPECT_EQ(moving->disagreements, 0) << "while it moved, by " << world.kernel.now();
         }
-        world.judge.expect_sums();
+        world.oracle.expect_sums();
     }
-    world.judge.feed_all();
+    world.oracle.feed_all();
     for (ModelMm *mm : world.kernel.traced_mms()) {
-        std::optional<Check> quiet = world.judge.compare(*mm);
+        std::optional<Check> quiet = world.oracle.compare(*mm);
         // Of records whose CPU was taken away the last by time need not be the last that was done: the reading tells.
         if (world.kernel.options().interrupt_one_in > 0) {
             EXPECT_EQ(quiet->disagreements, 0) << "at rest, at " << world.kernel.now();
-            quiet = world.judge.compare(*mm);
+            quiet = world.oracle.compare(*mm);
         }
         ASSERT_TRUE(quiet.has_value());
         EXPECT_TRUE(quiet->known);
@@ -71,7 +71,7 @@ void compare_all(World &world) {
 
 void expect_no_resync(World &world) {
     for (const ModelMm *mm : world.kernel.traced_mms()) {
-        const std::optional<MmView> view = world.judge.ledger().view(mm->address);
+        const std::optional<MmView> view = world.oracle.ledger().view(mm->address);
         ASSERT_TRUE(view.has_value());
         EXPECT_EQ(view->disagreements, 0U);
         EXPECT_EQ(view->resyncs, 0U);
@@ -83,18 +83,18 @@ void live_and_compare(World &world) {
         SCOPED_TRACE(testing::Message() << "round " << round);
         for (int chunk = 0; chunk < 10; ++chunk) {
             world.kernel.run_for(world.kernel.dice().ns(1'000, 400'000), world.work);
-            world.judge.feed();
-            world.judge.expect_sums();
+            world.oracle.feed();
+            world.oracle.expect_sums();
         }
         compare_all(world);
-        world.judge.expect_sums();
-        world.judge.expect_truth();
+        world.oracle.expect_sums();
+        world.oracle.expect_truth();
         expect_no_resync(world);
     }
     for (ModelTask *task : world.kernel.tasks()) {
         if (task->group->traced) world.kernel.exit(*task);
     }
-    world.judge.expect_ends();
+    world.oracle.expect_ends();
 }
 
 void live_with(std::uint64_t seed, Scheme scheme, const Mix &mix, bool counting, int interrupt_one_in) {
@@ -106,7 +106,7 @@ void live_with(std::uint64_t seed, Scheme scheme, const Mix &mix, bool counting,
     if (counting) options.reuse_tids = false;
     World world(options, mix, static_cast<int>(1 + seed % 8));
     live_and_compare(world);
-    EXPECT_GT(world.judge.updates(), counting ? 50U : 500U);
+    EXPECT_GT(world.oracle.updates(), counting ? 50U : 500U);
 }
 
 void live_over_seeds(Scheme scheme, const Mix &mix, bool counting = false, int interrupt_one_in = 0) {
@@ -164,9 +164,9 @@ TEST(LedgerAlways, SaysNothingAtOnceThatTurnsOutWrong) {
         for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(runs(20)); ++seed) {
             World world(mixed_options(scheme, seed), {.threads = 8}, 4);
             world.kernel.run_for(3'000'000, world.work);
-            world.judge.feed_all();
-            EXPECT_EQ(world.judge.misreported(), 0U)
-                << name(scheme) << ", seed " << seed << ", first " << world.judge.first_misreported();
+            world.oracle.feed_all();
+            EXPECT_EQ(world.oracle.misreported(), 0U)
+                << name(scheme) << ", seed " << seed << ", first " << world.oracle.first_misreported();
         }
     }
 }
@@ -182,9 +182,9 @@ TEST(LedgerAlways, LeavesHardlyAnythingOpenWhereOneWorksAtATime) {
             world.work(*tasks[static_cast<std::size_t>(world.kernel.dice().ns(0, tasks.size() - 1))]);
             world.kernel.settle();
         }
-        world.judge.feed_all();
-        world.judge.expect_truth();
-        uncertain += world.judge.uncertain();
+        world.oracle.feed_all();
+        world.oracle.expect_truth();
+        uncertain += world.oracle.uncertain();
         touched += world.kernel.pages_touched();
     }
     // Work that is over is told of in order, but no record proves how long before it its update was: two that lie
@@ -200,11 +200,11 @@ TEST(LedgerAlways, IsExactByThreadWhereTwoStormOnTwoCpus) {
         options.seed = seed;
         World world(options, {.storm_only = true}, 2);
         world.kernel.run_for(25'000'000, world.work);
-        world.judge.feed_all();
-        world.judge.expect_truth();
+        world.oracle.feed_all();
+        world.oracle.expect_truth();
         // Two munmaps of unknown size whose records show the same count cannot be told apart by anybody.
         if (world.kernel.open_overlaps() == 0) {
-            EXPECT_EQ(world.judge.uncertain(), 0);
+            EXPECT_EQ(world.oracle.uncertain(), 0);
         } else {
             ++met;
         }
@@ -222,11 +222,12 @@ TEST(LedgerAlways, LeavesLittleOpenWhereEightThreadsShareTwoCpus) {
             World world(options, {.storm_only = storm, .lifecycle = false}, 8);
             const std::uint64_t before = world.kernel.pages_touched();
             world.kernel.run_for(25'000'000, world.work);
-            world.judge.feed_all();
-            world.judge.expect_truth();
+            world.oracle.feed_all();
+            world.oracle.expect_truth();
             // Where every other update cancels what its CPU had, the same counts often have more than one explanation.
             const std::int64_t part = storm ? 100 : 20;
-            EXPECT_LT(world.judge.uncertain() * part, static_cast<std::int64_t>(world.kernel.pages_touched() - before));
+            EXPECT_LT(world.oracle.uncertain() * part,
+                      static_cast<std::int64_t>(world.kernel.pages_touched() - before));
         }
     }
 }
@@ -235,27 +236,27 @@ TEST(LedgerAlways, ComesBackAfterALossAtTheNextComparison) {
     for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(runs(40)) && !testing::Test::HasFailure(); ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         World world(mixed_options(seed % 2 == 0 ? Scheme::Cpu : Scheme::Thread, seed), {.lifecycle = false}, 4);
-        world.judge.lose_one_in(50);
+        world.oracle.lose_one_in(50);
         world.kernel.run_for(3'000'000, world.work);
-        world.judge.feed_all();
-        world.judge.expect_sums();
-        world.judge.lose_one_in(0);
-        ASSERT_GT(world.judge.lost(), 0U);
+        world.oracle.feed_all();
+        world.oracle.expect_sums();
+        world.oracle.lose_one_in(0);
+        ASSERT_GT(world.oracle.lost(), 0U);
         ModelMm &mm = *world.kernel.traced_mms().front();
-        EXPECT_TRUE(world.judge.ledger().needs_resync(mm.address));
-        ASSERT_TRUE(world.judge.compare(mm).has_value());
-        EXPECT_FALSE(world.judge.ledger().needs_resync(mm.address));
-        const MmView view = world.judge.ledger().view(mm.address).value();
+        EXPECT_TRUE(world.oracle.ledger().needs_resync(mm.address));
+        ASSERT_TRUE(world.oracle.compare(mm).has_value());
+        EXPECT_FALSE(world.oracle.ledger().needs_resync(mm.address));
+        const MmView view = world.oracle.ledger().view(mm.address).value();
         EXPECT_EQ(view.exact(), mm.exact);
         EXPECT_EQ(view.resyncs, 1U);
-        world.judge.expect_sums();
+        world.oracle.expect_sums();
         world.kernel.run_for(3'000'000, world.work);
         compare_all(world);
-        EXPECT_EQ(world.judge.ledger().view(mm.address)->exact(), mm.exact);
+        EXPECT_EQ(world.oracle.ledger().view(mm.address)->exact(), mm.exact);
         for (ModelTask *task : world.kernel.tasks()) {
             if (task->group->traced) world.kernel.exit(*task);
         }
-        world.judge.expect_ends();
+        world.oracle.expect_ends();
     }
 }
 

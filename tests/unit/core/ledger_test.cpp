@@ -132,10 +132,10 @@ TEST(Ledger, TellsOfAFlushWhatFaultsHaveToldAlready) {
     EXPECT_EQ(one.fault(110, 4712, 19), members(0, -1));
     const Applied flush = one.update(200, 4712, 0, 1'022, 22, kFault | RSSLAG_THRESHOLD);
     EXPECT_EQ(flush.pages, Pages{22});
-    EXPECT_EQ(flush.told, Pages{19}) << "three came without a fault";
+    EXPECT_EQ(flush.from_faults, Pages{19}) << "three came without a fault";
     EXPECT_EQ(one.fault(300, 4712, 1), members(0, 1));
     const Applied huge = one.update(400, 4712, 0, 1'534, 1, kFault);
-    EXPECT_EQ(huge.told, Pages{0}) << "it passes the cache";
+    EXPECT_EQ(huge.from_faults, Pages{0}) << "it passes the cache";
     EXPECT_EQ(one.fault(500, 4712, 2), members(0, 1));
 }
 
@@ -143,7 +143,7 @@ TEST(Ledger, TellsNoGrowthOfWhatWasCachedAtTheAttach) {
     LedgerOf one(Scheme::Thread);
     one.fault(0, 4712, 40);  // while it was read
     const Applied flush = one.update(200, 4712, 0, 1'040, 40, kFault | RSSLAG_THRESHOLD);
-    EXPECT_EQ(*flush.pages - flush.told, Pages{0});
+    EXPECT_EQ(*flush.pages - flush.from_faults, Pages{0});
     EXPECT_EQ(one.later().begin, members(0, 1'040));
     EXPECT_EQ(one.later().last, members(0, 1'040));
 }

@@ -7,8 +7,8 @@
 #include <cstdlib>
 
 #include "../../long_only.h"
-#include "ledger_judge.h"
 #include "ledger_of.h"
+#include "ledger_oracle.h"
 #include "readings.h"
 #include "rsslag/core/ledger.h"
 

@@ -194,7 +194,7 @@ std::uint16_t ModelKernel::flags_of(const Change &change) {
     const ModelTask &by = *change.by;
     const bool own = by.mm == change.mm;
     const bool ends = (options_.scheme == Scheme::Cpu ? cpu_of(*change.by).users : change.mm->users) == 0;
-    // An exiting task's faults are not told, nor is there one to tell of at an end.
+    // An exiting task's faults are not reported, nor is there one to tell of at an end.
     unsigned flags = by.exiting || ends ? 0U : by.fault;
     if (ends) flags |= RSSLAG_TEARDOWN;
     if (own) flags |= RSSLAG_OWN;
@@ -229,7 +229,7 @@ void ModelKernel::emit_update(const Change &change, std::uint64_t t_ns, std::int
     ++change.mm->updates;
 }
 
-/// bpf/sum.bpf.h: whether this update is in a sum now; if not, the sum that the CPU was at is told.
+/// bpf/sum.bpf.h: whether this update is in a sum now; if not, the sum that the CPU was at is reported.
 bool ModelKernel::summed_up(const Change &change) {
     if (!options_.counting) return false;
     const ModelTask &by = *change.by;

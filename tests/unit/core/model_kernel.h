@@ -100,7 +100,7 @@ struct ModelOptions {
     bool follow = true;                 ///< children become traced
     bool counting = false;              ///< --mode counts
     bool reuse_tids = false;            ///< at once
-    int interrupt_one_in = 0;       ///< updates are so often followed by an interrupt, before they are told; 0: never
+    int interrupt_one_in = 0;  ///< updates are so often followed by an interrupt, before they are reported; 0: never
     std::uint32_t anon_orders = 1;  ///< folios that anonymous memory may come in
 };
 

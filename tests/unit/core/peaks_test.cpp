@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "dice.h"
-#include "ledger_judge.h"
 #include "ledger_of.h"
+#include "ledger_oracle.h"
 
 namespace rsslag::core::test {
 namespace {
@@ -98,9 +98,10 @@ class AllOrders {
 };
 
 /// A process of two threads, whose memory so many CPUs change.
-class Told {
+class Recorded {
   public:
-    explicit Told(int cpus) : one(Scheme::Cpu, cached(cpus)), cached_(static_cast<std::size_t>(cpus), kCachedAtFirst) {}
+    explicit Recorded(int cpus)
+        : one(Scheme::Cpu, cached(cpus)), cached_(static_cast<std::size_t>(cpus), kCachedAtFirst) {}
 
     void apply(const Change &change) {
         int &cached = cached_.at(static_cast<std::size_t>(change.cpu));
@@ -130,17 +131,17 @@ TEST(Peaks, AreWhatAllOrdersThatTheRecordsAllowComeTo) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         Dice dice(seed);
         const int cpus = static_cast<int>(dice.between(1, 3));
-        Told told(cpus);
+        Recorded result(cpus);
         std::vector<Change> changes;
         while (changes.size() < 7) {
             const Change change{static_cast<int>(dice.between(0, cpus - 1)), dice.between(-8, 8)};
-            const std::int64_t cached = told.cached_by(change.cpu) + change.by;
+            const std::int64_t cached = result.cached_by(change.cpu) + change.by;
             if (change.by == 0 || cached < 1 || cached > 31) continue;  // no fold, which may be more than one thing
             changes.push_back(change);
-            told.apply(change);
+            result.apply(change);
         }
-        const AllOrders orders(told.begin(), changes);
-        const Extremes extremes = told.extremes();
+        const AllOrders orders(result.begin(), changes);
+        const Extremes extremes = result.extremes();
         EXPECT_TRUE(extremes.most == orders.most())
             << extremes.most.from.n << " to " << extremes.most.to.n << ", but " << orders.most();
         EXPECT_TRUE(extremes.least == orders.least())
@@ -150,23 +151,24 @@ TEST(Peaks, AreWhatAllOrdersThatTheRecordsAllowComeTo) {
 }
 
 TEST(Peaks, SayThatTheyMayHaveBeenMoreAfterALoss) {
-    Told told(1);
-    told.apply({0, 12});
-    told.one.ledger.records_lost();
-    told.apply({0, -15});
-    told.apply({0, 20});
-    const Extremes extremes = told.extremes();
+    Recorded result(1);
+    result.apply({0, 12});
+    result.one.ledger.records_lost();
+    result.apply({0, -15});
+    result.apply({0, 20});
+    const Extremes extremes = result.extremes();
     EXPECT_TRUE(extremes.lossy);
-    EXPECT_GE(extremes.most.from, Pages{told.begin() + 12});
-    EXPECT_TRUE(told.one.ledger.extremes().lossy) << "the tree's, too";
+    EXPECT_GE(extremes.most.from, Pages{result.begin() + 12});
+    EXPECT_TRUE(result.one.ledger.extremes().lossy) << "the tree's, too";
 }
 
 TEST(Peaks, GoOnWithTheNextReadingAfterALoss) {
-    Told told(1);
-    told.one.ledger.records_lost();
-    told.one.ledger.watch(kMm);
-    told.one.ledger.compare(told.one.reading_of(3'000, {{0, members(0, 5)}}), kStart + 4'000'000, kStart + 4'100'000);
-    const Extremes extremes = told.extremes();
+    Recorded result(1);
+    result.one.ledger.records_lost();
+    result.one.ledger.watch(kMm);
+    result.one.ledger.compare(result.one.reading_of(3'000, {{0, members(0, 5)}}), kStart + 4'000'000,
+                              kStart + 4'100'000);
+    const Extremes extremes = result.extremes();
     EXPECT_TRUE(extremes.lossy);
     EXPECT_EQ(extremes.most.from, Pages{3'005});
     EXPECT_EQ(extremes.most.members.rss(), Pages{3'005});
@@ -192,24 +194,24 @@ constexpr std::int64_t kOthers = 3 * 31;
 
 TEST(Peaks, OfASumAreAllThatItsUpdatesMayHaveComeTo) {
     // Of five updates that left 12 the CPU may have cached anything short of a batch in between.
-    Told told(1);
-    told.one.ledger.apply(summed(1'000, 0, 5, 12));
-    const Extremes many = told.extremes();
+    Recorded result(1);
+    result.one.ledger.apply(summed(1'000, 0, 5, 12));
+    const Extremes many = result.extremes();
     EXPECT_TRUE(many.most == (Bounds{kFlushed + 12 - kOthers, kFlushed + 31 + kOthers})) << many.most.to.n;
     EXPECT_TRUE(many.least == (Bounds{kFlushed - 31 - kOthers, kFlushed + 10 + kOthers})) << many.least.to.n;
 }
 
 TEST(Peaks, OfASingleUpdateInASumAreWhatItLeft) {
-    Told told(1);
-    told.one.ledger.apply(summed(1'000, 0, 1, 12));
-    const Extremes single = told.extremes();
+    Recorded result(1);
+    result.one.ledger.apply(summed(1'000, 0, 1, 12));
+    const Extremes single = result.extremes();
     EXPECT_TRUE(single.most == (Bounds{kFlushed + 12 - kOthers, kFlushed + 12 + kOthers})) << single.most.to.n;
     EXPECT_TRUE(single.least == (Bounds{kFlushed + 10 - kOthers, kFlushed + 10 + kOthers})) << single.least.to.n;
 }
 
 /// A traced process of a model that has one CPU, so that all is known to the page.
 struct OneCpu {
-    OneCpu() : kernel(options()), judge(kernel), root(&kernel.make_process("root", true)) { judge.adopt_all(); }
+    OneCpu() : kernel(options()), oracle(kernel), root(&kernel.make_process("root", true)) { oracle.adopt_all(); }
 
     static ModelOptions options() {
         ModelOptions options;
@@ -223,13 +225,13 @@ struct OneCpu {
         kernel.settle();
     }
     void feed() {
-        judge.feed_all();
-        judge.expect_truth();
+        oracle.feed_all();
+        oracle.expect_truth();
     }
-    Pages tree() { return judge.ledger().extremes().most.to; }
+    Pages tree() { return oracle.ledger().extremes().most.to; }
 
     ModelKernel kernel;
-    Judge judge;
+    Oracle oracle;
     ModelTask *root;
 };
 
@@ -240,9 +242,9 @@ TEST(Peaks, OfAnExecBeginAnew) {
     scene.kernel.exec(*scene.root, "other");
     scene.touch(*scene.root, 20);
     scene.feed();
-    ASSERT_EQ(scene.judge.ended().size(), 1U);
-    EXPECT_EQ(scene.judge.ended()[0].mm.extremes.most.to, before);
-    const MmView view = scene.judge.ledger().view(scene.root->mm->address).value();
+    ASSERT_EQ(scene.oracle.ended().size(), 1U);
+    EXPECT_EQ(scene.oracle.ended()[0].mm.extremes.most.to, before);
+    const MmView view = scene.oracle.ledger().view(scene.root->mm->address).value();
     EXPECT_EQ(view.extremes.most.to, scene.root->mm->rss_most);
     EXPECT_LT(view.extremes.most.to, before);
     EXPECT_GE(scene.tree(), before);
@@ -259,8 +261,8 @@ TEST(Peaks, OfAVforkAreTheParents) {
     scene.kernel.exec(child, "child");
     scene.touch(child, 5);
     scene.feed();
-    EXPECT_EQ(scene.judge.ledger().view(scene.root->mm->address)->extremes.most.to, most);
-    EXPECT_LT(scene.judge.ledger().view(child.mm->address)->extremes.most.to, most);
+    EXPECT_EQ(scene.oracle.ledger().view(scene.root->mm->address)->extremes.most.to, most);
+    EXPECT_LT(scene.oracle.ledger().view(child.mm->address)->extremes.most.to, most);
 }
 
 TEST(Peaks, OfTheTreeCountAnMmThatIsSharedOnce) {
@@ -271,9 +273,9 @@ TEST(Peaks, OfTheTreeCountAnMmThatIsSharedOnce) {
     scene.touch(child, 60);
     scene.touch(*scene.root, 60);
     scene.feed();
-    EXPECT_EQ(scene.judge.ledger().groups().size(), 2U);
+    EXPECT_EQ(scene.oracle.ledger().groups().size(), 2U);
     EXPECT_EQ(scene.tree(), scene.root->mm->rss_most);
-    const Extreme most = scene.judge.ledger().extremes().most;
+    const Extreme most = scene.oracle.ledger().extremes().most;
     EXPECT_EQ(most.from, most.to);
     EXPECT_EQ(most.processes, 2U);
 }

@@ -25,7 +25,7 @@ ProcReading reading_of(std::int64_t stat, std::int64_t anon_kb, std::optional<st
 
 TEST(ProcReading, IsExactByMemberWhereStatusIs) {
     ProcReading reading = reading_of(5, 400, 440);
-    judge(reading, {Truth::Flushed, Truth::Exact, Truth::Exact}, kPage);
+    reconcile(reading, {Truth::Flushed, Truth::Exact, Truth::Exact}, kPage);
     EXPECT_EQ(source_name(reading), "status");
     ASSERT_TRUE(reading.members);
     EXPECT_EQ(reading.members->anon, Pages{100});
@@ -40,7 +40,7 @@ TEST(ProcReading, IsNotConfirmedByAnotherWalkNorByOneOfWhatMoved) {
     ProcReading unwalked = reading_of(5, 400, std::nullopt);
     moved.moved = true;
     for (ProcReading *const reading : {&other, &moved, &unwalked}) {
-        judge(*reading, {Truth::Flushed, Truth::Exact, Truth::Exact}, kPage);
+        reconcile(*reading, {Truth::Flushed, Truth::Exact, Truth::Exact}, kPage);
         EXPECT_EQ(reading->exact, Pages{110});
         EXPECT_FALSE(reading->confirmed);
     }
@@ -48,7 +48,7 @@ TEST(ProcReading, IsNotConfirmedByAnotherWalkNorByOneOfWhatMoved) {
 
 TEST(ProcReading, IsTheWalksWhereStatusLags) {
     ProcReading reading = reading_of(5, 20, 440);
-    judge(reading, {Truth::Flushed, Truth::Flushed, Truth::Flushed}, kPage);
+    reconcile(reading, {Truth::Flushed, Truth::Flushed, Truth::Flushed}, kPage);
     EXPECT_EQ(source_name(reading), "smaps_rollup");
     EXPECT_FALSE(reading.members);
     EXPECT_EQ(reading.exact, Pages{110});
@@ -58,7 +58,7 @@ TEST(ProcReading, IsTheWalksWhereStatusLags) {
 
 TEST(ProcReading, IsUnknownWhereNothingIsExact) {
     ProcReading reading = reading_of(5, 20, std::nullopt);
-    judge(reading, {Truth::Flushed, Truth::Flushed, Truth::Flushed}, kPage);
+    reconcile(reading, {Truth::Flushed, Truth::Flushed, Truth::Flushed}, kPage);
     EXPECT_EQ(source_name(reading), "nothing");
     EXPECT_FALSE(reading.exact);
     EXPECT_FALSE(reading.lag);
@@ -66,7 +66,7 @@ TEST(ProcReading, IsUnknownWhereNothingIsExact) {
 
 TEST(ProcReading, HasNoLagWhereNobodyKnowsWhetherStatLagsOrTheLeaderHasEnded) {
     ProcReading unknown = reading_of(5, 20, 440);
-    judge(unknown, {}, kPage);
+    reconcile(unknown, {}, kPage);
     EXPECT_EQ(unknown.exact, Pages{110});
     EXPECT_FALSE(unknown.lag);
 
@@ -75,7 +75,7 @@ TEST(ProcReading, HasNoLagWhereNobodyKnowsWhetherStatLagsOrTheLeaderHasEnded) {
     ended.readers.stat = Pages{0};
     ended.walk.emplace();
     ended.walk->rss = Kilobytes{440};
-    judge(ended, {Truth::Flushed, Truth::Exact, Truth::Exact}, kPage);
+    reconcile(ended, {Truth::Flushed, Truth::Exact, Truth::Exact}, kPage);
     EXPECT_EQ(ended.exact, Pages{110});
     EXPECT_FALSE(ended.lag);
 }
@@ -85,7 +85,7 @@ TEST(ProcReading, IsThatOfAThreadThatGoesOnWhereTheLeaderHasEnded) {
     ended.leader_gone = true;
     ended.living = std::exchange(ended.readers, {});
     ended.readers.stat = Pages{0};
-    judge(ended, {Truth::Flushed, Truth::Exact, Truth::Exact}, kPage);
+    reconcile(ended, {Truth::Flushed, Truth::Exact, Truth::Exact}, kPage);
     EXPECT_EQ(source_name(ended), "status");
     EXPECT_EQ(ended.exact, Pages{110});
     EXPECT_EQ(ended.lag, Pages{105}) << "what its own stat says is no count of pages";
@@ -94,7 +94,7 @@ TEST(ProcReading, IsThatOfAThreadThatGoesOnWhereTheLeaderHasEnded) {
 
 TEST(ProcReading, LagsByNothingWhereStatIsExact) {
     ProcReading reading = reading_of(110, 400, 440);
-    judge(reading, {Truth::Exact, Truth::Exact, Truth::Exact}, kPage);
+    reconcile(reading, {Truth::Exact, Truth::Exact, Truth::Exact}, kPage);
     EXPECT_EQ(reading.lag, Pages{0});
 }
 

@@ -5,19 +5,19 @@
 
 #include <cstdlib>
 
-#include "ledger_judge.h"
+#include "ledger_oracle.h"
 #include "model_mix.h"
 
 namespace rsslag::core::test {
 namespace {
 
 /// Steps of lanes, one after another.
-struct Told {
+struct Recorded {
     RssTrack track;
     std::int64_t value = 0;
     std::uint64_t t_ns = 0;
 
-    explicit Told(std::int64_t begin) : value(begin) { track.start(RssTrack::point(begin)); }
+    explicit Recorded(std::int64_t begin) : value(begin) { track.start(RssTrack::point(begin)); }
     void step(int lane, std::int64_t by) {
         track.widen_lane({lane, lane}, {std::max<std::int64_t>(by, 0), std::min<std::int64_t>(by, 0)});
         value += by;
@@ -37,21 +37,21 @@ void expect_range(const RssTrack::Range &range, std::int64_t from, std::int64_t 
 }
 
 TEST(RssTrack, IsExactWhereOneLaneWorks) {
-    Told told(100);
+    Recorded result(100);
     for (const int by : {5, 5, -20, 512, -600, 3})
-        told.step(1, by);
-    expect_range(told.track.most(), 602, 602);
-    expect_range(told.track.least(), 2, 2);
+        result.step(1, by);
+    expect_range(result.track.most(), 602, 602);
+    expect_range(result.track.least(), 2, 2);
 }
 
 TEST(RssTrack, LeavesOpenWhetherAnotherLanesStepCameBefore) {
-    Told told(0);
-    told.step(1, 10);
-    told.step(2, 0);
-    told.step(1, 10);
-    told.step(2, -4);  // at any time since it told last: while the other had 10, or 20
-    expect_range(told.track.most(), 16, 20);
-    expect_range(told.track.least(), 0, 0);
+    Recorded result(0);
+    result.step(1, 10);
+    result.step(2, 0);
+    result.step(1, 10);
+    result.step(2, -4);  // at any time since it told last: while the other had 10, or 20
+    expect_range(result.track.most(), 16, 20);
+    expect_range(result.track.least(), 0, 0);
 }
 
 /// One that goes from CPU to CPU changes it by itself.
@@ -77,12 +77,12 @@ TEST(RssTrack, TakesWhatATaskDoesInItsOrder) {
 }
 
 TEST(RssTrack, TakesAStepThatHadNotComeYetForLater) {
-    Told told(0);
-    told.step(2, 0);
-    told.step(1, 300);
-    const std::uint64_t read_ns = told.t_ns;
-    told.step_after(2, read_ns, -200);
-    expect_range(told.track.most(), 300, 300);
+    Recorded result(0);
+    result.step(2, 0);
+    result.step(1, 300);
+    const std::uint64_t read_ns = result.t_ns;
+    result.step_after(2, read_ns, -200);
+    expect_range(result.track.most(), 300, 300);
 }
 
 TEST(RssTrack, TakesAValueThatIsNotKnownForAllThatItMayBe) {
@@ -95,54 +95,54 @@ TEST(RssTrack, TakesAValueThatIsNotKnownForAllThatItMayBe) {
 }
 
 TEST(RssTrack, KeepsWhatCameBeforeALoss) {
-    Told told(100);
-    told.step(1, 400);
-    told.track.pause();
-    told.step(1, 5'000);
-    expect_range(told.track.most(), 500, 500);
-    told.value = 200;
-    told.track.start(RssTrack::point(told.value));
-    told.step(1, -150);
-    expect_range(told.track.most(), 500, 500);
-    expect_range(told.track.least(), 50, 50);
+    Recorded result(100);
+    result.step(1, 400);
+    result.track.pause();
+    result.step(1, 5'000);
+    expect_range(result.track.most(), 500, 500);
+    result.value = 200;
+    result.track.start(RssTrack::point(result.value));
+    result.step(1, -150);
+    expect_range(result.track.most(), 500, 500);
+    expect_range(result.track.least(), 50, 50);
 }
 
 TEST(RssTrack, TakesWhatCameAfterARestForLater) {
-    Told told(0);
-    told.step(1, 10);
-    told.step(2, 700);
-    told.track.rest();
-    told.step(1, -300);
-    told.step(3, -300);
-    expect_range(told.track.most(), 710, 710);
+    Recorded result(0);
+    result.step(1, 10);
+    result.step(2, 700);
+    result.track.rest();
+    result.step(1, -300);
+    result.step(3, -300);
+    expect_range(result.track.most(), 710, 710);
 }
 
 TEST(RssTrack, HoldsTheTruthOfManyLanes) {
     constexpr int kLanes = 1'000;
-    Told told(0);
+    Recorded result(0);
     for (int lane = 0; lane < kLanes; ++lane)
-        told.step(lane, 1);
+        result.step(lane, 1);
     for (int lane = 0; lane < kLanes; ++lane)
-        told.step(lane, -1);
-    const RssTrack::Range most = told.track.most();
+        result.step(lane, -1);
+    const RssTrack::Range most = result.track.most();
     EXPECT_LE(most.from, kLanes);
     EXPECT_GE(most.to, kLanes);
 }
 
 struct Storm {
     Storm(const ModelOptions &options, int threads)
-        : kernel(options), judge(kernel), work(mixed_work(kernel, {.storm_only = true, .lifecycle = false})) {
+        : kernel(options), oracle(kernel), work(mixed_work(kernel, {.storm_only = true, .lifecycle = false})) {
         ModelTask &root = kernel.make_process("root", true);
         for (int i = 1; i < threads; ++i)
             kernel.make_thread(root);
-        judge.adopt_all();
+        oracle.adopt_all();
         kernel.run_for(25'000'000, work);
-        judge.feed_all();
-        judge.expect_truth();
+        oracle.feed_all();
+        oracle.expect_truth();
     }
 
     ModelKernel kernel;
-    Judge judge;
+    Oracle oracle;
     Planner work;
 };
 
@@ -153,7 +153,7 @@ TEST(PeakOfAnMm, IsAPointWhereOneThreadStorms) {
         options.cpus = 1;
         Storm storm(options, 1);
         const ModelMm &mm = *storm.kernel.traced_mms().front();
-        const MmView view = storm.judge.ledger().view(mm.address).value();
+        const MmView view = storm.oracle.ledger().view(mm.address).value();
         EXPECT_EQ(view.extremes.most.from, mm.rss_most);
         EXPECT_EQ(view.extremes.most.to, mm.rss_most);
         EXPECT_EQ(view.extremes.most.members.rss(), mm.rss_most);
@@ -170,7 +170,7 @@ TEST(PeakOfAnMm, IsToldRightWhereEightThreadsStormOnTwoCpus) {
         options.seed = seed;
         Storm storm(options, 8);
         const ModelMm &mm = *storm.kernel.traced_mms().front();
-        const Extreme most = storm.judge.ledger().view(mm.address)->extremes.most;
+        const Extreme most = storm.oracle.ledger().view(mm.address)->extremes.most;
         EXPECT_LE(std::abs((most.members.rss() - mm.rss_most).n), 64);
     }
 }
@@ -180,7 +180,7 @@ TEST(PeakOfAllMms, HoldsTheirSumAtOneInstant) {
     options.cpus = 1;
     Storm storm(options, 1);
     const ModelMm &mm = *storm.kernel.traced_mms().front();
-    const Extremes all = storm.judge.ledger().extremes();
+    const Extremes all = storm.oracle.ledger().extremes();
     EXPECT_EQ(all.most.to, mm.rss_most);
     EXPECT_EQ(all.most.from, mm.rss_most);
 }

@@ -76,29 +76,29 @@ TEST(BoundOfThePlainScheme, LetsNothingHide) {
     EXPECT_TRUE(none.hard);
 }
 
-TEST(JudgeReader, TellsFlushedFromExact) {
+TEST(ClassifyReader, TellsFlushedFromExact) {
     const Members flushed = members(200, 700, 50);
     const Members exact = members(204, 729, 55);
-    EXPECT_EQ(judge_reader({950}, flushed, exact), Truth::Flushed);
-    EXPECT_EQ(judge_reader({988}, flushed, exact), Truth::Exact);
+    EXPECT_EQ(classify_reader({950}, flushed, exact), Truth::Flushed);
+    EXPECT_EQ(classify_reader({988}, flushed, exact), Truth::Exact);
 }
 
-TEST(JudgeReader, SaysUnknownOfANumberThatIsNeither) {
-    EXPECT_EQ(judge_reader({960}, members(200, 700, 50), members(204, 729, 55)), Truth::Unknown);
+TEST(ClassifyReader, SaysUnknownOfANumberThatIsNeither) {
+    EXPECT_EQ(classify_reader({960}, members(200, 700, 50), members(204, 729, 55)), Truth::Unknown);
 }
 
-TEST(JudgeReader, SaysUnknownWhereTheTwoAreEqual) {
-    EXPECT_EQ(judge_reader({950}, members(200, 700, 50), members(200, 700, 50)), Truth::Unknown);
-    EXPECT_EQ(judge_reader({950}, members(200, 700, 50), members(190, 710, 50)), Truth::Unknown);
-    EXPECT_EQ(judge_reader({950}, members(200, 700, 50, 1), members(200, 700, 50, 9)), Truth::Unknown);
+TEST(ClassifyReader, SaysUnknownWhereTheTwoAreEqual) {
+    EXPECT_EQ(classify_reader({950}, members(200, 700, 50), members(200, 700, 50)), Truth::Unknown);
+    EXPECT_EQ(classify_reader({950}, members(200, 700, 50), members(190, 710, 50)), Truth::Unknown);
+    EXPECT_EQ(classify_reader({950}, members(200, 700, 50, 1), members(200, 700, 50, 9)), Truth::Unknown);
 }
 
-TEST(JudgeReader, KnowsThatProcClampsEachMember) {
+TEST(ClassifyReader, KnowsThatProcClampsEachMember) {
     const Members flushed = members(-8, 700);
     const Members exact = members(4, 720);
-    EXPECT_EQ(judge_reader({700}, flushed, exact), Truth::Flushed);
-    EXPECT_EQ(judge_reader({692}, flushed, exact), Truth::Unknown);
-    EXPECT_EQ(judge_reader({724}, flushed, exact), Truth::Exact);
+    EXPECT_EQ(classify_reader({700}, flushed, exact), Truth::Flushed);
+    EXPECT_EQ(classify_reader({692}, flushed, exact), Truth::Unknown);
+    EXPECT_EQ(classify_reader({724}, flushed, exact), Truth::Exact);
 }
 
 TEST(Names, OfSchemesAndTruthsAreThoseOfTheJson) {

@@ -53,16 +53,16 @@ TEST(Drain, CollectsAllThatIsThereHoweverMuchWaits) {
 }
 
 TEST(Drain, CollectsAllThatTheSideBandHasTold) {
-    Behind told;
+    Behind result;
     std::size_t bytes = 0;
     {
         Drain drain(
-            1, [](auto) {}, [&](std::vector<std::byte> &out) { told.drain(out); });
-        told.wait_for_the_first();
+            1, [](auto) {}, [&](std::vector<std::byte> &out) { result.drain(out); });
+        result.wait_for_the_first();
         bytes = drain.collect_side_band().size();
     }
     EXPECT_EQ(bytes, kMoreThanMayWait + 1);
-    EXPECT_EQ(told.looks_of_others(), 1U);
+    EXPECT_EQ(result.looks_of_others(), 1U);
 }
 
 }  // namespace

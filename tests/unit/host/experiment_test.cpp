@@ -19,30 +19,30 @@ std::vector<std::int64_t> steps(std::int64_t step, std::size_t at = 0, std::int6
 }
 
 TEST(Experiment, AReaderThatFollowsEachPageIsExact) {
-    EXPECT_EQ(judge_steps(steps(1)), Truth::Exact);
+    EXPECT_EQ(classify_steps(steps(1)), Truth::Exact);
 }
 
 TEST(Experiment, AReaderThatStandsStillIsFlushed) {
-    EXPECT_EQ(judge_steps(steps(0)), Truth::Flushed);
+    EXPECT_EQ(classify_steps(steps(0)), Truth::Flushed);
 }
 
 TEST(Experiment, AFlushInBetweenLeavesItFlushed) {
-    EXPECT_EQ(judge_steps(steps(0, 20, 40)), Truth::Flushed);
+    EXPECT_EQ(classify_steps(steps(0, 20, 40)), Truth::Flushed);
 }
 
 TEST(Experiment, OtherThreadsMayDisturbAStep) {
-    EXPECT_EQ(judge_steps(steps(1, 5, 300)), Truth::Exact);
-    EXPECT_EQ(judge_steps(steps(1, 24, -7)), Truth::Exact);
+    EXPECT_EQ(classify_steps(steps(1, 5, 300)), Truth::Exact);
+    EXPECT_EQ(classify_steps(steps(1, 24, -7)), Truth::Exact);
 }
 
 TEST(Experiment, WhatIsNeitherTellsNothing) {
-    EXPECT_EQ(judge_steps(steps(2)), Truth::Unknown);
+    EXPECT_EQ(classify_steps(steps(2)), Truth::Unknown);
     auto half = steps(0);
     for (std::size_t i = 12; i < half.size(); ++i)
         half[i] = half[i - 1] + 1;
-    EXPECT_EQ(judge_steps(half), Truth::Unknown);
-    EXPECT_EQ(judge_steps({}), Truth::Unknown);
-    EXPECT_EQ(judge_steps(std::vector<std::int64_t>{5}), Truth::Unknown);
+    EXPECT_EQ(classify_steps(half), Truth::Unknown);
+    EXPECT_EQ(classify_steps({}), Truth::Unknown);
+    EXPECT_EQ(classify_steps(std::vector<std::int64_t>{5}), Truth::Unknown);
 }
 
 }  // namespace

@@ -94,27 +94,27 @@ TEST(Matches, TakesPathsWhole) {
     EXPECT_FALSE(core::matches("sleep", "/usr/bin/sleep"));
 }
 
-TEST(TargetWords, AreEmptyOnlyWithoutAnyWord) {
-    EXPECT_TRUE(TargetWords{}.empty());
-    TargetWords words;
-    words.pids = {"1"};
-    EXPECT_FALSE(words.empty());
-    words = {};
-    words.comms = {"x"};
-    EXPECT_FALSE(words.empty());
-    words = {};
-    words.cgroup = "/";
-    EXPECT_FALSE(words.empty());
-    words = {};
-    words.user = "root";
-    EXPECT_FALSE(words.empty());
+TEST(TargetArguments, AreEmptyOnlyWithoutAnyWord) {
+    EXPECT_TRUE(TargetArguments{}.empty());
+    TargetArguments arguments;
+    arguments.pids = {"1"};
+    EXPECT_FALSE(arguments.empty());
+    arguments = {};
+    arguments.comms = {"x"};
+    EXPECT_FALSE(arguments.empty());
+    arguments = {};
+    arguments.cgroup = "/";
+    EXPECT_FALSE(arguments.empty());
+    arguments = {};
+    arguments.user = "root";
+    EXPECT_FALSE(arguments.empty());
 }
 
 TEST(Resolve, GivesNamedPidsAscendingAndOnce) {
     const std::string own = std::to_string(getpid());
-    TargetWords words;
-    words.pids = {own + "," + own, own};
-    const auto targets = resolve(words);
+    TargetArguments arguments;
+    arguments.pids = {own + "," + own, own};
+    const auto targets = resolve(arguments);
     ASSERT_TRUE(targets.ok()) << targets.error().what;
     ASSERT_EQ(targets->size(), 1U);
     EXPECT_EQ(targets->front().pid, getpid());
@@ -122,17 +122,17 @@ TEST(Resolve, GivesNamedPidsAscendingAndOnce) {
 }
 
 TEST(Resolve, SaysWhereNothingMatches) {
-    TargetWords words;
-    words.comms = {"no such name at all"};
-    const auto targets = resolve(words);
+    TargetArguments arguments;
+    arguments.comms = {"no such name at all"};
+    const auto targets = resolve(arguments);
     ASSERT_FALSE(targets.ok());
     EXPECT_EQ(targets.error().kind, Kind::Gone);
 }
 
 TEST(Resolve, RefusesAUserThatDoesNotExist) {
-    TargetWords words;
-    words.user = "no such\nuser";
-    const auto targets = resolve(words);
+    TargetArguments arguments;
+    arguments.user = "no such\nuser";
+    const auto targets = resolve(arguments);
     ASSERT_FALSE(targets.ok());
     EXPECT_EQ(targets.error().kind, Kind::BadInput);
     EXPECT_NE(targets.error().what.find("no such\\x0auser"), std::string::npos) << targets.error().what;

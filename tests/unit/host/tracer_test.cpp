@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The live tracer over a kernel that never was: what it records replays as what it told.
+// The live tracer over a kernel that never was: what it records replays as what it result.
 #include "rsslag/host/tracer.h"
 
 #include <gtest/gtest.h>
@@ -184,14 +184,14 @@ TEST_F(TracerTest, SaysOnceThatAProcessHasNoTicksAsItCannotBeRead) {
     round();
     round();
     EXPECT_EQ(reported_.size(), 1U);
-    const std::string told =
+    const std::string result =
         "4711 (worker) is not told of while it cannot be read: cannot read it: Too many open files; raise it\n";
-    EXPECT_EQ(log.text(), told);
+    EXPECT_EQ(log.text(), result);
     kernel_->refuse(false);
     round();
     EXPECT_EQ(reported_.size(), 2U) << "it is told of again";
     end();
-    EXPECT_EQ(log.text(), told + "1 process could not be read at all times; 2 readings failed\n");
+    EXPECT_EQ(log.text(), result + "1 process could not be read at all times; 2 readings failed\n");
     EXPECT_NE(reported_.back().find("\"readings_failed\":2,"), std::string::npos) << reported_.back();
     EXPECT_EQ(replay_lines(file()), reported_);
 }

@@ -33,7 +33,7 @@ TEST(Walker, DoesItsJobsOnAThreadOfItsOwn) {
     EXPECT_NE(where, std::this_thread::get_id());
 }
 
-/// A job that lasts until it is told.
+/// A job that lasts until the test lets it end.
 struct Long {
     std::promise<void> go, ended;
 };

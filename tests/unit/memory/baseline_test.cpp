@@ -42,12 +42,12 @@ TEST(Baseline, JudgesGrowthOnlyWhereThereIsOne) {
     now.private_dirty = {30};
     Baseline before;
     before.sums.private_dirty = {25};
-    const Asserted held = judge(*core::parse_assertion("private.growth<=15kB"), now, &before);
+    const Asserted held = evaluate(*core::parse_assertion("private.growth<=15kB"), now, &before);
     EXPECT_EQ(held.holds, true);
     EXPECT_EQ(held.value, Kilobytes{15});
-    EXPECT_EQ(judge(*core::parse_assertion("private.growth<15kB"), now, &before).holds, false);
-    EXPECT_EQ(judge(*core::parse_assertion("private.growth<15kB"), now, nullptr).holds, std::nullopt);
-    EXPECT_EQ(judge(*core::parse_assertion("private<1MiB"), now, nullptr).holds, true);
+    EXPECT_EQ(evaluate(*core::parse_assertion("private.growth<15kB"), now, &before).holds, false);
+    EXPECT_EQ(evaluate(*core::parse_assertion("private.growth<15kB"), now, nullptr).holds, std::nullopt);
+    EXPECT_EQ(evaluate(*core::parse_assertion("private<1MiB"), now, nullptr).holds, true);
 }
 
 TEST(NamedSum, KnowsEveryNameThatItLists) {

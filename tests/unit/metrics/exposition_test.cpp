@@ -59,7 +59,7 @@ TEST(Exposition, TellsOfThoseThatAreTraced) {
     group.peak_from = {10};
     group.peak_to = {12};
     all.trace.emplace(Exposition::Trace{{group}, {7, {{"ring_full", 2}}}});
-    const std::string told = text(all, Format::Prometheus);
+    const std::string result = text(all, Format::Prometheus);
     for (const char *const line : {
              R"(rsslag_traced_updates_total{comm="job",by="own"} 5)",
              R"(rsslag_traced_updates_total{comm="job",by="others"} 1)",
@@ -69,8 +69,8 @@ TEST(Exposition, TellsOfThoseThatAreTraced) {
              R"(rsslag_trace_records_total 7)",
              R"(rsslag_trace_lost_records_total{cause="ring_full"} 2)",
          })
-        EXPECT_EQ(lines_with(told, line).size(), 1U) << line;
-    EXPECT_EQ(lines_with(told, "rsslag_traced_flushes_total{").size(), 1U) << "the reasons of this scheme";
+        EXPECT_EQ(lines_with(result, line).size(), 1U) << line;
+    EXPECT_EQ(lines_with(result, "rsslag_traced_flushes_total{").size(), 1U) << "the reasons of this scheme";
     all.machine.scheme = core::Scheme::Thread;
     EXPECT_EQ(lines_with(text(all, Format::Prometheus), "rsslag_traced_flushes_total{").size(), 4U);
 }

@@ -32,26 +32,26 @@ TEST(TracedGroups, SumUpWhatLivesAndWhatHasEnded) {
     take(groups, tick(1, "a", 10, 100));
     take(groups, tick(1, "a", 20, 300));
     take(groups, tick(2, "b", 5, 200, core::State::Exited));
-    const auto told = groups.told();
-    ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(told[0].name, "job");
-    EXPECT_EQ(told[0].processes, 1);
-    EXPECT_EQ(told[0].counts.updates, 25U);
-    EXPECT_EQ(told[0].counts.faults, 12U);
-    EXPECT_EQ(told[0].counts.flushes[static_cast<std::size_t>(core::FlushReason::Fold)], 25U);
-    EXPECT_EQ(told[0].peak_from.n, 300);
-    EXPECT_EQ(told[0].peak_to.n, 301);
+    const auto result = groups.groups();
+    ASSERT_EQ(result.size(), 1U);
+    EXPECT_EQ(result[0].name, "job");
+    EXPECT_EQ(result[0].processes, 1);
+    EXPECT_EQ(result[0].counts.updates, 25U);
+    EXPECT_EQ(result[0].counts.faults, 12U);
+    EXPECT_EQ(result[0].counts.flushes[static_cast<std::size_t>(core::FlushReason::Fold)], 25U);
+    EXPECT_EQ(result[0].peak_from.n, 300);
+    EXPECT_EQ(result[0].peak_to.n, 301);
 }
 
 TEST(TracedGroups, EndOnceTheEndIsTold) {
     TracedGroups groups(10);
     take(groups, tick(1, "a", 10, 100, core::State::Exited));
-    ASSERT_EQ(groups.told().size(), 1U) << "it lived between two readings";
-    EXPECT_TRUE(groups.told().empty());
+    ASSERT_EQ(groups.groups().size(), 1U) << "it lived between two readings";
+    EXPECT_TRUE(groups.groups().empty());
     take(groups, tick(2, "b", 3, 50));
-    const auto told = groups.told();
-    ASSERT_EQ(told.size(), 1U);
-    EXPECT_EQ(told[0].counts.updates, 13U) << "a counter never restarts unseen";
+    const auto result = groups.groups();
+    ASSERT_EQ(result.size(), 1U);
+    EXPECT_EQ(result[0].counts.updates, 13U) << "a counter never restarts unseen";
 }
 
 TEST(TracedGroups, CountAnMmOfSeveralProcessesOnce) {
@@ -61,16 +61,16 @@ TEST(TracedGroups, CountAnMmOfSeveralProcessesOnce) {
     take(groups, tick(1, "a", 12, 0, core::State::Exited), "first");
     take(groups, tick(2, "a", 14), "second");
     for (int i = 0; i < 2; ++i) {
-        const auto told = groups.told();
-        ASSERT_EQ(told.size(), 2U);
-        EXPECT_EQ(told[0].counts.updates, 14U);
-        EXPECT_EQ(told[0].processes, 0);
-        EXPECT_EQ(told[1].counts.updates, 0U);
-        EXPECT_EQ(told[1].processes, 1);
+        const auto result = groups.groups();
+        ASSERT_EQ(result.size(), 2U);
+        EXPECT_EQ(result[0].counts.updates, 14U);
+        EXPECT_EQ(result[0].processes, 0);
+        EXPECT_EQ(result[1].counts.updates, 0U);
+        EXPECT_EQ(result[1].processes, 1);
     }
     take(groups, tick(2, "a", 15, 0, core::State::Exited), "second");
-    EXPECT_EQ(groups.told()[0].counts.updates, 15U);
-    EXPECT_TRUE(groups.told().empty());
+    EXPECT_EQ(groups.groups()[0].counts.updates, 15U);
+    EXPECT_TRUE(groups.groups().empty());
 }
 
 TEST(TracedGroups, AnExecIsAnotherProgram) {
@@ -79,12 +79,12 @@ TEST(TracedGroups, AnExecIsAnotherProgram) {
     take(groups, tick(1, "a", 11, 500, core::State::Exec), "sh");
     take(groups, tick(1, "b", 2, 30), "job");
     take(groups, tick(1, "c", 7, 30), "not asked for");  // whose exec was lost
-    const auto told = groups.told();
-    ASSERT_EQ(told.size(), 2U);
-    EXPECT_EQ(told[0].name, "job");
-    EXPECT_EQ(told[0].counts.updates, 9U);
-    EXPECT_EQ(told[0].peak_from.n, 30);
-    EXPECT_EQ(told[1].counts.updates, 11U);
+    const auto result = groups.groups();
+    ASSERT_EQ(result.size(), 2U);
+    EXPECT_EQ(result[0].name, "job");
+    EXPECT_EQ(result[0].counts.updates, 9U);
+    EXPECT_EQ(result[0].peak_from.n, 30);
+    EXPECT_EQ(result[1].counts.updates, 11U);
 }
 
 TEST(TracedGroups, AreNoMoreThanAskedForAndNoCountGoesBack) {
@@ -93,18 +93,18 @@ TEST(TracedGroups, AreNoMoreThanAskedForAndNoCountGoesBack) {
     take(groups, tick(2, "b", 10), "two");
     take(groups, tick(3, "c", 10), "three");
     take(groups, tick(4, "d", 10), "four");
-    auto told = groups.told();
-    ASSERT_EQ(told.size(), 3U);
-    EXPECT_EQ(told[1].name, kOther);
-    EXPECT_EQ(told[1].counts.updates, 20U);
+    auto result = groups.groups();
+    ASSERT_EQ(result.size(), 3U);
+    EXPECT_EQ(result[1].name, kOther);
+    EXPECT_EQ(result[1].counts.updates, 20U);
     take(groups, tick(1, "a", 10, 0, core::State::Exited), "one");
-    static_cast<void>(groups.told());
+    static_cast<void>(groups.groups());
     take(groups, tick(5, "e", 1), "five");
     take(groups, tick(3, "c", 11), "three");
-    told = groups.told();
-    ASSERT_EQ(told.size(), 3U);
-    EXPECT_EQ(told[0].name, "five") << "takes the place of one that has ended";
-    EXPECT_EQ(told[1].counts.updates, 21U) << "who is among the others stays there";
+    result = groups.groups();
+    ASSERT_EQ(result.size(), 3U);
+    EXPECT_EQ(result[0].name, "five") << "takes the place of one that has ended";
+    EXPECT_EQ(result[1].counts.updates, 21U) << "who is among the others stays there";
 }
 
 TEST(TracedGroups, SayWhatIsInDoubt) {
@@ -112,10 +112,10 @@ TEST(TracedGroups, SayWhatIsInDoubt) {
     core::Tick doubtful = tick(1, "a", 10, 100);
     doubtful.needs_resync = doubtful.ledger.extremes.lossy = true;
     take(groups, doubtful);
-    EXPECT_EQ(groups.told()[0].doubtful, 1);
+    EXPECT_EQ(groups.groups()[0].doubtful, 1);
     take(groups, tick(1, "a", 10, 100));
-    EXPECT_EQ(groups.told()[0].doubtful, 0);
-    EXPECT_TRUE(groups.told()[0].peak_lossy) << "of what was not seen nothing is known later, either";
+    EXPECT_EQ(groups.groups()[0].doubtful, 0);
+    EXPECT_TRUE(groups.groups()[0].peak_lossy) << "of what was not seen nothing is known later, either";
 }
 
 }  // namespace

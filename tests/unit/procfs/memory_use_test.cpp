@@ -44,11 +44,11 @@ TEST(MemoryUse, SwapIsTheShareWhereTheKernelTellsIt) {
 }
 
 TEST(MemoryUse, PartsThatOneDoesNotTellTheSumDoesNotTell) {
-    User told = user(1, "/a", 10, 15);
-    told.parts = {Kilobytes{10}, Kilobytes{4}, Kilobytes{1}, {2048}, {4096}};
-    EXPECT_EQ(total_parts({told, told}).anon, Kilobytes{20});
-    EXPECT_EQ(total_parts({told, told}).shared_hugetlb, Kilobytes{8192});
-    EXPECT_EQ(total_parts({told, user(2, "/a", 1, 1)}).anon, std::nullopt);
+    User result = user(1, "/a", 10, 15);
+    result.parts = {Kilobytes{10}, Kilobytes{4}, Kilobytes{1}, {2048}, {4096}};
+    EXPECT_EQ(total_parts({result, result}).anon, Kilobytes{20});
+    EXPECT_EQ(total_parts({result, result}).shared_hugetlb, Kilobytes{8192});
+    EXPECT_EQ(total_parts({result, user(2, "/a", 1, 1)}).anon, std::nullopt);
     EXPECT_EQ(total_parts({}).file, Kilobytes{0});
 }
 

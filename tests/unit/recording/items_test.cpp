@@ -118,22 +118,22 @@ TEST(Items, BuildIdsComeBackWhereThereWereAny) {
     event::MappingChanges before = changes();
     Bytes none;
     put_mapping_changes(none, before, 0);
-    event::MappingChanges told = before;
+    event::MappingChanges result = before;
     for (const std::size_t at : {std::size_t{1}, std::size_t{2}}) {
-        told.changes[at].build_id.size = at == 1 ? 20 : 16;
-        told.changes[at].build_id.bytes.fill(0xab);
-        std::fill(told.changes[at].build_id.bytes.begin() + told.changes[at].build_id.size,
-                  told.changes[at].build_id.bytes.end(), std::uint8_t{0});
+        result.changes[at].build_id.size = at == 1 ? 20 : 16;
+        result.changes[at].build_id.bytes.fill(0xab);
+        std::fill(result.changes[at].build_id.bytes.begin() + result.changes[at].build_id.size,
+                  result.changes[at].build_id.bytes.end(), std::uint8_t{0});
     }
     Bytes body;
-    put_mapping_changes(body, told, 0);
+    put_mapping_changes(body, result, 0);
     EXPECT_EQ(body.substr(0, none.size()), none) << "who does not know of them reads all else as before";
     ByteReader in(body);
     const event::MappingChanges back = read_mapping_changes(in, 0);
     EXPECT_FALSE(in.bad());
     EXPECT_TRUE(in.at_end());
-    for (std::size_t at = 0; at < told.changes.size(); ++at)
-        EXPECT_EQ(back.changes[at].build_id, told.changes[at].build_id) << at;
+    for (std::size_t at = 0; at < result.changes.size(); ++at)
+        EXPECT_EQ(back.changes[at].build_id, result.changes[at].build_id) << at;
     EXPECT_EQ(core::hex(back.changes[2].build_id), "abababababababababababababababab");
     ByteReader old(none);
     for (const core::MappingChange &change : read_mapping_changes(old, 0).changes)
@@ -146,10 +146,10 @@ TEST(Items, BuildIdsComeBackWhereThereWereAny) {
 }
 
 TEST(Items, ABuildIdOfNoChangeOrOfTooManyBytesIsRefused) {
-    event::MappingChanges told = changes();
-    told.changes[1].build_id.size = 20;
+    event::MappingChanges result = changes();
+    result.changes[1].build_id.size = 20;
     Bytes body;
-    put_mapping_changes(body, told, 0);
+    put_mapping_changes(body, result, 0);
     // … one id of 20 bytes, one place: its change, its id.
     for (const auto &[from_end, byte] : {std::pair(2, '\x07'), std::pair(1, '\x02'), std::pair(1, '\x00')}) {
         Bytes wrong = body;

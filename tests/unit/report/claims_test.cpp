@@ -23,7 +23,7 @@ bool holds(const std::string &text, std::uint64_t lost = 0) {
     const auto claims = parse_claims(text);
     EXPECT_TRUE(claims.ok()) << text;
     if (!claims.ok()) return false;
-    for (const ClaimResult &result : judge(*claims, sample(lost)))
+    for (const ClaimResult &result : evaluate(*claims, sample(lost)))
         if (!result.holds) return false;
     return true;
 }
@@ -61,7 +61,7 @@ TEST(Claims, DoNotHoldWhereALossMayHaveChangedTheFigure) {
          {"updates==3", "records==12", "growth==120kB", "growth>0", "peak_lag==240kB", "growth<1GiB"})
         EXPECT_FALSE(holds(text, 3)) << text;
     const auto claims = parse_claims("updates<30000");
-    EXPECT_EQ(judge(*claims, sample(3)).at(0).text,
+    EXPECT_EQ(evaluate(*claims, sample(3)).at(0).text,
               "updates is at least 3 (3 records were lost: 3 ring_full), not known to be < 30000");
 }
 
@@ -93,7 +93,7 @@ TEST(Claims, RefuseWithThePosition) {
 TEST(Claims, AreNotHeldByWhatIsNotKnown) {
     const auto claims = parse_claims("peak_lag<1MiB");
     ASSERT_TRUE(claims.ok());
-    const auto result = judge(*claims, Report());
+    const auto result = evaluate(*claims, Report());
     ASSERT_EQ(result.size(), 1U);
     EXPECT_FALSE(result[0].holds);
     EXPECT_FALSE(result[0].value);
@@ -103,12 +103,12 @@ TEST(Claims, AreNotHeldByWhatIsNotKnown) {
 TEST(Claims, SayWhatIsAndWhatWasDemanded) {
     const auto claims = parse_claims("peak_lag<  1MiB and lost == 0");
     ASSERT_TRUE(claims.ok());
-    const auto result = judge(*claims, sample());
+    const auto result = evaluate(*claims, sample());
     ASSERT_EQ(result.size(), 2U);
     EXPECT_EQ(result[0].text, "peak_lag is 240 kB, < 1MiB");
     EXPECT_EQ(result[1].text, "lost is 0, == 0");
     const auto lossy = parse_claims("lost == 0");
-    EXPECT_EQ(judge(*lossy, sample(3)).at(0).text, "lost is 3, not == 0");
+    EXPECT_EQ(evaluate(*lossy, sample(3)).at(0).text, "lost is 3, not == 0");
 }
 
 }  // namespace

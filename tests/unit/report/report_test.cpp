@@ -76,50 +76,50 @@ TEST(Report, SaysAfterALossThatItMayHaveBeenMore) {
     EXPECT_NE(report_svg(report).find("peak lag ~400 kB"), std::string::npos);
 }
 
-std::vector<std::string> told(const Report &report, const std::string &text) {
-    std::vector<std::string> told;
+std::vector<std::string> result(const Report &report, const std::string &text) {
+    std::vector<std::string> result;
     const auto claims = parse_claims(text);
     EXPECT_TRUE(claims.ok());
-    for (const ClaimResult &each : judge(*claims, report))
-        told.push_back((each.holds ? "yes: " : "no: ") + each.text);
-    return told;
+    for (const ClaimResult &each : evaluate(*claims, report))
+        result.push_back((each.holds ? "yes: " : "no: ") + each.text);
+    return result;
 }
 
 TEST(Report, HoldsNothingThatIsNotKnown) {
     sinks::TickRow range = sinks::test::tick(kSecond, 10, 200, 100);
     range.extremes.most.from = Pages{150};
-    using Told = std::vector<std::string>;
+    using Texts = std::vector<std::string>;
     const Report open = report_of(with_rows({range}));
-    EXPECT_EQ(told(open, "peak_rss<700kB"), Told{"no: peak_rss is 600 kB to 800 kB, not known to be < 700kB"});
-    EXPECT_EQ(told(open, "peak_rss>700kB"), Told{"no: peak_rss is 600 kB to 800 kB, not known to be > 700kB"});
-    EXPECT_EQ(told(open, "peak_rss<500kB"), Told{"no: peak_rss is 600 kB to 800 kB, not < 500kB"});
-    EXPECT_EQ(told(open, "peak_rss<900kB"), Told{"yes: peak_rss is 600 kB to 800 kB, < 900kB"});
+    EXPECT_EQ(result(open, "peak_rss<700kB"), Texts{"no: peak_rss is 600 kB to 800 kB, not known to be < 700kB"});
+    EXPECT_EQ(result(open, "peak_rss>700kB"), Texts{"no: peak_rss is 600 kB to 800 kB, not known to be > 700kB"});
+    EXPECT_EQ(result(open, "peak_rss<500kB"), Texts{"no: peak_rss is 600 kB to 800 kB, not < 500kB"});
+    EXPECT_EQ(result(open, "peak_rss<900kB"), Texts{"yes: peak_rss is 600 kB to 800 kB, < 900kB"});
     const Report lossy = report_of(with_rows({lossy_tick()}));
-    EXPECT_EQ(told(lossy, "peak_rss<1GiB"), Told{"no: peak_rss is at least 800 kB, not known to be < 1GiB"});
-    EXPECT_EQ(told(lossy, "peak_rss>700kB"), Told{"yes: peak_rss is at least 800 kB, > 700kB"});
-    EXPECT_TRUE(told(lossy, "growth<1GiB").at(0).starts_with("no: growth is ~"));
-    EXPECT_TRUE(told(lossy, "growth>=0kB").at(0).starts_with("no: growth is ~"));
-    EXPECT_EQ(told(report_of(with_rows({})), "unexplained==0"), Told{"no: unexplained is not known, not == 0"});
+    EXPECT_EQ(result(lossy, "peak_rss<1GiB"), Texts{"no: peak_rss is at least 800 kB, not known to be < 1GiB"});
+    EXPECT_EQ(result(lossy, "peak_rss>700kB"), Texts{"yes: peak_rss is at least 800 kB, > 700kB"});
+    EXPECT_TRUE(result(lossy, "growth<1GiB").at(0).starts_with("no: growth is ~"));
+    EXPECT_TRUE(result(lossy, "growth>=0kB").at(0).starts_with("no: growth is ~"));
+    EXPECT_EQ(result(report_of(with_rows({})), "unexplained==0"), Texts{"no: unexplained is not known, not == 0"});
 }
 
 TEST(Report, KnowsOnlyTheLeastOfATreeWhoseChildrenWereNotTraced) {
     Report report = report_of(whole(recorded()));
     report.ending.all.most.from = report.ending.all.most.to = Pages{200};
     report.ending.all.lossy = false;
-    EXPECT_EQ(told(report, "tree.peak_rss<1MiB").at(0), "yes: tree.peak_rss is 800 kB, < 1MiB");
+    EXPECT_EQ(result(report, "tree.peak_rss<1MiB").at(0), "yes: tree.peak_rss is 800 kB, < 1MiB");
     report.facts.follow = false;
-    EXPECT_EQ(told(report, "tree.peak_rss<1MiB").at(0),
+    EXPECT_EQ(result(report, "tree.peak_rss<1MiB").at(0),
               "no: tree.peak_rss is at least 800 kB (children are traced with --follow only), not known to be < 1MiB");
-    EXPECT_EQ(told(report, "tree.peak_rss<100kB").at(0),
+    EXPECT_EQ(result(report, "tree.peak_rss<100kB").at(0),
               "no: tree.peak_rss is at least 800 kB (children are traced with --follow only), not < 100kB");
-    EXPECT_TRUE(told(report, "tree.peak_rss>100kB").at(0).starts_with("yes: "));
+    EXPECT_TRUE(result(report, "tree.peak_rss>100kB").at(0).starts_with("yes: "));
 }
 
 TEST(Report, TakesLagAsAShareOnlyOfWhatIsNotTiny) {
     const Report tiny = report_of(with_rows({sinks::test::tick(kSecond, 10, 200, 100)}));
-    EXPECT_EQ(told(tiny, "lag%<60").at(0), "no: lag% is not known (no process held 1 MiB at its peak lag), not < 60");
+    EXPECT_EQ(result(tiny, "lag%<60").at(0), "no: lag% is not known (no process held 1 MiB at its peak lag), not < 60");
     const Report large = report_of(with_rows({sinks::test::tick(kSecond, 10, 1'000, 900)}));
-    EXPECT_EQ(told(large, "lag%<10.5%").at(0), "yes: lag% is 10.00 % (400 kB of 4,000 kB), < 10.5%");
+    EXPECT_EQ(result(large, "lag%<10.5%").at(0), "yes: lag% is 10.00 % (400 kB of 4,000 kB), < 10.5%");
 }
 
 TEST(Report, KeepsThreadsOfAProcessThatHasEnded) {

@@ -200,13 +200,13 @@ TEST(ScreenFacts, SayHowTheScreenIsFed) {
 }
 
 TEST(HasPattern, IsWhatCanMatchMoreProcessesLater) {
-    host::TargetWords words;
-    words.words = {"1"};
-    words.pids = {"2"};
-    EXPECT_FALSE(has_pattern(words)) << "a number names one process";
-    words.comms = {"nginx"};
-    EXPECT_TRUE(has_pattern(words));
-    host::TargetWords cgroup;
+    host::TargetArguments arguments;
+    arguments.plain = {"1"};
+    arguments.pids = {"2"};
+    EXPECT_FALSE(has_pattern(arguments)) << "a number names one process";
+    arguments.comms = {"nginx"};
+    EXPECT_TRUE(has_pattern(arguments));
+    host::TargetArguments cgroup;
     cgroup.cgroup = "/x";
     EXPECT_TRUE(has_pattern(cgroup));
 }

@@ -182,7 +182,7 @@ TEST(Growth, AFlushIsOfAllTheFaultsThatFilledTheCache) {
             growth.note(fault(name, after || !std::exchange(first, false) ? 1 : 0, after));
         UpdateRow flush = update(10, "[stack]");
         flush.type = UpdateRow::Type::Flush;
-        flush.told = Pages{after ? 10 : 9};
+        flush.from_faults = Pages{after ? 10 : 9};
         growth.note(flush);
         growth.note(tick(0, 3));
         const auto image = growth.take(kPid, kMm);
@@ -214,7 +214,7 @@ TEST(Growth, WhatATaskCachedWithoutAFaultIsOfNoMapping) {
     growth.note(fault("[heap]", 2, true));
     UpdateRow flush = update(7, "[stack]");
     flush.type = UpdateRow::Type::Flush;
-    flush.told = Pages{2};
+    flush.from_faults = Pages{2};
     growth.note(flush);
     growth.note(tick(0, 7));
     const auto image = growth.take(kPid, kMm);

@@ -48,8 +48,8 @@ class CommandTerminalTest : public testing::Test {
         EXPECT_EQ(write(command_.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
         command_.reset();
         terminal_->hang_up();
-        const auto news = terminal_->news();
-        return news ? news->lines : Lines{};
+        const auto output = terminal_->take_output();
+        return output ? output->lines : Lines{};
     }
     std::size_t files() const {
         return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(directory_), {}));
@@ -90,7 +90,7 @@ TEST_F(CommandTerminalTest, ShowsALineThatHasNotEndedYet) {
 
 TEST_F(CommandTerminalTest, TellsNewsOnce) {
     shown("x\n");
-    EXPECT_FALSE(terminal_->news());
+    EXPECT_FALSE(terminal_->take_output());
 }
 
 TEST_F(CommandTerminalTest, LeavesNoFileWhereNothingWasWritten) {

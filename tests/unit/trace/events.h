@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "readings.h"
-#include "rsslag/trace/judge.h"
+#include "rsslag/trace/analyzer.h"
 
 namespace rsslag::trace::test {
 

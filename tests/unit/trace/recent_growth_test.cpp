@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "events.h"
-#include "rsslag/trace/judge.h"
+#include "rsslag/trace/analyzer.h"
 
 namespace rsslag::trace {
 namespace {
@@ -52,7 +52,7 @@ class Recently : public testing::Test {
         recent.note(record, applied, ledger);
         now.flushed.anon.n += pages;
     }
-    core::RecentGrowth told(std::uint64_t t_ns) { return recent.of(now, t_ns); }
+    core::RecentGrowth result(std::uint64_t t_ns) { return recent.of(now, t_ns); }
     static std::int64_t came(const core::RecentGrowth &growth, std::string_view mapping) {
         for (const auto &each : growth.mappings)
             if (each.name == mapping) return each.came.n;
@@ -77,7 +77,7 @@ TEST_F(Recently, GrowthIsByMappingAndByThreadAndSumsUp) {
     came_at(at(1) + 1, 30, kLibraryAt + 0x1000, test::kPid + 1);
     came_at(at(1) + 2, 5, std::nullopt);
     came_at(at(1) + 3, -3, std::nullopt);
-    const core::RecentGrowth growth = told(at(2));
+    const core::RecentGrowth growth = result(at(2));
     EXPECT_EQ(came(growth, "[heap]"), 10);
     EXPECT_EQ(came(growth, "/lib/a.so"), 30);
     EXPECT_EQ(growth.mappings.front().name, "/lib/a.so") << "largest first";
@@ -92,15 +92,15 @@ TEST_F(Recently, GrowthIsByMappingAndByThreadAndSumsUp) {
 
 TEST_F(Recently, WhatIsLongerAgoIsForgotten) {
     came_at(at(1), 10, kHeapAt);
-    EXPECT_EQ(told(at(2)).grew().n, 10);
+    EXPECT_EQ(result(at(2)).grew().n, 10);
     came_at(at(20), 20, kLibraryAt);
-    EXPECT_EQ(told(at(29)).grew().n, 30);
-    const core::RecentGrowth later = told(at(32));
+    EXPECT_EQ(result(at(29)).grew().n, 30);
+    const core::RecentGrowth later = result(at(32));
     EXPECT_EQ(came(later, "[heap]"), 0);
     EXPECT_EQ(came(later, "/lib/a.so"), 20);
     EXPECT_EQ(later.grew().n, 20);
     EXPECT_EQ(later.from_ns, at(2));
-    const core::RecentGrowth last = told(at(60));
+    const core::RecentGrowth last = result(at(60));
     EXPECT_EQ(last.grew().n, 0);
     EXPECT_TRUE(last.mappings.empty());
     EXPECT_TRUE(last.threads.empty());
@@ -109,7 +109,7 @@ TEST_F(Recently, WhatIsLongerAgoIsForgotten) {
 TEST_F(Recently, WhatNoRecordHasToldOfHasARowOfItsOwn) {
     came_at(at(1), 10, kHeapAt);
     now.flushed.anon.n += 90;
-    const core::RecentGrowth growth = told(at(2));
+    const core::RecentGrowth growth = result(at(2));
     EXPECT_EQ(by(growth, core::NoFault::NotTold), 90);
     EXPECT_EQ(growth.grew().n, 100);
 }
@@ -117,13 +117,13 @@ TEST_F(Recently, WhatNoRecordHasToldOfHasARowOfItsOwn) {
 TEST_F(Recently, WhatIsOpenIsNobodysUntilItIsSettled) {
     came_at(at(1), 0, kHeapAt);
     now.flushed.anon.n += 7;
-    const core::RecentGrowth open = told(at(2));
+    const core::RecentGrowth open = result(at(2));
     EXPECT_EQ(came(open, "(not settled yet)"), 7);
     EXPECT_EQ(came(open, "[heap]"), 0);
     EXPECT_EQ(open.grew().n, 7);
     map(kHeapAt, "/lib/new.so");
     recent.note(core::SettledUpdate{77, core::Pages{7}, std::nullopt});
-    const core::RecentGrowth settled = told(at(3));
+    const core::RecentGrowth settled = result(at(3));
     EXPECT_EQ(came(settled, "[heap]"), 7) << "what was there then";
     EXPECT_EQ(by(settled, core::NoFault::NotTold), 0);
     EXPECT_EQ(settled.grew().n, 7);
@@ -133,7 +133,7 @@ TEST_F(Recently, AReusedAddressIsNeverToldUnderItsOldName) {
     came_at(at(1), 10, kHeapAt);
     map(kHeapAt, "/lib/new.so");
     came_at(at(1) + 2, 3, kHeapAt);
-    const core::RecentGrowth growth = told(at(2));
+    const core::RecentGrowth growth = result(at(2));
     EXPECT_EQ(came(growth, "[heap]"), 10);
     EXPECT_EQ(came(growth, "/lib/new.so"), 3);
 }
@@ -142,7 +142,7 @@ TEST_F(Recently, NoMoreRowsAreKeptThanAScreenMayHave) {
     constexpr int kMany = 10'000;
     for (int i = 0; i < kMany; ++i)
         came_at(at(1) + static_cast<std::uint64_t>(i), 1, kHeapAt, 10'000 + i);
-    const core::RecentGrowth growth = told(at(2));
+    const core::RecentGrowth growth = result(at(2));
     EXPECT_LE(growth.threads.size(), 100U);
     core::Pages threads = growth.other_threads;
     for (const auto &thread : growth.threads)
@@ -153,11 +153,11 @@ TEST_F(Recently, NoMoreRowsAreKeptThanAScreenMayHave) {
 
 TEST_F(Recently, NothingIsKeptWhereNoScreenShowsIt) {
     for (const bool for_screen : {false, true}) {
-        Judge judge(test::facts(), {.threads = {}, .for_screen = for_screen, .observer = nullptr});
-        judge.apply(test::attach(test::kSecond / 10));
-        judge.apply(test::until(test::kSecond));
-        judge.apply(test::reading(test::kSecond + 1'000'000, 1000));
-        const auto ticks = judge.apply(test::tick_end(test::kSecond + 2'000'000));
+        Analyzer analyzer(test::facts(), {.threads = {}, .for_screen = for_screen, .observer = nullptr});
+        analyzer.apply(test::attach(test::kSecond / 10));
+        analyzer.apply(test::until(test::kSecond));
+        analyzer.apply(test::reading(test::kSecond + 1'000'000, 1000));
+        const auto ticks = analyzer.apply(test::tick_end(test::kSecond + 2'000'000));
         ASSERT_EQ(ticks.size(), 1U);
         EXPECT_EQ(ticks[0].recent.has_value(), for_screen);
     }

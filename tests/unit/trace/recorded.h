@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "rsslag/recording/reader.h"
-#include "rsslag/trace/judge.h"
+#include "rsslag/trace/analyzer.h"
 
 namespace rsslag::trace::test {
 

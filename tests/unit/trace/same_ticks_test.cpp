@@ -11,7 +11,7 @@
 #include "recorded.h"
 #include "rsslag/core/wire.h"
 #include "rsslag/recording/memory_segments.h"
-#include "rsslag/trace/judge.h"
+#include "rsslag/trace/analyzer.h"
 #include "rsslag/view/tick.h"
 
 namespace rsslag::trace {
@@ -38,28 +38,28 @@ Trace trace_named(const std::string &name) {
     return trace_of(*recording::open_file(source_path("docs/recordings/") + name));
 }
 
-void ask_everything(const Judge &judge) {
-    std::size_t answers = judge.groups().size() + judge.unknown().size() + judge.awaited().size() +
-                          judge.taken_up().size() + judge.tids().size() + judge.waiting().size();
-    answers += judge.any() || judge.leaving() || judge.summary() ? 1 : 0;
-    answers += judge.losses().sent + judge.records() + judge.last_moment().t_ns + judge.facts().start.t_ns;
+void ask_everything(const Analyzer &analyzer) {
+    std::size_t answers = analyzer.groups().size() + analyzer.unknown().size() + analyzer.awaited().size() +
+                          analyzer.taken_up().size() + analyzer.tids().size() + analyzer.waiting().size();
+    answers += analyzer.any() || analyzer.leaving() || analyzer.summary() ? 1 : 0;
+    answers += analyzer.losses().sent + analyzer.records() + analyzer.last_moment().t_ns + analyzer.facts().start.t_ns;
     EXPECT_GT(answers, 0U);
 }
 
 /// Every tick and the summary, as documents.
 std::vector<std::string> reported(
     const Trace &trace, const std::function<bool()> &asks = [] { return false; }) {
-    JudgeOptions options;
+    AnalyzerOptions options;
     options.threads.which = core::ThreadChoice::Which::All;
-    Judge judge(trace.facts, options);
+    Analyzer analyzer(trace.facts, options);
     std::vector<std::string> reported;
     for (const event::Event &event : trace.events) {
-        if (asks()) ask_everything(judge);
-        for (const core::Tick &tick : judge.apply(event))
+        if (asks()) ask_everything(analyzer);
+        for (const core::Tick &tick : analyzer.apply(event))
             reported.push_back(view::tick_json(tick));
     }
-    EXPECT_TRUE(judge.summary());
-    if (judge.summary()) reported.push_back(view::summary_json(*judge.summary()));
+    EXPECT_TRUE(analyzer.summary());
+    if (analyzer.summary()) reported.push_back(view::summary_json(*analyzer.summary()));
     return reported;
 }
 

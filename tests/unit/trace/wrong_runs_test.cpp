@@ -40,12 +40,12 @@ TEST_P(WrongRun, GivesEachThreadWhatItTouched) {
     const Recorded &run = GetParam();
     const test::Trace trace =
         test::trace_of(*recording::open_file(source_path("tests/unit/trace/wrong_runs/") + run.file + ".rsslag"));
-    JudgeOptions options;
+    AnalyzerOptions options;
     options.threads.which = core::ThreadChoice::Which::All;
-    Judge judge(trace.facts, options);
+    Analyzer analyzer(trace.facts, options);
     nlohmann::json last;
     for (const event::Event &event : trace.events) {
-        for (const core::Tick &tick : judge.apply(event))
+        for (const core::Tick &tick : analyzer.apply(event))
             last = nlohmann::json::parse(view::tick_json(tick));
     }
     int threads = 0;

@@ -62,9 +62,9 @@ TEST(MapsText, TellsWhatWasGivenUpAndWhatIsBesideRss) {
         EXPECT_NE(text.find(line), std::string::npos) << line << text;
     const std::string look = look_text(document, document.processes[0], ascii_style());
     EXPECT_NE(look.find("LazyFree 4 kB  hugetlb, beside Rss, 6,144 kB\n"), std::string::npos) << look;
-    const json told = json::parse(maps_json(document, {}))["processes"][0]["sums"];
-    EXPECT_EQ(told["private_hugetlb_kb"], 4096);
-    EXPECT_EQ(told["droppable_anon_kb"], 4);
+    const json result = json::parse(maps_json(document, {}))["processes"][0]["sums"];
+    EXPECT_EQ(result["private_hugetlb_kb"], 4096);
+    EXPECT_EQ(result["droppable_anon_kb"], 4);
 }
 
 TEST(MapsText, ShowsEachMappingOnDemand) {

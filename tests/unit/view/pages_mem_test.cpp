@@ -155,9 +155,9 @@ TEST(MemText, TellsWhoShareOneMemoryAndWhoMayDo) {
                         "implemented): 2 processes, 1,000 kB: 20 like 10, 21 like 10\n"),
               std::string::npos)
         << text;
-    const json told = json::parse(mem_json(document, false));
-    EXPECT_EQ(told["shared_mm"][0]["pids"], (std::vector<int>{4711, 4712}));
-    EXPECT_EQ(told["maybe_shared_mm"][1]["total_kb"], 500);
+    const json result = json::parse(mem_json(document, false));
+    EXPECT_EQ(result["shared_mm"][0]["pids"], (std::vector<int>{4711, 4712}));
+    EXPECT_EQ(result["maybe_shared_mm"][1]["total_kb"], 500);
 }
 
 TEST(MemText, SumsUpTheRowsItLeavesOut) {
@@ -207,9 +207,9 @@ TEST(MapsText, TellsTheStatusOfWhoseMappingsMayNotBeRead) {
           "BY /proc/4711/status ALONE: what is flushed alone, which lags on this kernel\n", "\nanon              400\n",
           "\nrss               700\nhugetlb         2,048\n", "seen: not yours\n"})
         EXPECT_NE(text.find(line), std::string::npos) << text;
-    const json told = json::parse(maps_json(document, {}));
-    EXPECT_EQ(told["status_shows"], "flushed");
-    EXPECT_EQ(told["failed"][0]["status"]["swap_kb"], 8);
+    const json result = json::parse(maps_json(document, {}));
+    EXPECT_EQ(result["status_shows"], "flushed");
+    EXPECT_EQ(result["failed"][0]["status"]["swap_kb"], 8);
 }
 
 TEST(MemJson, AddsUp) {

@@ -153,10 +153,10 @@ TEST_F(TickText, HasRowsThatAddUpToWhatTheProcessGrewBy) {
     Tick tick = thread_tick();
     tick.ledger.remainder.anon = {2};
     const core::Pages grew = tick.ledger.exact().rss() - tick.ledger.baseline.rss();
-    Pages told;
+    Pages result;
     for (const core::TaskNet &task : tick.ledger.tasks)
-        told += task.net.rss();
-    tick.ledger.exited.net.anon += grew - told - tick.ledger.exited.net.rss() - Pages{-10} - Pages{2};
+        result += task.net.rss();
+    tick.ledger.exited.net.anon += grew - result - tick.ledger.exited.net.rss() - Pages{-10} - Pages{2};
     for (const auto which : {ThreadChoice::Which::All, ThreadChoice::Which::Top}) {
         tick.threads = {which, 2};
         const std::string text = tick_lines(tick, ascii_style(), true);

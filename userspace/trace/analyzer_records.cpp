@@ -3,11 +3,11 @@
 #include <utility>
 #include <vector>
 
-#include "judge_state.h"
+#include "analyzer_state.h"
 
 namespace rsslag::trace {
 
-void Judge::State::log_flush(const rsslag_update &update, const core::Applied &applied) {
+void Analyzer::State::log_flush(const rsslag_update &update, const core::Applied &applied) {
     if (!options.for_screen || !applied.known || !applied.reason || *applied.reason == core::FlushReason::Direct)
         return;
     constexpr std::size_t kMost = 512;
@@ -16,7 +16,7 @@ void Judge::State::log_flush(const rsslag_update &update, const core::Applied &a
 }
 
 /// Amounts that were open go to whoever waits for them.
-void Judge::State::take_settled() {
+void Analyzer::State::take_settled() {
     if (!ledger.any_settled()) return;
     const std::vector<core::SettledUpdate> amounts = ledger.take_settled();
     for (const core::SettledUpdate &amount : amounts) {
@@ -30,7 +30,7 @@ void Judge::State::take_settled() {
     if (options.observer != nullptr) options.observer->on_settled(amounts);
 }
 
-void Judge::State::emit_update(const rsslag_update &update, const core::Applied &applied) {
+void Analyzer::State::emit_update(const rsslag_update &update, const core::Applied &applied) {
     core::EventLine line;
     line.t_ns = since_start(update.t_ns);
     line.pid = ledger.tgid_of(update.mm);
@@ -43,7 +43,7 @@ void Judge::State::emit_update(const rsslag_update &update, const core::Applied 
     lines.add(std::move(line));
 }
 
-void Judge::State::apply(const rsslag_update &update) {
+void Analyzer::State::apply(const rsslag_update &update) {
     catch_up_mappings(update.t_ns);
     core::Applied applied = ledger.apply(update);
     log_flush(update, applied);
@@ -57,19 +57,19 @@ void Judge::State::apply(const rsslag_update &update) {
     take_settled();
 }
 
-void Judge::State::apply(const rsslag_fault &fault) {
+void Analyzer::State::apply(const rsslag_fault &fault) {
     catch_up_mappings(fault.t_ns);
     const core::Members came = ledger.apply(fault);
     if (recent) recent->note(fault, came, ledger);
     if (options.observer != nullptr) options.observer->on_fault(fault, came, ledger.held(fault.mm));
 }
 
-void Judge::State::apply(const rsslag_sum &sum) {
+void Analyzer::State::apply(const rsslag_sum &sum) {
     ledger.apply(sum);
     if (options.observer != nullptr) options.observer->on_sum(sum, ledger.held(sum.mm));
 }
 
-void Judge::State::apply(const rsslag_task &task) {
+void Analyzer::State::apply(const rsslag_task &task) {
     catch_up_mappings(task.t_ns);
     const bool dead = task.kind == RSSLAG_EXIT && (task.flags & RSSLAG_GROUP_DEAD) != 0;
     if (task.kind == RSSLAG_EXEC || dead) awaited.erase(task.tgid);
@@ -81,7 +81,7 @@ void Judge::State::apply(const rsslag_task &task) {
     take_settled();
 }
 
-void Judge::State::emit_mappings(std::uint64_t until_ns) {
+void Analyzer::State::emit_mappings(std::uint64_t until_ns) {
     while (!mappings.empty() && mappings.begin()->first <= until_ns) {
         const auto next = mappings.extract(mappings.begin());
         std::visit([this](const auto &each) { mapping_bytes -= bytes_of(each); }, next.mapped());
@@ -96,7 +96,7 @@ void Judge::State::emit_mappings(std::uint64_t until_ns) {
 }
 
 /// Everything before that time goes through the ledger.
-void Judge::State::apply_until(std::uint64_t t_ns) {
+void Analyzer::State::apply_until(std::uint64_t t_ns) {
     order.until(t_ns, [this](const auto &record) { apply(record); });
     if (t_ns > 0) catch_up_mappings(t_ns - 1);
     ledger.advance(t_ns);

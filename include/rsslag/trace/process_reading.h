@@ -15,6 +15,7 @@ namespace rsslag::trace {
 std::string mm_id(std::uint64_t key, std::uint64_t mm, std::uint64_t generation = 0);
 
 /// What a reading comes to. Pure.
-core::ProcessReading judge_reading(const core::RawReading &raw, const core::Machine &machine, std::uint64_t id_key);
+core::ProcessReading process_reading_of(const core::RawReading &raw, const core::Machine &machine,
+                                        std::uint64_t id_key);
 
 }  // namespace rsslag::trace

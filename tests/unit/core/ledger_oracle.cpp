@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "ledger_judge.h"
+#include "ledger_oracle.h"
 
 #include <gtest/gtest.h>
 
@@ -54,9 +54,9 @@ Members sum_of(const MmView &view) {
     return sum;
 }
 
-Judge::Judge(ModelKernel &kernel) : kernel_(kernel), ledger_(ledger_options(kernel.options())) {}
+Oracle::Oracle(ModelKernel &kernel) : kernel_(kernel), ledger_(ledger_options(kernel.options())) {}
 
-void Judge::adopt_all() {
+void Oracle::adopt_all() {
     kernel_.settle();
     apply(kernel_.take_records());
     for (ModelMm *mm : kernel_.traced_mms()) {
@@ -73,7 +73,7 @@ void Judge::adopt_all() {
 }
 
 /// What is still open says nothing for sure: it may not even have been a fold.
-void Judge::note_reported(const Emitted &emitted, const Applied &applied) {
+void Oracle::note_reported(const Emitted &emitted, const Applied &applied) {
     if (!applied.known || !applied.pages) return;
     const FlushReason reason = applied.reason.value_or(FlushReason::Direct);
     if (applied.pages->n == emitted.amount && reason == emitted.reason) return;
@@ -84,13 +84,13 @@ void Judge::note_reported(const Emitted &emitted, const Applied &applied) {
                          std::to_string(emitted.amount) + ' ' + std::string(name(emitted.reason));
 }
 
-void Judge::apply_update(const Emitted &emitted) {
+void Oracle::apply_update(const Emitted &emitted) {
     ++updates_;
     const Applied applied = ledger_.apply(std::get<rsslag_update>(emitted.record));
     if (lost_ == 0) note_reported(emitted, applied);
 }
 
-void Judge::apply(const std::vector<Emitted> &records) {
+void Oracle::apply(const std::vector<Emitted> &records) {
     for (const Emitted &emitted : records) {
         const bool of_a_task = std::holds_alternative<rsslag_task>(emitted.record);
         if (lose_one_in_ > 0 && !of_a_task && dice_.once_in(lose_one_in_)) {
@@ -108,7 +108,7 @@ void Judge::apply(const std::vector<Emitted> &records) {
     }
 }
 
-void Judge::collect_ended() {
+void Oracle::collect_ended() {
     for (Ended &ended : ledger_.take_ended()) {
         EXPECT_EQ(sum_of(ended.mm), ended.mm.exact());
         EXPECT_NE(ended.group.state, State::Running);
@@ -120,7 +120,7 @@ void Judge::collect_ended() {
     }
 }
 
-void Judge::note_serials() {
+void Oracle::note_serials() {
     for (const ModelTask *task : kernel_.tasks()) {
         if (task->took_tid) {
             known_.erase(task->tid);
@@ -131,7 +131,7 @@ void Judge::note_serials() {
 }
 
 /// Each is the model's, as far as it says that it is certain.
-void Judge::expect_ended_tasks() {
+void Oracle::expect_ended_tasks() {
     for (EndedTask &ended : ledger_.take_ended_tasks()) {
         const auto known = known_.find(ended.task.host_tid);
         if (known != known_.end() && ended.own && !kernel_.options().reuse_tids) {
@@ -150,7 +150,7 @@ void Judge::expect_ended_tasks() {
     }
 }
 
-void Judge::feed() {
+void Oracle::feed() {
     note_serials();
     kernel_.read_sums();
     const std::uint64_t before = kernel_.now() - kOnItsWayNs;
@@ -161,14 +161,14 @@ void Judge::feed() {
     expect_ended_tasks();
 }
 
-void Judge::feed_all() {
+void Oracle::feed_all() {
     kernel_.settle();
     kernel_.read_sums();
     kernel_.run_for(2'000'000);
     feed();
 }
 
-std::optional<Check> Judge::compare(ModelMm &mm, const Planner &planner) {
+std::optional<Check> Oracle::compare(ModelMm &mm, const Planner &planner) {
     feed();
     ledger_.watch(mm.address);
     kernel_.run_for(1'000'000, planner);
@@ -184,7 +184,7 @@ std::optional<Check> Judge::compare(ModelMm &mm, const Planner &planner) {
     return ledger_.compare(*reading, begin_ns, end_ns);
 }
 
-void Judge::expect_sums() {
+void Oracle::expect_sums() {
     for (const ModelMm *mm : kernel_.traced_mms()) {
         const std::optional<MmView> view = ledger_.view(mm->address);
         if (!view) continue;
@@ -198,7 +198,7 @@ void Judge::expect_sums() {
     }
 }
 
-void Judge::expect_extremes(const ModelMm &mm, const MmView &view) {
+void Oracle::expect_extremes(const ModelMm &mm, const MmView &view) {
     const Extreme &most = view.extremes.most;
     const Extreme &least = view.extremes.least;
     EXPECT_LE(most.from, mm.rss_most);
@@ -213,7 +213,7 @@ void Judge::expect_extremes(const ModelMm &mm, const MmView &view) {
         EXPECT_LE(view.extremes.cached_most[member].n, each) << name(member);
 }
 
-void Judge::expect_tasks(const ModelMm &mm, const MmView &view) {
+void Oracle::expect_tasks(const ModelMm &mm, const MmView &view) {
     const std::vector<ModelTask *> tasks = kernel_.tasks_of(mm);
     for (const ModelTask *task : tasks) {
         Said said;
@@ -232,7 +232,7 @@ void Judge::expect_tasks(const ModelMm &mm, const MmView &view) {
     }
 }
 
-void Judge::expect_others(const ModelMm &mm, const MmView &view) {
+void Oracle::expect_others(const ModelMm &mm, const MmView &view) {
     if (kernel_.options().reuse_tids) return;
     for (const ModelTask *task : kernel_.tasks()) {
         if (task->took_tid || mm.owners.count(task->serial) != 0) continue;
@@ -244,7 +244,7 @@ void Judge::expect_others(const ModelMm &mm, const MmView &view) {
     }
 }
 
-void Judge::expect_groups() {
+void Oracle::expect_groups() {
     std::vector<int> expected;
     for (const ModelTask *task : kernel_.tasks()) {
         if (task->group->traced) expected.push_back(task->group->tgid);
@@ -265,7 +265,7 @@ void Judge::expect_groups() {
     EXPECT_EQ(said, expected);
 }
 
-void Judge::expect_truth() {
+void Oracle::expect_truth() {
     for (const ModelMm *mm : kernel_.traced_mms()) {
         const std::optional<MmView> view = ledger_.view(mm->address);
         ASSERT_TRUE(view.has_value());
@@ -279,7 +279,7 @@ void Judge::expect_truth() {
     expect_groups();
 }
 
-void Judge::expect_ends() {
+void Oracle::expect_ends() {
     kernel_.settle();
     kernel_.read_sums();
     // What is open of an mm that has ended is settled once its CPUs have been silent for as long as none ever is.
@@ -289,7 +289,7 @@ void Judge::expect_ends() {
     EXPECT_EQ(ledger_.ended_not_at_zero(), 0U);
 }
 
-std::int64_t Judge::uncertain() const {
+std::int64_t Oracle::uncertain() const {
     std::int64_t sum = 0;
     for (const ModelMm *mm : kernel_.traced_mms()) {
         const std::optional<MmView> view = ledger_.view(mm->address);

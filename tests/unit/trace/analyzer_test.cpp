@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a judge makes of a trace, from events made by hand: no kernel, no file, no clock.
-#include "rsslag/trace/judge.h"
+#include "rsslag/trace/analyzer.h"
 
 #include <gtest/gtest.h>
 
@@ -19,10 +19,10 @@ constexpr std::uint64_t ms(std::uint64_t n) {
     return n * 1'000'000;
 }
 
-class JudgeTest : public testing::Test {
+class AnalyzerTest : public testing::Test {
   protected:
     /// Ticks that came of it.
-    std::vector<core::Tick> feed(event::Event event) { return judge_.apply(std::move(event)); }
+    std::vector<core::Tick> feed(event::Event event) { return analyzer_.apply(std::move(event)); }
     std::vector<core::Tick> feed_all(std::vector<event::Event> events) {
         std::vector<core::Tick> all;
         for (event::Event &event : events) {
@@ -32,10 +32,10 @@ class JudgeTest : public testing::Test {
         return all;
     }
 
-    Judge judge_{facts(), {}};
+    Analyzer analyzer_{facts(), {}};
 };
 
-TEST_F(JudgeTest, MakesATickOfEachReadingAtItsEnd) {
+TEST_F(AnalyzerTest, MakesATickOfEachReadingAtItsEnd) {
     feed(attach(ms(1)));
     feed(update(ms(10), 1030));
     feed(until(ms(40)));
@@ -51,7 +51,7 @@ TEST_F(JudgeTest, MakesATickOfEachReadingAtItsEnd) {
     EXPECT_EQ(ticks[0].time.time_since_epoch(), std::chrono::nanoseconds(kStartUnix + ms(60)));
 }
 
-TEST_F(JudgeTest, CountsATraceFromItsBeginToItsEnd) {
+TEST_F(AnalyzerTest, CountsATraceFromItsBeginToItsEnd) {
     const auto ticks = feed_all(small_trace());
     ASSERT_EQ(ticks.size(), 3U);
     EXPECT_EQ(ticks[0].faults, 30U);
@@ -60,17 +60,17 @@ TEST_F(JudgeTest, CountsATraceFromItsBeginToItsEnd) {
     EXPECT_EQ(ticks[1].ledger.resyncs, 1U);
     EXPECT_EQ(ticks[1].ledger.exact(), members(0, 1035));
     EXPECT_EQ(ticks[2].state, State::Exited);
-    ASSERT_TRUE(judge_.summary());
-    EXPECT_EQ(judge_.summary()->records, 6U);
-    EXPECT_EQ(judge_.summary()->emitted, 7U);
-    EXPECT_EQ(judge_.summary()->lost, 1U);
-    EXPECT_EQ(judge_.summary()->duration_ns, ms(301));
-    ASSERT_EQ(judge_.summary()->processes.size(), 1U);
-    EXPECT_EQ(judge_.summary()->processes[0].state, State::Exited);
-    EXPECT_FALSE(judge_.any());
+    ASSERT_TRUE(analyzer_.summary());
+    EXPECT_EQ(analyzer_.summary()->records, 6U);
+    EXPECT_EQ(analyzer_.summary()->emitted, 7U);
+    EXPECT_EQ(analyzer_.summary()->lost, 1U);
+    EXPECT_EQ(analyzer_.summary()->duration_ns, ms(301));
+    ASSERT_EQ(analyzer_.summary()->processes.size(), 1U);
+    EXPECT_EQ(analyzer_.summary()->processes[0].state, State::Exited);
+    EXPECT_FALSE(analyzer_.any());
 }
 
-TEST_F(JudgeTest, CountsWhatIsNoRecordAsLostAndWhatCameAfterItOnceAllHasCome) {
+TEST_F(AnalyzerTest, CountsWhatIsNoRecordAsLostAndWhatCameAfterItOnceAllHasCome) {
     feed(attach(ms(1)));
     event::Records records = update(ms(10), 1010);
     rsslag_update unknown{};
@@ -78,7 +78,7 @@ TEST_F(JudgeTest, CountsWhatIsNoRecordAsLostAndWhatCameAfterItOnceAllHasCome) {
     append(records, unknown);
     append(records, unknown);
     feed(std::move(records));
-    EXPECT_EQ(judge_.losses().by_cause.at("malformed"), 1U);
+    EXPECT_EQ(analyzer_.losses().by_cause.at("malformed"), 1U);
     feed(until(ms(40)));
     feed(reading(ms(50), 1012));
     const auto ticks = feed(tick_end(ms(60)));
@@ -89,24 +89,24 @@ TEST_F(JudgeTest, CountsWhatIsNoRecordAsLostAndWhatCameAfterItOnceAllHasCome) {
     feed(losses(ms(70), 3, 0));
     feed(event::Stop{at(ms(80))});
     feed(event::End{at(ms(81)), {}});
-    ASSERT_TRUE(judge_.summary());
-    EXPECT_EQ(judge_.summary()->emitted, 3U);
-    EXPECT_EQ(judge_.summary()->lost, 2U);
+    ASSERT_TRUE(analyzer_.summary());
+    EXPECT_EQ(analyzer_.summary()->emitted, 3U);
+    EXPECT_EQ(analyzer_.summary()->lost, 2U);
 }
 
-TEST_F(JudgeTest, KeepsRecordsUntilTheirTimeHasCome) {
+TEST_F(AnalyzerTest, KeepsRecordsUntilTheirTimeHasCome) {
     feed(attach(ms(1)));
     feed(update(ms(10), 1010));
     feed(update(ms(30), 1030));
-    EXPECT_EQ(judge_.waiting().size(), 1U);
+    EXPECT_EQ(analyzer_.waiting().size(), 1U);
     feed(until(ms(20)));
-    ASSERT_EQ(judge_.waiting().size(), 1U);
-    EXPECT_EQ(judge_.waiting()[0].bytes.size(), sizeof(rsslag_update));
+    ASSERT_EQ(analyzer_.waiting().size(), 1U);
+    EXPECT_EQ(analyzer_.waiting()[0].bytes.size(), sizeof(rsslag_update));
     feed(until(ms(31)));
-    EXPECT_TRUE(judge_.waiting().empty());
+    EXPECT_TRUE(analyzer_.waiting().empty());
 }
 
-TEST_F(JudgeTest, TellsAWalkOfAnEarlierTickUntilSomethingHappens) {
+TEST_F(AnalyzerTest, TellsAWalkOfAnEarlierTickUntilSomethingHappens) {
     const auto tick = [this](std::uint64_t t_ns, std::int64_t anon, bool walk) {
         feed(reading(t_ns, anon, walk));
         auto ticks = feed(tick_end(t_ns + ms(5)));
@@ -124,7 +124,7 @@ TEST_F(JudgeTest, TellsAWalkOfAnEarlierTickUntilSomethingHappens) {
     EXPECT_FALSE(tick(ms(700), 1001, false).process.walk);
 }
 
-TEST_F(JudgeTest, TakesUpAProcessWhoseBeginIsNotAmongTheEvents) {
+TEST_F(AnalyzerTest, TakesUpAProcessWhoseBeginIsNotAmongTheEvents) {
     feed(update(ms(10), 1010));
     feed(until(ms(20)));
     feed(reading(ms(30), 1010));
@@ -132,15 +132,15 @@ TEST_F(JudgeTest, TakesUpAProcessWhoseBeginIsNotAmongTheEvents) {
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_EQ(ticks[0].ledger.baseline, members(0, 1010));
     EXPECT_EQ(ticks[0].ledger.updates, 0U);
-    ASSERT_EQ(judge_.groups().size(), 1U);
+    ASSERT_EQ(analyzer_.groups().size(), 1U);
 }
 
-TEST_F(JudgeTest, MakesNoTickOfWhatAGapCutOff) {
+TEST_F(AnalyzerTest, MakesNoTickOfWhatAGapCutOff) {
     feed(attach(ms(1)));
     feed(reading(ms(30), 1000));
     feed(event::Gap{7, 1});
     EXPECT_TRUE(feed(tick_end(ms(40))).empty());
-    EXPECT_EQ(judge_.losses().by_cause.at("recording"), 7U);
+    EXPECT_EQ(analyzer_.losses().by_cause.at("recording"), 7U);
     feed(reading(ms(45), 1400));
     EXPECT_TRUE(feed(tick_end(ms(46))).empty()) << "others may be missing";
     feed(until(ms(50)));
@@ -152,11 +152,11 @@ TEST_F(JudgeTest, MakesNoTickOfWhatAGapCutOff) {
     EXPECT_EQ(ticks[0].ledger.exact(), members(0, 1500));
 }
 
-TEST_F(JudgeTest, TellsNothingOfAProgramUntilTheExecThatIsAwaited) {
+TEST_F(AnalyzerTest, TellsNothingOfAProgramUntilTheExecThatIsAwaited) {
     feed(event::ExecAwaited{kPid, kPid, 0x1000});
-    EXPECT_TRUE(judge_.any());
-    EXPECT_TRUE(judge_.groups().empty());
-    ASSERT_EQ(judge_.awaited().size(), 1U);
+    EXPECT_TRUE(analyzer_.any());
+    EXPECT_TRUE(analyzer_.groups().empty());
+    ASSERT_EQ(analyzer_.awaited().size(), 1U);
     rsslag_task exec{};
     exec.kind = RSSLAG_EXEC;
     exec.tid = exec.tgid = exec.ns_tid = exec.ns_tgid = exec.old_tid = kPid;
@@ -166,64 +166,64 @@ TEST_F(JudgeTest, TellsNothingOfAProgramUntilTheExecThatIsAwaited) {
     append(records, exec);
     feed(std::move(records));
     feed(until(ms(10)));
-    EXPECT_TRUE(judge_.awaited().empty());
-    ASSERT_EQ(judge_.groups().size(), 1U);
-    ASSERT_EQ(judge_.unknown().size(), 1U) << "the mm that it has made was not among the records";
+    EXPECT_TRUE(analyzer_.awaited().empty());
+    ASSERT_EQ(analyzer_.groups().size(), 1U);
+    ASSERT_EQ(analyzer_.unknown().size(), 1U) << "the mm that it has made was not among the records";
     feed(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
-    EXPECT_TRUE(judge_.unknown().empty());
-    EXPECT_TRUE(judge_.taken_up().empty());
+    EXPECT_TRUE(analyzer_.unknown().empty());
+    EXPECT_TRUE(analyzer_.taken_up().empty());
 }
 
-TEST_F(JudgeTest, TakesUpAProcessWhoseExecWasLost) {
+TEST_F(AnalyzerTest, TakesUpAProcessWhoseExecWasLost) {
     feed(event::ExecAwaited{kPid, kPid, 0x1000});
     feed(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
-    EXPECT_TRUE(judge_.awaited().empty());
-    ASSERT_EQ(judge_.groups().size(), 1U);
-    EXPECT_EQ(judge_.groups()[0].mm, kMm);
-    EXPECT_EQ(judge_.taken_up(), (std::vector<std::pair<int, std::uint64_t>>{{kPid, kMm}}));
+    EXPECT_TRUE(analyzer_.awaited().empty());
+    ASSERT_EQ(analyzer_.groups().size(), 1U);
+    EXPECT_EQ(analyzer_.groups()[0].mm, kMm);
+    EXPECT_EQ(analyzer_.taken_up(), (std::vector<std::pair<int, std::uint64_t>>{{kPid, kMm}}));
 }
 
-TEST_F(JudgeTest, AwaitsNobodyWhoIsGone) {
+TEST_F(AnalyzerTest, AwaitsNobodyWhoIsGone) {
     feed(event::ExecAwaited{kPid, kPid, kMm});
     feed(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(1), kStart + ms(2)}});
-    EXPECT_EQ(judge_.awaited().size(), 1U) << "it is what it was";
+    EXPECT_EQ(analyzer_.awaited().size(), 1U) << "it is what it was";
     feed(event::Counters{kPid, core::Error{core::Kind::Gone, "it is gone", 0, ""}});
-    EXPECT_FALSE(judge_.any());
+    EXPECT_FALSE(analyzer_.any());
 }
 
-TEST_F(JudgeTest, EndsAProcessThatIsGoneTwiceOnlyWhereItsExitMayBeLost) {
+TEST_F(AnalyzerTest, EndsAProcessThatIsGoneTwiceOnlyWhereItsExitMayBeLost) {
     feed(attach(ms(1)));
     for (std::uint64_t i = 1; i < 4; ++i) {
         feed(gone());
         feed(tick_end(ms(100 * i)));
     }
-    EXPECT_EQ(judge_.groups().size(), 1U);
+    EXPECT_EQ(analyzer_.groups().size(), 1U);
     feed(losses(ms(400), 5, 1));
     feed(gone());
-    EXPECT_TRUE(judge_.groups().empty());
+    EXPECT_TRUE(analyzer_.groups().empty());
     feed(tick_end(ms(401)));
     const auto ticks = feed(event::Stop{at(ms(500))});
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_EQ(ticks[0].state, State::Exited);
 }
 
-TEST_F(JudgeTest, CountsLossesSinceItsEventsBegin) {
+TEST_F(AnalyzerTest, CountsLossesSinceItsEventsBegin) {
     Facts later = facts();
     later.before.sent = 100;
     later.before.by_cause = {{"ring_full", 10}};
-    Judge judge(later, {});
-    EXPECT_EQ(judge.losses().lost(), 0U);
+    Analyzer analyzer(later, {});
+    EXPECT_EQ(analyzer.losses().lost(), 0U);
     struct : TraceObserver {
         void on_loss(std::uint64_t t_ns, const core::Losses & /*losses*/) override { reported = t_ns; }
         std::uint64_t reported = 0;
     } observer;
-    judge = Judge(later, {.threads = {}, .for_screen = false, .observer = &observer});
-    judge.apply(losses(ms(10), 120, 10));
-    EXPECT_EQ(judge.losses().sent, 20U);
+    analyzer = Analyzer(later, {.threads = {}, .for_screen = false, .observer = &observer});
+    analyzer.apply(losses(ms(10), 120, 10));
+    EXPECT_EQ(analyzer.losses().sent, 20U);
     EXPECT_EQ(observer.reported, 0U);
-    judge.apply(losses(ms(20), 130, 12));
-    EXPECT_EQ(judge.losses().lost(), 2U);
-    EXPECT_EQ(observer.reported, ms(20)) << "as it was told, whoever reads it";
+    analyzer.apply(losses(ms(20), 130, 12));
+    EXPECT_EQ(analyzer.losses().lost(), 2U);
+    EXPECT_EQ(observer.reported, ms(20)) << "as it was result, whoever reads it";
 }
 
 }  // namespace

@@ -37,13 +37,13 @@ struct Facts {
     core::Losses before;       ///< of what is told by Losses, what was counted before these events begin
 };
 
-struct JudgeOptions {
+struct AnalyzerOptions {
     core::ThreadChoice threads;
     /// Ticks tell what no document has: the last flushes or folds, each task's faults since its last flush.
     bool for_screen = false;
     /// Ticks list each task that has ended since the previous tick of the mm; of very many, those that changed most.
     bool ended_tasks = false;
-    TraceObserver *observer = nullptr;  ///< outlives the judge, which calls all but on_tick(); null: nobody looks
+    TraceObserver *observer = nullptr;  ///< outlives the analyzer, which calls all but on_tick(); null: nobody looks
 };
 
 /// A group whose exec is awaited.
@@ -53,12 +53,12 @@ struct Awaited {
     std::uint64_t mm = 0;  ///< the one that it leaves
 };
 
-class Judge {
+class Analyzer {
   public:
-    Judge(Facts facts, JudgeOptions options);
-    ~Judge();
-    Judge(Judge &&) noexcept;
-    Judge &operator=(Judge &&) noexcept;
+    Analyzer(Facts facts, AnalyzerOptions options);
+    ~Analyzer();
+    Analyzer(Analyzer &&) noexcept;
+    Analyzer &operator=(Analyzer &&) noexcept;
 
     /// What comes of the event: last ticks of processes that have ended by a Watermark or a Stop, all ticks by a
     /// TickEnd.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "maps_here.h"
+#include "process_maps.h"
 
 #include <chrono>
 #include <utility>
@@ -9,10 +9,10 @@
 
 namespace rsslag::cli {
 
-core::Result<MapsHere> MapsHere::open(const std::vector<cap_value_t> &chosen) {
+core::Result<ProcessMaps> ProcessMaps::open(const std::vector<cap_value_t> &chosen) {
     auto reader = memory::MapReader::open();
     if (!reader) return reader.error();
-    MapsHere here(*std::move(reader));
+    ProcessMaps here(*std::move(reader));
     auto snapshotter = host::Snapshotter::open({.capabilities = chosen});
     if (snapshotter) {
         here.snapshotter_ = std::make_shared<host::Snapshotter>(*std::move(snapshotter));
@@ -29,7 +29,7 @@ core::Result<MapsHere> MapsHere::open(const std::vector<cap_value_t> &chosen) {
     return here;
 }
 
-memory::MapsDocument MapsHere::document() const {
+memory::MapsDocument ProcessMaps::document() const {
     memory::MapsDocument document;
     document.time = std::chrono::system_clock::now();
     const host::Host host = host::this_host();

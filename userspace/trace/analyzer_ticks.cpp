@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "judge_state.h"
-#include "rsslag/core/judgement.h"
-#include "rsslag/trace/judge_reading.h"
+#include "analyzer_state.h"
+#include "rsslag/core/reading_figures.h"
+#include "rsslag/trace/process_reading.h"
 
 namespace rsslag::trace {
 
 /// What every tick of a process has, whether it could be read or not.
-core::Tick Judge::State::tick_of(const core::GroupView &group, const core::MmView &mm) const {
+core::Tick Analyzer::State::tick_of(const core::GroupView &group, const core::MmView &mm) const {
     core::Tick tick;
     tick.seq = seq;
     tick.time = time_of(now);
@@ -39,13 +39,13 @@ core::Tick Judge::State::tick_of(const core::GroupView &group, const core::MmVie
     return tick;
 }
 
-core::RecentGrowth Judge::State::recent_of(const core::MmView &mm) {
+core::RecentGrowth Analyzer::State::recent_of(const core::MmView &mm) {
     core::RecentGrowth growth = recent->of(mm, now.t_ns);
     growth.from_ns = since_start(growth.from_ns);
     return growth;
 }
 
-std::vector<core::LoggedFlush> Judge::State::flushes_of(const core::MmView &mm) const {
+std::vector<core::LoggedFlush> Analyzer::State::flushes_of(const core::MmView &mm) const {
     std::vector<core::LoggedFlush> flushes;
     for (const auto &[update, applied] : flush_log) {
         const auto member = core::member_of(update.member);
@@ -65,7 +65,7 @@ std::vector<core::LoggedFlush> Judge::State::flushes_of(const core::MmView &mm) 
     return flushes;
 }
 
-void Judge::State::add_totals(const core::Tick &tick) {
+void Analyzer::State::add_totals(const core::Tick &tick) {
     totals.updates += tick.ledger.updates;
     totals.updates_by_others += tick.ledger.updates_by_others;
     totals.faults += tick.faults;
@@ -80,7 +80,7 @@ void Judge::State::add_totals(const core::Tick &tick) {
 }
 
 /// Keeps a bounded number for each mm; the rest are in the sum of ended tasks only.
-void Judge::State::take_ended_tasks() {
+void Analyzer::State::take_ended_tasks() {
     constexpr std::size_t kMost = 4096;
     const auto weightier = [](const core::EndedTask &a, const core::EndedTask &b) {
         return std::pair(std::abs(a.task.net.rss().n), a.task.updates) >
@@ -95,7 +95,7 @@ void Judge::State::take_ended_tasks() {
     }
 }
 
-std::vector<core::EndedTask> Judge::State::ended_tasks_of(const core::MmView &mm) {
+std::vector<core::EndedTask> Analyzer::State::ended_tasks_of(const core::MmView &mm) {
     if (!options.ended_tasks) return {};
     take_ended_tasks();
     auto found = ended_tasks.extract(mm.generation);
@@ -106,13 +106,13 @@ std::vector<core::EndedTask> Judge::State::ended_tasks_of(const core::MmView &mm
 }
 
 /// Last ticks of those that have ended; `all`: however much of their end may be missing.
-void Judge::State::finish_all(bool all) {
+void Analyzer::State::finish_all(bool all) {
     for (const core::Ended &each : ledger.take_ended(all))
         finish(each);
 }
 
 /// The last tick of a process, or of a program that another one took the place of.
-void Judge::State::finish(const core::Ended &over) {
+void Analyzer::State::finish(const core::Ended &over) {
     Traced &entry = traced[over.group.host_tgid];
     core::Tick tick = tick_of(over.group, over.mm);
     tick.read = false;
@@ -142,7 +142,7 @@ void Judge::State::finish(const core::Ended &over) {
 }
 
 /// What a fork held before its first exec is not its own program's: a row by itself.
-void Judge::State::finish_image(Traced &entry, bool forked) {
+void Analyzer::State::finish_image(Traced &entry, bool forked) {
     entry.walked.reset();
     entry.updates_before.clear();
     entry.image++;
@@ -154,7 +154,7 @@ void Judge::State::finish_image(Traced &entry, bool forked) {
 }
 
 /// A walk of an earlier tick still holds as long as nothing has happened to the mm since.
-void Judge::State::keep_walk(Traced &entry, core::Tick &tick) const {
+void Analyzer::State::keep_walk(Traced &entry, core::Tick &tick) const {
     const std::uint64_t updates = tick.ledger.updates + tick.ledger.updates_by_others;
     if (tick.process.walk) {
         entry.walked = tick.process;
@@ -174,13 +174,13 @@ void Judge::State::keep_walk(Traced &entry, core::Tick &tick) const {
     tick.process.verdict = entry.walked->verdict;
 }
 
-core::Extremes Judge::State::since_start(core::Extremes extremes) const {
+core::Extremes Analyzer::State::since_start(core::Extremes extremes) const {
     for (std::uint64_t *const t_ns : {&extremes.most.t_ns, &extremes.least.t_ns, &extremes.lag_t_ns})
         *t_ns = since_start(*t_ns);
     return extremes;
 }
 
-void Judge::State::count(Traced &entry, core::Tick &tick) {
+void Analyzer::State::count(Traced &entry, core::Tick &tick) {
     core::Summary::Process &process = entry.summary;
     tick.ledger.extremes.image = entry.image;
     tick.extremes = entry.before ? core::highest(*entry.before, tick.ledger.extremes) : tick.ledger.extremes;
@@ -197,12 +197,12 @@ void Judge::State::count(Traced &entry, core::Tick &tick) {
     process.final = tick.ledger.exact();
     process.last = tick.ledger.last;
     if (!tick.read) return;
-    const core::Verdict verdict = core::judge(tick).verdict;  // as the tick tells it
+    const core::Verdict verdict = core::figures_of(tick).verdict;  // as the tick tells it
     process.verdicts[std::string(core::name(verdict))]++;
 }
 
 /// `until_ns`: all that happened in the reading's window has been told by then.
-std::optional<core::Tick> Judge::State::compared(Taken &taken, std::uint64_t until_ns) {
+std::optional<core::Tick> Analyzer::State::compared(Taken &taken, std::uint64_t until_ns) {
     const core::GroupView &group = taken.group;
     const core::RawReading &reading = taken.reading;
     const core::CounterReading &counters = reading.counters();
@@ -222,7 +222,7 @@ std::optional<core::Tick> Judge::State::compared(Taken &taken, std::uint64_t unt
     tick.ledger.ended = ended_tasks_of(*mm);
     if (recent) tick.recent = recent_of(*mm);
     tick.window_updates = tick.ledger.updates - std::min(before, tick.ledger.updates);
-    tick.process = judge_reading(reading, facts.machine, facts.id_key);
+    tick.process = process_reading_of(reading, facts.machine, facts.id_key);
     const bool chosen = options.for_screen && facts.machine.scheme == core::Scheme::Thread;
     if (!chosen) tick.process.unlisted_tasks = std::exchange(tick.process.tasks, {}).size();  // the ledger lists them
     tick.process.mm_id = mm_id(facts.id_key, mm->mm, mm->generation);

@@ -16,7 +16,7 @@
 #include "gone.h"
 #include "recent_growth.h"
 #include "rsslag/core/time_order.h"
-#include "rsslag/trace/judge.h"
+#include "rsslag/trace/analyzer.h"
 
 namespace rsslag::trace {
 
@@ -44,11 +44,11 @@ inline std::size_t bytes_of(const core::MappingListing &listing) {
     return bytes;
 }
 
-struct Judge::State {
-    State(Facts given, JudgeOptions chosen);
+struct Analyzer::State {
+    State(Facts given, AnalyzerOptions chosen);
 
     Facts facts;
-    JudgeOptions options;
+    AnalyzerOptions options;
     core::Ledger ledger;
     core::TimeOrder order;
     std::map<int, Traced> traced;  ///< by the kernel's TGID

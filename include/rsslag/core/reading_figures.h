@@ -12,7 +12,7 @@
 namespace rsslag::core {
 
 /// The numbers of a reading, as they are printed.
-struct Judgement {
+struct ReadingFigures {
     ReaderValues readers;
     WalkState walk_state = WalkState::Skipped;
     std::optional<Walk> walk;
@@ -28,15 +28,15 @@ struct Judgement {
     Verdict verdict = Verdict::Unwalked;
 };
 
-Judgement judge(const ProcessReading &process);
+ReadingFigures figures_of(const ProcessReading &process);
 
 /// Flushed, cached and exact are the ledger's. Where these are not what the reading saw, or a loss has put them in
 /// doubt, nothing is compared: the verdict is moving. What has ended has no readers, no walk and no bound.
-Judgement judge(const Tick &tick);
+ReadingFigures figures_of(const Tick &tick);
 
 /// How far an approximate number may be trusted: the mark before it in text.
 enum class Mark : std::uint8_t { None, Approximate, AfterLoss };
-Mark mark(const Tick &tick, const Judgement &judgement);
+Mark mark(const Tick &tick, const ReadingFigures &figures);
 
 /// The threads that a tick lists: all and changed by TID, top largest first.
 std::vector<const TaskNet *> listed_threads(const Tick &tick);

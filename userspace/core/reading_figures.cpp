@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/judgement.h"
+#include "rsslag/core/reading_figures.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,35 +14,35 @@ void widen(Window &window, Pages min, Pages max) {
 }
 
 /// Nothing is read of it any more: only what the ledger and the last known names tell is left.
-void forget_reading(Judgement &judgement, const Tick &tick) {
-    judgement.readers = {};
-    if (judgement.walk_state != WalkState::Skipped) judgement.walk_state = WalkState::Gone;
-    judgement.walk.reset();
-    judgement.bound.reset();
-    judgement.mm_tasks = tick.ledger.tasks.size();
-    judgement.lag.reset();
-    judgement.behind.reset();
-    judgement.window = {judgement.exact.rss(), judgement.exact.rss()};
-    judgement.window_updates.reset();
-    judgement.residual.reset();
-    judgement.causes.clear();
-    judgement.verdict = Verdict::Unwalked;
+void forget_reading(ReadingFigures &figures, const Tick &tick) {
+    figures.readers = {};
+    if (figures.walk_state != WalkState::Skipped) figures.walk_state = WalkState::Gone;
+    figures.walk.reset();
+    figures.bound.reset();
+    figures.mm_tasks = tick.ledger.tasks.size();
+    figures.lag.reset();
+    figures.behind.reset();
+    figures.window = {figures.exact.rss(), figures.exact.rss()};
+    figures.window_updates.reset();
+    figures.residual.reset();
+    figures.causes.clear();
+    figures.verdict = Verdict::Unwalked;
 }
 
 /// A walk has an extent in time: it is held against all that exact was meanwhile. One of an earlier tick is not, since
 /// the window is of this tick.
-void judge_moving(Judgement &judgement, const Tick &tick) {
-    judgement.verdict = Verdict::Moving;
+void set_moving(ReadingFigures &figures, const Tick &tick) {
+    figures.verdict = Verdict::Moving;
     const MmView &ledger = tick.ledger;
-    widen(judgement.window, judgement.exact.rss(), judgement.exact.rss());
+    widen(figures.window, figures.exact.rss(), figures.exact.rss());
     // Both are 0 where the ledger never watched; where it watched an empty mm, exact has widened the window already.
     const bool watched = ledger.rss_min.n != 0 || ledger.rss_max.n != 0;
-    if (watched) widen(judgement.window, ledger.rss_min, ledger.rss_max);
-    judgement.residual.reset();
-    judgement.causes.clear();
-    if (!judgement.walk || tick.stale_walk || tick.needs_resync) return;
-    judgement.residual = distance(judgement.window, tick.page_size.pages(judgement.walk->rss));
-    if (judgement.residual->n != 0) judgement.causes = {{Cause::Moved, *judgement.residual}};
+    if (watched) widen(figures.window, ledger.rss_min, ledger.rss_max);
+    figures.residual.reset();
+    figures.causes.clear();
+    if (!figures.walk || tick.stale_walk || tick.needs_resync) return;
+    figures.residual = distance(figures.window, tick.page_size.pages(figures.walk->rss));
+    if (figures.residual->n != 0) figures.causes = {{Cause::Moved, *figures.residual}};
 }
 
 /// What Top sorts by: what hides now where that is known, else what the thread has changed.
@@ -57,49 +57,49 @@ bool changed(const TaskNet &task, const std::map<int, std::uint64_t> &before) {
 
 }  // namespace
 
-Judgement judge(const ProcessReading &process) {
+ReadingFigures figures_of(const ProcessReading &process) {
     const Reconciliation &verdict = process.verdict;
-    Judgement judgement;
-    judgement.readers = process.readers;
-    judgement.walk_state = process.walk_state;
-    judgement.walk = process.walk;
-    judgement.bound = process.bound;
-    judgement.mm_tasks = process.tasks.size() + process.unlisted_tasks;
-    judgement.flushed = verdict.flushed;
-    judgement.cached = verdict.cached;
-    judgement.exact = verdict.exact;
-    judgement.lag = lag(judgement.exact, judgement.flushed);
-    judgement.behind = behind(process.finding());
-    judgement.window = verdict.window;
-    judgement.residual = verdict.residual;
-    judgement.causes = verdict.causes;
-    judgement.verdict = verdict.verdict;
-    return judgement;
+    ReadingFigures figures;
+    figures.readers = process.readers;
+    figures.walk_state = process.walk_state;
+    figures.walk = process.walk;
+    figures.bound = process.bound;
+    figures.mm_tasks = process.tasks.size() + process.unlisted_tasks;
+    figures.flushed = verdict.flushed;
+    figures.cached = verdict.cached;
+    figures.exact = verdict.exact;
+    figures.lag = lag(figures.exact, figures.flushed);
+    figures.behind = behind(process.finding());
+    figures.window = verdict.window;
+    figures.residual = verdict.residual;
+    figures.causes = verdict.causes;
+    figures.verdict = verdict.verdict;
+    return figures;
 }
 
-Judgement judge(const Tick &tick) {
-    Judgement judgement = judge(tick.process);
-    judgement.flushed = tick.ledger.flushed;
-    judgement.cached = tick.ledger.cached;
-    judgement.exact = tick.ledger.exact();
+ReadingFigures figures_of(const Tick &tick) {
+    ReadingFigures figures = figures_of(tick.process);
+    figures.flushed = tick.ledger.flushed;
+    figures.cached = tick.ledger.cached;
+    figures.exact = tick.ledger.exact();
     if (!tick.read || tick.state != State::Running) {
-        forget_reading(judgement, tick);
-        return judgement;
+        forget_reading(figures, tick);
+        return figures;
     }
-    judgement.window_updates = tick.window_updates;
-    judgement.lag = lag(judgement.exact, judgement.flushed);
-    if (judgement.readers.stat) judgement.behind = judgement.exact.rss() - *judgement.readers.stat;
-    const bool other_exact = judgement.exact != tick.process.verdict.exact;
-    if (judgement.verdict == Verdict::Moving || other_exact || tick.needs_resync || tick.ledger.suspect)
-        judge_moving(judgement, tick);
-    return judgement;
+    figures.window_updates = tick.window_updates;
+    figures.lag = lag(figures.exact, figures.flushed);
+    if (figures.readers.stat) figures.behind = figures.exact.rss() - *figures.readers.stat;
+    const bool other_exact = figures.exact != tick.process.verdict.exact;
+    if (figures.verdict == Verdict::Moving || other_exact || tick.needs_resync || tick.ledger.suspect)
+        set_moving(figures, tick);
+    return figures;
 }
 
-Mark mark(const Tick &tick, const Judgement &judgement) {
+Mark mark(const Tick &tick, const ReadingFigures &figures) {
     if (tick.needs_resync) return Mark::AfterLoss;
     // Without a reading the stream alone has spoken, and on the `thread` scheme it is silent while a thread caches.
     const bool unread = !tick.read && tick.state == State::Running;
-    return unread || judgement.verdict == Verdict::Moving ? Mark::Approximate : Mark::None;
+    return unread || figures.verdict == Verdict::Moving ? Mark::Approximate : Mark::None;
 }
 
 std::vector<const TaskNet *> listed_threads(const Tick &tick) {

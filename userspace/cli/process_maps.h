@@ -13,17 +13,17 @@
 namespace rsslag::cli {
 
 /// Mappings and counters of this machine's processes, put together.
-class MapsHere {
+class ProcessMaps {
   public:
     /// Keeps of its capabilities only what reading other users' files takes, and those of `chosen`.
-    static core::Result<MapsHere> open(const std::vector<cap_value_t> &chosen);
+    static core::Result<ProcessMaps> open(const std::vector<cap_value_t> &chosen);
 
     memory::MapReader &reader() { return reader_; }
     /// With everything but processes and failures filled in.
     memory::MapsDocument document() const;
 
   private:
-    explicit MapsHere(memory::MapReader reader) : reader_(std::move(reader)) {}
+    explicit ProcessMaps(memory::MapReader reader) : reader_(std::move(reader)) {}
 
     std::shared_ptr<host::Snapshotter> snapshotter_;  ///< null: counters cannot be read; the reader uses it too
     memory::MapReader reader_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/trace/judge_reading.h"
+#include "rsslag/trace/process_reading.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,8 @@ std::string mm_id(std::uint64_t key, std::uint64_t mm, std::uint64_t generation)
     return fmt::format("{:016x}", x ^ (x >> 31));
 }
 
-core::ProcessReading judge_reading(const core::RawReading &raw, const core::Machine &machine, std::uint64_t id_key) {
+core::ProcessReading process_reading_of(const core::RawReading &raw, const core::Machine &machine,
+                                        std::uint64_t id_key) {
     core::ProcessReading out;
     const core::CounterReading &reading = raw.counters();
     out.pid = raw.pid;

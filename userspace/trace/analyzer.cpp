@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/trace/judge.h"
+#include "rsslag/trace/analyzer.h"
 
 #include <algorithm>
 #include <set>
 
-#include "judge_state.h"
+#include "analyzer_state.h"
 
 namespace rsslag::trace {
 namespace {
@@ -62,7 +62,7 @@ std::uint64_t work_of(const event::Event &event, std::uint64_t known) {
 
 }  // namespace
 
-Judge::State::State(Facts given, JudgeOptions chosen)
+Analyzer::State::State(Facts given, AnalyzerOptions chosen)
     : facts(std::move(given)),
       options(chosen),
       ledger(core::Ledger::Options{.scheme = facts.machine.scheme,
@@ -83,13 +83,13 @@ Judge::State::State(Facts given, JudgeOptions chosen)
     if (options.for_screen) recent.emplace();
 }
 
-void Judge::State::operator()(event::Records &event) {
+void Analyzer::State::operator()(event::Records &event) {
     const std::uint64_t before = order.malformed();
     order.add(event.bytes);
     if (order.malformed() != before) count_losses(now.t_ns);
 }
 
-void Judge::State::operator()(event::Watermark &event) {
+void Analyzer::State::operator()(event::Watermark &event) {
     moment(event.at);
     if (cut_off) ledger.lost_until(event.until_ns);
     cut_off = false;  // a tick begins with one
@@ -97,12 +97,12 @@ void Judge::State::operator()(event::Watermark &event) {
     complete_until = event.until_ns;
 }
 
-void Judge::State::operator()(event::Losses &event) {
+void Analyzer::State::operator()(event::Losses &event) {
     counted = std::move(event.counts);
     count_losses(event.t_ns);
 }
 
-void Judge::State::operator()(event::Gap &event) {
+void Analyzer::State::operator()(event::Gap &event) {
     missing_records += std::max<std::uint64_t>(event.records, 1);
     end_tick();
     cut_off = true;
@@ -111,7 +111,7 @@ void Judge::State::operator()(event::Gap &event) {
 }
 
 /// What is missing in a recording, or no record, is a loss like any other.
-void Judge::State::count_losses(std::uint64_t t_ns) {
+void Analyzer::State::count_losses(std::uint64_t t_ns) {
     losses = since(counted, facts.before);
     if (const std::uint64_t malformed = order.malformed() + malformed_rest; malformed > 0)
         losses.by_cause["malformed"] += malformed;
@@ -123,13 +123,13 @@ void Judge::State::count_losses(std::uint64_t t_ns) {
     lost_before = losses.lost();
 }
 
-void Judge::State::operator()(event::Faults &event) {
+void Analyzer::State::operator()(event::Faults &event) {
     for (const event::Faults::Task &task : event.tasks)
         faults[task.host_tid] = task.counts;
 }
 
-void Judge::State::adopt(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns,
-                         std::uint64_t end_ns) {
+void Analyzer::State::adopt(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns,
+                            std::uint64_t end_ns) {
     core::GroupView group;
     group.host_tgid = host_tgid;
     group.mm = counters.mm;
@@ -143,15 +143,15 @@ void Judge::State::adopt(int host_tgid, const core::CounterReading &counters, st
     if (options.observer != nullptr) options.observer->on_adopted(group);
 }
 
-void Judge::State::take_up(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns,
-                           std::uint64_t end_ns) {
+void Analyzer::State::take_up(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns,
+                              std::uint64_t end_ns) {
     adopt(host_tgid, counters, begin_ns, end_ns);
     ledger.begin_lost(counters.mm);
     taken_up.emplace_back(host_tgid, counters.mm);
 }
 
 /// Faults are counted since the kernel was asked for the process, which may be long before a recording begins.
-void Judge::State::operator()(event::Attach &event) {
+void Analyzer::State::operator()(event::Attach &event) {
     const core::TimedCounters &timed = event.counters;
     adopt(event.host_tgid, timed.counters, timed.begin_ns, timed.end_ns);
     for (const event::Faults::Task &task : event.faults.tasks) {
@@ -160,14 +160,14 @@ void Judge::State::operator()(event::Attach &event) {
     }
 }
 
-void Judge::State::operator()(event::ExecAwaited &event) {
+void Analyzer::State::operator()(event::ExecAwaited &event) {
     command = event.host_tgid;
     awaited[event.host_tgid] = {event.host_tgid, event.tgid, event.mm};
 }
 
 /// Processes that an exec has made match: what they have done until now is their baseline. Those whose exec may be
 /// among what was lost: they are traced as they are now.
-void Judge::State::operator()(event::Counters &event) {
+void Analyzer::State::operator()(event::Counters &event) {
     if (event.reported) {
         const core::TimedCounters &timed = *event.reported;
         for (const core::TaskReading &task : timed.counters.tasks) {
@@ -185,20 +185,20 @@ void Judge::State::operator()(event::Counters &event) {
     take_up(host_tgid, event.reported->counters, event.reported->begin_ns, event.reported->end_ns);
 }
 
-void Judge::State::begin_tick() {
+void Analyzer::State::begin_tick() {
     if (std::exchange(in_tick, true)) return;
     groups = ledger.groups();
     newcomers.clear();
     ledger.watch_all();
 }
 
-void Judge::State::end_tick() {
+void Analyzer::State::end_tick() {
     in_tick = false;
     readings.clear();
     ledger.end_watch();
 }
 
-const core::GroupView *Judge::State::group_of(int host_tgid) const {
+const core::GroupView *Analyzer::State::group_of(int host_tgid) const {
     const auto found = std::lower_bound(groups.begin(), groups.end(), host_tgid,
                                         [](const core::GroupView &group, int tgid) { return group.host_tgid < tgid; });
     if (found != groups.end() && found->host_tgid == host_tgid) return &*found;
@@ -206,7 +206,7 @@ const core::GroupView *Judge::State::group_of(int host_tgid) const {
     return newcomer == newcomers.end() ? nullptr : &newcomer->second;
 }
 
-void Judge::State::operator()(event::Reading &event) {
+void Analyzer::State::operator()(event::Reading &event) {
     if (cut_off) return;
     begin_tick();
     if (event.reported && group_of(event.host_tgid) == nullptr) {
@@ -236,7 +236,7 @@ void Judge::State::operator()(event::Reading &event) {
     readings.push_back({*group, std::move(*event.reported)});
 }
 
-void Judge::State::operator()(event::TickEnd &event) {
+void Analyzer::State::operator()(event::TickEnd &event) {
     moment(event.at);
     own = event.own;
     for (Taken &taken : readings) {
@@ -249,7 +249,7 @@ void Judge::State::operator()(event::TickEnd &event) {
     seq++;
 }
 
-void Judge::State::operator()(event::Stop &event) {
+void Analyzer::State::operator()(event::Stop &event) {
     moment(event.at);
     end_tick();
     // How many records a span had that cannot be read on is known once all have come.
@@ -265,7 +265,7 @@ void Judge::State::operator()(event::Stop &event) {
     lines.finish();
 }
 
-void Judge::State::operator()(event::End &event) {
+void Analyzer::State::operator()(event::End &event) {
     moment(event.at);
     std::set<std::uint64_t> once;
     for (const core::GroupView &group : ledger.groups()) {  // those that live on
@@ -293,16 +293,16 @@ void Judge::State::operator()(event::End &event) {
     summary->own = event.own;
 }
 
-void Judge::State::operator()(event::FreshStart & /*event*/) {
+void Analyzer::State::operator()(event::FreshStart & /*event*/) {
     for (auto &[host_tgid, entry] : traced)
         entry.walked.reset();
 }
 
-void Judge::State::operator()(event::CpusFolded &event) {
+void Analyzer::State::operator()(event::CpusFolded &event) {
     ledger.cpus_folded(event.since_ns, event.until_ns);
 }
 
-void Judge::State::operator()(event::MappingChanges &event) {
+void Analyzer::State::operator()(event::MappingChanges &event) {
     if (!keeps_mappings()) return;
     for (core::MappingChange &change : event.changes) {
         const std::uint64_t t_ns = change.t_ns;
@@ -311,67 +311,67 @@ void Judge::State::operator()(event::MappingChanges &event) {
     }
 }
 
-void Judge::State::operator()(event::MappingListing &event) {
+void Analyzer::State::operator()(event::MappingListing &event) {
     if (!keeps_mappings()) return;
     const std::uint64_t t_ns = event.listing.t_ns;
     mapping_bytes += bytes_of(event.listing);
     mappings.emplace(t_ns, std::move(event.listing));
 }
 
-Judge::Judge(Facts facts, JudgeOptions options) : state_(std::make_unique<State>(std::move(facts), options)) {}
-Judge::~Judge() = default;
-Judge::Judge(Judge &&) noexcept = default;
-Judge &Judge::operator=(Judge &&) noexcept = default;
+Analyzer::Analyzer(Facts facts, AnalyzerOptions options) : state_(std::make_unique<State>(std::move(facts), options)) {}
+Analyzer::~Analyzer() = default;
+Analyzer::Analyzer(Analyzer &&) noexcept = default;
+Analyzer &Analyzer::operator=(Analyzer &&) noexcept = default;
 
-std::vector<core::Tick> Judge::apply(event::Event event) {
+std::vector<core::Tick> Analyzer::apply(event::Event event) {
     state_->taken_up.clear();
     state_->work += work_of(event, state_->ledger.size());
     std::visit(*state_, event);
     return std::exchange(state_->reported, {});
 }
 
-const std::optional<core::Summary> &Judge::summary() const {
+const std::optional<core::Summary> &Analyzer::summary() const {
     return state_->summary;
 }
 
-const Facts &Judge::facts() const {
+const Facts &Analyzer::facts() const {
     return state_->facts;
 }
 
-std::uint64_t Judge::work() const {
+std::uint64_t Analyzer::work() const {
     return state_->work;
 }
 
-std::uint64_t Judge::complete_until() const {
+std::uint64_t Analyzer::complete_until() const {
     return state_->complete_until;
 }
 
-std::size_t Judge::waiting_bytes() const {
+std::size_t Analyzer::waiting_bytes() const {
     return state_->order.waiting_bytes() + state_->mapping_bytes;
 }
 
-std::vector<core::GroupView> Judge::groups() const {
+std::vector<core::GroupView> Analyzer::groups() const {
     return state_->ledger.groups();
 }
 
-std::vector<core::GroupView> Judge::unknown() const {
+std::vector<core::GroupView> Analyzer::unknown() const {
     std::vector<core::GroupView> groups = state_->ledger.groups();
     std::erase_if(groups, [this](const core::GroupView &group) { return state_->ledger.knows(group.mm); });
     return groups;
 }
 
-std::vector<Awaited> Judge::awaited() const {
+std::vector<Awaited> Analyzer::awaited() const {
     std::vector<Awaited> all;
     for (const auto &[host_tgid, each] : state_->awaited)
         all.push_back(each);
     return all;
 }
 
-const std::vector<std::pair<int, std::uint64_t>> &Judge::taken_up() const {
+const std::vector<std::pair<int, std::uint64_t>> &Analyzer::taken_up() const {
     return state_->taken_up;
 }
 
-std::vector<int> Judge::tids() const {
+std::vector<int> Analyzer::tids() const {
     std::vector<int> tids = state_->ledger.tids();
     struct Begins {
         std::vector<int> &tids;
@@ -391,27 +391,27 @@ std::vector<int> Judge::tids() const {
     return tids;
 }
 
-bool Judge::any() const {
+bool Analyzer::any() const {
     return !state_->awaited.empty() || !state_->ledger.groups().empty() || leaving();
 }
 
-bool Judge::leaving() const {
+bool Analyzer::leaving() const {
     return state_->ledger.leaving();
 }
 
-std::uint64_t Judge::readings_failed() const {
+std::uint64_t Analyzer::readings_failed() const {
     return state_->readings_failed;
 }
 
-const core::Losses &Judge::losses() const {
+const core::Losses &Analyzer::losses() const {
     return state_->losses;
 }
 
-std::uint64_t Judge::records() const {
+std::uint64_t Analyzer::records() const {
     return state_->order.records();
 }
 
-std::vector<event::Records> Judge::waiting() const {
+std::vector<event::Records> Analyzer::waiting() const {
     std::vector<event::Records> waiting;
     state_->order.waiting([&waiting](std::size_t cpu, std::span<const std::byte> bytes) {
         waiting.push_back({static_cast<std::uint32_t>(cpu), {bytes.begin(), bytes.end()}});
@@ -419,11 +419,11 @@ std::vector<event::Records> Judge::waiting() const {
     return waiting;
 }
 
-std::vector<int> Judge::take_begun() {
+std::vector<int> Analyzer::take_begun() {
     return state_->order.take_begun();
 }
 
-event::Moment Judge::last_moment() const {
+event::Moment Analyzer::last_moment() const {
     return state_->now;
 }
 

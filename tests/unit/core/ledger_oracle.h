@@ -16,9 +16,9 @@ namespace rsslag::core::test {
 /// Longer than any record of the model is on its way.
 inline constexpr std::uint64_t kOnItsWayNs = 50'000;
 
-class Judge {
+class Oracle {
   public:
-    explicit Judge(ModelKernel &kernel);
+    explicit Oracle(ModelKernel &kernel);
 
     /// As at an attach to processes that rest: all traced mms of the model.
     void adopt_all();
