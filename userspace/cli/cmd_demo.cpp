@@ -218,7 +218,7 @@ core::Status parse_times(DemoOptions &options) {
 /// What lags most under this kernel's scheme; the classic where that cannot be told.
 std::string_view default_workload() {
     const auto scheme = host::running_scheme();
-    return scheme && *scheme == core::Scheme::Cpu ? "per-cpu" : "classic";
+    return scheme && core::cpus_cache(*scheme) ? "per-cpu" : "classic";
 }
 
 int show(host::Snapshotter &snapshotter, const std::vector<pid_t> &pids, const DemoOptions &options,

@@ -124,7 +124,7 @@ Ledger::Impl::Entry Ledger::Impl::entry_for(const rsslag_update &update) {
 
 /// An exec charges the page of its arguments to the old mm right after it has put it into the new one.
 bool Ledger::Impl::surely_direct(const rsslag_update &update, const MmAccount &mm) {
-    if (options.scheme == Scheme::Cpu) return false;
+    if (cpus_cache(options.scheme)) return false;
     if ((update.flags & RSSLAG_NEWBORN) != 0 && !mm.bound) {
         mm_builders.insert(update.tid);
         return true;

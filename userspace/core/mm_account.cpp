@@ -11,7 +11,7 @@ namespace rsslag::core {
 namespace {
 
 CountRead read_of(Scheme scheme) {
-    return scheme == Scheme::Cpu ? CountRead::Later : CountRead::AtOnce;
+    return cpus_cache(scheme) ? CountRead::Later : CountRead::AtOnce;
 }
 
 constexpr std::uint32_t local_cell(std::size_t cpu, std::size_t member) {
@@ -30,7 +30,7 @@ MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, s
       shared_(&shared) {
     ended_.tag = kEndedTid;
     teardown_.tag = kTeardownTid;
-    if (options.scheme == Scheme::Cpu) {
+    if (cpus_cache(options.scheme)) {
         locals_.resize(static_cast<std::size_t>(options.cpus));
         folds_.resize(static_cast<std::size_t>(options.cpus));
     }
@@ -91,7 +91,7 @@ void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std
     adopted_until_ = end_ns;
     for (Member member : kAllMembers)
         flushed_[index_of(member)] = reading.last.flushed[member].n;
-    if (options_.scheme == Scheme::Cpu) {
+    if (cpus_cache(options_.scheme)) {
         for (const CpuReading &cpu : reading.last.cpus) {
             if (cpu.cpu < 0 || static_cast<std::size_t>(cpu.cpu) >= locals_.size()) continue;
             for (Member member : kAllMembers)
@@ -117,7 +117,7 @@ void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std
 void MmAccount::take_absolute(const rsslag_update &update) {
     if (update.t_ns < adopted_from_) return;
     hold_count(update);
-    if (options_.scheme == Scheme::Cpu) {
+    if (cpus_cache(options_.scheme)) {
         if (update.cpu < locals_.size()) set(local_cell(update.cpu, update.member), update.cached);
     } else if (const auto found = members_.find(update.tid); found != members_.end() && update.cached != 0) {
         set_cached(found->second, update.member, 0);
@@ -160,7 +160,7 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
     rsslag_update by = update;
     if (account.tag) by.tid = kEndedTid;
     if (update.cpu >= cpu_seen_ns_.size()) return {true, std::nullopt, std::nullopt};
-    const Applied applied = options_.scheme == Scheme::Cpu ? apply_cpu(by, to) : apply_thread(by, to, direct);
+    const Applied applied = cpus_cache(options_.scheme) ? apply_cpu(by, to) : apply_thread(by, to, direct);
     update_peaks(update.t_ns);
     peaks_.cached(kAllMembers[update.member], cached_sum_[update.member]);
     if (watched_) note_rss();
@@ -178,7 +178,7 @@ CounterEvent MmAccount::event_of(const rsslag_update &update, Account &account) 
     }
     event.begin_ns = std::min<std::uint64_t>(event.begin_ns, update.t_ns);
     event.t_ns = update.t_ns;
-    if (options_.scheme != Scheme::Cpu) {
+    if (!cpus_cache(options_.scheme)) {
         event.end_ns = update.t_ns;
     } else if ((update.flags & RSSLAG_PROMPT) != 0) {
         event.end_ns = update.t_ns + RSSLAG_PROMPT_NS;
@@ -297,7 +297,7 @@ void MmAccount::take(std::size_t member) {
     for (const CounterHistory::Update &update : out_.updates) {
         std::optional<FlushReason> reason;
         PeakAmount amount{update.ticket, update.pages, {}, update.since_ns};
-        if (options_.scheme == Scheme::Cpu) {
+        if (cpus_cache(options_.scheme)) {
             take_fold(update);
             if (update.moved) reason = FlushReason::Fold;
         } else {
@@ -357,7 +357,7 @@ void MmAccount::doubt(std::int64_t pages) {
 }
 
 void MmAccount::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {
-    if (options_.scheme != Scheme::Cpu) return;
+    if (!cpus_cache(options_.scheme)) return;
     folded_until_ = std::max(folded_until_, until_ns);
     std::int64_t pages = 0;
     for (const auto &local : locals_)
@@ -396,7 +396,7 @@ void MmAccount::finish() {
     for (std::size_t m = 0; m < kMembers; ++m) {
         // Nothing is left of an mm at its end (kernel/fork.c check_mm), if what was told of it can lead there. Each of
         // its tasks has flushed what it had. Whatever CPUs' clocks say, that is after all that was told.
-        const std::int64_t left = options_.scheme == Scheme::Cpu ? -cached_sum_[m] : 0;
+        const std::int64_t left = cpus_cache(options_.scheme) ? -cached_sum_[m] : 0;
         const std::uint64_t end_ns = last_ns + OrderSearch::kClockSkewNs + 1;
         const bool led_to = torn_down && histories_[m].add_reading(left, end_ns, CounterHistory::kNever);
         histories_[m].finish(out_);

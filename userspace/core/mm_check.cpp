@@ -131,7 +131,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
         lost_pages_ = 0;
         take_over(reading, changed, end_ns);
     }
-    if (options_.scheme != Scheme::Cpu) take_over_tasks(reading, begin_ns);
+    if (!cpus_cache(options_.scheme)) take_over_tasks(reading, begin_ns);
     if (check.quiet && check.disagreements == 0 && settled()) {
         // The counters are right; whether what tasks did leads to them is another question.
         const Members said = members_of(baseline_) + nets_ + remainder_;
@@ -190,7 +190,7 @@ TaskNet MmAccount::entry(int tid, const Account &account) const {
     net.updates = account.updates;
     net.flushes = account.flushes;
     net.last_flush_ns = account.last_flush_ns;
-    if (options_.scheme == Scheme::Thread) net.cached = members_of(account.cached);
+    if (tasks_cache(options_.scheme)) net.cached = members_of(account.cached);
     return net;
 }
 

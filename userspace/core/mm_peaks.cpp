@@ -110,7 +110,7 @@ void MmAccount::now_sure() {
 
 WideStep MmAccount::step_of(const rsslag_update &update) const {
     WideStep step;
-    step.lane = lane_of(update, options_.scheme == Scheme::Cpu);
+    step.lane = lane_of(update, cpus_cache(options_.scheme));
     step.t_ns = update.t_ns;
     step.tid = update.tid;
     step.member = update.member;

@@ -32,7 +32,7 @@ std::int64_t batch_of(int cpus) {
 }  // namespace
 
 std::optional<std::int64_t> Machine::batch() const {
-    if (scheme != Scheme::Cpu) return std::nullopt;
+    if (!cpus_cache(scheme)) return std::nullopt;
     return batch_of(cpus_online);
 }
 

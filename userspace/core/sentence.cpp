@@ -41,7 +41,7 @@ OtherReaders other_readers(const Calibration &calibration) {
 }
 
 std::string where(const Finding &finding, Scheme scheme) {
-    const std::string_view unit = scheme == Scheme::Thread ? "thread" : "CPU";
+    const std::string_view unit = tasks_cache(scheme) ? "thread" : "CPU";
     return fmt::format("{} {}{}", finding.cachers, unit, finding.cachers == 1 ? "" : "s");
 }
 

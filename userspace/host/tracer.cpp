@@ -76,7 +76,7 @@ Tracer::Tracer(Tracer &&) noexcept = default;
 /// which is for SYS_ADMIN alone.
 std::vector<cap_value_t> Tracer::opened_with() {
     const auto scheme = running_scheme();
-    if (!scheme || *scheme == core::Scheme::Cpu) return {};
+    if (!scheme || core::cpus_cache(*scheme)) return {};
     return {CAP_SYS_ADMIN};
 }
 

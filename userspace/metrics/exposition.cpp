@@ -128,7 +128,7 @@ void Families::flushes() {
         for (std::size_t i = 0; i < core::kFlushReasons; ++i) {
             const auto reason = static_cast<core::FlushReason>(i);
             if (reason == core::FlushReason::Direct) continue;  // nothing was cached
-            if ((reason == core::FlushReason::Fold) != (from_.machine.scheme == core::Scheme::Cpu)) continue;
+            if ((reason == core::FlushReason::Fold) != core::cpus_cache(from_.machine.scheme)) continue;
             add(family, {named(group.name), {"reason", std::string(core::name(reason))}},
                 static_cast<double>(group.counts.flushes[i]));
         }

@@ -106,7 +106,7 @@ core::Result<SnapshotProbe> SnapshotProbe::open(const KernelTraits &traits, cons
     bpf_object__for_each_program(program, state->skeleton->obj) {
         bpf_program__set_autoload(program, program == state->program || program == state->totals);
     }
-    bpf_map__set_autocreate(state->skeleton->maps.exact_rss_anchor, state->scheme == core::Scheme::Cpu);
+    bpf_map__set_autocreate(state->skeleton->maps.exact_rss_anchor, core::cpus_cache(state->scheme));
     const int err = rsslag_snapshot__load(state->skeleton.get());
     if (err != 0) return explain_denial(-err, own_privileges(), own_binary());
     // Where the kernel refused to let libbpf try what it can do, nothing was wrong with the rest.

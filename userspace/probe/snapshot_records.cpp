@@ -133,7 +133,7 @@ core::Result<std::vector<core::ProcessTotal>> unpack_totals(core::Scheme scheme,
         mm.moved = mm.moved || (record->flags & RSSLAG_TOTAL_MOVED) != 0 || (mm.seen && mm.flushed != flushed);
         mm.seen = true;
         mm.flushed = flushed;
-        if (scheme == core::Scheme::Thread) {
+        if (core::tasks_cache(scheme)) {
             mm.cached += cached;
             mm.cachers += record->cachers;
         } else {

@@ -56,7 +56,7 @@ std::vector<bpf_program *> StreamProbe::State::programs() const {
 /// Only what this kernel can take is loaded: the verifier refuses a wrong number of arguments, 5.10 lacks helpers.
 void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme, bool counting) {
     auto &p = skeleton->progs;
-    const bool by_cpu = scheme == core::Scheme::Cpu;
+    const bool by_cpu = core::cpus_cache(scheme);
     skeleton->rodata->refcount_type = traits.refcount_type;
     skeleton->rodata->registers_type = traits.registers_type;
     skeleton->rodata->task_type = traits.task_type;
@@ -70,7 +70,7 @@ void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme,
     load_if(p.page_fault_kernel_thread, !by_cpu && traits.page_fault_kernel);
     load_if(p.learn_view, !by_cpu);
     load_if(p.cpu_folded, by_cpu && traits.cpuhp_exit);
-    load_if(p.fault_done, scheme == core::Scheme::Thread && traits.handle_mm_fault && !counting);
+    load_if(p.fault_done, core::tasks_cache(scheme) && traits.handle_mm_fault && !counting);
     bpf_map__set_autocreate(skeleton->maps.exact_rss_anchor, by_cpu);
     bpf_map__set_autocreate(skeleton->maps.runs, by_cpu);
     bpf_map__set_autocreate(skeleton->maps.updates, by_cpu);
@@ -169,8 +169,7 @@ Status StreamProbe::State::learn(core::Scheme scheme) {
         facts.ring = cpu % count;
         if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.cpus), &cpu, &facts, BPF_ANY) != 0) return refused(errno);
     }
-    bpf_program *const program =
-        scheme == core::Scheme::Cpu ? skeleton->progs.learn_offsets : skeleton->progs.learn_view;
+    bpf_program *const program = core::cpus_cache(scheme) ? skeleton->progs.learn_offsets : skeleton->progs.learn_view;
     const Link link(bpf_program__attach_iter(program, nullptr));
     if (!link) return refused(errno);
     const Fd fd(bpf_iter_create(bpf_link__fd(link.get())));
@@ -178,7 +177,7 @@ Status StreamProbe::State::learn(core::Scheme scheme) {
     char byte = 0;
     while (read(fd.get(), &byte, 1) > 0) {
     }
-    if (scheme != core::Scheme::Cpu) return core::success();
+    if (!core::cpus_cache(scheme)) return core::success();
     const auto all = cpu_list();
     const auto unknown = std::find_if(all.begin(), all.end(), [](const rsslag_cpu &cpu) { return cpu.known == 0; });
     if (unknown == all.end()) return core::success();
@@ -230,7 +229,7 @@ core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Op
         if (ready) ready = state->learn(*scheme);
         if (ready) ready = state->attach();
         if (ready) return StreamProbe(std::move(state));
-        if (!usable.handle_mm_fault || *scheme != core::Scheme::Thread) return ready.error();
+        if (!usable.handle_mm_fault || !core::tasks_cache(*scheme)) return ready.error();
         // fexit is the only luxury: where it cannot be had, faults are told at their entry.
         usable.handle_mm_fault = false;
         missing.push_back("fexit/handle_mm_fault: " + std::string(std::strerror(ready.error().err)));

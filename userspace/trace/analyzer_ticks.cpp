@@ -73,7 +73,7 @@ void Analyzer::State::add_totals(const core::Tick &tick) {
     totals.disagreements += tick.ledger.disagreements;
     for (std::size_t i = 0; i < core::kFlushReasons; ++i) {
         const auto reason = static_cast<core::FlushReason>(i);
-        if ((reason == core::FlushReason::Fold) != (facts.machine.scheme == core::Scheme::Cpu)) continue;
+        if ((reason == core::FlushReason::Fold) != core::cpus_cache(facts.machine.scheme)) continue;
         totals.flush_reasons[std::string(core::name(reason))] += tick.ledger.flushes[i];
         if (reason != core::FlushReason::Direct) totals.flushes += tick.ledger.flushes[i];
     }
@@ -223,7 +223,7 @@ std::optional<core::Tick> Analyzer::State::compared(Taken &taken, std::uint64_t 
     if (recent) tick.recent = recent_of(*mm);
     tick.window_updates = tick.ledger.updates - std::min(before, tick.ledger.updates);
     tick.process = process_reading_of(reading, facts.machine, facts.id_key);
-    const bool chosen = options.for_screen && facts.machine.scheme == core::Scheme::Thread;
+    const bool chosen = options.for_screen && core::tasks_cache(facts.machine.scheme);
     if (!chosen) tick.process.unlisted_tasks = std::exchange(tick.process.tasks, {}).size();  // the ledger lists them
     tick.process.mm_id = mm_id(facts.id_key, mm->mm, mm->generation);
     keep_walk(entry, tick);

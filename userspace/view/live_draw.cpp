@@ -159,7 +159,7 @@ std::string quiet_text(const LiveState &state, const Process &process, std::uint
     if (process.ended || quiet < kQuietNs || figures.cached.rss().n == 0) return "";
     const std::string cached = amount(figures.cached.rss(), tick.page_size, state.style);
     const std::string seconds = fmt::format("{:.0f}", static_cast<double>(quiet) / 1e9);
-    if (cpu_caches(tick)) {
+    if (cpus_cache(tick)) {
         const Pages batch{state.facts.machine.batch().value_or(0)};
         return fmt::format(
             " Quiet for {} s: these {} stay where they are until a CPU comes to {}{} of a member, or the process ends.",
@@ -321,7 +321,7 @@ void draw_flushes(Grid &grid, const Area &area, const LiveState &state, const Pr
                   std::optional<int> of_tid) {
     if (area.rows < 3) return;
     const Tick &tick = process.tick;
-    const bool folds = cpu_caches(tick);
+    const bool folds = cpus_cache(tick);
     const int end = area.column + area.columns;
     std::vector<Part> counts{{0, fmt::format("{} {}", folds ? "FOLDS" : "FLUSHES", thousands(flushes(tick.ledger)))}};
     for (const core::FlushReason reason : reasons(tick.scheme)) {

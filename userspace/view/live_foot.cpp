@@ -61,10 +61,10 @@ void draw_footer(Grid &grid, const LiveState &state, const Process &process) {
         {2, "s sort"},
         {3, "/ filter"},
         {4, "t threads"},
-        {cpu_caches(tick) ? 4 : 10, "c CPUs"},
+        {cpus_cache(tick) ? 4 : 10, "c CPUs"},
         {9, "m member"},
         {8, "g grew"},
-        {5, enter + (cpu_caches(tick) && state.shown_table() == Table::Cpus ? " one CPU" : " one thread")},
+        {5, enter + (cpus_cache(tick) && state.shown_table() == Table::Cpus ? " one CPU" : " one thread")},
         {6, "space pause"},
         {12, "+- interval"},
         {7, "w walk"}};

@@ -60,7 +60,7 @@ void draw_title(Grid &grid, const LiveState &state, const Process &process) {
     }
     const auto count = static_cast<std::uint64_t>(tick.process.threads_count);
     std::string scheme = fmt::format("scheme {}", core::name(tick.scheme));
-    const bool wide = cpu_caches(tick) && width >= 130;
+    const bool wide = cpus_cache(tick) && width >= 130;
     if (wide) {
         scheme += fmt::format(": {} CPUs, batch {}", state.facts.machine.cpus_online,
                               state.facts.machine.batch().value_or(0));
@@ -84,7 +84,7 @@ void draw_title(Grid &grid, const LiveState &state, const Process &process) {
 /// Threads or CPUs that hold back file, anon or shmem.
 std::size_t cachers(const Tick &tick) {
     const auto caches = [](const core::Members &m) { return m.file.n != 0 || m.anon.n != 0 || m.shmem.n != 0; };
-    if (cpu_caches(tick)) {
+    if (cpus_cache(tick)) {
         return static_cast<std::size_t>(std::count_if(tick.ledger.cpus.begin(), tick.ledger.cpus.end(),
                                                       [&](const core::CpuNet &cpu) { return caches(cpu.cached); }));
     }
@@ -113,7 +113,7 @@ Pieces pieces_of(const Process &process, const core::ReadingFigures &figures, co
     pieces.says = fmt::format("{} {}.", others.says, said);
     pieces.says_shortly = fmt::format("{} {}.", others.says_shortly, said);
     const std::size_t count = cachers(tick);
-    const std::string_view unit = cpu_caches(tick) ? "CPU" : "thread";
+    const std::string_view unit = cpus_cache(tick) ? "CPU" : "thread";
     const std::string where = fmt::format("{} {}{}", thousands(count), unit, count == 1 ? "" : "s");
     const Pages lag = *figures.lag;
     pieces.hidden_tersely = fmt::format("{}{} in {}.", how, text(lag), where);

@@ -63,8 +63,8 @@ std::string_view name(ShownMember member) {
     return member ? core::name(*member) : "rss";
 }
 
-bool cpu_caches(const Tick &tick) {
-    return tick.scheme == core::Scheme::Cpu;
+bool cpus_cache(const Tick &tick) {
+    return core::cpus_cache(tick.scheme);
 }
 
 LiveScreen::LiveScreen(ScreenFacts facts, TextStyle style) : state_(std::make_unique<LiveState>()) {
@@ -169,7 +169,7 @@ const Process *LiveState::shown_process() const {
 Table LiveState::shown_table() const {
     const Process *const process = shown_process();
     if (table) return *table;
-    return process != nullptr && cpu_caches(process->tick) ? Table::Cpus : Table::Threads;
+    return process != nullptr && cpus_cache(process->tick) ? Table::Cpus : Table::Threads;
 }
 
 void LiveState::move(std::int64_t by) {
@@ -189,7 +189,7 @@ void LiveState::next_sort() {
     const auto now = std::find(sorts.begin(), sorts.end(), effective_sort(*this, *process));
     Sort &chosen = shown_table() == Table::Cpus ? sort_cpus : sort_threads;
     chosen = now == sorts.end() || now + 1 == sorts.end() ? sorts.front() : *(now + 1);
-    notice = fmt::format("sorted by {}", heading(chosen, cpu_caches(process->tick)));
+    notice = fmt::format("sorted by {}", heading(chosen, cpus_cache(process->tick)));
 }
 
 void LiveState::next_process() {
@@ -220,7 +220,7 @@ std::optional<Intent> LiveState::character(char32_t key) {
         case U'/': filtering = true, one = growth = false; break;
         case U't': table = Table::Threads, selected.reset(), one = growth = false; break;
         case U'c':
-            if (process != nullptr && !cpu_caches(process->tick)) {
+            if (process != nullptr && !cpus_cache(process->tick)) {
                 notice = "under this kernel's scheme threads cache, CPUs do not";
                 break;
             }

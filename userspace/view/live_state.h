@@ -105,14 +105,14 @@ struct LiveState {
     void forget_ended();
 };
 
-bool cpu_caches(const Tick &tick);
+bool cpus_cache(const Tick &tick);
 
 /// Sorted up to the rank `until` at least.
 Listing list(const LiveState &state, const Process &process, std::size_t until);
 std::vector<Sort> sorts_of(const Process &process, Table table);
 /// What the table is sorted by: under the `cpu` scheme threads cache nothing.
 Sort effective_sort(const LiveState &state, const Process &process);
-std::string_view heading(Sort sort, bool cpu_caches);
+std::string_view heading(Sort sort, bool cpus_cache);
 
 /// The three lines that answer the question.
 void draw_head(Grid &grid, const LiveState &state, const Process &process);

@@ -211,7 +211,7 @@ std::string title(const LiveState &state, const Process &process, const Listing 
                                   : fmt::format("{}{}{} of {}", thousands(first + 1), state.style.utf8 ? "\u2013" : "-",
                                                 thousands(first + shown_rows), thousands(listing.entries.size()));
     std::vector<Part> parts{
-        {0, fmt::format(" {} {}, by {}{}{}", cpus ? "CPUS" : "THREADS", which, heading(sort, cpu_caches(process.tick)),
+        {0, fmt::format(" {} {}, by {}{}{}", cpus ? "CPUS" : "THREADS", which, heading(sort, cpus_cache(process.tick)),
                         ascending ? "" : " ", ascending ? "" : glyphs(state.style.utf8).down)}};
     if (state.member) parts.push_back({0, std::string(name(state.member))});
     if (!state.filter.empty() && !cpus) {
@@ -224,7 +224,7 @@ std::string title(const LiveState &state, const Process &process, const Listing 
             {1, fmt::format("each CPU caches less than {}{} of a member", glyphs(state.style.utf8).plus_minus,
                             amount({*state.facts.machine.batch()}, process.tick.page_size, state.style))});
     }
-    if (!cpus && cpu_caches(process.tick)) parts.push_back({1, "net since the attach, derived: CPUs cache"});
+    if (!cpus && cpus_cache(process.tick)) parts.push_back({1, "net since the attach, derived: CPUs cache"});
     return fitting(parts, width);
 }
 
@@ -232,7 +232,7 @@ std::string title(const LiveState &state, const Process &process, const Listing 
 
 std::vector<Sort> sorts_of(const Process &process, Table table) {
     if (table == Table::Cpus) return {Sort::Id, Sort::Cached, Sort::Flushes};
-    if (cpu_caches(process.tick)) return {Sort::Net, Sort::Faults, Sort::Flushes, Sort::Recent, Sort::Id, Sort::Name};
+    if (cpus_cache(process.tick)) return {Sort::Net, Sort::Faults, Sort::Flushes, Sort::Recent, Sort::Id, Sort::Name};
     return {Sort::Cached, Sort::Net, Sort::Faults, Sort::Flushes, Sort::Recent, Sort::Id, Sort::Name};
 }
 
@@ -241,13 +241,13 @@ Sort effective_sort(const LiveState &state, const Process &process) {
     return std::find(sorts.begin(), sorts.end(), state.sort()) == sorts.end() ? sorts.front() : state.sort();
 }
 
-std::string_view heading(Sort sort, bool cpu_caches) {
+std::string_view heading(Sort sort, bool cpus_cache) {
     switch (sort) {
         case Sort::Cached: return "cached";
         case Sort::Net: return "net";
         case Sort::Faults: return "faults";
-        case Sort::Flushes: return cpu_caches ? "folds" : "flushes";
-        case Sort::Recent: return cpu_caches ? "last fold" : "last flush";
+        case Sort::Flushes: return cpus_cache ? "folds" : "flushes";
+        case Sort::Recent: return cpus_cache ? "last fold" : "last flush";
         case Sort::Id: return "number";
         case Sort::Name: break;
     }
@@ -354,7 +354,7 @@ void draw_table(Grid &grid, const Area &area, const LiveState &state, const Proc
     if (cpus) {
         draw_rows(grid, view, cells_of, cpu_columns(), ledger.cpus, listing);
     } else {
-        draw_rows(grid, view, cells_of, cpu_caches(process.tick) ? deriving_columns() : caching_columns(), ledger.tasks,
+        draw_rows(grid, view, cells_of, cpus_cache(process.tick) ? deriving_columns() : caching_columns(), ledger.tasks,
                   listing);
     }
     if (rows == 0)

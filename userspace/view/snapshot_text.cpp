@@ -60,7 +60,7 @@ std::vector<Cacher> cachers_of(const ProcessReading &process, const TextStyle &s
 void append_cachers(Out out, const ProcessReading &process, const core::Machine &machine, const TextStyle &style) {
     const std::vector<Cacher> cachers = cachers_of(process, style);
     if (cachers.empty()) return;
-    const bool threads = machine.scheme == core::Scheme::Thread;
+    const bool threads = core::tasks_cache(machine.scheme);
     const core::PageSize &page_size = machine.page_size;
     fmt::format_to(out, "\n{:>8} {}{:>12}{:>11}{:>11}{:>11}{}\n", threads ? "TID" : "CPU",
                    threads ? fmt::format("{:<16}", "COMM") : "", "CACHED " + style.unit, "anon", "file", "shmem",
@@ -87,7 +87,7 @@ std::string snapshot_text(const SnapshotDocument &document, const ProcessReading
     const core::Machine &machine = document.machine;
     std::string text;
     const Out out = std::back_inserter(text);
-    const std::string scheme = machine.scheme == core::Scheme::Cpu
+    const std::string scheme = core::cpus_cache(machine.scheme)
                                    ? fmt::format("cpu: {} CPUs, batch {}", machine.cpus_online, *machine.batch())
                                    : std::string(core::name(machine.scheme));
     fmt::format_to(out, "{}\n", core::sentence(process.finding(), machine, document.calibration, style.pages));

@@ -59,7 +59,7 @@ std::string flush_age_ms(const TaskNet &task, std::uint64_t t_ns) {
 
 /// Rows are text at once: as many objects as there may be threads would weigh more than all else.
 void put_thread(std::string &out, const TaskNet &task, const Tick &tick) {
-    const bool caches = tick.scheme == core::Scheme::Thread && task.cached;
+    const bool caches = core::tasks_cache(tick.scheme) && task.cached;
     fmt::format_to(std::back_inserter(out),
                    R"({{"tid":{},"tgid":{},"comm":{},"cached":{},"net":{},"uncertain":{},"faults":{},"updates":{},)"
                    R"("flushes":{},"flush_age_ms":{}}})",
@@ -102,7 +102,7 @@ ordered_json others(const std::vector<TaskNet> &tasks) {
 }
 
 ordered_json cpus(const Tick &tick) {
-    if (tick.scheme != core::Scheme::Cpu) return nullptr;
+    if (!core::cpus_cache(tick.scheme)) return nullptr;
     ordered_json array = ordered_json::array();
     for (const core::CpuNet &cpu : tick.ledger.cpus)
         array.push_back({{"cpu", cpu.cpu}, {"cached", members(cpu.cached)}, {"folds", cpu.folds}});

@@ -73,7 +73,7 @@ Rest unlisted(const Tick &tick, std::vector<const TaskNet *> listed) {
 
 void append_rest(Out out, const Rest &rest, const std::string &who, const Tick &tick, const TextStyle &style) {
     if (rest.tasks == 0 && rest.net.n == 0 && rest.updates == 0) return;
-    const std::string no_cached(tick.scheme == core::Scheme::Thread ? 19 : 0, ' ');
+    const std::string no_cached(core::tasks_cache(tick.scheme) ? 19 : 0, ' ');
     // After its teardown they would add up to nothing.
     const bool over = tick.state != core::State::Running;
     fmt::format_to(out, "{:>31}{}  net {}", who, no_cached, over ? right("-", 10) : net_text(rest.net, tick, style));
@@ -102,10 +102,10 @@ void append_rests(Out out, const std::vector<const TaskNet *> &listed, const Tic
 
 void append_thread(Out out, const TaskNet &task, const Tick &tick, const TextStyle &style) {
     const auto pages = [&](Pages p) { return net_text(p, tick, style); };
-    const bool cpus_cache = tick.scheme == core::Scheme::Cpu;
+    const bool cpus_cache = core::cpus_cache(tick.scheme);
     const std::string tid = task.tid > 0 ? std::to_string(task.tid) : "-";
     fmt::format_to(out, "{:>15} {:<15}", tid, core::printable(task.comm, style.utf8));
-    if (tick.scheme == core::Scheme::Thread)
+    if (core::tasks_cache(tick.scheme))
         fmt::format_to(out, "  cached {}", task.cached ? pages(task.cached->rss()) : right("-", 10));
     fmt::format_to(out, "  net {}", pages(task.net.rss()));
     fmt::format_to(out, "{}", uncertain_text(task.uncertain, tick, style));
@@ -136,7 +136,7 @@ std::string parts(const Counts &counts) {
 
 /// "flushes 309 (threshold 301, zap 8)"; of folds there is one reason only.
 std::string flushes_text(const Summary &summary) {
-    if (summary.scheme == core::Scheme::Cpu) return "folds " + thousands(summary.flushes);
+    if (core::cpus_cache(summary.scheme)) return "folds " + thousands(summary.flushes);
     Counts counts = summary.flush_reasons;
     counts.erase(std::string(core::name(core::FlushReason::Direct)));
     return fmt::format("flushes {}{}", thousands(summary.flushes), parts(counts));

@@ -20,6 +20,16 @@ enum class Scheme : std::uint8_t {
     Plain,   ///< nothing is cached: one atomic a member
 };
 
+/// Whether CPUs cache updates until they fold them into the counter (lib/percpu_counter.c).
+constexpr bool cpus_cache(Scheme scheme) {
+    return scheme == Scheme::Cpu;
+}
+
+/// Whether tasks cache updates until they flush them (mm/memory.c sync_mm_rss()).
+constexpr bool tasks_cache(Scheme scheme) {
+    return scheme == Scheme::Thread;
+}
+
 std::string_view name(Scheme scheme);
 
 /// What the machine brings to the schemes.
