@@ -22,7 +22,7 @@ ADDRESS = 0xffff888100000000
 PID = 4711
 ALL = bool(os.environ.get('RSSLAG_TEST_BUDGETS'))
 # A kind of each; the others take their time.
-QUICK = ('words', 'answers to one call', 'faults of more and more tasks', 'CPUs of many mms', 'causes', 'time that jumps, version 1',
+QUICK = ('words', 'faults of one item', 'faults of more and more tasks', 'CPUs of many mms', 'causes', 'time that jumps',
          'records with no watermark', 'readings of one tick', 'a long name', 'words about all mappings')
 ENOUGH = 3 << 30  # of address space, so that a test that fails leaves the machine its memory
 
@@ -77,19 +77,13 @@ def named(count):
 def hostile(forger):
     """A name, and what makes the file that is meant by it."""
     make = forger.recording
-    answers = filled(item(4, signed(0)), 32 << 20)
     jumps = watermark(2**63 - 1) + watermark(-START_NS) + item(13, signed(2**62) + number(0) * 2) + item(22, signed(-2**63) + signed(2**63 - 1))
     readings = attach(PID, ADDRESS)
     many = 16384
     storm = filled(updates(many, 9), 32 << 20)
     return {
         'words': lambda: make([], header=forger.header(2, words=(MOST_PAYLOAD - 256, bytes(MOST_PAYLOAD - 256)))),
-        'words of version 1': lambda: make([], version=1, header=forger.header(1, words=(MOST_PAYLOAD - 256, bytes(MOST_PAYLOAD - 256)))),
-        'answers with no call': lambda: make([answers], version=1),
-        'answers to one call': lambda: make([item(1, number(4) + signed(0)) + answers], version=1),
-        'answers for a whole file': lambda: make([item(1, number(4) + signed(0)) + answers] + [answers] * 40, version=1),
         'faults of one item': lambda: make([whole(20_000_000, signed(1) + number(0) * 2, kind=7)]),
-        'faults of version 1': lambda: make([whole(20_000_000, signed(1) + number(0) * 2, kind=7)], version=1),
         'faults of more and more tasks': lambda: make([item(7, number(150_000) + signed(i * 150_000) + number(0) * 2 +
                                                   (signed(1) + number(0) * 2) * 149_999) for i in range(200)]),
         'CPUs': lambda: make([readings], header=forger.header(2, 1 << 20, scheme=CPU)),
@@ -98,7 +92,6 @@ def hostile(forger):
         'causes': lambda: make([whole(30_000_000, text(b'') + number(1), kind=13, before=signed(0) + number(9))]),
         'gaps': lambda: make([filled(item(12, number(1) * 2))]),
         'time that jumps': lambda: make([filled(jumps, 1 << 20)]),
-        'time that jumps, version 1': lambda: make([filled(item(1, number(7) + signed(0)) + item(4, signed(2**62)) + item(4, signed(-2**62)), 1 << 20)], version=1),
         'records with no watermark': lambda: make([storm] * 4),
         'records of as many mms': lambda: make([filled(updates(many, 256, True))] * 4),
         'records of an mm that is torn down again and again': lambda: make([filled(updates(many, 4) + updates(many, 256))]),

@@ -11,7 +11,7 @@
 
 namespace rsslag::recording {
 
-/// Kinds of items, as the file has them; those of version1.h are not given again.
+/// Kinds of items in a file. Version 1 used the numbers that are missing here; they are not reused.
 enum class ItemKind : std::uint8_t {
     Records = 2,
     Faults = 7,
@@ -48,14 +48,6 @@ std::optional<event::Event> read_item(std::uint64_t kind, ByteReader &body, std:
 void put_header(Bytes &out, const Header &header);
 /// Fields that are not known are skipped. nullopt: it is no header.
 std::optional<Header> read_header(std::string_view bytes);
-
-// Parts of bodies.
-std::uint64_t read_time(ByteReader &in, std::uint64_t base_ns);
-core::Error read_error(ByteReader &in);
-std::optional<event::Event> read_records(ByteReader &in, std::uint64_t base_ns);
-event::Faults read_faults(ByteReader &in);
-event::Counters read_counters_item(ByteReader &in, std::uint64_t base_ns);
-core::OwnCost read_cost(ByteReader &in);
 
 // Readings, in a file of their own.
 void put_counters(Bytes &out, const core::CounterReading &reading);

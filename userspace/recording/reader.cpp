@@ -16,7 +16,6 @@
 #include "chunk.h"
 #include "item_codec.h"
 #include "rsslag/core/fd.h"
-#include "version1.h"
 
 namespace rsslag::recording {
 namespace {
@@ -34,6 +33,13 @@ std::int64_t read_at(int fd, std::uint64_t offset, std::span<char> out) {
         done += static_cast<std::size_t>(got);
     }
     return static_cast<std::int64_t>(done);
+}
+
+/// A later version may hold what this reader would misread. Version 1, which no release wrote, held a tracer's calls.
+Error wrong_version(const std::string &name, std::uint32_t version) {
+    return {Kind::BadInput,
+            fmt::format("{} has format version {}; this rsslag reads version {}", name, version, kVersion), 0,
+            "read it with the rsslag that wrote it"};
 }
 
 }  // namespace
@@ -74,7 +80,6 @@ struct Reader::State {
     mutable int err = 0;                ///< of the last read that failed, until it is told
     bool whole = true;
     bool ended = false, reported_end = false;
-    std::optional<Version1> version1;  ///< what makes events of the file, where that is needed
     std::deque<Next> ready;
 
     bool stopped() const { return input.stop && input.stop(unpacked); }
@@ -88,7 +93,6 @@ struct Reader::State {
     std::optional<Missing> gap_before(const ChunkInfo &info);
     void add(event::Event event);
     void take(const RawItem &item);
-    void break_off();
     void next_in_chunk();
     void end();
 };
@@ -206,23 +210,8 @@ void Reader::State::add(event::Event event) {
 
 void Reader::State::take(const RawItem &item) {
     ByteReader body(item.body);
-    if (version1) {
-        Version1::Events events;
-        version1->take(item.kind, body, chunk.first_ns, events);
-        for (event::Event &event : events)
-            add(std::move(event));
-    } else if (auto event = read_item(item.kind, body, chunk.first_ns); event && !body.bad()) {
-        add(std::move(*event));
-    }
+    if (auto event = read_item(item.kind, body, chunk.first_ns); event && !body.bad()) add(std::move(*event));
     if (body.bad()) in.fail();  // but what a later version adds to a body is not looked at
-}
-
-/// What comes next is not what came next when it was written.
-void Reader::State::break_off() {
-    Version1::Events events;
-    if (version1) version1->break_off(events);
-    for (event::Event &event : events)
-        add(std::move(event));
 }
 
 void Reader::State::next_in_chunk() {
@@ -235,22 +224,14 @@ void Reader::State::next_in_chunk() {
     if (!in.bad()) return;
     in = ByteReader(std::string_view());
     whole = false;
-    break_off();
     ready.emplace_back(
         Missing{"what a whole chunk holds cannot be understood", chunk.first_ns, chunk.last_ns, std::nullopt});
 }
 
 void Reader::State::end() {
     if (std::exchange(reported_end, true)) return;
-    if (ended && at >= input.size) {
-        Version1::Events events;
-        if (version1) version1->finish(events);
-        for (event::Event &event : events)
-            add(std::move(event));
-        return;
-    }
+    if (ended && at >= input.size) return;
     whole = false;
-    break_off();
     if (ended) damage = fmt::format("{} bytes behind its end are not of it", input.size - at);
     ready.emplace_back(
         Missing{damage.value_or("it was not ended: what came last is not in it"), last_ns, std::nullopt, std::nullopt});
@@ -265,11 +246,7 @@ core::Result<Reader> Reader::open(Input input, const std::string &name) {
         return Error{Kind::Io, fmt::format("{} cannot be read: {}", name, std::strerror(state->err)), state->err, ""};
     }
     const auto version = read_prologue(head);
-    if (version && *version > kVersion) {
-        return Error{Kind::BadInput,
-                     fmt::format("{} is of format version {}; this rsslag reads up to {}", name, *version, kVersion), 0,
-                     "read it with the rsslag that wrote it, or a later one"};
-    }
+    if (version && *version != kVersion) return wrong_version(name, *version);
     if (!version && !read_chunk_header(state->read(kPrologue, kChunkHeader))) {
         const bool cut = kMagic.starts_with(std::string_view(head).substr(0, kMagic.size()));
         return Error{Kind::Corrupt, fmt::format("{} {}", name, cut ? "ends within its head" : "is no recording"), 0,
@@ -279,7 +256,7 @@ core::Result<Reader> Reader::open(Input input, const std::string &name) {
     if (const core::Status found = state->find_header(name); !found) return found.error();
     if (!version) state->damage = "its first 16 bytes are damaged";
     if (version) state->header.version = *version;
-    if (state->header.version == 1) state->version1.emplace(state->header);
+    if (state->header.version != kVersion) return wrong_version(name, state->header.version);
     state->reached_ns = state->header.start_ns;
     return Reader(std::move(state));
 }
@@ -336,7 +313,6 @@ void Reader::seek(const Position &position) {
     state.last_ns = position.first_ns;
     state.in = ByteReader(std::string_view());
     state.ready.clear();
-    if (state.version1) state.version1.emplace(state.header);
     state.damage.reset();
     state.whole = state.ended = state.reported_end = false;
 }
@@ -368,7 +344,6 @@ std::optional<Reader::Next> Reader::next() {
             state.records += info->records;
         }
         if (!gap) continue;
-        state.break_off();
         state.ready.emplace_back(std::move(*gap));
     }
     if (state.ready.empty()) return std::nullopt;

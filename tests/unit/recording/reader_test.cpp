@@ -174,12 +174,15 @@ TEST(Reader, SkipsChunksOfAKindThatIsNotKnown) {
     EXPECT_TRUE(reported.missing.empty());
 }
 
-TEST(Reader, RefusesALaterVersionByItsNumber) {
-    const Bytes bytes = make_prologue(kVersion + 1) + small_trace(1).substr(kPrologue);
-    const Reported reported = read_all(bytes);
-    ASSERT_FALSE(reported.opened);
-    EXPECT_EQ(reported.error.kind, core::Kind::BadInput);
-    EXPECT_NE(reported.error.what.find("version " + std::to_string(kVersion + 1)), std::string::npos);
+TEST(Reader, RefusesAnotherVersionByItsNumber) {
+    for (const std::uint32_t version : {1U, kVersion + 1}) {
+        const Bytes bytes = make_prologue(version) + small_trace(1).substr(kPrologue);
+        const Reported reported = read_all(bytes);
+        ASSERT_FALSE(reported.opened) << version;
+        EXPECT_EQ(reported.error.kind, core::Kind::BadInput);
+        EXPECT_NE(reported.error.what.find("format version " + std::to_string(version)), std::string::npos)
+            << reported.error.what;
+    }
 }
 
 TEST(Reader, RefusesWhatIsNoRecording) {
