@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// "private_dirty<10MiB", "rss.growth<=5%": what --assert demands of a named size. Pure.
+// "private_dirty<10MiB", "rss.growth<=5%": a condition of --assert on a named size. Pure.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ struct Assertion {
 
     std::string text;     ///< as typed
     std::string field;    ///< before the dot
-    bool growth = false;  ///< of what it was before, which somebody must know
+    bool growth = false;  ///< compares the growth since an earlier value
     Relation relation = Relation::Less;
-    double limit = 0;  ///< bytes, or percent of what it was
+    double limit = 0;  ///< bytes, or percent of the earlier value
     bool percent = false;
 
-    /// `before` is for growth alone. From nothing any growth is without bounds in percent.
+    /// `before` is used for growth only. Growth from 0 is infinite in percent, unless it is 0.
     bool holds(Kilobytes now, Kilobytes before) const;
 };
 
 /// value RELATION limit.
 bool holds(double value, Assertion::Relation relation, double limit);
 
-/// FIELD[.growth] < | <= | > | >= | == NUMBER B|kB|MiB|GiB|%, with or without blanks. The unit may be missing for 0; a
-/// percentage is of growth. Kind::BadInput otherwise.
+/// FIELD[.growth] < | <= | > | >= | == NUMBER B|kB|KiB|MiB|GiB|%, with or without spaces. The unit is optional for 0; %
+/// requires .growth. Kind::BadInput otherwise.
 Result<Assertion> parse_assertion(std::string_view text);
 
 }  // namespace rsslag::core

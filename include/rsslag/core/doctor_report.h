@@ -12,40 +12,40 @@
 
 namespace rsslag::core {
 
-/// What this kernel and this user can do.
+/// What this kernel and this user allow.
 struct DoctorReport {
-    /// A hook, a capability: a name and whether it is to be had.
+    /// A hook or a capability.
     struct Item {
         std::string name;
         bool usable = false;
-        std::string reason;  ///< why not
+        std::string reason;  ///< why it is not usable
     };
 
     struct Problem {
         std::string what;
         std::string remedy;
-        bool fatal = false;  ///< tracing does not work with it
+        bool fatal = false;  ///< tracing does not work
     };
 
     std::chrono::system_clock::time_point time;
     std::string kernel;
     std::string arch;
-    Machine machine;               ///< its scheme counts only where `scheme` is known
-    std::optional<Scheme> scheme;  ///< nullopt: unknown or no BTF
+    Machine machine;               ///< its `scheme` is valid only if the member below is not nullopt
+    std::optional<Scheme> scheme;  ///< nullopt: an unknown layout, or no BTF
     std::string scheme_evidence;
-    std::optional<bool> btf;  ///< nullopt here and below: not asked
+    std::optional<bool> btf;  ///< nullopt here and below: not checked
     std::optional<bool> task_iterator;
     std::optional<bool> task_iterator_by_group;
     std::vector<Item> hooks;
     std::vector<Item> capabilities;
-    std::string lockdown;  ///< empty: cannot be read
+    std::string lockdown;  ///< empty: not readable
     std::optional<int> seccomp_mode;
-    std::optional<int> hidepid;                  ///< of the /proc that is mounted
-    std::optional<bool> page_monitor;            ///< CONFIG_PROC_PAGE_MONITOR: smaps and pagemap exist
+    std::optional<int> hidepid;                  ///< of the mounted /proc
+    std::optional<bool> page_monitor;            ///< CONFIG_PROC_PAGE_MONITOR, which provides smaps and pagemap
     std::optional<std::uint64_t> memlock_bytes;  ///< nullopt: unlimited
     std::optional<Calibration> calibration;
     std::optional<std::int64_t> calibration_us;
-    std::string setcap_remedy;  ///< gives an ordinary user what tracing needs
+    std::string setcap_remedy;  ///< a command that gives an ordinary user the capabilities for tracing
     std::vector<Problem> problems;
 
     bool tracing_works() const {

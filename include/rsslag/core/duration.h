@@ -8,10 +8,10 @@
 
 namespace rsslag::core {
 
-/// "500ms", "2s", "1m", "1.5s"; a bare number is seconds. Pure.
+/// "500ms", "2s", "1m", "1h", "1.5s"; a number without a unit is in seconds. Kind::BadInput otherwise. Pure.
 Result<std::chrono::milliseconds> parse_duration(std::string_view word);
 
-/// A duration of at least 10 ms.
+/// The same; Kind::BadInput below 10 ms, too.
 Result<std::chrono::milliseconds> parse_interval(std::string_view word);
 
 }  // namespace rsslag::core

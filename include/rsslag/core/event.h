@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a trace is made of: events, each of which says all that it says by itself. A live trace makes them, a recording
-// keeps them, a test writes them down; whoever judges them asks nothing back. Times named t_ns or until_ns are
-// CLOCK_MONOTONIC.
+// The events of a trace. A live trace makes them, a recording stores them, tests construct them; the analyzer consumes
+// them without querying their source. Times named t_ns or until_ns are CLOCK_MONOTONIC.
 #pragma once
 
 #include <cstddef>
@@ -18,38 +17,39 @@
 
 namespace rsslag::core::event {
 
-/// Both clocks at once.
+/// One moment, in both clocks.
 struct Moment {
     std::uint64_t t_ns = 0;
     std::int64_t unix_ns = 0;  ///< CLOCK_REALTIME
 };
 
-/// Wire records (abi.h) of one ring have come, as the programs wrote them.
+/// Wire records (abi.h) of one ring, as the programs wrote them.
 struct Records {
     std::uint32_t ring = 0;
     std::vector<std::byte> bytes;
 };
 
-/// All records from before that time have come. Processes that have ended by then are told of as of `at`.
+/// All records from before until_ns have come. Processes that have ended by then get their last ticks, with the time
+/// `at`.
 struct Watermark {
     std::uint64_t until_ns = 0;
     Moment at;
 };
 
-/// What has been sent and lost since the attach, as counted then.
+/// Counts of what was sent and lost since the attach.
 struct Losses {
     std::uint64_t t_ns = 0;
     core::Losses counts;
 };
 
-/// CPUs went offline between these times: what each cached of a process is part of its counts now, of which no record
-/// tells. Each process is to be read again.
+/// CPUs went offline between these times: what each had cached was folded into the counters without a record. Each
+/// process has to be read again.
 struct CpusFolded {
     std::uint64_t since_ns = 0;
     std::uint64_t until_ns = 0;
 };
 
-/// Faults of tasks, counted in the kernel; they hold until they are told again.
+/// Faults of tasks, counted in the kernel; each count is valid until the next one of that task.
 struct Faults {
     struct Task {
         int host_tid = 0;
@@ -58,62 +58,63 @@ struct Faults {
     std::vector<Task> tasks;
 };
 
-/// A process is traced from here on: what it holds, read with the probes in place, and what its tasks' faults had been
-/// counted to by then.
+/// A process is traced from here on: its counters, read after the probes were attached, and how many faults of its
+/// tasks had been counted by then.
 struct Attach {
     int host_tgid = 0;
     core::TimedCounters counters;
     Faults faults;
 };
 
-/// What this process will exec is traced; its program until then is not.
+/// The process is traced from its next exec on, not before.
 struct ExecAwaited {
     int host_tgid = 0;
     int tgid = 0;          ///< in rsslag's PID namespace
-    std::uint64_t mm = 0;  ///< that it leaves
+    std::uint64_t mm = 0;  ///< the one that the exec leaves
 };
 
-/// The counters of a process whose baseline is not known, or whose exec may have been lost. An error: it is gone.
+/// The counters of a process whose baseline is unknown, or whose exec may have been lost. An error: the process is
+/// gone.
 struct Counters {
     int pid = 0;
     core::Result<core::TimedCounters> reported;
 };
 
-/// A reading of a traced process, to be compared with the records at the next TickEnd. An error: it could not be read.
+/// A reading of a traced process, compared with the records at the next TickEnd. An error: it could not be read.
 struct Reading {
     int host_tgid = 0;
     core::Result<core::RawReading> reported;
 };
 
-/// The readings since the last one make a tick: all records up to 1 ms after each of them have come.
+/// Ends a tick, made of the readings since the last TickEnd: all records up to 1 ms after each of them have come.
 struct TickEnd {
-    /// Instead of each reading's own end: all records from before that time have come (sums are told as they are then).
+    /// Instead of 1 ms after each reading: all records from before this time have come, and sums are as of this time.
     std::optional<std::uint64_t> until_ns;
     Moment at;
     core::OwnCost own;  ///< since the last one
 };
 
-/// The probes are off, and all that was sent has come.
+/// The probes are detached, and all that was sent has come.
 struct Stop {
     Moment at;
 };
 
-/// The trace is over, after its Stop.
+/// The end of the trace, after its Stop.
 struct End {
     Moment at;
     core::OwnCost own;  ///< of the whole trace
 };
 
-/// Here is missing what a writer could not take or a reader cannot give.
+/// Something is missing here: the writer had no space for it, or the reader cannot read it.
 struct Gap {
     std::uint64_t records = 0;  ///< at least
-    std::uint64_t events = 0;   ///< likewise
+    std::uint64_t events = 0;   ///< at least
 };
 
-/// A recording begins here. It has no walk from before, so none is told any more.
+/// A recording starts here. It contains no earlier walk, so ticks must not repeat one.
 struct FreshStart {};
 
-/// Mappings of traced processes have changed; in the order of their times.
+/// Changes of mappings of traced processes, ascending by time.
 struct MappingChanges {
     std::vector<core::MappingChange> changes;
 };
@@ -126,7 +127,7 @@ struct MappingListing {
 using Event = std::variant<Records, Watermark, Losses, Faults, Attach, ExecAwaited, Counters, Reading, TickEnd, Stop,
                            End, Gap, FreshStart, CpusFolded, MappingChanges, MappingListing>;
 
-/// When it was told; nullopt where it does not say.
+/// The time of the event; nullopt if it has none.
 inline std::optional<std::uint64_t> time_of(const Event &event) {
     struct TimeOf {
         using Time = std::optional<std::uint64_t>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What something was at most, as text for people.
+// Extremes as text for people.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace rsslag::core {
 
-/// "417,612 kB"; "417,000 kB to 417,612 kB" where CPUs changed it at once; "at least ..." where records were lost.
+/// "417,612 kB"; "417,000 kB to 417,612 kB" if CPUs changed it concurrently; "at least ..." if records were lost.
 template <class Amount>
 std::string peak_range_text(const Extremes &extremes, const Amount &amount) {
     const Extreme &most = extremes.most;
@@ -17,18 +17,18 @@ std::string peak_range_text(const Extremes &extremes, const Amount &amount) {
     return most.from == most.to ? amount(most.to) : amount(most.from) + " to " + amount(most.to);
 }
 
-/// The same in a sentence: "at most 417,612 kB".
+/// The same for a sentence: "at most 417,612 kB".
 template <class Amount>
 std::string at_most_text(const Extremes &extremes, const Amount &amount) {
     return (extremes.lossy ? "" : "at most ") + peak_range_text(extremes, amount);
 }
 
-/// Before a number that what was lost may have changed.
+/// The mark before a number that lost records may have changed.
 constexpr std::string_view doubt_mark(bool in_doubt) {
     return in_doubt ? "~" : "";
 }
 
-/// How it ended; of what a fork held before its first exec that it is that.
+/// The state's name; "image 0" for what a fork held before its first exec.
 inline std::string_view state_text(State state, const Extremes &extremes) {
     return extremes.image == 0 ? "image 0" : name(state);
 }

@@ -7,7 +7,7 @@
 
 namespace rsslag::core {
 
-/// An owned file descriptor; empty where open() failed (errno says why).
+/// Owns a file descriptor. A negative one, as of a failed open(2), is kept as closed.
 class Fd {
   public:
     Fd() = default;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a process grew by, by the names of its mappings and by its threads.
+// The growth of a process, by the names of its mappings and by its threads.
 #pragma once
 
 #include <array>
@@ -13,37 +13,37 @@
 
 namespace rsslag::core {
 
-/// What came, less what went, with no fault of the process.
+/// Why pages came or went without a page fault of the process.
 enum class NoFault : std::uint8_t {
-    Populated,  ///< came: MAP_POPULATE, mlock, a read of the kernel's
+    Populated,  ///< came: MAP_POPULATE, mlock, access by the kernel
     GivenUp,    ///< went: munmap, madvise, exit
-    ByOthers,   ///< by tasks that are not of the process: reclaim, ptrace, KSM
-    NotTold,    ///< what the records do not tell of: losses, amounts that stayed open, --mode counts
+    ByOthers,   ///< by tasks of other processes: reclaim, ptrace, KSM
+    NotTold,    ///< not determined by records: losses, amounts that stayed open, --mode counts
 };
 inline constexpr std::size_t kNoFaults = 4;
 std::string_view name(NoFault why);
-/// "by no fault: populated", as tables call it.
+/// "by no fault: populated", as tables print it.
 std::string_view describe(NoFault why);
 
-/// Of the last seconds, as a screen shows it. Pages of rss: file, anon, shmem.
+/// Growth in the last seconds, for a screen. Pages of rss: file, anon, shmem.
 struct RecentGrowth {
     struct Mapping {
-        std::string name;  ///< raw
-        Pages came;        ///< at faults, less what went at them
+        std::string name;  ///< raw bytes
+        Pages came;        ///< at faults: pages that came, minus pages that went
     };
     struct Thread {
         int tid = 0;
-        std::string comm;  ///< raw
+        std::string comm;  ///< raw bytes
         Pages came;        ///< at faults
     };
     std::uint64_t from_ns = 0;            ///< since the attach
-    bool any_names = false;               ///< mappings are told of at all
+    bool any_names = false;               ///< there is information about mappings
     std::vector<Mapping> mappings;        ///< largest first
-    std::vector<Thread> threads;          ///< likewise
-    Pages other_mappings, other_threads;  ///< for which there is no row
+    std::vector<Thread> threads;          ///< largest first
+    Pages other_mappings, other_threads;  ///< the rest, without a row of their own
     std::array<Pages, kNoFaults> no_fault{};
 
-    /// The sum of all mappings, or of all threads, and of what came by no fault.
+    /// Pages from faults, summed over mappings, plus pages without a fault. The sum over threads is the same.
     Pages grew() const {
         Pages sum = other_mappings;
         for (const Mapping &each : mappings)

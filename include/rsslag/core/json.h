@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The parts that all JSON documents have in common. For modules that link nlohmann_json, which core itself does not.
+// The parts that all JSON documents share. For modules that link nlohmann_json; core itself does not.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace rsslag::core::json {
 
-/// null where it is unknown.
+/// null if unknown.
 template <class T>
 nlohmann::ordered_json or_null(const std::optional<T> &value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
@@ -28,12 +28,12 @@ inline nlohmann::ordered_json number(const std::optional<Kilobytes> &kb) {
     return kb ? nlohmann::ordered_json(kb->n) : nlohmann::ordered_json(nullptr);
 }
 
-/// A PID or TID; 0 stands for one that this PID namespace does not show.
+/// A PID or TID; null if it is 0, i.e. not visible in this PID namespace.
 inline nlohmann::ordered_json id(int number) {
     return number > 0 ? nlohmann::ordered_json(number) : nlohmann::ordered_json(nullptr);
 }
 
-/// Members as documents have them: file, anon, shmem, swap, rss.
+/// All members and their rss: keys file, anon, shmem, swap, rss.
 inline void put_members(nlohmann::ordered_json &object, const Members &members) {
     object["file"] = members.file.n;
     object["anon"] = members.anon.n;
@@ -47,7 +47,7 @@ inline nlohmann::ordered_json members(const Members &members) {
     return object;
 }
 
-/// What it was at most, from records; a range where CPUs changed it at once.
+/// The peak, computed from records; a range if CPUs changed it concurrently.
 inline nlohmann::ordered_json peak(const Extremes &extremes) {
     return {{"peak_min", extremes.most.from.n},
             {"peak_max", extremes.most.to.n},
@@ -56,12 +56,12 @@ inline nlohmann::ordered_json peak(const Extremes &extremes) {
             {"lossy", extremes.lossy}};
 }
 
-/// Each member's own, which need not be of one instant: they have no sum.
+/// The extremes of each member by itself. They need not be of one instant, so there is no sum.
 inline nlohmann::ordered_json by_member(const Members &members) {
     return {{"file", members.file.n}, {"anon", members.anon.n}, {"shmem", members.shmem.n}, {"swap", members.swap.n}};
 }
 
-/// The rest of what was most and least, beside peak().
+/// The extremes except the peak.
 inline void put_extremes(nlohmann::ordered_json &object, const Extremes &extremes) {
     object["lowest"] = {{"rss_min", extremes.least.from.n},
                         {"rss_max", extremes.least.to.n},
@@ -70,7 +70,7 @@ inline void put_extremes(nlohmann::ordered_json &object, const Extremes &extreme
     object["cached_most"] = by_member(extremes.cached_most);
 }
 
-/// By cause, reason or the like.
+/// Counts by cause or reason; keys are made printable.
 inline nlohmann::ordered_json counts(const std::map<std::string, std::uint64_t> &counts) {
     nlohmann::ordered_json object = nlohmann::ordered_json::object();
     for (const auto &[key, count] : counts)

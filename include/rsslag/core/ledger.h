@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The ledger: who changed which counter of which mm, by how many pages, from the stream alone. Pure: records in, sums
-// out; no clock, no system call. Checked against an exact reading at each tick.
+// The ledger: which task changed which counter of which mm, and by how many pages, computed from the records alone and
+// checked against an exact reading at each tick. Pure: no clock, no system call.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,28 @@
 
 namespace rsslag::core {
 
-/// No update changes a counter by more: what a page table holds, a huge page (mm/memory.c).
+/// The largest change of a counter by one update: a page table, or a huge page (mm/memory.c).
 inline constexpr std::int64_t kMostPages = 512;
 
-/// Why a cache went into the mm's counter. Fold is the `cpu` scheme's; a direct update never was in a cache.
+/// Why a cache was added to the mm's counter. Fold: `cpu` scheme only. Direct: the update bypassed the cache.
 enum class FlushReason : std::uint8_t { Threshold, Zap, Exec, Exit, Direct, Fold };
 inline constexpr std::size_t kFlushReasons = 6;
 std::string_view name(FlushReason reason);
 
 /// What one task did to one mm since the attach.
 struct TaskNet {
-    int tid = 0;   ///< in rsslag's PID namespace, else the kernel's
-    int tgid = 0;  ///< likewise
+    /// In rsslag's PID namespace, 0 if not visible there; host_tid if the ledger has no record of the task.
+    int tid = 0;
+    int tgid = 0;  ///< in rsslag's PID namespace, 0 if not visible there
     int host_tid = 0;
     std::string comm;               ///< raw bytes
-    Members net;                    ///< the most likely; every page is in exactly one task's net
-    Pages uncertain;                ///< the truth is that far from `net` at most, all members taken together
-    std::optional<Members> cached;  ///< `thread` scheme
+    Members net;                    ///< the most likely value; every page is in exactly one task's net
+    Pages uncertain;                ///< upper bound of the error of `net`, all members together
+    std::optional<Members> cached;  ///< `thread` scheme; nullopt on the others
     std::uint64_t updates = 0;
-    std::uint64_t faults = 0;         ///< as counted in the kernel, filled in by whoever reads that
-    std::uint64_t faults_before = 0;  ///< of these, before the attach
-    std::uint64_t flushes = 0;        ///< `thread` scheme: flushes; `cpu` scheme: folds that it set off
+    std::uint64_t faults = 0;  ///< since the attach, counted in the kernel; set by the analyzer, the ledger has 0
+    std::uint64_t faults_before = 0;  ///< counted before the attach; not part of `faults`
+    std::uint64_t flushes = 0;        ///< `thread` scheme: flushes; `cpu` scheme: folds that its updates caused
     std::uint64_t last_flush_ns = 0;  ///< 0: never
 };
 
@@ -47,7 +48,7 @@ struct CpuNet {
     std::uint64_t folds = 0;
 };
 
-/// One flush or fold, for the log of them.
+/// One flush or fold.
 struct Flush {
     std::uint64_t t_ns = 0;
     int host_tid = 0;
@@ -57,155 +58,159 @@ struct Flush {
     FlushReason reason = FlushReason::Fold;
 };
 
-/// Sums over tasks that are no longer there.
+/// Sums over the tasks that have ended.
 struct ExitedNet {
     std::uint64_t threads = 0;
     Members net;
     std::uint64_t faults = 0;
     std::uint64_t updates = 0;
     std::uint64_t flushes = 0;
-    Pages uncertain;  ///< of `net`, as of a task's
+    Pages uncertain;  ///< upper bound of the error of `net`
 };
 
-/// A task that has ended, with its final values. They are part of ExitedNet too.
+/// A task that has ended, with its final values, which are part of ExitedNet too.
 struct EndedTask {
     std::uint64_t generation = 0;  ///< of the mm
     TaskNet task;
-    bool own = true;  ///< it lived in the mm
-    Pages doubted{};  ///< MmView::doubted at that time: any later increase adds to the task's uncertainty
+    bool own = true;  ///< the mm was the task's own
+    Pages doubted{};  ///< MmView::doubted at the task's end; an increase since then adds to its uncertainty
 };
 
-/// The most, or the least, that an rss was at any instant since the attach.
+/// The highest or lowest rss at any instant since the attach.
 struct Extreme {
-    Pages from, to;   ///< the truth lies between; the same where no two CPUs changed it at once
-    Members members;  ///< what they were then, as told
+    Pages from, to;   ///< bounds of the value; equal if no two CPUs changed it concurrently
+    Members members;  ///< the members at that instant, with the likely amounts
     std::uint64_t t_ns = 0;
-    int tid = 0;  ///< whose update that was, in rsslag's PID namespace, else the kernel's number; 0: nobody's
-    std::uint64_t processes = 0;  ///< of all mms together: how many processes that were traced lived then
+    /// Of the task that made the update: in rsslag's PID namespace, the kernel's number if it is not visible there or
+    /// has ended; 0: none.
+    int tid = 0;
+    std::uint64_t processes = 0;  ///< Ledger::extremes() only: how many traced processes existed then
 };
 
-/// From every record, not from readings now and then.
+/// Computed from every record, not sampled by readings.
 struct Extremes {
     Extreme most, least;
-    Members each_most, each_least;  ///< each member's own, as told
-    Members cached_most;            ///< each member's, absolute
-    Pages lag;                      ///< the most that a reader of the counters alone missed at one instant …
+    Members each_most, each_least;  ///< of each member by itself, with the likely amounts
+    Members cached_most;            ///< of each member by itself, absolute values
+    Pages lag;                      ///< the largest core::lag() at any instant
     std::uint64_t lag_t_ns = 0;
-    Pages lag_rss;       ///< … and the exact rss then
-    bool lossy = false;  ///< records were lost: it may have been more, or less, meanwhile
-    /// Which of a process's programs held most, from 1 on; 0: what a fork held before it ran the first.
+    Pages lag_rss;       ///< the exact rss at lag_t_ns
+    bool lossy = false;  ///< records were lost: the true extremes may be higher or lower
+    /// Which of the process's programs this is of, from 1 on; 0: what a fork held before its first exec.
     int image = 1;
 };
 
-/// Of two that were one after another: what was more of either.
+/// Combines two programs of one process, run one after the other: extremes of the program with the higher peak, the
+/// larger lag and cached_most of both.
 Extremes highest(const Extremes &before, const Extremes &after);
 
-/// Who a task is.
+/// Identifies a task.
 struct TaskName {
     int tid = 0, tgid = 0;
     std::string comm;  ///< raw bytes
 };
 
-/// One mm as the ledger has it. exact = baseline + Σ tasks + exited + others + remainder, by member.
+/// A view of one mm in the ledger. exact = baseline + Σ tasks + exited + others + remainder, by member.
 struct MmView {
     std::uint64_t mm = 0;
-    std::uint64_t generation = 0;  ///< tells mms apart that had the same address
-    bool torn_down = false;        ///< its last user has left
-    Members baseline;              ///< at the attach; 0 for an mm born in the trace
+    std::uint64_t generation = 0;  ///< distinguishes mms that had the same address
+    bool torn_down = false;        ///< mm->mm_users has reached 0
+    Members baseline;              ///< at the attach; 0 for an mm born in the trace; a resync adds its difference
     Members flushed;
     Members cached;
     std::vector<TaskNet> tasks;  ///< ascending by host TID
     ExitedNet exited;
-    std::vector<TaskNet> others;  ///< tasks that updated this mm without being its own
-    std::vector<EndedTask>
-        ended;                 ///< tasks that have ended since the last tick; empty unless AnalyzerOptions ask for them
-    Members teardown;          ///< part of `exited`: pages that its own tasks freed while it was torn down
-    Pages teardown_uncertain;  ///< as of a task's
+    std::vector<TaskNet> others;  ///< tasks that updated this mm but run in another
+    /// Tasks that have ended since the last tick; empty unless AnalyzerOptions::ended_tasks.
+    std::vector<EndedTask> ended;
+    Members teardown;          ///< part of `exited`: the change by its own tasks during the teardown
+    Pages teardown_uncertain;  ///< upper bound of the error of `teardown`
     std::uint64_t teardown_updates = 0;
-    Members remainder;          ///< nobody's: what a quiet reading found over the sum of all amounts; 0 but for a fault
-    std::vector<CpuNet> cpus;   ///< `cpu` scheme, ascending; all that cache or have folded
+    /// The counters minus the sum of all amounts, found by a quiet reading. Not 0 only after an error.
+    Members remainder;
+    std::vector<CpuNet> cpus;   ///< `cpu` scheme, ascending; those that cache something or have folded
     std::uint64_t updates = 0;  ///< by its own tasks, exited ones included
     std::uint64_t updates_by_others = 0;
     std::uint64_t flushes[kFlushReasons] = {};
     std::uint64_t disagreements = 0;
-    bool suspect = false;  ///< a reading has seen what no record has told of yet
+    bool suspect = false;  ///< a reading differs from the ledger, and the record that explains it may still come
     std::uint64_t resyncs = 0;
-    Pages doubted;  ///< running total of pages by which losses and disagreements may have changed any task's net
-    Pages rss_min, rss_max;  ///< exact RSS, least and most since the last watch()
+    Pages doubted;           ///< total pages by which losses and disagreements may have changed any task's net
+    Pages rss_min, rss_max;  ///< lowest and highest exact rss since the last watch()
     Extremes extremes;
-    Members last;   ///< exact before its teardown began; what it is now where it lives
-    Members begin;  ///< … and as it was first read, or its process was born, or as the exec that made it was done
-    bool begin_in_doubt = false;     ///< records from before were lost: it may have been more, or less
-    bool baseline_in_doubt = false;  ///< a loss has gone into the baseline, or will
-    bool needs_resync = false;       ///< records were lost, and no reading has put right what it holds
+    Members last;   ///< exact before the teardown began; until then the current value
+    Members begin;  ///< exact when the mm was first read, when its process was born, or at the end of its exec
+    bool begin_in_doubt = false;     ///< records from before `begin` were lost
+    bool baseline_in_doubt = false;  ///< a resync has changed the baseline, or will
+    bool needs_resync = false;       ///< records were lost, and no reading has replaced the counters since
 
     Members exact() const { return flushed + cached; }
 };
 
-/// How a process came to the end of an mm.
+/// How a process left an mm.
 enum class State : std::uint8_t { Running, Exited, Exec };
 std::string_view name(State state);
 
-/// A thread group that is traced.
+/// A traced thread group.
 struct GroupView {
     int host_tgid = 0;
-    int tgid = 0;      ///< in rsslag's PID namespace, 0 where it is not visible there
+    int tgid = 0;      ///< in rsslag's PID namespace, 0 if not visible there
     std::string comm;  ///< of its leader, raw bytes
     std::uint64_t mm = 0;
     State state = State::Running;
-    bool forked = false;  ///< born in the trace, and it has not run a program of its own yet
+    bool forked = false;  ///< born in the trace, and it has not run exec yet
 };
 
-/// What a group left behind: one for each mm that it left by exec or exit.
+/// An mm that a group has left by exec or exit, as it was then.
 struct Ended {
     GroupView group;
     MmView mm;
-    bool last = true;  ///< no other group that is traced lives in the mm, or has left it and is told of later
+    bool last = true;  ///< no other traced group lives in the mm, and no other Ended of this mm is to come
 };
 
-/// What an mm holds after a record, as told until then.
+/// What an mm holds after a record, as known at that record.
 struct Held {
     Pages rss;                     ///< exact
-    Pages lag;                     ///< what a reader of the counters alone misses
-    std::uint64_t generation = 0;  ///< as of its MmView
+    Pages lag;                     ///< core::lag(): what a reader of the flushed counters alone misses
+    std::uint64_t generation = 0;  ///< MmView::generation
 };
 
-/// What one update came to, as far as it can be told at once.
+/// The result of one update, as far as it is known when the update is applied.
 struct Applied {
     bool known = false;                 ///< its mm is in the ledger
-    std::optional<Pages> pages;         ///< nullopt: still open, or of an mm that nobody asked for
-    std::optional<FlushReason> reason;  ///< of a flush or fold; nullopt: neither, or still open
-    std::uint64_t ticket = 0;           ///< where it is open: take_settled() will tell by this number; else 0
-    std::optional<Held> held{};         ///< Ledger::held() after it, where somebody looks at single updates
-    /// `thread` scheme: of a flush, what faults of its task have told of; less that it is news.
+    std::optional<Pages> pages;         ///< nullopt: not settled yet, or the mm is not traced
+    std::optional<FlushReason> reason;  ///< of a flush or fold; nullopt: neither, or not settled yet
+    std::uint64_t ticket = 0;           ///< not 0: the amount is open, and take_settled() returns it under this number
+    std::optional<Held> held{};         ///< Ledger::held() after the update; only if an observer is set
+    /// `thread` scheme, of a flush: pages that fault records of the task have reported already.
     Pages from_faults{};
 };
 
-/// What an update that was open came to.
+/// The amount of an update that was open.
 struct SettledUpdate {
     std::uint64_t ticket = 0;
-    std::optional<Pages> pages;         ///< nullopt: the records do not tell
-    std::optional<FlushReason> reason;  ///< nullopt: it moved nothing into the mm's counter, or nobody knows
+    std::optional<Pages> pages;         ///< nullopt: the records do not determine it
+    std::optional<FlushReason> reason;  ///< nullopt: nothing was added to the mm's counter, or unknown
 };
 
-/// What comparing with an exact reading came to.
+/// The result of comparing the ledger with an exact reading.
 struct Check {
-    bool known = false;  ///< the ledger has that mm
-    bool quiet = false;  ///< no update while it was read, 1 ms before and after: equality was asked of it
-    /// Counters outside what the ledger held meanwhile, in a reading of 500 ms ago and in this one; if any, the mm was
-    /// resynchronized. A record that comes late tells what the first has seen, and then it was none.
+    bool known = false;  ///< the mm is in the ledger, and the reading could be compared
+    bool quiet = false;  ///< no update from 1 ms before the reading to 1 ms after it: the values must be equal
+    /// Counters that were outside of what the ledger held, both in this reading and in one at least 500 ms earlier (by
+    /// then a late record would have explained it); if any, the mm was resynchronized. 1 if only the amounts of a quiet
+    /// mm do not add up to its counters (MmView::remainder).
     int disagreements = 0;
 };
 
-/// Records are applied in the order of their time; caller's thread only.
+/// Records must be applied in the order of their time. Not thread-safe.
 class Ledger {
   public:
     struct Options {
         Scheme scheme = Scheme::Plain;
         int cpus = 1;             ///< possible CPUs
-        std::int64_t batch = 32;  ///< `cpu` scheme: folds at this many pages (lib/percpu_counter.c)
-        /// Orders of folios that a fault on anonymous memory may map here, a bit each
-        /// (/sys/kernel/mm/transparent_hugepage).
+        std::int64_t batch = 32;  ///< `cpu` scheme: the size at which a CPU's value is folded (lib/percpu_counter.c)
+        /// Folio orders that a fault on anonymous memory may map, one bit each (/sys/kernel/mm/transparent_hugepage).
         std::uint32_t anon_orders = 0x3ff;
         bool ended_tasks = false;  ///< keep ended tasks for take_ended_tasks()
     };
@@ -216,100 +221,100 @@ class Ledger {
     Ledger &operator=(Ledger &&) noexcept;
 
     Applied apply(const rsslag_update &update);
-    /// What its task caches more than was known of it, which the mm holds more.
+    /// Returns by how much what the task caches, and so what the mm holds, has grown since its last record.
     Members apply(const rsslag_fault &fault);
     void apply(const rsslag_task &task);
-    /// Told again, it counts for what has come since.
+    /// A partial sum is reported again as it grows; only the part since the last report counts.
     void apply(const rsslag_sum &sum);
 
-    /// Every record before `t_ns` has been applied: amounts that waited for what might still come are decided.
+    /// Every record before `t_ns` has been applied: settles amounts that depended on records still to come.
     void advance(std::uint64_t t_ns);
-    /// Nothing more comes: what is open is settled as it is most likely, told as unknown where that is not certain.
+    /// No more records come: settles all open amounts with their most likely values; reports uncertain ones as unknown.
     void settle_all();
-    /// Amounts that were open and are settled since the last call, each ticket once.
+    /// Open amounts that were settled since the last call, each ticket once.
     std::vector<SettledUpdate> take_settled();
     bool any_settled() const;
 
-    /// An mm that was alive at the attach: its counters and tasks as an iterator read them between the two times, with
-    /// the probes in place before. Records of it up to `end_ns`, applied before or after, count as part of the
-    /// baseline. `group` is the traced process.
+    /// Adds an mm that existed at the attach, with its counters and tasks as the iterator read them between the two
+    /// times. The probes must be attached before. Records of the mm up to `end_ns`, applied before or after this call,
+    /// are part of the baseline. `group` is the traced process.
     void adopt(const CounterReading &reading, const GroupView &group, std::uint64_t begin_ns, std::uint64_t end_ns);
 
-    /// Of one that was adopted as it was found, as what told of its begin is among what was lost.
+    /// For an mm that was adopted because the records of its start were lost.
     void begin_lost(std::uint64_t mm);
 
-    /// What the kernel had counted of a task's faults at the attach: its exit tells them again.
+    /// How many faults of a task had been counted at the attach: the counts of its EXIT record include them.
     void had_faults(int host_tid, std::uint64_t faults);
 
-    /// From now on keeps what each counter held, for compare(). Before any record that is later than 1 ms before the
-    /// reading's begin is applied.
+    /// Starts to keep the history of the mm's counters for compare(). Call it before applying any record later than 1
+    /// ms before the start of the reading.
     void watch(std::uint64_t mm);
-    /// The same for all, and for those that are born until end_watch(): several readings, one after another.
+    /// The same for all mms, and for those born before end_watch(); several readings may follow.
     void watch_all();
     void end_watch();
 
-    /// Compares an exact reading, taken between the two times, with what was held from 1 ms before it to 1 ms after it;
-    /// records up to then must have been applied, and sums as they were after that. What a sum has changed since the
-    /// watch began is not compared: what the counter held in between is not known. Ends the watch. Every counter that
-    /// lies outside is a disagreement; then the ledger takes over what was read, and the difference goes into the
-    /// baseline. On the `thread` scheme what tasks cache is taken over in any case: no record tells what a task did
-    /// after its last event.
+    /// Compares an exact reading, taken between the two times, with what the ledger held from 1 ms before to 1 ms after
+    /// it, and ends the watch of this mm unless watch_all() is active. Records up to 1 ms after the reading must have
+    /// been applied, and then the sums as they were after that. Counters that a sum changed since the watch started are
+    /// not compared, since their values in between are unknown. After a loss or a disagreement the ledger takes over
+    /// the counters of the reading, and the difference goes into the baseline. On the `thread` scheme it always takes
+    /// over what tasks cache: no record shows what a task did after its last event.
     Check compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
 
-    /// A group that is no longer there, and whose exit nothing has told of: it ends now.
+    /// Ends a group whose exit no record has reported.
     void vanished(int host_tgid);
-    /// Records were lost: every mm takes over the next reading that it is compared with, and counts a resync.
-    /// `records`: how many, or more; every thread's net may be wrong by as much as they can have brought. So does every
-    /// mm that is born up to `until_ns`, of records that are still to be applied.
+    /// Records were lost, at most `records`: every mm resyncs at its next compare(), and every task's net becomes
+    /// uncertain by kMostPages for each record. The same applies to mms born before `until_ns` by records still to be
+    /// applied.
     void records_lost(std::uint64_t records = 1, std::uint64_t until_ns = 0);
-    /// What was lost last may be from until then.
+    /// Sets `until_ns` of the last records_lost().
     void lost_until(std::uint64_t until_ns);
-    /// CPUs went offline between these times, and what each had cached became part of the counts (`cpu` scheme): as
-    /// after a loss, until an mm is compared with a reading from after that.
+    /// CPUs went offline between these times and folded what they cached (`cpu` scheme): every mm needs a resync by a
+    /// reading that starts after `until_ns`.
     void cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns);
-    /// Whether records were lost, or CPUs went offline, since the last comparison of this mm.
+    /// Whether records were lost, or CPUs went offline, since the mm was last compared.
     bool needs_resync(std::uint64_t mm) const;
 
-    /// Whether view() has something to show, and its updates by its own tasks so far (0 where it has not): without
-    /// listing every task.
+    /// Whether view() returns a value; and the number of updates by the mm's own tasks so far, 0 if unknown. Both are
+    /// cheap: they do not list the tasks.
     bool knows(std::uint64_t mm) const;
     std::uint64_t updates(std::uint64_t mm) const;
-    /// Whether it is an mm that an exec is making, or a fork, and whose process will be told of: long before that a
-    /// reading may show it as the process's own. Not where what should tell may have been lost.
+    /// Whether an exec or fork is still building this mm. A reading may already show it as the process's own, but the
+    /// record that says so is still to come. False if that record may be lost.
     bool being_built(std::uint64_t mm) const;
-    /// Whether the mm that had this address then has come, or is coming, to its end: a reading of it is out of date.
+    /// Whether the mm at this address has ended since `t_ns` or is being torn down: a reading from then is out of date.
     bool ended_since(std::uint64_t mm, std::uint64_t t_ns) const;
-    /// The living mm at this address, nullopt where the ledger has none.
+    /// The living mm at this address; nullopt if the ledger has none.
     std::optional<MmView> view(std::uint64_t mm) const;
-    /// What it holds by now; nullopt: it is not known, comes to its end, or records are missing.
+    /// The mm's current rss and lag; nullopt if it is unknown, is being torn down or needs a resync.
     std::optional<Held> held(std::uint64_t mm) const;
-    /// mms and tasks that are known by now.
+    /// The number of mms and tasks in the ledger.
     std::size_t size() const;
-    /// Of the group with the highest host TGID that lives in the mm; 0: there is none.
+    /// TGID, in rsslag's PID namespace, of the group with the highest host TGID that lives in the mm; 0: none.
     int tgid_of(std::uint64_t mm) const;
-    /// Groups that live, ascending by host TGID.
+    /// Living groups, ascending by host TGID.
     std::vector<GroupView> groups() const;
-    /// The one with this host TGID, if it lives.
+    /// The living group with this host TGID.
     std::optional<GroupView> group(int host_tgid) const;
-    /// The kernel's TIDs of all tasks that live in an mm of the ledger, in no order.
+    /// The kernel's TIDs of all tasks that live in an mm of the ledger, unordered.
     std::vector<int> tids() const;
-    /// mms that groups have left since the last call, in that order. One in which nobody else lives is told once its
-    /// teardown is complete, or nothing came of it for 2 s; with `all`, at once.
+    /// mms that groups have left since the last call, in that order. An mm without another living group is returned
+    /// when its teardown is complete or after 2 s without an update of it; with `all`, immediately.
     std::vector<Ended> take_ended(bool all = false);
-    /// Tasks that have ended since the last call and whose updates are all settled. Each is returned once.
+    /// Tasks that have ended since the last call and whose updates are all settled, each once.
     std::vector<EndedTask> take_ended_tasks();
-    /// Whether take_ended() has more to tell, once time has passed.
+    /// Whether take_ended() has more to return later.
     bool leaving() const;
-    /// All mms whose end was seen so far, and how many of these did not come to 0 in every member.
+    /// The number of mms that have ended, and of those whose counters did not end at 0.
     std::uint64_t ended_mms() const;
     std::uint64_t ended_not_at_zero() const;
 
-    /// Of the sum of all mms, one that several processes share once.
+    /// Of the sum of all mms; an mm that several processes share counts once.
     Extremes extremes() const;
 
-    /// comm of a task by the kernel's TID, empty where unknown.
+    /// comm of a task by the kernel's TID; empty if unknown.
     std::string comm_of(int host_tid) const;
-    /// The same with its numbers in rsslag's PID namespace, the kernel's where it is not visible there.
+    /// The task's comm and its numbers in rsslag's PID namespace; the kernel's numbers if it is not visible there.
     std::optional<TaskName> task(int host_tid) const;
 
   private:

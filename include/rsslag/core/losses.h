@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Counts that the kernel side keeps, as whoever judges the stream is told them.
+// Losses and other counts that the kernel side keeps, as the analyzer gets them.
 #pragma once
 
 #include <algorithm>
@@ -14,25 +14,24 @@
 
 namespace rsslag::core {
 
-/// Why something was lost: all causes that there are. "other" is what a recording names that this version does not
-/// know.
+/// All causes of a loss. "other": a cause in a recording that this version has no name for.
 inline constexpr std::array<std::string_view, 7> kLossCauses{"ring_full",  "recursion", "no_room", "malformed",
                                                              "unreadable", "recording", "other"};
 
-/// The cause of that name, else "other": names come from files, and are printed.
+/// The cause with this name, else "other": names come from files and are printed.
 inline std::string_view loss_cause(std::string_view name) {
     const auto *const found = std::find(kLossCauses.begin(), kLossCauses.end(), name);
     return found == kLossCauses.end() ? kLossCauses.back() : *found;
 }
 
-/// What has been sent and lost since the attach, all CPUs together. sent == received + lost(), always, once everything
-/// has been drained.
+/// What was sent and lost since the attach, on all CPUs. Once everything has been drained, sent == received + lost().
 struct Losses {
-    std::uint64_t sent = 0;  ///< records that programs sent, traced to send, or would have sent
-    /// By cause, of kLossCauses; those of the kernel side are there also at 0: "ring_full", "recursion" (a program was
-    /// skipped because it was preempted by itself: counted as one record), "no_room" (a process or thread could not be
-    /// followed: counted as one record), "malformed" (what came is no record that this version knows). "unreadable" is
-    /// added where the kernel does not tell how much was lost, "recording" by a recording that lacks something.
+    std::uint64_t sent = 0;  ///< records that programs sent or failed to send
+    /// By cause, of kLossCauses. Always present, even if 0: "ring_full"; "recursion" (a run was skipped, since another
+    /// run of the same program was under way on that CPU; counted as one record); "no_room" (a process or thread could
+    /// not be followed; counted as one record); "malformed" (a record that this version does not understand). Present
+    /// only if it occurs: "unreadable" (the kernel does not report how much was lost), "recording" (the recording lacks
+    /// something).
     std::map<std::string, std::uint64_t> by_cause;
 
     std::uint64_t lost() const {
@@ -48,10 +47,11 @@ struct FaultCounts {
     std::uint64_t kernel = 0;  ///< exceptions:page_fault_kernel
 };
 
-/// What the kernel took for the most that a process held, as it ended: sampled, of counters that lag.
+/// The kernel's own figures for the highest rss of a process, read as it ended. They are sampled from lagging counters.
 struct EndFigures {
-    Pages max_rss;                    ///< as ru_maxrss: of all programs that it has run, and of who made it
-    std::optional<Pages> high_water;  ///< as VmHWM: of the last mm; nullopt: it had left that
+    /// Like ru_maxrss: over all programs that the process has run, and inherited from its parent at fork.
+    Pages max_rss;
+    std::optional<Pages> high_water;  ///< like VmHWM, of its last mm; nullopt: the process had left its mm by then
 };
 
 }  // namespace rsslag::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Mappings of a process: how they change, what they are at one moment, and what each is called. Pure.
+// Mappings of a process: their changes, listings of them, and their names. Pure.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace rsslag::core {
 
-/// What a mapping allows and how it is backed, a bit each; as a recording has them.
+/// Access and backing of a mapping, one bit each. The values are those of recordings.
 enum MappingFlag : std::uint8_t {
     MappingRead = 1,
     MappingWrite = 2,
@@ -26,34 +26,34 @@ enum MappingFlag : std::uint8_t {
     MappingHugetlb = 32,
 };
 
-/// A range of addresses as the kernel has it.
+/// A range of addresses of an mm.
 struct MappedRange {
     std::uint64_t start = 0, end = 0;  ///< end: the first address behind it
     std::uint8_t flags = 0;            ///< MappingFlag
-    /// Raw, as /proc/PID/maps has it: a path, "[heap]", "[anon:NAME]"; empty: anonymous memory without a name.
+    /// Raw bytes, as in /proc/PID/maps: a path, "[heap]", "[anon:NAME]"; empty: anonymous memory without a name.
     std::string name;
 };
 
-/// Of an ELF file (NT_GNU_BUILD_ID).
+/// The NT_GNU_BUILD_ID of an ELF file.
 struct BuildId {
     static constexpr std::size_t kMost = 20;  ///< lib/buildid.c BUILD_ID_SIZE_MAX
     std::array<std::uint8_t, kMost> bytes{};
-    std::uint8_t size = 0;  ///< 0: nobody told of one
+    std::uint8_t size = 0;  ///< 0: not known
 
     bool known() const { return size > 0; }
     friend auto operator<=>(const BuildId &, const BuildId &) = default;
 };
-/// "1f6a…", two digits a byte.
+/// "1f6a…", two digits per byte.
 std::string hex(const BuildId &id);
 
-/// One change, as the kernel told of it.
+/// One change, as the kernel reported it.
 struct MappingChange {
     enum class Kind : std::uint8_t {
-        Mapped,  ///< what the range holds from now on (mmap, mprotect, brk, a stack that grows)
-        Exec,    ///< what comes next is of a new program; no range
-        Moved,   ///< from `old_start` on, `old_end` is behind it (mremap)
-        Named,   ///< by prctl(PR_SET_VMA_ANON_NAME); an empty name takes the name away
-        Lost,    ///< so many changes, of whichever process; no range
+        Mapped,  ///< the range is mapped as given from now on (mmap, mprotect, brk, a growing stack)
+        Exec,    ///< the following changes are of the process's next program; no range
+        Moved,   ///< from [old_start, old_end) to `range` (mremap)
+        Named,   ///< by prctl(PR_SET_VMA_ANON_NAME); an empty name removes the name
+        Lost,    ///< `lost` changes were lost, of unknown processes; no range
     };
     Kind kind = Kind::Mapped;
     std::uint64_t t_ns = 0;  ///< CLOCK_MONOTONIC
@@ -70,45 +70,48 @@ struct MappingListing {
         MappedRange range;
         std::optional<Kilobytes> rss;  ///< nullopt: the page tables were not walked
     };
-    std::uint64_t t_ns = 0;  ///< CLOCK_MONOTONIC, before it was read
+    std::uint64_t t_ns = 0;  ///< CLOCK_MONOTONIC, before the listing was read
     int pid = 0;             ///< in rsslag's PID namespace
     std::vector<Entry> entries;
     struct Stack {
         int tid = 0;  ///< in rsslag's PID namespace
         std::uint64_t pointer = 0;
     };
-    std::vector<Stack> stacks;  ///< of threads that sleep in a system call, which is where /proc tells
+    /// Of threads that sleep in a system call; for others /proc does not show the stack pointer.
+    std::vector<Stack> stacks;
 };
 
-/// What tells what a mapping is beyond its own range.
+/// What else the name of a mapping depends on.
 struct MappingNeighbours {
-    bool reserved_behind = false;     ///< a private anonymous mapping that allows nothing follows at once
-    std::optional<int> stack_of_tid;  ///< the thread that began with its stack pointer near the end of it, or …
-    bool by_shape = false;            ///< … that has it somewhere there
+    bool reserved_behind = false;     ///< a private anonymous mapping without any access rights follows directly
+    std::optional<int> stack_of_tid;  ///< the thread whose initial stack pointer is near the end of the mapping …
+    bool by_shape = false;            ///< … or, if this is set, whose current stack pointer is in the mapping
 };
 
-/// "[heap]", "libc.so.6" by its whole path, "[anon:NAME]", "stack of thread 12", "stack of thread 12 ~", "shmem",
-/// "hugetlb", "glibc arena ~", "JIT ~", "(anonymous)". What is recognised by its shape alone ends with "~". Raw bytes.
+/// "[heap]", "libc.so.6" with its whole path, "[anon:NAME]", "stack of thread 12", "stack of thread 12 ~", "shmem",
+/// "hugetlb", "glibc arena ~", "JIT ~", "(anonymous)". A "~" at the end marks a guess from the shape of the mapping.
+/// Raw bytes.
 std::string mapping_name(const MappedRange &range, const MappingNeighbours &neighbours);
 
-/// A stack with the name of its thread, "stack of thread 12 worker-07 ~", where `comm_of` knows it; others as they are.
+/// Adds the thread's name to the name of a stack, "stack of thread 12 worker-07 ~", if `comm_of` returns one. Returns
+/// any other name unchanged.
 std::string with_comm(std::string_view mapping, const std::function<std::optional<std::string>(int tid)> &comm_of);
 
-/// Whether the stack pointer that a thread began with makes this the thread's stack: near the end of private anonymous
-/// memory that can be written.
+/// Whether a thread with this initial stack pointer has its stack here: the pointer is in the last MiB and the second
+/// half of writable private anonymous memory.
 bool may_be_stack(const MappedRange &range, std::uint64_t stack_pointer);
 
 /// "rw-p".
 std::string permissions(std::uint8_t flags);
 std::uint8_t mapping_flags(std::string_view permissions);
 
-/// Whether a stack pointer that a thread has at some time may be into its stack.
+/// Whether a thread with this current stack pointer may have its stack here.
 bool may_hold_stack(const MappedRange &range, std::uint64_t stack_pointer);
 
-/// What mapping_name() says of memory that nothing is known of.
+/// mapping_name() of anonymous memory that is not recognised.
 inline constexpr std::string_view kAnonymousMapping = "(anonymous)";
 
-/// What rows of growth by mapping are called that are of no mapping that is known.
+/// In growth by mapping: pages of an address whose mapping is unknown.
 inline constexpr std::string_view kUnknownMapping = "(unknown)";
 
 }  // namespace rsslag::core

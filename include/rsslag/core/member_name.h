@@ -8,7 +8,7 @@
 
 namespace rsslag::core {
 
-/// As every output calls it.
+/// The name of a member in every output.
 constexpr std::string_view name(Member member) {
     switch (member) {
         case Member::File: return "file";
@@ -19,7 +19,7 @@ constexpr std::string_view name(Member member) {
     return "shmem";
 }
 
-/// In the order of every output.
+/// The order of members in every output.
 inline constexpr std::array<Member, kMembers> kMembersInOrder{Member::File, Member::Anon, Member::Shmem, Member::Swap};
 
 }  // namespace rsslag::core

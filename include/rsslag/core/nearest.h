@@ -8,9 +8,9 @@
 
 namespace rsslag::core {
 
-/// What was meant by a word that is none of `known`: the one that becomes it by the fewest letters left out, added,
-/// replaced or swapped with their neighbour, at most a third of the word's; or the only one that begins with it. The
-/// earlier of two that are as near. Bytes, not characters.
+/// The best guess for a mistyped word: the element of `known` with the fewest edits (deletions, insertions,
+/// replacements, swaps of neighbours), at most a third of the word's bytes and at least one allowed, the first of
+/// equals; else the only element that starts with `word`. Bytes, not characters. nullopt: no guess.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string> &known);
 
 }  // namespace rsslag::core

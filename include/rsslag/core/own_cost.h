@@ -7,7 +7,7 @@
 
 namespace rsslag::core {
 
-/// What rsslag itself costs, over some time.
+/// The cost of rsslag itself, over a period.
 struct OwnCost {
     double cpu_percent = 0;  ///< of one core
     std::optional<double> bpf_ns_per_event;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What /proc alone tells of a process, where BPF cannot be used.
+// A process as /proc alone shows it, for systems where BPF cannot be used.
 #pragma once
 
 #include <chrono>
@@ -13,11 +13,11 @@
 
 namespace rsslag::core {
 
-/// Which file of /proc the exact RSS is from.
+/// The file of /proc that the exact RSS comes from.
 enum class ProcSource : std::uint8_t {
-    Nothing,     ///< none that may be read here is exact
-    StatusFile,  ///< with the members (fs/proc/task_mmu.c task_mem, from 6.12 by exact sums)
-    Walk,        ///< smaps_rollup or smaps: the page tables, without the members
+    Nothing,     ///< no readable file is exact on this kernel
+    StatusFile,  ///< with members (fs/proc/task_mmu.c task_mem, exact since 82241a83cd15: 6.16, 6.15.7, 6.12.39)
+    Walk,        ///< smaps_rollup or smaps, i.e. the page tables; without members
 };
 
 /// One process, read without BPF.
@@ -28,28 +28,29 @@ struct ProcReading {
     std::string comm;  ///< raw bytes
     std::int64_t threads_count = 0;
     ReaderValues readers;
-    std::optional<ReaderValues> living;  ///< of a thread that goes on, where the main thread has ended
-    std::optional<Kilobytes> hugetlb;    ///< which RSS does not count
+    std::optional<ReaderValues> living;  ///< of a living thread, if the main thread has ended
+    std::optional<Kilobytes> hugetlb;    ///< not part of RSS
     std::optional<Walk> walk;
-    std::optional<Members> members;  ///< exact, of ProcSource::Status
+    std::optional<Members> members;  ///< exact; only from ProcSource::StatusFile
     std::optional<Pages> exact;      ///< RSS
-    std::optional<Pages> lag;  ///< exact − what stat says of a task that has memory; who caches it, nobody tells
+    /// Exact − stat of a task that has an mm; nullopt if `exact` or stat is unknown, or stat is not calibrated.
+    std::optional<Pages> lag;
 
     WalkState walk_state = WalkState::Skipped;
     ProcSource source = ProcSource::Nothing;
-    bool leader_gone = false;  ///< the main thread has ended: stat, statm and status see no memory
-    bool moved = false;        ///< the files that count said something else afterwards
-    bool confirmed = false;    ///< exact by status and by a walk that says the same, and nothing moved
+    bool leader_gone = false;  ///< the main thread has ended: stat, statm and status show no memory
+    bool moved = false;        ///< a second read of the relevant files differed
+    bool confirmed = false;    ///< status and the walk agree exactly, and nothing moved
 };
 
-/// Fills in `source`, what is exact and the lag, by the readers that are exact on this kernel and by the walk. Where
-/// status is exact the walk is not needed.
+/// Fills in source, members, exact, lag and confirmed, from the files that are exact on this kernel and from the walk.
+/// The walk is not needed if status is exact.
 void reconcile(ProcReading &reading, const Calibration &calibration, const PageSize &page_size);
 
 /// "status", the name of the walked file, or "nothing".
 std::string_view source_name(const ProcReading &reading);
 
-/// Many of them, and the machine.
+/// A list of processes with facts about the machine.
 struct ProcDocument {
     std::chrono::system_clock::time_point time;
     std::string kernel;  ///< uname -r
@@ -57,7 +58,7 @@ struct ProcDocument {
     PageSize page_size;
     int cpus_online = 1;
     Calibration calibration;
-    std::string why_no_bpf;  ///< with what would help
+    std::string why_no_bpf;  ///< the reason and the remedy
     std::vector<ProcReading> processes;
     std::vector<FailedTarget> failed;
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A process as it was read and judged, and a machine with such processes: what is rendered, and what a tick begins
-// with.
+// A process with its reading and verdict, and a machine with such processes: the input of the renderers and of ticks.
 #pragma once
 
 #include <chrono>
@@ -16,7 +15,7 @@
 
 namespace rsslag::core {
 
-/// One process, read and judged.
+/// One process, read and reconciled.
 struct ProcessReading {
     int pid = 0;
     std::optional<int> host_pid;
@@ -24,20 +23,21 @@ struct ProcessReading {
     std::uint32_t uid = 0;  ///< real
     std::string comm;       ///< raw bytes
     std::int64_t threads_count = 0;
-    bool leader_gone = false;  ///< the main thread has ended: /proc/PID/stat, statm and status see no memory
+    bool leader_gone = false;  ///< the main thread has ended: /proc/PID/stat, statm and status show no memory
     std::string mm_id;         ///< opaque; equal for processes that share an mm
-    std::vector<int> mm_pids;  ///< of the groups that share it, as far as they are visible here
+    /// PIDs of the groups that share the mm, as far as they are visible in this PID namespace.
+    std::vector<int> mm_pids;
     ReaderValues readers;
-    std::optional<Kilobytes> hugetlb;  ///< which RSS does not count
+    std::optional<Kilobytes> hugetlb;  ///< not part of RSS
     WalkState walk_state = WalkState::Skipped;
     std::optional<Walk> walk;
     std::int64_t walk_age_ms = 0;
     Reconciliation verdict;
     Bound bound;
     std::vector<TaskReading> tasks;  ///< of the mm
-    std::size_t unlisted_tasks = 0;  ///< … that are not in this list
+    std::size_t unlisted_tasks = 0;  ///< number of tasks of the mm that `tasks` leaves out
     std::vector<CpuReading> cpus;
-    std::int64_t snapshot_us = 0;  ///< one counter reading, without the walk
+    std::int64_t snapshot_us = 0;  ///< duration of one counter reading, without the walk
 
     Finding finding() const;
 };

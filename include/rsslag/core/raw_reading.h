@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A reading of one process as it was taken, so that it can be judged again at any time.
+// A reading of one process as it was taken, so that it can be reconciled again later.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace rsslag::core {
 /// One pass of the iterator.
 struct TimedCounters {
     CounterReading counters;
-    std::uint64_t begin_ns = 0;  ///< CLOCK_MONOTONIC around it
+    std::uint64_t begin_ns = 0;  ///< CLOCK_MONOTONIC before the pass
     std::uint64_t end_ns = 0;
 };
 
@@ -24,17 +24,17 @@ struct RawReading {
     std::uint32_t uid = 0;  ///< real
     std::string comm;       ///< raw bytes
     std::int64_t threads_count = 0;
-    int cpus_online = 0;       ///< then; 0: not told
-    bool leader_gone = false;  ///< the main thread has ended: /proc/PID/stat, statm and status see no memory
+    int cpus_online = 0;       ///< at the time of the reading; 0: not recorded
+    bool leader_gone = false;  ///< the main thread has ended: /proc/PID/stat, statm and status show no memory
     ReaderValues readers;
-    std::optional<Kilobytes> hugetlb;  ///< which RSS does not count; of no recording
+    std::optional<Kilobytes> hugetlb;  ///< not part of RSS; recordings do not contain it
     Bracket bracket;                   ///< at least one reading
-    Evidence evidence;                 ///< empty where nothing had to be explained
-    std::uint64_t begin_ns = 0;        ///< CLOCK_MONOTONIC around the last reading of the bracket
+    Evidence evidence;                 ///< empty if counters and walk agree
+    std::uint64_t begin_ns = 0;        ///< CLOCK_MONOTONIC before the last reading of the bracket
     std::uint64_t end_ns = 0;
-    std::uint64_t bracket_ns = 0;  ///< when the first one began
+    std::uint64_t bracket_ns = 0;  ///< CLOCK_MONOTONIC before the first reading of the bracket
 
-    /// The last of the bracket.
+    /// The last reading of the bracket.
     const CounterReading &counters() const { return bracket.readings.back(); }
 };
 

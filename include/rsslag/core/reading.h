@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Readings: what the probe and /proc told, before any judgement.
+// Readings: raw values from the probe and from /proc.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace rsslag::core {
 
-/// One task of the mm. PIDs are those of rsslag's own PID namespace (0 where not visible there), host_* the kernel's.
+/// One task of an mm. tid and tgid are in rsslag's PID namespace (0 if not visible there), host_* are the kernel's.
 struct TaskReading {
     int tid = 0;
     int tgid = 0;
@@ -22,8 +22,8 @@ struct TaskReading {
     Members cached;                   ///< `thread` scheme only
     int faults_since_flush = 0;       ///< task->rss_stat.events, `thread` scheme only
     std::uint64_t faults_before = 0;  ///< min_flt + maj_flt, read before `cached`
-    std::uint64_t faults_after = 0;   ///< … and after it
-    std::uint64_t group_faults = 0;   ///< of the group's exited threads
+    std::uint64_t faults_after = 0;   ///< the same, read after `cached`
+    std::uint64_t group_faults = 0;   ///< of the group's threads that have exited (signal->min_flt + maj_flt)
     bool in_execve = false;
 };
 
@@ -44,40 +44,41 @@ struct MmReading {
     friend bool operator==(const MmReading &, const MmReading &) = default;
 };
 
-/// One pass of the iterator: the mm, its tasks one after another, and the mm again.
+/// One pass of the iterator: the mm, then its tasks, then the mm again.
 struct CounterReading {
     Scheme scheme = Scheme::Plain;
-    std::uint64_t mm = 0;  ///< the mm_struct's address: an identity to compare, never shown
-    int mm_users = 0;      ///< tasks plus whoever else holds a reference for now
+    std::uint64_t mm = 0;  ///< address of the mm_struct, to compare; never shown
+    int mm_users = 0;      ///< mm->mm_users: tasks, plus temporary references, e.g. by readers of /proc
     MmReading first;
     MmReading last;
     std::vector<TaskReading> tasks;  ///< ascending by host TID
     std::int64_t took_us = 0;
 
-    /// Σ of what tasks or CPUs cache, in the mm's state after the walk over the tasks.
+    /// Sum of what tasks or CPUs cache; CPUs' values are those read after the tasks.
     Members cached() const;
     Members flushed() const { return last.flushed; }
     Members exact() const { return flushed() + cached(); }
 };
 
-/// One process as a pass over all tasks saw it: no page table was walked and no event was needed.
+/// One process as seen by a pass over all tasks, without a walk of page tables and without events.
 struct ProcessTotal {
-    int tgid = 0;  ///< in rsslag's PID namespace, 0 where it is not visible there
+    int tgid = 0;  ///< in rsslag's PID namespace, 0 if not visible there
     int host_tgid = 0;
-    std::string comm;              ///< of the leader, raw bytes
-    std::uint64_t mm = 0;          ///< the mm_struct's address: an identity to compare, never shown
-    std::int64_t tasks = 0;        ///< that have not begun to exit
-    std::int64_t threads = 0;      ///< as /proc/PID/status counts them: a main thread that ended before the others, too
-    std::uint64_t started_ns = 0;  ///< since boot, without suspend
+    std::string comm;        ///< of the leader, raw bytes
+    std::uint64_t mm = 0;    ///< address of the mm_struct, to compare; never shown
+    std::int64_t tasks = 0;  ///< signal->live: tasks that have not begun to exit
+    /// signal->nr_threads, as in /proc/PID/status: includes a main thread that ended before the others.
+    std::int64_t threads = 0;
+    std::uint64_t started_ns = 0;  ///< start time since boot, without suspend
     std::int64_t cachers = 0;      ///< tasks or CPUs whose cached file, anon or shmem is not 0
-    Members flushed, cached;       ///< of the mm, all groups that share it included
-    bool leader_gone = false;      ///< the main thread has ended: /proc/PID/stat sees no memory
-    bool moved = false;            ///< its counters changed while the pass went over it
+    Members flushed, cached;       ///< of the mm, including all groups that share it
+    bool leader_gone = false;      ///< the main thread has ended: /proc/PID/stat shows no memory
+    bool moved = false;            ///< the counters changed during the pass
 
     Members exact() const { return flushed + cached; }
 };
 
-/// What /proc's own counters-based files said. A field that a file did not have is nullopt.
+/// What the files of /proc show that are based on counters. nullopt: the file has no such field, or could not be read.
 struct ReaderValues {
     std::optional<Pages> stat;
     std::optional<Pages> statm;
@@ -86,11 +87,11 @@ struct ReaderValues {
 
 enum class WalkFile : std::uint8_t { SmapsRollup, Smaps };
 
-/// What the page tables said.
+/// What the page tables show.
 struct Walk {
     WalkFile file = WalkFile::SmapsRollup;
     Kilobytes rss, pss, swap;
-    std::optional<Kilobytes> anonymous;  ///< the "Anonymous:" sum: pages counted as ANON
+    std::optional<Kilobytes> anonymous;  ///< sum of the "Anonymous:" lines: pages counted as ANON
     std::int64_t took_us = 0;
 };
 

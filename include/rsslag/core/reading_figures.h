@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a reading comes to, decided once so that JSON, CSV and lines for people never tell it differently.
+// The numbers of a reading, computed in one place, so that JSON, CSV and text agree.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct ReadingFigures {
     std::optional<Bound> bound;
     std::size_t mm_tasks = 0;
     Members flushed, cached, exact;
-    std::optional<Pages> lag;     ///< exact less what is flushed, as a reader of that alone shows it
-    std::optional<Pages> behind;  ///< exact less what stat said at another moment
+    std::optional<Pages> lag;     ///< core::lag()
+    std::optional<Pages> behind;  ///< exact rss − stat, which was read at another moment
     Window window;
     std::optional<std::uint64_t> window_updates;
     std::optional<Pages> residual;
@@ -30,24 +30,26 @@ struct ReadingFigures {
 
 ReadingFigures figures_of(const ProcessReading &process);
 
-/// Flushed, cached and exact are the ledger's. Where these are not what the reading saw, or a loss has put them in
-/// doubt, nothing is compared: the verdict is moving. What has ended has no readers, no walk and no bound.
+/// Flushed, cached and exact are the ledger's. If they differ from the reading, or the ledger needs a resync, the
+/// verdict is Moving and there is no cause except Moved. A process that has ended or could not be read has no readers,
+/// walk, bound, lag or residual.
 ReadingFigures figures_of(const Tick &tick);
 
-/// How far an approximate number may be trusted: the mark before it in text.
+/// The mark before an uncertain number in text: '~' or '!'.
 enum class Mark : std::uint8_t { None, Approximate, AfterLoss };
 Mark mark(const Tick &tick, const ReadingFigures &figures);
 
-/// The threads that a tick lists: all and changed by TID, top largest first.
+/// The threads that a tick lists: by TID, or for Top the largest first.
 std::vector<const TaskNet *> listed_threads(const Tick &tick);
 
-/// The reasons that there are under this scheme, in the order they are printed in.
+/// The flush reasons of this scheme, in print order.
 std::vector<FlushReason> reasons(Scheme scheme);
-/// Flushes and folds, without the updates that were direct.
+/// The number of flushes or folds, without direct updates.
 std::uint64_t flushes(const MmView &mm);
 
-/// What stays cached after an update. The record of a thread's flush shows what the flush then takes away; that of a
-/// direct update of somebody else's mm shows what the thread caches of its own.
+/// What stays cached after an update; nullopt if unknown. The record of a flush shows what the task cached before it,
+/// so 0 is left. A direct update of another task's mm shows what the task caches of its own mm, which does not count
+/// here.
 std::optional<std::int64_t> cached_after(const rsslag_update &update, const Applied &applied);
 
 }  // namespace rsslag::core

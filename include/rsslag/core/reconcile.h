@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Counters against page tables: what a process really holds, how far that is from what was walked, and why.
+// Compares counters with page tables: the exact RSS, its difference from the walk, and the causes of the difference.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@ enum class Verdict : std::uint8_t { Agrees, Explained, Moving, Unexplained, Unwa
 enum class Cause : std::uint8_t {
     Moved,          ///< the target changed while it was read: the distance from the window
     ExecArguments,  ///< argument pages of a running execve, charged to the old mm as ANON (fs/exec.c acct_arg_size)
-    InFlight,       ///< a munmap has taken a mapping out of the tree and not yet zapped all of its pages
-    Hwpoison,       ///< poisoned pages: smaps still sees them, the counters do not
+    InFlight,       ///< a munmap has removed a mapping from the tree but not yet zapped all of its pages
+    Hwpoison,       ///< poisoned pages: smaps counts them, the counters do not
     Unexplained,
 };
 
@@ -27,25 +27,25 @@ std::string_view name(Verdict verdict);
 std::string_view name(Cause cause);
 std::string_view name(WalkFile file);
 
-/// The walk with the counter readings around it, oldest first; at least one reading, two or more around a walk.
+/// A walk with the counter readings around it, oldest first: at least one reading, at least two if there is a walk.
 struct Bracket {
     std::vector<CounterReading> readings;
     WalkState walk_state = WalkState::Skipped;
-    std::optional<Walk> walk;  ///< present exactly where walk_state is Done
+    std::optional<Walk> walk;  ///< present if and only if walk_state is Done
 };
 
-/// What is known beyond the two numbers; gathered only where they differ.
+/// Facts that may explain a difference; gathered only if there is one.
 struct Evidence {
     bool in_execve = false;         ///< a task of the mm is inside execve()
-    std::optional<Pages> mapped;    ///< Σ size of the mappings that smaps listed, without [vsyscall]
-    std::optional<Pages> poisoned;  ///< page-table entries of this mm that point at poisoned pages
+    std::optional<Pages> mapped;    ///< total size of the mappings in smaps, without [vsyscall]
+    std::optional<Pages> poisoned;  ///< page-table entries of this mm that point to poisoned pages
 };
 
 struct Window {
     Pages min, max;  ///< exact RSS over all readings
 };
 
-/// How far `value` lies outside of the window, signed; 0 within it.
+/// The signed distance of `value` from the window; 0 if it is inside.
 Pages distance(const Window &window, Pages value);
 
 struct ResidualCause {
@@ -59,16 +59,17 @@ struct Reconciliation {
     Members flushed, cached, exact;  ///< of the last reading
     Window window;
     Verdict verdict = Verdict::Unwalked;
-    std::optional<Pages> residual;      ///< walked − exact; for Moving the distance from the window; null unwalked
+    /// Walked − exact; for Moving the distance from the window; nullopt without a walk.
+    std::optional<Pages> residual;
     std::vector<ResidualCause> causes;  ///< their sum is the residual
 };
 
-/// Whether anything at all changed from one reading to the next: counters or the second witness (faults of all tasks
-/// ever of the group, total_vm, map_count, the tasks themselves). Equal counters alone prove nothing: a target may map,
-/// touch and unmap between two readings.
+/// Whether anything changed between two readings: the counters, or the fault counts of all tasks the group ever had,
+/// total_vm, map_count, or the set of tasks. Equal counters are not enough: a process may map, touch and unmap between
+/// readings.
 bool moved(const CounterReading &earlier, const CounterReading &later);
 
-/// Pure. `evidence` may only explain, never change, the residual.
+/// Pure. `evidence` may explain the residual but never changes it.
 Reconciliation reconcile(const Bracket &bracket, const PageSize &page_size, const Evidence &evidence = {});
 
 }  // namespace rsslag::core

@@ -7,19 +7,19 @@
 
 namespace rsslag::core {
 
-/// What went wrong, as the caller must treat it. `cli` maps each to one exit status.
+/// The kind of a failure, as far as callers need it. `cli` maps each to an exit status.
 enum class Kind {
-    BadInput,     ///< the user asked for something that cannot be meant: status 2
-    Denied,       ///< this user may not: status 3
-    Unsupported,  ///< this kernel, machine or target cannot: status 3
-    Gone,         ///< the target ended meanwhile: status 3
-    Corrupt,      ///< a file does not hold what it should: status 2
+    BadInput,     ///< invalid input or arguments: status 2
+    Denied,       ///< missing privileges: status 3
+    Unsupported,  ///< not possible on this kernel or machine, or with this target: status 3
+    Gone,         ///< the target has ended: status 3
+    Corrupt,      ///< a file has invalid contents: status 2
     Io,           ///< reading or writing failed: status 1
-    Internal,     ///< rsslag is at fault: status 1
+    Internal,     ///< a bug in rsslag: status 1
 };
 
-/// One failure. `what` says what was wrong, `remedy` (may be empty) what would be right.
-/// `err` is a positive errno or 0; libraries that return negative errnos are turned around at their border.
+/// A failure. `what`: what failed, of what, and why. `remedy`: what to do about it, may be empty. `err`: a positive
+/// errno or 0; negative errnos of libraries are negated where the library is called.
 struct Error {
     Kind kind = Kind::Internal;
     std::string what;
@@ -27,7 +27,7 @@ struct Error {
     std::string remedy;
 };
 
-/// Either a value or an Error; never both, never neither.
+/// Holds either a value or an Error.
 template <class T>
 class [[nodiscard]] Result {
   public:
@@ -50,7 +50,7 @@ class [[nodiscard]] Result {
     std::variant<T, Error> state_;
 };
 
-/// A Result that carries no value.
+/// A Result without a value.
 using Status = Result<std::monostate>;
 
 inline Status success() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How this kernel keeps mm->rss_stat, and how much it lets hide.
+// How this kernel keeps mm->rss_stat, and how much it can cache.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace rsslag::core {
 
-/// NR_CPUS is no more on any architecture.
+/// The largest NR_CPUS of any architecture.
 inline constexpr int kMostCpus = 8192;
 
 enum class Scheme : std::uint8_t {
     Thread,  ///< each task caches its own updates: 2.6.34 to 6.1
     Cpu,     ///< each CPU caches up to a batch: from 6.2
-    Plain,   ///< nothing is cached: one atomic a member
+    Plain,   ///< nothing is cached: one atomic per member
 };
 
 /// Whether CPUs cache updates until they fold them into the counter (lib/percpu_counter.c).
@@ -32,37 +32,38 @@ constexpr bool tasks_cache(Scheme scheme) {
 
 std::string_view name(Scheme scheme);
 
-/// What the machine brings to the schemes.
+/// The properties of the machine that the schemes depend on.
 struct Machine {
     Scheme scheme = Scheme::Plain;
     PageSize page_size;
     int cpus_online = 1;
     int cpus_possible = 1;
-    int cpus_present = 0;  ///< those that may have been online before; 0: not known
-    /// Orders of folios that anonymous memory may come in here, a bit each (/sys/kernel/mm/transparent_hugepage); all
-    /// where nobody has looked.
+    int cpus_present = 0;  ///< CPUs that may have been online earlier; 0: unknown
+    /// Folio orders that anonymous memory may use, one bit each (/sys/kernel/mm/transparent_hugepage); all orders if
+    /// not read.
     std::uint32_t anon_orders = 0x3ff;
 
-    /// percpu_counter_batch = max(32, 2 × online CPUs) (lib/percpu_counter.c compute_batch_value); only on `cpu`.
+    /// percpu_counter_batch = max(32, 2 × online CPUs) (lib/percpu_counter.c compute_batch_value); nullopt except on
+    /// `cpu`.
     std::optional<std::int64_t> batch() const;
 };
 
-/// The most that the scheme lets hide for one process.
+/// How much the scheme may cache for one process.
 struct Bound {
     Members members;  ///< by member
-    Pages rss;        ///< of file, anon and shmem together: on `thread` less than the members' sum
+    Pages rss;        ///< of file, anon and shmem together; on `thread` less than their sum
     bool hard = false;
 
     friend bool operator==(const Bound &, const Bound &) = default;
 };
 
-/// `tasks` are those that share the mm. On `cpu` hard: (batch − 1) pages an online CPU and member, with the largest
-/// batch that may have been in force: it shrinks as CPUs go offline, and what the others cache stays until their next
-/// update. On `thread` soft: 64 faults a task before the 66th flushes (mm/memory.c check_sync_rss_stat,
-/// TASK_RSS_EVENTS_THRESH), each of them commonly one page, whatever its member. On `plain` 0.
+/// `tasks`: the number of tasks that share the mm. `cpu`, hard: batch − 1 pages for each online CPU and member, with
+/// the batch for all present CPUs, since the batch shrinks as CPUs go offline but the others keep what they cache until
+/// their next update. `thread`, soft: 64 faults per task, before the 66th flushes (mm/memory.c check_sync_rss_stat,
+/// TASK_RSS_EVENTS_THRESH), usually of one page each, in any member. `plain`: 0, hard.
 Bound bound(const Machine &machine, std::int64_t tasks);
 
-/// Whether a /proc file shows flushed or exact counters, as told by an experiment, never by version.
+/// Whether a file of /proc shows flushed or exact counters; found by an experiment, never from the kernel version.
 enum class Truth : std::uint8_t { Unknown, Flushed, Exact };
 
 std::string_view name(Truth truth);
@@ -73,8 +74,8 @@ struct Calibration {
     Truth status = Truth::Unknown;
 };
 
-/// What a reader said of a process whose counters are known and did not move: says which of the two it shows. Unknown
-/// where flushed and exact are equal (the experiment tells nothing) or where it is neither.
+/// Classifies a file by the value `says` that it shows for a process whose counters are known and do not move. Unknown
+/// if flushed and exact are equal, or if the value is neither of them.
 Truth classify_reader(Pages says, const Members &flushed, const Members &exact);
 
 }  // namespace rsslag::core

@@ -10,31 +10,31 @@
 
 namespace rsslag::core {
 
-/// What the first sentence of a snapshot is made of.
+/// The input of the first sentence of a snapshot.
 struct Finding {
     int pid = 0;
-    std::optional<Pages> stat;  ///< what /proc/PID/stat field 24 said
+    std::optional<Pages> stat;  ///< field 24 of /proc/PID/stat
     Members flushed;
     Members cached;
-    bool leader_gone = false;  ///< the main thread has ended, so that stat sees no memory
+    bool leader_gone = false;  ///< the main thread has ended, so stat shows no memory
     Pages exact_rss;
     std::size_t cachers = 0;  ///< threads or CPUs whose cached file, anon or shmem is not 0
     Bound bound;
     Verdict verdict = Verdict::Unwalked;
 };
 
-/// exact − stat, which was read at another moment; nullopt where stat could not be read.
+/// exact − stat, which was read at another moment; nullopt if stat could not be read.
 std::optional<Pages> behind(const Finding &finding);
 
-/// Prints a number of pages, unit included: "79,964 kB".
+/// Formats a number of pages with its unit: "79,964 kB".
 using PagesText = std::string (*)(Pages pages, const PageSize &page_size);
 std::string as_kb(Pages pages, const PageSize &page_size);
 std::string as_mib(Pages pages, const PageSize &page_size);
 std::string as_gib(Pages pages, const PageSize &page_size);
 std::string as_pages(Pages pages, const PageSize &page_size);
 
-/// Who says what, what is true, where the rest sits: one sentence. A program is named only as the calibration shows
-/// its file to lie or not: ps reads status, top and htop read statm.
+/// One sentence: what /proc shows, what the process holds, where the rest is cached. Programs are named according to
+/// the calibration of the files they read: status for ps, statm for top and htop.
 std::string sentence(const Finding &finding, const Machine &machine, const Calibration &calibration, PagesText text);
 
 }  // namespace rsslag::core

@@ -22,15 +22,16 @@ struct Decoded {
     std::size_t length = 0;  ///< bytes
 };
 
-/// One well-formed UTF-8 sequence at the front: shortest form, no surrogates, at most U+10FFFF.
+/// Decodes the UTF-8 sequence at the start of `text`; nullopt unless it is well-formed: shortest form, no surrogates,
+/// at most U+10FFFF.
 std::optional<Decoded> decode_utf8(std::string_view text);
 
-/// Text from an untrusted process, made safe for a terminal, CSV, JSON or SVG: control, escape, bidirectional and
-/// other invisible characters and bytes that are no UTF-8 become \xNN, a backslash becomes \\; the rest stays.
-/// For a terminal whose locale is not UTF-8 all that is not ASCII is escaped too.
+/// Makes text from an untrusted process safe for a terminal, CSV, JSON or SVG: control, escape, bidirectional and other
+/// invisible characters, and bytes that are not UTF-8, become \xNN; a backslash becomes \\. Without `utf8` (a terminal
+/// in another locale) everything that is not ASCII is escaped too.
 std::string printable(std::string_view raw, bool utf8 = true);
 
-/// The same for a line of our own that may quote such text: a backslash stays, so that nothing is escaped twice.
+/// The same for a line of rsslag's own that may quote such text: backslashes stay, so that nothing is escaped twice.
 std::string harmless(std::string_view line, bool utf8 = true);
 
 }  // namespace rsslag::core

@@ -15,22 +15,21 @@
 
 namespace rsslag::core {
 
-/// Puts the records of several rings into the order of their time. Each CPU's own are in order already.
+/// Merges the records of several rings by time. The records of each CPU must be in order already.
 class TimeOrder {
   public:
-    /// Whole records as a ring gave them. What is no record (a kind that is not known, a short one) ends the span: the
-    /// next one cannot be found.
+    /// Adds the whole records that a ring delivered. An unknown kind or a truncated record ends the span, since the
+    /// start of the next record is unknown.
     void add(std::span<const std::byte> bytes);
 
-    /// Hands on all records before `t_ns`, in order: `use` takes a rsslag_update, rsslag_fault,
-    /// rsslag_sum or rsslag_task.
+    /// Passes all records before `t_ns` to `use`, in order: rsslag_update, rsslag_fault, rsslag_sum or rsslag_task.
     template <class Use>
     void until(std::uint64_t t_ns, Use &&use) {
         while (!turns_.empty() && turns_.front().t_ns < t_ns) {
             std::pop_heap(turns_.begin(), turns_.end(), std::greater<>());
             const std::size_t cpu = turns_.back().cpu;
             turns_.pop_back();
-            // When another CPU's turn comes.
+            // The time at which another CPU is next.
             const std::uint64_t then = turns_.empty() ? t_ns : std::min(t_ns, turns_.front().t_ns);
             Queue &first = queues_[cpu];
             do {
@@ -46,7 +45,7 @@ class TimeOrder {
             trim(queues_[turn.cpu]);
     }
 
-    /// What has not been handed on yet: `use` takes a CPU and its records.
+    /// Calls `use` with a CPU and its waiting records, for each CPU that has any.
     template <class Use>
     void waiting(Use &&use) const {
         for (std::size_t cpu = 0; cpu < queues_.size(); ++cpu) {
@@ -55,13 +54,13 @@ class TimeOrder {
         }
     }
 
-    /// Of what waits.
+    /// Bytes of waiting records.
     std::size_t waiting_bytes() const { return waiting_bytes_; }
-    /// That a program has sent: without sums that go on.
+    /// Records that programs have sent: without partial sums.
     std::uint64_t records() const { return records_; }
-    /// Processes that begin to be traced among what was added since the last call, in rsslag's PID namespace.
+    /// PIDs, in rsslag's PID namespace, of processes that start to be traced in the records added since the last call.
     std::vector<int> take_begun() { return std::exchange(begun_, {}); }
-    /// Spans that ended early: a loss of at least one record each.
+    /// Malformed records or spans; each is a loss of at least one record.
     std::uint64_t malformed() const { return malformed_; }
 
   private:
@@ -79,7 +78,7 @@ class TimeOrder {
         look(queue);
     }
 
-    /// When the first record of a CPU that waits is to be handed on.
+    /// The time of a CPU's first waiting record.
     struct Turn {
         std::uint64_t t_ns = 0;
         std::size_t cpu = 0;
@@ -91,7 +90,7 @@ class TimeOrder {
     void take_turn(std::size_t cpu);
 
     std::vector<Queue> queues_;  ///< by CPU
-    std::vector<Turn> turns_;    ///< a heap, of those with records that wait
+    std::vector<Turn> turns_;    ///< a heap of the CPUs with waiting records
     std::size_t waiting_bytes_ = 0;
     std::uint64_t records_ = 0;
     std::uint64_t malformed_ = 0;

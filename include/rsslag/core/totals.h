@@ -7,9 +7,9 @@
 
 namespace rsslag::core {
 
-/// What a whole trace came to, over all mms: what its summary, a recording's end and a report have in common.
+/// Totals of a trace over all mms, as in its summary, at the end of a recording and in a report.
 struct Totals {
-    std::uint64_t records = 0;  ///< that reached rsslag
+    std::uint64_t records = 0;  ///< received by rsslag
     std::uint64_t emitted = 0;  ///< counted in the kernel: records + lost
     std::uint64_t lost = 0;
     std::map<std::string, std::uint64_t> lost_by;

@@ -9,8 +9,8 @@
 
 namespace rsslag::core {
 
-// Numbers from a file may be anything. Out of range they wrap around, as unsigned ones do: that is defined, and parts
-// still add up to their sum.
+// Numbers from a file can be arbitrary. Overflow wraps around as for unsigned numbers, which is defined behaviour and
+// keeps parts consistent with their sum.
 constexpr std::int64_t wrapped_sum(std::int64_t a, std::int64_t b) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -21,7 +21,7 @@ constexpr std::int64_t wrapped_product(std::int64_t a, std::int64_t b) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
 }
 
-/// A number of base pages of the kernel (getconf PAGESIZE). Signed: counters can be negative for a while.
+/// A number of base pages (getconf PAGESIZE). Signed, since counters can be negative for a moment.
 struct Pages {
     std::int64_t n = 0;
 
@@ -32,10 +32,10 @@ struct Pages {
     constexpr Pages &operator+=(Pages other) { return *this = *this + other; }
 };
 
-/// No counter of an mm holds as many, by far: what says so is no record and no reading of one.
+/// Far more pages than an mm can hold: a record or reading with a larger counter is malformed.
 inline constexpr std::int64_t kMostPagesOfMm = std::int64_t{1} << 36;
 
-/// 1,024 bytes each, as /proc prints them.
+/// Units of 1,024 bytes, as in /proc.
 struct Kilobytes {
     std::int64_t n = 0;
 
@@ -45,27 +45,27 @@ struct Kilobytes {
     constexpr Kilobytes &operator+=(Kilobytes other) { return *this = *this + other; }
 };
 
-/// Bytes in one base page; what turns Pages into Kilobytes and back.
+/// Bytes in a base page; converts between Pages and Kilobytes.
 struct PageSize {
     std::int64_t bytes = 4096;
 
     constexpr Kilobytes kb(Pages p) const { return {wrapped_product(p.n, bytes / 1024)}; }
-    /// /proc prints whole pages only, so the division leaves nothing over.
+    /// Exact, since /proc prints whole pages only.
     constexpr Pages pages(Kilobytes kb) const { return {kb.n / (bytes / 1024)}; }
 };
 
-/// The members of mm->rss_stat, numbered as the kernel does (include/linux/mm_types_task.h).
+/// The members of mm->rss_stat, with the kernel's numbers (include/linux/mm_types_task.h).
 enum class Member : std::uint8_t { File = 0, Anon = 1, Swap = 2, Shmem = 3 };
 inline constexpr std::size_t kMembers = 4;
 inline constexpr std::array<Member, kMembers> kAllMembers{Member::File, Member::Anon, Member::Swap, Member::Shmem};
-/// The one of that number; nullopt: a counter that this rsslag has no name for.
+/// The member with this number; nullopt: a counter that this version does not know.
 constexpr std::optional<Member> member_of(unsigned number) {
     return number < kMembers ? std::optional(static_cast<Member>(number)) : std::nullopt;
 }
-/// Those that make up RSS.
+/// The members that make up RSS.
 inline constexpr std::array<Member, 3> kRssMembers{Member::File, Member::Anon, Member::Shmem};
 
-/// One number of pages a member.
+/// A number of pages for each member.
 struct Members {
     Pages file, anon, swap, shmem;
 
@@ -79,7 +79,7 @@ struct Members {
         return shmem;
     }
     constexpr Pages operator[](Member m) const { return const_cast<Members &>(*this)[m]; }
-    /// file + anon + shmem, unclamped.
+    /// file + anon + shmem; may be negative.
     constexpr Pages rss() const { return file + anon + shmem; }
 
     friend constexpr bool operator==(const Members &, const Members &) = default;
@@ -96,7 +96,7 @@ struct Members {
     }
 };
 
-/// RSS as /proc prints it from a set of counters: get_mm_rss() clamps each member at 0 (include/linux/mm.h).
+/// RSS as /proc computes it from counters: get_mm_rss() clamps each member at 0 (include/linux/mm.h).
 constexpr Pages clamped_rss(const Members &m) {
     Pages sum;
     for (Member member : kRssMembers) {
@@ -105,7 +105,7 @@ constexpr Pages clamped_rss(const Members &m) {
     return sum;
 }
 
-/// What a reader of flushed counters alone misses.
+/// What a reader of the flushed counters alone misses.
 constexpr Pages lag(const Members &exact, const Members &flushed) {
     return exact.rss() - clamped_rss(flushed);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Records of the stream as what they are, instead of bytes: lossless, nothing is judged.
+// Records of the stream as structs instead of bytes. Lossless; nothing is interpreted.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@ namespace rsslag::wire {
 
 using Record = std::variant<rsslag_update, rsslag_fault, rsslag_task, rsslag_sum>;
 
-/// Of all of them.
+/// The same in all kinds of record.
 inline constexpr std::size_t kTimeOffset = offsetof(rsslag_update, t_ns);
 static_assert(offsetof(rsslag_fault, t_ns) == kTimeOffset && offsetof(rsslag_task, t_ns) == kTimeOffset &&
               offsetof(rsslag_sum, t_ns) == kTimeOffset);
 
-/// Calls `use` with the std::type_identity of the struct that records of this kind are and hands its answer on; an
-/// empty one where there is no such kind.
+/// Calls `use` with std::type_identity of the struct for this kind of record and returns its result; a
+/// default-constructed result if the kind is unknown.
 template <class Use>
 constexpr auto with_type(rsslag_u16 kind, Use &&use) {
     switch (kind) {
@@ -37,13 +37,13 @@ constexpr auto with_type(rsslag_u16 kind, Use &&use) {
     }
 }
 
-/// How long a record of this kind is; 0: there is no such kind.
+/// The size of a record of this kind in bytes; 0: unknown kind.
 constexpr std::size_t record_bytes(rsslag_u16 kind) {
     return with_type(kind, []<class Struct>(std::type_identity<Struct>) { return sizeof(Struct); });
 }
 
-/// Hands the record at the begin of `bytes` to `use`, which takes each of the structs. How many bytes it is long; 0:
-/// there is no whole record.
+/// Passes the record at the start of `bytes` to `use`, which must accept each of the structs. Returns the record's size
+/// in bytes; 0: no complete record.
 template <class Use>
 std::size_t visit_first(std::span<const std::byte> bytes, Use &&use) {
     rsslag_u16 kind = 0;
@@ -58,14 +58,14 @@ std::size_t visit_first(std::span<const std::byte> bytes, Use &&use) {
     });
 }
 
-/// The same as a value; nullopt: there is no whole record.
+/// The same as a value; nullopt: no complete record.
 inline std::optional<Record> unpack_first(std::span<const std::byte> bytes) {
     std::optional<Record> first;
     visit_first(bytes, [&first](const auto &record) { first = record; });
     return first;
 }
 
-/// Whether a program has sent it: a sum that goes on was read by userspace and is told again.
+/// Whether a program has sent the record. A partial sum was read by userspace instead, and is reported again later.
 template <class Struct>
 constexpr bool is_sent(const Struct &record) {
     if constexpr (std::is_same_v<Struct, rsslag_sum>) {
