@@ -325,7 +325,7 @@ struct rsslag_fault_slot {
     rsslag_s32 tid;     /* of the slot's task; negative: of a task that has ended; 0: none */
     rsslag_u32 claims;  /* 1: the slot is taken */
     rsslag_u64 address; /* of the fault */
-    rsslag_u64 done;    /* min_flt + maj_flt of the task at the fault's start; the kernel raises one of them at its end */
+    rsslag_u64 done;    /* min_flt + maj_flt of the task at the fault's start; the kernel raises one at its end */
     rsslag_u64 frame;   /* address of the fault's pt_regs, or-ed with RSSLAG_OF_USER_FAULT or _KERNEL_FAULT */
     rsslag_u64 ip;      /* two of these registers, at the start of the fault */
     rsslag_u64 sp;

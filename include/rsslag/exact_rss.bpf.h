@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Exact RSS for any libbpf program: what an mm's own counters say (flushed), what threads or CPUs hold back (cached), and
- * the sum of both, which is what walking the page tables would find. No event stream, no page-table walk, no kernel symbol.
+/* Exact RSS for any libbpf program: what an mm's own counters contain (flushed), what threads or CPUs have not added to
+ * them yet (cached), and the sum of both, which a walk of the page tables would find. Needs no event stream, no walk and
+ * no kernel symbol.
  *
  *     #include "vmlinux.h"               (bpftool btf dump file /sys/kernel/btf/vmlinux format c)
  *     #include <bpf/bpf_helpers.h>
@@ -11,17 +12,17 @@
  *     if (exact_rss_read(task, exact_rss_mm(task), &rss))
  *         total = exact_rss_total(&rss);   (pages)
  *
- * One object serves both schemes: CO-RE decides as it is loaded, and the verifier drops the other branch. Needs bpf_loop
- * (5.17) and bpf_map_lookup_percpu_elem (5.19); up to there use the parts by themselves. Programs that call into this need
- * CAP_BPF and CAP_PERFMON to be loaded, and must hold RCU where they run, as iterators and tracepoints do. Brings one map,
- * exact_rss_anchor, of one u64 for each CPU; bpf_map__set_autocreate() may leave it out where CPUs cache nothing. */
+ * One object works with all schemes: CO-RE chooses at load time, and the verifier drops the other branches. Requires
+ * bpf_loop (5.17) and bpf_map_lookup_percpu_elem (5.19); on older kernels call the parts separately. The program needs
+ * CAP_BPF and CAP_PERFMON to be loaded, and must run under RCU, as iterators and tracepoints do. Defines one map,
+ * exact_rss_anchor, with one u64 per CPU; bpf_map__set_autocreate() can omit it if the kernel's CPUs cache nothing. */
 #ifndef RSSLAG_EXACT_RSS_BPF_H
 #define RSSLAG_EXACT_RSS_BPF_H
 
 /* include/linux/mm_types_task.h; RSS is file + anon + shmem */
 enum exact_rss_member { EXACT_RSS_FILE, EXACT_RSS_ANON, EXACT_RSS_SWAP, EXACT_RSS_SHMEM, EXACT_RSS_MEMBERS };
 
-/* How kernels keep mm->rss_stat: which of these a kernel has is told by its BTF alone, as vendors backport. */
+/* The layouts of mm->rss_stat. The kernel's BTF decides which one is used, not its version, since vendors backport. */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -48,12 +49,13 @@ struct mm_struct___cpu {
     struct percpu_counter rss_stat[4];
 };
 
-/* kernel/bpf/arraymap.c keeps one __percpu pointer an element of a per-CPU array */
+/* kernel/bpf/arraymap.c: a per-CPU array has one __percpu pointer per element */
 struct bpf_array___exact_rss {
     void *pptrs[1];
 };
 
-/* The threads of a group: signal->thread_head links their thread_node (include/linux/sched/signal.h __for_each_thread). */
+/* The threads of a group: signal->thread_head links their thread_node (include/linux/sched/signal.h
+ * __for_each_thread). */
 struct list_head___exact_rss {
     struct list_head___exact_rss *next;
 };
@@ -77,7 +79,7 @@ struct task_struct___exact_rss {
 
 enum exact_rss_scheme { EXACT_RSS_UNKNOWN, EXACT_RSS_PLAIN, EXACT_RSS_THREAD, EXACT_RSS_CPU };
 
-/* A constant to the verifier. */
+/* A constant for the verifier. */
 static __always_inline enum exact_rss_scheme exact_rss_scheme(void)
 {
     if (bpf_core_field_exists(((struct mm_struct___cpu *)0)->rss_stat[0].counters))
@@ -87,7 +89,7 @@ static __always_inline enum exact_rss_scheme exact_rss_scheme(void)
     return bpf_core_field_exists(((struct task_struct___thread *)0)->rss_stat.count) ? EXACT_RSS_THREAD : EXACT_RSS_PLAIN;
 }
 
-/* A kernel pointer as a number: the verifier allows no arithmetic on it otherwise. */
+/* Converts a kernel pointer to a number. The verifier allows no arithmetic on the pointer. */
 static __always_inline u64 exact_rss_number(const void *pointer)
 {
     const void *volatile slot = pointer;
@@ -97,8 +99,8 @@ static __always_inline u64 exact_rss_number(const void *pointer)
     return number;
 }
 
-/* Where each CPU keeps its part of a per-CPU variable: an element's address on a CPU minus its __percpu pointer is that
- * CPU's per-CPU offset, and nothing but these addresses matters. */
+/* Gives the per-CPU offset of each CPU: the address of an element on that CPU minus the element's __percpu pointer.
+ * The contents of the map are not used. */
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, 1);
@@ -114,7 +116,7 @@ static __always_inline u64 exact_rss_percpu_base(void)
     return (u64)BPF_CORE_READ(array, pptrs[0]);
 }
 
-/* What turns a __percpu pointer into that CPU's address; false for a CPU that cannot be. */
+/* Sets the offset that turns a __percpu pointer into the CPU's address; false if there is no such CPU. */
 static __always_inline bool exact_rss_percpu_offset(u32 cpu, u64 base, u64 *offset)
 {
     u32 zero = 0;
@@ -126,7 +128,7 @@ static __always_inline bool exact_rss_percpu_offset(u32 cpu, u64 base, u64 *offs
     return true;
 }
 
-/* What the mm's own counters hold, in pages. */
+/* What the mm's own counters contain, in pages. */
 
 static __always_inline void exact_rss_flushed_thread(s64 *flushed, struct mm_struct *mm)
 {
@@ -148,7 +150,7 @@ static __always_inline void exact_rss_flushed_cpu(s64 *flushed, struct mm_struct
     flushed[3] = BPF_CORE_READ(counters, rss_stat[3].count);
 }
 
-/* What CPUs cache of an mm, each by itself. `counters`: percpu_counter.counters of each member. */
+/* What a CPU caches of an mm. `counters`: percpu_counter.counters of each member. */
 
 static __always_inline void exact_rss_counters(u64 *counters, struct mm_struct *mm)
 {
@@ -160,7 +162,7 @@ static __always_inline void exact_rss_counters(u64 *counters, struct mm_struct *
     counters[3] = (u64)BPF_CORE_READ(of, rss_stat[3].counters);
 }
 
-/* NULL counters: the whole value is in count (vendor kernels that stay atomic until the second thread). */
+/* NULL counters: the whole value is in count (vendor kernels that stay atomic until the second thread starts). */
 static __always_inline s32 exact_rss_local(u64 counters, u64 offset)
 {
     s32 value = 0;
@@ -170,7 +172,7 @@ static __always_inline s32 exact_rss_local(u64 counters, u64 offset)
     return value;
 }
 
-/* One CPU's part of all four; percpu_counter_init_many (6.6, c439d5e8a0c0) puts them side by side. */
+/* One CPU's part of all four members, adjacent since percpu_counter_init_many (6.6, c439d5e8a0c0). */
 static __always_inline void exact_rss_locals(s32 *cached, const u64 *counters, u64 offset)
 {
     u64 first = counters[0];
@@ -185,16 +187,16 @@ static __always_inline void exact_rss_locals(s32 *cached, const u64 *counters, u
     cached[3] = exact_rss_local(counters[3], offset);
 }
 
-/* The whole. */
+/* A complete reading. */
 
 struct exact_rss {
-    s64 flushed[4]; /* pages, by enum exact_rss_member; may be negative for a while */
-    s64 cached[4];  /* exact is flushed + cached */
-    u32 cachers;    /* CPUs or threads that cache something of file, anon or shmem */
-    u32 tasks;      /* `thread` scheme: of this group and with this mm; the cached parts are theirs */
-    u32 moved;      /* counters moved while they were read, however often: pages may be missing or count twice */
-    u32 foreign;    /* `thread` scheme: others hold this mm, too (CLONE_VM, vfork, or a reader of its /proc files); what
-                     * such tasks cache is not in it */
+    s64 flushed[4]; /* pages, by enum exact_rss_member; may be negative for a moment */
+    s64 cached[4];  /* pages; exact is flushed + cached */
+    u32 cachers;    /* CPUs or threads with cached file, anon or shmem */
+    u32 tasks;      /* `thread` scheme: threads of this group with this mm; `cached` is theirs */
+    u32 moved;      /* the counters changed in every attempt to read them: pages may be missing or count twice */
+    u32 foreign;    /* `thread` scheme: the mm has other users (CLONE_VM, vfork, or a reader of its /proc files);
+                     * what such tasks cache is missing */
 };
 
 static __always_inline s64 exact_rss_member(const struct exact_rss *rss, enum exact_rss_member member)
@@ -211,9 +213,9 @@ static __always_inline s64 exact_rss_total(const struct exact_rss *rss)
 
 struct exact_rss_walk {
     struct exact_rss rss;
-    u64 base; /* of the CPUs: */
+    u64 base; /* for CPUs: the anchor's __percpu pointer */
     u64 counters[4];
-    u64 mm; /* of the threads: */
+    u64 mm; /* for threads */
     u64 node;
     u64 head;
 };
@@ -240,7 +242,8 @@ static __attribute__((unused)) long exact_rss_add_cpu(u32 cpu, struct exact_rss_
     return 0;
 }
 
-/* A thread that is taken off the list meanwhile still says who came next, as the list is one of RCU. */
+/* Returns NULL after the last thread. A thread that is removed meanwhile keeps its `next` pointer, since the list is
+ * protected by RCU. */
 static __always_inline struct task_struct *exact_rss_next_thread(struct exact_rss_walk *walk)
 {
     u64 node = walk->node;
@@ -284,11 +287,11 @@ static __always_inline void exact_rss_begin_threads(struct exact_rss_walk *walk,
     walk->node = (u64)BPF_CORE_READ(signal, thread_head.next);
 }
 
-/* As many as a bpf_loop may have; a walk ends by itself before. */
+/* The most iterations that bpf_loop allows; each walk ends earlier. */
 #define EXACT_RSS_MANY (1 << 23)
 
-/* The mm of a task, or of any other thread where this one has ended before its group. NULL for kernel threads, also those
- * that use somebody's mm for a while, and for zombies. The result is a number to the verifier. */
+/* The mm of a task, or of another thread of its group if this one has exited. NULL for kernel threads, even while
+ * they use a process's mm, and for zombies. The result is a number for the verifier. */
 static __always_inline struct mm_struct *exact_rss_mm(struct task_struct *task)
 {
     struct task_struct___exact_rss *of = (void *)task;
@@ -339,7 +342,7 @@ struct exact_rss_tries {
     u64 mm;
 };
 
-/* A flush or a fold between the two readings of a counter moves it, so the reading is tried again. */
+/* One attempt; returns 1 to stop. A flush or a fold while the parts are read changes a counter. */
 static __attribute__((unused)) long exact_rss_try(u32 i, struct exact_rss_tries *tries)
 {
     struct exact_rss_walk *walk = &tries->walk;
@@ -355,8 +358,8 @@ static __attribute__((unused)) long exact_rss_try(u32 i, struct exact_rss_tries 
     return walk->rss.moved ? 0 : 1;
 }
 
-/* What `mm`, of any task of the group of `task`, holds; false where there is no mm, or no layout that this knows. A process
- * that moves is tried three times, then `moved` is set. */
+/* Reads what `mm` holds; it must be the mm of a task in the group of `task`. Returns false if `mm` is NULL or the
+ * kernel's layout is unknown. If the counters change meanwhile, it is tried three times; then `moved` is set. */
 static __always_inline bool exact_rss_read(struct task_struct *task, struct mm_struct *mm, struct exact_rss *rss)
 {
     struct exact_rss_tries tries = {.task = exact_rss_number(task), .mm = exact_rss_number(mm)};
