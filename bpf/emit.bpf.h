@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Sends records. Nothing is dropped quietly: what finds no room is counted on its CPU under its cause. */
+/* Sends records. No loss is silent: a record without space is counted on its CPU, by cause. */
 #ifndef RSSLAG_EMIT_BPF_H
 #define RSSLAG_EMIT_BPF_H
 
@@ -11,7 +11,7 @@ struct {
     __type(value, struct rsslag_cpu);
 } cpus SEC(".maps");
 
-/* Losses on a CPU that is not in `cpus`, which no CPU is: atomically. */
+/* Losses on a CPU that `cpus` does not contain, which should not happen. Atomic. */
 rsslag_u64 lost_without_cpu;
 
 struct ring {
@@ -35,7 +35,7 @@ static __always_inline struct rsslag_cpu *cpu_at(u32 number)
     return cpu;
 }
 
-/* Somebody who should be followed finds no room. */
+/* Counts a group, mm or task that cannot be followed because a map is full. */
 static __always_inline void count_lost_room(void)
 {
     struct rsslag_cpu *cpu = cpu_at(bpf_get_smp_processor_id());
@@ -55,8 +55,8 @@ static __always_inline void *reserve_on(struct rsslag_cpu *cpu, u64 size)
     return record;
 }
 
-/* Room for a record of `size` bytes on this CPU's ring, NULL (counted) where there is none. For the program of updates,
- * of which only one runs on a CPU at a time. */
+/* Reserves `size` bytes in this CPU's ring; NULL (counted) if it is full. Only for the program of updates, which
+ * never runs twice at the same time on a CPU. */
 static __always_inline void *reserve_update(struct rsslag_cpu *cpu, u64 size)
 {
     void *record = reserve_on(cpu, size);
@@ -66,7 +66,7 @@ static __always_inline void *reserve_update(struct rsslag_cpu *cpu, u64 size)
     return record;
 }
 
-/* The same for all other programs: from 7.0 on one may be preempted by another. */
+/* The same for all other programs, atomic: from 7.0 on, one may be preempted by another. */
 static __always_inline void *reserve(u32 number, u64 size)
 {
     struct rsslag_cpu *cpu = cpu_at(number);
@@ -77,7 +77,7 @@ static __always_inline void *reserve(u32 number, u64 size)
     return record;
 }
 
-/* A record that reserve() gave is not to be sent. */
+/* Drops a record that reserve() returned. */
 static __always_inline void discard(u32 number, void *record)
 {
     struct rsslag_cpu *cpu = cpu_at(number);
@@ -87,7 +87,7 @@ static __always_inline void discard(u32 number, void *record)
         __sync_fetch_and_add(&cpu->others, -1);
 }
 
-/* Nobody is woken: userspace drains in time. */
+/* Without a wakeup: userspace drains the rings at intervals. */
 #define send(record) bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP)
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* What the kernel itself took for the most that a process held, as it ended: for userspace to ask for by its number. */
+/* The kernel's own figures for the highest rss of a process at its end; userspace looks them up by TGID. */
 #ifndef RSSLAG_ENDS_BPF_H
 #define RSSLAG_ENDS_BPF_H
 
@@ -16,7 +16,8 @@ static __always_inline u64 at_least_0(s64 count)
     return count > 0 ? count : 0;
 }
 
-/* As VmHWM: what the counters show now counts, too (include/linux/mm.h get_mm_hiwater_rss). */
+/* Like VmHWM, which includes what the counters show now (include/linux/mm.h get_mm_hiwater_rss). Userspace treats 0
+ * as unknown. */
 static __always_inline u64 high_water(struct mm_struct *mm)
 {
     u64 most = BPF_CORE_READ(mm, hiwater_rss);
@@ -30,7 +31,7 @@ static __always_inline u64 high_water(struct mm_struct *mm)
     return now > most ? now : most;
 }
 
-/* The last of its tasks ends. Before 6.16 it has left its mm by then. */
+/* Called when the last task of a group ends. Before 6.16 the task has already left its mm. */
 static __always_inline void note_end(struct task_struct *task, u32 tgid)
 {
     u32 index = tgid & (RSSLAG_END_SLOTS - 1);
@@ -39,7 +40,7 @@ static __always_inline void note_end(struct task_struct *task, u32 tgid)
 
     if (!end)
         return;
-    *(volatile rsslag_s32 *)&end->tgid = 0; /* userspace reads it meanwhile */
+    *(volatile rsslag_s32 *)&end->tgid = 0; /* userspace reads concurrently */
     *(volatile rsslag_u64 *)&end->max_rss = BPF_CORE_READ(task, signal, maxrss);
     *(volatile rsslag_u64 *)&end->high_water = mm ? high_water(mm) : 0;
     *(volatile rsslag_s32 *)&end->tgid = tgid;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* A task's name is whatever somebody wrote there: bytes that are not printable ASCII become \xNN, a backslash becomes two,
- * as userspace has it (core/text.h) where the locale is not UTF-8. */
+/* Escapes a task's name, which may contain any bytes: bytes that are not printable ASCII become \xNN, a backslash is
+ * doubled, as core/text.h does in a locale that is not UTF-8. */
 #ifndef RSSLAG_ESCAPE_BPF_H
 #define RSSLAG_ESCAPE_BPF_H
 
 #define TASK_COMM_LEN 16
 
-/* 15 bytes of at most 5 each. */
+/* 15 bytes, each at most 5 bytes long when escaped. */
 #define ESCAPED_COMM_LEN 128
 
 struct escaping {
@@ -16,10 +16,11 @@ struct escaping {
         u64 words[2];
     };
     u32 used;
-    u32 label; /* within the quotes of a Prometheus label, where a backslash is two and a quote has one before it */
+    u32 label; /* for a Prometheus label: each backslash is doubled again and quotes are escaped */
 };
 
-/* Bit 7 of each byte that is zero, as long as no byte below it is: "Determine if a word has a zero byte", Bit Twiddling Hacks. */
+/* Bit 7 of each zero byte; also of a 1 above a zero byte. "Determine if a word has a zero byte", Bit Twiddling
+ * Hacks. */
 static __always_inline u64 zero_bytes(u64 word)
 {
     return (word - 0x0101010101010101ull) & ~word & 0x8080808080808080ull;
@@ -30,11 +31,11 @@ static __always_inline u64 has_byte(u64 word, u8 byte)
     return zero_bytes(word ^ byte * 0x0101010101010101ull);
 }
 
-/* Whether any of eight bytes, behind whose end there are zeros, must be escaped. No branch, which the verifier would follow
- * for each byte. */
+/* Whether any of 8 bytes has to be escaped; zeros after the end do not. Has no branches, since the verifier would
+ * follow each of them for each byte. */
 static __always_inline u64 needs_escape(u64 word, u32 label)
 {
-    u64 text = word | zero_bytes(word) >> 2; /* a zero as a blank */
+    u64 text = word | zero_bytes(word) >> 2; /* zeros become spaces */
     u64 control = (text - 0x2020202020202020ull) & ~text & 0x8080808080808080ull;
 
     return (text & 0x8080808080808080ull) | control | has_byte(text, 0x7f) | has_byte(text, '\\') |
@@ -78,7 +79,7 @@ static __always_inline void put_escaped(struct escaping *it, u32 *used, u8 byte)
         put_byte(it, used, byte);
 }
 
-/* Going through a helper, how much is used is any number to the verifier, which else tells apart (7.2) all that it could be. */
+/* `used` is copied by a helper, so that the verifier treats it as unknown; otherwise 7.2 tracks each possible value. */
 static long escape_byte(u32 i, struct escaping *it)
 {
     u8 byte = it->comm[i & (TASK_COMM_LEN - 1)];
@@ -92,7 +93,7 @@ static long escape_byte(u32 i, struct escaping *it)
     return 0;
 }
 
-/* it->comm, zeros behind its end, to it->text, of it->used bytes. */
+/* Escapes it->comm, which is padded with zeros, into it->text and sets it->used to the length. */
 static __always_inline void escape(struct escaping *it)
 {
     if (needs_escape(it->words[0], it->label) | needs_escape(it->words[1], it->label)) {

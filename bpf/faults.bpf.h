@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* What a task has had of faults, and which one it is in. */
+/* Page faults of each task: counts, and the fault that is in progress. */
 #ifndef RSSLAG_FAULTS_BPF_H
 #define RSSLAG_FAULTS_BPF_H
 
-/* Places for faults, a power of two, less one. */
+/* Number of fault slots, a power of two, minus 1. */
 const volatile rsslag_u32 fault_mask;
 
 struct {
@@ -14,7 +14,7 @@ struct {
     __type(value, struct rsslag_fault_slot);
 } fault_slots SEC(".maps");
 
-/* Tasks whose slot was taken by another that lived. Those that have ended stay until there is no more room. */
+/* For tasks whose slot belongs to another living task. Entries of ended tasks stay until the map is full. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 16384);
@@ -22,7 +22,7 @@ struct {
     __type(value, struct rsslag_fault_slot);
 } fault_slots_overflow SEC(".maps");
 
-/* The slot of a task that has one, else NULL. */
+/* The task's slot, or NULL. */
 static __always_inline struct rsslag_fault_slot *fault_slot(u32 tid)
 {
     u32 index = tid & fault_mask;
@@ -34,7 +34,7 @@ static __always_inline struct rsslag_fault_slot *fault_slot(u32 tid)
     return slot && slot->tid == (s32)tid ? slot : NULL;
 }
 
-/* Whoever adds the first claim has the slot; of two at once possibly nobody. */
+/* The first claimer gets the slot; if two race, both may use the overflow map. */
 static __always_inline bool claim(struct rsslag_fault_slot *slot)
 {
     if (*(volatile rsslag_u32 *)&slot->claims)
@@ -46,7 +46,7 @@ static __always_inline bool claim(struct rsslag_fault_slot *slot)
     return false;
 }
 
-/* As fault_slot(), which has found none: a slot with no faults in it. NULL (counted): there is no room. */
+/* Makes a slot without faults for a task that has none. NULL (counted): no space. */
 static __always_inline struct rsslag_fault_slot *new_fault_slot(u32 tid)
 {
     struct rsslag_fault_slot fresh = {.tid = tid};
@@ -54,7 +54,7 @@ static __always_inline struct rsslag_fault_slot *new_fault_slot(u32 tid)
     struct rsslag_fault_slot *slot = bpf_map_lookup_elem(&fault_slots, &index);
 
     if (slot && claim(slot)) {
-        *(volatile rsslag_s32 *)&slot->tid = 0; /* userspace reads it meanwhile */
+        *(volatile rsslag_s32 *)&slot->tid = 0; /* userspace reads concurrently */
         slot->frame = 0;
         *(volatile rsslag_u64 *)&slot->user_faults = 0;
         *(volatile rsslag_u64 *)&slot->kernel_faults = 0;
@@ -68,14 +68,15 @@ static __always_inline struct rsslag_fault_slot *new_fault_slot(u32 tid)
     return slot;
 }
 
-/* A task whose number another one had before has no faults yet. */
+/* Called for a new task: makes sure that it has a slot. The slot of an earlier task with the same number does not
+ * match. */
 static __always_inline void begin_task(u32 tid)
 {
     if (!fault_slot(tid))
         new_fault_slot(tid);
 }
 
-/* Its faults are sent with its EXIT; until that has come, userspace reads them here. */
+/* Returns the task's counts, for its EXIT record, and releases the slot. The counts stay readable for userspace. */
 static __always_inline void end_task(u32 tid, u64 *user_faults, u64 *kernel_faults)
 {
     struct rsslag_fault_slot *slot = fault_slot(tid);
@@ -109,7 +110,7 @@ static __always_inline void begin_fault(u32 tid, u64 address, u64 done, u64 fram
         slot->kernel_faults++;
 }
 
-/* One that the kernel does not handle, as it may not sleep there: whatever comes after it is not of it. */
+/* A fault where the kernel may not sleep: it is not handled, so no later update belongs to it. */
 static __always_inline void count_failing_fault(u32 tid)
 {
     struct rsslag_fault_slot *slot = fault_slot(tid);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Who is traced. An update counts where its mm or the group of the task that made it is traced. Most tasks of a machine
- * are not, so that is told by one load each from a table of this object, and most often by what is in front of it.
+/* Which groups and mms are traced. An update is traced if its mm or the group of the task that made it is. Most
+ * tasks are not traced, so the usual case is decided by one load each from a table in this object, and mostly
+ * already by a coarse filter before it.
  *
- * The hash maps `mms` and `groups` say who is traced: who puts a key there first, or takes it away, is one CPU, as the
- * kernel locks the bucket. That CPU alone changes the slot in the table, by an atomic add: a slot holds the sum of the
- * codes of all that are traced there. Nobody: 0. One: its code, which is no sum of several, as those differ in the number
- * of codes, which is in the low bits. Several: the hash map tells. (5.10 has no other atomic than a plain add.)
- */
+ * The hash maps `mms` and `groups` are authoritative: the kernel locks the bucket, so exactly one CPU inserts or
+ * deletes a key. Only that CPU changes the slot in the table, by an atomic add: a slot contains the sum of the codes
+ * of all traced keys that share it. 0: none is traced. The code of a key: only that key, since sums of several
+ * differ in the number of codes, which is in the low bits. Anything else: look into the hash map. (5.10 has no
+ * atomic operation except a plain add.) */
 #ifndef RSSLAG_FILTER_BPF_H
 #define RSSLAG_FILTER_BPF_H
 
-/* Written here, but for follow. */
+/* Written only by programs, except `follow`. */
 struct rsslag_filter filter;
 
-/* An mm's key is its distance from `filter`, as a program can tell that of a pointer at no cost; bit 0: of an mm that is
- * being torn down. */
+/* The key of an mm is its distance from `filter`, which programs can compute from a pointer at no cost. Bit 0 is set
+ * for an mm that is being torn down. */
 #define MM_ENDS 1ULL
 
 struct {
@@ -31,7 +32,7 @@ struct {
     __type(value, u32);
 } groups SEC(".maps");
 
-/* As exact_rss_number(), for the hot path: the verifier takes the difference of two pointers for a number. */
+/* Like exact_rss_number(), for the hot path: the verifier treats the difference of two pointers as a number. */
 static __always_inline u64 key_of(const void *pointer)
 {
     u64 key = (u64)pointer;
@@ -50,18 +51,18 @@ static __always_inline u64 key_at(u64 address)
     return address - filter.self;
 }
 
-/* 57 bits of the address, 3 for how many of them end, 4 for how many there are. */
+/* 57 bits of the address, 3 bits for the number of ending mms, 4 bits for the number of mms. */
 #define MM_CODE(key) (((key) << 7) + 1)
 #define MM_ENDS_CODE 16
-/* Fibonacci hashing takes the high bits of the product: mm_structs come from a slab, the low ones say little. */
+/* Fibonacci hashing uses the high bits of the product: mm_structs come from a slab, so their low bits vary little. */
 #define MM_SLOT(key) (((key) * 0x9e3779b97f4a7c15ULL) >> 52 & (RSSLAG_MM_SLOTS - 1))
 
 #define GROUP_CODE(tgid) (((u64)(tgid) << 16) + 1)
 #define GROUP_SLOT(tgid) ((tgid) & (RSSLAG_GROUP_SLOTS - 1))
 
-/* A coarse filter in front of the table, within one page of memory: the table is 16 of them, and a look at one that no
- * cache has costs more than all the rest. Each slot counts the mms and groups in its part of the table. It is raised
- * before the table and lowered after it: what the table has, this never turns away. */
+/* A coarse filter in front of the table, within one page of memory. The table has 16 pages, and a lookup that misses
+ * the cache costs more than everything else. Each slot counts the mms and groups in its part of the table; it is
+ * raised before the table and lowered after it, so it never rejects what the table contains. */
 #define COARSE_SLOTS 64
 rsslag_u64 coarse[COARSE_SLOTS] __attribute__((aligned(sizeof(rsslag_u64) * COARSE_SLOTS)));
 
@@ -75,7 +76,7 @@ static __always_inline bool may_be_traced(u64 mm, u32 tgid)
 
 enum mm_state { NOT_TRACED, TRACED, ENDING };
 
-/* Several share the slot. */
+/* For a slot that several mms share. */
 static __always_inline enum mm_state mm_state_in_map(u64 mm)
 {
     u64 ends = mm | MM_ENDS;
@@ -107,7 +108,7 @@ static __always_inline bool group_traced(u32 tgid)
     return slot == GROUP_CODE(tgid) || bpf_map_lookup_elem(&groups, &tgid);
 }
 
-/* Also where one that has ended had its address. false: there is no room. */
+/* Also if an ended mm had the same address. false: the map is full. */
 static __always_inline bool trace_mm(u64 mm)
 {
     rsslag_u64 *slot = &filter.mm[MM_SLOT(mm)];
@@ -125,7 +126,7 @@ static __always_inline bool trace_mm(u64 mm)
     return true;
 }
 
-/* false: there is no room to note it. */
+/* Marks the mm as ending. false: the map is full. */
 static __always_inline bool mm_ends(u64 mm)
 {
     u64 ends = mm | MM_ENDS;
@@ -138,7 +139,7 @@ static __always_inline bool mm_ends(u64 mm)
     return true;
 }
 
-/* The address belongs to somebody else by now. */
+/* Removes an ended mm: its address now belongs to another one. */
 static __always_inline void untrace_mm(u64 mm)
 {
     u64 ends = mm | MM_ENDS;
@@ -154,7 +155,7 @@ static __always_inline void untrace_mm(u64 mm)
     __sync_fetch_and_add(COARSE_MM(mm), -1);
 }
 
-/* Whether an update of this mm is to be emitted; notices where the mm ends, and that its address is somebody else's. */
+/* Whether an update of this mm is to be emitted. Notices the end of the mm, and a new mm at its address. */
 static __always_inline bool still_traced(u64 mm, enum mm_state state, int users, bool by_traced)
 {
     if (users == 0) {

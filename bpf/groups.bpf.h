@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Sums over the processes of a name. Prometheus wants all lines of a metric together, so all sums are made before the first
- * line is: at the first task that the iterator shows, in one walk over the kernel's list of processes. At the tasks that
- * follow they are printed, a few at each, as the output of one task must fit into the reader's 32 KiB.
+/* Sums over the processes with the same name. Prometheus requires all lines of a metric to be adjacent, so all sums
+ * are computed before the first line is printed: at the first task of the iterator, in one walk over the kernel's
+ * list of processes. They are printed a few lines at each following task, since the output of one task must fit into
+ * the reader's 32 KiB.
  *
- * Each open file is a session (bpf_iter_meta.session_id) and takes a slot, so that parallel readers keep apart. At its end
- * the slot is free; it is remembered that it has ended, as it may still be shown a task that began since. Nobody is told of
- * a file that is closed midway: where no slot is free, the session that began first loses its own. A reader that is overtaken
- * like that, by as many unfinished ones as there are slots, fails with E2BIG: text that ended early would be taken for a
- * whole, and sums that were made anew would not go with those that it has printed. */
+ * Each open file is a session (bpf_iter_meta.session_id) and takes a slot, which separates parallel readers. At the
+ * end of a session its slot is freed and the session is remembered as ended, since the iterator may still show it
+ * tasks that have started meanwhile. There is no notification if a file is closed early: if no slot is free, the
+ * oldest session loses its slot. The reader of such a session, overtaken by as many unfinished ones as there are
+ * slots, fails with E2BIG: text that ends early would look complete, and recomputed sums would not match those
+ * already printed. */
 #ifndef RSSLAG_GROUPS_BPF_H
 #define RSSLAG_GROUPS_BPF_H
 
@@ -20,13 +22,13 @@ struct group {
     u64 name[2]; /* task_struct.comm */
     s64 flushed[4];
     s32 cached[4];
-    u32 processes; /* 0: nobody's */
+    u32 processes; /* 0: unused */
     u32 threads;
-    u32 inexact; /* processes that are marked in `rss` */
+    u32 inexact; /* processes marked in `rss` (+ or ~) */
     u32 pad;
 };
 
-/* Whose an mm is that several processes share. */
+/* The group to which an mm shared by several processes counts. */
 struct shared_mm {
     u64 mm;
     u32 group;
@@ -36,15 +38,15 @@ struct shared_mm {
 enum session_state { IDLE, FILLING };
 
 struct session {
-    u64 id; /* 0: the slot is free; of later ones it is larger */
+    u64 id; /* 0: the slot is free; later sessions have larger ids */
     u32 state;
-    u32 shared; /* mms that are in shared_mms */
-    u64 visit;   /* bpf_iter_meta.seq_num of the task last shown: shown again where its output did not fit */
-    u32 start;   /* the item that it began with */
-    u32 next;    /* … and the first that it left */
+    u32 shared; /* number of shared_mms */
+    u64 visit;   /* bpf_iter_meta.seq_num of the last task; it is shown again if its output did not fit */
+    u32 start;   /* first item printed at that task */
+    u32 next;    /* first item not printed at that task */
     struct process process;
     struct shared_mm shared_mms[SHARED_MMS];
-    struct group groups[GROUPS + 1]; /* the last: `other`, for whom there is no room */
+    struct group groups[GROUPS + 1]; /* the last one is `other`, for names without space */
 };
 
 struct {
@@ -54,7 +56,7 @@ struct {
     __type(value, struct session);
 } sessions SEC(".maps");
 
-/* Session to its slot. */
+/* Session id to its slot. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 2 * SESSIONS);
@@ -62,7 +64,7 @@ struct {
     __type(value, u32);
 } slots SEC(".maps");
 
-/* Sessions that have come to their end. */
+/* Sessions that have ended. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 32 * SESSIONS);
@@ -78,7 +80,7 @@ static __always_inline struct session *session_of(u64 id)
     return session && session->id == id ? session : 0;
 }
 
-/* The compiler may know that a number is small enough; the verifier has to see it, and before it is used. */
+/* The verifier must see the bound check right before the use; the compiler may otherwise know it and omit it. */
 static __always_inline struct group *group_at(struct session *session, u32 at)
 {
     u64 index = at;
@@ -90,7 +92,7 @@ static __always_inline struct group *group_at(struct session *session, u32 at)
     return &session->groups[index];
 }
 
-/* False: it has lost its slot, and what was found there may be another one's. */
+/* false: the session has lost its slot, and its sums may have been overwritten by another one. */
 static __noinline bool end_session(struct session *session, u64 id)
 {
     u32 yes = 1;
@@ -103,13 +105,13 @@ static __noinline bool end_session(struct session *session, u64 id)
 }
 
 struct claim {
-    u64 id;   /* of the session whose slot it is; a later one's until it is found */
+    u64 id;   /* id in the slot; before one is found: an upper limit, exclusive */
     u32 slot; /* SESSIONS: none */
     u32 pad;
 };
 
-/* The verifier of 6.1 follows a callback once, and drops branches that are not taken then: what it compares may be nothing
- * that the verifier knows before the first call, like a flag that is not set yet. */
+/* 6.1's verifier follows a callback once and drops branches that are never taken then. So the callback must not
+ * compare values known before the first call, such as a flag that is initially 0. */
 static long find_oldest(u32 i, struct claim *oldest)
 {
     u32 slot = i;
@@ -122,7 +124,7 @@ static long find_oldest(u32 i, struct claim *oldest)
     return oldest->id == 0;
 }
 
-/* Another reader may take it first, or take it and be done: then it is not the oldest any more. */
+/* Another reader may take the slot first, or take and finish it; then it is no longer the oldest. */
 static long try_slot(u32 i, struct claim *claim)
 {
     struct claim oldest = {.id = claim->id, .slot = SESSIONS};
@@ -149,8 +151,8 @@ static long clear_group(u32 i, struct session **session)
     return 0;
 }
 
-/* In a slot that is free, else in that of the session that began first. One that is being filled is passed over: that
- * ends soon. */
+/* Takes a free slot, else that of the oldest session. Skips slots that are being filled, which takes a short time.
+ * NULL: none. */
 static __noinline struct session *begin_session(u64 id)
 {
     struct claim claim = {.id = id, .slot = SESSIONS};
@@ -191,7 +193,7 @@ static long try_group(u32 i, struct lookup *lookup)
     return 1;
 }
 
-/* "other" is the name of those without a group of their own, whoever else has it. */
+/* "other" is the group of names without space, even for processes that are really called so. */
 static __always_inline bool is_other(const u64 *name)
 {
     static const char kOther[16] = "other";
@@ -243,8 +245,8 @@ static long find_holder(u32 i, struct holder *holder)
     return 1;
 }
 
-/* The group that a shared mm has been counted for; NO_GROUP: it is `group` from now on. Where there is no room to know it again
- * it is marked, as it may count more than once. */
+/* The group that a shared mm counts to; NO_GROUP if it was not seen before: then it counts to `group`. If there is
+ * no space to remember it, the process is marked as inexact, since the mm may count more than once. */
 static __noinline u32 holder_of(struct session *session, u64 mm, u32 group)
 {
     struct holder holder = {.session = session, .mm = mm, .group = NO_GROUP};
@@ -298,8 +300,8 @@ static __always_inline void count_in_group(struct group *group, struct task_stru
     group->threads += process->threads;
 }
 
-/* An mm counts once, for the group of the process that began first, as it does for `rsslag serve`. On the `thread` scheme what
- * the threads of the others cache is of that mm, too. */
+/* An mm counts once, to the group of the process that started first, as in `rsslag serve`. On the `thread` scheme
+ * the caches of the other processes' threads are added to that group. */
 static long add_process(u32 i, struct process_walk *walk)
 {
     struct task_struct *leader = (void *)walk->task;
@@ -343,8 +345,8 @@ static long find_first(u32 i, struct ancestry *ancestry)
     return 0;
 }
 
-/* include/linux/sched/signal.h for_each_process, from init_task, which is everybody's first ancestor, never leaves the list and
- * has no mm: in the order in which they began. */
+/* Walks the list of processes in the order of their start, like for_each_process (include/linux/sched/signal.h).
+ * Starts at init_task, the ancestor of all, which never leaves the list and has no mm. */
 static __always_inline void fill_session(struct session *session)
 {
     struct ancestry ancestry = {.task = (u64)bpf_get_current_task()};

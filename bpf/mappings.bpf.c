@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
-// What PERF_RECORD_MMAP2 does not tell of mappings: mremap and names given by prctl. At the return of the system calls
-// themselves where functions can be hooked, else at their tracepoints, for which the kernel takes every system call of the
-// machine the slow way out; where there are none of these either, at the return of any, which costs each twice as much.
+/* Changes of mappings that PERF_RECORD_MMAP2 does not report: mremap, and names given by prctl. Hooked at the return
+ * of these system calls if fexit works; else at their tracepoints, which send every system call of the machine
+ * through the slow exit path; else at sys_exit, which doubles that cost. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>
@@ -32,12 +32,12 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define PR_SET_VMA_ANON_NAME 0
 #define MAX_ERRNO 4095
 
-/* rsslag's PID namespace, as the stream has found it. */
+/* rsslag's PID namespace, copied from the stream. */
 struct rsslag_view reader;
-/* Changes that found no room. */
+/* Changes for which the ring had no space. */
 rsslag_u64 lost;
 
-/* The stream's: thread groups that are traced. */
+/* The stream's map of traced thread groups. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 32768);
@@ -122,7 +122,7 @@ int BPF_PROG(prctl_done, struct pt_regs *regs, long result)
     return emit_named(regs, result);
 }
 
-/* As tracefs describes it: events/syscalls/sys_exit_mremap/format. */
+/* Layout as in tracefs: events/syscalls/sys_exit_mremap/format. */
 struct syscall_exit {
     u64 common;
     s64 number;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
-// The files of `rsslag mount`: each is an iterator, pinned to a bpffs, that makes its text as it is read. No daemon and no
-// event stream; who reads needs no capability. Parallel readers each run it for themselves: nothing is kept between calls,
-// so that nothing is mixed, and a task that is shown again, as its line did not fit into the read, counts once.
+/* The files of `rsslag mount`: iterators pinned to a bpffs, which produce their text when they are read. No daemon,
+ * no event stream; readers need no capability. Parallel readers are independent: `rss` and `self` keep nothing
+ * between calls, rss.prom keeps its sums by session (groups.bpf.h). A task whose output did not fit is shown again
+ * and must count once. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>
@@ -36,7 +37,7 @@ static __noinline void print_comm(struct seq_file *seq, struct task_struct *lead
     bpf_seq_write(seq, it.text, it.used + 1);
 }
 
-/* + others hold the mm too, and what their threads cache is not in it; ~ it moved while it was read. */
+/* + : the mm has other users, whose threads' caches are missing; ~ : it changed while it was read. */
 static __always_inline void print_marks(struct seq_file *seq, const struct exact_rss *rss)
 {
     if (rss->foreign)
@@ -56,7 +57,7 @@ static __noinline void print_line(struct seq_file *seq, const struct process *pr
                    process->threads);
 }
 
-/* One line a process, by ascending TID of its leader, as the iterator comes to it. */
+/* One line per process, by ascending TID of its leader, which is the iterator's order. */
 SEC("iter/task")
 int rsslag_rss(struct bpf_iter__task *ctx)
 {
@@ -88,8 +89,8 @@ static __noinline void print_values(struct seq_file *seq, const struct process *
     BPF_SEQ_PRINTF(seq, "threads %u\nforeign %d\nmoved %d\ncomm ", process->threads, rss->foreign, rss->moved);
 }
 
-/* The reading process, after the last task: the iterator is given one at most, so that it costs no walk over all, and these
- * lines are always less than what fits there. */
+/* The reading process, printed by the call after the last task. Userspace limits the iterator to one task, so there
+ * is no walk over all tasks; the output always fits into that call. */
 SEC("iter/task")
 int rsslag_self(struct bpf_iter__task *ctx)
 {
@@ -105,7 +106,7 @@ int rsslag_self(struct bpf_iter__task *ctx)
     return 0;
 }
 
-/* Sums over the processes of a name. */
+/* Sums over the processes with the same name. */
 SEC("iter/task")
 int rsslag_prom(struct bpf_iter__task *ctx)
 {
@@ -122,7 +123,7 @@ int rsslag_prom(struct bpf_iter__task *ctx)
     if (bpf_map_lookup_elem(&ended, &id))
         return 0;
     if (!ctx->task) {
-        /* So many ended while this was read that there were too few left at which to print. */
+        /* So many tasks ended meanwhile that too few calls were left to print everything. */
         if (session)
             overflow(seq);
         return 0;

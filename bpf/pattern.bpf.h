@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Processes that nobody named, traced for what they are when they exec. */
+/* Processes that are traced because of their name, cgroup or user: at an exec, or at a fork by a traced process. */
 #ifndef RSSLAG_PATTERN_BPF_H
 #define RSSLAG_PATTERN_BPF_H
 
@@ -31,7 +31,8 @@ static __always_inline bool comm_matches(const char *comm)
     return states & pattern.ends;
 }
 
-/* Of the current task, or of a child that it makes: user and cgroup are the same. Cheapest first. */
+/* `task` is the current task or a child that it is creating, which has the same user and cgroup. Cheapest condition
+ * first. */
 static __always_inline bool pattern_matches(struct task_struct *task)
 {
     u32 conditions = pattern.conditions;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* A task's number as rsslag's PID namespace shows it. */
+/* The number of a task in a PID namespace. */
 #ifndef RSSLAG_PIDS_BPF_H
 #define RSSLAG_PIDS_BPF_H
 
 #include "rsslag/abi.h"
 
-/* pid->numbers[level]; `pid` must be a scalar, read with BPF_CORE_READ: its arithmetic is refused on a trusted pointer. */
+/* pid->numbers[level]. `pid` must be a scalar, read with BPF_CORE_READ: the verifier refuses arithmetic on a trusted
+ * pointer. */
 static __always_inline struct upid upid_at(const struct pid *pid, u32 level)
 {
     const char *at = (const char *)pid + bpf_core_field_offset(struct pid, numbers) +
@@ -17,7 +18,7 @@ static __always_inline struct upid upid_at(const struct pid *pid, u32 level)
     return upid;
 }
 
-/* The reader's PID namespace: the current task in an iterator is the one that reads it (kernel/pid.c ns_of_pid). */
+/* The PID namespace of the current task, which in an iterator is the reader (kernel/pid.c ns_of_pid). */
 static __always_inline void own_view(struct rsslag_view *view)
 {
     struct task_struct *self = (struct task_struct *)bpf_get_current_task();
@@ -27,7 +28,7 @@ static __always_inline void own_view(struct rsslag_view *view)
     view->ns = (u64)upid_at(pid, view->level).ns;
 }
 
-/* The task's number as the reader's PID namespace shows it, 0 where it does not (kernel/pid.c pid_nr_ns). */
+/* The task's number in that PID namespace; 0 if it is not visible there (kernel/pid.c pid_nr_ns). */
 static __always_inline int number_in(struct task_struct *task, const struct rsslag_view *view)
 {
     struct pid *pid = BPF_CORE_READ(task, thread_pid);

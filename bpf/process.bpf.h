@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* What the mounted files tell of one process. */
+/* The values of one process in the mounted files. */
 #ifndef RSSLAG_PROCESS_BPF_H
 #define RSSLAG_PROCESS_BPF_H
 
 struct process {
     struct exact_rss rss;
-    s32 pid;     /* as the reader's PID namespace shows it */
-    u32 uid;     /* effective, of the initial user namespace */
-    u32 threads; /* as /proc/PID/status counts them, one that ended before the others too */
-    u32 shared;  /* others hold its memory, too, or look at it for a moment */
+    s32 pid;     /* in the reader's PID namespace */
+    u32 uid;     /* effective, in the initial user namespace */
+    u32 threads; /* as in /proc/PID/status: includes a main thread that ended before the others */
+    u32 shared;  /* the mm has other users: processes, or readers of its /proc files */
     u64 mm;
 };
 
-/* False for who has no memory of its own, or is not to be seen from the reader's PID namespace. A `leader` that is no number
- * to the verifier is only ever read by probing. */
+/* false: `leader` has no mm, or is not visible in the reader's PID namespace. `leader` may be a plain number for the
+ * verifier: it is accessed only by probe reads. */
 static __noinline bool read_process(struct task_struct *leader, struct process *process)
 {
     struct mm_struct *mm = exact_rss_mm(leader);
@@ -28,13 +28,13 @@ static __noinline bool read_process(struct task_struct *leader, struct process *
     process->uid = BPF_CORE_READ(leader, real_cred, euid.val);
     process->threads = BPF_CORE_READ(leader, signal, nr_threads);
     process->mm = exact_rss_number(mm);
-    /* A task leaves signal->live before its mm: never too few. */
+    /* A task leaves signal->live before its mm, so shared may be set wrongly but is never missed. */
     process->shared = (u32)BPF_CORE_READ((struct mm_struct___exact_rss *)mm, mm_users.counter) >
                       (u32)BPF_CORE_READ(leader, signal, live.counter);
     return true;
 }
 
-/* A member may be less than nothing while it moves. */
+/* Clamped at 0: a member may be negative while it changes. */
 static __always_inline s64 shown(const struct exact_rss *rss, enum exact_rss_member member)
 {
     s64 pages = exact_rss_member(rss, member);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* The sums as Prometheus text 0.0.4: a metric after the other, each with the lines of all groups. */
+/* Prints the sums as Prometheus text 0.0.4: one metric after another, each with the lines of all groups. */
 #ifndef RSSLAG_PROMETHEUS_BPF_H
 #define RSSLAG_PROMETHEUS_BPF_H
 
-/* Six lines of a group take less than 1.2 KiB, so those of one task less than 8, and every task after the first finds its
- * own group: it has room for more than the lines of that one. */
+/* Six lines of a group take less than 1.2 KiB, so those printed at one task less than 8 KiB. There are no more
+ * groups than tasks, and a group has 11 lines in total, so this is enough to print all groups. */
 #define LINES_PER_TASK 32
 
 enum family { RESIDENT, SWAP, PROCESSES, THREADS, INEXACT, FAMILIES };
@@ -50,7 +50,7 @@ static __noinline void print_resident(struct seq_file *seq, const char *label, c
     PRINT_MEMBER(seq, label, group, "shmem", EXACT_RSS_SHMEM);
 }
 
-/* How many lines. */
+/* Returns the number of lines. */
 static __always_inline u32 print_values_of(struct seq_file *seq, u32 family, const char *label, const struct group *group)
 {
     switch (family) {
@@ -98,7 +98,7 @@ struct printing {
     u32 lines;
 };
 
-/* Items: the groups of the first family, those of the second, and so on. */
+/* Items are numbered: the groups of the first family, those of the second, and so on. */
 static long print_item(u32 i, struct printing *it)
 {
     u32 family = it->item / (GROUPS + 1);
@@ -125,7 +125,7 @@ static __always_inline void print_some(struct seq_file *seq, struct session *ses
     session->next = it.item;
 }
 
-/* All of it, and what was printed last has been taken: at a later task or at the end. */
+/* Checked at a later task or at the end, when what was printed last has been accepted. */
 static __always_inline bool all_printed(const struct session *session)
 {
     return session->next >= FAMILIES * (GROUPS + 1);
@@ -137,7 +137,7 @@ static long write_all(u32 i, struct printing *it)
     return 0;
 }
 
-/* More than any page size's buffer holds. */
+/* Writes more than the buffer of any page size can hold, so that the read fails with E2BIG. */
 static __always_inline void overflow(struct seq_file *seq)
 {
     struct printing it = {.seq = seq};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Registers by what they are for: each architecture has its own struct pt_regs. */
+/* Registers by purpose: each architecture has its own struct pt_regs. */
 #ifndef RSSLAG_REGS_BPF_H
 #define RSSLAG_REGS_BPF_H
 
@@ -13,7 +13,7 @@ enum bpf_func_id___with_regs {
     BPF_FUNC_task_pt_regs___with_regs = 175, /* 5.15, 838adb0c9b8b */
 };
 
-/* The stack pointer that a task is in user mode with. 0: not known. */
+/* The task's stack pointer in user mode; 0: unknown. */
 static __always_inline u64 user_stack_pointer(struct task_struct *task)
 {
     struct pt_regs *regs;

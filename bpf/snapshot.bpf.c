@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
-// The exact snapshot: one pass over the tasks of one mm tells what is flushed and what is cached where. No ring, no
-// event stream, no page-table walk. One program a scheme; userspace loads only the one that fits the kernel's BTF.
+/* The exact snapshot: one pass over the tasks of one mm reads what is flushed, and what is cached in which task or
+ * CPU. No ring, no event stream, no page-table walk. One program per scheme; userspace loads the one for this
+ * kernel. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>
@@ -17,16 +18,16 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* Written by userspace before each pass. */
 struct rsslag_snapshot_request request;
 
-/* Zeroed by userspace before each pass: the mm that it found, and the task that reported it first. A task whose output
- * did not fit into the seq_file's buffer is shown again, so "first" must be tied to the task, not to the call. */
+/* Zeroed by userspace before each pass: the mm found so far, and the task that reported it first. A task whose
+ * output did not fit into the seq_file's buffer is shown again, so "first" refers to the task, not to the call. */
 struct rsslag_snapshot_progress progress;
 
 struct numbers {
     s32 tid, tgid;
 };
 
-/* A task's numbers as the reader sees them. In the initial namespace they are the kernel's own; elsewhere its group's is
- * looked up once, as the tasks of a group stand one after another. */
+/* A task's numbers in the reader's PID namespace. In the initial namespace they are the kernel's. In others the
+ * group's number is looked up once for consecutive tasks of a group. */
 static __always_inline struct numbers numbers_of(struct task_struct *task)
 {
     struct numbers numbers = {task->pid, task->tgid};
@@ -58,7 +59,7 @@ static __always_inline void write_task(struct seq_file *seq, struct task_struct 
         record.cached[3] = thread->rss_stat.count[3];
     }
     record.faults_after = task->min_flt + task->maj_flt;
-    signal = task->signal; /* once: each load costs the verifier as bpf/stream_cpu.bpf.h mm_of() has it */
+    signal = task->signal; /* load it only once: see mm_of() in bpf/stream_cpu.bpf.h */
     record.group_faults = signal->min_flt + signal->maj_flt;
     if (bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
         record.flags |= RSSLAG_TASK_IN_EXECVE;
@@ -174,7 +175,7 @@ int snapshot_plain(struct bpf_iter__task *ctx)
     return visit(ctx, PLAIN);
 }
 
-/* Everything at once, for `top`. */
+/* All processes, for `top`. */
 
 static __always_inline void read_flushed(rsslag_s64 *flushed, struct mm_struct *mm, enum scheme scheme)
 {
@@ -209,7 +210,8 @@ static __always_inline void copy_cached(struct rsslag_total *record, struct task
     record->cachers = record->cached[0] || record->cached[1] || record->cached[3];
 }
 
-/* On the cpu scheme the tasks of a group stand one after another and say all the same: only the first is emitted. */
+/* Except on the thread scheme, consecutive tasks of a group with the same mm would all report the same: only the
+ * first does. The iterator goes by TID, so a group may have several such runs. */
 static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme scheme)
 {
     struct task_struct *task = ctx->task;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
-// The stream: every update of a traced mm's counters and what is needed to tell who made it and why. Userspace loads the
-// programs that fit the kernel's scheme and hooks; each counter update costs one record.
+/* The stream: every update of a traced mm's counters, and what is needed to attribute it to a task and a cause.
+ * Userspace loads the programs for the kernel's scheme and hooks; each counter update costs one record. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>
@@ -25,21 +25,21 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define CLONE_VM 0x100
 #define CLONE_THREAD 0x10000
 
-/* 66 faults: events++ > TASK_RSS_EVENTS_THRESH (64) at the start of a fault, zeroed only after the flush's tracepoints
- * (mm/memory.c check_sync_rss_stat, up to 6.1). */
+/* The value at a threshold flush: check_sync_rss_stat() (mm/memory.c, up to 6.1) flushes if events++ >
+ * TASK_RSS_EVENTS_THRESH (64), i.e. at the start of the 66th fault, and zeroes it after the flush's tracepoints. */
 #define EVENTS_AT_THRESHOLD 66
 
 /* rsslag's PID namespace. */
 struct rsslag_view reader;
 
-/* Whether fexit/handle_mm_fault tells what a task caches; if not, the entry of its next fault does. */
+/* Whether fexit/handle_mm_fault reports what a task caches; else the entry of its next fault does. */
 const volatile bool fault_emitted_at_exit;
-/* --mode counts: sums where they can be had, and nothing of what single faults cache. */
+/* --mode counts: sums where the scheme has them, and no fault records. */
 const volatile bool counting;
 const volatile rsslag_u32 possible_cpus;
-/* Updates that a CPU's buffer holds; 0: there are no buffers. */
+/* Size of each CPU's buffer of updates; 0: no buffers. */
 const volatile rsslag_u32 update_places;
-/* Tasks that are not traced and that have been announced: tid to their start. */
+/* Untraced tasks that have been reported by RSSLAG_SEEN: tid to start_time. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 4096);
@@ -47,7 +47,7 @@ struct {
     __type(value, u64);
 } seen SEC(".maps");
 
-/* Tasks */
+/* Records of tasks. */
 
 static __always_inline void fill_task(struct rsslag_task *record, struct task_struct *task, u32 cpu)
 {
@@ -79,7 +79,7 @@ static __always_inline struct rsslag_task *reserve_task(struct task_struct *task
     return record;
 }
 
-/* Says once who this task is, which nobody asked for. */
+/* Reports an untraced task that updates a traced mm, once. */
 static __always_inline void emit_seen(struct task_struct *task, u32 tid)
 {
     u64 start = BPF_CORE_READ(task, start_time);
@@ -107,7 +107,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
     struct rsslag_task *record;
 
     if (new_group && !traced && group_traced(tgid))
-        untrace_group(tgid); /* of a group that is gone and had this number */
+        untrace_group(tgid); /* a group that has ended had the same number */
     if (!by_traced && !(mm && mm_state(key_at(mm)) == TRACED))
         return 0;
     if (traced && new_group && (!trace_group(tgid) || (mm && !trace_mm(key_at(mm)))))
@@ -163,7 +163,7 @@ int BPF_PROG(task_exec, struct task_struct *task, int old_pid)
     mm = (u64)BPF_CORE_READ(task, mm);
     if (mm && !trace_mm(key_at(mm)))
         count_lost_room();
-    if (old_pid != BPF_CORE_READ(task, pid)) /* it has the leader's number now, whose EXIT has been emitted */
+    if (old_pid != BPF_CORE_READ(task, pid)) /* its number is now the leader's, whose EXIT has been sent */
         end_task(old_pid, &user_faults, &kernel_faults);
     begin_task(BPF_CORE_READ(task, pid));
     record = reserve_task(task, RSSLAG_EXEC);
@@ -206,7 +206,7 @@ int BPF_PROG(task_exit, struct task_struct *task)
 #include "stream_cpu.bpf.h"
 #include "stream_thread.bpf.h"
 
-/* Run by userspace: from now on this group and, where it is not 0, this mm are traced. 1: there is no room. */
+/* Run by userspace: traces this group and, if it is not 0, this mm from now on. Returns 1 if a map is full. */
 SEC("raw_tp")
 int trace(u64 *ctx)
 {
@@ -216,8 +216,8 @@ int trace(u64 *ctx)
     return (mm && !trace_mm(key_at(mm))) || !trace_group(tgid);
 }
 
-/* CPUs that went offline, each after its part of every per-CPU counter was folded (lib/percpu_counter.c
- * percpu_counter_cpu_dead), of which no other record tells. `cpu` scheme only. */
+/* CPUs that went offline. Each one's part of every per-CPU counter was folded before (lib/percpu_counter.c
+ * percpu_counter_cpu_dead), without any record. `cpu` scheme only. */
 rsslag_u64 folded_cpus;
 
 SEC("tp_btf/cpuhp_exit")
@@ -228,7 +228,7 @@ int BPF_PROG(cpu_folded, unsigned int cpu, int state, int step)
     return 0;
 }
 
-/* Once before the trace: rsslag's PID namespace and where each CPU keeps its part of per-CPU variables. */
+/* Run once before the trace: finds rsslag's PID namespace and the per-CPU offsets. */
 
 static long learn_cpu(u32 cpu, u64 *base)
 {

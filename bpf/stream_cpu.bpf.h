@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* `cpu` scheme: tp_btf/rss_stat (mm, member) fires after each update (6.2+, f1a7941243c1). These kernels have trusted
- * pointers, so fields are loaded directly: a probe read costs as much as all the rest. */
+/* `cpu` scheme: tp_btf/rss_stat (mm, member) fires after each update (6.2+, f1a7941243c1). These kernels have
+ * trusted pointers, so fields are loaded directly: one probe read costs as much as the rest of the program. */
 #ifndef RSSLAG_STREAM_CPU_BPF_H
 #define RSSLAG_STREAM_CPU_BPF_H
 
-/* A number as a pointer that may be loaded from, faults included (6.2, a35b9af4ec2c); a probe read costs much more. */
+/* Makes a number a pointer that may be loaded from, with faults handled (6.2, a35b9af4ec2c); cheaper than a probe
+ * read. */
 extern void *bpf_rdonly_cast(const void *address, u32 type) __ksym __weak;
 
-/* The kernel's ids of struct refcount_struct, pt_regs and task_struct: CO-RE's are of whatever file libbpf was given. */
+/* The running kernel's BTF ids of struct refcount_struct, pt_regs and task_struct. CO-RE would take them from the
+ * file that libbpf was given. */
 const volatile rsslag_u32 refcount_type, registers_type, task_type;
 
 static __always_inline s32 load_s32(u64 address)
@@ -17,8 +19,9 @@ static __always_inline s32 load_s32(u64 address)
     return number->refs.counter;
 }
 
-/* A pointer out of a trusted one has the verifier search all types that the kernel has for whether it may be trusted, too
- * (kernel/bpf/btf.c btf_nested_type_is_trusted), some milliseconds for each such load; out of this one it is not. */
+/* If a pointer is loaded from a trusted one, the verifier searches all of the kernel's types to decide whether it is
+ * trusted too (kernel/bpf/btf.c btf_nested_type_is_trusted), which takes milliseconds for each such load. The cast
+ * avoids that. */
 static __always_inline u64 mm_of(struct task_struct *task)
 {
     return key_of(((struct task_struct *)bpf_rdonly_cast(task, task_type))->mm);
@@ -29,7 +32,7 @@ struct counter {
     u64 locals; /* __percpu address of the s32s */
 };
 
-/* No variable index into a trusted pointer. */
+/* Without a variable index, which the verifier refuses on a trusted pointer. */
 static __always_inline struct counter counter_of(struct mm_struct *mm, u32 member)
 {
     struct mm_struct___cpu *counters = (void *)mm;
@@ -55,8 +58,9 @@ static __always_inline struct counter counter_of(struct mm_struct *mm, u32 membe
     return counter;
 }
 
-/* What lies below the registers of a fault on the kernel's stack runs in it, and they are there until it is over. What has
- * ended may leave them behind: then the other two signs tell. */
+/* Code that runs within a fault is below the fault's pt_regs on the kernel stack, and these stay unchanged until the
+ * fault ends. They may also outlive it; then the position on the stack, or the fault count in fault_of(), shows that
+ * it has ended. */
 static __always_inline bool within_frame(const void *ctx, const struct rsslag_fault_slot *slot)
 {
     u64 frame = FAULT_FRAME(slot);
@@ -65,7 +69,7 @@ static __always_inline bool within_frame(const void *ctx, const struct rsslag_fa
     return address_of(key_of(ctx)) < frame && regs->REGS_IP == slot->ip && regs->sp == slot->sp;
 }
 
-/* The fault that an update of the task's own mm falls in, if that is certain. */
+/* The fault that caused an update of the task's own mm; 0 unless it is certain. */
 static __always_inline u16 fault_of(const void *ctx, struct task_struct *task, u32 tid, u64 *address)
 {
     struct rsslag_fault_slot *slot = fault_slot(tid);
@@ -87,8 +91,8 @@ static __always_inline u16 fault_of(const void *ctx, struct task_struct *task, u
 #include "sum.bpf.h"
 #include "updates.bpf.h"
 
-/* Whether this update is in a sum now; if not, the sum that the CPU was at is sent. Of a traced mm only: whose end is
- * noticed, and with it that of its sums. */
+/* Whether the update was added to a sum. If not, the CPU's current sum is sent first. Only updates of a traced mm
+ * are summed up: the end of such an mm is noticed, and ends its sums. */
 static __always_inline bool summed_up(struct mm_struct *mm, u64 key, struct task_struct *task, u32 member, bool traced,
                                       bool by_traced)
 {
@@ -168,7 +172,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     record->cached = 0;
     if (counter.locals)
         record->cached = load_s32(counter.locals + cpu->offset);
-    /* Where the count alone tells the amount, how long it may have been read after t_ns decides what it can hold. */
+    /* If only the count gives the amount, the ledger needs to know how long after t_ns it may have been read. */
     if (!record->cached && bpf_ktime_get_ns() - record->t_ns < RSSLAG_PROMPT_NS)
         flags |= RSSLAG_PROMPT;
     record->kind = RSSLAG_UPDATE;
@@ -183,7 +187,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
         flags |= RSSLAG_EXITING;
     if (mm_of(task) == key) {
         flags |= RSSLAG_OWN;
-        /* Reclaim within a fault is not the fault's. */
+        /* Reclaim within a fault is not caused by the fault. */
         if (!(task_flags & (PF_EXITING | PF_MEMALLOC)) && users != 0)
             flags |= fault_of(ctx, task, tid, &record->address);
     } else if (by_traced && users == 1 && !(task_flags & PF_MEMALLOC)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* `thread` scheme, and `plain`: tp_btf/rss_stat (mm, member, count) fires where the mm's own counter changes, which is at
- * flushes and direct updates (5.5 to 6.1). What a task caches is emitted at its faults. Must load on 5.10, which lacks
- * bpf_get_current_task_btf, bpf_task_pt_regs and direct loads of much. */
+/* `thread` scheme, and `plain`: tp_btf/rss_stat (mm, member, count) fires when the mm's own counter changes, i.e. at
+ * flushes and direct updates (5.5 to 6.1). What a task caches is reported at its faults. Must load on 5.10, which
+ * lacks bpf_get_current_task_btf, bpf_task_pt_regs and most direct loads. */
 #ifndef RSSLAG_STREAM_THREAD_BPF_H
 #define RSSLAG_STREAM_THREAD_BPF_H
 
@@ -38,7 +38,7 @@ static __always_inline u64 faults_done(struct task_struct *task)
     return (u64)BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt);
 }
 
-/* As on the `cpu` scheme. */
+/* See within_frame() in stream_cpu.bpf.h. */
 static __always_inline bool within_frame_thread(const void *ctx, const struct rsslag_fault_slot *slot)
 {
     u64 frame = FAULT_FRAME(slot);
@@ -48,8 +48,8 @@ static __always_inline bool within_frame_thread(const void *ctx, const struct rs
            BPF_CORE_READ(regs, sp) == slot->sp;
 }
 
-/* The fault that an update of the task's own mm falls in, if that is certain. The flush at its begin comes before the
- * kernel marks it as a fault of user mode. */
+/* The fault that caused an update of the task's own mm; 0 unless it is certain. The threshold flush at the start of
+ * a fault comes before the kernel sets in_user_fault. */
 static __always_inline u16 fault_of_thread(const void *ctx, struct task_struct *task, u32 tid, bool at_threshold,
                                            u64 *address)
 {
@@ -122,7 +122,7 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
         flags |= RSSLAG_OWN;
     else if (by_traced && users == 1 && !(task_flags & PF_MEMALLOC))
         flags |= RSSLAG_NEWBORN;
-    /* exit_mm() and exec_mmap() flush before they leave the mm, do_exit() once more after. */
+    /* exit_mm() and exec_mmap() flush before the task leaves the mm; do_exit() flushes again afterwards. */
     record->cached = cached_of(task, member);
     if (bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
         flags |= RSSLAG_EXECVE;
@@ -130,7 +130,7 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
         flags |= RSSLAG_THRESHOLD;
     if (task_flags & PF_EXITING)
         flags |= RSSLAG_EXITING;
-    else if (flags & RSSLAG_OWN && !(task_flags & PF_MEMALLOC)) /* reclaim within a fault is not the fault's */
+    else if (flags & RSSLAG_OWN && !(task_flags & PF_MEMALLOC)) /* reclaim within a fault is not caused by it */
         flags |= fault_of_thread(ctx, task, (u32)id, flags & RSSLAG_THRESHOLD, &record->address);
     record->flags = flags;
     send(record);
@@ -196,7 +196,7 @@ int BPF_PROG(page_fault_kernel_thread, unsigned long address, struct pt_regs *re
     return enter_fault(address, regs, RSSLAG_OF_KERNEL_FAULT);
 }
 
-/* Who asks for a page without an exception has no registers of one (mm/gup.c faultin_page). */
+/* Pages requested without an exception have no pt_regs (mm/gup.c faultin_page). */
 SEC("fexit/handle_mm_fault")
 int BPF_PROG(fault_done, struct vm_area_struct *vma, unsigned long address, unsigned int how, struct pt_regs *regs)
 {

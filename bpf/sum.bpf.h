@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* --mode counts on the `cpu` scheme: plain updates are summed up on their CPU. Whatever else happens there to a traced mm
- * sends the sum first, so that a CPU's records stay in order; userspace reads partial sums. */
+/* --mode counts on the `cpu` scheme: plain updates are summed up on their CPU. Before any other record of a traced
+ * mm a CPU sends its sum, so that its records stay in order. Userspace reads partial sums. */
 #ifndef RSSLAG_SUM_BPF_H
 #define RSSLAG_SUM_BPF_H
 
@@ -12,9 +12,10 @@ struct {
     __type(value, struct rsslag_run);
 } runs SEC(".maps");
 
-/* A reader on another CPU sees `sequence` change before and after all between: x86 keeps loads in order, and stores,
- * where others need an atomic that does. Only one that returns a value does (Documentation/bpf/standardization: fetch is
- * fully ordered, a plain add is not), and clang makes a plain add of it where nobody looks at the value. */
+/* A reader on another CPU must see `sequence` change before and after everything in between. x86 keeps loads and
+ * stores in order; other architectures need an atomic that does. Only one that returns a value is ordered
+ * (Documentation/bpf/standardization: fetch is fully ordered, a plain add is not), and clang turns it into a plain
+ * add if the value is unused. */
 static __always_inline u32 sequence_plus(struct rsslag_run *run, u32 more)
 {
 #ifdef __TARGET_ARCH_x86
@@ -39,7 +40,7 @@ static __always_inline void touch_sequence(struct rsslag_run *run)
     sequence_plus(run, 1);
 }
 
-/* What CPU `of` has summed up, sent by this one: not sent yet. */
+/* Reserves a record with the sum of CPU `of`, to be sent by this CPU. */
 static __always_inline struct rsslag_sum *sum_record(const struct rsslag_run *run, u32 of, u32 cpu)
 {
     struct rsslag_sum *record = reserve(cpu, sizeof(*record));
@@ -103,8 +104,8 @@ struct ending {
     u32 cpu;
 };
 
-/* Whether there is nothing more to send. The time is taken while the sum still is what is sent: what its CPU sends next has
- * a later one. */
+/* Whether nothing more is to be sent. The time is taken while the sum is unchanged, so the next record of its CPU
+ * has a later one. */
 static __always_inline bool send_run(struct rsslag_run *run, u32 of, const struct ending *ending)
 {
     u32 sequence = sequence_plus(run, 0);
@@ -112,7 +113,7 @@ static __always_inline bool send_run(struct rsslag_run *run, u32 of, const struc
     struct rsslag_sum *record;
 
     if (copy.mm != ending->mm || sequence & 1)
-        return true; /* of another mm, or its CPU goes on to another: that sends it */
+        return true; /* of another mm, or its CPU is switching to another and sends this sum itself */
     record = sum_record(&copy, of, ending->cpu);
     if (record && sequence_plus(run, 0) != sequence) {
         discard(ending->cpu, record);
@@ -128,14 +129,14 @@ static long end_run_of(u32 of, struct ending *ending)
 {
     struct rsslag_run *run = bpf_map_lookup_elem(&runs, &of);
 
-    /* Only who has begun before the mm's end may add to it meanwhile: once, not again and again. */
+    /* Only an update that began before the end of the mm can still change the sum, so one retry is enough. */
     if (run && !send_run(run, of, ending))
         send_run(run, of, ending);
     return 0;
 }
 
-/* Nobody uses this mm any more, so no CPU sums up for it; what some still keep of it must not be taken for another's
- * that gets its address. A CPU that sends its sum at the same time sends it twice, under one number. */
+/* The mm has no users, so no CPU starts a sum for it. A sum that a CPU still holds must not be attributed to the
+ * next mm at this address. If its CPU sends it concurrently it is sent twice, with the same number. */
 static __always_inline void end_runs_of(u64 mm, u32 cpu)
 {
     struct ending ending = {.mm = mm, .cpu = cpu};

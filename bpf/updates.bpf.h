@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Sends updates on the `cpu` scheme: a buffer for each CPU, an array that userspace maps. A ring buffer's lock and its
- * header cost a third of an update; here a place needs neither, as one program alone writes, one run at a time on a CPU:
- * rss_stat fires in tasks only, and tracepoints run programs with preemption off. From 7.0 they may be preempted, but then
- * the kernel skips a second run of the same program on that CPU and counts it (recursion_misses), which is counted as lost.
+/* Sends updates on the `cpu` scheme, through a buffer for each CPU: an array that userspace maps. A ring buffer's lock
+ * and header take a third of the time of an update. They are not needed here: only one program writes, and it runs at
+ * most once at a time on a CPU, since rss_stat fires in tasks only and tracepoints run programs with preemption off.
+ * From 7.0 on programs may be preempted, but the kernel skips a second run of the same program on that CPU and counts
+ * it in recursion_misses, which is reported as a loss.
  *
- * A CPU's records are one after another, round and round; rsslag_cpu.updates says how many there have been. Userspace says
- * with rsslag_cpu.taken how many of them it has copied out. A CPU that goes offline leaves its buffer as it is.
+ * A CPU's buffer is circular: rsslag_cpu.updates is the number of records written, rsslag_cpu.taken the number that
+ * userspace has copied. When a CPU goes offline, its buffer stays as it is.
  *
- * Where there are more CPUs than rings, so many buffers would take too much memory: updates go through the rings. */
+ * If there are more CPUs than rings, the buffers would take too much memory: updates go through the rings. */
 #ifndef RSSLAG_UPDATES_BPF_H
 #define RSSLAG_UPDATES_BPF_H
 
@@ -19,7 +20,7 @@ struct {
     __type(value, struct rsslag_update);
 } updates SEC(".maps");
 
-/* Where the next update of this CPU is to be written, NULL (counted) where there is no room. */
+/* The place of this CPU's next update; NULL (counted) if the buffer is full. */
 static __always_inline struct rsslag_update *next_update(struct rsslag_cpu *cpu, u32 number)
 {
     struct rsslag_update *record = NULL;
@@ -34,8 +35,8 @@ static __always_inline struct rsslag_update *next_update(struct rsslag_cpu *cpu,
     return record;
 }
 
-/* The record first, then that it is there: x86 keeps stores in order, where others need an atomic that does, as in
- * sequence_plus(). */
+/* Publishes the record: it must be visible before the counter. x86 keeps stores in order; others need an ordered
+ * atomic, see sequence_plus(). */
 static __always_inline void send_update(struct rsslag_cpu *cpu, struct rsslag_update *record)
 {
     if (!update_places) {
