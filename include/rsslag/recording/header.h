@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a recording says of itself before its first record.
+// The header of a recording.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +11,35 @@
 
 namespace rsslag::recording {
 
-/// The version that is written, and the newest that is read.
+/// The version that is written, and the newest that can be read.
 inline constexpr std::uint32_t kVersion = 2;
 
 struct Header {
-    std::uint32_t version = kVersion;  ///< as the file has it
+    std::uint32_t version = kVersion;  ///< of the file
     std::string writer;                ///< rsslag's version
     std::string kernel;                ///< uname -r
     std::string arch;                  ///< uname -m
     std::string host;                  ///< uname -n
-    std::string boot_id;               ///< /proc/sys/kernel/random/boot_id; empty: the file does not tell
-    std::string trace_id;              ///< random, of all segments of a recording; empty: the file does not tell
+    std::string boot_id;               ///< /proc/sys/kernel/random/boot_id; empty: not in the file
+    std::string trace_id;              ///< random, the same in all segments of a recording; empty: not in the file
     std::vector<std::string> command_line;
     core::Machine machine;
     core::Calibration calibration;
     std::vector<std::string> missing_hooks;
-    std::uint64_t start_ns = 0;      ///< CLOCK_MONOTONIC; times of records and readings are of that clock
-    std::int64_t start_unix_ns = 0;  ///< CLOCK_REALTIME at that moment
-    std::int64_t boot_unix_ns = 0;   ///< when the machine was started; start_ticks count from there
-    std::int64_t clock_ticks = 100;  ///< a second, of start_ticks
-    std::uint64_t id_key = 0;        ///< what the ids of mms were made with
-    // How it was traced.
+    std::uint64_t start_ns = 0;      ///< CLOCK_MONOTONIC, like the times of records and readings
+    std::int64_t start_unix_ns = 0;  ///< CLOCK_REALTIME at start_ns
+    std::int64_t boot_unix_ns = 0;   ///< CLOCK_REALTIME at boot; start_ticks are relative to it
+    std::int64_t clock_ticks = 100;  ///< start_ticks per second
+    std::uint64_t id_key = 0;        ///< the key of mm ids: trace::mm_id()
+    // The options of the trace.
     bool follow = false;
     bool counting = false;
     bool walk = true;
     std::uint8_t threads = 0;  ///< which threads ticks list: 0 all, 1 changed, 2 top, 3 none
     std::uint64_t threads_top = 0;
     std::uint64_t interval_ms = 1000;
-    std::uint64_t segment = 0;  ///< from 0; a later one begins with what was true when it was begun
-    core::Losses before;        ///< sent and lost before this recording began
+    std::uint64_t segment = 0;  ///< from 0; a later segment starts with the state at its start
+    core::Losses before;        ///< sent and lost before this recording started
 };
 
 }  // namespace rsslag::recording

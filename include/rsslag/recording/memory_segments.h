@@ -13,25 +13,25 @@
 
 namespace rsslag::recording {
 
-/// The newest part of a trace in memory, packed as in a file: segments, each of which is read with no other, and of
-/// which the oldest go. Caller's thread only.
+/// Keeps the newest part of a trace in memory, in the format of files: as segments that can each be read by themselves.
+/// The oldest segments are dropped. Not thread-safe.
 class MemorySegments {
   public:
-    /// `most_bytes`: all segments together, what is not packed yet included.
+    /// `most_bytes`: the limit for all segments together, including data that is not packed yet.
     explicit MemorySegments(std::size_t most_bytes);
     ~MemorySegments();
     MemorySegments(MemorySegments &&) noexcept;
     MemorySegments &operator=(MemorySegments &&) noexcept;
 
-    /// A new segment; what is to be added first says what is true by now.
+    /// Starts a new segment. The caller then adds events that describe the current state.
     void begin(const Header &header);
-    /// false: there is no room for it in the segment, nor in any but a new one.
+    /// false: the event does not fit into this segment; begin() a new one.
     bool add(const event::Event &event);
-    /// It is time to begin() anew.
+    /// Whether the segment is large enough to begin() the next one.
     bool full() const;
     std::size_t bytes() const;
 
-    /// Oldest first, as they are now; each can be read for as long as it is kept.
+    /// The segments as they are now, oldest first; each stays readable as long as its Input exists.
     std::vector<Input> segments();
 
   private:

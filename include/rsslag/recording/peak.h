@@ -7,11 +7,11 @@
 
 namespace rsslag::recording {
 
-/// Where a trace hid most: a cache, that nothing needs to be true.
+/// The largest lag in a trace. Stored for convenience: a replay computes it from the records.
 struct Peak {
     std::uint64_t t_ns = 0;  ///< since Header::start_ns
     int pid = 0;
-    core::Pages lag;  ///< exact - what stat said; 0: nothing ever lagged
+    core::Pages lag;  ///< core::lag(); 0: nothing ever lagged
 };
 
 }  // namespace rsslag::recording

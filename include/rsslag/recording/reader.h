@@ -17,42 +17,42 @@
 
 namespace rsslag::recording {
 
-/// Bytes to read from: a file, or memory.
+/// A source of bytes: a file, or memory.
 struct Input {
-    /// How many of the bytes from there on there are: fewer than asked for only at the end. Where none can be read: the
-    /// errno, negative.
+    /// Reads up to out.size() bytes at `offset` and returns their number, which is smaller only at the end; or a
+    /// negative errno.
     std::function<std::int64_t(std::uint64_t offset, std::span<char> out)> read;
     std::uint64_t size = 0;
-    /// Asked now and then, with how many bytes have been unpacked; true: what is read from now on is the end.
+    /// Called occasionally with the number of bytes unpacked; true: treat this point as the end.
     std::function<bool(std::uint64_t unpacked)> stop = nullptr;
 };
 
-/// A regular file. Kind::BadInput for a directory or what cannot be opened, Kind::Io where it cannot be read.
+/// Opens a regular file. Kind::BadInput if it cannot be opened or is not a regular file, Kind::Io if fstat(2) fails.
 core::Result<Input> open_file(const std::string &path);
 
-/// A part of a recording that is not there or cannot be read. Times are CLOCK_MONOTONIC, as all in a recording.
+/// A part of a recording that is missing or cannot be read. Times are CLOCK_MONOTONIC.
 struct Missing {
-    std::string reason;  ///< plain words
+    std::string reason;  ///< text for people
     std::uint64_t from_ns = 0;
-    std::optional<std::uint64_t> to_ns;    ///< nullopt: until the end, whenever that was
-    std::optional<std::uint64_t> records;  ///< nullopt: nobody knows
+    std::optional<std::uint64_t> to_ns;    ///< nullopt: until the end, which is unknown
+    std::optional<std::uint64_t> records;  ///< nullopt: unknown
 };
 
-/// Where a chunk of items is, as its head tells.
+/// The position of a chunk of items, from its header.
 struct Position {
     std::uint64_t offset = 0;          ///< in the file, bytes
     std::uint64_t number = 0;          ///< of the chunk
     std::uint64_t first_ns = 0;        ///< CLOCK_MONOTONIC
-    std::uint64_t last_ns = 0;         ///< likewise
+    std::uint64_t last_ns = 0;         ///< CLOCK_MONOTONIC
     std::uint64_t records_before = 0;  ///< wire records in all chunks before it
 };
 
-/// Reads events in their order, from files of all versions. What is damaged is told of as Missing in its place, and
-/// reading goes on after it; memory is that of one chunk.
+/// Reads the events of a recording in order, from files of all versions. Returns damaged parts as Missing and goes on
+/// after them. Keeps one chunk in memory.
 class Reader {
   public:
-    /// Kind::Corrupt: the file is empty, of another kind, or has no header left. Kind::Unsupported: a later version.
-    /// `name` is what errors call it.
+    /// Kind::Corrupt: an empty file, no recording, or both copies of the header are damaged. Kind::BadInput: a later
+    /// version. Kind::Io: reading fails. `name` is used in messages.
     static core::Result<Reader> open(Input input, const std::string &name);
     ~Reader();
     Reader(Reader &&) noexcept;
@@ -60,22 +60,22 @@ class Reader {
 
     const Header &header() const;
 
-    /// Chunks of items in their order, from their heads alone; what is damaged is not among them.
+    /// All chunks of items in order, except damaged ones; reads only the chunks' headers.
     std::vector<Position> positions() const;
-    /// As whoever wrote it knew; nullopt where it was not ended, or an older rsslag did not say.
+    /// As stored by the writer; nullopt if the recording was not ended properly or the writer did not store it.
     std::optional<Peak> peak() const;
-    /// Goes on there. What comes first may be the rest of what another chunk began.
+    /// Continues at `position`. The first events may belong to something that an earlier chunk started.
     void seek(const Position &position);
 
     using Next = std::variant<event::Event, Missing>;
-    /// nullopt: the end. A recording that was not ended as it should be ends with a Missing.
+    /// nullopt: the end. If the recording was not ended properly, the last element is a Missing.
     std::optional<Next> next();
 
-    /// Whether all that was read so far is what was written, and the end was reached as it should be.
+    /// Whether everything so far was read without a gap, and the proper end was reached.
     bool complete() const;
-    /// Bytes of chunks read so far, unpacked.
+    /// The unpacked size of all chunks read so far, in bytes.
     std::uint64_t unpacked() const;
-    /// Records in the chunks read so far.
+    /// The number of records in the chunks read so far.
     std::uint64_t records() const;
 
   private:

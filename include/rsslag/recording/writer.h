@@ -16,55 +16,55 @@
 
 namespace rsslag::recording {
 
-/// Whose the file shall be.
+/// The owner of the file.
 struct Owner {
     uid_t uid = 0;
     gid_t gid = 0;
 };
 
-/// Writes a recording on a thread of its own. Nobody ever waits for it: what it cannot take is counted, and the
-/// recording says so itself.
+/// Writes a recording on its own thread. Callers never wait for it: what does not fit into its queue is dropped,
+/// counted, and marked as a gap in the recording.
 class Writer {
   public:
     struct Options {
-        bool force = false;  ///< replaces a regular file that is there
+        bool force = false;  ///< replace an existing regular file
         std::optional<Owner> owner;
-        /// Made by its owner, not given to them: what needs no capability, where the owner is a saved id of this
-        /// process.
+        /// Create the file as its owner instead of changing its owner afterwards. Needs no capability if the owner is a
+        /// saved id of this process.
         bool as_owner = false;
-        std::chrono::milliseconds sync{5000};  ///< between two fdatasync()
-        /// What is kept at most: segments, of which the oldest go. The file is the newest, those before it are called
-        /// FILE.0000, FILE.0001 …, as their headers number them.
+        std::chrono::milliseconds sync{5000};  ///< between two calls of fdatasync()
+        /// The maximum size of all segments; the oldest are deleted. The file is the newest segment; earlier ones are
+        /// FILE.0000, FILE.0001 … by the numbers in their headers.
         std::optional<std::uint64_t> max_bytes;
     };
 
-    /// Makes the file, 0600. Kind::BadInput where something is there or nothing can be made.
+    /// Creates the file with mode 0600. Kind::BadInput if it exists or cannot be created.
     static core::Result<Writer> create(const std::string &path, const Options &options);
-    /// The file ends here. One that never began is taken away again.
+    /// Ends the recording. Removes the file if begin() was never called.
     ~Writer();
     Writer(Writer &&) noexcept;
     Writer &operator=(Writer &&) = delete;
 
     void begin(Header header);
-    /// Never waits.
+    /// Adds an event. Never waits.
     void put(event::Event event);
-    /// What is put from now on goes into the next segment. Never waits.
+    /// Starts the next segment, for all later events. Never waits.
     void next(Header header);
 
     struct Progress {
-        std::uint64_t records = 0;       ///< in deleted segments, too
-        std::uint64_t bytes = 0;         ///< in all files that are there
-        std::uint64_t records_lost = 0;  ///< that found no room in the queue, events likewise
+        std::uint64_t records = 0;       ///< written; includes deleted segments
+        std::uint64_t bytes = 0;         ///< in all existing files
+        std::uint64_t records_lost = 0;  ///< records and events dropped since the queue was full
         std::uint64_t events_lost = 0;
-        bool full = false;                  ///< it is time for next()
+        bool full = false;                  ///< the segment is large enough: call next()
         bool ended = false;                 ///< finish() has nothing to wait for
-        std::optional<core::Error> failed;  ///< nothing is written any more
+        std::optional<core::Error> failed;  ///< the first error; nothing is written after it
     };
     Progress progress() const;
 
-    /// As finish(), which still is to be called, but never waits.
+    /// Starts to end the recording without waiting. finish() must still be called.
     void end();
-    /// All that was put is written, and that it ended. What went wrong, also before.
+    /// Writes everything that was put, then the end. Returns the first error of the whole recording.
     core::Status finish(const std::optional<Peak> &peak = std::nullopt);
 
   private:

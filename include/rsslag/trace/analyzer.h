@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A trace's events in, ticks out: the ledger, and the exact readings that it is checked against, put together. Pure: no
-// clock, no system call, no question; the same events always make the same ticks.
+// Turns the events of a trace into ticks: feeds the ledger and checks it against the exact readings. Pure: no clock, no
+// system call, no query to the source; the same events always give the same ticks.
 #pragma once
 
 #include <cstddef>
@@ -24,33 +24,34 @@
 
 namespace rsslag::trace {
 
-/// Around a reading, what the ledger held is asked for this much wider.
+/// A reading is compared with what the ledger held from this long before it to this long after it.
 inline constexpr std::uint64_t kWiderNs = 1'000'000;
 
-/// What is known before the first event.
+/// Facts known before the first event.
 struct Facts {
     core::Machine machine;
     core::Calibration calibration;
     std::string kernel;        ///< uname -r
-    std::uint64_t id_key = 0;  ///< what mm_id() mixes addresses with
-    event::Moment start;       ///< when the trace began: times are told since then
-    core::Losses before;       ///< of what is told by Losses, what was counted before these events begin
+    std::uint64_t id_key = 0;  ///< key of mm_id()
+    event::Moment start;       ///< start of the trace; times in ticks are relative to it
+    core::Losses before;       ///< counts of Losses from before the first event
 };
 
 struct AnalyzerOptions {
     core::ThreadChoice threads;
-    /// Ticks tell what no document has: the last flushes or folds, each task's faults since its last flush.
+    /// Ticks also contain the last flushes or folds, recent growth and the tasks of the reading (`thread` scheme).
     bool for_screen = false;
-    /// Ticks list each task that has ended since the previous tick of the mm; of very many, those that changed most.
+    /// Ticks list each task that has ended since the previous tick of the mm; if there are very many, those that
+    /// changed most.
     bool ended_tasks = false;
-    TraceObserver *observer = nullptr;  ///< outlives the analyzer, which calls all but on_tick(); null: nobody looks
+    TraceObserver *observer = nullptr;  ///< must outlive the analyzer; the caller calls on_tick(); may be null
 };
 
 /// A group whose exec is awaited.
 struct Awaited {
     int host_tgid = 0;
     int tgid = 0;
-    std::uint64_t mm = 0;  ///< the one that it leaves
+    std::uint64_t mm = 0;  ///< the mm that the exec leaves
 };
 
 class Analyzer {
@@ -60,48 +61,50 @@ class Analyzer {
     Analyzer(Analyzer &&) noexcept;
     Analyzer &operator=(Analyzer &&) noexcept;
 
-    /// What comes of the event: last ticks of processes that have ended by a Watermark or a Stop, all ticks by a
-    /// TickEnd.
+    /// Applies an event and returns the ticks that it completes: the last ticks of processes that have ended
+    /// (Watermark, Stop), or the ticks of all processes that were read (TickEnd).
     std::vector<core::Tick> apply(event::Event event);
 
-    /// After End.
+    /// nullopt before event::End.
     const std::optional<core::Summary> &summary() const;
 
-    // What is known, for whoever decides what is to be read next, and for screens.
+    // The current state, for screens and for deciding what to read next.
 
     const Facts &facts() const;
-    /// What the events so far cost, in some 10 ns: a number that the same events always come to.
+    /// The cost of all events so far, in units of about 10 ns. Deterministic: it depends on the events only.
     std::uint64_t work() const;
-    /// Of the last Watermark.
+    /// `until_ns` of the last Watermark.
     std::uint64_t complete_until() const;
-    /// Of records that no Watermark has reached yet.
+    /// Size of records and mapping changes that no Watermark has covered yet.
     std::size_t waiting_bytes() const;
-    /// Groups that live, ascending by the kernel's TGID.
+    /// Living groups, ascending by the kernel's TGID.
     std::vector<core::GroupView> groups() const;
-    /// Of these, those with no baseline yet.
+    /// Living groups without a baseline.
     std::vector<core::GroupView> unknown() const;
     /// Ascending by the kernel's TGID.
     std::vector<Awaited> awaited() const;
-    /// Groups and their mms whose begin was lost and that the last event has taken up: the kernel may not know of them.
+    /// Groups, with their mms, whose start was lost and which the last event has adopted: the kernel side may not trace
+    /// them.
     const std::vector<std::pair<int, std::uint64_t>> &taken_up() const;
-    /// The kernel's TIDs of the tasks that live in traced mms, and of those that begin among records which no Watermark
-    /// has reached yet; ascending.
+    /// The kernel's TIDs of tasks in traced mms and of tasks that start in records not covered by a Watermark yet;
+    /// ascending.
     std::vector<int> tids() const;
-    /// Whether any process is traced or awaited, an ended one until its last tick included.
+    /// Whether any process is traced or awaited, or has ended with its last tick still to come.
     bool any() const;
-    /// Whether processes have ended whose last tick is to come.
+    /// Whether processes have ended whose last tick is still to come.
     bool leaving() const;
-    /// Of processes that were there.
+    /// Failed readings of living processes.
     std::uint64_t readings_failed() const;
-    /// As they were told last.
+    /// As of the last event that counted losses.
     const core::Losses &losses() const;
-    /// That have come.
+    /// The number of records received.
     std::uint64_t records() const;
-    /// Records that no Watermark has reached yet.
+    /// Records not covered by a Watermark yet.
     std::vector<event::Records> waiting() const;
-    /// Processes that begin to be traced among the records that came since the last call, in rsslag's PID namespace.
+    /// PIDs, in rsslag's PID namespace, of processes that start to be traced in the records received since the last
+    /// call.
     std::vector<int> take_begun();
-    /// The latest that any event has told.
+    /// The latest moment of any event.
     event::Moment last_moment() const;
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What was mapped at an address of a process at a time. Fed in the order of time; pure.
+// Which mapping an address of a process belonged to at a given time. Changes must be added in the order of time. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,45 +15,45 @@
 
 namespace rsslag::trace {
 
-/// The mappings of every process, by its PID in rsslag's PID namespace. What takes the place of a mapping takes its
-/// name away at once, though nobody tells when something is unmapped: what was there last keeps its name until then.
+/// The mappings of every process, by its PID in rsslag's PID namespace. Unmapping is not reported, so an address keeps
+/// its last name until something else is mapped there.
 class MappingTable {
   public:
     void change(const core::MappingChange &change);
-    /// Instead of all that was known of the process.
+    /// Replaces all that was known of the process.
     void list(const core::MappingListing &listing);
 
-    /// A process has run another program: its mappings are those that came since MappingChange::Kind::Exec.
+    /// Process `pid` has run exec: its mappings are those added since MappingChange::Kind::Exec.
     void exec(int pid);
-    /// `shares`: the child lives in the same address space.
+    /// `shares`: the child shares the parent's address space.
     void fork(int parent, int child, bool shares);
-    /// Whether what changes now is of a program that is to come.
+    /// Whether an exec is under way, so that changes are of the next program.
     bool in_exec(int pid) const { return next_.contains(pid); }
     void exit(int pid);
-    /// A thread begins with that stack pointer; 0: not known.
+    /// A new thread and its initial stack pointer; 0: unknown.
     void thread_begins(int pid, int tid, std::uint64_t stack_pointer);
     void thread_ends(int pid, int tid);
 
-    /// Whether all of the range is known under that very name already, so that to be told of it says nothing new: the
-    /// segments of a library, mprotect. Never of memory without a name, which is known by its shape.
+    /// Whether the whole range is already known under the same name, so that a change that maps it has no effect:
+    /// segments of a library, mprotect. False for memory without a name, whose name depends on its shape.
     bool knows(int pid, const core::MappedRange &range) const;
 
-    /// Lives as long as the table. core::kUnknownMapping where nothing is known to be.
+    /// The name is valid as long as the table. core::kUnknownMapping if nothing is known to be mapped there.
     std::string_view name_at(int pid, std::uint64_t address);
-    /// Of the whole range as it is now: what a row about the change itself says.
+    /// The name of a whole range as it is now, for a row about its change.
     std::string_view name_of(int pid, const core::MappedRange &range);
 
   private:
     struct Entry {
         core::MappedRange range;
-        std::string_view name;  ///< empty: not asked for yet
+        std::string_view name;  ///< empty: not computed yet
     };
     using Entries = std::map<std::uint64_t, Entry>;  ///< by start
-    /// Stack pointers to threads, of which each has one.
+    /// Maps stack pointers to threads; each thread has one.
     class Stacks {
       public:
         void set(std::uint64_t pointer, int tid);
-        /// nullopt: there was none.
+        /// nullopt: the thread had none.
         std::optional<std::uint64_t> erase(int tid);
         bool has(int tid) const { return of_tid_.contains(tid); }
         void clear();
@@ -63,13 +63,13 @@ class MappingTable {
         std::map<std::uint64_t, int> by_pointer_;
         std::unordered_map<int, std::uint64_t> of_tid_;
     };
-    /// Of one address space.
+    /// The mappings of one address space.
     struct Space {
         Entries entries;
-        std::size_t name_bytes = 0;     ///< of these
-        Stacks stacks;                  ///< of threads that began …
-        Stacks listed;                  ///< … or were there when all were listed, others than those
-        std::uint64_t program_end = 0;  ///< of the program's own file, 0: not known
+        std::size_t name_bytes = 0;     ///< size of the names in `entries`
+        Stacks stacks;                  ///< initial stack pointers
+        Stacks listed;                  ///< stack pointers in the last listing, of threads not in `stacks`
+        std::uint64_t program_end = 0;  ///< end of the program's own file; 0: unknown
         bool has_heap = false;          ///< brk has been called
     };
     using SpacePtr = std::shared_ptr<Space>;
@@ -93,13 +93,13 @@ class MappingTable {
     void begin_program(int pid);
 
     std::unordered_map<int, SpacePtr> spaces_;
-    std::unordered_map<int, SpacePtr> next_;  ///< of programs whose exec is under way
+    std::unordered_map<int, SpacePtr> next_;  ///< by PID; of programs whose exec is under way
     std::set<std::string, std::less<>> names_;
-    std::size_t entries_ = 0;      ///< in all spaces, about
-    std::size_t range_bytes_ = 0;  ///< of their names
-    std::size_t names_bytes_ = 0;  ///< of names_
-    std::uint64_t told_ = 0;       ///< changes and forks that may cost more than they say
-    std::uint64_t looked_at_ = 0;  ///< entries, for these
+    std::size_t entries_ = 0;      ///< in all spaces, approximately
+    std::size_t range_bytes_ = 0;  ///< size of their names
+    std::size_t names_bytes_ = 0;  ///< size of the names in names_
+    std::uint64_t told_ = 0;       ///< changes and forks so far, each of which may be expensive
+    std::uint64_t looked_at_ = 0;  ///< entries visited for them
 };
 
 }  // namespace rsslag::trace

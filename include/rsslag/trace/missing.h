@@ -7,7 +7,7 @@
 
 namespace rsslag::trace {
 
-/// One line: what is not there of a recording, and when it was; times since the attach, `to_ns` nullopt: its end.
+/// One line about a missing part of a recording. Times are since the attach; `to_ns` nullopt: until the end.
 std::string missing_text(const std::string &reason, std::uint64_t from_ns, std::optional<std::uint64_t> to_ns,
                          std::optional<std::uint64_t> records);
 

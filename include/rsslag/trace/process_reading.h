@@ -10,11 +10,11 @@
 
 namespace rsslag::trace {
 
-/// Opaque; equal for processes that share an mm. Kernel addresses leave the program only mixed with `key`. Where mms
-/// had the same address one after another, `generation` tells them apart. Pure.
+/// An opaque id, equal for processes that share an mm. It hides the kernel address by mixing it with `key`.
+/// `generation` distinguishes mms that had the same address. Pure.
 std::string mm_id(std::uint64_t key, std::uint64_t mm, std::uint64_t generation = 0);
 
-/// What a reading comes to. Pure.
+/// Reconciles a reading. Pure.
 core::ProcessReading process_reading_of(const core::RawReading &raw, const core::Machine &machine,
                                         std::uint64_t id_key);
 

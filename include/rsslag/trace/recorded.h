@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a recording's header says of the trace in it.
+// Facts about a trace, from the header of its recording.
 #pragma once
 
 #include "rsslag/recording/header.h"
@@ -19,7 +19,7 @@ inline Facts facts_of(const recording::Header &header) {
     return facts;
 }
 
-/// The same, for those who take its rows.
+/// The same, for sinks.
 sinks::Facts sink_facts(const recording::Header &header);
 
 }  // namespace rsslag::trace

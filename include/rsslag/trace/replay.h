@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A recording, judged again: what replay, report and export are made of.
+// Analyzes a recording again: the basis of replay, report and export.
 #pragma once
 
 #include <cstdint>
@@ -19,33 +19,33 @@
 namespace rsslag::trace {
 
 struct ReplayOptions {
-    std::optional<core::ThreadChoice> threads;  ///< nullopt: as ticks were told when it was recorded
-    bool for_screen = false;                    ///< ticks have the flushes since the last one, too
-    /// Begin there, which is much sooner; processes are then known from their next reading on, and what their threads
-    /// did before is in the baseline.
+    std::optional<core::ThreadChoice> threads;  ///< nullopt: as in the recorded trace
+    bool for_screen = false;                    ///< ticks also contain the flushes since the previous tick
+    /// Start at this position, which saves reading what is before. Processes are known from their next reading on; what
+    /// their threads did before is part of the baseline.
     std::optional<recording::Position> from;
-    bool ended_tasks = false;  ///< as of AnalyzerOptions
-    /// Asked now and then, also within a step, with what was unpacked so far as work(); true: step() comes back, and
-    /// what it tells is the end.
+    bool ended_tasks = false;  ///< see AnalyzerOptions
+    /// Called occasionally, also within step(), with the work of reading so far, in the unit of work(). If it returns
+    /// true, step() returns and treats this point as the end.
     std::function<bool(std::uint64_t work)> stop = nullptr;
 };
 
-/// What is known at the end.
+/// The result of a replay.
 struct ReplayResult {
     recording::Header header;
-    core::Summary summary;                    ///< its `ticks` are those that the observer was given
-    bool complete = true;                     ///< all that was written is there, and it was ended
-    std::vector<recording::Missing> missing;  ///< of what is not
-    std::uint64_t records = 0;                ///< in the file, as its chunks count them
+    core::Summary summary;                    ///< its `ticks` is the number of ticks passed to the observer
+    bool complete = true;                     ///< the recording was ended properly and nothing of it is missing
+    std::vector<recording::Missing> missing;  ///< the parts that are missing
+    std::uint64_t records = 0;                ///< as counted by the chunks of the file
 };
 
-/// The greatest lag of any process.
+/// The largest lag of any process.
 recording::Peak peak_of(const core::Summary &summary);
 
-/// Event by event, for whoever decides when the next one comes.
+/// Replays a recording event by event; the caller decides when.
 class Replay {
   public:
-    /// `observer` outlives the replay; null: nobody looks. Errors as recording::open_file() and
+    /// `observer` must outlive the replay; may be null. Errors are those of recording::open_file() and
     /// recording::Reader::open().
     static core::Result<Replay> open(const std::string &path, TraceObserver *observer, const ReplayOptions &options);
     ~Replay();
@@ -56,13 +56,13 @@ class Replay {
     const core::SnapshotDocument &facts() const;
     std::vector<recording::Position> positions() const;
     std::optional<recording::Peak> peak() const;
-    /// The next event; false: there is none, it is over.
+    /// Applies the next event; false: the end.
     bool step();
-    /// What reading cost so far, in some 10 ns: a number that the same file always comes to.
+    /// The cost of the replay so far, in units of about 10 ns. Deterministic: it depends on the file only.
     std::uint64_t work() const;
-    /// No record from before that time (CLOCK_MONOTONIC) is to come any more.
+    /// All records from before this time (CLOCK_MONOTONIC) have been applied.
     std::uint64_t complete_until() const;
-    /// After the last step.
+    /// Call it after the last step.
     ReplayResult finish();
 
   private:

@@ -22,23 +22,23 @@
 
 namespace rsslag::trace {
 
-/// Makes rows of what a replayed trace tells, in the order of time: who a task is and whose an mm is, it learns from
-/// task records, readings and ticks.
+/// Turns a replayed trace into rows, in the order of time. Names of tasks and owners of mms come from task records,
+/// readings and ticks.
 class RowMaker : public TraceObserver {
   public:
     explicit RowMaker(sinks::Sink &sink) : sink_(sink) {}
 
-    /// Before anything else. `start_ns`: CLOCK_MONOTONIC at the attach.
+    /// Call it first. `start_ns`: CLOCK_MONOTONIC at the attach.
     void begin(std::uint64_t start_ns);
 
-    /// No record from before that time (CLOCK_MONOTONIC) is to come any more.
+    /// All records from before this time (CLOCK_MONOTONIC) have been passed.
     void reached(std::uint64_t t_ns);
     void on_applied(const rsslag_update &update, const core::Applied &applied) override;
     void on_settled(std::span<const core::SettledUpdate> amounts) override;
     void on_fault(const rsslag_fault &fault, const core::Members &came, const std::optional<core::Held> &held) override;
-    /// One that goes on was not sent: it is told again.
+    /// Ignores partial sums, which are reported again.
     void on_sum(const rsslag_sum &sum, const std::optional<core::Held> &held) override;
-    /// Names what comes before its first reading.
+    /// Names the process for records before its first reading.
     void on_adopted(const core::GroupView &group) override;
     void on_task(const core::TaskLine &line) override;
     void on_reading(const core::RawReading &reading) override;
@@ -47,7 +47,7 @@ class RowMaker : public TraceObserver {
     void on_loss(std::uint64_t t_ns, const core::Losses &losses) override;
     void on_tick(core::Tick tick) override;
 
-    /// Nothing more comes. The first thing that went wrong.
+    /// No more input. Returns the first error.
     core::Status finish();
     bool failed() const { return !status_.ok(); }
 
@@ -59,27 +59,28 @@ class RowMaker : public TraceObserver {
     struct Mm {
         std::uint64_t id = 0;
         int pid = 0;
-        std::uint64_t generation = 0;  ///< that the ledger gave it, 0: not known
-        bool torn = false;             ///< what comes at this address without being torn down is another one
+        std::uint64_t generation = 0;  ///< the ledger's; 0: unknown
+        /// Torn down: a record at this address that is not part of the teardown is of another mm.
+        bool torn = false;
     };
-    /// Of a reading what its rows have: those of many tasks are large.
+    /// What the rows of a reading need; a reading of many tasks is large.
     struct Read {
         int pid = 0;
         std::uint64_t mm = 0;  ///< address
         std::string comm;
         std::variant<sinks::ReadingRow, sinks::WalkRow> row;  ///< without its stamp
     };
-    /// A row of another kind than updates, with what it points to.
+    /// A row that is not an update, with the data that it refers to.
     struct Other {
         sinks::Row row;
         core::MmView ledger;
     };
-    /// A row that waits for an amount that is open, its own or that of one before it.
+    /// A row that waits for an open amount, its own or that of an earlier row.
     struct Deferred {
         sinks::UpdateRow update;
         std::string comm;
-        std::uint64_t ticket = 0;      ///< 0: it waits for nothing itself
-        std::unique_ptr<Other> other;  ///< instead of the update
+        std::uint64_t ticket = 0;      ///< 0: its own amount is not open
+        std::unique_ptr<Other> other;  ///< if set, `update` is unused
     };
     struct Lost {
         std::string cause;
@@ -92,13 +93,13 @@ class RowMaker : public TraceObserver {
     Task &known(int host_tid);
     Mm &mm_at(std::uint64_t address);
     Mm &new_mm(std::uint64_t address);
-    /// The one that the ledger calls so: at its address there may be another one by now.
+    /// The mm with the ledger's generation; its address may already belong to another mm.
     Mm &mm_of(const core::MmView &view);
     Mm &at_update(const rsslag_update &update, const std::optional<core::Held> &held);
     void learn(int host_tid, int tid, int pid, const std::string &comm);
     void note_task(const rsslag_task &task, int pid);
     sinks::MappingRow mapping_row(std::uint64_t t_ns, int pid, const core::MappedRange &range);
-    /// Readings, losses and ticks are told of when their time has come.
+    /// Queues readings, losses and ticks until their time.
     void wait(std::uint64_t t_ns, Later later);
     void catch_up(std::uint64_t t_ns) {
         if (!later_.empty() && later_.begin()->first <= t_ns) emit_until(t_ns);
@@ -114,7 +115,7 @@ class RowMaker : public TraceObserver {
     }
     void hold(const sinks::Row &row);
     void put_update(const sinks::UpdateRow &row, const core::Applied &applied);
-    /// Rows that wait for nothing any more go out.
+    /// Emits the rows at the front that no longer wait.
     void release_settled();
     void release(Deferred &deferred);
 
@@ -126,13 +127,13 @@ class RowMaker : public TraceObserver {
     std::unordered_map<std::uint64_t, Mm> mms_;  ///< by address
     std::pair<std::uint64_t, Mm *> last_mm_{0, nullptr};
     std::uint64_t mm_ids_ = 0;
-    std::unordered_map<std::uint64_t, Mm> past_;  ///< by generation: those whose address is another's
+    std::unordered_map<std::uint64_t, Mm> past_;  ///< by generation: mms whose address belongs to another mm
     MappingTable table_;
     std::unordered_map<int, std::uint64_t> mm_of_pid_;  ///< addresses, by PID
     std::map<std::string, std::uint64_t> lost_;
     std::multimap<std::uint64_t, Later> later_;  ///< by time since the start
     std::deque<Deferred> held_;
-    std::unordered_map<std::uint64_t, Deferred *> by_ticket_;  ///< of those in held_
+    std::unordered_map<std::uint64_t, Deferred *> by_ticket_;  ///< points into held_
 };
 
 }  // namespace rsslag::trace

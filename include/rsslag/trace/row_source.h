@@ -12,9 +12,9 @@ namespace rsslag::trace {
 
 enum class Stopped : std::uint8_t { No, Yes };
 
-/// Replays a recording into `sink`: every record of it, with what it came to. What is missing in the file is no error:
-/// the ending names it. Stopped::Yes: `stop` said so, which is asked before each event with what reading cost so far
-/// (Replay::work()), and `sink` was not told the end.
+/// Replays a recording and passes all of its rows to `sink`. Missing parts of the file are no error; they are listed in
+/// sinks::Ending. `stop` is called before each event with Replay::work(); if it returns true, the result is
+/// Stopped::Yes and sink.end() is not called. Errors are those of Replay::open() and of the sink.
 using Stop = std::function<bool(std::uint64_t work)>;
 core::Result<Stopped> emit_rows(const std::string &path, sinks::Sink &sink, const Stop &stop);
 
