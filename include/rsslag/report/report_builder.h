@@ -8,7 +8,7 @@
 
 namespace rsslag::report {
 
-/// Makes a report of what it is told, in memory that does not grow with the number of records.
+/// Builds a report from rows. Its memory does not grow with the number of records.
 class ReportBuilder : public sinks::Sink {
   public:
     ReportBuilder();
@@ -18,7 +18,7 @@ class ReportBuilder : public sinks::Sink {
     core::Status row(const sinks::Row &row) override;
     core::Status end(const sinks::Ending &ending) override;
 
-    /// After end(), once.
+    /// Call it once, after end().
     Report take();
 
   private:

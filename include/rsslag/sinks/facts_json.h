@@ -7,7 +7,7 @@
 
 namespace rsslag::sinks {
 
-/// The keys that the header of an export and of a report have in common.
+/// Adds the keys that the headers of exports and reports share.
 void put_facts(nlohmann::ordered_json &object, const Facts &facts);
 
 }  // namespace rsslag::sinks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What an address space grew by, by the names of its mappings and by its threads: a fold over rows. Pure.
+// The growth of an address space, by the names of its mappings and by its threads, computed from rows in order. Pure.
 #pragma once
 
 #include <array>
@@ -20,14 +20,16 @@ namespace rsslag::sinks {
 using core::kNoFaults;
 using core::NoFault;
 
-/// Of one program that a process has run, from its exec, its birth or the attach on. Pages of rss: file, anon, shmem.
+/// The growth of one program of a process, since its exec, its birth or the attach. Pages of rss: file, anon, shmem.
 struct ImageGrowth {
     struct Mapping {
-        std::string name;  ///< raw
-        core::Pages came;  ///< at faults, less what went at them
+        std::string name;  ///< raw bytes
+        core::Pages came;  ///< at faults: pages that came, minus pages that went
         std::uint64_t updates = 0;
-        std::optional<core::Kilobytes> held_begin, held_end;  ///< of smaps; nullopt: not listed then
-        core::BuildId build_id;                               ///< of the file; not known where two had that name
+        /// In the first and the last listing, by smaps; nullopt: no such listing.
+        std::optional<core::Kilobytes> held_begin, held_end;
+        /// Of the file; unknown if files with different ids had this name.
+        core::BuildId build_id;
     };
     struct Thread {
         int tid = 0;
@@ -38,14 +40,13 @@ struct ImageGrowth {
     std::string comm;
     core::Pages begin, last;        ///< exact rss
     std::vector<Mapping> mappings;  ///< largest first
-    std::vector<Thread> threads;    ///< likewise
+    std::vector<Thread> threads;    ///< largest first
     std::array<core::Pages, kNoFaults> no_fault{};
-    std::uint64_t names_lost =
-        0;  ///< changes of whichever mappings meanwhile: names may be those of what was there before
+    /// Changes of mappings of any process that were lost meanwhile: names may be those of earlier mappings.
+    std::uint64_t names_lost = 0;
+    bool in_doubt = false;  ///< records were lost: begin or last may be off
 
-    bool in_doubt = false;  ///< records were lost: begin or last may have been more, or less
-
-    /// The sum of all mappings and of all that came by no fault.
+    /// The total growth: of all mappings, and without a fault.
     core::Pages grew() const { return last - begin; }
 };
 
@@ -58,9 +59,9 @@ class GrowthByName {
     void note(const LossRow &row);
     void note(const TickRow &row);
 
-    /// Whether the recording tells of mappings at all.
+    /// Whether the recording contains mappings.
     bool any_names() const { return any_names_; }
-    /// Of a process's mm as this tick has it; nullopt: the mm is another process's. It is over with.
+    /// Returns the growth of a process's mm and forgets it; nullopt if the mm is counted for another process.
     std::optional<ImageGrowth> take(int pid, std::uint64_t mm);
 
   private:
@@ -74,14 +75,16 @@ class GrowthByName {
         std::string comm;
         core::Pages begin, last;
         bool in_doubt = false;
-        std::uint64_t lost_before = 0;                        ///< changes of mappings
+        /// Changes of mappings lost before this space was first seen.
+        std::uint64_t lost_before = 0;
         std::map<std::string, Amount, std::less<>> mappings;  ///< references to values stay valid
         std::map<int, core::Pages> threads;
         std::array<core::Pages, kNoFaults> no_fault{};
-        std::map<int, Amount *> faulted;  ///< `thread` scheme: of faults whose pages are not told yet, by TID
-        bool from_exec = false;           ///< it began with nothing that any listing has
+        /// By TID; `thread` scheme: mappings of faults whose pages are not reported yet.
+        std::map<int, Amount *> faulted;
+        bool from_exec = false;  ///< it started with an exec, so listings are compared with 0
         std::optional<std::uint64_t> first_listing, last_listing;
-        std::pair<const char *, Amount *> found{nullptr, nullptr};  ///< the last name asked for
+        std::pair<const char *, Amount *> found{nullptr, nullptr};  ///< cache: the last name looked up
     };
 
     struct Into;
@@ -92,11 +95,11 @@ class GrowthByName {
     static void restart(Space &space);
 
     bool any_names_ = false;
-    std::uint64_t lost_ = 0;                           ///< changes of mappings
+    std::uint64_t lost_ = 0;                           ///< changes of mappings lost so far
     std::unordered_map<std::uint64_t, Space> spaces_;  ///< by mm
     std::pair<std::uint64_t, Space *> last_{0, nullptr};
     std::unordered_map<int, std::string> comms_;                                  ///< by TID
-    std::map<std::string, std::optional<core::BuildId>, std::less<>> build_ids_;  ///< by name; nullopt: of several
+    std::map<std::string, std::optional<core::BuildId>, std::less<>> build_ids_;  ///< by name; nullopt: several ids
 };
 
 }  // namespace rsslag::sinks

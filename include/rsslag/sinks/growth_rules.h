@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// To which mapping and which thread an update's or a fault's pages belong: the one set of rules of reports and screens.
+// Attributes the pages of an update or a fault to a mapping and a thread. Reports and screens use the same rules.
 #pragma once
 
 #include <utility>
@@ -9,27 +9,27 @@
 
 namespace rsslag::sinks {
 
-/// Whether an update may change what growth is told of, once its amount is known …
+/// Whether an update can count as growth once its amount is known.
 inline bool may_grow(const UpdateRow &row) {
     return row.at.mm != 0 && !row.newborn && !row.teardown && row.member && *row.member != core::Member::Swap;
 }
 
-/// … as it is.
+/// Whether an update counts as growth.
 inline bool is_growth(const UpdateRow &row) {
     return row.pages && may_grow(row);
 }
 
-/// `Into` has
-///   Mapping, of which Mapping{} is none;  Mapping mapping(std::string_view name);
-///   Mapping *last_fault(int tid): `thread` scheme: of the fault whose pages are not told yet; null: of none;
+/// `Into` provides
+///   Mapping, with Mapping{} for none;  Mapping mapping(std::string_view name);
+///   Mapping *last_fault(int tid): `thread` scheme: of a fault whose pages are not reported yet; null: none;
 ///   void faulted(int tid, Mapping);
 ///   void by_fault(Mapping, int tid, core::Pages);  void by_none(core::NoFault, core::Pages);
 template <class Into>
 void attribute(const UpdateRow &row, Into &&into) {
     const core::Pages news = *row.pages - row.from_faults;
     if (news.n == 0 && row.from_faults.n != 0) return;
-    // `thread` scheme: what its task had cached beyond what faults told of is of the last one, where that has not told
-    // what it brought, else it came without any.
+    // `thread` scheme: a flush contains pages that no fault record has reported. They belong to the last fault if its
+    // pages are not reported yet; else they came without a fault.
     if (row.type == UpdateRow::Type::Flush) {
         if (auto *const last = into.last_fault(row.at.tid)) return into.by_fault(*last, row.at.tid, news);
     } else if (row.fault) {
@@ -39,7 +39,7 @@ void attribute(const UpdateRow &row, Into &&into) {
     into.by_none(row.by_other ? NoFault::ByOthers : news.n > 0 ? NoFault::Populated : NoFault::GivenUp, news);
 }
 
-/// Taken before a fault it is what the one before it has brought.
+/// A record taken before a fault reports the pages of the fault before it.
 template <class Into>
 void attribute(const FaultRow &row, Into &&into) {
     const core::Pages came = row.came.rss();

@@ -9,25 +9,26 @@
 
 namespace rsslag::sinks {
 
-/// A file that is there only when it is whole: it grows under another name beside its own. Mode 0600. What is no
-/// regular file (/dev/null, a pipe) is written to as it is.
+/// A file that appears only when it is complete: it is written under a temporary name next to its own. Mode 0600. An
+/// existing file that is not regular (/dev/null, a pipe) is written directly.
 class OutputFile {
   public:
-    /// An existing file is refused unless `force`, one that is `input` in any case, a directory too: Kind::BadInput.
-    /// What the system refuses is Kind::Io.
+    /// Kind::BadInput: the file exists and `force` is not set, is the same as `input`, or is a directory. Kind::Io: a
+    /// system call failed.
     static core::Result<OutputFile> open(const std::string &path, bool force, const std::string &input = "");
 
     OutputFile(OutputFile &&other) noexcept;
     OutputFile &operator=(OutputFile &&) = delete;
-    /// Without commit() nothing is left of it.
+    /// Removes the file unless commit() succeeded.
     ~OutputFile();
 
-    /// Where it grows, for whoever writes to a path.
+    /// The temporary name, for libraries that write to a path; empty if the file is written directly.
     const std::string &path() const { return growing_; }
     core::Status write(std::string_view text);
-    /// As any file that a program makes: the umask says who may read it.
+    /// Sets the usual mode, 0666 without the bits of the umask.
     core::Status share();
-    /// It is whole.
+    /// Syncs the file and moves it to its name. Kind::BadInput if a file with that name has appeared and `force` is not
+    /// set.
     core::Status commit();
 
   private:
@@ -36,8 +37,8 @@ class OutputFile {
     core::Error failed(const char *what) const;
     core::Status put_in_place();
 
-    std::string path_;     ///< as it shall be called
-    std::string growing_;  ///< empty: nothing is to be moved
+    std::string path_;     ///< the final name
+    std::string growing_;  ///< the temporary name; empty: written directly, or committed
     bool force_ = false;
     core::Fd fd_;
 };

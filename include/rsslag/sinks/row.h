@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a recording tells when it is asked: its facts, then one row a record, in the order of their time, then how it
-// ended. Pure data; names are raw bytes, and whoever prints them makes them harmless.
+// The contents of a recording as rows: its facts, one row per record in the order of time, then its ending. Pure data.
+// Names are raw bytes; whoever prints them must escape them.
 #pragma once
 
 #include <chrono>
@@ -21,92 +21,92 @@
 
 namespace rsslag::sinks {
 
-/// Where and how it was recorded.
+/// The machine and the options of a recording.
 struct Facts {
     std::string kernel;    ///< uname -r
     std::string arch;      ///< uname -m
     std::string host;      ///< empty: not recorded
-    std::string boot_id;   ///< of the kernel that ran then; empty: not recorded
-    std::string trace_id;  ///< that no other recording has, but all of its segments; empty: not recorded
+    std::string boot_id;   ///< of the recorded kernel; empty: not recorded
+    std::string trace_id;  ///< the same in all segments of a recording, and only there; empty: not recorded
     std::uint64_t segment = 0;
-    std::string command_line;  ///< of the rsslag that recorded, empty: not recorded
-    std::string mode;          ///< events or counts
-    bool follow = true;        ///< children were traced, too
+    std::string command_line;  ///< of the recording rsslag; empty: not recorded
+    std::string mode;          ///< "events" or "counts"
+    bool follow = true;        ///< children were traced too
     core::Machine machine;
     core::Calibration calibration;
     std::chrono::system_clock::time_point time;  ///< of the attach
 };
 
-/// Of every row. Numbers are those of the PID namespace it was recorded in; 0: unknown, or of nobody in particular.
+/// Common to all rows. PIDs and TIDs are in the recording rsslag's PID namespace; 0: unknown or none.
 struct Stamp {
     std::uint64_t t_ns = 0;  ///< since the attach
     int pid = 0;
     int tid = 0;
     std::optional<int> cpu;
-    std::string_view comm;  ///< lives as long as the call that hands the row on
-    std::uint64_t mm = 0;   ///< a number that no other mm of the recording has; 0: unknown
+    std::string_view comm;  ///< valid during the call that passes the row
+    std::uint64_t mm = 0;   ///< unique in the recording, unlike the address; 0: unknown
 };
 
-/// A page fault as the cause of a row.
+/// The page fault that caused a row.
 struct FaultCause {
-    std::optional<bool> kernel;  ///< in kernel mode; nullopt: no exception, the kernel asked for the page (mm/gup.c)
+    std::optional<bool> kernel;  ///< in kernel mode; nullopt: no exception, the kernel requested the page (mm/gup.c)
     std::uint64_t address = 0;
 };
 
-/// A counter of an mm has changed: an update, a flush or a fold.
+/// A change of a counter of an mm: an update, a flush or a fold.
 struct UpdateRow {
     enum class Type : std::uint8_t { Update, Flush, Fold };
     Stamp at;
     Type type = Type::Update;
-    std::optional<core::Member> member = core::Member::File;  ///< nullopt: a counter that this rsslag does not know
-    std::optional<core::Pages> pages;    ///< nullopt: a fold whose amount stayed open, or an mm that nobody asked for
-    std::optional<core::Pages> cached;   ///< what the thread or CPU caches after it
-    std::optional<core::Pages> flushed;  ///< the mm's counter after it; nullopt: it is not known, either
+    std::optional<core::Member> member = core::Member::File;  ///< nullopt: a counter that this version does not know
+    std::optional<core::Pages> pages;    ///< nullopt: the amount stayed open, or the mm is not traced
+    std::optional<core::Pages> cached;   ///< what the thread or CPU caches after the update
+    std::optional<core::Pages> flushed;  ///< the mm's own counter after the update; nullopt: the member is unknown
     std::optional<core::FlushReason> reason;
     std::optional<FaultCause> fault;
-    bool by_other = false;           ///< by a task that is not of the process
-    bool newborn = false;            ///< of an mm that is being made
-    bool teardown = false;           ///< of an mm that is coming to its end
-    bool known = true;               ///< its mm is one that was asked for
-    std::optional<core::Held> held;  ///< the mm, after it
-    std::string_view mapping;        ///< what the fault's address is in; empty: no fault
-    core::Pages from_faults;         ///< Flush: what of it faults have told of already
+    bool by_other = false;           ///< by a task of no traced process
+    bool newborn = false;            ///< of an mm that an exec or fork is building
+    bool teardown = false;           ///< of an mm that is being torn down
+    bool known = true;               ///< the mm is traced
+    std::optional<core::Held> held;  ///< what the mm holds after the update
+    std::string_view mapping;        ///< the mapping of the fault's address; empty: no fault
+    core::Pages from_faults;         ///< of a flush: pages that fault records have reported already
 };
 
-/// What a thread caches at a page fault, `thread` scheme.
+/// What a thread caches at a page fault; `thread` scheme.
 struct FaultRow {
     Stamp at;
     FaultCause fault;
     core::Members cached;
-    core::Members came;  ///< less what it was known to cache before
+    core::Members came;  ///< the change since the thread's last record
     int faults_since_flush = 0;
     bool after = false;  ///< taken after the fault, not at its entry
     std::optional<core::Held> held;
     std::string_view mapping;
 };
 
-/// --mode counts on the `cpu` scheme: updates of one task on one CPU, one after another.
+/// --mode counts on the `cpu` scheme: consecutive updates by one task on one CPU.
 struct SumRow {
     Stamp at;
     std::uint64_t updates = 0;
     int of_cpu = 0;
-    std::optional<core::Pages> cached[core::kMembers];  ///< by member, those that were updated
+    std::optional<core::Pages> cached[core::kMembers];  ///< by member; nullopt: not updated
     std::optional<core::Held> held;
 };
 
-/// The life of a task.
+/// An event in the life of a task.
 struct TaskRow {
     enum class Type : std::uint8_t { ThreadStart, ThreadEnd, Rename, Exec, Fork, Exit, Seen };
     Stamp at;
     Type type = Type::Seen;
     int host_pid = 0, host_tid = 0;
-    int parent_host_tid = 0;  ///< of who made it
-    int old_host_tid = 0;     ///< of an exec: before it
+    int parent_host_tid = 0;  ///< of the creator
+    int old_host_tid = 0;     ///< before the exec
     bool shares_mm = false;
-    std::uint64_t user_faults = 0, kernel_faults = 0;  ///< over its life in the trace; of an end only
+    std::uint64_t user_faults = 0, kernel_faults = 0;  ///< since its start or the attach; only of ThreadEnd and Exit
 };
 
-/// The counters of a process as they were read, and what its files said just then.
+/// The counters of a process in a reading, and what its files in /proc showed.
 struct ReadingRow {
     Stamp at;
     core::Members flushed, cached;
@@ -115,78 +115,79 @@ struct ReadingRow {
     std::int64_t took_us = 0;
 };
 
-/// The page tables of a process as they were walked.
+/// A walk of a process's page tables.
 struct WalkRow {
     Stamp at;
     core::Walk walk;
 };
 
-/// A mapping has changed, or is one of a listing of all.
+/// A change of a mapping, or one mapping of a listing.
 struct MappingRow {
     enum class Type : std::uint8_t { Mapped, Moved, Named, Listed };
     Stamp at;
     Type type = Type::Mapped;
-    std::string_view mapping;  ///< what it is called from now on; raw, lives as long as its maker
+    std::string_view mapping;  ///< its name from now on; raw bytes, valid as long as the row's maker
     std::uint64_t from = 0, to = 0;
     std::uint8_t flags = 0;               ///< core::MappingFlag
     std::uint64_t old_from = 0;           ///< Moved
-    std::optional<core::Kilobytes> held;  ///< Listed, where the page tables were walked
+    std::optional<core::Kilobytes> held;  ///< Listed: rss by smaps; nullopt: not walked
     core::BuildId build_id;               ///< Mapped: of the file
 };
 
-/// Cause of the loss of changes of mappings, which no count of records has: names may be old ones from then on.
+/// The cause of LossRow for lost changes of mappings, which are no records: later names may be outdated.
 inline constexpr std::string_view kMappingsLost = "mappings";
 
-/// Records that are not here.
+/// Records that are missing.
 struct LossRow {
     Stamp at;
     std::string_view cause;
-    std::optional<std::uint64_t> records;  ///< nullopt: nobody knows how many
+    std::optional<std::uint64_t> records;  ///< nullopt: unknown
 };
 
-/// What one process came to at one tick. Counts are totals since the attach.
+/// One process at one tick. Counts are totals since the attach.
 struct TickRow {
     Stamp at;
     std::uint64_t seq = 0;
     std::chrono::system_clock::time_point time;
     core::State state = core::State::Running;
-    bool read = true;  ///< it was read at this tick
+    bool read = true;  ///< false: the process has ended, or could not be read at this tick
     core::ReaderValues readers;
     std::optional<core::Walk> walk;
     std::int64_t walk_age_ms = 0;
     core::Members flushed, cached, exact, baseline;
-    std::optional<core::Pages> lag, behind;  ///< less than exact: what is flushed; what stat said
+    std::optional<core::Pages> lag, behind;  ///< exact rss minus the flushed rss; minus stat
     std::optional<core::Pages> residual;
     core::Verdict verdict = core::Verdict::Unwalked;
-    bool needs_resync = false;  ///< after a loss and before the resync
+    bool needs_resync = false;  ///< after a loss, until the resync
     std::uint64_t updates = 0, updates_by_others = 0, faults = 0, flushes = 0;
     std::uint64_t lost = 0, disagreements = 0, resyncs = 0;
-    core::Extremes extremes;               ///< of the process until then
-    core::Members begin;                   ///< exact, as its exec was done, or as it was first read
-    bool begin_in_doubt = false;           ///< records from before it were lost
-    bool baseline_in_doubt = false;        ///< a loss has gone into the baseline
-    core::Members last;                    ///< exact, before the teardown where it has begun
-    const core::MmView *ledger = nullptr;  ///< who holds what; lives as long as the call that hands the row on
+    core::Extremes extremes;  ///< of the process so far
+    /// Exact at the end of its exec, when its process was born, or when it was first read.
+    core::Members begin;
+    bool begin_in_doubt = false;           ///< records from before `begin` were lost
+    bool baseline_in_doubt = false;        ///< a resync has changed the baseline, or will
+    core::Members last;                    ///< exact, before the teardown if it has started
+    const core::MmView *ledger = nullptr;  ///< the mm in the ledger; valid during the call that passes the row
 };
 
 using Row = std::variant<UpdateRow, FaultRow, SumRow, TaskRow, ReadingRow, WalkRow, MappingRow, LossRow, TickRow>;
 
-/// What a row is, as docs/schema/record.schema.json calls it.
+/// The type of a row, as in docs/schema/record.schema.json.
 std::string_view type_name(const Row &row);
 
-/// A piece of the file that could not be read, or that was never written.
+/// A part of the file that could not be read or was never written.
 struct MissingPart {
     std::string reason;
     std::uint64_t from_ns = 0, to_ns = 0;  ///< since the attach
     std::optional<std::uint64_t> records;
 };
 
-/// How the recording ended; its records are those that the probe sent and that are here.
+/// The end of a recording. Totals::records counts the records that were sent and are in the file.
 struct Ending : core::Totals {
-    bool complete = true;  ///< it was ended cleanly and every part of it was read
+    bool complete = true;  ///< it was ended properly and all of it was read
     std::vector<MissingPart> missing;
     std::uint64_t duration_ns = 0;
-    core::Extremes all;  ///< of all processes together
+    core::Extremes all;  ///< of the sum of all mms
 };
 
 }  // namespace rsslag::sinks

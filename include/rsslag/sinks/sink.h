@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What takes the rows of a recording in: the exporters and the report. Pure: text and bytes go to a callback.
+// Receivers of the rows of a recording: exporters and the report. Pure: text and bytes go to a callback.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace rsslag::sinks {
 
-/// Sinks that write bytes pass them on by so many.
+/// Sinks that write bytes pass them on in pieces of about this size.
 inline constexpr std::size_t kFullBuffer = std::size_t{256} * 1024;
 
-/// begin() once, row() for each row in the order of their time, end() once. After an error nothing more is handed on.
+/// Call begin() once, row() for each row in the order of time, end() once. After an error call nothing more.
 class Sink {
   public:
     Sink() = default;
@@ -29,22 +29,22 @@ class Sink {
     virtual core::Status end(const Ending &ending) = 0;
 };
 
-/// Takes bytes for good; the caller's file, pipe or string.
+/// Consumes all of the bytes: into the caller's file, pipe or string.
 using Write = std::function<core::Status(std::string_view)>;
 
-/// Whether a first line says what the others are.
+/// Whether to write a first line that describes the others.
 enum class Head : std::uint8_t { Yes, No };
 
-/// rsslag.record/2: the first line is the header, then a row a line. Keys as docs/schema/record.schema.json has them.
+/// rsslag.record/2: the header, then one row per line. Keys as in docs/schema/record.schema.json.
 std::unique_ptr<Sink> jsonl_sink(Write write, Head head = Head::Yes);
 
-/// RFC 4180: the names of the columns, then the same rows, flat; a field is empty where JSON has no such key or null.
+/// RFC 4180: the names of the columns, then the same rows, flat. A field is empty if the JSON has no such key, or null.
 std::unique_ptr<Sink> csv_sink(Write write, Head head = Head::Yes);
 
-/// Protocol buffers that Perfetto's UI opens: counter tracks of each process, instants of flushes and losses.
+/// Protocol buffers for Perfetto's UI: counter tracks of each process, instants for flushes and losses.
 std::unique_ptr<Sink> perfetto_sink(Write write);
 
-/// A SQLite database at this path, where no file may be. Its schema is documented in itself.
+/// A SQLite database at `path`, which must not exist. It contains the documentation of its schema.
 std::unique_ptr<Sink> sqlite_sink(std::string path);
 
 }  // namespace rsslag::sinks
