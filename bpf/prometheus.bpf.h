@@ -24,17 +24,19 @@ static __noinline void print_head(struct seq_file *seq, u32 family)
 {
     if (family == RESIDENT)
         PRINT_HEAD(seq, "rsslag_process_resident_memory_bytes",
-                   "Exact resident memory of the processes of a name, as the sum over member and part: what the kernel's counters "
-                   "show (flushed) and what threads or CPUs hold back (cached).");
+                   "Exact resident memory of the processes with the same name, as the sum over member and part: the "
+                   "kernel's own counters (flushed) and updates cached by threads or CPUs (cached).");
     else if (family == SWAP)
-        PRINT_HEAD(seq, "rsslag_process_swap_bytes", "Anonymous memory of the processes of a name in swap, as the sum over part.");
+        PRINT_HEAD(seq, "rsslag_process_swap_bytes",
+                   "Anonymous memory in swap of the processes with the same name, as the sum over part.");
     else if (family == PROCESSES)
-        PRINT_HEAD(seq, "rsslag_processes", "Processes of a name.");
+        PRINT_HEAD(seq, "rsslag_processes", "Processes with the same name.");
     else if (family == THREADS)
-        PRINT_HEAD(seq, "rsslag_threads", "Threads of the processes of a name.");
+        PRINT_HEAD(seq, "rsslag_threads", "Threads of the processes with the same name.");
     else
         PRINT_HEAD(seq, "rsslag_processes_inexact",
-                   "Processes of a name that moved while they were read, or of whose memory others may hold back a part.");
+                   "Processes with the same name that changed while they were read, or whose memory is used by threads "
+                   "that are not counted.");
 }
 
 #define PRINT_MEMBER(seq, label, group, text, member) \

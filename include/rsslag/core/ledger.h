@@ -142,7 +142,7 @@ struct MmView {
     Members begin;  ///< exact when the mm was first read, when its process was born, or at the end of its exec
     bool begin_in_doubt = false;     ///< records from before `begin` were lost
     bool baseline_in_doubt = false;  ///< a resync has changed the baseline, or will
-    bool needs_resync = false;       ///< records were lost, and no reading has replaced the counters since
+    bool needs_resync = false;       ///< after a loss or a CPU that went offline, until a reading replaces the counters
 
     Members exact() const { return flushed + cached; }
 };
@@ -161,7 +161,7 @@ struct GroupView {
     bool forked = false;  ///< born in the trace, and it has not run exec yet
 };
 
-/// An mm that a group has left by exec or exit, as it was then.
+/// An mm that a group has left by exec or exit.
 struct Ended {
     GroupView group;
     MmView mm;

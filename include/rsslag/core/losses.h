@@ -49,7 +49,8 @@ struct FaultCounts {
 
 /// The kernel's own figures for the highest rss of a process, read as it ended. They are sampled from lagging counters.
 struct EndFigures {
-    /// Like ru_maxrss: over all programs that the process has run, and inherited from its parent at fork.
+    /// Like ru_maxrss: of all its programs, and of what it had from its parent before its first exec (fs/exec.c
+    /// setmax_mm_hiwater_rss).
     Pages max_rss;
     std::optional<Pages> high_water;  ///< like VmHWM, of its last mm; nullopt: the process had left its mm by then
 };

@@ -85,7 +85,7 @@ struct MappingListing {
 struct MappingNeighbours {
     bool reserved_behind = false;     ///< a private anonymous mapping without any access rights follows directly
     std::optional<int> stack_of_tid;  ///< the thread whose initial stack pointer is near the end of the mapping …
-    bool by_shape = false;            ///< … or, if this is set, whose current stack pointer is in the mapping
+    bool by_shape = false;            ///< … or, if set, the only thread with a known stack pointer in the mapping
 };
 
 /// "[heap]", "libc.so.6" with its whole path, "[anon:NAME]", "stack of thread 12", "stack of thread 12 ~", "shmem",
@@ -105,7 +105,7 @@ bool may_be_stack(const MappedRange &range, std::uint64_t stack_pointer);
 std::string permissions(std::uint8_t flags);
 std::uint8_t mapping_flags(std::string_view permissions);
 
-/// Whether a thread with this current stack pointer may have its stack here.
+/// Whether a thread that has this stack pointer at any time may have its stack here.
 bool may_hold_stack(const MappedRange &range, std::uint64_t stack_pointer);
 
 /// mapping_name() of anonymous memory that is not recognised.

@@ -121,7 +121,7 @@ struct Report {
     sinks::Facts facts;
     sinks::Ending ending;
     std::map<std::string, std::uint64_t> rows;  ///< number of rows of each type
-    /// Rows of records sent by the probe: no readings, walks, losses or ticks.
+    /// Rows of records sent by the probe: no readings, walks, mappings, losses or ticks.
     std::uint64_t records = 0;
     std::optional<PeakLag> peak_lag;
     std::vector<ReportProcess> processes;  ///< in the order of their first rows

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The contents of a recording as rows: its facts, one row per record in the order of time, then its ending. Pure data.
-// Names are raw bytes; whoever prints them must escape them.
+// Names are raw bytes; printers must escape them.
 #pragma once
 
 #include <chrono>
@@ -155,7 +155,7 @@ struct TickRow {
     std::optional<core::Walk> walk;
     std::int64_t walk_age_ms = 0;
     core::Members flushed, cached, exact, baseline;
-    std::optional<core::Pages> lag, behind;  ///< exact rss minus the flushed rss; minus stat
+    std::optional<core::Pages> lag, behind;  ///< core::lag(); exact rss minus stat
     std::optional<core::Pages> residual;
     core::Verdict verdict = core::Verdict::Unwalked;
     bool needs_resync = false;  ///< after a loss, until the resync
