@@ -189,7 +189,7 @@ RSSLAG_API void rsslag_list_free(struct rsslag_list *list);
 /* The name of an enumerator; "unknown" for any other value. The strings are static. */
 RSSLAG_API const char *rsslag_way_name(uint32_t way);
 RSSLAG_API const char *rsslag_scheme_name(uint32_t scheme);
-/* "0.1.0" */
+/* "0.9.0" */
 RSSLAG_API const char *rsslag_version(void);
 
 #ifdef __cplusplus
