@@ -36,7 +36,7 @@ MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, s
     }
 }
 
-// Cells: the four flushed counters, then the four of each CPU.
+// A cell is one value that a reading has: the four flushed counters come first, then the four of each CPU.
 
 std::int64_t MmAccount::value(std::uint32_t cell) const {
     if (cell < kMembers) return flushed_[cell];
@@ -112,8 +112,8 @@ void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std
     rss_min_ = rss_max_ = (flushed() + cached()).rss().n;
 }
 
-/// A record from while the mm was first read: its values are right, whatever the reading saw; what led to them came
-/// before the trace.
+/// A record made during the first reading of the mm: its values replace those of the reading, and they are part of the
+/// baseline.
 void MmAccount::take_absolute(const rsslag_update &update) {
     if (update.t_ns < adopted_from_) return;
     hold_count(update);
@@ -134,7 +134,7 @@ void MmAccount::note_begin() {
     begin_in_doubt = begin_in_doubt || needs_resync_;
 }
 
-/// The count of the latest time is the mm's: a CPU that was taken away in between tells of the past.
+/// Keeps the count with the latest time: a record that comes late has an older one.
 void MmAccount::hold_count(const rsslag_update &update) {
     const std::size_t m = update.member;
     explain(static_cast<std::uint32_t>(m), update.count);
@@ -150,13 +150,13 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
         return {true, std::nullopt, std::nullopt};
     }
     if ((update.flags & RSSLAG_TEARDOWN) != 0 && !std::exchange(torn_down, true)) last = exact();
-    // Pages freed by the teardown are no task's share.
+    // Pages that the teardown frees are not part of a task's net.
     const bool ends = member && (update.flags & RSSLAG_TEARDOWN) != 0;
     if (ends) teardown_.seen_ns = std::max(teardown_.seen_ns, account.seen_ns);
     Account &to = ends ? teardown_ : account;
     to.updates++;
     (member ? updates_ : updates_by_others_)++;
-    // Who has ended is not who has its number when this is settled.
+    // When this is settled, another task may have the TID of the ended one.
     rsslag_update by = update;
     if (account.tag) by.tid = kEndedTid;
     if (update.cpu >= cpu_seen_ns_.size()) return {true, std::nullopt, std::nullopt};
@@ -167,7 +167,7 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
     return applied;
 }
 
-/// What a record bounds by itself. It took effect after all that its CPU and its task had told of before.
+/// The event of a record. Its update took effect after the previous records of its CPU and of its task.
 CounterEvent MmAccount::event_of(const rsslag_update &update, Account &account) {
     CounterEvent event;
     event.begin_ns = cpu_seen_ns_[update.cpu];
@@ -191,8 +191,8 @@ CounterEvent MmAccount::event_of(const rsslag_update &update, Account &account) 
     return event;
 }
 
-/// Up to when everything has been told: each CPU's records are in order, and one that is silent has nothing to tell but
-/// what it may be at just now.
+/// The time up to which all records have come: each CPU's records are in order, and a CPU that is silent for kSilentNs
+/// has nothing in flight except an update of the last kInFlightNs.
 std::uint64_t MmAccount::complete_ns(std::uint64_t now) const {
     std::uint64_t complete = now;
     for (const std::uint64_t seen : cpu_seen_ns_) {
@@ -202,13 +202,13 @@ std::uint64_t MmAccount::complete_ns(std::uint64_t now) const {
     return complete;
 }
 
-/// What a CPU read of other counters, it had read before this.
+/// A record of the CPU: it had read the counts of its earlier records, of whatever member, by then.
 void MmAccount::passed(int cpu, std::uint64_t t_ns) {
     for (CounterHistory &history : histories_)
         history.passed(cpu, t_ns);
 }
 
-/// The amount of an update where it is certain at once, else by which ticket it will be told.
+/// Returns the amount of an update if it is certain now, else the ticket by which it will be reported.
 Applied MmAccount::add(CounterEvent event, std::size_t member) {
     const std::uint64_t ticket = event.update ? ++shared_->settlements.tickets : 0;
     const std::uint64_t now = event.t_ns;
@@ -240,7 +240,7 @@ Applied MmAccount::apply_cpu(const rsslag_update &update, Account &account) {
         if (each != m) histories_[each].passed(update.cpu, update.t_ns);
     }
     if (update.cached != 0) {
-        // The CPU's own cache tells; the count, what others have done.
+        // The change of the CPU's value is the exact amount. The count is evidence of other CPUs' folds.
         add_flushed(account, m, update.cached - before);
         note_cached(update, update.cached - before);
         add(std::move(event), m);
@@ -276,8 +276,8 @@ void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t upd
     } else {
         note_sum(sum, before);
     }
-    // What its CPU read before, it had read by now. That it has no fold on its way this does not say: a sum is told
-    // because something else has just happened there, a fold most often, whose own record comes next.
+    // The CPU had read its earlier counts by now. It may have a fold in flight, so cpu_seen_ns_ stays: a sum is sent
+    // because of another event on its CPU, mostly a fold, whose own record comes next.
     if ((sum.flags & RSSLAG_PARTIAL) == 0 && sum.cpu == sum.of) passed(sum.cpu, sum.t_ns);
     if (watched_) note_rss();
 }
@@ -291,7 +291,7 @@ void MmAccount::take_fold(const CounterHistory::Update &update) {
     flushes_[static_cast<std::size_t>(FlushReason::Fold)]++;
 }
 
-/// What was settled goes to the accounts.
+/// Adds settled amounts to the accounts and reports them.
 void MmAccount::take(std::size_t member) {
     std::vector<PeakAmount> amounts;
     for (const CounterHistory::Update &update : out_.updates) {
@@ -322,7 +322,7 @@ void MmAccount::take(std::size_t member) {
         remainder_[kAllMembers[member]].n += out_.unclaimed;
         disagreements_ += needs_resync_ ? 0 : 1;
     }
-    // What was told last need not have been done last.
+    // The record with the latest time need not be of the last update.
     const CounterHistory &history = histories_[member];
     if (out_.certain && !history.open() && history.count() != flushed_[member]) {
         hold(static_cast<std::uint32_t>(member), flushed_ns_[member], history.count());
@@ -330,16 +330,16 @@ void MmAccount::take(std::size_t member) {
     out_.clear();
 }
 
-/// What is open may lack what was lost, and until the next comparison so may all else. Whose updates the lost ones were
-/// nobody knows; none changes a counter by more than a page table holds.
+/// The lost records may be of any task; none changes a counter by more than a page table maps. Open updates may depend
+/// on them, and so may all that follow until the next comparison.
 void MmAccount::lost(std::uint64_t records) {
     constexpr std::uint64_t kMostRecords = 1ULL << 30;
     doubt(static_cast<std::int64_t>(std::min(records, kMostRecords)) * kMostPages);
 }
 
-/// Any net may be off by so many pages more than is known of.
+/// Any net may be off by this many more pages, until a resync.
 void MmAccount::doubt(std::int64_t pages) {
-    now_unsure();
+    note_needs_resync();
     needs_resync_ = true;
     suspicions_.clear();
     finish();
@@ -363,10 +363,10 @@ void MmAccount::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {
     for (const auto &local : locals_)
         for (const std::int32_t cached : local)
             pages += std::abs(std::int64_t{cached});
-    doubt(last_ns < since_ns ? 0 : pages);  // no amount has been taken from these counts yet
+    doubt(last_ns < since_ns ? 0 : pages);  // 0: no amount has been derived from the new counts yet
 }
 
-/// Nobody will tell of what is open.
+/// Reports the amounts of open updates as unknown.
 void MmAccount::drop_open() {
     open_flushes_.clear();
     for (const CounterHistory &history : histories_) {
@@ -394,13 +394,14 @@ void MmAccount::advance(std::uint64_t t_ns) {
 void MmAccount::finish() {
     give_up_suspicions();
     for (std::size_t m = 0; m < kMembers; ++m) {
-        // Nothing is left of an mm at its end (kernel/fork.c check_mm), if what was told of it can lead there. Each of
-        // its tasks has flushed what it had. Whatever CPUs' clocks say, that is after all that was told.
-        const std::int64_t left = cpus_cache(options_.scheme) ? -cached_sum_[m] : 0;
+        // Every counter of an mm ends at 0 (kernel/fork.c check_mm), and its tasks have flushed their caches: take
+        // that for a reading, if an order of the records leads there. It is later than all records, whatever the skew
+        // of CPUs' clocks.
+        const std::int64_t left = options_.scheme == Scheme::Cpu ? -cached_sum_[m] : 0;
         const std::uint64_t end_ns = last_ns + OrderSearch::kClockSkewNs + 1;
-        const bool led_to = torn_down && histories_[m].add_reading(left, end_ns, CounterHistory::kNever);
+        const bool reached = torn_down && histories_[m].add_reading(left, end_ns, CounterHistory::kNever);
         histories_[m].finish(out_);
-        out_.certain = led_to;
+        out_.certain = reached;
         take(m);
         update_peaks(last_ns);
     }

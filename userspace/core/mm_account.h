@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The account of one mm: what its counters hold, and who brought it there.
+// The account of one mm: the values of its counters, and the pages that each task contributed.
 #pragma once
 
 #include <array>
@@ -28,126 +28,125 @@ Members members_of(const std::array<Number, kMembers> &values) {
     return members;
 }
 
-/// What a task did to this mm.
+/// One task's changes to the counters of this mm.
 struct Account {
-    /// Set for an account of no living task: the number that identifies its open updates.
+    /// Set if the account belongs to no living task: stands for the TID in its open updates.
     std::optional<int> tag;
-    std::array<std::int64_t, kMembers> flushed{};  ///< by its updates, as they are most likely
-    std::array<std::int64_t, kMembers> below{};    ///< the truth is less than that by at most so many pages …
-    std::array<std::int64_t, kMembers> above{};    ///< … or more
-    std::array<std::int64_t, kMembers> cached{};   ///< `thread` scheme: holds now
+    std::array<std::int64_t, kMembers> flushed{};      ///< sum of its settled updates, as they are most likely
+    std::array<std::int64_t, kMembers> below{};        ///< `flushed` is too high by at most this many pages, …
+    std::array<std::int64_t, kMembers> above{};        ///< … or too low
+    std::array<std::int64_t, kMembers> cached{};       ///< `thread` scheme: pages cached now, …
+    std::array<std::int64_t, kMembers> from_faults{};  ///< … and what fault records have reported of them already
     std::array<std::int64_t, kMembers>
-        from_faults{};  ///< … and what of it its records have told of, and no flush again
-    std::array<std::int64_t, kMembers>
-        cached_at_attach{};  ///< `thread` scheme: held at the attach, part of the baseline
-    std::int64_t lost = 0;   ///< pages of its updates that may be among what was lost
+        cached_at_attach{};  ///< `thread` scheme: cached at the attach, part of the baseline
+    std::int64_t lost = 0;   ///< most pages by which lost records may have changed its sum
     std::uint64_t updates = 0;
-    std::uint64_t seen_ns = 0;  ///< of its last record that told of one thing only
+    std::uint64_t seen_ns = 0;  ///< t_ns of its last update or fault record
     std::uint64_t flushes = 0;
     std::uint64_t last_flush_ns = 0;
-    std::uint64_t cached_ns = 0;                    ///< when `cached` was told
-    std::array<std::int64_t, kMembers> left{};      ///< `thread` scheme: what it caches after its last record, …
-    std::array<std::uint64_t, kMembers> left_by{};  ///< … or what the update of that ticket has left of it
+    std::uint64_t cached_ns = 0;                    ///< time of the record or reading that `cached` is from
+    std::array<std::int64_t, kMembers> left{};      ///< `thread` scheme: cached after its last record; …
+    std::array<std::uint64_t, kMembers> left_by{};  ///< … if not 0, the ticket of the open update that decides this
     int last_flushed_member = -1;
 
     Members net() const;
     Pages uncertain() const;
     void join(const Account &other);
-    /// Nothing is open of what it caches.
+    /// Takes `cached` for what it cached after its last record: no open update decides this.
     void rebase();
 };
 
-/// Amounts of updates that were open, told when they are settled.
+/// Amounts of updates that were open when they were applied, reported once they are settled.
 struct Settlements {
     std::uint64_t tickets = 0;
     std::vector<SettledUpdate> reported;
 };
 
-/// What the accounts of all mms share.
+/// State that the accounts of all mms share.
 struct Shared {
     Settlements settlements;
-    bool keep_ended = false;  ///< whether anybody takes `ended`
+    bool keep_ended = false;  ///< whether `ended` is filled
     std::vector<EndedTask> ended;
-    Peaks peaks;             ///< of all together …
-    std::size_t unsure = 0;  ///< … while of so many nobody knows what they hold
+    Peaks peaks;                  ///< of the rss of all mms together; …
+    std::size_t need_resync = 0;  ///< … paused while this many mms need a resync
 };
 
 class MmAccount {
   public:
-    /// `shared`: where amounts that were open are told, and what all mms come to.
+    /// `shared` receives settled amounts, ended tasks and each step of the rss.
     MmAccount(const Ledger::Options &options, std::uint64_t mm, std::uint64_t generation, Shared &shared);
 
     void adopt(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
-    /// Whether it was first read after that time.
+    /// Whether its first reading ended at this time or later.
     bool read_after(std::uint64_t t_ns) const { return t_ns <= adopted_until_; }
 
-    /// `member`: the task's own account, else that of another task. `direct`: surely no flush.
+    /// `member`: the task lives in this mm. `direct`: the update certainly bypasses the task's cache.
     Applied apply(const rsslag_update &update, Account &account, bool member, bool direct);
     Members apply(const rsslag_fault &fault);
-    /// `updates`: of it, those not applied yet.
+    /// `updates`: how many of the sum's updates have not been applied yet.
     void apply(const rsslag_sum &sum, Account &account, std::uint64_t updates, bool member);
     void advance(std::uint64_t t_ns);
-    /// Nothing more of it comes: what is open is settled as it is most likely.
+    /// Settles open updates as they are most likely, as if no more records of this mm came.
     void finish();
-    /// It begins in the trace, with nothing.
+    /// Starts an mm that was created during the trace, with all counters at 0.
     void born();
-    /// It is gone.
+    /// Ends the account: takes its rss out of the sum of all mms.
     void close();
 
     void watch();
     void end_watch();
     Check compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
-    /// So many records, of whatever kind.
+    /// This many records were lost; their kind is unknown.
     void lost(std::uint64_t records);
-    /// What CPUs that went offline between these times cached is part of the counts (lib/percpu_counter.c
-    /// percpu_counter_cpu_dead), and no record has told.
+    /// CPUs went offline between these times: what they cached was folded into the counters without a record
+    /// (lib/percpu_counter.c percpu_counter_cpu_dead).
     void cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns);
 
-    /// A process lives in it from then on, or did already.
+    /// A process lives in this mm from `t_ns` on, or did before.
     void bind(std::uint64_t t_ns);
-    /// What was to tell of its begin is among what was lost.
+    /// The records of its creation may be among lost ones.
     void begin_lost() { begin_in_doubt = true; }
 
-    /// A task of this mm.
+    /// The account of a task of this mm, or of another mm's task; added if it is missing.
     Account &member(int tid);
     Account &other(int tid);
-    /// It has ended by then; its account joins those of all that have, once nothing of it is open.
+    /// The task has ended by `t_ns`. Its account is added to the sum of ended tasks once none of its updates is open.
     void end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns);
-    /// It lives in another mm from now on, by exec; its account stays.
+    /// The task has moved to another mm by exec; its account stays.
     void leave_member(int tid);
-    /// What a task has done to an mm that it was making becomes its own once it lives there.
+    /// The task lives in this mm now: its earlier updates, made while exec built the mm, become a member's.
     void adopt_other(int tid);
-    /// A task that was none of its own has ended, and its number is another's from now on.
+    /// A task of another mm has ended, and a new task has its TID.
     void end_other(int tid, const TaskName &name, std::uint64_t t_ns);
     void rename_other(int from, int to);
-    /// The number of a member changes (an exec by another thread than the leader).
+    /// The TID of a member changes (exec by a thread other than the leader).
     void rename_member(int from, int to);
-    /// The number that a task which was a member by this one has now.
+    /// The present TID of a member that had this TID.
     int tid_now(int tid) const;
-    /// The account for an update of a task that has already ended: its own while it is kept, else that of all ended
+    /// The account for an update by a task that has already ended: its own while it is kept, else the sum of ended
     /// tasks.
     Account &ended(int tid);
-    /// Adds the accounts of ended tasks to the sum of all ended tasks, once no update of theirs is open at this time.
+    /// Adds the account of each ended task to the sum of ended tasks, unless one of its updates may be open at `t_ns`.
     void release_leavers(std::uint64_t t_ns);
 
     MmView view() const;
-    bool empty() const;         ///< 0 in every member, as records tell at once
-    bool may_be_empty() const;  ///< … or as it is most likely once what is open is settled
+    bool empty() const;         ///< every member is 0, by the counts in the records, …
+    bool may_be_empty() const;  ///< … or once open updates are settled as is most likely
 
     std::uint64_t mm = 0;
     std::uint64_t generation = 0;
-    std::uint64_t born_ns = 0;    ///< of its first record; 0: was there before
-    int builder = 0;              ///< who made its first update, before anybody lived in it
-    bool bound = false;           ///< a process lives in it
-    std::uint64_t bound_ns = 0;   ///< … since then, or before
-    bool torn_down = false;       ///< its last user has left
-    Members last;                 ///< … and what it held before
-    Members begin;                ///< what it held as a process began to live in it, or as it was first read
-    bool begin_in_doubt = false;  ///< … as far as is known: records from before were lost
+    std::uint64_t born_ns = 0;    ///< t_ns of its first record; 0: it existed before the trace
+    int builder = 0;              ///< TID of the task that made its first update, before a process lived in it
+    bool bound = false;           ///< a process lives in it, or did
+    std::uint64_t bound_ns = 0;   ///< time of the last bind()
+    bool torn_down = false;       ///< mm->mm_users is 0
+    Members last;                 ///< exact, before the teardown
+    Members begin;                ///< exact, when a process started to live in it, or at the first reading
+    bool begin_in_doubt = false;  ///< earlier records were lost: `begin` may be wrong
     bool needs_resync() const { return needs_resync_; }
     Members exact() const { return flushed() + cached(); }
-    std::optional<Held> held() const;  ///< nullopt: it comes to its end, or records are missing
-    std::int64_t lag() const;          ///< pages of rss that the counters alone do not show, as /proc clamps each at 0
+    std::optional<Held> held() const;  ///< nullopt: it is being torn down or needs a resync
+    std::int64_t lag() const;          ///< pages of rss that flushed counters, each at least 0 as in /proc, do not show
     std::uint64_t updates() const { return updates_; }
     std::uint64_t last_ns = 0;
     const std::unordered_map<int, Account> &members() const { return members_; }
@@ -158,11 +157,11 @@ class MmAccount {
         std::uint64_t t_ns;
         std::uint32_t cell;
         std::int64_t value;
-        bool sum;  ///< what was held before it is not known, nor when it changed
+        bool sum;  ///< from a sum: earlier values and the time of the change are unknown
     };
 
-    /// What a reading saw and no record had told of by then. The record may still come: its CPU may have been taken
-    /// away between its update and the time that it took for it.
+    /// A value that a reading found and no record explains yet. Its record may still come: the CPU may have been
+    /// interrupted or stolen between the update and its record.
     struct Suspicion {
         std::uint64_t read_ns;
         std::uint32_t cell;
@@ -172,22 +171,22 @@ class MmAccount {
     /// An update of the `thread` scheme that is not settled yet.
     struct OpenFlush {
         rsslag_update update;
-        bool direct = false;   ///< surely
-        bool tells = false;    ///< … what its task had cached until then
-        bool zeroed = false;   ///< taken for a flush at once: the task caches nothing since
-        bool counted = false;  ///< … and the first of one
+        bool direct = false;       ///< certainly bypasses the task's cache
+        bool cache_known = false;  ///< `update.cached` is newer than what was known of the task's cache
+        bool zeroed = false;       ///< taken for a flush when it was applied: the task's cache was set to 0
+        bool counted = false;      ///< counted as the first record of a flush
     };
 
-    /// A task that has ended, while updates of it may be open or in flight.
+    /// A task that has ended while its updates may be open or in flight.
     struct Leaver {
         Account account;
-        TaskNet named;  ///< who it was
+        TaskNet named;  ///< its names
         bool own = true;
         std::uint64_t end_ns = 0;
     };
 
     void leave(int tid, const Account &account, Leaver leaver);
-    Account ended_together() const;
+    Account all_ended() const;
     Applied apply_cpu(const rsslag_update &update, Account &account);
     Applied apply_thread(const rsslag_update &update, Account &account, bool direct);
     void note_begin();
@@ -234,50 +233,50 @@ class MmAccount {
     static Amount guess(const CounterEvent &event);
     Amount left_by(const OpenFlush &open, const Amount &moved) const;
     void update_peaks(std::uint64_t t_ns);
-    void know_peaks();
+    void settle_peaks();
     void start_peaks(std::uint64_t t_ns);
-    void now_unsure();
-    void now_sure();
+    void note_needs_resync();
+    void note_resynced();
     template <class Use>
     void each_peaks(const Use &use);
     TaskNet entry(int tid, const Account &account) const;
 
     Ledger::Options options_;
     std::array<std::int64_t, kMembers> flushed_{};
-    std::array<std::uint64_t, kMembers> flushed_ns_{};        ///< when that was so
+    std::array<std::uint64_t, kMembers> flushed_ns_{};        ///< t_ns of the record of each
     std::vector<std::array<std::int32_t, kMembers>> locals_;  ///< `cpu` scheme, by CPU
-    std::array<std::int64_t, kMembers> cached_sum_{};         ///< of CPUs, or of the mm's tasks
-    Members nets_;                                            ///< of all accounts together
+    std::array<std::int64_t, kMembers> cached_sum_{};         ///< sum over CPUs or over the mm's tasks
+    Members nets_;                                            ///< sum over all accounts
     std::vector<std::uint64_t> folds_;
     std::array<CounterHistory, kMembers> histories_;
     CounterHistory::Settled out_;
     std::unordered_map<std::uint64_t, OpenFlush> open_flushes_;  ///< by ticket
-    std::vector<std::uint64_t> cpu_seen_ns_;  ///< by CPU: of its last record that told of one thing only
-    Shared *shared_;                          ///< null in a copy that is looked at, and once it is closed
+    std::vector<std::uint64_t> cpu_seen_ns_;                     ///< by CPU: t_ns of its last update or fault record
+    Shared *shared_;  ///< null in the copy that view() settles, and after close()
     Peaks peaks_;
     std::array<std::int64_t, kMembers> baseline_{};
-    Members remainder_;  ///< what the counters had at the last quiet reading over what amounts sum up to
+    Members remainder_;  ///< pages in the counters that no update accounts for
     std::unordered_map<int, Account> members_;
     std::map<int, Account> others_;
     std::unordered_map<int, int> renamed_;
     Account ended_, teardown_;
-    Account ended_others_;                    ///< of tasks that were none of its own
+    Account ended_others_;                    ///< of tasks of other mms
     std::map<int, Leaver> leavers_;           ///< by Account::tag
-    std::unordered_map<int, int> leaver_of_;  ///< … by the kernel's TID, the last that had it
+    std::unordered_map<int, int> leaver_of_;  ///< tag, by the kernel's TID: of the last ended task that had it
     int next_leaver_ = kFirstLeaver;
     std::uint64_t ended_count_ = 0;
     std::uint64_t ended_faults_ = 0;
     std::uint64_t updates_ = 0;
     std::uint64_t updates_by_others_ = 0;
     std::array<std::uint64_t, kFlushReasons> flushes_{};
-    std::uint64_t adopted_until_ = 0;  ///< records up to then are part of the baseline
-    std::uint64_t adopted_from_ = 0;   ///< … and those before it are older than the reading
+    std::uint64_t adopted_until_ = 0;  ///< end of the first reading: records up to then are part of the baseline
+    std::uint64_t adopted_from_ = 0;   ///< begin of the first reading: records before it are older than its values
     std::uint64_t disagreements_ = 0;
     std::uint64_t resyncs_ = 0;
     bool needs_resync_ = false;
-    std::int64_t doubted_ = 0;        ///< pages, of all doubts so far
-    std::int64_t lost_pages_ = 0;     ///< that may be missing of a task of which nothing has been told yet, in doubt
-    std::uint64_t folded_until_ = 0;  ///< a reading that began before that does not end the doubt
+    std::int64_t doubted_ = 0;        ///< pages, total over all losses and disagreements
+    std::int64_t lost_pages_ = 0;     ///< Account::lost of an account that is added before the resync
+    std::uint64_t folded_until_ = 0;  ///< CPUs went offline: a reading that began before this does not resync
     std::vector<Suspicion> suspicions_;
     bool watched_ = false;
     std::vector<std::int64_t> watched_from_;

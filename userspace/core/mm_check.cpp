@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The account against an exact reading, and what it looks like from outside.
+// Compares the account with an exact reading, and makes its view.
 #include <algorithm>
 #include <cstdint>
 
@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::uint64_t kWiderNs = 1'000'000;
 
-/// No CPU is taken away for longer between an update and its record: a hypervisor's slice for each of several guests,
-/// the 100 ms for which QEMU lets one emulated CPU run while the others wait.
+/// The longest time from an update to its record: a hypervisor may run several other guests in between, and QEMU lets
+/// one emulated CPU run for 100 ms while the others wait.
 constexpr std::uint64_t kTakenAwayNs = 500'000'000;
 
-/// How far a reading is from the nearest of what the counter is known to have held.
+/// The distance from the value that was read to the nearest value that the counter is known to have held.
 std::int64_t distance(const std::vector<std::int64_t> &held, std::int64_t read) {
-    constexpr std::int64_t kFar = std::int64_t{1} << 40;  // no counter is; a recording may say anything
+    constexpr std::int64_t kFar = std::int64_t{1} << 40;  // beyond any counter; a recording may hold any number
     std::int64_t nearest = kFar;
     for (const std::int64_t value : held) {
         std::int64_t away = 0;
@@ -42,22 +42,22 @@ std::vector<std::int64_t> cells_of(const CounterReading &reading, std::size_t ce
 
 }  // namespace
 
-/// A record tells what a reading had seen before it.
+/// A record with this value explains what an earlier reading found.
 void MmAccount::explain(std::uint32_t cell, std::int64_t value) {
     if (suspicions_.empty()) return;
     std::erase_if(suspicions_, [=](const Suspicion &each) { return each.cell == cell && each.value == value; });
 }
 
-/// Whether a reading differed there so long ago that the record which would explain it is not to come.
+/// Whether a reading already differed there kTakenAwayNs ago, so that no record will explain it.
 bool MmAccount::confirms(std::uint32_t cell, std::uint64_t read_ns) const {
     return std::any_of(suspicions_.begin(), suspicions_.end(), [=](const Suspicion &each) {
         return each.cell == cell && each.read_ns + kTakenAwayNs <= read_ns;
     });
 }
 
-/// No record comes any more that would explain them.
+/// Counts what readings found as disagreements: no record will explain it any more.
 void MmAccount::give_up_suspicions() {
-    std::uint64_t cells = 0;  // of each, how often it was read is not how often it was wrong
+    std::uint64_t cells = 0;  // each counts once, however many readings differed there
     while (!suspicions_.empty()) {
         const std::uint32_t cell = suspicions_.front().cell;
         std::erase_if(suspicions_, [cell](const Suspicion &each) { return each.cell == cell; });
@@ -69,11 +69,11 @@ void MmAccount::give_up_suspicions() {
 Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
     const bool at_rest = last_ns + kWiderNs < begin_ns;
     Check check{true, at_rest, 0};
-    if (!watched_ && !check.quiet) return {};  // made by records that came after the watch began
+    if (!watched_ && !check.quiet) return {};  // the mm was created after the watch started
     const std::size_t cells = kMembers * (1 + locals_.size());
     const std::vector<std::int64_t> read = cells_of(reading, cells);
     if (!watched_) watch();
-    // What each cell held from 1 ms before the reading on; a reading may have seen any of it.
+    // All that each cell held from 1 ms before the reading to 1 ms after it: the reading may have found any of these.
     std::vector<std::vector<std::int64_t>> held(cells);
     std::vector<bool> changed(cells, false);
     std::vector<bool> unknown(cells, false);
@@ -97,13 +97,13 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     std::int64_t off = 0;
     for (std::uint32_t cell = 0; cell < cells; ++cell) {
         const std::int64_t here = unknown[cell] ? 0 : distance(held[cell], read[cell]);
-        // What was told last need not have been done last: the reading tells.
-        const bool asked = cell < kMembers && (here != 0 || at_rest);
-        const bool led_to = asked && histories_[cell].add_reading(read[cell], begin_ns, end_ns);
-        if (here == 0 || led_to)
+        // The last record need not be of the last update: an order of the open updates may lead to this count.
+        const bool conclusive = cell < kMembers && (here != 0 || at_rest);
+        const bool reached = conclusive && histories_[cell].add_reading(read[cell], begin_ns, end_ns);
+        if (here == 0 || reached)
             std::erase_if(suspicions_, [cell](const Suspicion &each) { return each.cell == cell; });
         if (here == 0) continue;
-        if (led_to) {
+        if (reached) {
             hold(cell, end_ns, read[cell]);
             update_peaks(last_ns);
             flushed_ns_[cell] = std::max(flushed_ns_[cell], begin_ns);
@@ -121,43 +121,43 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     if (needs_resync_) check.disagreements = 0;
     if (check.disagreements > 0) {
         disagreements_ += static_cast<std::uint64_t>(check.disagreements);
-        // A record has not come, or came wrong, and nobody knows whose.
+        // A record of an unknown task is missing or wrong.
         doubt(std::max(off, kMostPages));
     }
     if (needs_resync_) {
         resyncs_++;
         needs_resync_ = begin_ns < folded_until_;
-        if (!needs_resync_) now_sure();
+        if (!needs_resync_) note_resynced();
         lost_pages_ = 0;
         take_over(reading, changed, end_ns);
     }
     if (!cpus_cache(options_.scheme)) take_over_tasks(reading, begin_ns);
     if (check.quiet && check.disagreements == 0 && settled()) {
-        // The counters are right; whether what tasks did leads to them is another question.
-        const Members said = members_of(baseline_) + nets_ + remainder_;
+        // The counters are right. Baseline, nets and remainder must add up to them, too.
+        const Members accounted = members_of(baseline_) + nets_ + remainder_;
         const Members held_now = flushed() + cached();
-        if (said != held_now) {
+        if (accounted != held_now) {
             check.disagreements = 1;
             disagreements_++;
-            remainder_ = remainder_ + (held_now - said);
+            remainder_ = remainder_ + (held_now - accounted);
             for (std::size_t member = 0; member < kMembers; ++member)
                 histories_[member].reset(flushed_[member]);
         } else {
-            know_peaks();
+            settle_peaks();
             peaks_.rest();
         }
     }
     return check;
 }
 
-/// Whether every update has its amount.
+/// Whether no update is open.
 bool MmAccount::settled() const {
     return std::none_of(histories_.begin(), histories_.end(),
                         [](const CounterHistory &history) { return history.open(); });
 }
 
-/// A counter that changed meanwhile is known better from its record. Held, as another group that shares the mm may have
-/// been read in the same watch.
+/// Takes the counters of the reading, except those that changed meanwhile: their records are newer. hold() keeps the
+/// values for another reading in the same watch, of a group that shares the mm.
 void MmAccount::take_over(const CounterReading &reading, const std::vector<bool> &changed, std::uint64_t t_ns) {
     const std::vector<std::int64_t> read = cells_of(reading, changed.size());
     for (std::uint32_t cell = 0; cell < changed.size(); ++cell) {
@@ -168,7 +168,7 @@ void MmAccount::take_over(const CounterReading &reading, const std::vector<bool>
     rebase();
 }
 
-/// No record tells what a task did after its last event, nor that one ended of which no exit was told.
+/// Takes what tasks cache from the reading: no record shows what a task cached after its last event.
 void MmAccount::take_over_tasks(const CounterReading &reading, std::uint64_t begin_ns) {
     for (const TaskReading &task : reading.tasks) {
         const auto found = members_.find(task.host_tid);
@@ -194,14 +194,14 @@ TaskNet MmAccount::entry(int tid, const Account &account) const {
     return net;
 }
 
-/// Updates of the last moment whose amounts are still open are told as they would come out if nothing more came.
+/// Shows open updates as they would be settled if no more records came.
 MmView MmAccount::view() const {
     if (settled()) return view_settled();
     MmAccount copy(*this);
     copy.shared_ = nullptr;
     for (std::size_t m = 0; m < kMembers; ++m) {
         copy.histories_[m].settle_for_view(copy.out_);
-        copy.out_.bound = copy.out_.sum_known = false;  // records may come that tell otherwise
+        copy.out_.bound = copy.out_.sum_known = false;  // later records may decide otherwise
         copy.take(m);
     }
     return copy.view_settled();
@@ -228,8 +228,8 @@ MmView MmAccount::view_settled() const {
               [](const TaskNet &a, const TaskNet &b) { return a.host_tid < b.host_tid; });
     for (const auto &[tid, account] : others_)
         out.others.push_back(entry(tid, account));
-    // The net includes ended tasks of other processes; counts of updates and flushes are of its own tasks only.
-    const Account gone = ended_together();
+    // The net includes ended tasks of other mms; counts of updates and flushes are of the mm's own tasks only.
+    const Account gone = all_ended();
     Account all = gone;
     all.join(ended_others_);
     for (const auto &[tag, leaver] : leavers_)

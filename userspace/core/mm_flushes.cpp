@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The `thread` scheme: what the tasks of an mm cache, and flush.
+// The `thread` scheme: what the tasks of an mm cache and flush.
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -20,7 +20,7 @@ FlushReason reason_of(const rsslag_update &update, bool flush) {
 
 }  // namespace
 
-/// `thread` scheme: what a task of the mm caches.
+/// Sets what a task of the mm caches, and the sums that this is part of.
 void MmAccount::set_cached(Account &account, std::size_t member, std::int64_t pages) {
     const std::int64_t more = pages - account.cached[member];
     cached_sum_[member] += more;
@@ -33,7 +33,7 @@ void MmAccount::set_cached_at_attach(Account &account, std::size_t member, std::
     account.cached_at_attach[member] = pages;
 }
 
-/// By an update of the task, as it is most likely.
+/// Adds the most likely amount of an update of the task.
 void MmAccount::add_flushed(Account &account, std::size_t member, std::int64_t pages) {
     nets_[kAllMembers[member]] += Pages{pages};
     account.flushed[member] += pages;
@@ -59,21 +59,22 @@ Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, b
         }
     }
     note_flush(update, event, account, open);
-    // An exec charges the page of its arguments to the old mm itself, which may be as much as the task caches.
+    // The count fits a flush. Not conclusive for one page: exec charges an argument page to the old mm directly
+    // (fs/exec.c acct_arg_size).
     const bool fits = flushed_[m] + update.cached == update.count && std::abs(update.cached) != 1;
     hold_count(update);
-    // Whatever this comes to be, what its rows and those of faults sum up to is the same. Within a fault it may be a
-    // huge page, which leaves the cache as it is.
+    // A flush moves pages that fault records have reported already. The sum of its row and those of faults stays the
+    // same, whatever the update turns out to be. Within a fault it may be a huge page, which leaves the cache as it is.
     const bool in_fault = (update.flags & (RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT)) != 0;
-    const bool tells_again = !direct && maybe_flush(update) && (sure || fits || !in_fault);
-    const Pages from_faults{tells_again ? std::exchange(account.from_faults[m], 0) : 0};
+    const bool repeats = !direct && maybe_flush(update) && (sure || fits || !in_fault);
+    const Pages from_faults{repeats ? std::exchange(account.from_faults[m], 0) : 0};
     if (!direct && maybe_flush(update)) {
         open.counted = count_flush(account, update);
         open.zeroed = sure || fits;
         if (open.zeroed && account.cached_ns <= update.t_ns) set_cached(account, m, 0);
     }
     if (sure) {
-        // Settled or not in its order: it says itself what it moved.
+        // Its amount is certain before its order is: a flush moves exactly what the task cached.
         open_flushes_.emplace(shared_->settlements.tickets + 1, open);
         add(std::move(event), m);
         return {true, Pages{update.cached}, reason_of(update, true), 0, {}, from_faults};
@@ -84,7 +85,7 @@ Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, b
     return applied;
 }
 
-/// Whether it was the first record of a flush, which goes through the members in their order.
+/// Returns whether it is the first record of a flush: sync_mm_rss() flushes the members in ascending order.
 bool MmAccount::count_flush(Account &account, const rsslag_update &update) {
     const bool first = account.last_flushed_member >= update.member || account.last_flushed_member < 0;
     if (first) {
@@ -110,7 +111,7 @@ std::optional<FlushReason> MmAccount::take_flush(const CounterHistory::Update &u
             account.flushes--;
             flushes_[static_cast<std::size_t>(reason_of(open.update, true))]--;
         }
-        // Who has left it caches nothing of it, whatever it did at last.
+        // A task that has left the mm caches nothing of it, whatever its last update was.
         const bool caches = !account.tag && !torn_down;
         if (open.zeroed && caches && !known_later && account.cached[member] == 0) {
             set_cached(account, member, open.update.cached);
@@ -126,7 +127,7 @@ Members MmAccount::apply(const rsslag_fault &fault) {
     if (found == members_.end() || fault.t_ns < adopted_from_) return {};
     last_ns = std::max<std::uint64_t>(last_ns, fault.t_ns);
     Account &account = found->second;
-    if (fault.t_ns < account.cached_ns) return {};  // late
+    if (fault.t_ns < account.cached_ns) return {};  // the record came late
     if (fault.cpu < cpu_seen_ns_.size()) {
         cpu_seen_ns_[fault.cpu] = std::max<std::uint64_t>(cpu_seen_ns_[fault.cpu], fault.t_ns);
     }

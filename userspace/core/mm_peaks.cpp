@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What an mm came to at most and at least, record by record, and what that adds to all mms together.
+// The highest and the lowest rss of an mm, record by record, and its part in the rss of all mms together.
 #include <algorithm>
 #include <cstdlib>
 
@@ -9,7 +9,7 @@
 namespace rsslag::core {
 namespace {
 
-// On the `thread` scheme an update tells what its task caches of one member, a fault record of all.
+// `thread` scheme: an update record shows what its task caches of one member, a fault record of all.
 constexpr int kLanesOfTask = 8;
 
 int lane_of_task(int tid) {
@@ -50,8 +50,8 @@ void MmAccount::born() {
     start_peaks(born_ns);
 }
 
-/// All that its steps come to is what its counters tell.
-void MmAccount::know_peaks() {
+/// Closes what is open of the steps: their sum is what the counters hold.
+void MmAccount::settle_peaks() {
     const std::vector<std::uint64_t> waiting = peaks_.waiting();
     each_peaks([&waiting](Peaks &peaks) { peaks.give_up(waiting); });
     WideStep step;
@@ -61,17 +61,17 @@ void MmAccount::know_peaks() {
     if (step.by != Members{} || !step.closes.empty()) note_step(step);
 }
 
-/// Nothing more is told of it.
+/// No more records of the mm follow.
 void MmAccount::close() {
     if (shared_ == nullptr) return;
-    know_peaks();
+    settle_peaks();
     Peaks &all = shared_->peaks;
     all.report(-peaks_.reported(), -peaks_.lag(), last_ns);
     WideStep gone;
     gone.t_ns = last_ns;
     gone.by = Members{} - peaks_.members();
     all.record(gone);
-    if (needs_resync_) now_sure();
+    if (needs_resync_) note_resynced();
     shared_ = nullptr;
 }
 
@@ -80,32 +80,32 @@ void MmAccount::note_step(const Step &step) {
     each_peaks([&step](Peaks &peaks) { peaks.record(step); });
 }
 
-/// As records tell at once, right or not.
+/// Reports rss and lag by the counts in the records, before open updates are settled.
 void MmAccount::update_peaks(std::uint64_t t_ns) {
     const std::int64_t by = exact().rss().n - peaks_.reported();
     const std::int64_t lag_by = lag() - peaks_.lag();
     each_peaks([&](Peaks &peaks) { peaks.report(by, lag_by, t_ns); });
 }
 
-/// The counters were read: from now on they are known.
+/// Starts from the counters, which are known now.
 void MmAccount::start_peaks(std::uint64_t t_ns) {
     if (shared_ == nullptr) return;
     Peaks &all = shared_->peaks;
-    know_peaks();
+    settle_peaks();
     update_peaks(t_ns);
     peaks_.start(exact(), lag(), t_ns);
     if (needs_resync_) peaks_.lost();
-    if (shared_->unsure == 0 && !all.running()) all.resume(t_ns);
+    if (shared_->need_resync == 0 && !all.running()) all.resume(t_ns);
 }
 
-void MmAccount::now_unsure() {
+void MmAccount::note_needs_resync() {
     if (shared_ == nullptr) return;
-    if (!needs_resync_) shared_->unsure++;
+    if (!needs_resync_) shared_->need_resync++;
     each_peaks([](Peaks &peaks) { peaks.lost(); });
 }
 
-void MmAccount::now_sure() {
-    if (shared_ != nullptr) shared_->unsure--;
+void MmAccount::note_resynced() {
+    if (shared_ != nullptr) shared_->need_resync--;
 }
 
 WideStep MmAccount::step_of(const rsslag_update &update) const {
@@ -117,12 +117,12 @@ WideStep MmAccount::step_of(const rsslag_update &update) const {
     return step;
 }
 
-/// A record of what its CPU has cached by it.
+/// `cpu` scheme: an update after which its CPU caches something; its amount is exact.
 void MmAccount::note_cached(const rsslag_update &update, std::int64_t pages) {
     note_step(PeakStep{lane_of(update, true), update.t_ns, pages, update.tid, update.member});
 }
 
-/// A record that left its CPU with nothing cached.
+/// `cpu` scheme: an update after which its CPU caches nothing; its amount is open.
 void MmAccount::note_fold(const rsslag_update &update, const CounterEvent &event) {
     WideStep step = step_of(update);
     step.open.ticket = shared_->settlements.tickets + 1;
@@ -130,30 +130,31 @@ void MmAccount::note_fold(const rsslag_update &update, const CounterEvent &event
     note_step(step);
 }
 
-/// `thread` scheme: what its task had cached is as old as its pages; what it adds to the counter itself is new.
+/// `thread` scheme: the step is what the task's cache grew by since its last record, and what the update moved the
+/// counter by, less what it took out of the cache.
 void MmAccount::note_flush(const rsslag_update &update, const CounterEvent &event, Account &account, OpenFlush &open) {
     const std::size_t m = update.member;
     WideStep step = step_of(update);
     const std::uint64_t ticket = shared_->settlements.tickets + 1;
     const bool late = update.t_ns < account.cached_ns;
-    open.tells = (update.flags & RSSLAG_OWN) != 0 && !late;
-    if (open.tells) {
+    open.cache_known = (update.flags & RSSLAG_OWN) != 0 && !late;
+    if (open.cache_known) {
         step.by[kAllMembers[m]] = {update.cached - (account.left_by[m] == 0 ? account.left[m] : 0)};
         step.after[m] = account.left_by[m];
         account.left[m] = 0;
         account.left_by[m] = 0;
     }
     const bool sure = !open.direct && surely_flush(update);
-    if (!sure || !open.tells) {
+    if (!sure || !open.cache_known) {
         step.open = {ticket, guess(event), {}, 0};
-        step.had = open.tells ? update.cached : 0;
+        step.had = open.cache_known ? update.cached : 0;
         step.open.left = left_by(open, step.open.moved);
         if (step.had != 0 && !account.tag) account.left_by[m] = ticket;
     }
     note_step(step);
 }
 
-/// All that an update may have moved the counter by, less what its CPU had cached.
+/// The possible moves of the counter by an update, less what its CPU had cached.
 Amount MmAccount::guess(const CounterEvent &event) {
     if (event.moved.empty()) return {-kMostPages - event.before, kMostPages - event.before, 0};
     const PageRange hull = event.moved.hull();
@@ -162,9 +163,9 @@ Amount MmAccount::guess(const CounterEvent &event) {
             std::clamp(likely, hull.least, hull.most) - event.before};
 }
 
-/// What a task caches after an update that moved the counter by so much: all that it had, or nothing.
+/// What a task caches after an update that moved the counter by `moved`: nothing if it was a flush, else all it had.
 Amount MmAccount::left_by(const OpenFlush &open, const Amount &moved) const {
-    const std::int64_t had = open.tells ? open.update.cached : 0;
+    const std::int64_t had = open.cache_known ? open.update.cached : 0;
     if (had == 0 || open.direct) return {had, had, had};
     if (surely_flush(open.update)) return {};
     const bool flush = maybe_flush(open.update) && moved.least <= had && had <= moved.most;
@@ -175,7 +176,7 @@ Amount MmAccount::left_by(const OpenFlush &open, const Amount &moved) const {
     return {std::min<std::int64_t>(had, 0), std::max<std::int64_t>(had, 0), likely};
 }
 
-/// Updates have their amounts.
+/// Hands settled amounts on to the peaks.
 void MmAccount::note_settled(std::size_t member, std::vector<PeakAmount> amounts) {
     if (!out_.bound) {
         for (PeakAmount &amount : amounts)
@@ -193,7 +194,8 @@ void MmAccount::note_settled(std::size_t member, std::vector<PeakAmount> amounts
     note_step(step);
 }
 
-/// A run of updates that left no record of its own may have come and gone as far as its CPU caches.
+/// The updates of a sum have no records of their own: in between, the CPU's value may have come to anything below a
+/// batch.
 void MmAccount::note_sum(const rsslag_sum &sum, const Members &before) {
     WideStep step;
     step.lane = {sum.of, sum.of};
@@ -216,7 +218,7 @@ void MmAccount::note_sum(const rsslag_sum &sum, const Members &before) {
     update_peaks(sum.t_ns);
 }
 
-/// What a task caches is told.
+/// A record or reading of what a task caches.
 void MmAccount::note_task(int tid, std::uint64_t t_ns) {
     const auto found = members_.find(tid);
     if (found == members_.end()) return;

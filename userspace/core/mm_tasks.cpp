@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Whose account of an mm it is: tasks as they come, change their numbers and go.
+// The accounts of an mm's tasks: tasks start, change their TIDs and end.
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
@@ -9,7 +9,7 @@
 namespace rsslag::core {
 namespace {
 
-/// What was lost may be of a task that nothing has told of yet.
+/// A new account starts with `lost_pages`: lost records may be of a task that has had no record yet.
 template <class Accounts>
 Account &account_in(Accounts &accounts, int tid, std::int64_t lost_pages) {
     const auto [found, made] = accounts.try_emplace(tid);
@@ -17,7 +17,7 @@ Account &account_in(Accounts &accounts, int tid, std::int64_t lost_pages) {
     return found->second;
 }
 
-/// Whether there was one by the number `from`.
+/// Returns whether there was an account `from`.
 template <class Accounts>
 bool move_account(Accounts &accounts, int from, int to) {
     const auto found = accounts.find(from);
@@ -34,7 +34,7 @@ Members Account::net() const {
     return members_of(flushed) + members_of(cached) - members_of(cached_at_attach);
 }
 
-/// Of each member what is farther off, as they may be so independently.
+/// Members may be off independently: the sum of each one's larger deviation.
 Pages Account::uncertain() const {
     std::int64_t sum = lost;
     for (std::size_t m = 0; m < kMembers; ++m)
@@ -91,7 +91,7 @@ void MmAccount::bind(std::uint64_t t_ns) {
     bound_ns = std::max(bound_ns, t_ns);
 }
 
-/// What a task has done and is not settled yet goes on under another number.
+/// Moves a task's open updates to another TID or tag.
 void MmAccount::retag(int from, int to) {
     for (CounterHistory &history : histories_)
         history.retag(from, to);
@@ -101,7 +101,7 @@ void MmAccount::leave_member(int tid) {
     const auto found = members_.find(tid);
     if (found == members_.end()) return;
     for (std::size_t m = 0; m < kMembers; ++m)
-        set_cached(found->second, m, 0);  // exec and exit flush it, and tell nothing of what came to 0 by itself
+        set_cached(found->second, m, 0);  // exec and exit flush it; a member that is 0 by then has no record
     note_task(tid, last_ns);
 }
 
@@ -121,7 +121,7 @@ void MmAccount::end_member(int tid, std::uint64_t faults, const TaskName &name, 
     members_.erase(found);
 }
 
-/// Tags its open updates with a number of its own, since another task may get its TID.
+/// Tags its open updates with a unique number, since another task may get its TID.
 void MmAccount::leave(int tid, const Account &account, Leaver leaver) {
     const int tag = next_leaver_--;
     retag(tid, tag);
@@ -133,7 +133,7 @@ void MmAccount::leave(int tid, const Account &account, Leaver leaver) {
     leavers_.emplace(tag, std::move(leaver));
 }
 
-/// A CPU that has been silent for kSilentNs has no more records of the task.
+/// By kSilentNs after its end all of a task's records have come.
 void MmAccount::release_leavers(std::uint64_t t_ns) {
     if (leavers_.empty() || shared_ == nullptr) return;
     std::unordered_set<int> open;
@@ -163,8 +163,8 @@ void MmAccount::release_leavers(std::uint64_t t_ns) {
     }
 }
 
-/// All of its own tasks that have ended.
-Account MmAccount::ended_together() const {
+/// The sum of the mm's own ended tasks and of its teardown.
+Account MmAccount::all_ended() const {
     Account all = ended_;
     all.join(teardown_);
     for (const auto &[tag, leaver] : leavers_)
