@@ -10,11 +10,11 @@
 namespace rsslag::core {
 namespace {
 
-/// A teardown goes through the page tables: that no more of it comes is known at 0, else after this time. The task that
-/// does it may have to wait for a CPU in between, for as long as those before it run.
+/// A teardown is complete when all counters are 0, else this long after its last record: the task that goes through
+/// the page tables may wait for a CPU in between.
 constexpr std::uint64_t kTeardownNs = 2'000'000'000;
 
-/// No reading takes longer from its begin to being compared.
+/// The longest time from the start of a reading to its comparison.
 constexpr std::uint64_t kRememberNs = 10'000'000'000;
 
 }  // namespace
@@ -80,7 +80,7 @@ void Ledger::advance(std::uint64_t t_ns) {
     std::vector<std::shared_ptr<MmAccount>> over;
     for (auto &[address, mm] : impl_->mms) {
         mm->advance(t_ns);
-        // Made and destroyed again, as a failing PATH search does.
+        // No process ever lived in it: a search through PATH makes and frees an mm for each candidate.
         if (!mm->bound && mm->torn_down && (mm->empty() || mm->last_ns + kTeardownNs < t_ns)) over.push_back(mm);
     }
     for (const auto &mm : over)
@@ -153,7 +153,7 @@ void Ledger::end_watch() {
 Check Ledger::compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
     const std::shared_ptr<MmAccount> mm = impl_->at(reading.mm);
     if (!mm || mm->torn_down) return {};
-    if (mm->born_ns >= begin_ns) return {};  // the reading may be of another that had this address before
+    if (mm->born_ns >= begin_ns) return {};  // the reading may be of an earlier mm at this address
     const Check check = mm->compare(reading, begin_ns, end_ns);
     if (!impl_->watching) mm->end_watch();
     if (check.quiet) impl_->drop_missing(*mm, reading);
@@ -267,7 +267,7 @@ std::vector<Ended> Ledger::take_ended(bool all) {
         }
         const std::shared_ptr<MmAccount> mm = each.mm;
         if (mm->torn_down && impl_->at(mm->mm) == mm) impl_->retire(mm);
-        // What it held before an exec is told of first, however long its teardown takes.
+        // Keeps the order of a group's mms: the one before an exec comes first, however long its teardown takes.
         const auto before = [&each](const Impl::Leaving &held) { return held.group.host_tgid == each.group.host_tgid; };
         if (!all && std::any_of(rest.begin(), rest.end(), before)) {
             rest.push_back(std::move(each));

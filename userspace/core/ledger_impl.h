@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The ledger's inside: which mms, tasks and groups there are.
+// The ledger's state: the mms, tasks and groups that it has.
 #pragma once
 
 #include <array>
@@ -22,48 +22,48 @@ struct Ledger::Impl {
 
     struct Task {
         int tid = 0;   ///< in rsslag's PID namespace
-        int tgid = 0;  ///< likewise
+        int tgid = 0;  ///< in rsslag's PID namespace
         int host_tgid = 0;
         std::string comm;
         std::shared_ptr<MmAccount> mm;  ///< null: not known yet, or left
         std::uint64_t faults_before = 0;
     };
-    /// A group has left an mm: told once nothing of the teardown is missing.
+    /// A group that has left an mm, reported once the mm's teardown is complete.
     struct Leaving {
         GroupView group;
         std::shared_ptr<MmAccount> mm;
         std::uint64_t t_ns = 0;
     };
-    /// Whose account an update goes to.
+    /// The account that an update goes to.
     struct Entry {
         std::uint64_t mm_address = 0;
         int tid = 0;
-        std::uint64_t comings = 0;  ///< when it was looked up
-        bool member = false;        ///< one of the mm's own
-        MmAccount *mm = nullptr;    ///< null: not known
+        std::uint64_t version = 0;  ///< Impl::version when it was looked up
+        bool member = false;        ///< the task lives in the mm
+        MmAccount *mm = nullptr;    ///< null: the ledger does not have it
         Account *account = nullptr;
     };
 
     Options options;
     std::unordered_map<std::uint64_t, std::shared_ptr<MmAccount>> mms;
     std::unordered_map<int, Task> tasks;          ///< by the kernel's TID
-    std::unordered_map<int, Task> foreign_tasks;  ///< of other mms, that updated one of these
+    std::unordered_map<int, Task> foreign_tasks;  ///< tasks of other mms that updated one of `mms`
     std::map<int, GroupView> groups;              ///< by the kernel's TGID
     std::deque<Leaving> leaving;
-    /// Tasks whose last update was of an mm that nobody has yet, `thread` scheme.
+    /// `thread` scheme: tasks whose last update was of an mm that no process lives in yet.
     std::unordered_set<int> mm_builders;
-    /// Tasks that updated an mm which was not theirs.
+    /// TIDs of tasks that updated an mm other than their own.
     std::unordered_set<int> others;
     std::unordered_map<std::uint64_t, std::uint64_t> retired;  ///< when an mm at this address last ended
     std::uint64_t generations = 0;
     std::uint64_t ended = 0, ended_not_at_zero = 0;
     std::uint64_t now = 0;
-    /// So many records were lost, any of which may be of an mm that is born by then.
+    /// Lost records, any of which may be of an mm that is created before `until_ns`.
     struct Doubt {
         std::uint64_t records = 0;
         std::uint64_t until_ns = 0;
     } doubt;
-    bool watching = false;  ///< all, until it ends
+    bool watching = false;  ///< from watch_all() to end_watch()
     Shared shared;
 
     std::shared_ptr<MmAccount> at(std::uint64_t mm) const;
@@ -74,7 +74,7 @@ struct Ledger::Impl {
     void exec(const rsslag_task &record);
     void exit(const rsslag_task &record);
     void vanished(int host_tgid);
-    void number_given_again(int tid);
+    void tid_reused(int tid);
     void renumbered(int from, int to);
     void leave(int host_tgid, std::shared_ptr<MmAccount> mm, std::uint64_t t_ns);
     void rename(const rsslag_task &record);
@@ -83,11 +83,11 @@ struct Ledger::Impl {
     void name_tasks(MmView &view) const;
     static TaskName name_of(int host_tid, const Task &task);
     void name_extremes(Extremes &extremes) const;
-    /// To be called whenever a task or an mm comes or goes.
-    void forget_last() { comings++; }
-    std::uint64_t comings = 1;  ///< and goings
-    /// Whether a group other than this one lives in the mm.
-    bool alive_in(const MmAccount &mm, int but) const;
+    /// To be called whenever a task or an mm is added, removed or renumbered: makes all of `last_` invalid.
+    void forget_last() { version++; }
+    std::uint64_t version = 1;
+    /// Whether a group other than `except` lives in the mm.
+    bool alive_in(const MmAccount &mm, int except) const;
     void count_processes();
 
   private:
@@ -101,18 +101,18 @@ struct Ledger::Impl {
     bool surely_direct(const rsslag_update &update, const MmAccount &mm);
     bool may_have_ended(const MmAccount &mm, std::uint64_t t_ns) const;
 
-    /// By CPU: the next update there is most often the same task's, of the same mm.
+    /// By CPU: the look-up for its last update. The next one mostly has the same task and mm.
     std::vector<Entry> last_;
-    /// So many sums of a CPU may be overtaken by a later one of it.
+    /// How many of a CPU's sums are remembered, as they may come out of order.
     static constexpr std::uint32_t kReportedSums = 64;
-    /// A sum of a CPU, and how many updates of it have been told.
+    /// A sum of a CPU, and how many of its updates have been applied.
     struct Reported {
         std::uint32_t number = 0;
         std::uint32_t updates = 0;
     };
     struct ReportedByCpu {
         std::array<Reported, kReportedSums> recent;
-        std::uint32_t last = 0;  ///< number
+        std::uint32_t last = 0;  ///< highest number
         std::uint64_t last_mm = 0;
     };
     std::vector<ReportedByCpu> reported_;

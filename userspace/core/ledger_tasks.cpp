@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Tasks and mms as they come and go, and whose account an update goes to.
+// Adds and removes tasks and mms, and finds the account that an update goes to.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -27,7 +27,7 @@ std::shared_ptr<MmAccount> Ledger::Impl::at(std::uint64_t mm) const {
     return found == mms.end() ? nullptr : found->second;
 }
 
-/// What is left of an mm once its address belongs to another, or nothing more is to come.
+/// Ends an mm: no more of its records follow, or its address belongs to another mm.
 void Ledger::Impl::retire(const std::shared_ptr<MmAccount> &mm) {
     mm->finish();
     mm->release_leavers(UINT64_MAX);
@@ -41,14 +41,14 @@ void Ledger::Impl::retire(const std::shared_ptr<MmAccount> &mm) {
     if (const auto found = mms.find(mm->mm); found != mms.end() && found->second == mm) mms.erase(found);
 }
 
-/// The mm that the update is about. No tracepoint marks an mm's end: users at 0 and then above it again do.
+/// The mm of the update. No tracepoint marks the end of an mm: an update at mm_users 0 and a later one above 0 do.
 MmAccount *Ledger::Impl::account_for(const rsslag_update &update) {
     const auto found = mms.find(update.mm);
     const bool teardown = (update.flags & RSSLAG_TEARDOWN) != 0;
     const bool newborn = !teardown && (update.flags & RSSLAG_NEWBORN) != 0;
     if (found != mms.end()) {
         const std::shared_ptr<MmAccount> mm = found->second;
-        // Reclaim holds no reference: its CPU may have been taken away since it saw users.
+        // Reclaim holds no reference: its program may have read mm_users before the teardown and sent the record late.
         const bool late = (update.flags & RSSLAG_BY_OTHER) != 0 && !newborn && !mm->empty();
         const auto another = [&] { return mm->bound ? may_have_ended(*mm, update.t_ns) : mm->builder != update.tid; };
         const bool over = mm->torn_down ? !teardown && !late : newborn && another();
@@ -61,9 +61,10 @@ MmAccount *Ledger::Impl::account_for(const rsslag_update &update) {
     return made.get();
 }
 
-/// Without a word, as an mm does that is empty at its end. Whoever lived in it need not have told of leaving it: what
-/// an exec leaves is gone before its EXEC. Where somebody lives in it and it is not empty, this is another's work in an
-/// mm that one task has, as of one that truncates a file which both map.
+/// Whether an RSSLAG_NEWBORN update means that the mm at its address has ended. An mm whose counters are all 0 emits no
+/// teardown record. Its tasks may not have reported leaving it, since exec frees the old mm before sched_process_exec.
+/// If a task lives in it and it is not empty, another task has updated it, such as one that truncates a file which both
+/// map.
 bool Ledger::Impl::may_have_ended(const MmAccount &mm, std::uint64_t t_ns) const {
     if (t_ns <= mm.bound_ns) return false;
     return mm.may_be_empty() || std::none_of(mm.members().begin(), mm.members().end(), [&](const auto &each) {
@@ -72,7 +73,7 @@ bool Ledger::Impl::may_have_ended(const MmAccount &mm, std::uint64_t t_ns) const
            });
 }
 
-/// An mm that is born in the trace.
+/// Adds an mm that was created during the trace.
 std::shared_ptr<MmAccount> Ledger::Impl::make(std::uint64_t address, std::uint64_t t_ns) {
     auto &made = mms[address];
     made = std::make_shared<MmAccount>(options, address, ++generations, shared);
@@ -83,7 +84,8 @@ std::shared_ptr<MmAccount> Ledger::Impl::make(std::uint64_t address, std::uint64
     return made;
 }
 
-/// A thread that execs takes its leader's number once all others are gone, and is told of only after.
+/// A thread that execs takes the leader's TID once all other threads have exited, and its EXEC record comes later.
+/// `may_be_survivor`: the only task left of the group may be that thread.
 Ledger::Impl::Task *Ledger::Impl::task_of(int tid, bool may_be_survivor) {
     if (const auto task = tasks.find(tid); task != tasks.end()) return &task->second;
     if (!may_be_survivor || groups.find(tid) == groups.end()) return nullptr;
@@ -122,7 +124,9 @@ Ledger::Impl::Entry Ledger::Impl::entry_for(const rsslag_update &update) {
     return entry;
 }
 
-/// An exec charges the page of its arguments to the old mm right after it has put it into the new one.
+/// Whether the update certainly bypasses the task's cache: it is of an mm that no process lives in yet, or it follows
+/// such an update of its task, since exec charges the argument page to the old mm right after it maps it in the new
+/// one.
 bool Ledger::Impl::surely_direct(const rsslag_update &update, const MmAccount &mm) {
     if (cpus_cache(options.scheme)) return false;
     if ((update.flags & RSSLAG_NEWBORN) != 0 && !mm.bound) {
@@ -135,11 +139,11 @@ bool Ledger::Impl::surely_direct(const rsslag_update &update, const MmAccount &m
 Applied Ledger::Impl::apply(const rsslag_update &update) {
     now = std::max<std::uint64_t>(now, update.t_ns);
     if (!member_of(update.member)) return {};
-    // Ends and beginnings, of tasks or mms, are looked at one by one.
+    // With any other flag an mm or a task may start or end, or the task is of another mm: it is looked up each time.
     constexpr unsigned kPlain =
         RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT | RSSLAG_OWN | RSSLAG_THRESHOLD | RSSLAG_PROMPT;
     Entry *const last = (update.flags & ~kPlain) == 0 && update.cpu < last_.size() ? &last_[update.cpu] : nullptr;
-    if (last != nullptr && last->comings == comings && last->tid == update.tid && last->mm_address == update.mm &&
+    if (last != nullptr && last->version == version && last->tid == update.tid && last->mm_address == update.mm &&
         last->mm != nullptr && !last->mm->torn_down) {
         return last->mm->apply(update, *last->account, last->member, surely_direct(update, *last->mm));
     }
@@ -148,14 +152,14 @@ Applied Ledger::Impl::apply(const rsslag_update &update) {
     const bool torn_down = entry.mm->torn_down;
     if (last != nullptr) {
         *last = entry;
-        last->comings = comings;
+        last->version = version;
     }
     const Applied applied = entry.mm->apply(update, *entry.account, entry.member, surely_direct(update, *entry.mm));
     if (entry.mm->torn_down != torn_down) count_processes();
     return applied;
 }
 
-/// From 6.16 a process exits before its mm is torn down: until then its memory is still there, and so it counts.
+/// From 6.16 a process exits before its mm is torn down. It counts until then, as its memory still exists.
 void Ledger::Impl::count_processes() {
     const auto holds = [](const Leaving &each) {
         return each.group.state == State::Exited && !each.mm->torn_down && each.mm->members().empty();
@@ -164,8 +168,8 @@ void Ledger::Impl::count_processes() {
                            static_cast<std::size_t>(std::count_if(leaving.begin(), leaving.end(), holds)));
 }
 
-/// How many updates of this sum have not been told yet. A sum that was read while it went on is told again, and so may
-/// be one that another CPU told.
+/// How many updates of this sum have not been applied yet. A sum that was read while it was open (RSSLAG_PARTIAL) is
+/// sent again, and so may be one that another CPU sent.
 std::uint64_t Ledger::Impl::missing_updates(const rsslag_sum &sum) {
     Reported &reported = reported_[sum.of].recent[sum.number % kReportedSums];
     if (static_cast<std::int32_t>(sum.number - reported.number) < 0) return 0;
@@ -174,7 +178,7 @@ std::uint64_t Ledger::Impl::missing_updates(const rsslag_sum &sum) {
     return sum.updates - std::exchange(reported.updates, sum.updates);
 }
 
-/// Whether a later sum of this CPU has been applied: another CPU told one of the two, and was taken away meanwhile.
+/// Whether a later sum of this CPU and mm has been applied: another CPU sent one of the two, and was delayed.
 bool Ledger::Impl::overtaken(const rsslag_sum &sum) {
     ReportedByCpu &reported = reported_[sum.of];
     if (static_cast<std::int32_t>(sum.number - reported.last) < 0) return reported.last_mm == sum.mm;
@@ -190,26 +194,27 @@ void Ledger::Impl::apply(rsslag_sum sum) {
     const std::shared_ptr<MmAccount> mm = updates == 0 ? nullptr : at(sum.mm);
     if (!mm) return;
     if (overtaken(sum)) {
-        sum.members = 0;  // the later one has told what the CPU cached, and how much of it was this one's nobody knows
+        sum.members = 0;  // the later one had what the CPU cached; how much of it was of this sum is unknown
         mm->lost(1);
     }
     const int tid = mm->tid_now(sum.tid);
-    // In an mm that nobody lives in yet, an exec goes on by its leader's number; elsewhere that is the leader's own.
+    // In an mm that no process lives in yet, a thread that execs has its leader's TID; in others it is the leader's
+    // own.
     const bool foreign = (sum.flags & RSSLAG_BY_OTHER) != 0;
     const Task *const task = task_of(tid, !foreign && !mm->bound);
     const bool alive_here = task != nullptr && task->mm == mm;
-    if (alive_here || mm->members().count(tid) != 0) {  // a member that an exec has taken away is still one
+    if (alive_here || mm->members().count(tid) != 0) {  // a member that has left by exec still has its account
         mm->apply(sum, mm->member(tid), updates, true);
     } else if (foreign || !mm->bound) {
         others.insert(tid);
         mm->apply(sum, mm->other(tid), updates, false);
-    } else {  // told late, it has ended or left meanwhile
+    } else {  // the sum came late: the task has ended or left
         mm->apply(sum, mm->ended(tid), updates, true);
     }
 }
 
-/// What the task before it did to mms that were not its own stays there.
-void Ledger::Impl::number_given_again(int tid) {
+/// A new task has this TID. What the previous one did to other mms is kept as an ended task's.
+void Ledger::Impl::tid_reused(int tid) {
     const auto foreign = foreign_tasks.extract(tid);
     if (others.erase(tid) == 0) return;
     const TaskName name = foreign.empty() ? TaskName{} : name_of(tid, foreign.mapped());
@@ -221,9 +226,9 @@ TaskName Ledger::Impl::name_of(int host_tid, const Task &task) {
     return {task.tid > 0 ? task.tid : host_tid, task.tgid > 0 ? task.tgid : task.host_tgid, task.comm};
 }
 
-/// A thread has taken its leader's number.
+/// A thread has taken its leader's TID.
 void Ledger::Impl::renumbered(int from, int to) {
-    number_given_again(to);
+    tid_reused(to);
     if (others.erase(from) == 0) return;
     others.insert(to);
     for (auto &[address, mm] : mms)
@@ -231,33 +236,32 @@ void Ledger::Impl::renumbered(int from, int to) {
 }
 
 void Ledger::Impl::new_task(const rsslag_task &record) {
-    mm_builders.erase(record.parent);  // it was a fork
+    mm_builders.erase(record.parent);  // a fork made the mm, not an exec
     const bool same_group = (record.flags & RSSLAG_SAME_GROUP) != 0;
     const bool traced = (record.flags & RSSLAG_TRACED) != 0;
     const bool shares = (record.flags & RSSLAG_SHARES_MM) != 0;
     std::shared_ptr<MmAccount> mm = at(record.mm);
     if (!traced && !shares) {
-        if (mm && !mm->bound) retire(mm);  // a child that nobody asked for
+        if (mm && !mm->bound) retire(mm);  // a child that is not traced
         return;
     }
-    // Told late of a task that the first reading has found already.
+    // A late record of a task that the first reading has found already.
     if (const auto known = tasks.find(record.tid); mm && known != tasks.end() && known->second.mm == mm &&
                                                    known->second.host_tgid == record.tgid &&
                                                    mm->read_after(record.t_ns))
         return;
-    // Who had this number before may have taken its leader's for an exec.
+    // The previous task with this TID may have taken its leader's for an exec.
     if (const auto old = tasks.find(record.tid); old != tasks.end()) task_of(old->second.host_tgid, true);
-    if (const auto old = tasks.find(record.tid); old != tasks.end()) {  // its exit was not told
+    if (const auto old = tasks.find(record.tid); old != tasks.end()) {  // its exit record is missing
         if (old->second.mm) old->second.mm->end_member(record.tid, 0, name_of(record.tid, old->second), now);
         tasks.erase(old);
     }
-    number_given_again(record.tid);
-    if (mm && (mm->torn_down || (!shares && mm->bound))) {  // of somebody who had this address before
+    tid_reused(record.tid);
+    if (mm && (mm->torn_down || (!shares && mm->bound))) {  // an earlier mm at this address
         retire(mm);
         mm = nullptr;
     }
-    if (!mm && !shares && record.mm != 0)
-        mm = make(record.mm, record.t_ns);  // a child of a parent with nothing to copy
+    if (!mm && !shares && record.mm != 0) mm = make(record.mm, record.t_ns);  // the parent had no pages to copy
     if (mm) {
         mm->bind(record.t_ns);
         mm->member(record.tid).cached_ns = record.t_ns;
@@ -272,10 +276,10 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     Task task{record.ns_tid, record.ns_tgid, record.tgid, reported_comm(record), at(record.mm)};
     auto old = tasks.find(record.old_tid);
     if (old == tasks.end() || old->second.host_tgid != record.tgid) {
-        old = tasks.find(record.tid);  // it has taken its leader's number already
+        old = tasks.find(record.tid);  // it has taken its leader's TID already
     }
     std::shared_ptr<MmAccount> left = old == tasks.end() ? nullptr : old->second.mm;
-    if (old != tasks.end()) task.faults_before = old->second.faults_before;  // the kernel counts on
+    if (old != tasks.end()) task.faults_before = old->second.faults_before;  // exec does not reset the counts
     const TaskName was = old == tasks.end() ? TaskName{} : name_of(record.tid, old->second);
     if (old != tasks.end() && old->first != record.tid) {
         if (left) left->rename_member(record.old_tid, record.tid);
@@ -295,7 +299,7 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     }
     if (left && left != task.mm) {
         if (alive_in(*left, record.tgid)) {
-            left->end_member(record.tid, 0, was, now);  // it only borrowed it, as vfork does
+            left->end_member(record.tid, 0, was, now);  // it had only borrowed the mm (vfork)
         } else {
             left->leave_member(record.tid);
             GroupView as_it_was = group->second;
@@ -308,9 +312,9 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     group->second.forked = false;
 }
 
-bool Ledger::Impl::alive_in(const MmAccount &mm, int but) const {
+bool Ledger::Impl::alive_in(const MmAccount &mm, int except) const {
     return std::any_of(groups.begin(), groups.end(),
-                       [&](const auto &each) { return each.first != but && each.second.mm == mm.mm; });
+                       [&](const auto &each) { return each.first != except && each.second.mm == mm.mm; });
 }
 
 void Ledger::Impl::exit(const rsslag_task &record) {
@@ -321,7 +325,7 @@ void Ledger::Impl::exit(const rsslag_task &record) {
         mm->end_member(record.tid, faults - std::min(faults, task->second.faults_before),
                        name_of(record.tid, task->second), now);
     if (task != tasks.end()) {
-        // What it did to mms of others keeps its name.
+        // What it did to other mms keeps its name.
         if (others.count(record.tid) != 0) (foreign_tasks[record.tid] = task->second).mm.reset();
         tasks.erase(task);
     }
@@ -360,14 +364,14 @@ void Ledger::Impl::seen(const rsslag_task &record) {
 }
 
 void Ledger::Impl::rename(const rsslag_task &record) {
-    if ((record.flags & RSSLAG_IN_EXECVE) != 0) return;  // its EXEC tells, once the old mm is left
+    if ((record.flags & RSSLAG_IN_EXECVE) != 0) return;  // the EXEC record has the name; the old mm keeps the old one
     const auto task = tasks.find(record.tid);
     if (task != tasks.end()) task->second.comm = reported_comm(record);
     const auto group = groups.find(record.tid);
     if (group != groups.end()) group->second.comm = reported_comm(record);
 }
 
-/// Tasks that the reading lacks and of which no exit came: another group's that shared the mm.
+/// Ends tasks that the reading lacks and that had no exit record: tasks of a group that is not traced, in a shared mm.
 void Ledger::Impl::drop_missing(MmAccount &mm, const CounterReading &reading) {
     std::unordered_set<int> there;
     for (const TaskReading &task : reading.tasks)
