@@ -9,11 +9,10 @@
 namespace rsslag::core {
 namespace {
 
-/// More events than that are not searched: only a machine whose CPUs are taken away for long, or a broken stream, comes
-/// here.
+/// More events than this are not searched. Only CPUs that are stolen for long, or a broken stream, lead to so many.
 constexpr std::size_t kMostEvents = 8'192;
 
-/// Stands for a CPU: nothing bounds a reading but its times.
+/// In place of a CPU: only its times bound a reading.
 constexpr int kReader = -1;
 
 Amount operator-(const Amount &amount, std::int64_t pages) {
@@ -51,15 +50,15 @@ void CounterHistory::emit(const CounterEvent &event, const Amount &moved, std::u
     out.updates.push_back({event.ticket, event.t_ns, event.cpu, event.tid, moved - event.before, folded, since_ns});
 }
 
-/// What is open had not taken effect when this was read, if nothing of it can have hidden the rest.
+/// No open update had taken effect when this count was read, unless some cancelled each other (shown_before()).
 void CounterHistory::note_clean(const CounterEvent &event) {
     const bool at_once = read_ == CountRead::AtOnce;
     clean_ = {at_once ? event.begin_ns : event.t_ns, at_once ? event.t_ns : event.end_ns, event.cpu};
 }
 
-/// When what is open had not taken effect yet. The last count that showed nothing of it tells, if it can have hidden
-/// nothing: all that took effect until then is told by now, and what moves a counter one way only does not cancel
-/// itself.
+/// A time at which no open update had taken effect: that of the last count that includes none, if no updates can have
+/// cancelled each other there. None can if all records up to then have come, their updates are settled, and all of
+/// these move the counter in one direction.
 std::uint64_t CounterHistory::shown_before(const OrderSearch::Solution &solution, std::uint64_t complete_ns) {
     bool open = clean_.end_ns + OrderSearch::kClockSkewNs >= complete_ns;
     for (std::size_t i = 0; i < events_.size(); ++i) {
@@ -74,7 +73,7 @@ std::uint64_t CounterHistory::shown_before(const OrderSearch::Solution &solution
     return open || (clean_.up && clean_.down) ? shown_ns_ : std::max(shown_ns_, clean_.since_ns);
 }
 
-/// What can have done but one thing, and whose count agrees, needs nobody's word.
+/// Settles an event at once if nothing else is open, only one amount is possible and the count matches.
 bool CounterHistory::settled_by_itself(const CounterEvent &event, Settled &out) {
     if (!events_.empty()) return false;
     const std::int64_t moved = event.count - count_;
@@ -84,7 +83,7 @@ bool CounterHistory::settled_by_itself(const CounterEvent &event, Settled &out) 
     }
     if (event.moved.single() != moved) return false;
     settled_until_ = std::max(settled_until_, event.t_ns);
-    // Others that cancel each other may be on their way: this count shows nothing of when they took effect.
+    // Records of updates that cancel each other may still come, so this count does not bound when they took effect.
     emit(event, {moved, moved, moved}, shown_ns_, out);
     out.bound = true;
     out.shares.push_back({event.tid, Amount{moved, moved, moved} - event.before});
@@ -98,7 +97,7 @@ void CounterHistory::keep(CounterEvent event) {
     if (event.tid != kEndedTid) event.follows = std::exchange(last_of_task_[event.tid], event.number);
     Last &last = last_of_cpu_[event.cpu];
     if (last.one != 0 && last.two != 0 && !event.update) {
-        // Of readings that all tell the same, the first and the last do.
+        // Of several readings with one count, the first and the last are enough.
         const CounterEvent &two = events_[last.two - 1];
         CounterEvent &one = events_[last.one - 1];
         const bool same = !one.update && !two.update && one.count == event.count && two.count == event.count;
@@ -123,7 +122,7 @@ void CounterHistory::add(CounterEvent event, Settled &out) {
 bool CounterHistory::add_reading(std::int64_t count, std::uint64_t begin_ns, std::uint64_t end_ns) {
     const auto is_update = [](const CounterEvent &each) { return each.update; };
     if (events_.size() > kMostEvents || std::none_of(events_.begin(), events_.end(), is_update)) return false;
-    if (settled_until_ + OrderSearch::kClockSkewNs >= begin_ns) return false;  // it may have been read before these
+    if (settled_until_ + OrderSearch::kClockSkewNs >= begin_ns) return false;  // it may be older than settled updates
     CounterEvent reading;
     reading.begin_ns = begin_ns;
     reading.t_ns = read_ == CountRead::AtOnce ? end_ns : begin_ns;
@@ -150,13 +149,13 @@ void CounterHistory::passed(int cpu, std::uint64_t t_ns) {
     if (event.end_ns == kNever) event.end_ns = std::max(t_ns, event.t_ns);
 }
 
-/// As if nothing more came.
+/// As if no more records came.
 void CounterHistory::end_all(std::vector<CounterEvent> &events) {
     for (CounterEvent &event : events)
         event.end_ns = std::min(event.end_ns, event.t_ns + kSilentNs);
 }
 
-/// A reading is over at the latest when its CPU has been silent that long.
+/// If a CPU has been silent for kSilentNs, its last count was read within that time.
 void CounterHistory::end_silent(std::uint64_t complete_ns) {
     for (const auto &[cpu, last] : last_of_cpu_) {
         if (last.one == 0) continue;
@@ -186,7 +185,7 @@ void CounterHistory::settle(std::uint64_t complete_ns, Settled &out) {
     } else if (search.contradictory(complete_ns)) {
         take_unordered(out);
     } else if (last_ns() + kSilentNs < complete_ns) {
-        finish(out);  // nothing came that could tell
+        finish(out);  // the records that could decide it have not come
     }
 }
 
@@ -204,8 +203,7 @@ void CounterHistory::settle_for_view(Settled &out) {
     count_ -= std::exchange(out.unclaimed, 0);
 }
 
-/// What is open, as it is most likely, if nothing more came; what cannot be explained without records that have not
-/// come is left.
+/// Settles what is open as it is most likely if no more records came. Leaves events that only missing records explain.
 void CounterHistory::settle_all(Settled &out) {
     if (events_.empty()) return;
     end_all(events_);
@@ -246,20 +244,21 @@ void CounterHistory::take(const OrderSearch::Solution &solution, Settled &out) {
     index();
 }
 
-/// No order can be found: what each count shows over the one before it by time, and all that it may be instead.
+/// No order was found. The likely amount of an update is the difference of its count to the previous one by time; the
+/// bounds include every possible amount.
 void CounterHistory::take_unordered(Settled &out) {
     out.bound = out.sum_known = false;
     std::stable_sort(events_.begin(), events_.end(),
                      [](const CounterEvent &a, const CounterEvent &b) { return a.t_ns < b.t_ns; });
     std::unordered_map<int, Amount> shares;
-    std::int64_t unclaimed = 0;  // moved, as a mere reading shows
+    std::int64_t unclaimed = 0;  // moves that no update has been given yet
     for (const CounterEvent &event : events_) {
         settled_until_ = std::max(settled_until_, event.t_ns);
-        if (event.cpu == kReader) continue;  // it may have seen what is still to be told
+        if (event.cpu == kReader) continue;  // it may include updates whose records have not come
         unclaimed += event.count - count_;
         count_ = event.count;
         if (!event.update) continue;
-        // Where nothing that an update may do explains the counts, a record is missing.
+        // A record may be missing: the bounds allow for one of kMostPages.
         Amount moved{unclaimed - kMostPages, unclaimed + kMostPages, std::exchange(unclaimed, 0)};
         if (!event.moved.empty()) {
             moved.least = std::min(moved.least, event.moved.hull().least);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What moved one counter of one mm, record by record, as far as it is not settled yet.
+// The events of one counter of one mm that are not settled yet.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,28 @@
 
 namespace rsslag::core {
 
-/// Keeps a counter's events until what each update brought is certain, or cannot become more so.
+/// Keeps a counter's events until the amount of each update is certain, or later records cannot make it more certain.
 ///
-/// An update is settled once every record that could change the answer has come: records of a CPU are in order, so that
-/// a later record of each CPU proves it. A CPU that nothing was heard of for kSilentNs is taken to have nothing to
-/// tell; that alone is an estimate, and far above what was ever seen (8 ms, under emulation).
+/// An update is settled once every record that could change its amount has come: records of a CPU are in order, so that
+/// a later record of each CPU proves it. A CPU without a record for kSilentNs is taken to have none on the way. Only
+/// this is an estimate, far above the longest delay that was seen (12 ms, under emulation).
 class CounterHistory {
   public:
     static constexpr std::uint64_t kSilentNs = 50'000'000;
-    /// So long an update of such a CPU may wait for its record: interrupts take 20 us.
+    /// The longest time from an update of such a CPU to its record: interrupts take 20 us.
     static constexpr std::uint64_t kInFlightNs = 1'000'000;
-    /// Not known yet; what is added to it does not wrap.
+    /// A time that is not known yet; leaves space for sums.
     static constexpr std::uint64_t kNever = UINT64_MAX / 2;
 
-    /// What an update came to.
+    /// A settled update.
     struct Update {
         std::uint64_t ticket = 0, t_ns = 0;
         int cpu = 0, tid = 0;
         Amount pages;
-        bool moved = false;          ///< the mm's own counter, most likely
-        std::uint64_t since_ns = 0;  ///< it took effect after that
+        bool moved = false;          ///< whether it moved the mm's own counter, most likely
+        std::uint64_t since_ns = 0;  ///< it took effect after this time
     };
-    /// What a task's updates came to together: tighter than the sum of each.
+    /// The sum of a task's settled updates: its bounds are tighter than the sums of each one's bounds.
     struct Share {
         int tid = 0;
         Amount pages;
@@ -40,10 +40,10 @@ class CounterHistory {
     struct Settled {
         std::vector<Update> updates;
         std::vector<Share> shares;
-        std::int64_t unclaimed = 0;  ///< moved, and no record that could have done it is there
-        bool certain = false;        ///< no other order of them is possible
-        bool bound = false;          ///< no update came to less than the least, or more than the most, told of it
-        bool sum_known = false;      ///< they came to what is likely of them together
+        std::int64_t unclaimed = 0;  ///< the counter moved by this, and no record explains it
+        bool certain = false;        ///< in all possible orders of them `count()` is the same
+        bool bound = false;          ///< each true amount is between least and most
+        bool sum_known = false;      ///< the true sum of all of them is that of their likely amounts
         void clear() {
             unclaimed = 0;
             certain = bound = sum_known = false;
@@ -54,33 +54,34 @@ class CounterHistory {
 
     explicit CounterHistory(CountRead read) : read_(read) {}
 
-    /// Starts over from this count; what is open is dropped.
+    /// Starts over from this count and drops what is open.
     void reset(std::int64_t count);
     bool open() const { return !events_.empty(); }
-    /// After all that is settled.
+    /// The count after all settled events.
     std::int64_t count() const { return count_; }
-    /// t_ns of the last event that is.
+    /// The latest t_ns of a settled event.
     std::uint64_t settled_ns() const { return settled_until_; }
 
-    /// A record of this counter.
+    /// Adds a record of this counter.
     void add(CounterEvent event, Settled &out);
-    /// Whether enough has come since the last settle() that it may tell more.
+    /// Whether enough events came since the last settle() to make another one worthwhile.
     bool due() const { return added_ >= try_at_; }
-    /// The counter itself was read between these times: evidence for the order of what is open. false, and nothing has
-    /// changed: nothing is open, or no order of it leads to that count.
+    /// Adds a reading of the counter between these times, as evidence for the order of open updates. Returns false and
+    /// changes nothing if none is open, if no order leads to that count, or if the reading may be older than settled
+    /// updates.
     bool add_reading(std::int64_t count, std::uint64_t begin_ns, std::uint64_t end_ns);
-    /// Any later record of this CPU: what its last one read, it had read by then.
+    /// The CPU has a later record, of whatever counter: the count of its last one had been read by then.
     void passed(int cpu, std::uint64_t t_ns);
-    /// `complete_ns`: all that took effect, or was read, before that has been told.
+    /// `complete_ns`: the records of all that took effect, or was read, before this time have come.
     void settle(std::uint64_t complete_ns, Settled &out);
     const std::vector<CounterEvent> &unsettled() const { return events_; }
-    /// The same, and nothing more will come: whatever it is, it is settled.
+    /// Settles all that is open: no more records come.
     void finish(Settled &out);
-    /// As it would be told now: updates are settled in any case, and what only records that have not come can explain
-    /// has not happened yet.
+    /// Settles all open updates as if no more records came. Moves of the counter that only missing records explain are
+    /// left out.
     void settle_for_view(Settled &out);
 
-    /// What is open for a task is another's from now on: it has ended, or changed its number.
+    /// Moves a task's open events to another TID or tag: the task has ended, or its TID has changed.
     void retag(int from, int to);
 
   private:
@@ -88,11 +89,11 @@ class CounterHistory {
         std::size_t one = 0, two = 0;  ///< indices plus one of the CPU's last event and the one before
     };
 
-    /// A count that was read, or given back, between these times, and showed nothing of what is open.
+    /// A count that was read, or returned by an atomic add, between these times and includes no open update.
     struct Clean {
         std::uint64_t since_ns = 0, end_ns = 0;
         int cpu = -1;
-        bool up = false, down = false;  ///< what was settled since may have been in it, and moved the counter so
+        bool up = false, down = false;  ///< it may include updates settled since, which moved the counter up, down
     };
 
     bool settled_by_itself(const CounterEvent &event, Settled &out);
@@ -110,14 +111,14 @@ class CounterHistory {
 
     CountRead read_;
     std::int64_t count_ = 0;
-    std::uint64_t settled_until_ = 0;  ///< t_ns of the last event that is
-    std::uint64_t shown_ns_ = 0;       ///< what is not settled had not taken effect then
+    std::uint64_t settled_until_ = 0;  ///< the latest t_ns of a settled event
+    std::uint64_t shown_ns_ = 0;       ///< no open update had taken effect at this time
     Clean clean_;
     std::vector<CounterEvent> events_;
     std::unordered_map<int, Last> last_of_cpu_;
-    std::unordered_map<int, std::uint64_t> last_of_task_;  ///< numbers
+    std::unordered_map<int, std::uint64_t> last_of_task_;  ///< by TID or tag: number of its last event
     std::uint64_t numbers_ = 0;
-    std::size_t added_ = 0;  ///< since it was tried last
+    std::size_t added_ = 0;  ///< events since the last settle()
     std::size_t try_at_ = 1;
 };
 

@@ -37,7 +37,7 @@ OrderSearch::OrderSearch(std::span<const CounterEvent> events, std::int64_t coun
         if (const auto earlier = by_number.find(each.follows); each.follows != 0 && earlier != by_number.end()) {
             follows_[i] = earlier->second + 1;
         }
-        if (!each.update && read != CountRead::AtOnce) continue;  // no step of it moves anything
+        if (!each.update && read != CountRead::AtOnce) continue;  // it moves nothing
         const auto [number, new_task] = number_of.try_emplace(each.tid, static_cast<int>(tasks_.size()));
         if (new_task) tasks_.push_back(each.tid);
         task_of_[i] = number->second;
@@ -76,7 +76,7 @@ std::uint64_t OrderSearch::latest(const Step &step) const {
     return step.reading && !step.update ? event(step).end_ns : event(step).t_ns;
 }
 
-/// Whether no other lane's next step must have come before, and its task's event before it has.
+/// Whether the lane's next step may come now: no other lane's must precede it, and its task's previous event is done.
 bool OrderSearch::allowed(std::uint32_t node, std::size_t lane) const {
     const Step &step = *next(node, lane);
     const std::uint64_t from = earliest(step);
@@ -93,7 +93,7 @@ bool OrderSearch::allowed(std::uint32_t node, std::size_t lane) const {
 void OrderSearch::expand(std::uint32_t node) {
     const Node from = nodes_[node];
     if (from.pending == 0 && read_ == CountRead::Later) {
-        // A reading that tells nothing may as well come at once: whatever could come before it can come after it.
+        // A reading that shows no change is taken first: every step that may precede it may also follow it.
         for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
             const Step *const step = next(node, lane);
             if (step == nullptr || step->update || event(*step).count != from.count || !allowed(node, lane)) continue;
@@ -116,7 +116,7 @@ void OrderSearch::expand(std::uint32_t node) {
     nodes_[node].stuck = edges_.size() == edges;
 }
 
-/// The events of those lanes that took effect last.
+/// For each of these lanes, the update that took effect last, or on the `thread` scheme the one of its next step.
 std::vector<std::size_t> OrderSearch::updates_of(std::uint64_t lanes, std::uint32_t node) const {
     std::vector<std::size_t> updates;
     for (; lanes != 0; lanes &= lanes - 1) {
@@ -155,7 +155,7 @@ std::uint32_t OrderSearch::node_for(std::uint32_t from, std::size_t lane, std::i
     return made;
 }
 
-/// Takes the lane's next step. `told`: the lanes whose updates this reading tells the sum of.
+/// Takes the lane's next step. `reported`: the lanes whose updates come to `sum` by this reading.
 void OrderSearch::step_to(std::uint32_t from, std::size_t lane, std::uint64_t reported, std::int64_t sum) {
     const Step step = *next(from, lane);
     std::vector<PageRange> shares;  // of tasks
@@ -226,7 +226,7 @@ bool OrderSearch::between_events(std::uint32_t node) const {
     return true;
 }
 
-/// Whether what has not been told yet may explain how this goes on.
+/// Whether no step can follow, and records that have not come may change this.
 bool OrderSearch::waits(std::uint32_t node, std::uint64_t complete_ns) const {
     if (!nodes_[node].stuck) return false;
     bool at_end = true;
@@ -240,12 +240,12 @@ bool OrderSearch::waits(std::uint32_t node, std::uint64_t complete_ns) const {
     return at_end;
 }
 
-/// By node: whether an order goes through it that may go on.
+/// By node: whether an order goes through it that is complete, or that later records may continue.
 std::vector<bool> OrderSearch::alive(std::uint64_t complete_ns) const {
     std::vector<bool> alive(nodes_.size());
     for (std::uint32_t node = 0; node < nodes_.size(); ++node)
         alive[node] = waits(node, complete_ns);
-    for (auto edge = edges_.rbegin(); edge != edges_.rend(); ++edge)  // they come in the order of layers
+    for (auto edge = edges_.rbegin(); edge != edges_.rend(); ++edge)  // edges are in the order of layers
         if (alive[edge->to]) alive[edge->from] = true;
     return alive;
 }
@@ -253,7 +253,7 @@ std::vector<bool> OrderSearch::alive(std::uint64_t complete_ns) const {
 std::optional<OrderSearch::Solution> OrderSearch::certain(std::uint64_t complete_ns) const {
     const std::vector<bool> may_go_on = alive(complete_ns);
     std::optional<std::uint32_t> last;
-    std::vector<std::uint32_t> sole;  // all orders go through these
+    std::vector<std::uint32_t> sole;  // nodes that all orders go through
     for (std::size_t layer = 0; layer < layers_.size(); ++layer) {
         std::optional<std::uint32_t> only;
         std::size_t count = 0;
@@ -268,7 +268,7 @@ std::optional<OrderSearch::Solution> OrderSearch::certain(std::uint64_t complete
         if (count == 1 && layer > 0 && between_events(*only) && done_by(*only) + kClockSkewNs < complete_ns) {
             last = only;
         }
-        if (waiting) break;  // other orders end here, and what is to come may lead them on
+        if (waiting) break;  // some orders end here, and later records may continue them
     }
     if (!last) return std::nullopt;
     Solution found = solution(std::span(&*last, 1));
@@ -278,7 +278,7 @@ std::optional<OrderSearch::Solution> OrderSearch::certain(std::uint64_t complete
     return found;
 }
 
-/// What all orders that lead there go through, in order.
+/// The nodes that all orders towards `ends` go through, in order.
 std::vector<std::uint32_t> OrderSearch::sole_towards(std::span<const std::uint32_t> ends) const {
     std::vector<bool> leads(nodes_.size());
     for (const std::uint32_t end : ends)
@@ -294,8 +294,8 @@ std::vector<std::uint32_t> OrderSearch::sole_towards(std::span<const std::uint32
     return sole;
 }
 
-/// What is done where all orders meet is done before the rest. `nodes`: where that is, in order, the last one where the
-/// solution ends.
+/// Sets since_ns and shown_ns: at a node that all orders go through, the steps done precede the others. `nodes`: all of
+/// these nodes in order, up to where the solution ends.
 void OrderSearch::date(std::span<const std::uint32_t> nodes, Solution &solution) const {
     solution.since_ns.assign(events_.size(), 0);
     for (std::size_t n = 1; n < nodes.size(); ++n) {
@@ -318,19 +318,19 @@ void OrderSearch::date(std::span<const std::uint32_t> nodes, Solution &solution)
     }
 }
 
-/// Whether nothing that is done only after this reading can have taken effect before it. One that tells something has
-/// been tried in all places. One that tells nothing was taken at once, but others that come to nothing together may
-/// have come before it: not where all of them move the counter one way.
+/// Whether no update that is done only after this reading can have taken effect before it. A reading that shows a
+/// change was tried at all places. One that shows none was taken first (expand()), and updates that cancel each other
+/// may have preceded it, unless all of them move the counter in one direction.
 bool OrderSearch::shows(std::uint32_t from, std::uint32_t to, const CounterEvent &reading,
                         const Solution &solution) const {
-    constexpr std::size_t kMostAsked = 128;
+    constexpr std::size_t kMostEvents = 128;
     if (nodes_[from].pending != 0) return true;
-    if (events_.size() > kMostAsked) return false;
+    if (events_.size() > kMostEvents) return false;
     bool up = false, down = false;
     for (std::size_t i = 0; i < events_.size(); ++i) {
         const CounterEvent &each = events_[i];
         const auto [lane, steps] = lane_of_[i];
-        const bool done = at(to)[lane] + 1U >= steps;  // its update, if not its reading
+        const bool done = at(to)[lane] + 1U >= steps;  // its update is, if not its reading
         if (!each.update || done || each.cpu == reading.cpu || each.begin_ns > reading.end_ns + kClockSkewNs) continue;
         const PageRange hull = each.moved.empty() ? PageRange{-1, 1} : each.moved.hull();
         const std::int64_t least = solution.done[i] ? solution.moved[i].least : hull.least;
@@ -351,7 +351,7 @@ OrderSearch::Solution OrderSearch::all() const {
         for (const std::uint32_t node : layers_[layer]) {
             if (between_events(node)) ends.push_back(node);
         }
-        // All of them have done the same events only where there are no more.
+        // If events are left, the ends may have done different ones; a solution needs ends that have done the same.
         const auto rest = [&](std::uint32_t node) {
             return !std::equal(at(node), at(node) + lanes_.size(), at(ends.front()));
         };
@@ -396,7 +396,7 @@ OrderSearch::Solution OrderSearch::solution(std::span<const std::uint32_t> nodes
     for (const std::uint32_t each : nodes)
         leads[each] = true;
 
-    // All ways that lead there: edges come in the order of layers.
+    // The bounds, over all ways that lead there: edges are in the order of layers.
     for (std::size_t i = edges_.size(); i-- > 0;) {
         const Edge &edge = edges_[i];
         if (!leads[edge.to]) continue;
@@ -416,7 +416,7 @@ OrderSearch::Solution OrderSearch::solution(std::span<const std::uint32_t> nodes
             seen[updates[u]] = true;
         }
     }
-    // The one that is most likely.
+    // The likely amounts, by the cheapest way.
     for (std::uint32_t here = node; nodes_[here].best_edge != 0;) {
         const Edge &edge = edges_[nodes_[here].best_edge - 1];
         here = edge.from;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// In which order did updates of one counter take effect, and what did each move it by?
+// Finds the order in which updates of one counter took effect, and the amount of each.
 #pragma once
 
 #include <cstddef>
@@ -13,46 +13,48 @@
 
 namespace rsslag::core {
 
-/// Goes through all orders of updates and readings that the records allow, and keeps what holds in every one of them.
+/// Searches all orders of updates and readings that the records allow, and finds what holds in every one of them.
 ///
-/// Each CPU's events are in order; between CPUs their times bound it. `cpu` scheme: an update and the reading of its
-/// record are two steps, between which other CPUs' updates may fall; a reading tells the sum of all updates since the
-/// reading before it. `thread` scheme: both are one step. Orders that lead to the same point (the same steps done, the
-/// same count) share what follows, so that the search is a walk through a lattice and not through all permutations.
-/// Exact: least and most of an update, and of all updates of a task together, are reached by some order.
+/// Each CPU's events are in order; their times bound the order between CPUs. `cpu` scheme: an update and the reading of
+/// the count for its record are two steps, and other CPUs' updates may fall between them; a reading shows the sum of
+/// all updates since the previous reading. `thread` scheme: both are one step. Orders that lead to the same point (same
+/// steps done, same count) share what follows, so the search walks through a lattice, not through all permutations.
+/// Bounds are exact: some order reaches the least and the most of each update, and of the sum of a task's updates. Only
+/// where a reading shows more than three updates at once they may be wider (page_set.cpp kMostExact).
 class OrderSearch {
   public:
-    /// CPUs' clocks agree that far (TSC synchronization, kernel/time/clocksource.c).
+    /// CPUs' clocks differ by at most this (TSC synchronization, kernel/time/clocksource.c).
     static constexpr std::uint64_t kClockSkewNs = 1'000;
 
-    /// `count`: before the first of them. Events of a CPU in the order in which its ring had them.
+    /// `count`: before the first event. Events of a CPU are in the order in which its ring had them.
     OrderSearch(std::span<const CounterEvent> events, std::int64_t count, CountRead read);
 
-    /// What holds of the first events, whatever the rest and what is still to come may be.
+    /// What holds for the first events, whatever the rest and later records are.
     struct Solution {
         std::vector<bool> done;                       ///< by event
-        std::vector<Amount> moved;                    ///< by event: of updates that are done
-        std::vector<std::uint64_t> since_ns;          ///< by event: of updates, when they had not taken effect yet …
-        std::uint64_t shown_ns = 0;                   ///< … and of all that are not done
+        std::vector<Amount> moved;                    ///< by event: the amount of an update that is done
+        std::vector<std::uint64_t> since_ns;          ///< by event: a time before the update took effect; …
+        std::uint64_t shown_ns = 0;                   ///< … and one before any that is not done did
         std::vector<std::pair<int, Amount>> by_task;  ///< by TID: the sum of its updates that are done
-        std::int64_t count = 0;                       ///< after them
-        bool complete = false;                        ///< they are all, …
+        std::int64_t count = 0;                       ///< after the done events
+        bool complete = false;                        ///< all events are done, …
         bool sole_count = false;                      ///< … and every order of them leads to that count
     };
 
-    /// `complete_ns`: all that took effect, or was read, before that has been told. nullopt: nothing is certain yet.
+    /// `complete_ns`: the records of all that took effect, or was read, before this time have come. nullopt: nothing is
+    /// certain yet.
     std::optional<Solution> certain(std::uint64_t complete_ns) const;
-    /// As much as can be explained, if nothing more came. Where orders end at different counts, the likeliest is told.
+    /// As many events as can be explained if no more records came. `count` is the likeliest if orders end at several.
     Solution all() const;
-    /// No order explains what must be explained by now: a record is missing, or says what cannot be.
+    /// Whether no order explains the events up to `complete_ns`: a record is missing or wrong.
     bool contradictory(std::uint64_t complete_ns) const;
-    /// There was too much to search; the others must not be asked.
+    /// Whether the search was too large: the other functions have no result then.
     bool abandoned() const { return abandoned_; }
 
   private:
     struct Step {
         std::size_t event;
-        bool update;  ///< takes effect
+        bool update;  ///< the update takes effect
         bool reading;
     };
     struct Lane {  ///< of a CPU
@@ -61,15 +63,15 @@ class OrderSearch {
     struct Node {
         std::int64_t count = 0;     ///< as last read
         std::uint64_t pending = 0;  ///< lanes whose updates took effect since
-        std::size_t best_edge = 0;  ///< plus one; 0: the start
-        int cost = 0;
-        bool stuck = false;  ///< nothing can come next
+        std::size_t best_edge = 0;  ///< index plus one of the cheapest edge to it; 0: the start
+        int cost = 0;               ///< of the cheapest way to it; higher is less likely
+        bool stuck = false;         ///< no step can come next
     };
     struct Edge {
         std::uint32_t from, to;
         std::uint32_t lane;
-        std::uint64_t reported;  ///< lanes whose updates the reading tells, 0 where it tells nothing
-        std::int64_t sum;
+        std::uint64_t reported;  ///< lanes whose updates the reading shows, 0: none
+        std::int64_t sum;        ///< of these updates
     };
 
     void run(std::int64_t count);
@@ -100,14 +102,14 @@ class OrderSearch {
     std::vector<Lane> lanes_;
     std::vector<int> tasks_;            ///< TIDs
     std::vector<int> task_of_;          ///< by event: index into tasks_
-    std::vector<std::size_t> follows_;  ///< by event: plus one, the event that must be done before it
+    std::vector<std::size_t> follows_;  ///< by event: index plus one of the event that must be done before it
     std::vector<std::pair<std::uint32_t, std::uint16_t>> lane_of_;  ///< by event: its lane, and its last step's number
     std::vector<Node> nodes_;
     std::vector<std::uint16_t> at_;  ///< by node and lane: steps done
-    std::vector<PageRange> sums_;    ///< by node and task
+    std::vector<PageRange> sums_;    ///< by node and task: sum of the task's updates
     std::vector<Edge> edges_;
     std::vector<std::vector<std::uint32_t>> layers_;                  ///< nodes by how many steps are done
-    std::unordered_multimap<std::uint64_t, std::uint32_t> of_layer_;  ///< nodes of the layer that is made
+    std::unordered_multimap<std::uint64_t, std::uint32_t> of_layer_;  ///< by hash: nodes of the layer being made
     bool abandoned_ = false;
 };
 
