@@ -208,8 +208,8 @@ void MmAccount::note_sum(const rsslag_sum &sum, const Members &before) {
         const std::int64_t local = locals_[sum.of][m] - by;
         peaks_.cached(kAllMembers[m], cached_sum_[m]);
         if (!counts_in_rss(m) || sum.updates <= 1) continue;
-        step.beside.up += std::max<std::int64_t>(options_.batch - 1 - local - std::max<std::int64_t>(by, 0), 0);
-        step.beside.down += std::min<std::int64_t>(1 - options_.batch - local - std::min<std::int64_t>(by, 0), 0);
+        step.transient.up += std::max<std::int64_t>(options_.batch - 1 - local - std::max<std::int64_t>(by, 0), 0);
+        step.transient.down += std::min<std::int64_t>(1 - options_.batch - local - std::min<std::int64_t>(by, 0), 0);
     }
     each_peaks([&](Peaks &peaks) {
         peaks.summed((options_.batch - 1) * (static_cast<std::int64_t>(locals_.size()) - 1));

@@ -103,7 +103,7 @@ void Peaks::wait(const Waiting &waiting) {
 }
 
 const Peaks::Open *Peaks::find(std::uint64_t ticket) const {
-    const auto before = [](const Open &open, std::uint64_t wanted) { return open.ticket < wanted; };
+    const auto before = [](const Open &open, std::uint64_t sought) { return open.ticket < sought; };
     const auto found = std::lower_bound(open_.begin(), open_.end(), ticket, before);
     return found == open_.end() || found->ticket != ticket ? nullptr : &*found;
 }
@@ -114,27 +114,27 @@ void Peaks::settle(std::span<const PeakAmount> amounts, Sure sure) {
         const Open *const waiting = find(amount.ticket);
         const auto placed = placed_.find(amount.ticket);
         if (waiting == nullptr && (placed == placed_.end() || !placed->second.guessed)) continue;
-        PeakAmount told = amount;
+        PeakAmount known = amount;
         if (sure == Sure::Nothing) {
             const PeakAmount &guess = waiting != nullptr ? wide_[waiting->wide].open : placed->second.amount;
-            widen(told.moved, guess.moved);
-            widen(told.left, guess.left);
+            widen(known.moved, guess.moved);
+            widen(known.left, guess.left);
         }
         if (waiting != nullptr) {
-            wide_[waiting->wide].open = told;
+            wide_[waiting->wide].open = known;
             waiting_[waiting->waiting].state = State::Known;
         } else {
-            correct(placed->second, told);
+            correct(placed->second, known);
         }
-        if (sure != Sure::Sum || told.moved.least == told.moved.most) continue;
-        group.tickets.push_back(told.ticket);
+        if (sure != Sure::Sum || known.moved.least == known.moved.most) continue;
+        group.tickets.push_back(known.ticket);
         group.waiting += waiting != nullptr ? 1 : 0;
     }
     if (!group.tickets.empty()) {
         const std::uint64_t number = ++group_count_;
         for (const std::uint64_t ticket : group.tickets)
             group_of_[ticket] = number;
-        group.waiting++;  // closed once all are there
+        group.waiting++;  // so that it stays open until all tickets are in it
         const std::uint64_t any = group.tickets.front();
         groups_[number] = std::move(group);
         close_group(any);
@@ -142,7 +142,7 @@ void Peaks::settle(std::span<const PeakAmount> amounts, Sure sure) {
     place_ready();
 }
 
-/// One of its group is placed: together they came to what is likely of them, once all are.
+/// A step of a group is placed. Once all are, their sum is known, and they are no longer uncertain.
 void Peaks::close_group(std::uint64_t ticket) {
     const auto number = group_of_.find(ticket);
     if (number == group_of_.end()) return;
@@ -216,7 +216,7 @@ void Peaks::place(const PeakStep &step, std::uint64_t processes) {
 
 void Peaks::place(const WideStep &step, std::uint64_t processes, State state) {
     Members by = step.by;
-    const RssTrack::Slack early = place_left(step, by) + step.beside;
+    const RssTrack::Slack early = place_left(step, by) + step.transient;
     const RssTrack::Slack late = step.open.ticket == 0 ? RssTrack::Slack{} : place_open(step, state, by);
     for (const std::uint64_t ticket : step.closes)
         close(ticket);
@@ -235,7 +235,7 @@ void Peaks::place(const WideStep &step, std::uint64_t processes, State state) {
     if (step.open.ticket != 0) close_group(step.open.ticket);
 }
 
-/// What its task has cached before. Members need not have changed together.
+/// Takes what the task's earlier updates left off the step. Members may not have changed at the same time.
 RssTrack::Slack Peaks::place_left(const WideStep &step, Members &by) {
     RssTrack::Slack slack;
     for (std::size_t m = 0; m < kMembers; ++m) {
@@ -266,7 +266,7 @@ RssTrack::Slack Peaks::place_open(const WideStep &step, State state, Members &by
     return slack_of(moved.least + left.least - step.had, moved.most + left.most - step.had);
 }
 
-/// `sign`: 1 or -1, to take it back.
+/// Adds the uncertainty of a placed update to `off_`, or takes it off with `sign` -1.
 void Peaks::doubt(const Placed &placed, int sign) {
     if (!counts_in_rss(placed.member)) return;
     const auto add = [&](const Amount &amount) {
@@ -292,7 +292,7 @@ void Peaks::close(std::uint64_t ticket) {
     placed_.erase(found);
 }
 
-/// What was guessed is known.
+/// Replaces the guess for a placed update.
 void Peaks::correct(Placed &placed, const PeakAmount &amount) {
     doubt(placed, -1);
     std::int64_t by = amount.moved.likely - placed.amount.moved.likely;
@@ -326,7 +326,7 @@ Extremes Peaks::extremes() const {
     Extremes extremes = seen_;
     const RssTrack::Range most = track_.most();
     const RssTrack::Range least = track_.least();
-    // What is exact never is below 0; sums of counters that were read one after another may be.
+    // An exact rss is never below 0; a sum of counters that were read one after another may be.
     const auto exact = [](std::int64_t pages) { return Pages{std::max<std::int64_t>(pages, 0)}; };
     extremes.most.from = exact(most.from - late_);
     extremes.most.to = exact(most.to + late_);

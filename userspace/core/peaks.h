@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The most and the least that an rss was, with who and when, of one mm or of several together.
+// The highest and the lowest rss, with its time and task, of one mm or of several together.
 #pragma once
 
 #include <array>
@@ -15,28 +15,28 @@
 
 namespace rsslag::core {
 
-/// Of a step that is nobody's.
+/// The lane of a step of no CPU and no task.
 inline constexpr int kNoLane = -1;
 
-/// Of a member's number.
+/// `member`: its number.
 bool counts_in_rss(std::size_t member);
 
-/// How sure amounts are.
+/// How certain amounts are.
 enum class Sure : std::uint8_t {
-    Nothing,  ///< they are likely
-    Each,     ///< none is less than its least, or more than its most
-    Sum,      ///< … and together they are what is likely of them
+    Nothing,  ///< only that they are likely
+    Each,     ///< each true amount is between least and most
+    Sum,      ///< … and the true sum of all is that of the likely amounts
 };
 
-/// What an update came to.
+/// The amount of an update.
 struct PeakAmount {
     std::uint64_t ticket = 0;    ///< 0: nothing is open
-    Amount moved;                ///< the counter, less what its CPU had cached
+    Amount moved;                ///< move of the counter, less what its CPU had cached
     Amount left;                 ///< `thread` scheme: what its task caches after it
-    std::uint64_t since_ns = 0;  ///< it had not been made then
+    std::uint64_t since_ns = 0;  ///< the update was made after this time
 };
 
-/// A record's step: who made it, when, and what has changed by it for certain.
+/// A record's step: its lane and task, its time, and its certain change.
 struct PeakStep {
     RssTrack::Lane lane{kNoLane, kNoLane};  ///< its CPU on the `cpu` scheme, its task on the `thread` scheme
     std::uint64_t t_ns = 0;
@@ -45,53 +45,54 @@ struct PeakStep {
     std::uint32_t member = 0;
 };
 
-/// One that tells of several members, or leaves something open.
+/// A step that changes several members, or whose amount is open.
 struct WideStep : PeakStep {
-    Members by;              ///< whatever is open of it
-    RssTrack::Slack beside;  ///< what may have come and gone meanwhile
-    PeakAmount open;         ///< of `member`: all that it may be, before it is settled
-    std::int64_t had = 0;    ///< `thread` scheme: of what it left, its task had so much before
-    /// By member: the ticket of the task's update that left something, of which this tells. 0: none.
+    Members by;                 ///< the certain change
+    RssTrack::Slack transient;  ///< what may have come and gone since the lane's previous record
+    PeakAmount open;            ///< of `member`: the possible amounts, until it is settled
+    std::int64_t had = 0;  ///< `thread` scheme: pages that the task had cached before; `open.left` takes their place
+    /// By member: the ticket of the task's update whose `left` this record shows. 0: none.
     std::array<std::uint64_t, kMembers> after{};
-    std::vector<std::uint64_t> closes;  ///< tickets whose doubts end with it
+    std::vector<std::uint64_t> closes;  ///< tickets whose uncertainty ends with it
 };
 
-/// Puts steps one after another as they were told, each once its amount is known.
+/// Adds up steps in the order of their records, each once its amount is known.
 class Peaks {
   public:
-    /// What it holds is known …
+    /// The counters are known: starts from them.
     void start(const Members &members, std::int64_t lag, std::uint64_t t_ns);
-    /// … or has been all the time.
+    /// Goes on from the sum of the steps, which is known.
     void resume(std::uint64_t t_ns);
+    /// Records are missing: pauses until start() or resume().
     void lost();
     bool running() const { return track_.running(); }
-    /// The rss as told last, and how much of it readers of the counters miss.
+    /// The rss by the counts in the records, without waiting for settlements, and its lag.
     std::int64_t reported() const { return reported_; }
     std::int64_t lag() const { return lag_; }
     void report(std::int64_t by, std::int64_t lag, std::uint64_t t_ns);
     void cached(Member member, std::int64_t pages);
 
     void record(const PeakStep &step);
-    /// Tickets only rise.
+    /// Tickets are ascending.
     void record(const WideStep &step);
-    /// What updates of the records before came to.
+    /// The amounts of updates that were recorded as open.
     void settle(std::span<const PeakAmount> amounts, Sure sure);
-    /// Nobody will tell of what waits for these, or of anything.
+    /// Places the steps that wait for these tickets, or all, with the amounts that they may have.
     void give_up(std::span<const std::uint64_t> tickets);
     void give_up();
     std::vector<std::uint64_t> waiting() const;  ///< tickets
-    std::vector<std::uint64_t> doubts() const;   ///< tickets that something is still to come of, or may be off by
-    /// As all steps lead to.
+    std::vector<std::uint64_t> doubts() const;   ///< tickets that are not settled, or not certain
+    /// The sum of all placed steps.
     const Members &members() const { return now_; }
-    /// No step that is told of from now on was made before.
+    /// All steps so far are recorded: later records are of later steps.
     void rest() { track_.rest(); }
 
-    /// So many processes live from now on.
+    /// The number of live processes from now on.
     void processes(std::uint64_t count) { processes_ = count; }
-    /// Sums are told late: other CPUs may have cached so much more or less meanwhile.
+    /// Sums come late: other CPUs may have cached up to this many pages more or less meanwhile.
     void summed(std::int64_t pages) { late_ = pages; }
 
-    /// What waits is taken for anything that it may be.
+    /// Steps that wait count with all amounts that they may have.
     Extremes extremes() const;
 
   private:
@@ -100,27 +101,27 @@ class Peaks {
         PeakStep step;
         std::uint64_t processes = 0;
         State state = State::Known;
-        bool wide = false;  ///< the rest of it is the next of `wide_`
+        bool wide = false;  ///< the rest of it is the next element of `wide_`
     };
-    /// Where a step waits whose update is open, or was.
+    /// Where a step with a ticket waits.
     struct Open {
         std::uint64_t ticket = 0;
-        std::uint64_t waiting = 0, wide = 0;  ///< numbers
+        std::uint64_t waiting = 0, wide = 0;  ///< numbers in the queues of these names
     };
-    /// An update that is placed, and whose task, or whose settlement, is still to tell more of it.
+    /// A placed update of which its settlement or its task's next record will show more.
     struct Placed {
         PeakAmount amount;
         std::size_t member = 0;
         bool guessed = false;  ///< not settled yet
-        bool left = false;     ///< its task has not told anything since
-        bool off = false;      ///< `moved` may be something else than what is likely
+        bool left = false;     ///< its task has had no record since
+        bool off = false;      ///< `moved` may differ from what is likely
     };
-    /// Updates that came to what is likely of them together.
+    /// Updates whose true sum is that of their likely amounts.
     struct Group {
-        std::size_t waiting = 0;
+        std::size_t waiting = 0;  ///< not placed yet
         std::vector<std::uint64_t> tickets;
     };
-    /// More steps do not wait: two CPUs come to so many while a third is silent for as long as it may be.
+    /// At most so many steps wait: two CPUs make that many while a third is silent for kSilentNs.
     static constexpr std::size_t kMostWaiting = 131'072;
 
     const Open *find(std::uint64_t ticket) const;
@@ -150,14 +151,14 @@ class Peaks {
     Extremes seen_;
 
     Fifo<Waiting> waiting_;
-    Fifo<WideStep> wide_;                                        ///< in the same order
-    Fifo<Open> open_;                                            ///< likewise
+    Fifo<WideStep> wide_;                                        ///< in the order of `waiting_`
+    Fifo<Open> open_;                                            ///< in the order of `waiting_`
     std::unordered_map<std::uint64_t, Placed> placed_;           ///< by ticket
     std::unordered_map<std::uint64_t, std::uint64_t> group_of_;  ///< by ticket
     std::unordered_map<std::uint64_t, Group> groups_;
     std::uint64_t group_count_ = 0;
-    std::uint64_t last_ns_ = 0, last_processes_ = 0;  ///< of the step that was placed last
-    RssTrack::Slack off_;                             ///< by how much `now_` may be off, of all that is placed
+    std::uint64_t last_ns_ = 0, last_processes_ = 0;  ///< of the last placed step
+    RssTrack::Slack off_;                             ///< by how much `now_` may be off, over all placed steps
 };
 
 }  // namespace rsslag::core

@@ -28,7 +28,7 @@ void RssTrack::Bounds::widen(Slack slack) {
 
 void RssTrack::start(Range value) {
     over_ = all();
-    over_.include(value);  // no step that is told of later had been made
+    over_.include(value);  // later records are of later steps
     value_ = value;
     first_ = {};
     lanes_.clear();
@@ -45,7 +45,7 @@ void RssTrack::rest() {
     lanes_.clear();
 }
 
-/// The position of the lane's last record, counted from 1; 0: it has none here.
+/// The position of the lane's last record, counted from 1; 0: there is none.
 std::size_t RssTrack::of(int lane) const {
     std::size_t i = lanes_.size();
     while (i > 0 && lanes_[i - 1].lane != lane)
@@ -53,7 +53,7 @@ std::size_t RssTrack::of(int lane) const {
     return i;
 }
 
-/// Likewise of the task's last, if no later one of its lane has taken its place.
+/// The same for the task's last record, if no later one of its lane has taken its place.
 std::size_t RssTrack::of_task(int task) const {
     std::size_t i = task == kNoTask ? 0 : lanes_.size();
     while (i > 0 && lanes_[i - 1].task != task)
@@ -61,7 +61,7 @@ std::size_t RssTrack::of_task(int task) const {
     return i;
 }
 
-/// Likewise of the last record up to then.
+/// The same for the last record up to `t_ns`.
 std::size_t RssTrack::at(std::uint64_t t_ns) const {
     std::size_t i = lanes_.size();
     while (i > 0 && lanes_[i - 1].t_ns > t_ns)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a sum of counters was at most and at least, at any instant, as far as the times of records tell.
+// The highest and the lowest value of a sum of counters at any instant, as far as the times of records bound them.
 #pragma once
 
 #include <algorithm>
@@ -10,47 +10,47 @@
 
 namespace rsslag::core {
 
-/// Follows a value that several lanes (CPUs or tasks) change, each record of which tells of a step that was made at
-/// some time after the record before it of that lane. So the value may have been higher or lower in between than
-/// records tell one after another; where only one lane works, it was not.
+/// Follows a value that several lanes (CPUs or tasks) change. Each record is of a step that was made at some time after
+/// the lane's previous record, so in between the value may have been higher or lower than the records in their order
+/// show. While only one lane is active, it was not.
 class RssTrack {
   public:
     struct Range {
         std::int64_t from = 0, to = 0;
     };
     static constexpr Range point(std::int64_t value) { return {value, value}; }
-    /// By how much the value may have been more (`up` >= 0) or less (`down` <= 0).
+    /// By how much the value may have been higher (`up` >= 0) or lower (`down` <= 0).
     struct Slack {
         std::int64_t up = 0, down = 0;
     };
 
     static constexpr int kNoTask = 0;
-    /// Whose step it is: records of either lane would have told of it. Where lanes are CPUs, the task that made it had
-    /// made it after all that it has told of from whichever CPU.
+    /// The lanes and the task of a step: it was made after the previous record of `own`, of `also` and, if lanes are
+    /// CPUs, of `task` on whatever CPU.
     struct Lane {
         int own = 0;
         int also = 0;
         int task = kNoTask;
     };
 
-    /// The value lies there; what was told before stays.
+    /// The value lies in this range; earlier extremes stay.
     void start(Range value);
-    /// All that was done has been told, and a reading shows so: what is told from now on came after.
+    /// A reading shows that all steps so far are recorded: later records are of later steps.
     void rest();
-    /// Records are missing: what comes until start() tells nothing.
+    /// Records are missing: ignores steps until start().
     void pause() { running_ = false; }
     bool running() const { return running_; }
 
-    /// A lane's step, which may have been made at any time since its record before.
+    /// A lane's step, made at any time since its previous record.
     void widen_lane(Lane lane, Slack slack);
-    /// The same, which had not been made at that time.
+    /// The same, made after `t_ns`.
     void widen(Lane lane, std::uint64_t t_ns, Slack slack);
-    /// A record of this lane, by that task: the value lies there now. Lanes are not negative.
+    /// A record of this lane and task: the value lies in this range now. Lanes are not negative.
     void record(Lane lane, std::uint64_t t_ns, Range value);
-    /// The same, of no lane.
+    /// The same for no lane.
     void record(Range value);
 
-    /// The highest and the lowest that it ever was lie in these; {0, 0} before the first start().
+    /// The ranges in which the highest and the lowest value so far lie; {0, 0} before the first start().
     Range most() const;
     Range least() const;
 
@@ -62,14 +62,14 @@ class RssTrack {
         void join(const Bounds &other);
         void widen(Slack slack);
     };
-    /// A lane's last record, and what came between it and the one of the next lane here.
+    /// A lane's last record, and the extremes from there to the next element.
     struct Last {
         int lane = 0;
         int task = kNoTask;
         std::uint64_t t_ns = 0;
         Bounds after;
     };
-    /// Beyond that many lanes those that were silent for longest are taken to have been silent from the start.
+    /// Beyond this many lanes the longest silent one is dropped, as if it had had no record.
     static constexpr std::size_t kMostLanes = 256;
 
     std::size_t of(int lane) const;
@@ -83,9 +83,9 @@ class RssTrack {
 
     bool running_ = false;
     Range value_;
-    Bounds over_;              ///< before the last start()
+    Bounds over_;              ///< before the last start() or rest()
     Bounds first_;             ///< from there to the first of `lanes_`
-    std::vector<Last> lanes_;  ///< ascending by when each told last
+    std::vector<Last> lanes_;  ///< in the order of these records
 };
 
 }  // namespace rsslag::core
