@@ -33,19 +33,19 @@ std::string_view trimmed(std::string_view text) {
 }
 
 Error refused(std::string_view text, std::string_view why) {
-    return {Kind::BadInput, fmt::format("'{}' is no assertion: {}", printable(text), why), 0,
-            "write it like private_dirty<10MiB or rss.growth<=5%"};
+    return {Kind::BadInput, fmt::format("'{}' is not an assertion: {}", printable(text), why), 0,
+            "write it as in private_dirty<10MiB or rss.growth<=5%"};
 }
 
-/// What the amount after the relation is in bytes or percent; nullptr where it is fine, else what is wrong.
+/// Reads the amount after the relation, in bytes or percent. Returns nullptr, else what is wrong with it.
 const char *read_amount(std::string_view amount, Assertion &out) {
     const char *const end = amount.data() + amount.size();
     const auto [after, error] = std::from_chars(amount.data(), end, out.limit, std::chars_format::fixed);
-    if (error != std::errc{}) return "there is no number after the comparison";
+    if (error != std::errc{}) return "no number after the comparison";
     const std::string_view unit = trimmed({after, static_cast<std::size_t>(end - after)});
     if (unit == "%") {
         out.percent = true;
-        return out.growth ? nullptr : "a percentage is of growth";
+        return out.growth ? nullptr : "a percentage requires .growth";
     }
     for (const auto &[name, bytes] : kUnits) {
         if (unit != name) continue;
@@ -53,7 +53,7 @@ const char *read_amount(std::string_view amount, Assertion &out) {
         return nullptr;
     }
     if (unit.empty() && out.limit == 0) return nullptr;
-    return "its unit is none of B, kB, MiB, GiB, %";
+    return "the unit is not one of B, kB, KiB, MiB, GiB, %";
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ bool Assertion::holds(Kilobytes now, Kilobytes before) const {
 
 Result<Assertion> parse_assertion(std::string_view text) {
     const std::size_t at = text.find_first_of("<>=");
-    if (at == std::string_view::npos) return refused(text, "it compares nothing");
+    if (at == std::string_view::npos) return refused(text, "no comparison");
     Assertion assertion;
     assertion.text = text;
     std::string_view field = trimmed(text.substr(0, at));
@@ -89,7 +89,7 @@ Result<Assertion> parse_assertion(std::string_view text) {
         assertion.growth = true;
         field.remove_suffix(kGrowth.size());
     }
-    if (field.empty()) return refused(text, "it names nothing to compare");
+    if (field.empty()) return refused(text, "no field before the comparison");
     assertion.field = field;
     const std::string_view rest = text.substr(at);
     for (const auto &[sign, relation] : kRelations) {
@@ -98,7 +98,7 @@ Result<Assertion> parse_assertion(std::string_view text) {
         if (const char *wrong = read_amount(trimmed(rest.substr(sign.size())), assertion)) return refused(text, wrong);
         return assertion;
     }
-    return refused(text, "it compares with none of <, <=, >, >=, ==");
+    return refused(text, "the comparison is not one of <, <=, >, >=, ==");
 }
 
 }  // namespace rsslag::core

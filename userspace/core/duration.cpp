@@ -12,8 +12,8 @@
 namespace rsslag::core {
 namespace {
 
-Error no_duration(std::string_view word) {
-    return {Kind::BadInput, fmt::format("'{}' is no duration", printable(word)), 0,
+Error not_a_duration(std::string_view word) {
+    return {Kind::BadInput, fmt::format("'{}' is not a duration", printable(word)), 0,
             "write 500ms, 2s, 1m, or a number of seconds"};
 }
 
@@ -23,7 +23,7 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view word) {
     double value = 0;
     const char *const end = word.data() + word.size();
     const auto [after, error] = std::from_chars(word.data(), end, value);
-    if (error != std::errc{} || !std::isfinite(value) || value < 0) return no_duration(word);
+    if (error != std::errc{} || !std::isfinite(value) || value < 0) return not_a_duration(word);
     const std::string_view unit(after, static_cast<std::size_t>(end - after));
     double factor = 1000;
     if (unit == "ms") {
@@ -33,11 +33,11 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view word) {
     } else if (unit == "h") {
         factor = 3'600'000;
     } else if (!unit.empty() && unit != "s") {
-        return no_duration(word);
+        return not_a_duration(word);
     }
-    constexpr double kMost = 1e12;  // some thirty years
+    constexpr double kMost = 1e12;  // about 30 years
     const double ms = value * factor;
-    if (ms > kMost) return no_duration(word);
+    if (ms > kMost) return not_a_duration(word);
     return std::chrono::milliseconds(std::llround(ms));
 }
 
@@ -45,7 +45,7 @@ Result<std::chrono::milliseconds> parse_interval(std::string_view word) {
     auto duration = parse_duration(word);
     if (duration && duration->count() < 10) {
         return Error{Kind::BadInput, fmt::format("the interval '{}' is too short", printable(word)), 0,
-                     "10ms is the least"};
+                     "the minimum is 10ms"};
     }
     return duration;
 }

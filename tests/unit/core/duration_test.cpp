@@ -42,13 +42,13 @@ TEST(ParseDuration, RefusesWhatIsNone) {
         const auto result = parse_duration(word);
         ASSERT_FALSE(result.ok()) << word;
         EXPECT_EQ(result.error().kind, core::Kind::BadInput);
-        EXPECT_EQ(result.error().what, "'" + std::string(word) + "' is no duration");
+        EXPECT_EQ(result.error().what, "'" + std::string(word) + "' is not a duration");
         EXPECT_NE(result.error().remedy.find("500ms"), std::string::npos);
     }
 }
 
 TEST(ParseDuration, QuotesHostileWordsSafely) {
-    EXPECT_EQ(parse_duration("\x1b[2J").error().what, "'\\x1b[2J' is no duration");
+    EXPECT_EQ(parse_duration("\x1b[2J").error().what, "'\\x1b[2J' is not a duration");
 }
 
 TEST(ParseInterval, IsAtLeastTenMilliseconds) {
@@ -63,7 +63,7 @@ TEST(ParseInterval, IsAtLeastTenMilliseconds) {
 }
 
 TEST(ParseInterval, RefusesWhatIsNoDuration) {
-    EXPECT_EQ(parse_interval("soon").error().what, "'soon' is no duration");
+    EXPECT_EQ(parse_interval("soon").error().what, "'soon' is not a duration");
 }
 
 }  // namespace
