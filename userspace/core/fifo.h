@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A queue whose elements keep their numbers, in one piece of memory.
+// A queue in contiguous memory whose elements keep their numbers.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace rsslag::core {
 
-/// The first element ever put in has number 0, and each its own for as long as it is there.
+/// Elements are numbered from 0 in the order of push(), and keep their numbers.
 template <class T>
 class Fifo {
   public:
@@ -31,7 +31,7 @@ class Fifo {
     }
 
   private:
-    /// Moved at a time, so that an element is moved a few times at most.
+    /// Popped elements are erased in batches, so that an element is moved a few times at most.
     static constexpr std::size_t kMostGone = 64;
 
     void forget() {
@@ -40,8 +40,8 @@ class Fifo {
     }
 
     std::vector<T> kept_;
-    std::size_t first_ = 0;   ///< of `kept_`, which is still there
-    std::uint64_t gone_ = 0;  ///< before `kept_`
+    std::size_t first_ = 0;   ///< index of the front in `kept_`
+    std::uint64_t gone_ = 0;  ///< elements erased before `kept_`
 };
 
 }  // namespace rsslag::core

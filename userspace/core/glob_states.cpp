@@ -11,7 +11,7 @@ namespace {
 constexpr int kStates = 64;
 constexpr int kAscii = 128;
 
-/// How much of the pattern takes one byte: a letter, '?', an escape or a bracket expression. 0: it has no end.
+/// Length of the element at `at`, which matches one byte: a letter, '?', an escape or a bracket. 0: not terminated.
 std::size_t element_length(const std::string &glob, std::size_t at) {
     if (glob[at] == '\\') return at + 1 < glob.size() ? 2 : 0;
     if (glob[at] != '[') return 1;
@@ -30,7 +30,7 @@ std::size_t element_length(const std::string &glob, std::size_t at) {
     return end < glob.size() ? end + 1 - at : 0;
 }
 
-/// Appends one pattern's states; false where there is no room or what it says is not for states.
+/// Appends a pattern's states. Returns false if there is no space, or if the pattern is malformed or not ASCII.
 bool append(GlobStates &states, int &used, const std::string &glob) {
     if (std::any_of(glob.begin(), glob.end(), [](char c) { return static_cast<unsigned char>(c) >= kAscii; }))
         return false;

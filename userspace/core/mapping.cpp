@@ -7,8 +7,8 @@
 namespace rsslag::core {
 namespace {
 
-/// HEAP_MAX_SIZE of glibc's malloc/arena.c on 64 bits: arenas but the first begin at a multiple of it, what they use
-/// can be written, and the rest of it is reserved.
+/// HEAP_MAX_SIZE of glibc's malloc/arena.c on 64 bits: arenas except the first start at a multiple of it. The used part
+/// is writable, the rest is reserved.
 constexpr std::uint64_t kArenaBytes = std::uint64_t{64} << 20;
 
 constexpr std::uint8_t kAccess = MappingRead | MappingWrite | MappingExecute;
@@ -23,11 +23,11 @@ bool is_arena(const MappedRange &range, const MappingNeighbours &neighbours) {
     return neighbours.reserved_behind || range.end - range.start == kArenaBytes;
 }
 
-/// Shared anonymous memory, System V and memfd as d_path() shows them (mm/shmem.c), " (deleted)" behind.
+/// Shared anonymous memory, System V and memfd as d_path() shows them (mm/shmem.c), with " (deleted)" at the end.
 bool is_shmem(std::string_view name) {
-    constexpr std::array<std::string_view, 3> kBegins{"/dev/zero (deleted)", "/SYSV", "/memfd:"};
-    for (const std::string_view begin : kBegins)
-        if (name.starts_with(begin)) return true;
+    constexpr std::array<std::string_view, 3> kPrefixes{"/dev/zero (deleted)", "/SYSV", "/memfd:"};
+    for (const std::string_view prefix : kPrefixes)
+        if (name.starts_with(prefix)) return true;
     return false;
 }
 
@@ -44,7 +44,7 @@ std::string hex(const BuildId &id) {
 }
 
 bool may_be_stack(const MappedRange &range, std::uint64_t stack_pointer) {
-    // Behind it there is what the C library keeps of the thread, and its thread-local variables.
+    // Above the first stack frame are the C library's data of the thread and its thread-local variables.
     constexpr std::uint64_t kBehind = std::uint64_t{1} << 20;
     if (!is_anonymous(range) || (range.flags & MappingWrite) == 0) return false;
     return stack_pointer > range.start && stack_pointer <= range.end && range.end - stack_pointer < kBehind &&

@@ -337,7 +337,7 @@ void MmAccount::lost(std::uint64_t records) {
     doubt(static_cast<std::int64_t>(std::min(records, kMostRecords)) * kMostPages);
 }
 
-/// Any net may be off by this many more pages, until a resync.
+/// Any net may be off by this many more pages from now on, and the mm needs a resync.
 void MmAccount::doubt(std::int64_t pages) {
     note_needs_resync();
     needs_resync_ = true;

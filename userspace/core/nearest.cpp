@@ -7,9 +7,9 @@
 namespace rsslag::core {
 namespace {
 
-constexpr std::size_t kLongest = 64;  ///< of what is compared: the effort is the product of both lengths
+constexpr std::size_t kLongest = 64;  ///< longer names are not compared: the effort is the product of both lengths
 
-/// Optimal string alignment (Damerau's edits, none within another).
+/// The optimal string alignment distance: Damerau's edits, none of them within another.
 std::size_t edits(std::string_view a, std::string_view b) {
     std::vector<std::vector<std::size_t>> least(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
     for (std::size_t i = 0; i <= a.size(); ++i) {

@@ -7,14 +7,14 @@
 namespace rsslag::core {
 namespace {
 
-/// Beyond as many numbers their hulls must do: the choices of a range for each would be too many.
+/// For more numbers than this, their hulls are used: there would be too many choices of a range for each.
 constexpr std::size_t kMostExact = 3;
 
 PageRange widened(const PageRange &a, const PageRange &b) {
     return {std::min(a.least, b.least), std::max(a.most, b.most)};
 }
 
-/// Ranges to choose from, one of which is chosen for each number.
+/// All choices of one range for each number.
 class Choices {
   public:
     Choices(std::span<const PageSet *const> numbers, std::int64_t sum) : sum_(sum), chosen_(numbers.size()) {
@@ -27,7 +27,7 @@ class Choices {
         }
     }
 
-    /// Calls `use` for each choice with that sum, its ranges narrowed to what the others leave.
+    /// Calls `use` with each choice that allows the sum, and with the least and the most that it adds up to.
     template <class Use>
     void each(Use &&use) {
         next(0, 0, 0, use);
@@ -117,7 +117,7 @@ std::vector<std::int64_t> choose_with_sum(std::span<const PageSet *const> number
         for (std::size_t i = 0; i < chosen.size(); ++i) {
             least -= chosen[i].least;
             most -= chosen[i].most;
-            // What those after it can take of the rest.
+            // Limited by what the numbers after it can take of the rest.
             const std::int64_t lower = std::max(chosen[i].least, left - most);
             const std::int64_t upper = std::min(chosen[i].most, left - least);
             pages[i] = std::clamp(preferred[i], lower, upper);

@@ -8,14 +8,14 @@
 
 namespace rsslag::core {
 
-/// Closed range of pages.
+/// A closed range of pages.
 struct PageRange {
     std::int64_t least = 0, most = 0;
 
     friend bool operator==(const PageRange &, const PageRange &) = default;
 };
 
-/// What a number of pages may be: closed ranges, in the order in which they were added.
+/// The possible values of a number of pages: closed ranges, in the order in which they were added.
 class PageSet {
   public:
     PageSet() = default;
@@ -28,7 +28,7 @@ class PageSet {
     }
     bool has(std::int64_t pages) const;
     bool empty() const { return ranges_.empty(); }
-    /// The only number in it, nullopt where there are more or none.
+    /// The only number in it; nullopt if there are several or none.
     std::optional<std::int64_t> single() const;
     /// From the least to the most number in it; not of an empty set.
     PageRange hull() const;
@@ -40,13 +40,12 @@ class PageSet {
     std::vector<PageRange> ranges_;
 };
 
-/// What each of several numbers may be, of which the sum is known. Empty where no choice of them has that sum.
-/// `groups`: for each number which group it is of; a group's sum is told in the same way behind the numbers, at
-/// numbers.size() + group.
+/// The range of each of several numbers whose sum is known. Empty if no choice of them has that sum. `groups`: the
+/// group of each number; the range of a group's sum follows the numbers, at numbers.size() + group.
 std::vector<PageRange> share_of_sum(std::span<const PageSet *const> numbers, std::span<const int> groups,
                                     int group_count, std::int64_t sum);
 
-/// One choice with that sum, near to what is preferred; empty where there is none.
+/// One choice with that sum, close to the preferred numbers; empty if there is none.
 std::vector<std::int64_t> choose_with_sum(std::span<const PageSet *const> numbers,
                                           std::span<const std::int64_t> preferred, std::int64_t sum);
 

@@ -13,7 +13,7 @@ void widen(Window &window, Pages min, Pages max) {
     window.max = std::max(window.max, max);
 }
 
-/// Nothing is read of it any more: only what the ledger and the last known names tell is left.
+/// The process is not read any more: only the numbers of the ledger and the last known names are left.
 void forget_reading(ReadingFigures &figures, const Tick &tick) {
     figures.readers = {};
     if (figures.walk_state != WalkState::Skipped) figures.walk_state = WalkState::Gone;
@@ -29,13 +29,13 @@ void forget_reading(ReadingFigures &figures, const Tick &tick) {
     figures.verdict = Verdict::Unwalked;
 }
 
-/// A walk has an extent in time: it is held against all that exact was meanwhile. One of an earlier tick is not, since
-/// the window is of this tick.
+/// A walk takes time: it is compared with all that exact was meanwhile. A walk of an earlier tick is not compared,
+/// since the window is of this tick.
 void set_moving(ReadingFigures &figures, const Tick &tick) {
     figures.verdict = Verdict::Moving;
     const MmView &ledger = tick.ledger;
     widen(figures.window, figures.exact.rss(), figures.exact.rss());
-    // Both are 0 where the ledger never watched; where it watched an empty mm, exact has widened the window already.
+    // Both are 0 if the ledger did not watch. If it watched an empty mm, exact has widened the window already.
     const bool watched = ledger.rss_min.n != 0 || ledger.rss_max.n != 0;
     if (watched) widen(figures.window, ledger.rss_min, ledger.rss_max);
     figures.residual.reset();
@@ -45,7 +45,7 @@ void set_moving(ReadingFigures &figures, const Tick &tick) {
     if (figures.residual->n != 0) figures.causes = {{Cause::Moved, *figures.residual}};
 }
 
-/// What Top sorts by: what hides now where that is known, else what the thread has changed.
+/// What Top sorts by: what the thread caches if that is known, else its net.
 std::int64_t weight(const TaskNet &task) {
     return std::llabs((task.cached ? task.cached->rss() : task.net.rss()).n);
 }
@@ -97,7 +97,7 @@ ReadingFigures figures_of(const Tick &tick) {
 
 Mark mark(const Tick &tick, const ReadingFigures &figures) {
     if (tick.needs_resync) return Mark::AfterLoss;
-    // Without a reading the stream alone has spoken, and on the `thread` scheme it is silent while a thread caches.
+    // Without a reading there are only records, and on the `thread` scheme there are none while a thread caches.
     const bool unread = !tick.read && tick.state == State::Running;
     return unread || figures.verdict == Verdict::Moving ? Mark::Approximate : Mark::None;
 }

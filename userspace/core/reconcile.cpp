@@ -7,8 +7,8 @@
 namespace rsslag::core {
 namespace {
 
-/// Exact RSS by the mm's values before and after the walk over the tasks: they differ where a task or CPU flushed
-/// meanwhile, and then the truth lies between them.
+/// Exact RSS by the mm's counters before and after its tasks were read: they differ if a task or CPU flushed meanwhile,
+/// and then the true value lies between them.
 Window window_of(const CounterReading &reading) {
     Members tasks;
     for (const TaskReading &task : reading.tasks)
@@ -34,7 +34,7 @@ Window window_of(const std::vector<CounterReading> &readings) {
     return all;
 }
 
-/// Faults of the tasks that live and of those that have exited, each group's past counted once.
+/// Faults of live tasks and of those that have exited; a group's sum of the latter is counted once.
 std::uint64_t faults(const CounterReading &reading, std::uint64_t TaskReading::*field) {
     std::uint64_t sum = 0;
     std::map<int, std::uint64_t> groups;
@@ -51,21 +51,21 @@ bool same_task(const TaskReading &a, const TaskReading &b) {
     return a.host_tid == b.host_tid && a.cached == b.cached && a.faults_since_flush == b.faults_since_flush;
 }
 
-/// Hands out parts of the residual to causes; what is left over is unexplained.
+/// Assigns parts of the residual to causes; what is left is unexplained.
 class Explanation {
   public:
     explicit Explanation(Pages residual) : left_(residual) {}
 
     Pages left() const { return left_; }
 
-    void blame(Cause cause, Pages pages) {
+    void assign(Cause cause, Pages pages) {
         if (pages.n == 0) return;
         causes_.push_back({cause, pages});
         left_ = left_ - pages;
     }
 
     std::vector<ResidualCause> finish() {
-        blame(Cause::Unexplained, left_);
+        assign(Cause::Unexplained, left_);
         return std::move(causes_);
     }
 
@@ -97,13 +97,13 @@ std::vector<ResidualCause> explain(Pages residual, const Bracket &bracket, const
                                    const PageSize &page_size, const Evidence &evidence) {
     Explanation explanation(residual);
     if (evidence.poisoned && explanation.left() >= *evidence.poisoned) {
-        explanation.blame(Cause::Hwpoison, *evidence.poisoned);
+        explanation.assign(Cause::Hwpoison, *evidence.poisoned);
     }
     if (evidence.in_execve) {
-        explanation.blame(Cause::ExecArguments, argument_pages(explanation.left(), exact, *bracket.walk, page_size));
+        explanation.assign(Cause::ExecArguments, argument_pages(explanation.left(), exact, *bracket.walk, page_size));
     }
-    explanation.blame(Cause::InFlight,
-                      unmapping_pages(explanation.left(), bracket.readings.back().last, evidence.mapped));
+    explanation.assign(Cause::InFlight,
+                       unmapping_pages(explanation.left(), bracket.readings.back().last, evidence.mapped));
     return explanation.finish();
 }
 
@@ -162,8 +162,8 @@ bool moved(const CounterReading &earlier, const CounterReading &later) {
         !(later.first == later.last)) {
         return true;
     }
-    // The earlier faults are read before the earlier counters and the later ones after the later counters, so that
-    // what happens between a counter and its witness is seen too.
+    // The earlier faults are read before the earlier counters and the later faults after the later counters, so that
+    // a fault between the two is detected, too.
     if (faults(earlier, &TaskReading::faults_before) != faults(later, &TaskReading::faults_after)) return true;
     return !std::equal(earlier.tasks.begin(), earlier.tasks.end(), later.tasks.begin(), later.tasks.end(), same_task);
 }

@@ -18,9 +18,9 @@ std::string in_binary_unit(Pages pages, const PageSize &page_size, double unit_b
                        unit);
 }
 
-/// Who else shows what stat shows, or else who is right.
+/// Which other readers show what stat shows, or which are exact.
 struct OtherReaders {
-    std::string with_stat;  ///< after what stat says: ", and so do ps, top and htop;"
+    std::string with_stat;  ///< after stat's number: ", and so do ps, top and htop;"
     std::string exact;      ///< at the end: "; statm and status (ps, top, htop) are exact on this kernel"
 };
 
@@ -65,7 +65,7 @@ std::string hidden_part(const Finding &finding, Pages lag, const Machine &machin
     return part;
 }
 
-/// All three files of a main thread that has ended see no memory, whatever they show of others.
+/// stat, statm and status of a main thread that has ended all show no memory, whatever the calibration.
 std::string of_ended_leader(const Finding &finding, const Machine &machine, PagesText text, std::string_view holds) {
     std::string whole = fmt::format(
         "/proc/{}/stat says {}, and so do ps, top and htop; {}: its main thread has ended, and they read its files",
@@ -102,23 +102,23 @@ std::string sentence(const Finding &finding, const Machine &machine, const Calib
         fmt::format("this process holds {}{}", approximately, text(finding.exact_rss, machine.page_size));
     const std::optional<Pages> hidden = behind(finding);
     if (!hidden) return holds + ".";
-    const std::string says = fmt::format("/proc/{}/stat says {}", finding.pid, text(*finding.stat, machine.page_size));
+    const std::string stat = fmt::format("/proc/{}/stat says {}", finding.pid, text(*finding.stat, machine.page_size));
     if (hidden->n == 0) {
-        if (finding.cachers == 0) return fmt::format("{}, and {}: nothing is cached.", says, holds);
-        return fmt::format("{}, and {}: what {} cache adds up to nothing.", says, holds,
+        if (finding.cachers == 0) return fmt::format("{}, and {}: nothing is cached.", stat, holds);
+        return fmt::format("{}, and {}: what {} cache adds up to nothing.", stat, holds,
                            where(finding, machine.scheme));
     }
     if (finding.leader_gone && finding.stat->n == 0) return of_ended_leader(finding, machine, text, holds);
     if (finding.verdict == Verdict::Moving && finding.cachers == 0) {
-        return fmt::format("{}, {}: it changed while it was read.", says, holds);
+        return fmt::format("{}, {}: it changed while it was read.", stat, holds);
     }
     if (finding.verdict != Verdict::Moving && *finding.stat != clamped_rss(finding.flushed)) {
-        return fmt::format("{}, {}: stat shows neither what is flushed ({}) nor what is exact.", says, holds,
+        return fmt::format("{}, {}: stat shows neither what is flushed ({}) nor what is exact.", stat, holds,
                            text(clamped_rss(finding.flushed), machine.page_size));
     }
     const OtherReaders others = other_readers(calibration);
     const Pages lag = finding.exact_rss - clamped_rss(finding.flushed);
-    return fmt::format("{}{} {}: {}{}.", says, others.with_stat, holds,
+    return fmt::format("{}{} {}: {}{}.", stat, others.with_stat, holds,
                        hidden_part(finding, lag, machine, text, approximately), others.exact);
 }
 

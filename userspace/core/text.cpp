@@ -9,7 +9,7 @@
 namespace rsslag::core {
 
 std::string utc_time(std::chrono::system_clock::time_point time) {
-    // Not floor(): the earliest time that can be held has no whole second before it.
+    // Not floor(): before the earliest time of the clock there is no whole second that it can hold.
     constexpr std::int64_t kSecond = 1'000'000'000;
     const std::int64_t ns = std::chrono::nanoseconds(time.time_since_epoch()).count();
     const std::int64_t seconds = ns / kSecond - (ns % kSecond < 0 ? 1 : 0);
@@ -50,8 +50,9 @@ struct Range {
     char32_t from, to;
 };
 
-/// What a terminal would obey or hide: C0, DEL, C1, soft hyphen, Arabic letter mark, zero-width and bidirectional
-/// marks, separators, invisible operators, variation selectors, byte order mark, interlinear and tag characters.
+/// Characters that a terminal obeys or hides: C0, DEL, C1, soft hyphen, Arabic letter mark, zero-width and
+/// bidirectional marks, separators, invisible operators, variation selectors, byte order mark, interlinear and tag
+/// characters.
 constexpr std::array<Range, 14> kUnsafe{{{0x00, 0x1F},
                                          {0x7F, 0x9F},
                                          {0xAD, 0xAD},

@@ -17,7 +17,7 @@ template <class Other>
 void note_begun(const Other & /*record*/, std::vector<int> & /*begun*/) {}
 
 template <class Other>
-bool is_possible(const Other & /*it has no number of 64 bits that is added up*/) {
+bool is_possible(const Other & /*without a 64-bit number that is added up*/) {
     return true;
 }
 
@@ -38,7 +38,7 @@ void TimeOrder::add(std::span<const std::byte> bytes) {
             ++malformed_;
             return;
         }
-        if (!possible) {  // of which nothing follows for the next one
+        if (!possible) {  // its length is right, so the next record is found
             ++malformed_;
             bytes = bytes.subspan(size);
             continue;
@@ -70,7 +70,7 @@ void TimeOrder::take_turn(std::size_t cpu) {
 
 void TimeOrder::trim(Queue &queue) {
     constexpr std::size_t kWorthKeeping = std::size_t{256} * 1024;
-    if (queue.at < queue.bytes.size() / 2) return;  // else what waits for long is moved again and again
+    if (queue.at < queue.bytes.size() / 2) return;  // else a long queue is moved again and again
     queue.bytes.erase(queue.bytes.begin(), queue.bytes.begin() + static_cast<std::ptrdiff_t>(queue.at));
     queue.at = 0;
     if (queue.bytes.empty() && queue.bytes.capacity() > kWorthKeeping) queue.bytes.shrink_to_fit();

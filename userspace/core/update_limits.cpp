@@ -8,7 +8,7 @@
 namespace rsslag::core {
 namespace {
 
-/// Entries of a page table, and pages of a folio that one entry above it maps: 4 KiB pages.
+/// Entries of a page table, and pages of a folio that one entry of the level above maps, with 4 KiB pages.
 constexpr std::int64_t kTablePages = 512;
 constexpr int kOrders = 10;
 
@@ -24,7 +24,7 @@ bool of(const rsslag_update &update, Member member) {
 
 PageSet pages_of(const rsslag_update &update, FolioOrders orders) {
     if (has(update, RSSLAG_NEWBORN)) return {{1, kTablePages}};
-    // A fault in the kernel is one of several things that a system call does.
+    // A system call makes other updates, too, in addition to its faults.
     const bool fault = has(update, RSSLAG_OF_USER_FAULT);
     PageSet pages;
     if (!fault || of(update, Member::Swap)) {
