@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Chance that is the same on every machine: the standard's distributions are not.
+// Random numbers that are the same on every machine; those of the standard's distributions are not.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// How many of them there is time for: a sanitizer's build takes some sixty times as long, and looks for something
-/// else. RSSLAG_TEST_TIMES: so many times as many.
-inline int runs(int traced) {
-    if (const char *times = std::getenv("RSSLAG_TEST_TIMES")) return traced * std::atoi(times);
-    return kSanitized ? (traced + 9) / 10 : traced;
+/// How many runs to make: fewer in a sanitizer's build, which takes about 60 times as long and looks for other errors.
+/// RSSLAG_TEST_TIMES: a factor.
+inline int runs(int count) {
+    if (const char *times = std::getenv("RSSLAG_TEST_TIMES")) return count * std::atoi(times);
+    return kSanitized ? (count + 9) / 10 : count;
 }
 
-/// RSSLAG_TEST_SEED: where to begin, for one that was found wrong.
+/// RSSLAG_TEST_SEED: the first seed, to repeat a failure.
 inline std::uint64_t first_seed() {
     const char *const seed = std::getenv("RSSLAG_TEST_SEED");
     return seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10);

@@ -26,7 +26,7 @@ TEST(GlobStates, MatchWhatFnmatchMatches) {
     }
 }
 
-TEST(GlobStates, MatchWhatFnmatchMatchesWhateverIsAsked) {
+TEST(GlobStates, MatchWhatFnmatchMatchesForRandomPatterns) {
     Dice dice(3);
     const std::string letters = "ab*?[]!-^:\\x";
     for (int i = 0; i < 20'000; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Birth and death of mms and tasks, as kernels order them, on both schemes and with the EXIT record at either place.
+// Start and end of mms and tasks, in the order of kernels, on both schemes, with the EXIT record at either place.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace rsslag::core::test {
 namespace {
 
-/// A traced process with some pages touched, and a foreigner.
+/// A traced process with some pages touched, and an untraced process.
 struct Scene {
     explicit Scene(const ModelOptions &options) : kernel(options), oracle(kernel) {
         root = &kernel.make_process("root", true);
@@ -40,7 +40,7 @@ struct Scene {
         kernel.settle();
         return last_task();
     }
-    /// Everything that the ledger says is the model's.
+    /// Every number of the ledger equals the model's.
     void expect_truth() {
         oracle.feed_all();
         for (ModelMm *mm : kernel.traced_mms()) {
@@ -139,7 +139,7 @@ TEST(LedgerLifecycle, ReportsEachTaskAtItsEnd) {
         EXPECT_EQ(reported(), 31U) << "the last one, too";
         const MmView &end = scene.oracle.ended().back().mm;
         EXPECT_EQ(end.exited.net, Members{} - end.baseline);
-        EXPECT_EQ(end.teardown, Members{} - end.last) << "what it held goes as it is torn down, and is nobody's share";
+        EXPECT_EQ(end.teardown, Members{} - end.last) << "the teardown frees what it held, and no task's net has it";
     });
 }
 
@@ -155,7 +155,7 @@ TEST(LedgerLifecycle, FollowsAForkFromItsFirstCopiedPage) {
     });
 }
 
-TEST(LedgerLifecycle, ForgetsTheMmOfAChildThatNobodyFollows) {
+TEST(LedgerLifecycle, ForgetsTheMmOfAnUntracedChild) {
     on_each_kernel(
         [](Scene &scene) {
             for (int i = 0; i < 20; ++i) {

@@ -16,7 +16,7 @@ namespace rsslag::core::test {
 
 inline constexpr std::uint64_t kMm = 0xffff888000001000;
 inline constexpr std::uint64_t kStart = 1'000'000'000;
-inline constexpr std::uint64_t kLater = 1'000'000'000;  ///< long after whatever was told
+inline constexpr std::uint64_t kLater = 1'000'000'000;  ///< long after all records
 inline constexpr std::uint16_t kOwn = RSSLAG_OWN;
 inline constexpr std::uint16_t kFault = RSSLAG_OWN | RSSLAG_OF_USER_FAULT;
 
@@ -96,9 +96,9 @@ inline const TaskNet &row(const MmView &view, int tid) {
     for (const TaskNet &task : view.tasks) {
         if (task.host_tid == tid) return task;
     }
-    static const TaskNet nobody;
+    static const TaskNet none;
     ADD_FAILURE() << "no task " << tid;
-    return nobody;
+    return none;
 }
 
 }  // namespace rsslag::core::test

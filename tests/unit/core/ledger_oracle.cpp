@@ -25,17 +25,17 @@ Members net_of(const ModelMm &mm, const ModelTask &task) {
     return found == mm.net.end() ? Members{} : found->second;
 }
 
-/// What the ledger says of a task, in whichever list.
-struct Said {
+/// What the ledger has of a task, in all of its lists.
+struct Reported {
     Members net;
     std::int64_t uncertain = 0;
 };
 
-void add_rows(const std::vector<TaskNet> &rows, int host_tid, Said *said) {
+void add_rows(const std::vector<TaskNet> &rows, int host_tid, Reported *reported) {
     for (const TaskNet &row : rows) {
         if (row.host_tid != host_tid) continue;
-        said->net += row.net;
-        said->uncertain += row.uncertain.n;
+        reported->net += row.net;
+        reported->uncertain += row.uncertain.n;
     }
 }
 
@@ -72,15 +72,15 @@ void Oracle::adopt_all() {
     kernel_.run_for(1'000);
 }
 
-/// What is still open says nothing for sure: it may not even have been a fold.
+/// Updates that are still open are not counted: they may not even have been folds.
 void Oracle::note_reported(const Emitted &emitted, const Applied &applied) {
     if (!applied.known || !applied.pages) return;
     const FlushReason reason = applied.reason.value_or(FlushReason::Direct);
     if (applied.pages->n == emitted.amount && reason == emitted.reason) return;
     const auto &update = std::get<rsslag_update>(emitted.record);
     if (misreported_++ > 0) return;
-    first_misreported_ = "update at " + std::to_string(update.t_ns) + " by " + std::to_string(update.tid) + ": said " +
-                         std::to_string(applied.pages->n) + ' ' + std::string(name(reason)) + ", was " +
+    first_misreported_ = "update at " + std::to_string(update.t_ns) + " by " + std::to_string(update.tid) +
+                         ": returned " + std::to_string(applied.pages->n) + ' ' + std::string(name(reason)) + ", was " +
                          std::to_string(emitted.amount) + ' ' + std::string(name(emitted.reason));
 }
 
@@ -130,7 +130,7 @@ void Oracle::note_serials() {
     }
 }
 
-/// Each is the model's, as far as it says that it is certain.
+/// Each ended task's net is the model's, within its uncertainty.
 void Oracle::expect_ended_tasks() {
     for (EndedTask &ended : ledger_.take_ended_tasks()) {
         const auto known = known_.find(ended.task.host_tid);
@@ -206,7 +206,7 @@ void Oracle::expect_extremes(const ModelMm &mm, const MmView &view) {
     EXPECT_LE(least.from, mm.rss_least) << "to " << least.to.n;
     EXPECT_GE(least.to, mm.rss_least);
     if (kernel_.options().scheme != Scheme::Cpu) return;
-    // A CPU caches less than a batch of each member: what a reader of the counters misses is that of three of them.
+    // A CPU caches less than a batch of each member, and rss has three members.
     const std::int64_t each = kernel_.options().cpus * (kernel_.options().batch - 1);
     EXPECT_LE(view.extremes.lag.n, 3 * each);
     for (const Member member : kAllMembers)
@@ -216,12 +216,12 @@ void Oracle::expect_extremes(const ModelMm &mm, const MmView &view) {
 void Oracle::expect_tasks(const ModelMm &mm, const MmView &view) {
     const std::vector<ModelTask *> tasks = kernel_.tasks_of(mm);
     for (const ModelTask *task : tasks) {
-        Said said;
-        add_rows(view.tasks, task->tid, &said);
-        if (!kernel_.options().reuse_tids && !task->took_tid) add_rows(view.others, task->tid, &said);
-        EXPECT_LE(distance(said.net, net_of(mm, *task)), said.uncertain)
+        Reported reported;
+        add_rows(view.tasks, task->tid, &reported);
+        if (!kernel_.options().reuse_tids && !task->took_tid) add_rows(view.others, task->tid, &reported);
+        EXPECT_LE(distance(reported.net, net_of(mm, *task)), reported.uncertain)
             << std::hex << mm.address << std::dec << " task " << task->tid << " took " << task->took_tid << ": "
-            << testing::PrintToString(said.net) << " but " << testing::PrintToString(net_of(mm, *task));
+            << testing::PrintToString(reported.net) << " but " << testing::PrintToString(net_of(mm, *task));
         EXPECT_EQ(ledger_.comm_of(task->tid), task->comm) << task->tid;
     }
     for (const TaskNet &row : view.tasks) {
@@ -236,10 +236,10 @@ void Oracle::expect_others(const ModelMm &mm, const MmView &view) {
     if (kernel_.options().reuse_tids) return;
     for (const ModelTask *task : kernel_.tasks()) {
         if (task->took_tid || mm.owners.count(task->serial) != 0) continue;
-        Said said;
-        add_rows(view.others, task->tid, &said);
-        EXPECT_LE(distance(said.net, net_of(mm, *task)), said.uncertain)
-            << "other " << task->tid << ' ' << task->comm << ": " << testing::PrintToString(said.net) << " but "
+        Reported reported;
+        add_rows(view.others, task->tid, &reported);
+        EXPECT_LE(distance(reported.net, net_of(mm, *task)), reported.uncertain)
+            << "other " << task->tid << ' ' << task->comm << ": " << testing::PrintToString(reported.net) << " but "
             << testing::PrintToString(net_of(mm, *task));
     }
 }
@@ -251,9 +251,9 @@ void Oracle::expect_groups() {
     }
     std::sort(expected.begin(), expected.end());
     expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
-    std::vector<int> said;
+    std::vector<int> reported;
     for (const GroupView &group : ledger_.groups()) {
-        said.push_back(group.host_tgid);
+        reported.push_back(group.host_tgid);
         EXPECT_EQ(group.tgid, ns_pid(group.host_tgid));
         EXPECT_EQ(group.state, State::Running);
         for (const ModelTask *task : kernel_.tasks()) {
@@ -262,7 +262,7 @@ void Oracle::expect_groups() {
             }
         }
     }
-    EXPECT_EQ(said, expected);
+    EXPECT_EQ(reported, expected);
 }
 
 void Oracle::expect_truth() {
@@ -282,7 +282,7 @@ void Oracle::expect_truth() {
 void Oracle::expect_ends() {
     kernel_.settle();
     kernel_.read_sums();
-    // What is open of an mm that has ended is settled once its CPUs have been silent for as long as none ever is.
+    // Open updates of an ended mm are settled once its CPUs have been silent for kSilentNs.
     kernel_.run_for(CounterHistory::kSilentNs + 2 * kOnItsWayNs);
     feed();
     EXPECT_EQ(ledger_.ended_mms(), kernel_.ended_mms());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Feeds a ledger what the model's probes tell and holds it against the model's truth.
+// Feeds a ledger with the model's records and compares it with the model's true values.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +13,30 @@
 
 namespace rsslag::core::test {
 
-/// Longer than any record of the model is on its way.
+/// More than the longest time from an update of the model to its record.
 inline constexpr std::uint64_t kOnItsWayNs = 50'000;
 
 class Oracle {
   public:
     explicit Oracle(ModelKernel &kernel);
 
-    /// As at an attach to processes that rest: all traced mms of the model.
+    /// Adopts all traced mms of the model, as at an attach to processes at rest.
     void adopt_all();
-    /// Applies what cannot be overtaken any more, and says so.
+    /// Applies the records that no later one can precede, and advances the ledger to there.
     void feed();
     /// The model has settled: applies everything.
     void feed_all();
-    /// From now on one record in so many gets lost, with what that means told to the ledger; 0: none.
+    /// From now on one record in so many is lost, and the ledger is informed of each loss; 0: none.
     void lose_one_in(std::int64_t records) { lose_one_in_ = records; }
 
-    /// Watches, lets time pass, reads the mm, lets more time pass, compares. nullopt: the mm went meanwhile.
+    /// Watches, lets time pass, reads the mm, lets more time pass, compares. nullopt: the mm ended meanwhile.
     std::optional<Check> compare(ModelMm &mm, const Planner &planner = nullptr);
 
-    /// Whatever happens: exact = baseline + Σ tasks + exited + others, and what is cached is somebody's.
+    /// Holds at any time: exact = baseline + Σ tasks + exited + others, and all that is cached is a task's or a CPU's.
     void expect_sums();
-    /// The model has settled and everything was fed: every number is the model's.
+    /// The model has settled and everything was fed: every number equals the model's.
     void expect_truth();
-    /// After the last teardown: everything ended at zero, and all ends were seen.
+    /// After the last teardown: every mm ended at zero, and the ledger has counted all ends.
     void expect_ends();
 
     Ledger &ledger() { return ledger_; }
@@ -47,10 +47,10 @@ class Oracle {
     std::uint64_t ended_checked() const { return ended_checked_; }
     std::uint64_t updates() const { return updates_; }
     std::uint64_t lost() const { return lost_; }
-    /// Updates of which apply() said at once what was not so, and the first of them.
+    /// How many updates apply() returned a wrong amount or reason for, and the first of them.
     std::uint64_t misreported() const { return misreported_; }
     const std::string &first_misreported() const { return first_misreported_; }
-    /// Σ of what is uncertain over all living tasks of all mms.
+    /// Σ uncertain over all living tasks of all mms.
     std::int64_t uncertain() const;
 
   private:
@@ -75,7 +75,7 @@ class Oracle {
 
     std::vector<Ended> ended_;
     std::vector<EndedTask> ended_tasks_;
-    std::map<int, Known> known_;  ///< by TID, of tasks that have had no other
+    std::map<int, Known> known_;  ///< by TID: tasks that have had no other TID
     std::uint64_t ended_checked_ = 0;
     std::int64_t lose_one_in_ = 0;
     std::uint64_t updates_ = 0, lost_ = 0, misreported_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What holds of the ledger over random lives, on both schemes, from fixed seeds.
+// Properties of the ledger over random work, on both schemes, from fixed seeds.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ void compare_all(World &world) {
     world.oracle.feed_all();
     for (ModelMm *mm : world.kernel.traced_mms()) {
         std::optional<Check> quiet = world.oracle.compare(*mm);
-        // Of records whose CPU was taken away the last by time need not be the last that was done: the reading tells.
+        // After interrupts the last record by time may not be of the last update; the reading resolves this.
         if (world.kernel.options().interrupt_one_in > 0) {
             EXPECT_EQ(quiet->disagreements, 0) << "at rest, at " << world.kernel.now();
             quiet = world.oracle.compare(*mm);
@@ -102,7 +102,7 @@ void live_with(std::uint64_t seed, Scheme scheme, const Mix &mix, bool counting,
     ModelOptions options = mixed_options(scheme, seed);
     options.counting = counting;
     options.interrupt_one_in = interrupt_one_in;
-    // Numbers go round (kernel/pid.c idr_alloc_cyclic), so a sum is read long before its task's is given again.
+    // TIDs are given out cyclically (kernel/pid.c idr_alloc_cyclic), so a sum is read long before its TID is reused.
     if (counting) options.reuse_tids = false;
     World world(options, mix, static_cast<int>(1 + seed % 8));
     live_and_compare(world);
@@ -132,13 +132,13 @@ TEST(LedgerAlways, AgreesWithWhatThreadsCacheOverMixedLives) {
     live_over_seeds(Scheme::Thread, {.threads = 8});
 }
 
-/// What an exec has left was gone before its EXEC, and all that it held was a page that may have been flushed.
+/// The old mm of an exec ended before the EXEC record, and all that it held was a page that may have been flushed.
 TEST(LedgerAlways, AgreesWhereAnAddressIsGivenAgainBeforeItsEndIsCertain) {
     if (kSanitized) GTEST_SKIP() << "a sanitizer's build takes a minute and a half for it";
     live_with(338, Scheme::Thread, {.threads = 8}, false, 0);
 }
 
-/// The record of its last update but one came last, by a clock that is behind: the mm was at zero all the same.
+/// The last record by time is of the last update but one, as a CPU's clock lags: the mm was at zero all the same.
 TEST(LedgerAlways, AgreesWhereTheLastRecordOfAnMmIsNotOfItsLastUpdate) {
     if (kSanitized) GTEST_SKIP() << "a sanitizer's build takes a minute for it";
     for (const std::uint64_t seed : {118U, 222U})
@@ -159,7 +159,7 @@ TEST(LedgerAlways, AgreesWhereCpusAreTakenAwayBetweenUpdatesAndTheirRecords) {
     live_over_seeds(Scheme::Thread, {.threads = 8}, false, 10);
 }
 
-TEST(LedgerAlways, SaysNothingAtOnceThatTurnsOutWrong) {
+TEST(LedgerAlways, ReturnsNoAmountThatTurnsOutWrong) {
     for (const Scheme scheme : {Scheme::Cpu, Scheme::Thread}) {
         for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(runs(20)); ++seed) {
             World world(mixed_options(scheme, seed), {.threads = 8}, 4);
@@ -187,8 +187,8 @@ TEST(LedgerAlways, LeavesHardlyAnythingOpenWhereOneWorksAtATime) {
         uncertain += world.oracle.uncertain();
         touched += world.kernel.pages_touched();
     }
-    // Work that is over is told of in order, but no record proves how long before it its update was: two that lie
-    // within a microsecond or two and end at the same count may have been in each other's.
+    // Records of finished work are in order, but no record proves how long before it its update was: if two are within
+    // one or two microseconds and show the same count, each may include the other's update.
     EXPECT_LT(uncertain * 20, static_cast<std::int64_t>(touched));
 }
 
@@ -202,7 +202,7 @@ TEST(LedgerAlways, IsExactByThreadWhereTwoStormOnTwoCpus) {
         world.kernel.run_for(25'000'000, world.work);
         world.oracle.feed_all();
         world.oracle.expect_truth();
-        // Two munmaps of unknown size whose records show the same count cannot be told apart by anybody.
+        // Two munmaps of unknown size whose records show the same count cannot be distinguished.
         if (world.kernel.open_overlaps() == 0) {
             EXPECT_EQ(world.oracle.uncertain(), 0);
         } else {
@@ -224,7 +224,7 @@ TEST(LedgerAlways, LeavesLittleOpenWhereEightThreadsShareTwoCpus) {
             world.kernel.run_for(25'000'000, world.work);
             world.oracle.feed_all();
             world.oracle.expect_truth();
-            // Where every other update cancels what its CPU had, the same counts often have more than one explanation.
+            // If every other update cancels what its CPU had, the same counts often have several explanations.
             const std::int64_t part = storm ? 100 : 20;
             EXPECT_LT(world.oracle.uncertain() * part,
                       static_cast<std::int64_t>(world.kernel.pages_touched() - before));
@@ -260,7 +260,7 @@ TEST(LedgerAlways, ComesBackAfterALossAtTheNextComparison) {
     }
 }
 
-/// Whatever a ring may hold after a bug or in a damaged recording.
+/// Any update that a ring may hold after a bug, or a damaged recording.
 rsslag_update any_update(Dice &dice, std::uint64_t t_ns) {
     rsslag_update update{};
     update.kind = RSSLAG_UPDATE;
@@ -285,7 +285,7 @@ rsslag_task any_task(Dice &dice, std::uint64_t t_ns) {
     task.tgid = static_cast<rsslag_s32>(dice.between(-2, 12));
     task.parent = static_cast<rsslag_s32>(dice.between(-2, 12));
     task.old_tid = static_cast<rsslag_s32>(dice.between(-2, 12));
-    std::fill_n(task.comm, sizeof task.comm, 'x');  // no end
+    std::fill_n(task.comm, sizeof task.comm, 'x');  // not terminated
     return task;
 }
 
@@ -305,7 +305,7 @@ rsslag_sum any_sum(Dice &dice, std::uint64_t t_ns) {
     return sum;
 }
 
-TEST(LedgerAlways, AddsUpWhateverItIsTold) {
+TEST(LedgerAlways, AddsUpForRandomRecords) {
     for (const Scheme scheme : {Scheme::Cpu, Scheme::Thread, Scheme::Plain}) {
         Dice dice(5);
         Ledger ledger({scheme, 4, 32});

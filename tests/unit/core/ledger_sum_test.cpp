@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// --mode counts: what the kernel has summed up, told once, again, late, or not in order.
+// --mode counts: sums of the kernel that come once, again, late, or out of order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ TEST(LedgerSum, GivesTheDifferenceToWhatTheCpuCachedBefore) {
     EXPECT_EQ(view.exact(), members(0, 1'009));
 }
 
-TEST(LedgerSum, CountsOneThatIsToldAgainForWhatHasComeSince) {
+TEST(LedgerSum, CountsOneThatComesAgainForItsNewUpdates) {
     LedgerOf one(Scheme::Cpu);
     one.ledger.apply(sum(100, 4712, 0, 1, 5, 5, kOwn | RSSLAG_PARTIAL));
     one.ledger.apply(sum(200, 4712, 0, 1, 9, 8, kOwn | RSSLAG_PARTIAL));
@@ -97,7 +97,7 @@ TEST(LedgerSum, OfAnotherProcessesTaskIsTheOthers) {
     EXPECT_EQ(view.updates, 0U);
 }
 
-TEST(LedgerSum, ToldByAnotherCpuIsOfItsOwn) {
+TEST(LedgerSum, SentByAnotherCpuIsOfItsOwn) {
     LedgerOf one(Scheme::Cpu, {{2, members(0, 3)}});
     rsslag_sum reported = sum(100, 4711, 2, 1, 1, 4);
     reported.cpu = 0;
@@ -171,7 +171,7 @@ TEST(TimeOrder, TakesRecordsOfManyCpusInTurns) {
             order.add(std::as_bytes(std::span(&update, 1)));
         }
     }
-    EXPECT_EQ(order.malformed(), 5U) << "no machine has that CPU";
+    EXPECT_EQ(order.malformed(), 5U) << "no machine has such a CPU";
     EXPECT_EQ(order.waiting_bytes(), 5U * kCpus * sizeof(rsslag_update));
     std::vector<std::pair<std::uint64_t, std::size_t>> seen;
     for (const std::uint64_t until : {250, 251, 1000})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The ledger's judgement, one case after another, from records made by hand.
+// Verdicts of the ledger for single cases, from records made by hand.
 #include "rsslag/core/ledger.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace rsslag::core::test {
 namespace {
 
-TEST(Ledger, StartsWithWhatTheReadingHeldAndBlamesNobodyForIt) {
+TEST(Ledger, StartsWithWhatTheReadingHeldAsTheBaseline) {
     LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}, {3, members(0, -2)}});
     const MmView view = one.later();
     EXPECT_EQ(view.baseline, members(0, 1'005));
@@ -22,7 +22,7 @@ TEST(Ledger, StartsWithWhatTheReadingHeldAndBlamesNobodyForIt) {
     EXPECT_EQ(row(view, 4711).comm, "worker");
 }
 
-TEST(Ledger, TellsAnAmountByTheCpusOwnCache) {
+TEST(Ledger, TakesAnAmountFromTheCpusOwnCache) {
     LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}});
     EXPECT_EQ(one.update(100, 4712, 0, 1'000, 8, kFault).pages, Pages{1});
     EXPECT_EQ(one.update(900, 4711, 0, 1'000, -12).pages, Pages{-20});
@@ -89,7 +89,7 @@ TEST(Ledger, KeepsTheCountOfTheLatestRecord) {
     EXPECT_EQ(row(view, 4711).uncertain, Pages{0});
 }
 
-TEST(Ledger, SaysWhatIsUncertainWhereTwoZapsMeet) {
+TEST(Ledger, ReportsWhatIsUncertainWhereTwoZapsMeet) {
     LedgerOf one(Scheme::Cpu, {{0, members(0, 0)}});
     one.update(100, 4711, 0, 700, 0);
     one.update(110, 4712, 1, 700, 0);
@@ -97,13 +97,13 @@ TEST(Ledger, SaysWhatIsUncertainWhereTwoZapsMeet) {
     EXPECT_EQ(row(view, 4711).net + row(view, 4712).net, members(0, -300));
     EXPECT_GT(row(view, 4711).uncertain.n, 0);
     EXPECT_GT(row(view, 4712).uncertain.n, 0);
-    // Either may be all but a batch of it.
+    // Either may be all of it except a batch.
     EXPECT_GE(row(view, 4711).net.anon.n + row(view, 4711).uncertain.n, -32);
     EXPECT_LE(row(view, 4711).net.anon.n - row(view, 4711).uncertain.n, -268);
 }
 
-TEST(Ledger, TellsTwoZapsApartThatShowDifferentCounts) {
-    // Had the first seen the second, both would show the same.
+TEST(Ledger, DistinguishesTwoZapsThatShowDifferentCounts) {
+    // If the first record's count included the second update, both would show the same.
     LedgerOf one(Scheme::Cpu, {{0, members(0, 0)}});
     one.update(100, 4711, 0, 900, 0);
     one.update(110, 4712, 1, 700, 0);
@@ -125,8 +125,8 @@ TEST(Ledger, TakesWhatAFaultFoundAsCached) {
     EXPECT_EQ(view.exact(), members(0, 1'010));
 }
 
-/// What faults and flushes tell sums up to what the mm has come to hold.
-TEST(Ledger, TellsOfAFlushWhatFaultsHaveToldAlready) {
+/// The pages of fault and flush records add up to what the mm holds.
+TEST(Ledger, ReturnsWhatFaultsHaveReportedOfAFlush) {
     LedgerOf one(Scheme::Thread);
     EXPECT_EQ(one.fault(100, 4712, 20), members(0, 20));
     EXPECT_EQ(one.fault(110, 4712, 19), members(0, -1));
@@ -135,11 +135,11 @@ TEST(Ledger, TellsOfAFlushWhatFaultsHaveToldAlready) {
     EXPECT_EQ(flush.from_faults, Pages{19}) << "three came without a fault";
     EXPECT_EQ(one.fault(300, 4712, 1), members(0, 1));
     const Applied huge = one.update(400, 4712, 0, 1'534, 1, kFault);
-    EXPECT_EQ(huge.from_faults, Pages{0}) << "it passes the cache";
+    EXPECT_EQ(huge.from_faults, Pages{0}) << "it bypasses the cache";
     EXPECT_EQ(one.fault(500, 4712, 2), members(0, 1));
 }
 
-TEST(Ledger, TellsNoGrowthOfWhatWasCachedAtTheAttach) {
+TEST(Ledger, ReportsNoGrowthOfWhatWasCachedAtTheAttach) {
     LedgerOf one(Scheme::Thread);
     one.fault(0, 4712, 40);  // while it was read
     const Applied flush = one.update(200, 4712, 0, 1'040, 40, kFault | RSSLAG_THRESHOLD);
@@ -161,7 +161,7 @@ TEST(Ledger, NamesWhyAThreadFlushed) {
         LedgerOf one(Scheme::Thread);
         one.fault(100, 4712, 20, 65);
         const Applied applied = one.update(200, 4712, 0, 1'020, 20, flags);
-        // Events that have come to the threshold, and a task that exits, leave no other reading.
+        // At the threshold of events, or by an exiting task, it can only be a flush.
         const bool sure = (flags & (RSSLAG_THRESHOLD | RSSLAG_EXITING)) != 0;
         EXPECT_EQ(applied.pages, sure ? std::optional(Pages{20}) : std::nullopt);
         EXPECT_EQ(applied.ticket != 0, !sure);
@@ -194,7 +194,7 @@ TEST(Ledger, CountsAFlushOnceWhileItsThreadStillSeemsToCache) {
     EXPECT_EQ(one.ledger.view(kMm)->cached, Members{});
 }
 
-/// 4711 takes 40 pages away; 4712 flushes 20 and takes 80 away.
+/// 4711 frees 40 pages; 4712 flushes 20 and frees 80.
 void zap_by_both(LedgerOf &one) {
     one.fault(100, 4712, 20);
     one.update(200, 4711, 0, 960, 0);
@@ -211,8 +211,8 @@ TEST(Ledger, GivesADirectUpdateTheDifferenceOfCounts) {
     EXPECT_EQ(view.flushes[static_cast<std::size_t>(FlushReason::Direct)], 2U);
 }
 
-TEST(Ledger, TellsADirectUpdateOfTheOwnMmFromAFlush) {
-    // A huge page's fault and exec's acct_arg_size() pass the cache and leave it as it is.
+TEST(Ledger, DistinguishesADirectUpdateOfTheOwnMmFromAFlush) {
+    // A huge page's fault and exec's acct_arg_size() bypass the cache and leave it as it is.
     LedgerOf one(Scheme::Thread);
     one.fault(100, 4712, 20);
     const Applied applied = one.update(200, 4712, 0, 1'512, 20, kFault);
@@ -235,7 +235,7 @@ TEST(Ledger, LeavesRecordsUpToTheReadingToTheBaseline) {
     EXPECT_EQ(view.baseline, members(0, 1'007));
 }
 
-TEST(Ledger, KnowsNothingOfAnMmThatNobodyAskedFor) {
+TEST(Ledger, HasNoViewOfAnUntracedMm) {
     Ledger ledger({Scheme::Cpu, 4, 32});
     rsslag_update record{};
     record.kind = RSSLAG_UPDATE;
@@ -249,7 +249,7 @@ TEST(Ledger, KnowsNothingOfAnMmThatNobodyAskedFor) {
     EXPECT_FALSE(ledger.view(kMm).has_value());
 }
 
-TEST(Ledger, SaysSoAndTakesOverWhereAReadingDiffers) {
+TEST(Ledger, CountsADisagreementAndTakesOverTheReading) {
     LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}});
     one.update(100, 4711, 0, 1'000, 8);
     one.ledger.advance(kStart + 2'000'000);
@@ -268,13 +268,13 @@ TEST(Ledger, SaysSoAndTakesOverWhereAReadingDiffers) {
     EXPECT_EQ(row(view, 4711).net, members(0, 1));
     EXPECT_EQ(view.disagreements, 1U);
     EXPECT_EQ(view.resyncs, 1U);
-    // Whose record is missing nobody knows.
+    // The missing record may be of either task.
     EXPECT_EQ(row(view, 4711).uncertain, Pages{512});
     EXPECT_EQ(row(view, 4712).uncertain, Pages{512});
 }
 
 TEST(Ledger, WaitsForTheRecordOfWhatAReadingHasSeen) {
-    // The CPU was taken away between its update and its record's time, and a reading came first.
+    // The CPU was interrupted between its update and its record's time, and a reading came first.
     LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}, {1, members(0, 31)}});
     one.ledger.watch(kMm);
     const CounterReading reading = one.reading_of(1'032, {{0, members(0, 8)}});
@@ -283,7 +283,7 @@ TEST(Ledger, WaitsForTheRecordOfWhatAReadingHasSeen) {
     EXPECT_FALSE(check.quiet);
     EXPECT_TRUE(one.ledger.view(kMm)->suspect);
     one.update(90'000'000, 4711, 0, 1'000, 8);
-    EXPECT_TRUE(one.ledger.view(kMm)->suspect) << "the fold is still to be told";
+    EXPECT_TRUE(one.ledger.view(kMm)->suspect) << "the record of the fold has not come";
     one.update(95'000'000, 4712, 1, 1'032, 0, kFault);
     one.update(96'000'000, 4711, 0, 1'032, 9);
     const MmView view = one.later();
@@ -303,7 +303,7 @@ TEST(Ledger, DisagreesAtTheEndWithWhatNoRecordHasExplained) {
     EXPECT_EQ(one.ledger.view(kMm)->disagreements, 1U);
 }
 
-TEST(Ledger, TellsWhatIsOpenAsAReadingDiffersByItsLikeliest) {
+TEST(Ledger, SettlesWhatIsOpenAsMostLikelyWhereAReadingDiffers) {
     LedgerOf one(Scheme::Thread);
     zap_by_both(one);
     one.ledger.watch(kMm);
@@ -317,7 +317,7 @@ TEST(Ledger, TellsWhatIsOpenAsAReadingDiffersByItsLikeliest) {
 }
 
 TEST(Ledger, TakesAReadingForEvidenceOfTheOrder) {
-    // The CPU was taken away between its update and its record's time; another's updates came in between.
+    // The CPU was interrupted between its update and its record's time; another CPU's updates came in between.
     LedgerOf one(Scheme::Thread);
     one.fault(100, 4712, 66);
     one.update(200, 4711, 0, 1'036, 0);
@@ -362,7 +362,7 @@ TEST(Ledger, TakesOverWhatThreadsCacheSinceTheirLastRecord) {
     EXPECT_EQ(view.resyncs, 0U);
 }
 
-TEST(Ledger, MissesNothingWhereATaskCachesThatNoRecordHasToldOf) {
+TEST(Ledger, MissesNothingWhereATaskWithoutARecordCaches) {
     LedgerOf one(Scheme::Thread);
     one.update(100, 4711, 0, 1'003, 3);
     one.ledger.advance(kStart + 100'000'000);
@@ -378,7 +378,7 @@ TEST(Ledger, MissesNothingWhereATaskCachesThatNoRecordHasToldOf) {
     EXPECT_EQ(row(view, 4711).net, members(0, 3));
 }
 
-TEST(Ledger, WaitsForTheWordOfWhoeverMakesAnMm) {
+TEST(Ledger, WaitsForTheRecordOfTheTaskThatMakesAnMm) {
     constexpr std::uint64_t kNew = kMm + 0x1000;
     LedgerOf one(Scheme::Cpu);
     EXPECT_FALSE(one.ledger.being_built(kMm));
@@ -393,7 +393,7 @@ TEST(Ledger, WaitsForTheWordOfWhoeverMakesAnMm) {
     one.update(300, 4711, 0, 1, 1, kOwn | RSSLAG_NEWBORN, kNew + 0x1000);
     EXPECT_TRUE(one.ledger.being_built(kNew + 0x1000));
     one.ledger.records_lost();
-    EXPECT_FALSE(one.ledger.being_built(kNew + 0x1000)) << "its word may be lost";
+    EXPECT_FALSE(one.ledger.being_built(kNew + 0x1000)) << "its record may be lost";
 }
 
 TEST(Ledger, EndsAGroupWhoseExitWasLost) {
@@ -410,7 +410,7 @@ TEST(Ledger, EndsAGroupWhoseExitWasLost) {
     EXPECT_FALSE(one.ledger.leaving());
 }
 
-TEST(Ledger, KnowsTheLeastAndTheMostSinceTheWatch) {
+TEST(Ledger, HasTheLeastAndTheMostSinceTheWatch) {
     LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}});
     one.update(100, 4711, 0, 1'000, 30);
     one.ledger.watch(kMm);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Late records, and the ledger against readings: several in one watch, and what only their sum shows.
+// Late records, and comparisons with readings: several in one watch, and errors that only sums show.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t kMs = 1'000'000;
 constexpr std::uint64_t kChild = 0xffff888000002000;
 
-/// How long a record takes that came while a process of so many tasks was first read.
+/// How long it takes to apply a record made while a process of this many tasks was first read.
 double record_while_adopted(int tasks) {
     constexpr int kRecords = 2'000;
     CounterReading reading;
@@ -61,7 +61,7 @@ TEST(Ledger, TakesNoLongerForARecordOfAProcessOfManyTasksWhileItIsAdopted) {
 TEST(Ledger, DoesNotLetALateRecordTurnACountBack) {
     LedgerOf one(Scheme::Cpu, {{0, members(0, 4)}, {1, members(0, 31)}});
     one.update(500, 4712, 1, 1'032, 0, kFault);
-    // CPU 0 was taken away between reading its values and handing the record on.
+    // CPU 0 was interrupted between reading its values and sending the record.
     EXPECT_EQ(one.update(300, 4711, 0, 1'000, 5, kFault).pages, Pages{1});
     EXPECT_EQ(one.ledger.view(kMm)->flushed, members(0, 1'032));
     const MmView view = one.later();
@@ -71,9 +71,9 @@ TEST(Ledger, DoesNotLetALateRecordTurnACountBack) {
     EXPECT_EQ(row(view, 4712).uncertain, Pages{0});
 }
 
-TEST(Ledger, SaysThatALateFoldMayBeAnothers) {
+TEST(Ledger, TakesALateFoldForPossiblyAnothers) {
     LedgerOf one(Scheme::Cpu, {{1, members(0, 31)}});
-    one.update(500, 4712, 1, 732, 0);  // holds the zap of 300 pages that is told of only now
+    one.update(500, 4712, 1, 732, 0);  // includes the zap of 300 pages, whose record comes next
     one.update(300, 4711, 0, 700, 0);
     const MmView view = one.later();
     EXPECT_EQ(view.exact(), members(0, 732));
@@ -84,9 +84,9 @@ TEST(Ledger, SaysThatALateFoldMayBeAnothers) {
     EXPECT_GE(row(view, 4712).net.anon.n + row(view, 4712).uncertain.n, 1);
 }
 
-TEST(Ledger, TakesNothingForCertainWhileACpuThatHasToldOfNothingMayBeAtAnUpdate) {
+TEST(Ledger, TakesNothingForCertainWhileACpuWithoutARecordMayBeAtAnUpdate) {
     LedgerOf one(Scheme::Thread);
-    one.update(100, 4711, 1, 700, 0);  // took one page; the rest is 4712's, which is told of only now
+    one.update(100, 4711, 1, 700, 0);  // freed one page; the rest is 4712's, whose record comes last
     one.update(400, 4711, 1, 699, 0);
     one.update(800, 4711, 1, 698, 0);
     one.update(20'000, 4712, 0, 701, 0);
@@ -104,7 +104,7 @@ TEST(Ledger, DoesNotLetALateFlushTurnACountBack) {
     LedgerOf one(Scheme::Thread);
     one.fault(100, 4711, 7);
     one.fault(110, 4712, 9);
-    one.update(90'500, 4712, 1, 1'016, 9);  // holds 4711's seven, too
+    one.update(90'500, 4712, 1, 1'016, 9);  // includes 4711's seven
     one.ledger.advance(kStart + 5 * kMs);
     one.update(90'400, 4711, 0, 1'007, 7);
     EXPECT_EQ(one.ledger.view(kMm)->flushed, members(0, 1'016));
@@ -115,8 +115,8 @@ TEST(Ledger, DoesNotLetALateFlushTurnACountBack) {
     EXPECT_EQ(sum_of(view), view.exact());
 }
 
-TEST(Ledger, SaysSoWhereTheCountersAgreeButTheirSumDoesNot) {
-    // CPU 1 folded, and nobody said so: its next update seems to have taken 28 pages away.
+TEST(Ledger, CountsADisagreementOfTheSumWhereTheCountersAgree) {
+    // CPU 1 folded without a record: its next update seems to have freed 28 pages.
     LedgerOf one(Scheme::Cpu, {{1, members(0, 31)}});
     one.update(100, 4711, 1, 1'032, 3, kFault);
     one.ledger.advance(kStart + 3 * kMs);
@@ -125,12 +125,12 @@ TEST(Ledger, SaysSoWhereTheCountersAgreeButTheirSumDoesNot) {
     const CounterReading reading = one.reading_of(1'032, {{1, members(0, 3)}});
     const Check check = one.ledger.compare(reading, kStart + 105 * kMs, kStart + 106 * kMs);
     EXPECT_TRUE(check.quiet);
-    EXPECT_EQ(check.disagreements, 0) << "the counters themselves are as they should be";
+    EXPECT_EQ(check.disagreements, 0) << "the counters themselves are right";
     const MmView view = one.later();
     EXPECT_EQ(view.disagreements, 1U);
     EXPECT_EQ(view.resyncs, 0U);
     EXPECT_EQ(view.exact(), members(0, 1'035));
-    EXPECT_EQ(view.remainder, members(0, 32)) << "nobody's, and put on nobody";
+    EXPECT_EQ(view.remainder, members(0, 32)) << "of no task, and in no task's net";
     EXPECT_EQ(view.baseline, members(0, 1'031));
     EXPECT_EQ(sum_of(view), view.exact());
     one.ledger.watch(kMm);
@@ -195,9 +195,9 @@ TEST(Ledger, ComparesAnMmThatWasBornInTheWatch) {
     fork_child(one);
     one.update(5'050'000, 4800, 1, 40, 1, kFault, kChild);
     one.ledger.advance(kStart + 20 * kMs);
-    // Read as it was before that update …
+    // A reading of the state before that update …
     EXPECT_EQ(one.ledger.compare(reading_of_child(40, 0), kStart + 5 * kMs, kStart + 6 * kMs).disagreements, 0);
-    // … and as it never was.
+    // … and one of a state that never was.
     EXPECT_TRUE(one.ledger.compare(reading_of_child(41, 1), kStart + 5 * kMs, kStart + 6 * kMs).known);
     EXPECT_TRUE(one.ledger.view(kChild)->suspect);
     one.ledger.watch_all();
@@ -215,7 +215,7 @@ TEST(Ledger, DoesNotCompareAnMmWithWhatWasReadBeforeItsBirth) {
     one.ledger.end_watch();
 }
 
-TEST(Ledger, StartsAnewWhereAnEmptyMmEndedWithoutAWord) {
+TEST(Ledger, StartsANewMmWhereAnEmptyOneEndedWithoutARecord) {
     LedgerOf one(Scheme::Cpu);
     fork_child(one);
     one.update(4 * kMs, 4800, 1, 40, -7, kOwn, kChild);
@@ -229,7 +229,7 @@ TEST(Ledger, StartsAnewWhereAnEmptyMmEndedWithoutAWord) {
     EXPECT_EQ(view.tasks[0].host_tid, 4801);
 }
 
-// With one user, what another traced task does to an mm looks like its making: unmap_mapping_range() at a truncation.
+// Another traced task's update of an mm with one user looks like one of a newborn mm: unmap_mapping_range().
 TEST(Ledger, KeepsAnMmWhosePagesAnotherTakesAway) {
     LedgerOf one(Scheme::Cpu);
     fork_child(one);
@@ -241,7 +241,7 @@ TEST(Ledger, KeepsAnMmWhosePagesAnotherTakesAway) {
     ASSERT_EQ(view.tasks.size(), 1U);
     EXPECT_EQ(view.tasks[0].host_tid, 4800);
     ASSERT_EQ(view.others.size(), 1U);
-    EXPECT_EQ(view.others[0].net, members(0, 40 - 2));  // it was copied by the same task
+    EXPECT_EQ(view.others[0].net, members(0, 40 - 2));  // the same task made the copy at fork
 }
 
 TEST(Ledger, IgnoresTheRenameOfAnExec) {

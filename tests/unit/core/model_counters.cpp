@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The model's counters: lib/percpu_counter.c on the `cpu` scheme, SPLIT_RSS_COUNTING (mm/memory.c, up to 6.1) on the
-// `thread` scheme, and what the tracepoints tell of both.
+// `thread` scheme, and the records of the tracepoints on both.
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
@@ -13,7 +13,7 @@ namespace {
 /// mm/memory.c: TASK_RSS_EVENTS_THRESH
 constexpr int kEventsThreshold = 64;
 
-/// Takes up to `most` of what nobody has claimed.
+/// Takes up to `most` of the unclaimed pages.
 std::int64_t claim(Pages &unclaimed, std::int64_t most) {
     const std::int64_t taken = std::clamp<std::int64_t>(unclaimed.n, 0, std::max<std::int64_t>(most, 0));
     unclaimed.n -= taken;
@@ -75,13 +75,13 @@ void ModelKernel::add_on_cpu(const Change &change) {
     account(change);
 }
 
-/// How long something else takes the CPU away, nobody's tasks.
+/// How long an interrupt takes the CPU away, 0 if there is none.
 std::uint64_t ModelKernel::interrupt() {
     if (options_.interrupt_one_in == 0 || !dice_.once_in(options_.interrupt_one_in)) return 0;
     return dice_.ns(1'000, 20'000);
 }
 
-/// What bpf/stream_cpu.bpf.h does up to taking the time.
+/// What bpf/stream_cpu.bpf.h does until it takes the time.
 void ModelKernel::begin_record(const Change &change) {
     Cpu &cpu = cpu_of(*change.by);
     cpu.stamp_ns = now_;
@@ -90,7 +90,7 @@ void ModelKernel::begin_record(const Change &change) {
     cpu.summed = (change.by->group->traced || change.mm->traced) && summed_up(change);
 }
 
-// The count that the record shows is read after the time was taken: another CPU's fold may come in between.
+// The count of the record is read after the time was taken: another CPU's fold may come in between.
 void ModelKernel::push_update_on_cpu(const Change &change, std::uint64_t lead_ns) {
     push(*change.by, lead_ns, [this, change] { add_on_cpu(change); });
     push(*change.by, dice_.ns(20, 60) + interrupt(), [this, change] { begin_record(change); });
@@ -194,7 +194,7 @@ std::uint16_t ModelKernel::flags_of(const Change &change) {
     const ModelTask &by = *change.by;
     const bool own = by.mm == change.mm;
     const bool ends = (options_.scheme == Scheme::Cpu ? cpu_of(*change.by).users : change.mm->users) == 0;
-    // An exiting task's faults are not reported, nor is there one to tell of at an end.
+    // Faults of an exiting task are not reported, and a teardown is not within a fault.
     unsigned flags = by.exiting || ends ? 0U : by.fault;
     if (ends) flags |= RSSLAG_TEARDOWN;
     if (own) flags |= RSSLAG_OWN;
@@ -229,7 +229,7 @@ void ModelKernel::emit_update(const Change &change, std::uint64_t t_ns, std::int
     ++change.mm->updates;
 }
 
-/// bpf/sum.bpf.h: whether this update is in a sum now; if not, the sum that the CPU was at is reported.
+/// bpf/sum.bpf.h: whether this update is in a sum now; if not, the CPU's open sum is sent.
 bool ModelKernel::summed_up(const Change &change) {
     if (!options_.counting) return false;
     const ModelTask &by = *change.by;
@@ -319,7 +319,7 @@ void ModelKernel::empty_fault(ModelTask &by) {
     leave_fault(by);
 }
 
-// do_wp_page() of a file page and do_swap_page(): one page goes from one member to another.
+// do_wp_page() of a file page, and do_swap_page(): one page moves from one member to another.
 void ModelKernel::cow_fault(ModelTask &by) {
     exchange_fault(by, Member::File);
 }
@@ -337,7 +337,7 @@ void ModelKernel::exchange_fault(ModelTask &by, Member from) {
     leave_fault(by);
 }
 
-// __do_huge_pmd_anonymous_page() adds to the mm's counter itself, past the task's cache.
+// __do_huge_pmd_anonymous_page() adds to the mm's counter directly, not to the task's cache.
 void ModelKernel::huge_fault(ModelTask &by) {
     enter_fault(by, RSSLAG_OF_USER_FAULT);
     push(by, 0, [this, &by] { change({&by, by.mm, Member::Anon, 512}, dice_.ns(20'000, 60'000)); });
@@ -353,7 +353,7 @@ void ModelKernel::populate(ModelTask &by, std::int64_t pages) {
     }
 }
 
-/// Work in an mm without a reference to it: its teardown waits, as it does for page table locks.
+/// Work in an mm without a reference to it: the mm's teardown waits for it, as for page table locks.
 void ModelKernel::visit(ModelTask &by, ModelMm &mm, std::function<void()> work) {
     ++mm.visitors;
     push(by, dice_.ns(500, 3'000), std::move(work));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Time in the model: who runs where, and what comes next.
+// Time in the model: which task runs on which CPU, and which step is next.
 #include "model_kernel.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A kernel that never was: its mm counters, what its tracepoints tell, and the truth beside it. CPUs work at the same
-// time, step by step, in an order that the seed decides and that a real machine could show. docs/kernel.md has the
-// facts.
+// A model of a kernel: its mm counters, the records of its tracepoints, and the true values to compare with. CPUs run
+// concurrently, step by step, in an order that depends on the seed and that is possible on a real machine.
+// docs/kernel.md has the facts.
 #pragma once
 
 #include <cstdint>
@@ -39,12 +39,12 @@ struct ModelMm {
     std::vector<Members> local;            ///< by CPU, `cpu` scheme
     Members exact;                         ///< the truth
     Pages rss_most, rss_least;             ///< … since the attach, at any instant
-    Members unclaimed;                     ///< what no planned zap has its eyes on
+    Members unclaimed;                     ///< pages that no planned zap takes
     std::map<std::uint64_t, Members> net;  ///< the truth since the attach, by task serial
     Members baseline;                      ///< exact at the attach
-    std::set<std::uint64_t> owners;        ///< serials of tasks that have or had it
+    std::set<std::uint64_t> owners;        ///< serials of tasks that live or lived in it
     bool traced = false;
-    bool newborn = true;        ///< no task has it yet
+    bool newborn = true;        ///< no task lives in it yet
     bool ended = false;         ///< its teardown is complete
     bool end_reported = false;  ///< by a record of its teardown
     int visitors = 0;           ///< work in flight by tasks that hold no reference
@@ -58,7 +58,7 @@ struct ModelGroup {
     int tasks = 0;  ///< that still have a tid
 };
 
-/// What a task does next. Nobody else runs on its CPU between two steps unless `may_switch`.
+/// What a task does next. No other task runs on its CPU between two steps unless `may_switch`.
 struct Step {
     std::uint64_t lead_ns = 0;
     bool may_switch = false;
@@ -77,7 +77,7 @@ struct ModelTask {
     bool in_execve = false;
     bool dying = false;  ///< an exit is planned: plan nothing more
     bool gone = false;
-    bool took_tid = false;    ///< of its leader, by exec: what that did by this number is not its own
+    bool took_tid = false;    ///< of its leader, by exec: earlier updates with this TID are the leader's
     bool announced = false;   ///< a SEEN record was sent
     std::uint16_t fault = 0;  ///< RSSLAG_OF_*_FAULT while in one
     std::uint64_t fault_address = 0;
@@ -93,15 +93,15 @@ struct ModelOptions {
     int cpus = 2;
     std::int64_t batch = 32;
     std::uint64_t seed = 1;
-    int switch_one_in = 6;              ///< how often a task gives its CPU away where it may
-    bool exit_before_teardown = false;  ///< the EXIT record, as from 6.16
-    bool after_fault = false;           ///< fault records after the fault, too: fexit/handle_mm_fault loads
-    bool argument_pages = true;         ///< exec charges its argument page to the old mm, too (fs/exec.c acct_arg_size)
+    int switch_one_in = 6;              ///< how often a task leaves its CPU at a step with `may_switch`
+    bool exit_before_teardown = false;  ///< the EXIT record comes first, as from 6.16
+    bool after_fault = false;           ///< fault records also come after the fault: fexit/handle_mm_fault loads
+    bool argument_pages = true;         ///< exec also charges its argument page to the old mm (fs/exec.c acct_arg_size)
     bool follow = true;                 ///< children become traced
     bool counting = false;              ///< --mode counts
-    bool reuse_tids = false;            ///< at once
-    int interrupt_one_in = 0;  ///< updates are so often followed by an interrupt, before they are reported; 0: never
-    std::uint32_t anon_orders = 1;  ///< folios that anonymous memory may come in
+    bool reuse_tids = false;            ///< a TID is used again as soon as it is free
+    int interrupt_one_in = 0;           ///< one in so many updates is interrupted before its record; 0: none
+    std::uint32_t anon_orders = 1;      ///< folios that anonymous memory may come in
 };
 
 using Planner = std::function<void(ModelTask &)>;
@@ -110,12 +110,12 @@ class ModelKernel {
   public:
     explicit ModelKernel(const ModelOptions &options);
 
-    /// A process that was there before anything was traced, with some pages.
+    /// A process that exists before the trace, with some pages.
     ModelTask &make_process(const std::string &comm, bool traced);
     /// A task with no mm: kswapd.
     ModelTask &make_kernel_thread(const std::string &comm);
 
-    // Work. Each call appends steps to what the task has yet to do; nothing happens until time passes.
+    // Work. Each call appends steps to the task's queue; they run as time passes.
     void anon_fault(ModelTask &by);
     void file_fault(ModelTask &by, std::int64_t pages);
     void shmem_fault(ModelTask &by);
@@ -125,7 +125,7 @@ class ModelKernel {
     void empty_fault(ModelTask &by);
     /// Pages without faults: MAP_POPULATE, mlock.
     void populate(ModelTask &by, std::int64_t pages);
-    /// munmap or MADV_DONTNEED of at most so many of each member, of the task's own mm: one update a member.
+    /// munmap or MADV_DONTNEED in the task's own mm, of at most `most` pages of each member: one update a member.
     void zap(ModelTask &by, const Members &most);
     void swap_out(ModelTask &by, ModelMm &mm);
     void write_into(ModelTask &by, ModelMm &mm);
@@ -143,21 +143,21 @@ class ModelKernel {
     void release(ModelTask &by, ModelMm &mm);
 
     void run_for(std::uint64_t ns, const Planner &planner = nullptr);
-    /// Until nobody has anything left to do.
+    /// Runs until no task has steps left.
     void settle();
     std::uint64_t now() const { return now_; }
 
-    /// As userspace does before it takes records: tells the sums that go on and have grown.
+    /// Emits the open sums that have grown, as userspace reads them before it takes records.
     void read_sums();
-    /// Records earlier than that, in the order of their time, as a judge merges them from all CPUs.
+    /// Records earlier than `before` in the order of their time, merged from all CPUs as in trace::Analyzer.
     std::vector<Emitted> take_records(std::uint64_t before);
-    /// Everything that happened by now; only when settled.
+    /// All records so far; only when settled.
     std::vector<Emitted> take_records() { return take_records(now_ + 1); }
 
-    /// From here on nets are counted; the mm's baseline is what it holds.
+    /// Nets are counted from here on; the mm's baseline is what it holds.
     void attach(ModelMm &mm);
     CounterReading read(const ModelMm &mm) const;
-    /// A pass that takes time: the others go on meanwhile. nullopt: the mm went.
+    /// A pass that takes time, while other tasks run. nullopt: the mm ended.
     std::optional<CounterReading> read_slowly(const ModelMm &mm, const Planner &planner);
 
     Dice &dice() { return dice_; }
@@ -166,11 +166,11 @@ class ModelKernel {
     std::vector<ModelTask *> tasks_of(const ModelMm &mm) const;
     std::vector<ModelTask *> threads_of(const ModelGroup &group) const;
     ModelTask *find_task(int tid) const;
-    /// mms of traced groups, that have users.
+    /// mms of traced groups that have users.
     std::vector<ModelMm *> traced_mms() const;
-    /// How many mms came to an end that records told of.
+    /// How many mms ended with a record of their teardown.
     std::uint64_t ended_mms() const { return ended_; }
-    /// How many folds of an amount that nothing tells met another one between its add and its record.
+    /// How many folds whose amount is not known from their record met another one between add and record.
     std::uint64_t open_overlaps() const { return open_overlaps_; }
     std::uint64_t pages_touched() const { return touched_; }
 
@@ -184,8 +184,8 @@ class ModelKernel {
         const ModelMm *in_flight = nullptr;  ///< between add and record
         Member member = Member::File;
         bool folded = false;
-        bool open_fold = false;      ///< of an amount that is not plain from being one page of a fault
-        rsslag_sum sum{};            ///< that it is at, `counting`; mm 0: none
+        bool open_fold = false;      ///< of an amount other than one page of a fault
+        rsslag_sum sum{};            ///< the open one, `counting`; mm 0: none
         std::uint32_t reported = 0;  ///< updates of it that a reader has seen
     };
     struct Change {
@@ -231,7 +231,7 @@ class ModelKernel {
     void visit(ModelTask &by, ModelMm &mm, std::function<void()> work);
     Cpu &cpu_of(const ModelTask &task) { return cpus_[static_cast<std::size_t>(task.on_cpu)]; }
 
-    // model_tasks.cpp: birth and death
+    // model_tasks.cpp: start and end of tasks and mms
     ModelMm &make_mm();
     ModelTask &make_task(ModelGroup &group, ModelMm *mm, const std::string &comm);
     ModelGroup &make_group(bool traced);
@@ -268,11 +268,11 @@ class ModelKernel {
     int next_tid_ = 10'100;
     std::vector<Emitted> records_;
     ModelTask *stepping_ = nullptr;
-    std::vector<Step> inserted_;  ///< by the step that runs now: done before what its task had planned
+    std::vector<Step> inserted_;  ///< by the running step: they run before the queued steps of its task
     std::uint64_t ended_ = 0, open_overlaps_ = 0, touched_ = 0;
 };
 
-/// What rsslag's own PID namespace calls a task of the model; 0 for kernel threads.
+/// The PID of a task of the model in rsslag's own PID namespace; 0 for kernel threads.
 inline int ns_pid(int host_pid) {
     return host_pid > 10'000 ? host_pid - 10'000 : 0;
 }

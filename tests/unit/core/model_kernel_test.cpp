@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The model by itself: were it wrong, the ledger would be measured against nothing.
+// Tests of the model itself: the ledger is compared with it.
 #include "model_kernel.h"
 
 #include <gtest/gtest.h>
@@ -75,7 +75,7 @@ TEST(ModelKernel, FlushesOnThe66thFaultAndWithoutIt) {
     EXPECT_EQ(task.events, 0);
 }
 
-TEST(ModelKernel, TellsAtAFaultsEntryWhatWasCachedBefore) {
+TEST(ModelKernel, ReportsAtAFaultsEntryWhatWasCachedBefore) {
     ModelKernel kernel(options_of(Scheme::Thread));
     ModelTask &task = kernel.make_process("one", true);
     kernel.file_fault(task, 9);
@@ -129,7 +129,7 @@ TEST(ModelKernel, ExecsInTheOrderOfKernels) {
     EXPECT_STREQ(exec.comm, "two");
 }
 
-/// Truth, counters and caches of every living mm, whatever happens.
+/// Counters and caches of every living mm add up to the true values at any time.
 void expect_sums(const ModelKernel &kernel) {
     for (const ModelMm *mm : kernel.traced_mms()) {
         Members net = mm->baseline;

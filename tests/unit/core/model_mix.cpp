@@ -54,7 +54,7 @@ class MixedWork {
         kernel_.zap(task, {{dice.between(0, 64)}, {dice.between(0, 512)}, {dice.between(0, 8)}, {dice.between(0, 32)}});
     }
 
-    /// A traced task changes what is not its own: process_vm_writev(), or reclaim that it has to do itself.
+    /// A traced task updates another mm: process_vm_writev(), or direct reclaim.
     void reach_out(ModelTask &task) {
         ModelMm *mm = any_mm();
         if (!mm || mm == task.mm) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the snapshot iterator reads from the model, in one moment or over time.
+// What the snapshot iterator reads from the model, at one instant or over time.
 #include <utility>
 
 #include "model_kernel.h"

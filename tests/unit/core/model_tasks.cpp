@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Birth and death in the model: fork, exec and exit in the order in which kernels do them (docs/kernel.md).
+// Start and end of tasks and mms in the model: fork, exec and exit in the order of kernels (docs/kernel.md).
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,7 @@ ModelMm &ModelKernel::make_mm() {
         mm.address = next_address_;
         next_address_ += 1024;
     } else {
-        // The slab allocator hands out what was freed last.
+        // The slab allocator returns the object that was freed last.
         mm.address = free_addresses_.back();
         free_addresses_.pop_back();
     }
@@ -110,7 +110,7 @@ void ModelKernel::make_thread(ModelTask &by) {
         true);
 }
 
-/// The new task is there; NEWTASK tells of it.
+/// The new task exists: emits its NEWTASK record.
 void ModelKernel::finish_fork(const ModelTask &by, ModelTask &child, std::uint16_t flags) {
     if (!by.group->traced) return;
     if (child.group->traced) {
@@ -162,17 +162,17 @@ void ModelKernel::fork_sharing(ModelTask &by) {
 }
 
 // fs/exec.c get_arg_page(): the page itself goes to the new mm; acct_arg_size() charges the old one with it for a
-// while, past the task's cache.
+// while, directly, not in the task's cache.
 void ModelKernel::push_argument_page(ModelTask &by, ModelMm &newborn) {
     push(by, dice_.ns(500, 3'000), [this, &by] { check_sync(by); });
     change_fast({&by, &newborn, Member::Anon, 1}, dice_.ns(200, 600));
     if (!options_.argument_pages) return;
-    // No page of the old mm stands behind that, so nobody may zap it.
+    // There is no such page in the old mm, so no task may zap it.
     push(by, 0, [mm = by.mm] { --mm->unclaimed.anon.n; });
     change({&by, by.mm, Member::Anon, 1}, dice_.ns(30, 90));
 }
 
-// execvp() tries each directory of PATH: an mm each, that nobody ever gets.
+// execvp() tries each directory of PATH: an mm for each, in which no task ever lives.
 void ModelKernel::search_path(ModelTask &by, int candidates) {
     for (int i = 0; i < candidates; ++i) {
         push(by, dice_.ns(1'000, 9'000), [this, &by] {
@@ -267,7 +267,7 @@ void ModelKernel::drop_user(ModelTask &by, ModelMm &mm) {
     tear_down(by, mm);
 }
 
-// exit_mmap(): until nothing is left, also of what is in flight elsewhere. Only then may the address be used again.
+// exit_mmap(): until all pages and visitors on other CPUs are gone. Only then may the address be used again.
 void ModelKernel::tear_down(ModelTask &by, ModelMm &mm) {
     if (mm.visitors == 0 && mm.exact == Members{}) {
         mm.ended = true;
@@ -315,7 +315,7 @@ void ModelKernel::emit_exit(ModelTask &by) {
         emit_task(RSSLAG_EXIT, by, by.group->live == 0 ? RSSLAG_GROUP_DEAD : 0);
 }
 
-/// A leader's tid is the group's, and free only when that is empty.
+/// A leader's TID is the group's, and free only when the group is empty.
 void ModelKernel::reap(ModelTask &by) {
     by.gone = true;
     alive_.erase(std::find(alive_.begin(), alive_.end(), &by));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Each single way of moving, by itself, is seen.
+// Each single change between two readings is detected by itself.
 #include <gtest/gtest.h>
 
 #include "readings.h"
@@ -12,18 +12,18 @@ using test::still;
 using test::still_on_cpus;
 using test::task;
 
-/// A change of one member, in one reading at a time: what moved() must see wherever it appears.
+/// Sets both mm readings of a reading.
 void set_both(CounterReading &reading, const MmReading &value) {
     reading.first = value;
     reading.last = value;
 }
 
-TEST(Moved, IsNotSaidOfWhatRests) {
+TEST(Moved, IsFalseForEqualReadings) {
     EXPECT_FALSE(moved(still(), still()));
     EXPECT_FALSE(moved(still_on_cpus(), still_on_cpus()));
 }
 
-TEST(Moved, IsNotSaidForWhatIsNoPartOfTheState) {
+TEST(Moved, IsFalseForChangesOutsideTheState) {
     CounterReading later = still();
     later.took_us = 99;
     later.mm_users = 5;
@@ -92,7 +92,7 @@ TEST(Moved, SeesAFlushBetweenTheTasksAndTheMm) {
 
 TEST(Moved, SeesAPassThatWasTornInEitherReadingAlone) {
     CounterReading torn_at_first = still();
-    torn_at_first.first.flushed.anon.n -= 20;  // and then as it stays
+    torn_at_first.first.flushed.anon.n -= 20;  // read before a change, the rest after it
     EXPECT_TRUE(moved(torn_at_first, still()));
     CounterReading torn_at_last = still();
     torn_at_last.last.flushed.anon.n += 20;
@@ -150,7 +150,7 @@ TEST(Moved, SeesTheFaultsOfAThreadThatCameAndWent) {
 }
 
 TEST(Moved, CountsTheFaultsOfAGroupsPastOnceForEachGroup) {
-    // Had each task counted the group's past, a fault of one group could hide behind another's.
+    // If each task counted the group's exited threads, a fault in one group could hide one in another.
     CounterReading earlier = still();
     earlier.tasks.push_back(task(9000, members(0, 1), 9000));
     earlier.tasks[2].group_faults = 10;
@@ -158,7 +158,7 @@ TEST(Moved, CountsTheFaultsOfAGroupsPastOnceForEachGroup) {
     EXPECT_FALSE(moved(earlier, later));
     later.tasks[2].group_faults = 12;
     EXPECT_TRUE(moved(earlier, later));
-    // +2 for the group of two tasks, −2 for a thread's own: equal only when the past of 4711 counts once.
+    // +2 for the group of two tasks, −2 for a thread's own: equal only if the exited threads of 4711 count once.
     CounterReading ended = earlier;
     ended.tasks[0].group_faults += 2;
     ended.tasks[1].group_faults += 2;

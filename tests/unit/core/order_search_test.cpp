@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The search through orders against one that tries every order and every amount, and the traces that led here.
+// Compares the search with one that tries every order and every amount, and has traces that once failed.
 #include "order_search.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ struct Bounds {
     }
 };
 
-/// Every order of steps that CPUs, tasks and times allow, with every amount, one by one.
+/// Tries every order of steps that CPUs, tasks and times allow, with every amount.
 class BruteForce {
   public:
     BruteForce(const std::vector<CounterEvent> &events, std::int64_t count, CountRead read)
@@ -126,7 +126,7 @@ class BruteForce {
     std::vector<bool> done_;
 };
 
-/// A trace as some CPUs would make it at the same time, tasks changing between them.
+/// A trace of concurrent CPUs, among which tasks migrate.
 struct Trace {
     std::vector<CounterEvent> events;
     std::vector<std::int64_t> truth;  ///< by event
@@ -204,7 +204,7 @@ Trace random_trace(Dice &dice, CountRead read) {
             ++cpu.made;
         }
     }
-    // A program tells its record when it has read, so that the order of tasks' records is that of their times.
+    // A program sends its record after it has read, so that the order of tasks' records is that of their times.
     std::vector<std::size_t> by_time(events.size());
     for (std::size_t i = 0; i < by_time.size(); ++i)
         by_time[i] = i;
@@ -227,7 +227,7 @@ void expect_as_brute_force(CountRead read, int rounds) {
         SCOPED_TRACE(testing::Message() << "round " << round);
         const Trace trace = random_trace(dice, read);
         const BruteForce all(trace.events, 0, read);
-        ASSERT_TRUE(all.bounds.any) << "what happened is one of the orders";
+        ASSERT_TRUE(all.bounds.any) << "the true order is one of them";
         const OrderSearch search(trace.events, 0, read);
         const OrderSearch::Solution solution = search.all();
         std::map<int, std::int64_t> truth, likely;
@@ -254,7 +254,7 @@ void expect_as_brute_force(CountRead read, int rounds) {
             EXPECT_GE(sum.most, truth[tid]);
             EXPECT_EQ(sum.likely, likely[tid]);
         }
-        // A part that is certain early is never contradicted by what comes after it.
+        // Later records never contradict what was certain early.
         if (const auto certain = search.certain(kNever)) {
             for (std::size_t i = 0; i < trace.events.size(); ++i) {
                 if (!trace.events[i].update || !certain->done[i]) continue;
@@ -263,7 +263,7 @@ void expect_as_brute_force(CountRead read, int rounds) {
             }
         }
     }
-    EXPECT_GT(open, rounds / 50) << "the traces are too plain to say anything";
+    EXPECT_GT(open, rounds / 50) << "the traces are too simple to test anything";
 }
 
 TEST(OrderSearch, FindsWhatEveryOrderOfFoldsAllows) {
@@ -288,8 +288,8 @@ CounterEvent fold(int cpu, std::uint64_t begin, std::uint64_t t, std::uint64_t e
 }
 
 TEST(OrderSearch, JoinsAZapWithTheFoldThatItsCountMayHold) {
-    // CPU 1 was taken away for 15 us between its fold and its record; CPU 0's count holds both. That CPU 1 cancelled
-    // what it had is as good an explanation: neither amount is certain, and their sum is.
+    // CPU 1 was interrupted for 15 us between its fold and its record; CPU 0's count includes both. CPU 1 may as well
+    // have cancelled what it had: neither amount is certain, only their sum.
     const std::vector<CounterEvent> events{
         fold(0, 50'000, 60'000, 61'000, 832, {{-512, -32}, {0, 0}}),
         fold(1, 48'000, 75'000, 76'000, 832, {{-480, -32}, {0, 0}}),
@@ -303,7 +303,7 @@ TEST(OrderSearch, JoinsAZapWithTheFoldThatItsCountMayHold) {
     EXPECT_EQ(solution->moved[0].likely + solution->moved[1].likely, -168);
 }
 
-TEST(OrderSearch, TellsAFaultOfOnePageWhateverElseFolded) {
+TEST(OrderSearch, FindsAFaultOfOnePageWhateverElseFolded) {
     const std::vector<CounterEvent> events{
         fold(0, 50'000, 60'000, 61'000, 832, {{-512, -32}, {0, 0}}),
         fold(1, 48'000, 75'000, 76'000, 832, PageSet::only(32)),
@@ -314,15 +314,15 @@ TEST(OrderSearch, TellsAFaultOfOnePageWhateverElseFolded) {
     EXPECT_EQ(solution->moved[0].most, -200);
 }
 
-TEST(OrderSearch, WaitsForWhatMayStillBeTold) {
+TEST(OrderSearch, WaitsForRecordsThatMayStillCome) {
     const std::vector<CounterEvent> events{fold(0, 50'000, 60'000, kNever, 832, {{-512, -32}, {0, 0}})};
     EXPECT_FALSE(OrderSearch(events, 1'000, CountRead::Later).certain(60'500));
 }
 
-TEST(OrderSearch, SaysWhereNoOrderExplainsTheCounts) {
+TEST(OrderSearch, ReportsThatNoOrderExplainsTheCounts) {
     const std::vector<CounterEvent> events{fold(0, 50'000, 60'000, 61'000, 832, PageSet::only(32))};
     const OrderSearch search(events, 1'000, CountRead::Later);
-    EXPECT_FALSE(search.contradictory(61'500)) << "a fold that is not told yet may";
+    EXPECT_FALSE(search.contradictory(61'500)) << "a fold whose record has not come may explain it";
     EXPECT_TRUE(search.contradictory(10'000'000));
     EXPECT_FALSE(search.certain(10'000'000));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Peaks of records made by hand, against every order of events that the records allow.
+// Compares peaks of records made by hand with those of every order of events that the records allow.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,16 +13,16 @@
 namespace rsslag::core::test {
 namespace {
 
-constexpr std::int64_t kFlushed = 1'000;  // as LedgerOf has it
+constexpr std::int64_t kFlushed = 1'000;  // as in LedgerOf
 constexpr int kCachedAtFirst = 10;
 
-/// An update of one CPU, and what it changed.
+/// An update of one CPU, and its amount.
 struct Change {
     int cpu = 0;
     std::int64_t by = 0;
 };
 
-/// Whose it is: a task's changes come in their order, too, from whichever CPUs.
+/// The task of a change: a task's changes are in order, too, on whatever CPUs.
 int task_of(int cpu) {
     return 4711 + cpu % 2;
 }
@@ -41,8 +41,8 @@ std::ostream &operator<<(std::ostream &out, const Bounds &bounds) {
     return out << bounds.from << " to " << bounds.to;
 }
 
-/// Each change was made at some time after the record before it of the same CPU or task, and before its own record:
-/// what the highest and the lowest value were in each of all orders that this allows.
+/// The highest and the lowest value in each order that the records allow: a change was made at some time after the
+/// previous record of its CPU and of its task, and before its own record.
 class AllOrders {
   public:
     AllOrders(std::int64_t begin, std::vector<Change> changes) : begin_(begin), changes_(std::move(changes)) {
@@ -53,7 +53,7 @@ class AllOrders {
     Bounds least() const { return least_; }
 
   private:
-    /// Change `next` is made between two records: with the record of number made_[next].
+    /// Change `next` is made between two records, right before the record with number made_[next].
     void try_from(std::size_t next) {
         if (next == changes_.size()) return add_up();
         const auto task = [this](std::size_t change) { return task_of(changes_[change].cpu); };
@@ -62,7 +62,7 @@ class AllOrders {
             try_from(next + 1);
         }
     }
-    /// What is made between the same two records may come in any order: rises first, or falls.
+    /// Changes made between the same two records may be in any order: rises first, or falls first.
     void add_up() {
         std::int64_t value = begin_;
         Bounds seen{value, value};
@@ -97,7 +97,7 @@ class AllOrders {
     Bounds most_, least_;
 };
 
-/// A process of two threads, whose memory so many CPUs change.
+/// A process of two threads whose memory `cpus` CPUs change.
 class Recorded {
   public:
     explicit Recorded(int cpus)
@@ -136,7 +136,7 @@ TEST(Peaks, AreWhatAllOrdersThatTheRecordsAllowComeTo) {
         while (changes.size() < 7) {
             const Change change{static_cast<int>(dice.between(0, cpus - 1)), dice.between(-8, 8)};
             const std::int64_t cached = result.cached_by(change.cpu) + change.by;
-            if (change.by == 0 || cached < 1 || cached > 31) continue;  // no fold, which may be more than one thing
+            if (change.by == 0 || cached < 1 || cached > 31) continue;  // a fold would have several possible amounts
             changes.push_back(change);
             result.apply(change);
         }
@@ -159,7 +159,7 @@ TEST(Peaks, SayThatTheyMayHaveBeenMoreAfterALoss) {
     const Extremes extremes = result.extremes();
     EXPECT_TRUE(extremes.lossy);
     EXPECT_GE(extremes.most.from, Pages{result.begin() + 12});
-    EXPECT_TRUE(result.one.ledger.extremes().lossy) << "the tree's, too";
+    EXPECT_TRUE(result.one.ledger.extremes().lossy) << "the tree's extremes are, too";
 }
 
 TEST(Peaks, GoOnWithTheNextReadingAfterALoss) {
@@ -189,11 +189,11 @@ rsslag_sum summed(std::uint64_t t, int cpu, std::uint32_t updates, int cached) {
     return record;
 }
 
-/// What three more CPUs may have cached meanwhile, and will tell of later: less than a batch each.
+/// What three more CPUs may have cached meanwhile, without a record yet: less than a batch each.
 constexpr std::int64_t kOthers = 3 * 31;
 
 TEST(Peaks, OfASumAreAllThatItsUpdatesMayHaveComeTo) {
-    // Of five updates that left 12 the CPU may have cached anything short of a batch in between.
+    // Within five updates that left 12, the CPU may have cached anything below a batch.
     Recorded result(1);
     result.one.ledger.apply(summed(1'000, 0, 5, 12));
     const Extremes many = result.extremes();
@@ -209,14 +209,14 @@ TEST(Peaks, OfASingleUpdateInASumAreWhatItLeft) {
     EXPECT_TRUE(single.least == (Bounds{kFlushed + 10 - kOthers, kFlushed + 10 + kOthers})) << single.least.to.n;
 }
 
-/// A traced process of a model that has one CPU, so that all is known to the page.
+/// A traced process of a model with one CPU, so that every amount is exact.
 struct OneCpu {
     OneCpu() : kernel(options()), oracle(kernel), root(&kernel.make_process("root", true)) { oracle.adopt_all(); }
 
     static ModelOptions options() {
         ModelOptions options;
         options.cpus = 1;
-        options.argument_pages = false;  // nothing comes to an mm that is about to be left
+        options.argument_pages = false;  // exec adds no page to the old mm
         return options;
     }
     void touch(ModelTask &task, int pages) {
@@ -288,10 +288,10 @@ TEST(Peaks, OfTheTreeAreOfOneInstant) {
     scene.touch(child, 200);
     const ModelMm &childs = *child.mm;
     const Pages root = scene.root->mm->exact.rss();
-    scene.kernel.exit(child);  // which may touch a page more (kernel/fork.c mm_release)
+    scene.kernel.exit(child);  // may touch one more page (kernel/fork.c mm_release)
     scene.kernel.settle();
     const Pages together = root + childs.rss_most;
-    scene.touch(*scene.root, 100);  // fewer than the child gave back: never was there more than with the child
+    scene.touch(*scene.root, 100);  // fewer than the child freed: the peak is the one with the child
     scene.feed();
     EXPECT_EQ(scene.tree(), together);
 }

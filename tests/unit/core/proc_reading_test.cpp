@@ -64,7 +64,7 @@ TEST(ProcReading, IsUnknownWhereNothingIsExact) {
     EXPECT_FALSE(reading.lag);
 }
 
-TEST(ProcReading, HasNoLagWhereNobodyKnowsWhetherStatLagsOrTheLeaderHasEnded) {
+TEST(ProcReading, HasNoLagWhereItIsUnknownWhetherStatLagsOrTheLeaderHasEnded) {
     ProcReading unknown = reading_of(5, 20, 440);
     reconcile(unknown, {}, kPage);
     EXPECT_EQ(unknown.exact, Pages{110});
@@ -88,7 +88,7 @@ TEST(ProcReading, IsThatOfAThreadThatGoesOnWhereTheLeaderHasEnded) {
     reconcile(ended, {Truth::Flushed, Truth::Exact, Truth::Exact}, kPage);
     EXPECT_EQ(source_name(ended), "status");
     EXPECT_EQ(ended.exact, Pages{110});
-    EXPECT_EQ(ended.lag, Pages{105}) << "what its own stat says is no count of pages";
+    EXPECT_EQ(ended.lag, Pages{105}) << "its own stat has no count of pages";
     EXPECT_TRUE(ended.confirmed);
 }
 

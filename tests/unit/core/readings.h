@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Readings of processes that never were.
+// Readings of made-up processes.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace rsslag::core {
 
-// Found by GoogleTest, which would print bytes otherwise.
+// GoogleTest finds these, and would print bytes otherwise.
 inline void PrintTo(Pages pages, std::ostream *out) {
     *out << pages.n << " pages";
 }
@@ -60,7 +60,7 @@ inline MmReading mm(const Members &flushed, std::vector<CpuReading> cpus = {}) {
     return mm;
 }
 
-/// Two threads that rest: flushed 200 + 700 + 50, cached 1 + 9 and 3 + 20 + 5, 12 of swap flushed. Exact RSS is 988.
+/// Two threads at rest: flushed 200 + 700 + 50, cached 1 + 9 and 3 + 20 + 5, 12 of swap flushed. Exact RSS is 988.
 inline CounterReading still() {
     CounterReading reading;
     reading.scheme = Scheme::Thread;
@@ -73,7 +73,7 @@ inline CounterReading still() {
 }
 inline constexpr std::int64_t kStillRss = 988;
 
-/// The same process where CPUs cache: 10 on CPU 0, 28 on CPU 3.
+/// The same process on the `cpu` scheme: 10 cached on CPU 0, 28 on CPU 3.
 inline CounterReading still_on_cpus() {
     CounterReading reading = still();
     reading.scheme = Scheme::Cpu;

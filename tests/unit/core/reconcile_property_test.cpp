@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What holds of every reconciliation, over readings made up from a fixed seed.
+// Properties of every reconciliation, over random readings from a fixed seed.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -21,7 +21,7 @@ Bracket rest(std::int64_t walked_pages) {
     return bracket(still(), still(), walked_pages);
 }
 
-/// As `rest`, with what the page tables held as ANON.
+/// rest() with the anonymous pages of the page tables.
 Bracket rest_with_anonymous(std::int64_t walked_pages, std::int64_t anonymous_pages) {
     Bracket result = rest(walked_pages);
     result.walk->anonymous = kPageSize.kb({anonymous_pages});
@@ -129,7 +129,7 @@ TEST(ReconcileMoving, NeverAgreesEvenWhereTheNumbersDo) {
     EXPECT_TRUE(result.causes.empty());
 }
 
-TEST(ReconcileMoving, IsSaidOfAWalkThatSawSomethingElseBetweenEqualCounters) {
+TEST(ReconcileMoving, IsTheCauseOfAWalkThatDiffersBetweenEqualCounters) {
     CounterReading faulted = still();
     faulted.tasks[0].faults_before += 50;
     faulted.tasks[0].faults_after += 50;
@@ -178,7 +178,7 @@ TEST(ReconcileMoving, SpansTheWindowOverEveryReading) {
 
 TEST(ReconcileMoving, TakesBothEndsOfATornPassIntoTheWindow) {
     CounterReading torn = still();
-    torn.last.flushed = torn.first.flushed + torn.tasks[1].cached;  // 28 pages flushed after their task was read
+    torn.last.flushed = torn.first.flushed + torn.tasks[1].cached;  // 28 pages were flushed after their task was read
     const Reconciliation result = reconcile(bracket(torn, torn, kStillRss), kPageSize);
     EXPECT_EQ(result.verdict, Verdict::Moving);
     EXPECT_EQ(result.window.min, Pages{kStillRss});
@@ -188,7 +188,7 @@ TEST(ReconcileMoving, TakesBothEndsOfATornPassIntoTheWindow) {
 
 TEST(ReconcileMoving, TakesBothEndsOfATornPassOverCpus) {
     CounterReading torn = still_on_cpus();
-    torn.last.cpus[1].cached = {};  // 28 pages folded, and count not yet read as it then was
+    torn.last.cpus[1].cached = {};  // 28 pages were folded, and the count was read before that
     const Reconciliation result = reconcile(bracket(torn, torn, kStillRss), kPageSize);
     EXPECT_EQ(result.window.min, Pages{kStillRss - 28});
     EXPECT_EQ(result.window.max, Pages{kStillRss});
@@ -253,7 +253,7 @@ TEST(ExecArguments, AreNotBlamedForADeficitOutsideAnon) {
               (Causes{{Cause::Unexplained, {-33}}}));
 }
 
-TEST(ExecArguments, AreNotBlamedWhereTheWalkDoesNotTellAnon) {
+TEST(ExecArguments, AreNoCauseWhereTheWalkHasNoAnon) {
     EXPECT_EQ(reconcile(rest(kStillRss - 33), kPageSize, in_execve()).verdict, Verdict::Unexplained);
 }
 

@@ -23,7 +23,7 @@ struct Recorded {
         value += by;
         track.record({lane, lane}, t_ns += 10, RssTrack::point(value));
     }
-    /// One that a reading of the counter at that time did not show.
+    /// A step that a reading of the counter at `since_ns` did not show.
     void step_after(int lane, std::uint64_t since_ns, std::int64_t by) {
         track.widen({lane, lane}, since_ns, {std::max<std::int64_t>(by, 0), std::min<std::int64_t>(by, 0)});
         value += by;
@@ -49,12 +49,12 @@ TEST(RssTrack, LeavesOpenWhetherAnotherLanesStepCameBefore) {
     result.step(1, 10);
     result.step(2, 0);
     result.step(1, 10);
-    result.step(2, -4);  // at any time since it told last: while the other had 10, or 20
+    result.step(2, -4);  // at any time since its last record: while the other had 10, or 20
     expect_range(result.track.most(), 16, 20);
     expect_range(result.track.least(), 0, 0);
 }
 
-/// One that goes from CPU to CPU changes it by itself.
+/// A single task that moves from CPU to CPU.
 TEST(RssTrack, TakesWhatATaskDoesInItsOrder) {
     RssTrack track;
     track.start(RssTrack::point(100));
@@ -68,10 +68,10 @@ TEST(RssTrack, TakesWhatATaskDoesInItsOrder) {
     by(1, 7, 10);
     for (int i = 0; i < 40; ++i)
         by(0, 7, 1);
-    by(1, 7, -100);  // CPU 1 has told of nothing since
+    by(1, 7, -100);  // CPU 1 has had no record since
     expect_range(track.most(), 150, 150);
     by(0, 7, 100);
-    by(1, 8, -60);  // another task: it may have been before that
+    by(1, 8, -60);  // another task: its step may have been before that
     expect_range(track.most(), 150, 150);
     expect_range(track.least(), -10, 50);
 }
@@ -161,9 +161,8 @@ TEST(PeakOfAnMm, IsAPointWhereOneThreadStorms) {
     }
 }
 
-/// Where CPUs change a counter at the same time all the while, times leave much open; what is told is right all the
-/// same.
-TEST(PeakOfAnMm, IsToldRightWhereEightThreadsStormOnTwoCpus) {
+/// If CPUs change a counter concurrently all the time, the bounds are wide, and must still hold.
+TEST(PeakOfAnMm, IsWithinItsBoundsWhereEightThreadsStormOnTwoCpus) {
     for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(runs(8)); ++seed) {
         SCOPED_TRACE(testing::Message() << "seed " << seed);
         ModelOptions options;

@@ -76,24 +76,24 @@ TEST(BoundOfThePlainScheme, LetsNothingHide) {
     EXPECT_TRUE(none.hard);
 }
 
-TEST(ClassifyReader, TellsFlushedFromExact) {
+TEST(ClassifyReader, DistinguishesFlushedFromExact) {
     const Members flushed = members(200, 700, 50);
     const Members exact = members(204, 729, 55);
     EXPECT_EQ(classify_reader({950}, flushed, exact), Truth::Flushed);
     EXPECT_EQ(classify_reader({988}, flushed, exact), Truth::Exact);
 }
 
-TEST(ClassifyReader, SaysUnknownOfANumberThatIsNeither) {
+TEST(ClassifyReader, IsUnknownForANumberThatIsNeither) {
     EXPECT_EQ(classify_reader({960}, members(200, 700, 50), members(204, 729, 55)), Truth::Unknown);
 }
 
-TEST(ClassifyReader, SaysUnknownWhereTheTwoAreEqual) {
+TEST(ClassifyReader, IsUnknownWhereTheTwoAreEqual) {
     EXPECT_EQ(classify_reader({950}, members(200, 700, 50), members(200, 700, 50)), Truth::Unknown);
     EXPECT_EQ(classify_reader({950}, members(200, 700, 50), members(190, 710, 50)), Truth::Unknown);
     EXPECT_EQ(classify_reader({950}, members(200, 700, 50, 1), members(200, 700, 50, 9)), Truth::Unknown);
 }
 
-TEST(ClassifyReader, KnowsThatProcClampsEachMember) {
+TEST(ClassifyReader, AllowsForProcClampingEachMember) {
     const Members flushed = members(-8, 700);
     const Members exact = members(4, 720);
     EXPECT_EQ(classify_reader({700}, flushed, exact), Truth::Flushed);

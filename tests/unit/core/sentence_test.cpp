@@ -60,7 +60,7 @@ TEST(Sentence, IsTheSpecificationsForCpusWithTheFix) {
               "27 % of what this scheme allows; statm and status (ps, top, htop) are exact on this kernel.");
 }
 
-/// The sentence of 10 pages cached beside 90, without its middle, which the calibration does not touch.
+/// The sentence for 10 cached pages and 90 flushed ones, without its middle, which the calibration does not change.
 std::pair<std::string, std::string> around_the_numbers(const Calibration &calibration) {
     const Machine thread = machine(Scheme::Thread);
     const std::string text = sentence(finding(thread, 90, 10, 2), thread, calibration, as_pages);
@@ -85,7 +85,7 @@ TEST(SentenceByCalibration, NamesEachProgramOnlyAsItsFileLiesOrNot) {
               (Ends{", and so do top and htop;", "; status (ps) is exact on this kernel."}));
 }
 
-TEST(SentenceByCalibration, SaysThatItKnowsNothingWhereItDoesNot) {
+TEST(SentenceByCalibration, StatesThatOtherReadersAreNotCalibrated) {
     for (const Truth known : {Truth::Unknown, Truth::Flushed, Truth::Exact}) {
         for (const Calibration &calibration :
              {Calibration{Truth::Flushed, Truth::Unknown, known}, Calibration{Truth::Flushed, known, Truth::Unknown}}) {
@@ -105,20 +105,20 @@ TEST(Sentence, CountsOneThreadAndOneCpuInTheSingular) {
     EXPECT_TRUE(contains(sentence(finding(cpu, 90, 10, 2), cpu, kOld, as_kb), "is cached in 2 CPUs, "));
 }
 
-TEST(Sentence, SaysOfANegativeLagThatStatCountsTooMany) {
+TEST(Sentence, StatesOfANegativeLagThatStatCountsTooMany) {
     const Machine cpu = machine(Scheme::Cpu);
     EXPECT_EQ(sentence(finding(cpu, 100, -10, 2), cpu, kFixed, as_kb),
               "/proc/4711/stat says 400 kB, this process holds 360 kB: stat counts 40 kB too many, whose removal is "
               "cached in 2 CPUs; statm and status (ps, top, htop) are exact on this kernel.");
 }
 
-TEST(Sentence, SaysThatNothingIsCachedWhereThereIsNoCache) {
+TEST(Sentence, StatesThatNothingIsCachedWhereThereIsNoCache) {
     const Machine thread = machine(Scheme::Thread);
     EXPECT_EQ(sentence(finding(thread, 100, 0, 0), thread, kOld, as_kb),
               "/proc/4711/stat says 400 kB, and this process holds 400 kB: nothing is cached.");
 }
 
-TEST(Sentence, SaysOfCachesThatCancelThatTheyAddUpToNothing) {
+TEST(Sentence, StatesOfCachesThatCancelThatTheyAddUpToNothing) {
     const Machine cpu = machine(Scheme::Cpu);
     EXPECT_EQ(sentence(finding(cpu, 100, 0, 2), cpu, kFixed, as_kb),
               "/proc/4711/stat says 400 kB, and this process holds 400 kB: what 2 CPUs cache adds up to nothing.");
@@ -164,7 +164,7 @@ TEST(Sentence, NeverBlamesTheCacheForAStatThatIsNeitherFlushedNorExact) {
     }
 }
 
-TEST(Sentence, KnowsThatStatClampsANegativeMember) {
+TEST(Sentence, AllowsForStatClampingANegativeMember) {
     const Machine cpu = machine(Scheme::Cpu);
     Finding negative = finding(cpu, 90, 10, 2);
     negative.flushed = members(-5, 90);
@@ -175,7 +175,7 @@ TEST(Sentence, KnowsThatStatClampsANegativeMember) {
     EXPECT_TRUE(contains(text, "13 pages (12.6 %) is cached in 2 CPUs")) << text;
 }
 
-TEST(Sentence, SaysThatStatSeesNothingOnceTheMainThreadHasEnded) {
+TEST(Sentence, StatesThatStatSeesNothingOnceTheMainThreadHasEnded) {
     const Machine thread = machine(Scheme::Thread);
     Finding headless = finding(thread, 90, 10, 2);
     headless.stat = Pages{0};
@@ -186,12 +186,12 @@ TEST(Sentence, SaysThatStatSeesNothingOnceTheMainThreadHasEnded) {
             "/proc/4711/stat says 0 kB, and so do ps, top and htop; this process holds 400 kB: its main thread has "
             "ended, and they read its files; 40 kB (10.0 %) is cached in 2 threads, 8 % of the soft bound.");
     }
-    // It was there when stat was read.
+    // The leader had not ended when stat was read.
     headless.stat = headless.flushed.rss();
     EXPECT_TRUE(contains(sentence(headless, thread, kOld, as_kb), "stat says 360 kB, and so do ps, top and htop"));
 }
 
-TEST(Sentence, TellsOnlyWhatIsHeldWhereStatCouldNotBeRead) {
+TEST(Sentence, ContainsOnlyWhatIsHeldWhereStatCouldNotBeRead) {
     const Machine thread = machine(Scheme::Thread);
     Finding unread = finding(thread, 90, 10, 2);
     unread.stat.reset();
@@ -204,7 +204,7 @@ TEST(Sentence, NamesNoBoundWhereThereIsNone) {
     EXPECT_FALSE(contains(sentence(finding(plain, 90, 10, 1), plain, kNotCalibrated, as_kb), "allows"));
 }
 
-TEST(Sentence, SpeaksInTheUnitThatWasAskedFor) {
+TEST(Sentence, UsesTheRequestedUnit) {
     const Machine thread = machine(Scheme::Thread);
     const Finding classic = finding(thread, 19'991, 6'072, 101);
     EXPECT_TRUE(sentence(classic, thread, kOld, as_mib)

@@ -143,7 +143,7 @@ constexpr std::array<Form, 9> kForms{{{0x00, 0x7F, 0, 0, 1},
                                       {0xF1, 0xF3, 0x80, 0xBF, 4},
                                       {0xF4, 0xF4, 0x80, 0x8F, 4}}};
 
-/// Length of the well-formed sequence at `at`, 0 where there is none.
+/// Length of the well-formed sequence at `at`, 0 if there is none.
 std::size_t sequence_at(const std::string &text, std::size_t at) {
     const auto byte = [&](std::size_t i) { return static_cast<int>(static_cast<unsigned char>(text[i])); };
     for (const Form &form : kForms) {
@@ -166,7 +166,7 @@ std::string random_text(std::mt19937_64 &random) {
         switch (below(4)) {
             case 0: raw += static_cast<char>(below(256)); break;
             case 1: raw += static_cast<char>(below(0x80)); break;
-            case 2: {  // a lead and as many continuations as it wants, well-formed or not
+            case 2: {  // a lead byte and as many continuations as it requires, well-formed or not
                 const auto lead = 0xC0 + below(0x38);
                 raw += static_cast<char>(lead);
                 for (std::uint64_t i = lead < 0xE0 ? 1 : lead < 0xF0 ? 2 : 3; i > 0; --i)
@@ -179,7 +179,7 @@ std::string random_text(std::mt19937_64 &random) {
     return raw;
 }
 
-/// What printable() wrote, read back.
+/// The inverse of printable().
 std::string unescaped(const std::string &text) {
     std::string raw;
     for (std::size_t i = 0; i < text.size(); ++i) {
