@@ -270,7 +270,7 @@ class MmAccount {
     std::uint64_t updates_by_others_ = 0;
     std::array<std::uint64_t, kFlushReasons> flushes_{};
     std::uint64_t adopted_until_ = 0;  ///< end of the first reading: records up to then are part of the baseline
-    std::uint64_t adopted_from_ = 0;   ///< begin of the first reading: records before it are older than its values
+    std::uint64_t adopted_from_ = 0;   ///< start of the first reading: records before it are older than its values
     std::uint64_t disagreements_ = 0;
     std::uint64_t resyncs_ = 0;
     bool needs_resync_ = false;

@@ -323,9 +323,9 @@ void OrderSearch::date(std::span<const std::uint32_t> nodes, Solution &solution)
 /// may have preceded it, unless all of them move the counter in one direction.
 bool OrderSearch::shows(std::uint32_t from, std::uint32_t to, const CounterEvent &reading,
                         const Solution &solution) const {
-    constexpr std::size_t kMostEvents = 128;
+    constexpr std::size_t kMostChecked = 128;
     if (nodes_[from].pending != 0) return true;
-    if (events_.size() > kMostEvents) return false;
+    if (events_.size() > kMostChecked) return false;
     bool up = false, down = false;
     for (std::size_t i = 0; i < events_.size(); ++i) {
         const CounterEvent &each = events_[i];
