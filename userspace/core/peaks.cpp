@@ -235,7 +235,7 @@ void Peaks::place(const WideStep &step, std::uint64_t processes, State state) {
     if (step.open.ticket != 0) close_group(step.open.ticket);
 }
 
-/// Takes what the task's earlier updates left off the step. Members may not have changed at the same time.
+/// Subtracts what the task's earlier updates left from the step. Members may have changed at different times.
 RssTrack::Slack Peaks::place_left(const WideStep &step, Members &by) {
     RssTrack::Slack slack;
     for (std::size_t m = 0; m < kMembers; ++m) {
