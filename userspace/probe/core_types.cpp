@@ -16,7 +16,7 @@
 namespace rsslag::probe {
 namespace {
 
-/// Without the flavor, as libbpf sees it (tools/lib/bpf/relo_core.c bpf_core_essential_name_len): "task_struct___old".
+/// Removes the flavor: "task_struct___old" → "task_struct" (tools/lib/bpf/relo_core.c bpf_core_essential_name_len).
 std::string_view essential(std::string_view name) {
     constexpr std::string_view kSeparator = "___";
     for (std::size_t at = name.rfind(kSeparator); at != std::string_view::npos && at > 0;
@@ -27,7 +27,7 @@ std::string_view essential(std::string_view name) {
     return name;
 }
 
-/// What a program can name: functions and variables are none of CO-RE's.
+/// Empty for kinds that CO-RE does not relocate, such as functions and variables.
 std::string_view name_of_type(const btf &types, const btf_type &type) {
     switch (btf_kind(&type)) {
         case BTF_KIND_INT:
@@ -43,12 +43,13 @@ std::string_view name_of_type(const btf &types, const btf_type &type) {
     return name == nullptr ? std::string_view() : essential(name);
 }
 
-/// Copies types with what lies in them, which is there before them: none can lie in itself.
+/// Copies types depth first: the types of members before the struct. This ends, as no struct contains itself and
+/// pointers are not followed.
 class TypeCopier {
   public:
     TypeCopier(const btf &from, btf &to) : from_(from), to_(to) {}
 
-    /// Its id there; negative: no memory.
+    /// The id of the copy; negative: out of memory.
     int copy(unsigned id) {
         if (id == 0) return 0;
         if (const auto known = ids_.find(id); known != ids_.end()) return known->second;
@@ -140,7 +141,7 @@ CoreTypes::CoreTypes(const btf *kernel, const btf &program) {
     if (bytes == nullptr || !file_.open() || write(file_.get(), bytes, size) != static_cast<ssize_t>(size)) return;
     path_ = fmt::format("/proc/self/fd/{}", file_.get());
     if (access(path_.c_str(), R_OK) != 0) path_.clear();
-    std::memset(&options_, 0, sizeof(options_));  // libbpf looks at the padding, too
+    std::memset(&options_, 0, sizeof(options_));  // libbpf checks that the padding is zero
     options_.sz = sizeof(options_);
     options_.btf_custom_path = path_.c_str();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What libbpf adjusts a program by (CO-RE). It compares each type that the program names with all that it is given: the
-// kernel has more than 100,000, of which a program names some dozen.
+// The kernel's types for libbpf's CO-RE relocations. libbpf compares each type that a program names with all types that
+// it is given: the kernel has more than 100,000, a program names a few dozen.
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -19,19 +19,19 @@ struct BtfDeleter {
 };
 using BtfPtr = std::unique_ptr<btf, BtfDeleter>;
 
-/// Those of `kernel` that have the name of one of `program`'s, flavors aside, with all that lies in them; what is only
-/// pointed at is void. Types have other ids then. Null: no memory.
+/// A copy of the types in `kernel` whose name, flavor suffix removed, is also in `program`, with the types of their
+/// members. Pointers become void *. The copies have new ids. Null: out of memory.
 BtfPtr types_named(const btf &kernel, const btf &program);
 
-/// The same as a file, for libbpf, as long as this lives.
+/// types_named() as a file for libbpf. The file exists as long as this object.
 class CoreTypes {
   public:
-    /// `kernel`: null where it is not at hand.
+    /// `kernel` may be null: then there is no file.
     CoreTypes(const btf *kernel, const btf &program);
     CoreTypes(const CoreTypes &) = delete;
     CoreTypes &operator=(const CoreTypes &) = delete;
 
-    /// False: there is no such file, and libbpf looks through all types that the kernel has.
+    /// False: there is no file; open the object without open_options(), and libbpf searches all types of the kernel.
     bool made() const { return !path_.empty(); }
     const bpf_object_open_opts *open_options() const { return &options_; }
 

@@ -51,7 +51,8 @@ int seccomp_mode() {
     return mode;
 }
 
-/// libbpf tries with descriptors what this kernel can do, and takes a refusal for an answer.
+/// Whether fewer than 64 descriptors are left. libbpf's feature probes open descriptors: it takes EMFILE for a missing
+/// feature.
 bool few_descriptors() {
     constexpr std::size_t kEnough = 64;
     std::vector<core::Fd> spare;
@@ -122,11 +123,11 @@ std::string setcap_remedy(const std::string &binary) {
 
 core::Error explain_denial(int err, const Privileges &privileges, const std::string &binary) {
     if (err == ENFILE) {
-        return {core::Kind::Denied, fmt::format("BPF programs cannot be loaded: {}", std::strerror(err)), err,
-                "close some of this machine's files"};
+        return {core::Kind::Denied, fmt::format("cannot load BPF programs: {}", std::strerror(err)), err,
+                "close files on this machine, or raise fs.file-max"};
     }
     if (err == EMFILE || (err == EINVAL && privileges.few_descriptors)) {
-        return {core::Kind::Denied, fmt::format("BPF programs cannot be loaded: {}", std::strerror(EMFILE)), err,
+        return {core::Kind::Denied, fmt::format("cannot load BPF programs: {}", std::strerror(EMFILE)), err,
                 "raise the limit on open files: ulimit -n 1024"};
     }
     const std::string refused = fmt::format("the kernel refuses to load BPF programs ({})", std::strerror(err));
@@ -135,16 +136,16 @@ core::Error explain_denial(int err, const Privileges &privileges, const std::str
                 err, setcap_remedy(binary)};
     }
     if (privileges.in_user_namespace) {
-        return {core::Kind::Denied, refused + ": capabilities of a user namespace do not count for BPF", err,
-                "run it in the initial user namespace, as root there"};
+        return {core::Kind::Denied, refused + ": capabilities in a user namespace do not allow BPF", err,
+                "run rsslag as root in the initial user namespace"};
     }
     if (privileges.lockdown == "confidentiality") {
         return {core::Kind::Denied, refused + ": kernel lockdown is in confidentiality mode", err,
                 "boot with lockdown=integrity or lockdown=none"};
     }
     if (privileges.seccomp_mode == 2) {
-        return {core::Kind::Denied, refused + ": a seccomp filter of this container or service is in the way", err,
-                "allow the bpf system call there, or run it outside"};
+        return {core::Kind::Denied, refused + ": a seccomp filter of this container or service may block it", err,
+                "allow the bpf system call there, or run rsslag outside"};
     }
     const bool limited = privileges.memlock_counts_bpf && privileges.memlock_bytes && !privileges.cap_sys_resource;
     if ((err == EPERM || err == ENOMEM) && limited) {
@@ -153,15 +154,15 @@ core::Error explain_denial(int err, const Privileges &privileges, const std::str
                 "raise it (ulimit -l unlimited) or add cap_sys_resource to the binary's capabilities"};
     }
     if (err == ENOMEM) {
-        return {core::Kind::Denied, refused + ": this machine or this memory cgroup has none left", err,
-                "raise the limit of the cgroup (memory.max), or run it outside"};
+        return {core::Kind::Denied, refused + ": this machine or this memory cgroup is out of memory", err,
+                "raise the limit of the cgroup (memory.max), or run rsslag outside"};
     }
-    return {core::Kind::Unsupported, refused, err, "rsslag doctor tells what this kernel allows"};
+    return {core::Kind::Unsupported, refused, err, "run rsslag doctor to see what this kernel allows"};
 }
 
 core::Error variables_out_of_reach() {
-    return {core::Kind::Unsupported, "the variables of loaded BPF programs cannot be mapped into rsslag", ENOTSUP,
-            "rsslag doctor tells what this kernel allows"};
+    return {core::Kind::Unsupported, "cannot map the variables of the loaded BPF programs", ENOTSUP,
+            "run rsslag doctor to see what this kernel allows"};
 }
 
 std::string own_binary() {

@@ -26,7 +26,7 @@ std::vector<std::string> section_names(const rsslag_hooks &skeleton) {
     return names;
 }
 
-/// Why the hook named by the section cannot be used; empty where it can.
+/// Why the hook of this section cannot be used; empty: it can.
 std::string try_hook(const std::string &section) {
     const Skeleton skeleton(rsslag_hooks__open());
     if (!skeleton) return std::strerror(errno);
@@ -38,7 +38,7 @@ std::string try_hook(const std::string &section) {
         if (requested) matching = program;
     }
     const int loaded = rsslag_hooks__load(skeleton.get());
-    // libbpf gives up with ESRCH before it asks the kernel where BTF has no such tracepoint or function.
+    // libbpf returns ESRCH, without a system call, if the BTF has no such tracepoint or function.
     if (loaded == -ESRCH) return "this kernel does not have it";
     if (loaded != 0) return std::string("loading: ") + std::strerror(-loaded);
     bpf_link *const link = bpf_program__attach(matching);

@@ -9,7 +9,8 @@
 namespace rsslag::probe {
 namespace {
 
-/// Whatever is of the tracing kind when an object begins to load has libbpf make that copy, so it becomes so only now.
+/// Sets the type as late as this: libbpf loads all of the kernel's BTF for an object that has a program of
+/// BPF_PROG_TYPE_TRACING when the object's load starts.
 int target_function(bpf_program *program, bpf_prog_load_opts *options, long function) {
     options->attach_btf_id = static_cast<unsigned>(function);
     return bpf_program__set_type(program, BPF_PROG_TYPE_TRACING);

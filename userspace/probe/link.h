@@ -10,7 +10,7 @@ namespace rsslag::probe {
 struct LinkDeleter {
     void operator()(bpf_link *link) const { bpf_link__destroy(link); }
 };
-/// An attached program, detached as this goes.
+/// An attached program; the destructor detaches it.
 using Link = std::unique_ptr<bpf_link, LinkDeleter>;
 
 }  // namespace rsslag::probe

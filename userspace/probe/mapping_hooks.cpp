@@ -25,31 +25,31 @@ struct ChangesDeleter {
 };
 using MappingsSkeleton = std::unique_ptr<rsslag_mappings, MappingsDeleter>;
 
-/// What costs least first.
+/// Cheapest first.
 enum class Hooks : std::uint8_t { Functions, Tracepoints, AllReturns };
 
-MappingChange change_of(const rsslag_mapping &told) {
+MappingChange change_of(const rsslag_mapping &record) {
     MappingChange change;
-    const bool moved = told.kind == RSSLAG_MOVED;
+    const bool moved = record.kind == RSSLAG_MOVED;
     change.kind = moved ? MappingChange::Kind::Moved : MappingChange::Kind::Named;
-    change.t_ns = told.t_ns;
-    change.pid = told.pid;
-    change.tid = told.tid;
-    constexpr std::uint64_t kWithin = 4095;  // lengths need not be of whole pages
-    change.range.start = told.to;
-    change.range.end = (told.to + told.to_bytes + kWithin) & ~kWithin;
-    change.old_start = told.from;
-    change.old_end = (told.from + told.from_bytes + kWithin) & ~kWithin;
-    const std::string name(told.name, strnlen(told.name, sizeof(told.name)));
+    change.t_ns = record.t_ns;
+    change.pid = record.pid;
+    change.tid = record.tid;
+    constexpr std::uint64_t kWithin = 4095;  // the lengths are system call arguments: not always whole pages
+    change.range.start = record.to;
+    change.range.end = (record.to + record.to_bytes + kWithin) & ~kWithin;
+    change.old_start = record.from;
+    change.old_end = (record.from + record.from_bytes + kWithin) & ~kWithin;
+    const std::string name(record.name, strnlen(record.name, sizeof(record.name)));
     if (!moved && !name.empty()) change.range.name = "[anon:" + name + "]";
     return change;
 }
 
 int append_change(void *to, void *data, std::size_t size) {
-    rsslag_mapping told{};
-    if (size < sizeof(told)) return 0;
-    std::memcpy(&told, data, sizeof(told));
-    static_cast<std::vector<MappingChange> *>(to)->push_back(change_of(told));
+    rsslag_mapping record{};
+    if (size < sizeof(record)) return 0;
+    std::memcpy(&record, data, sizeof(record));
+    static_cast<std::vector<MappingChange> *>(to)->push_back(change_of(record));
     return 0;
 }
 
@@ -58,14 +58,14 @@ int append_change(void *to, void *data, std::size_t size) {
 struct MappingHooks::State {
     MappingsSkeleton skeleton;
     std::vector<Link> links;
-    std::vector<MappingChange> told;
+    std::vector<MappingChange> pending;
     std::unique_ptr<ring_buffer, ChangesDeleter> ring;
     std::uint64_t lost = 0;
 
     int attach(const StreamProbe &stream, Hooks hooks);
 };
 
-/// 0, or what failed.
+/// 0 or a positive errno.
 int MappingHooks::State::attach(const StreamProbe &stream, Hooks hooks) {
     skeleton.reset(rsslag_mappings__open());
     if (!skeleton) return errno;
@@ -88,7 +88,7 @@ int MappingHooks::State::attach(const StreamProbe &stream, Hooks hooks) {
         links.clear();
         return err;
     }
-    ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.changes), append_change, &told, nullptr));
+    ring.reset(ring_buffer__new(bpf_map__fd(skeleton->maps.changes), append_change, &pending, nullptr));
     return ring ? 0 : errno;
 }
 
@@ -109,7 +109,7 @@ core::Result<MappingHooks> MappingHooks::open(const StreamProbe &stream) {
 
 void MappingHooks::drain(std::vector<MappingChange> &out) {
     ring_buffer__consume(state_->ring.get());
-    for (MappingChange &change : std::exchange(state_->told, {}))
+    for (MappingChange &change : std::exchange(state_->pending, {}))
         out.push_back(std::move(change));
     const std::uint64_t lost = __atomic_load_n(&state_->skeleton->bss->lost, __ATOMIC_RELAXED);
     if (lost == state_->lost) return;

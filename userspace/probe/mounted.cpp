@@ -34,9 +34,9 @@ core::Status can_pin(const KernelTraits &traits) {
     if (const auto *layout = std::get_if<UnknownLayout>(&traits.scheme)) return unsupported(*layout);
     if (!traits.task_iterator || !traits.task_iterator_by_group || !traits.loops) {
         return Error{Kind::Unsupported,
-                     "this kernel's BPF cannot make such files: it lacks iterators over chosen tasks, or bpf_loop and "
-                     "bpf_map_lookup_percpu_elem",
-                     0, "Linux 6.1 or later is needed; rsslag snapshot works without"};
+                     "this kernel cannot provide the files of rsslag mount: it lacks the BPF task iterator, its "
+                     "filter, bpf_loop or bpf_map_lookup_percpu_elem",
+                     0, "Linux 6.1 or later is needed; rsslag snapshot does not need them"};
     }
     return core::success();
 }
@@ -50,7 +50,7 @@ core::Result<MountSkeleton> load_files(const core::Machine &machine) {
     return skeleton;
 }
 
-/// `task`: the only one that the iterator visits, by its number in the reader's PID namespace; 0 is all.
+/// `task`: the only task that the iterator visits, by its TID in the reader's PID namespace; 0: all tasks.
 core::Status pin_file(const bpf_program *program, pid_t task, const char *name) {
     bpf_iter_link_info info{};
     info.task.tid = static_cast<__u32>(task);
@@ -61,24 +61,25 @@ core::Status pin_file(const bpf_program *program, pid_t task, const char *name) 
     if (link == nullptr) return explain_denial(errno, own_privileges(), own_binary());
     const std::string path = fmt::format("./{}", name);
     if (bpf_obj_pin(bpf_link__fd(link.get()), path.c_str()) == 0) return core::success();
-    return Error{Kind::Io, fmt::format("{} cannot be pinned: {}", name, std::strerror(errno)), errno, ""};
+    return Error{Kind::Io, fmt::format("cannot pin {}: {}", name, std::strerror(errno)), errno, ""};
 }
 
 core::Status allow_readers(int directory, const char *name, const Readers &readers) {
-    // The group first: a moment of too few rights.
+    // The group first: in between, the file allows too little rather than too much.
     if (fchownat(directory, name, 0, readers.group, AT_SYMLINK_NOFOLLOW) == 0 &&
         fchmodat(directory, name, readers.mode, 0) == 0)
         return core::success();
-    return Error{Kind::Io, fmt::format("{} cannot be made readable: {}", name, std::strerror(errno)), errno, ""};
+    return Error{Kind::Io, fmt::format("cannot set group and mode of {}: {}", name, std::strerror(errno)), errno, ""};
 }
 
-/// A bpffs takes names with a dot only while its root has no mode bits at all (kernel/bpf/inode.c bpf_lookup).
+/// bpffs accepts a name with a dot only while its root has no mode bits at all (kernel/bpf/inode.c bpf_lookup).
 core::Status set_mode(int directory, mode_t mode) {
     if (fchmodat(directory, ".", mode, 0) == 0) return core::success();
-    return Error{Kind::Io, fmt::format("the directory's mode cannot be set: {}", std::strerror(errno)), errno, ""};
+    return Error{Kind::Io, fmt::format("cannot set the mode of the directory: {}", std::strerror(errno)), errno, ""};
 }
 
-/// bpf(BPF_OBJ_PIN) takes a path (a directory's descriptor only from 6.5 on), which a mount that is nowhere yet lacks.
+/// Changes the working directory while it lives. bpf(BPF_OBJ_PIN) takes a path, and a directory descriptor only from
+/// 6.5 on; a file system that is not mounted yet has no absolute path.
 class WorkingDirectory {
   public:
     explicit WorkingDirectory(int directory) : before_(::open(".", O_PATH | O_CLOEXEC)) {
@@ -106,8 +107,8 @@ core::Status pin_files(const KernelTraits &traits, const core::Machine &machine,
     const auto loaded = load_files(machine);
     if (!loaded) return loaded.error();
     const WorkingDirectory there(directory);
-    if (!there.changed()) return Error{Kind::Io, "the working directory cannot be changed", errno, ""};
-    // `self` needs no task but its reader: it is shown number 1 of a PID namespace alone, which is soon found.
+    if (!there.changed()) return Error{Kind::Io, "cannot change the working directory", errno, ""};
+    // `self` prints its reader, after the last task: its iterator visits TID 1 alone, so as not to walk over all tasks.
     struct File {
         const bpf_program *program;
         pid_t task;

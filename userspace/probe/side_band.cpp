@@ -23,7 +23,7 @@ using core::Error;
 using core::Kind;
 using core::MappingChange;
 
-/// Of each CPU's ring; with the page before it, less than kernel.perf_event_mlock_kb lets every user have.
+/// Size of each CPU's ring. With its header page it fits into the default of kernel.perf_event_mlock_kb.
 constexpr std::size_t kRingBytes = std::size_t{256} << 10;
 
 perf_event_attr attributes() {
@@ -53,7 +53,7 @@ Error no_side_band(int err) {
     return {denied ? Kind::Denied : Kind::Unsupported, std::string("perf_event_open: ") + std::strerror(err), err, ""};
 }
 
-/// As the kernel writes one, with what sample_id_all has behind it.
+/// PERF_RECORD_LOST as the kernel writes it, with the trailing fields of sample_id_all.
 struct LostRecord {
     perf_event_header header;
     std::uint64_t id, lost;
@@ -66,8 +66,8 @@ std::uint64_t monotonic_ns() {
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// The kernel's records of losses become such as nobody knows.
-void pass_over_lost(std::span<std::byte> records) {
+/// Invalidates the kernel's PERF_RECORD_LOST records (type 0): PERF_FORMAT_LOST already counts these losses.
+void drop_lost_records(std::span<std::byte> records) {
     perf_event_header header{};
     while (records.size() >= sizeof(header)) {
         std::memcpy(&header, records.data(), sizeof(header));
@@ -77,7 +77,7 @@ void pass_over_lost(std::span<std::byte> records) {
     }
 }
 
-/// A ring as the kernel writes it (include/uapi/linux/perf_event.h struct perf_event_mmap_page).
+/// A perf ring buffer (include/uapi/linux/perf_event.h struct perf_event_mmap_page).
 class Ring {
   public:
     Ring(core::Fd fd, std::size_t page, bool counts_lost) : fd_(std::move(fd)), page_(page), counts_lost_(counts_lost) {
@@ -114,9 +114,10 @@ class Ring {
     }
 
   private:
-    /// The kernel's own record of it comes only before the next one that finds room, which may be never.
+    /// Appends a record of the losses since the last call. The kernel writes its own only before the next record that
+    /// fits, which may never come.
     void add_lost_record(std::vector<std::byte> &out, std::size_t first) {
-        pass_over_lost(std::span(out).subspan(first));
+        drop_lost_records(std::span(out).subspan(first));
         struct {
             std::uint64_t value, lost;
         } counts{};
@@ -133,11 +134,11 @@ class Ring {
     core::Fd fd_;
     std::size_t page_;
     bool counts_lost_;
-    std::uint64_t lost_ = 0;  ///< that has been told
+    std::uint64_t lost_ = 0;  ///< already reported
     perf_event_mmap_page *head_ = nullptr;
 };
 
-/// Numbers and text out of one record.
+/// Decodes the fields of one record.
 class Fields {
   public:
     explicit Fields(std::span<const std::byte> bytes) : rest_(bytes) {}
@@ -157,7 +158,7 @@ class Fields {
         const auto *const begin = reinterpret_cast<const char *>(rest_.data());
         return {begin, strnlen(begin, rest_.size())};
     }
-    /// The last bytes: what sample_id_all has behind each record.
+    /// Removes and returns the last `size` bytes: the trailing fields of sample_id_all.
     std::span<const std::byte> split_end(std::size_t size) {
         if (rest_.size() < size) {
             bad_ = true;
@@ -188,12 +189,13 @@ std::uint8_t flags_of(std::uint32_t prot, std::uint32_t flags) {
     return all;
 }
 
-/// What perf_event_mmap_event() calls a mapping without a file (kernel/events/core.c) where maps has no word for it.
-std::string name_of(std::string told) {
-    return told == "//anon" || told == "//enomem" || told == "//toolong" ? std::string() : std::move(told);
+/// Empty for the placeholders of perf_event_mmap_event() (kernel/events/core.c), which maps does not show: a mapping
+/// without a name, or with a path that the kernel could not get.
+std::string name_of(std::string name) {
+    return name == "//anon" || name == "//enomem" || name == "//toolong" ? std::string() : std::move(name);
 }
 
-/// In the place of device, inode and its generation.
+/// The build id takes the place of device, inode and inode generation.
 core::BuildId read_build_id(Fields &in) {
     core::BuildId id;
     id.size = std::min(in.take<std::uint8_t>(), static_cast<std::uint8_t>(core::BuildId::kMost));
@@ -212,7 +214,7 @@ void read_mmap2(Fields &in, bool has_build_id, MappingChange &change) {
     in.take<std::uint64_t>();  // offset
     if (has_build_id) change.build_id = read_build_id(in);
     for (int i = 0; i < 3 && !has_build_id; ++i)
-        in.take<std::uint64_t>();  // device, inode and its generation
+        in.take<std::uint64_t>();  // device, inode and inode generation
     const auto prot = in.take<std::uint32_t>();
     change.range.flags = flags_of(prot, in.take<std::uint32_t>());
     change.range.name = name_of(in.text());

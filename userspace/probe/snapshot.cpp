@@ -33,7 +33,7 @@ struct SnapshotDeleter {
     void operator()(rsslag_snapshot *skeleton) const { rsslag_snapshot__destroy(skeleton); }
 };
 
-/// To the end; each read returns at most the kernel's buffer of 32 KiB and only whole records.
+/// Reads to the end. Each read(2) returns at most the kernel's buffer of 32 KiB, and only whole records.
 std::optional<Error> read_pass(int fd, std::vector<char> &bytes) {
     constexpr std::size_t kChunk = std::size_t{64} * 1024;
     bytes.clear();
@@ -45,7 +45,7 @@ std::optional<Error> read_pass(int fd, std::vector<char> &bytes) {
         if (got == 0) return std::nullopt;
         if (got > 0 || errno == EINTR || errno == EAGAIN) continue;
         return Error{errno == E2BIG ? Kind::Unsupported : Kind::Internal,
-                     fmt::format("reading the snapshot iterator: {}", std::strerror(errno)), errno, ""};
+                     fmt::format("cannot read the snapshot iterator: {}", std::strerror(errno)), errno, ""};
     }
 }
 
@@ -73,7 +73,7 @@ struct SnapshotProbe::State {
     core::Scheme scheme = core::Scheme::Plain;
     bool by_group = false;
     bpf_program *program = nullptr;
-    bpf_program *totals = nullptr;  ///< null: not asked for
+    bpf_program *totals = nullptr;  ///< null: not requested
     std::unique_ptr<rsslag_snapshot, SnapshotDeleter> skeleton;
     std::vector<char> bytes;
 
@@ -109,13 +109,13 @@ core::Result<SnapshotProbe> SnapshotProbe::open(const KernelTraits &traits, cons
     bpf_map__set_autocreate(state->skeleton->maps.exact_rss_anchor, core::cpus_cache(state->scheme));
     const int err = rsslag_snapshot__load(state->skeleton.get());
     if (err != 0) return explain_denial(-err, own_privileges(), own_binary());
-    // Where the kernel refused to let libbpf try what it can do, nothing was wrong with the rest.
+    // Loading succeeds even if the kernel refused libbpf's feature probe for mapping the variables.
     if (state->skeleton->bss == nullptr) return variables_out_of_reach();
     state->skeleton->bss->request.cpus = static_cast<rsslag_u32>(machine.cpus_possible);
     return SnapshotProbe(std::move(state));
 }
 
-/// One pass of that program, into `bytes`.
+/// Runs one pass of the program `which` and reads its output into `bytes`.
 std::optional<Error> SnapshotProbe::State::run(bpf_program *which, const bpf_iter_attach_opts &options) {
     const Link link(bpf_program__attach_iter(which, &options));
     if (link == nullptr) {
@@ -148,7 +148,7 @@ core::Result<core::CounterReading> SnapshotProbe::read(pid_t tgid) {
     auto reading = state_->pass({.mm = 0, .tgid = tgid, .cpus = cpus});
     if (!reading) return reading;
     if (reading->mm_users > static_cast<int>(reading->tasks.size())) {
-        // Somebody else holds the mm: another group's tasks (CLONE_VM, vfork) or merely a reader of its /proc files.
+        // The mm has other users: tasks of another group (CLONE_VM, vfork), or only a reader of its /proc files.
         const rsslag_u64 mm = reading->mm;
         reading = state_->pass({.mm = mm, .tgid = tgid, .cpus = cpus});
         if (!reading) return reading;

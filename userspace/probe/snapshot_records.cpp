@@ -83,7 +83,7 @@ core::Result<core::CounterReading> unpack_snapshot(core::Scheme scheme, std::spa
             case RSSLAG_SNAPSHOT_MM_FIRST:
             case RSSLAG_SNAPSHOT_MM_LAST: {
                 const auto record = cursor.take<rsslag_snapshot_mm>();
-                if (!record) return broken("half an mm record");
+                if (!record) return broken("a truncated mm record");
                 mm = record->kind == RSSLAG_SNAPSHOT_MM_FIRST ? &reading.first : &reading.last;
                 begun = begun || mm == &reading.first;
                 mm->flushed = members(record->flushed);
@@ -95,13 +95,13 @@ core::Result<core::CounterReading> unpack_snapshot(core::Scheme scheme, std::spa
             }
             case RSSLAG_SNAPSHOT_CPU: {
                 const auto record = cursor.take<rsslag_snapshot_cpu>();
-                if (!record || mm == nullptr) return broken("half a CPU record");
+                if (!record || mm == nullptr) return broken("a truncated CPU record");
                 mm->cpus.push_back({static_cast<int>(record->cpu), members(record->cached)});
                 break;
             }
             case RSSLAG_SNAPSHOT_TASK: {
                 const auto record = cursor.take<rsslag_snapshot_task>();
-                if (!record) return broken("half a task record");
+                if (!record) return broken("a truncated task record");
                 reading.tasks.push_back(task_reading(*record));
                 break;
             }
@@ -110,8 +110,8 @@ core::Result<core::CounterReading> unpack_snapshot(core::Scheme scheme, std::spa
     }
     if (mm == nullptr)
         return core::Error{core::Kind::Gone,
-                           "this kernel's task iterator shows no task of this process with memory of its own", 0, ""};
-    if (!begun || mm != &reading.last) return broken("no closing mm record");
+                           "this kernel's task iterator finds no task of this process with memory of its own", 0, ""};
+    if (!begun || mm != &reading.last) return broken("no last mm record");
     return reading;
 }
 
@@ -126,7 +126,7 @@ core::Result<std::vector<core::ProcessTotal>> unpack_totals(core::Scheme scheme,
     Cursor cursor(bytes);
     while (!cursor.at_end()) {
         const auto record = cursor.take<rsslag_total>();
-        if (!record) return broken("half a total");
+        if (!record) return broken("a truncated total");
         Mm &mm = mms[record->mm];
         const core::Members flushed = members(record->flushed);
         const core::Members cached = members(record->cached);

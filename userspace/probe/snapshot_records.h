@@ -9,12 +9,12 @@
 
 namespace rsslag::probe {
 
-/// Bytes of one pass (include/rsslag/abi.h) → a reading; `took_us` stays 0. Pure. Kind::Gone where the pass found no
-/// task, Kind::Internal where the bytes are not what the program writes.
+/// Decodes the bytes of one pass (include/rsslag/abi.h); `took_us` stays 0. Kind::Gone if the pass found no task,
+/// Kind::Internal if the bytes are malformed. Pure.
 core::Result<core::CounterReading> unpack_snapshot(core::Scheme scheme, std::span<const char> bytes);
 
-/// Bytes of a pass over all tasks → its processes, ascending by host TGID. An mm's cache is the sum over all of its
-/// tasks (`thread`), whichever group they are of. Pure.
+/// Decodes the bytes of a pass over all tasks to processes, ascending by host TGID. On the `thread` scheme `cached` of
+/// an mm is the sum over all its tasks, of all groups. Kind::Internal if the bytes are malformed. Pure.
 core::Result<std::vector<core::ProcessTotal>> unpack_totals(core::Scheme scheme, std::span<const char> bytes);
 
 }  // namespace rsslag::probe

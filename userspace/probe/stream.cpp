@@ -34,7 +34,7 @@ Error refused(int err) {
     return explain_denial(err, own_privileges(), own_binary());
 }
 
-/// One slot for each number that a task can have, within reason: two tasks that share one cost a hash lookup.
+/// One slot for each possible TID, up to 65,536: two tasks that share a slot cost a hash lookup.
 std::uint32_t fault_slot_count() {
     std::ifstream file("/proc/sys/kernel/pid_max");
     std::uint32_t pid_max = 32768;
@@ -53,7 +53,8 @@ std::vector<bpf_program *> StreamProbe::State::programs() const {
     return all;
 }
 
-/// Only what this kernel can take is loaded: the verifier refuses a wrong number of arguments, 5.10 lacks helpers.
+/// Selects the programs to load. Those of the other scheme must not be loaded: the verifier refuses a wrong number of
+/// tracepoint arguments, and 5.10 lacks helpers.
 void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme, bool counting) {
     auto &p = skeleton->progs;
     const bool by_cpu = core::cpus_cache(scheme);
@@ -78,7 +79,7 @@ void StreamProbe::State::choose(const KernelTraits &traits, core::Scheme scheme,
     if (!traits.page_fault_kernel) missing.emplace_back("tp_btf/page_fault_kernel: this kernel does not have it");
 }
 
-/// Made before the object is loaded, whose map of rings takes the first one for a model of all.
+/// Must run before the object is loaded: the map of rings needs the first ring as its template.
 Status StreamProbe::State::make_rings(std::uint32_t bytes, std::uint32_t count) {
     sinks.resize(count);
     ring_bytes = bytes;
@@ -94,8 +95,8 @@ Status StreamProbe::State::make_rings(std::uint32_t bytes, std::uint32_t count) 
     return core::success();
 }
 
-/// All at once: after each change of a map of maps the kernel waits for every program that may be at it, from 6.8 on
-/// once for all of them.
+/// Puts the rings into their map in one batch: the kernel waits for running programs after each change of a map of
+/// maps, from 6.8 on only once for a batch.
 Status StreamProbe::State::hand_over_rings() {
     std::vector<std::uint32_t> indices(ring_fds.size());
     std::iota(indices.begin(), indices.end(), 0);
@@ -161,7 +162,7 @@ Status StreamProbe::State::map_updates() {
     return core::success();
 }
 
-/// Runs the iterator that finds out rsslag's PID namespace and the CPUs' offsets.
+/// Runs the iterator that finds rsslag's PID namespace and, on the `cpu` scheme, the CPUs' per-CPU offsets.
 Status StreamProbe::State::learn(core::Scheme scheme) {
     const auto count = static_cast<std::uint32_t>(rings.size());
     for (std::uint32_t cpu = 0; cpu < static_cast<std::uint32_t>(cpus); ++cpu) {
@@ -181,8 +182,7 @@ Status StreamProbe::State::learn(core::Scheme scheme) {
     const auto all = cpu_list();
     const auto unknown = std::find_if(all.begin(), all.end(), [](const rsslag_cpu &cpu) { return cpu.known == 0; });
     if (unknown == all.end()) return core::success();
-    return Error{Kind::Unsupported,
-                 fmt::format("this kernel does not show where CPU {} keeps its counters", unknown - all.begin()), 0,
+    return Error{Kind::Unsupported, fmt::format("cannot find the per-CPU offset of CPU {}", unknown - all.begin()), 0,
                  "rsslag snapshot works without it"};
 }
 
@@ -192,7 +192,7 @@ Status StreamProbe::State::attach() {
             bpf_program__expected_attach_type(program) == BPF_TRACE_ITER) {
             continue;
         }
-        if (program == skeleton->progs.trace) continue;  // run by want()
+        if (program == skeleton->progs.trace) continue;  // run by StreamProbe::trace()
         links.emplace_back(bpf_program__attach(program));
         if (links.back()) continue;
         const int err = errno;
@@ -211,7 +211,7 @@ StreamProbe &StreamProbe::operator=(StreamProbe &&) noexcept = default;
 core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Options &options) {
     const auto *scheme = std::get_if<core::Scheme>(&traits.scheme);
     if (scheme == nullptr || !traits.rss_stat_arguments) {
-        return Error{Kind::Unsupported, "this kernel has no tracepoint kmem:rss_stat that rsslag knows", 0,
+        return Error{Kind::Unsupported, "this kernel has no tracepoint kmem:rss_stat that rsslag supports", 0,
                      "rsslag snapshot works without it"};
     }
     KernelTraits usable = traits;
@@ -229,20 +229,20 @@ core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Op
         if (ready) ready = state->learn(*scheme);
         if (ready) ready = state->attach();
         if (ready) return StreamProbe(std::move(state));
-        if (!usable.handle_mm_fault || !core::tasks_cache(*scheme)) return ready.error();
-        // fexit is the only luxury: where it cannot be had, faults are told at their entry.
+        if (!usable.handle_mm_fault || *scheme != core::Scheme::Thread) return ready.error();
+        // Only fexit is optional: without it, fault records are sent at the entry of faults.
         usable.handle_mm_fault = false;
         missing.push_back("fexit/handle_mm_fault: " + std::string(std::strerror(ready.error().err)));
     }
 }
 
-/// By the program that does it for all others: the filter has one owner.
+/// Runs a BPF program: only BPF programs write the filter's tables.
 Status StreamProbe::trace(int host_tgid, std::uint64_t mm) {
     std::uint64_t arguments[] = {static_cast<std::uint32_t>(host_tgid), mm};
     LIBBPF_OPTS(bpf_test_run_opts, run, .ctx_in = arguments, .ctx_size_in = sizeof(arguments));
     if (bpf_prog_test_run_opts(bpf_program__fd(state_->skeleton->progs.trace), &run) != 0) return refused(errno);
     if (run.retval == 0) return core::success();
-    return Error{Kind::Unsupported, "too many processes are traced", 0, "trace fewer of them"};
+    return Error{Kind::Unsupported, "too many processes to trace", 0, "trace fewer of them"};
 }
 
 Status StreamProbe::trace_matching(const Pattern &pattern) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What has come of the programs: records, sums, losses, faults, ends, what they cost.
+// Reads what the stream's programs produce: records, sums, losses, faults, peaks of ended processes, run times.
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
@@ -15,7 +15,7 @@
 namespace rsslag::probe {
 namespace {
 
-/// A record that is not as long as its kind is would hide all that comes after it.
+/// Whether the record has the size of its kind. Otherwise the bytes after it could not be parsed.
 bool well_formed(const std::byte *bytes, std::size_t size) {
     std::uint16_t kind = 0;
     if (size < sizeof(kind)) return false;
@@ -23,7 +23,7 @@ bool well_formed(const std::byte *bytes, std::size_t size) {
     return size == wire::record_bytes(kind);
 }
 
-/// A CPU's sum as it is between two updates; false where the CPU was taken away in the middle of one.
+/// Copies a CPU's sum as it is between two updates; false if the CPU is preempted in the middle of an update.
 bool read_run(const rsslag_run &run, rsslag_run &out) {
     constexpr int kTries = 100'000;  // an update takes some nanoseconds
     for (int i = 0; i < kTries; ++i) {
@@ -60,8 +60,8 @@ std::size_t StreamProbe::rings() const {
     return state_->rings.size();
 }
 
-/// Sums that go on and have grown. Before the rings are emptied: then what a CPU told before it began a sum comes
-/// first.
+/// Collects the sums that have grown since the last call. Must run before the rings are emptied: then all records that
+/// a CPU sent before it started its sum are drained before the sum.
 void StreamProbe::State::read_sums() {
     grown.clear();
     const auto *all = static_cast<const rsslag_run *>(runs.get());
@@ -87,8 +87,8 @@ void StreamProbe::State::read_sums() {
     }
 }
 
-/// Each CPU's records in the order in which it sent them. Before an update that is there at the begin, all that its CPU
-/// has sent by its ring is there, too: so these go on to the end of it.
+/// Appends each CPU's records in the order in which the CPU sent them. When `sent` is read, the ring already holds all
+/// records that precede those updates: once it is emptied, the updates up to `sent` can be appended.
 void StreamProbe::drain(std::span<std::vector<std::byte>> out) {
     state_->read_sums();
     for (std::size_t i = 0; i < state_->rings.size(); ++i) {
@@ -107,7 +107,7 @@ void StreamProbe::drain(std::span<std::vector<std::byte>> out) {
     }
 }
 
-/// What cannot be counted is told by itself: it is not nothing.
+/// If a program's recursion_misses cannot be read, that is itself a loss ("unreadable"): it need not be 0.
 Losses StreamProbe::losses() const {
     const auto load = [](const rsslag_u64 &count) { return __atomic_load_n(&count, __ATOMIC_RELAXED); };
     Losses losses;
@@ -147,11 +147,11 @@ FaultCounts StreamProbe::faults(int host_tid) const {
     if (whose(slot) == host_tid) {
         const FaultCounts counts{__atomic_load_n(&slot.user_faults, __ATOMIC_ACQUIRE),
                                  __atomic_load_n(&slot.kernel_faults, __ATOMIC_ACQUIRE)};
-        if (whose(slot) == host_tid) return counts;  // else its place has just become another's
+        if (whose(slot) == host_tid) return counts;  // else another task has just taken the slot
     }
     rsslag_fault_slot overflow{};
     if (bpf_map_lookup_elem(bpf_map__fd(state_->skeleton->maps.fault_slots_overflow), &tid, &overflow) != 0)
-        return {};  // it has had none
+        return {};  // the task has had no fault
     return {overflow.user_faults, overflow.kernel_faults};
 }
 

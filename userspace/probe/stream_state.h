@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What stream.cpp puts in place and stream_read.cpp reads: the skeleton, the rings, what is mapped.
+// The state of a StreamProbe, set up by stream.cpp and read by stream_read.cpp: skeleton, rings, mapped arrays.
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -54,16 +54,16 @@ class Mapping {
     std::size_t bytes_ = 0;
 };
 
-/// Where a ring's records go, among the updates of its CPU where these are in a buffer of their own, and how many bytes
-/// more may come in this call: a ring that is filled faster than it is emptied would never be empty.
+/// Where a ring's records are appended.
 struct Sink {
     std::vector<std::byte> *out = nullptr;
-    UpdateBuffer *updates = nullptr;
+    UpdateBuffer *updates = nullptr;  ///< of the ring's CPU, to be merged in order; null: updates come in the ring
+    /// Bytes that this call may still take: a ring that is filled faster than it is emptied would never become empty.
     std::size_t left = 0;
     std::atomic<std::uint64_t> *malformed = nullptr;
 };
 
-/// libbpf's callback: one record, to the Sink at `to`.
+/// libbpf's callback: appends one record to the Sink at `to`.
 int append_record(void *to, void *data, std::size_t size);
 
 struct StreamProbe::State {
@@ -71,21 +71,21 @@ struct StreamProbe::State {
     std::vector<int> ring_fds;
     std::vector<std::unique_ptr<ring_buffer, RingDeleter>> rings;
     std::size_t ring_bytes = 0;
-    std::vector<Sink> sinks;  ///< where each ring's callback appends; its address is kept
+    std::vector<Sink> sinks;  ///< by ring; libbpf keeps their addresses
     std::vector<Link> links;
     std::vector<std::string> missing;
     std::atomic<std::uint64_t> malformed = 0;
-    mutable std::map<bpf_program *, std::uint64_t> recursion;  ///< as last told
-    mutable std::uint64_t unreadable = 0;
+    mutable std::map<bpf_program *, std::uint64_t> recursion;  ///< recursion_misses as last read
+    mutable std::uint64_t unreadable = 0;                      ///< failed reads of recursion_misses
     Mapping cpu_states;
     Mapping slots;
     Mapping ends;
     Mapping updates;
-    std::vector<UpdateBuffer> update_buffers;  ///< of each ring's CPU; none: updates come through the rings
-    std::size_t update_places = 0;             ///< of each buffer; 0: there are none
-    Mapping runs;                              ///< none: nothing is summed up
+    std::vector<UpdateBuffer> update_buffers;  ///< by ring; empty: updates come in the rings
+    std::size_t update_places = 0;             ///< slots in each buffer; 0: there are no buffers
+    Mapping runs;                              ///< the CPUs' sums; unmapped unless Options::counting
     std::vector<rsslag_sum> grown;
-    std::vector<std::uint32_t> emitted_sequence;  ///< of each CPU's sum, when last sent on
+    std::vector<std::uint32_t> emitted_sequence;  ///< by CPU: rsslag_run.sequence of the sum last appended
     std::uint32_t fault_mask = 0;
     int cpus = 1;
 

@@ -29,7 +29,7 @@ using core::Scheme;
 
 constexpr unsigned kMembersTraced = 4;
 
-/// A member of a struct, looked for inside its anonymous structs and unions too (mm_struct wraps all of its own).
+/// Finds a member of a struct, also inside anonymous structs and unions (mm_struct wraps all of its members in one).
 const btf_member *find_member(const btf &btf, const btf_type *type, std::string_view name) {
     const btf_member *members = btf_members(type);
     for (int i = 0; i < btf_vlen(type); ++i) {
@@ -48,7 +48,7 @@ const btf_type *find_struct(const btf &btf, const char *name, unsigned kind = BT
     return id < 0 ? nullptr : btf__type_by_id(&btf, static_cast<unsigned>(id));
 }
 
-/// 0: there is none.
+/// 0: no such type.
 unsigned id_of(const btf &btf, const char *name, unsigned kind) {
     return static_cast<unsigned>(std::max(0, btf__find_by_name_kind(&btf, name, kind)));
 }
@@ -59,7 +59,7 @@ const btf_type *resolve(const btf &btf, unsigned id) {
     return resolved < 0 ? nullptr : btf__type_by_id(&btf, static_cast<unsigned>(resolved));
 }
 
-/// The type's own name, typedefs as they are written: "atomic_long_t", "percpu_counter", "?" for an anonymous one.
+/// The type's name, typedefs unresolved: "atomic_long_t", "percpu_counter", "?" for an anonymous type.
 std::string name_of(const btf &btf, unsigned id) {
     const btf_type *type = btf__type_by_id(&btf, id);
     if (type == nullptr) return "?";
@@ -72,7 +72,7 @@ std::string name_of(const btf &btf, unsigned id) {
     return name != nullptr && *name != '\0' ? name : "?";
 }
 
-/// An atomic_long_t is a struct of one signed long "counter", whatever typedefs lead there.
+/// Whether the type is an atomic_long_t behind any typedefs: a struct of the size of a long with a member "counter".
 bool is_atomic_long(const btf &btf, unsigned id) {
     const btf_type *type = resolve(btf, id);
     return type != nullptr && btf_is_composite(type) && type->size == sizeof(long) &&
@@ -85,7 +85,7 @@ bool is_integer(const btf &btf, unsigned id, unsigned bytes, bool is_signed) {
            ((btf_int_encoding(type) & BTF_INT_SIGNED) != 0) == is_signed;
 }
 
-/// int[4], as a task caches its counts.
+/// Whether the type is int[4], as in task_struct.rss_stat.
 bool is_array_of_ints(const btf &btf, unsigned id) {
     const btf_type *type = resolve(btf, id);
     if (type == nullptr || !btf_is_array(type)) return false;
@@ -106,7 +106,7 @@ bool is_percpu_counter(const btf &btf, unsigned id) {
     return is_integer(btf, counters_type->type, 4, true);
 }
 
-/// The kernel's BTF. From 6.16 on it can be mapped (kernel/bpf/sysfs_btf.c), elsewhere it is read, by the page.
+/// The kernel's BTF. It can be mapped from 6.16 on (kernel/bpf/sysfs_btf.c); on older kernels it is read page by page.
 constexpr const char *kBtf = "/sys/kernel/btf/vmlinux";
 
 BtfPtr load_btf() {
@@ -131,7 +131,7 @@ Verdict unknown(std::string found) {
     return {UnknownLayout{found}, std::move(found)};
 }
 
-/// struct mm_rss_stat { atomic_long_t count[NR_MM_COUNTERS]; }: cached by task where task_struct has a rss_stat.
+/// struct mm_rss_stat { atomic_long_t count[NR_MM_COUNTERS]; }: tasks cache if task_struct has a member rss_stat.
 Verdict atomics_verdict(const btf &btf, const btf_type *mm_rss_stat, const std::string &found) {
     const btf_member *count = find_member(btf, mm_rss_stat, "count");
     const btf_type *array = count == nullptr ? nullptr : resolve(btf, count->type);
@@ -194,7 +194,7 @@ std::optional<int> function_arguments(const btf &btf, const char *name) {
     return prototype == nullptr ? std::nullopt : std::optional<int>(btf_vlen(prototype));
 }
 
-/// Whether enum bpf_func_id (include/uapi/linux/bpf.h), which names all helpers, has this one.
+/// Whether the kernel has this helper: enum bpf_func_id (include/uapi/linux/bpf.h) names all of them.
 bool has_helper(const btf &btf, std::string_view name) {
     const btf_type *ids = find_struct(btf, "bpf_func_id", BTF_KIND_ENUM);
     if (ids == nullptr) return false;
@@ -208,7 +208,7 @@ bool has_helper(const btf &btf, std::string_view name) {
 }  // namespace
 
 core::Error unsupported(const UnknownLayout &layout) {
-    return {core::Kind::Unsupported, "this kernel keeps RSS in a way that rsslag does not know: " + layout.found, 0,
+    return {core::Kind::Unsupported, "unknown layout of this kernel's RSS counters: " + layout.found, 0,
             "please report it with the output of: rsslag doctor --json"};
 }
 
@@ -236,30 +236,31 @@ KernelTraits traits_of(const btf &btf) {
 
 namespace {
 
-/// Looked at once more: libbpf has tried other files since, and has its own errno for all of them.
+/// Opens the file again to find out: libbpf has tried other files since, and returns one errno for all of them.
 core::Error why_no_btf() {
     struct statfs about {};
     if (statfs("/sys", &about) == 0 && about.f_type != SYSFS_MAGIC) {
         return {core::Kind::Unsupported,
-                "/sys is not mounted, and with it the kernel's BTF, which tells how it keeps RSS", ENOENT,
+                "cannot read the kernel's BTF, which describes its RSS counters: /sys is not mounted", ENOENT,
                 "mount -t sysfs sysfs /sys"};
     }
     const Fd fd(open(kBtf, O_RDONLY | O_CLOEXEC));
     const int err = fd.open() ? EINVAL : errno;
     if (err == ENOENT) {
-        return {core::Kind::Unsupported, fmt::format("this kernel has no BTF ({}), which tells how it keeps RSS", kBtf),
-                err, "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y"};
+        return {core::Kind::Unsupported,
+                fmt::format("this kernel has no BTF ({}), which describes its RSS counters", kBtf), err,
+                "boot a kernel built with CONFIG_DEBUG_INFO_BTF=y"};
     }
     if (err == EMFILE || err == ENFILE || err == ENOMEM) {
-        return {core::Kind::Denied, fmt::format("{} cannot be opened: {}", kBtf, std::strerror(err)), err,
+        return {core::Kind::Denied, fmt::format("cannot open {}: {}", kBtf, std::strerror(err)), err,
                 err == EMFILE ? "raise the limit on open files: ulimit -n 1024" : ""};
     }
     if (err == EACCES || err == EPERM) {
-        return {core::Kind::Denied, fmt::format("{} cannot be opened: {}", kBtf, std::strerror(err)), err,
-                "run rsslag where it may be read"};
+        return {core::Kind::Denied, fmt::format("cannot open {}: {}", kBtf, std::strerror(err)), err,
+                "run rsslag as a user who may read it"};
     }
-    return {core::Kind::Unsupported, fmt::format("the kernel's BTF ({}) cannot be understood", kBtf), err,
-            "rsslag doctor tells what this kernel allows"};
+    return {core::Kind::Unsupported, fmt::format("cannot parse the kernel's BTF ({})", kBtf), err,
+            "run rsslag doctor to see what this kernel allows"};
 }
 
 }  // namespace

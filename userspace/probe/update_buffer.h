@@ -11,17 +11,18 @@
 
 namespace rsslag::probe {
 
-/// Reads a CPU's buffer of updates, which bpf/updates.bpf.h writes, and puts it among what the CPU sent by its ring.
+/// Reads a CPU's update buffer, which bpf/updates.bpf.h writes, and merges it with the records of the CPU's ring.
 class UpdateBuffer {
   public:
-    /// Of a CPU that has not written there yet. Both outlive this.
+    /// The CPU must not have written to the buffer yet. Both arguments must outlive this object.
     UpdateBuffer(rsslag_cpu &cpu, std::span<const rsslag_update> slots) : cpu_(&cpu), slots_(slots) {}
 
-    /// The number of the update that the CPU writes next: those before it are there.
+    /// How many updates the CPU has written so far.
     std::uint64_t sent() const { return __atomic_load_n(&cpu_->updates, __ATOMIC_ACQUIRE); }
 
-    /// Appends those from before a record of this time that has been found in the CPU's ring. What the CPU sent before
-    /// that record is there by now. At the same time the record comes first, as no clock is that coarse.
+    /// Appends the updates that precede a record with this time, found in the CPU's ring. All updates that the CPU sent
+    /// before that record are in the buffer by now. If times are equal, which CLOCK_MONOTONIC is too fine for, the
+    /// record comes first.
     void take_before(std::uint64_t t_ns, std::vector<std::byte> &out) {
         const std::uint64_t sent = this->sent();
         std::uint64_t end = taken_;
@@ -30,9 +31,9 @@ class UpdateBuffer {
         take_until(end, out);
     }
 
-    /// Appends those before this number.
+    /// Appends the updates with numbers below `end`.
     void take_until(std::uint64_t end, std::vector<std::byte> &out) {
-        while (taken_ < end) {  // in two parts where it goes round
+        while (taken_ < end) {  // in two parts if the range wraps around
             const auto n = std::min(static_cast<std::size_t>(end - taken_), slots_.size() - next_);
             const auto bytes = std::as_bytes(slots_.subspan(next_, n));
             out.insert(out.end(), bytes.begin(), bytes.end());
@@ -41,14 +42,14 @@ class UpdateBuffer {
         }
     }
 
-    /// The places of what has been taken are the CPU's again.
+    /// Lets the CPU overwrite the updates taken so far.
     void give_back() { __atomic_store_n(&cpu_->taken, taken_, __ATOMIC_RELEASE); }
 
   private:
     rsslag_cpu *cpu_;
     std::span<const rsslag_update> slots_;
-    std::uint64_t taken_ = 0;
-    std::size_t next_ = 0;  ///< where the one after those is
+    std::uint64_t taken_ = 0;  ///< updates copied out so far
+    std::size_t next_ = 0;     ///< index of the next update in slots_
 };
 
 }  // namespace rsslag::probe
