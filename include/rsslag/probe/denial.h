@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Why the kernel refuses BPF to this user, and what would change that.
+// Why the kernel refuses BPF programs of this user, and the remedy.
 #pragma once
 
 #include <cstdint>
@@ -11,41 +11,43 @@
 
 namespace rsslag::probe {
 
-/// What this process may do, as far as the tracer needs it.
+/// The privileges and limits of this process that matter to the tracer.
 struct Privileges {
     bool cap_bpf = false;  ///< effective
     bool cap_perfmon = false;
     bool cap_sys_ptrace = false;
-    bool cap_sys_admin = false;  ///< stands for CAP_BPF and CAP_PERFMON
+    bool cap_sys_admin = false;  ///< includes CAP_BPF and CAP_PERFMON
     bool cap_sys_resource = false;
-    bool in_user_namespace = false;              ///< not the initial one: capabilities held there do not count for BPF
-    bool few_descriptors = false;                ///< fewer may be opened than loading takes
+    bool in_user_namespace = false;              ///< not the initial one: its capabilities do not allow BPF
+    bool few_descriptors = false;                ///< RLIMIT_NOFILE leaves fewer than loading needs
     int seccomp_mode = 0;                        ///< "Seccomp:" of /proc/self/status: 0 none, 2 filter
-    std::optional<std::uint64_t> memlock_bytes;  ///< RLIMIT_MEMLOCK, nullopt is unlimited
-    bool memlock_counts_bpf = false;  ///< up to 5.10; from 5.11 the memory cgroup does (bpf_map_kmalloc_node)
-    std::string lockdown;  ///< the active mode of /sys/kernel/security/lockdown, empty where it cannot be read
+    std::optional<std::uint64_t> memlock_bytes;  ///< RLIMIT_MEMLOCK; nullopt: unlimited
+    bool memlock_counts_bpf = false;  ///< BPF memory counts as locked: up to 5.10. Later kernels charge it to the
+                                      ///< memory cgroup (bpf_map_kmalloc_node)
+    std::string lockdown;             ///< active mode of /sys/kernel/security/lockdown; empty: cannot be read
 
     bool may_bpf() const { return cap_sys_admin || (cap_bpf && cap_perfmon); }
-    /// The capabilities that BPF lacks: {"CAP_BPF", "CAP_PERFMON"}.
+    /// Names of the missing capabilities, at most {"CAP_BPF", "CAP_PERFMON"}.
     std::vector<std::string> missing() const;
 };
 
 Privileges own_privileges();
 
-/// Whether a kernel of this uname -r counts what BPF takes as locked memory: up to 5.10.
+/// Whether the kernel with this `uname -r` counts BPF memory as locked memory: true up to 5.10.
 bool counts_bpf_as_locked(const std::string &release);
 
-/// The command that gives `binary` what it needs, and to whom: chgrp, chmod, setcap.
+/// Remedy: the commands (chgrp, chmod, setcap) that give `binary` its capabilities and a group the right to run it.
 std::string setcap_remedy(const std::string &binary);
 
-/// What a refusal (positive errno) of a BPF call means for someone with these privileges. Pure.
+/// Explains why a BPF call failed with the positive errno `err` in a process with these privileges. Kind::Denied if
+/// other privileges or limits would help, else Kind::Unsupported. Pure.
 core::Error explain_denial(int err, const Privileges &privileges, const std::string &binary);
 
-/// libbpf has loaded the programs but could not map their variables: it leaves a null pointer where its own look at
-/// whether this kernel can do so (FEAT_ARRAY_MMAP) was refused.
+/// Kind::Unsupported: libbpf has loaded the programs but not mapped their variables. It leaves the skeleton's pointer
+/// null if its own feature probe (FEAT_ARRAY_MMAP) was refused.
 core::Error variables_out_of_reach();
 
-/// Path of the running program, as /proc/self/exe tells it.
+/// Path of the running program: the target of /proc/self/exe, or "rsslag" if that cannot be read.
 std::string own_binary();
 
 }  // namespace rsslag::probe

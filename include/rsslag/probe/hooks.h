@@ -6,14 +6,15 @@
 
 namespace rsslag::probe {
 
-/// One hook that the tracer can use, and whether this kernel lets this user attach to it.
+/// A hook that the tracer can use, and whether this user can attach a program to it.
 struct HookState {
     std::string name;  ///< "tp_btf/rss_stat"
     bool usable = false;
-    std::string reason;  ///< why not; empty where usable
+    std::string reason;  ///< why it is not usable; else empty
 };
 
-/// Loads and attaches an empty program on each hook, by itself, and takes it off again.
+/// Loads, attaches and detaches an empty program for each hook, one hook at a time. Empty if libbpf cannot open the
+/// object.
 std::vector<HookState> try_hooks();
 
 }  // namespace rsslag::probe

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What libbpf has to say, which is for the whole process: whoever begins it decides, once.
+// libbpf's messages. Both functions set process-wide state: call one of them once, at start.
 #pragma once
 
 namespace rsslag::probe {
 
-/// libbpf's words (a verifier log among them, many lines long) go to the log: what the user needs of them is said by
-/// explain_denial.
+/// Sends libbpf's messages, which include long verifier logs, to spdlog at debug and trace level. The user sees the
+/// text of explain_denial() instead.
 void log_libbpf();
 
-/// libbpf says nothing, and leaves the limit on locked memory alone (up to 5.10 it would raise it). For a copy of
-/// libbpf that nobody else uses.
+/// Discards libbpf's messages and keeps libbpf from raising RLIMIT_MEMLOCK, as it does up to 5.10. For librsslag, which
+/// has its own copy of libbpf.
 void keep_libbpf_to_itself();
 
 }  // namespace rsslag::probe

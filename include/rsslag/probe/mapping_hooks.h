@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the side-band does not tell of mappings: mremap, and names by prctl(PR_SET_VMA_ANON_NAME).
+// Changes of mappings that perf's side-band events do not report: mremap, and names set by
+// prctl(PR_SET_VMA_ANON_NAME).
 #pragma once
 
 #include <memory>
@@ -11,16 +12,16 @@
 
 namespace rsslag::probe {
 
-/// Attached as long as it lives. One caller at a time.
+/// The programs stay attached until detach() or destruction. Not thread-safe.
 class MappingHooks {
   public:
-    /// Of processes that `stream` traces. Kind::Denied, Kind::Unsupported where no hook can be used.
+    /// Reports changes in processes that `stream` traces. Kind::Denied or Kind::Unsupported if no hook can be attached.
     static core::Result<MappingHooks> open(const StreamProbe &stream);
     ~MappingHooks();
     MappingHooks(MappingHooks &&) noexcept;
     MappingHooks &operator=(MappingHooks &&) noexcept;
 
-    /// Appends what has been told since the last call, and how much was lost meanwhile.
+    /// Appends the changes since the last call; if the ring had no space for some, a Kind::Lost with their number.
     void drain(std::vector<core::MappingChange> &out);
     void detach();
 

@@ -11,18 +11,19 @@
 
 namespace rsslag::probe {
 
-/// The files that pin_files() makes. docs/man/rsslag-mount.1 has what is in them.
+/// The files that pin_files() creates. docs/man/rsslag-mount.1 describes their contents.
 inline constexpr std::array<const char *, 3> kMountedFiles{"rss", "self", "rss.prom"};
 
-/// Who may read the files.
+/// Mode and group of the files; their owner is root.
 struct Readers {
     mode_t mode = 0444;
     gid_t group = 0;
 };
 
-/// Pins kMountedFiles into the bpffs whose root `directory` is; it may be mounted nowhere yet. Its mode will be 0755.
-/// They outlive this process, and hold their programs until they are unlinked and the last reader has closed. Needs
-/// CAP_BPF and CAP_PERFMON. Kind::Unsupported where this kernel lacks what they need, Kind::Denied where it refuses.
+/// Pins kMountedFiles in the bpffs with the root `directory`, which need not be mounted yet, and sets the root's mode
+/// to 0755. The files outlive this process: their programs stay loaded until the files are unlinked and the last reader
+/// has closed. Needs CAP_BPF and CAP_PERFMON. Kind::Unsupported: the kernel lacks a feature; Kind::Denied: it refuses
+/// this user; Kind::Io: a file cannot be pinned or its mode set.
 core::Status pin_files(const KernelTraits &traits, const core::Machine &machine, int directory, const Readers &readers);
 
 }  // namespace rsslag::probe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the kernel tells of mappings beside the stream: PERF_RECORD_MMAP2 of all processes, as perf record has it.
+// Changes of mappings as perf side-band events: PERF_RECORD_MMAP2 of all processes, as perf record reads them.
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,18 @@
 
 namespace rsslag::probe {
 
-/// One event for each CPU. drain() may be called by one thread.
+/// One perf event for each online CPU. Only one thread may call drain().
 class SideBand {
   public:
-    /// Needs CAP_PERFMON. Kind::Denied, Kind::Unsupported.
+    /// Needs CAP_PERFMON. Kind::Denied on EACCES and EPERM, else Kind::Unsupported.
     static core::Result<SideBand> open(int cpus_possible);
     ~SideBand();
     SideBand(SideBand &&) noexcept;
     SideBand &operator=(SideBand &&) noexcept;
 
-    /// Appends all that has been told since the last call, whole records, CPU by CPU.
+    /// Appends the raw perf records written since the last call, whole records, CPU by CPU.
     void drain(std::vector<std::byte> &out);
-    /// Nothing is told any more; what has been can still be drained.
+    /// Disables the events. Records written before can still be drained.
     void stop();
 
   private:
@@ -34,8 +34,8 @@ class SideBand {
     std::unique_ptr<State> state_;
 };
 
-/// What drained records say of mappings, in no order of time across CPUs. What is no such record is passed over; one
-/// that is cut short ends it. Pure.
+/// Decodes drained records, in their order: not sorted by time across CPUs. Skips records of other types and stops at a
+/// truncated record. Pure.
 std::vector<core::MappingChange> mapping_changes(std::span<const std::byte> records);
 
 }  // namespace rsslag::probe

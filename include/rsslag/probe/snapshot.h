@@ -13,12 +13,12 @@
 namespace rsslag::probe {
 
 /// Reads exact counters through an iter/task program: no event stream, no page-table walk, O(tasks + CPUs).
-/// Needs CAP_BPF and CAP_PERFMON for as long as it reads.
+/// Every read needs CAP_BPF and CAP_PERFMON, not only open().
 class SnapshotProbe {
   public:
-    /// Loads the one program that fits the kernel's scheme. Kind::Unsupported for an unknown layout (named) or a
-    /// kernel without the iterator, Kind::Denied where the kernel refuses, with the whole remedy.
-    /// `totals`: another program, for read_all(), is loaded too.
+    /// Loads the program for the kernel's scheme; with `totals` also the one for read_all(). Kind::Unsupported for an
+    /// unknown layout, which the message names, or a kernel without the iterator. Kind::Denied, with the whole remedy,
+    /// if the kernel refuses this user.
     static core::Result<SnapshotProbe> open(const KernelTraits &traits, const core::Machine &machine,
                                             bool totals = false);
 
@@ -26,13 +26,13 @@ class SnapshotProbe {
     SnapshotProbe(SnapshotProbe &&) noexcept;
     SnapshotProbe &operator=(SnapshotProbe &&) noexcept;
 
-    /// One pass over the tasks that share the mm of thread group `tgid`, a PID of rsslag's own PID namespace. Tasks of
-    /// other groups that share the mm are found too (a second pass over all tasks, only when mm_users says there are
-    /// any). Kind::Gone where the group has no mm: it is gone, a zombie, or a kernel thread.
+    /// One pass over the tasks of thread group `tgid`, a PID in rsslag's own PID namespace. If mm_users is larger than
+    /// the number of tasks found, a second pass over all tasks also finds those of other groups that share the mm.
+    /// Kind::Gone if the group has no mm: it has ended, is a zombie, or is a kernel thread.
     core::Result<core::CounterReading> read(pid_t tgid);
 
-    /// Every process that has memory of its own, ascending by host TGID, in one pass over all tasks. Groups that share
-    /// an mm each come with all that it holds.
+    /// Every process with an mm, ascending by host TGID, in one pass over all tasks. For thread groups that share an
+    /// mm, each entry contains the whole mm. Requires open() with `totals`.
     core::Result<std::vector<core::ProcessTotal>> read_all();
 
   private:

@@ -23,73 +23,75 @@ namespace rsslag::probe {
 using core::FaultCounts;
 using core::Losses;
 
-/// What a program cost so far; only while kernel.bpf_stats_enabled is set.
+/// Run time and number of runs of BPF programs. The kernel counts them only while kernel.bpf_stats_enabled is set.
 struct ProgramCost {
     std::uint64_t run_ns = 0;
     std::uint64_t runs = 0;
 };
 
-/// Processes that are wanted from their next exec on, for what they are then. What is given must all hold.
+/// Which processes to trace in addition. A process must meet all conditions that are set.
 struct Pattern {
-    std::optional<core::GlobStates> comm;
-    std::string cgroup;  ///< a directory of cgroup v2; those below it count; empty: not asked for
-    std::optional<std::uint32_t> uid;
+    std::optional<core::GlobStates> comm;  ///< matched against the comm after the exec
+    std::string cgroup;                    ///< a cgroup v2 directory, with its descendants; empty: no condition
+    std::optional<std::uint32_t> uid;      ///< the real UID in the initial user namespace
 };
 
-/// Streams the counter updates of wanted processes out of the kernel. Attached as long as it lives. drain() may be
-/// called by one thread while another calls the rest.
+/// Streams the counter updates of traced processes out of the kernel. The programs stay attached until detach() or
+/// destruction. One thread may call drain() while another calls the other functions.
 class StreamProbe {
   public:
     struct Options {
         int cpus_possible = 1;
-        /// Of each ring: a power of two, at least a page. And at most of each CPU's buffer of updates, where there is
-        /// one.
+        /// Size of each ring, rounded up to a power of two of at least 4096. With one ring for each CPU on the `cpu`
+        /// scheme, also the upper bound on each CPU's update buffer.
         std::size_t ring_bytes = std::size_t{2} << 20;
-        bool follow = false;  ///< children of wanted processes are wanted
-        /// Plain updates are summed up in the kernel (`cpu` scheme), or what tasks cache is not told at each fault.
+        bool follow = false;  ///< also trace children of traced processes
+        /// `cpu` scheme: the programs sum up updates that are no folds. Other schemes: faults send no record of what
+        /// the task caches.
         bool counting = false;
     };
 
-    /// Loads and attaches what fits the kernel; nobody is wanted yet. Kind::Unsupported or Kind::Denied as
-    /// SnapshotProbe.
+    /// Loads and attaches the programs that fit the kernel; no process is traced yet. Kind::Unsupported or Kind::Denied
+    /// as in SnapshotProbe::open().
     static core::Result<StreamProbe> open(const KernelTraits &traits, const Options &options);
 
     ~StreamProbe();
     StreamProbe(StreamProbe &&) noexcept;
     StreamProbe &operator=(StreamProbe &&) noexcept;
 
-    /// From now on traces this group (the kernel's number) and, where it is not 0, this mm.
+    /// Starts to trace this thread group (host TGID) and, unless `mm` is 0, this mm (address of the mm_struct).
     core::Status trace(int host_tgid, std::uint64_t mm);
 
-    /// Tells of each such exec with RSSLAG_EXEC. rsslag itself never is one of them.
+    /// Starts to trace each process that matches `pattern`: from its next exec on, for which RSSLAG_EXEC is sent, or as
+    /// a child of a traced process from its start. rsslag itself never matches.
     core::Status trace_matching(const Pattern &pattern);
 
-    /// How many rings there are; each one's records are in the order of their CPU or CPUs.
+    /// Number of rings. Records in a ring are in the order in which their CPU sent them; a ring may serve several CPUs.
     std::size_t rings() const;
-    /// Appends all that is in ring i, and in its CPU's buffer of updates, to out[i], as the programs wrote it: struct
-    /// rsslag_update, _fault, _task or _sum, told apart by the u16 that each begins with; after them sums that go on
-    /// and have grown since the last call. out has rings() elements.
+    /// Appends the contents of ring i and of its CPU's update buffer to out[i]: structs rsslag_update, _fault, _task
+    /// and _sum, each of which starts with its u16 kind. Then appends an RSSLAG_PARTIAL sum for each CPU whose sum has
+    /// grown since the last call. `out` has rings() elements.
     void drain(std::span<std::vector<std::byte>> out);
 
-    /// Takes the programs off their hooks; what they have sent can still be drained.
+    /// Detaches the programs. Records that they have sent can still be drained.
     void detach();
 
-    /// One caller at a time.
+    /// Records sent and lost since the attach. Not thread-safe.
     Losses losses() const;
-    /// Faults of a task, also of one whose RSSLAG_EXIT has not come yet: they are kept until another task has taken its
-    /// number.
+    /// Faults of a task since the attach. They remain readable after the task's exit until another task takes its slot,
+    /// so also before its RSSLAG_EXIT has been drained.
     FaultCounts faults(int host_tid) const;
-    /// Of a process that has ended, until another one takes its place.
+    /// Peaks of a process that has ended; nullopt once another ended process has taken its slot, of RSSLAG_END_SLOTS.
     std::optional<core::EndFigures> end_of(int host_tgid) const;
-    /// CPUs that have gone offline since the attach (`cpu` scheme): what each cached went into the counters with no
-    /// record of it. A number that has grown means that every mm must be read again.
+    /// CPUs that have gone offline since the attach (`cpu` scheme). The kernel folds what such a CPU caches without a
+    /// tracepoint, so every mm must be read again when this number grows.
     std::uint64_t folded_cpus() const;
-    /// All programs together.
+    /// Sum over all programs.
     ProgramCost cost() const;
-    /// For probes beside it: the map of traced thread groups, and rsslag's PID namespace.
+    /// For MappingHooks: the map of traced thread groups, and rsslag's PID namespace.
     int traced_groups_fd() const;
     rsslag_view view() const;
-    /// Hooks that could not be used, and why; tracing goes on with the next best.
+    /// Hooks that are not used, each with the reason: "tp_btf/page_fault_user: …".
     const std::vector<std::string> &missing() const;
 
   private:
