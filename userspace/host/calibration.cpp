@@ -34,11 +34,11 @@ ssize_t uninterrupted(const Call &call) {
     return result;
 }
 
-/// The child: touches as many pages as each byte it is sent says, answers, and sleeps in read() in between. Only
-/// async-signal-safe calls: it is the fork of a process that has loaded libraries with locks.
+/// The child: for each byte received, touches that many pages and sends a byte back; sleeps in read() in between. Only
+/// async-signal-safe calls, as it is a fork of a process whose libraries use locks.
 [[noreturn]] void touch_on_demand(int fd) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // With file capabilities the parent is not dumpable, and neither would be what it forks.
+    // A process with file capabilities is not dumpable, and its children inherit that.
     prctl(PR_SET_DUMPABLE, 1);
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     void *const memory = mmap(nullptr, kMostPages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -64,7 +64,7 @@ class CalibrationChild {
         const pid_t pid = fork();
         if (pid < 0) return failed("fork");
         if (pid == 0) {
-            close(ends[0]);  // or it would never see the other end closed
+            close(ends[0]);  // else the child's read() would never return 0 when the parent closes its end
             touch_on_demand(ends[1]);
         }
         close(ends[1]);
@@ -75,9 +75,9 @@ class CalibrationChild {
 
     ~CalibrationChild() {
         if (pid_ <= 0) return;
-        fd_ = procfs::Fd();  // which ends it, too
+        fd_ = procfs::Fd();  // ends the child, too
         const bool killed = kill(pid_, SIGKILL) == 0;
-        // One that may not be killed, and is stopped or frozen, dies with rsslag (PDEATHSIG).
+        // If kill() is refused and the child is stopped or frozen, it dies with rsslag (PDEATHSIG).
         pollfd ended{end_.get(), POLLIN, 0};
         if (end_.open() ? poll(&ended, 1, kPatience) > 0 : killed) waitpid(pid_, nullptr, 0);
     }
@@ -89,14 +89,14 @@ class CalibrationChild {
 
     core::Status touch(unsigned char pages) {
         if (uninterrupted([&] { return send(fd_.get(), &pages, 1, MSG_NOSIGNAL); }) != 1)
-            return failed("the calibration's child");
+            return failed("child process");
         pollfd answer{fd_.get(), POLLIN, 0};
         int ready = 0;
         do {
             ready = poll(&answer, 1, kPatience);
         } while (ready < 0 && errno == EINTR);
         if (ready == 0) errno = ETIMEDOUT;
-        if (ready <= 0 || recv(fd_.get(), &pages, 1, 0) != 1) return failed("the calibration's child");
+        if (ready <= 0 || recv(fd_.get(), &pages, 1, 0) != 1) return failed("child process");
         return core::success();
     }
 
@@ -107,14 +107,14 @@ class CalibrationChild {
         return {Kind::Internal, std::string("calibration: ") + what + ": " + std::strerror(errno), errno, ""};
     }
 
-    static constexpr int kPatience = 5000;  ///< ms; what it does takes some microseconds
+    static constexpr int kPatience = 5000;  ///< ms; an answer takes some microseconds
 
     pid_t pid_;
     procfs::Fd fd_;
-    procfs::Fd end_;  ///< readable when it has ended; none where the kernel or a filter refuses it
+    procfs::Fd end_;  ///< pidfd; closed if the kernel or a seccomp filter refuses it
 };
 
-/// One comparison; nullopt where the child was not still or nothing was hidden, and another try may tell more.
+/// One comparison; nullopt if it is not conclusive: the child's counters moved, or flushed and exact RSS are equal.
 core::Result<std::optional<core::Calibration>> compare(probe::SnapshotProbe &probe, const procfs::Process &child) {
     const auto before = probe.read(child.pid());
     if (!before) return before.error();
@@ -148,8 +148,8 @@ core::Result<core::Calibration> calibrate(probe::SnapshotProbe &probe, core::Sch
     if (!child) return child.error();
     auto process = procfs::Process::open(child->pid());
     if (!process) return process.error();
-    // Fewer pages than the least batch (32) and than the faults to a flush (66); where what they left happens to
-    // cancel out, one page more cannot.
+    // Fewer pages than the smallest batch (32) and than the faults that cause a flush (66). If flushed and exact RSS
+    // happen to be equal, one more page makes them differ.
     for (unsigned char pages = 20; pages > 12; --pages) {
         const core::Status touched = child->touch(pages == 20 ? pages : 1);
         if (!touched) return touched.error();

@@ -7,8 +7,9 @@
 
 namespace rsslag::host {
 
-/// Tells which of stat, statm and status lie on this kernel, by experiment: a child of its own touches a few pages,
-/// fewer than would flush, and what the files then say is compared with its counters. Never looked up by version.
+/// Finds out which of stat, statm and status are exact on this kernel, by experiment and never by version: a child
+/// process touches a few pages, fewer than cause a flush, and its files are compared with its counters. All Unknown if
+/// no try was conclusive.
 core::Result<core::Calibration> calibrate(probe::SnapshotProbe &probe, core::Scheme scheme);
 
 }  // namespace rsslag::host

@@ -39,7 +39,7 @@ Identity identity_of(const passwd &entry) {
     return {entry.pw_uid, entry.pw_gid, entry.pw_name, entry.pw_dir, entry.pw_shell};
 }
 
-/// An id in an environment variable: nullopt where it is not set, Kind::BadInput where it is no id.
+/// The id in an environment variable; nullopt if it is not set, Kind::BadInput if it is malformed.
 core::Result<std::optional<uid_t>> id_from(const char *name) {
     const char *const text = std::getenv(name);
     if (text == nullptr) return std::optional<uid_t>{};
@@ -47,17 +47,18 @@ core::Result<std::optional<uid_t>> id_from(const char *name) {
     const std::string_view digits(text);
     const auto [after, error] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
     if (error == std::errc{} && after == digits.data() + digits.size()) return std::optional(id);
-    return Error{Kind::BadInput, fmt::format("{} holds no user or group id", name), 0,
+    return Error{Kind::BadInput, fmt::format("{} is not a user or group id", name), 0,
                  "unset it, or use --as-root to run the command as root"};
 }
 
-/// A user by number; one that no directory knows has a number all the same.
+/// The user with this number, which need not exist in the user database.
 Identity identity_of(uid_t uid, gid_t gid) {
     if (const passwd *const entry = getpwuid(uid)) return identity_of(*entry);
     return {uid, gid, "", "/", "/bin/sh"};
 }
 
-/// In the child: becomes the invoking user. The order matters, as each step needs the rights that the last gives up.
+/// In the child: becomes the invoking user. setuid() must be last, as it gives up the capabilities that the other steps
+/// need.
 bool become(const Identity &user) {
     const bool grouped =
         user.name.empty() ? setgroups(1, &user.gid) == 0 : initgroups(user.name.c_str(), user.gid) == 0;
@@ -69,13 +70,13 @@ bool become(const Identity &user) {
     return true;
 }
 
-/// In the child: neither ambient nor inheritable capabilities pass the exec. For root they do not matter.
+/// In the child: drops all capabilities, so that none passes the exec. Not for root, to whom exec gives all of them.
 bool leave_capabilities_behind() {
     if (getuid() == 0) return true;
     return static_cast<bool>(keep_only({}));
 }
 
-/// In the child: a session of its own on that terminal. A stderr that leads elsewhere stays.
+/// In the child: starts a session with this controlling terminal. Keeps stderr if that is not a terminal.
 void take_terminal(int terminal) {
     setsid();
     ioctl(terminal, TIOCSCTTY, 0);
@@ -92,7 +93,7 @@ void take_terminal(int terminal) {
     do {
         got = read(go, &byte, 1);
     } while (got < 0 && errno == EINTR);
-    if (got != 1) _exit(0);  // rsslag itself failed before it came to this
+    if (got != 1) _exit(0);  // rsslag failed before release()
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT})
         std::signal(signal, SIG_DFL);
     std::vector<char *> arguments;
@@ -156,9 +157,9 @@ core::Result<Command> Command::prepare(const std::vector<std::string> &argv, boo
         run(argv, *user, go_read.get(), failure_write.get(), terminal);
     }
     Command command(pid, std::move(go_write), std::move(failure_read));
-    // Now and not when it is waited for: whoever cannot see its end had better not start it.
+    // Now and not in wait(): without a pidfd CMD must not be started, as its end would go unnoticed.
     command.end_ = procfs::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-    if (!command.end_.open()) return system_error("the command's end could not be seen");
+    if (!command.end_.open()) return system_error("cannot watch the command");
     return command;
 }
 
@@ -172,14 +173,14 @@ Command::Command(Command &&other) noexcept
       failure_(std::move(other.failure_)) {}
 
 Command::~Command() {
-    if (pid_ <= 0 || !go_.open()) return;  // released: its life is its own
+    if (pid_ <= 0 || !go_.open()) return;  // released: it runs on
     go_ = procfs::Fd();
     waitpid(pid_, nullptr, 0);
 }
 
 core::Status Command::release() {
     const char byte = 1;
-    if (write(go_.get(), &byte, 1) != 1) return system_error("starting the command");
+    if (write(go_.get(), &byte, 1) != 1) return system_error("cannot start the command");
     go_ = procfs::Fd();
     int err = 0;
     ssize_t got = 0;
@@ -189,7 +190,7 @@ core::Status Command::release() {
     if (got != sizeof(err)) return core::success();
     waitpid(pid_, nullptr, 0);
     return Error{err == ENOENT ? Kind::Gone : Kind::Denied,
-                 fmt::format("the command cannot be run: {}", std::strerror(err)), err, ""};
+                 fmt::format("cannot run the command: {}", std::strerror(err)), err, ""};
 }
 
 std::optional<int> Command::status() {
@@ -199,7 +200,7 @@ std::optional<int> Command::status() {
     do {
         ended = wait4(pid_, &status, 0, &usage);
     } while (ended < 0 && errno == EINTR);
-    constexpr int kUnknown = 125;  // as where rsslag itself failed: it has not ended with 0
+    constexpr int kUnknown = 125;  // as when rsslag itself fails, so not 0
     if (ended != pid_) return kUnknown;
     max_rss_kb_ = usage.ru_maxrss;
     if (WIFSIGNALED(status)) signal_ = WTERMSIG(status);
@@ -225,7 +226,7 @@ std::optional<int> Command::wait(std::optional<std::chrono::milliseconds> timeou
 
 core::Status Command::terminate() {
     if (kill(pid_, SIGTERM) == 0 || errno == ESRCH) return core::success();
-    return Error{Kind::Denied, fmt::format("the command goes on: {}", std::strerror(errno)), errno, ""};
+    return Error{Kind::Denied, fmt::format("cannot terminate the command: {}", std::strerror(errno)), errno, ""};
 }
 
 int shell_status(const core::Error &error) {

@@ -32,8 +32,8 @@ void note_privileges(core::DoctorReport &report, const probe::Privileges &privil
     report.memlock_bytes = privileges.memlock_bytes;
     if (!privileges.cap_sys_ptrace) {
         report.problems.push_back(
-            {"CAP_SYS_PTRACE is missing: smaps of other users' processes may be refused, and then "
-             "their exact counters are shown without a walk that confirms them",
+            {"CAP_SYS_PTRACE is missing: smaps of other users' processes may be refused; their exact "
+             "counters are then shown without a walk that confirms them",
              probe::setcap_remedy(probe::own_binary()), false});
     }
 }
@@ -45,16 +45,16 @@ void note_proc(core::DoctorReport &report) {
     report.page_monitor = static_cast<bool>(self->smaps_rollup_text());
     if (const auto mounts = self->read("mountinfo")) report.hidepid = hidepid_of(mounts->bytes);
     if (!*report.page_monitor) {
-        report.problems.push_back({"smaps_rollup cannot be read: no walk can confirm the counters",
+        report.problems.push_back({"cannot read smaps_rollup: no walk can confirm the counters",
                                    "boot a kernel built with CONFIG_PROC_PAGE_MONITOR=y", false});
     }
     if (report.hidepid.value_or(0) > 0) {
-        report.problems.push_back({"/proc is mounted with hidepid: other users' processes may not be seen",
+        report.problems.push_back({"/proc is mounted with hidepid: other users' processes may be hidden",
                                    "run as root, or mount -o remount,hidepid=0 /proc", false});
     }
 }
 
-/// The probe itself, then the calibration with it.
+/// Tries the snapshot probe, then the calibration, which uses it.
 void try_snapshot(core::DoctorReport &report, const probe::KernelTraits &traits) {
     auto probe = probe::SnapshotProbe::open(traits, report.machine);
     if (!probe) return add(report, probe.error());
@@ -70,7 +70,7 @@ void note_hooks(core::DoctorReport &report) {
     for (const probe::HookState &hook : probe::try_hooks()) {
         report.hooks.push_back({hook.name, hook.usable, hook.reason});
         if (hook.name == "tp_btf/rss_stat" && !hook.usable && report.calibration) {
-            report.problems.push_back({"the tracepoint rss_stat cannot be used: " + hook.reason,
+            report.problems.push_back({"cannot use the tracepoint rss_stat: " + hook.reason,
                                        "Linux 5.5 or later with CONFIG_FTRACE and CONFIG_DEBUG_INFO_BTF is needed",
                                        true});
         }
@@ -92,7 +92,7 @@ std::optional<int> hidepid_of(std::string_view mountinfo) {
             found = 0;
             continue;
         }
-        // Numbers up to 5.7, words since: off, noaccess, invisible, ptraceable (fs/proc/root.c).
+        // Numbers up to 5.7, since then the names off, noaccess, invisible, ptraceable (fs/proc/root.c).
         const std::string_view value = line.substr(at + kKey.size());
         if (value.starts_with("off") || value.starts_with("0"))
             found = 0;

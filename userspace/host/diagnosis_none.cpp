@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What stands in for the diagnosis in a build without the tracer.
+// Replaces diagnosis.cpp in a build without the tracer.
 #include "rsslag/host/diagnosis.h"
 #include "rsslag/host/machine.h"
 

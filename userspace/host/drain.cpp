@@ -12,10 +12,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A ring of the default size holds some 50 ms of the fastest CPU's updates.
+/// A ring of the default size holds about 50 ms of the fastest CPU's updates.
 constexpr milliseconds kBusy{5};
 constexpr milliseconds kIdle{40};
-/// A second and a half of a storm: as long as a walk of many small pages may take.
+/// About 1.5 s of a storm of updates: as long as a walk of many small pages may take.
 constexpr std::size_t kMostWaiting = std::size_t{32} << 20;
 
 std::size_t bytes_in(const std::vector<std::vector<std::byte>> &rings) {
@@ -39,7 +39,7 @@ Drain::~Drain() {
     thread_.join();
 }
 
-/// How many bytes came; the lock is held.
+/// Returns how many bytes came. The caller holds mutex_.
 std::size_t Drain::drain_rings() {
     const std::size_t before = bytes_in(waiting_);
     rings_(waiting_);

@@ -17,14 +17,14 @@ struct Variable {
     std::optional<std::string> value;
 };
 
-/// The environment is the process's, and so is what was in it.
+/// Static, as the environment is process-wide.
 std::array<Variable, 5> &put_away() {
     static std::array<Variable, 5> variables{
         {{"HOME", {}}, {"TERMINFO", {}}, {"TERMINFO_DIRS", {}}, {"TERMCAP", {}}, {"TERMPATH", {}}}};
     return variables;
 }
 
-/// The soft limit on descriptors that rsslag was begun with.
+/// The soft limit on descriptors when rsslag started; nullopt: not changed.
 std::optional<rlim_t> &descriptors_before() {
     static std::optional<rlim_t> limit;
     return limit;

@@ -17,9 +17,9 @@
 namespace rsslag::host {
 namespace {
 
-/// /proc/PID/task/TID/syscall starts with the number of the system call that the sleeping task is in.
+/// Whether a task is in execve. /proc/PID/task/TID/syscall starts with the number of a sleeping task's system call.
 bool inside_execve(const procfs::Process &process, const core::TaskReading &task) {
-    if (task.in_execve) return true;  // set only after the arguments are copied
+    if (task.in_execve) return true;  // the kernel sets it only after it has copied the arguments
     const auto text = process.read(fmt::format("task/{}/syscall", task.tid).c_str());
     if (!text) return false;
     long number = -1;
@@ -30,7 +30,7 @@ bool inside_execve(const procfs::Process &process, const core::TaskReading &task
 core::Pages span_of(std::span<const procfs::Mapping> mappings, const core::PageSize &page_size) {
     core::Pages sum;
     for (const procfs::Mapping &mapping : mappings) {
-        if (mapping.name != "[vsyscall]") sum += page_size.pages(mapping.size);  // no mapping of the mm
+        if (mapping.name != "[vsyscall]") sum += page_size.pages(mapping.size);  // not in the mm
     }
     return sum;
 }
@@ -40,9 +40,9 @@ procfs::Fd pagemap_of(const procfs::Process &process) {
     return pagemap ? *std::move(pagemap) : procfs::Fd();
 }
 
-/// Counts the swap-like entries of a pagemap whose page frame /proc/kpageflags calls poisoned. Bits: a present or
-/// swapped page has bit 63 or 62; a swap-like entry keeps its type in bits 0–4 and its offset, for a poisoned page
-/// the frame number, in bits 5–54 (Documentation/admin-guide/mm/pagemap.rst, include/linux/swapops.h).
+/// Counts the swap-like entries of a pagemap whose page frame is marked as poisoned in /proc/kpageflags. Bit 63:
+/// present; bit 62: swap-like. A swap-like entry has its type in bits 0–4 and its offset, which is the frame number of
+/// a poisoned page, in bits 5–54 (Documentation/admin-guide/mm/pagemap.rst, include/linux/swapops.h).
 class PoisonCounter {
   public:
     PoisonCounter(const procfs::Process &process, const core::PageSize &page_size)

@@ -9,12 +9,12 @@
 
 namespace rsslag::host {
 
-/// Gathers what may explain a residual of `process`: whether a task is inside execve, how much the listed mappings
-/// span, how many of its pages are poisoned. What cannot be read stays unknown and explains nothing.
+/// Gathers what may explain a residual of `process`: whether a task is in execve, the total size of `mappings`, and the
+/// number of poisoned pages. What cannot be read stays unknown and explains nothing.
 core::Evidence gather_evidence(const procfs::Process &process, const core::CounterReading &reading,
                                std::span<const procfs::Mapping> mappings, const core::PageSize &page_size);
 
-/// Whether the machine has pages that failed ("HardwareCorrupted:" of /proc/meminfo).
+/// Whether memory of the machine has failed: "HardwareCorrupted:" of /proc/meminfo is not 0.
 bool machine_has_poisoned_pages();
 
 }  // namespace rsslag::host

@@ -14,10 +14,10 @@
 namespace rsslag::host {
 namespace {
 
-// Fewer than the least batch of a CPU (32) and than the faults of a thread to its flush (66).
+// Fewer than the smallest batch of a CPU (32) and than the faults after which a thread flushes (66).
 constexpr std::size_t kPages = 24;
 
-/// Private memory that nothing stands behind yet.
+/// Private anonymous memory that has no pages yet.
 class UntouchedPages {
   public:
     explicit UntouchedPages(std::size_t page)
@@ -68,13 +68,13 @@ core::Calibration experiment() {
     std::vector<std::int64_t> statm;
     for (auto *shown : {&status, &stat, &statm})
         shown->reserve(kPages + 1);
-    // What reading takes for itself, it has taken once it has read.
+    // The first reads may allocate memory themselves: their values are dropped.
     for (std::size_t i = 0; i <= kPages + 1; ++i) {
-        const auto said = self->status();
+        const auto status_file = self->status();
         const auto rss = self->leader_stat();
         const auto pages_of = self->statm();
-        if (!said || !said->rss_anon || !rss || !pages_of) return {};
-        if (i > 0) status.push_back(page_size.pages(*said->rss_anon).n);
+        if (!status_file || !status_file->rss_anon || !rss || !pages_of) return {};
+        if (i > 0) status.push_back(page_size.pages(*status_file->rss_anon).n);
         if (i > 0) stat.push_back(rss->rss.n);
         if (i > 0) statm.push_back(pages_of->resident.n);
         if (i > 0 && i <= kPages) pages.touch(i - 1);

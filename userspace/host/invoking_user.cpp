@@ -17,13 +17,12 @@ core::Status drop_to_invoking_user() {
     if (!user) return user.error();
     if (*user) {
         const Identity &who = **user;
-        // The order matters, as each step needs the rights that the last gives up.
+        // setresuid() must be last, as it gives up the capabilities that the other steps need.
         const bool grouped =
             who.name.empty() ? setgroups(1, &who.gid) == 0 : initgroups(who.name.c_str(), who.gid) == 0;
         if (!grouped || setresgid(who.gid, who.gid, who.gid) != 0 || setresuid(who.uid, who.uid, who.uid) != 0) {
             return core::Error{core::Kind::Denied,
-                               std::string("rsslag cannot become the user who called it: ") + std::strerror(errno),
-                               errno, ""};
+                               std::string("cannot become the invoking user: ") + std::strerror(errno), errno, ""};
         }
     }
     return keep_only({});

@@ -23,8 +23,8 @@
 namespace rsslag::host {
 namespace {
 
-/// Readings of 10,000 threads come and go with each tick: what is freed goes back to the kernel at once, as glibc would
-/// keep more and more of it.
+/// Makes glibc return freed memory to the kernel immediately. Each tick allocates and frees readings of up to 10,000
+/// threads, of which glibc would otherwise keep more and more.
 void give_memory_back() {
     constexpr int kBytes = 128 * 1024;
     mallopt(M_MMAP_THRESHOLD, kBytes);
@@ -32,7 +32,7 @@ void give_memory_back() {
     mallopt(M_ARENA_MAX, 1);
 }
 
-/// What tells of mappings; null: it cannot be had, or nobody asked for it.
+/// The probes that report changes of mappings. Null: it cannot be opened, or was not requested.
 struct NameProbes {
     std::unique_ptr<probe::SideBand> side_band;
     std::unique_ptr<probe::MappingHooks> mapping_hooks;
@@ -54,9 +54,10 @@ NameProbes open_name_probes(const probe::StreamProbe &stream, int cpus_possible)
     return names;
 }
 
-/// Records are lost when the thread that copies them out has to wait for a CPU, and in the end also when the one that
-/// takes them in has to: of a storm of eight threads it would get a ninth. A thread inherits this. Who chose a niceness
-/// keeps it, but for the first of the two; who may not change it, may not.
+/// Runs the drain thread and the first thread at niceness -10. Records are lost if the drain thread has to wait for a
+/// CPU, and eventually also if the first thread, which processes them, does: beside a storm of eight threads it would
+/// get a ninth of the time. The drain thread inherits the niceness. If the user has chosen a niceness, the first thread
+/// returns to it. Without the right to raise the priority nothing changes.
 class Niceness {
   public:
     Niceness() {
@@ -64,6 +65,7 @@ class Niceness {
         before_ = getpriority(PRIO_PROCESS, 0);
         changed_ = errno == 0 && before_ > kNice && setpriority(PRIO_PROCESS, 0, kNice) == 0;
     }
+    /// To be called once the drain thread runs.
     void drain_runs() const {
         if (changed_ && before_ != 0) setpriority(PRIO_PROCESS, 0, before_);
     }
@@ -152,7 +154,8 @@ class LiveSource final : public Source {
         return [side_band](std::vector<std::byte> &out) { side_band->drain(out); };
     }
 
-    /// It is the same as before by its descriptor, or by when it started where these become scarce.
+    /// Identifies a process from one reading to the next: by a descriptor of its /proc directory, or by its start time
+    /// if descriptors are scarce.
     struct Known {
         std::optional<procfs::Process> kept;
         std::optional<std::uint64_t> started;
@@ -163,7 +166,7 @@ class LiveSource final : public Source {
         if (known.kept) return &*known.kept;
         auto process = procfs::Process::open(pid);
         if (!process) return process.error();
-        // The lowest number that is free is given: as many are in use.
+        // The kernel returns the lowest free descriptor, so its number is how many are in use.
         const bool scarce = static_cast<rlim_t>(process->dir_fd()) >= most_kept_;
         if (scarce || known.started) {
             const auto stat = process->leader_stat();
@@ -175,7 +178,7 @@ class LiveSource final : public Source {
         return &known.kept.emplace(std::move(*process));
     }
 
-    /// The rest is for what is opened for a moment: iterators, files of /proc, recordings.
+    /// Three quarters of the limit. The rest is for short-lived descriptors: iterators, files of /proc, recordings.
     static rlim_t most_descriptors_kept() {
         rlimit limit{};
         if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return RLIM_INFINITY;
@@ -185,12 +188,12 @@ class LiveSource final : public Source {
     core::SnapshotDocument facts_;
     Snapshotter snapshotter_;
     std::unique_ptr<probe::StreamProbe> stream_;
-    std::unique_ptr<probe::SideBand> side_band_;          // null: there is none
-    std::unique_ptr<probe::MappingHooks> mapping_hooks_;  // likewise
+    std::unique_ptr<probe::SideBand> side_band_;          // may be null
+    std::unique_ptr<probe::MappingHooks> mapping_hooks_;  // may be null
     std::vector<std::string> missing_;
-    Drain drain_;                            // after what its thread uses
-    std::map<int, Known> known_;             // by the kernel's TGID
-    std::optional<procfs::Process> opened_;  // that is not kept, until the next
+    Drain drain_;                            // declared after what its thread uses
+    std::map<int, Known> known_;             // by host TGID
+    std::optional<procfs::Process> opened_;  // if descriptors are scarce: the process of the last reading
     rlim_t most_kept_ = most_descriptors_kept();
     OwnCostMeter meter_{kSecond}, whole_;
 };
@@ -209,7 +212,7 @@ core::Result<std::unique_ptr<Source>> open_live_source(const LiveOptions &option
     if (!stream) return stream.error();
     NameProbes names = options.names ? open_name_probes(*stream, host.machine.cpus_possible) : NameProbes();
     const Niceness niceness;
-    SnapshotterOptions readings;  // drops all capabilities but what they need
+    SnapshotterOptions readings;  // opened last: drops the capabilities that readings do not need
     readings.dropped = options.dropped;
     readings.calibrated = options.calibrated;
     readings.impatient = options.impatient;

@@ -14,13 +14,14 @@ struct LiveOptions {
     std::size_t ring_bytes = std::size_t{2} << 20;
     bool follow = false;
     bool counting = false;
-    bool names = false;                    ///< changes of mappings are told
-    bool calibrated = true;                ///< as SnapshotterOptions has it
-    bool dropped = false;                  ///< capabilities are, before threads came up
-    std::function<bool()> impatient = {};  ///< whether a walk that takes long is no longer waited for
+    bool names = false;                    ///< report changes of mappings
+    bool calibrated = true;                ///< as SnapshotterOptions::calibrated
+    bool dropped = false;                  ///< as SnapshotterOptions::dropped
+    std::function<bool()> impatient = {};  ///< as SnapshotterOptions::impatient
 };
 
-/// This machine's kernel: the probes in place, nobody traced yet. Built without the tracer: Kind::Unsupported.
+/// Attaches the probes to the running kernel; no process is traced yet. Kind::Unsupported in a build without the
+/// tracer; else errors as probe::StreamProbe::open() and Snapshotter::open().
 core::Result<std::unique_ptr<Source>> open_live_source(const LiveOptions &options);
 
 }  // namespace rsslag::host

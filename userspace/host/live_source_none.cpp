@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What stands in for the kernel in a build without the tracer.
+// Replaces live_source.cpp in a build without the tracer.
 #include "live_source.h"
 
 namespace rsslag::host {

@@ -32,7 +32,7 @@ int cpus_in_list(std::string_view list) {
 
 namespace {
 
-/// By one of the lists in /sys/devices/system/cpu.
+/// cpus_in_list() of a file in /sys/devices/system/cpu.
 int cpus_listed(const char *list) {
     std::string cpus;
     std::getline(std::ifstream(std::filesystem::path("/sys/devices/system/cpu") / list), cpus);
@@ -58,7 +58,7 @@ std::uint32_t folio_orders(const std::string &directory, std::int64_t page_bytes
     };
     std::uint32_t orders = 1;
     const std::string all = chosen(std::filesystem::path(directory) / "enabled");
-    if (all.empty()) return orders;  // built without
+    if (all.empty()) return orders;  // kernel without CONFIG_TRANSPARENT_HUGEPAGE
     std::error_code none;
     bool sizes = false;
     for (const auto &entry : std::filesystem::directory_iterator(directory, none)) {
@@ -67,10 +67,10 @@ std::uint32_t folio_orders(const std::string &directory, std::int64_t page_bytes
         std::int64_t kilobytes = 0;
         if (name.rfind("hugepages-", 0) != 0) continue;
         std::from_chars(name.data() + 10, name.data() + name.size(), kilobytes);
-        std::string said = chosen(entry.path() / "enabled");
-        if (said == "inherit") said = all;
+        std::string mode = chosen(entry.path() / "enabled");
+        if (mode == "inherit") mode = all;
         sizes = true;
-        if (said != "never") orders |= 1U << order_of(kilobytes * 1024);
+        if (mode != "never") orders |= 1U << order_of(kilobytes * 1024);
     }
     if (!sizes && all != "never") {
         std::int64_t bytes = 0;

@@ -26,7 +26,8 @@ using core::Error;
 using core::Fd;
 using core::Kind;
 
-/// Where the files will be; taken away again unless it is kept.
+/// The directory to mount on, created if it does not exist. The destructor removes a created one unless keep() was
+/// called.
 class MountPoint {
   public:
     explicit MountPoint(std::string path) : path_(std::move(path)), made_(mkdir(path_.c_str(), 0755) == 0) {
@@ -42,7 +43,7 @@ class MountPoint {
     void keep() { made_ = false; }
     bool made() const { return made_; }
     int root() const { return root_.get(); }
-    /// Fit to be mounted upon: a directory that holds nothing that would be hidden.
+    /// Whether it is an empty directory: a mount would hide its contents.
     core::Status check() const;
 
   private:
@@ -54,42 +55,44 @@ class MountPoint {
 
 core::Status MountPoint::check() const {
     const bool misnamed = err_ == ENOENT || err_ == ENOTDIR || err_ == ELOOP || err_ == ENAMETOOLONG;
-    if (err_ != 0 && !misnamed) return mount_error(path_ + " cannot be mounted upon", err_);
+    if (err_ != 0 && !misnamed) return mount_error("cannot mount at " + path_, err_);
     if (misnamed) {
-        return Error{Kind::BadInput, fmt::format("{} cannot be mounted upon: {}", path_, std::strerror(err_)), err_,
-                     "name an empty directory, or one that can be made"};
+        return Error{Kind::BadInput, fmt::format("cannot mount at {}: {}", path_, std::strerror(err_)), err_,
+                     "name an empty directory, or one that can be created"};
     }
     if (is_ours(bpffs_at(root()))) {
-        return Error{Kind::BadInput, fmt::format("the files are mounted at {} already", path_), 0,
-                     fmt::format("rsslag umount {} takes them away", path_)};
+        return Error{Kind::BadInput, fmt::format("cannot mount at {}: the files are already mounted", path_), 0,
+                     fmt::format("unmount them first: rsslag umount {}", path_)};
     }
     std::error_code unreadable;
     if (!std::filesystem::is_empty(path_, unreadable) || unreadable)
-        return Error{Kind::BadInput, path_ + " is not empty", ENOTEMPTY, "name an empty directory, or a new one"};
+        return Error{Kind::BadInput, fmt::format("cannot mount at {}: not empty", path_), ENOTEMPTY,
+                     "name an empty directory, or a new one"};
     return core::success();
 }
 
-/// A bpffs that is mounted nowhere yet: nobody sees it before it is complete, and it goes with this descriptor.
+/// Creates a bpffs that is not mounted anywhere yet, so that it becomes visible only once it is complete. Closing the
+/// descriptor before that destroys it.
 core::Result<Fd> make_bpffs(const char *source) {
     const Fd context(fsopen("bpf", FSOPEN_CLOEXEC));
     if (!context.open() && errno == ENODEV)
         return Error{Kind::Unsupported, "this kernel has no bpf file system", ENODEV,
-                     "boot one with CONFIG_BPF_SYSCALL=y"};
-    if (!context.open()) return mount_error("a bpf file system cannot be made", errno);
+                     "boot a kernel built with CONFIG_BPF_SYSCALL=y"};
+    if (!context.open()) return mount_error("cannot create a bpf file system", errno);
     const auto set = [&context](unsigned command, const char *key, const char *value) {
         return fsconfig(context.get(), command, key, value, 0) == 0;
     };
     if (!set(FSCONFIG_SET_STRING, "source", source) || !set(FSCONFIG_CMD_CREATE, nullptr, nullptr))
-        return mount_error("a bpf file system cannot be made", errno);
+        return mount_error("cannot create a bpf file system", errno);
     Fd root(fsmount(context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC));
-    if (!root.open()) return mount_error("a bpf file system cannot be mounted", errno);
+    if (!root.open()) return mount_error("cannot mount a bpf file system", errno);
     return root;
 }
 
 core::Status move_to(const Fd &mount, const MountPoint &point) {
     if (move_mount(mount.get(), "", point.root(), "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0)
         return core::success();
-    return mount_error("the files cannot be mounted", errno);
+    return mount_error("cannot mount the files", errno);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What stands in for mounting in a build without the tracer.
+// Replaces mount.cpp in a build without the tracer.
 #include "rsslag/host/mount.h"
 
 namespace rsslag::host {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a mount of rsslag's is known by: its source, the first field that mount(8) prints.
+// A mount of rsslag is identified by its source, the first field that mount(8) prints.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 namespace rsslag::host {
 
 inline constexpr const char *kSource = "rsslag";
-inline constexpr const char *kSourceOfOwnDirectory = "rsslag-dir";  ///< the directory was made for it
+inline constexpr const char *kSourceOfOwnDirectory = "rsslag-dir";  ///< rsslag has created the directory
 
-/// The source of the bpffs that is mounted right here; nullopt: something else, or nothing.
+/// The source of the bpffs whose root `directory` is; nullopt: it is no root of a mount, or not of a bpffs.
 std::optional<std::string> bpffs_at(int directory);
 
 inline bool is_ours(const std::optional<std::string> &source) {
     return source == kSource || source == kSourceOfOwnDirectory;
 }
 
-/// `what` and the words for errno: Kind::Denied where a right is missing.
+/// "WHAT: text of errno". Kind::Denied for EPERM and EACCES, else Kind::Io.
 core::Error mount_error(const std::string &what, int err);
 
 }  // namespace rsslag::host

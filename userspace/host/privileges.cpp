@@ -16,11 +16,11 @@ namespace {
 using Caps = std::unique_ptr<std::remove_pointer_t<cap_t>, decltype(&cap_free)>;
 
 core::Error cannot_drop() {
-    return {core::Kind::Internal, std::string("capabilities could not be dropped: ") + std::strerror(errno), errno, ""};
+    return {core::Kind::Internal, std::string("cannot drop capabilities: ") + std::strerror(errno), errno, ""};
 }
 
-/// check_unshare_flags() in kernel/fork.c: EINVAL where the caller is not alone, else nothing is unshared. Needs
-/// neither /proc nor a privilege.
+/// unshare(CLONE_THREAD) returns EINVAL if there is another thread, else does nothing (kernel/fork.c
+/// check_unshare_flags()). Needs neither /proc nor a privilege.
 bool is_only_thread() {
     return unshare(CLONE_THREAD) == 0 || errno != EINVAL;
 }
@@ -30,8 +30,7 @@ bool is_only_thread() {
 core::Status keep_only(std::span<const cap_value_t> keep) {
     if (!is_only_thread()) {
         return core::Error{core::Kind::Internal,
-                           "capabilities could not be dropped: another thread runs already, and would keep them", 0,
-                           ""};
+                           "cannot drop capabilities: another thread is running and would keep them", 0, ""};
     }
     const Caps now(cap_get_proc(), cap_free);
     const Caps then(cap_init(), cap_free);
@@ -52,7 +51,7 @@ core::Status may_become(uid_t uid, gid_t gid) {
     constexpr auto kSame = static_cast<uid_t>(-1);
     if (setresgid(kSame, kSame, gid) == 0 && setresuid(kSame, kSame, uid) == 0) return core::success();
     return core::Error{core::Kind::Denied,
-                       std::string("files cannot be made for the user who called: ") + std::strerror(errno), errno, ""};
+                       std::string("cannot create files as the invoking user: ") + std::strerror(errno), errno, ""};
 }
 
 }  // namespace rsslag::host

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What files of /proc/PID say of memory, as one reading takes it.
+// Reads the files of /proc/PID that show memory, for one reading.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,24 @@
 
 namespace rsslag::host {
 
-/// What a walk brings along: the sums, and with full smaps the mappings, which are evidence.
+/// The result of a walk.
 struct Walked {
     core::WalkState state = core::WalkState::Skipped;
-    std::optional<core::Walk> walk;
-    std::vector<procfs::Mapping> mappings;
+    std::optional<core::Walk> walk;         ///< only if Done
+    std::vector<procfs::Mapping> mappings;  ///< of walk_smaps(), as evidence
 };
 
+/// Reads smaps.
 Walked walk_smaps(const procfs::Process &process);
-/// smaps_rollup, or smaps: up to 6.2 the first may be missing or useless where the other is not.
+/// Reads smaps_rollup, or smaps if that cannot be read or parsed: up to 6.2 it may be missing or useless.
 Walked walk_any(const procfs::Process &process);
 
-/// What the files that count say.
+/// The values of the files that show counters: stat, statm and status.
 struct Counted {
-    core::ReaderValues readers;                ///< stat, statm and status of the process, as far as they can be read
-    std::optional<core::ReaderValues> living;  ///< … of a thread that goes on, where its main thread has ended
+    core::ReaderValues readers;                ///< as far as they can be read
+    std::optional<core::ReaderValues> living;  ///< those of a living thread, if the main thread has ended
     std::uint32_t uid = 0;                     ///< real
-    std::optional<core::Kilobytes> hugetlb;    ///< which none of them counts
+    std::optional<core::Kilobytes> hugetlb;    ///< not part of RSS in any of these files
 };
 Counted read_counted(const procfs::Process &process);
 

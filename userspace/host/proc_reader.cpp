@@ -19,7 +19,7 @@ bool moved(const core::ReaderValues &before, const core::ReaderValues &after) {
     return before.stat != after.stat || before.status_rss != after.status_rss;
 }
 
-/// Where one thread has ended and another was read, both read the same memory.
+/// If the main thread has ended, compares values of living threads: these need not be of one thread, but are of one mm.
 bool moved(const Counted &before, const Counted &after) {
     if (before.living.has_value() != after.living.has_value()) return true;
     return moved(before.living.value_or(before.readers), after.living.value_or(after.readers));
@@ -28,14 +28,14 @@ bool moved(const Counted &before, const Counted &after) {
 }  // namespace
 
 bool leaves_proc(const core::Error &why) {
-    // What is only lacking for now is told: rsslag could have been exact.
+    // A temporary lack is reported as an error: with more memory or descriptors rsslag could be exact.
     if (why.err == ENOMEM || why.err == EMFILE || why.err == ENFILE) return false;
     return why.kind == Kind::Denied || why.kind == Kind::Unsupported;
 }
 
 core::Result<ProcReader> ProcReader::open(const core::Error &why) {
     if (const core::Status there = procfs::own_proc(); !there) return there.error();
-    // Root may be refused BPF, too, by a filter of system calls.
+    // Capabilities may be there: a seccomp filter can refuse BPF to root, too.
     if (const core::Status dropped = keep_only(std::vector<cap_value_t>{CAP_SYS_PTRACE}); !dropped)
         return dropped.error();
     const Host host = this_host();
@@ -70,7 +70,7 @@ core::Result<core::ProcReading> ProcReader::take(const procfs::Process &process,
         reading.walk = walked.walk;
         reading.moved = moved(counted, read_counted(process));
     }
-    // The descriptor names the process: had it ended meanwhile, this would fail.
+    // The descriptor identifies the process: this fails if it has ended, even if its PID is in use again.
     if (const auto end = process.leader_stat(); !end) return gone(process.pid());
     core::reconcile(reading, facts_.calibration, facts_.page_size);
     return reading;

@@ -31,7 +31,7 @@ void StopSignals::read_one() {
 
 bool StopSignals::wait(std::chrono::milliseconds timeout, int *also) {
     std::array<pollfd, 2> waiting{
-        {{fd_.get(), POLLIN, 0}, {also == nullptr ? -1 : *also, POLLIN, 0}}};  // a negative one is passed over
+        {{fd_.get(), POLLIN, 0}, {also == nullptr ? -1 : *also, POLLIN, 0}}};  // poll() ignores a negative one
     while (!came_ && poll(waiting.data(), waiting.size(), static_cast<int>(timeout.count())) > 0) {
         if (waiting[0].revents != 0) read_one();
         if (waiting[1].revents == 0 || also == nullptr) continue;

@@ -53,14 +53,14 @@ void take_counted(const procfs::Process &process, core::RawReading &out) {
     out.hugetlb = counted.hugetlb;
 }
 
-/// What a walk found that nothing could be made of.
+/// Removes a walk whose residual could not be examined.
 void forget_walk(core::RawReading &out) {
     out.bracket.walk_state = core::WalkState::Skipped;
     out.bracket.walk.reset();
     out.evidence = {};
 }
 
-/// Why the iterator shows no task with memory for a process that was there a moment ago.
+/// Why the iterator found no task with memory in a process that existed a moment ago.
 Error without_memory(const procfs::Process &process) {
     return why_unreadable(process).value_or(Error{
         Kind::Unsupported, fmt::format("this kernel's task iterator does not show process {}", process.pid()), 0, ""});
@@ -79,13 +79,14 @@ struct Snapshotter::State {
     Host host;
     probe::SnapshotProbe probe;
     core::Calibration calibration;
-    std::uint64_t id_key = 0;  ///< kernel addresses leave the program only mixed with it
+    std::uint64_t id_key = 0;  ///< mixed into kernel addresses before they are shown or recorded
 
     std::uint64_t begin_ns = 0;  ///< of the last counter reading
     std::uint64_t end_ns = 0;
     std::unique_ptr<Walker> walker;
 
-    /// What takes the process's mmap_lock, with all that it needs: it may be left behind, and then there is nothing.
+    /// Runs a job that takes the process's mmap_lock, if possible on the walker's thread. The job must own all that it
+    /// uses. nullopt: it was left behind.
     template <class Job, class Result = std::invoke_result_t<Job, const procfs::Process &>>
     std::optional<Result> locked(const procfs::Process &process, Job job) const {
         auto own = walker ? process.duplicate() : core::Result<procfs::Process>(Error{});
@@ -121,8 +122,8 @@ core::Result<Snapshotter> Snapshotter::open(const SnapshotterOptions &options) {
     if (const core::Status there = procfs::own_proc(); !there) return there.error();
     const auto calibration = options.calibrated ? calibrate(*probe, host.machine.scheme) : core::Calibration();
     if (!calibration) return calibration.error();
-    // Each pass makes an iterator of its own, so what BPF needs stays; SYS_PTRACE is for other users' smaps. Frame
-    // numbers, which only matter where memory has failed, are for SYS_ADMIN alone.
+    // Each pass creates an iterator, which needs BPF and PERFMON. SYS_PTRACE is for other users' smaps. Frame numbers,
+    // which are needed only if memory has failed, require SYS_ADMIN.
     std::vector<cap_value_t> keep{CAP_BPF, CAP_PERFMON};
     if (options.walks) keep.push_back(CAP_SYS_PTRACE);
     if (machine_has_poisoned_pages()) keep.insert(keep.end(), {CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH});
@@ -133,7 +134,7 @@ core::Result<Snapshotter> Snapshotter::open(const SnapshotterOptions &options) {
     auto state =
         std::make_unique<State>(State{std::move(host), std::move(*probe), *calibration, 0, 0, 0, std::move(walker)});
     if (getrandom(&state->id_key, sizeof(state->id_key), 0) != sizeof(state->id_key)) {
-        return Error{Kind::Internal, "no random number from the kernel", 0, ""};
+        return Error{Kind::Internal, "cannot get a random number from the kernel", 0, ""};
     }
     return Snapshotter(std::move(state));
 }
@@ -170,11 +171,10 @@ std::optional<Error> Snapshotter::State::bracket(const procfs::Process &process,
     return std::nullopt;
 }
 
-/// What a reading has beyond counters, readers and walk.
+/// Fills in all but counters, readers and walk.
 std::optional<Error> Snapshotter::State::fill_in(const procfs::Process &process, const procfs::Stat &stat,
                                                  core::RawReading &out) const {
-    const auto end =
-        process.leader_stat();  // the descriptor names the process: had the PID been reused, this would fail
+    const auto end = process.leader_stat();  // by descriptor: fails if the process has ended, even if its PID is reused
     if (!end) return gone(process.pid());
     out.pid = process.pid();
     out.start_ticks = stat.start_ticks;
@@ -187,14 +187,14 @@ std::optional<Error> Snapshotter::State::fill_in(const procfs::Process &process,
     return std::nullopt;
 }
 
-/// A residual of a process that did not seem to move: the full smaps is walked (up to 6.2 smaps_rollup may skip a
-/// mapping under contention) and evidence gathered, more than once, since what is in flight moves on.
+/// If a process that did not seem to move has an unexplained residual, walks the full smaps (up to 6.2 smaps_rollup may
+/// skip a mapping under contention) and gathers evidence. Tries several times, as updates in flight complete meanwhile.
 std::optional<Error> Snapshotter::State::look_again(const procfs::Process &process, core::RawReading &out) {
     constexpr int kTries = 4;
     const core::PageSize page_size = host.machine.page_size;
     for (int i = 0; i < kTries; ++i) {
         if (core::reconcile(out.bracket, page_size, out.evidence).verdict != core::Verdict::Unexplained) break;
-        // A target that was taken off its CPU between a page and its count moves on only once it gets a CPU again.
+        // A task preempted between mapping a page and counting it completes the update only once it runs again.
         if (i > 0) std::this_thread::sleep_for(milliseconds(1 << (2 * (i - 1))));
         const auto looked = locked(process, [page_size, reading = out.bracket.readings.back()](const auto &of) {
             const Walked walked = walk_smaps(of);
@@ -244,7 +244,7 @@ core::Result<core::MappingListing> Snapshotter::list_mappings(const procfs::Proc
     listing.t_ns = monotonic_ns();
     listing.pid = process.pid();
     auto mappings = state_->locked(process, [walk](const procfs::Process &of) { return read_mappings(of, walk); });
-    if (!mappings) return Error{Kind::Gone, "the walk was left behind", 0, ""};
+    if (!mappings) return Error{Kind::Gone, "the listing took too long", 0, ""};
     if (!*mappings) return mappings->error();
     for (procfs::Mapping &mapping : **mappings)
         if (procfs::in_mm(mapping)) listing.entries.push_back(listed(std::move(mapping)));

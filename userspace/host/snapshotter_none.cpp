@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What stands in for the snapshotter in a build without the tracer.
+// Replaces snapshotter.cpp in a build without the tracer.
 #include "rsslag/host/snapshotter.h"
 
 namespace rsslag::host {

@@ -48,7 +48,7 @@ core::Result<pid_t> parse_pid(std::string_view argument) {
     return static_cast<pid_t>(pid);
 }
 
-/// Where cgroup v2 is mounted.
+/// The mount point of cgroup v2.
 core::Result<fs::path> cgroup_root() {
     std::ifstream mounts("/proc/self/mounts");
     std::string device;
@@ -66,7 +66,7 @@ bool is_cgroup_v2(const fs::path &directory) {
     return statfs(directory.c_str(), &about) == 0 && about.f_type == CGROUP2_SUPER_MAGIC && fs::is_directory(directory);
 }
 
-/// A path of the file system, or as /proc/PID/cgroup has it, below the mount.
+/// `path` is a path of the file system, or relative to the mount as in /proc/PID/cgroup.
 core::Result<fs::path> cgroup_directory(const std::string &path) {
     const fs::path typed(path);
     if (is_cgroup_v2(typed)) return typed;
@@ -74,7 +74,7 @@ core::Result<fs::path> cgroup_directory(const std::string &path) {
     if (!root) return root.error();
     fs::path inside = *root / typed.relative_path();
     if (!path.empty() && is_cgroup_v2(inside)) return inside;
-    return Error{Kind::BadInput, fmt::format("there is no cgroup v2 '{}'", core::printable(path)), 0,
+    return Error{Kind::BadInput, fmt::format("no such cgroup v2: '{}'", core::printable(path)), 0,
                  fmt::format("give a path below {}", root->string())};
 }
 
@@ -131,13 +131,14 @@ core::Result<std::vector<pid_t>> by_pattern(const TargetArguments &arguments) {
     return found;
 }
 
-Error nobody_goes_by(std::string_view argument) {
+Error no_such_name(std::string_view argument) {
     const auto meant = core::nearest(argument, process_names());
-    return {Kind::BadInput, fmt::format("'{}' is no PID, and no process has that name", core::printable(argument)), 0,
-            meant ? fmt::format("did you mean {}?", core::printable(*meant)) : "rsslag top lists those that run"};
+    return {
+        Kind::BadInput, fmt::format("'{}' is no PID, and no process has that name", core::printable(argument)), 0,
+        meant ? fmt::format("did you mean {}?", core::printable(*meant)) : "rsslag top lists the running processes"};
 }
 
-/// Each process that has memory and is not rsslag itself.
+/// Calls `use` for each process that has memory, except rsslag itself.
 core::Status each_comm(const std::function<void(const procfs::Process &, const std::string &)> &use) {
     const auto pids = procfs::list_processes();
     if (!pids) return pids.error();
@@ -163,7 +164,7 @@ core::Result<uid_t> parse_user(const std::string &user) {
     const char *const end = user.data() + user.size();
     const auto [after, error] = std::from_chars(user.data(), end, uid);
     if (error == std::errc{} && after == end && !user.empty()) return uid;
-    return Error{Kind::BadInput, fmt::format("there is no user '{}'", core::printable(user)), 0, ""};
+    return Error{Kind::BadInput, fmt::format("no such user: '{}'", core::printable(user)), 0, ""};
 }
 
 bool may_be_name(std::string_view argument) {
@@ -245,7 +246,7 @@ core::Result<std::vector<Target>> resolve(const TargetArguments &arguments) {
     for (const std::string &argument : arguments.plain) {
         const auto named = may_be_name(argument) ? processes_named(argument) : std::vector<pid_t>();
         if (!named) return named.error();
-        if (named->empty() && may_be_name(argument)) return nobody_goes_by(argument);
+        if (named->empty() && may_be_name(argument)) return no_such_name(argument);
         if (named->empty()) numbers.push_back(argument);
         for (const pid_t pid : *named)
             found.try_emplace(pid, false);

@@ -20,7 +20,7 @@ using core::Error;
 using core::Kind;
 using core::Status;
 
-/// Walks take no more than a twentieth of the time.
+/// Walks take at most a twentieth of the time.
 constexpr std::uint64_t kWalkCostsAtMost = 20;
 
 event::Moment moment_of(Source &source) {
@@ -72,8 +72,7 @@ Tracer::Tracer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Tracer::~Tracer() = default;
 Tracer::Tracer(Tracer &&) noexcept = default;
 
-/// Where the kernel lacks bpf_rdonly_cast, libbpf before 1.5 looks for it in modules,
-/// which is for SYS_ADMIN alone.
+/// If the kernel lacks bpf_rdonly_cast, libbpf before 1.5 searches the modules for it, which requires CAP_SYS_ADMIN.
 std::vector<cap_value_t> Tracer::opened_with() {
     const auto scheme = running_scheme();
     if (!scheme || core::cpus_cache(*scheme)) return {};
@@ -104,7 +103,7 @@ void Tracer::State::feed(event::Event event) {
             walks.erase(*tick.process.host_pid);
             next_listing_ns.erase(*tick.process.host_pid);
             named.erase(tick.process.pid);
-            told.exit(tick.process.pid);
+            mappings.exit(tick.process.pid);
         }
         if (options.observer != nullptr) {
             options.observer->on_tick(std::move(tick));
@@ -114,7 +113,7 @@ void Tracer::State::feed(event::Event event) {
     }
     for (const auto &[host_tgid, mm] : analyzer.taken_up()) {
         if (const Status traced = source->trace(host_tgid, mm); !traced)
-            spdlog::warn("{} cannot be traced on: {}", host_tgid, traced.error().what);
+            spdlog::warn("cannot go on to trace process {}: {}", host_tgid, traced.error().what);
     }
 }
 
@@ -122,7 +121,7 @@ event::Moment Tracer::State::moment() {
     return moment_of(*source);
 }
 
-/// Whether any have come.
+/// Returns whether there were any.
 bool Tracer::State::take_records() {
     bool any = false;
     source->collect([&](std::size_t ring, std::span<const std::byte> bytes) {
@@ -139,7 +138,8 @@ void Tracer::State::emit_losses() {
     feed(event::Losses{source->now_ns(), std::move(losses)});
 }
 
-/// A CPU folds all counters that there are before it is counted.
+/// A CPU that goes offline folds all of its caches before folded_cpus() counts it: it may have begun kFoldingNs before
+/// the last look.
 void Tracer::State::emit_folds() {
     constexpr std::uint64_t kFoldingNs = 100'000'000;
     const std::uint64_t before = std::exchange(folds_looked_ns, source->now_ns());
@@ -152,7 +152,8 @@ void Tracer::State::emit_faults(std::span<const int> host_tids) {
     feed(faults_of(*source, host_tids));
 }
 
-/// What was sent, up to where nothing more can come: counted from before it was taken out.
+/// Takes in all that was sent. The watermark counts from before the records were taken, kLateNs earlier: nothing older
+/// can come after it.
 void Tracer::State::take_in() {
     const std::uint64_t now = source->now_ns();
     emit_folds();
@@ -173,7 +174,7 @@ void Tracer::State::collect() {
 
 Status Tracer::attach(pid_t pid) {
     State &state = *state_;
-    constexpr int kTries = 8;  // a process that execs just now changes its mm between two readings
+    constexpr int kTries = 8;  // an exec between the two readings changes the mm
     for (int i = 0; i < kTries; ++i) {
         const auto before = state.source->read_counters(pid);
         if (!before) return before.error();
@@ -191,7 +192,7 @@ Status Tracer::attach(pid_t pid) {
         state.feed(event::Attach{host_tgid, std::move(*taken), std::move(faults)});
         return core::success();
     }
-    return Error{Kind::Gone, fmt::format("process {} does not stay one program long enough to be read", pid), 0, ""};
+    return Error{Kind::Gone, fmt::format("cannot read process {}: it keeps executing new programs", pid), 0, ""};
 }
 
 void Tracer::not_attached(pid_t pid, const Error &why) {
@@ -233,16 +234,16 @@ core::Result<core::RawReading> Tracer::State::read(const core::GroupView &group)
     return taken;
 }
 
-/// What has ended is told by its last tick. All else that is traced and cannot be read has none, which nobody would
-/// see.
+/// Warns once about a process that cannot be read and so has no ticks. Not for one that has ended: its last tick shows
+/// that.
 void Tracer::State::note_unreadable(int pid, const std::string &comm, const Error &why) {
     constexpr std::size_t kNamed = 20;
     if (why.kind == Kind::Gone || why.kind == Kind::Unsupported || !unreadable.insert(pid).second) return;
     if (unreadable.size() > kNamed) return;
-    spdlog::warn("{}{} is not told of while it cannot be read: {}{}{}", pid,
+    spdlog::warn("{}{} is not shown while it cannot be read: {}{}{}", pid,
                  comm.empty() ? "" : fmt::format(" ({})", core::printable(comm)), why.what,
                  why.remedy.empty() ? "" : "; ", why.remedy);
-    if (unreadable.size() == kNamed) spdlog::warn("more that cannot be read are counted at the end");
+    if (unreadable.size() == kNamed) spdlog::warn("further processes that cannot be read are only counted, at the end");
 }
 
 std::vector<core::Tick> Tracer::tick() {
@@ -265,8 +266,8 @@ std::vector<core::Tick> Tracer::tick() {
         state.feed(event::Reading{group.host_tgid, std::move(taken)});
     }
     if (until != 0) {
-        // What was sent until a moment after the last reading must be here before any is compared, sums as they are
-        // then.
+        // All records sent until kWiderNs after the last reading must be here before any reading is compared, and sums
+        // as they are then.
         source.wait_until(until);
         if (state.options.counting) {
             state.take_records();
@@ -279,7 +280,7 @@ std::vector<core::Tick> Tracer::tick() {
     state.take_mappings();
     state.emit_losses();
     state.emit_folds();
-    const std::vector<int> more = state.analyzer.tids();  // that have ended since, or are not read yet
+    const std::vector<int> more = state.analyzer.tids();  // also those in no reading: ended, or not read yet
     tids.insert(tids.end(), more.begin(), more.end());
     std::sort(tids.begin(), tids.end());
     tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
@@ -296,7 +297,7 @@ void Tracer::walk_now(pid_t pid) {
     }
 }
 
-/// A recording has no walk from before it began, so its first ticks come with one, unless that would cost too much.
+/// A recording contains no walk from before its start, so its first ticks must walk, unless that would cost too much.
 void Tracer::State::forget_walks() {
     for (auto &[host_tgid, plan] : walks)
         plan.next_ns = std::min(plan.next_ns, plan.last_ns + kWalkCostsAtMost * plan.cost_ns);
@@ -323,7 +324,7 @@ const core::Losses &Tracer::losses() const {
     return state_->analyzer.losses();
 }
 
-/// A program that ran while it was taken off its hook may need a moment yet.
+/// Waits up to kPatienceNs for the last records: a program may still be running when its hook is detached.
 void Tracer::State::stop() {
     constexpr std::uint64_t kPatienceNs = 200'000'000;
     list_all();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Mappings of traced processes: what the kernel tells of them, and listings of them all.
+// Mappings of traced processes: their changes, and listings of all mappings.
 #include <algorithm>
 #include <utility>
 
@@ -8,33 +8,34 @@
 namespace rsslag::host {
 namespace {
 
-/// A listing walks the page tables, as a walk does.
+/// Listings of a process take at most a twentieth of the time: they walk the page tables.
 constexpr std::uint64_t kListAgainNs = 10'000'000'000;
 constexpr std::uint64_t kListingCostsAtMost = 20;
-/// What a process does before the record that it is traced has come is told of no longer ago than this.
+/// How long changes of untraced processes are kept: the record that starts tracing a process may be drained later.
 constexpr std::uint64_t kUnclaimedNs = 20'000'000;
-/// Times are told to this: a system call takes longer, and what is finer is most of what a recording keeps of a change.
+/// Times are rounded to this. A system call takes longer, and the low bits would make up most of a recorded change.
 constexpr std::uint64_t kTimeStepNs = 1024;
 
 }  // namespace
 
-/// What is known already is not told again: most that an exec maps is within what the loader has mapped just before.
-bool Tracer::State::is_news(const core::MappingChange &change) {
+/// Applies a change to `mappings`. False if that has the mapping already: most ranges that an exec maps lie within a
+/// range that the loader has mapped just before.
+bool Tracer::State::apply_if_new(const core::MappingChange &change) {
     using Kind = core::MappingChange::Kind;
     if (change.kind == Kind::Lost) {
-        told = {};  // of whom is not known
+        mappings = {};  // the lost changes may be of any process
         return true;
     }
-    if (change.kind == Kind::Exec) told.exec(change.pid);
-    if (change.kind == Kind::Mapped && told.knows(change.pid, change.range)) return false;
-    if (change.kind != Kind::Exec) told.change(change);
+    if (change.kind == Kind::Exec) mappings.exec(change.pid);
+    if (change.kind == Kind::Mapped && mappings.knows(change.pid, change.range)) return false;
+    if (change.kind != Kind::Exec) mappings.change(change);
     return true;
 }
 
-/// Of traced processes, with those that begin to be among the records that have just come.
+/// Feeds changes of traced processes, including those that the records just taken show to be traced.
 void Tracer::State::take_mappings() {
     for (const int pid : analyzer.take_begun()) {
-        if (named.insert(pid).second) told.exit(pid);
+        if (named.insert(pid).second) mappings.exit(pid);
     }
     std::vector<core::MappingChange> changes = std::exchange(unclaimed, {});
     std::vector<core::MappingChange> fresh = source->mapping_changes();
@@ -45,7 +46,7 @@ void Tracer::State::take_mappings() {
     for (core::MappingChange &change : changes) {
         const bool claimed = change.kind == core::MappingChange::Kind::Lost || named.contains(change.pid);
         if (!claimed && change.t_ns + kUnclaimedNs > now) unclaimed.push_back(change);
-        if (!claimed || !is_news(change)) continue;
+        if (!claimed || !apply_if_new(change)) continue;
         change.t_ns -= change.t_ns % kTimeStepNs;
         event.changes.push_back(std::move(change));
     }
@@ -59,11 +60,11 @@ void Tracer::State::list(int host_tgid, int pid, bool walk) {
     auto listing = source->list_mappings(host_tgid, pid, walk);
     const std::uint64_t end = source->now_ns();
     next_listing_ns[host_tgid] = end + std::max(kListAgainNs, kListingCostsAtMost * (end - begin));
-    if (listing) told.list(*listing);
+    if (listing) mappings.list(*listing);
     if (listing) feed(event::MappingListing{std::move(*listing)});
 }
 
-/// What began in the trace is listed once it has lived for as long as lies between two listings.
+/// Lists processes that are due. A process that started during the trace is due kListAgainNs after it was first seen.
 void Tracer::State::list_due() {
     const std::uint64_t now = source->now_ns();
     for (const core::GroupView &group : analyzer.groups()) {
@@ -73,7 +74,7 @@ void Tracer::State::list_due() {
     }
 }
 
-/// What each holds at the end.
+/// Lists all processes, at the end of the trace.
 void Tracer::State::list_all() {
     for (const core::GroupView &group : analyzer.groups())
         if (group.tgid != 0) list(group.host_tgid, group.tgid, options.walk);

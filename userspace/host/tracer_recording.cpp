@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How a recording of a trace begins and ends, also in its midst.
+// How a recording starts and ends, also while the trace is running.
 #include <unistd.h>
 
 #include <ctime>
@@ -11,13 +11,13 @@
 
 namespace rsslag::host {
 
-/// Events that say what is true now: what a recording begins with in the midst of a trace. What is older than the
-/// counters of its process is part of them. With `all`, nullopt where a process is just ending or becoming another
-/// program, which the stream will have told of in a moment.
+/// Events that describe the present state: a recording of a running trace starts with them. Records older than the
+/// counters of their process are already part of these. With `all`, nullopt if a process is ending or in an exec: its
+/// records will be there in a moment.
 std::optional<Tracer::State::Events> Tracer::State::known(bool all) {
     Events events;
     for (const core::GroupView &group : analyzer.groups()) {
-        if (group.tgid == 0) continue;  // no PID to read it by
+        if (group.tgid == 0) continue;  // not visible in rsslag's PID namespace
         auto counters = source->read_counters(group.tgid);
         if (counters && counters->counters.mm == group.mm) {
             event::Faults faults = faults_of(*source, host_tids(counters->counters));
@@ -39,18 +39,18 @@ std::optional<Tracer::State::Events> Tracer::State::known(bool all) {
     return events;
 }
 
-/// `amid`: of a trace that goes on.
-void Tracer::State::begin_header(bool amid) {
+/// `running`: the recording starts now, not with the trace.
+void Tracer::State::begin_header(bool running) {
     timespec up{};
     clock_gettime(CLOCK_BOOTTIME, &up);
     const event::Moment now = moment();
-    const event::Moment start = amid ? now : analyzer.facts().start;
+    const event::Moment start = running ? now : analyzer.facts().start;
     recorded.start_ns = start.t_ns;
     recorded.start_unix_ns = start.unix_ns;
     recorded.boot_unix_ns = now.unix_ns - std::int64_t{up.tv_sec} * 1'000'000'000;
 }
 
-/// What was sent and lost without what is sent from now on, or has not been taken in yet.
+/// Losses as of now, with only those sent records that have been processed.
 core::Losses Tracer::State::losses_so_far() {
     core::Losses so_far = source->losses();
     so_far.sent = analyzer.records() + so_far.lost();
@@ -62,7 +62,7 @@ void Tracer::State::put(Events events) {
         writer->put(std::move(event));
 }
 
-/// It ends as a trace does that is stopped: all that was sent has come.
+/// Ends the recording or segment with the events of a stopped trace.
 void Tracer::State::put_end(core::Losses until_now) {
     const std::vector<int> tids = analyzer.tids();
     const event::Moment at = moment();
@@ -72,14 +72,14 @@ void Tracer::State::put_end(core::Losses until_now) {
     writer->put(event::End{at, own});
 }
 
-/// Between two events, with what is known then. `begin` begins to write.
-void Tracer::State::begin_amid(const std::function<void(const core::Losses &until_now)> &begin) {
+/// Starts a recording or segment of a running trace with the events of known(). `begin` opens it for writing.
+void Tracer::State::begin_while_running(const std::function<void(const core::Losses &until_now)> &begin) {
     constexpr int kTries = 8;
     std::optional<Events> events;
     for (int left = kTries - 1; !events; --left) {
         collect();
         begin_header(true);
-        // What has ended and is not told yet would be of the old segment, and told in the new one.
+        // A process that has ended belongs to the old segment: its last tick must not fall into the new one.
         if (left == 0 || !analyzer.leaving()) events = known(left > 0);
         if (!events) source->wait_until(recorded.start_ns + 2 * kLateNs);
     }
@@ -118,9 +118,9 @@ std::vector<core::Tick> Tracer::record(recording::Writer writer, recording::Head
         state.writer.emplace(std::move(writer));
         state.writer->begin(state.recorded);
     };
-    const bool amid = any() || state.analyzer.records() > 0;
-    if (amid) {
-        state.begin_amid(begin);
+    const bool running = any() || state.analyzer.records() > 0;
+    if (running) {
+        state.begin_while_running(begin);
     } else {
         state.begin_header(false);
         begin({});
@@ -132,7 +132,7 @@ std::vector<core::Tick> Tracer::next_segment() {
     State &state = *state_;
     if (!state.writer) return {};
     state.recorded.segment++;
-    state.begin_amid([&state](const core::Losses &until_now) {
+    state.begin_while_running([&state](const core::Losses &until_now) {
         state.put_end(until_now);
         state.writer->next(state.recorded);
     });

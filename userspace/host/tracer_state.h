@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a live trace is made of; for tracer*.cpp only.
+// The state of a live trace; for tracer*.cpp only.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,16 @@
 
 namespace rsslag::host {
 
-/// A record is in its ring this long after its time, and sooner unless its CPU was taken away.
+/// A record counts as sent this long after its time. Usually it is in its ring much sooner, unless its CPU is taken
+/// away.
 inline constexpr std::uint64_t kLateNs = 2'000'000;
 
-/// When a process is to be walked.
+/// When to walk a process next.
 struct WalkPlan {
     int pid = 0;
     std::uint64_t next_ns = 0;
-    std::uint64_t last_ns = 0;  ///< when the last one began, 0: never
-    std::uint64_t cost_ns = 0;  ///< of that
+    std::uint64_t last_ns = 0;  ///< start of the reading with the last walk; 0: none
+    std::uint64_t cost_ns = 0;  ///< duration of the last walk
 };
 
 struct Tracer::State {
@@ -36,21 +37,21 @@ struct Tracer::State {
     std::unique_ptr<Source> source;
     trace::Analyzer analyzer;
     std::optional<recording::Writer> writer;
-    recording::Header recorded;            ///< of the segment that is written
-    std::map<int, WalkPlan> walks;         ///< by the kernel's TGID
-    std::optional<core::Losses> reported;  ///< the last that an event, and with it the recording, has
-    std::uint64_t folded_cpus = 0;         ///< likewise
-    std::uint64_t folds_looked_ns = 0;     ///< when that was looked at last
+    recording::Header recorded;            ///< of the segment being written
+    std::map<int, WalkPlan> walks;         ///< by host TGID
+    std::optional<core::Losses> reported;  ///< in the last Losses event, and so in the recording
+    std::uint64_t folded_cpus = 0;         ///< as of the last CpusFolded event
+    std::uint64_t folds_looked_ns = 0;     ///< when the source's folded_cpus() was last read
     core::OwnCost own;                     ///< at the last tick
-    std::vector<core::Tick> ticks;         ///< that came of events since they were last handed out
-    std::set<int> unreadable;              ///< PIDs of processes that are there; each is told of once
+    std::vector<core::Tick> ticks;         ///< not returned to the caller yet
+    std::set<int> unreadable;              ///< PIDs of existing processes with a failed reading, to warn once for each
 
-    std::set<int> named;                           ///< PIDs whose mappings are told of, as far as they live
-    trace::MappingTable told;                      ///< by changes and listings
-    std::vector<core::MappingChange> unclaimed;    ///< of others, who may begin to be traced by what is to come
-    std::map<int, std::uint64_t> next_listing_ns;  ///< by the kernel's TGID
+    std::set<int> named;                           ///< PIDs of living processes whose mappings are traced
+    trace::MappingTable mappings;                  ///< the state after all changes and listings fed so far
+    std::vector<core::MappingChange> unclaimed;    ///< of processes that a later record may show to be traced
+    std::map<int, std::uint64_t> next_listing_ns;  ///< by host TGID
 
-    /// To the recording and to the analyzer.
+    /// Passes the event to the recording and to the analyzer.
     void feed(event::Event event);
     std::vector<core::Tick> take_ticks() { return std::exchange(ticks, {}); }
     event::Moment moment();
@@ -59,7 +60,7 @@ struct Tracer::State {
     void emit_folds();
     void emit_faults(std::span<const int> host_tids);
     void take_mappings();
-    bool is_news(const core::MappingChange &change);
+    bool apply_if_new(const core::MappingChange &change);
     void list(int host_tgid, int pid, bool walk);
     void list_due();
     void list_all();
@@ -69,20 +70,20 @@ struct Tracer::State {
     void note_unreadable(int pid, const std::string &comm, const core::Error &why);
     void stop();
 
-    // How a recording begins in the midst of a trace.
+    // How a recording starts while the trace is running.
     using Events = std::vector<event::Event>;
     std::optional<Events> known(bool all);
-    void begin_header(bool amid);
+    void begin_header(bool running);
     core::Losses losses_so_far();
     void put(Events events);
     void put_end(core::Losses until_now);
-    void begin_amid(const std::function<void(const core::Losses &until_now)> &begin);
+    void begin_while_running(const std::function<void(const core::Losses &until_now)> &begin);
     void forget_walks();
 };
 
-/// The counts of these tasks as an event has them.
+/// The fault counts of these tasks as an event.
 event::Faults faults_of(Source &source, std::span<const int> host_tids);
-/// The kernel's TIDs of the tasks in a reading, ascending.
+/// Host TIDs of the tasks in a reading, ascending.
 std::vector<int> host_tids(const core::CounterReading &counters);
 
 }  // namespace rsslag::host

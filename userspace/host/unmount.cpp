@@ -34,8 +34,8 @@ std::string mountinfo() {
     return text.str();
 }
 
-/// What is gone already was unlinked by a call before this one, which did not get to its end. It is not asked for by
-/// name: a bpffs refuses each name with a dot that it does not have (kernel/bpf/inode.c bpf_lookup).
+/// Unlinks the files that exist: an earlier call may have been interrupted after it unlinked some. Lists the directory
+/// to find them, as bpffs returns EPERM for a name with a dot that does not exist (kernel/bpf/inode.c bpf_lookup).
 core::Status unlink_files(const std::string &path, int directory) {
     std::error_code unreadable;
     std::set<std::string> left;
@@ -43,7 +43,7 @@ core::Status unlink_files(const std::string &path, int directory) {
         left.insert(entry.path().filename());
     for (const char *name : probe::kMountedFiles) {
         if (left.count(name) != 0 && unlinkat(directory, name, 0) != 0)
-            return mount_error(fmt::format("{} cannot be unlinked", name), errno);
+            return mount_error(fmt::format("cannot unlink {}", name), errno);
     }
     return core::success();
 }
@@ -68,22 +68,22 @@ std::optional<std::string> bpffs_at(int directory) {
 core::Error mount_error(const std::string &what, int err) {
     const bool denied = err == EPERM || err == EACCES;
     return {denied ? Kind::Denied : Kind::Io, fmt::format("{}: {}", what, std::strerror(err)), err,
-            denied ? "run it as root: sudo rsslag" : ""};
+            denied ? "run rsslag as root, with sudo" : ""};
 }
 
 core::Status unmount_files(const std::string &directory) {
     const Fd root(open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const auto source = root.open() ? bpffs_at(root.get()) : std::nullopt;
     if (!is_ours(source)) {
-        return Error{Kind::BadInput, fmt::format("no files of rsslag's are mounted at {}", directory), 0,
-                     "rsslag mount makes them"};
+        return Error{Kind::BadInput, fmt::format("rsslag's files are not mounted at {}", directory), 0,
+                     "rsslag mount mounts them"};
     }
     if (auto unlinked = unlink_files(directory, root.get()); !unlinked) return unlinked;
-    // Readers that have a file open keep what is mounted busy; they go on to their end.
+    // MNT_DETACH: an open file makes umount(2) fail with EBUSY. Readers can finish.
     if (umount2(directory.c_str(), MNT_DETACH) != 0)
-        return mount_error(fmt::format("{} cannot be unmounted", directory), errno);
+        return mount_error(fmt::format("cannot unmount {}", directory), errno);
     if (source == kSourceOfOwnDirectory && rmdir(directory.c_str()) != 0 && errno != ENOENT)
-        return mount_error(fmt::format("{} cannot be removed", directory), errno);
+        return mount_error(fmt::format("cannot remove {}", directory), errno);
     return core::success();
 }
 

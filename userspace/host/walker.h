@@ -7,27 +7,28 @@
 
 namespace rsslag::host {
 
-/// A thread for what may wait long for a target's mmap_lock. Whoever asks waits, too, but only for so long after that
-/// is wanted: then the thread is left behind.
+/// A thread for jobs that may wait long for a target's mmap_lock. The caller waits for the job, but once `impatient`
+/// has returned true only for `patience` more: then the thread is left behind.
 class Walker {
   public:
-    /// What a mapping holds at the end is worth waiting for.
+    /// At the end of a trace, the listing of what each mapping holds is worth this wait.
     static constexpr std::chrono::milliseconds kPatience{1000};
 
-    /// `impatient` is asked now and then while something takes long.
+    /// `impatient` is called every 20 ms while a job runs.
     explicit Walker(std::function<bool()> impatient, std::chrono::milliseconds patience = kPatience);
     ~Walker();
     Walker(const Walker &) = delete;
     Walker &operator=(const Walker &) = delete;
 
-    /// Whether the job has been done. If not it may be so later, with what it owns; until then no other is taken.
+    /// Runs `job`; returns whether it has finished. A job left behind may finish later, so it must own all that it
+    /// uses; until then further jobs are refused with false.
     bool run(std::function<void()> job);
 
   private:
     struct State;
     std::function<bool()> impatient_;
     std::chrono::milliseconds patience_;
-    std::shared_ptr<State> state_;  ///< the thread's, too
+    std::shared_ptr<State> state_;  ///< shared with the thread, which may outlive this object
 };
 
 }  // namespace rsslag::host
