@@ -185,7 +185,7 @@ TEST_F(TracerTest, SaysOnceThatAProcessHasNoTicksAsItCannotBeRead) {
     round();
     EXPECT_EQ(reported_.size(), 1U);
     const std::string result =
-        "4711 (worker) is not told of while it cannot be read: cannot read it: Too many open files; raise it\n";
+        "4711 (worker) is not shown while it cannot be read: cannot read it: Too many open files; raise it\n";
     EXPECT_EQ(log.text(), result);
     kernel_->refuse(false);
     round();
