@@ -14,23 +14,25 @@
 
 namespace rsslag::host {
 
-/// Who runs CMD: the user who called sudo, doas or pkexec, or the user that rsslag itself runs as.
+/// The user that CMD runs as.
 struct Identity {
     uid_t uid = 0;
     gid_t gid = 0;
     std::string name, home, shell;
 };
 
-/// The user behind sudo (SUDO_UID), doas (DOAS_USER) or pkexec (PKEXEC_UID); nullopt where there is none or rsslag
-/// does not run as root. Where they name one that cannot be understood: Kind::BadInput, as root is not who called.
+/// The user who called sudo (SUDO_UID), doas (DOAS_USER) or pkexec (PKEXEC_UID); nullopt if none of these variables is
+/// set, the user is root, or rsslag does not run as root. Kind::BadInput if a variable is malformed or its user does
+/// not exist: CMD must not run as root then.
 core::Result<std::optional<Identity>> invoking_user();
 
-/// CMD of `rsslag … -- CMD ARG…`. It is forked early, while rsslag still may change users and before rsslag opens
-/// anything of its own, then waits for release() right before its exec: probes are in place by then, and no
-/// descriptor or capability of rsslag's leaks into it.
+/// CMD of `rsslag … -- CMD ARG…`. prepare() forks it early, while rsslag may still change users and before rsslag opens
+/// files: no descriptor or capability leaks into it. The child waits right before its exec until release(), when the
+/// probes are in place.
 class Command {
   public:
-    /// `terminal` (-1: none): a terminal that becomes its controlling one and its stdin, stdout and stderr.
+    /// `terminal`: descriptor of the terminal that becomes CMD's controlling terminal, stdin, stdout and (if that is a
+    /// terminal now) stderr; -1: none.
     static core::Result<Command> prepare(const std::vector<std::string> &argv, bool as_root, int terminal = -1);
 
     ~Command();
@@ -39,37 +41,38 @@ class Command {
 
     pid_t pid() const { return pid_; }
 
-    /// Lets it exec. Not found: Kind::Gone with err ENOENT, not executable: Kind::Denied; see shell_status().
+    /// Lets CMD exec. Kind::Gone with err ENOENT if it is not found, Kind::Denied if it cannot be executed; see
+    /// shell_status().
     core::Status release();
 
-    /// Waits until it ends, at most `timeout` (nullopt: without end), or until `stop` says that rsslag shall end. Its
-    /// status as shells give it (128 + N for a signal N), nullopt where it still runs.
+    /// Waits until CMD ends, at most `timeout` (nullopt: no limit), or until a signal of `stop` ends rsslag. Returns
+    /// CMD's exit status as shells do (128 + N for a signal N, 125 if it cannot be read); nullopt: CMD still runs.
     std::optional<int> wait(std::optional<std::chrono::milliseconds> timeout, StopSignals &stop);
-    /// Readable when it has ended.
+    /// A pidfd: readable once CMD has ended.
     int end_fd() const { return end_.get(); }
 
-    /// Once it has ended: ru_maxrss of its wait4(2), which includes children that it has waited for.
+    /// ru_maxrss of CMD's wait4(2), kB; includes children that CMD has waited for. nullopt before CMD has ended.
     std::optional<std::int64_t> max_rss_kb() const { return max_rss_kb_; }
-    /// … and the signal that ended it.
+    /// The signal that ended CMD; nullopt: none, or CMD still runs.
     std::optional<int> signal() const { return signal_; }
 
-    /// Asks it to end with TERM. Of another user, where rsslag may not: Kind::Denied, and it runs on.
+    /// Sends SIGTERM. Kind::Denied if CMD belongs to another user that rsslag may not signal.
     core::Status terminate();
 
   private:
     Command(pid_t pid, procfs::Fd go, procfs::Fd failure);
-    /// Of one that has ended.
+    /// Reaps CMD, which has ended.
     std::optional<int> status();
 
     pid_t pid_;
-    procfs::Fd end_;      ///< readable when it has ended
-    procfs::Fd go_;       ///< written or closed by us
-    procfs::Fd failure_;  ///< errno of a failed exec, or closed by the exec
+    procfs::Fd end_;      ///< pidfd
+    procfs::Fd go_;       ///< a byte written here releases CMD; closing it ends CMD before its exec
+    procfs::Fd failure_;  ///< CMD writes the errno of a failed exec; closed by the exec
     std::optional<std::int64_t> max_rss_kb_;
     std::optional<int> signal_;
 };
 
-/// 127 for a command that was not found, 126 for one that cannot be executed.
+/// Exit status for an error of release(): 127 if the command was not found, 126 if it cannot be executed.
 int shell_status(const core::Error &error);
 
 }  // namespace rsslag::host

@@ -9,10 +9,10 @@
 
 namespace rsslag::host {
 
-/// Asks this kernel, as this user, all that the tracer will need.
+/// Checks all that the tracer needs from this kernel, as this user.
 core::DoctorReport diagnose();
 
-/// The hidepid= of the /proc in a /proc/self/mountinfo; nullopt where no /proc is mounted. Pure.
+/// The hidepid= value (0, 1, 2, 4) of /proc in the text of /proc/self/mountinfo; nullopt if no /proc is mounted. Pure.
 std::optional<int> hidepid_of(std::string_view mountinfo);
 
 }  // namespace rsslag::host

@@ -3,19 +3,19 @@
 
 namespace rsslag::host {
 
-/// A process with capabilities of its file (AT_SECURE) has rights that its user lacks, and that user's environment.
-/// What libraries would read from it and the C library does not clear itself is put away: ncurses looks for terminal
-/// descriptions in $TERMINFO, $TERMINFO_DIRS and $HOME/.terminfo, and cannot tell such a process from a plain one.
+/// With file capabilities (AT_SECURE), removes variables that libraries read and the C library does not clear: the
+/// environment comes from a user without these capabilities. ncurses reads terminal descriptions from $TERMINFO,
+/// $TERMINFO_DIRS and $HOME/.terminfo and does not detect file capabilities.
 void put_environment_away();
 
-/// In CMD's process, which has no such rights: gives it back.
+/// Restores these variables; for CMD's process, which has no such capabilities.
 void give_environment_back();
 
-/// Each process that is read, and each CPU's ring, takes a descriptor: from now on as many as the hard limit allows, where
-/// shells allow 1,024.
+/// Raises RLIMIT_NOFILE to its hard limit; shells usually set 1,024. Each traced process and each CPU's ring takes a
+/// descriptor.
 void raise_descriptor_limit();
 
-/// In CMD's process, which may count on the lower one (select(2)): as it was.
+/// Restores RLIMIT_NOFILE; for CMD's process, which may rely on the lower limit (select(2)).
 void restore_descriptor_limit();
 
 }  // namespace rsslag::host

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which files of /proc show exact counters on this kernel, told without BPF, without a child and without a version.
+// Finds out which files of /proc show exact counters on this kernel, without BPF, a child process or a version check.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace rsslag::host {
 
-/// What a reader showed before a page was touched, and after each further one. Exact ones follow step by step, flushed
-/// ones stand still up to a flush; other threads of the process may add to some steps. Unknown where most are neither.
-/// Pure.
+/// Classifies a reader by its values in pages before the first page was touched and after each one. Exact if at least
+/// 3/4 of the steps are +1, Flushed if at least 3/4 are 0, else Unknown: other threads of the process may change some
+/// steps. Pure.
 core::Truth classify_steps(std::span<const std::int64_t> shown);
 
-/// Touches some pages of its own, which it gives back. Unknown where memory comes touched
-/// (mlockall) or cannot be had.
+/// Touches some pages of its own, then unmaps them. Unknown if new memory is resident at once (mlockall) or cannot be
+/// mapped.
 core::Calibration experiment();
 
 }  // namespace rsslag::host

@@ -5,8 +5,8 @@
 
 namespace rsslag::host {
 
-/// Before files are opened by a command that needs nothing but files: becomes the user who called sudo, doas or pkexec,
-/// whose the files are and shall be, and gives up every capability.
+/// Becomes the user who called sudo, doas or pkexec, if any, and drops all capabilities. For commands that only read
+/// and write files, before they open the first one. Kind::BadInput as invoking_user(), Kind::Denied.
 core::Status drop_to_invoking_user();
 
 }  // namespace rsslag::host

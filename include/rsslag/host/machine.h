@@ -9,7 +9,7 @@
 
 namespace rsslag::host {
 
-/// What the running system says of itself; the scheme is filled in by whoever asked the kernel's BTF.
+/// The running system. this_host() leaves machine.scheme unset: the caller takes it from the kernel's BTF.
 struct Host {
     core::Machine machine;
     std::string kernel;  ///< uname -r
@@ -18,14 +18,14 @@ struct Host {
 
 Host this_host();
 
-/// What anonymous memory may come in, as this directory says: core::Machine::anon_orders. Only bit 0 where there is
-/// none.
+/// core::Machine::anon_orders, from a directory like /sys/kernel/mm/transparent_hugepage: bit N is set if anonymous
+/// memory may come in folios of order N. Only bit 0 if the directory does not exist.
 std::uint32_t folio_orders(const std::string &directory, std::int64_t page_bytes);
 
-/// Now.
+/// CPUs that are online now.
 int cpus_online();
 
-/// Highest number in a kernel CPU list plus one: "0-3,8" → 9; 0 where it is no such list. Pure.
+/// Highest number in a kernel CPU list plus one: "0-3,8" → 9; 0 if malformed. Pure.
 int cpus_in_list(std::string_view list);
 
 }  // namespace rsslag::host

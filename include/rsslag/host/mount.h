@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Exact RSS as files that anyone may read, without a daemon: a bpffs with pinned iterators.
+// Exact RSS as files that any user may read, without a daemon: a bpffs with pinned iterators.
 #pragma once
 
 #include <sys/types.h>
@@ -19,16 +19,18 @@ struct MountOptions {
     gid_t group = 0;
 };
 
-/// Mounts the files at an empty directory, which is made where there is none. All or nothing: a mount is complete
-/// before it can be seen, however this process ends. Kind::BadInput where the directory is no such, holds something, or
-/// is mounted already; Kind::Denied, Kind::Unsupported where the kernel refuses or cannot.
+/// Mounts the files at an empty directory, which is created if it does not exist. The mount is complete before it
+/// becomes visible, even if this process is killed. Kind::BadInput if the path is not an empty directory or rsslag's
+/// files are mounted there; Kind::Denied, Kind::Unsupported or Kind::Io if the kernel refuses.
 core::Status mount_files(const MountOptions &options);
 
-/// Unlinks the files, so that their programs go with the last open reader, and takes the mount away, also from below
-/// readers. The directory goes too if mount_files() made it. Kind::BadInput where nothing of rsslag's is mounted.
+/// Unlinks the files, so that the kernel frees their programs with the last open reader, and detaches the mount, even
+/// while files are open. Removes the directory if mount_files() created it. Kind::BadInput if rsslag's files are not
+/// mounted there.
 core::Status unmount_files(const std::string &directory);
 
-/// The source of the bpffs that has this id in a /proc/self/mountinfo; nullopt: no such mount, or no bpffs. Pure.
+/// The source of the bpffs with this mount id in the text of /proc/self/mountinfo; nullopt: no such mount, or not a
+/// bpffs. Pure.
 std::optional<std::string> bpffs_source(std::string_view mountinfo, std::uint64_t mount_id);
 
 }  // namespace rsslag::host

@@ -7,22 +7,24 @@
 
 namespace rsslag::host {
 
-/// What rsslag itself costs, from one call to the next.
+/// Measures what rsslag itself costs from one call to the next.
 class OwnCostMeter {
   public:
-    /// The first call's CPU time is held against `first_ns` at least: a tick that comes right after the attach would
-    /// else tell of nothing but the attaching, which is all that its few milliseconds were spent on.
+    /// `first_ns`: the first call divides CPU time by at least this much wall time. A tick a few milliseconds after the
+    /// attach would otherwise show only the cost of the attach.
     explicit OwnCostMeter(std::uint64_t first_ns = 0);
 
-    /// `bpf_ns` and `bpf_runs` are totals of the programs; both stay where kernel.bpf_stats_enabled is off.
+    /// Both are totals since the attach. `bpf_ns`: run time of the programs, which the kernel counts only while
+    /// kernel.bpf_stats_enabled is set. `events`: records sent.
     core::OwnCost since_last(std::uint64_t bpf_ns, std::uint64_t events);
 
   private:
     std::uint64_t wall_ns_, cpu_ns_;
-    std::uint64_t least_ns_;  ///< of the next call
+    std::uint64_t least_ns_;  ///< least wall time for the next call
     std::uint64_t bpf_ns_ = 0, events_ = 0;
 };
 
+/// CLOCK_MONOTONIC.
 std::uint64_t monotonic_ns();
 
 }  // namespace rsslag::host

@@ -10,11 +10,12 @@
 
 namespace rsslag::host {
 
-/// Gives up every capability but those in `keep` that it has, in all sets, for good. Each thread has its own
-/// (capabilities(7)): once there is a second thread, which would go on with all of them, this is Kind::Internal.
+/// Drops all capabilities except those in `keep`, from all sets and for good. Capabilities are per thread
+/// (capabilities(7)): Kind::Internal if there is a second thread, which would keep them.
 core::Status keep_only(std::span<const cap_value_t> keep);
 
-/// From now on this process may act on files as this user (setfsuid), also when it has no capability any more.
+/// Sets the saved user and group id, so that this process can act on files as that user (setfsuid) even without
+/// capabilities.
 core::Status may_become(uid_t uid, gid_t gid);
 
 }  // namespace rsslag::host

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Readings without BPF and without privileges, by what the kernel shows to anybody.
+// Readings without BPF and without privileges, from the files of /proc alone.
 #pragma once
 
 #include "rsslag/core/proc_reading.h"
@@ -8,22 +8,22 @@
 
 namespace rsslag::host {
 
-/// Whether that keeps BPF from being used at all, so that /proc alone is left: a right or a kernel that lacks
-/// something.
+/// Whether this error means that BPF cannot be used at all, so that /proc alone must do: a missing privilege or kernel
+/// feature. False for a temporary lack of memory or descriptors.
 bool leaves_proc(const core::Error &why);
 
 class ProcReader {
   public:
-    /// Finds out which files are exact here, with some pages of this process's own. `why`: BPF cannot be used. Drops
-    /// all capabilities but CAP_SYS_PTRACE. Kind::Unsupported where /proc is none of this process's.
+    /// Finds out by experiment() which files are exact. `why`: why BPF cannot be used. Drops all capabilities except
+    /// CAP_SYS_PTRACE. Kind::Unsupported if /proc is not mounted or is of another PID namespace.
     static core::Result<ProcReader> open(const core::Error &why);
 
-    /// `walk`: smaps_rollup too, or where that is missing smaps. Kind::Gone, also where there is no memory.
-    /// What may not be walked has its walk_state.
+    /// `walk`: also reads smaps_rollup, or smaps where that is missing; walk_state records a refused walk. Kind::Gone
+    /// if the process has ended, Kind::Unsupported for a kernel thread or a zombie.
     core::Result<core::ProcReading> take(const procfs::Process &process, bool walk) const;
-    /// All that have memory; walked only where status is not exact.
+    /// All processes with memory. Walks only if status is not exact on this kernel.
     std::vector<core::ProcReading> read_all() const;
-    /// Without processes; the time is now's.
+    /// The machine and calibration, with the current time and no processes.
     core::ProcDocument document() const;
 
   private:

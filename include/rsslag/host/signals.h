@@ -8,19 +8,20 @@
 
 namespace rsslag::host {
 
-/// INT, TERM and HUP as something to wait for: blocked for this thread and read from a descriptor.
+/// SIGINT, SIGTERM and SIGHUP: blocked for this thread and read from a signalfd.
 class StopSignals {
   public:
-    /// `interrupts` INTs in all stop rsslag: 2 under `-- CMD`, whose the first one is.
+    /// `interrupts`: how many SIGINTs stop rsslag: 2 under `-- CMD`, as the first one is for CMD.
     explicit StopSignals(int interrupts = 1);
 
-    /// Whether rsslag shall stop.
+    /// Whether rsslag must stop.
     bool came() { return wait(std::chrono::milliseconds{}); }
-    /// Waits at most `timeout` (below 0: without end) for that, or until `also` can be read, which is -1 then.
+    /// Waits at most `timeout` (negative: no limit) until rsslag must stop, and returns whether it must. Also returns
+    /// when the descriptor `*also` is readable, and sets it to -1.
     bool wait(std::chrono::milliseconds timeout, int *also = nullptr);
-    /// Whether an INT that did not stop rsslag has come since this was last asked.
+    /// Whether a SIGINT that does not stop rsslag has come since the last call.
     bool interrupted() { return std::exchange(interrupted_, false); }
-    /// Readable when came() should be asked.
+    /// Readable when came() should be called.
     int fd() const { return fd_.get(); }
 
   private:

@@ -20,54 +20,54 @@
 
 namespace rsslag::host {
 
-/// How this kernel counts, from its BTF; needs no privilege.
+/// The scheme of this kernel, from its BTF; needs no privilege. Kind::Unsupported if it is unknown.
 core::Result<core::Scheme> running_scheme();
 
-/// What a caller needs beyond readings of single processes.
 struct SnapshotterOptions {
-    bool totals = false;  ///< read_all(), too
-    std::vector<cap_value_t> capabilities;
-    bool walks = true;       ///< by smaps: what other users' take is kept
-    bool calibrated = true;  ///< else nobody is told which files of /proc lie
-    bool dropped = false;    ///< capabilities are: by now there are threads that would keep them
-    /// Asked now and then while a walk waits for a target's mmap_lock: whether that is no longer waited for. Walks then
-    /// have a thread of their own, which is left behind. None: they are waited for.
+    bool totals = false;                    ///< also load what read_all() needs
+    std::vector<cap_value_t> capabilities;  ///< to keep in addition, for the caller
+    bool walks = true;                      ///< keep CAP_SYS_PTRACE, for smaps of other users' processes
+    bool calibrated = true;                 ///< find out which files of /proc are exact; false: all are Unknown
+    bool dropped = false;  ///< the caller has dropped capabilities: other threads exist that would keep them
+    /// Called repeatedly while a walk waits for a target's mmap_lock; true: stop waiting soon (see Walker). Walks then
+    /// run on a thread of their own, which may be left behind. Empty: walks are always waited for.
     std::function<bool()> impatient = {};
-    const probe::KernelTraits *traits = nullptr;  ///< as the caller has found them; else they are looked for
+    const probe::KernelTraits *traits = nullptr;  ///< if the caller has them; null: read from BTF
 };
 
-/// Takes exact readings of processes: the probe, the files of /proc and the judgement, put together.
+/// Takes exact readings of processes: counters by BPF, files of /proc, and the verdict.
 class Snapshotter {
   public:
-    /// Loads the probe, calibrates the readers on a child of its own, drops what capabilities are not needed after
-    /// that, except those that the caller still wants. Built without the tracer: Kind::Unsupported.
+    /// Loads the probe, calibrates the readers with a child process, and drops all capabilities except those that
+    /// readings and the caller need. Kind::Unsupported in a build without the tracer; else errors as
+    /// SnapshotProbe::open().
     static core::Result<Snapshotter> open(const SnapshotterOptions &options = {});
 
     ~Snapshotter();
     Snapshotter(Snapshotter &&) noexcept;
     Snapshotter &operator=(Snapshotter &&) noexcept;
 
-    /// A bracketed reading of just this process, whoever has its PID later. Kernel threads and zombies are
-    /// Kind::Unsupported, a process that ends meanwhile Kind::Gone.
+    /// Reads this process between two readings of its counters. A process that reuses the PID is not read.
+    /// Kind::Unsupported for kernel threads and zombies, Kind::Gone if the process ends meanwhile.
     core::Result<core::ProcessReading> take(const procfs::Process &process, bool walk);
-    /// The same, not judged yet: for whoever compares it with a stream of updates.
+    /// As take(), without the verdict: to be compared with a stream of updates.
     core::Result<core::RawReading> take_raw(const procfs::Process &process, bool walk);
-    /// All mappings; `walk`: with what each holds.
+    /// All mappings; `walk`: from smaps, with the Rss of each. Kind::Gone if `impatient` ended the walk.
     core::Result<core::MappingListing> list_mappings(const procfs::Process &process, bool walk) const;
-    /// The same around a walk of the caller's, whose failure is the reading's.
+    /// As take(), with the caller's walk, whose error is returned.
     core::Result<core::ProcessReading> take_around(const procfs::Process &process, const procfs::WalkHere &walk);
-    /// Just the counters, in one pass.
+    /// Only the counters.
     core::Result<core::TimedCounters> read_counters(pid_t pid);
 
-    /// Every process that has memory of its own, in one pass.
+    /// Every process with an mm, in one pass. Requires SnapshotterOptions::totals.
     core::Result<std::vector<core::ProcessTotal>> read_all();
 
-    /// As readings have it, of an mm that need not have been read.
+    /// The id that readings show for the mm_struct at this address.
     std::string mm_id(std::uint64_t mm) const;
-    /// What mm_id() mixes addresses with.
+    /// The random key that mm_id() mixes addresses with.
     std::uint64_t id_key() const;
 
-    /// With everything but processes and failures filled in.
+    /// Machine, kernel and calibration, with the current time; no processes.
     core::SnapshotDocument document() const;
 
   private:

@@ -22,7 +22,7 @@
 
 namespace rsslag::host {
 
-/// A kernel, as a live trace asks it: it alone makes events of the answers.
+/// The kernel as the Tracer uses it; tests replace it. Returns raw data: the Tracer makes events of them.
 class Source {
   public:
     Source() = default;
@@ -32,8 +32,9 @@ class Source {
 
     /// Machine, kernel and calibration.
     virtual const core::SnapshotDocument &facts() const = 0;
+    /// Hooks that are not used, each with the reason.
     virtual const std::vector<std::string> &missing() const = 0;
-    /// What mm_id() mixes addresses with.
+    /// The key that mm_id() mixes addresses with.
     virtual std::uint64_t id_key() const = 0;
 
     /// CLOCK_MONOTONIC.
@@ -41,36 +42,39 @@ class Source {
     virtual void wait_until(std::uint64_t t_ns) = 0;
     virtual std::chrono::system_clock::time_point time() = 0;
 
-    /// From now on this group (the kernel's number) and, where it is not 0, this mm are told of.
+    /// See probe::StreamProbe for this function and the next two.
     virtual core::Status trace(int host_tgid, std::uint64_t mm) = 0;
     virtual core::Status trace_matching(const probe::Pattern &pattern) = 0;
     virtual void detach() = 0;
 
-    /// Records of one ring that have come since the last call, as the programs wrote them.
+    /// Calls `use` for each ring that has records since the last call, with the bytes that the programs wrote.
     using Records = std::function<void(std::size_t ring, std::span<const std::byte> bytes)>;
     virtual void collect(const Records &use) = 0;
     virtual core::Losses losses() = 0;
-    /// CPUs that have gone offline so far, each of which folded what it cached with no record of it (`cpu` scheme).
+    /// CPUs that have gone offline so far (`cpu` scheme), each of which folded its cache without a record.
     virtual std::uint64_t folded_cpus() = 0;
-    /// Faults of tasks that live, one a task in that order.
+    /// Faults of these tasks since the attach, in the order of `host_tids`.
     virtual std::vector<core::FaultCounts> faults(std::span<const int> host_tids) = 0;
 
+    /// Peaks of a process that has ended; see probe::StreamProbe::end_of().
     virtual std::optional<core::EndFigures> end_of(int host_tgid) = 0;
 
     virtual core::Result<core::TimedCounters> read_counters(pid_t pid) = 0;
-    /// A reading of a process that is known by its group; whoever has its PID later is another one.
+    /// Reads the process that was first read under `host_tgid`. Kind::Gone if that process has ended, even if its PID
+    /// is in use again.
     virtual core::Result<core::RawReading> read(int host_tgid, pid_t pid, bool walk) = 0;
+    /// The process has ended: another one may use `host_tgid` from now on.
     virtual void forget(int host_tgid) = 0;
 
-    /// Changes of mappings that the kernel has told of since the last call, of all processes of the machine; in no
-    /// order. A source that has none tells none.
+    /// Changes of mappings since the last call, of all processes of the machine, unsorted. Empty if the source does not
+    /// report any.
     virtual std::vector<core::MappingChange> mapping_changes() { return {}; }
-    /// `walk`: with what each holds, which walks the page tables.
+    /// `walk`: with the Rss of each, for which the kernel walks the page tables.
     virtual core::Result<core::MappingListing> list_mappings(int /*host_tgid*/, pid_t /*pid*/, bool /*walk*/) {
         return core::Error{core::Kind::Unsupported, "this source has no mappings", 0, ""};
     }
 
-    /// rsslag's own cost since the last call, and since the begin; `sent` as the losses told.
+    /// rsslag's own cost since the last call (cost) and since the start (whole_cost). `sent`: as in core::Losses.
     virtual core::OwnCost cost(std::uint64_t sent) = 0;
     virtual core::OwnCost whole_cost(std::uint64_t sent) = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which processes the user means.
+// Which processes the arguments of a command name.
 #pragma once
 
 #include <sys/types.h>
@@ -15,48 +15,50 @@
 
 namespace rsslag::host {
 
-/// As typed.
+/// The arguments as typed.
 struct TargetArguments {
-    std::vector<std::string> plain;     ///< each maybe "1,2", or the name of processes
-    std::vector<std::string> pids;      ///< the values of -p, likewise
-    std::vector<std::string> comms;     ///< --comm GLOB; with a '/' it is matched with the exe's path
+    std::vector<std::string> plain;     ///< each a PID, a list "1,2", or the name of processes
+    std::vector<std::string> pids;      ///< values of -p: each a PID or a list "1,2"
+    std::vector<std::string> comms;     ///< --comm GLOB; with a '/' it is matched against the exe's path
     std::optional<std::string> cgroup;  ///< --cgroup PATH, v2, with its descendants
-    std::optional<std::string> user;    ///< -u USER, name or number: the real uid
+    std::optional<std::string> user;    ///< -u USER, name or number: the real UID
 
     bool empty() const { return plain.empty() && pids.empty() && comms.empty() && !cgroup && !user; }
 };
 
 struct Target {
     pid_t pid = 0;
-    bool named = false;  ///< by its number, so that its absence is the user's concern
+    bool named = false;  ///< by its PID: it is an error if it cannot be read
 };
 
-/// "4711" or "1,2": every PID checked for form and range. Kind::BadInput otherwise. Pure.
+/// Parses "4711" or "1,2". Kind::BadInput if a PID is malformed or out of range. Pure.
 core::Result<std::vector<pid_t>> parse_pids(const std::string &word);
 
-/// Whether a plain word is no number, nor one that was typed wrong.
+/// Whether the word can be a process name: it contains more than digits, signs, commas and spaces.
 bool may_be_name(std::string_view word);
 
-/// Those that go by this name, ascending: none is no error. rsslag itself never does.
+/// PIDs of the processes with this name (procfs::goes_by), ascending, without rsslag itself; may be empty.
 core::Result<std::vector<pid_t>> processes_named(std::string_view name);
-/// The kernel's names of those that run, for a guess at what somebody meant.
+/// The comm of each running process, to suggest a name that was mistyped.
 std::vector<std::string> process_names();
 
-/// A name or a number. Kind::BadInput where there is no such user.
+/// A name or a number. Kind::BadInput if there is no such user.
 core::Result<uid_t> parse_user(const std::string &user);
 
-/// What to say of a process that ended while something was asked of it.
+/// The Kind::Gone error for a process that ended during a reading.
 core::Error gone(pid_t pid);
 
-/// Why no reading can be taken of a process: gone, a kernel thread, a zombie; nullopt: it has memory.
+/// Why a process cannot be read: Kind::Gone, or Kind::Unsupported for a kernel thread or a zombie; nullopt: it has
+/// memory.
 std::optional<core::Error> why_unreadable(const procfs::Process &process);
 
-/// What the patterns among the words say of processes to come, as far as the kernel itself can look for them: names, a
-/// cgroup, a user, but not the path of an executable. nullopt: nothing of the kind. Errors as resolve().
+/// The patterns (name, cgroup, user) for which BPF programs can match later processes. nullopt: there are none, or they
+/// cannot be matched in the kernel, such as the path of an executable. Errors as resolve().
 core::Result<std::optional<probe::Pattern>> pattern_of(const TargetArguments &arguments);
 
-/// All that match, ascending, each once. A TID is Kind::BadInput and names the thread's process; a PID that does not
-/// exist is kept (its reader says so); nothing that matches is Kind::Gone. rsslag itself never matches a pattern.
+/// All processes that match, ascending, each once, without rsslag itself unless by PID. A PID that does not exist is
+/// kept. Kind::BadInput for a malformed argument or a TID, whose process the message names; Kind::Gone if no process
+/// matches.
 core::Result<std::vector<Target>> resolve(const TargetArguments &arguments);
 
 }  // namespace rsslag::host

@@ -22,31 +22,33 @@
 
 namespace rsslag::host {
 
-/// A live trace: asks a kernel, makes events of its answers, and gives them to the recording and to the judge alike.
-/// What it asks it decides by what the judge knows; the judge never asks.
+/// A live trace. Reads a Source, makes events of what it returns, and passes each event to the recording and to the
+/// analyzer. Decides by the analyzer's state what to read next; the analyzer never calls back.
 class Tracer {
   public:
     struct Options {
         std::size_t ring_bytes = std::size_t{2} << 20;
         bool follow = false;
         bool counting = false;  ///< --mode counts
-        bool dropped = false;   ///< capabilities are, before threads came up
+        bool dropped = false;   ///< as SnapshotterOptions::dropped
         bool walk = true;
-        bool names = false;      ///< mappings are told of as they change, for who records them
-        bool calibrated = true;  ///< else nobody is told which files of /proc lie
-        /// Whether a walk that takes long is no longer waited for; none: it is, however long it takes.
+        bool names = false;      ///< trace changes of mappings, for a recording
+        bool calibrated = true;  ///< as SnapshotterOptions::calibrated
+        /// As SnapshotterOptions::impatient.
         std::function<bool()> impatient = {};
         core::ThreadChoice threads;
-        /// Ticks tell what no document has: the last flushes or folds, each task's faults since its last flush.
+        /// Ticks also contain what only a screen shows: the last flushes or folds, and each task's faults since its
+        /// last flush.
         bool for_screen = false;
-        /// Outlives the tracer. Ticks go to it, in order with what else it is told, and are not returned any more;
-        /// null: they are.
+        /// Receives ticks, in order with its other calls; functions below then return no ticks. Must outlive the
+        /// tracer. Null: ticks are returned.
         trace::TraceObserver *observer = nullptr;
     };
 
-    /// Capabilities that open() takes beyond those of a Snapshotter, for who drops the others before.
+    /// Capabilities that open() needs beyond those of a Snapshotter, for a caller that drops the others before.
     static std::vector<cap_value_t> opened_with();
-    /// Puts the probes in place; nobody is traced yet. Built without the tracer: Kind::Unsupported.
+    /// Attaches the probes; no process is traced yet. Kind::Unsupported in a build without the tracer; else errors as
+    /// probe::StreamProbe::open().
     static core::Result<Tracer> open(Options options);
     static Tracer over(std::unique_ptr<Source> source, Options options);
 
@@ -54,46 +56,47 @@ class Tracer {
     Tracer(Tracer &&) noexcept;
     Tracer &operator=(Tracer &&) = delete;
 
-    /// Traces a process that runs. Kind::Gone where it does not.
+    /// Starts to trace a running process. Kind::Gone if it has ended.
     core::Status attach(pid_t pid);
-    /// It was not, and nobody named it: told once of a process that is there.
+    /// Warns once that a process could not be attached, for `why`. For processes that the user did not name by PID.
     void not_attached(pid_t pid, const core::Error &why);
-    /// Traces what this process will exec; its image until then is rsslag's own and never shown.
+    /// Traces what this process will exec. Its image until then is rsslag's own and never shown.
     core::Status attach_at_exec(pid_t pid);
 
-    /// Traces processes as well that match from their next exec on.
+    /// Also traces processes that match `pattern`, from their next exec on.
     core::Status attach_matching(const probe::Pattern &pattern);
 
-    /// Takes in what has come since; processes that have ended meanwhile, each with its last tick.
+    /// Processes the records since the last call. Returns the last ticks of processes that have ended.
     std::vector<core::Tick> collect();
-    /// Reads every traced process and checks the ledger against it.
+    /// Reads every traced process, checks the ledger against the readings and returns all ticks.
     std::vector<core::Tick> tick();
 
-    /// The next tick walks this process's smaps, however short ago it did; not where Options::walk is off.
+    /// The next tick walks this process's smaps, even right after another walk; not if Options::walk is off.
     void walk_now(pid_t pid);
-    /// The machine, its kernel and what calibration found.
+    /// Machine, kernel and calibration.
     const core::SnapshotDocument &facts() const;
 
-    /// Whether any process is traced, an ended one until its last tick included.
+    /// Whether any process is traced. An ended process counts until its last tick.
     bool any() const;
     bool traces(pid_t pid) const;
-    /// Hooks that could not be used.
+    /// Hooks that are not used, each with the reason.
     const std::vector<std::string> &missing() const;
-    /// As they were told last.
+    /// As of the last collect(), tick() or stop().
     const core::Losses &losses() const;
-    /// Ends the trace: all that was sent is taken in. The last ticks of processes that ended meanwhile.
+    /// Detaches the probes and processes all records sent. Returns the last ticks of processes that have ended.
     std::vector<core::Tick> stop();
-    /// After stop().
+    /// Only after stop().
     core::Summary summary();
 
-    /// From now on all that is told is recorded, also what is known by now. Ticks of processes that have ended
-    /// meanwhile, as collect() has them.
+    /// Records all events from now on. If the trace is running, the recording starts with events that describe the
+    /// present state. Returns ticks as collect().
     std::vector<core::Tick> record(recording::Writer writer, recording::Header header);
-    /// What is told from now on goes into the next segment of the recording, which begins with what is known by now.
+    /// Starts the next segment of the recording, with events that describe the present state. Returns ticks as
+    /// collect().
     std::vector<core::Tick> next_segment();
-    /// The recording that goes on, else null.
+    /// The recording in progress; else null.
     recording::Writer *recording();
-    /// It ends here, for whoever waits for that.
+    /// Ends the recording and returns its writer, which the caller can wait for; nullopt: there is none.
     std::optional<recording::Writer> end_recording();
 
   private:
