@@ -25,11 +25,11 @@ using Clock = std::chrono::steady_clock;
 using What = view::Play::What;
 
 constexpr double kSlowest = 1.0 / 16, kFastest = 1024;
-constexpr milliseconds kKeys{50};          ///< between looks at keys, also while much is read
-constexpr milliseconds kAFrame{20};        ///< reading for a frame takes no longer
-constexpr std::uint64_t kFew = 4'000'000;  ///< records that are read in less than a second
+constexpr milliseconds kKeys{50};          ///< how often keys are read, also during a long read of the file
+constexpr milliseconds kAFrame{20};        ///< most time to read the file for one frame
+constexpr std::uint64_t kFew = 4'000'000;  ///< this many records are read in less than a second
 
-/// Ticks that are told together, no more of them than a chart can use or memory should hold.
+/// Ticks for the next frame. Drops the oldest beyond what a chart can use or memory should hold.
 class Batch {
   public:
     void add(core::Tick tick) {
@@ -52,7 +52,7 @@ class Batch {
     std::size_t tasks_ = 0;
 };
 
-/// A recording that is played: where it is, and how it goes on.
+/// Plays a recording: its position, speed and keys.
 class Player : public trace::TraceObserver {
   public:
     Player(std::string file, const trace::ReplayOptions &options, view::TextStyle style, host::StopSignals &stop)
@@ -101,7 +101,7 @@ class Player : public trace::TraceObserver {
             while (!typed_.empty() && !leaving()) {
                 const view::Intent intent = typed_.front();
                 typed_.pop_front();
-                obey(intent);
+                handle(intent);
             }
         }
     }
@@ -109,7 +109,7 @@ class Player : public trace::TraceObserver {
   private:
     void on_tick(core::Tick tick) override { pending_.push_back(std::move(tick)); }
 
-    /// From the start, or from that place on.
+    /// Opens the file at `from`, or at its start.
     Status begin(std::optional<recording::Position> from) {
         trace::ReplayOptions chosen = options_;
         chosen.from = from;
@@ -122,7 +122,7 @@ class Player : public trace::TraceObserver {
         return core::success();
     }
 
-    /// Leaving goes before all that was typed earlier.
+    /// Queues the keys. The key to quit takes effect immediately, before keys typed earlier.
     void look_at_keys() {
         for (const view::Intent &intent : screen_->intents()) {
             quit_ = quit_ || std::holds_alternative<view::Quit>(intent);
@@ -130,7 +130,7 @@ class Player : public trace::TraceObserver {
         }
     }
 
-    /// While much is read: whether rsslag shall end.
+    /// Whether rsslag must end; also called during long reads of the file.
     bool leaving() {
         if (Clock::now() >= next_look_) {
             next_look_ = Clock::now() + kKeys;
@@ -140,16 +140,17 @@ class Player : public trace::TraceObserver {
         return quit_ || spent_;
     }
 
-    /// The next event of it; false: there is none, or rsslag shall end.
+    /// Reads the next event; false: there is none, or rsslag must end.
     bool step(trace::Replay &replay) { return !options_.stop(replay.work()) && replay.step(); }
 
-    /// Reads on until there is a tick to tell, or nothing is left.
+    /// Reads until a tick is pending; false: there is none left.
     bool read_on() {
         while (pending_.empty() && !over_)
             over_ = !step(*replay_);
         return !pending_.empty();
     }
 
+    /// Moves the first pending tick to the batch.
     void pass_on() {
         core::Tick tick = std::move(pending_.front());
         pending_.pop_front();
@@ -159,14 +160,15 @@ class Player : public trace::TraceObserver {
         batch_.add(std::move(tick));
     }
 
-    /// Ticks of the same moment go together.
+    /// Moves all pending ticks with the number of the first one: those of one moment.
     void pass_on_moment() {
         const std::uint64_t seq = pending_.front().seq;
         while (!pending_.empty() && pending_.front().seq == seq)
             pass_on();
     }
 
-    /// What is too much for a frame is read in the next ones: time waits for it.
+    /// Plays until `t_ns`. If that takes longer than a frame, stops early and continues in the next one: replay time
+    /// slows down.
     void play_until(std::uint64_t t_ns) {
         const auto until = Clock::now() + kAFrame;
         while (read_on() && pending_.front().t_ns <= t_ns) {
@@ -180,6 +182,7 @@ class Player : public trace::TraceObserver {
         if (over_ && pending_.empty()) t_ns_ = std::max(end_ns_, reached_ns_), playing_ = false;
     }
 
+    /// Sends the batch and the position to the screen, if either has changed.
     void notify() {
         if (rewound_) screen_->post([](terminal::Shown &shown) { shown.live->rewind(); });
         rewound_ = false;
@@ -196,14 +199,15 @@ class Player : public trace::TraceObserver {
         });
     }
 
-    /// Where to begin for that time: nowhere in between where it is quick to read all.
+    /// Where to start reading for the time `t_ns`: at least two intervals before it, for a first tick, and up to kFew
+    /// records earlier; nullopt: at the start of the file.
     std::optional<recording::Position> position_for(std::uint64_t t_ns) const {
         const recording::Header &header = replay_->header();
-        const std::uint64_t room = 2 * header.interval_ms * 1'000'000;
+        const std::uint64_t margin = 2 * header.interval_ms * 1'000'000;
         const std::uint64_t at = header.start_ns + t_ns;
         const auto after =
             std::partition_point(positions_.begin(), positions_.end(),
-                                 [&](const recording::Position &position) { return position.first_ns + room <= at; });
+                                 [&](const recording::Position &position) { return position.first_ns + margin <= at; });
         if (after == positions_.begin()) return std::nullopt;
         const std::uint64_t records = std::prev(after)->records_before;
         const auto first = std::partition_point(positions_.begin(), after, [&](const recording::Position &position) {
@@ -212,7 +216,7 @@ class Player : public trace::TraceObserver {
         return first == positions_.begin() ? std::nullopt : std::optional(*first);
     }
 
-    /// Reads on until then.
+    /// Reads the ticks up to `t_ns`.
     void read_until(std::uint64_t t_ns) {
         while (read_on() && pending_.front().t_ns <= t_ns && !leaving())
             pass_on();
@@ -230,7 +234,7 @@ class Player : public trace::TraceObserver {
             reached_ns_ = 0;
         }
         read_until(t_ns);
-        if (shown_.empty() && read_on()) pass_on_moment();  // before the first tick there is nothing to see
+        if (shown_.empty() && read_on()) pass_on_moment();  // before the first tick the screen would be empty
         t_ns_ = t_ns;
     }
 
@@ -251,7 +255,7 @@ class Player : public trace::TraceObserver {
         seek(*std::prev(before));
     }
 
-    /// To the first tick from here on for which that holds.
+    /// Goes to the next tick for which `holds` returns true.
     void seek_to_next(const char *what, const std::function<bool(const core::Tick &)> &holds) {
         playing_ = false;
         const std::uint64_t here = t_ns_;
@@ -280,7 +284,7 @@ class Player : public trace::TraceObserver {
                                           style_.pages(peak_->lag, replay_->facts().machine.page_size), peak_->pid));
     }
 
-    /// From all of it.
+    /// Reads the whole file for the peak lag; nullopt: rsslag must end, or the file cannot be opened.
     std::optional<recording::Peak> find_peak() {
         post_notice(*screen_, "looking for the peak lag");
         trace::ReplayOptions quick;
@@ -290,11 +294,11 @@ class Player : public trace::TraceObserver {
         if (!all) return std::nullopt;
         while (step(*all)) {
         }
-        if (leaving()) return std::nullopt;  // what came to an end by that is not the end
+        if (leaving()) return std::nullopt;  // the file was not read to its end
         return trace::peak_of(all->finish().summary);
     }
 
-    void obey(const view::Intent &intent) {
+    void handle(const view::Intent &intent) {
         const auto *const play = std::get_if<view::Play>(&intent);
         if (play == nullptr) return;
         const auto at = static_cast<double>(t_ns_);
@@ -323,8 +327,7 @@ class Player : public trace::TraceObserver {
     }
 
     static constexpr std::uint64_t kTenth = 100'000'000;
-    static constexpr std::uint64_t kMostTime = std::uint64_t{1}
-                                               << 62;  ///< doubles and differences of it are numbers, too
+    static constexpr std::uint64_t kMostTime = std::uint64_t{1} << 62;  ///< its double and differences still fit
 
     std::string file_;
     trace::ReplayOptions options_;
@@ -333,23 +336,23 @@ class Player : public trace::TraceObserver {
     terminal::Screen *screen_ = nullptr;
     std::optional<trace::Replay> replay_;
     std::vector<recording::Position> positions_;
-    std::deque<core::Tick> pending_;    ///< told, but not shown yet
+    std::deque<core::Tick> pending_;    ///< read, but not shown yet
     Batch batch_;                       ///< to be shown with the next frame
-    std::vector<std::uint64_t> shown_;  ///< times of the ticks since it was begun
+    std::vector<std::uint64_t> shown_;  ///< times of the ticks shown since begin(), ascending
     std::optional<recording::Peak> peak_;
-    std::deque<view::Intent> typed_;  ///< and not obeyed yet
+    std::deque<view::Intent> typed_;  ///< not handled yet
     Clock::time_point next_look_;
-    std::uint64_t t_ns_ = 0;        ///< where it is
-    std::uint64_t reached_ns_ = 0;  ///< the last tick that was shown
+    std::uint64_t t_ns_ = 0;        ///< the present position
+    std::uint64_t reached_ns_ = 0;  ///< time of the last tick shown
     std::uint64_t end_ns_ = 0;
     std::uint64_t lost_ = 0;
     double speed_ = 1;
     view::Playback reported_;
     bool playing_ = true;
-    bool over_ = false;  ///< all is read
-    bool rewound_ = false;
+    bool over_ = false;     ///< the file is read to its end
+    bool rewound_ = false;  ///< the screen must drop its ticks
     bool quit_ = false;
-    bool spent_ = false;  ///< what the file may cost
+    bool spent_ = false;  ///< options.stop has returned true
 };
 
 }  // namespace

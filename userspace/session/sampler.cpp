@@ -19,7 +19,7 @@ core::Status Sampler::add(pid_t pid) {
     return core::success();
 }
 
-/// With a pattern more may match later.
+/// Whether to wait for later matches of a pattern.
 bool Sampler::waits() const {
     return has_pattern(options_.targets) && !options_.no_wait;
 }
@@ -27,7 +27,7 @@ bool Sampler::waits() const {
 void Sampler::look_for_more() {
     if (!has_pattern(options_.targets)) return;
     const auto targets = host::resolve(patterns_of(options_.targets));
-    if (!targets) return;  // nothing that matches, as yet
+    if (!targets) return;  // no process matches yet
     for (const host::Target &target : *targets) {
         const auto is_its = [&](const procfs::Process &process) { return process.pid() == target.pid; };
         if (std::none_of(processes_.begin(), processes_.end(), is_its)) std::ignore = add(target.pid);

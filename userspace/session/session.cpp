@@ -34,11 +34,11 @@ Status Session::open() {
     chosen.follow = options_.follow;
     chosen.counting = options_.mode == "counts";
     chosen.walk = !options_.no_walk;
-    const bool recorded = recording_.has_value() || writer_.on_screen();  // there a key begins to record
+    const bool recorded = recording_.has_value() || writer_.on_screen();  // on the screen a key starts a recording
     chosen.names = recorded && !options_.no_names;
-    chosen.calibrated = recorded;  // lines tell what each file says, and not who is to be believed
+    chosen.calibrated = recorded;  // lines do not show which files are exact
     chosen.threads = options_.threads;
-    chosen.impatient = [this] { return wants_to_end(); };
+    chosen.impatient = [this] { return must_end(); };
     chosen.for_screen = writer_.on_screen();
     if (options_.events) chosen.observer = &writer_;
     auto tracer = host::Tracer::open(chosen);
@@ -49,7 +49,7 @@ Status Session::open() {
         std::ignore = tracer_->record(std::move(*std::exchange(recording_, std::nullopt)), header());
     }
     for (const std::string &hook : tracer_->missing())
-        spdlog::info("tracing goes on without {}", hook);
+        spdlog::info("tracing continues without {}", hook);
     return core::success();
 }
 
@@ -80,7 +80,7 @@ Status Session::attach(const std::vector<host::Target> &targets) {
     return core::success();
 }
 
-bool Session::wants_to_end() const {
+bool Session::must_end() const {
     terminal::Screen *const screen = writer_.screen();
     return stop_.came() || (end_due_ && Clock::now() >= *end_due_) || (screen != nullptr && screen->asked_to_quit());
 }
@@ -96,7 +96,7 @@ Status Session::run() {
         if (time_is_over_) break;
         if (now >= next) {
             if (Status done = one_tick(); !done) return done;
-            // Late ticks are not made up for.
+            // Ticks that were missed are skipped.
             next = std::max(next + interval_, Clock::now());
         }
         over = stop_.wait(pause(begin, next), &wake_) || (!continue_unread_ && writer_.unread());
@@ -105,14 +105,14 @@ Status Session::run() {
         if (idle_) idle_(writer_.screen());
         over = over || (ended_ && ended_());
         if (writer_.on_screen()) {
-            over = over || obey(next);
+            over = over || handle_intents(next);
         } else if (!tracer_->any() && !waits_for_targets()) {
             return core::success();
         }
         report_wait();
     }
     if (Status done = writer_.ticks(tracer_->tick()); !done) return done;
-    return writer_.ticks(tracer_->collect());  // of what ended while the others were read
+    return writer_.ticks(tracer_->collect());  // processes that ended during the last tick's readings
 }
 
 Status Session::summary() {
@@ -120,15 +120,15 @@ Status Session::summary() {
     core::Summary summary = tracer_->summary();
     const recording::Peak peak = trace::peak_of(summary);
     Status written = writer_.summary(std::move(summary));
-    // A recording is whole also where the output's reader stands still.
+    // First the recording: the output's reader may not read any more.
     const Status recorded = finish_recording(peak);
     if (written) written = writer_.finish([this] { return stop_.came(); });
     report_recording(recorded.ok());
     return written ? recorded : written;
 }
 
-/// What keys asked for; whether that is the end.
-bool Session::obey(Clock::time_point &next) {
+/// Handles the intents of the screen's keys; returns whether the trace must end.
+bool Session::handle_intents(Clock::time_point &next) {
     for (const view::Intent &intent : writer_.screen()->intents()) {
         if (std::holds_alternative<view::Quit>(intent)) return true;
         if (const auto *const walk = std::get_if<view::WalkNow>(&intent)) {
@@ -154,7 +154,7 @@ Status Session::take(std::vector<core::Tick> ticks) {
     return writer_.ticks(std::move(ticks));
 }
 
-/// Once the last of them has ended.
+/// Reports once, after the last target has ended, that rsslag waits for the next.
 void Session::report_wait() {
     if (tracer_->any() || !std::exchange(had_any_, false)) return;
     if (waits_for_targets()) notify(kWaitsForNext);
@@ -162,11 +162,11 @@ void Session::report_wait() {
 
 void Session::look_for_targets() {
     const auto targets = host::resolve(patterns_of(options_.targets));
-    if (!targets) return;  // nothing that matches, as yet
+    if (!targets) return;  // no process matches yet
     if (const Status attached = attach(*targets); !attached) spdlog::debug("{}", attached.error().what);
 }
 
-/// Records are taken in often enough that few wait.
+/// How long to wait: at most 50 ms, so that few records wait to be processed.
 milliseconds Session::pause(Clock::time_point begin, Clock::time_point next) const {
     constexpr milliseconds kAtMost{50};
     auto until = next;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The recording of a trace, from its begin or from a key.
+// The recording of a trace, from its start or from a key on.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/utsname.h>
@@ -30,7 +30,7 @@ std::string host_name() {
     return uname(&name) == 0 ? name.nodename : "";
 }
 
-/// One line below /proc/sys/kernel/random; empty where that cannot be read.
+/// The line in /proc/sys/kernel/random/NAME; empty if it cannot be read.
 std::string kernel_uuid(const char *name) {
     std::ifstream file(std::string("/proc/sys/kernel/random/") + name);
     std::string uuid;
@@ -38,7 +38,7 @@ std::string kernel_uuid(const char *name) {
     return uuid;
 }
 
-/// In the current directory, by the time of the clock on the wall.
+/// A file name in the current directory with the local time.
 std::string name_of_recording(int pid) {
     const std::time_t now = std::time(nullptr);
     std::tm local{};
@@ -47,7 +47,7 @@ std::string name_of_recording(int pid) {
                        local.tm_mday, local.tm_hour, local.tm_min, local.tm_sec);
 }
 
-/// What would be 0.0 MiB is told in kB.
+/// In MiB, or in kB if it would round to 0.0 MiB.
 std::string size_text(std::uint64_t bytes) {
     constexpr std::uint64_t kLeast = (1 << 20) / 20;  // which is rounded to 0.1
     if (bytes < kLeast) return fmt::format("{} kB", (bytes + 1023) / 1024);
@@ -68,7 +68,7 @@ Status Session::prepare_recording(const std::vector<std::string> &command) {
     chosen.force = options_.force;
     chosen.sync = options_.sync;
     chosen.max_bytes = options_.max_bytes;
-    // Later files are made without any right to give them to their owner.
+    // Files created later: by then rsslag has no capability to give them to their owner.
     const bool later = options_.max_bytes || writer_.on_screen();
     Status owned = later || !options_.recording.empty() ? find_owner(later) : core::success();
     if (options_.recording.empty()) {
@@ -102,7 +102,7 @@ recording::Header Session::header() const {
     header.trace_id = kernel_uuid("uuid");
     header.command_line = command_line_;
     header.interval_ms = static_cast<std::uint64_t>(interval_.count());
-    // What reads the recording wants all threads, where nobody said which.
+    // Without --threads, readers of the recording show all threads.
     header.threads = static_cast<std::uint8_t>(options_.typed.threads.empty() ? core::ThreadChoice::Which::All
                                                                               : options_.threads.which);
     header.threads_top = options_.threads.top;
@@ -124,10 +124,10 @@ void Session::show_recording() {
     });
 }
 
-/// One that was begun with the trace goes on to its end.
+/// The key r. It does not end a recording that was started with the trace.
 void Session::record_or_end(int pid) {
     if (tracer_->recording() != nullptr && !by_key_) {
-        notify(fmt::format("all of it is recorded in {}, until the end", file_));
+        notify(fmt::format("the whole trace is being recorded in {}", file_));
     } else if (tracer_->recording() != nullptr) {
         if (auto ended = tracer_->end_recording()) ending_.emplace(std::move(*ended));
     } else if (ending_) {
@@ -148,12 +148,12 @@ void Session::record_from_here(const std::string &file) {
     if (!writer) return notify(writer.error().what);
     by_key_ = true;
     file_ = file;
-    // A screen takes any tick.
+    // On a screen ticks() returns no error.
     std::ignore = writer_.ticks(tracer_->record(std::move(*writer), header()));
     notify(fmt::format("recording from here in {}; r ends it", file));
 }
 
-/// What keys have ended, once all of it is written.
+/// Finishes a recording that the key r has ended, once it is completely written.
 void Session::look_at_ending() {
     if (!ending_ || !ending_->progress().ended) return;
     const Status done = ending_->finish();
@@ -162,7 +162,7 @@ void Session::look_at_ending() {
     ending_.reset();
 }
 
-/// One that cannot go on ends `record`; `live` goes on without it.
+/// Looks after the recording. A failure ends `record`; `live` continues without a recording.
 Status Session::look_at_recording() {
     look_at_ending();
     recording::Writer *const recording = tracer_->recording();
@@ -180,7 +180,7 @@ Status Session::look_at_recording() {
     return progress.full ? writer_.ticks(tracer_->next_segment()) : core::success();
 }
 
-/// On a terminal one line that is written over, else one now and then.
+/// Shows progress: on a terminal one line each second that replaces the last one, else a line every 10 s.
 void Session::show_progress(const recording::Writer::Progress &progress, bool last) {
     const bool terminal = isatty(STDERR_FILENO) == 1;
     const auto now = Clock::now();
@@ -199,14 +199,14 @@ recording::Writer *Session::last_recording() {
     return ending_ ? &*ending_ : tracer_->recording();
 }
 
-/// `peak` is that of the trace: only what has all of it can tell.
+/// `peak` is that of the trace: only a recording of the whole trace contains it.
 Status Session::finish_recording(const std::optional<recording::Peak> &peak) {
     recording::Writer *const recording = last_recording();
     if (recording == nullptr) return core::success();
     const bool whole = !by_key_ && !options_.max_bytes;
     const Status done = recording->finish(whole ? peak : std::nullopt);
     if (writer_.format() == Format::Progress) show_progress(recording->progress(), true);
-    // Without a screen it has been said when it happened.
+    // Without a screen the failure has been reported when it happened.
     return recording_failed_ && !writer_.on_screen() ? core::success() : done;
 }
 

@@ -25,8 +25,8 @@ void TickWriter::begin_queue() {
 Status TickWriter::head(view::ScreenFacts facts) {
     switch (format_) {
         case Format::Screen: break;
-        case Format::Csv: return say(view::csv_header());
-        case Format::Lines: return say(view::line_header(style_));
+        case Format::Csv: return print(view::csv_header());
+        case Format::Lines: return print(view::line_header(style_));
         case Format::Jsonl:
         case Format::Progress:
         case Format::Silent: return core::success();
@@ -48,11 +48,11 @@ Status TickWriter::ticks(std::vector<core::Tick> ticks) {
         put(each);
     for (const core::Tick &each : ticks)
         put_shared(each);
-    return say(std::exchange(waiting_, {}));
+    return print(std::exchange(waiting_, {}));
 }
 
-/// Once nobody reads it, nothing more is said.
-Status TickWriter::say(const std::string &text, bool last) {
+/// Prints nothing once the reader has closed stdout.
+Status TickWriter::print(const std::string &text, bool last) {
     if (unread_ || quiet()) return core::success();
     if (!printer_) return unless_unread(terminal::print(text));
     return unless_unread(last ? printer_->put_last(text) : printer_->put(text));
@@ -64,7 +64,7 @@ Status TickWriter::unless_unread(Status printed) {
     return core::success();
 }
 
-/// There is nobody to tell where it cannot be written.
+/// A failure to write to stderr cannot be reported.
 void TickWriter::progress(const std::string &line) {
     std::ignore = printer_ ? printer_->put(line) : terminal::print(line, STDERR_FILENO);
 }
@@ -73,7 +73,7 @@ Status TickWriter::finish(const std::function<bool()> &stopped) {
     if (!printer_) return core::success();
     if (quiet()) return std::ignore = printer_->finish([] { return true; }), core::success();
     Status written = printer_->finish(stopped);
-    // The others have said so.
+    // The other formats have marked the gap in their output (Printer::Options::gap).
     if (format_ == Format::Csv && dropped() > 0) terminal::complain(view::dropped_text(dropped()));
     return unless_unread(std::move(written));
 }
@@ -90,7 +90,7 @@ void TickWriter::on_tick(core::Tick tick) {
     put_shared(tick);
 }
 
-/// Below the rows of processes that share one memory: said once, and again when others share it.
+/// Adds a line below the rows of processes that share an mm, once, and again when the set of processes changes.
 void TickWriter::put_shared(const core::Tick &tick) {
     if (format_ != Format::Lines || !tick.read) return;
     const core::ProcessReading &process = tick.process;
@@ -98,8 +98,8 @@ void TickWriter::put_shared(const core::Tick &tick) {
         shared_.erase(process.mm_id);
         return;
     }
-    std::vector<int> &said = shared_[process.mm_id];
-    if (std::exchange(said, process.mm_pids) != process.mm_pids) waiting_ += view::shared_line(process.mm_pids);
+    std::vector<int> &printed = shared_[process.mm_id];
+    if (std::exchange(printed, process.mm_pids) != process.mm_pids) waiting_ += view::shared_line(process.mm_pids);
 }
 
 void TickWriter::put(const core::Tick &tick) {
@@ -130,7 +130,7 @@ Status TickWriter::summary(core::Summary summary) {
     if (format_ == Format::Csv || quiet()) return core::success();
     summary.ticks = reported_;
     summary.lines_dropped = dropped();
-    return say(format_ == Format::Jsonl ? view::summary_json(summary) : view::summary_text(summary, style_), true);
+    return print(format_ == Format::Jsonl ? view::summary_json(summary) : view::summary_text(summary, style_), true);
 }
 
 }  // namespace rsslag::session

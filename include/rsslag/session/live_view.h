@@ -10,12 +10,13 @@
 
 namespace rsslag::session {
 
-/// What the live screen is told before the first tick.
+/// What the live screen shows before the first tick. `below`: Esc leads back to the list of processes.
 view::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
                                bool below);
 
-/// Ticks go to the live screen; what could not be drawn in time is not waited for.
+/// Queues ticks for the live screen; never waits.
 void post_ticks(terminal::Screen &screen, std::vector<core::Tick> ticks);
+/// Queues a notice for the live screen or the list of processes.
 void post_notice(terminal::Screen &screen, std::string notice);
 
 }  // namespace rsslag::session

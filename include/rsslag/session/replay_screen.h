@@ -9,13 +9,13 @@
 
 namespace rsslag::session {
 
-/// How a replay on the screen begins.
+/// How a replay on the screen starts.
 struct ReplayStart {
-    std::uint64_t from_ns = 0;  ///< since the recording began
-    double speed = 1;           ///< 1: as it was
+    std::uint64_t from_ns = 0;  ///< since the start of the recording
+    double speed = 1;           ///< 1: real time
 };
 
-/// The live screen from a file, until a key or a signal ends it, or options.stop says so.
+/// Shows a recording on the live screen until a key, a signal or options.stop ends it.
 core::Status replay_on_screen(const std::string &file, const trace::ReplayOptions &options, const ReplayStart &start,
                               const view::TextStyle &style);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What live is where BPF cannot be used: samples of /proc.
+// `live` where BPF cannot be used: samples of /proc.
 #pragma once
 
 #include <chrono>
@@ -13,20 +13,21 @@
 
 namespace rsslag::session {
 
-/// Samples of some processes, one after another, as lines or JSON.
+/// Samples processes at each interval and prints lines, CSV or JSON.
 class Sampler {
   public:
     Sampler(host::ProcReader reader, const TraceOptions &options, const view::TextStyle &style)
         : reader_(std::move(reader)), options_(options), style_(style) {}
 
-    /// Kind::Gone, Kind::Denied: it cannot be read.
+    /// Adds a process. Kind::Gone, Kind::Denied or Kind::Unsupported if it cannot be read.
     core::Status add(pid_t pid);
-    /// None is left, and none is waited for.
+    /// Whether no process is left and none is waited for.
     bool over() const { return processes_.empty() && !waits(); }
 
-    /// Why these are samples, on stderr, and what the columns are.
+    /// Prints on stderr why these are samples, and on stdout the header.
     core::Status head() const;
-    /// At each interval, until all have ended, the time is over or `wait`, which waits so long at most, says no.
+    /// Samples until over(), until the duration has passed, or until `wait` returns false. `wait` waits at most for its
+    /// argument.
     core::Status run(const std::function<bool(std::chrono::milliseconds)> &wait);
 
   private:

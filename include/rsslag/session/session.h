@@ -19,42 +19,46 @@
 namespace rsslag::session {
 
 bool has_pattern(const host::TargetArguments &arguments);
-/// What can match more processes later: a number that was typed names one process, not whoever has it by then.
+/// The arguments that can match more processes later. A PID names one process: a later process with that PID does not
+/// match.
 host::TargetArguments patterns_of(const host::TargetArguments &arguments);
 
 inline constexpr const char *kWaitsForFirst = "nothing matches yet; waiting for a process that does";
 inline constexpr const char *kWaitsForNext = "all that matched have ended; waiting for the next";
 
-/// One trace from its begin to its end, and the recording of it where one is made.
+/// One trace from its start to its end, and its recording, if any.
 class Session {
   public:
     Session(const TraceOptions &options, TickWriter &writer, host::StopSignals &stop)
         : options_(options), writer_(writer), stop_(stop), interval_(options.interval) {}
 
-    /// Makes the file of the recording: while rsslag may still give it to its owner.
+    /// Creates the file of the recording. Must run before capabilities are dropped: the file is given to its owner.
     core::Status prepare_recording(const std::vector<std::string> &command);
+    /// Opens the tracer and starts the recording.
     core::Status open();
 
     host::Tracer &tracer() { return *tracer_; }
+    /// Writes the header or opens the screen.
     core::Status head();
-    /// Called often while it runs.
+    /// run() calls `idle` about every 50 ms. Its argument is null without a screen.
     void on_idle(std::function<void(terminal::Screen *)> idle) { idle_ = std::move(idle); }
 
-    /// Ends as soon as this is so, whoever of the targets lives on.
+    /// run() ends once `ended` returns true, even if targets live on.
     void end_when(std::function<bool()> ended) { ended_ = std::move(ended); }
-    /// Looks at once when this can be read: CMD has ended.
+    /// run() wakes up when `fd` is readable: CMD has ended.
     void wake_by(int fd) { wake_ = fd; }
 
-    /// Where nobody reads what it writes: goes on, as a command's end is waited for. Else that is the end.
+    /// run() goes on after the reader of stdout has closed it, to wait for the end of CMD; else it ends then.
     void continue_unread() { continue_unread_ = true; }
 
-    /// Those that will match are found as they exec; what the kernel cannot look for, at the next tick.
+    /// Traces later matches of the patterns from their exec on. Patterns that the kernel cannot match are looked up at
+    /// each tick.
     core::Status attach_matching();
-    /// Named ones must be there; patterns take what can be had.
+    /// Traces these processes. An error only for one that is named by its PID; a failure of others is a warning.
     core::Status attach(const std::vector<host::Target> &targets);
 
-    /// Until the targets have gone, rsslag is told to stop or its time is over. With a pattern more may match later, so
-    /// that it goes on without any, unless it shall not wait.
+    /// Runs the trace until all targets have ended, a signal or key stops rsslag, or the duration has passed. With a
+    /// pattern it waits for later matches, unless TraceOptions::no_wait.
     core::Status run();
     bool time_is_over() const { return time_is_over_; }
     bool recording_failed() const { return recording_failed_; }
@@ -64,8 +68,8 @@ class Session {
 
   private:
     bool waits_for_targets() const { return has_pattern(options_.targets) && !options_.no_wait; }
-    bool wants_to_end() const;
-    bool obey(std::chrono::steady_clock::time_point &next);
+    bool must_end() const;
+    bool handle_intents(std::chrono::steady_clock::time_point &next);
     core::Status one_tick();
     core::Status take(std::vector<core::Tick> ticks);
     void look_for_targets();
@@ -89,11 +93,11 @@ class Session {
     TickWriter &writer_;
     host::StopSignals &stop_;
     recording::Writer::Options file_options_;
-    std::optional<core::Error> cannot_record_;    ///< why `r` cannot
-    std::string file_;                            ///< of the recording, or of the last one
-    bool by_key_ = false;                         ///< it was begun by `r`
-    std::optional<recording::Writer> recording_;  ///< until the tracer has it
-    std::optional<recording::Writer> ending_;     ///< by `r`, not written yet
+    std::optional<core::Error> cannot_record_;    ///< why the key r cannot start a recording
+    std::string file_;                            ///< of the present or last recording
+    bool by_key_ = false;                         ///< the key r started it
+    std::optional<recording::Writer> recording_;  ///< until it is passed to the tracer
+    std::optional<recording::Writer> ending_;     ///< ended by the key r, not completely written yet
     std::vector<std::string> command_line_;
     std::optional<host::Tracer> tracer_;
     std::function<void(terminal::Screen *)> idle_;
@@ -103,7 +107,7 @@ class Session {
     std::chrono::steady_clock::time_point progress_due_;
     std::optional<std::chrono::steady_clock::time_point> end_due_;
     bool time_is_over_ = false;
-    bool had_any_ = false;  ///< targets, since it was last said that there are none
+    bool had_any_ = false;  ///< a target was traced since the last kWaitsForNext
     bool continue_unread_ = false;
     bool recording_failed_ = false;
 };

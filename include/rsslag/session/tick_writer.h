@@ -18,8 +18,8 @@
 
 namespace rsslag::session {
 
-/// Writes what happens in the format that was asked for. As an observer it writes single records, too, in order with
-/// ticks; not for a screen.
+/// Writes ticks and the summary in the requested format. As an observer it also writes single records, in order with
+/// the ticks; not on a screen.
 class TickWriter : public trace::TraceObserver {
   public:
     TickWriter(Format format, const core::ThreadChoice &threads, view::TextStyle style)
@@ -28,39 +28,40 @@ class TickWriter : public trace::TraceObserver {
     bool on_screen() const { return format_ == Format::Screen; }
     Format format() const { return format_; }
     const view::TextStyle &style() const { return style_; }
-    /// Nothing of it goes to stdout.
+    /// Whether nothing is written to stdout.
     bool quiet() const { return format_ == Format::Progress || format_ == Format::Silent; }
 
-    /// From now on whoever reads is not waited for; a thread begins. Not for a screen.
+    /// From now on a thread of its own writes, so that no call waits for the reader. No effect with a screen.
     void begin_queue();
+    /// Writes the header or opens the screen.
     core::Status head(view::ScreenFacts facts);
     core::Status ticks(std::vector<core::Tick> ticks);
-    /// Written with the next ticks().
+    // Lines of the observer's functions are written with the next ticks().
     bool needs_updates() const override { return true; }
     void on_update(const core::EventLine &line) override;
     void on_task(const core::TaskLine &line) override;
     void on_tick(core::Tick tick) override;
-    /// What came since the last tick, then the whole trace.
+    /// Writes the lines since the last tick, then the summary.
     core::Status summary(core::Summary summary);
-    /// What it was.
+    /// The summary that was written; nullopt: none yet.
     const std::optional<core::Summary> &summary() const { return summary_; }
-    /// Of a recording, on stderr.
+    /// Writes a line about the recording to stderr.
     void progress(const std::string &line);
-    /// Waits until all of it is written, once `stopped` not for long.
+    /// Waits until all is written; once `stopped` returns true, only as long as terminal::Printer::finish() does.
     core::Status finish(const std::function<bool()> &stopped);
 
-    /// Whether whoever read stdout has closed it; asked of the kernel too, as there may be nothing to write for long.
+    /// Whether the reader of stdout has closed it. Also polls stdout, as there may be nothing to write for a long time.
     bool unread();
 
-    /// The terminal is given back: what comes now is for its normal screen.
+    /// Restores the terminal's normal screen.
     void leave_screen() { screen_.reset(); }
-    /// The screen while there is one, else null.
+    /// The screen; null: there is none.
     terminal::Screen *screen() { return screen_ ? &*screen_ : nullptr; }
 
   private:
     void put(const core::Tick &tick);
     void put_shared(const core::Tick &tick);
-    core::Status say(const std::string &text, bool last = false);
+    core::Status print(const std::string &text, bool last = false);
     core::Status unless_unread(core::Status printed);
     std::uint64_t dropped() const { return printer_ ? printer_->dropped() : 0; }
 
@@ -70,9 +71,9 @@ class TickWriter : public trace::TraceObserver {
     std::optional<terminal::Screen> screen_;
     std::optional<terminal::Printer> printer_;
     std::string waiting_;                             ///< lines since the last write
-    std::map<std::string, std::vector<int>> shared_;  ///< who shares which mm, as it was said last
+    std::map<std::string, std::vector<int>> shared_;  ///< PIDs that share an mm, by mm id, as last printed
     std::optional<core::Summary> summary_;
-    std::uint64_t reported_ = 0;  ///< ticks
+    std::uint64_t reported_ = 0;  ///< number of ticks
     bool unread_ = false;
 };
 
