@@ -16,11 +16,10 @@ core::Status drop_to_invoking_user() {
     const auto user = invoking_user();
     if (!user) return user.error();
     if (*user) {
-        const Identity &who = **user;
+        const Identity &id = **user;
         // setresuid() must be last, as it gives up the capabilities that the other steps need.
-        const bool grouped =
-            who.name.empty() ? setgroups(1, &who.gid) == 0 : initgroups(who.name.c_str(), who.gid) == 0;
-        if (!grouped || setresgid(who.gid, who.gid, who.gid) != 0 || setresuid(who.uid, who.uid, who.uid) != 0) {
+        const bool grouped = id.name.empty() ? setgroups(1, &id.gid) == 0 : initgroups(id.name.c_str(), id.gid) == 0;
+        if (!grouped || setresgid(id.gid, id.gid, id.gid) != 0 || setresuid(id.uid, id.uid, id.uid) != 0) {
             return core::Error{core::Kind::Denied,
                                std::string("cannot become the invoking user: ") + std::strerror(errno), errno, ""};
         }

@@ -55,7 +55,7 @@ NameProbes open_name_probes(const probe::StreamProbe &stream, int cpus_possible)
 }
 
 /// Runs the drain thread and the first thread at niceness -10. Records are lost if the drain thread has to wait for a
-/// CPU, and eventually also if the first thread, which processes them, does: beside a storm of eight threads it would
+/// CPU, and eventually also if the first thread, which processes them, does: next to a storm of eight threads it would
 /// get a ninth of the time. The drain thread inherits the niceness. If the user has chosen a niceness, the first thread
 /// returns to it. Without the right to raise the priority nothing changes.
 class Niceness {

@@ -60,8 +60,8 @@ std::optional<std::string> bpffs_source(std::string_view mountinfo, std::uint64_
 
 std::optional<std::string> bpffs_at(int directory) {
     struct statx about {};
-    const int asked = statx(directory, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_MNT_ID, &about);
-    if (asked != 0 || (about.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0) return std::nullopt;
+    const int failed = statx(directory, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_MNT_ID, &about);
+    if (failed != 0 || (about.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0) return std::nullopt;
     return bpffs_source(mountinfo(), about.stx_mnt_id);
 }
 

@@ -112,10 +112,10 @@ Losses StreamProbe::losses() const {
     const auto load = [](const rsslag_u64 &count) { return __atomic_load_n(&count, __ATOMIC_RELAXED); };
     Losses losses;
     std::uint64_t ring = 0;
-    std::uint64_t room = load(state_->skeleton->bss->lost_without_cpu);
+    std::uint64_t no_room = load(state_->skeleton->bss->lost_without_cpu);
     for (const rsslag_cpu &cpu : state_->cpu_list()) {
         ring += load(cpu.lost_ring);
-        room += load(cpu.lost_room);
+        no_room += load(cpu.lost_room);
         losses.sent += load(cpu.updates) + load(cpu.others);
     }
     std::uint64_t recursion = 0;
@@ -130,10 +130,10 @@ Losses StreamProbe::losses() const {
         }
         recursion += last;
     }
-    losses.sent += ring + room + recursion + state_->unreadable;
+    losses.sent += ring + no_room + recursion + state_->unreadable;
     losses.by_cause = {{"ring_full", ring},
                        {"recursion", recursion},
-                       {"no_room", room},
+                       {"no_room", no_room},
                        {"malformed", state_->malformed.load(std::memory_order_relaxed)}};
     if (state_->unreadable > 0) losses.by_cause["unreadable"] = state_->unreadable;
     return losses;
@@ -143,11 +143,13 @@ FaultCounts StreamProbe::faults(int host_tid) const {
     const auto tid = static_cast<std::uint32_t>(host_tid);
     const auto *slots = static_cast<const rsslag_fault_slot *>(state_->slots.get());
     const rsslag_fault_slot &slot = slots[tid & state_->fault_mask];
-    const auto whose = [](const rsslag_fault_slot &of) { return std::abs(__atomic_load_n(&of.tid, __ATOMIC_ACQUIRE)); };
-    if (whose(slot) == host_tid) {
+    const auto tid_of = [](const rsslag_fault_slot &of) {
+        return std::abs(__atomic_load_n(&of.tid, __ATOMIC_ACQUIRE));
+    };
+    if (tid_of(slot) == host_tid) {
         const FaultCounts counts{__atomic_load_n(&slot.user_faults, __ATOMIC_ACQUIRE),
                                  __atomic_load_n(&slot.kernel_faults, __ATOMIC_ACQUIRE)};
-        if (whose(slot) == host_tid) return counts;  // else another task has just taken the slot
+        if (tid_of(slot) == host_tid) return counts;  // else another task has just taken the slot
     }
     rsslag_fault_slot overflow{};
     if (bpf_map_lookup_elem(bpf_map__fd(state_->skeleton->maps.fault_slots_overflow), &tid, &overflow) != 0)
