@@ -22,7 +22,7 @@ struct Identity {
 };
 
 /// The user who called sudo (SUDO_UID), doas (DOAS_USER) or pkexec (PKEXEC_UID); nullopt if none of these variables is
-/// set, the user is root, or rsslag does not run as root. Kind::BadInput if a variable is malformed or its user does
+/// set, the user is root, or rsslag does not run as root. Kind::BadInput if a variable is malformed or DOAS_USER does
 /// not exist: CMD must not run as root then.
 core::Result<std::optional<Identity>> invoking_user();
 

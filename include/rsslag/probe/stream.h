@@ -46,7 +46,7 @@ class StreamProbe {
         /// scheme, also the upper bound on each CPU's update buffer.
         std::size_t ring_bytes = std::size_t{2} << 20;
         bool follow = false;  ///< also trace children of traced processes
-        /// `cpu` scheme: the programs sum up updates that are no folds. Other schemes: faults send no record of what
+        /// `cpu` scheme: the programs send sums of updates where they can. Other schemes: faults send no record of what
         /// the task caches.
         bool counting = false;
     };

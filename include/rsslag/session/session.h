@@ -54,7 +54,7 @@ class Session {
     /// Traces later matches of the patterns from their exec on. Patterns that the kernel cannot match are looked up at
     /// each tick.
     core::Status attach_matching();
-    /// Traces these processes. An error only for one that is named by its PID; a failure of others is a warning.
+    /// Traces these processes. A failure is an error for a process named by its PID, for others at most a warning.
     core::Status attach(const std::vector<host::Target> &targets);
 
     /// Runs the trace until all targets have ended, a signal or key stops rsslag, or the duration has passed. With a
