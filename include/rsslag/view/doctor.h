@@ -9,7 +9,7 @@ namespace rsslag::view {
 
 using core::DoctorReport;
 
-/// rsslag.doctor/1, one line.
+/// rsslag.doctor/1 (docs/schema/doctor.schema.json): one line with a newline.
 std::string doctor_json(const DoctorReport &report);
 std::string doctor_text(const DoctorReport &report);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A screen as rows of cells. Pure; what a terminal makes of it is the back end's business.
+// A screen as rows of cells. Pure: the terminal module draws it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Size {
     friend bool operator==(const Size &, const Size &) = default;
 };
 
-/// What a cell is there for. Colour only underlines it: the characters alone say the same.
+/// The role of a cell. Colour only emphasizes it: the characters alone carry the information.
 enum class Look : std::uint8_t { Plain, Bold, Faint, Heading, Flushed, Cached, Walk, Selected, Good, Doubt, Bad };
 
 struct Cell {
@@ -29,24 +29,24 @@ struct Cell {
 
 class Grid {
   public:
-    /// At least one cell, whatever the terminal claims.
+    /// Has at least one row and one column, also if the terminal reports 0.
     explicit Grid(Size size);
 
     Size size() const { return size_; }
     const Cell &at(int row, int column) const { return cells_[index(row, column)]; }
 
-    /// Puts UTF-8 at a place and cuts what lies outside. What has no width of its own becomes '?', half a wide
-    /// character a blank, so that every row keeps its width. The column behind it.
+    /// Writes UTF-8 at a position and cuts text outside the grid. A character without a width of 1 or 2 becomes '?'
+    /// and half a wide character becomes a blank, so that every row keeps its width. Returns the column after the text.
     int put(int row, int column, std::string_view text, Look look = Look::Plain);
-    /// The same, but not beyond `end`, and cut or padded to reach it.
+    /// Like put(), cut or padded with blanks to end at `end`.
     void put_field(int row, int column, int end, std::string_view text, Look look = Look::Plain);
-    /// Ends at `end`.
+    /// Right-aligned: the text ends at `end`.
     void put_right(int row, int end, std::string_view text, Look look = Look::Plain);
     void fill(int row, int from, int to, char32_t glyph, Look look = Look::Plain);
-    /// Changes what cells are there for.
+    /// Changes only the look of cells.
     void mark(int row, int from, int to, Look look);
 
-    /// A row as UTF-8, to the full width; text() is all of them, each with a newline.
+    /// A row as UTF-8 at full width; text() returns all rows, each with a newline.
     std::string row_text(int row) const;
     std::string text() const;
 
@@ -66,7 +66,7 @@ class Grid {
     std::vector<Cell> cells_;
 };
 
-/// How many cells a terminal takes for it, as the locale's wcwidth() has it.
+/// The number of terminal cells of a UTF-8 text, by wcwidth() of the locale.
 int cells(std::string_view text);
 
 std::string utf8_of(char32_t code);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The ways to show what rsslag maps shows. Pure: state in, text out.
+// Renderers of rsslag maps: JSON and text. Pure: state in, text out.
 #pragma once
 
 #include <optional>
@@ -23,59 +23,59 @@ using memory::PagesReport;
 using memory::PagesRow;
 using memory::TopNumbers;
 
-/// What of the mappings is shown.
+/// Which details of the mappings are shown.
 struct MapsChoices {
-    bool each = false;                               ///< every mapping rather than groups
+    bool each = false;                               ///< list every mapping instead of groups
     std::vector<const procfs::SmapsLine *> columns;  ///< with `each`
-    std::size_t groups = 40;                         ///< rows of groups of a kind before the rest is summed up
+    std::size_t groups = 40;                         ///< rows listed of each kind; the rest is one sum
 };
 
-/// One of top's memory columns, in the order in which top has them. says and exact are kB, for %MEM percent of
+/// One of top's memory columns, in top's order. `says` (what top shows) and `exact` are in kB; for %MEM in percent of
 /// MemTotal.
 struct TopRow {
     std::string_view column, file, field;
     std::optional<double> says, exact;
     bool percent = false;
-    std::string note;  ///< where top's meaning surprises; may be empty
+    std::string note;  ///< explains a column whose meaning in top may surprise; may be empty
 };
 std::vector<TopRow> top_rows(const MappedProcess &process, const core::PageSize &page_size);
 
-/// Σ over the mappings of what each member should be, beside what it is.
+/// A member's sum over the mappings next to its exact counter.
 struct MemberCheck {
     core::Member member = core::Member::File;
     core::Kilobytes walked;
     core::Pages exact;
     core::Pages difference;  ///< walked − exact
 };
-/// Of file, anon and shmem; empty without exact counters.
+/// For anon, file and shmem; empty without exact counters.
 std::vector<MemberCheck> member_checks(const MappedProcess &process, const core::PageSize &page_size);
 
-/// rsslag.maps/1 as docs/schema/maps.schema.json has it, one line, with a newline.
+/// rsslag.maps/1 (docs/schema/maps.schema.json): one line with a newline.
 std::string maps_json(const MapsDocument &document, const MapsChoices &choices);
 
-/// For people: top's columns, quadrants, sums, groups or mappings.
+/// Text: top's columns, quadrants, sums, then groups or mappings.
 std::string maps_text(const MapsDocument &document, const MappedProcess &process, const MapsChoices &choices,
                       const TextStyle &style);
 
-/// Of one whose mappings may not be read: what its status says.
+/// A process whose mappings cannot be read: the values of its status file, or the reason if that is missing too.
 std::string unmapped_text(const MapsDocument &document, const memory::UnmappedProcess &process, const TextStyle &style);
 
-/// What is not as it was at the last look or in the baseline; empty where there is none to compare with.
+/// Changes since the last look or the baseline; empty without an earlier state to compare with.
 std::string changes_text(const MappedProcess &process, const TextStyle &style);
-/// A later look of --watch: a line of sums, and the changes.
+/// A later look of --watch: one line of sums, then the changes.
 std::string look_text(const MapsDocument &document, const MappedProcess &process, const TextStyle &style);
-/// A line for each assertion.
+/// One line for each assertion that holds (`holding`), or for each other one.
 std::string assertions_text(const MappedProcess &process, const TextStyle &style, bool holding);
 
-/// What a bug report says of the machine beyond the document.
+/// Facts about the machine for a bug report that the document lacks.
 struct ReportFacts {
     std::string version;     ///< of rsslag
     std::string huge_pages;  ///< the setting of transparent huge pages
 };
-/// Plain ASCII, before maps_text.
+/// The head of a bug report, in ASCII. maps_text() follows it.
 std::string report_head(const MapsDocument &document, const MappedProcess &process, const ReportFacts &facts);
 
-/// What pmap -x and pmap -X print of it, but that no byte of a name reaches the terminal raw.
+/// The output of pmap -x and pmap -X. Control and escape bytes of names are made harmless.
 std::string pmap_x_text(const MappedProcess &process, bool utf8);
 std::string pmap_details_text(const MappedProcess &process, bool utf8);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What rsslag mem shows: the memory of many processes, nothing counted twice. Pure: state in, text out.
+// Renderers of rsslag mem: the memory of many processes, no page counted twice. Pure: state in, text out.
 #pragma once
 
 #include <chrono>
@@ -20,12 +20,12 @@ enum class MemBy : std::uint8_t { Program, User, Cgroup, File };
 std::string_view name(MemBy by);
 
 struct MemRow {
-    std::string name;  ///< raw
+    std::string name;  ///< raw bytes
     std::size_t processes = 0;
     std::vector<int> pids;
     procfs::Use use;
-    std::optional<procfs::Room> room;     ///< by program only
-    std::optional<std::size_t> mappings;  ///< by file only, as is the next
+    std::optional<procfs::Room> room;     ///< by program only: how many more of it fit
+    std::optional<std::size_t> mappings;  ///< by file only, as is use_by_pid
     std::map<int, procfs::Use> use_by_pid;
 };
 
@@ -35,21 +35,21 @@ struct MemDocument {
     std::string arch;
     core::PageSize page_size;
     MemBy by = MemBy::Program;
-    procfs::MemInfo before, after;  ///< around the reading
+    procfs::MemInfo before, after;  ///< read before and after the processes
     std::vector<MemRow> rows;       ///< largest first
     std::vector<procfs::User> users;
-    bool of_one_user = false;  ///< all others were left out
+    bool of_one_user = false;  ///< only one user's processes were read
     std::vector<memory::UnreadProcess> failed;
     std::vector<memory::Undecided> undecided;
     std::string why_undecided;
     memory::MachineMemory machine;
-    std::optional<core::Truth> status_shows;  ///< where some of them have a status
+    std::optional<core::Truth> status_shows;  ///< set if a process in `failed` has a status
     std::int64_t read_us = 0;
 };
 
-/// rsslag.mem/1 as docs/schema/mem.schema.json has it, one line, with a newline. `each`: with every process.
+/// rsslag.mem/1 (docs/schema/mem.schema.json): one line with a newline. `each`: with every process.
 std::string mem_json(const MemDocument &document, bool each);
-/// For people; at most `rows` rows before the rest is summed up.
+/// Text with at most `rows` rows; the rest is one sum.
 std::string mem_text(const MemDocument &document, bool each, std::size_t rows, const TextStyle &style);
 
 }  // namespace rsslag::view

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The ways to show what /proc alone tells, where BPF cannot be used. Pure: state in, text out. No line of it is without
-// the mark that says so.
+// Renderers of readings from /proc alone, used if BPF is not available. Pure: state in, text out. Every output is
+// marked as such.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +15,24 @@ namespace rsslag::view {
 using core::ProcDocument;
 using core::ProcReading;
 
-/// rsslag.proc/1 as docs/schema/proc.schema.json has it, one line, with a newline.
+/// rsslag.proc/1 (docs/schema/proc.schema.json): one line with a newline.
 std::string proc_json(const ProcDocument &document);
 
-/// For people, one process: the sentence, what could not be told, readers, members where they are known.
+/// Text for one process: the sentence, readers, and the members if they are known.
 std::string proc_text(const ProcDocument &document, const ProcReading &reading, const TextStyle &style);
 
-/// As `top` has it; `rows` of them stay, 0: all. What is not known is last.
+/// Sorts like `top`, unknown values last, and keeps the first `rows` processes (0: all).
 void sort_proc(ProcDocument &document, TopSort sort, std::size_t rows);
 
-/// A line a process and sample; proc_line_header says what the columns are.
+/// One line for each process and sample; proc_line_header() names the columns.
 std::string proc_line_header(const TextStyle &style);
 std::string proc_line(const ProcDocument &document, const ProcReading &reading, const TextStyle &style);
 
-/// A row a process and sample, RFC 4180; the last column says by what it was sampled.
+/// RFC 4180: one row for each process and sample; the last column names the source of the exact RSS.
 std::string proc_csv_header();
 std::string proc_csv(const ProcDocument &document);
 
-/// What BPF would add, and what it takes.
+/// What is missing without BPF, and why BPF cannot be used.
 std::string proc_note(const ProcDocument &document);
 
 }  // namespace rsslag::view

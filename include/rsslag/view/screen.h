@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The screen: ticks and keys in, a grid of cells and intents out. Pure: no terminal, no clock. What draws a live trace
-// draws any other sequence of ticks.
+// The screen: ticks and keys in, a grid of cells and intents out. Pure: no terminal, no clock. A replay uses the same
+// code as a live trace.
 #pragma once
 
 #include <chrono>
@@ -37,7 +37,7 @@ struct Key {
     char32_t character = 0;
 };
 
-// What a key asks of whoever runs the trace.
+// What a key requests of the session that runs the trace.
 struct Quit {};
 struct Back {};  ///< to the list of processes
 struct WalkNow {
@@ -49,12 +49,12 @@ struct SetInterval {
 struct OpenLive {
     int pid = 0;
 };
-struct TypeToCommand {};  ///< keys go to CMD from now on
-/// A recording begins here, or the one that goes on ends.
+struct TypeToCommand {};  ///< from now on keys are input of CMD
+/// Starts a recording, or ends the one in progress.
 struct Record {
-    int pid = 0;  ///< that is shown
+    int pid = 0;  ///< the process on the screen
 };
-/// What a replay is to do. Steps are ticks; NextFlush, NextLoss and Peak stop there.
+/// A command to a replay. A step is one tick; NextFlush, NextLoss and Peak pause at their target.
 struct Play {
     enum class What : std::uint8_t {
         Toggle,
@@ -69,46 +69,46 @@ struct Play {
         Peak
     };
     What what = What::Toggle;
-    double amount = 0;  ///< SeekBy: seconds; SeekTo: the part of the whole, 0 to 1
+    double amount = 0;  ///< SeekBy: seconds; SeekTo: a fraction of the recording, 0 to 1
 };
 using Intent = std::variant<Quit, Back, WalkNow, SetInterval, OpenLive, TypeToCommand, Record, Play>;
 
-/// Where a replay is.
+/// The position and speed of a replay.
 struct Playback {
-    std::uint64_t t_ns = 0;    ///< since the recording began
-    std::uint64_t end_ns = 0;  ///< how long it is
-    double speed = 1;          ///< 1: as it was
+    std::uint64_t t_ns = 0;    ///< since the start of the recording
+    std::uint64_t end_ns = 0;  ///< length of the recording
+    double speed = 1;          ///< 1: as recorded
     bool playing = true;
 };
 
-/// What is known before the first tick.
+/// Facts that are known before the first tick.
 struct ScreenFacts {
     std::string kernel;
     core::Machine machine;
     std::chrono::system_clock::time_point boot;
-    std::int64_t clock_ticks = 100;  ///< a second, of start_ticks
+    std::int64_t clock_ticks = 100;  ///< per second; the unit of start_ticks
     std::chrono::milliseconds interval{1000};
-    bool walks = true;                 ///< smaps is walked now and then
-    bool below = false;                ///< Esc leads back to the list of processes
-    std::optional<Playback> playback;  ///< of a recording
+    bool walks = true;                 ///< smaps is walked; false with --no-walk
+    bool below = false;                ///< opened from the list of processes: Esc returns there
+    std::optional<Playback> playback;  ///< set if a recording is replayed
 };
 
-/// CMD of `-- CMD`: what it wrote and how it ended.
+/// CMD of `-- CMD`: its output and how it ended.
 struct CommandOutput {
     std::string name;                ///< raw bytes
-    std::string file;                ///< where it is kept
+    std::string file;                ///< path of the file that keeps the output
     std::vector<std::string> lines;  ///< the last ones, raw bytes
     std::uint64_t bytes = 0;         ///< written so far
-    std::uint64_t kept = 0;          ///< of them in the file: the first ones
-    std::string why_not_kept;        ///< the others; empty: all are
+    std::uint64_t kept = 0;          ///< bytes in the file, the first ones
+    std::string why_not_kept;        ///< why the other bytes are not in the file; empty: all are
     bool running = true;
-    std::optional<int> status;  ///< as shells give it
+    std::optional<int> status;  ///< as shells report it
 };
 
 struct LiveState;
 struct TopState;
 
-/// One or more processes that are traced; one of them is shown.
+/// The screen of a trace of one or more processes; it shows one of them.
 class LiveScreen {
   public:
     LiveScreen(ScreenFacts facts, TextStyle style);
@@ -119,15 +119,15 @@ class LiveScreen {
     void take(Tick tick);
     void take(CommandOutput output);
     void take(const Playback &playback);
-    /// What ticks told is forgotten; what keys have chosen is not.
+    /// Discards the data of all ticks; keeps what the user has chosen.
     void rewind();
-    /// Shown until the next key.
+    /// Shows a notice until the next key.
     void notify(std::string notice);
     void type_to_command(bool on);
-    /// Whether a recording goes on.
+    /// Whether a recording is in progress.
     void record(bool on);
     bool command_runs() const;
-    /// Records, as the last tick told.
+    /// Lost records as of the last tick.
     std::uint64_t lost() const;
 
     std::optional<Intent> key(const Key &key);
@@ -142,13 +142,13 @@ class LiveScreen {
 /// A process as `top` lists it.
 struct TopProcess {
     core::ProcessTotal total;
-    std::string mm_id;  ///< as ProcessReading's; empty where nobody asked for it
+    std::string mm_id;  ///< as ProcessReading's; empty if it is not needed
 
-    /// exact − what /proc/PID/stat says, which is what is flushed, no member below 0 (fs/proc/array.c do_task_stat).
+    /// exact − flushed as /proc/PID/stat shows it, with each member at least 0 (fs/proc/array.c do_task_stat).
     core::Pages lag() const { return core::lag(total.exact(), total.flushed); }
 };
 
-/// All processes at one moment, as one pass of the iterator read them.
+/// All processes as one pass of the BPF iterator read them.
 struct TopTable {
     std::chrono::system_clock::time_point time;
     std::string kernel;
@@ -156,17 +156,17 @@ struct TopTable {
     core::Machine machine;
     core::Calibration calibration;
     std::vector<TopProcess> processes;
-    std::int64_t pass_us = 0;  ///< of the pass of the iterator
+    std::int64_t pass_us = 0;  ///< duration of that pass
     OwnCost own;
 };
 
 enum class TopSort : std::uint8_t { Lag, Exact, Cached, Name };
 std::string_view name(TopSort sort);
 
-/// Largest first, names ascending; ties by PID.
+/// Largest first, names ascending; ties by host PID.
 void sort_top(std::vector<TopProcess> &processes, TopSort sort);
 
-/// `--once`: sorted, the first `rows` of them (0: all), as text and as rsslag.top/1 (docs/schema/top.schema.json).
+/// `--once`: the first `rows` processes (0: all) in order, as text and as rsslag.top/1 (docs/schema/top.schema.json).
 std::string top_text(TopTable table, TopSort sort, std::size_t rows, const TextStyle &style);
 std::string top_json(TopTable table, TopSort sort, std::size_t rows);
 
@@ -178,7 +178,7 @@ class TopScreen {
     TopScreen &operator=(TopScreen &&) noexcept;
 
     void take(TopTable table);
-    /// A walk that was asked for, or why there is none.
+    /// The result of a walk that a key requested, or the reason why there is none.
     void take(const ProcessReading &reading);
     void notify(std::string notice);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The two ways to show a snapshot. Pure: state in, text out.
+// Renderers of a snapshot: JSON and text. Pure: state in, text out.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +15,22 @@ using core::FailedTarget;
 using core::ProcessReading;
 using core::SnapshotDocument;
 
-/// Choices of the user and the terminal for text.
+/// How text looks, chosen by options and by the terminal.
 struct TextStyle {
     bool utf8 = true;
     bool color = false;
     core::PagesText pages = core::as_kb;
-    std::string unit = "kB";   ///< heading of the columns that `column` fills
-    std::size_t cachers = 20;  ///< rows of threads or CPUs before the rest is summed up
+    std::string unit = "kB";   ///< heading of the columns in that unit
+    std::size_t cachers = 20;  ///< rows of threads or CPUs; the rest is one sum
 };
 
-/// rsslag.snapshot/2 as docs/schema/snapshot.schema.json has it, one line, with a newline.
+/// rsslag.snapshot/2 (docs/schema/snapshot.schema.json): one line with a newline.
 std::string snapshot_json(const SnapshotDocument &document);
 
-/// For people: the sentence, the verdict, readers, members, who caches.
+/// Text: the sentence, the verdict, readers, members, then the caching threads or CPUs.
 std::string snapshot_text(const SnapshotDocument &document, const ProcessReading &process, const TextStyle &style);
 
-/// "4711 and 4712 share one memory: it is counted once", a line; empty where nobody else has it.
+/// "4711 and 4712 share one memory: it is counted once" as a line; empty for fewer than two PIDs.
 std::string shared_line(const std::vector<int> &pids);
 
 using core::utc_time;
