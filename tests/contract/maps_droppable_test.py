@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What rsslag maps calls droppable, given up and beside Rss: no page that reclaim cannot take, and each page once."""
+"""What rsslag maps calls droppable, given up and not in Rss: no page that reclaim cannot take, and each page once."""
 import contextlib
 import ctypes
 import mmap
@@ -163,7 +163,7 @@ class NoFiles(unittest.TestCase):
             rss = smaps_sum(held.pid, 'Rss')
         self.assertEqual((told['private_hugetlb_kb'], told['shared_hugetlb_kb']), (pages, 0))
         self.assertEqual(told['rss_kb'], rss)
-        (line,) = [line for line in text.lines if line.startswith('hugetlb ') and 'beside Rss' in line]
+        (line,) = [line for line in text.lines if line.startswith('hugetlb ') and 'not in Rss' in line]
         self.assertEqual(int(line.split()[1].replace(',', '')), pages)
 
 

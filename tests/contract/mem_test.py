@@ -223,7 +223,7 @@ class Machine(unittest.TestCase):
         self.assertEqual([user['pids'] for user in document['processes'] if set(pids) & set(user['pids'])],
                          [[pid] for pid in pids])
         self.assertIn({'pid': pids[1], 'like': pids[0], 'total_kb': of[pids[1]]}, document['maybe_shared_mm'])
-        self.assertTrue(any(line.startswith('~ counted each, though they may share one memory with another (kcmp: ')
+        self.assertTrue(any(line.startswith('~ each counted, although they may share one mm with another (kcmp: ')
                             for line in text.lines), text)
 
     def test_shmem_that_nobody_maps_is_told(self):

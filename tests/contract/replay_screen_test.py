@@ -55,7 +55,7 @@ class ReplayScreen(unittest.TestCase):
                 pane.type(',')
                 self.assert_shows(pane, tick)
             pane.type('w')
-            pane.until('the walks that were made then')
+            pane.until('the walks made while recording')
             pane.type('?')
             pane.until('to the peak lag')
             pane.type('q')

@@ -114,7 +114,7 @@ class Reading(TracingTest):
             (process,) = snapshot('--json', held.pid).document()['processes']
             self.assertEqual(process['hugetlb_kb'], int(held.fact('hugetlb_kb')))
             self.assertEqual((process['verdict'], process['residual']), ('agrees', 0), process)
-            self.assertIn(f"hugetlb pages hold {process['hugetlb_kb']:,} kB more, which no counter of RSS has",
+            self.assertIn(f"hugetlb pages hold {process['hugetlb_kb']:,} kB more, which RSS does not count",
                           snapshot(held.pid).lines)
 
     def test_a_process_whose_main_thread_has_ended_is_read_all_the_same(self):

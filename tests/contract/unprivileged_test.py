@@ -131,7 +131,7 @@ class Unprivileged(unittest.TestCase):
             self.assertEqual(process['from'], 'status')
         else:
             self.assertEqual((process['from'], process['exact_rss'], process['lag']), (None, None, None))
-            self.assertIn('cannot be told', text.lines[0])
+            self.assertIn('exact RSS is not known', text.lines[0])
 
     def test_what_is_not_there_is_an_error_as_ever(self):
         ran = as_nobody('snapshot', '--json', str(contract.no_such_pid()))
@@ -162,7 +162,7 @@ class Unprivileged(unittest.TestCase):
             text = as_nobody('top', '--once', '--sort', 'exact', '--rows', '5')
         self.assertEqual((text.status, len(text.lines)), (0, 6), text)
         for line in text.lines[1:]:
-            self.assertRegex(line, CLOCK + r' .*  (sampled, (status|smaps_rollup|smaps)|the process is not yours to walk)$')
+            self.assertRegex(line, CLOCK + r' .*  (sampled, (status|smaps_rollup|smaps)|you may not read its page tables)$')
         exact = [number(line.split()[-5]) for line in text.lines[1:] if 'sampled' in line]
         self.assertEqual(exact, sorted(exact, reverse=True))
 

@@ -17,21 +17,21 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::array<std::uint64_t, 5> kSpans{20 * kSecond, 60 * kSecond, 120 * kSecond, 240 * kSecond, 720 * kSecond};
 
-/// A unit of the axis and how many kB it is.
+/// A unit of the axis and its size in kB.
 struct Unit {
     const char *name;
     double kb;
 };
 
 Unit unit_for(double kb, const TextStyle &style, const core::PageSize &page_size) {
-    constexpr double kKeeps = 10;  // a number of one digit says little
+    constexpr double kKeeps = 10;  // keeps numbers of at least two digits
     if (style.unit == "pages") return {"pages", static_cast<double>(page_size.kb({1}).n)};
     if (kb >= kKeeps * 1024 * 1024) return {"GiB", 1024.0 * 1024};
     if (kb >= kKeeps * 1024) return {"MiB", 1024};
     return {"kB", 1};
 }
 
-/// A round number times a power of ten, the least that is not below.
+/// The least round number (1, 1.5, 2, … times a power of ten) that is not below `value`.
 double nice(double value) {
     if (value <= 0) return 1;
     const double power = std::pow(10, std::floor(std::log10(value)));
@@ -41,7 +41,7 @@ double nice(double value) {
     return 10 * power;
 }
 
-/// What the rows stand for, in units.
+/// The scale of the rows, in units.
 struct Axis {
     Unit unit{"kB", 1};
     double low = 0;
@@ -49,7 +49,7 @@ struct Axis {
     bool cut = false;
 
     double row() const { return step / 2; }
-    /// With as many decimals as tell one label from the next.
+    /// With the decimals that `step` needs, at most 3.
     std::string label(double value) const {
         int decimals = 0;
         for (double whole = step; decimals < 3 && std::fabs(whole - std::round(whole)) > 1e-6; whole *= 10)
@@ -61,7 +61,7 @@ struct Axis {
 
 struct Extent {
     double low = std::numeric_limits<double>::max(), high = 0;  ///< kB; high at least 0
-    double hidden = 0;                                          ///< the most that is cached
+    double hidden = 0;                                          ///< the largest distance between exact and flushed
 };
 
 Extent extent_of(const Chart &chart) {
@@ -77,7 +77,8 @@ Extent extent_of(const Chart &chart) {
     return extent;
 }
 
-/// From 0, or, where what is cached would be less than two rows of that, from just below the least.
+/// Starts at 0, or below negative values. If the cached part would be lower than two rows and the least value is above
+/// a third of the highest, the axis is cut and starts just below the least value.
 Axis axis_for(const Extent &extent, int rows, const Chart &chart, const TextStyle &style) {
     Axis axis;
     axis.unit = unit_for(extent.high, style, chart.page_size);
@@ -103,7 +104,7 @@ Axis axis_for(const Extent &extent, int rows, const Chart &chart, const TextStyl
     return axis;
 }
 
-/// What one column shows: the last point up to its right edge, and any walk or doubt within it.
+/// One column shows the last point up to its right edge, and a walk or a loss within it.
 struct ChartColumn {
     const ChartPoint *point = nullptr;
     const ChartPoint *walk = nullptr;
@@ -114,7 +115,7 @@ std::vector<ChartColumn> columns_of(const Chart &chart, int count) {
     std::vector<ChartColumn> columns(static_cast<std::size_t>(count));
     const std::uint64_t begin = chart.now_ns - std::min(chart.now_ns, chart.span_ns);
     const double each = static_cast<double>(chart.span_ns) / count;
-    // A trace that is younger than the span begins further to the right.
+    // A trace shorter than the span starts further to the right.
     const double shift = static_cast<double>(chart.span_ns) - static_cast<double>(chart.now_ns - begin);
     std::size_t next = 0;
     const ChartPoint *last = nullptr;
@@ -187,7 +188,7 @@ class Plot {
         if (shown.point == nullptr) return;
         const int flushed = height(shown.point->flushed);
         int exact = height(shown.point->flushed + shown.point->cached);
-        // However little is cached, it is seen.
+        // Any cached amount has at least one row.
         if (shown.point->cached.n > 0 && exact == flushed) exact = std::min(flushed + 1, rows_);
         const bool excess = exact < flushed;
         for (int up = 0; up < std::max(flushed, exact); ++up) {
@@ -203,8 +204,7 @@ class Plot {
         if (shown.needs_resync) grid_.fill(floor_row(), column, column + 1, glyphs_.doubt, Look::Doubt);
     }
 
-    /// Apart from each other, so that the areas are seen between them; one that is not where exact is, is never left
-    /// out.
+    /// Walks are drawn at a distance, so that the areas stay visible. A walk that differs from exact is always drawn.
     void draw_walks(const std::vector<ChartColumn> &columns) {
         constexpr int kApart = 8;
         int last = -kApart;

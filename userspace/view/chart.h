@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is flushed and what is cached over time, drawn as two areas that add up to what is exact.
+// A chart over time: flushed and cached as two areas that add up to exact.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace rsslag::view {
 
-/// Where something is drawn.
+/// A rectangle of cells.
 struct Area {
     int row = 0, column = 0, rows = 0, columns = 0;
 };
@@ -28,17 +28,17 @@ struct ChartPoint {
 struct Chart {
     std::vector<ChartPoint> points;  ///< ascending in time
     std::uint64_t now_ns = 0;        ///< the right edge
-    std::uint64_t span_ns = 0;       ///< from the left edge to it
+    std::uint64_t span_ns = 0;       ///< from the left edge to the right one
     core::PageSize page_size;
 };
 
-/// The shortest of the spans on offer that holds `age_ns`, else the longest.
+/// The shortest available span of at least `age_ns`, else the longest.
 std::uint64_t chart_span(std::uint64_t age_ns);
 
-/// Nothing where there is no room for a row of cells and the time below it.
+/// Draws nothing if there are fewer than three rows or no points.
 void draw_chart(Grid &grid, const Area &area, const Chart &chart, const TextStyle &style);
 
-/// "RSS  █ flushed  ░ cached (hidden)  ◆ smaps walk": as much of it as there is room for.
+/// "RSS  █ flushed  ░ cached (hidden)  ◆ smaps walk", cut after the last item that fits.
 void draw_legend(Grid &grid, int row, int column, int end, std::string_view what, const TextStyle &style);
 
 }  // namespace rsslag::view

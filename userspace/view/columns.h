@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Columns of the screens' tables: which there is room for, and how their cells stand.
+// Columns of the screen's tables: selection by width and alignment of cells.
 #pragma once
 
 #include <algorithm>
@@ -11,15 +11,15 @@
 
 namespace rsslag::view {
 
-/// Where a column stands in its table.
+/// Layout of one column.
 struct ColumnLayout {
     std::string_view heading;
-    int width = 0;       ///< cells, with the blank before it
-    int drop_order = 0;  ///< the highest goes first when there is no room; 0 stays
-    bool left = false;   ///< its text begins where the column does
+    int width = 0;       ///< in cells, including the blank before it
+    int drop_order = 0;  ///< the highest is dropped first if space is short; 0 is never dropped
+    bool left = false;   ///< left-aligned
 };
 
-/// What is left of columns, each a ColumnLayout and more, when the least important have gone for want of room.
+/// The columns that fit into `width`; those with the highest drop_order are dropped. Column derives from ColumnLayout.
 template <class Column>
 std::vector<Column> columns_within(int width, std::vector<Column> columns) {
     const auto by_drop_order = [](const Column &a, const Column &b) { return a.drop_order < b.drop_order; };
@@ -34,7 +34,7 @@ std::vector<Column> columns_within(int width, std::vector<Column> columns) {
     }
 }
 
-/// A row of cells from `at` on, nothing of it from `end` on; where it ended.
+/// Draws a row of cells from column `at` on; left-aligned ones end at `end`. Returns the column after the last cell.
 template <class Column, class Text>
 int draw_cells(Grid &grid, int row, int at, int end, const std::vector<Column> &columns, const Text &text_of,
                Look look) {

@@ -52,10 +52,10 @@ std::string_view meaning(core::Truth truth) {
 
 std::string mount_text(const DoctorReport &report) {
     return fmt::format(
-        "For users without any rights: rsslag mount makes files that tell them every process's exact RSS.\n"
+        "For users without any rights: rsslag mount makes files that show every process's exact RSS.\n"
         "    What that gives away: PID, user, name, threads and memory use of all processes{}.\n",
         report.hidepid.value_or(0) > 0 ? ", which hidepid hides in /proc: use --group"
-                                       : ", which /proc tells everybody, too");
+                                       : ", which /proc shows to every user, too");
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ std::string doctor_text(const DoctorReport &report) {
         row("/proc/PID/stat", meaning(report.calibration->stat));
         row("/proc/PID/statm", fmt::format("{} (top and htop read it)", meaning(report.calibration->statm)));
         row("/proc/PID/status", fmt::format("{} (ps reads it)", meaning(report.calibration->status)));
-        row("", fmt::format("as calibrated just now on a child of its own, in {:.1f} ms",
+        row("", fmt::format("as calibrated just now on a child process, in {:.1f} ms",
                             static_cast<double>(*report.calibration_us) / 1000.0));
     }
     text += '\n';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One record a line. Addresses of the kernel (the mm) are identities only and never printed.
+// One record on a line. Kernel addresses (the mm) are only identities and are never printed.
 #include <fmt/format.h>
 
 #include <array>
@@ -19,13 +19,13 @@ namespace {
 using core::FlushReason;
 using nlohmann::ordered_json;
 
-/// "anon"; "member 5" of a counter that has no name here.
+/// "anon"; "member 5" for a counter without a name here.
 std::string member_text(std::uint8_t number) {
     const auto member = core::member_of(number);
     return member ? std::string(core::name(*member)) : fmt::format("member {}", number);
 }
 
-/// "user", "kernel", or nothing where no page fault caused it.
+/// The mode of the page fault that caused the update: "user" or "kernel"; empty without a fault.
 std::string_view fault_mode(std::uint16_t flags) {
     if ((flags & RSSLAG_OF_USER_FAULT) != 0) return "user";
     return (flags & RSSLAG_OF_KERNEL_FAULT) != 0 ? "kernel" : "";
@@ -40,7 +40,7 @@ std::string_view type_of(const core::Applied &applied) {
     return *applied.reason == FlushReason::Fold ? "fold" : "flush";
 }
 
-/// With its unit; "?" for what is not known.
+/// With its unit; "?" for an unknown amount.
 std::string known_amount(const std::optional<std::int64_t> &pages, const EventLine &event, const TextStyle &style,
                          bool with_plus) {
     if (!pages) return "?";
@@ -96,8 +96,8 @@ std::string_view type_of(const rsslag_task &task) {
     return "unknown";
 }
 
-/// Numbers of the kernel are said to be such where rsslag's PID namespace has its own.
-std::string kernels_number(int tid, const rsslag_task &task) {
+/// A host TID, marked as such if rsslag's PID namespace has other numbers.
+std::string host_number(int tid, const rsslag_task &task) {
     return fmt::format("{}{}", task.ns_tid == task.tid ? "" : "host ", tid);
 }
 
@@ -106,13 +106,13 @@ std::string what_happened(const rsslag_task &task) {
     switch (task.kind) {
         case RSSLAG_NEWTASK:
             if (has(task.flags, RSSLAG_SAME_GROUP))
-                return fmt::format("thread started by {}", kernels_number(task.parent, task));
-            return fmt::format("forked by {}{}", kernels_number(task.parent, task), shares ? ", shares its mm" : "");
+                return fmt::format("thread started by {}", host_number(task.parent, task));
+            return fmt::format("forked by {}{}", host_number(task.parent, task), shares ? ", shares its mm" : "");
         case RSSLAG_SEEN: return "updates an mm that is not its own";
-        case RSSLAG_RENAME: return "is its new name";
+        case RSSLAG_RENAME: return "renamed to this name";
         case RSSLAG_EXEC:
             if (task.old_tid == 0 || task.old_tid == task.tid) return "exec";
-            return fmt::format("exec, was thread {}", kernels_number(task.old_tid, task));
+            return fmt::format("exec, was thread {}", host_number(task.old_tid, task));
         case RSSLAG_EXIT:
             return fmt::format("{} after {} faults, {} in kernel mode",
                                has(task.flags, RSSLAG_GROUP_DEAD) ? "process exits" : "thread ends",

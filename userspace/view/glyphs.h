@@ -3,7 +3,7 @@
 
 namespace rsslag::view {
 
-/// The characters that are more than text, in each of the two alphabets.
+/// The drawing characters, in a UTF-8 and an ASCII set.
 struct Glyphs {
     char32_t flushed, cached, excess, walk, doubt;
     char32_t axis, tick, corner, cut, floor, floor_tick;

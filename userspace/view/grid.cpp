@@ -15,7 +15,7 @@ struct Glyph {
     std::size_t bytes = 1;
 };
 
-/// The character at the front; what a terminal would not show in one or two cells is '?'.
+/// The first character; '?' if it is invalid or does not take one or two cells.
 Glyph glyph_at(std::string_view text) {
     const auto first = static_cast<unsigned char>(text.front());
     if (first >= 0x20 && first < 0x7F) return {first, 1, 1};
@@ -67,7 +67,7 @@ Grid::Grid(Size size) : size_{std::max(size.rows, 1), std::max(size.columns, 1)}
     cells_.resize(static_cast<std::size_t>(size_.rows) * static_cast<std::size_t>(size_.columns));
 }
 
-/// What half of a wide character this leaves becomes a blank.
+/// If the cell was half of a wide character, the other half becomes a blank.
 void Grid::set(int row, int column, Cell cell) {
     Cell &place = cells_[index(row, column)];
     if (place.continues && column > 0) cells_[index(row, column - 1)].glyph = U' ';

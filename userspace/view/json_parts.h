@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The parts that JSON documents have in common, as the schemas' `reading` has them.
+// Parts that several JSON documents share: the `reading` of the schemas.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What keys do in every list of the screen.
+// Keys that work alike in every list of the screen.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,15 @@
 
 namespace rsslag::view {
 
-/// By how many rows a key moves the selection, further than any list to its ends; nullopt: it moves nothing.
+/// The number of rows by which a key moves the selection, more than any list has for Home and End; nullopt: another
+/// key.
 std::optional<std::int64_t> move_of(const Key &key);
 
-/// By name, whatever its case, or by the first digits of the number; an empty filter lets all through.
+/// Whether the filter is part of the name (case ignored) or a prefix of the number; an empty filter matches all.
 bool matches_filter(std::string_view comm, int number, std::string_view filter);
-/// What a key does to a filter that is being typed; whether that ends it.
+/// Applies a key to a filter that is being typed; returns whether the input ends.
 bool edit_filter(std::string &filter, const Key &key);
-/// The next step on the ladder from 10 ms to a minute.
+/// The next longer (`up`) or shorter interval among the steps from 10 ms to one minute.
 std::chrono::milliseconds stepped(std::chrono::milliseconds interval, bool up);
 
 }  // namespace rsslag::view

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Where everything goes. When space runs out, the chart gets lower first, then the flush log, the line of readers that
-// lag, the members and the readers go; never the first three lines, what was lost, the keys.
+// The layout of the live screen. If space is short, first the chart gets lower, then the flush log, the line of lagging
+// readers, the members and the readers are dropped. The first three lines, the lost records and the keys always stay.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using core::Pages;
 
 constexpr int kReaders = 6;       ///< heading and five files
 constexpr int kLeastChart = 6;    ///< legend, three rows, axis, time
-constexpr int kSideBySide = 110;  ///< columns from which the tables stand beside the chart
+constexpr int kSideBySide = 110;  ///< least width for tables next to the chart
 
 std::string seconds_ago(std::chrono::milliseconds ago) {
     return fmt::format("{:.1f}s", static_cast<double>(ago.count()) / 1000.0);
@@ -30,7 +30,7 @@ struct Reader {
     bool approximate = false;
 };
 
-/// What each file says, how far that is from exact and how old it is.
+/// The RSS by each file, its distance from exact, and its age.
 void draw_readers(Grid &grid, const Area &area, const LiveState &state, const Process &process,
                   std::chrono::milliseconds since) {
     const Tick &tick = process.tick;
@@ -101,7 +101,7 @@ void draw_members(Grid &grid, const Area &area, const LiveState &state, const Pr
             return fmt::format("{}{}", how, column(shown(members, member), tick.page_size, state.style));
         };
         const Look look = member == state.member ? Look::Bold : Look::Plain;
-        if (tick.state != core::State::Running) {  // what it held before its teardown; how much was cached is not kept
+        if (tick.state != core::State::Running) {  // what it held before its teardown; its cached part is not kept
             row(at++, name(member), {"-", "-", number(tick.ledger.last)}, look);
             continue;
         }
@@ -131,8 +131,8 @@ void draw_history(Grid &grid, const Area &area, const LiveState &state, const Pr
                state.style);
 }
 
-/// Which files lag and which do not, as calibrated.
-std::string lagging_entity(const Tick &tick) {
+/// The files that lag and those that are exact, as calibrated.
+std::string lagging_files(const Tick &tick) {
     struct File {
         core::Truth truth;
         const char *name;
@@ -150,7 +150,7 @@ std::string lagging_entity(const Tick &tick) {
     return text.empty() ? text : text + " As calibrated at the start.";
 }
 
-/// Why a quiet target will not heal by itself.
+/// Why the lag of a quiet process persists.
 std::string quiet_text(const LiveState &state, const Process &process, std::uint64_t now_ns) {
     constexpr std::uint64_t kQuietNs = 3'000'000'000;
     const Tick &tick = process.tick;
@@ -169,7 +169,7 @@ std::string quiet_text(const LiveState &state, const Process &process, std::uint
                        seconds, cached);
 }
 
-/// What there is room for, from the head down to the line above the footer.
+/// Draws the parts that fit between the head and the footer.
 class Layout {
   public:
     Layout(Grid &grid, const LiveState &state, const Process &process, std::uint64_t now_ns,
@@ -222,7 +222,7 @@ class Layout {
         const int room = bottom - top;
         constexpr int kLeastTable = 6;
         if (room - kLeastTable < kReaders) return top;
-        // A short table leaves its room to the chart.
+        // The chart takes the rows that a short table does not need.
         int rows = std::clamp(std::max(room * 2 / 5, room - table_rows() - 3), kReaders, 24);
         rows = std::min(rows, room - kLeastTable);
         const bool blank = room >= 24;
@@ -236,14 +236,14 @@ class Layout {
         }
         top += rows;
         if (room >= 22) {
-            const std::string lags = lagging_entity(process_.tick);
+            const std::string lags = lagging_files(process_.tick);
             grid_.put(top, 0, lags);
             top += lags.empty() ? 0 : 1;
         }
         return top + (blank ? 1 : 0);
     }
 
-    /// The chart over all of the width, below it readers beside members.
+    /// The chart at full width, below it readers next to members.
     int narrow(int top, int bottom, int columns) {
         const int room = bottom - top;
         constexpr int kLeastTable = 6;
@@ -369,7 +369,7 @@ void draw_one(Grid &grid, const Area &area, const LiveState &state, const Proces
         fmt::format("{} over time, {}", cached ? "what it caches" : "its net since the attach", name(state.member));
     grid.put_field(area.row, area.column, area.column + area.columns,
                    fitting({{0, who}, {1, what}, {2, "Esc back"}}, area.columns), Look::Heading);
-    // The row of its numbers, as the table has it.
+    // Its row, as in the table.
     LiveState alone;
     alone.facts = state.facts, alone.style = state.style, alone.member = state.member,
     alone.table = state.shown_table();

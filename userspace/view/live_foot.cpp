@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What stands below and beside the tables: footer and keys, the help, what CMD wrote.
+// The footer with the keys, the help, and CMD's output.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What grew in the last seconds, by mapping and by thread.
+// The view of recent growth, by mapping and by thread.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ std::vector<GrownRow> thread_rows(const core::RecentGrowth &growth, bool utf8) {
     return rows;
 }
 
-/// A heading, then what there is room for: `last` has its rows in any case, as nothing adds up without them.
+/// Draws a heading and the rows that fit. The rows of `last` take precedence: without them the sum does not add up.
 void draw_rows(Grid &grid, const Area &area, const std::string &heading, const std::vector<GrownRow> &first,
                const std::vector<GrownRow> &last, const core::PageSize &page_size, const TextStyle &style) {
     constexpr int kCame = 13;
@@ -83,7 +83,7 @@ void draw_growth(Grid &grid, const Area &area, const LiveState &state, const Pro
     const int end = area.column + area.columns;
     const Tick &tick = process.tick;
     if (!tick.recent) {
-        grid.put_field(area.row, area.column, end, " nothing is known of what grew", Look::Bold);
+        grid.put_field(area.row, area.column, end, " growth is not known", Look::Bold);
         return;
     }
     const core::RecentGrowth &growth = *tick.recent;
@@ -92,13 +92,13 @@ void draw_growth(Grid &grid, const Area &area, const LiveState &state, const Pro
         area.row, area.column, end,
         fitting({{0, fmt::format(" GREW BY {} in {} last {:.0f} s", amount(growth.grew(), tick.page_size, state.style),
                                  process.ended ? "its" : "the", std::min(seconds, 30.0))},
-                 {2, "came at faults, less what went at them"},
+                 {2, "net change at page faults"},
                  {1, "g or Esc back"}},
                 area.columns, "   "),
         Look::Heading);
     const auto threads = thread_rows(growth, state.style.utf8);
     const auto mappings = mapping_rows(growth, state.style.utf8);
-    const std::string named = growth.any_names ? "MAPPING" : "MAPPING (nobody told of mappings)";
+    const std::string named = growth.any_names ? "MAPPING" : "MAPPING (mappings not traced)";
     const int rows = area.rows - 1;
     const bool beside = area.columns >= kSideBySide;
     const int left = beside ? area.columns - kThreads - 1 : area.columns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The three lines: who says what; what is true and where the rest sits; whether to believe it.
+// The first three lines: the reported RSS, the exact RSS and where the rest is cached, and the verdict.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 using core::Pages;
 using core::Truth;
 
-/// Who shows what stat shows, in a long and a short form, and who is exact.
+/// Programs and files that show the same as stat (long and short form), and those that are exact.
 struct OtherReaders {
     const char *says, *says_shortly, *exact;
 };
@@ -81,7 +81,7 @@ void draw_title(Grid &grid, const LiveState &state, const Process &process) {
     grid.put(0, 0, fitting(left, width), Look::Heading);
 }
 
-/// Threads or CPUs that hold back file, anon or shmem.
+/// The number of threads or CPUs that cache file, anon or shmem.
 std::size_t cachers(const Tick &tick) {
     const auto caches = [](const core::Members &m) { return m.file.n != 0 || m.anon.n != 0 || m.shmem.n != 0; };
     if (cpus_cache(tick)) {
@@ -93,7 +93,7 @@ std::size_t cachers(const Tick &tick) {
                       [&](const core::TaskNet &task) { return task.cached && caches(*task.cached); }));
 }
 
-/// The sentence in pieces, so that it can be told on a narrow screen, too.
+/// The sentence in pieces, to fit narrow screens too.
 struct Pieces {
     std::string says, says_shortly, holds, hidden, hidden_shortly, hidden_tersely, exact;
 };
@@ -104,7 +104,7 @@ Pieces pieces_of(const Process &process, const core::ReadingFigures &figures, co
     const std::string_view how = sign(mark(tick, figures));
     Pieces pieces;
     pieces.holds = fmt::format("It holds {}{}.", how, text(figures.exact.rss()));
-    // No tick has seen it live: after its teardown it holds nothing.
+    // No tick has shown it running, and after its teardown it holds nothing.
     if (tick.state != core::State::Running)
         pieces.holds = fmt::format("It held {}{} at its end.", how, text(tick.ledger.last.rss()));
     if (!figures.readers.stat || !figures.lag || !figures.behind) return pieces;
@@ -118,7 +118,7 @@ Pieces pieces_of(const Process &process, const core::ReadingFigures &figures, co
     const Pages lag = *figures.lag;
     pieces.hidden_tersely = fmt::format("{}{} in {}.", how, text(lag), where);
     if (tick.process.leader_gone && figures.readers.stat->n == 0) {
-        // All three files of a main thread that has ended see no memory.
+        // stat, statm and status of a main thread that has ended show no memory.
         pieces.says = fmt::format("ps, top and htop show {}.", said);
         pieces.says_shortly = fmt::format("ps, top, htop show {}.", said);
         pieces.hidden_shortly = "Its main thread has ended, and they read its files.";
@@ -127,7 +127,7 @@ Pieces pieces_of(const Process &process, const core::ReadingFigures &figures, co
         return pieces;
     }
     pieces.exact = lag.n == 0 ? "" : others.exact;
-    const Pages since = how.empty() ? Pages{} : *figures.behind - lag;  // it moved between the two looks
+    const Pages since = how.empty() ? Pages{} : *figures.behind - lag;  // change between the two readings
     if (lag.n == 0) {
         pieces.hidden = count == 0 ? "Nothing is cached." : fmt::format("What {} cache adds up to nothing.", where);
         pieces.hidden_shortly = count == 0 ? pieces.hidden : pieces.hidden_tersely;
@@ -154,14 +154,14 @@ std::string why_unwalked(const LiveState &state, const Process &process, const c
     switch (figures.walk_state) {
         case core::WalkState::Denied: return "smaps may not be read";
         case core::WalkState::Unsupported: return "this kernel has no smaps";
-        case core::WalkState::Gone: return "it was gone before its smaps could be read";
+        case core::WalkState::Gone: return "it ended before its smaps could be read";
         default: break;
     }
     if (!state.facts.walks) return "--no-walk";
     return walked ? "it has changed since smaps was walked" : "no smaps walk yet";
 }
 
-/// The verdict and what it rests on.
+/// The verdict with its evidence.
 std::string verdict_long(const LiveState &state, const Process &process, const core::ReadingFigures &figures) {
     const Tick &tick = process.tick;
     const auto text = [&](Pages pages) { return amount(pages, tick.page_size, state.style); };
@@ -206,10 +206,10 @@ std::string verdict_short(const Process &process, const core::ReadingFigures &fi
 }
 
 std::string end_text(const LiveState &state, const Process &process) {
-    if (*process.ended == core::State::Exec) return "EXEC: another program took its place";
+    if (*process.ended == core::State::Exec) return "EXEC: another program replaced it";
     if (state.has_command && state.command.status)
-        return fmt::format("EXITED, status {}; this is the last that was read", *state.command.status);
-    return "EXITED; this is the last that was read";
+        return fmt::format("EXITED, status {}; these are the last values read", *state.command.status);
+    return "EXITED; these are the last values read";
 }
 
 std::string bound_text(const Process &process, const core::ReadingFigures &figures, const TextStyle &style) {
@@ -219,7 +219,7 @@ std::string bound_text(const Process &process, const core::ReadingFigures &figur
     return fmt::format("cached is {:.0f} % of the {}, {}", part, figures.bound->hard ? "bound" : "soft bound", most);
 }
 
-/// The most that it has held so far.
+/// The peak so far.
 std::string peak_text(const Tick &tick, const TextStyle &style) {
     const core::Extremes &extremes = tick.extremes;
     if (extremes.most.to.n <= 0) return "";
@@ -228,7 +228,7 @@ std::string peak_text(const Tick &tick, const TextStyle &style) {
                        static_cast<double>(extremes.most.t_ns) / 1e9);
 }
 
-/// The others that have the same memory: what it holds is theirs, too.
+/// Other processes with the same mm: its memory is also theirs.
 std::string one_memory_with(const ProcessReading &process) {
     constexpr std::size_t kMost = 3;
     std::string text;
@@ -252,7 +252,7 @@ Look look_of(const Process &process, core::Verdict verdict) {
     return Look::Doubt;
 }
 
-/// The first that fits; the last is cut.
+/// The first candidate that fits, else the last one, which put() then cuts.
 std::string first_that_fits(const std::vector<std::string> &candidates, int width) {
     for (const std::string &candidate : candidates) {
         if (cells(candidate) <= width) return candidate;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the live screen does otherwise where it shows a recording.
+// Differences of the live screen in a replay: keys, position and help.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace rsslag::view {
 namespace {
 
-constexpr double kSeconds = 5;  ///< an arrow seeks by them
+constexpr double kSeconds = 5;  ///< the step of the left and right arrows
 
 std::string interval_text(std::chrono::milliseconds interval) {
     return interval.count() < 1000 ? fmt::format("{} ms", interval.count())
@@ -51,11 +51,11 @@ ReplayKey replay_key(LiveState &state, const Key &key) {
     if (const auto play = play_of(key)) return {true, *play};
     if (key.name != Key::Name::Character) return {};
     if (key.character == U'w') {
-        state.notice = "a recording has the walks that were made then";
+        state.notice = "a recording has only the walks made while recording";
         return {true, std::nullopt};
     }
     if (key.character == U'r') {
-        state.notice = "this is a recording";
+        state.notice = "cannot record a replay";
         return {true, std::nullopt};
     }
     return {};

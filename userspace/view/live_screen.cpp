@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The live screen's state: what ticks and keys do to it.
+// The live screen's state, as ticks and keys change it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ void remember(std::vector<PastValue> &past, std::uint64_t t_ns, const core::Memb
     past.push_back({t_ns, members});
 }
 
-/// What has ended goes once it is more than what lives.
+/// Removes ended tasks once they outnumber the living ones.
 void forget_ended(Process &process) {
     const auto &tasks = process.tick.ledger.tasks;
     if (process.tasks.size() <= 2 * tasks.size() + 64) return;
@@ -75,7 +75,7 @@ LiveScreen::~LiveScreen() = default;
 LiveScreen::LiveScreen(LiveScreen &&) noexcept = default;
 LiveScreen &LiveScreen::operator=(LiveScreen &&) noexcept = default;
 
-/// One goes for each that comes: who has ended first of all that are not shown.
+/// At the limit, removes the ended process with the earliest last tick, except the one shown.
 void LiveState::forget_ended() {
     constexpr std::size_t kMost = 500;
     if (processes.size() < kMost) return;
@@ -95,7 +95,7 @@ void LiveScreen::take(Tick tick) {
     const auto known = state.processes.find(pid);
     if (state.processes.empty() || pid == state.shown_before) state.pid = pid;
     if (tick.state != core::State::Running && known != state.processes.end()) {
-        // What it held while it lived is worth more than the zeroes after it; only what was counted goes on.
+        // Keep the values of the last tick before its end; only update the counts of records.
         Process &process = known->second;
         process.ended = tick.state;
         process.tick.lost = tick.lost;
@@ -212,7 +212,7 @@ std::optional<Intent> LiveState::character(char32_t key) {
         case U'q':
             if (has_command && command.running && !asked_to_quit) {
                 asked_to_quit = true;
-                notice = "the command still runs: q again leaves it without its terminal (HUP), any other key stays";
+                notice = "the command still runs: q again quits and hangs up its terminal (HUP), any other key stays";
                 return std::nullopt;
             }
             return Quit{};
@@ -243,13 +243,13 @@ std::optional<Intent> LiveState::character(char32_t key) {
         case U'-': facts.interval = stepped(facts.interval, key == U'+'); return SetInterval{facts.interval};
         case U'w':
             if (!facts.walks) {
-                notice = "smaps is never touched with --no-walk";
+                notice = "smaps is never read with --no-walk";
                 break;
             }
             return WalkNow{pid};
         case U'r':
             if (!facts.below) return Record{pid};
-            notice = fmt::format("from here nothing is recorded: rsslag live {} can", pid);
+            notice = fmt::format("cannot record from here: use rsslag live {}", pid);
             break;
         case U'g': growth = !growth, one = false; break;
         case U'?': help = !help; break;
@@ -281,7 +281,7 @@ std::optional<Intent> LiveScreen::key(const Key &key) {
         case Key::Name::Character: return state.character(key.character);
         case Key::Name::Tab: state.next_process(); break;
         case Key::Name::Enter:
-            state.move(0);  // what is first now stays the one
+            state.move(0);  // keep the first entry selected if there was no selection
             state.one = state.selected.has_value();
             state.growth = false;
             break;

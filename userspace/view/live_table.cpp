@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Threads or CPUs: sorted and filtered in time for 10,000 of them, the selection staying on its thread.
+// The table of threads or CPUs. Sorting and filtering suit 10,000 rows; the selection stays on its thread.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ bool before(const Entry &a, const Entry &b) {
     return std::tie(a.key, a.name, a.id) < std::tie(b.key, b.name, b.id);
 }
 
-/// Largest first, but for names and numbers.
+/// The sort key: largest first, except names and numbers.
 std::int64_t key_of(const core::TaskNet &task, Sort sort, ShownMember member) {
     switch (sort) {
         case Sort::Cached: return -std::llabs(shown(task.cached.value_or(core::Members{}), member).n);
@@ -45,7 +45,7 @@ std::int64_t key_of(const core::CpuNet &cpu, Sort sort, ShownMember member) {
     }
 }
 
-/// Faults of a task since it last flushed, as the last reading saw them.
+/// The task in the last reading, with its faults since its last flush; nullptr if it is not there.
 const core::TaskReading *reading_of(const Process &process, int host_tid) {
     const auto &tasks = process.tick.process.tasks;
     const auto found = std::lower_bound(tasks.begin(), tasks.end(), host_tid,
@@ -60,7 +60,8 @@ std::string bar(int filled, int width, const Glyphs &glyph) {
     return text;
 }
 
-/// "███████░ 6 faults": a flush comes at the start of the 66th fault since the last (mm/memory.c check_sync_rss_stat).
+/// "███████░ 6 faults": a thread flushes at the start of the 66th fault since its last flush (mm/memory.c
+/// check_sync_rss_stat).
 std::string to_flush(const Process &process, int host_tid, const Glyphs &glyph) {
     constexpr int kFaults = 66;
     constexpr int kBar = 8;
@@ -71,7 +72,7 @@ std::string to_flush(const Process &process, int host_tid, const Glyphs &glyph) 
                        left == 1 ? "" : "s");
 }
 
-/// Around zero, towards the batch: "    │███" or " ███│".
+/// A bar from zero towards ± batch: "    │███" or " ███│".
 std::string signed_bar(Pages pages, std::int64_t batch, const Glyphs &glyph) {
     constexpr int kHalf = 8;
     const int cells =
@@ -85,7 +86,7 @@ std::string signed_bar(Pages pages, std::int64_t batch, const Glyphs &glyph) {
     return text;
 }
 
-/// What all cells of a table are drawn with.
+/// The data that all cells of a table need.
 struct Cells {
     const LiveState &state;
     const Process &process;
@@ -103,7 +104,7 @@ struct Cells {
     }
 };
 
-/// "−256  anon  +256" over the bars.
+/// "−256  anon  +256", the heading of the bars.
 std::string bar_heading(const Cells &cells_of) {
     constexpr int kWidth = 17;
     const LiveState &state = cells_of.state;
@@ -124,7 +125,7 @@ std::string net_heading(const Cells &cells_of) {
 template <class Row>
 struct HolderColumn : ColumnLayout {
     std::string (*cell)(const Cells &cells_of, const Row &row) = nullptr;
-    std::string (*heading_of)(const Cells &cells_of) = nullptr;  ///< where it is not the same in every table
+    std::string (*heading_of)(const Cells &cells_of) = nullptr;  ///< set if the heading differs between tables
 };
 using C = const Cells &;
 using Task = const core::TaskNet &;
@@ -150,12 +151,12 @@ std::string last_flush(C cells_of, Task t) {
 std::string uncertain(C cells_of, Task t) {
     return t.uncertain.n == 0 ? "0" : cells_of.glyph.plus_minus + cells_of.unmarked(t.uncertain);
 }
-/// Where no column tells how much of it is open, a mark says that some is.
+/// A net with ± if it is uncertain, for tables without a column UNCERTAIN.
 std::string marked_net(C cells_of, Task t) {
     return cells_of.pages(t.net) + (t.uncertain.n == 0 ? "" : cells_of.glyph.plus_minus);
 }
 
-/// Threads where CPUs cache.
+/// Columns of threads under the `cpu` scheme.
 std::vector<TaskColumn> deriving_columns() {
     return {{{"TID", 8, 0}, tid},
             {{"COMM", 16, 0, true}, comm},
@@ -167,7 +168,7 @@ std::vector<TaskColumn> deriving_columns() {
             {{"LAST", 8, 5}, last_flush}};
 }
 
-/// Threads that cache themselves.
+/// Columns of threads under the other schemes.
 std::vector<TaskColumn> caching_columns() {
     return {{{"TID", 8, 0}, tid},
             {{"COMM", 16, 0, true}, comm},
@@ -289,7 +290,7 @@ namespace {
 
 constexpr int kAbove = 2;  // title and headings
 
-/// The part of a table's ranks that is shown, in blocks beside each other.
+/// The shown part of a table, in `across` blocks side by side.
 struct View {
     Area area;
     std::size_t first = 0;
@@ -340,7 +341,7 @@ void draw_table(Grid &grid, const Area &area, const LiveState &state, const Proc
     const core::MmView &ledger = process.tick.ledger;
     const auto room = static_cast<std::size_t>(view.room());
     const bool cpus = state.shown_table() == Table::Cpus;
-    // CPUs are many and short: beside each other where that shows more of them.
+    // Rows of CPUs are narrow: several blocks side by side if they do not fit below each other.
     if (cpus && ledger.cpus.size() > room) view.across = std::clamp(area.columns / 60, 1, 8);
     const std::size_t visible = room * static_cast<std::size_t>(view.across);
     const Listing listing = list(state, process, visible + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is not as it was, what was demanded, and the facts that a bug report begins with.
+// Changes since an earlier state, results of assertions, and the head of a bug report.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -54,7 +54,7 @@ std::string look_text(const MapsDocument &document, const MappedProcess &process
                     core::printable(process.comm, style.utf8), process.pid, amount(sums.size), amount(sums.rss),
                     amount(sums.pss), amount(sums.private_dirty), amount(sums.swap));
     if (sums.lazy_free.n > 0) text += "  LazyFree " + amount(sums.lazy_free);
-    if (sums.hugetlb.n > 0) text += "  hugetlb, beside Rss, " + amount(sums.hugetlb);
+    if (sums.hugetlb.n > 0) text += "  hugetlb (not in Rss) " + amount(sums.hugetlb);
     return text + "\n" + changes_text(process, style);
 }
 

@@ -70,7 +70,7 @@ ordered_json unplaced(const procfs::Quadrants &quadrants) {
         array.push_back({{"name", core::harmless(each.name)},
                          {"start", hex(each.start)},
                          {"resident_kb", each.resident.n},
-                         {"reason", "its file system is mounted nowhere in sight: file or shmem"}});
+                         {"reason", "no mount of its file system is visible here: file or shmem"}});
     }
     return array;
 }

@@ -17,7 +17,7 @@ using procfs::MapGroup;
 using procfs::Quadrant;
 using Out = std::back_insert_iterator<std::string>;
 
-/// Sizes of one document in the user's unit.
+/// Formats sizes of one document in the user's unit.
 class Sizes {
   public:
     Sizes(const core::PageSize &page_size, const TextStyle &style) : page_size_(page_size), style_(style) {}
@@ -28,7 +28,7 @@ class Sizes {
     const std::string &unit() const { return style_.unit; }
 
   private:
-    /// A share of a page is lost in pages only: everything else counts in pages of 1,024 bytes.
+    /// Only the unit `pages` rounds to whole pages; the other units are computed from kB (pages of 1,024 bytes).
     template <class Print>
     std::string column(Kilobytes kb, Print print) const {
         if (style_.unit == "pages") return print(page_size_.pages(kb), page_size_, style_);
@@ -121,7 +121,7 @@ void append_quadrants(Out out, const MappedProcess &process, const core::PageSiz
     row("sum", process.quadrants.total());
     append_check(out, process, page_size, sizes);
     for (const procfs::Unplaced &unplaced : process.quadrants.unplaced) {
-        fmt::format_to(out, "{} of {} at {:x} is file or shmem: its file system is mounted nowhere in sight\n",
+        fmt::format_to(out, "{} of {} at {:x} is file or shmem: no mount of its file system is visible here\n",
                        sizes.of(unplaced.resident), shown(unplaced.name, style), unplaced.start);
     }
 }
@@ -138,11 +138,11 @@ void append_sums(Out out, const MappedProcess &process, const Sizes &sizes) {
     row("  private clean", sums.private_clean);
     row("  private dirty", sums.private_dirty);
     if (sums.lazy_free.n > 0) {
-        row("LazyFree", sums.lazy_free, "given up by MADV_FREE: in Rss until it is reclaimed, or written again");
+        row("LazyFree", sums.lazy_free, "given up by MADV_FREE: in Rss until reclaimed; a write takes a page back");
     }
     if (sums.hugetlb.n > 0) {
         row("hugetlb", sums.hugetlb,
-            fmt::format("beside Rss, which has none of it: private {}, shared {}", sizes.of(sums.private_hugetlb),
+            fmt::format("not in Rss: private {}, shared {}", sizes.of(sums.private_hugetlb),
                         sizes.of(sums.shared_hugetlb)));
     }
     row("Pss", sums.pss, "its share of what is shared, and all that is private");
@@ -155,7 +155,7 @@ void append_sums(Out out, const MappedProcess &process, const Sizes &sizes) {
 }
 
 void append_group(Out out, const MapGroup &group, const Sizes &sizes, const TextStyle &style) {
-    // Bold where colours are: what a library writes, each process has of its own.
+    // Bold: pages of a file that a process has written are private to it.
     const bool stands_out = group.written_file && group.dirty.n > 0;
     fmt::format_to(out, "{}{}{}{}{}{}  {} {} {}{}\n", stands_out && style.color ? "\x1b[1m" : "",
                    right(sizes.bare(group.size), 18), right(sizes.bare(group.rss), 13),
@@ -217,7 +217,7 @@ std::vector<const procfs::SmapsLine *> columns_or_usual(const MapsChoices &choic
     return usual;
 }
 
-/// In kB as smaps has them, whatever the unit.
+/// Always in kB as in smaps, whatever the unit.
 void append_each(Out out, const MappedProcess &process, const MapsChoices &choices, const TextStyle &style) {
     const auto columns = columns_or_usual(choices);
     const auto width = [](const procfs::SmapsLine &line) {

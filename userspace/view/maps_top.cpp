@@ -19,7 +19,7 @@ std::string kb_text(Kilobytes kb) {
     return core::with_thousands(kb.n) + " kB";
 }
 
-/// DATA is told to be mostly air where a sanitizer's shadow, say, reserves far more than is ever touched.
+/// Says so if most of DATA is only reserved, as the shadow memory of a sanitizer is.
 std::string data_note(std::optional<double> data_kb, const procfs::MapSums &sums) {
     constexpr double kHuge = 1024.0 * 1024.0;
     constexpr double kManyTimes = 16;
@@ -31,10 +31,10 @@ std::string data_note(std::optional<double> data_kb, const procfs::MapSums &sums
     return fmt::format("virtual: private writable mappings and stacks; {} of it is resident", resident);
 }
 
-/// What the main thread's statm says of all the memory; where that thread has ended, one that goes on has the same
-/// file.
+/// The distance of RES from the exact RSS. If the main thread has ended, by statm of a living thread, which is of the
+/// same mm.
 std::string res_note(const MappedProcess &process, const core::PageSize &page_size) {
-    std::string note = process.top.living ? "its main thread has ended, which top reads" : "";
+    std::string note = process.top.living ? "top reads the main thread, which has ended" : "";
     const auto &statm = process.top.living ? process.top.living : process.top.statm;
     if (!process.reading || !statm) return note;
     const Kilobytes missing = page_size.kb(process.reading->verdict.exact.rss() - statm->resident);
@@ -52,7 +52,7 @@ std::string shr_note(const MappedProcess &process) {
     } else if (total.shmem.n > 0) {
         note += fmt::format(": {} of it is memory in tmpfs", kb_text(total.shmem));
     }
-    return note + ", whether or not somebody shares it";
+    return note + ", shared or not";
 }
 
 }  // namespace
@@ -64,8 +64,8 @@ std::vector<TopRow> top_rows(const MappedProcess &process, const core::PageSize 
         return static_cast<double>(page_size.kb(*statm.*field).n);
     };
     const auto of_statm = [&](Pages procfs::Statm::*field) { return kb_of(process.top.statm, field); };
-    // What is virtual is counted at once, with nothing cached.
-    const auto at_once = [&](Pages procfs::Statm::*field) {
+    // Virtual sizes are not cached: the living thread's statm is exact.
+    const auto uncached = [&](Pages procfs::Statm::*field) {
         return kb_of(process.top.living ? process.top.living : process.top.statm, field);
     };
     const auto exact = [&](auto pages) -> std::optional<double> {
@@ -77,15 +77,15 @@ std::vector<TopRow> top_rows(const MappedProcess &process, const core::PageSize 
     const auto shr = of_statm(&procfs::Statm::shared);
     const auto code = of_statm(&procfs::Statm::text);
     const auto data = of_statm(&procfs::Statm::data);
-    const auto exact_data = at_once(&procfs::Statm::data);
+    const auto exact_data = uncached(&procfs::Statm::data);
     const auto swap = process.top.vm_swap ? std::optional(static_cast<double>(process.top.vm_swap->n)) : std::nullopt;
     const auto exact_res = exact([](const core::Members &m) { return m.rss(); });
     const auto exact_shr = exact([](const core::Members &m) { return m.file + m.shmem; });
     const auto exact_swap = exact([](const core::Members &m) { return m.swap; });
-    return {{"VIRT", "statm", "size", virt, at_once(&procfs::Statm::size), false, "virtual: reserved, touched or not"},
+    return {{"VIRT", "statm", "size", virt, uncached(&procfs::Statm::size), false, "virtual: reserved, touched or not"},
             {"RES", "statm", "resident", res, exact_res, false, res_note(process, page_size)},
             {"SHR", "statm", "shared", shr, exact_shr, false, shr_note(process)},
-            {"CODE", "statm", "text", code, at_once(&procfs::Statm::text), false,
+            {"CODE", "statm", "text", code, uncached(&procfs::Statm::text), false,
              "virtual: code of the program itself, without libraries"},
             {"DATA", "statm", "data", data, exact_data, false, data_note(exact_data, process.sums)},
             {"SWAP", "status", "VmSwap", swap, exact_swap, false, "anonymous only: shmem in swap is not in it"},

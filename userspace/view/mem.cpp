@@ -127,7 +127,7 @@ std::string_view describe(core::Kind kind) {
     return "failed";
 }
 
-/// How many, why, and which.
+/// One line for each reason: the number of processes, the reason, and the first PIDs.
 void append_failed(Out out, const MemDocument &document) {
     std::map<std::string_view, std::vector<int>> by_reason;
     for (const memory::UnreadProcess &failed : document.failed)
@@ -141,7 +141,7 @@ void append_failed(Out out, const MemDocument &document) {
     }
 }
 
-/// Of those that were not read what their status says, together: what they share counts in each.
+/// The sum over the status files of processes that were not read. Shared pages count in each.
 void append_status(Out out, const MemDocument &document, const TextStyle &style) {
     Kilobytes rss, anon, swap;
     std::size_t processes = 0;
@@ -154,8 +154,8 @@ void append_status(Out out, const MemDocument &document, const TextStyle &style)
     }
     if (processes == 0) return;
     fmt::format_to(out,
-                   "by the status of {} of them, {}: {} {} resident, {} of it anonymous, {} in swap; what they share "
-                   "counts in each\n",
+                   "by the status of {} of them, {}: {} {} resident, {} of it anonymous, {} in swap; shared pages "
+                   "count in each\n",
                    processes, status_shows(document.status_shows), cell(rss, document, style), style.unit,
                    cell(anon, document, style), cell(swap, document, style));
 }

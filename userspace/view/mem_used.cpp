@@ -25,7 +25,7 @@ memory::Used used_of(const MemDocument &document) {
                            document.page_size);
 }
 
-/// Those that ended meanwhile hold nothing any more.
+/// Processes that ended during the reading do not count: they hold nothing any more.
 std::size_t unread_processes(const MemDocument &document) {
     return static_cast<std::size_t>(
         std::ranges::count_if(document.failed, [](const auto &failed) { return failed.kind != core::Kind::Gone; }));
@@ -102,7 +102,7 @@ void append_pools(Out out, const MemDocument &document, const TextStyle &style) 
         const auto size = [&](std::int64_t pages) { return cell({pool.page.n * pages}); };
         fmt::format_to(out, "{:17}{} in pages of {}: {} used, {} free", "", size(pool.total), cell(pool.page),
                        size(pool.total - pool.free), size(pool.free));
-        if (pool.reserved != 0) fmt::format_to(out, " ({} of it promised to mappings)", size(pool.reserved));
+        if (pool.reserved != 0) fmt::format_to(out, " ({} of it reserved for mappings)", size(pool.reserved));
         fmt::format_to(out, "\n");
     }
     const auto users = hugetlb_users(document);
@@ -123,7 +123,7 @@ void append_tmpfs(Out out, const MemDocument &document, const TextStyle &style) 
                    }));
 }
 
-/// What has to be said of the numbers above.
+/// Notes on the accuracy of the rows above.
 void append_doubts(Out out, const memory::Used &used, const MemDocument &document, const TextStyle &style) {
     const auto cell = [&](const std::optional<Kilobytes> &kb) {
         return kb ? mem_cell(*kb, document.page_size, style) : std::string("unknown");
@@ -136,14 +136,14 @@ void append_doubts(Out out, const memory::Used &used, const MemDocument &documen
         fmt::format_to(out, "below 0: the kernel's counters lag behind each other, or count a page twice\n");
     if (used.drift.large)
         fmt::format_to(out,
-                       "while this was read memory in use went by {} {} (anonymous {}, page cache {}, shmem of it {}): "
-                       "rows with ~ may be off by as much\n",
+                       "during this reading memory in use changed by {} {} (anonymous {}, page cache {}, shmem of it "
+                       "{}): rows with ~ may be off by as much\n",
                        cell(used.drift.in_use), style.unit, cell(used.drift.anon), cell(used.drift.cached),
                        cell(used.drift.shmem));
     if (!used.balloon || used.balloon->n == 0 || document.machine.balloon_in_total == true) return;
     fmt::format_to(out, "a balloon holds {} {}: {}\n", cell(used.balloon), style.unit,
-                   document.machine.balloon_in_total ? "MemTotal does not have it any more"
-                                                     : "whether MemTotal still has it is not known");
+                   document.machine.balloon_in_total ? "MemTotal no longer includes it"
+                                                     : "whether MemTotal still includes it is not known");
 }
 
 ordered_json hugetlb_json(const MemDocument &document) {
@@ -191,7 +191,7 @@ std::string sharing_text(const MemDocument &document, const TextStyle &style) {
     for (const memory::Undecided &one : document.undecided)
         twice += one.pss;
     const std::size_t count = document.undecided.size();
-    fmt::format_to(out, "~ counted each, though they may share one memory with another ({}): {} process{}, {} {}: {}\n",
+    fmt::format_to(out, "~ each counted, although they may share one mm with another ({}): {} process{}, {} {}: {}\n",
                    document.why_undecided, count, count == 1 ? "" : "es", cell(twice), style.unit,
                    some_of(document.undecided,
                            [](const memory::Undecided &one) { return fmt::format("{} like {}", one.pid, one.like); }));

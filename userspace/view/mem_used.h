@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What rsslag mem tells beside its table: who shares one memory, and whose the rest of the machine's is.
+// The parts of rsslag mem next to its table: processes that share one mm, and the use of the machine's other memory.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,11 +9,11 @@
 
 namespace rsslag::view {
 
-/// Sizes of many processes, in the user's unit.
+/// A size in the user's unit, for a column.
 std::string mem_cell(core::Kilobytes kb, const core::PageSize &page_size, const TextStyle &style);
 
 std::string sharing_text(const MemDocument &document, const TextStyle &style);
-/// "shared_mm" and "maybe_shared_mm".
+/// Adds the keys "shared_mm" and "maybe_shared_mm".
 void put_sharing(nlohmann::ordered_json &object, const MemDocument &document);
 
 std::string used_text(const MemDocument &document, const TextStyle &style);

@@ -43,7 +43,7 @@ std::string count(const std::optional<Pages> &pages) {
     return pages ? core::with_thousands(pages->n) : "?";
 }
 
-/// "2x 12, 3x 40, 5-8x 7": how many pages are mapped how often.
+/// "2x 12, 3x 40, 5-8x 7": 12 pages are mapped twice, 40 three times, and so on.
 std::string shares(const PageCounts &counts) {
     constexpr std::uint64_t kAlone = 4;
     std::map<std::uint64_t, std::pair<std::uint64_t, Pages>> buckets;  // from → to, pages

@@ -15,7 +15,7 @@ using memory::PagesReport;
 using memory::PagesRow;
 
 nlohmann::ordered_json pages_json(const PagesReport &report);
-/// A table, with what could not be known below it.
+/// A table, then a line about values that are not known.
 std::string pages_text(const PagesReport &report, const TextStyle &style);
 
 nlohmann::ordered_json elf_json(const ElfReport &report);

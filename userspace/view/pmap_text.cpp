@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The layout of procps' pmap -x and -X, so that whoever parses that can change over.
+// The layout of procps' pmap -x and -X, so that parsers of pmap's output work unchanged.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::string after_slash(const std::string &name) {
     return slash + 1 < name.size() ? name.substr(slash + 1) : name.substr(slash);
 }
 
-/// pmap -x tells the stack alone from other memory without a file, and System V segments by their number.
+/// The name as pmap -x prints it: memory without a file is the stack or anon, a System V segment has its shmid.
 std::string short_name(const Mapping &mapping, const std::string &internal) {
     if (mapping.device == internal && mapping.name.find("/SYSV") != std::string::npos) {
         return fmt::format("  [ shmid=0x{:x} ]", mapping.inode);
@@ -44,7 +44,7 @@ std::string mode(const Mapping &mapping) {
     return mapping.perms.substr(0, 3) + (procfs::is_shared(mapping) ? 's' : '-') + '-';
 }
 
-/// What -X leaves out, and -XX shows.
+/// Fields that -X omits and -XX prints.
 constexpr std::array<std::string_view, 8> kMinor{"AnonHugePages", "KernelPageSize", "MMUPageSize",   "Shared_Dirty",
                                                  "Private_Dirty", "Shared_Clean",   "Private_Clean", "VmFlags"};
 
@@ -73,7 +73,7 @@ std::vector<PmapColumn> columns(const std::vector<Mapping> &mappings) {
     return all;
 }
 
-/// Of the five columns before the fields: as wide as their widest.
+/// Widths of the five columns before the fields: those of the widest cells.
 struct Widths {
     std::size_t address = 7, perm = 4, offset = 6, device = 6, inode = 5;
 

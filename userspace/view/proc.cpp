@@ -19,7 +19,7 @@ using core::Members;
 using core::Pages;
 using nlohmann::ordered_json;
 
-/// Walked pages beyond those of an exact status; nullopt where there are not both.
+/// walked − exact by status; nullopt without both, or if the counters moved.
 std::optional<Pages> residual(const ProcReading &reading, const core::PageSize &page_size) {
     if (!reading.members || !reading.walk || reading.moved) return std::nullopt;
     return page_size.pages(reading.walk->rss) - reading.members->rss();
@@ -43,7 +43,7 @@ ordered_json process_json(const ProcReading &reading, const core::PageSize &page
             {"hugetlb_kb", number(reading.hugetlb)}};
 }
 
-/// The unknown is "-", what changed while it was read has its mark.
+/// "-" for an unknown value; a mark if the counters changed during the reading.
 std::string cell(const std::optional<Pages> &pages, const ProcReading &reading, const ProcDocument &document,
                  const TextStyle &style) {
     if (!pages) return "-";
@@ -57,7 +57,7 @@ std::string percent(const ProcReading &reading) {
 }
 
 std::string why_unknown(const ProcReading &reading) {
-    if (reading.walk_state == core::WalkState::Denied) return "the process is not yours to walk";
+    if (reading.walk_state == core::WalkState::Denied) return "you may not read its page tables";
     if (reading.walk_state == core::WalkState::Skipped) return "it was not walked";
     return "this kernel has no page-table walk";
 }
@@ -68,14 +68,14 @@ std::string finding(const ProcDocument &document, const ProcReading &reading, co
                                  ? fmt::format("/proc/{}/stat says {}", reading.pid, pages(*reading.readers.stat))
                                  : fmt::format("/proc/{}/stat cannot be read", reading.pid);
     if (!reading.exact) {
-        return fmt::format("{}; what it holds cannot be told: no counter of /proc is exact on this kernel, and {}.",
-                           says, why_unknown(reading));
+        return fmt::format("{}; its exact RSS is not known: no counter of /proc is exact on this kernel, and {}.", says,
+                           why_unknown(reading));
     }
     std::string text = fmt::format("{}, this process holds {}{} by {}", says, reading.moved ? "~" : "",
                                    pages(*reading.exact), core::source_name(reading));
     if (reading.leader_gone) return text + ": its main thread has ended, and with it stat's view of the memory.";
     if (reading.moved) return text + ": it changed while it was read.";
-    if (!reading.lag) return text + "; whether stat lags on this kernel could not be told.";
+    if (!reading.lag) return text + "; whether stat lags on this kernel is not known.";
     if (reading.lag->n == 0) return text + ": nothing is hidden.";
     if (reading.lag->n < 0) return text + fmt::format(": stat still counts {} that are gone.", pages(-*reading.lag));
     return text + fmt::format(": {} of it are cached somewhere.", pages(*reading.lag));
@@ -118,7 +118,7 @@ std::string proc_json(const ProcDocument &document) {
 }
 
 std::string proc_note(const ProcDocument &document) {
-    return "without BPF, by /proc alone: who caches how much, and updates between two readings, are not seen; " +
+    return "without BPF, by /proc alone: amounts cached by thread or CPU and updates between readings are not seen; " +
            document.why_no_bpf;
 }
 
@@ -141,7 +141,7 @@ std::string proc_text(const ProcDocument &document, const ProcReading &reading, 
 }
 
 void sort_proc(ProcDocument &document, TopSort sort, std::size_t rows) {
-    // Greater first; what is not known last.
+    // Largest first, unknown values last.
     const auto key = [sort](const ProcReading &reading) {
         const std::optional<Pages> pages = sort == TopSort::Exact ? reading.exact : reading.lag;
         return std::tuple(!pages, pages ? -pages->n : 0);

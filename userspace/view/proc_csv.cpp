@@ -21,7 +21,7 @@ struct SampleColumn {
     std::string (*text)(D document, R reading);
 };
 
-/// What a tick has, too, has the same name there. The last says of each row that it is a sample.
+/// Columns that a tick has too have the same names there. The last one names the source of the exact RSS.
 constexpr auto kSampleColumns = std::to_array<SampleColumn>({
     {"time", [](D d, R) { return utc_time(d.time); }},
     {"pid", [](D, R r) { return std::to_string(r.pid); }},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Processes that share one memory (CLONE_VM without CLONE_THREAD, vfork): rows that are not to be added up.
+// Processes that share one mm (CLONE_VM without CLONE_THREAD, vfork): their rows must not be added up.
 #include <fmt/format.h>
 
 #include <algorithm>

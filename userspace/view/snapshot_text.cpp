@@ -36,7 +36,7 @@ struct Cacher {
     std::string faults;
 };
 
-/// Nothing of RSS: what is cached of swap entries alone is a line of the members' table.
+/// Whether no RSS member is cached. A cached amount of swap alone appears only in the members' table.
 bool hides_nothing(const core::Members &cached) {
     return cached.file.n == 0 && cached.anon.n == 0 && cached.shmem.n == 0;
 }

@@ -16,11 +16,11 @@
 namespace rsslag::view {
 namespace {
 
-/// What one reader says of a process.
+/// The value of one reader.
 struct ReaderRow {
     std::string_view reader;
     std::optional<core::Pages> says;
-    bool approximate = false;  ///< by its nature, not by this reading
+    bool approximate = false;  ///< always approximate, whatever the reading
 };
 
 std::string moving_line(const ProcessReading &process, std::string_view file, const core::PageSize &page_size,
@@ -126,7 +126,7 @@ std::string readers_table(const core::ReaderValues &readers, const std::optional
 std::string hugetlb_line(const std::optional<core::Kilobytes> &hugetlb, const core::PageSize &page_size,
                          const TextStyle &style) {
     if (!hugetlb || hugetlb->n == 0) return "";
-    return fmt::format("hugetlb pages hold {} more, which no counter of RSS has\n",
+    return fmt::format("hugetlb pages hold {} more, which RSS does not count\n",
                        style.pages(page_size.pages(*hugetlb), page_size));
 }
 

@@ -24,7 +24,7 @@ struct TickColumn {
 using T = const Tick &;
 using J = const core::ReadingFigures &;
 
-/// Named as in rsslag.tick/2, with _ for its dots.
+/// Named by the path in rsslag.tick/2, with _ for the dots.
 constexpr auto kBefore = std::to_array<TickColumn>({
     {"time", [](T t, J) { return utc_time(t.time); }},
     {"t_ns", [](T t, J) { return count(t.t_ns); }},
@@ -69,7 +69,7 @@ constexpr auto kAfter = std::to_array<TickColumn>({
     {"own_rss_kb", [](T t, J) { return std::to_string(t.own.rss.n); }},
 });
 
-/// file, anon, shmem, swap and rss of each.
+/// Five columns each: file, anon, shmem, swap and rss.
 struct MemberPart {
     std::string_view name;
     core::Members core::ReadingFigures::*members;
@@ -91,7 +91,7 @@ std::string csv_header() {
     }
     for (const TickColumn &column : kAfter)
         line += fmt::format("{},", column.name);
-    return line + "lines_dropped\r\n";  // the output's, not the tick's
+    return line + "lines_dropped\r\n";  // counts lines of the output, not of the tick
 }
 
 std::string tick_csv(const Tick &tick, std::uint64_t lines_dropped) {

@@ -27,7 +27,7 @@ std::uint64_t at(const Counts &counts, std::string_view key) {
     return found == counts.end() ? 0 : found->second;
 }
 
-/// A measured quotient: more digits than it has would be pretence.
+/// Two decimals: a measured ratio has no more.
 double rounded(double value) {
     return std::round(value * 100) / 100;
 }
@@ -51,13 +51,13 @@ std::string members_text(const core::Members &members) {
                        members.shmem.n, members.swap.n, members.rss().n);
 }
 
-/// Both times are since the attach; a flush between the tick's time and its making is no older than 0.
+/// Both times are since the attach. A flush after the tick's time has the age 0.
 std::string flush_age_ms(const TaskNet &task, std::uint64_t t_ns) {
     if (task.last_flush_ns == 0) return "null";
     return std::to_string((t_ns - std::min(t_ns, task.last_flush_ns)) / 1'000'000);
 }
 
-/// Rows are text at once: as many objects as there may be threads would weigh more than all else.
+/// Written as text, not as JSON objects: with many threads the objects would dominate the cost.
 void put_thread(std::string &out, const TaskNet &task, const Tick &tick) {
     const bool caches = core::tasks_cache(tick.scheme) && task.cached;
     fmt::format_to(std::back_inserter(out),
@@ -68,7 +68,7 @@ void put_thread(std::string &out, const TaskNet &task, const Tick &tick) {
                    task.updates, task.flushes, flush_age_ms(task, tick.t_ns));
 }
 
-/// The value of "threads" and what separates it from what follows.
+/// Appends the key "threads", its value and the comma after it.
 void put_threads(std::string &out, const Tick &tick) {
     out += ",\"threads\":";
     if (tick.threads.which == ThreadChoice::Which::None) {

@@ -23,7 +23,7 @@ std::string percent_of(const std::optional<Pages> &part, Pages whole) {
     return fmt::format("{:.1f}", 100.0 * static_cast<double>(part->n) / static_cast<double>(whole.n));
 }
 
-/// The verdict, how old the walk is that it rests on, and what did not go as it should; of what has ended its end.
+/// The verdict, the age of its walk, the residual, disagreements and resyncs. For an ended process: how it ended.
 std::string verdict_text(const Tick &tick, const core::ReadingFigures &figures, const TextStyle &style) {
     const bool ended = tick.state != core::State::Running;
     std::string text = upper(ended ? core::name(tick.state) : core::name(figures.verdict));
@@ -37,7 +37,7 @@ std::string verdict_text(const Tick &tick, const core::ReadingFigures &figures, 
     return ended ? text : painted(text, figures.verdict, style.color);
 }
 
-/// In the width of its column; after a loss with a mark.
+/// Padded to its column; marked after a loss.
 std::string net_text(Pages pages, const Tick &tick, const TextStyle &style) {
     const std::string_view mark = sign(tick.needs_resync ? core::Mark::AfterLoss : core::Mark::None);
     return right(fmt::format("{}{}", mark, amount(pages, tick.page_size, style)), 10);
@@ -48,7 +48,7 @@ std::string uncertain_text(Pages pages, const Tick &tick, const TextStyle &style
     return fmt::format(" {} {}", style.utf8 ? "\u00b1" : "+-", amount(pages, tick.page_size, style));
 }
 
-/// What is in no row of a thread. With these rows the nets add up to what the process has grown by since the attach.
+/// The sum of tasks without a row of their own. With these rows the nets add up to the growth since the attach.
 struct Rest {
     std::uint64_t tasks = 0;
     Pages net, uncertain;
@@ -73,8 +73,8 @@ Rest unlisted(const Tick &tick, std::vector<const TaskNet *> listed) {
 
 void append_rest(Out out, const Rest &rest, const std::string &who, const Tick &tick, const TextStyle &style) {
     if (rest.tasks == 0 && rest.net.n == 0 && rest.updates == 0) return;
-    const std::string no_cached(core::tasks_cache(tick.scheme) ? 19 : 0, ' ');
-    // After its teardown they would add up to nothing.
+    const std::string no_cached(tick.scheme == core::Scheme::Thread ? 19 : 0, ' ');
+    // After the teardown the nets no longer add up to a growth.
     const bool over = tick.state != core::State::Running;
     fmt::format_to(out, "{:>31}{}  net {}", who, no_cached, over ? right("-", 10) : net_text(rest.net, tick, style));
     if (!over) fmt::format_to(out, "{}", uncertain_text(rest.uncertain, tick, style));
@@ -95,9 +95,9 @@ void append_rests(Out out, const std::vector<const TaskNet *> &listed, const Tic
     for (const TaskNet &task : tick.ledger.others)
         others.add(task);
     append_rest(out, others, count(others, "task of other processes", "tasks of other processes"), tick, style);
-    // What no record tells of: a fault, but for what a loss took with it until the end.
+    // The remainder, which no record accounts for: an error, unless records were lost.
     if (tick.state == core::State::Running)
-        append_rest(out, {0, tick.ledger.remainder.rss(), {}, 0, 0}, "nobody's", tick, style);
+        append_rest(out, {0, tick.ledger.remainder.rss(), {}, 0, 0}, "not attributed", tick, style);
 }
 
 void append_thread(Out out, const TaskNet &task, const Tick &tick, const TextStyle &style) {
@@ -118,14 +118,14 @@ void append_thread(Out out, const TaskNet &task, const Tick &tick, const TextSty
     fmt::format_to(out, "\n");
 }
 
-/// "12.3 s", from a minute on "1:02:03".
+/// "12.3 s"; from one minute on "0:02:03".
 std::string duration(std::uint64_t ns) {
     const std::uint64_t seconds = ns / 1'000'000'000;
     if (seconds < 60) return fmt::format("{}.{} s", seconds, ns / 100'000'000 % 10);
     return fmt::format("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
-/// " (threshold 301, zap 8)" of what there was at all.
+/// " (threshold 301, zap 8)": the counts that are not 0.
 std::string parts(const Counts &counts) {
     std::string text;
     for (const auto &[name, count] : counts) {
@@ -134,7 +134,7 @@ std::string parts(const Counts &counts) {
     return text.empty() ? "" : " (" + text + ")";
 }
 
-/// "flushes 309 (threshold 301, zap 8)"; of folds there is one reason only.
+/// "flushes 309 (threshold 301, zap 8)"; folds have only one reason.
 std::string flushes_text(const Summary &summary) {
     if (core::cpus_cache(summary.scheme)) return "folds " + thousands(summary.flushes);
     Counts counts = summary.flush_reasons;
@@ -192,7 +192,7 @@ std::string tick_lines(const Tick &tick, const TextStyle &style, bool with_threa
             p ? fmt::format("{}{}", sign(mark), column(*p, tick.page_size, style)) : std::string("-");
         return right(text, 9);
     };
-    // After its teardown it holds nothing: what it held before tells more.
+    // After the teardown the process holds nothing: show what it held before.
     const bool over = tick.state != core::State::Running;
     const auto unless_over = [over](Pages p) { return over ? std::nullopt : std::optional(p); };
     const Pages exact = over ? tick.ledger.last.rss() : figures.exact.rss();

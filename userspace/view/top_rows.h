@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Rows of `rsslag top`, the same on the screen and in its text.
+// Rows of `rsslag top`, common to its screen and its text.
 #pragma once
 
 #include <string_view>
@@ -21,7 +21,7 @@ void draw_top_heading(Grid &grid, int row, const std::vector<TopColumn> &columns
 void draw_top_row(Grid &grid, int row, const std::vector<TopColumn> &columns, const TopProcess &process,
                   const core::PageSize &page_size, const TextStyle &style, bool selected, const ProcessReading *walked);
 
-/// The PIDs of those that share one memory, each ascending.
+/// Groups of PIDs of processes that share one mm, ascending.
 std::vector<std::vector<int>> sharing(const std::vector<TopProcess> &processes);
 
 }  // namespace rsslag::view

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// All processes by what they hide: the screen.
+// The screen of rsslag top: all processes, by lag.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct TopState {
     TopTable table;  ///< sorted
     std::string filter, notice;
     bool filtering = false, help = false, paused = false;
-    std::optional<int> selected;           ///< the kernel's TGID
+    std::optional<int> selected;           ///< host TGID
     std::map<int, ProcessReading> walked;  ///< by PID
 
     std::vector<const TopProcess *> listed() const;
@@ -55,7 +55,7 @@ void TopState::move(std::int64_t by) {
     selected = rows[static_cast<std::size_t>(to)]->total.host_tgid;
 }
 
-/// Of the selected one, with whom it shares its memory.
+/// The processes that share the mm of the selected one, as a sentence; empty if there are none.
 std::string TopState::shared_by_selected() const {
     const auto rows = listed();
     if (rows.empty()) return "";
@@ -168,14 +168,14 @@ void draw_top_help(Grid &grid, int row, int rows) {
         "   s  sort by lag, exact, cached, name           /  filter by name or PID",
         "   w  walk the page tables of the selected one   space  pause   + -  interval   q  quit",
         " LAG is what is cached and not yet in what /proc/PID/stat says; EXACT is what the process holds.",
-        " All of it comes from one pass of a BPF iterator: no page table is walked unless w asks.",
-        " ~ its counters changed while the pass went over it",
+        " All of it comes from one pass of a BPF iterator: page tables are walked only on w.",
+        " ~ the counters changed during the pass",
         ""};
     for (int i = 0; i < rows && i < static_cast<int>(lines.size()); ++i)
         grid.put(row + i, 0, lines[static_cast<std::size_t>(i)], i == 0 ? Look::Bold : Look::Plain);
 }
 
-/// What all of them hide, and who hides most.
+/// The sum of all lags, and the process with the largest. An mm that several processes share counts once.
 std::string top_sentence(const TopTable &table, const TextStyle &style, int width) {
     core::Pages hidden;
     std::map<std::uint64_t, bool> seen;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// All processes by what they hide: rows, text and JSON.
+// rsslag top: rows, text and JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// In a column of six digits.
+/// Fits into six cells: separators only up to 99,999.
 std::string narrow(std::uint64_t count) {
     constexpr std::uint64_t kMostWithThousands = 99'999;
     return count > kMostWithThousands ? std::to_string(count) : thousands(count);
@@ -39,7 +39,7 @@ std::string cell(TopField field, const TopProcess &process, const core::PageSize
                                                             static_cast<double>(exact.n));
         }
         case TopField::Exact: return pages(total.exact().rss());
-        // The file of a main thread that has ended sees no memory.
+        // /proc/PID/stat of a main thread that has ended shows no memory.
         case TopField::Stat: return pages(total.leader_gone ? core::Pages{} : core::clamped_rss(total.flushed));
         case TopField::Cached: return pages(total.cached.rss());
         case TopField::Tasks: return narrow(static_cast<std::uint64_t>(total.tasks));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Of processes whose memory map is not the reader's to see: what their status says all the same.
+// Processes whose mappings cannot be read: the values of their /proc/PID/status.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,12 +11,13 @@
 
 namespace rsslag::view {
 
-/// null where there is none.
+/// null if there is no status.
 nlohmann::ordered_json status_json(const std::optional<procfs::StatusFile> &status);
-/// What /proc/PID/status shows here; null where nobody had to know.
+/// How /proc/PID/status counts on this kernel ("flushed", "exact", "unknown"); null if no status was needed.
 nlohmann::ordered_json status_shows_json(const std::optional<core::Truth> &truth);
-/// "exact on this kernel".
+/// "exact on this kernel" and the like, for a sentence.
 std::string_view status_shows(const std::optional<core::Truth> &truth);
+/// RssAnon + RssFile + RssShmem; VmRSS on kernels without these.
 core::Kilobytes rss_of(const procfs::StatusFile &status);
 
 }  // namespace rsslag::view

@@ -57,7 +57,7 @@ std::string maps_json(const MapsDocument &document, const MapsChoices &choices);
 std::string maps_text(const MapsDocument &document, const MappedProcess &process, const MapsChoices &choices,
                       const TextStyle &style);
 
-/// A process whose mappings cannot be read: the values of its status file, or the reason if that is missing too.
+/// A process whose mappings cannot be read: the values of its status file if there is one, and the reason.
 std::string unmapped_text(const MapsDocument &document, const memory::UnmappedProcess &process, const TextStyle &style);
 
 /// Changes since the last look or the baseline; empty without an earlier state to compare with.

@@ -176,7 +176,7 @@ TEST(TaskText, SaysWhatBecameOfATask) {
     EXPECT_EQ(text(task_event(RSSLAG_NEWTASK, 0)), "forked by 4711\n");
     EXPECT_EQ(text(task_event(RSSLAG_NEWTASK, RSSLAG_SHARES_MM)), "forked by 4711, shares its mm\n");
     EXPECT_EQ(text(task_event(RSSLAG_SEEN, 0)), "updates an mm that is not its own\n");
-    EXPECT_EQ(text(task_event(RSSLAG_RENAME, 0)), "is its new name\n");
+    EXPECT_EQ(text(task_event(RSSLAG_RENAME, 0)), "renamed to this name\n");
     TaskLine exec = task_event(RSSLAG_EXEC, 0);
     exec.task.old_tid = 4715;
     EXPECT_EQ(text(exec), "exec\n");

@@ -57,11 +57,11 @@ TEST(MapsText, TellsWhatWasGivenUpAndWhatIsBesideRss) {
     const std::string text = text_of(document);
     for (const char *const line :
          {"\nLazyFree                          4  given up", "private 4,096 kB, shared 2,048 kB\n",
-          "\nhugetlb                       6,144  beside Rss", "\ndroppable, at most              392  ",
+          "\nhugetlb                       6,144  not in Rss: private", "\ndroppable, at most              392  ",
           "\n  of files                      388  ", "\n  anonymous                       4  "})
         EXPECT_NE(text.find(line), std::string::npos) << line << text;
     const std::string look = look_text(document, document.processes[0], ascii_style());
-    EXPECT_NE(look.find("LazyFree 4 kB  hugetlb, beside Rss, 6,144 kB\n"), std::string::npos) << look;
+    EXPECT_NE(look.find("LazyFree 4 kB  hugetlb (not in Rss) 6,144 kB\n"), std::string::npos) << look;
     const json result = json::parse(maps_json(document, {}))["processes"][0]["sums"];
     EXPECT_EQ(result["private_hugetlb_kb"], 4096);
     EXPECT_EQ(result["droppable_anon_kb"], 4);
@@ -113,7 +113,7 @@ TEST(TopRows, AreExactByAThreadWhereTheMainThreadHasEnded) {
     EXPECT_EQ(row(rows, "DATA").exact, 16776000);
     EXPECT_EQ(row(rows, "RES").exact, 720);
     EXPECT_EQ(row(rows, "RES").note,
-              "its main thread has ended, which top reads; 20 kB more is cached, not yet flushed");
+              "top reads the main thread, which has ended; 20 kB more is cached, not yet flushed");
     EXPECT_NE(row(rows, "DATA").note.find("reserved, hardly touched: only 120 kB"), std::string::npos);
     process.reading.reset();
     EXPECT_EQ(row(top_rows(process, document.machine.page_size), "VIRT").exact, 16777216);

@@ -133,9 +133,10 @@ TEST(MemText, TellsOfWhatWasNotReadAndOfWhatMoved) {
     document.failed = {{1, core::Kind::Denied, "no"}, {2, core::Kind::Denied, "no"}, {3, core::Kind::Gone, "no"}};
     document.before.free = Kilobytes{50000};
     std::string text = mem_text(document, false, 40, ascii_style());
-    for (const char *const part : {"anonymous memory of 2 processes not readable", "page cache that none of these maps",
-                                   "~ 200 kB are mapped by processes that were not read\n",
-                                   "memory in use went by -10,000 kB", "whether MemTotal still has it is not known\n"})
+    for (const char *const part :
+         {"anonymous memory of 2 processes not readable", "page cache that none of these maps",
+          "~ 200 kB are mapped by processes that were not read\n", "memory in use changed by -10,000 kB",
+          "whether MemTotal still includes it is not known\n"})
         EXPECT_NE(text.find(part), std::string::npos) << part << text;
     document.machine.sees_all_processes = false;
     text = mem_text(document, false, 40, ascii_style());
@@ -151,7 +152,7 @@ TEST(MemText, TellsWhoShareOneMemoryAndWhoMayDo) {
     document.why_undecided = "kcmp: Function not implemented";
     const std::string text = mem_text(document, false, 40, ascii_style());
     EXPECT_NE(text.find("one memory, counted once: 4711+4712 server\\x1b 1,500\n"), std::string::npos) << text;
-    EXPECT_NE(text.find("~ counted each, though they may share one memory with another (kcmp: Function not "
+    EXPECT_NE(text.find("~ each counted, although they may share one mm with another (kcmp: Function not "
                         "implemented): 2 processes, 1,000 kB: 20 like 10, 21 like 10\n"),
               std::string::npos)
         << text;
@@ -186,7 +187,7 @@ TEST(MemText, TellsTheStatusOfWhoCouldNotBeRead) {
     const std::string text = mem_text(document, false, 40, ascii_style());
     EXPECT_NE(
         text.find("by the status of 2 of them, exact on this kernel: 1,400 kB resident, 800 of it anonymous, 16 in "
-                  "swap; what they share counts in each\n"),
+                  "swap; shared pages count in each\n"),
         std::string::npos)
         << text;
     const json failed = json::parse(mem_json(document, false))["failed"];
@@ -204,7 +205,7 @@ TEST(MapsText, TellsTheStatusOfWhoseMappingsMayNotBeRead) {
     const std::string text = unmapped_text(document, document.failed[0], ascii_style());
     for (const char *const line :
          {"other [4711]  3 threads  Linux 6.1.0\n",
-          "BY /proc/4711/status ALONE: what is flushed alone, which lags on this kernel\n", "\nanon              400\n",
+          "BY /proc/4711/status ALONE: flushed counters only, which lag on this kernel\n", "\nanon              400\n",
           "\nrss               700\nhugetlb         2,048\n", "seen: not yours\n"})
         EXPECT_NE(text.find(line), std::string::npos) << text;
     const json result = json::parse(maps_json(document, {}));

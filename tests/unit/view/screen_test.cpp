@@ -103,11 +103,11 @@ TEST_F(Screens, ShowWhatGrewByMappingAndByThread) {
 TEST_F(Screens, SayWhereNobodyToldOfMappings) {
     LiveScreen screen = classic_screen({});
     press(screen, "g");
-    EXPECT_TRUE(contains(shown(screen), "nothing is known of what grew"));
+    EXPECT_TRUE(contains(shown(screen), "growth is not known"));
     Tick tick = grown_tick();
     tick.recent->any_names = false;
     screen.take(tick);
-    EXPECT_TRUE(contains(shown(screen), "nobody told of mappings"));
+    EXPECT_TRUE(contains(shown(screen), "mappings not traced"));
 }
 
 TEST_F(Screens, SayWhatOneHeldThatHadEndedBeforeItWasRead) {

@@ -120,7 +120,7 @@ TEST(SnapshotText, SaysWhoElseHasTheMemoryAndWhatRssDoesNotCount) {
     document.processes[0].hugetlb = core::Kilobytes{4096};
     const std::string text = text_of(document);
     EXPECT_TRUE(text.ends_with("\n\n4711 and 4712 share one memory: it is counted once\n")) << text;
-    EXPECT_TRUE(contains(text, "\nhugetlb pages hold 4,096 kB more, which no counter of RSS has\n")) << text;
+    EXPECT_TRUE(contains(text, "\nhugetlb pages hold 4,096 kB more, which RSS does not count\n")) << text;
     document.processes[0].hugetlb = core::Kilobytes{0};
     EXPECT_FALSE(contains(text_of(document), "hugetlb"));
 }

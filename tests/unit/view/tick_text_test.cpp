@@ -165,7 +165,7 @@ TEST_F(TickText, HasRowsThatAddUpToWhatTheProcessGrewBy) {
         EXPECT_EQ(contains(text, "3 threads not listed"), which == ThreadChoice::Which::Top) << text;
         EXPECT_TRUE(contains(text, "  7 threads that ended")) << text;
         EXPECT_TRUE(contains(text, "  1 task of other processes")) << text;
-        EXPECT_TRUE(contains(text, "  nobody's")) << text;
+        EXPECT_TRUE(contains(text, "  not attributed")) << text;
     }
     const std::string ended = tick_lines(ended_tick(), {}, true);
     EXPECT_TRUE(contains(ended, " 12 threads that ended                     net          -  faults")) << ended;
