@@ -153,7 +153,7 @@ class ScreenEndingsTest(TracingTest):
                 self.assertLessEqual(len(pane.text()), len(before) * 4)
                 time.sleep(0.2)
             pane.key('C-q')
-            told = re.search(r'stood still for ([\d.]+) s: (\d+) events were lost', pane.until('stood still for'))
+            told = re.search(r'took no output for ([\d.]+) s: (\d+) events were lost', pane.until('took no output for'))
             self.assertGreater(float(told.group(1)), 1)
             self.assertEqual(told.group(2), '0')
             pane.type('q')

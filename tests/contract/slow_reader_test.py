@@ -172,7 +172,7 @@ class StandsStill(TracingTest):
                     self.assertLess(time.monotonic() - begin, 8)
                 ran = trace.finish()
                 self.assertEqual(ran.status, 1)
-                self.assertRegex(ran.err, r'^rsslag: the last [0-9,]+ lines are not written: nobody read them\n$')
+                self.assertRegex(ran.err, r'^rsslag: cannot write the last [0-9,]+ lines: the reader stopped reading\n$')
                 self.assertTrue(trace.whole())
 
 

@@ -30,7 +30,7 @@ core::Error system_error(const char *what) {
     return {core::Kind::Internal, fmt::format("{}: {}", what, std::strerror(errno)), errno, ""};
 }
 
-/// The last lines of a stream of bytes, without the sequences that only a terminal would obey (ECMA-48).
+/// The last lines of a stream of bytes, without terminal control sequences (ECMA-48).
 class LastLines {
   public:
     void add(std::string_view bytes) {
@@ -68,7 +68,7 @@ class LastLines {
             over_ = false;
             if (lines_.size() > kLines) lines_.pop_front();
         } else if (c == '\r') {
-            over_ = true;  // what comes next writes over the line, unless it is a newline
+            over_ = true;  // the next byte overwrites the line, unless it is a newline
         } else if (c == '\b') {
             if (!open_.empty()) open_.pop_back();
         } else if (c != 0x07) {
@@ -111,7 +111,8 @@ core::Result<CommandTerminal> CommandTerminal::open() {
     int ours = -1;
     int commands = -1;
     winsize size{24, 80, 0, 0};
-    if (openpty(&ours, &commands, nullptr, nullptr, &size) != 0) return system_error("a terminal for the command");
+    if (openpty(&ours, &commands, nullptr, nullptr, &size) != 0)
+        return system_error("cannot open a terminal for the command");
     state->ours = core::Fd(ours);
     state->commands = core::Fd(commands);
     for (const int fd : {ours, commands})
@@ -121,7 +122,7 @@ core::Result<CommandTerminal> CommandTerminal::open() {
     state->path =
         fmt::format("{}/rsslag-output-XXXXXX", directory != nullptr && *directory == '/' ? directory : "/tmp");
     state->file = core::Fd(mkostemp(state->path.data(), O_CLOEXEC));
-    if (!state->file.open()) return system_error("a file for the command's output");
+    if (!state->file.open()) return system_error("cannot create a file for the command's output");
     remove_at_death(state->path);
     state->stop = core::Fd(eventfd(0, EFD_CLOEXEC));
     return CommandTerminal(std::move(state));
@@ -146,7 +147,7 @@ void CommandTerminal::start() {
 void CommandTerminal::give_file_to(unsigned uid, unsigned gid) {
     state_->owner = uid;
     for (const int fd : {state_->file.get(), state_->commands.get()}) {
-        [[maybe_unused]] const int given = fchown(fd, uid, gid);  // who may not, keeps it
+        [[maybe_unused]] const int given = fchown(fd, uid, gid);  // without the right to do so it stays ours
     }
 }
 
@@ -159,7 +160,7 @@ std::string CommandTerminal::kept() const {
                        core::with_thousands(static_cast<std::int64_t>(state.bytes)), state.path, state.why_not_kept);
 }
 
-/// Once something cannot be kept, nothing behind it is: the file has what was written first.
+/// After the first failed write the file stays as it is: it holds a prefix of the output.
 void CommandTerminal::State::take(std::string_view text) {
     if (!text.empty()) keep_at_death();
     std::string_view left = text;
@@ -180,7 +181,7 @@ void CommandTerminal::State::take(std::string_view text) {
 void CommandTerminal::State::run() {
     pthread_setname_np(pthread_self(), "output");
     std::array<char, 65536> buffer{};
-    std::size_t left = 16 * buffer.size();  // of what has been written when the end comes; a command may never cease
+    std::size_t left = 16 * buffer.size();  // bytes still read after the stop; CMD may go on writing
     for (;;) {
         std::array<pollfd, 2> waiting{{{ours.get(), POLLIN, 0}, {stop.get(), POLLIN, 0}}};
         if (poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
@@ -188,12 +189,12 @@ void CommandTerminal::State::run() {
         if (ending && (left -= std::min(left, buffer.size())) == 0) return;
         const ssize_t got = read(ours.get(), buffer.data(), buffer.size());
         if (got < 0 && (errno == EINTR || (errno == EAGAIN && !ending))) continue;
-        if (got <= 0) return;  // EIO: nobody has the other side any more
+        if (got <= 0) return;  // EIO: no process has the other side open
         take({buffer.data(), static_cast<std::size_t>(got)});
     }
 }
 
-/// In a directory of its owner's only they may, and by now rsslag has no capability that would stand in.
+/// In a private directory only its owner may unlink the file, and rsslag has dropped the capability to override that.
 void CommandTerminal::State::remove_file() const {
     if (unlink(path.c_str()) == 0 || !owner) return;
     setfsuid(*owner);

@@ -24,15 +24,15 @@ core::Status print(std::string_view text, int fd) {
         if (errno == EINTR) continue;
         return core::Error{
             core::Kind::Io,
-            fmt::format("{} cannot be written: {}", fd == STDERR_FILENO ? "stderr" : "stdout", std::strerror(errno)),
-            errno, ""};
+            fmt::format("cannot write {}: {}", fd == STDERR_FILENO ? "stderr" : "stdout", std::strerror(errno)), errno,
+            ""};
     }
     return core::success();
 }
 
 void complain(const std::string &line) {
     const std::string text = fmt::format("rsslag: {}\n", core::harmless(line, locale_is_utf8()));
-    // Where stderr cannot be written there is nobody to tell.
+    // An error of writing stderr cannot be reported.
     std::ignore = print(text, STDERR_FILENO);
 }
 

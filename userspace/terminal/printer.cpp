@@ -21,14 +21,14 @@ namespace {
 using core::Status;
 using Clock = std::chrono::steady_clock;
 
-/// POSIX's least PIPE_BUF is smaller, Linux has this: how far a reader has come is seen by it.
+/// Bytes of one write(2): PIPE_BUF of Linux. The reader's progress is observed in these pieces.
 constexpr std::size_t kPiece = 4096;
 
 std::uint64_t lines_in(std::string_view text) {
     return static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-/// As many lines from the front as fit.
+/// The lines from the front that fit.
 std::string_view that_fit(std::string_view lines, std::size_t room) {
     if (lines.size() <= room) return lines;
     const std::size_t end = room == 0 ? std::string_view::npos : lines.rfind('\n', room - 1);
@@ -45,11 +45,11 @@ struct Printer::State {
     std::mutex mutex;
     std::condition_variable came, went;
     std::deque<std::string> waiting;
-    std::size_t bytes = 0;  ///< in it, and of what is being written
-    bool full = false;      ///< until half of it has gone, or every other line would tell of a gap
+    std::size_t bytes = 0;  ///< in the queue and in the write in progress
+    bool full = false;      ///< set until the queue is half empty, so that gaps are few and long
     std::uint64_t missing = 0, dropped = 0;
-    std::uint64_t written = 0;  ///< pieces
-    std::string current;        ///< being written, as far as `at`
+    std::uint64_t written = 0;  ///< pieces written
+    std::string current;        ///< being written; `at` bytes of it are done
     std::size_t at = 0;
     std::optional<core::Error> failed;
     bool closed = false;
@@ -60,7 +60,7 @@ struct Printer::State {
     bool next();
     bool write_piece();
     void queue(std::string text);
-    void tell_gap();
+    void mark_gap();
     void take(std::string_view lines);
     bool done() const { return bytes == 0 || failed; }
     std::uint64_t lines_left() const;
@@ -83,7 +83,7 @@ Printer::~Printer() {
     state_->left_behind ? state_->thread.detach() : state_->thread.join();
 }
 
-/// False at the end.
+/// Waits for the next text; false at the end.
 bool Printer::State::next() {
     std::unique_lock lock(mutex);
     came.wait(lock, [this] { return closed || !waiting.empty(); });
@@ -121,15 +121,16 @@ void Printer::State::queue(std::string text) {
     came.notify_one();
 }
 
-void Printer::State::tell_gap() {
+void Printer::State::mark_gap() {
     full = false;
     if (const std::uint64_t lines = std::exchange(missing, 0); lines > 0 && options.gap) queue(options.gap(lines));
 }
 
 void Printer::State::take(std::string_view lines) {
-    if (full && bytes <= options.most_bytes / 2) tell_gap();
+    if (full && bytes <= options.most_bytes / 2) mark_gap();
     const std::size_t room = full ? 0 : options.most_bytes - std::min(bytes, options.most_bytes);
-    const std::string_view fit = bytes == 0 ? lines : that_fit(lines, room);  // one alone may be longer than any queue
+    const std::string_view fit =
+        bytes == 0 ? lines : that_fit(lines, room);  // a single text may be longer than the queue
     queue(std::string(fit));
     if (fit.size() == lines.size()) return;
     full = true;
@@ -148,7 +149,7 @@ Status Printer::put(std::string_view lines) {
 Status Printer::put_last(std::string_view lines) {
     const std::lock_guard lock(state_->mutex);
     if (state_->failed) return *state_->failed;
-    state_->tell_gap();
+    state_->mark_gap();
     state_->queue(std::string(lines));
     return core::success();
 }
@@ -184,7 +185,8 @@ Status Printer::finish(const std::function<bool()> &stopped) {
     if (state.failed) return *state.failed;
     if (!state.left_behind) return core::success();
     return core::Error{core::Kind::Io,
-                       fmt::format("the last {} lines are not written: nobody read them", state.lines_left()), 0, ""};
+                       fmt::format("cannot write the last {} lines: the reader stopped reading", state.lines_left()), 0,
+                       ""};
 }
 
 }  // namespace rsslag::terminal

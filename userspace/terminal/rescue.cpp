@@ -17,10 +17,10 @@
 namespace rsslag::terminal {
 namespace {
 
-/// Those whose default action is not to end the process, and those that nobody can catch.
+/// Signals whose default action does not end the process, and signals that cannot be caught.
 constexpr std::array kSpared{SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD, SIGURG, SIGWINCH};
 
-/// A signal handler can reach nothing but what is static.
+/// Static: a signal handler has no other state.
 struct Rescue {
     std::array<char, 256> bytes{};
     std::size_t size = 0;
@@ -34,25 +34,25 @@ struct Rescue {
 static_assert(std::atomic<bool>::is_always_lock_free);
 Rescue rescue;
 
-/// Who is in the background may not touch the terminal, and would be stopped if it did. Without job control it may.
+/// A background process must not touch the terminal: that would stop it (SIGTTOU). Without job control it may.
 bool is_ours() {
     const pid_t front = tcgetpgrp(STDIN_FILENO);
     return front < 0 || front == getpgrp();
 }
 
-/// What another thread draws from now on is not for the terminal any more; what it is writing just now comes first.
+/// Redirects stdout to /dev/null, so that other threads draw no more; a write in progress goes first.
 void restore_terminal() {
     const int other = rescue.nowhere < 0 ? -1 : dup(STDOUT_FILENO);
     if (other >= 0) dup2(rescue.nowhere, STDOUT_FILENO);
     const int terminal = other >= 0 ? other : STDOUT_FILENO;
-    // Let go on, where Ctrl-S has stopped it: ON alone ends only what OFF began (drivers/tty/tty_ioctl.c).
+    // Resume output after Ctrl-S: TCOON undoes only a TCOOFF (drivers/tty/tty_ioctl.c).
     tcflow(terminal, TCOOFF);
     tcflow(terminal, TCOON);
     [[maybe_unused]] const ssize_t written = write(terminal, rescue.bytes.data(), rescue.size);
     tcsetattr(STDIN_FILENO, TCSANOW, &rescue.modes);
 }
 
-/// Only async-signal-safe calls; the signal then takes its course.
+/// Makes only async-signal-safe calls. The raised signal is delivered again, with its default action.
 void on_death(int signal) {
     if (is_ours()) restore_terminal();
     if (rescue.remove) unlink(rescue.path.data());
@@ -77,7 +77,7 @@ void restore_at_death(const std::string &restore, const termios &modes) {
     for (int signal = 1; signal < NSIG; ++signal) {
         struct sigaction &before = rescue.before[static_cast<std::size_t>(signal)];
         const bool spared = std::find(kSpared.begin(), kSpared.end(), signal) != kSpared.end();
-        // The C library keeps some to itself; what is ignored ends nothing.
+        // sigaction() fails for signals that the C library reserves; an ignored signal ends nothing.
         if (spared || sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) continue;
         rescue.caught[static_cast<std::size_t>(signal)] = sigaction(signal, &action, nullptr) == 0;
     }

@@ -7,13 +7,13 @@
 
 namespace rsslag::terminal {
 
-/// From now on a signal that ends the process, be it a crash, Ctrl-\ or an alarm, first writes `restore` and sets the
-/// terminal's modes. The process still dies of it.
+/// From now on a signal that ends the process, such as SIGSEGV, SIGQUIT or SIGALRM, first writes `restore` and sets the
+/// terminal's modes. The signal still ends the process.
 void restore_at_death(const std::string &restore, const termios &modes);
-/// Such a death takes this file away, too, until keep_at_death().
+/// Such a signal also removes this file, until keep_at_death().
 void remove_at_death(const std::string &path);
 void keep_at_death();
-/// Puts the handlers back that were there before.
+/// Restores the earlier handlers.
 void forget_restoring();
 
 }  // namespace rsslag::terminal

@@ -32,9 +32,9 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostWaiting = 256;
-constexpr milliseconds kFrame{50};  ///< ticks are drawn no more often
-constexpr milliseconds kAges{100};  ///< ages grow between ticks, too, in tenths of a second
-constexpr milliseconds kStoodStill{1000};
+constexpr milliseconds kFrame{50};  ///< least time between frames
+constexpr milliseconds kAges{100};  ///< redraw interval without ticks: ages are shown in tenths of a second
+constexpr milliseconds kBlocked{1000};
 constexpr char kEndOfTyping = 0x1D;  ///< Ctrl-]
 
 sigset_t screen_signals() {
@@ -45,7 +45,7 @@ sigset_t screen_signals() {
     return set;
 }
 
-/// Keeps what is logged while the screen is up, where it would go to the terminal.
+/// Keeps log messages while the screen is open if stderr is a terminal, and writes them to it at the end.
 class LogKeeper {
   public:
     LogKeeper() {
@@ -81,8 +81,8 @@ struct Screen::State {
     explicit State(Terminal &&opened) : terminal(std::move(opened)) {}
 
     LogKeeper log;
-    std::optional<Terminal> terminal;  // the screen's thread's alone, and of open() and the destructor
-    Shown shown;                       // likewise
+    std::optional<Terminal> terminal;  // only for the screen's thread, open() and the destructor
+    Shown shown;                       // only for the screen's thread
     core::Fd signals, wake;
 
     std::mutex mutex;
@@ -90,8 +90,8 @@ struct Screen::State {
     std::deque<Change> waiting;
     std::vector<view::Intent> intents;
     std::function<void(const std::string &)> typed;
-    std::uint64_t skipped = 0;   ///< changes that found no room
-    std::exception_ptr failure;  ///< of its thread, for whoever asks for keys
+    std::uint64_t skipped = 0;   ///< changes that were dropped from the queue
+    std::exception_ptr failure;  ///< the exception that ended the thread, for intents()
     bool stop = false;
     bool ended = false;
     std::thread thread;
@@ -107,7 +107,7 @@ struct Screen::State {
     void take_keys();
     void type();
     void draw();
-    void say_what_was_missed(Clock::duration took);
+    void show_what_was_missed(Clock::duration took);
 };
 
 bool Screen::possible() {
@@ -134,7 +134,7 @@ core::Result<Screen> Screen::open(bool color) {
     return Screen(std::move(state));
 }
 
-/// A terminal that was stopped (Ctrl-S) is let go on; where nobody reads, what it holds is thrown away.
+/// Resumes a terminal that Ctrl-S has stopped. If the terminal is not read, its pending output is discarded.
 Screen::~Screen() {
     if (!state_) return;
     State &state = *state_;
@@ -143,7 +143,7 @@ Screen::~Screen() {
     eventfd_write(state.wake.get(), 1);
     const auto ended = [&state] { return state.ended; };
     constexpr milliseconds kPatience{300};
-    // ON alone ends only what OFF began (drivers/tty/tty_ioctl.c), not what Ctrl-S did.
+    // Resume output after Ctrl-S: TCOON undoes only a TCOOFF (drivers/tty/tty_ioctl.c).
     tcflow(STDOUT_FILENO, TCOOFF);
     tcflow(STDOUT_FILENO, TCOON);
     while (!state.ended_changed.wait_for(lock, kPatience, ended))
@@ -246,8 +246,8 @@ void Screen::State::take_keys() {
     }
 }
 
-/// The terminal took nothing for a while: what the trace went through meanwhile is told.
-void Screen::State::say_what_was_missed(Clock::duration took) {
+/// Shows a notice about the time during which the terminal took no output.
+void Screen::State::show_what_was_missed(Clock::duration took) {
     const std::uint64_t lost_before = shown.live ? shown.live->lost() : 0;
     take_changes();
     std::uint64_t not_drawn = 0;
@@ -257,7 +257,7 @@ void Screen::State::say_what_was_missed(Clock::duration took) {
     }
     if (!shown.live) return;
     shown.live->notify(fmt::format(
-        "the terminal stood still for {:.1f} s: {} events were lost meanwhile, {} ticks are not in the chart",
+        "the terminal took no output for {:.1f} s: {} events were lost meanwhile, {} ticks are not in the chart",
         std::chrono::duration<double>(took).count(), shown.live->lost() - lost_before, not_drawn));
 }
 
@@ -273,7 +273,7 @@ void Screen::State::draw() {
     }
     drawn = Clock::now();
     dirty = false;
-    if (drawn - now >= kStoodStill) say_what_was_missed(drawn - now);
+    if (drawn - now >= kBlocked) show_what_was_missed(drawn - now);
 }
 
 void Screen::State::run() {
@@ -309,7 +309,7 @@ void Screen::State::show() {
         std::array<pollfd, 3> waiting_for{
             {{STDIN_FILENO, POLLIN, 0}, {signals.get(), POLLIN, 0}, {wake.get(), POLLIN, 0}}};
         const int timeout = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
-        // While a frame is due anyway, what wakes is left for then.
+        // If a frame is due, changes can wait for it: do not wake up for them.
         if (poll(waiting_for.data(), dirty ? 2 : 3, timeout) <= 0) continue;
         if (waiting_for[1].revents != 0) take_signals();
         if (waiting_for[0].revents & (POLLHUP | POLLERR)) {  // the terminal is gone; HUP ends rsslag

@@ -24,7 +24,7 @@ core::Result<view::TextStyle> text_style(const std::string &unit, const std::str
     } else if (color == "always" || color == "never") {
         style.color = color == "always";
     } else {
-        return core::Error{core::Kind::BadInput, "--color is one of auto, always, never", 0, ""};
+        return core::Error{core::Kind::BadInput, "--color must be auto, always or never", 0, ""};
     }
     style.unit = unit;
     if (unit == "kB") {
@@ -36,7 +36,7 @@ core::Result<view::TextStyle> text_style(const std::string &unit, const std::str
     } else if (unit == "pages") {
         style.pages = core::as_pages;
     } else {
-        return core::Error{core::Kind::BadInput, "--unit is one of kB, MiB, GiB, pages", 0, ""};
+        return core::Error{core::Kind::BadInput, "--unit must be kB, MiB, GiB or pages", 0, ""};
     }
     return style;
 }

@@ -21,7 +21,7 @@ namespace {
 using view::Key;
 using view::Look;
 
-/// How each look is shown; the second column where there is colour.
+/// How a look is shown: attributes, and a colour pair that is used if there is colour.
 struct Paint {
     attr_t plain;
     short pair;
@@ -125,7 +125,7 @@ core::Result<Terminal> Terminal::open(bool color) {
     tcgetattr(STDIN_FILENO, &before);
     state->screen = newterm(nullptr, stdout, stdin);
     if (state->screen == nullptr) {
-        return core::Error{core::Kind::Unsupported, "this terminal cannot be drawn on", 0, "use --format lines"};
+        return core::Error{core::Kind::Unsupported, "cannot draw on this terminal", 0, "use --format lines"};
     }
     restore_at_death(restoring(), before);
     set_term(state->screen);
@@ -179,7 +179,7 @@ void Terminal::resize() {
     state_->paint_all = true;
 }
 
-/// TSTP and not STOP: where nobody could let it go on again, the kernel ignores it.
+/// TSTP, not STOP: the kernel ignores it in an orphaned process group, which no shell could continue.
 void Terminal::suspend() {
     def_prog_mode();
     endwin();

@@ -18,7 +18,7 @@ std::string restoring() {
     std::string text;
     for (const char *const name : {"sgr0", "op", "rmkx", "rmcup", "cnorm"}) {
         const char *const value = tigetstr(name);
-        // NOLINTNEXTLINE(performance-no-int-to-ptr): terminfo says "no such capability" with the pointer -1
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): tigetstr() returns the pointer -1 for an unknown capability
         if (value != nullptr && value != reinterpret_cast<const char *>(-1)) text += value;
     }
     return text;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What terminfo knows of the terminal; apart, as <term.h> makes macros of many plain words.
+// Access to terminfo, in its own file because <term.h> defines many common words as macros.
 #pragma once
 
 #include <string>
 
 namespace rsslag::terminal {
 
-/// Whether it is known and can place its cursor.
+/// Whether terminfo has an entry of this name, and the terminal can position its cursor.
 bool can_be_drawn_on(const char *name, int fd);
 
-/// Leaves the alternate screen, shows the cursor, ends colours and the keypad's own mode. Of the terminal in use.
+/// The sequences that leave the alternate screen, show the cursor and end colours and keypad mode, for the current
+/// terminal.
 std::string restoring();
 
 }  // namespace rsslag::terminal

@@ -14,30 +14,31 @@
 
 namespace rsslag::terminal {
 
-/// A terminal of CMD's own, so that what it writes never lands on the screen: all of it goes to a file, the last lines
-/// are kept for the screen, and what is typed for it goes in. A thread of its own reads, so that CMD never waits.
+/// A pseudoterminal for CMD, so that its output never lands on the screen. All output goes to a file, the last lines
+/// are kept for the screen, and typed keys are its input. A separate thread reads, so that CMD never blocks.
 class CommandTerminal {
   public:
+    /// Kind::Internal if the terminal or the file (in $TMPDIR, else /tmp) cannot be created.
     static core::Result<CommandTerminal> open();
     ~CommandTerminal();
     CommandTerminal(CommandTerminal &&) noexcept;
     CommandTerminal &operator=(CommandTerminal &&) = delete;
 
-    /// For CMD's stdin, stdout and stderr.
+    /// The descriptor for CMD's stdin, stdout and stderr; valid until start().
     int command_side() const;
-    /// Once CMD has its side: begins to read.
+    /// Closes rsslag's copy of CMD's side and starts to read. Call it once CMD has its side.
     void start();
-    /// The file belongs to whoever CMD runs as.
+    /// Gives the file and the terminal to the user that CMD runs as.
     void give_file_to(unsigned uid, unsigned gid);
-    /// Where what CMD wrote is, and what of it is not; empty where it wrote nothing, and then there is no file either.
-    /// Once hung up.
+    /// A sentence with the path of the file and the amount that it lacks; empty if CMD wrote nothing, and then there is
+    /// no file in the end. Call it after hang_up().
     std::string kept() const;
 
-    /// What was typed; dropped where CMD reads none of it.
+    /// Sends typed bytes to CMD; bytes that do not fit are dropped.
     void type(const std::string &bytes);
-    /// What came since the last call, as the screen shows it; nullopt: nothing.
+    /// The output as the screen shows it; nullopt if nothing came since the last call.
     std::optional<view::CommandOutput> take_output();
-    /// Closes CMD's terminal: HUP for what still uses it.
+    /// Closes CMD's terminal; processes that still use it get SIGHUP.
     void hang_up();
 
   private:

@@ -7,8 +7,8 @@
 
 namespace rsslag::terminal {
 
-/// As spdlog formats, but control, escape and bidi bytes of a message reach no terminal and no file raw: its words may
-/// come from a recording or another process.
+/// spdlog's format with control, escape and bidi bytes of the message made harmless: its text may come from a recording
+/// or another process.
 std::unique_ptr<spdlog::formatter> log_format();
 
 }  // namespace rsslag::terminal

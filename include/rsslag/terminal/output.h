@@ -11,16 +11,16 @@
 
 namespace rsslag::terminal {
 
-/// Writes all of it to stdout, or to stderr. What keeps output from being written is Kind::Io; fail() takes a reader
-/// who closed the pipe, and wanted no more, for no failure.
+/// Writes all of the text to stdout or stderr. Kind::Io if that fails; fail() of the command line does not treat a
+/// closed pipe as a failure.
 core::Status print(std::string_view text, int fd = STDOUT_FILENO);
 
-/// Whether it is that: the reader has closed the pipe.
+/// Whether the reader has closed the pipe.
 inline bool is_unread(const core::Error &error) {
     return error.kind == core::Kind::Io && error.err == EPIPE;
 }
 
-/// One line on stderr, whatever it quotes.
+/// Writes one line to stderr; control and escape bytes are made harmless.
 void complain(const std::string &line);
 
 }  // namespace rsslag::terminal

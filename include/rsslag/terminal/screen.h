@@ -11,35 +11,35 @@
 
 namespace rsslag::terminal {
 
-/// What can be shown: the list of processes, and above it one that is traced.
+/// The screens: the list of processes, and on top of it the trace of one.
 struct Shown {
     std::optional<view::TopScreen> top;
     std::optional<view::LiveScreen> live;
 };
 
-/// A thread that draws and reads the keyboard. Who calls never waits for the terminal: what it does not take in time
-/// waits in a bounded queue, the oldest goes first. Until it is closed, nothing else may write to the terminal; what is
-/// logged meanwhile is written after.
+/// A thread that draws and reads the keyboard. The caller never waits for the terminal: changes wait in a bounded
+/// queue, which drops the oldest ones. While the screen is open nothing else may write to the terminal; log messages
+/// are kept and written after it is closed.
 class Screen {
   public:
-    /// stdin and stdout are a terminal that can be drawn on.
+    /// Whether stdin and stdout are a terminal that can be drawn on.
     static bool possible();
-    /// Before any other thread is started: TSTP, CONT and WINCH are the screen's.
+    /// Blocks TSTP, CONT and WINCH, which the screen's thread reads. Call it before any other thread is started.
     static void block_signals();
 
     static core::Result<Screen> open(bool color);
-    /// Gives the terminal back, also where it stands still.
+    /// Restores the terminal, also if it is blocked (Ctrl-S).
     ~Screen();
     Screen(Screen &&) noexcept;
     Screen &operator=(Screen &&) = delete;
 
     using Change = std::function<void(Shown &)>;
     void post(Change change);
-    /// What keys have asked for since the last call. Throws what the screen's thread could not go on for.
+    /// The intents of keys since the last call. Rethrows the exception that ended the screen's thread.
     std::vector<view::Intent> intents();
-    /// Whether Quit is among these, which stay.
+    /// Whether Quit is among the intents, which stay queued.
     bool asked_to_quit();
-    /// Where keys go while they are the command's; called by the screen's thread.
+    /// Sets the receiver of bytes typed for CMD. The screen's thread calls it.
     void on_typed(std::function<void(const std::string &)> typed);
 
   private:

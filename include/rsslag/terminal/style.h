@@ -11,7 +11,8 @@ namespace rsslag::terminal {
 /// Whether the user's locale is a UTF-8 one.
 bool locale_is_utf8();
 
-/// How text looks on this stdout: the locale's character set, --unit, --color (auto: on a terminal, unless NO_COLOR).
+/// The style of text on stdout, by the locale, --unit and --color (auto: colour on a terminal unless NO_COLOR is set).
+/// Kind::BadInput for another value of an option.
 core::Result<view::TextStyle> text_style(const std::string &unit, const std::string &color);
 
 }  // namespace rsslag::terminal

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The terminal that a grid is shown on and keys come from. ncursesw does the diffing. One at a time: curses is global.
+// The terminal that shows a grid and delivers keys, by ncursesw. Only one at a time: the state of curses is global.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ class Terminal {
     /// Whether stdin and stdout are a terminal that can be drawn on: TERM is known and it can place its cursor.
     static bool possible();
 
-    /// Takes it over; the locale must be set. Restored by the destructor, and by whatever signal of a crash ends the
-    /// program.
+    /// Takes over the terminal; the locale must be set. The destructor restores it, and so does a signal that ends the
+    /// program. Kind::Unsupported if curses cannot use the terminal.
     static core::Result<Terminal> open(bool color);
 
     ~Terminal();
@@ -25,17 +25,17 @@ class Terminal {
     Terminal &operator=(Terminal &&) = delete;
 
     view::Size size() const;
-    /// Waits for as long as the terminal takes nothing.
+    /// Blocks while the terminal takes no output.
     void draw(const view::Grid &grid);
-    /// The next draw() paints every cell, after a resize or when somebody else may have written.
+    /// Makes the next draw() paint every cell: after a resize, or if another process may have written.
     void resize();
-    /// Gives the terminal back, stops the process as TSTP does, and takes the terminal again once it goes on.
+    /// Restores the terminal, stops the process as TSTP does, and takes the terminal over again after CONT.
     void suspend();
-    /// Takes it again after a stop that nobody told of.
+    /// Takes the terminal over again after a stop without suspend(), as by SIGSTOP.
     void resume();
 
     std::vector<view::Key> keys();
-    /// Every byte as it is typed, those that would be signals included.
+    /// Delivers every typed byte, including those that otherwise send a signal.
     void pass_through(bool on);
     std::string typed_bytes();
 

@@ -207,7 +207,7 @@ TEST(Printer, IsNotHeldByAReaderThatStandsStillOnceItIsStopped) {
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().kind, core::Kind::Io);
     EXPECT_FALSE(is_unread(done.error()));
-    EXPECT_EQ(done.error().what, "the last 960 lines are not written: nobody read them");
+    EXPECT_EQ(done.error().what, "cannot write the last 960 lines: the reader stopped reading");
 }
 
 TEST(Printer, TellsAReaderWhoHasGone) {
