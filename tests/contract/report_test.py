@@ -175,7 +175,7 @@ class Recorded(TracingTest):
         self.assertTrue(process['peak']['lossy'] and process['final_approximate'] and process['baseline_approximate'])
         text = self.text()
         self.assertRegex(text, 'UNCERTAIN')
-        self.assertRegex(text, r'(\u00b1|\+-)[\d,]+ kB .* went at its end')
+        self.assertRegex(text, r'(\u00b1|\+-)[\d,]+ kB .* removed at its end')
         self.assertRegex(text, 'records were lost: figures marked')
         self.assertRegex(text, r'\d records: at least [\d,]+ updates')
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// --assert 'peak_lag<1MiB and lost==0': what is demanded of a report.
+// Assertions on a report: --assert 'peak_lag<1MiB and lost==0'.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using core::Kind;
 using Relation = core::Assertion::Relation;
 using Unit = Figure::Unit;
 
-/// Words and signs of an expression, with where they stand.
+/// Reads the tokens of an expression and tracks the position.
 class Reader {
   public:
     explicit Reader(std::string_view text) : text_(text) { skip_blanks(); }
@@ -26,7 +26,7 @@ class Reader {
     bool done() const { return at_ == text_.size(); }
     std::size_t at() const { return at_; }
 
-    /// Letters, digits, dots and underscores.
+    /// Letters, digits, dots, underscores and percent signs.
     std::string_view word() {
         return take([](char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '_' || c == '%'; });
     }
@@ -93,7 +93,7 @@ class Reader {
 
 Error refused(std::string_view text, std::size_t at, std::string_view why) {
     return {Kind::BadInput,
-            fmt::format("--assert '{}' is wrong at position {}: {}", core::printable(text), at + 1, why), 0,
+            fmt::format("cannot parse --assert '{}' at position {}: {}", core::printable(text), at + 1, why), 0,
             "write it like 'peak_lag<1MiB and lost==0'"};
 }
 
@@ -161,7 +161,7 @@ std::string_view sign(Relation relation) {
     return "==";
 }
 
-/// In the unit that limits have.
+/// In the unit of the limits: bytes, seconds, percent or a count.
 double scaled(Unit unit, std::int64_t number, const core::PageSize &page_size) {
     const auto value = static_cast<double>(number);
     switch (unit) {
@@ -173,7 +173,7 @@ double scaled(Unit unit, std::int64_t number, const core::PageSize &page_size) {
     return value;
 }
 
-/// Whatever the truth is, of all that it may be.
+/// Whether the claim holds for every value that the figure may have.
 bool surely(const Figure &figure, const Claim &claim, const core::PageSize &page_size) {
     if (!figure.value || figure.approximate) return false;
     const auto at = [&](std::int64_t value) {
@@ -184,7 +184,7 @@ bool surely(const Figure &figure, const Claim &claim, const core::PageSize &page
     return at(least) && at(*figure.value) && !(figure.at_least && more_may_fail);
 }
 
-/// Whatever it is, not.
+/// Whether the claim fails for every value that the figure may have.
 bool surely_not(const Figure &figure, const Claim &claim, const core::PageSize &page_size) {
     if (!figure.value || figure.approximate) return false;
     const auto at = [&](std::int64_t value) {

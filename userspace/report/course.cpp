@@ -7,7 +7,7 @@
 namespace rsslag::report {
 namespace {
 
-/// More than the widest picture has columns.
+/// More than the columns of the widest chart.
 constexpr std::size_t kMostSpans = 2048;
 
 void join(CourseSpan &span, const CourseSpan &later) {

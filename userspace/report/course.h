@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a process held over time, record by record.
+// The RSS of a process over time, from every record.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace rsslag::report {
 
-/// Keeps the least and the most of each span of time; spans grow as the recording does, so that few are kept.
+/// Keeps the least and the most of each span of time. At most 2048 spans: their width doubles as needed.
 class CourseBuilder {
   public:
-    /// In the order of time.
+    /// Values must come in order of time.
     void add(std::uint64_t t_ns, const core::Held &held);
     std::vector<CourseSpan> take();
 
@@ -25,13 +25,14 @@ class CourseBuilder {
     std::vector<CourseSpan> spans_;
 };
 
-/// One of the columns into which a picture divides the time; nullopt: nothing is known then.
+/// One column of a chart over time; nullopt if nothing is known of that time.
 struct Column {
-    core::Pages least, most, lag;  ///< of the rss, of the rss, the most
+    core::Pages least, most, lag;  ///< least and most rss, most lag
 };
 using Columns = std::vector<std::optional<Column>>;
 
-/// Where no record comes, what was held before it holds.
+/// Divides the time into `count` columns. A column between two records has the values of the earlier one; columns
+/// before the first and after the last record are nullopt.
 Columns columns(const std::vector<CourseSpan> &course, std::uint64_t duration_ns, std::size_t count);
 
 }  // namespace rsslag::report

@@ -7,7 +7,7 @@
 namespace rsslag::report {
 
 std::vector<Growth> GrowthByAddress::ranges(const core::PageSize &page_size) const {
-    // Stacks of threads and arenas of malloc lie this close to each other; mappings of another kind rarely do.
+    // Thread stacks and malloc arenas are closer to each other than this; mappings of different kinds rarely are.
     constexpr std::uint64_t kGap = std::uint64_t{64} << 20;
     const auto within = static_cast<std::uint64_t>(page_size.bytes) - 1;
     std::vector<Growth> ranges;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Text in SVG and HTML.
+// Escaping of text for SVG and HTML.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace rsslag::report {
 
-/// Names are text there and cannot be markup, in attributes neither.
+/// Escapes a name so that it is only text, in elements and in attributes.
 inline std::string escaped(std::string_view raw) {
     std::string out;
     for (const char c : core::printable(raw)) {

@@ -19,14 +19,14 @@ using core::json::or_null;
 using nlohmann::ordered_json;
 using Process = core::Summary::Process;
 
-/// Programs of CMD's that were before this one are the same process.
+/// CMD's process; all programs that it has run are one entry.
 const Process *process_of(const PeakReport &peak) {
     const auto &all = peak.summary.processes;
     const auto found = std::find_if(all.begin(), all.end(), [&peak](const Process &p) { return p.pid == peak.pid; });
     return found == all.end() ? nullptr : &*found;
 }
 
-/// The members at the instant of the peak; which that was is not known where the peak is a range.
+/// The members at the instant of the peak. If the peak is a range, its instant and so its rss are not known.
 ordered_json members_at(const core::Extremes &extremes) {
     ordered_json members = core::json::members(extremes.most.members);
     if (extremes.most.from != extremes.most.to) members["rss"] = nullptr;
@@ -43,7 +43,7 @@ std::optional<std::int64_t> max_rss_kb(const Process &process, const PeakReport 
     return process.end ? std::optional(kb_of(process.end->max_rss, peak)) : std::nullopt;
 }
 
-/// It is of the last of its programs; where another one held more, it says nothing of that.
+/// VmHWM of the last program; nullopt if the peak was an earlier program's.
 std::optional<std::int64_t> high_water_kb(const Process &process, const PeakReport &peak) {
     const bool same = process.image != 0 && process.image == process.extremes.image;
     if (!same || !process.end || !process.end->high_water) return std::nullopt;
@@ -51,8 +51,8 @@ std::optional<std::int64_t> high_water_kb(const Process &process, const PeakRepo
 }
 
 /// "16 kB less".
-std::string distance(std::int64_t told_kb, const Process &process, const PeakReport &peak) {
-    const std::int64_t by = told_kb - kb_of(process.extremes.most.to, peak);
+std::string distance(std::int64_t reported_kb, const Process &process, const PeakReport &peak) {
+    const std::int64_t by = reported_kb - kb_of(process.extremes.most.to, peak);
     if (by == 0) return "the same";
     return fmt::format("{} kB {}", core::with_thousands(std::abs(by)), by < 0 ? "less" : "more");
 }
@@ -142,7 +142,7 @@ std::string peak_text(const PeakReport &peak, const ReportStyle &style, bool tre
     const Process *const own = process_of(peak);
     std::string text;
     if (own == nullptr) {
-        text = "the command's peak is not known: nothing was told of it\n";
+        text = "the command's peak is not known: the trace has no data of it\n";
     } else {
         const core::Members &members = own->extremes.most.members;
         text = fmt::format("peak RSS {} at {} by thread {}: file {}, anon {}, shmem {}\n",
@@ -151,16 +151,15 @@ std::string peak_text(const PeakReport &peak, const ReportStyle &style, bool tre
     }
     const core::Extreme &all = summary.all.most;
     if (summary.processes.size() > 1)
-        text +=
-            fmt::format("of the tree {} at {}, {} process{} then; pages that they share copy-on-write count in each\n",
-                        core::peak_range_text(summary.all, amount), seconds(all.t_ns), all.processes,
-                        all.processes == 1 ? "" : "es");
+        text += fmt::format("tree peak {} at {}, {} process{} then; pages shared copy-on-write count in each\n",
+                            core::peak_range_text(summary.all, amount), seconds(all.t_ns), all.processes,
+                            all.processes == 1 ? "" : "es");
     if (own != nullptr && peak.max_rss_kb)
-        text += fmt::format("ru_maxrss {} kB, {}; it is sampled, and of its children, too\n",
+        text += fmt::format("ru_maxrss {} kB, {}; sampled, includes its children\n",
                             core::with_thousands(*peak.max_rss_kb), distance(*peak.max_rss_kb, *own, peak));
     if (const auto kb = own == nullptr ? std::nullopt : high_water_kb(*own, peak))
-        text += fmt::format("VmHWM {} kB at the end, {}; it is sampled\n", core::with_thousands(*kb),
-                            distance(*kb, *own, peak));
+        text +=
+            fmt::format("VmHWM {} kB at the end, {}; sampled\n", core::with_thousands(*kb), distance(*kb, *own, peak));
     if (tree) {
         for (const Process &process : summary.processes)
             text += fmt::format("  {} [{}]{} {} at {}\n", core::printable(process.comm, style.utf8), process.pid,

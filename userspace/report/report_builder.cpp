@@ -15,14 +15,14 @@ namespace {
 
 using core::Pages;
 
-/// Twice what the widest chart shows.
+/// Twice the columns of the widest chart.
 constexpr std::size_t kMostPoints = 4096;
 
 bool weightier(const LagPoint &a, const LagPoint &b) {
     return a.lag.value_or(Pages{INT64_MIN}) >= b.lag.value_or(Pages{INT64_MIN});
 }
 
-/// Each two become one; the largest lag of all is never lost.
+/// Keeps one point of each two, the one with the larger lag, so that the largest lag stays.
 void thin_out(std::vector<LagPoint> &points) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i + 1 < points.size(); i += 2)
@@ -31,10 +31,10 @@ void thin_out(std::vector<LagPoint> &points) {
     points.resize(kept);
 }
 
-/// A process that is being told of.
+/// A process whose rows are being read.
 struct Reported {
     ReportProcess process;
-    std::vector<std::uint64_t> mms;  ///< that it had, in order
+    std::vector<std::uint64_t> mms;  ///< its mms, in order
     GrowthByAddress growth;
     CourseBuilder course;
     std::size_t order = 0;
@@ -76,7 +76,7 @@ void note_point(ReportProcess &process, const sinks::TickRow &row, const core::P
     process.points.push_back(point);
 }
 
-/// At a tick, and at the end until its teardown.
+/// The values of a tick; after the end of the process those before its teardown, with no lag.
 void note_held(Reported &reported, const sinks::TickRow &row) {
     const bool over = row.state != core::State::Running;
     const core::Members &held = over ? row.last : row.exact;
@@ -84,7 +84,7 @@ void note_held(Reported &reported, const sinks::TickRow &row) {
     reported.course.add(row.at.t_ns, {held.rss(), lag});
 }
 
-/// What one program after another did.
+/// Sums up the mms of one process.
 void add(MmReport &sum, const MmReport &mm) {
     sum.mm = mm.mm;
     sum.baseline += mm.baseline;
@@ -119,21 +119,21 @@ ReportProcess finished(Reported reported, const core::PageSize &page_size) {
 struct ReportBuilder::State {
     Report report;
     std::unordered_map<int, Reported> reported;  ///< by pid, those that have not ended
-    /// Those that are over: where they stand among all, and their mms.
+    /// Processes that are complete, with their rank by first row and their mms.
     struct Over {
         std::size_t order = 0;
         ReportProcess process;
         std::vector<std::uint64_t> mms;
     };
     std::vector<Over> over;
-    std::unordered_map<std::uint64_t, MmShares> shares;  ///< by mm: several processes may share one
-    std::vector<std::uint64_t> open_shares;              ///< mms that a later loss row may concern
+    std::unordered_map<std::uint64_t, MmShares> shares;  ///< by mm: processes may share one
+    std::vector<std::uint64_t> open_shares;              ///< mms that a later loss row may change
     std::optional<std::uint64_t> certified;              ///< tick up to which all losses are known
     std::size_t begun = 0;
     sinks::GrowthByName growth;
-    std::pair<int, Reported *> last{0, nullptr};  ///< rows of one process come together
+    std::pair<int, Reported *> last{0, nullptr};  ///< cache: rows of one process often follow each other
 
-    // By alternative and, for updates and tasks, their own type.
+    // Counts of rows by alternative of the variant; for updates, tasks and mappings also by type.
     std::array<std::uint64_t, std::variant_size_v<sinks::Row>> counts{};
     std::array<std::uint64_t, 3> updates{};
     std::array<std::uint64_t, 7> tasks{};
@@ -229,7 +229,7 @@ void ReportBuilder::State::note_shares(Reported &entry, const sinks::TickRow &ro
 
 void ReportBuilder::State::note(const sinks::LossRow &row) {
     growth.note(row);
-    if (row.cause == sinks::kMappingsLost) return;  // no counter's
+    if (row.cause == sinks::kMappingsLost) return;  // changes no counter
     for (const std::uint64_t mm : open_shares)
         shares[mm].lost(row.records.value_or(UINT64_MAX));
 }
@@ -252,7 +252,7 @@ void ReportBuilder::State::end_image(Reported &entry) {
     if (image) entry.process.images.push_back(std::move(*image));
 }
 
-/// The number may belong to another process from now on, or to the programs of one that was forked.
+/// From now on the PID may be another process's, or, after a fork's first exec, belong to its own programs.
 void ReportBuilder::State::end(int pid) {
     const auto found = reported.find(pid);
     const std::size_t order = found->second.order;
@@ -311,7 +311,7 @@ core::Status ReportBuilder::end(const sinks::Ending &ending) {
     state.count_rows();
     const core::PageSize page_size = state.report.facts.machine.page_size;
     for (auto &[pid, entry] : state.reported) {
-        // Rows of a process that no tick tells of: it was born and gone in between, or its mm is somebody else's.
+        // A process without ticks is left out: it lived between two ticks, or its mm is another process's.
         const std::size_t order = entry.order;
         state.end_image(entry);
         std::vector<std::uint64_t> mms = std::move(entry.mms);

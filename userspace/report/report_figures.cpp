@@ -13,7 +13,7 @@ namespace {
 using core::Pages;
 using Unit = Figure::Unit;
 
-/// The largest of all processes; nullopt: there is none.
+/// The largest value of all processes; nullopt if there is none.
 template <class Of>
 std::optional<std::int64_t> largest(const std::vector<ReportProcess> &processes, const Of &of) {
     std::optional<std::int64_t> largest;
@@ -24,12 +24,13 @@ std::optional<std::int64_t> largest(const std::vector<ReportProcess> &processes,
     return largest;
 }
 
-/// What a fork held before its first exec came of its parent: no process's peak or growth, though its lag counts.
+/// Image 0, what a fork held before its first exec, is its parent's program: it counts for the lag, but not for peak or
+/// growth.
 bool own_image(const ReportProcess &process) {
     return process.extremes.image != 0;
 }
 
-/// As of() says, of programs that the process has run itself.
+/// of(), restricted to programs that the process itself has run.
 template <class Of>
 auto of_own(const Of &of) {
     return [of](const ReportProcess &process) {
@@ -53,7 +54,7 @@ std::optional<std::int64_t> peak_cached(const ReportProcess &process) {
     return most;
 }
 
-/// Of the exact rss at the instant of the peak lag; of a process of less than 1 MiB it says nothing.
+/// The share of the exact rss at the instant of the peak lag; nullopt below 1 MiB, where it is meaningless.
 std::optional<std::int64_t> lag_percent(const ReportProcess &process, const core::PageSize &page_size) {
     constexpr std::int64_t kLeast = std::int64_t{1} << 20;
     constexpr std::int64_t kHundredths = 10'000;
@@ -75,7 +76,7 @@ Figure lag_share(const std::vector<ReportProcess> &processes, const core::PageSi
     return figure;
 }
 
-/// Ticks of that verdict; nullopt where nothing was walked, which explains nothing.
+/// The number of ticks with the verdict `unexplained`; nullopt if there was no walk.
 std::optional<std::int64_t> unexplained(const std::vector<ReportProcess> &processes) {
     std::optional<std::int64_t> ticks;
     for (const ReportProcess &process : processes) {
@@ -88,7 +89,7 @@ std::optional<std::int64_t> unexplained(const std::vector<ReportProcess> &proces
     return ticks;
 }
 
-/// The largest distance of a walk from what was held, nullopt where nothing was walked.
+/// The largest absolute residual; nullopt if there was no walk.
 std::optional<std::int64_t> largest_residual(const Report &report) {
     std::optional<std::int64_t> largest;
     for (const ReportProcess &process : report.processes) {
@@ -99,7 +100,7 @@ std::optional<std::int64_t> largest_residual(const Report &report) {
     return largest;
 }
 
-/// "24,913 records were lost: 24,913 ring_full", which is why a figure is not known; empty: nothing was.
+/// "24,913 records were lost: 24,913 ring_full", the reason why a figure is not known; empty without a loss.
 std::string what_was_lost(const Report &report) {
     const sinks::Ending &ending = report.ending;
     std::string text;
@@ -113,7 +114,7 @@ std::string what_was_lost(const Report &report) {
     return text;
 }
 
-/// Of a tree whose children were not traced that is the least.
+/// Only a lower bound if children were not traced.
 Figure tree_peak(const Report &report) {
     const core::Extremes &tree = report.ending.all;
     Figure figure{"tree.peak_rss", Unit::Pages, {}, {}, tree.lossy && !report.processes.empty()};
@@ -126,8 +127,8 @@ Figure tree_peak(const Report &report) {
     return figure;
 }
 
-/// Marks figures that missing records may change: a count or a maximum may be higher, growth higher or lower. The
-/// duration and the number of lost records are known if the file's end is there.
+/// Marks figures that missing records may change: counts and maxima may be higher, growth higher or lower. If the file
+/// has its end, the duration, the resyncs and the number of lost records are known.
 void doubt(std::vector<Figure> &figures, const Report &report) {
     const bool ended = report.ending.complete;
     const bool parts_unknown = std::any_of(report.ending.missing.begin(), report.ending.missing.end(),

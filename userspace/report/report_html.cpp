@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A report as a page: what is text is in the document, what a chart needs is JSON beside it. The page's script is
-// page/report.js and the same for each report; nothing of a recording gets into it.
+// A report as an HTML page: text in the document, data of the charts as JSON in it. The script is page/report.js, the
+// same for every report; no data of a recording is inserted into it.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -24,13 +24,13 @@ using core::Pages;
 using nlohmann::ordered_json;
 
 constexpr std::size_t kMostProcesses = 64, kMostNames = 12;
-/// Of all processes together.
+/// Limits for all processes together.
 constexpr std::size_t kAllThreads = 800, kAllColumns = 16'000;
 
-/// What all parts of a page ask for.
+/// The data that all parts of a page need.
 struct Page {
     const Report &report;
-    std::vector<const ReportProcess *> processes;  ///< that it shows, largest first
+    std::vector<const ReportProcess *> processes;  ///< shown processes, largest peak first
 
     std::string kb(Pages pages) const { return core::as_kb(pages, report.facts.machine.page_size); }
     std::size_t share(std::size_t all, std::size_t least, std::size_t most) const {
@@ -43,17 +43,17 @@ std::string paragraph(std::string_view style, const std::string &markup) {
     return fmt::format("<p class=\"{}\">{}</p>\n", style, markup);
 }
 
-/// A cell of text.
+/// A text cell.
 std::string cell(std::string_view raw) {
     return fmt::format("<td class=\"name\">{}</td>", escaped(raw));
 }
 
-/// A cell that is sorted by a number.
+/// A cell with a number by which the script sorts.
 std::string cell(const std::string &text, std::int64_t value) {
     return fmt::format("<td class=\"n\" data-v=\"{}\">{}</td>", value, text);
 }
 
-/// Names of columns; behind a `<` those of text.
+/// Headings; a leading `<` marks a text column.
 std::string headings(std::initializer_list<std::string_view> names) {
     std::string out = "<thead><tr>";
     for (const std::string_view name : names) {
@@ -70,19 +70,19 @@ std::string table(std::string_view style, const std::string &heading, const std:
 
 std::string summary_line(const Page &page) {
     const Report &report = page.report;
-    if (!report.peak_lag) return paragraph("", "No process was read: its lag is not known.");
+    if (!report.peak_lag) return paragraph("", "No process was read: the lag is not known.");
     const PeakLag &peak = *report.peak_lag;
     std::string text =
-        fmt::format("At most <b>{}{}</b> were hidden from who reads flushed counters: at {}, in {} [{}]",
+        fmt::format("At most <b>{}{}</b> were hidden from readers of flushed counters: at {}, in {} [{}]",
                     peak.approximate ? "~" : "", page.kb(peak.pages), seconds(peak.t_ns), escaped(peak.comm), peak.pid);
     if (peak.rss.n > 0) text += fmt::format(", which held {}", page.kb(peak.rss));
-    if (peak.approximate) text += "; records were lost, it may have been more";
+    if (peak.approximate) text += "; records were lost: it may have been higher";
     return paragraph("", text + ".");
 }
 
 std::string head(const Page &page) {
     const sinks::Facts &facts = page.report.facts;
-    const std::string of = page.processes.empty() ? "nobody" : escaped(page.processes.front()->comm);
+    const std::string of = page.processes.empty() ? "no process" : escaped(page.processes.front()->comm);
     std::string out = fmt::format("<h1>RSS of {}{}</h1>\n", of, page.report.processes.size() > 1 ? " and others" : "");
     const auto time = std::chrono::system_clock::to_time_t(facts.time);
     std::tm utc{};
@@ -96,7 +96,7 @@ std::string head(const Page &page) {
     return out + summary_line(page);
 }
 
-/// What is not here, before anything that it may make wrong.
+/// Lost and missing records, shown before the figures that they may affect.
 std::string losses(const Page &page) {
     const sinks::Ending &ending = page.report.ending;
     const std::string causes = causes_text(ending.lost_by, escaped);
@@ -192,7 +192,7 @@ std::string threads(const ReportProcess &process, const Page &page) {
                           std::nullopt, other.updates, std::nullopt, std::nullopt);
     }
     if (process.sum.teardown_updates > 0)
-        rows += share_row(page, "went at its end", "", -1, process.sum.teardown, process.sum.teardown_uncertain,
+        rows += share_row(page, "removed at its end", "", -1, process.sum.teardown, process.sum.teardown_uncertain,
                           std::nullopt, process.sum.teardown_updates, std::nullopt, std::nullopt);
     constexpr std::size_t kFew = 20;
     const std::uint64_t all = process.threads.size() + process.sum.exited.threads;
@@ -209,7 +209,7 @@ std::string grown(const sinks::ImageGrowth &image, const Page &page) {
     const auto held = [](const std::optional<core::Kilobytes> &kb) {
         return kb ? cell(core::with_thousands(kb->n) + " kB", kb->n) : cell("-", -1);
     };
-    const auto nobody = cell("", -1);
+    const auto blank = cell("", -1);
     std::string rows;
     std::size_t listed = 0;
     Pages rest;
@@ -223,29 +223,29 @@ std::string grown(const sinks::ImageGrowth &image, const Page &page) {
     }
     if (listed > kMostNames)
         rows += fmt::format("<tr>{}{}{}{}</tr>\n", cell(count(listed - kMostNames) + " more"),
-                            cell(page.kb(rest), rest.n), nobody, nobody);
+                            cell(page.kb(rest), rest.n), blank, blank);
     for (std::size_t i = 0; i < sinks::kNoFaults; ++i) {
         if (image.no_fault[i].n == 0) continue;
         rows += fmt::format("<tr>{}{}{}{}</tr>\n", cell(core::describe(static_cast<core::NoFault>(i))),
-                            cell(page.kb(image.no_fault[i]), image.no_fault[i].n), nobody, nobody);
+                            cell(page.kb(image.no_fault[i]), image.no_fault[i].n), blank, blank);
     }
     std::string out = paragraph(
         "", fmt::format("grew by {} as {}", marked(image.in_doubt, page.kb(image.grew())), escaped(image.comm)));
     out += table("", headings({"<MAPPING", "CAME BY FAULT", "HELD AT FIRST", "HELD AT LAST"}), rows);
     if (image.names_lost > 0)
-        out += paragraph("bad", fmt::format("{} changes of mappings were lost: any of these names may be an old one",
+        out += paragraph("bad", fmt::format("{} changes of mappings were lost: any of these names may be outdated",
                                             count(image.names_lost)));
     return out;
 }
 
-/// Where the script draws. Without it, all else is still there.
+/// The place where the script draws the chart. Without a script the rest of the page works.
 constexpr std::string_view kChartPlace =
     "<ul class=\"key\"><li><span class=\"exact\"></span>exact, least to most</li><li><span class=\"flushed\"></span>"
     "flushed</li><li><span class=\"stat\"></span>/proc/PID/stat says</li><li><span class=\"cached\"></span>cached</li>"
     "<li><span class=\"walked\"></span>walked</li><li><span class=\"lag\"></span>lag</li>"
     "<li><span class=\"bound\"></span>bound of the lag</li></ul>\n"
     "<p class=\"tools\"><button data-does=\"in\">zoom in</button><button data-does=\"out\">zoom out</button>"
-    "<button data-does=\"all\">all</button><span class=\"faint\">or draw over a stretch of time</span></p>\n"
+    "<button data-does=\"all\">all</button><span class=\"faint\">or drag over a range of time</span></p>\n"
     "<div class=\"place\"></div>\n<output></output>\n";
 
 std::string process_section(std::size_t number, const Page &page) {
@@ -265,7 +265,7 @@ std::string process_section(std::size_t number, const Page &page) {
     return out + threads(process, page) + "</section>\n";
 }
 
-/// What ticks tell, by column: null without a tick, false where it did not know.
+/// Values of ticks by column: null without a tick, false for a tick without the value.
 template <class Value>
 ordered_json of_ticks(const ReportProcess &process, const Page &page, std::uint64_t column_ns, Value value) {
     std::vector<ordered_json> values(page.columns());
@@ -302,7 +302,7 @@ ordered_json chart_data(const ReportProcess &process, const Page &page, std::uin
             {"bound_text", bound_text(bound, report.facts.machine)}};
 }
 
-/// Numbers and words of our own: no name is among them.
+/// JSON for the charts: numbers and fixed texts only, no names of a recording.
 std::string data(const Page &page) {
     const std::uint64_t column_ns = std::max<std::uint64_t>(page.report.ending.duration_ns / page.columns() + 1, 1);
     ordered_json processes = ordered_json::array();
@@ -316,13 +316,15 @@ std::string data(const Page &page) {
 
 constexpr std::string_view kHowToRead =
     "<h2>How to read it</h2>\n"
-    "<p><b>Exact</b> is what a process held: flushed and cached together, by every record, as the kernel's own "
-    "counters have it. <b>Flushed</b> is what is in the counter that /proc/PID/stat prints, and on many kernels statm, "
-    "status, ps and top with it. <b>Cached</b> has not got there yet: CPUs or threads keep it. The <b>lag</b> is what "
-    "such a reader misses at one instant. <b>Walked</b> is what the page tables held (smaps).</p>\n"
-    "<p>A peak that is a range could not be told closer from records of several CPUs; “at least” stands where records "
-    "were lost. Memory that processes share counts in each. A verdict compares counters with a walk: <i>agrees</i> to "
-    "the page, <i>explained</i> by what walks do not see, <i>moving</i> where the process went on meanwhile.</p>\n";
+    "<p><b>Exact</b> is what a process held: flushed + cached, by every record of the kernel's counters. "
+    "<b>Flushed</b> is the value of the counter that /proc/PID/stat shows; on many kernels statm and status, and so ps "
+    "and top, show it too. <b>Cached</b> is the part that CPUs or threads have not yet added to that counter. The "
+    "<b>lag</b> is what a reader of flushed counters misses at one instant. <b>Walked</b> is what the page tables held "
+    "(smaps).</p>\n"
+    "<p>A peak is a range if records of several CPUs do not determine it; “at least” marks a value that may be higher "
+    "because records were lost. Memory that processes share counts in each. A verdict compares the counters with a "
+    "walk: <i>agrees</i>: equal to the page; <i>explained</i>: each page of the difference has a named cause; "
+    "<i>moving</i>: the process changed meanwhile.</p>\n";
 
 }  // namespace
 

@@ -29,7 +29,7 @@ ordered_json peak_lag(const std::optional<PeakLag> &peak) {
             {"rss", peak->rss.n}};
 }
 
-/// Keys that rows of threads and of tasks of other processes have.
+/// Keys common to threads and tasks of other processes.
 ordered_json share(const ReportThread &thread) {
     return {{"tid", id(thread.tid)},
             {"tgid", id(thread.tgid)},

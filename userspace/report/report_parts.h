@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What text, JSON and assertions of a report have in common.
+// Common parts of a report's text, JSON and assertions.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ inline constexpr std::array<core::Verdict, 5> kAllVerdicts{core::Verdict::Agrees
                                                            core::Verdict::Moving, core::Verdict::Unexplained,
                                                            core::Verdict::Unwalked};
 
-/// Every verdict that there is, also at 0.
+/// The counts of all verdicts, including those that are 0.
 template <class Object>
 Object verdict_counts(const std::map<std::string, std::uint64_t> &counts) {
     Object object;
@@ -36,10 +36,10 @@ Object verdict_counts(const std::map<std::string, std::uint64_t> &counts) {
 /// "1,320".
 std::string count(std::uint64_t number);
 
-/// "12 agrees, 1 moving", of its ticks; "none".
+/// The verdicts of its ticks: "12 agrees, 1 moving", or "none".
 std::string verdicts_text(const ReportProcess &process);
 
-/// "12 ring, 3 drain", those that are not 0; `name` is what makes text of a cause.
+/// "12 ring_full, 3 no_room": the counts that are not 0. `name` formats a cause.
 template <class Name>
 std::string causes_text(const std::map<std::string, std::uint64_t> &counts, const Name &name) {
     std::string text;
@@ -52,7 +52,7 @@ std::string causes_text(const std::map<std::string, std::uint64_t> &counts, cons
 /// "2,988 more threads that ended", "12 more threads, 3 of them ended".
 std::string more_threads(std::uint64_t threads, std::uint64_t ended);
 
-/// The sum over all threads of a process but the first `listed`. Without the teardown.
+/// The sum over all threads of a process except the first `listed`, without the teardown.
 struct Rest {
     std::uint64_t threads = 0, ended = 0, updates = 0, faults = 0, flushes = 0;
     core::Members net;
@@ -61,32 +61,32 @@ struct Rest {
 };
 Rest rest_of(const ReportProcess &process, std::size_t listed);
 
-/// Of the lag of a process, and in words: "hard bound of the cpu scheme: 744 kB".
+/// The bound of a process's lag, and its text: "hard bound of the cpu scheme: 744 kB".
 core::Bound lag_bound(const ReportProcess &process, const Report &report);
 std::string bound_text(const core::Bound &bound, const core::Machine &machine);
 
 /// "1.320 s".
 std::string seconds(std::uint64_t t_ns);
 
-/// One number about the whole recording, by which two can be compared and of which --assert can demand something.
+/// One number about the whole recording, for --assert and for comparing two recordings.
 struct Figure {
     enum class Unit : std::uint8_t { Pages, Nanoseconds, Count, Percent };
     std::string_view name;
-    Unit unit = Unit::Count;              ///< Percent: hundredths of it
+    Unit unit = Unit::Count;              ///< Percent: the value is in hundredths of a percent
     std::optional<std::int64_t> value;    ///< nullopt: not known
-    std::optional<std::int64_t> least{};  ///< the truth lies from there to `value`; nullopt: it is `value`
-    bool at_least = false;                ///< it may have been more: records were lost, or not all were traced
-    bool approximate = false;             ///< it may have been more or less: records were lost
-    /// Percent: of what, both in pages.
+    std::optional<std::int64_t> least{};  ///< the true value is between `least` and `value`; nullopt: it is `value`
+    bool at_least = false;                ///< may be higher: records were lost, or not all processes were traced
+    bool approximate = false;             ///< may be higher or lower: records were lost
+    /// Percent: the part and the whole.
     std::optional<std::pair<core::Pages, core::Pages>> parts{};
-    /// Where there is no value, only the least or an approximate one: why; empty: there is nothing to say.
+    /// Why there is no value, or only a lower bound or an approximate one; empty: no reason to report.
     std::string why_unknown{};
 
-    /// There is no doubt about it, but that a peak may be a range.
+    /// No record is missing for it. A peak may still be a range.
     bool exact() const { return !at_least && !approximate; }
 };
 
-/// A value of it, in words; `amount` is what makes text of pages.
+/// A value with its unit; `amount` formats pages.
 template <class Amount>
 std::string value_text(Figure::Unit unit, std::int64_t value, const Amount &amount) {
     switch (unit) {
@@ -98,10 +98,10 @@ std::string value_text(Figure::Unit unit, std::int64_t value, const Amount &amou
     return core::with_thousands(value);
 }
 
-/// "417,000 kB to 417,612 kB", "at least …" with the reason, "not known (…)".
+/// "417,000 kB to 417,612 kB", "at least …" with the reason, or "not known (…)".
 std::string figure_text(const Figure &figure, const core::PageSize &page_size);
 
-/// The same names in the same order for every report.
+/// All figures; names and order are the same for every report.
 std::vector<Figure> figures(const Report &report);
 
 }  // namespace rsslag::report

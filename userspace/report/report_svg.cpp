@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A picture of a report: no script, no font and no file from elsewhere. Names are text and cannot be markup.
+// A report as SVG, without scripts, fonts or external files. Names are escaped.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,10 +20,10 @@ constexpr int kHead = 40;
 constexpr int kLeft = 110, kRight = 20, kTop = 40, kBetween = 24, kBottom = 30;
 constexpr int kPlotWidth = kWidth - kLeft - kRight;
 constexpr int kPlotHeight = 190;
-constexpr int kStripHeight = 60;  ///< of the lag, below
+constexpr int kStripHeight = 60;  ///< the strip of the lag below the plot
 constexpr int kPanel = kTop + kPlotHeight + kBetween + kStripHeight + kBottom;
 
-/// From time and pages to the picture.
+/// Maps time and pages to coordinates.
 struct Scale {
     double ns = 1, pages = 1;
     int top = 0, height = kPlotHeight;
@@ -32,7 +32,7 @@ struct Scale {
     double y(core::Pages value) const { return top + height - static_cast<double>(value.n) / pages * height; }
 };
 
-/// One line; where the value is not known it is broken.
+/// A line over the points, broken at unknown values.
 template <class Value>
 std::string line(const ReportProcess &process, const Scale &scale, std::string_view style, Value value) {
     std::string path;
@@ -49,11 +49,11 @@ std::string line(const ReportProcess &process, const Scale &scale, std::string_v
     return fmt::format("<path class=\"{}\" d=\"{}\"/>\n", style, path);
 }
 
-std::string text(double x, double y, std::string_view style, std::string_view words) {
-    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, style, words);
+std::string text(double x, double y, std::string_view style, std::string_view content) {
+    return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, style, content);
 }
 
-/// From the least to the most of each column, an area for each stretch of time that is known.
+/// Areas from the least to the most of each column, one for each contiguous range of known columns.
 template <class Least, class Most>
 std::string band(const Columns &columns, const Scale &scale, std::string_view style, Least least, Most most) {
     std::string path;
@@ -95,7 +95,7 @@ std::string times(const Scale &scale, std::uint64_t duration_ns) {
     return out;
 }
 
-/// The lag in a scale of its own, with the most that the scheme lets hide.
+/// The lag in its own scale, with the bound of the scheme.
 std::string lag_strip(const ReportProcess &process, const Report &report, const Columns &columns, int top) {
     const core::PageSize page_size = report.facts.machine.page_size;
     const core::Bound bound = lag_bound(process, report);
@@ -128,19 +128,19 @@ core::Pages highest(const ReportProcess &process, const Columns &columns) {
     return most;
 }
 
-/// Who, and what it came to.
+/// The process, its peak and its peak lag.
 std::string title(const ReportProcess &process, const core::PageSize &page_size, int y) {
     const auto amount = [&page_size](core::Pages pages) { return core::as_kb(pages, page_size); };
     const core::Extremes &extremes = process.extremes;
-    std::string told = fmt::format("{} at {}", core::at_most_text(extremes, amount), seconds(extremes.most.t_ns));
+    std::string summary = fmt::format("{} at {}", core::at_most_text(extremes, amount), seconds(extremes.most.t_ns));
     if (process.peak_lag) {
         const PeakLag &peak = *process.peak_lag;
-        told +=
+        summary +=
             fmt::format(", peak lag {}{} at {}", peak.approximate ? "~" : "", amount(peak.pages), seconds(peak.t_ns));
     }
     return text(kLeft, y, "name",
                 fmt::format("{} [{}]{}", escaped(process.comm), process.pid, extremes.image == 0 ? " image 0" : "")) +
-           text(kWidth - kRight, y, "peak", told);
+           text(kWidth - kRight, y, "peak", summary);
 }
 
 std::string panel(const ReportProcess &process, const Report &report, int top) {
@@ -165,13 +165,13 @@ std::string panel(const ReportProcess &process, const Report &report, int top) {
 std::string legend() {
     std::string out;
     int x = kLeft;
-    for (const auto &[style, words] : {std::pair{"exact", "exact, least to most"},
-                                       {"reported", "/proc/PID/stat says"},
-                                       {"cached", "cached"},
-                                       {"walked", "walked"},
-                                       {"lag", "lag"}}) {
+    for (const auto &[style, name] : {std::pair{"exact", "exact, least to most"},
+                                      {"reported", "/proc/PID/stat says"},
+                                      {"cached", "cached"},
+                                      {"walked", "walked"},
+                                      {"lag", "lag"}}) {
         out += fmt::format("<path class=\"{}\" d=\"M{} 24h24\"/>\n", style, x);
-        out += text(x + 30, 28, "key", words);
+        out += text(x + 30, 28, "key", name);
         x += 170;
     }
     return out;
@@ -180,7 +180,7 @@ std::string legend() {
 }  // namespace
 
 std::string report_svg(const Report &report) {
-    constexpr std::size_t kMost = 32;  // panels: a picture of thousands is none
+    constexpr std::size_t kMost = 32;  // panels
     const std::size_t panels = std::min(report.processes.size(), kMost);
     const int height = kHead + kPanel * static_cast<int>(panels);
     std::string out = fmt::format(

@@ -16,7 +16,7 @@ namespace {
 
 using core::Pages;
 
-/// A page count in the unit that was asked for, with the true minus sign where the locale has one.
+/// Formats pages in the requested unit, with U+2212 as the minus sign in UTF-8.
 class Amounts {
   public:
     Amounts(const ReportStyle &style, const core::PageSize &page_size) : style_(style), page_size_(page_size) {}
@@ -77,7 +77,7 @@ std::string totals(const Report &report, const Amounts &amount) {
 std::string peak(const PeakLag &peak, const Amounts &amount) {
     std::string text = fmt::format("peak lag {}{} at {} in {} [{}]", peak.approximate ? "~" : "", amount(peak.pages),
                                    seconds(peak.t_ns), amount.name(peak.comm), peak.pid);
-    if (peak.approximate) text += "; records were lost, it may have been more";
+    if (peak.approximate) text += "; records were lost: it may have been higher";
     return text + "\n";
 }
 
@@ -87,14 +87,14 @@ std::string residual(const ResidualStatistics &residual, const Amounts &amount) 
                        count(residual.nonzero), count(residual.walks));
 }
 
-/// Columns end where their heading does: the minus sign is three bytes and one cell.
+/// Right-aligned by characters, not bytes: the minus sign is three bytes and one cell.
 std::string right(const std::string &text, std::size_t width) {
     const auto continuation = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
     const auto cells = text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continuation));
     return std::string(cells < width ? width - cells : 0, ' ') + text;
 }
 
-/// A row of the table of threads; `who` is the rest of the line.
+/// A row of the table of threads; `who` is the last column.
 struct ShareRow {
     std::string peak_cached = "-";
     core::Members net;
@@ -165,9 +165,9 @@ std::string threads(const ReportProcess &process, const Amounts &amount) {
     if (!more.who.empty()) rows.push_back(std::move(more));
     if (process.sum.teardown_updates > 0)
         rows.push_back({"-", process.sum.teardown, process.sum.teardown_uncertain, process.sum.teardown_updates,
-                        std::nullopt, std::nullopt, "went at its end"});
+                        std::nullopt, std::nullopt, "removed at its end"});
     if (process.sum.remainder != core::Members{})
-        rows.push_back({"-", process.sum.remainder, {}, 0, std::nullopt, std::nullopt, "of nobody that is known"});
+        rows.push_back({"-", process.sum.remainder, {}, 0, std::nullopt, std::nullopt, "not attributed"});
     return rows.empty() ? "" : share_rows(rows, amount);
 }
 
@@ -186,7 +186,7 @@ std::string growth_text(const ReportProcess &process, const Amounts &amount) {
            text;
 }
 
-/// What came at faults, and beside it what smaps had at both ends: what comes and goes has not grown.
+/// The growth of one program by mapping: the net change at faults, next to the sizes in smaps at both ends.
 std::string image_text(const sinks::ImageGrowth &image, const Amounts &amount) {
     constexpr std::size_t kMost = 12;
     const auto held = [](const std::optional<core::Kilobytes> &kb) {
@@ -216,12 +216,12 @@ std::string image_text(const sinks::ImageGrowth &image, const Amounts &amount) {
                             core::describe(static_cast<core::NoFault>(i)));
     }
     if (image.names_lost > 0)
-        text += fmt::format("  {} changes of mappings were lost: any of these names may be an old one\n",
+        text += fmt::format("  {} changes of mappings were lost: any of these names may be outdated\n",
                             count(image.names_lost));
     return text;
 }
 
-/// Beside the peak: each member's own, of any instant, and what was cached of it.
+/// Extremes other than the peak: the least rss, and most, least and most cached of each member, at any instant.
 std::string extremes_text(const core::Extremes &extremes, const Amounts &amount) {
     const auto each = [&amount](const core::Members &members) {
         return fmt::format("file {}, anon {}, shmem {}", amount(members.file), amount(members.anon),
@@ -255,7 +255,7 @@ std::string one(const ReportProcess &process, const Report &report, const Amount
     return text;
 }
 
-/// With what it is not: `>=` a least, `~` about.
+/// With a mark if it is not exact: `>=` for a lower bound, `~` for an approximate value.
 std::string cell_text(const Figure &figure, const Amounts &amount) {
     if (!figure.value) return "?";
     const std::string_view least = amount.style().utf8 ? "\u2265" : ">=";
@@ -268,7 +268,7 @@ std::string cell_text(const Figure &figure, const Amounts &amount) {
 std::string report_text(const Report &report, const ReportStyle &style) {
     const Amounts amount(style, report.facts.machine.page_size);
     std::string text = head(report, amount) + totals(report, amount);
-    text += report.peak_lag ? peak(*report.peak_lag, amount) : "no process was read: its lag is not known\n";
+    text += report.peak_lag ? peak(*report.peak_lag, amount) : "no process was read: the lag is not known\n";
     for (const ReportProcess &process : report.processes)
         text += one(process, report, amount);
     return text;

@@ -10,7 +10,7 @@ namespace {
 
 using core::Pages;
 
-/// Threads of an mm that have ended and are listed one by one.
+/// Ended threads of an mm that are listed singly.
 constexpr std::size_t kMostEnded = 1000;
 
 bool weighs_more(const ReportThread &a, const ReportThread &b) {
@@ -35,7 +35,7 @@ ReportThread thread_of(const core::TaskNet &task, std::uint64_t mm) {
     return thread;
 }
 
-/// No record tells of more pages than a page table holds.
+/// A record changes a counter by core::kMostPages at most, the pages of one page table.
 void widen(Pages &uncertain, std::uint64_t records) {
     constexpr std::int64_t kMost = std::int64_t{1} << 50;  // documents have no larger numbers
     const auto pages = static_cast<std::int64_t>(std::min<std::uint64_t>(records, kMost / core::kMostPages));
@@ -136,7 +136,7 @@ MmReport MmShares::take_into(ReportProcess &process) const {
         if (others_more_.n > 0) each.uncertain += others_more_;
         process.threads.push_back(std::move(each));
     }
-    // `exited` keeps what has no row of its own.
+    // `exited` keeps the threads without a row of their own.
     const auto listed = [&report](const ReportThread &thread) {
         report.exited.net = report.exited.net - thread.net;
         if (thread.other) return;

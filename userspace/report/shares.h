@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Whose pages the pages of an mm are: of threads that live, of each that has ended, of other processes' tasks.
+// The pages of an mm by task: living threads, ended threads, and tasks of other processes.
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@
 
 namespace rsslag::report {
 
-/// Of one mm, tick by tick. Threads that have ended are kept one by one up to a number, those that did most; the rest
-/// is what is left of the sum of all.
+/// The shares of one mm, from its ticks. Of the ended threads those with the largest shares are kept singly, up to a
+/// limit; the others remain in the sum `exited`.
 class MmShares {
   public:
     void note(const sinks::TickRow &row);
-    /// Adds to the uncertainty of ended threads and sums that no tick with a reading has followed yet.
+    /// After a loss: widens the uncertainty of ended threads and sums that no tick with a reading has followed yet.
     void lost(std::uint64_t records);
-    /// All losses up to this tick are known.
+    /// All losses up to this tick are known: its figures are final.
     void certify(std::uint64_t seq);
-    /// Whether lost() may concern anything of it.
+    /// Whether lost() would change anything.
     bool open() const { return !fresh_.empty() || sums_open_; }
 
-    /// Appends to the process's threads and others; the rest as sums.
+    /// Appends to the process's threads and other tasks; returns the sums, without the listed threads.
     MmReport take_into(ReportProcess &process) const;
 
   private:
@@ -39,18 +39,18 @@ class MmShares {
     void note_ended(const core::EndedTask &ended, const sinks::TickRow &row);
     void keep(std::vector<ReportThread> &all, ReportThread thread) const;
 
-    MmReport sums_;            ///< as of the last tick; `exited` is of all that have ended
-    core::Pages others_more_;  ///< uncertainty from losses after the last tick
+    MmReport sums_;            ///< as of the last tick; `exited` includes all ended threads
+    core::Pages others_more_;  ///< uncertainty by losses after the last tick
     std::vector<ReportThread> living_;
     std::vector<ReportThread> others_;  ///< as of the last tick
     std::vector<ReportThread> ended_, ended_others_;
-    std::vector<Ended> fresh_;               ///< reported by last ticks since the last tick with a reading
-    std::map<int, PeakCached> peak_cached_;  ///< by the kernel's TID, `thread` scheme
+    std::vector<Ended> fresh_;               ///< ended threads of ticks since the last tick with a reading
+    std::map<int, PeakCached> peak_cached_;  ///< by host TID, `thread` scheme
     bool sums_open_ = false;
     std::uint64_t sums_seq_ = 0;
 };
 
-/// Threads in the order in which they are listed: largest peak of what they cached first, then most changed.
+/// Sorts threads for output: by peak cached amount, then by net change, largest first.
 void sort_by_weight(std::vector<ReportThread> &threads);
 
 }  // namespace rsslag::report

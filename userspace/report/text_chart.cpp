@@ -17,13 +17,14 @@ constexpr std::size_t kColumns = 60;
 constexpr std::int64_t kRows = 6;
 constexpr std::int64_t kEighths = 8;
 
-/// Of a column: it is full up to the least, and shaded from there to the most.
+/// A column, in eighths of a row: solid up to the least, shaded from there to the most.
 struct Bar {
     std::int64_t least = 0, most = 0;
 };
 using Bars = std::vector<std::optional<Bar>>;
 
-/// A cell of a column, `below` eighths of which are under this row. 0 is a line, what is not known is none.
+/// A cell of a column; `below` eighths of the column are below this row. 0 is drawn as a line, an unknown value as a
+/// blank.
 std::string_view cell(const std::optional<Bar> &bar, std::int64_t below, bool utf8) {
     constexpr std::array<std::string_view, 9> kBlocks{"_",      "\u2581", "\u2582", "\u2583", "\u2584",
                                                       "\u2585", "\u2586", "\u2587", "\u2588"};
@@ -39,10 +40,10 @@ std::string_view cell(const std::optional<Bar> &bar, std::int64_t below, bool ut
 struct Chart {
     std::string_view title;
     Bars bars;
-    core::Pages most;  ///< at the top
+    core::Pages most;  ///< value at the top of the chart
 };
 
-/// In eighths of a row.
+/// Height in eighths of a row, at least 1 for a positive value.
 std::int64_t height(core::Pages value, core::Pages top) {
     if (value.n <= 0) return 0;
     return std::max<std::int64_t>(value.n * kRows * kEighths / std::max<std::int64_t>(top.n, 1), 1);

@@ -9,7 +9,7 @@
 
 namespace rsslag::report {
 
-/// Rss and lag over time in a few rows of characters each; nothing where nothing is known.
+/// Charts of rss and lag over time, each in a few rows of characters; empty for an empty course.
 std::string text_charts(const std::vector<CourseSpan> &course, std::uint64_t duration_ns, const ReportStyle &style,
                         const core::PageSize &page_size);
 

@@ -1,5 +1,5 @@
 'use strict';
-// Names come as text of the document or as JSON, and are only ever put where text is: nothing here makes markup of them.
+// Names come as document text or as JSON and are inserted only as text, never as markup.
 (() => {
   const data = JSON.parse(document.getElementById('data').textContent);
   const SVG = 'http://www.w3.org/2000/svg';
@@ -18,14 +18,14 @@
     return element;
   }
 
-  // The chart of one process. Time is cut into columns; `from` and `to` are the first and the one behind the last that are shown.
+  // The chart of one process. Time is divided into columns; the chart shows those from `from` to before `to`.
   class Chart {
     constructor(process, place) {
       this.process = process;
       this.columns = process.most.length;
       this.svg = add(place, 'svg', {viewBox: `0 0 ${WIDTH} ${ALL}`, role: 'img', tabindex: 0, class: 'chart',
         'aria-label': 'RSS and lag over time: arrow keys move, + and - zoom, 0 shows all'});
-      this.told = place.parentElement.querySelector('output');
+      this.readout = place.parentElement.querySelector('output');
       this.svg.addEventListener('pointerdown', event => this.press(event));
       this.svg.addEventListener('pointermove', event => this.move(event));
       this.svg.addEventListener('pointerup', event => this.release(event));
@@ -56,7 +56,7 @@
     }
     shown(values) { return values.slice(this.from, this.to).filter(value => typeof value === 'number'); }
 
-    // From the least to the most of each column, an area for each stretch of time that is known.
+    // Areas from the least to the most of each column, one for each contiguous range of known columns.
     band(least, most, y, style) {
       let path = '', back = '';
       const end = () => { if (path) add(this.svg, 'path', {class: style, d: path + back + 'Z'}); path = back = ''; };
@@ -69,7 +69,7 @@
       end();
     }
 
-    // Of ticks: null is no tick, false one that does not know.
+    // Values of ticks: null: no tick in the column; false: a tick without the value.
     line(values, y, style) {
       let path = '', drawing = false;
       for (let i = this.from; i < this.to; ++i) {
@@ -120,17 +120,17 @@
       this.here = add(this.svg, 'line', {class: 'here', y1: TOP, y2: STRIP + STRIP_HEIGHT, x1: -9, x2: -9});
     }
 
-    tell(column) {
+    describe(column) {
       const process = this.process, i = Math.floor(column);
       this.here.setAttribute('x1', this.x(i + .5));
       this.here.setAttribute('x2', this.x(i + .5));
-      const words = [seconds(i * data.column_ns)];
-      if (process.most[i] === null) words.push('not known then');
-      else words.push('exact ' + (process.least[i] === process.most[i] ? kb(process.most[i])
+      const parts = [seconds(i * data.column_ns)];
+      if (process.most[i] === null) parts.push('not known then');
+      else parts.push('exact ' + (process.least[i] === process.most[i] ? kb(process.most[i])
         : `${kb(process.least[i])} to ${kb(process.most[i])}`), `lag ${kb(process.lag[i])}`);
       const names = {flushed: 'flushed', stat: 'stat says', cached: 'cached', walked: 'walked'};
-      for (const name of LINES) if (typeof process[name][i] === 'number') words.push(`${names[name]} ${kb(process[name][i])}`);
-      this.told.textContent = words.join(' · ');
+      for (const name of LINES) if (typeof process[name][i] === 'number') parts.push(`${names[name]} ${kb(process[name][i])}`);
+      this.readout.textContent = parts.join(' · ');
     }
 
     press(event) {
@@ -140,7 +140,7 @@
     }
     move(event) {
       const column = this.columnAt(event);
-      this.tell(column);
+      this.describe(column);
       if (this.begun === undefined) return;
       const [left, right] = [this.begun, column].sort((a, b) => a - b);
       this.chosen.setAttribute('x', this.x(left));
@@ -166,7 +166,7 @@
     }
   }
 
-  // Where a cell has data-v, that is what it is sorted by.
+  // A cell with data-v is sorted by that number, else by its text.
   function sortable(table) {
     const body = table.tBodies[0];
     const value = (row, column) => {
@@ -215,7 +215,7 @@
     row.addEventListener('click', () => choose(row.dataset.process));
     row.addEventListener('keydown', event => { if (event.key === 'Enter') choose(row.dataset.process); });
   }
-  // Paper has all of them.
+  // Printing shows all charts.
   window.addEventListener('beforeprint', () => sections.forEach(chart));
   if (rows.length > 0) choose(rows[0].dataset.process);
 })();
