@@ -129,7 +129,7 @@ struct ReportBuilder::State {
     std::unordered_map<std::uint64_t, MmShares> shares;  ///< by mm: processes may share one
     std::vector<std::uint64_t> open_shares;              ///< mms that a later loss row may change
     std::optional<std::uint64_t> certified;              ///< tick up to which all losses are known
-    std::size_t begun = 0;
+    std::size_t next_order = 0;
     sinks::GrowthByName growth;
     std::pair<int, Reported *> last{0, nullptr};  ///< cache: rows of one process often follow each other
 
@@ -143,7 +143,7 @@ struct ReportBuilder::State {
         if (last.second != nullptr && last.first == at.pid) return *last.second;
         const auto [found, is_new] = reported.try_emplace(at.pid);
         if (is_new) {
-            found->second.order = begun++;
+            found->second.order = next_order++;
             found->second.process.pid = at.pid;
         }
         last = {at.pid, &found->second};

@@ -186,12 +186,12 @@ ordered_json side(const Report &report) {
     ordered_json header;
     sinks::put_facts(header, report.facts);
     ordered_json object{{"header", header}};
-    ordered_json doubtful = ordered_json::array();
+    ordered_json approximate = ordered_json::array();
     for (const Figure &figure : figures(report)) {
         object[figure.name] = figure.value ? ordered_json(*figure.value) : ordered_json(nullptr);
-        if (figure.value && !figure.exact()) doubtful.push_back(figure.name);
+        if (figure.value && !figure.exact()) approximate.push_back(figure.name);
     }
-    object["approximate"] = doubtful;
+    object["approximate"] = approximate;
     return object;
 }
 

@@ -29,9 +29,9 @@ std::uint64_t lines_in(std::string_view text) {
 }
 
 /// The lines from the front that fit.
-std::string_view that_fit(std::string_view lines, std::size_t room) {
-    if (lines.size() <= room) return lines;
-    const std::size_t end = room == 0 ? std::string_view::npos : lines.rfind('\n', room - 1);
+std::string_view that_fit(std::string_view lines, std::size_t space) {
+    if (lines.size() <= space) return lines;
+    const std::size_t end = space == 0 ? std::string_view::npos : lines.rfind('\n', space - 1);
     return lines.substr(0, end == std::string_view::npos ? 0 : end + 1);
 }
 
@@ -128,9 +128,9 @@ void Printer::State::mark_gap() {
 
 void Printer::State::take(std::string_view lines) {
     if (full && bytes <= options.most_bytes / 2) mark_gap();
-    const std::size_t room = full ? 0 : options.most_bytes - std::min(bytes, options.most_bytes);
+    const std::size_t space = full ? 0 : options.most_bytes - std::min(bytes, options.most_bytes);
     const std::string_view fit =
-        bytes == 0 ? lines : that_fit(lines, room);  // a single text may be longer than the queue
+        bytes == 0 ? lines : that_fit(lines, space);  // a single text may be longer than the queue
     queue(std::string(fit));
     if (fit.size() == lines.size()) return;
     full = true;

@@ -222,7 +222,7 @@ class Plot {
 
     void draw_time() {
         constexpr int kLabels = 4;
-        constexpr int kRoom = 8;
+        constexpr int kLabelWidth = 8;
         const std::uint64_t seconds = chart_.span_ns / kSecond;
         int free_from = area_.column;
         const int now = plot_ + width_ - 1;
@@ -232,10 +232,10 @@ class Plot {
             const bool in_minutes = seconds > 120;
             const std::string text =
                 fmt::format("{}{} {}", glyphs_.minus, in_minutes ? ago / 60 : ago, in_minutes ? "min" : "s");
-            if (column < free_from || column + kRoom > now - 3) continue;
+            if (column < free_from || column + kLabelWidth > now - 3) continue;
             grid_.put(floor_row() + 1, column, text);
             grid_.fill(floor_row(), column, column + 1, glyphs_.floor_tick);
-            free_from = column + kRoom;
+            free_from = column + kLabelWidth;
         }
         grid_.put_right(floor_row() + 1, now + 1, "now");
         grid_.fill(floor_row(), now, now + 1, glyphs_.floor_tick);

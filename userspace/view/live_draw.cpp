@@ -208,9 +208,9 @@ class Layout {
 
   private:
     int draw_command(int top, int bottom, int columns) {
-        const int room = bottom - top;
-        const int rows = state_.typing ? room / 2 : std::clamp(room / 4, 2, 8);
-        if (room < 8) return 0;
+        const int space = bottom - top;
+        const int rows = state_.typing ? space / 2 : std::clamp(space / 4, 2, 8);
+        if (space < 8) return 0;
         draw_output(grid_, {bottom - rows, 0, rows, columns}, state_);
         return rows;
     }
@@ -219,13 +219,13 @@ class Layout {
     int wide(int top, int bottom, int columns) {
         constexpr int kTables = 48;
         constexpr int kMembers = 6;
-        const int room = bottom - top;
+        const int space = bottom - top;
         constexpr int kLeastTable = 6;
-        if (room - kLeastTable < kReaders) return top;
+        if (space - kLeastTable < kReaders) return top;
         // The chart takes the rows that a short table does not need.
-        int rows = std::clamp(std::max(room * 2 / 5, room - table_rows() - 3), kReaders, 24);
-        rows = std::min(rows, room - kLeastTable);
-        const bool blank = room >= 24;
+        int rows = std::clamp(std::max(space * 2 / 5, space - table_rows() - 3), kReaders, 24);
+        rows = std::min(rows, space - kLeastTable);
+        const bool blank = space >= 24;
         top += blank ? 1 : 0;
         const int left = columns - kTables - 2;
         if (rows >= kLeastChart) draw_history(grid_, {top, 0, rows, left}, state_, process_, now_ns_);
@@ -235,7 +235,7 @@ class Layout {
             draw_members(grid_, {top + kReaders + gap, left + 2, rows - kReaders - gap, kTables - 1}, state_, process_);
         }
         top += rows;
-        if (room >= 22) {
+        if (space >= 22) {
             const std::string lags = lagging_files(process_.tick);
             grid_.put(top, 0, lags);
             top += lags.empty() ? 0 : 1;
@@ -245,12 +245,12 @@ class Layout {
 
     /// The chart at full width, below it readers next to members.
     int narrow(int top, int bottom, int columns) {
-        const int room = bottom - top;
+        const int space = bottom - top;
         constexpr int kLeastTable = 6;
-        if (room < 8 || columns < 40) return top;
+        if (space < 8 || columns < 40) return top;
         const bool both = columns >= 76;
-        const int reader_rows = std::clamp(room - kLeastTable + 1, 0, room >= 22 ? kReaders : room >= 14 ? 5 : 4);
-        const int chart = std::min(room - std::min(kLeastTable, table_rows()) - reader_rows, 16);
+        const int reader_rows = std::clamp(space - kLeastTable + 1, 0, space >= 22 ? kReaders : space >= 14 ? 5 : 4);
+        const int chart = std::min(space - std::min(kLeastTable, table_rows()) - reader_rows, 16);
         if (chart >= kLeastChart) {
             draw_history(grid_, {top, 0, chart, columns - 1}, state_, process_, now_ns_);
             top += chart;

@@ -119,9 +119,9 @@ void draw_output(Grid &grid, const Area &area, const LiveState &state) {
             {{0, " OUTPUT"}, {1, how}, {2, kept_text(command)}, {3, name}, {4, thousands(command.bytes) + " bytes"}},
             area.columns - 1),
         Look::Heading);
-    const int room = area.rows - 1;
+    const int space = area.rows - 1;
     const auto count = static_cast<int>(command.lines.size());
-    const int first = std::max(0, count - room);
+    const int first = std::max(0, count - space);
     for (int i = first; i < count; ++i) {
         grid.put_field(area.row + 1 + i - first, area.column + 1, area.column + area.columns,
                        core::printable(command.lines[static_cast<std::size_t>(i)], state.style.utf8));

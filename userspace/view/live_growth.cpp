@@ -62,15 +62,15 @@ void draw_rows(Grid &grid, const Area &area, const std::string &heading, const s
         grid.put_right(row, area.column + kCame, column(each.came, page_size, style));
         grid.put_field(row++, area.column + kCame + 2, end, each.what);
     };
-    const int room = std::max(0, area.rows - 1 - static_cast<int>(last.size()));
-    const bool all = static_cast<int>(first.size()) <= room;
-    const auto shown = all ? first.size() : static_cast<std::size_t>(std::max(0, room - 1));
+    const int space = std::max(0, area.rows - 1 - static_cast<int>(last.size()));
+    const bool all = static_cast<int>(first.size()) <= space;
+    const auto shown = all ? first.size() : static_cast<std::size_t>(std::max(0, space - 1));
     GrownRow rest{{}, fmt::format("({} more)", first.size() - shown)};
     for (std::size_t i = 0; i < first.size(); ++i) {
         if (i < shown) put(first[i]);
         if (i >= shown) rest.came += first[i].came;
     }
-    if (!all && room > 0) put(rest);
+    if (!all && space > 0) put(rest);
     for (const GrownRow &each : last)
         put(each);
 }
@@ -100,13 +100,13 @@ void draw_growth(Grid &grid, const Area &area, const LiveState &state, const Pro
     const auto mappings = mapping_rows(growth, state.style.utf8);
     const std::string named = growth.any_names ? "MAPPING" : "MAPPING (mappings not traced)";
     const int rows = area.rows - 1;
-    const bool beside = area.columns >= kSideBySide;
-    const int left = beside ? area.columns - kThreads - 1 : area.columns;
-    const int below = beside ? 0 : std::min(rows / 2, static_cast<int>(threads.size()) + 1);
+    const bool side_by_side = area.columns >= kSideBySide;
+    const int left = side_by_side ? area.columns - kThreads - 1 : area.columns;
+    const int below = side_by_side ? 0 : std::min(rows / 2, static_cast<int>(threads.size()) + 1);
     draw_rows(grid, {area.row + 1, area.column, rows - below, left}, named, mappings, no_fault_rows(growth),
               tick.page_size, state.style);
-    const Area of_threads = beside ? Area{area.row + 1, area.column + left + 1, rows, kThreads}
-                                   : Area{area.row + 1 + rows - below, area.column, below, area.columns};
+    const Area of_threads = side_by_side ? Area{area.row + 1, area.column + left + 1, rows, kThreads}
+                                         : Area{area.row + 1 + rows - below, area.column, below, area.columns};
     draw_rows(grid, of_threads, "    TID THREAD", threads, {}, tick.page_size, state.style);
 }
 

@@ -296,7 +296,7 @@ struct View {
     std::size_t first = 0;
     int across = 1;
 
-    int room() const { return area.rows - kAbove; }
+    int space() const { return area.rows - kAbove; }
     int width() const { return area.columns / across; }
 };
 
@@ -309,8 +309,8 @@ void draw_block(Grid &grid, const View &view, int block, const Cells &cells_of,
         return column.heading_of != nullptr ? column.heading_of(cells_of) : std::string(column.heading);
     };
     const int last = draw_cells(grid, view.area.row + 1, left + 2, end, columns, heading, Look::Faint);
-    for (int i = 0; i < view.room(); ++i) {
-        const std::size_t rank = view.first + static_cast<std::size_t>(block * view.room() + i);
+    for (int i = 0; i < view.space(); ++i) {
+        const std::size_t rank = view.first + static_cast<std::size_t>(block * view.space() + i);
         if (rank >= listing.entries.size()) break;
         const Row &each = rows[listing.entries[rank].index];
         const Look look = rank == listing.selected ? Look::Selected : Look::Plain;
@@ -337,13 +337,13 @@ void draw_rows(Grid &grid, const View &view, const Cells &cells_of, std::vector<
 
 void draw_table(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns) {
     View view{area};
-    if (view.room() < 1) return;
+    if (view.space() < 1) return;
     const core::MmView &ledger = process.tick.ledger;
-    const auto room = static_cast<std::size_t>(view.room());
+    const auto space = static_cast<std::size_t>(view.space());
     const bool cpus = state.shown_table() == Table::Cpus;
     // Rows of CPUs are narrow: several blocks side by side if they do not fit below each other.
-    if (cpus && ledger.cpus.size() > room) view.across = std::clamp(area.columns / 60, 1, 8);
-    const std::size_t visible = room * static_cast<std::size_t>(view.across);
+    if (cpus && ledger.cpus.size() > space) view.across = std::clamp(area.columns / 60, 1, 8);
+    const std::size_t visible = space * static_cast<std::size_t>(view.across);
     const Listing listing = list(state, process, visible + 1);
     const std::size_t rows = listing.entries.size();
     const std::size_t half = visible / 2;

@@ -77,11 +77,11 @@ std::string label(UsedBy by, const MemDocument &document) {
 }
 
 /// "11 server 4,096, 12 client 2,048 ...".
-template <class Item, class Words>
-std::string some_of(const std::vector<Item> &items, Words words) {
+template <class Item, class Format>
+std::string some_of(const std::vector<Item> &items, Format format) {
     std::string text;
     for (std::size_t i = 0; i < std::min(items.size(), kMostNamed); ++i)
-        text += (i == 0 ? "" : ", ") + words(items[i]);
+        text += (i == 0 ? "" : ", ") + format(items[i]);
     return items.size() > kMostNamed ? text + fmt::format(" and {} more", items.size() - kMostNamed) : text;
 }
 

@@ -226,18 +226,18 @@ Grid TopScreen::draw(Size size) const {
     grid.put(1, 0, top_sentence(table, state.style, width - 1), Look::Bold);
     const int first_row = 4;
     const int last_row = rows - 2;  // the line of costs, then keys
-    const int room = std::max(last_row - first_row, 0);
+    const int space = std::max(last_row - first_row, 0);
     const auto columns = top_columns(width);
     draw_top_heading(grid, 3, columns, state.style);
     const std::size_t chosen = state.rank(listed);
-    const auto visible = static_cast<std::size_t>(room);
+    const auto visible = static_cast<std::size_t>(space);
     const std::size_t first = listed.size() <= visible
                                   ? 0
                                   : std::min(chosen > visible / 2 ? chosen - visible / 2 : 0, listed.size() - visible);
     if (state.help) {
         draw_top_help(grid, 3, last_row - 3);
     } else {
-        for (int i = 0; i < room && first + static_cast<std::size_t>(i) < listed.size(); ++i) {
+        for (int i = 0; i < space && first + static_cast<std::size_t>(i) < listed.size(); ++i) {
             const std::size_t rank = first + static_cast<std::size_t>(i);
             const auto walk = state.walked.find(listed[rank]->total.tgid);
             draw_top_row(grid, first_row + i, columns, *listed[rank], table.machine.page_size, state.style,

@@ -135,25 +135,25 @@
 
     press(event) {
       if (event.button !== 0) return;
-      this.begun = this.columnAt(event);
+      this.dragStart = this.columnAt(event);
       this.svg.setPointerCapture(event.pointerId);
     }
     move(event) {
       const column = this.columnAt(event);
       this.describe(column);
-      if (this.begun === undefined) return;
-      const [left, right] = [this.begun, column].sort((a, b) => a - b);
+      if (this.dragStart === undefined) return;
+      const [left, right] = [this.dragStart, column].sort((a, b) => a - b);
       this.chosen.setAttribute('x', this.x(left));
       this.chosen.setAttribute('width', this.x(right) - this.x(left));
     }
     release(event) {
-      const [left, right] = [this.begun ?? 0, this.columnAt(event)].sort((a, b) => a - b);
-      const dragged = this.begun !== undefined && this.x(right) - this.x(left) > 5;
-      this.begun = undefined;
+      const [left, right] = [this.dragStart ?? 0, this.columnAt(event)].sort((a, b) => a - b);
+      const dragged = this.dragStart !== undefined && this.x(right) - this.x(left) > 5;
+      this.dragStart = undefined;
       if (dragged) this.show(left, right);
     }
     leave() {
-      if (this.begun === undefined) this.here.setAttribute('x1', -9), this.here.setAttribute('x2', -9);
+      if (this.dragStart === undefined) this.here.setAttribute('x1', -9), this.here.setAttribute('x2', -9);
     }
     key(event) {
       const width = this.to - this.from;
