@@ -19,7 +19,7 @@ std::string kb_text(Kilobytes kb) {
     return core::with_thousands(kb.n) + " kB";
 }
 
-/// Says so if most of DATA is only reserved, as the shadow memory of a sanitizer is.
+/// The note on DATA; it points out memory that is mostly only reserved, such as the shadow of a sanitizer.
 std::string data_note(std::optional<double> data_kb, const procfs::MapSums &sums) {
     constexpr double kHuge = 1024.0 * 1024.0;
     constexpr double kManyTimes = 16;
