@@ -96,12 +96,12 @@ class Elf(unittest.TestCase):
 
         with child_with(map_it) as pid:
             report = of(self, path, pid)['elf']
-            self.assertIn('no ELF file', report['reason'])
+            self.assertIn('not an ELF file', report['reason'])
             os.unlink(path)
             gone = elf(path + '*', pid, '--json')
         self.assertIn(gone.status, (0, 3), gone)
         if gone.status == 0:
-            self.assertIn('no ELF file', gone.document()['processes'][0]['elf']['reason'])
+            self.assertIn('not an ELF file', gone.document()['processes'][0]['elf']['reason'])
 
     def test_a_made_up_file_costs_no_more_than_its_size(self):
         directory = tempfile.mkdtemp(prefix='rsslag-contract-')

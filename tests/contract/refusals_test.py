@@ -90,7 +90,7 @@ class Words(TracingTest):
     def test_without_sys_or_proc(self):
         with Children() as (pid,):
             for mount, says, commands in (('/sys', '/sys is not mounted', ('snapshot', 'live --events', 'serve')),
-                                          ('/proc', 'no /proc of this PID namespace is mounted', ('snapshot', 'live', 'maps', 'mem'))):
+                                          ('/proc', '/proc of this PID namespace is not mounted', ('snapshot', 'live', 'maps', 'mem'))):
                 for command in map(str.split, commands):
                     words = command if command[0] in ('serve', 'mem') else [*command, str(pid)]
                     ran = rsslag(*words, prefix=['unshare', '-m', 'sh', '-c', f'umount -l {mount} && exec "$@"', 'sh'])
@@ -105,7 +105,7 @@ class Words(TracingTest):
     @needs_root
     def test_root_is_not_told_to_use_sudo(self):
         with Children() as (pid,):
-            for args, file, says in ((('maps', str(pid)), 'smaps', 'CAP_SYS_PTRACE is there and does not help'),
+            for args, file, says in ((('maps', str(pid)), 'smaps', 'CAP_SYS_PTRACE does not help'),
                                      (('mem',), 'smaps_rollup', 'not allowed: ')):
                 ran = rsslag(*args, prefix=['strace', '-qq', '-o', '/dev/null', '-P', file, '-e', 'inject=openat:error=EACCES'])
                 self.assertEqual((ran.status, ran.err), (0, ''), ran)  # by their statuses

@@ -21,9 +21,9 @@ bool is_locked(const Mapping &mapping) {
     return mapping.has_flag("lo") || or_zero(mapping.fields.locked).n > 0;
 }
 
-/// Pages that a driver or the kernel put into the mapping are on no LRU list, though they count as pages of a file: a
-/// packet socket's ring (VM_MIXEDMAP by vm_insert_page()), the buffers of perf, of BPF, of io_uring and of AIO
-/// (VM_DONTEXPAND, which no file of a disk has), device memory. What has no path is no file of a disk either:
+/// Pages that a driver or the kernel inserted into the mapping are on no LRU list, although they count as file pages: a
+/// packet socket's ring (VM_MIXEDMAP by vm_insert_page()), the buffers of perf, BPF, io_uring and AIO (VM_DONTEXPAND,
+/// which mappings of disk files do not have), device memory. A name that is not a path is not a disk file either:
 /// socket:[1], anon_inode:[perf_event].
 bool is_of_driver(const Mapping &mapping) {
     constexpr std::array<std::string_view, 4> kFlags{"io", "pf", "mm", "de"};
@@ -32,20 +32,20 @@ bool is_of_driver(const Mapping &mapping) {
 }
 
 bool is_of_disk(const Mapping &mapping, const Devices &devices) {
-    // Of a file system out of sight it is not known. This is an upper bound.
+    // An unknown file system may be on a disk: the result is an upper bound.
     const Backing backing = backing_of(mapping, devices);
     if (backing != Backing::File && backing != Backing::Unknown) return false;
     return !devices.kept_in_memory.contains(mapping.device) && !is_of_driver(mapping);
 }
 
-/// Private pages of a file that were written are anonymous; some of these may be clean, too.
+/// Written pages of a private file mapping are anonymous. Some of them may be clean and must not count here.
 Kilobytes clean_of_file(const Mapping &mapping) {
     const SmapsFields &fields = mapping.fields;
     const Kilobytes clean = or_zero(fields.shared_clean) + or_zero(fields.private_clean);
     return std::min({clean, or_zero(fields.rss) - or_zero(fields.anonymous), mapping.size});
 }
 
-/// A range of a file that is mapped, in kB from its begin. Of one that is locked nothing is clean.
+/// A mapped range of a file, as offsets in kB. A locked range has no clean pages.
 struct MappedPart {
     std::uint64_t begin = 0, end = 0;
     std::uint64_t address = 0;
@@ -53,8 +53,9 @@ struct MappedPart {
     bool locked = false, locked_whole = false;
 };
 
-/// The most pages that can be told apart where each part has so many clean ones in its range: a page of the file counts
-/// once, and not where it is locked. From the begin of the file on, each page is taken from the part that ends first.
+/// The largest number of distinct clean pages that the parts may have, given the range and the clean pages of each. A
+/// page of the file counts once, and not at all if it is locked. Greedy: in ascending order of offsets, each page is
+/// assigned to the open part that ends first.
 std::uint64_t most_pages(const std::vector<MappedPart> &parts) {
     std::vector<std::uint64_t> bounds;
     for (const MappedPart &part : parts) {
@@ -62,7 +63,7 @@ std::uint64_t most_pages(const std::vector<MappedPart> &parts) {
         bounds.push_back(part.end);
     }
     std::sort(bounds.begin(), bounds.end());
-    using Left = std::pair<std::uint64_t, std::uint64_t>;  // end, clean pages that are not placed yet
+    using Left = std::pair<std::uint64_t, std::uint64_t>;  // end, clean kB that are not placed yet
     std::priority_queue<Left, std::vector<Left>, std::greater<>> open;
     std::uint64_t placed = 0;
     std::uint64_t locked_until = 0;
@@ -73,13 +74,13 @@ std::uint64_t most_pages(const std::vector<MappedPart> &parts) {
             if (next->locked_whole) locked_until = std::max(locked_until, next->end);
             if (next->clean > 0) open.emplace(next->end, next->clean);
         }
-        std::uint64_t room = locked_until > from ? 0 : bounds[i + 1] - from;
-        while (!open.empty() && (room > 0 || open.top().first <= from)) {
+        std::uint64_t space = locked_until > from ? 0 : bounds[i + 1] - from;
+        while (!open.empty() && (space > 0 || open.top().first <= from)) {
             const auto [end, left] = open.top();
             open.pop();
-            const std::uint64_t taken = end <= from ? 0 : std::min(room, left);
+            const std::uint64_t taken = end <= from ? 0 : std::min(space, left);
             placed += taken;
-            room -= taken;
+            space -= taken;
             if (end > from && left > taken) open.emplace(end, left - taken);
         }
     }
@@ -88,7 +89,7 @@ std::uint64_t most_pages(const std::vector<MappedPart> &parts) {
 
 using FileRange = std::pair<std::uint64_t, std::uint64_t>;
 
-/// What of the file at least two parts cover: ranges that are apart, ascending.
+/// The ranges of the file that at least two parts cover: disjoint, ascending. `parts` must be sorted by begin.
 std::vector<FileRange> covered_twice(const std::vector<MappedPart> &parts) {
     std::vector<FileRange> twice;
     std::uint64_t reach = 0;
@@ -103,11 +104,11 @@ std::vector<FileRange> covered_twice(const std::vector<MappedPart> &parts) {
     return twice;
 }
 
-/// How many kB too many the sum over all parts has, as pages that are clean and present in one are present in another
-/// one, or locked by it. nullopt where that cannot be found out.
+/// How many kB a sum over all parts that are not locked counts more than once, or counts although a locked part has
+/// them too. nullopt if pagemap cannot be read.
 std::optional<std::uint64_t> counted_again(const std::vector<MappedPart> &parts, const std::vector<FileRange> &twice,
                                            const FilePages &pages) {
-    std::vector<std::pair<std::uint64_t, bool>> held;  // by offset, those of locked parts first
+    std::vector<std::pair<std::uint64_t, bool>> held;  // offset, not locked: sorts pages of locked parts first
     for (const MappedPart &part : parts) {
         auto range = std::ranges::upper_bound(twice, part.begin, {}, &FileRange::second);
         for (; range != twice.end() && range->first < part.end; ++range) {
@@ -136,7 +137,7 @@ std::uint64_t clean_pages(std::vector<MappedPart> &parts, const FilePages &pages
     const auto again = counted_again(parts, twice, pages);
     if (!again) return most;
     std::uint64_t clean = 0;
-    std::uint64_t dirty = 0;  // these may be the ones that are there again
+    std::uint64_t dirty = 0;  // all of these may be among the pages that count again
     for (const MappedPart &part : parts) {
         clean += part.clean;
         dirty += part.dirty;
@@ -147,12 +148,12 @@ std::uint64_t clean_pages(std::vector<MappedPart> &parts, const FilePages &pages
 
 Kilobytes anonymous(const Mapping &mapping) {
     if (is_locked(mapping)) return {};
-    // VM_DROPPABLE (6.11) is dropped even where it is dirty.
+    // Pages of a VM_DROPPABLE mapping (6.11) are dropped even if they are dirty.
     if (mapping.has_flag("dp")) return or_zero(mapping.fields.anonymous);
     return or_zero(mapping.fields.lazy_free);
 }
 
-/// Which file, whatever its names.
+/// Identifies the file independently of its names.
 std::string file_of(const Mapping &mapping) {
     return mapping.device + ' ' + std::to_string(mapping.inode);
 }

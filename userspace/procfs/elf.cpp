@@ -31,8 +31,8 @@ struct EndElf {
 };
 using ElfHandle = std::unique_ptr<Elf, EndElf>;
 
-core::Error not_understood() {
-    return {core::Kind::Corrupt, fmt::format("the ELF file is not understood: {}", elf_errmsg(-1)), 0, ""};
+core::Error cannot_parse() {
+    return {core::Kind::Corrupt, fmt::format("cannot parse the ELF file: {}", elf_errmsg(-1)), 0, ""};
 }
 
 bool by_address(const ElfPart &a, const ElfPart &b) {
@@ -41,7 +41,7 @@ bool by_address(const ElfPart &a, const ElfPart &b) {
 
 bool read_loads(Elf *elf, ElfFile &file) {
     std::size_t count = 0;
-    constexpr std::size_t kMostHeaders = 1024;  // a linker writes some ten
+    constexpr std::size_t kMostHeaders = 1024;  // a linker writes about 10
     if (elf_getphdrnum(elf, &count) != 0 || count > kMostHeaders) return false;
     for (std::size_t i = 0; i < count; ++i) {
         GElf_Phdr header;
@@ -52,19 +52,19 @@ bool read_loads(Elf *elf, ElfFile &file) {
     return true;
 }
 
-/// What may be made of a file: sections that lie in it side by side are no more than it, and names that some share are
-/// not many times as much. One that was made up says otherwise.
+/// Bounds what is read from a file. Sections that do not overlap are together at most as large as the file, and names,
+/// which may share bytes, are not many times as large. Only a forged file exceeds this.
 class ElfBudget {
   public:
     explicit ElfBudget(std::uint64_t file_size) : data_(file_size), names_(kNames * file_size) {}
 
-    /// Whether a section may be read; libelf keeps what it has read.
+    /// Whether a section may be read. libelf keeps what it has read, so a section counts once.
     bool takes(Elf_Scn *section) {
         GElf_Shdr header;
         if (section == nullptr || gelf_getshdr(section, &header) == nullptr) return false;
         return !read_.insert(elf_ndxscn(section)).second || spend(data_, header.sh_size);
     }
-    /// nullopt: there is no room left.
+    /// nullopt: the budget is used up.
     std::optional<std::string> name(Elf *elf, std::size_t table, std::size_t offset) {
         if (!takes(elf_getscn(elf, table))) return std::nullopt;
         const char *const name = elf_strptr(elf, table, offset);
@@ -74,7 +74,7 @@ class ElfBudget {
 
   private:
     static constexpr std::uint64_t kNames = 16;
-    static constexpr std::size_t kMostName = 64 * 1024;  // compilers write some of 10 kB
+    static constexpr std::size_t kMostName = 64 * 1024;  // compilers write names of up to about 10 kB
 
     static bool spend(std::uint64_t &left, std::uint64_t bytes) {
         if (bytes > left) return false;
@@ -86,7 +86,7 @@ class ElfBudget {
     std::set<std::size_t> read_;
 };
 
-/// Whether there was room for them.
+/// False if the budget is used up.
 bool read_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr &header, ElfFile &file, ElfBudget &budget) {
     if (!budget.takes(section)) return false;
     Elf_Data *const data = elf_getdata(section, nullptr);
@@ -115,9 +115,9 @@ bool read_sections(Elf *elf, ElfFile &file, ElfBudget budget) {
         if (gelf_getshdr(section, &header) == nullptr) return false;
         if (header.sh_type == SHT_SYMTAB && !read_symbols(elf, section, header, file, budget)) return false;
         if (header.sh_type == SHT_DYNSYM) dynamic_symbols = section, dynamic_header = header;
-        // .tbss has a size and takes no memory here.
-        const bool air = header.sh_type == SHT_NOBITS && (header.sh_flags & SHF_TLS) != 0;
-        if ((header.sh_flags & SHF_ALLOC) == 0 || header.sh_size == 0 || air) continue;
+        // .tbss has a size and occupies no memory in the image.
+        const bool tls_bss = header.sh_type == SHT_NOBITS && (header.sh_flags & SHF_TLS) != 0;
+        if ((header.sh_flags & SHF_ALLOC) == 0 || header.sh_size == 0 || tls_bss) continue;
         auto name = budget.name(elf, names, header.sh_name);
         if (!name) return false;
         file.sections.push_back({std::move(*name), header.sh_addr, header.sh_size});
@@ -126,7 +126,7 @@ bool read_sections(Elf *elf, ElfFile &file, ElfBudget budget) {
     return read_symbols(elf, dynamic_symbols, dynamic_header, file, budget);
 }
 
-/// A regular file of that inode.
+/// Whether `fd` is a regular file with the inode number of the mapping.
 bool is_the_file(const Fd &fd, const Mapping &mapping) {
     struct stat about {};
     return fstat(fd.get(), &about) == 0 && S_ISREG(about.st_mode) && about.st_ino == mapping.inode;
@@ -137,17 +137,16 @@ bool is_the_file(const Fd &fd, const Mapping &mapping) {
 core::Result<ElfFile> read_elf(int fd) {
     elf_version(EV_CURRENT);
     const ElfHandle elf(elf_begin(fd, ELF_C_READ, nullptr));
-    if (!elf) return not_understood();
+    if (!elf) return cannot_parse();
     if (elf_kind(elf.get()) != ELF_K_ELF) {
-        return core::Error{core::Kind::Unsupported, "the file is no ELF file", 0, ""};
+        return core::Error{core::Kind::Unsupported, "not an ELF file", 0, ""};
     }
     ElfFile file;
     struct stat about {};
-    if (fstat(fd, &about) != 0) return not_understood();
-    if (!read_loads(elf.get(), file)) return not_understood();
+    if (fstat(fd, &about) != 0) return cannot_parse();
+    if (!read_loads(elf.get(), file)) return cannot_parse();
     if (!read_sections(elf.get(), file, ElfBudget(static_cast<std::uint64_t>(about.st_size)))) {
-        return core::Error{core::Kind::Corrupt,
-                           "the ELF file is not understood: it says of itself what no linker writes", 0, ""};
+        return core::Error{core::Kind::Corrupt, "cannot parse the ELF file: its section headers are invalid", 0, ""};
     }
     std::sort(file.sections.begin(), file.sections.end(), by_address);
     std::sort(file.symbols.begin(), file.symbols.end(), by_address);
@@ -157,10 +156,10 @@ core::Result<ElfFile> read_elf(int fd) {
 }
 
 core::Result<Fd> open_mapped(const Process &process, const Mapping &mapping) {
-    // The link of a mapping opens its very file, but only for CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. A FIFO of that
-    // name must not hold us up.
+    // A map_files link opens the mapped file itself, but requires CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. O_NONBLOCK:
+    // opening a FIFO that now has the name must not block.
     int err = ENOENT;
-    // Of threads, map_files is not listed among the files of task/TID, but /proc/TID has it (fs/proc/base.c).
+    // map_files exists in /proc/TID and not in task/TID (fs/proc/base.c).
     const auto task = process.memory_task();
     const bool by_thread = task && task->tid != process.pid();
     const std::string links = by_thread ? fmt::format("../{}/", task->tid) : "";
@@ -175,14 +174,14 @@ core::Result<Fd> open_mapped(const Process &process, const Mapping &mapping) {
         }
     }
     if (err == EACCES || err == EPERM) return failure(process.pid(), "root", err);
-    return core::Error{core::Kind::Gone, fmt::format("the mapped file {} is not there any more", mapping.name), err,
-                       "CAP_SYS_ADMIN can open it all the same"};
+    return core::Error{core::Kind::Gone, fmt::format("the mapped file {} was deleted or replaced", mapping.name), err,
+                       "run rsslag with CAP_SYS_ADMIN, which can open it through /proc/PID/map_files"};
 }
 
 std::optional<std::uint64_t> load_bias(const ElfFile &file, const std::vector<Mapping> &mappings,
                                        const core::PageSize &page_size) {
     const auto down = [&](std::uint64_t at) { return at - at % static_cast<std::uint64_t>(page_size.bytes); };
-    constexpr std::size_t kVoters = 1000;  // of as many mappings as somebody cared to make
+    constexpr std::size_t kVoters = 1000;  // a process may have any number of mappings of the file
     std::map<std::uint64_t, int> votes;
     for (const Mapping &mapping : std::span(mappings).first(std::min(mappings.size(), kVoters))) {
         for (const ElfLoad &load : file.loads) {

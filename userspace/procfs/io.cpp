@@ -33,7 +33,7 @@ Try<Fd> open_at(int dir, const char *path, int flags) {
 }
 
 Try<std::string> read_to_end(int fd) {
-    // The kernel hands most of these files out by the page however large the buffer is.
+    // The kernel returns most of these files page by page, however large the buffer is.
     std::array<char, 64 * 1024> buffer;
     std::string bytes;
     for (;;) {
@@ -62,7 +62,7 @@ std::optional<pid_t> as_pid(std::string_view name) {
 Try<std::vector<pid_t>> numbers_in(int dir, const char *path) {
     auto opened = open_at(dir, path, O_RDONLY | O_DIRECTORY);
     if (const auto *error = std::get_if<Errno>(&opened)) return *error;
-    // The stream closes its descriptor, so it gets one of its own.
+    // closedir() closes the descriptor of the stream, so the stream gets a duplicate.
     int own = fcntl(std::get<Fd>(opened).get(), F_DUPFD_CLOEXEC, 0);
     if (own < 0) return Errno{errno};
     std::unique_ptr<DIR, CloseDir> stream(fdopendir(own));

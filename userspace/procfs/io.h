@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// System calls of this room. Failures here are bare errnos: what one means depends on whose file it was.
+// System calls of this module. Failures are plain errnos: their meaning depends on the file.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace rsslag::procfs {
 
-/// A positive errno, of the call that failed.
+/// A positive errno of a failed call.
 struct Errno {
     int value = 0;
 };
@@ -20,16 +20,16 @@ struct Errno {
 template <class T>
 using Try = std::variant<T, Errno>;
 
-/// Opens for reading, below `dir`; never leaks into a child.
+/// Opens `path` relative to `dir`, with O_CLOEXEC in addition to `flags`.
 Try<Fd> open_at(int dir, const char *path, int flags);
 
-/// From where the descriptor stands to its end.
+/// Reads from the current offset to the end of the file.
 Try<std::string> read_to_end(int fd);
 
-/// Where a symbolic link points.
+/// The target of a symbolic link.
 Try<std::string> link_target(int dir, const char *path);
 
-/// The number that `name` is, all of it; nothing for ".", "self" and the like.
+/// The PID if all of `name` is one; nullopt for ".", "self" and the like.
 std::optional<pid_t> as_pid(std::string_view name);
 
 /// The entries of a directory that are numbers, ascending.

@@ -14,7 +14,7 @@ namespace {
 
 using core::Kilobytes;
 
-/// Pages that no file and no fault of the process brought in (arch/x86/entry/vdso, mm/mmap.c install_special_mapping).
+/// Names of mappings that the kernel sets up itself (arch/x86/entry/vdso, mm/mmap.c install_special_mapping).
 constexpr std::array<std::string_view, 6> kKernelNames{"[vdso]",     "[vvar]",    "[vvar_vclock]",
                                                        "[vsyscall]", "[uprobes]", "[sigpage]"};
 
@@ -35,7 +35,7 @@ Quadrant quadrant_of(const Mapping &mapping, Backing backing, const Devices &dev
     return mapping.device == devices.internal ? Quadrant::SharedAnonymous : Quadrant::SharedFile;
 }
 
-/// VM_GROWSDOWN or UP, or private and writable: what the kernel counts as data_vm and stack_vm (mm/mmap.c).
+/// VM_GROWSDOWN, or private and writable: the mappings that the kernel counts in stack_vm and data_vm (mm/mmap.c).
 bool is_data(const Mapping &mapping) {
     return mapping.has_flag("gd") || (is_writable(mapping) && !is_shared(mapping));
 }
@@ -53,12 +53,12 @@ void add(MapGroup &group, const Mapping &mapping) {
     group.swap += or_zero(mapping.fields.swap);
 }
 
-/// Private anonymous memory from there on that allows nothing: what an arena has not begun to use.
+/// Whether the mapping starts at `from` and is unnamed, private and PROT_NONE: the unused rest of a malloc arena.
 bool reserves(const Mapping &mapping, std::uint64_t from) {
     return mapping.start == from && mapping.name.empty() && core::mapping_flags(mapping.perms) == 0;
 }
 
-/// Where the pointers of two lie in it nobody knows whose stack it is.
+/// The thread whose stack pointer is in the range; none if two pointers are in it, as either may be the owner.
 core::MappingNeighbours only_stack(const std::map<std::uint64_t, int> &pointers, const core::MappedRange &range) {
     const auto first = pointers.upper_bound(range.start);
     if (first == pointers.end() || !core::may_hold_stack(range, first->first)) return {};
@@ -72,13 +72,13 @@ bool same_amounts(const MapGroup &a, const MapGroup &b) {
            std::tie(b.mappings, b.size, b.rss, b.pss, b.clean, b.dirty, b.swap);
 }
 
-/// What makes a group of one look the same group in the next.
+/// Identifies a group across two readings.
 using Key = std::tuple<std::string_view, bool, bool>;
 Key key(const MapGroup &group) {
     return {group.name, group.shared, group.written_file};
 }
 
-/// All files of it are mapped past the page cache. A file that alone is (dax=inode) is not told from others here.
+/// Whether all files of the mount are mapped past the page cache. dax=inode, for single files, does not count.
 bool has_dax(const Mount &mount) {
     for (std::string_view rest = mount.options; !rest.empty();) {
         const std::string_view option = rest.substr(0, rest.find(','));
@@ -227,7 +227,7 @@ void recognise(std::vector<Mapping> &mappings, const std::vector<core::MappingLi
 
 std::vector<MapGroup> groups(const std::vector<Mapping> &mappings, const Devices &devices) {
     std::vector<MapGroup> all;
-    // Per kind: private, private and written to, shared.
+    // Per kind: private, private and writable file, shared.
     std::array<std::unordered_map<std::string_view, std::size_t>, 3> found;
     for (const Mapping &mapping : mappings) {
         if (!in_mm(mapping)) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A leader that has exited while threads go on is a zombie: its files tell nothing of the memory that these have.
+// A leader that has exited before its threads is a zombie: its files show nothing of their mm.
 #include <fcntl.h>
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace rsslag::procfs {
 
 namespace {
 
-/// A thread may end between two looks at it.
+/// A thread may exit between two reads of its files.
 constexpr int kThreadsTried = 3;
 
 /// The first thread that has memory. A task without an mm has no Vm lines (fs/proc/array.c proc_pid_status).
@@ -65,11 +65,11 @@ core::Result<Text> Process::read_of_memory_task(const char *name) const {
         const auto task = memory_task();
         if (!task) return task.error();
         auto text = read((task->directory + name).c_str());
-        // Of a thread that has ended maps is empty, mountinfo is refused with EINVAL, all of it may be gone.
+        // The thread may have exited meanwhile: its maps is empty, its mountinfo fails with EINVAL, or both are gone.
         const bool refused = !text && (text.error().kind == core::Kind::Denied ||
                                        (task->directory.empty() && text.error().kind != core::Kind::Gone));
-        const bool told = refused || (text && !text->bytes.empty());
-        if (told || i == kThreadsTried) return text;
+        const bool done = refused || (text && !text->bytes.empty());
+        if (done || i == kThreadsTried) return text;
     }
 }
 

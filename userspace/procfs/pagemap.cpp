@@ -22,11 +22,11 @@ namespace rsslag::procfs {
 namespace {
 
 constexpr int kPssShift = 12;                // fs/proc/task_mmu.c PSS_SHIFT
-constexpr std::size_t kEntries = 64 * 1024;  // of pagemap in one read: 256 MiB of 4 KiB pages
-constexpr std::size_t kRegions = 4096;       // of PAGEMAP_SCAN in one call
-constexpr std::uint64_t kClose = 8;          // frames this near to each other are read together
+constexpr std::size_t kEntries = 64 * 1024;  // entries of pagemap in one read: 256 MiB of 4 KiB pages
+constexpr std::size_t kRegions = 4096;       // regions of PAGEMAP_SCAN in one call
+constexpr std::uint64_t kClose = 8;          // frames at most this far apart are read together
 
-/// include/uapi/linux/fs.h of 6.7, which older headers lack.
+/// From include/uapi/linux/fs.h of 6.7; older headers do not have it.
 struct PageRegion {
     std::uint64_t start = 0, end = 0, categories = 0;
 };
@@ -38,7 +38,7 @@ struct ScanArgument {
 constexpr unsigned long kScan = _IOWR('f', 16, ScanArgument);
 constexpr std::uint64_t kPresent = 1 << 3, kSwapped = 1 << 4, kZero = 1 << 5;
 
-/// Whole numbers from an index on. Fewer than requested at the file's end.
+/// Reads 64-bit numbers from `index` on. Returns how many; fewer than requested at the end of the file.
 Try<std::size_t> read_numbers(int fd, std::span<std::uint64_t> into, std::uint64_t index) {
     std::size_t done = 0;
     while (done < into.size_bytes()) {
@@ -52,7 +52,7 @@ Try<std::size_t> read_numbers(int fd, std::span<std::uint64_t> into, std::uint64
     return done / sizeof(std::uint64_t);
 }
 
-/// hugetlb, and frames without a struct page to count.
+/// hugetlb, and PFN mappings, whose frames have no struct page: Rss counts neither.
 bool is_uncounted(const Mapping &mapping) {
     return mapping.has_flag("ht") || mapping.has_flag("pf");
 }
@@ -132,7 +132,7 @@ struct PageReader::State {
     std::vector<std::uint64_t> entries = std::vector<std::uint64_t>(kEntries);
     std::vector<PageRegion> regions = std::vector<PageRegion>(kRegions);
     std::vector<std::uint64_t> requested, counts_read, flags_read;
-    std::vector<Frame> frames;  ///< beside `requested`, which is ascending
+    std::vector<Frame> frames;  ///< frames[i] belongs to requested[i]; `requested` is ascending
 
     core::Error failed(int err) const { return failure(pid, "pagemap", err); }
     std::uint64_t bytes() const { return static_cast<std::uint64_t>(page_size.bytes); }
@@ -154,7 +154,7 @@ const std::string &PageReader::why_no_frames() const {
     return state_->why_no_frames;
 }
 
-/// An empty range is accepted by a kernel that knows the call.
+/// A kernel that has PAGEMAP_SCAN accepts an empty range.
 bool PageReader::State::can_scan() {
     ScanArgument argument;
     argument.vec = reinterpret_cast<std::uintptr_t>(regions.data());
@@ -165,7 +165,7 @@ bool PageReader::State::can_scan() {
 
 core::Result<PageReader> PageReader::open(const Process &process, const core::PageSize &page_size,
                                           const std::string &root) {
-    // Older kernels open that of a leader which has exited, too, with nothing in it.
+    // Older kernels also open the pagemap of a leader that has exited, with nothing in it.
     auto opened = process.open_of_memory_task("pagemap");
     if (!opened) return std::move(opened).error();
     auto state = std::make_unique<State>();
@@ -184,7 +184,8 @@ core::Result<PageReader> PageReader::open(const Process &process, const core::Pa
     return PageReader(std::move(state));
 }
 
-/// Sorted and in runs: most frames of a mapping lie together. False where the kernel refuses.
+/// Reads counts and flags of the present frames, sorted and in runs, as most frames of a mapping are close together.
+/// False if a read fails.
 bool PageReader::State::read_frames(std::span<const std::uint64_t> some) {
     requested.clear();
     for (const std::uint64_t bits : some) {
@@ -226,7 +227,7 @@ core::Result<PageStop> PageReader::State::read_range(const PageRegion &region, P
         const std::span<std::uint64_t> some(entries.data(), most);
         const auto got = read_numbers(pagemap.get(), some, page);
         if (const auto *error = std::get_if<Errno>(&got)) return failed(error->value);
-        // The memory is gone, or [vsyscall]-like, beyond the end of the address space.
+        // The process has exited, or the range is beyond the end of the address space, as [vsyscall] is.
         if (std::get<std::size_t>(got) < most) return failed(ESRCH);
         budget.entries_left -= most;
         budget.entries_read += most;
@@ -285,7 +286,7 @@ core::Result<PageStop> PageReader::count(const Mapping &mapping, PageBudget &bud
         }
         count_page(counts, page.entry, page.frame, uncounted, state_->page_size);
     });
-    // What was counted before it was found out that frames are hidden would be half a sum.
+    // Frames may turn out to be hidden midway: then these sums would be incomplete.
     if (!state_->why_no_frames.empty()) {
         counts.large.reset();
         counts.ksm.reset();

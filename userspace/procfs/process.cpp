@@ -14,7 +14,7 @@ namespace rsslag::procfs {
 
 namespace {
 
-/// Reads a small file and parses it; the error of the parser gets the process's name.
+/// Reads a small file and parses it. The PID is put before the parser's error.
 template <class T>
 core::Result<T> read_and_parse(const Process &process, const char *name, core::Result<T> (*parse)(std::string_view)) {
     auto text = process.read(name);
@@ -57,7 +57,7 @@ core::Result<Stat> Process::stat() const {
 }
 core::Result<Stat> Process::leader_stat() const {
     auto stat = read_and_parse(*this, fmt::format("task/{}/stat", pid_).c_str(), parse_stat);
-    // A leader's number has no thread for the moment in which another takes it over to exec.
+    // task/PID may be missing for a moment, while another thread takes over the leader's PID in exec.
     return stat ? stat : this->stat();
 }
 core::Result<Statm> Process::statm() const {
@@ -81,7 +81,7 @@ core::Result<std::string> Process::exe() const {
     if (auto *path = std::get_if<std::string>(&target)) return std::move(*path);
     int err = std::get<Errno>(target).value;
     if (err != ENOENT || !still_there(*this)) return failure_below(*this, "exe", err);
-    // A leader that has exited before its threads has none; a thread has. Kernel threads and zombies have none at all.
+    // A leader that has exited before its threads has no exe; they have it. Kernel threads and zombies have none.
     auto tids = threads();
     if (!tids) return std::move(tids).error();
     for (pid_t tid : *tids) {
@@ -95,7 +95,7 @@ core::Result<std::vector<pid_t>> Process::threads() const {
     auto listed = numbers_in(dir_.get(), "task");
     if (const auto *error = std::get_if<Errno>(&listed)) return failure_below(*this, "task", error->value);
     auto tids = std::move(std::get<std::vector<pid_t>>(listed));
-    // A directory opened before the end lists nothing after it, and says nothing of it.
+    // A directory that was opened before the process exited is empty afterwards, without an error.
     if (tids.empty()) return failure_below(*this, "task", ESRCH);
     return tids;
 }
@@ -113,7 +113,7 @@ core::Result<pid_t> thread_group_of(pid_t tid, const std::string &root) {
     if (!thread) return thread.error().kind == core::Kind::Gone ? gone() : std::move(thread).error();
     auto status = thread->status();
     if (!status) return status.error().kind == core::Kind::Gone ? gone() : std::move(status).error();
-    // A task that is just being released has no group any more.
+    // A task that is being released has no thread group any more.
     if (status->tgid == 0) return gone();
     return status->tgid;
 }

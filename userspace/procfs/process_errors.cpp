@@ -29,11 +29,10 @@ bool may_ptrace() {
 
 std::string denied_remedy(bool may_ptrace) {
     if (may_ptrace) {
-        return "CAP_SYS_PTRACE is there and does not help: the process is of another user namespace, or a security "
-               "module "
-               "or seccomp filter refuses it; read it from where it runs";
+        return "CAP_SYS_PTRACE does not help: the process is in another user namespace, or a security module or a "
+               "seccomp filter refuses it; run rsslag where the process runs";
     }
-    return "CAP_SYS_PTRACE is needed for it: run rsslag with sudo, or give it the capability with "
+    return "reading it requires CAP_SYS_PTRACE: run rsslag with sudo, or give it the capability with "
            "setcap cap_sys_ptrace+ep";
 }
 
@@ -44,7 +43,7 @@ std::optional<core::Error> no_procfs(const std::string &root) {
 }
 
 core::Error foreign_proc() {
-    return {core::Kind::Unsupported, "no /proc of this PID namespace is mounted", 0, "mount -t proc proc /proc"};
+    return {core::Kind::Unsupported, "/proc of this PID namespace is not mounted", 0, "mount -t proc proc /proc"};
 }
 
 core::Error failure(pid_t pid, const char *name, int err) {
@@ -53,7 +52,7 @@ core::Error failure(pid_t pid, const char *name, int err) {
         case ESRCH: return {core::Kind::Gone, fmt::format("process {} is gone", pid), err, {}};
         case EACCES:
         case EPERM:
-            // Also what a process of the same user answers that is not dumpable: one with file capabilities, say.
+            // Also for a process of the same user that is not dumpable, e.g. one with file capabilities.
             return {core::Kind::Denied, fmt::format("/proc/{}/{}: {}", pid, name, std::strerror(err)), err,
                     denied_remedy(may_ptrace())};
         default:
@@ -71,7 +70,7 @@ core::Error failure_below(const Process &process, const char *name, int err) {
     }
     if (err == ESRCH) return no_memory(process.pid());
     return {core::Kind::Unsupported, fmt::format("this kernel has no /proc/{}/{}", process.pid(), name), err,
-            "a kernel with CONFIG_PROC_PAGE_MONITOR has smaps, smaps_rollup and pagemap"};
+            "smaps, smaps_rollup and pagemap require a kernel with CONFIG_PROC_PAGE_MONITOR"};
 }
 
 core::Error no_memory(pid_t pid) {

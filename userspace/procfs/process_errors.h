@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What an errno from below /proc/PID means.
+// Maps an errno from a file below /proc/PID to an Error.
 #pragma once
 
 #include <optional>
@@ -10,23 +10,23 @@
 
 namespace rsslag::procfs {
 
-/// The process has not been reaped: its directory still answers.
+/// Whether the process has not been reaped: its directory still has files.
 bool still_there(const Process &process);
 
 inline constexpr const char *kProc = "/proc";
 
-/// Where nothing of procfs is at /proc, no process can be looked for. Another root, as tests have, may be anything.
+/// An error if /proc is not a procfs. Another `root`, as tests use, is not checked.
 std::optional<core::Error> no_procfs(const std::string &root);
 core::Error foreign_proc();
 
-/// For an errno that needs no second look at the process: Denied with its remedy, Gone, else Io.
+/// For an errno that does not depend on the state of the process: Denied with its remedy, Gone, else Io.
 core::Error failure(pid_t pid, const char *name, int err);
 
-/// As above, but a file that is missing although the process is there is Unsupported by this kernel, and ESRCH from a
-/// process that is there means that it has no memory (a zombie, a kernel thread).
+/// As failure(), except while the process still exists: a missing file is Unsupported (Gone below task/), and ESRCH
+/// means that the process has no mm (a zombie, a kernel thread).
 core::Error failure_below(const Process &process, const char *name, int err);
 
-/// The process is there but has no memory to walk.
+/// The process exists and has no mm.
 core::Error no_memory(pid_t pid);
 
 }  // namespace rsslag::procfs

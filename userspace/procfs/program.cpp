@@ -24,7 +24,7 @@ std::string_view basename_of(std::string_view path) {
     return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
 }
 
-/// What stands before the names of files that a leader gives up as it exits, its threads not: exe, root, cwd, cmdline.
+/// The prefix for exe, root, cwd and cmdline: a leader that has exited has them no longer, its threads do.
 std::string directory_of(const Process &process) {
     struct stat executable {};
     if (fstatat(process.dir_fd(), "exe", &executable, 0) == 0 || errno != ENOENT) return "";
@@ -32,38 +32,38 @@ std::string directory_of(const Process &process) {
     return task ? task->directory : "";
 }
 
-/// argv[0] as it is now; programs that write their state there put a space behind their name.
-std::vector<std::string> first_words(const Process &process, const std::string &directory) {
+/// argv[0] as it is now, and the part before its first space: some programs write their name and state there.
+std::vector<std::string> names_in_argv0(const Process &process, const std::string &directory) {
     auto opened = open_at(process.dir_fd(), (directory + "cmdline").c_str(), O_RDONLY);
     const auto *const fd = std::get_if<Fd>(&opened);
-    std::string text(4096, '\0');  // a path is no longer
+    std::string text(4096, '\0');  // PATH_MAX
     const ssize_t got = fd == nullptr ? 0 : pread(fd->get(), text.data(), text.size(), 0);
     if (got <= 0) return {};
     text.resize(static_cast<std::size_t>(got));
     text.resize(std::min(text.find('\0'), text.size()));
-    std::vector<std::string> words{text};
-    if (const std::size_t space = text.find(' '); space != std::string::npos) words.push_back(text.substr(0, space));
-    return words;
+    std::vector<std::string> names{text};
+    if (const std::size_t space = text.find(' '); space != std::string::npos) names.push_back(text.substr(0, space));
+    return names;
 }
 
-/// Where the process would have found `word`, as it sees paths itself.
-std::vector<std::string> places_of(const Process &process, const std::string &directory, const std::string &word,
-                                   const std::string &exe) {
-    if (word.starts_with('/')) return {word};
-    if (word.find('/') != std::string::npos) {
+/// Paths, in the process's own file tree, under which it may have been started as `name`.
+std::vector<std::string> candidates(const Process &process, const std::string &directory, const std::string &name,
+                                    const std::string &exe) {
+    if (name.starts_with('/')) return {name};
+    if (name.find('/') != std::string::npos) {
         auto cwd = link_target(process.dir_fd(), (directory + "cwd").c_str());
-        const auto *const begin = std::get_if<std::string>(&cwd);
-        if (begin == nullptr) return {};
-        return {std::filesystem::path(*begin + "/" + word).lexically_normal().string()};
+        const auto *const directory_path = std::get_if<std::string>(&cwd);
+        if (directory_path == nullptr) return {};
+        return {std::filesystem::path(*directory_path + "/" + name).lexically_normal().string()};
     }
-    std::vector<std::string> places{exe.substr(0, exe.rfind('/') + 1) + word};
+    std::vector<std::string> paths{exe.substr(0, exe.rfind('/') + 1) + name};
     for (const char *const known :
          {"/usr/local/sbin/", "/usr/local/bin/", "/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/"})
-        places.push_back(known + word);
-    return places;
+        paths.push_back(known + name);
+    return paths;
 }
 
-/// In the process's own tree of files, whose links do not lead out of it.
+/// Whether `path` below `root` is the executable. RESOLVE_IN_ROOT: links cannot lead out of the process's own tree.
 bool leads_to(const Fd &root, const std::string &path, const struct stat &executable) {
     open_how how{};
     how.flags = O_PATH | O_CLOEXEC;
@@ -84,11 +84,11 @@ core::Result<std::string> program_path(const Process &process) {
     auto root = open_at(process.dir_fd(), (directory + "root").c_str(), O_PATH | O_DIRECTORY);
     const bool found = fstatat(process.dir_fd(), (directory + "exe").c_str(), &executable, 0) == 0;
     if (!found || !std::holds_alternative<Fd>(root)) return exe;
-    for (const std::string &word : first_words(process, directory)) {
-        const std::string_view name = basename_of(word);
-        if (name.empty() || name == basename_of(*exe)) continue;
-        for (const std::string &place : places_of(process, directory, word, *exe))
-            if (leads_to(std::get<Fd>(root), place, executable)) return place;
+    for (const std::string &name : names_in_argv0(process, directory)) {
+        const std::string_view base = basename_of(name);
+        if (base.empty() || base == basename_of(*exe)) continue;
+        for (const std::string &path : candidates(process, directory, name, *exe))
+            if (leads_to(std::get<Fd>(root), path, executable)) return path;
     }
     return exe;
 }
@@ -99,8 +99,8 @@ bool goes_by(const Process &process, std::string_view comm, std::string_view nam
     const auto program = program_path(process);
     if (program) return basename_of(*program) == name;
     if (name.size() <= kCommLength || comm != name.substr(0, kCommLength)) return false;
-    const std::vector<std::string> words = first_words(process, directory_of(process));
-    return std::any_of(words.begin(), words.end(), [name](const auto &word) { return basename_of(word) == name; });
+    const std::vector<std::string> names = names_in_argv0(process, directory_of(process));
+    return std::any_of(names.begin(), names.end(), [name](const auto &each) { return basename_of(each) == name; });
 }
 
 }  // namespace rsslag::procfs

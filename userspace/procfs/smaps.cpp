@@ -16,9 +16,8 @@ namespace {
 constexpr const char *kSmaps = "smaps";
 constexpr const char *kRollup = "smaps_rollup";
 
-/// Length of the key where this is a "Key: value" line, npos where it can only be a header. A header's first word is
-/// two addresses, so a colon before the first space tells them apart. A file's name cannot: the kernel writes a newline
-/// in it as \012, so a name never begins a line.
+/// Length of the key of a "Key: value" line, npos for a header. A header starts with two addresses, so only a "Key:"
+/// line has a colon before its first space. A file name never starts a line: the kernel prints a newline in it as \012.
 std::size_t key_length(std::string_view line) {
     for (std::size_t i = 0; i < line.size() && line[i] != ' '; ++i) {
         if (line[i] == ':') return i;
@@ -56,17 +55,17 @@ bool take_device(std::string_view &rest, std::string &out) {
     return true;
 }
 
-/// "start-end perms offset major:minor inode  name". What is wrong with it, or nullptr.
+/// Parses "start-end perms offset major:minor inode  name". Returns what is wrong with it, or nullptr.
 const char *read_header(std::string_view rest, Mapping &out) {
     if (!take_hex(rest, out.start) || !take_char(rest, '-') || !take_hex(rest, out.end) || !take_char(rest, ' ')) {
-        return "neither a mapping's addresses nor a field";
+        return "neither the addresses of a mapping nor a field";
     }
     if (!take_perms(rest, out.perms) || !take_char(rest, ' ')) return "a mapping with malformed permissions";
     if (!take_hex(rest, out.offset) || !take_char(rest, ' ')) return "a mapping with a malformed offset";
     if (!take_device(rest, out.device) || !take_char(rest, ' ')) return "a mapping with a malformed device";
     if (take_number(rest, out.inode) != Fault::None) return "a mapping with a malformed inode";
     if (!rest.empty() && rest.front() != ' ') return "a mapping with a malformed inode";
-    // The kernel pads with spaces, and no name of its own begins with one; at the end they are the name's.
+    // The kernel pads with spaces, and no name of its own starts with one. Trailing spaces are part of the name.
     std::size_t name = rest.find_first_not_of(' ');
     if (name != std::string_view::npos) out.name = rest.substr(name);
     return nullptr;
@@ -75,7 +74,7 @@ const char *read_header(std::string_view rest, Mapping &out) {
 std::optional<core::Error> read_sum(const SmapsLine &known, std::string_view value, SmapsFields &fields,
                                     const char *file, std::size_t line) {
     auto &sum = fields.*known.sum;
-    if (sum) return corrupt(file, line, fmt::format("{} is there twice", known.key));
+    if (sum) return corrupt(file, line, fmt::format("{} appears twice", known.key));
     Fault fault = read_kilobytes(value, sum.emplace());
     if (fault == Fault::None) return std::nullopt;
     return corrupt(file, line, fmt::format("{} {}", known.key, describe(fault)));
@@ -85,7 +84,7 @@ std::optional<core::Error> read_sum(const SmapsLine &known, std::string_view val
 class SmapsReader {
   public:
     explicit SmapsReader(std::string_view text) : lines_(text) {
-        constexpr std::size_t kUsualBytes = 700;  // of one mapping on 6.18
+        constexpr std::size_t kUsualBytes = 700;  // per mapping, on 6.18
         mappings_.reserve(text.size() / kUsualBytes + 1);
     }
 
@@ -130,7 +129,7 @@ class SmapsReader {
     }
 
     std::optional<core::Error> own(const SmapsLine &known, bool &seen, std::string_view value, core::Kilobytes &out) {
-        if (std::exchange(seen, true)) return refuse(fmt::format("{} is there twice", known.key));
+        if (std::exchange(seen, true)) return refuse(fmt::format("{} appears twice", known.key));
         Fault fault = read_kilobytes(value, out);
         if (fault == Fault::None) return std::nullopt;
         return refuse(fmt::format("{} {}", known.key, describe(fault)));
@@ -144,7 +143,7 @@ class SmapsReader {
 
     /// A number without a unit.
     std::optional<core::Error> bare(const SmapsLine &known, std::string_view value, std::optional<std::int64_t> &out) {
-        if (out) return refuse(fmt::format("{} is there twice", known.key));
+        if (out) return refuse(fmt::format("{} appears twice", known.key));
         skip_blanks(value);
         std::uint32_t number = 0;
         if (Fault fault = read_number(value, number); fault != Fault::None) {
@@ -155,14 +154,14 @@ class SmapsReader {
     }
 
     std::optional<core::Error> flags(std::string_view value) {
-        if (std::exchange(flags_seen_, true)) return refuse("VmFlags is there twice");
+        if (std::exchange(flags_seen_, true)) return refuse("VmFlags appears twice");
         skip_blanks(value);
         std::size_t last = value.find_last_not_of(' ');
         if (last != std::string_view::npos) mappings_.back().vm_flags = value.substr(0, last + 1);
         return std::nullopt;
     }
 
-    /// The mapping at hand is complete. Every kernel since 3.8 ends each one with VmFlags, so one without was cut off.
+    /// Checks that the last mapping is complete. Every kernel since 3.8 ends a mapping with VmFlags.
     std::optional<core::Error> finish() const {
         if (mappings_.empty()) return std::nullopt;
         const Mapping &mapping = mappings_.back();
@@ -170,7 +169,7 @@ class SmapsReader {
         if (!mapping.fields.rss) return refuse("the mapping above has no Rss");
         if (!flags_seen_) return refuse("the mapping above is cut off: it has no VmFlags");
         if (static_cast<std::uint64_t>(mapping.size.n) != (mapping.end - mapping.start) / 1024) {
-            return refuse("the mapping above has a Size that is not that of its addresses");
+            return refuse("the mapping above has a Size that differs from its address range");
         }
         return std::nullopt;
     }
@@ -219,8 +218,8 @@ core::Result<Rollup> parse_smaps_rollup(std::string_view text) {
     lines.next(line);
     Mapping header;
     if (const char *wrong = read_header(line, header); wrong != nullptr) return corrupt(kRollup, 1, wrong);
-    if (header.name != "[rollup]") return corrupt(kRollup, 1, "the first line is not that of a [rollup]");
-    // Equal where the process has unmapped everything.
+    if (header.name != "[rollup]") return corrupt(kRollup, 1, "the first line is not a [rollup] header");
+    // Equal if the process has unmapped everything.
     if (header.start > header.end) return corrupt(kRollup, 1, "a range that ends before it begins");
 
     Rollup rollup;
@@ -233,7 +232,7 @@ core::Result<Rollup> parse_smaps_rollup(std::string_view text) {
         if (auto error = read_sum(*known, line.substr(key + 1), rollup.sums, kRollup, lines.number())) return *error;
     }
     if (!rollup.sums.rss) return corrupt(kRollup, lines.number(), "the text ends without Rss");
-    // The last line on all kernels: without it lines are missing, not merely unknown to this kernel.
+    // The last line on every kernel: without it the text is incomplete.
     if (!rollup.sums.locked) return corrupt(kRollup, lines.number(), "the text is cut off: it has no Locked");
     return rollup;
 }
@@ -247,7 +246,7 @@ SmapsFields sum(const std::vector<Mapping> &mappings) {
             const auto &from = mapping.fields.*line.sum;
             if (!from) continue;
             if (!into) into.emplace();
-            // No address space holds this much; made-up text may claim so, and must not overflow.
+            // No address space has this much memory; forged text must not cause an overflow.
             if (__builtin_add_overflow(into->n, from->n, &into->n)) into->n = std::numeric_limits<std::int64_t>::max();
         }
     }

@@ -8,11 +8,11 @@
 
 namespace rsslag::procfs {
 
-/// Finds a key. Each mapping repeats the lines of the one before, so a search goes on from the last hit and mostly ends
-/// at its first try: ten thousand mappings are a quarter of a million lines.
+/// Finds a key. All mappings have the same lines in the same order, so a search starts behind the last hit and mostly
+/// succeeds at once: ten thousand mappings are a quarter of a million lines.
 class SmapsLineFinder {
   public:
-    /// nullptr for a line that this table does not know.
+    /// nullptr for a key that is not in kSmapsLines.
     const SmapsLine *find(std::string_view key) {
         for (std::size_t tried = 0; tried < kSmapsLines.size(); ++tried) {
             const SmapsLine &line = kSmapsLines[next_];

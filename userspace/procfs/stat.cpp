@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// /proc/PID/stat and statm: one line of numbers each, but for the name in stat, which may hold anything.
+// /proc/PID/stat and statm: one line of numbers each, and the name in stat, which may contain any bytes.
 #include <fmt/format.h>
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace rsslag::procfs {
 
 namespace {
 
-/// Words parted by single spaces, read in order. Keeps the first thing that went wrong.
+/// Reads words that are separated by single spaces, in order. Keeps the first error.
 class Fields {
   public:
     Fields(std::string_view file, std::size_t line, std::string_view rest, int first_field)
@@ -34,7 +34,7 @@ class Fields {
         out = word[0];
     }
 
-    /// Fields that nobody needs are still numbers, some of them negative (tpgid, nice).
+    /// Skips unused fields, which must still be numbers; some of them are negative (tpgid, nice).
     void skip(int count) {
         for (int i = 0; i < count; ++i) {
             std::string_view word;
@@ -73,7 +73,7 @@ class Fields {
     std::string_view file_;
     std::size_t line_;
     std::string_view rest_;
-    int field_;  ///< number of the next field, as man 5 proc counts
+    int field_;  ///< number of the next field as in man 5 proc
     std::optional<core::Error> error_;
 };
 
@@ -86,7 +86,7 @@ core::Result<Stat> parse_stat(std::string_view text) {
     if (Fault fault = take_number(rest, stat.pid); fault != Fault::None) {
         return corrupt("stat", 1, fmt::format("field 1 (pid) {}", describe(fault)));
     }
-    // do_task_stat() escapes nothing in the name: only the last ')' is known to end it, as none can follow.
+    // do_task_stat() does not escape the name, which may contain ')'. Later fields cannot: the last ')' ends the name.
     std::size_t close = rest.rfind(')');
     if (!rest.starts_with(" (") || close == std::string_view::npos) {
         return corrupt("stat", 1, "no command name in parentheses after the pid");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// /proc/PID/status: "Key:<tab>value" lines. Kernels add, move and leave out lines, so nothing hangs on their order.
+// /proc/PID/status: "Key:<tab>value" lines. Kernels add, move and omit lines, so no order is assumed.
 #include <fmt/format.h>
 
 #include <array>
@@ -39,7 +39,7 @@ constexpr std::array<NumberLine, 4> kNumberLines{{
     {"Threads", &StatusFile::threads},
 }};
 
-/// proc_task_name() escapes only newline and backslash here; all other bytes are raw.
+/// proc_task_name() escapes only newline and backslash in Name; all other bytes are raw.
 bool unescape(std::string_view escaped, std::string &out) {
     for (std::size_t i = 0; i < escaped.size(); ++i) {
         if (escaped[i] != '\\') {
@@ -53,7 +53,7 @@ bool unescape(std::string_view escaped, std::string &out) {
     return true;
 }
 
-/// Numbers parted by blanks, to the end of the line.
+/// Numbers separated by blanks, to the end of the line.
 template <class T>
 Fault read_numbers(std::string_view value, std::vector<T> &out) {
     for (skip_blanks(value); !value.empty(); skip_blanks(value)) {
@@ -65,7 +65,7 @@ Fault read_numbers(std::string_view value, std::vector<T> &out) {
     return Fault::None;
 }
 
-/// Takes the lines one by one; what each known line may be, and that each comes once.
+/// Takes the lines one by one and checks that each known line is well-formed and appears once.
 class StatusReader {
   public:
     std::optional<core::Error> take(std::size_t line, std::string_view key, std::string_view value) {
@@ -83,8 +83,8 @@ class StatusReader {
         return std::nullopt;
     }
 
-    /// All of the lines that every kernel prints for every task are there. "Threads" follows the Vm lines on all
-    /// kernels, so a text cut among those does not pass for one of a kernel that has fewer.
+    /// Checks for the lines that every kernel prints for every task. "Threads" follows the Vm lines on all kernels, so
+    /// text that was cut off within them is not taken for that of a kernel with fewer lines.
     std::optional<core::Error> finish(std::size_t line) const {
         const char *missing = nullptr;
         if (!name_seen_) missing = "Name";
@@ -107,37 +107,37 @@ class StatusReader {
     }
 
     std::optional<core::Error> take_name(std::string_view value) {
-        if (std::exchange(name_seen_, true)) return refuse("is there twice");
-        // Exactly one tab: blanks after it are the name's own.
+        if (std::exchange(name_seen_, true)) return refuse("appears twice");
+        // Exactly one tab: further blanks are part of the name.
         if (!value.starts_with('\t')) return refuse("has no tab before its value");
         if (!unescape(value.substr(1), status_.name)) return refuse("has an escape that the kernel does not write");
         return std::nullopt;
     }
 
     std::optional<core::Error> take_uid(std::string_view value) {
-        if (std::exchange(uid_seen_, true)) return refuse("is there twice");
+        if (std::exchange(uid_seen_, true)) return refuse("appears twice");
         std::vector<std::uint32_t> uids;  // real, effective, saved, file system
         if (Fault fault = read_numbers(value, uids); fault != Fault::None) return refuse(describe(fault));
-        if (uids.size() != 4) return refuse("has not four numbers");
+        if (uids.size() != 4) return refuse("does not have four numbers");
         status_.real_uid = uids[0];
         status_.effective_uid = uids[1];
         return std::nullopt;
     }
 
     std::optional<core::Error> take_ns_pids(std::string_view value) {
-        if (std::exchange(ns_pids_seen_, true)) return refuse("is there twice");
+        if (std::exchange(ns_pids_seen_, true)) return refuse("appears twice");
         return unless_fine(read_numbers(value, status_.ns_pids));
     }
 
     std::optional<core::Error> take_number_line(std::size_t index, std::string_view value) {
-        if (numbers_seen_[index]) return refuse("is there twice");
+        if (numbers_seen_[index]) return refuse("appears twice");
         numbers_seen_[index] = true;
         skip_blanks(value);
         return unless_fine(read_number(value, status_.*kNumberLines[index].member));
     }
 
     std::optional<core::Error> take_size_line(const SizeLine &size, std::string_view value) {
-        if ((status_.*size.member).has_value()) return refuse("is there twice");
+        if ((status_.*size.member).has_value()) return refuse("appears twice");
         return unless_fine(read_kilobytes(value, (status_.*size.member).emplace()));
     }
 

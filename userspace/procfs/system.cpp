@@ -67,7 +67,7 @@ constexpr std::array<VmStatLine, 4> kVmStatLines{{{"nr_zspages", &VmStat::zspage
                                                   {"balloon_inflate", &VmStat::balloon_inflate},
                                                   {"balloon_deflate", &VmStat::balloon_deflate}}};
 
-/// More pages than any address reaches are no number of pages.
+/// More pages than a 64-bit address space has (2^52) are TooLarge.
 Fault read_pages(std::string_view word, core::Pages &out) {
     std::uint64_t number = 0;
     if (const Fault fault = read_number(word, number); fault != Fault::None) return fault;
@@ -76,7 +76,7 @@ Fault read_pages(std::string_view word, core::Pages &out) {
     return Fault::None;
 }
 
-/// The word at the front, and the space behind it, taken off.
+/// Removes the first word and the space after it, and returns the word.
 std::string_view take_word(std::string_view &rest) {
     const std::size_t end = std::min(rest.find(' '), rest.size());
     const std::string_view word = rest.substr(0, end);
@@ -84,7 +84,7 @@ std::string_view take_word(std::string_view &rest) {
     return word;
 }
 
-/// "8:17", decimal, as smaps writes it: "08:11".
+/// Converts the decimal "8:17" to the form of smaps: "08:11".
 std::optional<std::string> as_in_smaps(std::string_view device) {
     const std::size_t colon = device.find(':');
     if (colon == std::string_view::npos) return std::nullopt;
@@ -129,7 +129,7 @@ core::Result<MemInfo> parse_meminfo(std::string_view text) {
         for (const MemInfoLine &known : kMemInfoLines) {
             if (known.key != line.substr(0, colon)) continue;
             auto &value = info.*known.value;
-            if (value) return corrupt(kMeminfo, lines.number(), fmt::format("{} is there twice", known.key));
+            if (value) return corrupt(kMeminfo, lines.number(), fmt::format("{} appears twice", known.key));
             const Fault fault = read_kilobytes(line.substr(colon + 1), value.emplace());
             if (fault != Fault::None) {
                 return corrupt(kMeminfo, lines.number(), fmt::format("{} {}", known.key, describe(fault)));
@@ -149,7 +149,7 @@ core::Result<VmStat> parse_vmstat(std::string_view text) {
         for (const VmStatLine &known : kVmStatLines) {
             if (known.key != key) continue;
             auto &value = stat.*known.value;
-            if (value) return corrupt(kVmstat, lines.number(), fmt::format("{} is there twice", key));
+            if (value) return corrupt(kVmstat, lines.number(), fmt::format("{} appears twice", key));
             const Fault fault = read_pages(line, value.emplace());
             if (fault != Fault::None)
                 return corrupt(kVmstat, lines.number(), fmt::format("{} {}", key, describe(fault)));
@@ -251,10 +251,10 @@ std::optional<std::uint64_t> read_single_number(const std::string &path) {
 std::optional<bool> kernel_types_name(std::string_view name, const std::string &path) {
     auto opened = open_at(AT_FDCWD, path.c_str(), O_RDONLY);
     if (std::holds_alternative<Errno>(opened)) return std::nullopt;
-    // Names lie one after the other, each ended by a NUL, the first one empty.
-    std::string wanted(1, '\0');
-    wanted.append(name).push_back('\0');
-    // Megabytes, through a buffer: what is touched for the first time may cost a machine more than what is read.
+    // The names are stored one after the other, each ended by a NUL; the first one is empty.
+    std::string needle(1, '\0');
+    needle.append(name).push_back('\0');
+    // Megabytes, read through a small buffer: the first touch of a page may cost more than the reading.
     std::string window;
     std::string buffer(std::size_t{64} * 1024, '\0');
     for (;;) {
@@ -263,8 +263,8 @@ std::optional<bool> kernel_types_name(std::string_view name, const std::string &
         if (got < 0) return std::nullopt;
         if (got == 0) return false;
         window.append(buffer, 0, static_cast<std::size_t>(got));
-        if (window.find(wanted) != std::string::npos) return true;
-        window.erase(0, window.size() - std::min(window.size(), wanted.size() - 1));
+        if (window.find(needle) != std::string::npos) return true;
+        window.erase(0, window.size() - std::min(window.size(), needle.size() - 1));
     }
 }
 

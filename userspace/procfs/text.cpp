@@ -11,9 +11,9 @@ const char *describe(Fault fault) {
     switch (fault) {
         case Fault::None: return "is fine";
         case Fault::NoDigits: return "is not an unsigned number";
-        case Fault::TooLarge: return "is larger than it can be";
+        case Fault::TooLarge: return "is out of range";
         case Fault::NoUnit: return "is not in kB";
-        case Fault::Trailing: return "is followed by something else";
+        case Fault::Trailing: return "has trailing characters";
     }
     return "";
 }
@@ -32,7 +32,7 @@ void skip_blanks(std::string_view &rest) {
 Fault read_kilobytes(std::string_view value, core::Kilobytes &out) {
     constexpr std::int64_t kMost = std::int64_t{1} << 54;
     skip_blanks(value);
-    // By hand: a walk of a large process holds a quarter of a million of these.
+    // By hand for speed: the smaps of a large process has a quarter of a million of these.
     std::int64_t number = 0;
     std::size_t digits = 0;
     for (; digits < value.size() && value[digits] >= '0' && value[digits] <= '9'; ++digits) {

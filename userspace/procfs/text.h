@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What all parsers of this room share: lines with their numbers, unsigned numbers, sizes in kB, and errors that say
-// where.
+// Shared by all parsers of this module: lines with their numbers, unsigned numbers, sizes in kB, errors with the line.
 #pragma once
 
 #include <charconv>
@@ -15,16 +14,16 @@
 
 namespace rsslag::procfs {
 
-/// Why a value was not read.
+/// Why a value cannot be read.
 enum class Fault : std::uint8_t { None, NoDigits, TooLarge, NoUnit, Trailing };
 
-/// The fault in words, to follow the name of the value: "Rss has no digits".
+/// The fault as text that follows the name of the value: "Rss is not in kB".
 const char *describe(Fault fault);
 
-/// A Kind::Corrupt that names the file and the 1-based line.
+/// A Kind::Corrupt error with the file and the 1-based line.
 core::Error corrupt(std::string_view file, std::size_t line, std::string_view what);
 
-/// Takes an unsigned number off the front of `rest`. A sign is not a digit: the kernel prints none where this is used.
+/// Takes an unsigned number off the front of `rest`. A sign is an error: the kernel prints none here.
 template <class T>
 Fault take_number(std::string_view &rest, T &out, int base = 10) {
     const char *end = rest.data() + rest.size();
@@ -46,26 +45,26 @@ Fault read_number(std::string_view word, T &out) {
 /// Drops spaces and tabs at the front.
 void skip_blanks(std::string_view &rest);
 
-/// "     1692 kB". More than 2^54 kB is more than 64 bits of address reach, and is TooLarge.
+/// Reads "     1692 kB". More than 2^54 kB exceeds a 64-bit address space and is TooLarge.
 Fault read_kilobytes(std::string_view value, core::Kilobytes &out);
 
-/// The kernel ends each of these files with a newline. Text that does not was cut, and its last number may be too.
+/// The kernel ends each of these files with a newline. Text without one was cut off, perhaps within its last number.
 inline bool ends_in_newline(std::string_view text) {
     return !text.empty() && text.back() == '\n';
 }
 
-/// The 1-based number of the line that holds the last byte.
+/// The 1-based number of the line with the last byte.
 std::size_t last_line(std::string_view text);
 
-/// Corrupt "empty" or "cut off", for text that ends_in_newline() refuses.
+/// The Corrupt error "empty" or "cut off" for text that fails ends_in_newline().
 core::Error cut_off(std::string_view file, std::string_view text);
 
-/// Walks over lines, counting them.
+/// Iterates over lines and counts them.
 class Lines {
   public:
     explicit Lines(std::string_view text) : rest_(text) {}
 
-    /// False at the end. `line` comes without its newline.
+    /// False at the end. `line` excludes the newline.
     bool next(std::string_view &line) {
         if (rest_.empty()) return false;
         ++number_;
@@ -74,7 +73,7 @@ class Lines {
         rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
         return true;
     }
-    /// The number of the line last given, 1-based.
+    /// The 1-based number of the line that next() returned last.
     std::size_t number() const { return number_; }
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The two files that walk page tables, smaps and smaps_rollup, and the ways in which they end without a word.
+// smaps and smaps_rollup, the two files that walk page tables and that may end early without an error.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,9 +17,9 @@ namespace rsslag::procfs {
 
 namespace {
 
-/// The memory that this descriptor was opened on is still there. A smaps that is being read when its process exits or
-/// execs just ends, between two mappings and with no error (m_start() finds no users left), so the end of the file
-/// alone does not say that all of it was read. Asked for one byte the kernel walks no more than the first mapping.
+/// Whether the mm that this descriptor was opened on still has users. If the process exits or execs while its smaps is
+/// read, the file ends between two mappings without an error (m_start() finds no users left), so the end of the file
+/// does not prove that all of it was read. For a read of one byte the kernel walks only the first mapping.
 bool memory_still_there(int fd) {
     char first = 0;
     ssize_t got = -1;
@@ -29,7 +29,7 @@ bool memory_still_there(int fd) {
     return got == 1;
 }
 
-/// One attempt at one file. Empty bytes: no memory, or none any more.
+/// One attempt at one file. Empty bytes: the process has no mm, or none any more.
 Try<Text> walk_once(const Process &process, const std::string &path) {
     auto begin = std::chrono::steady_clock::now();
     auto opened = open_at(process.dir_fd(), path.c_str(), O_RDONLY);
@@ -38,13 +38,13 @@ Try<Text> walk_once(const Process &process, const std::string &path) {
     auto bytes = read_to_end(fd);
     if (const auto *error = std::get_if<Errno>(&bytes)) return *error;
     Text text{std::move(std::get<std::string>(bytes)), std::chrono::steady_clock::now() - begin};
-    // A rollup is one record, printed whole or refused with ESRCH; a second look would walk everything again.
+    // smaps_rollup is one record, printed whole or refused with ESRCH; a second read would walk everything again.
     bool in_parts = path.ends_with("smaps");
     if (in_parts && !text.bytes.empty() && !memory_still_there(fd)) text.bytes.clear();
     return text;
 }
 
-/// What to do about an attempt: its text, an error that stays, or nothing (no memory under this name).
+/// The final result of an attempt: its text or a permanent error; nullopt if there was no mm under this path.
 std::optional<core::Result<Text>> final_result(const Process &process, const char *name, Try<Text> attempt) {
     if (auto *text = std::get_if<Text>(&attempt)) {
         if (text->bytes.empty()) return std::nullopt;
@@ -55,8 +55,8 @@ std::optional<core::Result<Text>> final_result(const Process &process, const cha
     return failure_below(process, name, err);
 }
 
-/// A leader that has called pthread_exit() is a zombie without memory while its threads go on: then their files, which
-/// walk the same memory. Files of threads that end meanwhile are passed over.
+/// A leader that has called pthread_exit() is a zombie without an mm while its threads live on. Their files walk the
+/// same mm. Threads that exit meanwhile are skipped.
 std::optional<core::Result<Text>> walk_through_a_thread(const Process &process, const char *name) {
     auto tids = process.threads();
     if (!tids) return core::Result<Text>(std::move(tids).error());
@@ -71,7 +71,7 @@ std::optional<core::Result<Text>> walk_through_a_thread(const Process &process, 
 }
 
 core::Result<Text> walk(const Process &process, const char *name) {
-    // More than one attempt for a process that execs while it is read: then the new memory is what counts.
+    // A process may exec while it is read: then the next attempt reads the new mm.
     constexpr int kAttempts = 3;
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
         if (auto result = final_result(process, name, walk_once(process, name))) return *std::move(result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What of the memory of one process reclaim can take without a write. Pure.
+// The memory of one process that reclaim can free without a write. Pure.
 #pragma once
 
 #include <vector>
@@ -8,16 +8,16 @@
 
 namespace rsslag::procfs {
 
-/// Both are upper bounds: smaps does not say which pages another process has locked, or a driver has pinned.
+/// Both are upper bounds: smaps does not show which pages another process has locked or a driver has pinned.
 struct Droppable {
-    core::Kilobytes file;  ///< clean pages of files; a page that is mapped at several places counts once
-    core::Kilobytes anon;  ///< given up with MADV_FREE, or of a MAP_DROPPABLE mapping
+    core::Kilobytes file;  ///< clean pages of files; a page in several mappings of the process counts once
+    core::Kilobytes anon;  ///< pages given up by MADV_FREE, and those of MAP_DROPPABLE mappings
 
     core::Kilobytes total() const { return file + anon; }
 };
 
-/// By `pages`, if it can be asked, the clean pages that two mappings of a file have both count once; without it, those
-/// that cannot be others.
+/// `pages` finds the clean pages that two mappings of a file share, which count once. Without it, the result is the
+/// largest number of distinct pages that the ranges and counts of the mappings allow.
 Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages = {});
 
 }  // namespace rsslag::procfs

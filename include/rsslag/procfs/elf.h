@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a mapped ELF file says of its own addresses, through libelf.
+// Load segments, sections and symbols of a mapped ELF file, read with libelf.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace rsslag::procfs {
 
-/// A section or a symbol, in the file's own address space.
+/// A section or a symbol. The address is that in the file, without the load bias.
 struct ElfPart {
     std::string name;  ///< raw
     std::uint64_t address = 0, size = 0;
@@ -27,40 +27,40 @@ struct ElfLoad {
 
 struct ElfFile {
     std::vector<ElfLoad> loads;
-    std::vector<ElfPart> sections;  ///< those that take memory, by address
-    std::vector<ElfPart> symbols;   ///< objects and functions with a size, by address; of .symtab, else .dynsym
+    std::vector<ElfPart> sections;  ///< those that occupy memory, ascending by address
+    std::vector<ElfPart> symbols;   ///< objects and functions of non-zero size, ascending; .symtab, else .dynsym
 };
 
-/// Kind::Unsupported where the file is no ELF file, Kind::Corrupt where libelf cannot make sense of it.
+/// Kind::Unsupported if the file is not ELF, Kind::Corrupt if libelf cannot parse it.
 core::Result<ElfFile> read_elf(int fd);
 
-/// The file behind a mapping, deleted or not: the very inode, or Kind::Denied or Kind::Gone.
+/// Opens the file of a mapping, even if it is deleted. Kind::Denied or Kind::Gone if the mapped inode cannot be opened.
 core::Result<Fd> open_mapped(const Process &process, const Mapping &mapping);
 
-/// Where the file is loaded: what to add to its own addresses. The one that most of `mappings` agree on; nullopt where
-/// none is a load of it. Pure.
+/// The load bias: the amount to add to the addresses in the file. The most frequent one among `mappings`; nullopt if
+/// none of them maps a load segment of the file. Pure.
 std::optional<std::uint64_t> load_bias(const ElfFile &file, const std::vector<Mapping> &mappings,
                                        const core::PageSize &page_size);
 
-/// One resident page, in the file's own address space.
+/// One resident page. The address is that in the file, without the load bias.
 struct ElfPage {
     std::uint64_t address = 0;
     bool shared = false;   ///< mapped more than once
-    bool written = false;  ///< dirty: no longer what is in the file
+    bool written = false;  ///< anonymous, or dirty in a shared mapping
 };
 
-/// How much of a part is there: pages that overlap it.
+/// The pages that overlap a part.
 struct ElfPresence {
     ElfPart part;
     core::Pages pages, resident, shared, written;
 };
 
-/// Resident pages to be counted in many parts: a part costs no more for the pages in it.
+/// Prefix sums over resident pages: counting a part is a binary search, however many pages it has.
 class ElfPages {
   public:
-    /// Ascending by address.
+    /// `pages` must be ascending by address.
     explicit ElfPages(const std::vector<ElfPage> &pages);
-    /// Those from `first` to `last`, into its resident, shared and written.
+    /// Sets resident, shared and written of `presence` to the pages at addresses from `first` to `last`, inclusive.
     void count(std::uint64_t first, std::uint64_t last, ElfPresence &presence) const;
 
   private:
@@ -68,7 +68,7 @@ class ElfPages {
         std::int64_t shared = 0, written = 0;
     };
     std::vector<std::uint64_t> addresses_;
-    std::vector<Sum> sums_;  ///< over all pages before one
+    std::vector<Sum> sums_;  ///< element i: over the first i pages
 };
 
 /// Pure.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the memory files under /proc/PID say, and the pure parsers that read it: text in, values or an Error out.
-// A parser never crashes, never guesses and never fills a missing field: absent is nullopt, malformed is Kind::Corrupt
-// with the file, the 1-based line and what is wrong with it. The kernel ends each of these files with a newline; text
-// that does not end with one was cut off, perhaps within its last number, and is Corrupt too. Lines that are not known
-// are passed over, in any place; a known line that comes twice is Corrupt.
+// The memory files under /proc/PID and their parsers. A parser is pure: text in, values or an Error out.
+// A missing field is nullopt, never a guess. Malformed text is Kind::Corrupt with the file, the 1-based line and the
+// fault. The kernel ends each of these files with a newline; text without one was cut off, perhaps within its last
+// number, and is Corrupt too. Lines with an unknown key are ignored; a known line that appears twice is Corrupt.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +17,11 @@
 namespace rsslag::procfs {
 
 /// /proc/PID/stat, the fields rsslag needs (man 5 proc; fs/proc/array.c do_task_stat).
-/// A leader that has exited while other threads of its process live is a zombie() with num_threads > 1: then vsize and
-/// rss here and all of statm are 0 and status has no Vm lines, although the process has memory.
+/// If the leader has exited and other threads of the process live on, zombie() is true and num_threads > 1. Then vsize,
+/// rss and all of statm are 0 and status has no Vm lines, although the process has memory.
 struct Stat {
     int pid = 0;                    ///< field 1, in the PID namespace of the mount
-    std::string comm;               ///< field 2, raw bytes: may hold spaces, parentheses, newlines, anything
+    std::string comm;               ///< field 2, raw bytes: may contain spaces, parentheses, newlines, anything
     char state = '?';               ///< field 3
     int ppid = 0;                   ///< field 4
     std::uint64_t flags = 0;        ///< field 9, task->flags (PF_KTHREAD 0x00200000)
@@ -42,7 +41,7 @@ struct Statm {
     core::Pages size, resident, shared, text, lib, data, dirty;
 };
 
-/// /proc/PID/status. The Vm and Rss lines are absent where the task has no mm (kernel threads, zombies).
+/// /proc/PID/status. The Vm and Rss lines are absent if the task has no mm (kernel threads, zombies).
 struct StatusFile {
     std::string name;  ///< "Name:", with the kernel's \n and \\ escapes undone
     int tgid = 0;
@@ -51,23 +50,23 @@ struct StatusFile {
     std::uint32_t real_uid = 0;
     std::uint32_t effective_uid = 0;
     int threads = 0;
-    std::vector<int> ns_pids;  ///< "NSpid:", outermost visible namespace first; empty where the line is missing
+    std::vector<int> ns_pids;  ///< "NSpid:", outermost visible namespace first; empty if the line is missing
     std::optional<core::Kilobytes> vm_size, vm_hwm, vm_rss, rss_anon, rss_file, rss_shmem, vm_swap, hugetlb;
 };
 
-/// The sums that a smaps_rollup or one mapping of smaps prints. A line that this kernel does not print is nullopt.
+/// The sizes that smaps_rollup prints, or smaps for one mapping. nullopt: this kernel does not print the line.
 struct SmapsFields {
     std::optional<core::Kilobytes> rss, pss, pss_dirty, pss_anon, pss_file, pss_shmem, shared_clean, shared_dirty,
         private_clean, private_dirty, referenced, anonymous, ksm, lazy_free, anon_huge_pages, shmem_pmd_mapped,
         file_pmd_mapped, shared_hugetlb, private_hugetlb, swap, swap_pss, locked;
 };
 
-/// /proc/PID/smaps_rollup.
-/// What a kernel does not print as if it were 0.
+/// 0 for a line that this kernel does not print.
 inline core::Kilobytes or_zero(const std::optional<core::Kilobytes> &field) {
     return field.value_or(core::Kilobytes{});
 }
 
+/// /proc/PID/smaps_rollup.
 struct Rollup {
     SmapsFields sums;
 };
@@ -80,31 +79,31 @@ struct Mapping {
     std::uint64_t offset = 0;
     std::string device;  ///< "08:01", hexadecimal
     std::uint64_t inode = 0;
-    std::string name;        ///< the kernel's own words and escapes (\012), " (deleted)" kept; empty when anonymous
-    std::string recognised;  ///< of anonymous memory without a name what it is likely to be; empty: not looked for
+    std::string name;        ///< as the kernel prints it, with escapes (\012) and " (deleted)"; empty: unnamed
+    std::string recognised;  ///< the likely name of unnamed anonymous memory, by recognise(); else empty
     core::Kilobytes size;
     SmapsFields fields;
     std::optional<core::Kilobytes> kernel_page_size, mmu_page_size;
     std::optional<std::int64_t> thp_eligible, protection_key;
-    std::string vm_flags;  ///< "rd wr mr mw me ac sd"; empty where no flag is set
+    std::string vm_flags;  ///< "rd wr mr mw me ac sd"; empty if no flag is set
 
-    /// Whether VmFlags has this one, of two letters (fs/proc/task_mmu.c, show_smap_vma_flags).
+    /// Whether VmFlags contains `flag`, which has two letters (fs/proc/task_mmu.c show_smap_vma_flags).
     bool has_flag(std::string_view flag) const;
 };
 
 core::Result<Stat> parse_stat(std::string_view text);
 core::Result<Statm> parse_statm(std::string_view text);
 core::Result<StatusFile> parse_status(std::string_view text);
-/// Text without Rss or without Locked, the last line of every kernel, is Corrupt.
+/// Text without Rss, or without Locked, which is the last line on every kernel, is Corrupt.
 core::Result<Rollup> parse_smaps_rollup(std::string_view text);
-/// Empty text is a process without mappings (a zombie, a kernel thread): an empty list, not an error. A mapping without
-/// Size, Rss or VmFlags, which ends each mapping on every kernel, is Corrupt; so is a Size that is not end - start.
+/// Empty text is an empty list, not an error: a zombie or a kernel thread has no mappings. A mapping without Size, Rss
+/// or VmFlags (its last line on every kernel) is Corrupt, and so is a Size that is not end - start.
 core::Result<std::vector<Mapping>> parse_smaps(std::string_view text);
-/// /proc/PID/maps: the same mappings with no size and no fields. Text of maps that was cut off at a line is not found
-/// out.
+/// /proc/PID/maps: the same mappings without size and fields. Text that was cut off at the end of a line is not
+/// detected.
 core::Result<std::vector<Mapping>> parse_maps(std::string_view text);
-/// The sums over all mappings, field by field; a field that no mapping has stays nullopt. A sum that no 64-bit address
-/// space can hold, which only made-up text has, stops at INT64_MAX.
+/// The sums over all mappings, field by field; a field that no mapping has stays nullopt. A sum that overflows, which
+/// only forged text can cause, becomes INT64_MAX.
 SmapsFields sum(const std::vector<Mapping> &mappings);
 
 }  // namespace rsslag::procfs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the mappings of one process come to: quadrants, sums, groups by name. Pure.
+// Sums over the mappings of one process: by quadrant, in total, by name. Pure.
 #pragma once
 
 #include <array>
@@ -20,29 +20,29 @@ namespace rsslag::procfs {
 /// Where the pages of a mapping come from.
 enum class Backing : std::uint8_t {
     Anonymous,
-    File,     ///< a file that is not in memory only
-    Shmem,    ///< tmpfs: a file there, a memfd, System V, shared anonymous memory
+    File,     ///< a file outside tmpfs
+    Shmem,    ///< tmpfs: its files, memfds, System V and shared anonymous memory
     Hugetlb,  ///< huge pages of the pool, which RSS does not count
-    Kernel,   ///< the kernel's own: [vdso], [vvar], [vsyscall]
-    Unknown,  ///< a file of a file system that is mounted nowhere in sight
+    Kernel,   ///< special mappings of the kernel: [vdso], [vvar], [vsyscall], …
+    Unknown,  ///< a file on a device that no known mount has
 };
 
-/// The devices of file systems, as smaps writes them.
+/// The devices of file systems, as smaps prints them.
 struct Devices {
-    std::string internal;  ///< of the kernel's own tmpfs: shared anonymous memory, System V, memfd
+    std::string internal;  ///< the kernel's internal tmpfs: shared anonymous memory, System V, memfd
     std::set<std::string, std::less<>> tmpfs;
     std::set<std::string, std::less<>> others;
-    /// Of `others`, those whose pages are the files themselves and stay: ramfs, and files that are mapped from a
-    /// persistent memory (DAX).
+    /// The subset of `others` whose pages reclaim cannot free, as they are the only copy of the file: ramfs, rootfs,
+    /// and file systems on persistent memory that are mounted with DAX.
     std::set<std::string, std::less<>> kept_in_memory{};
 
-    /// Takes in the mounts; tmpfs and devtmpfs count as shmem (mm/shmem.c).
+    /// Adds the devices of `mounts`; pages of tmpfs and devtmpfs count as shmem (mm/shmem.c).
     void add(const std::vector<Mount> &mounts);
 };
 
 Backing backing_of(const Mapping &mapping, const Devices &devices);
 
-/// Whether there is a file behind it, in sight or not; a private mapping of a memfd has one.
+/// Whether a file backs the mapping, also a memfd or a file on an unknown device.
 bool has_file(const Mapping &mapping);
 inline bool is_shared(const Mapping &mapping) {
     return mapping.perms.size() > 3 && mapping.perms[3] == 's';
@@ -50,16 +50,16 @@ inline bool is_shared(const Mapping &mapping) {
 inline bool is_writable(const Mapping &mapping) {
     return mapping.perms.size() > 1 && mapping.perms[1] == 'w';
 }
-/// [vsyscall] is in smaps and in no mm.
+/// [vsyscall] appears in smaps and belongs to no mm.
 inline bool in_mm(const Mapping &mapping) {
     return mapping.name != "[vsyscall]";
 }
 
-/// Private or shared × anonymous or file-backed, and what is neither.
+/// Private or shared × anonymous or file-backed; kernel and hugetlb mappings are neither.
 enum class Quadrant : std::uint8_t {
     PrivateAnonymous,
     PrivateFile,
-    SharedAnonymous,  ///< shmem without a file in sight: MAP_SHARED | MAP_ANONYMOUS, System V, memfd
+    SharedAnonymous,  ///< on the internal tmpfs: MAP_SHARED | MAP_ANONYMOUS, System V, memfd
     SharedFile,
     Kernel,   ///< counted as file
     Hugetlb,  ///< counted by no member
@@ -69,8 +69,8 @@ inline constexpr std::array<Quadrant, 6> kQuadrants{Quadrant::PrivateAnonymous, 
                                                     Quadrant::Kernel,           Quadrant::Hugetlb};
 std::string_view name(Quadrant quadrant);
 
-/// anon is what smaps calls Anonymous; the rest of Rss is shmem on tmpfs and file elsewhere. What cannot be told from
-/// the other is `unplaced`. Their sum is `resident`.
+/// anon is Anonymous of smaps. The rest of Rss is shmem on tmpfs, `unplaced` on an unknown device, and file otherwise.
+/// The four add up to `resident`.
 struct QuadrantSum {
     std::size_t mappings = 0;
     core::Kilobytes size, resident, anon, file, shmem, unplaced, swap, hugetlb;
@@ -78,7 +78,7 @@ struct QuadrantSum {
     QuadrantSum &operator+=(const QuadrantSum &other);
 };
 
-/// Resident pages of one mapping that cannot be said to be file or shmem, with the reason.
+/// Resident pages of one mapping that may be file or shmem, as its device is unknown.
 struct Unplaced {
     std::string name;  ///< raw
     std::uint64_t start = 0;
@@ -95,54 +95,54 @@ struct Quadrants {
 
 Quadrants quadrants(const std::vector<Mapping> &mappings, const Devices &devices);
 
-/// Below an overlay, smaps names a device that may be mounted nowhere in sight. Where all of `shmem`, what the process
-/// has of that member, is already accounted for, each such page is of a file; where none of the unplaced pages can be
-/// of a file, each is shmem. Else nothing is learnt.
+/// Classifies unknown devices by `shmem`, the process's total of that member: below an overlay, smaps prints a device
+/// that no visible mount may have. If the placed pages already add up to `shmem`, every unplaced page is file. If the
+/// rest of `shmem` equals the unplaced pages, every one of them is shmem. Otherwise `devices` does not change.
 void learn(Devices &devices, const std::vector<Mapping> &mappings, core::Kilobytes shmem);
 
-/// The sums of the smaps script. [vsyscall] is left out.
+/// Sums over all mappings except [vsyscall].
 struct MapSums {
     std::size_t mappings = 0;
     core::Kilobytes size, rss, pss, shared_clean, shared_dirty, private_clean, private_dirty, swap, swap_pss, lazy_free,
         private_hugetlb, shared_hugetlb, hugetlb;
-    /// What reclaim can take without a write, at most (droppable.h): of files, and anonymous.
+    /// Upper bounds of the memory that reclaim can free without a write (droppable.h).
     core::Kilobytes droppable_file, droppable_anon, droppable;
-    /// Of private writable mappings and stacks, which is what DATA reserves.
+    /// Rss of private writable mappings and stacks: the resident part of what DATA counts (data_vm + stack_vm).
     core::Kilobytes data_rss;
 
     core::Kilobytes shared_total() const { return shared_clean + shared_dirty; }
     core::Kilobytes private_total() const { return private_clean + private_dirty; }
 };
 
-/// Which pages of files are present, by pagemap's entries. visit() calls `found` with the address of each from `start`
-/// to `end`; false where that cannot be found out. It may be missing.
+/// Finds the file pages that are present, by the entries of pagemap. visit() calls `found` with the address of each
+/// from `start` to `end` and returns false if they cannot be read. It may be empty.
 struct FilePages {
     core::PageSize page_size;
     std::function<bool(std::uint64_t start, std::uint64_t end, const std::function<void(std::uint64_t)> &found)> visit;
 };
 
-/// `pages` is asked for ranges of files that are mapped more than once.
+/// `pages` is used for file ranges that are mapped more than once.
 MapSums sums(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages = {});
 
-/// Says of anonymous memory without a name what core::mapping_name() takes it for, all of it by its shape alone: a
-/// stack by a stack pointer into it.
+/// Sets `recognised` of unnamed private mappings to what core::mapping_name() infers. The inference is by shape alone;
+/// a stack is a mapping that exactly one of the stack pointers points into.
 void recognise(std::vector<Mapping> &mappings, const std::vector<core::MappingListing::Stack> &stacks);
 
-/// Mappings of one name and kind. Writable private mappings of a file stand apart from the rest of that file.
+/// Mappings of one name and kind. Writable private mappings of a file form a group of their own.
 struct MapGroup {
     std::string name;  ///< raw; empty for anonymous memory that has no name and was not recognised
     bool shared = false;
-    bool written_file = false;  ///< private, writable, of a file: the data of a library
+    bool written_file = false;  ///< private, writable, of a file: e.g. the data of a library
     Backing backing = Backing::Anonymous;
-    std::string perms;  ///< what any of them allows
+    std::string perms;  ///< every permission that at least one of the mappings has
     std::size_t mappings = 0;
     core::Kilobytes size, rss, pss, clean, dirty, swap;
 };
 
-/// Private ones first, each kind largest Rss first.
+/// Private groups first; private and shared ones each by descending Rss.
 std::vector<MapGroup> groups(const std::vector<Mapping> &mappings, const Devices &devices);
 
-/// A group that is not as it was; one of the two sides may be missing.
+/// A group that has changed; nullopt on the side where it does not exist.
 struct MapChange {
     std::optional<MapGroup> before, after;
 
@@ -150,7 +150,7 @@ struct MapChange {
     core::Kilobytes grown(core::Kilobytes MapGroup::*what) const;
 };
 
-/// Largest change of Rss, then of size, first.
+/// By descending absolute change of Rss, then of size.
 std::vector<MapChange> changes(const std::vector<MapGroup> &before, const std::vector<MapGroup> &after);
 
 }  // namespace rsslag::procfs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How much memory many processes hold together, with nothing counted twice. Pure.
+// Memory of many processes together, with no page counted twice. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,11 @@
 
 namespace rsslag::procfs {
 
-/// Memory in kB. private_ + shared is Pss: what is mapped n times counts 1/n in each, so that sums are true.
+/// Memory in kB. private_total() + shared() is Pss, in which a page that is mapped n times counts 1/n for each mapping,
+/// so that a sum over processes counts it once.
 struct Use {
     core::Kilobytes private_clean, private_dirty, pss, rss;
-    core::Kilobytes swap;  ///< SwapPss, where this kernel has it: shared swap counts once as well
+    core::Kilobytes swap;  ///< SwapPss, which counts shared swap once; Swap if this kernel has no SwapPss
 
     core::Kilobytes private_total() const { return private_clean + private_dirty; }
     core::Kilobytes shared() const { return pss - private_total(); }
@@ -25,29 +26,29 @@ struct Use {
 
 Use use_of(const SmapsFields &sums);
 
-/// Pss by what the pages are, as smaps_rollup tells it from 5.4 on, and what hugetlb holds, which no Pss counts.
+/// Pss by member, which smaps_rollup prints since 5.4, and hugetlb pages, which Pss does not count.
 struct Parts {
     std::optional<core::Kilobytes> anon, file, shmem;
-    core::Kilobytes private_hugetlb, shared_hugetlb;  ///< the latter counts in each that maps it
+    core::Kilobytes private_hugetlb, shared_hugetlb;  ///< shared_hugetlb counts in full for each process
 
-    /// What one of the two does not tell, the sum does not tell either.
+    /// A sum is nullopt if one of its two terms is.
     Parts &operator+=(const Parts &other);
 };
 
 Parts parts_of(const SmapsFields &sums);
 
-/// One process, or several that share one mm: their memory is there once.
+/// One process, or several that share one mm, whose memory counts once.
 struct User {
     std::vector<int> pids;  ///< ascending
-    std::string comm;       ///< of the first; raw, as all names
-    std::string program;    ///< path of the executable; the comm where it may not be read
+    std::string comm;       ///< of the first PID; raw, like all names
+    std::string program;    ///< path of the executable; the comm if it may not be read
     std::uint32_t uid = 0;  ///< real
-    std::string cgroup;     ///< of v2; empty where there is none
+    std::string cgroup;     ///< path in the v2 hierarchy; empty if there is none
     Use use;
     Parts parts{};
 };
 
-/// One row: users of one program, of one real UID, of one cgroup.
+/// One row: the users with the same program, real UID or cgroup.
 struct UseGroup {
     std::string name;
     std::size_t processes = 0;
@@ -60,25 +61,25 @@ std::vector<UseGroup> grouped(const std::vector<User> &users, std::string (*name
 Use total(const std::vector<User> &users);
 Parts total_parts(const std::vector<User> &users);
 
-/// How many more of a program there is room for.
+/// How many more instances of a program fit into memory.
 struct Room {
-    core::Kilobytes each;     ///< what a further one costs: what each has written for itself, on average
-    core::Kilobytes largest;  ///< the most that one has
+    core::Kilobytes each;     ///< expected cost of one more: the mean Private_Dirty, rounded up
+    core::Kilobytes largest;  ///< the largest Private_Dirty of one
     std::int64_t more = 0;    ///< how often `each` fits into MemAvailable
 };
-/// nullopt where nobody has written anything, or MemAvailable is not known. `users` are those of one program.
+/// `users` are those of one program. nullopt if none has Private_Dirty, or if MemAvailable is not known.
 std::optional<Room> room_for(const std::vector<const User *> &users, const MemInfo &info);
 
 /// One file or kind of memory over all processes.
 struct FileUse {
     std::string name;
     std::size_t mappings = 0;
-    std::map<int, Use> by_pid;  ///< of the first PID of each User
-    core::Kilobytes size;       ///< of the largest sum of one process
+    std::map<int, Use> by_pid;  ///< key: the first PID of each User
+    core::Kilobytes size;       ///< the largest sum of mapping sizes in one process
     Use use;
 };
 
-/// Adds the mappings of one user. Memory without a file goes by the kernel's name for it.
+/// Adds the mappings of one user. Memory without a file has the kernel's name for it as its key ("[heap]").
 void add(std::map<std::string, FileUse> &files, int pid, const std::vector<Mapping> &mappings);
 /// Largest Pss first.
 std::vector<FileUse> sorted(std::map<std::string, FileUse> &&files);

@@ -11,14 +11,14 @@
 
 namespace rsslag::procfs {
 
-/// A walk of the caller's own, through the full smaps.
+/// A walk of the full smaps that the caller makes.
 struct OwnWalk {
     core::Walk walk;
-    std::span<const Mapping> mappings;  ///< stay the caller's
+    std::span<const Mapping> mappings;  ///< owned by the caller
 };
 using WalkHere = std::function<core::Result<OwnWalk>()>;
 
-/// What a file that walks the page tables has summed up.
+/// The result of a walk: the sums that smaps or smaps_rollup printed.
 core::Walk walk_of(core::WalkFile file, const SmapsFields &sums, std::chrono::nanoseconds took);
 
 }  // namespace rsslag::procfs

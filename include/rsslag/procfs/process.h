@@ -22,50 +22,50 @@ struct Text {
     std::chrono::nanoseconds took{};
 };
 
-/// A task that has the memory of its process: the leader, or where that has exited and threads go on, one of these.
+/// A task that has the mm of its process: the leader, or one of the other threads if the leader has exited.
 struct MemoryTask {
     pid_t tid = 0;
-    std::string directory;  ///< before the names of its files, below the process's: "" of the leader, or "task/4712/"
-    StatusFile status;      ///< sizes and user are of this task, name and numbers are the leader's
+    std::string directory;  ///< prefix of its files below the process's directory: "" for the leader, or "task/4712/"
+    StatusFile status;      ///< sizes, UIDs and threads as of this task; name and PIDs of the leader
 };
 
-/// One process (thread group) through a kept descriptor of its /proc directory. A read after the process is gone
-/// is Kind::Gone even where its PID has been given to another process by then: the descriptor names the process,
-/// not the number. Reads that the kernel refuses (EACCES, EPERM) are Kind::Denied, with the remedy.
+/// One process (thread group), read through a kept descriptor of its /proc directory. A read after the process has
+/// exited is Kind::Gone even if the PID has been reused: the descriptor refers to the process, not to the number. Reads
+/// that the kernel refuses (EACCES, EPERM) are Kind::Denied, with the remedy.
 class Process {
   public:
-    /// `root` is "/proc" but in tests. No such directory: Kind::Gone ("no process 4711"). A TID that is no leader's can
-    /// be opened by its number too, although /proc does not list it: ask thread_group_of() first.
+    /// `root` is "/proc" except in tests. Kind::Gone ("no process 4711") if there is no such directory. The TID of a
+    /// thread that is not the leader can be opened too, although /proc does not list it: check thread_group_of() first.
     static core::Result<Process> open(pid_t pid, const std::string &root = "/proc");
 
     pid_t pid() const { return pid_; }
-    /// The same one, for another thread.
+    /// The same process with a descriptor of its own, for another thread of rsslag.
     core::Result<Process> duplicate() const;
 
-    /// These three say what the file says, also where that is 0 for a leader that exited before its threads.
+    /// These three return what the file contains, also the zeros of a leader that exited before its threads.
     core::Result<Stat> stat() const;
     core::Result<Statm> statm() const;
     core::Result<StatusFile> status() const;
-    /// stat() but for its times and faults, which are the leader's alone: summing them up over 10,000 threads takes the
-    /// kernel a millisecond (fs/proc/array.c do_task_stat, `whole`).
+    /// stat(), except that times and faults are those of the leader alone: summing them up over 10,000 threads takes
+    /// the kernel a millisecond (fs/proc/array.c do_task_stat, `whole`).
     core::Result<Stat> leader_stat() const;
-    /// Kind::Gone where none has: of a zombie, of a kernel thread.
+    /// Kind::Gone if no task has an mm: a zombie, a kernel thread.
     core::Result<MemoryTask> memory_task() const;
-    /// A file of such a task, to its end: where a leader has exited, its own maps, cmdline, mountinfo and so on are
-    /// empty or refused. A thread that ends meanwhile is passed over.
+    /// Reads a file of memory_task() to its end. The maps, cmdline, mountinfo and so on of a leader that has exited are
+    /// empty or refused. If the task exits meanwhile, another one is tried.
     core::Result<Text> read_of_memory_task(const char *name) const;
     /// The same, opened for reading.
     core::Result<Fd> open_of_memory_task(const char *name) const;
-    /// The walks are raw text, so that a caller can time the kernel and the parser apart; smaps_rollup is missing
-    /// (Kind::Unsupported) without CONFIG_PROC_PAGE_MONITOR. A process that has no mm (a zombie, a kernel thread) is
-    /// Kind::Gone. Where the leader has exited and threads go on, a thread's file is read: it walks the same mm.
-    /// Never half an smaps: the kernel ends one early, with no error, when its process exits or execs, and that is
-    /// found out (Kind::Gone, or after an exec the new program's).
+    /// The walks return raw text, so that a caller can time the kernel and the parser separately. Kind::Unsupported
+    /// without CONFIG_PROC_PAGE_MONITOR, Kind::Gone for a process without an mm (a zombie, a kernel thread). If the
+    /// leader has exited, the file of another thread is read: it walks the same mm. The result is never a part of
+    /// smaps: the kernel ends the file early, without an error, when the process exits or execs. This is detected and
+    /// yields Kind::Gone, or the smaps of the new program after an exec.
     core::Result<Text> smaps_rollup_text() const;
     core::Result<Text> smaps_text() const;
-    /// Where /proc/PID/exe points, with the kernel's " (deleted)"; empty for a kernel thread and a zombie.
+    /// The target of /proc/PID/exe, with the kernel's " (deleted)"; empty for a kernel thread and a zombie.
     core::Result<std::string> exe() const;
-    /// Any other file below the directory, to its end. One that this kernel does not have is Kind::Unsupported.
+    /// Reads any file below the directory to its end. Kind::Unsupported if this kernel does not have the file.
     core::Result<Text> read(const char *name) const;
     /// TIDs in /proc/PID/task, ascending.
     core::Result<std::vector<pid_t>> threads() const;
@@ -80,27 +80,26 @@ class Process {
     Fd dir_;
 };
 
-/// What the files of a task that has memory say of it. Kind::Gone where it has ended meanwhile.
+/// stat and statm of a task from memory_task(). Kind::Gone if the task has exited meanwhile.
 core::Result<Stat> stat_of(const Process &process, const MemoryTask &task);
 core::Result<Statm> statm_of(const Process &process, const MemoryTask &task);
 
-/// Whether a process that says so of itself has memory. Only of a zombie more is asked than `stat`: its threads may go
-/// on.
+/// Whether a process has memory, by its `stat`. More files are read only for a zombie that has threads left.
 bool has_memory(const Process &process, const Stat &stat);
 
-/// Whether this thread has CAP_SYS_PTRACE, which opens other users' files of /proc.
+/// Whether the calling thread has CAP_SYS_PTRACE, which gives access to other users' files under /proc.
 bool may_ptrace();
-/// What to do where such a file was refused.
+/// The remedy if such a file was refused.
 std::string denied_remedy(bool may_ptrace);
 
 /// All thread groups in `root`, ascending.
 core::Result<std::vector<pid_t>> list_processes(const std::string &root = "/proc");
 
 /// The thread group that thread `tid` belongs to ("Tgid:" of /proc/TID/status, which exists although it is not
-/// listed). Equal to `tid` for a leader; Kind::Gone where there is no such thread.
+/// listed). Equal to `tid` for a leader; Kind::Gone if there is no such thread.
 core::Result<pid_t> thread_group_of(pid_t tid, const std::string &root = "/proc");
 
-/// That /proc is mounted, and of this process's PID namespace: Kind::Unsupported where it is not.
+/// Checks that a /proc of this process's PID namespace is mounted. Kind::Unsupported if not.
 core::Status own_proc();
 
 }  // namespace rsslag::procfs

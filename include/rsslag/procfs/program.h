@@ -9,15 +9,15 @@
 
 namespace rsslag::procfs {
 
-/// The path of the program that a process runs, by the name that it was started under: argv[0] where that leads to the
-/// inode of /proc/PID/exe, as a link does (redis-server, where the file is redis-check-rdb), else what exe() says, of
-/// which it has the errors and the empty string too. A process may say anything in argv[0], but gets no other name by
-/// it than one of its own executable.
+/// The path of the program that a process runs, under the name that it was started by: argv[0] if it resolves to the
+/// inode of /proc/PID/exe, e.g. through a link (redis-server is a link to redis-check-rdb); else the result of exe(),
+/// including its errors and the empty string. A process controls its argv[0], so a name that does not resolve to its
+/// own executable is ignored.
 core::Result<std::string> program_path(const Process &process);
 
-/// Whether a user who types `name` means this process: its name (`comm`, as stat has it), or its program's. Of another
-/// user's process, whose executable is not shown, the kernel's 15 characters of a longer name are enough where argv[0]
-/// has the rest.
+/// Whether `name` names this process: it equals `comm` (from stat) or the base name of its program. If the executable
+/// cannot be read (another user's process), a longer name matches if `comm` is its first 15 characters and argv[0] has
+/// the whole of it.
 bool goes_by(const Process &process, std::string_view comm, std::string_view name);
 
 }  // namespace rsslag::procfs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The "Key:   value" lines of smaps and smaps_rollup: which there are and where each value goes.
+// The "Key:   value" lines of smaps and smaps_rollup, and the field for each.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace rsslag::procfs {
 
-/// Where a line's value goes.
+/// Where the value of a line is stored.
 enum class Slot : std::uint8_t { Sum, Size, KernelPageSize, MmuPageSize, ThpEligible, ProtectionKey, VmFlags };
 
 struct SmapsLine {
@@ -54,8 +54,8 @@ inline constexpr std::array<SmapsLine, 28> kSmapsLines{{
 
 static_assert(kSmapsLines.back().key == "VmFlags", "the array has as many elements as are listed");
 
-/// What the line of that key says of one mapping: kB, or a bare number for THPeligible and ProtectionKey. nullopt where
-/// this kernel does not print it, and for VmFlags, which is no number.
+/// The value of a line for one mapping: kB, or a plain number for THPeligible and ProtectionKey. nullopt if this kernel
+/// does not print the line, and for VmFlags, which is not a number.
 inline std::optional<std::int64_t> number(const Mapping &mapping, const SmapsLine &line) {
     const auto kb = [](const std::optional<core::Kilobytes> &value) {
         return value ? std::optional(value->n) : std::nullopt;

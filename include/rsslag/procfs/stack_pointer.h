@@ -11,11 +11,11 @@
 
 namespace rsslag::procfs {
 
-/// /proc/PID/task/TID/syscall: the stack pointer of a thread that sleeps; nullopt: it runs (fs/proc/base.c
+/// Parses /proc/PID/task/TID/syscall: the stack pointer of a blocked thread, nullopt for a running one (fs/proc/base.c
 /// proc_pid_syscall()).
 std::optional<std::uint64_t> parse_stack_pointer(std::string_view text);
 
-/// Of the threads that sleep, but for the leader, whose stack has a name. Empty where the files may not be read.
+/// The stack pointers of all blocked threads except the leader, whose stack is named. Empty if reading is denied.
 std::vector<core::MappingListing::Stack> sleeping_stacks(const Process &process);
 
 }  // namespace rsslag::procfs

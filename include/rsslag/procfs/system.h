@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What files of the whole machine say that memory views need: /proc/meminfo, vmstat, zoneinfo and /proc/PID/mountinfo.
+// Files about the whole machine that memory views need: /proc/meminfo, vmstat, zoneinfo; and /proc/PID/mountinfo.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace rsslag::procfs {
 
 /// /proc/meminfo. A line that this kernel does not print is nullopt.
-/// `cached` has neither buffers nor the swap cache, but all of `shmem`; `page_tables` has no `sec_page_tables`.
+/// `cached` excludes buffers and the swap cache and includes `shmem`; `page_tables` excludes `sec_page_tables`.
 struct MemInfo {
     std::optional<core::Kilobytes> total, free, available, swap_total, swap_free;
     std::optional<core::Kilobytes> buffers, cached, swap_cached, anon_pages, mapped, shmem;
@@ -23,43 +23,43 @@ struct MemInfo {
         gpu_active, gpu_reclaim;
 };
 
-/// The few lines of /proc/vmstat that /proc/meminfo does not have. A line that is not printed is nullopt.
+/// Lines of /proc/vmstat that /proc/meminfo does not have. A line that this kernel does not print is nullopt.
 struct VmStat {
-    std::optional<core::Pages> zspages;          ///< of zsmalloc: zram, and zswap where it uses that
+    std::optional<core::Pages> zspages;          ///< of zsmalloc: zram, and zswap if it uses zsmalloc
     std::optional<core::Pages> balloon_pages;    ///< from 6.16
-    std::optional<core::Pages> balloon_inflate;  ///< ever taken; minus the next: what a balloon holds
-    std::optional<core::Pages> balloon_deflate;  ///< ever given back
+    std::optional<core::Pages> balloon_inflate;  ///< total ever taken; minus balloon_deflate: the balloon's size
+    std::optional<core::Pages> balloon_deflate;  ///< total ever given back
 };
 
 /// One line of mountinfo (fs/proc_namespace.c show_mountinfo).
 struct Mount {
-    std::uint64_t id = 0;  ///< as statx(2) has it
-    std::string device;    ///< as smaps writes it: "08:01", hexadecimal
-    std::string where;     ///< the kernel's escapes (\040) kept
+    std::uint64_t id = 0;  ///< as in stx_mnt_id of statx(2)
+    std::string device;    ///< as smaps prints it: "08:01", hexadecimal
+    std::string where;     ///< the mount point, with the kernel's escapes (\040)
     std::string type;      ///< of the file system: "ext4"
-    std::string source;    ///< likewise: "/dev/root"
+    std::string source;    ///< of the file system: "/dev/root"
     std::string options;   ///< of the file system: "rw,dax=always"
 };
 
 /// Text without MemTotal is Corrupt.
 core::Result<MemInfo> parse_meminfo(std::string_view text);
 core::Result<VmStat> parse_vmstat(std::string_view text);
-/// The free pages that CPUs keep in lists of their own, which MemFree does not count (mm/vmstat.c
+/// The free pages in per-CPU lists, which MemFree does not count (mm/vmstat.c
 /// zoneinfo_show_print, the "count:" lines below "pagesets"). Text without one is Corrupt.
 core::Result<core::Pages> parse_zoneinfo(std::string_view text);
 core::Result<std::vector<Mount>> parse_mountinfo(std::string_view text);
-/// The path in the "0::" line of /proc/PID/cgroup, of the v2 hierarchy; nullopt where there is none.
+/// The path in the "0::" line of /proc/PID/cgroup, of the v2 hierarchy; nullopt if there is none.
 std::optional<std::string> parse_cgroup(std::string_view text);
 
 core::Result<MemInfo> read_meminfo(const std::string &root = "/proc");
 core::Result<VmStat> read_vmstat(const std::string &root = "/proc");
 core::Result<core::Pages> read_zoneinfo(const std::string &root = "/proc");
-/// A number alone in a file, as sysfs has them; nullopt where there is none.
+/// The number in a file of one number, as sysfs has them; nullopt if there is none.
 std::optional<std::uint64_t> read_single_number(const std::string &path);
 /// The first line of such a file.
 std::optional<std::string> read_single_line(const std::string &path);
 
-/// Whether the kernel's types, in BTF, use this name: of a type, a member or a function. nullopt: they cannot be read.
+/// Whether the kernel's BTF contains this name, of a type, a member or a function. nullopt: BTF cannot be read.
 std::optional<bool> kernel_types_name(std::string_view name, const std::string &path = "/sys/kernel/btf/vmlinux");
 
 }  // namespace rsslag::procfs

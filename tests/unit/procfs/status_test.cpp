@@ -109,14 +109,14 @@ TEST(ParseStatus, SaysWhatIsWrongAndOnWhichLine) {
     EXPECT_TRUE(refused(bad("Tgid:\t4711", "Tgid:\t-1"), "status line 2: Tgid is not an unsigned number"));
     EXPECT_TRUE(refused(bad("Tgid:\t4711", "Tgid:\t4711 12"), "status line 2: Tgid is followed by"));
     EXPECT_TRUE(refused(bad("Tgid:\t4711", "Tgid:\t99999999999"), "status line 2: Tgid is larger"));
-    EXPECT_TRUE(refused(bad("Tgid:\t4711", "Tgid:\t1\nTgid:\t1"), "status line 3: Tgid is there twice"));
+    EXPECT_TRUE(refused(bad("Tgid:\t4711", "Tgid:\t1\nTgid:\t1"), "status line 3: Tgid appears twice"));
     EXPECT_TRUE(refused(bad("Tgid:\t4711\n", ""), "without a Tgid line"));
     EXPECT_TRUE(refused(bad("Threads:\t3\n", ""), "without a Threads line"));
     EXPECT_TRUE(refused(bad("Name:\tx\n", ""), "without a Name line"));
     EXPECT_TRUE(refused(bad("Name:\tx", "Name:x"), "status line 1: Name has no tab"));
     EXPECT_TRUE(refused(bad("Name:\tx", "Name:\tx\\"), "status line 1: Name has an escape"));
     EXPECT_TRUE(refused(bad("Name:\tx", "Name:\t\\t"), "status line 1: Name has an escape"));
-    EXPECT_TRUE(refused(bad("\t1003", ""), "status line 5: Uid has not four numbers"));
+    EXPECT_TRUE(refused(bad("\t1003", ""), "status line 5: Uid does not have four numbers"));
     EXPECT_TRUE(refused(bad("\t1003", "\t-3"), "status line 5: Uid is not an unsigned number"));
     EXPECT_TRUE(refused(bad("\t1003", "\t4294967296"), "status line 5: Uid is larger"));
     EXPECT_TRUE(refused(bad("\t12\n", "\t12x\n"), "status line 6: NSpid is followed by"));
@@ -136,7 +136,7 @@ TEST(ParseStatus, RefusesSizesThatAreNoSizes) {
     EXPECT_TRUE(refused(size(""), "VmRSS is not an unsigned number"));
     EXPECT_TRUE(refused(size("\t 99999999999999999999 kB"), "VmRSS is larger"));
     EXPECT_TRUE(refused(size("\t 18014398509481985 kB"), "VmRSS is larger"));
-    EXPECT_TRUE(refused(size("\t 5 kB\nVmRSS:\t 5 kB"), "status line 2: VmRSS is there twice"));
+    EXPECT_TRUE(refused(size("\t 5 kB\nVmRSS:\t 5 kB"), "status line 2: VmRSS appears twice"));
 }
 
 TEST(ParseStatus, CutAtAnyByteIsRefusedOrTheSame) {
