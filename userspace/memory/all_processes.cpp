@@ -21,34 +21,34 @@ namespace {
 using core::Error;
 using core::Kind;
 
-/// One process, read; `range` is where its mappings begin and end, equal for those that may share an mm.
+/// One process. Only those with the same `range` can share an mm.
 struct Read {
     procfs::User user;
-    pid_t tid = 0;  ///< of a task that has the memory
-    std::string range;
+    pid_t tid = 0;                          ///< of a task that has the mm
+    std::string range;                      ///< first and last address of its mappings
     std::string rollup;                     ///< as the kernel printed it
-    std::vector<procfs::Mapping> mappings;  ///< by file only
+    std::vector<procfs::Mapping> mappings;  ///< only if requested
 };
 
-/// kcmp(2), of two address spaces: 0 the same, 1 and 2 in the kernel's order of them; else it does not know, or not any
-/// more.
+/// kcmp(2) of two mms: 0 if they are the same, 1 or 2 for their order in the kernel. Any other result: no answer, or a
+/// task has exited.
 long compare_memory(pid_t a, pid_t b) {
     return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
 }
 
-/// Whose address space a process has, as far as the kernel tells. Each stands by a thread that has it: ended main
-/// threads have none, and would all look as if they shared it.
+/// The earlier process with which a process shares its mm, as far as the kernel reveals it. A process is represented by
+/// a thread that has the mm: leaders that have exited have none, so kcmp would report them all as sharing it.
 struct Sharing {
-    std::optional<pid_t> with;      ///< the first one that has the same
-    std::optional<pid_t> may_with;  ///< a first one that it looks like, where kcmp does not tell
-    int err = 0;                    ///< why not
+    std::optional<pid_t> with;      ///< TID of the first process with the same mm
+    std::optional<pid_t> may_with;  ///< TID of one with an equal rollup, if kcmp fails
+    int err = 0;                    ///< errno of kcmp
 };
 
-/// The first processes of address spaces that begin and end alike, in the kernel's order of them as long as it tells
-/// that.
+/// The first process of each mm among those with the same address range, sorted in the order of kcmp as long as it
+/// reveals the order.
 class SameRange {
   public:
-    /// Where it shares with nobody for certain, `tid` is a first one itself from now on.
+    /// Adds `tid` as the first one of an mm unless it certainly shares an mm with an earlier one.
     Sharing find_or_add(pid_t tid, std::string rollup) {
         auto at = std::partition_point(firsts_.begin(), firsts_.end(), [&](const First &first) {
             const long order = compare_memory(first.tid, tid);
@@ -70,7 +70,7 @@ class SameRange {
         std::string rollup;
     };
 
-    /// kcmp is refused, or this kernel does not have it (CONFIG_KCMP).
+    /// For a kernel that refuses kcmp or does not have it (CONFIG_KCMP).
     void look_alike(pid_t tid, const std::string &rollup, Sharing &sharing) const {
         for (const First &first : firsts_) {
             if (first.rollup != rollup || compare_memory(first.tid, tid) >= 0 || errno == ESRCH) continue;
@@ -95,7 +95,7 @@ core::Result<Read> read_sums(const procfs::Process &process, bool mappings_too) 
     read.range = text->bytes.substr(0, text->bytes.find(' '));
     read.rollup = std::move(text->bytes);
     if (!mappings_too) return read;
-    // Pss by member is in the sums alone; the sums of the mappings have to be those of the rows.
+    // Only smaps_rollup has Pss by member. The other sums are those of the mappings, as the rows must add up to them.
     const auto smaps = process.smaps_text();
     if (!smaps) return smaps.error();
     auto mappings = procfs::parse_smaps(smaps->bytes);
@@ -109,20 +109,20 @@ core::Result<Read> read_sums(const procfs::Process &process, bool mappings_too) 
 
 /// nullopt: a kernel thread or a zombie, which has no memory.
 core::Result<std::optional<Read>> read_process(pid_t pid, std::optional<uid_t> only, bool mappings_too) {
-    using Nobody = std::optional<Read>;
-    // Which user a process was of that has ended meanwhile, nobody can tell any more.
-    const auto unread = [&](const Error &error) -> core::Result<Nobody> {
-        if (only && error.kind == Kind::Gone) return Nobody{};
+    using Maybe = std::optional<Read>;
+    // The UID of a process that has exited meanwhile is not known: with `only`, it is skipped.
+    const auto unread = [&](const Error &error) -> core::Result<Maybe> {
+        if (only && error.kind == Kind::Gone) return Maybe{};
         return error;
     };
     const auto process = procfs::Process::open(pid);
     if (!process) return unread(process.error());
     const auto stat = process->stat();
     if (!stat) return unread(stat.error());
-    if (!procfs::has_memory(*process, *stat)) return Nobody{};
+    if (!procfs::has_memory(*process, *stat)) return Maybe{};
     const auto task = process->memory_task();
     if (!task) return unread(task.error());
-    if (only && task->status.real_uid != *only) return Nobody{};
+    if (only && task->status.real_uid != *only) return Maybe{};
     auto read = read_sums(*process, mappings_too);
     if (!read) return read.error();
     procfs::User &user = read->user;
@@ -137,7 +137,7 @@ core::Result<std::optional<Read>> read_process(pid_t pid, std::optional<uid_t> o
     return std::optional(*std::move(read));
 }
 
-/// Anyone may read it, unlike what maps a process has.
+/// The status of a process whose mappings may not be read: any user may read it.
 std::optional<procfs::StatusFile> status_of(pid_t pid, const Error &error, std::optional<uid_t> only) {
     if (error.kind != Kind::Denied) return std::nullopt;
     const auto process = procfs::Process::open(pid);

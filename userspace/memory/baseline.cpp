@@ -14,7 +14,7 @@ namespace {
 using core::Kilobytes;
 using nlohmann::json;
 
-/// Keys of .sums that are kept as they are.
+/// Keys of .sums, without _kb.
 constexpr std::array<std::pair<std::string_view, Kilobytes procfs::MapSums::*>, 12> kSums{
     {{"size", &procfs::MapSums::size},
      {"rss", &procfs::MapSums::rss},
@@ -61,12 +61,12 @@ Baseline process_of(const json &object) {
     return baseline;
 }
 
-/// Lines are documents; the last one counts.
+/// One document is one line, or several; the last document counts.
 std::string_view last_line(std::string_view text) {
     while (text.ends_with('\n'))
         text.remove_suffix(1);
     const std::size_t before = text.rfind('\n');
-    // A document that was laid out over lines ends with a lone brace.
+    // A pretty-printed document ends with a lone brace on a line. It is taken to be the only one.
     if (before == std::string_view::npos || text.ends_with("\n}")) return text;
     return text.substr(before + 1);
 }
@@ -75,12 +75,12 @@ std::string_view last_line(std::string_view text) {
 
 core::Result<std::vector<Baseline>> read_baselines(std::string_view text) {
     const auto refused = [](const std::string &why) {
-        return core::Error{core::Kind::Corrupt, "the baseline is no rsslag.maps/1 document: " + why, 0,
+        return core::Error{core::Kind::Corrupt, "the baseline is not an rsslag.maps/1 document: " + why, 0,
                            "write one with rsslag maps --json PID"};
     };
     try {
         const json document = json::parse(last_line(text));
-        if (document.at("schema").get<std::string>() != "rsslag.maps/1") return refused("its schema is another one");
+        if (document.at("schema").get<std::string>() != "rsslag.maps/1") return refused("its schema is another");
         std::vector<Baseline> all;
         for (const json &process : document.at("processes"))
             all.push_back(process_of(process));

@@ -32,8 +32,8 @@ std::vector<procfs::Mapping> mappings_of(const MappedProcess &mapped, const std:
     return found;
 }
 
-/// In a private mapping what was written is anonymous: a frame of the file that is dirty was written by whoever made
-/// the file. In a shared one the frame says whether it is dirty.
+/// In a private mapping a written page is anonymous: a dirty page of the file was written through the file itself. In a
+/// shared mapping the flags of the frame show whether it is dirty.
 bool written(const procfs::PageReader::Page &page, const std::vector<procfs::Mapping> &mappings) {
     if (!page.entry.of_file()) return true;
     if (!page.frame || !page.frame->dirty()) return false;
@@ -45,13 +45,13 @@ bool written(const procfs::PageReader::Page &page, const std::vector<procfs::Map
 
 using Range = std::pair<std::uint64_t, std::uint64_t>;
 
-/// Where it is loaded, by whole pages; what a made-up file loads several times is there once.
+/// The address ranges of the load segments, in whole pages, merged: the segments of a forged file may overlap.
 std::vector<Range> loaded(const procfs::ElfFile &file, std::uint64_t bias, std::uint64_t bytes) {
     std::vector<Range> ranges;
     for (const procfs::ElfLoad &load : file.loads) {
         const std::uint64_t begin = bias + load.address - load.address % bytes;
         const std::uint64_t end = bias + load.address + load.memory_size;
-        if (end <= begin || end > (1ULL << 56)) continue;  // of no file that was ever loaded
+        if (end <= begin || end > (1ULL << 56)) continue;  // no loader maps this
         ranges.emplace_back(begin, (end + bytes - 1) / bytes * bytes);
     }
     std::sort(ranges.begin(), ranges.end());
@@ -100,7 +100,7 @@ core::Result<ElfReport> count_elf_pages(const procfs::Process &process, const Ma
     if (mappings.empty()) {
         return core::Error{core::Kind::BadInput,
                            fmt::format("process {} maps no file '{}'", mapped.pid, core::printable(glob)), 0,
-                           "rsslag maps names what it maps"};
+                           "rsslag maps PID lists its mapped files"};
     }
     ElfReport report;
     report.file = mappings.front().name;
@@ -114,7 +114,7 @@ core::Result<ElfReport> count_elf_pages(const procfs::Process &process, const Ma
     }
     const auto bias = procfs::load_bias(*file, mappings, page_size);
     if (!bias) {
-        report.reason = "no mapping of it is a segment that is loaded";
+        report.reason = "none of its mappings is a load segment of the file";
         return report;
     }
     const auto resident = resident_pages(process, *file, mappings, *bias, stop);

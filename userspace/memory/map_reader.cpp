@@ -25,8 +25,8 @@ namespace {
 using core::Error;
 using core::Kind;
 
-/// The device of memfds, which System V and shared anonymous memory share (mm/shmem.c shm_mnt). Empty where this kernel
-/// has no memfd_create.
+/// The device of the internal tmpfs of memfds, System V and shared anonymous memory (mm/shmem.c shm_mnt). Empty if this
+/// kernel has no memfd_create().
 std::string internal_device() {
     const procfs::Fd memory(memfd_create("rsslag", MFD_CLOEXEC));
     struct stat about {};
@@ -34,7 +34,7 @@ std::string internal_device() {
     return fmt::format("{:02x}:{:02x}", major(about.st_dev), minor(about.st_dev));
 }
 
-/// rootfs is a ramfs or a tmpfs; the mount itself knows.
+/// rootfs is a ramfs or a tmpfs; statfs() shows which.
 void mark_rootfs(std::vector<procfs::Mount> &mounts) {
     for (procfs::Mount &mount : mounts) {
         struct statfs about {};
@@ -43,7 +43,7 @@ void mark_rootfs(std::vector<procfs::Mount> &mounts) {
     }
 }
 
-/// What the target sees may not be what rsslag sees.
+/// The target may be in another mount namespace.
 void add_mounts(const procfs::Process &process, procfs::Devices &devices) {
     const auto text = process.read_of_memory_task("mountinfo");
     if (!text) return;
@@ -63,7 +63,7 @@ std::string arguments(const procfs::Process &process) {
     return command_line;
 }
 
-/// smaps and, as close to it as can be, the files that top reads.
+/// Reads smaps and, immediately before it, the files that top reads.
 core::Result<procfs::OwnWalk> walk(const procfs::Process &process, MappedProcess &out) {
     const auto statm = process.statm();
     if (statm) out.top.statm = *statm;
@@ -86,7 +86,7 @@ core::Result<procfs::OwnWalk> walk(const procfs::Process &process, MappedProcess
     return procfs::OwnWalk{walk, out.mappings};
 }
 
-/// What the process has of shmem where that is certain: by the counters of one that holds still, or as the page tables
+/// The shmem of the process if it is certain: from the counters if the verdict is `agrees`, or 0 if the page tables
 /// show none.
 std::optional<core::Kilobytes> shmem_of(const procfs::Process &process, const MappedProcess &mapped) {
     if (mapped.reading) {
@@ -101,8 +101,8 @@ std::optional<core::Kilobytes> shmem_of(const procfs::Process &process, const Ma
     return core::Kilobytes{};
 }
 
-/// Which pages of files are present, read as far as it takes no longer than smaps itself. Opened where it is asked
-/// only: few processes map a file twice.
+/// Finds the file pages that are present. The budget keeps this from taking longer than smaps itself. pagemap is opened
+/// on first use, as few processes map a file twice.
 class FilePagesReader {
   public:
     explicit FilePagesReader(const procfs::Process &process) : process_(process) {}
@@ -128,9 +128,10 @@ class FilePagesReader {
     std::optional<core::Result<procfs::PageReader>> opened_;
 };
 
-/// The kernel's types are read twice and smaps of ten thousand mappings is megabytes: given back and fetched anew each
-/// time, as glibc does with large blocks, the page faults cost as much as the reading. So do those of the first time,
-/// where faults are dear (a guest of a guest): the heap takes huge pages where the kernel has them.
+/// BTF is read twice and smaps of ten thousand mappings is megabytes. glibc returns such large blocks to the kernel and
+/// maps new ones each time, and the page faults cost as much as the reading. So the heap keeps them. If faults are
+/// expensive (a nested guest), even those of the first use cost as much: the heap uses huge pages if the kernel has
+/// them.
 void keep_freed_memory() {
     constexpr int kLarge = 256 * 1024 * 1024;
     constexpr int kAtOnce = 64 * 1024 * 1024;
@@ -138,7 +139,7 @@ void keep_freed_memory() {
     mallopt(M_TRIM_THRESHOLD, kLarge);
     mallopt(M_TOP_PAD, kAtOnce);
     char *const old_end = static_cast<char *>(sbrk(0));
-    void *volatile some = std::malloc(kAtOnce / 2);  // or it would be seen that nobody uses it
+    void *volatile some = std::malloc(kAtOnce / 2);  // volatile, or the compiler may remove the unused allocation
     std::free(some);
     char *const end = static_cast<char *>(sbrk(0));
     constexpr std::uintptr_t kHugePage = 2 * 1024 * 1024;
@@ -189,7 +190,7 @@ core::Result<MappedProcess> MapReader::read_once(const procfs::Process &process)
             out.reading = *std::move(reading);
             return out;
         }
-        // A process may have mappings although the counters of just this one cannot be read.
+        // The mappings may still be readable although the counters of this process are not.
         out.why_not_exact = words_of(reading.error());
     }
     if (walked) return out;
@@ -202,7 +203,7 @@ core::Result<MappedProcess> MapReader::read(const procfs::Process &process) {
     const auto stat = process.stat();
     if (!stat) return stat.error();
     auto read = read_once(process);
-    // A process that only just moved may hold still for a second look.
+    // A process that was moving may be quiescent at the next try.
     constexpr int kTries = 3;
     for (int i = 1; i < kTries && read && read->reading; ++i) {
         const core::Verdict verdict = read->reading->verdict.verdict;

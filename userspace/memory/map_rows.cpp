@@ -30,7 +30,8 @@ core::Result<const procfs::SmapsLine *> field_named(const std::string &word) {
     std::string known;
     for (const procfs::SmapsLine &line : procfs::kSmapsLines)
         known += (known.empty() ? "" : ", ") + std::string(line.key);
-    return Error{Kind::BadInput, fmt::format("smaps has no field '{}'", core::printable(word)), 0, "it has " + known};
+    return Error{Kind::BadInput, fmt::format("smaps has no field '{}'", core::printable(word)), 0,
+                 "its fields are " + known};
 }
 
 core::Result<Order> order_named(const std::string &word) {
@@ -40,7 +41,7 @@ core::Result<Order> order_named(const std::string &word) {
     const auto field = field_named(word);
     if (!field) {
         return Error{Kind::BadInput, field.error().what + " to sort by", 0,
-                     "sort by address, name, or a field: " + field.error().remedy};
+                     "sort by address, name, or a field; " + field.error().remedy};
     }
     return Order{Order::By::Field, *field};
 }

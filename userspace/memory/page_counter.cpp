@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using core::Kilobytes;
 
-/// A bar on stderr, drawn in place; nothing where that is no terminal, or the work is short.
+/// A progress bar on stderr, redrawn in place; not drawn if stderr is not a terminal or the work is short.
 class Progress {
   public:
     explicit Progress(core::Pages whole) : whole_(std::max<std::int64_t>(whole.n, 1)) {}
@@ -64,12 +64,11 @@ PagesRow row_of(const procfs::Mapping &mapping) {
 }
 
 std::string_view describe(procfs::PageStop stop) {
-    return stop == procfs::PageStop::Limit ? "the limit of pagemap entries was reached (--limit)"
-                                           : "it was interrupted";
+    return stop == procfs::PageStop::Limit ? "the limit of pagemap entries was reached (--limit)" : "interrupted";
 }
 
-/// Against smaps before and after: the pages of one that holds still are those of both. Of Pss, who else comes and goes
-/// moves the share, so it lies between the two.
+/// Compares with smaps before and after. The present pages must equal Rss of one of them. Pss changes whenever another
+/// process maps or unmaps the pages, so it must only lie between the two.
 void compare_with_smaps(PagesReport &report, const std::vector<procfs::Mapping> &after,
                         const core::PageSize &page_size) {
     std::map<std::uint64_t, const procfs::Mapping *> now;
@@ -91,7 +90,8 @@ void compare_with_smaps(PagesReport &report, const std::vector<procfs::Mapping> 
         if (huge_moved || (!rss_agrees && (row.rss != again.rss || report.why_no_frames.empty()))) {
             report.omitted.push_back({row.name, row.start, "changed while it was read"});
         } else if (!rss_agrees) {
-            report.omitted.push_back({row.name, row.start, "holds zero pages, which cannot be told apart here"});
+            report.omitted.push_back(
+                {row.name, row.start, "contains zero pages, which cannot be identified on this kernel without frames"});
         }
     }
 }
@@ -107,7 +107,7 @@ core::Result<PagesReport> count_pages(const procfs::Process &process, const Mapp
     PagesReport report;
     report.scans = reader->scans();
     procfs::PageBudget budget;
-    // PAGEMAP_SCAN passes over what is not there; without it each page of the address space is an entry to read.
+    // PAGEMAP_SCAN skips absent pages; without it, each page of a mapping is an entry to read.
     Progress progress(page_size.pages(report.scans ? mapped.sums.rss + mapped.sums.swap : mapped.sums.size));
     budget.entries_left = limit;
     budget.go_on = [&] {

@@ -10,7 +10,7 @@ namespace {
 using core::Kilobytes;
 using Maybe = std::optional<Kilobytes>;
 
-/// Unknown where one of the two is.
+/// nullopt if one of the two is.
 Maybe minus(const Maybe &a, const Maybe &b) {
     return a && b ? Maybe(*a - *b) : std::nullopt;
 }
@@ -19,7 +19,7 @@ Maybe plus(const Maybe &a, const Maybe &b) {
     return a && b ? Maybe(*a + *b) : std::nullopt;
 }
 
-/// Of two that this kernel may have or not, those that it has.
+/// The sum of those that this kernel reports; nullopt if it reports neither.
 Maybe either(const Maybe &a, const Maybe &b) {
     return a && b ? plus(a, b) : (a ? a : b);
 }
@@ -31,13 +31,13 @@ Kilobytes known(const Maybe &kb) {
 Maybe kernel_vmalloc(const procfs::MemInfo &info, std::optional<bool> has_stacks) {
     if (!info.vmalloc_used || !info.kernel_stack) return info.vmalloc_used;
     const Kilobytes without = *info.vmalloc_used - *info.kernel_stack;
-    // All architectures that can map stacks do by default; what is negative then says that this kernel does not.
+    // Every architecture that can map stacks does so by default. A negative difference shows that this kernel does not.
     if (!has_stacks) return without.n < 0 ? *info.vmalloc_used : without;
     return *has_stacks ? without : *info.vmalloc_used;
 }
 
-/// zram and zswap. Up to 6.14 zswap may keep its pages elsewhere than in zsmalloc: the larger is what both have at
-/// least.
+/// zram and zswap. Up to 6.14 zswap may use an allocator other than zsmalloc: the larger number is a lower bound of
+/// both together.
 Maybe compressed(const procfs::MemInfo &info, const MachineMemory &machine, const core::PageSize &page_size) {
     const Maybe zsmalloc = machine.vmstat.zspages ? Maybe(page_size.kb(*machine.vmstat.zspages)) : std::nullopt;
     if (!zsmalloc || !info.zswap) return zsmalloc ? zsmalloc : info.zswap;
@@ -51,7 +51,7 @@ Maybe held_by_balloon(const procfs::MemInfo &info, const procfs::VmStat &stat, c
     return page_size.kb(*stat.balloon_inflate - *stat.balloon_deflate);
 }
 
-/// Where nobody knows whether MemTotal has it, it is in no row.
+/// nullopt, so that no row counts it, if it is not known whether MemTotal includes the balloon.
 Maybe balloon_row(const Maybe &held, std::optional<bool> in_total) {
     if (!held || held->n == 0) return held;
     if (!in_total) return std::nullopt;
@@ -118,7 +118,7 @@ Used account(const procfs::MemInfo &before, const procfs::MemInfo &after, const 
     add(UsedBy::ProcessAnon, processes.anon);
     add(UsedBy::ProcessFile, processes.file);
     add(UsedBy::ProcessShmem, processes.shmem);
-    // Without Pss by member, what is mapped and what is not stay together.
+    // Without Pss by member, these three include the pages that processes map.
     add(UsedBy::OtherAnon, minus(after.anon_pages, known(processes.anon)), true);
     add(UsedBy::PageCache, minus(cache, known(processes.file)), true);
     add(UsedBy::Shmem, minus(after.shmem, known(processes.shmem)), true);

@@ -21,7 +21,7 @@ namespace {
 using core::Kilobytes;
 namespace fs = std::filesystem;
 
-/// Names in a directory of sysfs; none where it is missing.
+/// Names in a directory of sysfs; none if it does not exist.
 std::vector<std::string> entries_of(const std::string &path) {
     std::vector<std::string> names;
     std::error_code failed;
@@ -58,7 +58,7 @@ std::vector<HugePool> huge_pools() {
     return pools;
 }
 
-/// Of a mount that is not covered by another one.
+/// nullopt if another mount covers this one.
 std::optional<TmpfsUse> use_of_mount(const procfs::Mount &mount) {
     TmpfsUse use;
     use.where = unescaped(mount.where);
@@ -69,7 +69,7 @@ std::optional<TmpfsUse> use_of_mount(const procfs::Mount &mount) {
     const auto kb = [&](std::uint64_t blocks) {
         return Kilobytes{static_cast<std::int64_t>(blocks * space.f_frsize / 1024)};
     };
-    // Without a limit statvfs has neither size nor use (mm/shmem.c shmem_statfs).
+    // Without a limit statvfs() reports neither size nor use (mm/shmem.c shmem_statfs).
     if (space.f_blocks == 0) return std::nullopt;
     use.used = kb(space.f_blocks - space.f_bfree);
     use.size = kb(space.f_blocks);
@@ -106,8 +106,8 @@ std::optional<bool> virtio_balloon() {
     return std::nullopt;
 }
 
-/// meminfo is of the whole machine, and a container's /proc is not. Where hidepid= hides any process from this user, it
-/// hides the first one.
+/// meminfo covers the whole machine, the /proc of a container only its processes. If hidepid= hides processes from this
+/// user, it hides PID 1 too.
 bool sees_all_processes() {
     constexpr ino_t kFirstPidNamespace = 0xEFFFFFFCU;  // PROC_PID_INIT_INO
     struct stat about {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// An old rsslag.maps/1 document as the measure of a new look. Pure.
+// An earlier rsslag.maps/1 document, with which a new reading is compared. Pure.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace rsslag::memory {
 
-/// What one process was.
+/// One process of the document.
 struct Baseline {
     int pid = 0;
     std::string comm;  ///< as printed in the document
@@ -21,23 +21,23 @@ struct Baseline {
     std::vector<procfs::MapGroup> groups;  ///< names as printed in the document
 };
 
-/// All processes of the last document in `text`. Kind::Corrupt where it is not rsslag.maps/1.
+/// All processes of the last document in `text`. Kind::Corrupt if it is not rsslag.maps/1.
 core::Result<std::vector<Baseline>> read_baselines(std::string_view text);
 
-/// The one that a process of that comm and PID is to be held against: the only one, that of its PID, or the only one of
-/// its name. nullptr where that leaves none or many.
+/// The process of the document to compare with: the only one; else the one with this PID and comm; else the only one
+/// with this comm. nullptr if there is no such process.
 const Baseline *baseline_of(const std::vector<Baseline> &all, int pid, std::string_view comm);
 
-/// The sum that an assertion names: as the keys of .sums, without _kb; `private` is clean and dirty.
+/// The sum that an assertion names: a key of .sums without _kb, or `shared` or `private`, each clean + dirty.
 std::optional<core::Kilobytes> named_sum(const procfs::MapSums &sums, std::string_view name);
 /// For error messages: "size, rss, ...".
 std::string sum_names();
 
-/// An assertion and what came of it. holds is nullopt where there is no baseline to grow from.
+/// An assertion and its result. `holds` is nullopt if it is about growth and there is no baseline.
 struct Asserted {
     core::Assertion assertion;
     std::optional<bool> holds;
-    std::optional<core::Kilobytes> value;  ///< what was compared: a size or its growth
+    std::optional<core::Kilobytes> value;  ///< the compared value: a size or its growth
 };
 Asserted evaluate(const core::Assertion &assertion, const procfs::MapSums &now, const Baseline *before);
 

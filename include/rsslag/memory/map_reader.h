@@ -15,27 +15,27 @@
 
 namespace rsslag::memory {
 
-/// The devices of all mounts that this process sees, and of the kernel's own tmpfs.
+/// The devices of all mounts in rsslag's own mount namespace, and of the kernel's internal tmpfs.
 core::Result<procfs::Devices> devices_here();
 
-/// Takes exact counters of a process around a walk of its mappings.
+/// Reads exact counters of a process before and after a walk of its mappings.
 using ReadAround = std::function<core::Result<core::ProcessReading>(const procfs::Process &, const procfs::WalkHere &)>;
 
-/// A failure in one line.
+/// An error and its remedy in one line.
 std::string words_of(const core::Error &error);
 
-/// Reads the mappings of processes, with exact counters around the walk where these can be had.
+/// Reads the mappings of processes, with exact counters around the walk if these are available.
 class MapReader {
   public:
-    /// Mounts are read; what readings of mappings free is kept from here on.
+    /// Reads the mounts. From here on, malloc keeps the memory that is freed after each reading.
     static core::Result<MapReader> open();
 
-    /// Counters are taken by `read_around`.
+    /// `read_around` reads the exact counters.
     void count_with(ReadAround read_around) { read_around_ = std::move(read_around); }
-    /// None can be, and why.
+    /// Exact counters are not available, for this reason.
     void no_counters(std::string why) { why_not_exact_ = std::move(why); }
 
-    /// Fails where the mappings may not or cannot be read; exact counters may be missing all the same.
+    /// Fails if the mappings cannot be read. Without exact counters it succeeds, and why_not_exact is set.
     core::Result<MappedProcess> read(const procfs::Process &process);
 
     const procfs::Devices &devices() const { return devices_; }

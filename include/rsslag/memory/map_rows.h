@@ -11,18 +11,18 @@
 
 namespace rsslag::memory {
 
-/// How rows are ordered: as smaps has them, by name, or by a field of smaps, largest first.
+/// How rows are ordered: as in smaps, by name, or by a field of smaps, largest first.
 struct Order {
     enum class By { Default, Address, Name, Field } by = By::Default;
     const procfs::SmapsLine *field = nullptr;
 };
 
-/// Whatever the case of its letters. Kind::BadInput where smaps has no such field.
+/// Ignores case. Kind::BadInput if smaps has no such field.
 core::Result<const procfs::SmapsLine *> field_named(const std::string &word);
 core::Result<Order> order_named(const std::string &word);
 
 void sort_mappings(std::vector<procfs::Mapping> &mappings, const Order &order);
-/// Those whose name matches `glob`, if it is not empty. Only rows go: the sums stay those of the whole process.
+/// Removes rows whose name does not match `glob`, unless it is empty. The sums stay those of the whole process.
 void keep_matching(MappedProcess &process, const std::string &glob);
 
 }  // namespace rsslag::memory

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Processes, their mappings and what they come to: what rsslag maps renders.
+// Processes, their mappings and the sums of these: what rsslag maps shows.
 #pragma once
 
 #include <chrono>
@@ -17,42 +17,42 @@
 
 namespace rsslag::memory {
 
-/// What top's memory columns are made of.
+/// The sources of top's memory columns.
 struct TopNumbers {
-    std::optional<procfs::Statm> statm;   ///< of the main thread, as top reads it: zeros where that has ended
-    std::optional<procfs::Statm> living;  ///< then: of a thread that goes on
+    std::optional<procfs::Statm> statm;   ///< of the leader, as top reads it: zeros if it has exited
+    std::optional<procfs::Statm> living;  ///< if the leader has exited: of another thread
     std::optional<core::Kilobytes> vm_swap;
     std::optional<core::Kilobytes> mem_total;
 };
 
-/// One process, its mappings and what they come to.
+/// One process, its mappings and their sums.
 struct MappedProcess {
     int pid = 0;
     std::uint32_t uid = 0;  ///< real
     std::uint64_t start_ticks = 0;
-    std::string comm;     ///< raw bytes, as the next two
-    std::string exe;      ///< empty where it may not be read
-    std::string cmdline;  ///< arguments apart by a space
+    std::string comm;     ///< raw bytes, like the next two
+    std::string exe;      ///< empty if it may not be read
+    std::string cmdline;  ///< arguments separated by spaces
     TopNumbers top;
     std::optional<core::ProcessReading> reading;  ///< exact counters around the walk
-    std::optional<std::string> why_not_exact;     ///< present exactly where there is no reading
+    std::optional<std::string> why_not_exact;     ///< present if and only if there is no reading
     std::vector<procfs::Mapping> mappings;
-    std::string internal_device;  ///< of the kernel's own tmpfs
+    std::string internal_device;  ///< of the kernel's internal tmpfs
     procfs::Quadrants quadrants;
     procfs::MapSums sums;
     std::vector<procfs::MapGroup> groups;
     std::optional<PagesReport> pages;
     std::optional<ElfReport> elf;
     std::int64_t walk_us = 0;                             ///< open and read of smaps
-    std::optional<std::vector<procfs::MapChange>> since;  ///< the last look, or the baseline
+    std::optional<std::vector<procfs::MapChange>> since;  ///< the previous reading, or the baseline
     std::vector<Asserted> asserted;
 };
 
-/// One that could not be read, or not as asked for.
+/// A process that could not be read, or not as requested.
 struct UnmappedProcess {
     int pid = 0;
     std::string reason;
-    std::optional<procfs::StatusFile> status{};  ///< where that may be read, though its mappings may not
+    std::optional<procfs::StatusFile> status{};  ///< if it may be read although the mappings may not
 };
 
 struct MapsDocument {
@@ -63,7 +63,7 @@ struct MapsDocument {
     bool counted = false;  ///< whether the scheme is known and counters can be read
     std::vector<MappedProcess> processes;
     std::vector<UnmappedProcess> failed;
-    std::optional<core::Truth> status_shows;  ///< where some of them have a status
+    std::optional<core::Truth> status_shows;  ///< if one of `failed` has a status: what it shows
 };
 
 }  // namespace rsslag::memory

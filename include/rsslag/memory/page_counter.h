@@ -10,14 +10,14 @@
 
 namespace rsslag::memory {
 
-/// Counts the pages of each mapping of `mapped`, looks at smaps again after it, and says what could not be counted or
-/// moved. Long work shows how far it is on a terminal's stderr, and ends early when `stop` says so. At most `limit`
-/// entries of pagemap are read.
+/// Counts the pages of each mapping of `mapped`, then reads smaps again and reports mappings that were not counted or
+/// that changed meanwhile. Long work shows its progress on stderr, if that is a terminal, and ends early when `stop`
+/// returns true. At most `limit` entries of pagemap are read.
 core::Result<PagesReport> count_pages(const procfs::Process &process, const MappedProcess &mapped, std::uint64_t limit,
                                       const std::function<bool()> &stop);
 
-/// What of the ELF file whose mapped name, or its last part, matches `glob` is there, by section and symbol.
-/// Kind::BadInput where no mapping matches.
+/// Counts the resident pages of the first mapped file whose path, or its last component, matches `glob`, by ELF section
+/// and symbol. Kind::BadInput if no mapping matches.
 core::Result<ElfReport> count_elf_pages(const procfs::Process &process, const MappedProcess &mapped,
                                         const std::string &glob, const std::function<bool()> &stop);
 

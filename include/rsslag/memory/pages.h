@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What rsslag maps --pages and --elf show: mapping by mapping, and within one ELF file, what is there.
+// The results of rsslag maps --pages and --elf: pages by mapping, and within one ELF file.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ namespace rsslag::memory {
 struct PagesRow {
     std::string name;  ///< raw
     std::uint64_t start = 0, end = 0;
-    core::Kilobytes rss, pss;  ///< as smaps has them
+    core::Kilobytes rss, pss;  ///< as smaps prints them
     procfs::PageCounts counts;
-    bool agrees = false;  ///< with smaps: Rss to the page, Pss too where frames can be had
+    bool agrees = false;  ///< with smaps: Rss to the page, and Pss if frames are available
 };
 
-/// A mapping that was not or not wholly counted, or that moved meanwhile.
+/// A mapping that was not counted completely, or that changed meanwhile.
 struct PagesOmission {
     std::string name;  ///< raw
     std::uint64_t start = 0;
@@ -30,7 +30,7 @@ struct PagesOmission {
 
 struct PagesReport {
     bool scans = false;
-    std::string why_no_frames;  ///< empty where frames can be had
+    std::string why_no_frames;  ///< empty if frames are available
     std::uint64_t entries_read = 0;
     std::int64_t took_us = 0;
     std::vector<PagesRow> rows;
@@ -39,12 +39,12 @@ struct PagesReport {
     procfs::PageCounts total() const;
 };
 
-/// What of one mapped ELF file is there.
+/// The resident pages of one mapped ELF file.
 struct ElfReport {
     std::string file;                   ///< raw
-    std::optional<std::string> reason;  ///< why there is nothing
+    std::optional<std::string> reason;  ///< why sections and symbols are missing
     std::vector<procfs::ElfPresence> sections;
-    std::vector<procfs::ElfPresence> symbols;  ///< with a resident page; most written, then most resident first
+    std::vector<procfs::ElfPresence> symbols;  ///< with a resident page; by descending written, then resident
     std::size_t symbols_left_out = 0;
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Whose all memory in use is: processes, the page cache, the kernel. Pure.
+// Attributes all memory in use to processes, the page cache and parts of the kernel. Pure.
 //
-// The rows add up to MemTotal - MemFree, each page in one of them as far as the kernel counts it once: Cached includes
-// Shmem and what of both is mapped, so that Pss is taken off; VmallocUsed includes stacks of tasks where they are
-// mapped (CONFIG_VMAP_STACK, kernel/fork.c); Slab is not in vmalloc; hugetlb is in no Pss and no LRU list. Two overlaps
-// cannot be taken off: a page of the swap cache that is mapped counts as AnonPages too, and Percpu has the first chunk
-// (mm/percpu.c pcpu_setup_first_chunk), which MemTotal does not.
+// The rows add up to MemTotal - MemFree. A page is in one row only, as far as the kernel's counters allow it: Cached
+// includes Shmem, and both include mapped pages, so Shmem and Pss are subtracted; VmallocUsed includes the stacks of
+// tasks if they are mapped (CONFIG_VMAP_STACK, kernel/fork.c); Slab is not in vmalloc; hugetlb is in no Pss and on no
+// LRU list. Two overlaps cannot be subtracted: a mapped page of the swap cache counts in AnonPages too, and Percpu
+// includes the first chunk (mm/percpu.c pcpu_setup_first_chunk), which MemTotal does not.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace rsslag::memory {
 
-/// In the order in which they are shown.
+/// In the order of the output.
 enum class UsedBy : std::uint8_t {
     ProcessAnon,
     ProcessFile,
@@ -45,65 +45,66 @@ enum class UsedBy : std::uint8_t {
     CpuLists,
     Unaccounted,
 };
-/// "page_cache", as JSON has it.
+/// As in JSON: "page_cache".
 std::string_view name(UsedBy by);
 
 struct UsedRow {
     UsedBy by = UsedBy::Unaccounted;
-    std::optional<core::Kilobytes> kb;  ///< nullopt: this kernel does not tell. Negative where counters lag
-    bool difference = false;            ///< of numbers that were read at different moments
+    std::optional<core::Kilobytes>
+        kb;                   ///< nullopt: this kernel does not report it. Counters that lag can make it negative
+    bool difference = false;  ///< of numbers read at different moments, or uncertain for another reason
 };
 
-/// The pages of one size that hugetlb keeps (/sys/kernel/mm/hugepages).
+/// The hugetlb pool of one page size (/sys/kernel/mm/hugepages).
 struct HugePool {
     core::Kilobytes page;
     std::int64_t total = 0;
     std::int64_t free = 0;
-    std::int64_t reserved = 0;  ///< of the free ones: promised to mappings
-    std::int64_t surplus = 0;   ///< above nr_hugepages, given back when freed
+    std::int64_t reserved = 0;  ///< of the free ones: reserved for mappings
+    std::int64_t surplus = 0;   ///< above the configured size, returned to the system when freed
 };
 
-/// A file system in shmem that is mounted here.
+/// A mounted tmpfs or devtmpfs.
 struct TmpfsUse {
-    std::string where;  ///< raw
+    std::string where;  ///< the mount point, raw
     core::Kilobytes used;
-    std::optional<core::Kilobytes> size;  ///< nullopt: no limit
+    std::optional<core::Kilobytes> size;  ///< read_machine() leaves out those without a limit
 };
 
-/// What of the machine is asked beside /proc/meminfo.
+/// What is read about the whole machine in addition to /proc/meminfo.
 struct MachineMemory {
     procfs::VmStat vmstat;
     std::optional<core::Pages> cpu_lists;
     std::optional<bool> stacks_in_vmalloc;
-    std::optional<bool> balloon_in_total;  ///< whether MemTotal still has what a balloon took
-    bool sees_all_processes = true;        ///< false: of another PID namespace, or hidden by hidepid=
+    std::optional<bool> balloon_in_total;  ///< whether MemTotal includes the pages that a balloon took
+    bool sees_all_processes = true;        ///< false: not in the initial PID namespace, or hidepid= hides some
     std::vector<HugePool> pools;           ///< ascending by size
-    std::vector<TmpfsUse> tmpfs;           ///< largest first; those that hold something
+    std::vector<TmpfsUse> tmpfs;           ///< largest first; empty ones are left out
 };
 
-/// How far numbers of the whole machine went between the two readings.
+/// Changes of machine-wide numbers between the two readings of meminfo.
 struct Drift {
     std::optional<core::Kilobytes> in_use, anon, cached, shmem;
-    bool large = false;  ///< beyond a hundredth of what is in use, and 4 MiB
+    bool large = false;  ///< one of them exceeds 1 % of the memory in use, and 4 MiB
 };
 
 struct Used {
     std::optional<core::Kilobytes> in_use;  ///< MemTotal - MemFree
     std::vector<UsedRow> rows;              ///< all of them, in order; those with a number add up to in_use
     Drift drift;
-    /// Of files and shmem what only processes map that were not read.
+    /// Mapped of meminfo minus Pss: file and shmem pages that only processes map which were not read.
     std::optional<core::Kilobytes> mapped_by_others;
-    std::optional<core::Kilobytes> balloon;  ///< what one holds, wherever it counts
+    std::optional<core::Kilobytes> balloon;  ///< the size of a balloon, whether or not MemTotal includes it
 };
 
 Used account(const procfs::MemInfo &before, const procfs::MemInfo &after, const procfs::Parts &processes,
              const MachineMemory &machine, const core::PageSize &page_size);
 
-/// Of virtio's feature bits, as sysfs has them: '1' for each that was agreed on, the lowest first. A balloon that
-/// deflates when memory runs out leaves MemTotal as it is (drivers/virtio/virtio_balloon.c).
+/// `features`: virtio feature bits as in sysfs, the lowest first, '1' for each that was negotiated. A balloon that
+/// deflates when memory runs out (bit 2) does not change MemTotal (drivers/virtio/virtio_balloon.c).
 std::optional<bool> balloon_in_total(std::string_view features);
 
-/// "\040" and the like undone, as mountinfo writes them.
+/// Decodes the octal escapes of mountinfo ("\040").
 std::string unescaped(std::string_view where);
 
 }  // namespace rsslag::memory

@@ -5,7 +5,7 @@
 
 namespace rsslag::memory {
 
-/// What may not be read, or is not there, stays unknown.
+/// Values that do not exist or may not be read stay unknown.
 MachineMemory read_machine();
 
 }  // namespace rsslag::memory

@@ -145,7 +145,7 @@ TEST_F(MapReaderTest, SaysWhatWasNotCountedOnceItIsStopped) {
     const auto pages = count_pages(*process_, *mapped, UINT64_MAX, [] { return true; });
     ASSERT_TRUE(pages) << pages.error().what;
     ASSERT_FALSE(pages->omitted.empty());
-    EXPECT_EQ(pages->omitted.front().reason, "it was interrupted");
+    EXPECT_EQ(pages->omitted.front().reason, "interrupted");
 }
 
 TEST_F(MapReaderTest, FindsItsOwnCodeInItsElfFile) {

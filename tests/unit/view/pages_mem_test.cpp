@@ -22,7 +22,7 @@ using test::maps_document;
 PagesReport report(bool frames) {
     PagesReport report;
     report.scans = true;
-    if (!frames) report.why_no_frames = "frame numbers are for CAP_SYS_ADMIN alone";
+    if (!frames) report.why_no_frames = "reading frame numbers requires CAP_SYS_ADMIN";
     PagesRow row;
     row.name = "/usr/lib/x.so";
     row.start = 0x1000;
