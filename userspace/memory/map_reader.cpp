@@ -86,8 +86,8 @@ core::Result<procfs::OwnWalk> walk(const procfs::Process &process, MappedProcess
     return procfs::OwnWalk{walk, out.mappings};
 }
 
-/// The shmem of the process if it is certain: from the counters if the verdict is `agrees`, or 0 if the page tables
-/// show none.
+/// The shmem of the process if certain: from the counters if the verdict is `agrees`, or 0 if the page tables show
+/// none.
 std::optional<core::Kilobytes> shmem_of(const procfs::Process &process, const MappedProcess &mapped) {
     if (mapped.reading) {
         const core::Reconciliation &verdict = mapped.reading->verdict;

@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr unsigned kMostConnections = 512;
-// Of those that have asked nothing: below the others, which are accepted for a moment.
+// Connections without a request. The limit is below kMostConnections, so that a further one is still accepted.
 constexpr std::size_t kMostWaiting = 256;
 constexpr std::size_t kMemoryOfConnection = 16 * 1024;
 constexpr std::chrono::seconds kDeadline{10};
@@ -41,8 +41,8 @@ struct AddressesEnd {
 
 Error cannot_listen(const std::string &address, int err) {
     const bool denied = err == EACCES || err == EPERM;
-    return {denied ? Kind::Denied : Kind::Io, fmt::format("{} cannot be listened on: {}", address, std::strerror(err)),
-            err, denied ? "take a port from 1024 on" : ""};
+    return {denied ? Kind::Denied : Kind::Io, fmt::format("cannot listen on {}: {}", address, std::strerror(err)), err,
+            denied ? "use a port of at least 1024" : ""};
 }
 
 core::Result<Fd> listening_socket(const addrinfo &at, const std::string &address) {
@@ -76,7 +76,7 @@ MHD_Result send(MHD_Connection *connection, const Response &response) {
 
 core::Result<Fd> listen_on(const std::string &address) {
     const std::size_t colon = address.rfind(':');
-    const Error bad{Kind::BadInput, fmt::format("{} is no address to listen on", address), 0,
+    const Error bad{Kind::BadInput, fmt::format("{} is not an address to listen on", address), 0,
                     "for example 127.0.0.1:9435"};
     if (colon == std::string::npos) return bad;
     std::string host = address.substr(0, colon);
@@ -100,7 +100,8 @@ core::Result<Fd> handed_in() {
     int listens = 0;
     socklen_t size = sizeof(listens);
     if (getsockopt(kFirst, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0)
-        return Error{Kind::BadInput, "the descriptor handed in does not listen", 0, "ListenStream= in the socket unit"};
+        return Error{Kind::BadInput, "the descriptor from systemd is not a listening socket", 0,
+                     "set ListenStream= in the socket unit"};
     fcntl(kFirst, F_SETFD, FD_CLOEXEC);
     fcntl(kFirst, F_SETFL, fcntl(kFirst, F_GETFL) | O_NONBLOCK);
     return Fd(kFirst);
@@ -123,12 +124,12 @@ struct Endpoint::State {
     Fd listening;
     Answer answer;
     MHD_Daemon *daemon = nullptr;
-    /// Connections and since when they have asked nothing; kClosed: MHD does not know yet.
+    /// Connections and since when each waits for a request; kClosed: shut down, but MHD has not noticed yet.
     std::map<MHD_Connection *, Clock::time_point> waiting;
 
     ~State() {
         if (daemon == nullptr) return;
-        MHD_quiesce_daemon(daemon);  // the descriptor stays ours
+        MHD_quiesce_daemon(daemon);  // `listening` keeps the descriptor
         MHD_stop_daemon(daemon);
     }
 
@@ -140,14 +141,14 @@ struct Endpoint::State {
     static void done(void *self, MHD_Connection *connection, void ** /*context*/, MHD_RequestTerminationCode code);
     static void close(MHD_Connection *connection, Clock::time_point &since);
     void close_the_late();
-    void make_room();
+    void close_longest_waiting();
 };
 
 MHD_Result Endpoint::State::asked(void *self, MHD_Connection *connection, const char *url, const char *method,
                                   const char * /*version*/, const char * /*upload*/, std::size_t *upload_size,
                                   void **context) {
     auto &state = *static_cast<State *>(self);
-    // It is called once for the headers, then until all of a body is there: what is sent is not wanted.
+    // MHD calls this once for the headers, then until the whole body has arrived. The body is discarded.
     if (*context == nullptr) {
         *context = &state;
         if (std::strcmp(method, MHD_HTTP_METHOD_GET) == 0 || std::strcmp(method, MHD_HTTP_METHOD_HEAD) == 0)
@@ -165,7 +166,7 @@ void Endpoint::State::changed(void *self, MHD_Connection *connection, void ** /*
                               MHD_ConnectionNotificationCode code) {
     auto &state = *static_cast<State *>(self);
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        state.make_room();
+        state.close_longest_waiting();
         state.waiting[connection] = Clock::now();
     } else {
         state.waiting.erase(connection);
@@ -185,7 +186,7 @@ void Endpoint::State::close(MHD_Connection *connection, Clock::time_point &since
     since = kClosed;
 }
 
-/// A client that sends a byte now and then is never idle: what it has not asked within the deadline, it need not ask.
+/// A client that sends a byte now and then is never idle for MHD, so the deadline for a complete request is kept here.
 void Endpoint::State::close_the_late() {
     const auto late = Clock::now() - kDeadline;
     for (auto &[connection, since] : waiting) {
@@ -193,8 +194,8 @@ void Endpoint::State::close_the_late() {
     }
 }
 
-/// Who comes is heard before who has been silent for longest, however many of those there are.
-void Endpoint::State::make_room() {
+/// Closes the connection that has waited longest, so that a new client is served however many wait.
+void Endpoint::State::close_longest_waiting() {
     std::size_t open = 0;
     auto oldest = waiting.end();
     for (auto each = waiting.begin(); each != waiting.end(); ++each) {
@@ -215,7 +216,7 @@ core::Result<Endpoint> Endpoint::open(Fd listening, Answer answer) {
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMemoryOfConnection, MHD_OPTION_CONNECTION_TIMEOUT,
                          static_cast<unsigned>(kDeadline.count()), MHD_OPTION_NOTIFY_CONNECTION, &State::changed,
                          state.get(), MHD_OPTION_NOTIFY_COMPLETED, &State::done, state.get(), MHD_OPTION_END);
-    if (state->daemon == nullptr) return Error{Kind::Io, "the HTTP server cannot be begun", errno, ""};
+    if (state->daemon == nullptr) return Error{Kind::Io, "cannot start the HTTP server", errno, ""};
     return Endpoint(std::move(state));
 }
 

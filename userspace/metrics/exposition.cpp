@@ -26,7 +26,7 @@ void add(MetricFamily &family, Labels labels, double value) {
     family.metric.push_back(std::move(metric));
 }
 
-/// Collects families in the order in which they are told.
+/// Collects families in the order of the output.
 class Families {
   public:
     explicit Families(const Exposition &exposition) : from_(exposition) {}
@@ -84,7 +84,7 @@ void Families::both(MetricFamily &family, const Group &group, core::Member membe
 void Families::memory() {
     MetricFamily &family =
         begin("rsslag_process_resident_memory_bytes",
-              "Exact resident memory of the processes of a group, as the sum over member and part.", MetricType::Gauge);
+              "Exact resident memory of the processes of a group: the sum over member and part.", MetricType::Gauge);
     for (const Group &group : from_.groups) {
         for (const core::Member member : core::kRssMembers)
             both(family, group, member, {{"member", std::string(core::name(member))}});
@@ -93,14 +93,15 @@ void Families::memory() {
 
 void Families::swap() {
     MetricFamily &family =
-        begin("rsslag_process_swap_bytes",
-              "Anonymous memory of the processes of a group in swap, as the sum over part.", MetricType::Gauge);
+        begin("rsslag_process_swap_bytes", "Anonymous memory of the processes of a group in swap: the sum over part.",
+              MetricType::Gauge);
     for (const Group &group : from_.groups)
         both(family, group, core::Member::Swap, {});
 }
 
 void Families::build_info() {
-    MetricFamily &family = begin("rsslag_build_info", "1, with what rsslag and the kernel are.", MetricType::Gauge);
+    MetricFamily &family =
+        begin("rsslag_build_info", "Always 1; the labels describe rsslag and the kernel.", MetricType::Gauge);
     add(family,
         {{"version", core::printable(from_.version)},
          {"kernel", core::printable(from_.kernel)},
@@ -110,19 +111,19 @@ void Families::build_info() {
 }
 
 void Families::updates() {
-    MetricFamily &family = begin(
-        "rsslag_traced_updates_total",
-        "Updates of the counters of a group's traced processes, by their own tasks or by others.", MetricType::Counter);
+    MetricFamily &family =
+        begin("rsslag_traced_updates_total",
+              "Counter updates of a group's traced processes, by their own tasks or by others.", MetricType::Counter);
     for (const TracedGroup &group : from_.trace->groups) {
         add(family, {named(group.name), {"by", "own"}}, static_cast<double>(group.counts.updates));
         add(family, {named(group.name), {"by", "others"}}, static_cast<double>(group.counts.updates_by_others));
     }
 }
 
-/// Those reasons that there are on this scheme.
+/// One series for each reason that exists in this scheme.
 void Families::flushes() {
     MetricFamily &family =
-        begin("rsslag_traced_flushes_total", "How often what was cached for a group's traced processes was flushed.",
+        begin("rsslag_traced_flushes_total", "Flushes or folds of cached updates of a group's traced processes.",
               MetricType::Counter);
     for (const TracedGroup &group : from_.trace->groups) {
         for (std::size_t i = 0; i < core::kFlushReasons; ++i) {
@@ -139,7 +140,7 @@ void Families::losses() {
     single("rsslag_trace_records_total", "Records that the kernel sent or lost for all traced processes.",
            MetricType::Counter, static_cast<double>(from_.trace->losses.sent));
     MetricFamily &family =
-        begin("rsslag_trace_lost_records_total", "Those that were lost, by cause.", MetricType::Counter);
+        begin("rsslag_trace_lost_records_total", "Records that were lost, by cause.", MetricType::Counter);
     for (const auto &[cause, count] : from_.trace->losses.by_cause)
         add(family, {{"cause", cause}}, static_cast<double>(count));
 }
@@ -147,20 +148,19 @@ void Families::losses() {
 void Families::traced() {
     of_traced("rsslag_traced_processes", "Traced processes of a group.", MetricType::Gauge,
               [](const TracedGroup &group) { return group.processes; });
-    of_traced("rsslag_traced_processes_doubtful",
-              "Traced processes of which records were lost that no reading has made up for yet.", MetricType::Gauge,
-              [](const TracedGroup &group) { return group.doubtful; });
+    of_traced("rsslag_traced_processes_doubtful", "Traced processes that need a resync after lost records.",
+              MetricType::Gauge, [](const TracedGroup &group) { return group.needs_resync; });
     updates();
     of_traced("rsslag_traced_faults_total", "Page faults of a group's traced processes.", MetricType::Counter,
               [](const TracedGroup &group) { return group.counts.faults; });
     flushes();
     of_traced("rsslag_traced_peak_resident_memory_bytes",
-              "The most that one process of a group has held since it is traced, by every update.", MetricType::Gauge,
+              "Peak resident memory of one process of a group since it is traced, by every update.", MetricType::Gauge,
               [this](const TracedGroup &group) { return bytes(group.peak_from); });
     of_traced("rsslag_traced_peak_uncertainty_bytes",
-              "How much more that may have been, as the order of updates of several CPUs is open.", MetricType::Gauge,
+              "How much higher that peak may be, as the order of updates of several CPUs is open.", MetricType::Gauge,
               [this](const TracedGroup &group) { return bytes(group.peak_to - group.peak_from); });
-    of_traced("rsslag_traced_peak_lossy", "1: records were lost, so that the peak may have been any more.",
+    of_traced("rsslag_traced_peak_lossy", "1 if records were lost, so that the peak may be higher without limit.",
               MetricType::Gauge, [](const TracedGroup &group) { return group.peak_lossy ? 1 : 0; });
     losses();
 }
@@ -170,16 +170,16 @@ std::vector<MetricFamily> families(const Exposition &exposition) {
     const auto bytes = [&all](core::Pages pages) { return all.bytes(pages); };
     all.memory();
     all.swap();
-    all.of_groups("rsslag_lag_bytes", "Resident memory that flushed counters, as /proc/PID/stat has them, do not show.",
+    all.of_groups("rsslag_lag_bytes", "Resident memory that the flushed counters, as in /proc/PID/stat, do not show.",
                   [&](const Group &group) { return bytes(group.lag); });
-    all.of_groups("rsslag_lag_bound_bytes", "The most that the kernel's scheme commonly lets hide of a group.",
+    all.of_groups("rsslag_lag_bound_bytes", "The most that the kernel's scheme commonly lets be cached for a group.",
                   [&](const Group &group) { return bytes(group.bound); });
     all.of_groups("rsslag_processes", "Processes of a group.", [](const Group &group) { return group.processes; });
     all.of_groups("rsslag_threads", "Threads of the processes of a group.",
                   [](const Group &group) { return group.threads; });
     all.of_groups("rsslag_processes_inexact", "Processes whose counters changed while they were read.",
                   [](const Group &group) { return group.inexact; });
-    all.single("rsslag_reading_duration_seconds", "What the reading of all processes took.", MetricType::Gauge,
+    all.single("rsslag_reading_duration_seconds", "Duration of the last reading of all processes.", MetricType::Gauge,
                exposition.reading_seconds);
     all.build_info();
     if (exposition.trace) all.traced();
@@ -191,14 +191,14 @@ std::vector<MetricFamily> families(const Exposition &exposition) {
     count("rsslag_readings_total", "Readings of all processes since the start.",
           static_cast<double>(exporter.readings));
     count("rsslag_reading_failures_total", "Readings that failed.", static_cast<double>(exporter.failures));
-    count("rsslag_requests_total", "Requests that were answered.", static_cast<double>(exporter.requests));
-    count("rsslag_exporter_cpu_seconds_total", "CPU time that the exporter has taken.", exporter.cpu_seconds);
+    count("rsslag_requests_total", "Answered requests.", static_cast<double>(exporter.requests));
+    count("rsslag_exporter_cpu_seconds_total", "CPU time of the exporter.", exporter.cpu_seconds);
     all.single("rsslag_exporter_resident_memory_bytes", "Resident memory of the exporter.", MetricType::Gauge,
                static_cast<double>(exporter.resident_bytes));
     return all.take();
 }
 
-/// OpenMetrics names a counter's family without the ending of its samples.
+/// In OpenMetrics the name of a counter family lacks the _total of its samples.
 std::string as_open_metrics(std::string_view prometheus) {
     std::string text;
     for (std::size_t from = 0; from < prometheus.size();) {

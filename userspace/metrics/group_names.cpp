@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array kAll{By::Comm, By::Exe, By::User, By::Cgroup, By::Unit};
 
-/// For what may not be read: a group like any other.
+/// The group of processes whose group name cannot be read.
 constexpr const char *kUnknown = "unknown";
 
 }  // namespace

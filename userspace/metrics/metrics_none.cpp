@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What stands in for the endpoint and the text in a static build: libraries that they take have no archive.
+// Replaces the endpoint and the text in a static build, as the libraries that they use have no static archive.
 #include "rsslag/metrics/endpoint.h"
 #include "rsslag/metrics/exposition.h"
 
@@ -13,8 +13,8 @@ Endpoint::Endpoint(Endpoint &&) noexcept = default;
 Endpoint &Endpoint::operator=(Endpoint &&) noexcept = default;
 
 core::Status supported() {
-    return core::Error{core::Kind::Unsupported, "metrics are not part of this static rsslag", 0,
-                       "install a package of it, or build it with shared libraries"};
+    return core::Error{core::Kind::Unsupported, "this static build of rsslag has no metrics", 0,
+                       "install a package of rsslag, or build it with shared libraries"};
 }
 
 core::Result<core::Fd> listen_on(const std::string & /*address*/) {

@@ -26,8 +26,8 @@ TracedCounts &TracedCounts::operator+=(const TracedCounts &other) {
     return *this;
 }
 
-/// The name itself, where it has a place, or one that nobody needs any more is free; else kOther.
-std::string TracedGroups::room_for(std::string name) {
+/// The name itself, if it has a place, or one is free or held by a quiet group; else kOther.
+std::string TracedGroups::place_for(std::string name) {
     const auto named = groups_.size() - groups_.count(kOther);
     if (groups_.count(name) != 0 || named < most_) return name;
     const auto quiet = std::find_if(groups_.begin(), groups_.end(),
@@ -40,7 +40,7 @@ std::string TracedGroups::room_for(std::string name) {
 TracedGroups::Program &TracedGroups::program_of(int pid, const std::function<std::string()> &name) {
     const auto found = programs_.find(pid);
     if (found != programs_.end()) return found->second;
-    Program program{room_for(name()), {}, false};
+    Program program{place_for(name()), {}, false};
     Entry &entry = groups_[program.group];
     entry.group.name = program.group;
     entry.processes.insert(pid);
@@ -51,9 +51,9 @@ TracedGroups::Program &TracedGroups::program_of(int pid, const std::function<std
 void TracedGroups::take(const core::Tick &tick, const std::function<std::string()> &name) {
     const int pid = tick.process.host_pid.value_or(tick.process.pid);
     Program &program = program_of(pid, name);
-    if (program.mm != tick.process.mm_id) leave_mm(program.mm, pid);  // of an exec that was lost
+    if (program.mm != tick.process.mm_id) leave_mm(program.mm, pid);  // the record of an exec was lost
     program.mm = tick.process.mm_id;
-    program.doubtful = tick.needs_resync;
+    program.needs_resync = tick.needs_resync;
     const auto [at, unseen] = mms_.try_emplace(program.mm, Mm{program.group, {}, {}});
     Mm &mm = at->second;
     groups_[mm.group].mms += unseen ? 1 : 0;
@@ -78,7 +78,7 @@ void TracedGroups::leave_mm(const std::string &id, int pid) {
     mms_.erase(mm);
 }
 
-/// Of a process or its program: another one may take its place.
+/// Ends a process, or its program at an exec: another program may follow under the same PID.
 void TracedGroups::end(int pid) {
     const auto program = programs_.find(pid);
     leave_mm(program->second.mm, pid);
@@ -87,20 +87,20 @@ void TracedGroups::end(int pid) {
 }
 
 std::vector<TracedGroup> TracedGroups::groups() {
-    std::map<std::string, TracedGroup> told;
+    std::map<std::string, TracedGroup> reported;
     for (auto &[name, entry] : groups_) {
         if (entry.quiet) continue;
         entry.quiet = entry.processes.empty() && entry.mms == 0;
-        TracedGroup &group = told[name] = entry.group;
+        TracedGroup &group = reported[name] = entry.group;
         group.processes = static_cast<std::int64_t>(entry.processes.size());
     }
     for (const auto &[id, mm] : mms_)
-        told[mm.group].counts += mm.counts;
+        reported[mm.group].counts += mm.counts;
     for (const auto &[pid, program] : programs_)
-        told[program.group].doubtful += program.doubtful ? 1 : 0;
+        reported[program.group].needs_resync += program.needs_resync ? 1 : 0;
     std::vector<TracedGroup> groups;
-    groups.reserve(told.size());
-    for (auto &[name, group] : told)
+    groups.reserve(reported.size());
+    for (auto &[name, group] : reported)
         groups.push_back(std::move(group));
     return groups;
 }

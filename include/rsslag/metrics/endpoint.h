@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Answers HTTP on the caller's thread, whenever it has time.
+// An HTTP server that runs on the caller's thread.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 namespace rsslag::metrics {
 
 struct Request {
-    std::string path;    ///< as asked for, without what follows a ?
+    std::string path;    ///< without the query string
     std::string accept;  ///< the Accept header; empty without one
 };
 
@@ -25,16 +25,16 @@ struct Response {
 
 using Answer = std::function<Response(const Request &)>;
 
-/// A socket that listens on "127.0.0.1:9435", "[::1]:9435" or ":9435" (all addresses); port 0 is any that is free.
-/// Kind::BadInput: no such address; Kind::Denied, Kind::Io: it cannot be had.
+/// A socket that listens on "127.0.0.1:9435", "[::1]:9435" or ":9435" (all addresses); port 0 takes any free port.
+/// Kind::BadInput: malformed address; Kind::Denied, Kind::Io: a system call failed.
 core::Result<core::Fd> listen_on(const std::string &address);
-/// What systemd hands in (sd_listen_fds(3)): the first socket, which must listen; none: an Fd that holds nothing.
+/// The first socket that systemd passes (sd_listen_fds(3)), which must be listening; an empty Fd if there is none.
 core::Result<core::Fd> handed_in();
 /// "127.0.0.1:9435" of a listening socket.
 std::string address_of(int listening);
 
-/// GET and HEAD, nothing else. A connection that has not asked within ten seconds is closed, one that is idle, too, and
-/// of more than 256 the one that has been silent for longest. Each has at most 16 kB of headers.
+/// Answers GET and HEAD only. A connection without a complete request within ten seconds is closed. So is the one that
+/// has waited longest, if more than 256 wait without a request. Each has 16 kB of memory for its headers.
 class Endpoint {
   public:
     static core::Result<Endpoint> open(core::Fd listening, Answer answer);
@@ -43,11 +43,11 @@ class Endpoint {
     Endpoint(Endpoint &&) noexcept;
     Endpoint &operator=(Endpoint &&) noexcept;
 
-    /// Readable when run() has something to do.
+    /// Readable when run() has work to do.
     int fd() const;
-    /// At most so long until run() has something to do.
+    /// The longest time to wait for fd() before run() must be called.
     std::chrono::milliseconds patience() const;
-    /// Does what can be done without waiting.
+    /// Does all work that is possible without blocking.
     void run();
 
   private:

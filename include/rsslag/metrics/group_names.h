@@ -18,10 +18,10 @@ enum class By : std::uint8_t { Comm, Exe, User, Cgroup, Unit };
 std::string_view name(By by);
 std::optional<By> by_named(std::string_view word);
 
-/// The systemd unit of a cgroup (v2) path: the last part that is a service or a scope, else a slice; empty without.
+/// The systemd unit of a cgroup (v2) path: its last service or scope, else its last slice; empty if it has none.
 std::string unit_of(std::string_view cgroup);
 
-/// Names processes by what they are grouped by. What cannot be read of one is "unknown".
+/// Finds the group name of a process. It is "unknown" if it cannot be read.
 class GroupNames {
   public:
     explicit GroupNames(By by) : by_(by) {}

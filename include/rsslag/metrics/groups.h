@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Processes summed up by what they are grouped by, and by no more groups than are asked for.
+// Sums over processes by group, for a limited number of groups.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace rsslag::metrics {
 
-/// What the processes of one group hold together, in pages. What several of them share by one mm counts once, for the
-/// group of the first; pages that several mms share count in each.
+/// Sums over the processes of one group, in pages. An mm that several processes share counts once, for the group of the
+/// first one; pages that several mms share count in each.
 struct Group {
     std::string name;
     core::Members flushed, cached;
-    core::Pages lag;    ///< what the group's own counters hide from /proc/PID/stat
-    core::Pages bound;  ///< the most that they may hide
+    core::Pages lag;    ///< what a reader of the flushed counters (/proc/PID/stat) misses
+    core::Pages bound;  ///< the most that the scheme lets be cached
     std::int64_t processes = 0, threads = 0;
     std::int64_t inexact = 0;  ///< processes whose counters changed while they were read
 
@@ -27,18 +27,18 @@ struct Group {
     Group &operator+=(const Group &other);
 };
 
-/// Those that began first stand first: as bpf/groups.bpf.h goes through them, so that an mm counts for the same group
-/// there.
+/// Sorts by start time. bpf/groups.bpf.h iterates in this order too, so that both count a shared mm for the same group.
 void oldest_first(std::vector<core::ProcessTotal> &processes);
 
-/// What those that do not fit are together.
+/// The name of the sum of all groups beyond the limit.
 inline constexpr const char *kOther = "other";
 
 class Grouping {
   public:
     explicit Grouping(const core::Machine &machine) : machine_(machine) {}
     void add(const std::string &group, const core::ProcessTotal &process);
-    /// The `most` groups that hold most, the largest first, then the rest of them as kOther.
+    /// Returns the `most` groups with the largest exact rss, in descending order, then the sum of the rest as kOther.
+    /// The grouping is empty afterwards.
     std::vector<Group> take(std::size_t most);
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Ticks of traced processes summed up by what they are grouped by. Pure.
+// Sums over the ticks of traced processes, by group. Pure.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace rsslag::metrics {
 
-/// Counts of address spaces that are traced. An mm that several processes share counts once, for the first one's group.
+/// Counts of traced mms. An mm that several processes share counts once, for the group of the first one.
 struct TracedCounts {
     std::uint64_t updates = 0, updates_by_others = 0, faults = 0;
     std::array<std::uint64_t, core::kFlushReasons> flushes{};
@@ -23,40 +23,40 @@ struct TracedCounts {
     TracedCounts &operator+=(const TracedCounts &other);
 };
 
-/// What the traced processes of one group came to, since the first of them was traced.
+/// Totals of the traced processes of one group since the first of them was traced.
 struct TracedGroup {
     std::string name;
-    std::int64_t processes = 0;  ///< that live
-    std::int64_t doubtful = 0;   ///< of them: records were lost, and no reading has put it right yet
-    TracedCounts counts;         ///< of those that have ended, too
-    /// Between these is the most that a single process of the group has held.
+    std::int64_t processes = 0;     ///< living ones
+    std::int64_t needs_resync = 0;  ///< living ones whose records were lost and that no reading has resynced yet
+    TracedCounts counts;            ///< also of processes that have ended
+    /// The peak of a single process of the group lies between these.
     core::Pages peak_from, peak_to;
-    bool peak_lossy = false;  ///< records were lost meanwhile: it may have been more
+    bool peak_lossy = false;  ///< records were lost meanwhile: the peak may be higher
 };
 
 class TracedGroups {
   public:
-    /// No more than so many names: processes of others count for kOther as long as they live.
+    /// At most `most` names: processes of further groups count for kOther as long as they live.
     explicit TracedGroups(std::size_t most) : most_(most) {}
 
-    /// `name`: asked for once, when a program is first told of.
+    /// `name` is called once per program, at its first tick.
     void take(const core::Tick &tick, const std::function<std::string()> &name);
 
-    /// Those of which a process lives, or has lived since the last call; by name. Who comes back counts on, as nobody
-    /// could tell a new count from one that has grown.
+    /// Groups with a process that lives or has lived since the last call, sorted by name. The counts of a group that
+    /// comes back continue, unless its place was reused: a scraper may not notice that a counter restarted.
     std::vector<TracedGroup> groups();
 
   private:
     struct Entry {
-        TracedGroup group;  ///< counts: of the mms that have ended
+        TracedGroup group;  ///< its counts: of mms that have ended
         std::set<int> processes;
-        int mms = 0;         ///< that live: one may outlive the process that it counts for
-        bool quiet = false;  ///< told of since its last process ended
+        int mms = 0;         ///< living ones: an mm may outlive the process that it counts for
+        bool quiet = false;  ///< reported since its last process ended
     };
     struct Program {
         std::string group;
         std::string mm;
-        bool doubtful = false;
+        bool needs_resync = false;
     };
     struct Mm {
         std::string group;
@@ -65,7 +65,7 @@ class TracedGroups {
     };
 
     Program &program_of(int pid, const std::function<std::string()> &name);
-    std::string room_for(std::string name);
+    std::string place_for(std::string name);
     void leave_mm(const std::string &id, int pid);
     void end(int pid);
 

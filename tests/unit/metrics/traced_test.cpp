@@ -112,9 +112,9 @@ TEST(TracedGroups, SayWhatIsInDoubt) {
     core::Tick doubtful = tick(1, "a", 10, 100);
     doubtful.needs_resync = doubtful.ledger.extremes.lossy = true;
     take(groups, doubtful);
-    EXPECT_EQ(groups.groups()[0].doubtful, 1);
+    EXPECT_EQ(groups.groups()[0].needs_resync, 1);
     take(groups, tick(1, "a", 10, 100));
-    EXPECT_EQ(groups.groups()[0].doubtful, 0);
+    EXPECT_EQ(groups.groups()[0].needs_resync, 0);
     EXPECT_TRUE(groups.groups()[0].peak_lossy) << "of what was not seen nothing is known later, either";
 }
 
