@@ -6,9 +6,9 @@
     >>> reading.rss.bytes, reading.lag.pages, reading.way
     (106749952, 24, 'BPF')
 
-Each size is an Amount: `.pages`, `.bytes`, `.kib`. What a way of reading does not tell is None, never 0. Functions of this
-module share one handle of the library, which is opened at the first call (some 50 ms); any thread may call them, and after a
-fork the child opens its own. What goes wrong is an Error, whose `remedy` says what would be right."""
+Each size is an Amount: `.pages`, `.bytes`, `.kib`. A value that a way of reading does not provide is None, never 0. The
+functions of this module share one handle of the library, which is opened at the first call (about 50 ms). Any thread may call
+them, and after a fork the child opens its own handle. A failure raises an Error, whose `remedy` contains what to do about it."""
 import os as _os
 import threading as _threading
 
@@ -20,7 +20,7 @@ __all__ = ['Amount', 'BadArgument', 'Denied', 'Error', 'Handle', 'InternalError'
            'NoSuchProcess', 'ReadError', 'Reading', 'Readings', 'Unsupported', 'Way', 'all', 'exact', 'self_exact', 'version']
 
 _lock = _threading.Lock()
-_handles = {}  # by the process that opened it
+_handles = {}  # key: PID of the process that opened it
 
 
 def _shared():
@@ -41,16 +41,16 @@ _os.register_at_fork(after_in_child=_unlock_in_child)
 
 
 def exact(pid=None):
-    """What the process of that PID holds, as a Reading; without one, this process."""
+    """The Reading of the process with that PID, or without one, of the calling process."""
     return _shared().exact(pid)
 
 
 def self_exact():
-    """What this process holds: 10 us where the files of `rsslag mount` are there."""
+    """The Reading of the calling process. It takes 10 us if the files of `rsslag mount` are mounted."""
     return _shared().self_exact()
 
 
 def all():  # noqa: A001  pylint: disable=redefined-builtin
-    """A Reading of each process that has memory of its own and may be read, by ascending PID. `.unreadable` of that list is how
-    many more there are that this caller may not read: where it is not 0, a sum over the list is not of the machine."""
+    """A list of Readings, one for each process that has an mm and may be read, by ascending PID. `.unreadable` of the list is the
+    number of processes that the caller may not read: if it is not 0, a sum over the list does not cover the whole machine."""
     return _shared().all()

@@ -9,7 +9,7 @@ from ._reading import Amount, Members, Reading, Readings
 
 
 class Way(enum.IntFlag):
-    """How a process may be read: enum rsslag_way."""
+    """The ways in which a process can be read: enum rsslag_way."""
     BPF = 1
     FILE = 2
     STATUS = 4
@@ -17,7 +17,7 @@ class Way(enum.IntFlag):
 
 
 class Error(Exception):
-    """What was wrong; `remedy` is what would be right, or empty, `code` an errno or 0."""
+    """A failure: `what` failed, `remedy` is what to do about it, or empty, `code` an errno or 0."""
 
     def __init__(self, what, remedy='', code=0):
         super().__init__(f'{what}; {remedy}' if remedy else what)
@@ -25,23 +25,23 @@ class Error(Exception):
 
 
 class BadArgument(Error, ValueError):
-    """The call cannot be meant: a PID that is a thread's, say."""
+    """An argument is invalid, e.g. the TID of a thread in place of a PID."""
 
 
 class NoSuchProcess(Error):
-    """There is none of that PID."""
+    """There is no process with that PID."""
 
 
 class NoMemory(Error):
-    """The process has none of its own: a zombie, or a kernel thread."""
+    """The process has no mm: a zombie, or a kernel thread."""
 
 
 class Denied(Error):
-    """This process may not."""
+    """The calling process has no permission."""
 
 
 class Unsupported(Error):
-    """This machine cannot, or librsslag is not installed."""
+    """This machine does not support it, or librsslag is not installed."""
 
 
 class ReadError(Error):
@@ -49,7 +49,7 @@ class ReadError(Error):
 
 
 class InternalError(Error):
-    """The library is at fault, or no memory is left."""
+    """The library has a bug, or memory is exhausted."""
 
 
 _ERRORS = {1: BadArgument, 2: NoSuchProcess, 3: NoMemory, 4: Denied, 5: Unsupported, 6: ReadError}
@@ -85,7 +85,7 @@ def _library():
     try:
         library = ctypes.CDLL('librsslag.so.0')
     except OSError as missing:
-        raise Unsupported(f'librsslag cannot be loaded: {missing}', 'install the package librsslag0') from None
+        raise Unsupported(f'cannot load librsslag: {missing}', 'install the package librsslag0') from None
     handle, reading, error = ctypes.c_void_p, ctypes.POINTER(CReading), ctypes.POINTER(CError)
     out = ctypes.POINTER(ctypes.c_void_p)
     for name, result, *arguments in (
@@ -108,7 +108,7 @@ def _library():
 
 
 def version():
-    """That of the library."""
+    """The version of the library."""
     return _library().rsslag_version().decode()
 
 
@@ -120,7 +120,7 @@ def _call(name, *arguments):
         raise kind(error.what.decode(errors='replace'), error.remedy.decode(errors='replace'), error.err)
 
 
-def _told(raw):
+def _reading_of(raw):
     def amount(pages):
         return Amount(pages, raw.page_size)
 
@@ -143,8 +143,8 @@ def _told(raw):
 
 
 class Handle:
-    """An open handle of the library, with options: `ways` that may be used, and the directory of `rsslag mount`. Any thread
-    may use it until one closes it."""
+    """An open handle of the library. `ways` are the ways that may be used, `directory` is that of `rsslag mount`. Any thread may
+    use it until it is closed."""
 
     def __init__(self, ways=None, directory=None):
         self._handle = None
@@ -169,23 +169,23 @@ class Handle:
         self.close()
 
     def exact(self, pid=None):
-        """The process of that PID, or this one."""
+        """The Reading of the process with that PID, or of the calling process."""
         if pid is None:
             return self.self_exact()
-        if not -2**31 <= pid < 2**31:  # ctypes would cut it
-            raise BadArgument(f'{pid} is no PID')
+        if not -2**31 <= pid < 2**31:  # ctypes would truncate it
+            raise BadArgument(f'{pid} is not a PID')
         raw = CReading(ctypes.sizeof(CReading))
         _call('exact', self._open(), pid, ctypes.byref(raw))
-        return _told(raw)
+        return _reading_of(raw)
 
     def self_exact(self):
-        """This process."""
+        """The Reading of the calling process."""
         raw = CReading(ctypes.sizeof(CReading))
         _call('exact_self', self._open(), ctypes.byref(raw))
-        return _told(raw)
+        return _reading_of(raw)
 
     def all(self):
-        """Each process, by ascending PID: a list whose `unreadable` says how many more this caller may not read."""
+        """The Readings of all processes, by ascending PID: a list with the number of `unreadable` ones."""
         found = ctypes.c_void_p()
         _call('all', self._open(), ctypes.byref(found))
         try:
@@ -195,7 +195,7 @@ class Handle:
             _library().rsslag_list_free(found)
 
     def why_not(self, way):
-        """None where this handle may use that way, else the Error that says why not."""
+        """None if this handle can use that way, else the Error with the reason."""
         try:
             _call('why_not', self._open(), int(way))
         except BadArgument:
@@ -213,4 +213,4 @@ class Handle:
     def _at(found, index):
         raw = CReading(ctypes.sizeof(CReading))
         _call('list_get', found, index, ctypes.byref(raw))
-        return _told(raw)
+        return _reading_of(raw)

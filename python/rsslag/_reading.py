@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a reading is."""
+"""The values of a reading."""
 import dataclasses
 import typing
 
@@ -16,7 +16,7 @@ class Amount:
 
     @property
     def kib(self):
-        """kB of 1,024 bytes, as /proc has them."""
+        """kB of 1,024 bytes, as in /proc."""
         return self.pages * self.page_size // 1024
 
 
@@ -33,7 +33,7 @@ class Members:
 class Reading:
     """One process at one moment."""
     pid: int
-    comm: str                          # undecodable bytes as os.fsdecode() has them
+    comm: str                          # decoded by os.fsdecode()
     way: str                           # how it was read: 'BPF', 'file', 'status', 'smaps_rollup'
     scheme: str                        # how the kernel caches: 'thread', 'cpu', 'plain', 'unknown'
     page_size: int                     # bytes
@@ -41,24 +41,24 @@ class Reading:
     lag: typing.Optional[Amount]       # what /proc/PID/stat misses
     cached_rss: typing.Optional[Amount]
     bound_rss: typing.Optional[Amount]  # the most that may be cached
-    hard_bound: bool                   # which is never passed, not just seldom
-    exact: typing.Optional[Members]    # what it holds, by member
-    flushed: typing.Optional[Members]  # of that what the process's own counters say
-    cached: typing.Optional[Members]   # and what threads or CPUs hold back
+    hard_bound: bool                   # whether the bound is never exceeded, rather than seldom
+    exact: typing.Optional[Members]    # flushed + cached, by member
+    flushed: typing.Optional[Members]  # the mm's own counters
+    cached: typing.Optional[Members]   # updates that threads or CPUs cache
     bound: typing.Optional[Members]
     swap: typing.Optional[Amount]
     threads: typing.Optional[int]
-    moved: bool    # it changed each time that it was read: a little may be missing or count twice
-    foreign: bool  # others hold its memory, too, and what they cache is not in it
-    took_ns: int   # what reading it cost; of all(), that of them together
+    moved: bool    # it changed during each of three tries: pages may be missing or count twice
+    foreign: bool  # others hold its mm too, and what they cache is not included
+    took_ns: int   # duration of the reading; for all(), of the whole pass
 
 
 class Readings(list):
-    """Each Reading that could be made, and how many processes more there are."""
+    """The Readings of all processes that may be read, and the number of those that may not."""
 
     def __init__(self, readings, unreadable):
         super().__init__(readings)
-        self.unreadable = unreadable  # that the caller may not read; 0 by BPF and by the file
+        self.unreadable = unreadable  # processes that the caller may not read; 0 by BPF and by the file
 
     def __repr__(self):
         return f'<{len(self)} readings, {self.unreadable} processes unreadable>'

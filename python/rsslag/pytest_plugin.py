@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""@pytest.mark.max_rss("64MiB"): the test fails where the process that runs it ever holds more, to the page.
+"""@pytest.mark.max_rss("64MiB"): the test fails if the exact RSS of its process ever exceeds the limit, to the page.
 
-A marked test runs by itself, in a pytest of its own under `rsslag peak`, so that nothing of other tests counts; what the
-interpreter, pytest and the test's modules take does. Fixtures are made there alone. Where tracing is not allowed the test is
-skipped, with rsslag's reason."""
+A marked test runs alone, in a pytest of its own under `rsslag peak`, so memory of other tests does not count; that of the
+interpreter, pytest and the test's modules does. Fixtures are set up in that process only. If tracing is not allowed, the test
+is skipped, with rsslag's reason."""
 import json
 import os
 import re
@@ -20,12 +20,12 @@ _OUTPUT_LINES = 60
 
 def pytest_addoption(parser):
     group = parser.getgroup('rsslag')
-    group.addoption('--rsslag', default='rsslag', metavar='PATH', help='the rsslag that measures @pytest.mark.max_rss')
-    group.addoption('--rsslag-outcome', metavar='FILE', help='for rsslag itself: run the test here, and say how it went')
+    group.addoption('--rsslag', default='rsslag', metavar='PATH', help='the rsslag program that measures @pytest.mark.max_rss')
+    group.addoption('--rsslag-outcome', metavar='FILE', help='internal: run the test in this process and write its outcome to FILE')
 
 
 def pytest_configure(config):
-    config.addinivalue_line('markers', 'max_rss(limit): the process of this test may hold as much at most, exactly: "64MiB"')
+    config.addinivalue_line('markers', 'max_rss(limit): the exact RSS of the test\'s process must not exceed the limit: "64MiB"')
     if config.getoption('--rsslag-outcome'):
         config.pluginmanager.register(_Outcome(config.getoption('--rsslag-outcome')))
 
@@ -35,12 +35,12 @@ def _bytes(limit):
         return limit
     found = re.fullmatch(r'(\d+) ?(\w*)', limit)
     if not found or found[2] not in _UNITS:
-        raise pytest.UsageError(f'max_rss({limit!r}): say as many bytes, or "64MiB", "512KiB", "1GiB"')
+        raise pytest.UsageError(f'max_rss({limit!r}): the limit is a number of bytes, or "64MiB", "512KiB", "1GiB"')
     return int(found[1]) * _UNITS[found[2]]
 
 
 class _Outcome:
-    """In the measured process: writes what became of the test."""
+    """In the measured process: writes the outcome of the test."""
 
     def __init__(self, path):
         self.path, self.reports = path, []
@@ -55,14 +55,14 @@ class _Outcome:
 
 
 def _run(item, limit, directory):
-    """The test under `rsslag peak`: what it printed, and the two documents, each None where it was not written."""
+    """Runs the test under `rsslag peak`: the finished process, and its two documents, None for one that was not written."""
     config = item.config
     peak, outcome = os.path.join(directory, 'peak'), os.path.join(directory, 'outcome')
-    # Peaks are told in whole pages.
+    # A peak is in whole pages, so the limit may be rounded down to kB.
     claim = f'peak_rss<={_bytes(limit) // 1024}kB'
     argv = [config.getoption('--rsslag'), 'peak', '--as-root', '--json', '-o', peak, '--assert', claim, '--', sys.executable, '-m',
             'pytest', '-q', '-p', 'no:cacheprovider', '--rootdir', str(config.rootpath), '--rsslag-outcome', outcome]
-    if not config.pluginmanager.hasplugin('rsslag'):  # not by its entry point
+    if not config.pluginmanager.hasplugin('rsslag'):  # it is not installed with its entry point
         argv += ['-p', __name__]
     if config.inipath:
         argv += ['-c', str(config.inipath)]
@@ -82,22 +82,22 @@ def _document(path):
 
 def _measure(item, limit):
     if not shutil.which(item.config.getoption('--rsslag')):
-        pytest.skip(f'max_rss: there is no {item.config.getoption("--rsslag")}; install the package rsslag')
+        pytest.skip(f'max_rss: cannot find {item.config.getoption("--rsslag")}; install the package rsslag')
     with tempfile.TemporaryDirectory(prefix='pytest-rsslag-') as directory:
         ran, peak, reports = _run(item, limit, directory)
-    said = '\n'.join(ran.stdout.splitlines()[-_OUTPUT_LINES:])
+    output = '\n'.join(ran.stdout.splitlines()[-_OUTPUT_LINES:])
     if reports is None and ran.returncode == 125:
-        pytest.skip(f'max_rss: {said or "rsslag failed"}')
+        pytest.skip(f'max_rss: {output or "rsslag failed"}')
     if reports is None:
-        pytest.fail(f'the test ended its process (status {ran.returncode}):\n{said}', pytrace=False)
+        pytest.fail(f'the process ended before the test (status {ran.returncode}):\n{output}', pytrace=False)
     for report in reports:
         if report['outcome'] == 'failed':
-            pytest.fail(f'{report["reason"]}\n{said}', pytrace=False)
+            pytest.fail(f'{report["reason"]}\n{output}', pytrace=False)
     for report in reports:
         if report['outcome'] == 'skipped':
             pytest.skip(report['reason'])
     if peak is None:
-        pytest.fail(f'rsslag told no peak:\n{said}', pytrace=False)
+        pytest.fail(f'rsslag wrote no peak:\n{output}', pytrace=False)
     for claim in peak['assertions']:
         if not claim['holds']:
             pytest.fail(f'max_rss({limit!r}): {claim["told"]}', pytrace=False)
@@ -105,7 +105,7 @@ def _measure(item, limit):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item):
-    """Marked tests, in place of pytest's own way."""
+    """Runs marked tests in place of pytest's own protocol."""
     mark = item.get_closest_marker('max_rss')
     if mark is None or item.config.getoption('--rsslag-outcome'):
         return None

@@ -78,7 +78,7 @@ class Pytest(unittest.TestCase):
         told = self.pytest('--rsslag', contract.binary_for_all(), '-k', 'small', **NOT_PRIVILEGED)
         self.assertRegex(told, r'SKIPPED.*max_rss: .*CAP_BPF')
         told = self.pytest('--rsslag', '/nonexistent', '-k', 'small')
-        self.assertRegex(told, r'SKIPPED.*there is no /nonexistent')
+        self.assertRegex(told, r'SKIPPED.*cannot find /nonexistent')
 
 
 if __name__ == '__main__':

@@ -154,11 +154,11 @@ class OneProcess(TracingTest):
 
     def test_what_a_busy_process_could_not_find_out_it_finds_at_rest(self):
         busy, rests = user('rest', ways=STATUS).splitlines()
-        self.assertIn('could not be told', busy)
+        self.assertIn('cannot determine', busy)
         if status_is_exact():
             self.assertEqual(rests, 'exact')
         else:
-            self.assertIn('shows flushed counters alone', rests)
+            self.assertIn('shows only flushed counters', rests)
 
     def test_a_structure_of_another_version(self):
         self.assertEqual(user('versions', self.held.pid).splitlines(),
@@ -308,7 +308,7 @@ class Errors(TracingTest):
             for ways in (0, BPF):
                 failed = self.failure(tid, ways)
                 self.assertEqual((failed.status, failed.what, failed.remedy),
-                                 (ARGUMENT, f'{tid} is a thread of {held.pid}', f'ask for {held.pid}'))
+                                 (ARGUMENT, f'{tid} is a thread of {held.pid}', f'use PID {held.pid}'))
 
     def test_a_zombie_has_no_memory(self):
         child = subprocess.Popen([shutil.which('true')])

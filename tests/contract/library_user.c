@@ -172,7 +172,7 @@ static int rest(void)
     /* Now and then they are not heard: then another handle is asked. */
     for (i = 0; i < 1000; ++i) {
         status = rsslag_why_not(handle, RSSLAG_WAY_STATUS, &error);
-        if (status != RSSLAG_OK && strstr(error.what, "could not be told"))
+        if (status != RSSLAG_OK && strstr(error.what, "cannot determine"))
             break;
         rsslag_close(handle);
         if (rsslag_open(&options, &handle, NULL) != RSSLAG_OK)
@@ -184,7 +184,7 @@ static int rest(void)
         pthread_join(thread[i], NULL);
     for (i = 0; i < 60 * 1000; ++i) {
         status = rsslag_why_not(handle, RSSLAG_WAY_STATUS, &error);
-        if (status == RSSLAG_OK || !strstr(error.what, "could not be told"))
+        if (status == RSSLAG_OK || !strstr(error.what, "cannot determine"))
             break;
         usleep(1000);
     }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The C functions of rsslag.h: nothing is thrown past them, and of a caller's structure nothing is written beyond the
-// size that it says.
+// The C functions of rsslag.h. They throw nothing, and write nothing beyond the `size` of a caller's structure.
 #include <rsslag.h>
 
 #include <algorithm>
@@ -35,12 +34,12 @@ using rsslag::lib::Way;
 static_assert(static_cast<int>(Way::Bpf) == RSSLAG_WAY_BPF && static_cast<int>(Way::File) == RSSLAG_WAY_FILE);
 static_assert(static_cast<int>(Way::Status) == RSSLAG_WAY_STATUS && static_cast<int>(Way::Rollup) == RSSLAG_WAY_ROLLUP);
 
-// What the first version had: a caller's size is no less.
+// Sizes of the structures in the first version: a caller's `size` is at least this.
 constexpr std::uint32_t kFirstReading = offsetof(rsslag_reading, comm) + sizeof(rsslag_reading::comm);
 constexpr std::uint32_t kFirstError = offsetof(rsslag_error, remedy) + sizeof(rsslag_error::remedy);
 constexpr std::uint32_t kFirstOptions = offsetof(rsslag_options, directory) + sizeof(rsslag_options::directory);
 
-constexpr const char *kNoSize = "set `size`, best by the _INIT macro of rsslag.h";
+constexpr const char *kNoSize = "initialise it with the _INIT macro of rsslag.h";
 
 int status_of(const Failure &failure) {
     if (failure.no_memory) return RSSLAG_ERROR_NO_MEMORY;
@@ -56,16 +55,16 @@ int status_of(const Failure &failure) {
     return RSSLAG_ERROR_INTERNAL;
 }
 
-/// As much of it as the caller knows of; what the caller knows beyond it is 0.
+/// Copies as much as the caller's structure has. Fields of a newer caller that this version does not have become 0.
 template <class T>
-void hand_out(const T &value, T *to) {
+void copy_out(const T &value, T *to) {
     const std::uint32_t size = to->size;
     std::memcpy(to, &value, std::min<std::size_t>(size, sizeof(T)));
     if (size > sizeof(T)) std::memset(reinterpret_cast<char *>(to) + sizeof(T), 0, size - sizeof(T));
     to->size = size;
 }
 
-/// Cut where it does not fit.
+/// Truncates `text` if it does not fit.
 template <std::size_t kSize>
 void copy_text(std::string_view text, char (&to)[kSize]) {
     const std::size_t length = std::min(text.size(), kSize - 1);
@@ -81,18 +80,18 @@ int fail(const Failure &failure, rsslag_error *to) noexcept {
     error.err = failure.error.err;
     copy_text(failure.error.what, error.what);
     copy_text(failure.error.remedy, error.remedy);
-    hand_out(error, to);
+    copy_out(error, to);
     return status;
 }
 
-/// Without a string of C++, for which there may be no memory.
+/// Without a std::string, for which there may be no memory.
 int fail_with(int status, std::string_view what, std::string_view remedy, rsslag_error *to) noexcept {
     if (to == nullptr || to->size < kFirstError) return status;
     rsslag_error error{};
     error.status = status;
     copy_text(what, error.what);
     copy_text(remedy, error.remedy);
-    hand_out(error, to);
+    copy_out(error, to);
     return status;
 }
 
@@ -100,13 +99,13 @@ int refuse(const char *what, const char *remedy, rsslag_error *to) noexcept {
     return fail_with(RSSLAG_ERROR_ARGUMENT, what, remedy, to);
 }
 
-/// C knows no exceptions: there is no memory left, or the library is at fault.
+/// Turns an exception into a status: memory is exhausted, or the library has a bug.
 template <class Body>
 int guarded(rsslag_error *to, const Body &body) noexcept {
     try {
         return body();
     } catch (const std::bad_alloc &) {
-        return fail_with(RSSLAG_ERROR_INTERNAL, "no memory is left", "", to);
+        return fail_with(RSSLAG_ERROR_INTERNAL, "out of memory", "", to);
     } catch (const std::exception &thrown) {
         return fail_with(RSSLAG_ERROR_INTERNAL, thrown.what(), "", to);
     } catch (...) {
@@ -128,8 +127,8 @@ std::uint32_t scheme_number(std::optional<rsslag::core::Scheme> scheme) {
     return RSSLAG_SCHEME_PLAIN;
 }
 
-/// What every handle knows, and the marks.
-rsslag_reading begun(const rsslag::lib::Handle &handle, const Reading &from) {
+/// The fields that every way provides, and the marks.
+rsslag_reading new_reading(const rsslag::lib::Handle &handle, const Reading &from) {
     rsslag_reading to{};
     to.pid = from.pid;
     to.way = static_cast<std::uint32_t>(from.way);
@@ -154,7 +153,7 @@ std::optional<std::int64_t> number(const std::optional<rsslag::core::Pages> &pag
 }
 
 rsslag_reading c_reading(const rsslag::lib::Handle &handle, const Reading &from) {
-    rsslag_reading to = begun(handle, from);
+    rsslag_reading to = new_reading(handle, from);
     if (from.exact) {
         to.exact = members(*from.exact);
         to.known |= RSSLAG_KNOWN_MEMBERS;
@@ -176,24 +175,25 @@ rsslag_reading c_reading(const rsslag::lib::Handle &handle, const Reading &from)
     return to;
 }
 
-template <class Ask>
-int read_one(rsslag_handle *handle, rsslag_reading *to, rsslag_error *error, const Ask &ask) noexcept {
-    if (handle == nullptr || to == nullptr) return refuse("a handle and a reading are needed", "", error);
-    if (to->size < kFirstReading) return refuse("the reading has no size of this library's", kNoSize, error);
+template <class Read>
+int read_one(rsslag_handle *handle, rsslag_reading *to, rsslag_error *error, const Read &read) noexcept {
+    if (handle == nullptr || to == nullptr) return refuse("handle and reading must not be NULL", "", error);
+    if (to->size < kFirstReading) return refuse("struct rsslag_reading has an invalid size", kNoSize, error);
     return guarded(error, [&] {
-        const auto outcome = ask(handle->handle);
+        const auto outcome = read(handle->handle);
         if (const auto *const failure = std::get_if<Failure>(&outcome)) return fail(*failure, error);
-        hand_out(c_reading(handle->handle, std::get<Reading>(outcome)), to);
+        copy_out(c_reading(handle->handle, std::get<Reading>(outcome)), to);
         return static_cast<int>(RSSLAG_OK);
     });
 }
 
-/// Those of the first version, as this one has no more.
+/// Checks the fields of the first version; this version has no others.
 int check(const rsslag_options *options, rsslag_error *error) {
     if (options == nullptr) return RSSLAG_OK;
-    if (options->size < kFirstOptions) return refuse("the options have no size of this library's", kNoSize, error);
+    if (options->size < kFirstOptions) return refuse("struct rsslag_options has an invalid size", kNoSize, error);
     if ((options->ways & ~rsslag::lib::kAllWays) != 0)
-        return refuse("`ways` names one that this library does not know", "or enum rsslag_way together", error);
+        return refuse("`ways` has a bit that enum rsslag_way does not have", "combine values of enum rsslag_way by |",
+                      error);
     return RSSLAG_OK;
 }
 
@@ -202,7 +202,7 @@ int check(const rsslag_options *options, rsslag_error *error) {
 extern "C" {
 
 int rsslag_open(const rsslag_options *options, rsslag_handle **handle, rsslag_error *error) {
-    if (handle == nullptr) return refuse("there is no place for the handle", "", error);
+    if (handle == nullptr) return refuse("handle must not be NULL", "", error);
     *handle = nullptr;
     if (const int checked = check(options, error); checked != RSSLAG_OK) return checked;
     return guarded(error, [&] {
@@ -218,9 +218,9 @@ void rsslag_close(rsslag_handle *handle) {
 }
 
 int rsslag_why_not(rsslag_handle *handle, uint32_t way, rsslag_error *error) {
-    if (handle == nullptr) return refuse("a handle is needed", "", error);
+    if (handle == nullptr) return refuse("handle must not be NULL", "", error);
     if ((way & ~rsslag::lib::kAllWays) != 0 || way == 0 || (way & (way - 1)) != 0)
-        return refuse("that is not one of enum rsslag_way", "", error);
+        return refuse("way is not a single value of enum rsslag_way", "", error);
     return guarded(error, [&] {
         const auto usable = handle->handle.why_not(static_cast<Way>(way));
         return usable ? static_cast<int>(RSSLAG_OK) : fail({usable.error()}, error);
@@ -236,7 +236,7 @@ int rsslag_exact_self(rsslag_handle *handle, rsslag_reading *reading, rsslag_err
 }
 
 int rsslag_all(rsslag_handle *handle, rsslag_list **list, rsslag_error *error) {
-    if (handle == nullptr || list == nullptr) return refuse("a handle and a place for the list are needed", "", error);
+    if (handle == nullptr || list == nullptr) return refuse("handle and list must not be NULL", "", error);
     *list = nullptr;
     return guarded(error, [&] {
         const auto outcome = handle->handle.all();
@@ -262,10 +262,11 @@ size_t rsslag_list_unreadable(const rsslag_list *list) {
 }
 
 int rsslag_list_get(const rsslag_list *list, size_t index, rsslag_reading *reading, rsslag_error *error) {
-    if (list == nullptr || reading == nullptr) return refuse("a list and a reading are needed", "", error);
-    if (reading->size < kFirstReading) return refuse("the reading has no size of this library's", kNoSize, error);
-    if (index >= list->readings.size()) return refuse("the list has fewer readings", "ask rsslag_list_count()", error);
-    hand_out(list->readings[index], reading);
+    if (list == nullptr || reading == nullptr) return refuse("list and reading must not be NULL", "", error);
+    if (reading->size < kFirstReading) return refuse("struct rsslag_reading has an invalid size", kNoSize, error);
+    if (index >= list->readings.size())
+        return refuse("index is beyond the end of the list", "rsslag_list_count() returns its length", error);
+    copy_out(list->readings[index], reading);
     return RSSLAG_OK;
 }
 

@@ -17,10 +17,10 @@ namespace {
 using core::Error;
 using core::Kind;
 
-/// The program that uses the library may be any, a Python for example: capabilities of its file are not to be advised.
+/// The calling program may be any, e.g. a Python interpreter: file capabilities must not be recommended for it.
 Error bpf_refused(Error error) {
     if (error.kind == Kind::Denied && !probe::own_privileges().may_bpf())
-        error.remedy = "run it as root or with CAP_BPF and CAP_PERFMON; or, as root, once: rsslag mount";
+        error.remedy = "run the program as root or with CAP_BPF and CAP_PERFMON; or run rsslag mount once as root";
     return error;
 }
 
@@ -53,7 +53,7 @@ class Bpf final : public BpfWay {
 
     core::Result<Reading> read(pid_t pid) override {
         constexpr int kTries = 3;
-        const std::scoped_lock turn(mutex_);
+        const std::scoped_lock lock(mutex_);
         for (int i = 1;; ++i) {
             const auto counters = probe_.read(pid);
             if (!counters) return bpf_refused(counters.error());
@@ -63,7 +63,7 @@ class Bpf final : public BpfWay {
     }
 
     core::Result<Readings> read_all() override {
-        const std::scoped_lock turn(mutex_);
+        const std::scoped_lock lock(mutex_);
         const auto totals = probe_.read_all();
         if (!totals) return bpf_refused(totals.error());
         Readings all;
@@ -79,13 +79,13 @@ class Bpf final : public BpfWay {
 
 }  // namespace
 
-Opened open_bpf(core::Machine machine, bool wanted) {
+Opened open_bpf(core::Machine machine, bool allowed) {
     probe::keep_libbpf_to_itself();
     const auto traits = probe::running_kernel_traits();
     if (!traits) return {std::nullopt, traits.error()};
     const auto *const scheme = std::get_if<core::Scheme>(&traits->scheme);
     if (scheme == nullptr) return {std::nullopt, probe::unsupported(std::get<probe::UnknownLayout>(traits->scheme))};
-    if (!wanted) return {*scheme, not_wanted(Way::Bpf)};
+    if (!allowed) return {*scheme, not_allowed(Way::Bpf)};
     machine.scheme = *scheme;
     auto probe = probe::SnapshotProbe::open(*traits, machine, true);
     if (!probe) return {*scheme, bpf_refused(probe.error())};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Readings by a BPF program of this handle's own.
+// Readings by BPF programs that the handle loads for itself.
 #pragma once
 
 #include <sys/types.h>
@@ -11,22 +11,22 @@
 
 namespace rsslag::lib {
 
-/// Threads take turns, as the program has one place for what it is asked.
+/// Calls from several threads are serialised, as the program has a single slot for its request.
 class BpfWay {
   public:
     virtual ~BpfWay() = default;
-    /// Kind::Gone: no such process, or none with memory.
+    /// Kind::Gone: no such process, or it has no mm.
     virtual core::Result<Reading> read(pid_t pid) = 0;
     virtual core::Result<Readings> read_all() = 0;
 };
 
 struct Opened {
-    std::optional<core::Scheme> scheme;  ///< as the kernel's BTF tells; nullopt where it does not
+    std::optional<core::Scheme> scheme;  ///< by the kernel's BTF; nullopt if it cannot be determined
     core::Result<std::unique_ptr<BpfWay>> way;
 };
 
-/// Kind::Denied with a remedy for a program that is not rsslag itself, Kind::Unsupported where this kernel cannot, or
-/// where it is not `wanted`.
-Opened open_bpf(core::Machine machine, bool wanted);
+/// Kind::Denied with a remedy for programs other than rsslag itself, Kind::Unsupported if this kernel does not support
+/// it or it is not `allowed`.
+Opened open_bpf(core::Machine machine, bool allowed);
 
 }  // namespace rsslag::lib

@@ -18,8 +18,8 @@ using core::Kind;
 constexpr std::string_view kHeader = "pid uid file anon shmem swap rss cached lag threads comm";
 
 Error malformed(const char *file) {
-    return {Kind::Corrupt, fmt::format("the mounted file {} holds what this version does not know", file), 0,
-            "librsslag and the rsslag that mounted it should be of one version"};
+    return {Kind::Corrupt, fmt::format("the mounted file {} is malformed or of another version", file), 0,
+            "use librsslag and rsslag mount of the same version"};
 }
 
 template <class Number>
@@ -30,7 +30,7 @@ std::optional<Number> number(std::string_view text, int base = 10) {
     return value;
 }
 
-/// What is before the next `separator`, which is taken off with it; all where there is none.
+/// Removes and returns the text before the next `separator`, which is dropped; all of it if there is no separator.
 std::string_view take(std::string_view &text, char separator) {
     const std::size_t at = text.find(separator);
     const std::string_view taken = text.substr(0, at);
@@ -38,7 +38,7 @@ std::string_view take(std::string_view &text, char separator) {
     return taken;
 }
 
-/// \xNN and \\ are what bytes that are not printable and a backslash are written as.
+/// Decodes \xNN (an unprintable byte) and \\ (a backslash).
 std::string unescaped(std::string_view text) {
     std::string bytes;
     while (!text.empty()) {
@@ -105,10 +105,10 @@ std::optional<Reading> parse_line(std::string_view line, core::PageSize page_siz
 core::Result<Readings> parse_rss_file(std::string_view text, core::PageSize page_size, pid_t pid) {
     Readings all;
     if (take(text, '\n') != kHeader || (!text.empty() && text.back() != '\n')) return malformed("rss");
-    const std::string wanted = fmt::format("{} ", pid);
+    const std::string prefix = fmt::format("{} ", pid);
     while (!text.empty()) {
         const std::string_view line = take(text, '\n');
-        if (pid != 0 && !line.starts_with(wanted)) continue;
+        if (pid != 0 && !line.starts_with(prefix)) continue;
         auto reading = parse_line(line, page_size);
         if (!reading) return malformed("rss");
         all.readings.push_back(std::move(*reading));

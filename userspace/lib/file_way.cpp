@@ -22,15 +22,15 @@ using core::Fd;
 using core::Kind;
 
 Error not_mounted(const std::string &path) {
-    return {Kind::Unsupported, fmt::format("{} is not there", path), ENOENT, "as root, once: rsslag mount"};
+    return {Kind::Unsupported, fmt::format("{} is not mounted", path), ENOENT, "run rsslag mount once as root"};
 }
 
 Error cannot_open(const std::string &path, int err) {
     if (err == ENOENT || err == ENOTDIR) return not_mounted(path);
     if (err == EACCES || err == EPERM)
-        return {Kind::Denied, fmt::format("{} may not be read", path), err,
-                "be of the group that `rsslag mount --group` names"};
-    return {Kind::Io, fmt::format("{} cannot be opened: {}", path, std::strerror(err)), err, ""};
+        return {Kind::Denied, fmt::format("cannot open {}: {}", path, std::strerror(err)), err,
+                "join the group that rsslag mount --group names"};
+    return {Kind::Io, fmt::format("cannot open {}: {}", path, std::strerror(err)), err, ""};
 }
 
 core::Result<Fd> open_iterator(const std::string &path) {
@@ -39,7 +39,7 @@ core::Result<Fd> open_iterator(const std::string &path) {
     return fd;
 }
 
-/// Only a bpffs has iterators: what else bears the name is nobody's measurement.
+/// Only a file in a bpffs can be the iterator: any other file of this name is not trusted.
 core::Status in_bpffs(const std::string &path) {
     struct statfs about {};
     if (statfs(path.c_str(), &about) != 0) return cannot_open(path, errno);
@@ -48,7 +48,7 @@ core::Status in_bpffs(const std::string &path) {
 }
 
 core::Result<std::string> read_to_end(int fd, const std::string &path) {
-    constexpr std::size_t kChunk = 32768;  // what the kernel gives at most at once
+    constexpr std::size_t kChunk = 32768;  // the most that one read of an iterator returns
     std::string bytes;
     for (;;) {
         const std::size_t used = bytes.size();
@@ -56,9 +56,9 @@ core::Result<std::string> read_to_end(int fd, const std::string &path) {
         const ssize_t got = read(fd, bytes.data() + used, kChunk);
         bytes.resize(used + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
         if (got == 0) return bytes;
-        // An iterator that has shown a million tasks and written nothing asks to be called again.
+        // EAGAIN: the iterator has visited a million tasks without output (kernel/bpf/bpf_iter.c MAX_ITER_OBJECTS).
         if (got < 0 && errno != EINTR && errno != EAGAIN)
-            return Error{Kind::Io, fmt::format("{} cannot be read: {}", path, std::strerror(errno)), errno, ""};
+            return Error{Kind::Io, fmt::format("cannot read {}: {}", path, std::strerror(errno)), errno, ""};
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Readings by the files of `rsslag mount`: no capability is needed, and no state kept.
+// Readings from the files of `rsslag mount`. They require no capability and keep no state.
 #pragma once
 
 #include <sys/types.h>
@@ -15,9 +15,9 @@ class FileWay {
     FileWay(std::string directory, core::PageSize page_size)
         : directory_(std::move(directory)), page_size_(page_size) {}
 
-    /// Kind::Unsupported where nothing is mounted there, Kind::Denied where this user may not read it.
+    /// Kind::Unsupported if nothing is mounted there, Kind::Denied if this user may not read it.
     core::Status usable() const;
-    /// Kind::Gone where it has no line.
+    /// Kind::Gone if the file has no line for `pid`.
     core::Result<Reading> read(pid_t pid) const;
     core::Result<Reading> read_self() const;
     core::Result<Readings> read_all() const;

@@ -19,7 +19,7 @@ namespace {
 using core::Error;
 using core::Kind;
 
-/// Why nothing could be read of a process that no way has found.
+/// Why `pid` is Gone: no such process, a thread's TID, or a process without an mm; else `found`.
 Failure why_gone(pid_t pid, const Error &found) {
     const auto process = procfs::Process::open(pid);
     if (!process) return {process.error()};
@@ -27,7 +27,7 @@ Failure why_gone(pid_t pid, const Error &found) {
     if (!group) return {group.error()};
     if (*group != pid)
         return {{Kind::BadInput, fmt::format("{} is a thread of {}", pid, *group), EINVAL,
-                 fmt::format("ask for {}", *group)}};
+                 fmt::format("use PID {}", *group)}};
     const auto stat = process->leader_stat();
     if (!stat) return {stat.error()};
     if (!procfs::has_memory(*process, *stat))
@@ -44,7 +44,7 @@ struct Tried {
     Error error;
 };
 
-/// All that was tried, in one line; what is to be done is what the first of the best kind says.
+/// The errors of all ways that were tried, in one line. Kind, errno and remedy are those of the most helpful kind.
 Error together(const std::string &what, const std::vector<Tried> &tried) {
     Error all{Kind::Io, what, 0, ""};
     const Tried *best = nullptr;
@@ -65,7 +65,8 @@ Error together(const std::string &what, const std::vector<Tried> &tried) {
 }
 
 Failure other_process() {
-    return {{Kind::BadInput, "this handle was opened before a fork, by the parent", 0, "open one in the child"}};
+    return {
+        {Kind::BadInput, "the handle was opened before fork(), by the parent", 0, "open another handle in the child"}};
 }
 
 std::int64_t since(std::chrono::steady_clock::time_point begin) {
@@ -92,17 +93,17 @@ const char *name(Way way) {
     return "smaps_rollup";
 }
 
-core::Error not_wanted(Way way) {
-    return {Kind::Unsupported, fmt::format("{} is not among the ways that the options name", name(way)), 0, ""};
+core::Error not_allowed(Way way) {
+    return {Kind::Unsupported, fmt::format("the options exclude {}", name(way)), 0, ""};
 }
 
 Handle::Handle(std::uint32_t ways, std::string directory)
     : ways_(ways),
       owner_(getpid()),
       machine_(host::this_host().machine),
-      bpf_(not_wanted(Way::Bpf)),
+      bpf_(not_allowed(Way::Bpf)),
       file_(std::move(directory), machine_.page_size) {
-    Opened opened = open_bpf(machine_, wanted(Way::Bpf));
+    Opened opened = open_bpf(machine_, allowed(Way::Bpf));
     scheme_ = opened.scheme;
     bpf_ = std::move(opened.way);
     if (scheme_) machine_.scheme = *scheme_;
@@ -113,10 +114,11 @@ std::optional<core::Bound> Handle::bound(const Reading &reading) const {
     return core::bound(machine_, *reading.threads);
 }
 
-/// What other threads of this process do meanwhile may hide what a file follows: it is tried again, not all the time.
+/// Other threads of the caller may disturb the experiment. It is repeated, at most once a second, until its result is
+/// known.
 ProcWay Handle::proc() {
     constexpr std::chrono::seconds kAgain{1};
-    const std::scoped_lock turn(proc_mutex_);
+    const std::scoped_lock lock(proc_mutex_);
     const auto now = std::chrono::steady_clock::now();
     if (!proc_ || (!proc_->certain() && now - proc_at_ >= kAgain)) {
         proc_.emplace(machine_.page_size, host::experiment());
@@ -151,7 +153,7 @@ core::Result<Readings> Handle::read_all(Way way) {
 
 core::Status Handle::why_not(Way way) {
     if (getpid() != owner_) return other_process().error;
-    if (!wanted(way)) return not_wanted(way);
+    if (!allowed(way)) return not_allowed(way);
     switch (way) {
         case Way::Bpf: return bpf_ ? core::success() : core::Status(bpf_.error());
         case Way::File: return file_.usable();
@@ -161,41 +163,42 @@ core::Status Handle::why_not(Way way) {
     return proc().usable(way);
 }
 
-/// The first way that answers; that the process is gone is an answer, too.
+/// The result of the first way that succeeds, or that reports the process as Gone.
 template <class T, class Read>
 Outcome<T> Handle::first_of(const Order &order, const std::string &what, const Read &read) {
     if (getpid() != owner_) return other_process();
     std::vector<Tried> tried;
     for (const Way way : order) {
-        if (!wanted(way)) continue;
+        if (!allowed(way)) continue;
         const auto begin = std::chrono::steady_clock::now();
-        core::Result<T> answer = read(way);
-        if (answer) {
-            note_cost(*answer, since(begin));
-            return std::move(*answer);
+        core::Result<T> result = read(way);
+        if (result) {
+            note_cost(*result, since(begin));
+            return std::move(*result);
         }
-        if (answer.error().kind == Kind::Gone) return Failure{answer.error()};
-        tried.push_back({way, answer.error()});
+        if (result.error().kind == Kind::Gone) return Failure{result.error()};
+        tried.push_back({way, result.error()});
     }
     return Failure{together(what, tried)};
 }
 
 Outcome<Reading> Handle::exact(pid_t pid) {
-    if (pid <= 0) return Failure{{Kind::BadInput, fmt::format("{} is no PID", pid), EINVAL, "PIDs are above 0"}};
-    auto answer = first_of<Reading>({Way::Bpf, Way::File, Way::Status, Way::Rollup},
-                                    fmt::format("process {} cannot be read", pid),
-                                    [this, pid](Way way) { return read(pid, way); });
+    if (pid <= 0)
+        return Failure{{Kind::BadInput, fmt::format("{} is not a PID", pid), EINVAL, "a PID is greater than 0"}};
+    auto answer =
+        first_of<Reading>({Way::Bpf, Way::File, Way::Status, Way::Rollup}, fmt::format("cannot read process {}", pid),
+                          [this, pid](Way way) { return read(pid, way); });
     const auto *const failure = std::get_if<Failure>(&answer);
     return failure != nullptr && failure->error.kind == Kind::Gone ? why_gone(pid, failure->error) : answer;
 }
 
 Outcome<Reading> Handle::exact_self() {
-    return first_of<Reading>({Way::File, Way::Bpf, Way::Status, Way::Rollup}, "this process cannot be read",
+    return first_of<Reading>({Way::File, Way::Bpf, Way::Status, Way::Rollup}, "cannot read this process",
                              [this](Way way) { return read_self(way); });
 }
 
 Outcome<Readings> Handle::all() {
-    return first_of<Readings>({Way::File, Way::Bpf, Way::Status, Way::Rollup}, "the processes cannot be read",
+    return first_of<Readings>({Way::File, Way::Bpf, Way::Status, Way::Rollup}, "cannot read the processes",
                               [this](Way way) { return read_all(way); });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a handle of librsslag is, without C.
+// The C++ class behind a handle of librsslag.
 #pragma once
 
 #include <sys/types.h>
@@ -23,16 +23,16 @@ namespace rsslag::lib {
 
 struct Failure {
     core::Error error;
-    bool no_memory = false;  ///< the process is there and has none
+    bool no_memory = false;  ///< the process exists and has no mm
 };
 
 template <class T>
 using Outcome = std::variant<T, Failure>;
 
-/// Asks the ways one after another, in the order that each question has. Any thread may ask at any time.
+/// Tries the ways one after another, in the order of each function. Any thread may call any function at any time.
 class Handle {
   public:
-    /// `ways`: those that may be used, or-ed.
+    /// `ways`: bitwise or of the ways that may be used.
     Handle(std::uint32_t ways, std::string directory);
 
     Outcome<Reading> exact(pid_t pid);
@@ -48,7 +48,7 @@ class Handle {
   private:
     using Order = std::array<Way, 4>;
 
-    bool wanted(Way way) const { return (ways_ & static_cast<std::uint32_t>(way)) != 0; }
+    bool allowed(Way way) const { return (ways_ & static_cast<std::uint32_t>(way)) != 0; }
     ProcWay proc();
     core::Result<Reading> read(pid_t pid, Way way);
     core::Result<Reading> read_self(Way way);
@@ -63,7 +63,7 @@ class Handle {
     core::Result<std::unique_ptr<BpfWay>> bpf_;
     FileWay file_;
     std::mutex proc_mutex_;
-    std::optional<ProcWay> proc_;  ///< the experiment waits until it is needed
+    std::optional<ProcWay> proc_;  ///< made on first use, as it takes the experiment
     std::chrono::steady_clock::time_point proc_at_;
 };
 

@@ -43,15 +43,16 @@ std::optional<Error> fill_in_rollup(const procfs::Process &process, core::PageSi
     return std::nullopt;
 }
 
-/// The program that uses the library may be any: capabilities of its file are not to be advised.
+/// The calling program may be any: file capabilities must not be recommended for it.
 Error file_refused(Error error) {
     if (error.kind == Kind::Denied && !procfs::may_ptrace())
         error.remedy =
-            "run it as the user of that process, as root, or with CAP_SYS_PTRACE; or, as root, once: rsslag mount";
+            "run the program as the user of the process, as root, or with CAP_SYS_PTRACE; or run rsslag mount once as "
+            "root";
     return error;
 }
 
-/// Of a main thread that has ended its stat tells nothing; that of one that goes on does.
+/// The stat of a leader that has exited shows an rss of 0: then rss is that of a thread which has the mm.
 core::Result<procfs::Stat> living_stat(const procfs::Process &process) {
     auto leader = process.leader_stat();
     if (!leader || !leader->zombie()) return leader;
@@ -62,7 +63,7 @@ core::Result<procfs::Stat> living_stat(const procfs::Process &process) {
     return stat ? leader : stat;
 }
 
-/// By what stat said before and after.
+/// Sets lag and moved from the rss of stat before and after the reading.
 void fill_in_lag(Reading &reading, const procfs::Stat &before, const procfs::Stat &after, core::Truth stat) {
     reading.moved = before.rss != after.rss;
     if (stat == core::Truth::Unknown) return;
@@ -74,8 +75,9 @@ void fill_in_lag(Reading &reading, const procfs::Stat &before, const procfs::Sta
 core::Status ProcWay::usable(Way way) const {
     if (way == Way::Rollup || truth_.status == core::Truth::Exact) return core::success();
     return Error{Kind::Unsupported,
-                 truth_.status == core::Truth::Flushed ? "/proc/PID/status shows flushed counters alone on this kernel"
-                                                       : "whether /proc/PID/status is exact here could not be told",
+                 truth_.status == core::Truth::Flushed
+                     ? "/proc/PID/status shows only flushed counters on this kernel"
+                     : "cannot determine whether /proc/PID/status is exact on this kernel",
                  0, ""};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Readings by what the kernel itself shows in /proc, where that is true.
+// Readings from files of /proc that show exact values.
 #pragma once
 
 #include <sys/types.h>
@@ -10,16 +10,16 @@ namespace rsslag::lib {
 
 class ProcWay {
   public:
-    /// `truth`: of stat and status here.
+    /// `truth`: what stat and status show on this kernel.
     ProcWay(core::PageSize page_size, const core::Calibration &truth) : page_size_(page_size), truth_(truth) {}
 
-    /// Whether it is known of both what they show.
+    /// Whether it is known what both of them show.
     bool certain() const { return truth_.stat != core::Truth::Unknown && truth_.status != core::Truth::Unknown; }
-    /// Way::Status and Way::Rollup. Kind::Unsupported where status is not exact on this kernel.
+    /// `way`: Status or Rollup. Kind::Unsupported for Status if it is not exact on this kernel, or this is not known.
     core::Status usable(Way way) const;
-    /// Kind::Gone, also where there is no memory; Kind::Denied.
+    /// Kind::Gone, also for a process without an mm; Kind::Denied.
     core::Result<Reading> read(pid_t pid, Way way) const;
-    /// All in `way`; those that end meanwhile are left out.
+    /// Reads all processes by `way`. Those that exit meanwhile are left out.
     core::Result<Readings> read_all(Way way) const;
 
   private:

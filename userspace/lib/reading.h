@@ -13,25 +13,25 @@
 
 namespace rsslag::lib {
 
-/// Numbered as enum rsslag_way of rsslag.h.
+/// The values of enum rsslag_way in rsslag.h.
 enum class Way : std::uint8_t { Bpf = 1, File = 2, Status = 4, Rollup = 8 };
 inline constexpr std::uint32_t kAllWays = 15;
 const char *name(Way way);
-/// The caller has ruled it out.
-core::Error not_wanted(Way way);
+/// The error for a way that the caller's options exclude.
+core::Error not_allowed(Way way);
 
-/// One process, as far as its way tells.
+/// One process. What its way does not provide is nullopt.
 struct Reading {
     int pid = 0;
     std::string comm;  ///< raw bytes
     Way way = Way::Bpf;
     core::Pages rss;                      ///< exact
-    std::optional<core::Members> exact;   ///< nullopt: not told by member
-    std::optional<core::Members> cached;  ///< flushed is exact less this
+    std::optional<core::Members> exact;   ///< nullopt: not known by member
+    std::optional<core::Members> cached;  ///< flushed = exact - cached
     std::optional<core::Pages> swap, cached_rss, lag;
     std::optional<std::int64_t> threads;
     bool moved = false;
-    bool foreign = false;  ///< others hold the memory, and what they cache is not in this
+    bool foreign = false;  ///< others hold the mm too, and their caches are not included
     std::int64_t took_ns = 0;
 };
 
@@ -40,7 +40,7 @@ struct Readings {
     std::size_t unreadable = 0;  ///< processes that this user may not read
 };
 
-/// What /proc/PID/stat would say of these counters, and by how much that is less.
+/// Sets the fields that follow from counters: exact, cached, rss, swap, cached_rss and lag.
 inline void fill_in_counters(Reading &reading, const core::Members &flushed, const core::Members &cached) {
     const core::Members exact = flushed + cached;
     reading.exact = exact;
