@@ -1,9 +1,9 @@
 # bash completion for rsslag                               -*- shell-script -*-
-# rsslag itself knows what may stand where: this asks it, and completes files and the like by what bash has for that.
+# `rsslag completion` prints the candidates for the current word. Files, users and so on are completed by bash itself.
 
 _rsslag()
 {
-    # Bash parts words at = and : too; what no blank parts is one.
+    # Bash splits words at = and : too. Join the parts that have no blank between them.
     local i word whole=() at=0 rest=${COMP_LINE#*"${COMP_WORDS[0]}"}
     for ((i = 1; i <= COMP_CWORD; ++i)); do
         word=${COMP_WORDS[i]}
@@ -14,7 +14,7 @@ _rsslag()
         fi
         rest=${rest#*"$word"}
     done
-    # What bash replaces is what is behind the last of them, without a quote.
+    # Bash replaces only the part after the last = or :, without a leading quote.
     local cur=${COMP_WORDS[COMP_CWORD]#[\'\"]}
     [[ $cur == [=:] ]] && cur=
     whole[at - 1]=${whole[at - 1]#[\'\"]}
@@ -28,7 +28,7 @@ _rsslag()
             text=${line%%$'\t'*} about=
             [[ -n ${text#"$before"} ]] || continue
             [[ $line == *$'\t'* ]] && about=${line#*$'\t'}
-            # A number says little: where all that fit are listed, what it is stands beside it.
+            # A number alone is not helpful: in a list of all matches, its description follows it.
             if [[ $text == *([0-9,]) && -n $about && ($COMP_TYPE -eq 63 || $COMP_TYPE -eq 33) ]]; then
                 COMPREPLY+=("${text#"$before"} ($about)")
             else
@@ -50,7 +50,7 @@ _rsslag()
     esac
 }
 
-# Behind --: the first word is a command, the others are its own.
+# After --: the first word is a command, the others are its arguments.
 _rsslag_command()
 {
     local i

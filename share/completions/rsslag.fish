@@ -1,5 +1,5 @@
 # fish completion for rsslag
-# rsslag itself knows what may stand where: this asks it, and completes files and the like by what fish has for that.
+# `rsslag completion` prints the candidates for the current word. Files, users and so on are completed by fish itself.
 
 function __rsslag_complete
     set -l words (commandline -opc) (commandline -ct)

@@ -1,5 +1,5 @@
 #compdef rsslag
-# rsslag itself knows what may stand where: this asks it, and completes files and the like by what zsh has for that.
+# `rsslag completion` prints the candidates for the current word. Files, users and so on are completed by zsh itself.
 
 _rsslag() {
     local -a lines more whole

@@ -1,6 +1,6 @@
--- A table that rows of `rsslag export --format csv` and `--format jsonl` load into, of as many recordings as there are; what
--- each column is, docs/schema/record.schema.json says. As DuckDB takes it; BigQuery and Spark want ` for ", ClickHouse
--- String for STRING and SET data_type_default_nullable = 1 before.
+-- A table for the rows of `rsslag export --format csv` and `--format jsonl`, from any number of recordings.
+-- docs/schema/record.schema.json describes the columns. The dialect is that of DuckDB. BigQuery and Spark require ` in place
+-- of ", ClickHouse requires String in place of STRING, and SET data_type_default_nullable = 1 before.
 CREATE TABLE "rows" (
     "type" STRING,
     "t_ns" BIGINT,
