@@ -114,8 +114,7 @@ std::optional<core::Bound> Handle::bound(const Reading &reading) const {
     return core::bound(machine_, *reading.threads);
 }
 
-/// Other threads of the caller may disturb the experiment. It is repeated, at most once a second, until its result is
-/// known.
+/// Other threads of the caller may disturb the experiment: it is repeated, once a second at most, until it succeeds.
 ProcWay Handle::proc() {
     constexpr std::chrono::seconds kAgain{1};
     const std::scoped_lock lock(proc_mutex_);

@@ -86,8 +86,7 @@ core::Result<procfs::OwnWalk> walk(const procfs::Process &process, MappedProcess
     return procfs::OwnWalk{walk, out.mappings};
 }
 
-/// The shmem of the process if certain: from the counters if the verdict is `agrees`, or 0 if the page tables show
-/// none.
+/// The shmem of the process if certain: by the counters if the verdict is `agrees`, or 0 if the page tables have none.
 std::optional<core::Kilobytes> shmem_of(const procfs::Process &process, const MappedProcess &mapped) {
     if (mapped.reading) {
         const core::Reconciliation &verdict = mapped.reading->verdict;
@@ -129,9 +128,8 @@ class FilePagesReader {
 };
 
 /// BTF is read twice and smaps of ten thousand mappings is megabytes. glibc returns such large blocks to the kernel and
-/// maps new ones each time, and the page faults cost as much as the reading. So the heap keeps them. If faults are
-/// expensive (a nested guest), even those of the first use cost as much: the heap uses huge pages if the kernel has
-/// them.
+/// maps new ones each time, and the page faults cost as much as the reading. So the heap keeps them. In a nested guest
+/// even the faults of the first use cost as much: the heap uses huge pages if the kernel has them.
 void keep_freed_memory() {
     constexpr int kLarge = 256 * 1024 * 1024;
     constexpr int kAtOnce = 64 * 1024 * 1024;

@@ -234,7 +234,8 @@ core::Result<PageStop> PageReader::State::read_range(const PageRegion &region, P
         const bool hidden = std::ranges::any_of(
             some, [](std::uint64_t bits) { return PageEntry{bits}.present() && PageEntry{bits}.frame() == 0; });
         if (hidden && why_no_frames.empty()) why_no_frames = "reading frame numbers requires CAP_SYS_ADMIN";
-        if (why_no_frames.empty() && !read_frames(some)) why_no_frames = "kpagecount and kpageflags cannot be read";
+        if (why_no_frames.empty() && !read_frames(some))
+            why_no_frames = "cannot read /proc/kpagecount and /proc/kpageflags";
         for (std::size_t i = 0; i < most; ++i) {
             const PageEntry entry{some[i]};
             if (!entry.present() && !entry.swapped()) continue;

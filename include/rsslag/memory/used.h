@@ -50,9 +50,8 @@ std::string_view name(UsedBy by);
 
 struct UsedRow {
     UsedBy by = UsedBy::Unaccounted;
-    std::optional<core::Kilobytes>
-        kb;                   ///< nullopt: this kernel does not report it. Counters that lag can make it negative
-    bool difference = false;  ///< of numbers read at different moments, or uncertain for another reason
+    std::optional<core::Kilobytes> kb;  ///< nullopt: this kernel does not report it. Negative if counters lag
+    bool difference = false;            ///< of numbers read at different moments, or otherwise approximate
 };
 
 /// The hugetlb pool of one page size (/sys/kernel/mm/hugepages).

@@ -99,8 +99,7 @@ core::Result<Rollup> parse_smaps_rollup(std::string_view text);
 /// Empty text is an empty list, not an error: a zombie or a kernel thread has no mappings. A mapping without Size, Rss
 /// or VmFlags (its last line on every kernel) is Corrupt, and so is a Size that is not end - start.
 core::Result<std::vector<Mapping>> parse_smaps(std::string_view text);
-/// /proc/PID/maps: the same mappings without size and fields. Text that was cut off at the end of a line is not
-/// detected.
+/// /proc/PID/maps: the same mappings without size and fields. A text that was cut off after a line is not detected.
 core::Result<std::vector<Mapping>> parse_maps(std::string_view text);
 /// The sums over all mappings, field by field; a field that no mapping has stays nullopt. A sum that overflows, which
 /// only forged text can cause, becomes INT64_MAX.

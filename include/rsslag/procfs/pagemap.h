@@ -51,8 +51,7 @@ struct PageCounts {
     core::Pages apart;  ///< present, but not in Rss: hugetlb pages and PFN mappings of drivers or the kernel
     /// Zero pages. nullopt if neither frames nor PAGEMAP_SCAN are available: nothing else identifies them.
     std::optional<core::Pages> zero;
-    /// Mapped by a huge page-table entry, by smaps of the mapping (huge_pages()): the entries of pagemap do not show
-    /// it.
+    /// Mapped by a huge page-table entry: huge_pages() of the mapping, as the entries of pagemap do not show it.
     std::optional<core::Pages> huge;
     /// These require frames. `mapped`: pages by the number of page-table entries that map them, if more than one.
     std::optional<core::Pages> large, ksm;
@@ -69,8 +68,7 @@ struct PageCounts {
 /// huge zero page and hugetlb pages, which Rss does not count. nullopt if smaps has none of the lines. Pure.
 std::optional<core::Pages> huge_pages(const Mapping &mapping, const core::PageSize &page_size);
 
-/// Adds one page. `frame` is nullopt if frames are not available. `uncounted`: RSS does not count the pages of the
-/// mapping. Pure.
+/// Adds one page. `frame`: nullopt if frames are not available. `uncounted`: the mapping is not counted in RSS. Pure.
 void count_page(PageCounts &counts, PageEntry entry, const std::optional<Frame> &frame, bool uncounted,
                 const core::PageSize &page_size);
 
