@@ -397,7 +397,7 @@ void MmAccount::finish() {
         // Every counter of an mm ends at 0 (kernel/fork.c check_mm), and its tasks have flushed their caches: take
         // that for a reading, if an order of the records leads there. It is later than all records, whatever the skew
         // of CPUs' clocks.
-        const std::int64_t left = options_.scheme == Scheme::Cpu ? -cached_sum_[m] : 0;
+        const std::int64_t left = cpus_cache(options_.scheme) ? -cached_sum_[m] : 0;
         const std::uint64_t end_ns = last_ns + OrderSearch::kClockSkewNs + 1;
         const bool reached = torn_down && histories_[m].add_reading(left, end_ns, CounterHistory::kNever);
         histories_[m].finish(out_);

@@ -229,7 +229,7 @@ core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Op
         if (ready) ready = state->learn(*scheme);
         if (ready) ready = state->attach();
         if (ready) return StreamProbe(std::move(state));
-        if (!usable.handle_mm_fault || *scheme != core::Scheme::Thread) return ready.error();
+        if (!usable.handle_mm_fault || !core::tasks_cache(*scheme)) return ready.error();
         // Only fexit is optional: without it, fault records are sent at the entry of faults.
         usable.handle_mm_fault = false;
         missing.push_back("fexit/handle_mm_fault: " + std::string(std::strerror(ready.error().err)));

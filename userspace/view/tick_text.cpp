@@ -73,7 +73,7 @@ Rest unlisted(const Tick &tick, std::vector<const TaskNet *> listed) {
 
 void append_rest(Out out, const Rest &rest, const std::string &who, const Tick &tick, const TextStyle &style) {
     if (rest.tasks == 0 && rest.net.n == 0 && rest.updates == 0) return;
-    const std::string no_cached(tick.scheme == core::Scheme::Thread ? 19 : 0, ' ');
+    const std::string no_cached(core::tasks_cache(tick.scheme) ? 19 : 0, ' ');
     // After the teardown the nets no longer add up to a growth.
     const bool over = tick.state != core::State::Running;
     fmt::format_to(out, "{:>31}{}  net {}", who, no_cached, over ? right("-", 10) : net_text(rest.net, tick, style));
