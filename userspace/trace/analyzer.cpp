@@ -19,9 +19,9 @@ core::Losses since(core::Losses counts, const core::Losses &before) {
     return counts;
 }
 
-/// What an event costs, in some 10 ns.
+/// What an event costs, in units of about 10 ns.
 struct WorkOf {
-    std::uint64_t known;  ///< mms and tasks
+    std::uint64_t known;  ///< number of mms and tasks in the ledger
 
     static std::uint64_t of(const core::CounterReading &reading) {
         constexpr std::uint64_t kTask = 50;
@@ -47,13 +47,13 @@ struct WorkOf {
         return kEvent * (1 + event.listing.entries.size());
     }
     std::uint64_t operator()(const event::Faults &event) const { return kEvent + 10 * event.tasks.size(); }
-    /// Each of all others looks at all mms, or does next to nothing.
+    /// Every other event visits all mms, or does almost nothing.
     template <class Other>
     std::uint64_t operator()(const Other & /*event*/) const {
         return kEvent + known;
     }
 
-    static constexpr std::uint64_t kEvent = 100, kTick = 2000;  // with the text that is made of it
+    static constexpr std::uint64_t kEvent = 100, kTick = 2000;  // including its output text
 };
 
 std::uint64_t work_of(const event::Event &event, std::uint64_t known) {
@@ -92,7 +92,7 @@ void Analyzer::State::operator()(event::Records &event) {
 void Analyzer::State::operator()(event::Watermark &event) {
     moment(event.at);
     if (cut_off) ledger.lost_until(event.until_ns);
-    cut_off = false;  // a tick begins with one
+    cut_off = false;  // each tick starts with a watermark
     apply_until(event.until_ns);
     complete_until = event.until_ns;
 }
@@ -107,10 +107,10 @@ void Analyzer::State::operator()(event::Gap &event) {
     end_tick();
     cut_off = true;
     count_losses(now.t_ns);
-    ledger.lost_until(UINT64_MAX);  // up to when, the next Watermark tells
+    ledger.lost_until(UINT64_MAX);  // the next Watermark gives the end of the loss
 }
 
-/// What is missing in a recording, or no record, is a loss like any other.
+/// Parts missing from a recording and malformed records count as losses, too.
 void Analyzer::State::count_losses(std::uint64_t t_ns) {
     losses = since(counted, facts.before);
     if (const std::uint64_t malformed = order.malformed() + malformed_rest; malformed > 0)
@@ -150,7 +150,7 @@ void Analyzer::State::take_up(int host_tgid, const core::CounterReading &counter
     taken_up.emplace_back(host_tgid, counters.mm);
 }
 
-/// Faults are counted since the kernel was asked for the process, which may be long before a recording begins.
+/// The kernel counts faults since tracing of the process started, which may be long before a recording starts.
 void Analyzer::State::operator()(event::Attach &event) {
     const core::TimedCounters &timed = event.counters;
     adopt(event.host_tgid, timed.counters, timed.begin_ns, timed.end_ns);
@@ -165,8 +165,8 @@ void Analyzer::State::operator()(event::ExecAwaited &event) {
     awaited[event.host_tgid] = {event.host_tgid, event.tgid, event.mm};
 }
 
-/// Processes that an exec has made match: what they have done until now is their baseline. Those whose exec may be
-/// among what was lost: they are traced as they are now.
+/// For a traced process without a baseline, for example one that matches since an exec: the counters are its baseline.
+/// For a process whose exec is awaited and may be among the lost records: if it has another mm, it is traced from now.
 void Analyzer::State::operator()(event::Counters &event) {
     if (event.reported) {
         const core::TimedCounters &timed = *event.reported;
@@ -181,7 +181,7 @@ void Analyzer::State::operator()(event::Counters &event) {
     if (found == awaited.end() || (event.reported && event.reported->counters.mm == found->second.mm)) return;
     const int host_tgid = found->first;
     awaited.erase(found);
-    if (!event.reported) return;  // it has ended
+    if (!event.reported) return;  // the process has ended
     take_up(host_tgid, event.reported->counters, event.reported->begin_ns, event.reported->end_ns);
 }
 
@@ -210,7 +210,7 @@ void Analyzer::State::operator()(event::Reading &event) {
     if (cut_off) return;
     begin_tick();
     if (event.reported && group_of(event.host_tgid) == nullptr) {
-        // Its attach or birth is not among these events: what it has done until now is its baseline.
+        // Its attach or fork is not among these events: its counters as read are its baseline.
         const core::RawReading &reading = *event.reported;
         adopt(event.host_tgid, reading.counters(), reading.begin_ns, reading.end_ns);
         if (losses.lost() > 0) ledger.begin_lost(reading.counters().mm);
@@ -221,7 +221,7 @@ void Analyzer::State::operator()(event::Reading &event) {
     if (group == nullptr) return;
     Traced &entry = traced[event.host_tgid];
     if (!event.reported) {
-        // It has ended: its last tick comes with its exit, unless that is among what was lost.
+        // It has ended: its last tick comes with its exit record, unless that record was lost.
         const core::Kind kind = event.reported.error().kind;
         if (kind == core::Kind::Gone || kind == core::Kind::Unsupported) {  // a zombie has no memory
             if (entry.gone && losses.lost() > 0) ledger.vanished(event.host_tgid);
@@ -252,7 +252,7 @@ void Analyzer::State::operator()(event::TickEnd &event) {
 void Analyzer::State::operator()(event::Stop &event) {
     moment(event.at);
     end_tick();
-    // How many records a span had that cannot be read on is known once all have come.
+    // The number of records behind malformed ones is known once all records have come.
     const std::uint64_t known = order.records() + losses.lost();
     if (order.malformed() > 0 && known < losses.sent) malformed_rest = losses.sent - known;
     count_losses(now.t_ns);
@@ -268,7 +268,7 @@ void Analyzer::State::operator()(event::Stop &event) {
 void Analyzer::State::operator()(event::End &event) {
     moment(event.at);
     std::set<std::uint64_t> once;
-    for (const core::GroupView &group : ledger.groups()) {  // those that live on
+    for (const core::GroupView &group : ledger.groups()) {  // the live ones
         if (!once.insert(group.mm).second) continue;
         if (const auto mm = ledger.view(group.mm)) add_totals(tick_of(group, *mm));
     }
@@ -280,7 +280,7 @@ void Analyzer::State::operator()(event::End &event) {
     summary->kernel = facts.kernel;
     summary->records = order.records();
     summary->lost = losses.lost();
-    // A recording that lacks its last chunks lacks the last count of what was sent, too.
+    // A recording without its last chunks also lacks the last count of sent records.
     summary->emitted = std::max(losses.sent, summary->records + summary->lost);
     summary->lost_by = losses.by_cause;
     summary->readings_failed = readings_failed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Records as they go through the ledger, one by one, and whoever listens to them.
+// Applies records to the ledger one by one and passes them to the observer.
 #include <utility>
 #include <vector>
 
@@ -15,7 +15,7 @@ void Analyzer::State::log_flush(const rsslag_update &update, const core::Applied
     flush_log.emplace_back(update, applied);
 }
 
-/// Amounts that were open go to whoever waits for them.
+/// Passes amounts that are settled now to the flush log, the recent growth, the deferred lines and the observer.
 void Analyzer::State::take_settled() {
     if (!ledger.any_settled()) return;
     const std::vector<core::SettledUpdate> amounts = ledger.take_settled();
@@ -95,7 +95,7 @@ void Analyzer::State::emit_mappings(std::uint64_t until_ns) {
     }
 }
 
-/// Everything before that time goes through the ledger.
+/// Applies all records from before that time to the ledger.
 void Analyzer::State::apply_until(std::uint64_t t_ns) {
     order.until(t_ns, [this](const auto &record) { apply(record); });
     if (t_ns > 0) catch_up_mappings(t_ns - 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a judge is made of; for judge*.cpp only.
+// The state of an Analyzer; for analyzer*.cpp only.
 #pragma once
 
 #include <algorithm>
@@ -23,17 +23,17 @@ namespace rsslag::trace {
 /// What is kept of a traced process from tick to tick.
 struct Traced {
     core::ProcessReading last;  ///< names and numbers of the last reading
-    // The last walk, and what had happened to the mm until then.
+    // The last walk, and the mm's counts at that time.
     std::optional<core::ProcessReading> walked;
     std::uint64_t walked_ns = 0, walked_updates = 0, walked_faults = 0;
     std::map<int, std::uint64_t> updates_before;
-    bool gone = false;  ///< it was no longer there when it was to be read last
+    bool gone = false;  ///< the last reading found no process, or one without memory
     core::Summary::Process summary;
-    std::optional<core::Extremes> before;  ///< of programs that it has run before this one
-    int image = 1;                         ///< the number of this one
+    std::optional<core::Extremes> before;  ///< of the programs that it ran before the current one
+    int image = 1;                         ///< number of the current program
 };
 
-/// In memory, about.
+/// Approximate size in memory.
 inline std::size_t bytes_of(const core::MappingChange &change) {
     return sizeof(change) + change.range.name.size();
 }
@@ -59,37 +59,37 @@ struct Analyzer::State {
     std::uint64_t seq = 0;
     std::uint64_t work = 0;
     std::uint64_t complete_until = 0;  ///< of the last watermark
-    core::Losses counted;              ///< by the kernel, as told last
-    core::Losses losses;               ///< the same since these events begin, with what gaps took
-    std::uint64_t lost_before = 0;     ///< of the losses that the ledger knows of
+    core::Losses counted;              ///< the kernel's last counts
+    core::Losses losses;               ///< since the first event, including malformed records and gaps
+    std::uint64_t lost_before = 0;     ///< records that were already reported to the ledger as lost
     std::uint64_t missing_records = 0;
-    std::uint64_t readings_failed = 0;                  ///< of processes that were there
-    std::uint64_t malformed_rest = 0;                   ///< records that came after malformed ones in their spans
+    std::uint64_t readings_failed = 0;                  ///< of processes that existed
+    std::uint64_t malformed_rest = 0;                   ///< records behind malformed ones in their spans
     std::unordered_map<int, core::FaultCounts> faults;  ///< by the kernel's TID
     std::map<int, Awaited> awaited;                     ///< by the kernel's TGID
     std::vector<std::pair<int, std::uint64_t>> taken_up;
     std::unordered_map<std::uint64_t, std::vector<core::EndedTask>>
         ended_tasks;                   ///< by the mm's generation, for its next tick
-    std::vector<core::Tick> reported;  ///< by the event that is being applied
-    event::Moment now;                 ///< the latest that was told
+    std::vector<core::Tick> reported;  ///< ticks of the event that is being applied
+    event::Moment now;                 ///< the latest of all events
     std::optional<core::Summary> summary;
     std::deque<std::pair<rsslag_update, core::Applied>> flush_log;  ///< since the last tick
-    std::unordered_map<std::uint64_t, rsslag_update> open;  ///< updates whose amounts are open, by ticket; for_screen
+    std::unordered_map<std::uint64_t, rsslag_update> open;  ///< updates with unsettled amounts, by ticket; for_screen
     DeferredLines lines;
     std::optional<RecentGrowth> recent;  ///< for_screen
-    /// By time: those that no record has come after yet.
+    /// By time: those not emitted yet, as no later record was applied.
     std::multimap<std::uint64_t, std::variant<core::MappingChange, core::MappingListing>> mappings;
-    std::size_t mapping_bytes = 0;  ///< about, of these
+    std::size_t mapping_bytes = 0;  ///< approximate size of these
 
-    /// Of the tick that goes on.
+    /// A reading of the current tick.
     struct Taken {
         core::GroupView group;
         core::RawReading reading;
     };
     bool in_tick = false;
-    bool cut_off = false;                      ///< readings of it may be missing
-    std::vector<core::GroupView> groups;       ///< as they were when it began
-    std::map<int, core::GroupView> newcomers;  ///< by host TGID: adopted since
+    bool cut_off = false;                      ///< readings of the current tick may be missing
+    std::vector<core::GroupView> groups;       ///< at the start of the tick
+    std::map<int, core::GroupView> newcomers;  ///< by host TGID: adopted during the tick
     std::vector<Taken> readings;
 
     void operator()(event::Records &event);
@@ -125,7 +125,7 @@ struct Analyzer::State {
     void emit_mappings(std::uint64_t until_ns);
     bool keeps_mappings() const { return options.observer != nullptr || recent; }
     core::RecentGrowth recent_of(const core::MmView &mm);
-    /// Those from before a record go before it.
+    /// Emits mapping changes up to `t_ns`: they come before a record of that time.
     void catch_up_mappings(std::uint64_t t_ns) {
         if (!mappings.empty() && mappings.begin()->first <= t_ns) emit_mappings(t_ns);
     }

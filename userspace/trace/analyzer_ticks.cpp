@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a judge tells at each tick: a reading, what the ledger says, and how the two go together.
+// Makes ticks: a reading, the ledger's state, and the verdict from comparing them.
 #include <algorithm>
 #include <utility>
 
@@ -9,7 +9,7 @@
 
 namespace rsslag::trace {
 
-/// What every tick of a process has, whether it could be read or not.
+/// The part of a tick that does not depend on a reading.
 core::Tick Analyzer::State::tick_of(const core::GroupView &group, const core::MmView &mm) const {
     core::Tick tick;
     tick.seq = seq;
@@ -34,7 +34,7 @@ core::Tick Analyzer::State::tick_of(const core::GroupView &group, const core::Mm
     tick.needs_resync = mm.needs_resync;
     tick.threads = options.threads;
     tick.own = own;
-    tick.emitted = std::max(losses.sent, order.records() + tick.lost);  // counts are told before or after records
+    tick.emitted = std::max(losses.sent, order.records() + tick.lost);  // a count may come before or after its records
     tick.last_flushes = flushes_of(mm);
     return tick;
 }
@@ -79,7 +79,7 @@ void Analyzer::State::add_totals(const core::Tick &tick) {
     }
 }
 
-/// Keeps a bounded number for each mm; the rest are in the sum of ended tasks only.
+/// Keeps a bounded number of ended tasks per mm; the rest are only in the sum of ended tasks.
 void Analyzer::State::take_ended_tasks() {
     constexpr std::size_t kMost = 4096;
     const auto weightier = [](const core::EndedTask &a, const core::EndedTask &b) {
@@ -105,13 +105,13 @@ std::vector<core::EndedTask> Analyzer::State::ended_tasks_of(const core::MmView 
     return std::move(found.mapped());
 }
 
-/// Last ticks of those that have ended; `all`: however much of their end may be missing.
+/// Last ticks of ended processes; `all`: even if records of their end may be missing.
 void Analyzer::State::finish_all(bool all) {
     for (const core::Ended &each : ledger.take_ended(all))
         finish(each);
 }
 
-/// The last tick of a process, or of a program that another one took the place of.
+/// The last tick of a process, or of a program that an exec has replaced.
 void Analyzer::State::finish(const core::Ended &over) {
     Traced &entry = traced[over.group.host_tgid];
     core::Tick tick = tick_of(over.group, over.mm);
@@ -120,7 +120,7 @@ void Analyzer::State::finish(const core::Ended &over) {
     tick.process.pid = over.group.tgid;
     tick.process.host_pid = over.group.host_tgid;
     tick.process.comm = over.group.comm;
-    // The last reading may be of the program before.
+    // The last reading may be of the previous program.
     tick.process.mm_id = mm_id(facts.id_key, over.mm.mm, over.mm.generation);
     tick.process.threads_count = static_cast<std::int64_t>(over.mm.tasks.size());
     tick.updates_before = entry.updates_before;
@@ -130,7 +130,7 @@ void Analyzer::State::finish(const core::Ended &over) {
     const bool forked = over.group.forked && over.group.state == core::State::Exec;
     if (forked) entry.image = 0;
     count(entry, tick);
-    if (over.last) add_totals(tick);  // else another process lives on in it, and counts it
+    if (over.last) add_totals(tick);  // else another process still uses the mm, and counts it
     reported.push_back(std::move(tick));
     entry.summary.state = over.group.state;
     if (over.group.state == core::State::Exited) {
@@ -141,7 +141,7 @@ void Analyzer::State::finish(const core::Ended &over) {
     }
 }
 
-/// What a fork held before its first exec is not its own program's: a row by itself.
+/// What a fork held before its first exec belongs to its parent's program: it gets a summary row of its own.
 void Analyzer::State::finish_image(Traced &entry, bool forked) {
     entry.walked.reset();
     entry.updates_before.clear();
@@ -153,7 +153,7 @@ void Analyzer::State::finish_image(Traced &entry, bool forked) {
     }
 }
 
-/// A walk of an earlier tick still holds as long as nothing has happened to the mm since.
+/// Reuses the walk of an earlier tick if the mm has had no update and no fault since.
 void Analyzer::State::keep_walk(Traced &entry, core::Tick &tick) const {
     const std::uint64_t updates = tick.ledger.updates + tick.ledger.updates_by_others;
     if (tick.process.walk) {
@@ -197,24 +197,24 @@ void Analyzer::State::count(Traced &entry, core::Tick &tick) {
     process.final = tick.ledger.exact();
     process.last = tick.ledger.last;
     if (!tick.read) return;
-    const core::Verdict verdict = core::figures_of(tick).verdict;  // as the tick tells it
+    const core::Verdict verdict = core::figures_of(tick).verdict;  // the one that the tick shows
     process.verdicts[std::string(core::name(verdict))]++;
 }
 
-/// `until_ns`: all that happened in the reading's window has been told by then.
+/// `until_ns`: records of everything in the reading's window are from before that time.
 std::optional<core::Tick> Analyzer::State::compared(Taken &taken, std::uint64_t until_ns) {
     const core::GroupView &group = taken.group;
     const core::RawReading &reading = taken.reading;
     const core::CounterReading &counters = reading.counters();
     const std::uint64_t before = ledger.updates(group.mm);
     apply_until(until_ns);
-    if (ledger.ended_since(counters.mm, reading.begin_ns)) return std::nullopt;  // its last tick tells all
-    if (ledger.being_built(counters.mm)) return std::nullopt;                    // what it leaves is told by its EXEC
+    if (ledger.ended_since(counters.mm, reading.begin_ns)) return std::nullopt;  // its last tick has the final numbers
+    if (ledger.being_built(counters.mm)) return std::nullopt;                    // its EXEC record is still to come
     if (!ledger.knows(counters.mm) && traced.count(group.host_tgid) != 0)
-        take_up(group.host_tgid, counters, reading.begin_ns, reading.end_ns);  // its beginning was lost
+        take_up(group.host_tgid, counters, reading.begin_ns, reading.end_ns);  // the record of its start was lost
     ledger.compare(counters, reading.begin_ns, reading.end_ns);
     const auto found = traced.find(group.host_tgid);
-    if (found == traced.end()) return std::nullopt;  // it has ended, and its last tick is told
+    if (found == traced.end()) return std::nullopt;  // it has ended, and its last tick is out
     Traced &entry = found->second;
     const auto mm = ledger.view(counters.mm);
     if (!mm) return std::nullopt;

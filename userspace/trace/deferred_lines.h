@@ -12,7 +12,7 @@
 
 namespace rsslag::trace {
 
-/// Lines of what happened, in order: one whose amount is still open waits for it, and those after it wait with it.
+/// Lines of records, in order: a line whose amount is not settled yet waits for it, and so do all lines after it.
 class DeferredLines {
   public:
     using Line = std::variant<core::EventLine, core::TaskLine>;
@@ -22,19 +22,19 @@ class DeferredLines {
 
     void add(Line line);
     void settled(const core::SettledUpdate &amount);
-    /// Nothing more will be told: what is open stays so.
+    /// No further amount will be settled: emits all lines, open ones without an amount.
     void finish();
 
   private:
     struct Waiting {
         Line line;
-        std::uint64_t ticket = 0;  ///< 0: it waits for nothing itself
+        std::uint64_t ticket = 0;  ///< 0: its own amount is settled
     };
     void release();
 
     Use use_;
     std::deque<Waiting> waiting_;
-    std::unordered_map<std::uint64_t, Waiting *> by_ticket_;  ///< of those in waiting_
+    std::unordered_map<std::uint64_t, Waiting *> by_ticket_;  ///< entries of waiting_ with a ticket
 };
 
 }  // namespace rsslag::trace

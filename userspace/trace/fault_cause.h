@@ -9,14 +9,14 @@
 
 namespace rsslag::trace {
 
-/// The page fault that a record is of; nullopt: none.
+/// The page fault that caused the record; nullopt: none.
 inline std::optional<sinks::FaultCause> cause_of(std::uint16_t flags, std::uint64_t address) {
     if ((flags & RSSLAG_OF_USER_FAULT) != 0) return sinks::FaultCause{false, address};
     if ((flags & RSSLAG_OF_KERNEL_FAULT) != 0) return sinks::FaultCause{true, address};
     return std::nullopt;
 }
 
-/// … where a fault is all that it tells of.
+/// The same for a fault record, which always has an address; the mode is nullopt if the flags have neither.
 inline sinks::FaultCause cause_of(const rsslag_fault &fault) {
     return cause_of(fault.flags, fault.address).value_or(sinks::FaultCause{std::nullopt, fault.address});
 }

@@ -13,8 +13,8 @@ constexpr std::size_t kMostKept = 2000;
 
 using Process = core::Summary::Process;
 
-/// What a process is foremost in where this is the largest of all. Of what a fork held before its first exec only the
-/// lag is its own.
+/// A figure of a process; the process with the largest one is kept. What a fork held before its first exec (image 0)
+/// belonged to its parent's program, so own() ranks it last.
 using Rank = double (*)(const Process &);
 
 double own(const Process &process, core::Pages pages) {
@@ -34,7 +34,7 @@ double cached(const Process &process) {
 
 double lag_share(const Process &process) {
     const core::Extremes &extremes = process.extremes;
-    // Of less than a MiB it is not asked for; a page is 4 KiB at least.
+    // lag% is not evaluated below 1 MiB of RSS; a page has at least 4 KiB.
     constexpr std::int64_t kLeastPages = 256;
     if (extremes.lag_rss.n < kLeastPages) return 0;
     return static_cast<double>(extremes.lag.n) / static_cast<double>(extremes.lag_rss.n);

@@ -9,13 +9,14 @@
 
 namespace rsslag::trace {
 
-/// Processes that have ended: those that lagged most, the latest of equals, however many there were, and of the others
-/// what they come to. The most that any held, cached or grew by is demanded of all (--assert), so whoever has it stays.
+/// Ended processes: keeps a bounded number, those with the largest peak lag (among equals the latest), and sums up the
+/// others. An --assert on what a process held, cached or grew by applies to all processes, so the maximum of each such
+/// figure is kept as well.
 class Gone {
   public:
-    /// `always`: it is kept however little it lagged.
+    /// `always`: keeps it however little it lagged.
     void add(core::Summary::Process process, bool always = false);
-    /// To the summary, in the order in which they ended.
+    /// Moves them to the summary, in the order in which they ended.
     void put(core::Summary &summary);
 
   private:
@@ -23,7 +24,7 @@ class Gone {
         core::Summary::Process process;
         std::uint64_t number = 0;
         bool always = false;
-        bool foremost = false;  ///< in what somebody may demand something of
+        bool foremost = false;  ///< has the maximum of a figure that --assert can use
     };
     void leave_out(std::size_t most);
     void find_foremost();

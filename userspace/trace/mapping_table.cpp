@@ -12,24 +12,23 @@ namespace {
 using core::MappedRange;
 using core::MappingChange;
 
-/// So many mappings of all processes are known at most: a file could tell of any number. 65,530 is what Linux lets one
-/// process have by default.
+/// Limit on the mappings of all processes together, as a file may contain any number. Linux lets one process have
+/// 65,530 by default.
 constexpr std::size_t kMostEntries = std::size_t{1} << 20;
 
-/// A word of a few bytes may be about all mappings that there are: so many are looked at for the first, and for each
-/// more on the average. What costs more was made up, or names that are old ones until the next listing are the lesser
-/// evil.
+/// A change of a few bytes may concern all mappings. Limit on the entries visited: a fixed number, and this many more
+/// for each change. A file that exceeds it is forged, or else outdated names until the next listing are acceptable.
 constexpr std::uint64_t kLookedAtFirst = std::uint64_t{1} << 22;
 constexpr std::uint64_t kLookedAtEach = 1024;
 
-/// … and so many bytes of names, of mappings and of what they are called.
+/// Limit on the bytes of the ranges' raw names, and separately on those of the names that are shown.
 constexpr std::size_t kMostNameBytes = std::size_t{64} << 20;
 
-/// So many pieces of memory that the kernel has merged are recognised as such.
+/// Limit on the known pieces that one merged range is compared with.
 constexpr int kMostMerged = 4096;
 
-/// The kernel puts brk no farther behind the program than this (arch_randomize_brk(), 32 MiB or 1 GiB), and nothing
-/// else there that was not asked for.
+/// The kernel puts brk no farther behind the program than this (arch_randomize_brk(), 32 MiB or 1 GiB), and maps
+/// nothing else there unless an address was requested.
 constexpr std::uint64_t kBrkWithin = (std::uint64_t{1} << 30) + (std::uint64_t{64} << 20);
 
 constexpr const char *kHeap = "[heap]";
@@ -42,10 +41,10 @@ bool is_private_anonymous(const MappedRange &range) {
     return range.name.empty() && (range.flags & core::MappingShared) == 0;
 }
 
-/// The kernel tells of private anonymous memory as it is once it was merged with what lies behind it, which has been
-/// told of before: a stack with a heap.
+/// The kernel reports private anonymous memory after merging it with its neighbours, for example a stack with a heap.
+/// Returns the end of the new part: the part behind it was reported before.
 template <class Entries>
-std::uint64_t end_of_news(const Entries &entries, const MappedRange &range) {
+std::uint64_t end_of_new_part(const Entries &entries, const MappedRange &range) {
     std::uint64_t end = range.end;
     int pieces = 0;
     for (auto at = entries.lower_bound(end); at != entries.begin() && pieces < kMostMerged; ++pieces) {
@@ -86,7 +85,7 @@ void MappingTable::Stacks::clear() {
     of_tid_.clear();
 }
 
-/// Whether so many entries may be looked at for one word.
+/// Whether that many more entries may be visited.
 bool MappingTable::affords(std::size_t pieces) {
     looked_at_ += pieces;
     return looked_at_ <= kLookedAtFirst + kLookedAtEach * told_;
@@ -98,7 +97,7 @@ MappingTable::Space &MappingTable::space_of(int pid) {
     return *space;
 }
 
-/// Of the program that is to come, where its exec is under way.
+/// The space of the coming program if an exec is under way, else the current one.
 MappingTable::Space &MappingTable::changing(int pid) {
     const auto next = next_.find(pid);
     return next != next_.end() ? *next->second : space_of(pid);
@@ -112,7 +111,7 @@ std::string_view MappingTable::kept(std::string name) {
     return *names_.insert(std::move(name)).first;
 }
 
-/// A name for which there is no room is not known any more.
+/// A name beyond the limit is replaced by kUnknownMapping.
 MappingTable::Entries::iterator MappingTable::put(Space &space, MappedRange range) {
     if (range_bytes_ + range.name.size() > kMostNameBytes) range.name = core::kUnknownMapping;
     range_bytes_ += range.name.size();
@@ -122,13 +121,13 @@ MappingTable::Entries::iterator MappingTable::put(Space &space, MappedRange rang
     return space.entries.emplace(start, Entry{std::move(range), {}}).first;
 }
 
-/// What one space less holds.
+/// Subtracts the space from the totals.
 void MappingTable::forget(const Space &space) {
     entries_ -= std::min(entries_, space.entries.size());
     range_bytes_ -= std::min(range_bytes_, space.name_bytes);
 }
 
-/// Whatever begins or ends within the range ends or begins at its border.
+/// Removes the range; mappings that overlap its borders are cut there.
 void MappingTable::clear(Space &space, std::uint64_t start, std::uint64_t end) {
     auto &entries = space.entries;
     auto at = entries.upper_bound(start);
@@ -144,7 +143,7 @@ void MappingTable::clear(Space &space, std::uint64_t start, std::uint64_t end) {
     }
 }
 
-/// What a mapping is called may depend on what lies behind it.
+/// The name of a mapping may depend on the mapping behind it.
 void MappingTable::forget_names_near(Space &space, std::uint64_t start, std::uint64_t end) const {
     auto at = space.entries.lower_bound(start);
     if (at != space.entries.begin()) --at;
@@ -153,7 +152,7 @@ void MappingTable::forget_names_near(Space &space, std::uint64_t start, std::uin
 }
 
 /// The first piece of brk has no name of its own yet (kernel/events/core.c perf_event_mmap_event(), called before
-/// mm->brk is moved). What an exec maps there is .bss.
+/// mm->brk is moved). During an exec such memory is .bss.
 void MappingTable::map(int pid, MappedRange range) {
     Space &space = changing(pid);
     const bool behind =
@@ -161,7 +160,7 @@ void MappingTable::map(int pid, MappedRange range) {
     const bool writable = (range.flags & core::MappingWrite) != 0;
     if (is_private_anonymous(range) && writable && behind && !space.has_heap && !next_.contains(pid))
         range.name = kHeap;
-    if (is_private_anonymous(range)) range.end = end_of_news(space.entries, range);
+    if (is_private_anonymous(range)) range.end = end_of_new_part(space.entries, range);
     insert(space, std::move(range));
 }
 
@@ -188,8 +187,7 @@ void MappingTable::move(Space &space, const MappingChange &change) {
     insert(space, std::move(moved));
 }
 
-/// Only private anonymous memory, and what has such a name already, can be named (mm/madvise.c
-/// madvise_set_anon_name()).
+/// Only private anonymous memory, named before or not, can get a name (mm/madvise.c madvise_set_anon_name()).
 void MappingTable::name(Space &space, const MappedRange &range) {
     std::vector<MappedRange> named;
     auto at = space.entries.upper_bound(range.start);
@@ -208,7 +206,7 @@ void MappingTable::name(Space &space, const MappedRange &range) {
         insert(space, std::move(each));
 }
 
-/// One before that failed is forgotten.
+/// Drops the mappings of an earlier exec that failed.
 void MappingTable::begin_program(int pid) {
     SpacePtr &next = next_[pid];
     if (next) forget(*next);
@@ -222,11 +220,11 @@ void MappingTable::change(const MappingChange &change) {
         case MappingChange::Kind::Exec: return begin_program(change.pid);
         case MappingChange::Kind::Moved: return move(changing(change.pid), change);
         case MappingChange::Kind::Named: return name(changing(change.pid), change.range);
-        case MappingChange::Kind::Lost: return;  // names may be old ones until the next listing
+        case MappingChange::Kind::Lost: return;  // names may be outdated until the next listing
     }
 }
 
-/// Of threads whose begin nobody saw.
+/// Takes the stack pointers of threads whose start was not recorded.
 void MappingTable::list_stacks(Space &space, const core::MappingListing &listing) const {
     space.listed.clear();
     for (const core::MappingListing::Stack &stack : listing.stacks)
@@ -284,7 +282,7 @@ void MappingTable::thread_begins(int pid, int tid, std::uint64_t stack_pointer) 
     forget_names_near(space, stack_pointer, stack_pointer);
 }
 
-/// Its stack is another's soon, but what it grew by until then stays its own.
+/// Another thread may reuse the stack soon. What this thread grew by until now stays under its own name.
 void MappingTable::thread_ends(int pid, int tid) {
     const auto found = spaces_.find(pid);
     if (found == spaces_.end()) return;
@@ -296,7 +294,7 @@ void MappingTable::end_stack(Space &space, Stacks &stacks, int tid) const {
     if (const auto pointer = stacks.erase(tid)) forget_names_near(space, *pointer, *pointer);
 }
 
-/// A mapping with several is a heap that stacks were taken from.
+/// A mapping that holds several stack pointers is a heap that stacks were allocated from.
 void MappingTable::find_stack(const Space &space, const MappedRange &range, core::MappingNeighbours &neighbours) {
     const auto &pointers = space.stacks.by_pointer();
     const auto pointer = pointers.upper_bound(range.end);

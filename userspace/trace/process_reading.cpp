@@ -8,8 +8,8 @@
 
 namespace rsslag::trace {
 
-/// splitmix64's finalizer over the keyed address: equal addresses give equal ids within one run, and nothing else
-/// can be told from an id.
+/// splitmix64's finalizer over the keyed address: equal addresses give equal ids within one run, and an id reveals
+/// nothing else.
 std::string mm_id(std::uint64_t key, std::uint64_t mm, std::uint64_t generation) {
     std::uint64_t x = (mm + generation * 0x9e3779b97f4a7c15ULL) ^ key;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;

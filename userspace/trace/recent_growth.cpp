@@ -17,14 +17,14 @@ using core::NoFault;
 using core::Pages;
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
-/// So many rows a screen may have room for.
+/// No screen shows more rows.
 constexpr std::size_t kMostRows = 100;
 
 bool any_flag(std::uint16_t flags, std::uint16_t flag) {
     return (flags & flag) != 0;
 }
 
-/// Those with the largest amounts, largest first; the sum of the others.
+/// Keeps the rows with the largest amounts, largest first. Returns the sum of the others.
 template <class Row>
 Pages keep_largest(std::vector<Row> &rows) {
     const auto larger = [](const Row &a, const Row &b) { return a.came > b.came; };
@@ -41,7 +41,7 @@ Pages keep_largest(std::vector<Row> &rows) {
 
 }  // namespace
 
-/// Where sinks::attribute() puts what came.
+/// The receiver for sinks::attribute().
 struct RecentGrowth::Into {
     using Mapping = std::string_view;
     RecentGrowth &recent;
@@ -102,7 +102,7 @@ std::string_view RecentGrowth::mapping_at(Space &space, std::uint64_t mm, std::u
     return table_.name_at(space.pid, address);
 }
 
-/// Records come in the order of their time, but for those whose amounts were open.
+/// Records come in the order of their time, except those whose amount is settled later.
 RecentGrowth::Sums &RecentGrowth::second_of(Space &space, std::uint64_t t_ns) {
     const std::uint64_t second = t_ns / kSecondNs;
     auto &seconds = space.seconds;
@@ -181,7 +181,7 @@ void RecentGrowth::note(const rsslag_fault &fault, const core::Members &came, co
     sinks::attribute(row, Into{*this, space, second_of(space, fault.t_ns)});
 }
 
-/// What a process is born with, or its program begins with, is no growth.
+/// The memory that a process has after a fork, or a program after its exec, is not growth.
 void RecentGrowth::note(const rsslag_task &task, int parent) {
     const int pid = task.ns_tgid > 0 ? task.ns_tgid : task.tgid;
     const int tid = task.ns_tid > 0 ? task.ns_tid : task.tid;
@@ -239,7 +239,7 @@ RecentGrowth::Sums RecentGrowth::total(const Space &space) {
     return all;
 }
 
-/// Those that live are as the ledger has them.
+/// Names of live threads come from the ledger.
 void RecentGrowth::name_threads(core::RecentGrowth &growth, const Sums &sums, const core::MmView &mm) const {
     for (const auto &[host_tid, pages] : sums.threads) {
         const auto living = std::lower_bound(mm.tasks.begin(), mm.tasks.end(), host_tid,
@@ -254,7 +254,7 @@ void RecentGrowth::name_threads(core::RecentGrowth &growth, const Sums &sums, co
     }
 }
 
-/// What no record has told of is what the exact number has moved by beyond what they have.
+/// The growth of the exact RSS beyond what records added since the last tick is shown as not reported by any record.
 core::RecentGrowth RecentGrowth::of(const core::MmView &mm, std::uint64_t t_ns) {
     Space &space = space_of(mm.mm, t_ns);
     space.generation = mm.generation;
@@ -282,7 +282,7 @@ core::RecentGrowth RecentGrowth::of(const core::MmView &mm, std::uint64_t t_ns) 
     };
     for (const auto &[mapping, pages] : sums.mappings)
         growth.mappings.push_back({std::string(mapping), pages});
-    // What several updates moved may be known as a sum, and whose is what not before the next of them.
+    // The sum of several updates may be known before the amount of each.
     const bool waits = std::any_of(open_.begin(), open_.end(), [&](const auto &each) {
         return each.second.mm == mm.mm && each.second.born == space.born;
     });

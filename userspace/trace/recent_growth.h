@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What processes grew by in the last seconds, for a screen: fed with records in the order of their time. Pure; what it
-// keeps is bounded, however long a trace goes on.
+// What processes grew by in the last seconds, for a screen: takes records in the order of their time. Pure. Its memory
+// is bounded, however long the trace.
 #pragma once
 
 #include <array>
@@ -23,30 +23,30 @@ class RecentGrowth {
   public:
     static constexpr std::uint64_t kSeconds = 30;
 
-    /// Numbers of threads are the kernel's.
+    // Thread numbers are the kernel's.
     void note(const rsslag_update &update, const core::Applied &applied, const core::Ledger &ledger);
     void note(const core::SettledUpdate &amount);
     void note(const rsslag_fault &fault, const core::Members &came, const core::Ledger &ledger);
-    /// `parent`: of whose process the parent is; 0: not known.
+    /// `parent`: PID of the parent task's process; 0: not known.
     void note(const rsslag_task &task, int parent);
     void note(const core::GroupView &adopted);
     void note(const core::MappingChange &change);
     void note(const core::MappingListing &listing);
 
-    /// Of the process that has this mm, as it is at that time.
+    /// The growth of the process that has this mm, up to that time.
     core::RecentGrowth of(const core::MmView &mm, std::uint64_t t_ns);
-    /// It is over with.
+    /// The mm has ended.
     void forget(const core::MmView &mm);
-    /// What lies too far back, of all.
+    /// Drops what is older than kSeconds, and mms that the ledger no longer has.
     void forget_until(std::uint64_t t_ns, const core::Ledger &ledger);
 
   private:
-    /// So many rows of mappings and of threads are kept of each second of a process, and of all of them.
+    /// Limits on rows: of mappings, and of threads, in one second of a process; of all of them together.
     static constexpr std::size_t kMostOfSecond = 4096;
     static constexpr std::size_t kMost = std::size_t{1} << 17;
 
     struct Sums {
-        std::unordered_map<std::string_view, core::Pages> mappings;  ///< names are the table's
+        std::unordered_map<std::string_view, core::Pages> mappings;  ///< names are owned by table_
         std::unordered_map<int, core::Pages> threads;
         core::Pages other_mappings, other_threads;
         std::array<core::Pages, core::kNoFaults> no_fault{};
@@ -55,18 +55,18 @@ class RecentGrowth {
     };
     struct Space {
         int pid = 0;
-        std::uint64_t born = 0;        ///< a number that no other has
-        std::uint64_t generation = 0;  ///< of the mm; 0: no tick has told
+        std::uint64_t born = 0;        ///< unique number
+        std::uint64_t generation = 0;  ///< of the mm; 0: not known before the first tick
         std::uint64_t begin_ns = 0;
         std::deque<std::pair<std::uint64_t, Sums>> seconds;
-        std::optional<core::Pages> exact;  ///< as of the last tick …
-        core::Pages recorded;              ///< … and what records have added since
+        std::optional<core::Pages> exact;  ///< at the last tick
+        core::Pages recorded;              ///< what records have added since then
     };
     struct Thread {
         int tid = 0;
         std::string comm;
     };
-    /// Of an amount that is open.
+    /// An update whose amount is not settled yet.
     struct Open {
         sinks::UpdateRow row;
         std::uint64_t mm = 0, born = 0;
@@ -91,8 +91,8 @@ class RecentGrowth {
     std::unordered_map<std::uint64_t, Space> spaces_;  ///< by address of the mm
     std::unordered_map<std::uint64_t, Open> open_;     ///< by ticket
     std::unordered_map<int, std::string_view>
-        faulted_;                              ///< `thread` scheme: mappings of faults whose pages are not told
-    std::unordered_map<int, Thread> threads_;  ///< by the kernel's TID: those that any second has
+        faulted_;  ///< `thread` scheme, by task: mapping of a fault whose pages no record gives yet
+    std::unordered_map<int, Thread> threads_;  ///< by the kernel's TID: those in any second
 };
 
 }  // namespace rsslag::trace

@@ -11,7 +11,7 @@
 namespace rsslag::trace {
 namespace {
 
-/// Behind the last part that is told of by itself.
+/// Appended to the reason of the last missing part that is listed separately.
 constexpr std::string_view kMore = ", and more after it";
 
 core::SnapshotDocument document_of(const recording::Header &header) {
@@ -51,8 +51,8 @@ struct Replay::State {
     core::OwnCost own;  ///< at the last tick
     std::uint64_t ticks = 0;
     bool stopped = false;
-    bool cut = false;   ///< it was not read on, though there is more
-    bool amid = false;  ///< it begins in the midst of a tick, whose readings may lack some
+    bool cut = false;   ///< reading was stopped before the end
+    bool amid = false;  ///< started in the middle of a tick, some of whose readings may be missing
 
     void apply(event::Event event);
     void lack(recording::Missing gap);
@@ -70,7 +70,8 @@ void Replay::State::apply(event::Event event) {
     }
 }
 
-/// What was not ended may end anywhere: there, nothing that is known of was lost.
+/// A missing part without an end time is the end of an unfinished recording. That may be cut anywhere, so no loss is
+/// known.
 void Replay::State::lack(recording::Missing gap) {
     constexpr std::size_t kMost = 1000;
     if (gap.to_ns) apply(event::Gap{gap.records.value_or(1), 1});
@@ -81,13 +82,13 @@ void Replay::State::lack(recording::Missing gap) {
     rest.records = rest.records && gap.records ? std::optional(*rest.records + *gap.records) : std::nullopt;
 }
 
-/// No tracer leaves so many records without a watermark.
+/// No tracer leaves that many records without a watermark.
 bool Replay::State::overfull() {
     constexpr std::size_t kMostWaiting = std::size_t{96} << 20;
     if (analyzer.waiting_bytes() <= kMostWaiting) return false;
     if (!std::exchange(cut, true)) {
-        missing.push_back({"more records wait for a watermark than any tracer leaves: the rest is not read",
-                           analyzer.last_moment().t_ns, std::nullopt, std::nullopt});
+        missing.push_back({"too many records without a watermark: the rest is not read", analyzer.last_moment().t_ns,
+                           std::nullopt, std::nullopt});
     }
     return true;
 }
@@ -155,7 +156,7 @@ bool Replay::step() {
 
 ReplayResult Replay::finish() {
     State &state = *state_;
-    // What was not ended ends with the last that it tells.
+    // An unfinished recording ends at its last event.
     if (!state.stopped) state.apply(event::Stop{state.analyzer.last_moment()});
     if (!state.analyzer.summary()) state.apply(event::End{state.analyzer.last_moment(), state.own});
     ReplayResult end;

@@ -37,7 +37,7 @@ sinks::TaskRow::Type type_of(const rsslag_task &task) {
     return Type::Seen;
 }
 
-/// A group that this PID namespace does not show has the kernel's number.
+/// A task outside of this PID namespace is identified by the kernel's number.
 int or_host(int number, int host) {
     return number > 0 ? number : host;
 }
@@ -133,7 +133,7 @@ void RowMaker::on_adopted(const core::GroupView &group) {
         learn(group.host_tgid, group.tgid, group.tgid, group.comm);
 }
 
-/// What is held until a record comes would be held to the end where none does.
+/// Rows that wait for a later record would otherwise wait until the end if none comes.
 void RowMaker::reached(std::uint64_t t_ns) {
     if (const std::uint64_t until = since_start(t_ns); until > 0) catch_up(until - 1);
 }
@@ -267,7 +267,7 @@ void RowMaker::on_task(const core::TaskLine &line) {
     put(row);
 }
 
-/// Whose mappings are whose.
+/// Tracks which process has which mm and mappings.
 void RowMaker::note_task(const rsslag_task &task, int pid) {
     if (task.mm != 0) mm_of_pid_[pid] = task.mm;
     const bool thread = has(task.flags, RSSLAG_SAME_GROUP);
@@ -379,7 +379,7 @@ void RowMaker::emit(std::uint64_t t_ns, const Read &read) {
 void RowMaker::emit(std::uint64_t t_ns, const Lost &lost) {
     sinks::LossRow row;
     row.at.t_ns = t_ns;
-    // The row may wait longer than what was lost is kept.
+    // The row may outlive `lost`, so its cause must point to a constant.
     row.cause = lost.cause == sinks::kMappingsLost ? sinks::kMappingsLost : core::loss_cause(lost.cause);
     row.records = lost.records;
     put(row);
@@ -428,7 +428,7 @@ void RowMaker::emit(std::uint64_t t_ns, const core::Tick &tick) {
 
 core::Status RowMaker::finish() {
     emit_until(UINT64_MAX);
-    for (Deferred &deferred : held_)  // nobody told
+    for (Deferred &deferred : held_)  // never settled
         deferred.ticket = 0;
     release_settled();
     return status_;

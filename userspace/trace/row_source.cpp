@@ -65,7 +65,7 @@ core::Result<Stopped> emit_rows(const std::string &path, sinks::Sink &sink, cons
         more = replay->step();
         maker.reached(replay->complete_until());
     }
-    if (stop(replay->work())) return Stopped::Yes;  // what came to an end by that is not the end
+    if (stop(replay->work())) return Stopped::Yes;  // the events ended because of `stop`, not at the end of the file
     if (!more) {
         ReplayResult end = replay->finish();
         if (Status reported = maker.finish(); !reported) return reported.error();

@@ -16,7 +16,7 @@ TEST(MissingText, SaysFromWhenToWhenAndHowMuch) {
 TEST(MissingText, SaysWhatNobodyKnows) {
     EXPECT_EQ(
         missing_text("it was never ended", 0, std::nullopt, std::nullopt),
-        "the recording is incomplete: it was never ended; from 0.000 s to its end, nobody knows how many records");
+        "the recording is incomplete: it was never ended; from 0.000 s to its end, an unknown number of records");
 }
 
 core::Summary::Process process(int pid, std::int64_t lag, std::uint64_t t_ns) {
