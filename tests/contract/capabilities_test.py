@@ -217,10 +217,11 @@ class FilesOnly(CapabilityTest):
                 os.chmod(path, mode)
                 os.chown(path, NOBODY, NOBODY)
             for command in ('replay', 'report', 'export'):
-                for args in ((theirs,), (RECORDING, '--log-file', private / 'log')):
+                for args, refusal in (((theirs,), f'cannot open {theirs}: '),
+                                      ((RECORDING, '--log-file', private / 'log'), 'cannot be opened')):
                     ran = rsslag(command, *args)
                     self.assertNotEqual(ran.status, 0, ran)
-                    self.assertIn('cannot be opened', ran.err, ran)
+                    self.assertIn(refusal, ran.err, ran)
             for args in (('export', RECORDING, '-o', private / 'rows'), ('report', RECORDING, '--svg', private / 'svg')):
                 ran = rsslag(*args)
                 self.assertNotEqual(ran.status, 0, ran)

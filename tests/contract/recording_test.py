@@ -180,8 +180,8 @@ class Hostile(Directory):
 
     def test_other_files_are_refused_in_one_line(self):
         self.assertIn('is empty', self.assert_refused(b''))
-        self.assertIn('is no recording', self.assert_refused(b'{"schema":"rsslag.tick/2"}\n' * 9))
-        self.assertIn('is no recording', self.assert_refused(os.urandom(5000)))
+        self.assertIn('is not a recording', self.assert_refused(b'{"schema":"rsslag.tick/2"}\n' * 9))
+        self.assertIn('is not a recording', self.assert_refused(os.urandom(5000)))
         for place in (self.directory, self.file + '.none', '/dev/null'):
             ran = rsslag('replay', place)
             self.assertEqual((ran.status, ran.out), (2, ''), ran)
@@ -208,7 +208,7 @@ class Hostile(Directory):
                 file.write(whole[:size])
             ran = self.replay()
             self.assertIn(ran.status, (0, 2), (size, ran))
-            self.assertRegex(ran.err, 'incomplete' if ran.status == 0 else 'ends within its head|nothing is left of its header')
+            self.assertRegex(ran.err, 'incomplete' if ran.status == 0 else 'is cut off or damaged at its start|has no readable header')
 
     def test_a_closed_pipe_ends_it_quietly(self):
         self.assertEqual(self.record_lives().status, 0)

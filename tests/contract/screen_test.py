@@ -130,7 +130,7 @@ class ScreenTest(TracingTest):
             if os.geteuid() == 0:  # without its capabilities root is anybody
                 os.chown(directory, NOBODY, NOBODY)
                 pane.type('r')
-                pane.until('cannot be made: Permission denied')
+                pane.until(lambda text: re.search(r'cannot create \S+: Permission denied', text))
                 os.chown(directory, 0, 0)
             wait_until(lambda: time.strftime('%Y%m%dT%H%M%S') not in first)
             second = begun()

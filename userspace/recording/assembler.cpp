@@ -47,9 +47,9 @@ std::uint64_t Assembler::add(const event::Event &event) {
     return 0;
 }
 
-/// So many bytes more, and what else is to come of it.
+/// Whether that many more bytes fit, including chunk headers, the ending and a reserve.
 bool Assembler::has_room(std::size_t bytes) const {
-    constexpr std::uint64_t kReserve = 16;  // of a share: readings, and what ends a segment
+    constexpr std::uint64_t kReserve = 16;  // one sixteenth of the limit, for readings and the end of a segment
     const std::uint64_t all = bytes_ + payload_.size() + bytes + 2 * kChunkHeader + most_ending_bytes();
     return all <= most_ - most_ / kReserve;
 }
@@ -115,7 +115,7 @@ Bytes Assembler::ending(const std::optional<Peak> &peak) const {
 }
 
 std::size_t Assembler::most_ending_bytes() const {
-    constexpr std::size_t kNumber = 10;  // as a varint
+    constexpr std::size_t kNumber = 10;  // largest varint
     return 2 * kChunkHeader + kNumber * (4 * (index_.size() + 1) + 8);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Events in, a file's bytes out: chunk by chunk. No clock, no file.
+// Turns events into the bytes of a file, chunk by chunk. Uses no clock and no file.
 #pragma once
 
 #include <cstddef>
@@ -16,32 +16,32 @@
 
 namespace rsslag::recording {
 
-/// A segment is full at this share of all that may be kept: so much goes at once, and may be missing.
+/// A segment is full at one eighth of the size limit: that much is deleted at a time.
 inline constexpr std::uint64_t kSegmentShare = 8;
 
-/// A chunk closes at this size: before compression, so that what a kill can take is bounded in memory, too.
+/// A chunk closes at this size before compression, which also bounds what a kill can lose in memory.
 inline constexpr std::size_t kFullChunk = std::size_t{1} << 20;
 
 class Assembler {
   public:
     using Sink = std::function<void(const Bytes &)>;
-    /// `most`: no records are added that might make it longer than that.
+    /// `most`: records that might make the file longer than that are not added.
     explicit Assembler(Sink sink, std::size_t full = kFullChunk, std::uint64_t most = UINT64_MAX)
         : sink_(std::move(sink)), full_(full), most_(most) {}
 
-    /// The prologue and the header, twice: nothing can be read without it.
+    /// Writes the prologue, and the header twice, as nothing can be read without it.
     void begin(const Header &header);
-    /// Closes the chunk where it is full. How many records found no room.
+    /// Closes the chunk if it is full. Returns how many records were not added.
     std::uint64_t add(const event::Event &event);
-    /// What is open goes out.
+    /// Writes the open chunk.
     void close();
     bool open() const { return !payload_.empty(); }
     std::size_t open_bytes() const { return payload_.size(); }
-    /// The index, and that it ended as it should.
+    /// Closes the open chunk, then writes the index and the end chunk.
     void end(const std::optional<Peak> &peak = std::nullopt);
-    /// What end() would write now, but for what is open.
+    /// The index and the end chunk that end() would write if no chunk were open.
     Bytes ending(const std::optional<Peak> &peak = std::nullopt) const;
-    /// ending() is no longer.
+    /// Upper bound on the size of ending().
     std::size_t most_ending_bytes() const;
 
     std::uint64_t bytes() const { return bytes_; }

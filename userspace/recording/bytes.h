@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Numbers and texts as bytes: varints (7 bits a byte, the lowest first, bit 7 set where more follow), signed ones with
-// their sign in bit 0.
+// Numbers and texts as bytes: varints (7 bits a byte, the lowest first, bit 7 set if more bytes follow); signed numbers
+// are zigzag, with the sign in bit 0.
 #pragma once
 
 #include <bit>
@@ -41,13 +41,13 @@ inline void put_double(Bytes &out, double value) {
         out.push_back(static_cast<char>(bits >> i));
 }
 
-/// A body may hold so many counted things, all counts together: each becomes more than its bytes in memory. A process
-/// of so many threads has none on any machine that is known.
+/// Limit on all counts of one body together, as an entry takes more bytes in memory than in the file. No known machine
+/// runs a process with that many threads.
 inline constexpr std::size_t kMostEntries = std::size_t{1} << 19;
-/// What a task is called is no longer (TASK_COMM_LEN, WQ_NAME_LEN).
+/// No task name is longer (TASK_COMM_LEN, WQ_NAME_LEN).
 inline constexpr std::size_t kMostName = 64;
 
-/// Takes back what was put. Once something is missing it is bad for good, and all that follows is 0.
+/// Decodes what the put functions encoded. After the first failure it stays bad(), and every further value is 0.
 class ByteReader {
   public:
     explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
@@ -75,7 +75,7 @@ class ByteReader {
         const std::uint64_t value = number();
         return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
     }
-    /// How many of something follow, each of which takes a byte at least.
+    /// A count of entries that follow, each of at least one byte.
     std::size_t count() {
         const std::uint64_t n = number();
         if (n > rest_.size() || n > entries_left_) fail();

@@ -10,7 +10,7 @@ namespace rsslag::recording {
 namespace {
 
 constexpr int kLevel = 3;
-constexpr std::size_t kHeaderCheck = 56;  ///< where the check of the header alone is; then that of all
+constexpr std::size_t kHeaderCheck = 56;  ///< offset of the header's own check; the check of all follows
 
 template <class Number>
 void put_fixed(Bytes &out, Number value) {

@@ -17,13 +17,13 @@ namespace {
 enum Column : std::uint8_t { Keys, Index, Times, Address, Count, Cached, Each, Events, Numbers, Raw, Tail };
 constexpr std::size_t kColumns = Tail + 1;
 
-/// What one record has in common with many.
+/// The values that many records have in common.
 struct Key {
     std::uint16_t kind = 0;
     std::uint16_t flags = 0;
     std::int32_t tid = 0;
     std::uint64_t mm = 0;
-    std::uint64_t rest = 0;  ///< CPU (16 bits), then what else is small
+    std::uint64_t rest = 0;  ///< CPU (16 bits), then the other small fields
     bool addressed = false;  ///< its address is not 0
 
     friend bool operator==(const Key &, const Key &) = default;
@@ -39,17 +39,17 @@ struct KeyHash {
     }
 };
 
-/// What the record before it of the same key said.
+/// Values of the previous records that a record's values are stored relative to.
 struct Previous {
     std::uint64_t *t_ns = nullptr;     ///< by CPU
     std::uint64_t *address = nullptr;  ///< by task
     std::int64_t *count = nullptr;     ///< by mm and member
-    std::int64_t *cached = nullptr;    ///< by task or CPU, mm and member: one, or one a member
+    std::int64_t *cached = nullptr;    ///< update: one; fault by task, sum by CPU and mm: one per member
     std::uint64_t *number = nullptr;   ///< by CPU
     std::int64_t *events = nullptr;    ///< by task
 };
 
-/// Finds them; both sides come to the same as keys are named in the same order.
+/// Finds them. Packer and unpacker get the same ones, as they see the keys in the same order.
 class PreviousRecords {
   public:
     explicit PreviousRecords(std::uint64_t base_ns) : base_ns_(base_ns) {}
@@ -108,7 +108,7 @@ Key key_of(const rsslag_sum &r) {
             false};
 }
 
-// Differences wrap as the hardware's do, so that any two numbers have one.
+// Differences wrap, so any two numbers have one.
 std::int64_t growth(std::uint64_t now, std::uint64_t &before) {
     return static_cast<std::int64_t>(now - std::exchange(before, now));
 }
@@ -146,7 +146,7 @@ class Packer {
     }
 
   private:
-    /// How long the record at the begin is; 0: there is none.
+    /// Adds the record at the start; returns its size, 0: not a record.
     std::size_t one(std::span<const std::byte> bytes) {
         return wire::visit_first(bytes, [this](const auto &record) { add(record); });
     }
@@ -180,7 +180,7 @@ class Packer {
         put_signed(columns_[Numbers], growth(std::uint64_t{r.number}, *previous.number));
     }
 
-    /// Names the key: by 0 and in full the first time, by its number from 1 after that.
+    /// Writes the key: 0 and all of its fields the first time, then its number (from 1).
     const Previous &name(const Key &key) {
         if (last_ == nullptr || key != last_->first) {
             const auto [found, fresh] = named_.try_emplace(key, 0, Previous{});

@@ -23,8 +23,8 @@ namespace {
 using core::Error;
 using core::Kind;
 
-/// This thread makes, renames and deletes files as their owner, who needs no capability for it. It may where the owner
-/// is a saved id of the process; else nothing changes.
+/// Makes this thread create, rename and delete files as their owner, without any capability. That requires that the
+/// owner is a saved id of the process; else nothing changes.
 class AsOwner {
   public:
     explicit AsOwner(const Writer::Options &options) : on_(options.as_owner && options.owner) {
@@ -37,7 +37,7 @@ class AsOwner {
         if (!on_) return;
         setfsuid(geteuid());
         setfsgid(getegid());
-        // Who changes ids is not dumpable any more, nor is any child of it.
+        // Changing ids makes the process and its children non-dumpable.
         if (dumpable_ == 1) prctl(PR_SET_DUMPABLE, 1);
     }
     AsOwner(const AsOwner &) = delete;
@@ -49,16 +49,16 @@ class AsOwner {
 };
 
 Error cannot_make(const std::string &path, int err) {
-    return {Kind::BadInput, fmt::format("{} cannot be made: {}", path, std::strerror(err)), err,
-            err == EMFILE || err == ENFILE ? "" : "name a file in a directory that exists and may be written"};
+    return {Kind::BadInput, fmt::format("cannot create {}: {}", path, std::strerror(err)), err,
+            err == EMFILE || err == ENFILE ? "" : "name a file in an existing, writable directory"};
 }
 
 core::Status make_way(const std::string &path, bool force) {
     struct stat status {};
     if (lstat(path.c_str(), &status) != 0) return core::success();
     if (S_ISDIR(status.st_mode)) return Error{Kind::BadInput, path + " is a directory", 0, "name a file"};
-    if (!S_ISREG(status.st_mode)) return Error{Kind::BadInput, path + " is no regular file", 0, "name another one"};
-    if (!force) return Error{Kind::BadInput, path + " exists", 0, "name another file, or --force"};
+    if (!S_ISREG(status.st_mode)) return Error{Kind::BadInput, path + " is not a regular file", 0, "name another file"};
+    if (!force) return Error{Kind::BadInput, path + " already exists", 0, "name another file or use --force"};
     if (unlink(path.c_str()) != 0) return cannot_make(path, errno);
     return core::success();
 }
@@ -69,7 +69,7 @@ bool is_segment_of(const std::string &file, const std::string &name) {
     return name.find_first_not_of("0123456789", file.size() + 1) == std::string::npos;
 }
 
-/// What a segment would find in its way, hours from now.
+/// An existing file with the name of a segment: found here, it does not stop the recording hours later.
 std::optional<std::string> segment_there(const std::string &path) {
     const std::filesystem::path file(path);
     const auto directory = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
@@ -86,7 +86,7 @@ int rename_to(const std::string &from, const std::string &to, bool force) {
     if (force) return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
     if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
     if (errno != EINVAL) return errno;
-    // File systems that do not know how; nor can they link, mostly.
+    // The file system does not support RENAME_NOREPLACE; most such file systems cannot link either.
     struct stat status {};
     if (lstat(to.c_str(), &status) == 0) return EEXIST;
     return rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
@@ -103,8 +103,8 @@ core::Result<Files> Files::create(const std::string &path, const Writer::Options
     if (const core::Status way = make_way(path, options.force); !way) return way.error();
     if (options.max_bytes && !options.force) {
         if (const auto there = segment_there(path))
-            return Error{Kind::BadInput, *there + " exists, which a segment may be called", 0,
-                         "name another file, or --force"};
+            return Error{Kind::BadInput, *there + " already exists and has the name of a segment", 0,
+                         "name another file or use --force"};
     }
     Files files(path, options);
     if (const int err = files.make(); err != 0) return cannot_make(path, err);
@@ -140,7 +140,7 @@ void Files::make_room(std::uint64_t bytes) {
     }
 }
 
-/// What could not be written whole is taken away: what was written before it stays readable.
+/// Truncates the file to its previous size if the write fails, so that it stays readable.
 int Files::write(std::string_view bytes) {
     make_room(bytes.size());
     std::size_t done = 0;
@@ -162,7 +162,7 @@ int Files::sync() const {
     return fdatasync(fd_.get()) == 0 ? 0 : errno;
 }
 
-/// One that was moved or deleted by somebody meanwhile is theirs now.
+/// Leaves FILE alone if another process has moved, deleted or replaced it.
 int Files::move_away() {
     struct stat status {};
     const bool there =

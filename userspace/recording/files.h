@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A recording on the disk: one file, or under a limit FILE and the segments before it, FILE.0000, FILE.0001 …
+// A recording on disk: one file; with a size limit FILE and the older segments FILE.0000, FILE.0001 …
 #pragma once
 
 #include <sys/types.h>
@@ -15,29 +15,29 @@
 
 namespace rsslag::recording {
 
-/// What a segment is called once it is not the newest any more.
+/// The name of a segment that is no longer the newest.
 std::string segment_name(const std::string &path, std::uint64_t number);
 
 class Files {
   public:
-    /// Kind::BadInput where something is there, also under the name that a segment would get, or nothing can be made.
+    /// Kind::BadInput: a file of that name, or of the name of a segment, exists, or FILE cannot be created.
     static core::Result<Files> create(const std::string &path, const Writer::Options &options);
-    /// All of it or nothing; the oldest segments make room for it. 0 or an errno, as the others.
+    /// Writes all of it or nothing; deletes the oldest segments as needed. Returns 0 or an errno, as sync() and next().
     int write(std::string_view bytes);
     int sync() const;
-    /// What was written until now keeps its number, and FILE begins anew. What has come to be in the way is an error
-    /// unless Options::force.
+    /// Renames FILE to its segment name and creates FILE again. An existing file of that name is an error unless
+    /// Options::force.
     int next();
-    /// Nothing is left of FILE.
+    /// Deletes FILE.
     void remove() const;
 
     const std::string &path() const { return path_; }
-    /// Bytes in FILE, and in all that is there.
+    /// Bytes in FILE; kept(): in FILE and all segments that still exist.
     std::uint64_t written() const { return written_; }
     std::uint64_t kept() const { return kept_ + written_; }
 
   private:
-    /// A file that was made here: what has its name later may be somebody else's.
+    /// Identifies a file created here, as another process may put a file of its own under that name later.
     struct Made {
         std::uint64_t number = 0;
         std::uint64_t bytes = 0;

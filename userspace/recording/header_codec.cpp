@@ -6,7 +6,7 @@
 namespace rsslag::recording {
 namespace {
 
-/// Numbers of the fields, as the file has them: never given again.
+/// Numbers of the fields in the file. A number is never reused.
 enum class Field : std::uint8_t {
     Writer = 1,
     Kernel = 2,
@@ -40,20 +40,20 @@ Bytes numbers(Numbers... values) {
     return body;
 }
 
-Bytes texts(const std::vector<std::string> &words) {
+Bytes texts(const std::vector<std::string> &values) {
     Bytes body;
-    put(body, words.size());
-    for (const std::string &word : words)
-        put_text(body, word);
+    put(body, values.size());
+    for (const std::string &value : values)
+        put_text(body, value);
     return body;
 }
 
 std::vector<std::string> read_texts(ByteReader &in) {
-    std::vector<std::string> words;
+    std::vector<std::string> values;
     const std::size_t n = in.count();
     for (std::size_t i = 0; i < n && !in.bad(); ++i)
-        words.emplace_back(in.text());
-    return words;
+        values.emplace_back(in.text());
+    return values;
 }
 
 template <class Enum>
@@ -67,11 +67,11 @@ Enum read_enum(ByteReader &in, Enum last) {
 }
 
 constexpr std::int64_t kMostClockTicks = 1 << 20;
-constexpr std::uint64_t kMostInterval = std::uint64_t{1} << 40;  // ms, which are ns somewhere
-/// No command line is as long (MAX_ARG_STRLEN, a quarter of a stack): what is printed of it is no longer, either.
+constexpr std::uint64_t kMostInterval = std::uint64_t{1} << 40;  // ms; no overflow when converted to ns
+/// No command line is longer (MAX_ARG_STRLEN; a quarter of the stack limit). Also bounds what is printed of it.
 constexpr std::size_t kMostHeader = std::size_t{8} << 20;
 
-/// struct new_utsname has 64 bytes for each of its texts, and a UUID less: exports repeat them in each row.
+/// struct new_utsname has 64 bytes per text; a UUID is shorter. Exports repeat these names in each row.
 constexpr std::size_t kMostName = 64;
 
 std::string read_name(ByteReader &in) {
@@ -94,7 +94,7 @@ void read_machine(ByteReader &in, core::Machine &machine) {
     }
     machine.cpus_online = read_positive(in, core::kMostCpus);
     machine.cpus_possible = read_positive(in, core::kMostCpus);
-    if (!in.at_end()) machine.cpus_present = read_positive(in, core::kMostCpus);  // old recordings do not tell
+    if (!in.at_end()) machine.cpus_present = read_positive(in, core::kMostCpus);  // absent from old recordings
 }
 
 void read_field(Field field, ByteReader &in, Header &header) {
@@ -170,7 +170,7 @@ std::optional<Header> read_header(std::string_view bytes) {
     if (bytes.size() > kMostHeader) return std::nullopt;
     ByteReader in(bytes);
     Header header;
-    header.version = 1;  // which does not say
+    header.version = 1;  // version 1 has no such field
     bool machine = false;
     while (!in.at_end()) {
         const std::uint64_t field = in.number();

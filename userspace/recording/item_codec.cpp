@@ -11,7 +11,7 @@
 namespace rsslag::recording {
 namespace {
 
-// As the file has them; Kind has no numbers of its own.
+// In the order of the numbers in the file, which are independent of the values of Kind.
 constexpr core::Kind kKinds[] = {core::Kind::BadInput, core::Kind::Denied, core::Kind::Unsupported, core::Kind::Gone,
                                  core::Kind::Corrupt,  core::Kind::Io,     core::Kind::Internal};
 
@@ -25,7 +25,7 @@ void put_error(Bytes &out, const core::Error &error) {
     put_text(out, error.remedy);
 }
 
-/// CLOCK_REALTIME by its distance from the other clock, which hardly ever changes.
+/// CLOCK_REALTIME is stored as its distance from CLOCK_MONOTONIC, which hardly ever changes.
 std::int64_t distance(const event::Moment &at) {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(at.unix_ns) - at.t_ns);
 }
@@ -168,15 +168,51 @@ core::TimedCounters read_timed(ByteReader &in, std::uint64_t base_ns) {
     return timed;
 }
 
-/// Words for people, as rsslag wrote them; who prints an error takes them so.
+event::Attach read_attach(ByteReader &in, std::uint64_t base_ns) {
+    event::Attach attach;
+    attach.host_tgid = in.small();
+    attach.counters = read_timed(in, base_ns);
+    attach.faults = read_faults(in);
+    return attach;
+}
+
+event::ExecAwaited read_awaited(ByteReader &in) {
+    event::ExecAwaited awaited;
+    awaited.host_tgid = in.small();
+    awaited.tgid = in.small();
+    awaited.mm = in.number();
+    return awaited;
+}
+
+event::Reading read_reading(ByteReader &in, std::uint64_t base_ns) {
+    const int host_tgid = in.small();
+    if (!in.yes()) return {host_tgid, read_error(in)};
+    return {host_tgid, read_raw_reading(in, base_ns)};
+}
+
+event::TickEnd read_tick_end(ByteReader &in, std::uint64_t base_ns) {
+    event::TickEnd end;
+    if (in.yes()) end.until_ns = read_time(in, base_ns);
+    end.at = read_moment(in, base_ns);
+    end.own = read_cost(in);
+    return end;
+}
+
+}  // namespace
+
+std::uint64_t read_time(ByteReader &in, std::uint64_t base_ns) {
+    return base_ns + static_cast<std::uint64_t>(in.signed_number());
+}
+
+/// Escapes the texts here: they come from a file, and are printed as they are later.
 core::Error read_error(ByteReader &in) {
-    constexpr std::size_t kMostWords = 4096;
+    constexpr std::size_t kMostText = 4096;
     core::Error error;
     const std::uint64_t kind = in.number();
     if (kind < std::size(kKinds)) error.kind = kKinds[kind];
-    error.what = core::harmless(in.text_up_to(kMostWords));
+    error.what = core::harmless(in.text_up_to(kMostText));
     error.err = in.small();
-    error.remedy = core::harmless(in.text_up_to(kMostWords));
+    error.remedy = core::harmless(in.text_up_to(kMostText));
     return error;
 }
 

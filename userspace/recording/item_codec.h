@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A trace's events as bytes and back. In a file they are items: kind, length, body.
+// Encodes events of a trace as items of a file (kind, length, body) and decodes them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace rsslag::recording {
 
-/// Kinds of items in a file. Version 1 used the numbers that are missing here; they are not reused.
+/// Numbers of the item kinds in a file. Numbers used by version1.h are not reused.
 enum class ItemKind : std::uint8_t {
     Records = 2,
     Faults = 7,
@@ -31,25 +31,33 @@ enum class ItemKind : std::uint8_t {
     MappingListing = 24,
 };
 
-/// Kind, length, body. Times are told from `base_ns` on.
+/// Appends kind, length, body. Times are stored relative to `base_ns`.
 void put_item(Bytes &out, const event::Event &event, std::uint64_t base_ns);
-/// Records go in batches, packed already.
+/// Appends one batch of records, which pack() has packed already.
 void put_records(Bytes &out, std::uint32_t ring, std::string_view packed);
 
-/// An item as it lies in a chunk; in.bad() where there is none.
+/// An undecoded item of a chunk; in.bad() if there is none.
 struct RawItem {
     std::uint64_t kind = 0;
     std::string_view body;
 };
 RawItem next_raw_item(ByteReader &in);
-/// nullopt: of a kind that is not known here, or body.bad().
+/// nullopt: unknown kind, or body.bad().
 std::optional<event::Event> read_item(std::uint64_t kind, ByteReader &body, std::uint64_t base_ns);
 
 void put_header(Bytes &out, const Header &header);
-/// Fields that are not known are skipped. nullopt: it is no header.
+/// Skips unknown fields. nullopt: not a header.
 std::optional<Header> read_header(std::string_view bytes);
 
-// Readings, in a file of their own.
+// Parts of bodies.
+std::uint64_t read_time(ByteReader &in, std::uint64_t base_ns);
+core::Error read_error(ByteReader &in);
+std::optional<event::Event> read_records(ByteReader &in, std::uint64_t base_ns);
+event::Faults read_faults(ByteReader &in);
+event::Counters read_counters_item(ByteReader &in, std::uint64_t base_ns);
+core::OwnCost read_cost(ByteReader &in);
+
+// Implemented in reading_codec.cpp.
 void put_counters(Bytes &out, const core::CounterReading &reading);
 core::CounterReading read_counters(ByteReader &in);
 void put_raw_reading(Bytes &out, const core::RawReading &raw, std::uint64_t base_ns);

@@ -16,11 +16,11 @@ using core::MappedRange;
 using core::MappingChange;
 using core::MappingListing;
 
-/// Addresses of mappings are multiples of this on every kernel.
+/// Addresses of mappings are multiples of 4 KiB on every kernel.
 constexpr unsigned kPageBits = 12;
 constexpr std::size_t kMostPath = 4096;
 
-/// Each name once: number 0 is the empty one.
+/// Stores each name once; number 0 is the empty name.
 class Names {
   public:
     std::uint64_t number_of(const std::string &name) {
@@ -40,7 +40,7 @@ class Names {
     std::vector<std::string_view> names_;
 };
 
-/// The same, read. What is made of one body is bounded: a byte of it may stand for a whole path.
+/// Decodes Names. The total size of the returned names is bounded: one byte of a body may refer to a whole path.
 class ReadNames {
   public:
     explicit ReadNames(ByteReader &in) {
@@ -79,7 +79,7 @@ enum MappingColumn : std::size_t {
 using MappingColumns = std::array<Bytes, MappingColumnCount>;
 using MappingReaders = std::array<ByteReader, MappingColumnCount>;
 
-/// Where a range lies, by the end of the one before it.
+/// Encodes a range relative to the end of the previous one.
 class Places {
   public:
     void put_range(Bytes &starts, Bytes &lengths, std::uint64_t start, std::uint64_t end) {
@@ -106,7 +106,7 @@ bool has_range(MappingChange::Kind kind) {
            kind == MappingChange::Kind::Named;
 }
 
-/// Of changes that have one, behind all columns: a recording from before has none.
+/// Build ids of the changes that have one, after all columns. Absent from older recordings.
 class BuildIdWriter {
   public:
     void add(std::size_t change, const core::BuildId &id) {
@@ -234,7 +234,7 @@ event::MappingChanges read_mapping_changes(ByteReader &in, std::uint64_t base_ns
     const std::size_t count = in.count();
     ReadNames names(in);
     const auto column = [&in] { return ByteReader(in.text()); };
-    // In the order of Column.
+    // In the order of MappingColumn.
     const MappingReaders columns{column(), column(), column(), column(), column(),
                                  column(), column(), column(), column()};
     ChangeReader reader(std::move(names), columns, base_ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Bodies of items 23 and 24: how mappings change, and all of them at one moment.
+// Bodies of items 23 and 24: changes of mappings, and all mappings at one moment.
 #pragma once
 
 #include <cstdint>

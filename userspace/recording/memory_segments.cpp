@@ -37,9 +37,9 @@ struct MemorySegments::State {
     std::deque<std::shared_ptr<const Bytes>> older;
     std::size_t older_bytes = 0;
     Bytes newest;
-    std::optional<Assembler> assembler;  ///< of the newest, nullopt before the first one
+    std::optional<Assembler> assembler;  ///< of the newest segment; nullopt before the first begin()
 
-    /// The end that it would have now included.
+    /// Including its ending.
     std::size_t newest_bytes() const {
         return assembler ? newest.size() + assembler->open_bytes() + assembler->most_ending_bytes() : 0;
     }

@@ -48,15 +48,15 @@ core::Result<Input> open_file(const std::string &path) {
     const auto file = std::make_shared<core::Fd>(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     const int err = errno;
     if (!file->open()) {
-        return Error{
-            Kind::BadInput, fmt::format("{} cannot be opened: {}", path, std::strerror(err)), err,
-            err == EMFILE || err == ENFILE ? "" : "name a file that rsslag record or live --record has written"};
+        return Error{Kind::BadInput, fmt::format("cannot open {}: {}", path, std::strerror(err)), err,
+                     err == EMFILE || err == ENFILE ? "" : "name a file written by rsslag record or live --record"};
     }
     struct stat status {};
-    if (fstat(file->get(), &status) != 0) return Error{Kind::Io, fmt::format("{} cannot be read", path), errno, ""};
+    if (fstat(file->get(), &status) != 0)
+        return Error{Kind::Io, fmt::format("cannot read {}: {}", path, std::strerror(errno)), errno, ""};
     if (!S_ISREG(status.st_mode)) {
         return Error{Kind::BadInput,
-                     fmt::format("{} is {}", path, S_ISDIR(status.st_mode) ? "a directory" : "no regular file"), 0,
+                     fmt::format("{} is {}", path, S_ISDIR(status.st_mode) ? "a directory" : "not a regular file"), 0,
                      "name a recording"};
     }
     return Input{[file](std::uint64_t offset, std::span<char> out) { return read_at(file->get(), offset, out); },
@@ -66,20 +66,21 @@ core::Result<Input> open_file(const std::string &path) {
 struct Reader::State {
     Input input;
     Header header;
-    std::uint64_t at = 0;  ///< of the next chunk
+    std::uint64_t at = 0;  ///< offset of the next chunk
     ChunkInfo chunk;
     Bytes payload;
     ByteReader in{std::string_view()};
-    std::uint64_t number = 0;       ///< that the next chunk should have
-    std::uint64_t records = 0;      ///< in whole chunks so far
-    std::uint64_t unpacked = 0;     ///< bytes, likewise
-    std::uint64_t records_due = 0;  ///< that the next chunk should have before it
+    std::uint64_t number = 0;       ///< expected number of the next chunk
+    std::uint64_t records = 0;      ///< in undamaged chunks so far
+    std::uint64_t unpacked = 0;     ///< bytes in undamaged chunks so far
+    std::uint64_t records_due = 0;  ///< expected records_before of the next chunk
     std::uint64_t last_ns = 0;
-    std::uint64_t reached_ns = 0;       ///< the latest that an event told
-    std::optional<std::string> damage;  ///< since the last whole chunk
-    mutable int err = 0;                ///< of the last read that failed, until it is told
+    std::uint64_t reached_ns = 0;       ///< the latest time of an event
+    std::optional<std::string> damage;  ///< found since the last undamaged chunk
+    mutable int err = 0;                ///< of the last read that failed, until it is reported
     bool whole = true;
     bool ended = false, reported_end = false;
+    std::optional<Version1> version1;  ///< converts items to events, if the file is of version 1
     std::deque<Next> ready;
 
     bool stopped() const { return input.stop && input.stop(unpacked); }
@@ -106,13 +107,13 @@ Bytes Reader::State::read(std::uint64_t offset, std::size_t size) const {
     return bytes;
 }
 
-/// What is wrong with what should be there, unless it could not even be read.
+/// Text of a Missing: the damage, with the read error if there was one.
 std::string Reader::State::damaged(std::string what) {
     const int failed = std::exchange(err, 0);
-    return failed == 0 ? what : fmt::format("{}: it cannot be read: {}", what, std::strerror(failed));
+    return failed == 0 ? what : fmt::format("{}: cannot read it: {}", what, std::strerror(failed));
 }
 
-/// The next chunk whose header can be read, from there on, which moves to it.
+/// The next valid chunk header from offset `from` on; sets `from` to its offset.
 std::optional<ChunkInfo> Reader::State::head_from(std::uint64_t &from) const {
     constexpr std::size_t kWindow = std::size_t{1} << 16;
     if (auto info = read_chunk_header(read(from, kChunkHeader))) return info;
@@ -150,7 +151,7 @@ std::optional<Bytes> Reader::State::whole_payload(std::uint64_t offset, ChunkKin
     return is_whole(all.substr(0, kChunkHeader), stored) ? unpack_payload(*info, stored) : std::nullopt;
 }
 
-/// Of the chunk at `at`, where it is whole; goes on behind it.
+/// The payload of the chunk at `at`, nullopt if damaged; moves `at` behind the chunk.
 std::optional<Bytes> Reader::State::take_payload(const ChunkInfo &info) {
     err = 0;
     const std::uint64_t begin = at;
@@ -158,7 +159,7 @@ std::optional<Bytes> Reader::State::take_payload(const ChunkInfo &info) {
     at += kChunkHeader + info.stored;
     if (bytes.size() < kChunkHeader + info.stored) {
         damage = err != 0 ? damaged(fmt::format("the chunk at byte {} is damaged", begin))
-                          : fmt::format("it ends within the chunk at byte {}", begin);
+                          : fmt::format("the file ends within the chunk at byte {}", begin);
         return std::nullopt;
     }
     const auto [header_bytes, stored] =
@@ -168,7 +169,7 @@ std::optional<Bytes> Reader::State::take_payload(const ChunkInfo &info) {
     return raw;
 }
 
-/// There are two copies of it, one after the other.
+/// A file starts with two copies of the header.
 core::Status Reader::State::find_header(const std::string &name) {
     for (int copy = 0; copy < 2; ++copy) {
         const auto info = find_chunk();
@@ -182,11 +183,11 @@ core::Status Reader::State::find_header(const std::string &name) {
         last_ns = info->last_ns;
         return core::success();
     }
-    return Error{Kind::Corrupt, fmt::format("{} is too damaged: nothing is left of its header", name), 0,
-                 "without it no record can be understood"};
+    return Error{Kind::Corrupt, fmt::format("{} is too damaged: it has no readable header", name), 0,
+                 "without the header no record can be decoded"};
 }
 
-/// What lies between the last whole chunk and this one.
+/// The part between the last undamaged chunk and this one, if any is missing.
 std::optional<Missing> Reader::State::gap_before(const ChunkInfo &info) {
     if (!damage && info.number != number)
         damage = fmt::format("chunks are missing before the one at byte {}", at - kChunkHeader - info.stored);
@@ -197,7 +198,7 @@ std::optional<Missing> Reader::State::gap_before(const ChunkInfo &info) {
     return missing;
 }
 
-/// What its writer could not keep up with is missing like anything else.
+/// A Gap of the writer is reported as Missing, as damage is.
 void Reader::State::add(event::Event event) {
     if (const auto *const gap = std::get_if<event::Gap>(&event)) {
         whole = false;
@@ -210,12 +211,27 @@ void Reader::State::add(event::Event event) {
 
 void Reader::State::take(const RawItem &item) {
     ByteReader body(item.body);
-    if (auto event = read_item(item.kind, body, chunk.first_ns); event && !body.bad()) add(std::move(*event));
-    if (body.bad()) in.fail();  // but what a later version adds to a body is not looked at
+    if (version1) {
+        Version1::Events events;
+        version1->take(item.kind, body, chunk.first_ns, events);
+        for (event::Event &event : events)
+            add(std::move(event));
+    } else if (auto event = read_item(item.kind, body, chunk.first_ns); event && !body.bad()) {
+        add(std::move(*event));
+    }
+    if (body.bad()) in.fail();  // additions of a later version at the end of a body are ignored
+}
+
+/// The next item does not directly follow the last one that was read.
+void Reader::State::break_off() {
+    Version1::Events events;
+    if (version1) version1->break_off(events);
+    for (event::Event &event : events)
+        add(std::move(event));
 }
 
 void Reader::State::next_in_chunk() {
-    constexpr std::uint32_t kLook = 4096;  // items that tell nothing: less than a millisecond
+    constexpr std::uint32_t kLook = 4096;  // items that yield no event: less than a millisecond of work
     for (std::uint32_t items = 1; ready.empty() && !in.bad() && !in.at_end(); ++items) {
         if (items % kLook == 0 && stopped()) return;
         const RawItem item = next_raw_item(in);
@@ -224,17 +240,18 @@ void Reader::State::next_in_chunk() {
     if (!in.bad()) return;
     in = ByteReader(std::string_view());
     whole = false;
-    ready.emplace_back(
-        Missing{"what a whole chunk holds cannot be understood", chunk.first_ns, chunk.last_ns, std::nullopt});
+    break_off();
+    ready.emplace_back(Missing{"cannot decode an undamaged chunk", chunk.first_ns, chunk.last_ns, std::nullopt});
 }
 
 void Reader::State::end() {
     if (std::exchange(reported_end, true)) return;
     if (ended && at >= input.size) return;
     whole = false;
-    if (ended) damage = fmt::format("{} bytes behind its end are not of it", input.size - at);
-    ready.emplace_back(
-        Missing{damage.value_or("it was not ended: what came last is not in it"), last_ns, std::nullopt, std::nullopt});
+    break_off();
+    if (ended) damage = fmt::format("{} extra bytes after the end of the recording", input.size - at);
+    ready.emplace_back(Missing{damage.value_or("it was not ended properly and lacks its last part"), last_ns,
+                               std::nullopt, std::nullopt});
 }
 
 core::Result<Reader> Reader::open(Input input, const std::string &name) {
@@ -243,14 +260,20 @@ core::Result<Reader> Reader::open(Input input, const std::string &name) {
     if (state->input.size == 0) return Error{Kind::Corrupt, fmt::format("{} is empty", name), 0, "name a recording"};
     const Bytes head = state->read(0, kPrologue);
     if (state->err != 0) {
-        return Error{Kind::Io, fmt::format("{} cannot be read: {}", name, std::strerror(state->err)), state->err, ""};
+        return Error{Kind::Io, fmt::format("cannot read {}: {}", name, std::strerror(state->err)), state->err, ""};
     }
     const auto version = read_prologue(head);
-    if (version && *version != kVersion) return wrong_version(name, *version);
+    if (version && *version > kVersion) {
+        return Error{
+            Kind::BadInput,
+            fmt::format("{} has format version {}; this rsslag reads versions up to {}", name, *version, kVersion), 0,
+            "read it with the rsslag that wrote it, or a later version"};
+    }
     if (!version && !read_chunk_header(state->read(kPrologue, kChunkHeader))) {
         const bool cut = kMagic.starts_with(std::string_view(head).substr(0, kMagic.size()));
-        return Error{Kind::Corrupt, fmt::format("{} {}", name, cut ? "ends within its head" : "is no recording"), 0,
-                     "name a file that rsslag record or live --record has written"};
+        return Error{Kind::Corrupt,
+                     fmt::format("{} {}", name, cut ? "is cut off or damaged at its start" : "is not a recording"), 0,
+                     "name a file written by rsslag record or live --record"};
     }
     state->at = kPrologue;
     if (const core::Status found = state->find_header(name); !found) return found.error();
@@ -281,7 +304,7 @@ std::vector<Position> Reader::positions() const {
     return positions;
 }
 
-/// The end tells where the index is, and the index has it behind the chunks.
+/// The end chunk gives the offset of the index. The peak follows the positions of the chunks there.
 std::optional<Peak> Reader::peak() const {
     const State &state = *state_;
     constexpr std::size_t kMostEnd = kChunkHeader + 20;
@@ -327,7 +350,7 @@ std::optional<Reader::Next> Reader::next() {
             state.end();
             break;
         }
-        state.payload = Bytes();  // before there is another one
+        state.payload = Bytes();  // frees it before the next one is allocated
         state.in = ByteReader(std::string_view());
         auto raw = state.take_payload(*info);
         if (!raw) continue;

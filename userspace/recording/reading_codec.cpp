@@ -11,7 +11,7 @@ void put_members(Bytes &out, const core::Members &members) {
         put_signed(out, members[member].n);
 }
 
-/// Beyond `most` either way it is no count of anything that is there.
+/// Fails for values of `most` and beyond, in either direction: no real counter is that large.
 std::int64_t read_up_to(ByteReader &in, std::int64_t most) {
     const std::int64_t value = in.signed_number();
     if (value > -most && value < most) return value;
@@ -34,7 +34,7 @@ void put_optional(Bytes &out, const std::optional<Unit> &value) {
 
 template <class Unit>
 std::optional<Unit> read_optional(ByteReader &in) {
-    constexpr std::int64_t kMost = core::kMostPagesOfMm << 6;  // also of KiB, where pages have 64
+    constexpr std::int64_t kMost = core::kMostPagesOfMm << 6;  // also limits KiB, with pages of up to 64 KiB
     if (!in.yes()) return std::nullopt;
     return Unit{read_up_to(in, kMost)};
 }
@@ -78,7 +78,7 @@ void put_task(Bytes &out, const core::TaskReading &task, int &before) {
     put(out, task.in_execve ? 1 : 0);
 }
 
-/// Wraps, as what comes from a file may be anything.
+/// Wraps: a file may contain any number.
 int sum(int before, std::int64_t by) {
     return static_cast<int>(static_cast<std::uint32_t>(before) + static_cast<std::uint32_t>(by));
 }
@@ -213,7 +213,7 @@ core::RawReading read_raw_reading(ByteReader &in, std::uint64_t base_ns) {
     raw.evidence.poisoned = read_optional<core::Pages>(in);
     for (std::uint64_t *const t_ns : {&raw.bracket_ns, &raw.begin_ns, &raw.end_ns})
         *t_ns = base_ns + static_cast<std::uint64_t>(in.signed_number());
-    if (!in.at_end()) raw.cpus_online = std::clamp(in.small(), 0, core::kMostCpus);  // old recordings do not tell
+    if (!in.at_end()) raw.cpus_online = std::clamp(in.small(), 0, core::kMostCpus);  // absent from old recordings
     return raw;
 }
 
@@ -232,7 +232,7 @@ core::Losses read_losses(ByteReader &in) {
     const std::size_t causes = in.count();
     for (std::size_t i = 0; i < causes && !in.bad(); ++i) {
         const std::string cause(core::loss_cause(in.text()));
-        losses.by_cause[cause] += in.number();  // several may be unknown
+        losses.by_cause[cause] += in.number();  // all unknown causes are counted as "other"
     }
     return losses;
 }

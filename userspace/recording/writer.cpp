@@ -24,18 +24,18 @@ using core::Error;
 using core::Kind;
 using Clock = std::chrono::steady_clock;
 
-/// A chunk is open no longer.
+/// A chunk is closed after this time at the latest.
 constexpr std::chrono::seconds kOpenAtMost{1};
 constexpr std::size_t kMostWaiting = std::size_t{64} << 20;
 
-/// So much wakes the writer: little beside what may be kept, for it is then that it sees that a segment is full.
+/// Queued bytes that wake the writer: small against the size limit, so that it notices a full segment in time.
 std::size_t waking(const Writer::Options &options) {
     constexpr std::size_t kWaking = kMostWaiting / 64;
     return options.max_bytes ? static_cast<std::size_t>(std::min<std::uint64_t>(*options.max_bytes / 8, kWaking))
                              : kWaking;
 }
 
-/// What an event takes in memory, about.
+/// Approximate size of an event in memory.
 std::size_t size_of(const event::Event &event) {
     constexpr std::size_t kTask = 160;
     std::size_t size = sizeof(event::Event);
@@ -62,7 +62,7 @@ std::uint64_t records_in(const event::Event &event) {
     return records == nullptr ? 0 : count_records(records->bytes);
 }
 
-/// Chunks are small beside what may be kept, too.
+/// Chunks are small against the size limit.
 std::size_t full_chunk(const Writer::Options &options) {
     constexpr std::uint64_t kLeast = std::uint64_t{16} << 10;
     constexpr std::uint64_t kChunks = 32;
@@ -81,23 +81,23 @@ struct Writer::State {
 
     mutable std::mutex mutex;
     std::condition_variable wake;
-    std::deque<std::variant<event::Event, Header>> waiting;  ///< a header begins the next segment
+    std::deque<std::variant<event::Event, Header>> waiting;  ///< a header starts the next segment
     std::size_t waiting_bytes = 0;
-    event::Gap missed;  ///< since the last event that found room
+    event::Gap missed;  ///< events that did not fit into the queue since the last one that did
     Progress progress;
     std::optional<Peak> peak;
     bool stop = false;
     bool began = false;
-    std::uint64_t given_bytes = 0;  ///< since the last header
+    std::uint64_t given_bytes = 0;  ///< queued since the last header
     Clock::time_point given_since;
-    double packed = 1.0 / 16;  ///< so much of a file comes of each byte given: a guess, until some is written
+    double packed = 1.0 / 16;  ///< bytes of file per queued byte: an estimate until the first write
 
-    // The thread's own.
+    // Used by the recorder thread only.
     Files files;
     Assembler assembler = new_assembler();
     std::uint64_t records_before = 0;                   ///< in earlier segments
-    std::uint64_t packed_bytes = 0, written_bytes = 0;  ///< in all: given to the assembler; come of it
-    event::Gap left_out;                                ///< since the last event that was no record
+    std::uint64_t packed_bytes = 0, written_bytes = 0;  ///< total given to the assembler; total written
+    event::Gap left_out;                                ///< since the last event other than records
     int err = 0;
     Clock::time_point opened, synced;
     std::thread thread;
@@ -161,7 +161,7 @@ void Writer::put(event::Event event) {
     state.waiting.emplace_back(std::move(event));
     state.waiting_bytes += size;
     state.given_bytes += size;
-    // Ever so often is enough: a chunk is written once a second.
+    // No need to wake it for each event: a chunk is written once a second.
     if (state.waiting_bytes > state.waking_bytes) state.wake.notify_one();
 }
 
@@ -208,7 +208,7 @@ core::Status Writer::finish(const std::optional<Peak> &peak) {
     return progress.failed ? core::Status(*progress.failed) : core::success();
 }
 
-/// Of what found no room; the lock is held.
+/// Queues a Gap for the events that did not fit. The caller holds the lock.
 void Writer::State::report_missed() {
     if (missed.events > 0) waiting.emplace_back(event::Event(std::exchange(missed, {})));
 }
@@ -240,7 +240,7 @@ void Writer::State::add_left_out() {
     if (left_out.events > 0) assembler.add(std::exchange(left_out, {}));
 }
 
-/// Who begins segments may be far behind: then records that would make this one longer than all may be are left out.
+/// Drops records that would make the segment exceed the size limit: the thread that starts segments may be far behind.
 void Writer::State::write_event(const event::Event &event) {
     if (!assembler.open()) opened = Clock::now();
     packed_bytes += size_of(event);
@@ -269,8 +269,8 @@ void Writer::State::look_at_clocks() {
     }
 }
 
-/// By what has been given, as the thread may be far behind: what waits is of this segment, however late it is written.
-/// Where much comes, not more often than once a second: each segment begins with all that is known by then.
+/// Estimated from all bytes given to this segment, as the recorder may be far behind with writing them. Between one and
+/// two shares a segment is full only after a second, as each starts with the state of all traced processes.
 bool Writer::State::full() const {
     constexpr std::chrono::seconds kAtLeast{1};
     if (!options.max_bytes) return false;
@@ -285,9 +285,8 @@ void Writer::State::report_progress(bool last) {
     progress.records = records_before + assembler.records();
     progress.bytes = files.kept();
     if (err == 0 || progress.failed) return;
-    progress.failed =
-        Error{Kind::Io, fmt::format("{} cannot be written any more: {}", files.path(), std::strerror(err)), err,
-              "what was written until then can be read"};
+    progress.failed = Error{Kind::Io, fmt::format("cannot write {}: {}", files.path(), std::strerror(err)), err,
+                            "the part that was written before can be read"};
     waiting.clear();
 }
 

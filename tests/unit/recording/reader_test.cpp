@@ -187,8 +187,8 @@ TEST(Reader, RefusesAnotherVersionByItsNumber) {
 
 TEST(Reader, RefusesWhatIsNoRecording) {
     EXPECT_EQ(read_all("").error.what, "it is empty");
-    EXPECT_EQ(read_all("{\"schema\":\"rsslag.tick/2\"}\n and more").error.what, "it is no recording");
-    EXPECT_EQ(read_all(Bytes(kMagic)).error.what, "it ends within its head");
+    EXPECT_EQ(read_all("{\"schema\":\"rsslag.tick/2\"}\n and more").error.what, "it is not a recording");
+    EXPECT_EQ(read_all(Bytes(kMagic)).error.what, "it is cut off or damaged at its start");
 }
 
 TEST(Reader, NamesChunksThatAreNotThere) {
