@@ -22,7 +22,7 @@ std::int64_t EntityIds::thread_of(int tid, std::optional<std::int64_t> process, 
 
 std::int64_t EntityIds::thread_of(std::optional<std::int64_t> process, const core::TaskNet &task, std::uint64_t t_ns) {
     const std::int64_t number = thread_of(task.tid, process, task.comm, t_ns);
-    // An update may have told of it before anybody knew whose it is; a tick does.
+    // The thread may be known from an update, without its process; a tick gives the process.
     threads_[static_cast<std::size_t>(number) - 1].process = process;
     return number;
 }

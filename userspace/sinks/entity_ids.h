@@ -12,7 +12,7 @@
 
 namespace rsslag::sinks {
 
-/// Gives processes, threads and mms numbers of their own, as PIDs and TIDs come back.
+/// Assigns unique numbers to processes and threads, as PIDs and TIDs are reused, and tracks mms.
 class EntityIds {
   public:
     struct Process {
@@ -32,15 +32,15 @@ class EntityIds {
         std::uint64_t first_t_ns = 0, last_t_ns = 0;
     };
 
-    /// Numbers from 1 on; nullopt where the stamp does not name one.
+    /// Numbers from 1; nullopt: not in the stamp.
     struct Ids {
         std::optional<std::int64_t> process, thread, mm;
     };
 
     Ids of(const Stamp &at);
-    /// A task that starts has no past, whatever its number was before.
+    /// A task that starts gets a new number, even if its TID was used before.
     Ids of_task(const TaskRow &row);
-    /// A process that has exited gives its number back.
+    /// After an exit the PID belongs to a new process.
     Ids of_tick(const TickRow &row);
     std::int64_t thread_of(std::optional<std::int64_t> process, const core::TaskNet &task, std::uint64_t t_ns);
 
@@ -53,7 +53,7 @@ class EntityIds {
     std::int64_t thread_of(int tid, std::optional<std::int64_t> process, std::string_view comm, std::uint64_t t_ns);
     void see_mm(const Stamp &at, std::optional<std::int64_t> process);
 
-    std::vector<Process> processes_;  ///< number − 1
+    std::vector<Process> processes_;  ///< index: number − 1
     std::vector<Thread> threads_;
     std::map<std::uint64_t, Mm> mms_;
     std::unordered_map<int, std::int64_t> by_pid_, by_tid_;

@@ -40,7 +40,7 @@ GrowthByName::Amount &GrowthByName::amount_of(Space &space, std::string_view map
     return found->second;
 }
 
-/// Where sinks::attribute() puts what came.
+/// The receiver for sinks::attribute().
 struct GrowthByName::Into {
     using Mapping = Amount *;
     Space &space;
@@ -67,7 +67,7 @@ void GrowthByName::note(const FaultRow &row) {
     if (row.at.mm != 0) attribute(row, Into{space_of(row.at)});
 }
 
-/// What came before is part of what it began with.
+/// Earlier growth is part of the memory at the start of the program.
 void GrowthByName::restart(Space &space) {
     for (auto &[mapping, amount] : space.mappings)
         amount = {};
@@ -86,7 +86,7 @@ void GrowthByName::note(const TaskRow &row) {
     space.from_exec = row.type == Type::Exec;
 }
 
-/// A file may have taken the place of another, or be in another mount namespace.
+/// One name may belong to several files: a file may be replaced, or be in another mount namespace.
 void GrowthByName::note_build_id(const MappingRow &row) {
     const auto [known, is_new] = build_ids_.try_emplace(std::string(row.mapping), row.build_id);
     if (known->second != row.build_id) known->second.reset();
@@ -131,10 +131,10 @@ std::optional<ImageGrowth> GrowthByName::take(int pid, std::uint64_t mm) {
     Space &space = found->second;
     ImageGrowth growth{mm, space.comm, space.begin, space.last, {}, {}, space.no_fault, lost_ - space.lost_before};
     growth.in_doubt = space.in_doubt;
-    Pages told;
+    Pages attributed;
     for (const Pages &pages : space.no_fault)
-        told += pages;
-    // What a listing does not have held nothing then.
+        attributed += pages;
+    // A mapping that is absent from a listing held nothing at that time.
     const bool began = space.from_exec || space.first_listing.has_value();
     const bool listed_again = space.from_exec || space.first_listing != space.last_listing;
     const auto comm_of = [this](int tid) {
@@ -146,7 +146,7 @@ std::optional<ImageGrowth> GrowthByName::take(int pid, std::uint64_t mm) {
         return id == build_ids_.end() ? core::BuildId() : id->second.value_or(core::BuildId());
     };
     for (auto &[mapping, amount] : space.mappings) {
-        told += amount.pages;
+        attributed += amount.pages;
         if (began && !amount.held_begin) amount.held_begin = 0;
         if (space.last_listing && !amount.held_end) amount.held_end = 0;
         if (!listed_again) amount.held_end.reset();
@@ -156,7 +156,7 @@ std::optional<ImageGrowth> GrowthByName::take(int pid, std::uint64_t mm) {
             growth.mappings.push_back({core::with_comm(mapping, comm_of), amount.pages, amount.updates,
                                        kilobytes(amount.held_begin), kilobytes(amount.held_end), build_id_of(mapping)});
     }
-    growth.no_fault[static_cast<std::size_t>(NoFault::NotTold)] += growth.grew() - told;
+    growth.no_fault[static_cast<std::size_t>(NoFault::NotTold)] += growth.grew() - attributed;
     for (const auto &[tid, came] : space.threads) {
         const auto comm = comms_.find(tid);
         growth.threads.push_back({tid, comm != comms_.end() ? comm->second : std::string(), came});

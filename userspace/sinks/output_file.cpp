@@ -27,7 +27,7 @@ Error bad(const std::string &path, const char *what, const char *remedy) {
     return {Kind::BadInput, fmt::format("{} {}", core::printable(path), what), 0, remedy};
 }
 
-/// Through links, so that it is the file behind them that is replaced.
+/// Follows symbolic links, so that their target is replaced.
 std::string resolved(const std::string &path) {
     std::array<char, PATH_MAX> real{};
     return realpath(path.c_str(), real.data()) != nullptr ? real.data() : path;
@@ -36,12 +36,11 @@ std::string resolved(const std::string &path) {
 }  // namespace
 
 Error OutputFile::failed(const char *what) const {
-    return {Kind::Io, fmt::format("{} cannot be {}: {}", core::printable(path_), what, std::strerror(errno)), errno,
-            ""};
+    return {Kind::Io, fmt::format("cannot {} {}: {}", what, core::printable(path_), std::strerror(errno)), errno, ""};
 }
 
 core::Result<OutputFile> OutputFile::open(const std::string &path, bool force, const std::string &input) {
-    if (path.empty()) return bad("''", "names no file", "");
+    if (path.empty()) return bad("''", "is not a file name", "");
     struct stat there {};
     struct stat in {};
     const bool exists = stat(path.c_str(), &there) == 0;
@@ -49,17 +48,17 @@ core::Result<OutputFile> OutputFile::open(const std::string &path, bool force, c
     if (exists && !S_ISREG(there.st_mode)) {
         OutputFile file(path, force);
         file.fd_ = core::Fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
-        if (!file.fd_.open()) return file.failed("opened");
+        if (!file.fd_.open()) return file.failed("open");
         return file;
     }
     if (exists && !input.empty() && stat(input.c_str(), &in) == 0 && in.st_dev == there.st_dev &&
         in.st_ino == there.st_ino)
         return bad(path, "is the recording itself", "name another file");
-    if (exists && !force) return bad(path, "exists already", "--force replaces it");
+    if (exists && !force) return bad(path, "already exists", "use --force to replace it");
     OutputFile file(exists ? resolved(path) : path, force);
     std::string growing = file.path_ + ".XXXXXX";
     file.fd_ = core::Fd(mkostemp(growing.data(), O_CLOEXEC));
-    if (!file.fd_.open()) return file.failed("written");
+    if (!file.fd_.open()) return file.failed("write");
     file.growing_ = std::move(growing);
     return file;
 }
@@ -78,7 +77,7 @@ Status OutputFile::write(std::string_view text) {
     while (!text.empty()) {
         const ssize_t written = ::write(fd_.get(), text.data(), text.size());
         if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return failed("written");
+        if (written < 0) return failed("write");
         text.remove_prefix(static_cast<std::size_t>(written));
     }
     return core::success();
@@ -86,27 +85,27 @@ Status OutputFile::write(std::string_view text) {
 
 Status OutputFile::share() {
     if (growing_.empty()) return core::success();
-    constexpr mode_t kAnybody = 0666;
+    constexpr mode_t kReadWrite = 0666;
     const mode_t masked = umask(0);
     umask(masked);
-    return fchmod(fd_.get(), kAnybody & ~masked) == 0 ? core::success() : failed("made readable");
+    return fchmod(fd_.get(), kReadWrite & ~masked) == 0 ? core::success() : failed("set the mode of");
 }
 
-/// What has come to be there meanwhile is not ours to replace, unless --force says so.
+/// Without --force a file that appeared at the path in the meantime is not replaced.
 Status OutputFile::put_in_place() {
     const char *const from = growing_.c_str();
     const char *const to = path_.c_str();
-    if (force_) return rename(from, to) == 0 ? core::success() : failed("written");
-    if (link(from, to) == 0) return unlink(from) == 0 ? core::success() : failed("written");
-    if (errno == EEXIST) return bad(path_, "exists already", "--force replaces it");
-    // File systems without links.
-    return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 ? core::success() : failed("written");
+    if (force_) return rename(from, to) == 0 ? core::success() : failed("write");
+    if (link(from, to) == 0) return unlink(from) == 0 ? core::success() : failed("write");
+    if (errno == EEXIST) return bad(path_, "already exists", "use --force to replace it");
+    // The file system has no hard links.
+    return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 ? core::success() : failed("write");
 }
 
 Status OutputFile::commit() {
     if (growing_.empty()) return core::success();
-    // Some file systems tell only now that there is no room.
-    if (fsync(fd_.get()) != 0) return failed("written");
+    // Some file systems report a full disk only here.
+    if (fsync(fd_.get()) != 0) return failed("write");
     Status placed = put_in_place();
     if (placed) growing_.clear();
     return placed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Field numbers and values of Perfetto's trace format, those that are written.
+// The field numbers and values of Perfetto's trace format that the sink writes.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A recording as packets of Perfetto's trace format, https://perfetto.dev/docs/reference/trace-packet-proto; field
-// numbers as published there. Time is that since the attach.
+// Writes a recording as packets of Perfetto's trace format, https://perfetto.dev/docs/reference/trace-packet-proto.
+// Times are since the attach.
 #include <fmt/format.h>
 
 #include <protozero/pbf_writer.hpp>
@@ -24,7 +24,7 @@ using core::Pages;
 using core::Status;
 using protozero::pbf_writer;
 
-/// What a track shows; with whose it is, it makes the track's number, which Perfetto wants unique in a trace.
+/// What a track shows. Kind, owner and CPU form the track's number, which must be unique in a trace.
 enum class TrackKind : std::uint8_t {
     Process = 1,
     Thread,
@@ -39,8 +39,8 @@ enum class TrackKind : std::uint8_t {
     CpuCached
 };
 
-std::uint64_t uuid(TrackKind kind, std::int64_t whose = 0, int cpu = 0) {
-    return static_cast<std::uint64_t>(kind) << 56U | static_cast<std::uint64_t>(whose) << 16U |
+std::uint64_t uuid(TrackKind kind, std::int64_t owner = 0, int cpu = 0) {
+    return static_cast<std::uint64_t>(kind) << 56U | static_cast<std::uint64_t>(owner) << 16U |
            static_cast<std::uint64_t>(cpu);
 }
 
@@ -84,7 +84,7 @@ class Perfetto : public Sink {
         fill(packet);
     }
 
-    /// Whether it is the first time that this track is asked for.
+    /// Whether this is the first use of the track.
     bool is_new(std::uint64_t track) { return tracks_.insert(track).second; }
 
     template <class Fill>
@@ -133,7 +133,7 @@ class Perfetto : public Sink {
         return track;
     }
 
-    /// Bytes, as Perfetto has no pages.
+    /// In bytes, as Perfetto has no unit for pages.
     void count(std::uint64_t track, std::uint64_t parent, const std::string &name, std::uint64_t t_ns, Pages pages) {
         if (is_new(track)) {
             describe(track, parent, name, [](pbf_writer &descriptor) {
@@ -149,7 +149,7 @@ class Perfetto : public Sink {
         });
     }
 
-    /// The same value again would be most of the file.
+    /// Skips unchanged values, which would be most of the file.
     void count_changed(std::uint64_t track, std::uint64_t parent, const std::string &name, std::uint64_t t_ns,
                        Pages pages) {
         const auto [last, first] = counted_.try_emplace(track, pages);

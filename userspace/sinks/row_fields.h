@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which fields each row has, told once: JSON and CSV cannot differ.
+// The fields of each row, defined once for JSON and CSV.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace rsslag::sinks {
 
-/// In the order in which they are printed. Named as in rsslag.tick/2, with _ for its dots.
+/// In output order. Names are those of rsslag.tick/2, with _ in place of dots.
 enum class Column : std::uint8_t {
     Type,
     TNs,
@@ -120,14 +120,14 @@ enum class Column : std::uint8_t {
 };
 inline constexpr std::size_t kColumns = static_cast<std::size_t>(Column::Last) + 1;
 
-/// By Column.
+/// Index: Column.
 const std::array<std::string_view, kColumns> &column_names();
 
-/// An untrusted name: not yet harmless.
+/// An untrusted name that is not escaped yet.
 struct Raw {
     std::string_view bytes;
 };
-/// An id or an address of 64 bits: JSON has it as a string.
+/// An id or an address of 64 bits: a string in JSON.
 struct Hex {
     std::uint64_t number;
 };
@@ -135,7 +135,7 @@ struct Id {
     std::uint64_t number;
 };
 
-// `put(column, value)` is called with ascending columns; a value is a std::string_view that is known to be harmless, an
+// `put(column, value)` is called with ascending columns; a value is a std::string_view that needs no escaping, an
 // integer, a bool, Raw, Hex, Id, or an optional of these.
 
 template <class Put>
@@ -154,7 +154,7 @@ void put_name(const Stamp &at, Put &put) {
     put(Column::Mm, at.mm != 0 ? std::optional(Id{at.mm}) : std::nullopt);
 }
 
-/// The columns of the members follow that of the first, in the order of every output, then that of rss.
+/// Writes consecutive columns, one per member in output order, from `at` on. Returns the next column, that of rss.
 template <class Put, class Value>
 Column put_members_of(Column at, const Value &value_of, Put &put) {
     for (const core::Member member : core::kMembersInOrder) {
@@ -190,7 +190,6 @@ void put_readers(const core::ReaderValues &readers, const core::PageSize &page_s
     put(Column::StatusHwmKb, count_of(readers.status_hwm));
 }
 
-/// `age_ms` where the row tells it.
 template <class Put>
 void put_walk(const std::optional<core::Walk> &walk, Put &put) {
     using Number = std::optional<std::int64_t>;
@@ -308,7 +307,7 @@ void put_fields(const LossRow &row, std::string_view type, const core::PageSize 
     put(Column::Records, row.records);
 }
 
-/// Of the process until then.
+/// Peaks of the process up to the row's time.
 template <class Put>
 void put_peak(const core::Extremes &extremes, Put &put) {
     put(Column::Image, extremes.image);
@@ -349,7 +348,7 @@ void put_fields(const TickRow &row, std::string_view type, const core::PageSize 
     put_peak(row.extremes, put);
 }
 
-/// Of a part of the file that is not there.
+/// A row for a missing part of the recording.
 template <class Put>
 void put_missing(const MissingPart &missing, Put &put) {
     Stamp at;
@@ -360,7 +359,7 @@ void put_missing(const MissingPart &missing, Put &put) {
     put(Column::ToNs, missing.to_ns);
 }
 
-/// Whose rows they are, where those of many recordings are in one table: the last columns of each row.
+/// The last columns of each row: they identify the recording if rows of several are in one table.
 template <class Put>
 void put_trace(const Facts &facts, Put &put) {
     const auto text = [](const std::string &raw) { return raw.empty() ? std::nullopt : std::optional(Raw{raw}); };
@@ -376,7 +375,7 @@ void put_trace(const Facts &facts, Put &put) {
     put(Column::StartTime, std::string_view(time));
 }
 
-/// Appends a name made harmless; plain ones, nearly all, cost no allocation.
+/// Appends a name with unsafe bytes escaped. Plain names, nearly all, need no allocation.
 void append_harmless(std::string &out, std::string_view raw);
 
 }  // namespace rsslag::sinks

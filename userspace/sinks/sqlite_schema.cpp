@@ -10,8 +10,8 @@ CREATE TABLE facts (  -- where and how it was recorded, and how it ended
     key TEXT PRIMARY KEY,
     value
 ) WITHOUT ROWID;
-CREATE TABLE trace (             -- one row: what tells this recording's rows from those of others in one table
-    trace_id TEXT,               -- of all segments of a recording; NULL, as below: an older recording does not tell
+CREATE TABLE trace (             -- one row: identifies the recording if rows of several are in one table
+    trace_id TEXT,               -- same for all segments of a recording; NULL, here and below: not in older recordings
     segment INTEGER NOT NULL,
     host TEXT,
     boot_id TEXT,
@@ -23,16 +23,16 @@ CREATE TABLE trace (             -- one row: what tells this recording's rows fr
 );
 CREATE TABLE processes (
     id INTEGER PRIMARY KEY,
-    pid INTEGER NOT NULL,        -- may be that of an earlier process too
+    pid INTEGER NOT NULL,        -- not unique: PIDs are reused
     comm TEXT,                   -- its last name; control and invisible characters as \xNN
     first_t_ns INTEGER NOT NULL, -- ns since the attach, as every t_ns
     last_t_ns INTEGER NOT NULL,
-    state TEXT                   -- running, exited, exec: at its last tick; NULL: no tick tells of it
+    state TEXT                   -- running, exited, exec: at its last tick; NULL: it has no tick
 );
 CREATE TABLE threads (
     id INTEGER PRIMARY KEY,
     process_id INTEGER REFERENCES processes (id),
-    tid INTEGER NOT NULL,        -- may be that of an earlier thread too
+    tid INTEGER NOT NULL,        -- not unique: TIDs are reused
     comm TEXT,
     first_t_ns INTEGER NOT NULL,
     last_t_ns INTEGER NOT NULL
@@ -51,41 +51,41 @@ CREATE TABLE events (            -- every record that the probe sent, in the ord
     thread_id INTEGER REFERENCES threads (id),
     cpu INTEGER,
     mm_id INTEGER REFERENCES mms (id),
-    member TEXT,                 -- file, anon, swap, shmem; NULL: a counter that this rsslag has no name for
-    pages INTEGER,               -- change of the member; NULL: a fold whose amount stayed open
+    member TEXT,                 -- file, anon, swap, shmem; NULL: a counter unknown to this rsslag
+    pages INTEGER,               -- change of the member; NULL: unknown (a fold left open, or an mm that is not traced)
     cached INTEGER,              -- pages that the thread or CPU caches after it
-    flushed INTEGER,             -- pages in the mm's counter after it; NULL where member is
+    flushed INTEGER,             -- pages in the mm's counter after it; NULL if member is NULL
     reason TEXT,                 -- threshold, zap, exec, exit, direct, fold
     fault TEXT,                  -- user, kernel: mode of the page fault that caused it
     address INTEGER,             -- of that fault
-    by_other INTEGER,            -- 1: by a task that is not of the process
-    newborn INTEGER,             -- 1: of an mm that is being made
-    teardown INTEGER,            -- 1: of an mm that is coming to its end
-    known INTEGER,               -- 0: of an mm that was not asked for
-    mapping TEXT                 -- what the address is in
+    by_other INTEGER,            -- 1: by a task outside of the process
+    newborn INTEGER,             -- 1: the mm is being created
+    teardown INTEGER,            -- 1: the mm is being torn down
+    known INTEGER,               -- 0: the mm is not traced
+    mapping TEXT                 -- that holds the address
 );
-CREATE TABLE caches (            -- more about events of type fault and sum
+CREATE TABLE caches (            -- details of events of type fault and sum
     event_id INTEGER PRIMARY KEY REFERENCES events (id),
     file INTEGER,                -- pages that the thread (fault) or CPU (sum) caches; NULL: not reported
     anon INTEGER,
     shmem INTEGER,
     swap INTEGER,
-    faults_since_flush INTEGER,  -- of a fault
-    updates INTEGER,             -- of a sum: how many it stands for
-    of_cpu INTEGER               -- of a sum
+    faults_since_flush INTEGER,  -- fault only
+    updates INTEGER,             -- sum only: number of updates in it
+    of_cpu INTEGER               -- sum only: the CPU whose updates it counts
 );
-CREATE TABLE lives (             -- more about events of tasks
+CREATE TABLE lives (             -- details of events of tasks
     event_id INTEGER PRIMARY KEY REFERENCES events (id),
     comm TEXT,
-    host_pid INTEGER,            -- as the kernel numbers them
+    host_pid INTEGER,            -- host_*: the kernel's numbers
     host_tid INTEGER,
     parent_host_tid INTEGER,
-    old_host_tid INTEGER,        -- of an exec: before it
+    old_host_tid INTEGER,        -- exec only: TID before it
     shares_mm INTEGER,
-    user_faults INTEGER,         -- over the life of the task in the trace, of an end only
+    user_faults INTEGER,         -- over the traced life of the task; only in events of its end
     kernel_faults INTEGER
 );
-CREATE TABLE flushes (           -- events that moved what was cached into the mm's counter: flush and fold
+CREATE TABLE flushes (           -- flush and fold events, which add cached pages to the mm's counter
     event_id INTEGER PRIMARY KEY REFERENCES events (id),
     t_ns INTEGER NOT NULL,
     process_id INTEGER REFERENCES processes (id),
@@ -95,7 +95,7 @@ CREATE TABLE flushes (           -- events that moved what was cached into the m
     member TEXT NOT NULL,
     reason TEXT NOT NULL
 );
-CREATE TABLE ticks (             -- one process at one tick; counts are since the attach
+CREATE TABLE ticks (             -- one process at one tick; counts are totals since the attach
     id INTEGER PRIMARY KEY,
     seq INTEGER NOT NULL,
     t_ns INTEGER NOT NULL,
@@ -103,8 +103,8 @@ CREATE TABLE ticks (             -- one process at one tick; counts are since th
     process_id INTEGER REFERENCES processes (id),
     mm_id INTEGER REFERENCES mms (id),
     state TEXT NOT NULL,
-    reported INTEGER,            -- pages, as /proc/PID/stat said
-    walked INTEGER,              -- pages, as the page tables said
+    reported INTEGER,            -- pages, from /proc/PID/stat
+    walked INTEGER,              -- pages, from the page tables
     flushed_file INTEGER, flushed_anon INTEGER, flushed_shmem INTEGER, flushed_swap INTEGER, flushed_rss INTEGER,  -- pages
     cached_file INTEGER, cached_anon INTEGER, cached_shmem INTEGER, cached_swap INTEGER, cached_rss INTEGER,       -- pages
     exact_file INTEGER, exact_anon INTEGER, exact_shmem INTEGER, exact_swap INTEGER, exact_rss INTEGER,            -- pages
@@ -114,20 +114,20 @@ CREATE TABLE ticks (             -- one process at one tick; counts are since th
     verdict TEXT NOT NULL,       -- agrees, explained, moving, unexplained, unwalked
     updates INTEGER, updates_by_others INTEGER, faults INTEGER, flushes INTEGER,
     lost INTEGER, disagreements INTEGER, resyncs INTEGER,
-    image INTEGER,               -- which of its programs held most, from 1 on; 0: what a fork held before the first
-    peak_min INTEGER, peak_max INTEGER,  -- pages: the most that its rss was until then, by every record
+    image INTEGER,               -- number of its program with the highest peak, from 1; 0: a fork before its first exec
+    peak_min INTEGER, peak_max INTEGER,  -- pages: highest rss until then, from all records
     peak_t_ns INTEGER,
-    peak_tid INTEGER,            -- whose update that was
-    peak_lag INTEGER,            -- pages: the most that the counters alone did not show at one instant until then
+    peak_tid INTEGER,            -- thread whose update reached it
+    peak_lag INTEGER,            -- pages: the most that the flushed counters did not show at one instant until then
     peak_lag_t_ns INTEGER
 );
-CREATE TABLE holders (           -- who cached something at a tick: a thread or a CPU
+CREATE TABLE holders (           -- threads and CPUs that cached pages at a tick
     tick_id INTEGER NOT NULL REFERENCES ticks (id),
     thread_id INTEGER REFERENCES threads (id),
     cpu INTEGER,
     file INTEGER, anon INTEGER, shmem INTEGER, swap INTEGER, rss INTEGER  -- pages
 );
-CREATE TABLE readings (          -- counters as they were read, and what the files of /proc said just then
+CREATE TABLE readings (          -- readings of the counters, with the values of the /proc files
     id INTEGER PRIMARY KEY,
     t_ns INTEGER NOT NULL,
     process_id INTEGER REFERENCES processes (id),
@@ -140,7 +140,7 @@ CREATE TABLE readings (          -- counters as they were read, and what the fil
     flushed_file INTEGER, flushed_anon INTEGER, flushed_shmem INTEGER, flushed_swap INTEGER, flushed_rss INTEGER,  -- pages
     cached_file INTEGER, cached_anon INTEGER, cached_shmem INTEGER, cached_swap INTEGER, cached_rss INTEGER        -- pages
 );
-CREATE TABLE walks (             -- page tables as they were walked
+CREATE TABLE walks (             -- walks of page tables
     id INTEGER PRIMARY KEY,
     t_ns INTEGER NOT NULL,
     process_id INTEGER REFERENCES processes (id),
@@ -149,24 +149,24 @@ CREATE TABLE walks (             -- page tables as they were walked
     rss_kb INTEGER, pss_kb INTEGER, swap_kb INTEGER,
     took_us INTEGER
 );
-CREATE TABLE mappings (          -- how mappings changed, and listings of all of a process
+CREATE TABLE mappings (          -- changes of mappings, and listings of all mappings of a process
     id INTEGER PRIMARY KEY,
     type TEXT NOT NULL,          -- mapped, moved, named, listed
     t_ns INTEGER NOT NULL,
     process_id INTEGER REFERENCES processes (id),
     mm_id INTEGER REFERENCES mms (id),
-    mapping TEXT NOT NULL,       -- what it is called; ~ behind it: by its shape alone
-    "from" INTEGER, "to" INTEGER,  -- addresses; to: the first one behind it
+    mapping TEXT NOT NULL,       -- name; a final ~: recognized by its shape alone
+    "from" INTEGER, "to" INTEGER,  -- addresses; to: the first address after it
     perms TEXT NOT NULL,         -- rw-p
-    old_from INTEGER,            -- of one that moved
-    held_kb INTEGER,             -- kB of 1,024 bytes that it held; NULL: not listed with a walk
-    build_id TEXT                -- of the file, hexadecimal; NULL: not told
+    old_from INTEGER,            -- moved only: its start before
+    held_kb INTEGER,             -- kB of 1,024 bytes in it; NULL: not from a listing with a walk
+    build_id TEXT                -- of the file, hexadecimal; NULL: unknown
 );
-CREATE TABLE losses (            -- records that are not here
+CREATE TABLE losses (            -- lost records
     id INTEGER PRIMARY KEY,
     t_ns INTEGER NOT NULL,
     cause TEXT NOT NULL,
-    records INTEGER              -- NULL: nobody knows how many
+    records INTEGER              -- NULL: unknown number
 );
 )sql";
 

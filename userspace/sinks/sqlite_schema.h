@@ -3,9 +3,9 @@
 
 namespace rsslag::sinks {
 
-/// Tables, with their units; what a reader of the file sees as .schema.
+/// CREATE statements of the tables, with comments on their units; sqlite3's .schema shows them.
 const char *sqlite_tables();
-/// Made when all rows are in: so they cost least.
+/// Created after all rows are inserted, which is cheapest.
 const char *sqlite_indexes();
 
 }  // namespace rsslag::sinks

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A recording as a database: prepared inserts in one transaction, indexes at the end.
+// Writes a recording as a database: prepared inserts in one transaction, then the indexes.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -18,13 +18,13 @@
 namespace rsslag::sinks {
 namespace {
 
-/// A PID or TID, where it is known.
+/// nullopt: an unknown PID or TID.
 std::optional<int> positive(int number) {
     return number > 0 ? std::optional(number) : std::nullopt;
 }
 
-/// NULL where there is none. It lives until the statement has run.
-void add_word(Statement &statement, std::string_view name) {
+/// NULL if empty. The text must live until the statement has run.
+void add_text(Statement &statement, std::string_view name) {
     if (name.empty()) {
         statement.add(std::optional<std::int64_t>());
     } else {
@@ -71,12 +71,12 @@ class Sqlite : public Sink {
     Status put_ending(const Ending &ending);
     Status put_entities();
 
-    /// type, t_ns, process, thread, cpu, mm of an event; its number.
+    /// Adds type, t_ns, process, thread, cpu and mm of an event; returns its number.
     std::int64_t begin_event(std::string_view type, const Stamp &at, const EntityIds::Ids &ids) {
         in_.events.add(++events_).add(type).add(at.t_ns).add(ids.process).add(ids.thread).add(at.cpu).add(ids.mm);
         return events_;
     }
-    /// An event that has nothing but a fault, if that.
+    /// Completes and inserts an event with no further values except its fault and mapping.
     Status end_plain_event(const std::optional<FaultCause> &fault, std::string_view mapping = {}) {
         const std::optional<std::int64_t> none;
         for (int column = 0; column < 5; ++column)  // member to reason
@@ -85,12 +85,12 @@ class Sqlite : public Sink {
         for (int column = 0; column < 4; ++column)
             in_.events.add(none);
         const std::string name = core::printable(mapping);
-        add_word(in_.events, name);
+        add_text(in_.events, name);
         return in_.events.run();
     }
     void put_cause(const std::optional<FaultCause> &fault) {
-        using Word = std::optional<std::string_view>;
-        in_.events.add(fault && fault->kernel ? Word(*fault->kernel ? "kernel" : "user") : Word())
+        using Text = std::optional<std::string_view>;
+        in_.events.add(fault && fault->kernel ? Text(*fault->kernel ? "kernel" : "user") : Text())
             .add(fault ? std::optional(fault->address) : std::nullopt);
     }
 
@@ -109,7 +109,7 @@ Status Sqlite::begin(const Facts &facts) {
     database_.reset(database);
     if (opened != SQLITE_OK) return sqlite_error(database);
     page_size_ = facts.machine.page_size;
-    // Nobody else reads the file while it is made, and one that was not finished is thrown away.
+    // No other process uses the file while it is written, and an unfinished file is deleted.
     if (Status set = execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE;"
                              "PRAGMA application_id = 0x7273736c; PRAGMA user_version = 1; BEGIN");
         !set)
@@ -123,7 +123,7 @@ Status Sqlite::begin(const Facts &facts) {
     return put_trace(object);
 }
 
-/// `facts`: as put_facts() has them.
+/// `facts`: the object filled by put_facts().
 Status Sqlite::put_trace(const nlohmann::ordered_json &facts) {
     for (const char *const key :
          {"trace_id", "segment", "host", "boot_id", "kernel", "scheme", "cpus_online", "page_size", "time"}) {
@@ -131,7 +131,7 @@ Status Sqlite::put_trace(const nlohmann::ordered_json &facts) {
         if (value.is_number_integer()) {
             in_.trace.add(value.get<std::int64_t>());
         } else {
-            add_word(in_.trace, value.is_null() ? std::string_view() : value.get_ref<const std::string &>());
+            add_text(in_.trace, value.is_null() ? std::string_view() : value.get_ref<const std::string &>());
         }
     }
     return in_.trace.run();
@@ -173,13 +173,13 @@ Status Sqlite::put(const UpdateRow &row) {
     const std::string_view reason = row.reason ? core::name(*row.reason) : std::string_view();
     const std::int64_t event = begin_event(type_name(row), row.at, ids);
     const std::string_view member = row.member ? core::name(*row.member) : std::string_view();
-    add_word(in_.events, member);
+    add_text(in_.events, member);
     in_.events.add(row.pages).add(row.cached).add(row.flushed);
-    add_word(in_.events, reason);
+    add_text(in_.events, reason);
     put_cause(row.fault);
     const std::string mapping = core::printable(row.mapping);
     in_.events.add(row.by_other).add(row.newborn).add(row.teardown).add(row.known);
-    add_word(in_.events, mapping);
+    add_text(in_.events, mapping);
     if (Status put = in_.events.run(); !put || row.type == UpdateRow::Type::Update) return put;
     return in_.flushes.add(event)
         .add(row.at.t_ns)
@@ -279,7 +279,7 @@ Status Sqlite::put(const TickRow &row) {
     return row.ledger != nullptr ? put_holders(row, ids.process) : core::success();
 }
 
-/// Those that cache nothing would be most of the file.
+/// Skips threads and CPUs that cache nothing, which would be most of the file.
 Status Sqlite::put_holders(const TickRow &row, std::optional<std::int64_t> process) {
     const std::optional<std::int64_t> none;
     for (const core::TaskNet &task : row.ledger->tasks) {
@@ -313,11 +313,11 @@ Status Sqlite::put_ending(const Ending &ending) {
 Status Sqlite::put_entities() {
     std::int64_t number = 0;
     for (const EntityIds::Process &process : ids_.processes()) {
-        using Word = std::optional<std::string_view>;
+        using Text = std::optional<std::string_view>;
         const std::string comm = core::printable(process.comm);
-        in_.processes.add(++number).add(process.pid).add(comm.empty() ? Word() : Word(comm));
+        in_.processes.add(++number).add(process.pid).add(comm.empty() ? Text() : Text(comm));
         in_.processes.add(process.first_t_ns).add(process.last_t_ns);
-        in_.processes.add(process.state ? Word(core::name(*process.state)) : Word());
+        in_.processes.add(process.state ? Text(core::name(*process.state)) : Text());
         if (Status put = in_.processes.run(); !put) return put;
     }
     number = 0;

@@ -6,7 +6,7 @@
 namespace rsslag::sinks {
 
 core::Error sqlite_error(sqlite3 *database) {
-    return {core::Kind::Io, fmt::format("the database cannot be written: {}", sqlite3_errmsg(database)),
+    return {core::Kind::Io, fmt::format("cannot write the database: {}", sqlite3_errmsg(database)),
             database == nullptr ? 0 : sqlite3_system_errno(database), ""};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Rows as text: a million and more a second, so numbers go straight into one buffer.
+// Rows as JSON lines and CSV. At over a million rows per second, numbers are formatted directly into one buffer.
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
@@ -39,7 +39,7 @@ class JsonFields {
         text(value);
     }
 
-    /// `trace`: the fields of put_trace(), which follow.
+    /// `trace`: the fields of put_trace(), which come last.
     void finish(std::string_view trace) { (out_ += trace) += "}\n"; }
 
   private:
@@ -47,13 +47,13 @@ class JsonFields {
     void text(const std::optional<Value> &value) {
         value ? text(*value) : void(out_ += "null");
     }
-    void text(std::string_view word) { (((out_ += '"') += word) += '"'); }
+    void text(std::string_view value) { (((out_ += '"') += value) += '"'); }
     void text(bool value) { out_ += value ? "true" : "false"; }
     void text(Raw raw) {
         out_ += '"';
         const std::size_t begin = out_.size();
         append_harmless(out_, raw.bytes);
-        // printable() leaves two bytes that JSON does not.
+        // Two characters that printable() keeps must be escaped in JSON.
         for (std::size_t at = begin; at < out_.size(); ++at) {
             if (out_[at] == '"' || out_[at] == '\\') out_.insert(at++, 1, '\\');
         }
@@ -82,7 +82,7 @@ class CsvFields {
         text(value);
     }
 
-    /// `trace`: the fields of put_trace(), which follow.
+    /// `trace`: the fields of put_trace(), which come last.
     void finish(std::string_view trace) {
         out_.append(static_cast<std::size_t>(Column::TraceId) - at_, ',').append(trace).append("\r\n");
     }
@@ -92,9 +92,9 @@ class CsvFields {
     void text(const std::optional<Value> &value) {
         if (value) text(*value);
     }
-    void text(std::string_view word) { out_ += word; }
+    void text(std::string_view value) { out_ += value; }
     void text(bool value) { out_ += value ? "true" : "false"; }
-    /// Quoted only where it must be, a quote doubled. No line break is left in it.
+    /// Quoted only if necessary, with quotes doubled. printable() has escaped line breaks.
     void text(Raw raw) {
         const std::size_t begin = out_.size();
         append_harmless(out_, raw.bytes);
@@ -115,7 +115,7 @@ class CsvFields {
     std::size_t at_;
 };
 
-/// Text that goes out in large pieces.
+/// Collects text and writes it in large pieces.
 class Buffered : public Sink {
   public:
     Buffered(Write write, Head head) : with_head(head == Head::Yes), write_(std::move(write)) {
@@ -128,7 +128,7 @@ class Buffered : public Sink {
     core::Status pass_on_if_full() { return out.size() < kFullBuffer ? core::success() : pass_on(); }
 
     std::string out;
-    std::string trace;  ///< what put_trace() comes to
+    std::string trace;  ///< output of put_trace()
     core::PageSize page_size;
     const bool with_head;
 
