@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs steps one after the other: each with a time limit, a log of its own, and an end to all that it has started.
+"""Runs steps one after the other, each with a time limit and its own log, and ends all processes that a step leaves behind.
 
-A step is a command. This process is the reaper of all that a step leaves running (prctl PR_SET_CHILD_SUBREAPER), so nothing of one
-step runs beside the next one."""
+A step is a command. This process is the subreaper of its descendants (prctl PR_SET_CHILD_SUBREAPER), so no process of one step runs
+during the next one."""
 import ctypes
 import os
 import re
@@ -18,20 +18,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / 'build/test-logs'
-SKIPPED = 77  # a command's status: nothing of it could run here; its last line is the reason
+SKIPPED = 77  # status of a command that cannot run here; the last line of its log is the reason
 GRACE = 10  # seconds from SIGTERM to SIGKILL
 
 
 @dataclass(frozen=True)
 class Step:
-    """What runs: words of a command line, in the tree's root. `usual` and `limit` are seconds; the limit is there to end what
-    hangs, not to judge speed. `missing` tells why the step cannot run here, or nothing."""
+    """A command line, run in the root of the tree. `usual` and `limit` are seconds; the limit ends a step that hangs, and does not
+    test speed. `missing` returns why the step cannot run here, or an empty string."""
     name: str
     command: tuple
     usual: int
     limit: int
     needs: tuple = ()
-    beside: str = ''  # the step that runs at the same time
+    beside: str = ''  # the step that runs concurrently
     environment: tuple = ()  # pairs
     missing: object = None
 
@@ -46,7 +46,7 @@ class Outcome:
 
 
 class Stop(Exception):
-    """A signal asked this process to end."""
+    """A signal to end this process."""
 
     def __init__(self, number):
         super().__init__(number)
@@ -65,7 +65,7 @@ def say(text):
 
 
 def children_of(pid):
-    """The direct children; all of them, as a thread's file lists its own only."""
+    """The direct children of all threads: the file of each thread lists only its own."""
     found = []
     for task in Path(f'/proc/{pid}/task').glob('*/children'):
         try:
@@ -84,10 +84,10 @@ def descendants(pid):
 
 def name_of(pid):
     try:
-        words = Path(f'/proc/{pid}/cmdline').read_bytes().replace(b'\0', b' ').decode(errors='replace').strip()
+        command = Path(f'/proc/{pid}/cmdline').read_bytes().replace(b'\0', b' ').decode(errors='replace').strip()
     except OSError:
         return ''
-    return f'{pid} {words[:100]}' if words else ''
+    return f'{pid} {command[:100]}' if command else ''
 
 
 def signal_all(pids, number):
@@ -107,7 +107,7 @@ def reap():
 
 
 def end_all(pid):
-    """Ends all that descend from `pid`: SIGTERM, and SIGKILL for what is left after the grace. The names of what ran."""
+    """Ends all descendants of `pid` by SIGTERM, and by SIGKILL those left after the grace. Returns the names of those that ran."""
     names = [name for name in map(name_of, descendants(pid)) if name]
     signal_all(descendants(pid), signal.SIGTERM)
     end = time.monotonic() + GRACE
@@ -122,7 +122,7 @@ def end_all(pid):
     return names
 
 
-# What a step leaves on the machine
+# Traces of a step on the machine
 
 
 def programs():
@@ -150,7 +150,7 @@ def directories_below(root, what):
 
 
 def machine():
-    """What is on this machine that a test may leave behind."""
+    """Everything on this machine that a test may leave behind."""
     own = re.compile('rsslag|crowd-|tmp|rehearsal')
     return (programs() | mounts() | files_in(Path('/sys/fs/bpf'), 'pin') | directories_below(Path('/sys/fs/cgroup'), 'cgroup') |
             files_in(Path(tempfile.gettempdir()), 'file', lambda path: own.match(path.name)))
@@ -160,14 +160,14 @@ def machine():
 
 
 def without_number(line):
-    """ctest -V puts the number of the test before each line."""
+    """ctest -V prefixes each line with the number of its test."""
     match = re.match(r'(\d+): ?', line)
     return (match.group(1), line[match.end():]) if match else ('', line)
 
 
 def skips_in(log):
-    """{reason: tests}. GoogleTest prints the reason between "file:line: Skipped" and "[  SKIPPED ]", all others one line
-    "skipped: TEST: REASON"."""
+    """{reason: tests}. GoogleTest prints the reason between "file:line: Skipped" and "[  SKIPPED ]", all other tests print one
+    line "skipped: TEST: REASON"."""
     reasons, inside = {}, {}
     for number, line in map(without_number, log.read_text(errors='replace').splitlines()):
         if line.endswith(': Skipped'):
@@ -183,16 +183,16 @@ def skips_in(log):
     return reasons
 
 
-TELLING = re.compile(r': Failure$|^(FAIL|ERROR)\b|: error: |^(known truth|completeness): |\*\*\*(Failed|Timeout)|^FAILED: ')
+FAILURE = re.compile(r': Failure$|^(FAIL|ERROR)\b|: error: |^(known truth|completeness): |\*\*\*(Failed|Timeout)|^FAILED: ')
 
 
-def telling(log, most=60):
-    """The lines that say what failed and how, each with some of what follows."""
+def failures(log, most=60):
+    """The lines that report a failure, each with the lines after it; without any, the last lines."""
     lines = log.read_text(errors='replace').splitlines()
     chosen = []
     until = 0
     for at, line in enumerate(lines):
-        if TELLING.search(without_number(line)[1]):
+        if FAILURE.search(without_number(line)[1]):
             until = at + 12
         if at < until:
             chosen.append(line[:400])
@@ -212,7 +212,7 @@ class Runner:
         LOGS.mkdir(parents=True, exist_ok=True)
 
     def run(self, group):
-        """Steps that run at the same time; mostly one."""
+        """Runs the steps of a group concurrently; mostly there is one."""
         before = machine()
         ready = [step for step in group if not self.cannot(step)]
         running = [(step, self.begin(step), time.monotonic()) for step in ready]
@@ -225,7 +225,7 @@ class Runner:
                     end_all(process.pid)
                     process.kill()
                     process.wait()
-                    status, why = 1, f'it hung: ended after {step.limit} s'
+                    status, why = 1, f'timed out and ended after {step.limit} s'
                 if status is not None:
                     now = resource.getrusage(resource.RUSAGE_CHILDREN)
                     cpu = now.ru_utime + now.ru_stime - usage.ru_utime - usage.ru_stime
@@ -261,7 +261,7 @@ class Runner:
         log = self.log(step)
         if status == SKIPPED:
             lines = [line for line in log.read_text(errors='replace').splitlines() if line.strip()]
-            self.skip(step, lines[-1] if lines else 'it says no reason', seconds, cpu)
+            self.skip(step, lines[-1] if lines else 'no reason given', seconds, cpu)
             return
         took = f'({seconds:.0f} s, CPU {cpu:.0f} s)'
         if status == 0:
@@ -270,8 +270,8 @@ class Runner:
         else:
             why = why or f'status {status}'
             self.outcomes.append(Outcome(step.name, 'FAIL', seconds, cpu, why))
-            say(f'FAIL  {step.name} {took}: {why}; all of it is in {log.relative_to(ROOT)}')
-            for line in telling(log):
+            say(f'FAIL  {step.name} {took}: {why}; log: {log.relative_to(ROOT)}')
+            for line in failures(log):
                 say(f'      {line}')
         kept_for_long = 0
         for reason, tests in sorted(skips_in(log).items()):
@@ -280,10 +280,10 @@ class Runner:
             else:
                 self.skips.append(f'{step.name}: {reason}: {", ".join(sorted(tests))}')
         if kept_for_long:
-            say(f'      {kept_for_long} of its tests are run by --long only')
+            say(f'      {kept_for_long} of its tests run only with --long')
 
     def table(self):
-        """What came of it; whether all is well."""
+        """Prints the results. Returns whether all passed."""
         say('')
         for each in self.outcomes:
             say(f'{each.status:5} {each.name:28} {each.seconds:6.0f} s  CPU {each.cpu:6.0f} s  {each.why}'.rstrip())
@@ -297,7 +297,7 @@ class Runner:
 
 
 def run_all(groups):
-    """The runner after all of them; ends this process where a signal asks for it."""
+    """Runs all groups and returns the runner; on a signal prints the table and ends this process."""
     runner = Runner()
     try:
         for group in groups:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The steps of scripts/test, those of the gate and those of --long.
+"""The steps of scripts/test, of the gate and of --long.
 
-A step belongs to the gate if it cannot fail by chance: tests/README.md has the rule. Within a step, ctest's label `gate`
-(tests/contract/CMakeLists.txt), `long_only` of tests/contract/contract.py and RSSLAG_LONG_ONLY of tests/long_only.h say the
-same of a theme and of a test."""
+A step belongs to the gate if it cannot fail by chance: tests/README.md has the rule. Within a step, the ctest label `gate`
+(tests/contract/CMakeLists.txt) selects themes; `long_only` of tests/contract/contract.py and RSSLAG_LONG_ONLY of
+tests/long_only.h exclude single tests."""
 import argparse
 import os
 import shutil
@@ -17,12 +17,12 @@ GATE_MINUTES = 15
 RSSLAG = 'build/rsslag'
 LONG = (('RSSLAG_TEST_LONG', '1'),)
 VM_PROGRAMS = ('qemu-system-x86_64', 'busybox', 'cpio', 'modprobe')
-# The live tests of the gate: quiescent processes, to the page.
+# The live tests of the gate: quiescent processes, exact to the page.
 QUIESCENT = 'Workloads/Agreement.*:Agreement.*:Bracket.*:Residual.*:Classic.*:FewPages.*:PerCpu.*:Exited.*:*Permission*'
 
 
 def only_root():
-    return '' if os.geteuid() == 0 else 'only root may load BPF programs and become other users'
+    return '' if os.geteuid() == 0 else 'loading BPF programs and changing users needs root'
 
 
 def no_machines():
@@ -31,10 +31,10 @@ def no_machines():
 
 
 def clang(part):
-    """Why clang's runtime `part` cannot be used."""
+    """Returns a function that gives the reason why clang's runtime `part` cannot be used, or an empty string."""
     def missing():
         found = any((ROOT / '/usr/lib').glob(f'llvm-*/lib/clang/*/lib/linux/libclang_rt.{part}-x86_64.a'))
-        return '' if found and shutil.which('clang++') else f'clang has no {part} here (libclang-rt-dev)'
+        return '' if found and shutil.which('clang++') else f'clang has no {part} runtime here (libclang-rt-dev)'
     return missing
 
 
@@ -46,13 +46,13 @@ def build(name, preset, usual, *targets, **more):
     return Step(name, sh(f'configure_and_build {preset} {" ".join(targets)}'), usual, 3600, **more)
 
 
-def ctest(directory, *words, each):
-    """Verbose, so that the reasons of skips are in the log. `each` is a limit for one test, in seconds: it ends what hangs."""
-    return ('ctest', '--test-dir', directory, '-V', '--no-tests=error', '-j2', '--timeout', str(each), *words)
+def ctest(directory, *arguments, each):
+    """Verbose, so that the log has the reasons of skips. `each`: time limit of one test in seconds, for tests that hang."""
+    return ('ctest', '--test-dir', directory, '-V', '--no-tests=error', '-j2', '--timeout', str(each), *arguments)
 
 
-def python(*words):
-    return ('python3', '-B', *words)
+def python(*arguments):
+    return ('python3', '-B', *arguments)
 
 
 def completeness(mode, threads):
@@ -60,20 +60,20 @@ def completeness(mode, threads):
                   '--threads', threads)
 
 
-def known_truth(*words):
-    return python('tests/live/known_truth.py', '--rsslag', RSSLAG, '--known-pages', 'build/tests/bench/known_pages', *words)
+def known_truth(*arguments):
+    return python('tests/live/known_truth.py', '--rsslag', RSSLAG, '--known-pages', 'build/tests/bench/known_pages', *arguments)
 
 
-def live(*words):
-    return ('build/tests/live/live_test', '--rsslag', str(ROOT / RSSLAG), *words)
+def live(*arguments):
+    return ('build/tests/live/live_test', '--rsslag', str(ROOT / RSSLAG), *arguments)
 
 
-def machine(suite, cpus, memory, timeout, *words):
-    return ('tests/vm/step', suite, str(cpus), str(memory), str(timeout), *words)
+def machine(suite, cpus, memory, timeout, *arguments):
+    return ('tests/vm/step', suite, str(cpus), str(memory), str(timeout), *arguments)
 
 
 def gate():
-    """In their order; a group runs at the same time."""
+    """Groups in their order; the steps of a group run concurrently."""
     built = {'needs': ('build',)}
     tracing = {'needs': ('build',), 'missing': only_root}
     in_machine = {'needs': ('build',), 'missing': no_machines}
@@ -87,7 +87,7 @@ def gate():
         [Step('completeness-events', completeness('events', '1'), 7, 300, **tracing)],
         [Step('completeness-counts', completeness('counts', '1'), 7, 300, **tracing)],
         [Step('known-truth', known_truth('--gate'), 8, 400, **tracing)],
-        # The scheme of threads, and what 32 CPUs cache.
+        # The `thread` scheme, and the caches of 32 CPUs.
         [Step('vm-bookworm', machine('bookworm', 4, 2048, 600, *filtered, '--scheme', 'thread', '--status', 'flushed'), 100, 700,
               **in_machine),
          Step('vm-trixie-32', machine('trixie', 32, 2048, 600, '--live-only', '--gtest_filter=FewPages*:PerCpu*:*per_cpu:*few_pages:*classic',
@@ -96,7 +96,7 @@ def gate():
 
 
 def everything_else():
-    """As gate()."""
+    """Groups, as gate()."""
     built = {'needs': ('build',), 'environment': LONG}
     tracing = {'needs': ('build',), 'missing': only_root, 'environment': LONG}
     in_machine = {'needs': ('build',), 'missing': no_machines}
@@ -109,7 +109,7 @@ def everything_else():
                     **in_machine) for name, suite, scheme, status, usual in pair] for pair in machines]
     return [
         [build('build', 'ci', 300)],
-        # With those tests that are not of the gate.
+        # Including the tests that are not in the gate.
         [Step('unit-all', ctest('build', '-L', 'unit', each=1500), 70, 1800, **built)],
         [Step('contract-all', ctest('build', '-L', 'contract', each=3600), 1500, 7200, **built)],
         [Step('live-all', live(), 700, 3600, **{**tracing, 'environment': LONG + (('RSSLAG_TEST_TRACE_SECONDS', '600'),)})],
@@ -138,20 +138,20 @@ def everything_else():
 
 
 def parse(names):
-    parser = argparse.ArgumentParser(prog='scripts/test', description='Builds and tests: the gate, unless told otherwise.')
-    parser.add_argument('--long', action='store_true', help='everything that is not of the gate')
-    parser.add_argument('--only', metavar='NAME[,NAME]', type=lambda text: text.split(','), help='these steps')
-    parser.add_argument('--repeat', type=int, default=1, metavar='N', help='so many times in a row')
-    parser.add_argument('--list', action='store_true', help='the steps and their usual seconds')
+    parser = argparse.ArgumentParser(prog='scripts/test', description='Builds and tests: by default the gate.')
+    parser.add_argument('--long', action='store_true', help='everything that is not in the gate')
+    parser.add_argument('--only', metavar='NAME[,NAME]', type=lambda text: text.split(','), help='only these steps and the builds that they need')
+    parser.add_argument('--repeat', type=int, default=1, metavar='N', help='run N times in a row')
+    parser.add_argument('--list', action='store_true', help='list the steps and their usual seconds')
     options = parser.parse_args()
     for name in options.only or ():
         if name not in names:
-            parser.error(f'no step {name}: --list names them')
+            parser.error(f'no step {name}: --list shows all steps')
     return options
 
 
 def chosen(groups, names):
-    """Those of `names` and what they need, each once, in their order."""
+    """The steps `names` and those that they need, each once, in the order of `groups`."""
     steps = [step for group in groups for step in group]
     needed = {need for step in steps if step.name in names for need in step.needs} | set(names)
     seen = set()
@@ -176,11 +176,11 @@ def main():
     groups = chosen(both, options.only) if options.only else everything_else() if options.long else gate()
     begun = time.monotonic()
     runner = run_all(groups * options.repeat)
-    well = runner.table()
+    passed = runner.table()
     if not options.long and not options.only:
         took = time.monotonic() - begun
         say(f'the gate took {took // 60:.0f}:{took % 60:02.0f} of {GATE_MINUTES}:00')
-    return 0 if well else 1
+    return 0 if passed else 1
 
 
 if __name__ == '__main__':
