@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The storm and the tracers around it as children that say when they are ready: nothing here sleeps and hopes."""
+"""The storm and the tracers as child processes that report when they are ready, so that no test has to sleep."""
 import atexit
 import json
 import os

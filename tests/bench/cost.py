@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What rsslag's own parts cost, told apart from the storm's time: its programs in the kernel, and its consumer."""
+"""The cost of rsslag's own parts, apart from the storm's time: its programs in the kernel, and its consumer."""
 import contextlib
 import glob
 import json

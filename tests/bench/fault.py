@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a page fault costs this machine before anybody traces it, and whether ratios to that say something."""
+"""The cost of an untraced page fault on this machine, and whether ratios to it are meaningful."""
 import statistics
 
 from children import Storm

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one reading of each file of `rsslag mount` takes: open, read to the end, close. With 100 processes, beside one of 10,000
-threads, and with as many processes as one serves in a fleet; and what the files cost others while nobody reads them, by the fault
-storm. Ends with 1 where `rss` takes longer than it may. As root: mount.py [--rsslag build/rsslag] [--storm build/tests/bench/storm]
-[--rounds 201]"""
+"""The time of one reading of each file of `rsslag mount` (open, read to the end, close): with 100 processes, next to one of 10,000
+threads, and with as many processes as a machine of a fleet has. Also the cost of the mounted files for others while no process reads
+them, by the fault storm. Exits with 1 if `rss` takes longer than its limit. As root: mount.py [--rsslag build/rsslag]
+[--storm build/tests/bench/storm] [--rounds 201]"""
 import argparse
 import os
 import statistics

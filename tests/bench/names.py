@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What names of mappings cost a recording of the storm, and what rsslag peak adds to a command that does nothing."""
+"""The cost of mapping names in a recording of the storm, and the overhead of rsslag peak for a command that does nothing."""
 import json
 import os
 import shutil

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the storm is run under: nothing, the floor, rsslag, and what people use without it.
+"""The ways to run the storm: untraced, with the empty programs, with rsslag, and with other tracers.
 
-Each way is a context manager that takes the storm's PID, is attached when its body begins, and stops at its end. What
-it lost on the way goes into `lost`: a tracer that drops half the events is not twice as cheap."""
+Each way is a context manager that takes the storm's PID, is attached when its body starts, and stops at its end. What
+it loses is listed in `lost`: a tracer that drops half the events is not twice as cheap."""
 import contextlib
 import dataclasses
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What cannot be: one line on stderr that says what and what instead, nothing on stdout, the right status."""
+"""Invalid input: one line on stderr with the error and the remedy, nothing on stdout, the right status."""
 import os
 import signal
 import subprocess

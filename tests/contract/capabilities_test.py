@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Capabilities while at work: of every thread, since each has its own."""
+"""Capabilities of every thread of a running rsslag, as each thread has its own."""
 import fcntl
 import functools
 import operator

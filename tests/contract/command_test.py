@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`rsslag snapshot -- CMD`: CMD's own status, CMD's own user, and nothing of rsslag's leaks into it."""
+"""`rsslag snapshot -- CMD`: CMD's status and CMD's user, and no descriptor or capability of rsslag leaks into CMD."""
 import os
 import pwd
 import re

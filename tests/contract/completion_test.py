@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What shells offer at the cursor: from the tree of options, driven in the shells themselves."""
+"""Completions that shells offer at the cursor: from the tree of options, driven in the shells themselves."""
 import os
 import pty
 import re

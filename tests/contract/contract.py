@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the contract tests share: running the binary, targets to look at, and what must hold of every document."""
+"""Shared by the contract tests: running the binary, target processes, and checks that every document must pass."""
 import contextlib
 import ctypes
 import functools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rsslag doctor: rsslag.doctor/1, the same in text, and the remedy where something is missing."""
+"""rsslag doctor: rsslag.doctor/1, the same content as text, and the remedy for each missing thing."""
 import platform
 import re
 import resource

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `rsslag serve` and the mounted rss.prom tell of the same processes: the same, also where memory is shared."""
+"""`rsslag serve` and the mounted rss.prom report the same numbers for the same processes, also with shared memory."""
 import os
 import signal
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The man page's examples run as they are printed, and other jq lines that people will write."""
+"""The examples of the man pages run as printed, and so do other typical jq lines."""
 import os
 import re
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`rsslag export` and `rsslag report`: a recording asked anything, by formats that other programs read."""
+"""`rsslag export` and `rsslag report`: queries of a recording, in formats that other programs read."""
 import collections
 import contextlib
 import csv

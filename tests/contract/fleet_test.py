@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recordings of many machines in one table: the loads and queries of docs/fleet.md, by the engines themselves."""
+"""Recordings of many machines in one table: the loads and queries of docs/fleet.md, run by the database engines."""
 import collections
 import concurrent.futures
 import csv

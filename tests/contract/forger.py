@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recordings as somebody else might write them: any bytes, every check right."""
+"""Forged recordings: any content, with valid checksums."""
 import ctypes
 import ctypes.util
 import struct

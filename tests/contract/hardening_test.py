@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the binary is built with, as it runs as root: read off the binary where it shows there, else off the compiler's
+"""Hardening of the binary, which runs as root: read from the binary itself where possible, else from the compiler's
 command lines."""
 import json
 import os

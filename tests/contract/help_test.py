@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""--help and --version: on stdout, status 0, true."""
+"""--help and --version: on stdout, with status 0 and correct content."""
 import json
 import unittest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names come from untrusted processes: whatever they hold, no terminal and no parser sees it raw."""
+"""Names come from untrusted processes: whatever bytes they contain, no terminal and no parser gets them raw."""
 import os
 import re
 import threading

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A recording whose every text was written by somebody who wants the reader's terminal, with checks that fit."""
+"""A recording with valid checksums whose every text attacks the reader's terminal."""
 import contextlib
 import io
 import csv

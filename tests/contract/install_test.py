@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""cmake --install: what is where, and that it works from there."""
+"""cmake --install: the location of each file, and that the program works from there."""
 import ctypes
 import re
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A process whose main thread has ended while others go on: its own files of /proc see no memory, a thread's do."""
+"""A process whose main thread has ended while others run: its own files of /proc show no memory, those of a thread do."""
 import contextlib
 import csv
 import ctypes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""python3-rsslag's plugin for pytest: tests that are held to a limit of memory."""
+"""The pytest plugin of python3-rsslag: tests with a memory limit."""
 import os
 import re
 import subprocess

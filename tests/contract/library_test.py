@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""librsslag and python3-rsslag, as programs use them that know their headers and docs/library.md alone."""
+"""librsslag and python3-rsslag, used by programs written from their headers and docs/library.md alone."""
 import functools
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests of `rsslag live` share: traces that are waited for line by line, and what must hold of each."""
+"""Shared by the tests of `rsslag live`: traces that a test waits for line by line, and checks that each must pass."""
 import collections
 import contextlib
 import datetime

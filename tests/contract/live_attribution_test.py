@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`rsslag live`: who is blamed for which pages, where processes and threads come and go in every way."""
+"""`rsslag live`: which process and thread each page is attributed to, while processes and threads start and end."""
 import collections
 import ctypes
 import json

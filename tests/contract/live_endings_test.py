@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How `rsslag live` begins and ends: bad words, targets that are not there or not yet, signals, pipes, statuses."""
+"""How `rsslag live` starts and ends: invalid arguments, targets that do not exist yet or any longer, signals, pipes, statuses."""
 import os
 import signal
 import stat

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`rsslag live`: what its documents say of targets at rest, busy ones, those that end, and their children."""
+"""`rsslag live`: its documents about quiescent and busy targets, targets that end, and their children."""
 import os
 import signal
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The manual: a page for each command, every option in its page, in the help and in what shells complete, and no other."""
+"""The manual: one page per command, and each option in the page of its command, in the help and in the completions."""
 import re
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How rsslag takes the words of whoever does not know them yet, and programs by the names that people know."""
+"""How rsslag handles typical mistakes of new users, and names programs as users know them."""
 import os
 import re
 import shutil

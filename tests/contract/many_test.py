@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Very many of anything, and nothing left behind: tracers at once, threads, mappings, processes, terminals of any size, and
-what a kill -9 leaves in the kernel."""
+"""Large numbers of tracers, threads, mappings, processes, and terminals of any size; nothing is left behind, not even in the
+kernel after a kill -9."""
 import contextlib
 import ctypes
 import fcntl

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What rsslag maps calls droppable, given up and not in Rss: no page that reclaim cannot take, and each page once."""
+"""The droppable, given-up and Rss columns of rsslag maps: no page that reclaim cannot take, and each page once."""
 import contextlib
 import ctypes
 import mmap

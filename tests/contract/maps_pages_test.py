@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rsslag maps --pages: page by page, against smaps, and what can be known without root."""
+"""rsslag maps --pages: each page compared with smaps, and what is available without root."""
 import contextlib
 import ctypes
 import mmap

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rsslag maps: what top and pmap say, made right; the quadrants against the exact counters."""
+"""rsslag maps: the figures of top and pmap, corrected; the quadrants compared with the exact counters."""
 import contextlib
 import ctypes
 import mmap

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rsslag mem: sums over processes that count nothing twice, and what could not be read."""
+"""rsslag mem: sums over processes without double counting, and the processes that could not be read."""
 import contextlib
 import mmap
 import os

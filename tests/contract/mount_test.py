@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rsslag mount: files that tell anyone the exact RSS, without a daemon, and what is left of them after umount."""
+"""rsslag mount: files that show any user the exact RSS, without a daemon, and what umount leaves."""
 import contextlib
 import errno
 import grp

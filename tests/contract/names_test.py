@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Growth is told by the names of mappings, and sums to the exact growth to the page."""
+"""Growth by the names of mappings sums up to the exact growth, to the page."""
 import contextlib
 import json
 import os

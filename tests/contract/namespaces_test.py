@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""In a PID namespace of its own, as in a container: PIDs are those that its /proc shows."""
+"""In a PID namespace of its own, as in a container: PIDs are those of its /proc."""
 import json
 import os
 import shutil

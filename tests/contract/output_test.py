@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where the output cannot go: a closed stdout, a full disk, a pipe that nobody reads any more."""
+"""Output that cannot be written: a closed stdout, a full disk, a pipe without a reader."""
 import os
 import subprocess
 import unittest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A terminal that tests can type into and read: a tmux server of its own, one window, nothing of the user's settings."""
+"""A terminal that tests can type into and read: a tmux server of its own, one window, no user settings."""
 import os
 import re
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rsslag peak, and peaks wherever they are told: of every record, not of ticks."""
+"""rsslag peak, and peaks in the other commands: from every record, not from ticks."""
 import json
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Peaks against what is known otherwise: walks of programs that stand still at their own peak, touch counts, VmHWM."""
+"""Peaks compared with independent values: walks of programs that stop at their own peak, touch counts, VmHWM."""
 import collections
 import contextlib
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""CAP_BPF and CAP_PERFMON are enough, as ambient and as file capabilities; nothing else is."""
+"""CAP_BPF and CAP_PERFMON are enough, as ambient and as file capabilities; nothing less is."""
 import shutil
 import subprocess
 import unittest

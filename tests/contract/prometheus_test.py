@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Both doors, rsslag serve and rsslag mount behind node_exporter, as Prometheus itself scrapes them."""
+"""rsslag serve, and rsslag mount behind node_exporter, scraped by Prometheus itself."""
 import os
 import re
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""scripts/quickstart, with the build that is tested in place of its own: what it shows and says last."""
+"""scripts/quickstart with the build under test in place of its own: its output and its last line."""
 import os
 import re
 import shutil

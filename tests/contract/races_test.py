@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Targets that die, exec and change while they are read: 0 or 3, never a crash, every line valid."""
+"""Targets that die, exec and change while they are read: status 0 or 3, no crash, every line valid."""
 import os
 import random
 import shutil

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Small files that ask for much: each gets an answer or a clear refusal, in time and memory that its bytes allow."""
+"""Small files that cost much to read: each is read or clearly refused, in time and memory proportional to its size."""
 import os
 import resource
 import shutil

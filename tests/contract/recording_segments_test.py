@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""--max-size keeps the newest in segments, each of which is a recording of its own."""
+"""--max-size keeps the newest data in segments, each of which is a recording of its own."""
 import datetime
 import glob
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A recording and its replay tell the same; what was done to the file is told in one line and takes nothing else."""
+"""A recording and its replay have the same content; damage of the file is reported in one line and affects nothing else."""
 import json
 import os
 import random

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""System calls that are refused, one at a time, by strace: an error is told in one line, and nothing crashes or hangs."""
+"""System calls that fail, one at a time, through strace: one line with the error, no crash, no hang."""
 import contextlib
 import json
 import os

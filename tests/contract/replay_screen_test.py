@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A recording on the screen: what it says at a moment is what its tick says, and keys lead from moment to moment."""
+"""A recording on the screen: it shows the tick of each moment, and keys move from moment to moment."""
 import os
 import re
 import tempfile

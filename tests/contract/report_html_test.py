@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""report --html: a page to send. What a browser makes of it is tried by --long."""
+"""report --html: a page to send. --long also opens it in a browser."""
 import html.parser
 import re
 import shutil

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A report's shares of a process: threads, ended threads and tasks of other processes add up to it, and each has its
-uncertainty."""
+"""Shares of a process in a report: threads, ended threads and tasks of other processes add up to the process, and each has
+its uncertainty."""
 import os
 import re
 import shutil

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recordings that ask for much, on the screen: as without one, an answer or a clear refusal, in time and memory that their
-bytes allow; and whoever wants to leave need not wait."""
+"""Recordings that cost much to read, on the screen: each is read or clearly refused, in time and memory proportional to its
+size; the user can always quit without waiting."""
 import os
 import re
 import shlex

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the live screen leaves the terminal, whatever ends or stops it, and what `-- CMD` does under it."""
+"""The live screen restores the terminal, however it ends or stops; and the behaviour of `-- CMD` under it."""
 import os
 import re
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What grew in the last 30 s, on the screen: by mapping and by thread, summing to the growth."""
+"""Growth of the last 30 s on the screen: by mapping and by thread, adding up to the growth."""
 import os
 import re
 import subprocess

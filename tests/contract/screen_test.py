@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The live screen in a real terminal: what it says, what keys do, that no size and no name breaks it."""
+"""The live screen in a real terminal: its content, its keys, and that no size and no name breaks it."""
 import os
 import random
 import re

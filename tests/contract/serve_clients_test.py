@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`rsslag serve` among clients that mean harm, or nothing: it goes on answering, with memory and rights that are bounded."""
+"""`rsslag serve` with hostile and silent clients: it keeps serving, with bounded memory and rights."""
 import os
 import re
 import socket

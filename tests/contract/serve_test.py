@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`rsslag serve`: metrics over HTTP, also for clients that mean harm; the same by `top --format prometheus`."""
+"""`rsslag serve`: metrics over HTTP, also with hostile clients; the same metrics by `top --format prometheus`."""
 import http.client
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is shipped for a fleet: rules, a dashboard and units, each tried by the tool that would read it."""
+"""The files for a fleet in share/: rules, a dashboard and units, each checked by the tool that reads it."""
 import json
 import os
 import re

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The recordings in docs/recordings, made by the first version of the format: read for ever, with no right, no BPF, anywhere.
+"""The recordings in docs/recordings, of the first version of the format: readable for good, without rights or BPF, on any machine.
 
-What the records hold is tested to the page; how a later version judges them may change where a comment says so."""
+The content of the records is tested to the page. Results of their analysis may change with a later version if a comment says so."""
 import collections
 import csv
 import io

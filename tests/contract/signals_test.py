@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""INT, TERM and HUP end a repeated snapshot in order: status 0, the last line whole."""
+"""INT, TERM and HUP end a repeated snapshot cleanly: status 0, and a complete last line."""
 import contextlib
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who reads the output stands still: no record is lost by it, what is missing is told where it is, and nothing hangs."""
+"""The reader of the output stops reading: no record is lost, dropped output is reported in its place, nothing hangs."""
 import ctypes
 import fcntl
 import mmap

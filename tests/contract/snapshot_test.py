@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""rsslag.snapshot/2 of processes that hold still: its shape, its sums, and the options that change it."""
+"""rsslag.snapshot/2 of quiescent processes: its shape, its sums, and the options that change it."""
 import copy
 import re
 from pathlib import Path

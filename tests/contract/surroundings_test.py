@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where rsslag may find itself: behind a seccomp filter, on a read-only root, at a memory limit, under sudo, without locked
-memory, beside a clock that jumps; and targets that are no ordinary processes."""
+"""Unusual environments: a seccomp filter, a read-only root, a memory limit, sudo, no locked memory, a clock that jumps; and
+targets that are not ordinary processes."""
 import ctypes
 import mmap
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ways to say which processes: PIDs, --comm, --cgroup, -u, alone and together."""
+"""Ways to select processes: PIDs, --comm, --cgroup, -u, alone and together."""
 import os
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a person reads: the sentence first, and the same numbers as in the JSON."""
+"""Text output: the sentence first, and the same numbers as in the JSON."""
 import re
 
 import contract

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""live, replay, export and report are told the same events and tell the same of them, to the digit: after losses, over
-segments, and up to where rsslag was killed."""
+"""live, replay, export and report process the same events and report the same numbers, to the digit: also after losses, over
+segments, and up to the point where rsslag was killed."""
 import collections
 import glob
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`rsslag top`: all processes by what they hide, as text, as JSON and on the screen."""
+"""`rsslag top`: all processes by lag, as text, as JSON and on the screen."""
 import os
 
 import contract

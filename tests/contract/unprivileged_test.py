@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where BPF may not be used, or is not part of the build: snapshot, top and live say what /proc alone tells, and say so."""
+"""Without BPF, in the build or by privileges: snapshot, top and live report what /proc alone shows, and state that."""
 import contextlib
 import csv
 import io

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command lines that are tried, and what must be there where one ends with 0."""
+"""The command lines that are tested, and the output that each must have if it ends with 0."""
 import collections
 import http.client
 import json

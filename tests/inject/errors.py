@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""By system call the errors that it can give, those of wrong arguments left out."""
+"""The errors that each system call can return, except those for invalid arguments."""
 
 DESCRIPTORS = ('EMFILE', 'ENFILE', 'ENOMEM')
 PATHS = ('ENOENT', 'EACCES')

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""System calls that fail, by strace: for each command each call that it makes, its first, second and last occurrence, with
-each error that the call can give. Nothing crashes or hangs, a terminal is given back, and status 0 means that all is there.
+"""Failing system calls, through strace: for each command each call that it makes, its first, second and last occurrence, with
+each error that the call can return. Nothing crashes or hangs, the terminal is restored, and status 0 means that the output is complete.
 
     tests/inject/inject.py build/rsslag [--sites] [--seconds N] [--command NAME] [--call NAME] [--seed N]
 
-Of each place that it is called from, with --sites; else of each call, which is sooner known. All of it, or what of it by
-chance takes N seconds. 77 where nothing can be tried here."""
+With --sites for each place that a call is made from; otherwise for each call, which takes less time. Runs all cases, or a random
+selection that takes N seconds. Status 77 if nothing can be tested here."""
 import argparse
 import collections
 import concurrent.futures

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every counter update and every fault of a fault storm is told: rsslag counts exactly what `perf stat` counts.
+"""rsslag reports every counter update and every fault of a fault storm: exactly as many as `perf stat` counts.
 
-The storm waits until both have attached, and stays alive until both have stopped: at an end perf would miss what the
-teardown updates. Exit status: 0 equal, 1 not, 77 skipped with a reason."""
+The storm waits until both have attached, and stays alive until both have stopped: at its end perf would miss the updates of the
+teardown. Exit status: 0 equal, 1 not, 77 skipped with a reason."""
 import argparse
 import os
 import subprocess

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Each thread's net is the truth, within its `uncertain`: threads that touch and drop known pages while they are traced.
+"""Each thread's net is correct within its `uncertain`: threads touch and drop known pages while they are traced.
 
-By default a sample of the shapes, with `--long` all of them. Held against the truth is each thread's net of each
-counter, in the last tick of a trace and in that of its recording. With `--gate`, one shape; disagreements, which rest on
-how CPUs took turns, are told and not judged there. With `--narrow`, `uncertain` must be no padding
-either: of the pages touched at most a two thousandth in events mode, a two hundredth in counts mode, by the median.
-Exit status: 0 true, 1 not, 77 skipped with a reason."""
+By default a sample of the shapes, with `--long` all of them. The test compares each thread's net of each counter in the
+last tick of a trace, and in that of its recording, with the truth. With `--gate`, one shape; disagreements, which depend on
+the scheduling of CPUs, are printed there but do not fail the test. With `--narrow`, `uncertain` must be narrow as well: in
+the median at most a two thousandth of the touched pages in events mode, a two hundredth in counts mode.
+Exit status: 0 correct, 1 not, 77 skipped with a reason."""
 import argparse
 import itertools
 import json

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads, processes and execs that come and go for an hour under two tracers, one of which records with --max-size: what
-they hold and have open is flat after the first minute, nothing is lost, and every address space ends at 0.
+"""Threads, processes and execs that start and end for an hour under two tracers, one of which records with --max-size. The
+tracers' memory and open files are constant after the first minute, nothing is lost, and every address space ends at 0.
 
     tests/live/soak.py --rsslag build/rsslag [--minutes N]"""
 import argparse

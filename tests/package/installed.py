@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an installed rsslag is to somebody at a shell: run by scripts/package in a chroot where its packages are, and nothing of
-the checkout is used. Shells find the completion by themselves and are driven on a terminal of their own."""
+"""An installed rsslag as a user of a shell finds it. scripts/package runs this in a chroot with the packages installed; it uses
+nothing of the checkout. The shells find the completion by themselves and are driven on a terminal of their own."""
 import os
 import pty
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What scripts/bench decides and prints, without running anything."""
+"""The decisions and the output of scripts/bench, without running a measurement."""
 import contextlib
 import importlib.machinery
 import importlib.util

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who may include whom, and how large a module may be: as docs/architecture.md has it, from the sources alone."""
+"""Which module includes which, and how large a module is: as docs/architecture.md has it, checked on the sources alone."""
 import pathlib
 import re
 import sys
