@@ -38,7 +38,7 @@ class Child:
         while b'\n' not in self.rest:
             left = until - time.monotonic()
             if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
-                raise Failed(f'{self.name} has said nothing for {deadline} s: {self.complaint()}')
+                raise Failed(f'{self.name} printed nothing for {deadline} s: {self.complaint()}')
             more = os.read(self.process.stdout.fileno(), 1 << 16)
             if not more:
                 return None
@@ -60,7 +60,7 @@ class Child:
         until = time.monotonic() + DEADLINE
         while not (resting(self.pid) and resting(self.pid)):
             if time.monotonic() > until:
-                raise Failed(f'{self.name} does not come to rest: {self.complaint()}')
+                raise Failed(f'{self.name} does not become quiet: {self.complaint()}')
             time.sleep(0.001)
 
     def complaint(self):
@@ -146,7 +146,7 @@ class Perf(Child):
         ready = select.select([self.answers], [], [], DEADLINE)[0]
         # Up to perf 6.x an answer is its text with the newline and a final NUL.
         if not ready or not os.read(self.answers, 16).startswith(b'ack'):
-            raise Failed(f'perf does not answer to {command}: {self.complaint()}')
+            raise Failed(f'perf does not acknowledge {command}: {self.complaint()}')
 
     def __exit__(self, *what):
         os.close(self.commands)

@@ -25,7 +25,7 @@ def without_statistics():
     """Why BPF run time cannot be read here; None where it can."""
     if not bpftool():
         return 'bpftool is not installed'
-    return None if os.access(STATISTICS, os.W_OK) else f'{STATISTICS} cannot be written'
+    return None if os.access(STATISTICS, os.W_OK) else f'cannot write {STATISTICS}'
 
 
 @contextlib.contextmanager
@@ -136,7 +136,7 @@ def consumer_once(bench, mode, threads):
         cpu = cpu_ns(rsslag.pid) - cpu
         result = json.loads(storm.line())
         if tick['faults'] < result['faults']:
-            raise Failed(f'{result["faults"]} faults, but only {tick["faults"]} were told')
+            raise Failed(f'{result["faults"]} faults, only {tick["faults"]} reported')
         # Where threads cache, a fault is told and mostly updates no counter of the mm.
         updates = max(tick['updates'], tick['faults'])
         return {'ns_per_update': cpu / updates, 'updates_per_second': updates * 1e9 / result['ns'],

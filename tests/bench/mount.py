@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The time of one reading of each file of `rsslag mount` (open, read to the end, close): with 100 processes, next to one of 10,000
-threads, and with as many processes as a machine of a fleet has. Also the cost of the mounted files for others while no process reads
-them, by the fault storm. Exits with 1 if `rss` takes longer than its limit. As root: mount.py [--rsslag build/rsslag]
-[--storm build/tests/bench/storm] [--rounds 201]"""
+threads, and with 1,000 processes. Also the cost of the mounted files for others while no process reads them, by the fault storm.
+Exits with 1 if `rss` takes longer than its limit. As root: mount.py [--rsslag build/rsslag] [--storm build/tests/bench/storm]
+[--rounds 201]"""
 import argparse
 import os
 import statistics
@@ -105,7 +105,7 @@ def others(binary, directory, storm, rounds):
           f'other run without them against the rest: {halves:+.2f} %')
     if more < max(MOST_PERCENT, abs(halves)):
         return True
-    print('storm: the mounted files cost others more than can be by chance')
+    print('storm: the mounted files add more cost than chance explains')
     return False
 
 

@@ -156,7 +156,7 @@ def needs_root(test):
 def needs_overcommit(test):
     """It reserves far more memory than the machine has."""
     strict = Path('/proc/sys/vm/overcommit_memory').read_text().strip() == '2'
-    return unittest.skipIf(strict, 'vm.overcommit_memory is 2: nothing can be reserved that is not there')(test)
+    return unittest.skipIf(strict, 'vm.overcommit_memory is 2: memory cannot be overcommitted')(test)
 
 
 @functools.lru_cache(maxsize=None)
@@ -354,7 +354,7 @@ def child_with(prepare):
     os.close(ready)
     try:
         if told != b'1':
-            raise AssertionError('the child did not come up')
+            raise AssertionError('the child did not start')
         wait_until(lambda: task_state(pid) == 'S')
         yield pid
     finally:
@@ -418,7 +418,7 @@ class Crowd:
         os.close(ready)
         if left:
             self.__exit__()
-            raise AssertionError(f'{left} of {len(self.names)} did not begin')
+            raise AssertionError(f'{left} of {len(self.names)} did not start')
         return self.pids
 
     def __exit__(self, *_):
@@ -534,7 +534,7 @@ def wait_until(condition, seconds=60):
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
-            raise AssertionError('what was waited for did not come')
+            raise AssertionError('the awaited condition did not occur')
         time.sleep(0.01)
 
 
@@ -563,7 +563,7 @@ class Result(unittest.TextTestResult):
 
 
 def takes_too_long(*_):
-    raise AssertionError(f'it has not ended within {LIMIT} s')
+    raise AssertionError(f'the process has not ended within {LIMIT} s')
 
 
 def main():

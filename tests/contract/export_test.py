@@ -442,7 +442,7 @@ class Damaged(unittest.TestCase):
         whole = len(rsslag('export', classic).documents())
         strace = ['strace', '-qq', '-o', '/dev/null', '-P', classic, '-e', 'trace=pread64', '-e']
         if rsslag('--version', prefix=strace[:4]).status != 0:
-            self.skipTest('strace may not trace here')
+            self.skipTest('strace is not permitted here')
         for at in ('9', '9..12', '15+'):
             with self.subTest(at):
                 ran = rsslag('export', classic, prefix=[*strace, 'inject=pread64:error=EIO:when=' + at])

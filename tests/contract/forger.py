@@ -110,7 +110,7 @@ class Forger:
     def unpack(self, stored, size):
         out = ctypes.create_string_buffer(size)
         if self.zstd.ZSTD_decompress(out, size, stored, len(stored)) != size:
-            raise AssertionError('not what zstd has packed')
+            raise AssertionError('not valid zstd data')
         return out.raw
 
     def pack(self, raw):

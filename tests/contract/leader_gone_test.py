@@ -76,7 +76,7 @@ def headless(first=lambda: None):
     os.close(write)
     try:
         if os.read(read, 1) != b'1':
-            raise AssertionError('the child did not come up')
+            raise AssertionError('the child did not start')
         wait_until(lambda: task_state(pid) == 'Z')
         (tid,) = [int(tid) for tid in os.listdir(f'/proc/{pid}/task') if int(tid) != pid]
         wait_until(lambda: task_state(f'{pid}/task/{tid}') == 'S')
@@ -286,7 +286,7 @@ class NoMemory(TracingTest):
     @needs_root
     def test_a_kernel_thread_is_none(self):
         if int(contract.stat_fields(2)[6]) & 0x200000 == 0:
-            self.skipTest('no kernel thread in sight')
+            self.skipTest('no kernel thread is visible')
         ran = snapshot(2)
         self.assertEqual((ran.status, ran.out), (3, ''), ran)
         self.assertIn('2 is a kernel thread', ran.err)

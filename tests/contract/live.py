@@ -59,7 +59,7 @@ class Live:
         """The first line on stderr, or a later one."""
         with self._more:
             if not self._more.wait_for(lambda: len(self.said) > index, TIMEOUT):
-                raise AssertionError(f'nothing was said after {self.said}')
+                raise AssertionError(f'no further line after {self.said}')
             return self.said[index]
 
     def line(self):

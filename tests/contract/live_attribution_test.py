@@ -148,7 +148,7 @@ class Causes(TracingTest):
     """A fault is named for what happens in it alone."""
     count = 8
 
-    @unittest.skipUnless(platform.machine() == 'x86_64', 'other kernels do not tell of the faults that they make themselves')
+    @unittest.skipUnless(platform.machine() == 'x86_64', 'kernels of other architectures do not report faults that they cause themselves')
     def test_of_one_system_call_instruction(self):
         with tempfile.TemporaryDirectory() as directory:
             told = Path(directory, 'told')
@@ -273,7 +273,7 @@ class Others(TracingTest):
             self.assertEqual({other['tid'] for other in by_reader}, {reader.native_id})
             self.assertGreater(last['exited']['net']['rss'], -1000, 'its own thread has given up nothing')
             return
-        self.skipTest('the reader never was the last one')
+        self.skipTest('the reader never held the last reference to the mm')
 
     @staticmethod
     def read_until(pid, reading, over):

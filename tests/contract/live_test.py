@@ -54,7 +54,7 @@ class Targets(TracingTest):
                     assert_attributed(self, tick)
                 self.assert_lag_within_bound(ticks, summary)
 
-    @long_only('whether a second of work is told whole depends on the load')
+    @long_only('whether all of a second of work is recorded depends on the load')
     def test_nothing_of_a_busy_one_is_lost(self):
         for name in ('busy', 'churn', 'storm'):
             with Held(name) as held:

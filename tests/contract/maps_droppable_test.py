@@ -105,7 +105,7 @@ class Files(unittest.TestCase):
     def test_pages_that_another_mapping_locks_do_not_count(self):
         soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
         if os.geteuid() != 0 and soft != resource.RLIM_INFINITY and soft < 2 * FILE:
-            self.skipTest('not so much memory may be locked')
+            self.skipTest('the limit on locked memory is too low')
         with self.child(FILE, locked=True) as pid:
             self.assert_kb(pid, 0)
 
@@ -147,7 +147,7 @@ class NoFiles(unittest.TestCase):
                 if smaps_sum(pid, 'LazyFree') == before:
                     break
         if before < 1024:
-            self.skipTest('the kernel has reclaimed at once what was given up')
+            self.skipTest('the kernel has reclaimed the given-up pages immediately')
         self.assertEqual((told['lazy_free_kb'], told['droppable_anon_kb']), (before, before))
         (line,) = [line for line in text.lines if line.startswith('LazyFree ')]
         self.assertEqual(int(line.split()[1].replace(',', '')), before)

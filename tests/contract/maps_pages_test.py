@@ -282,7 +282,7 @@ class Huge(unittest.TestCase):
         with child as pid:
             (start,) = struct.unpack('Q', os.read(told, 8))
             if self.assert_huge(pid, start) == 0:
-                self.skipTest('no huge page was to be had')
+                self.skipTest('no huge page is available')
 
 
 class WithoutRoot(unittest.TestCase):

@@ -443,7 +443,7 @@ class Top(TracingTest):
             pane.type('q')
         file = os.path.join(home, '.config/procps/toprc')
         if not os.path.exists(file):
-            self.skipTest('this top keeps its settings elsewhere')
+            self.skipTest('this top keeps its settings in another place')
         with open(file, encoding='utf-8') as toprc:
             lines = toprc.read()
         for hidden in (120, 124, 126):

@@ -94,7 +94,7 @@ class Crowd(unittest.TestCase):
                 processes.append(process)
             for process in processes:
                 if process.stdout.read(1) != b'\n':
-                    raise AssertionError('the program did not come up')
+                    raise AssertionError('the program did not start')
                 process.send_signal(signal.SIGSTOP)
             for process in processes:
                 wait_until(lambda pid=process.pid: task_state(pid) == 'T')
@@ -120,7 +120,7 @@ class Crowd(unittest.TestCase):
         self.assertEqual({user['pids'][0]: user['total_kb'] for user in document['processes']},
                          {pid: each['Pss'] for pid, each in sums.items()})
 
-    @long_only('another program, and it reads whatever processes come and go')
+    @long_only('another program, which reads processes that start and end meanwhile')
     @unittest.skipUnless(shutil.which('smem'), 'smem is missing')
     def test_smem_says_the_same(self):
         with self.crowd(3) as pids:
@@ -191,7 +191,7 @@ class Machine(unittest.TestCase):
             assert_adds_up(self, ran.document())
             self.assertEqual(mem('--by', by, '--all', '--each').status, 0)
 
-    @long_only('processes that come and go while it is summed up')
+    @long_only('processes that start and end during the sum')
     @needs_root
     def test_the_sum_is_no_more_than_what_is_in_use(self):
         document = mem('--json').document()

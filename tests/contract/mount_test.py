@@ -63,7 +63,7 @@ def rows_of(text):
     rows = [Row(line) for line in lines]
     by_pid = {row.pid: row for row in rows}
     if len(by_pid) != len(rows):
-        raise AssertionError('a process comes twice')
+        raise AssertionError('a process occurs twice')
     return by_pid
 
 
@@ -84,7 +84,7 @@ def samples_of(text):
         if line.startswith('# HELP '):
             current = line.split()[2]
             if current in seen:
-                raise AssertionError(f'{current} comes twice')
+                raise AssertionError(f'{current} occurs twice')
             seen.append(current)
             continue
         if line.startswith('# TYPE '):
@@ -96,7 +96,7 @@ def samples_of(text):
             raise AssertionError(f'{line!r} under {current}')
         key = found[1], frozenset((name, unescaped(value)) for name, value in LABEL.findall(found[2]))
         if key in samples:
-            raise AssertionError(f'{line!r} comes twice')
+            raise AssertionError(f'{line!r} occurs twice')
         samples[key] = int(found[3])
     return samples
 
@@ -459,7 +459,7 @@ class Readers(MountTest):
 class Many(MountTest):
     def skip_among_many_names(self):
         if len({row.comm for row in self.rows().values()}) > 200:
-            self.skipTest('with the names that run here there are more than there is room for')
+            self.skipTest('the processes running here have more names than there is space for')
 
     def test_three_thousand_processes(self):
         count = 3000 if LONG and not emulated() else 300
@@ -754,7 +754,7 @@ class Refused(TracingTest):
             ran = rsslag_mount(directory)
             if ran.status == 0:
                 self.assertEqual(rsslag_umount(directory).status, 0)
-                self.skipTest('this kernel can')
+                self.skipTest('this kernel supports it')
             assert_one_error_line(self, ran, 3)
             self.assertIn("lacks", ran.err)
             self.assertFalse(directory.exists())

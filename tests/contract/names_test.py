@@ -280,13 +280,13 @@ sys.stdin.readline()
     def test_a_file_that_is_mapped_has_its_build_id(self):
         """As its notes have it, in the report and the export; what has none says so."""
         if shutil.which('readelf') is None:
-            self.skipTest('readelf is not here')
+            self.skipTest('readelf is missing')
         image = self.image('touched(mapped(3 * MiB, SHARED | ANONYMOUS), 3 * MiB)')
         told = {row['mapping']: row['build_id'] for row in image['mappings']}
         self.assertIsNone(told['shmem'])
         files = {name: build_id for name, build_id in told.items() if name.startswith('/') and build_id is not None}
         if not files and tuple(map(int, os.uname().release.split('-')[0].split('.')[:2])) < (5, 12):
-            self.skipTest('this kernel tells of no build ids')
+            self.skipTest('this kernel reports no build ids')
         self.assertTrue(any('libc' in name for name in files), told)
         for name, build_id in files.items():
             notes = subprocess.run(['readelf', '-n', name], capture_output=True, text=True, check=True).stdout

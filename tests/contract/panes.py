@@ -64,7 +64,7 @@ class Pane:
             if wanted(text):
                 return text
             if time.monotonic() > end:
-                raise AssertionError(f'{accept!r} did not come:\n{text}')
+                raise AssertionError(f'{accept!r} did not appear:\n{text}')
 
     def resize(self, columns, rows):
         self.tmux('resize-window', '-x', str(columns), '-y', str(rows))

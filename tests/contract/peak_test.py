@@ -137,15 +137,15 @@ class Peak(TracingTest):
         os.kill(int(ran.err.splitlines()[0]), signal.SIGKILL)  # it does live on
         self.assertEqual(document['status'], 3)
 
-    @long_only('what a beginning costs, under strace')
+    @long_only('the cost of a start, under strace')
     def test_begins_without_reading_the_kernels_types_for_each_object(self):
         if shutil.which('strace') is None:
-            self.skipTest('strace is not here')
+            self.skipTest('strace is missing')
         with tempfile.TemporaryDirectory() as directory:
             calls = Path(directory, 'calls')
             ran = peak('--', 'true', prefix=('strace', '-f', '-o', str(calls), '-e', 'trace=openat,clone,fork,vfork'))
             if not calls.exists() or 'vmlinux' not in calls.read_text():
-                self.skipTest(f'strace may not trace here: {ran.err}')
+                self.skipTest(f'strace is not permitted here: {ran.err}')
             lines = calls.read_text().splitlines()
             read = [line for line in lines if '"/sys/kernel/btf/vmlinux"' in line]
             # libbpf wants them for each object that it attaches: the stream, and the mappings where these have hooks.
@@ -302,7 +302,7 @@ class Peak(TracingTest):
 
     def test_a_loss_is_no_proof_at_the_end_of_live_and_record(self):
         if emulated():
-            self.skipTest('emulated CPUs lose records where nobody asks for it')
+            self.skipTest('emulated CPUs lose records at other times, too')
         script = unseen(f'import mmap\nmemory = mmap.mmap(-1, {32 * MIB}, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n'
                         f'memory.madvise(mmap.MADV_NOHUGEPAGE)\nmemory.write(b"x" * {32 * MIB})')
         for ran, last in self.ends('--ring', '4K', '--assert', 'peak_rss<100GiB', '--', interpreter(), '-S', '-E', '-c', script):

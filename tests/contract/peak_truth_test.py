@@ -273,11 +273,11 @@ class PeakTruth(TracingTest):
     def test_eight_threads_in_turn(self):
         self.assert_found(IN_TURN, slack=16)
 
-    @long_only('what is open of eight threads at once depends on when they run')
+    @long_only('how much eight concurrent threads leave open depends on their timing')
     def test_eight_threads_at_once(self):
         self.assert_found(AT_ONCE.replace('TIMES', '1'), slack=16, width=NARROW + HUGE_STEP)
 
-    @long_only('what is open of eight threads at once depends on when they run')
+    @long_only('how much eight concurrent threads leave open depends on their timing')
     def test_eight_threads_at_once_in_pages_of_one_size(self):
         """What no huge page makes wide."""
         small = f'libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t({64 * MIB}), 15)\nwalks = []'  # MADV_NOHUGEPAGE
@@ -286,7 +286,7 @@ class PeakTruth(TracingTest):
         peak, said, _ = self.told_everywhere(run_by(program.replace('TIMES', '4')), '10s')
         self.assert_peak(peak, int(said[0]), slack=16)
 
-    @long_only('what is open of eight threads at once depends on when they run')
+    @long_only('how much eight concurrent threads leave open depends on their timing')
     def test_eight_threads_at_once_again_and_again(self):
         peak, said, _ = self.told_everywhere(run_by(AT_ONCE.replace('TIMES', '4')), '10s')
         self.assert_peak(peak, int(said[0]), slack=16, width=NARROW + HUGE_STEP)
@@ -364,30 +364,30 @@ class PeakTruth(TracingTest):
             compared += 1
         self.assertGreaterEqual(compared, at_least, (ran.most, rows))
 
-    @long_only('real programs, looked at as often as can be')
+    @long_only('real programs, sampled as often as possible')
     def test_gcc(self):
         if shutil.which('gcc') is None:
-            self.skipTest('gcc is not here')
+            self.skipTest('gcc is missing')
         with tempfile.TemporaryDirectory() as directory:
             source = Path(directory, 'one.c')
             source.write_text('#include <stdio.h>\n' + ''.join(f'int f{i}(int x) {{ return x * {i} + f{i - 1}(x); }}\n' if i
                                                                else 'int f0(int x) { return x; }\n' for i in range(1500)))
             self.assert_no_walk_is_more('gcc', '-O2', '-c', str(source), '-o', f'{directory}/one.o', at_least=2)
 
-    @long_only('real programs, looked at as often as can be')
+    @long_only('real programs, sampled as often as possible')
     def test_a_run_of_python_tests(self):
         with tempfile.TemporaryDirectory() as directory:
             Path(directory, 'test_json.py').write_text(JSON_TESTS)
             self.assert_no_walk_is_more(interpreter(), '-m', 'unittest', 'discover', '-s', directory, '-q', at_least=1)
 
-    @long_only('real programs, looked at as often as can be')
+    @long_only('real programs, sampled as often as possible')
     def test_java(self):
         if shutil.which('java') is None or subprocess.run(['java', '-version'], capture_output=True, check=False).returncode:
-            self.skipTest('java is not here')
+            self.skipTest('java is missing')
         self.assert_no_walk_is_more('java', '-Xshare:auto', '-version', at_least=1)
 
     @long_only('1,000 commands')
-    @unittest.skipIf(emulated(), 'emulated CPUs are too slow for so many')
+    @unittest.skipIf(emulated(), 'emulated CPUs are too slow for that many')
     def test_no_short_command_of_a_thousand_holds_nothing(self):
         for number in range(1000):
             argv = (('ls', '/'), ('true',), ('sh', '-c', ':'))[number % 3]

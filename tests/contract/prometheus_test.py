@@ -155,7 +155,7 @@ class Load(TracingTest):
                 thread.join()
             grew = serving.rss_kb() - before
         took.sort()
-        print(f'of {len(took)} answers: median {1000 * took[len(took) // 2]:.1f} ms, 99 % {1000 * took[len(took) * 99 // 100]:.1f} ms; '
+        print(f'of {len(took)} responses: median {1000 * took[len(took) // 2]:.1f} ms, 99 % {1000 * took[len(took) * 99 // 100]:.1f} ms; '
               f'grew {grew} kB')
         self.assertEqual((len(took), wrong), (SCRAPERS * A_SECOND * SECONDS, []))
         self.assertLess(took[len(took) * 99 // 100], 0.05)

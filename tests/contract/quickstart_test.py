@@ -42,7 +42,7 @@ class Quickstart(unittest.TestCase):
         self.assertTrue(lines[-1].startswith('quickstart: '), done)
         return done.returncode, lines, done.stderr.decode()
 
-    @long_only('as many ticks as some seconds have')
+    @long_only('expects a number of ticks within seconds')
     def test_it_ends_with_a_trace_from_the_first_page_to_the_last(self):
         if why_no_tracing():
             self.skipTest(why_no_tracing())
@@ -62,7 +62,7 @@ class Quickstart(unittest.TestCase):
         if not contract.has_tracer():
             return self.run_it()
         if os.geteuid() != 0:
-            self.skipTest('needs root, to become a user who may not trace')
+            self.skipTest('needs root, to change to a user that may not trace')
         return self.run_it(user=NOBODY, group=NOBODY, extra_groups=[], cwd='/')
 
     def test_where_bpf_is_refused_it_says_why_and_replays_the_classic(self):

@@ -80,13 +80,13 @@ class Dying(TracingTest):
             self.skipTest('needs root and unshare (util-linux)')
         unshare = ['unshare', '-pf', '--kill-child', '--mount-proc']
         if subprocess.run([*unshare, 'true'], capture_output=True, check=False).returncode != 0:
-            self.skipTest('no PID namespace of its own here')
+            self.skipTest('cannot create a PID namespace here')
         with tempfile.NamedTemporaryFile() as told:
             done = subprocess.run([*unshare, 'sh', '-c', script, 'sh', contract.binary, told.name], stdin=subprocess.DEVNULL,
                                   capture_output=True, env=environment(), timeout=TIMEOUT, check=False)
             ran = Ran((script,), done.returncode, told.read(), done.stderr)
         if ran.status == 77:
-            self.skipTest('the next PID cannot be chosen here')
+            self.skipTest('cannot set the next PID here')
         self.assertIn(ran.status, (0, 3), ran)
         born = {process['start_ticks'] for document in ran.documents() for process in document['processes']}
         self.assertEqual(len(born), 1, 'two processes were shown as one')

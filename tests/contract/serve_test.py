@@ -316,7 +316,7 @@ class Traced(TracingTest):
             self.assertGreaterEqual(peak + self.of(told[-2], 'peak_uncertainty_bytes'), 300 * PAGE)
             self.assertGreater(self.of(told[-2], 'updates_total'), 0)
 
-    @long_only('no record may be lost for seconds')
+    @long_only('requires seconds without a lost record')
     def test_slow_scrapers_stop_nothing(self):
         with Busy() as busy, self.serving('--top', '10000') as serving:
             before = serving.metrics()

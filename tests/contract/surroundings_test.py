@@ -156,7 +156,7 @@ class MemoryLimit(TracingTest):
         most = max(process['peak']['peak_min'] for process in report['processes'])
         self.assertGreater(most * mmap.PAGESIZE, 64 << 20)
 
-    @long_only('whom the kernel kills is its choice')
+    @long_only('the kernel chooses which process it kills')
     def test_too_small_for_rsslag_itself(self):
         """It is refused, or killed: never half of an answer with status 0."""
         for size in (6 << 20, 12 << 20, 18 << 20, 24 << 20):
@@ -243,7 +243,7 @@ def touch(pages):
 class ClockThatJumps(TracingTest):
     def test_an_hour_ahead_and_back(self):
         if not emulated():
-            self.skipTest('the clock of a machine in use is not set')
+            self.skipTest('does not set the clock of a machine in use')
         with tempfile.TemporaryDirectory() as directory, \
                 subprocess.Popen([sys.executable, '-c', 'import time\nwhile True: bytes(1 << 20); time.sleep(0.01)']) as target:
             def jump():

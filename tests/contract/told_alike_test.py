@@ -135,7 +135,7 @@ class ToldAlike(TracingTest):
     def test_losses_in_counts(self):
         self.assert_as_live('--mode', 'counts', '--ring', '4K', '--follow', '--interval', '20ms', program=LOSES)
 
-    @long_only('a recording that has to keep up')
+    @long_only('the recording has to keep up with the load')
     def test_segments(self):
         with Held('busy') as busy, Held('classic') as quiet, \
                 Live('--format', 'jsonl', '--interval', '50ms', '--record', self.file, '--max-size', '1M',

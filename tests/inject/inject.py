@@ -206,7 +206,7 @@ def why_not(rsslag):
     if shutil.which('strace') is None:
         return 'strace is missing'
     if os.geteuid() != 0:
-        return 'only root may load BPF programs'
+        return 'loading BPF programs needs root'
     done = subprocess.run([rsslag, 'doctor'], capture_output=True, text=True, check=False)
     return None if done.returncode == 0 else 'rsslag doctor: ' + done.stdout.splitlines()[-1]
 
@@ -226,7 +226,7 @@ def main():
         print(f'skipped: inject: {reason}')
         sys.exit(77)
     if options.sites and 'stack-trace' not in subprocess.run(['strace', '-V'], capture_output=True, text=True, check=False).stdout:
-        print('this strace shows no stacks: by call, not by place')
+        print('this strace shows no stacks: tests by call, not by call site')
         options.sites = False
     begin = time.monotonic()
     with subprocess.Popen([rsslag, 'demo', 'few-pages', '--hold'], stdout=subprocess.PIPE, text=True) as held, \

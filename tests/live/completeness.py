@@ -66,7 +66,7 @@ def mismatches(tick, summary, counted, threads):
 
 def skip_reason(options):
     if os.geteuid() != 0:
-        return 'only root may load BPF programs'
+        return 'loading BPF programs needs root'
     return without_perf() or without_live(options.rsslag, options.mode)
 
 

@@ -52,7 +52,7 @@ def await_agreement(rsslag):
     while (tick := rsslag.tick())['verdict'] != 'agrees':
         if time.monotonic() > until:
             told = {key: tick[key] for key in ('verdict', 'residual', 'exact', 'flushed', 'cached', 'lost', 'resyncs', 'disagreements')}
-            raise Failed(f'no tick agrees {AGREEMENT} s after its rest; the last one says {json.dumps(told)}')
+            raise Failed(f'no tick agrees {AGREEMENT} s after the process became quiet; the last one: {json.dumps(told)}')
 
 
 def observe(options, run, recording):
@@ -147,7 +147,7 @@ def parse():
 
 def skip_reason(options):
     if os.geteuid() != 0:
-        return 'only root may load BPF programs'
+        return 'loading BPF programs needs root'
     if os.sched_getaffinity(0) < set(range(os.sysconf('SC_NPROCESSORS_ONLN'))):
         return f'only CPUs {sorted(os.sched_getaffinity(0))} are allowed here, and threads are pinned to each'
     return without_live(options.rsslag)
@@ -176,7 +176,7 @@ def main():
             print(f'{name}: {len(found)} nets, uncertain median {median(found):g} pages, most {max(found)} '
                   f'({100 * median(found) / touched:.4f} and {100 * max(found) / touched:.4f} % of what each touched)')
             if options.narrow and median(found) > touched / (2000 if mode == 'events' else 200):
-                print(f'known truth: {name}: uncertain is wider than it may be')
+                print(f'known truth: {name}: uncertain exceeds its limit')
                 failed += 1
     return 1 if failed else 0
 

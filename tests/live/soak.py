@@ -122,12 +122,12 @@ def soak(rsslag, seconds, directory):
         try:
             for tracer in tracers.values():
                 if not tracer.begun.wait(60):
-                    raise SystemExit('a tracer does not begin')
+                    raise SystemExit('a tracer does not start')
             load.stdin.write('\n')
             load.stdin.flush()
             begin = time.monotonic()
             if load.stdout.readline() != 'warm\n':
-                raise SystemExit('the load does not begin')
+                raise SystemExit('the load does not start')
             warm = time.monotonic() - begin
             print(f'the first {WARMING} rounds took {warm:.0f} s', flush=True)
             time.sleep(max(0, WARM_S - warm))
@@ -160,7 +160,7 @@ def main():
     if options.minutes * 60 < 2 * WARM_S:
         parser.error(f'the first {WARM_S} s are not looked at')
     if os.geteuid() != 0:
-        print('skipped: soak: only root may load BPF programs')
+        print('skipped: soak: loading BPF programs needs root')
         sys.exit(77)
     directory = tempfile.mkdtemp(prefix='rsslag-soak-')
     try:
