@@ -31,7 +31,7 @@ class Step:
     usual: int
     limit: int
     needs: tuple = ()
-    beside: str = ''  # the step that runs concurrently
+    concurrent: str = ''  # the step that runs concurrently
     environment: tuple = ()  # pairs
     missing: object = None
 

@@ -51,8 +51,8 @@ struct Replay::State {
     core::OwnCost own;  ///< at the last tick
     std::uint64_t ticks = 0;
     bool stopped = false;
-    bool cut = false;   ///< reading was stopped before the end
-    bool amid = false;  ///< started in the middle of a tick, some of whose readings may be missing
+    bool cut = false;       ///< reading was stopped before the end
+    bool mid_tick = false;  ///< started in the middle of a tick, some of whose readings may be missing
 
     void apply(event::Event event);
     void lack(recording::Missing gap);
@@ -60,8 +60,8 @@ struct Replay::State {
 };
 
 void Replay::State::apply(event::Event event) {
-    if (amid && std::holds_alternative<event::Watermark>(event)) amid = false;
-    if (amid && std::holds_alternative<event::Reading>(event)) return;
+    if (mid_tick && std::holds_alternative<event::Watermark>(event)) mid_tick = false;
+    if (mid_tick && std::holds_alternative<event::Reading>(event)) return;
     stopped = stopped || std::holds_alternative<event::Stop>(event);
     if (const auto *const tick = std::get_if<event::TickEnd>(&event)) own = tick->own;
     for (core::Tick &tick : analyzer.apply(std::move(event))) {
@@ -108,7 +108,7 @@ core::Result<Replay> Replay::open(const std::string &path, TraceObserver *observ
     chosen.observer = observer;
     if (options.from) reader->seek(*options.from);
     auto state = std::make_unique<State>(std::move(*reader), chosen);
-    state->amid = options.from.has_value();
+    state->mid_tick = options.from.has_value();
     return Replay(std::move(state));
 }
 
