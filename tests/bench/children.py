@@ -11,18 +11,18 @@ import subprocess
 import tempfile
 import time
 
-DEADLINE = 120  # seconds for any one answer: the machines are small and busy
-WORKING = 1200  # seconds for a target's work, which some page faults make ten times as long
+DEADLINE = 120  # seconds for one line of output: the machines are small and busy
+WORKING = 1200  # seconds for a target's work, which slow page faults make ten times as long
 TRACEFS = '/sys/kernel/tracing'
 
 
 class Failed(Exception):
-    """A child that did not do its part, with what it said."""
+    """A child failed; the text includes its output."""
 
 
 class Child:
-    """A process whose stdout is read line by line, each with a deadline. Its stderr goes to a file: a tracer that
-    complains must not block on a pipe which nobody reads."""
+    """A process whose stdout is read line by line, with a deadline for each line. Its stderr goes to a file, as messages of a
+    tracer must not block on a pipe without a reader."""
 
     def __init__(self, command, **options):
         self.name = os.path.basename(command[0])
@@ -56,7 +56,7 @@ class Child:
         raise Failed(' '.join([f'{self.name} ended early:', *others, self.complaint()]))
 
     def await_rest(self):
-        """Returns once all of its threads sleep: what it does on its way to where it waits would be counted by some."""
+        """Returns once all of its threads sleep: some tracers would count what it does before that."""
         until = time.monotonic() + DEADLINE
         while not (resting(self.pid) and resting(self.pid)):
             if time.monotonic() > until:
@@ -72,7 +72,7 @@ class Child:
         self.process.stdin.flush()
 
     def stop(self, number=signal.SIGINT):
-        """Ends it by a signal and returns the lines that it had left to say."""
+        """Ends it by a signal and returns the remaining lines of its output."""
         if self.process.poll() is None:
             self.process.send_signal(number)
         lines = []
@@ -96,7 +96,7 @@ class Child:
 
 
 def resting(pid):
-    """Whether all threads sleep, at a look."""
+    """Whether all threads sleep at this moment."""
     try:
         for thread in os.listdir(f'/proc/{pid}/task'):
             with open(f'/proc/{pid}/task/{thread}/stat', encoding='utf-8', errors='replace') as stat:
@@ -108,7 +108,7 @@ def resting(pid):
 
 
 class Storm(Child):
-    """Ready and waiting once made; alive until its end is asked for."""
+    """Ready and waiting after construction; alive until end()."""
 
     def __init__(self, path, threads, rounds, *options):
         super().__init__([path, '--threads', str(threads), '--rounds', str(rounds), *options])
@@ -125,7 +125,7 @@ class Storm(Child):
 
 
 class Perf(Child):
-    """`perf record` or `perf stat`, started disabled; it says only through its control pipe that it counts."""
+    """`perf record` or `perf stat`, started disabled; only its control pipe reports that it counts."""
 
     def __init__(self, arguments):
         commands_read, self.commands = os.pipe()
@@ -144,7 +144,7 @@ class Perf(Child):
     def control(self, command):
         os.write(self.commands, command.encode() + b'\n')
         ready = select.select([self.answers], [], [], DEADLINE)[0]
-        # Up to perf 6.x an answer is its text with the newline and a final NUL.
+        # Up to perf 6.x an acknowledgement is its text with a newline and a final NUL.
         if not ready or not os.read(self.answers, 16).startswith(b'ack'):
             raise Failed(f'perf does not acknowledge {command}: {self.complaint()}')
 
@@ -155,10 +155,10 @@ class Perf(Child):
 
 
 class Rsslag(Child):
-    """`rsslag live` on one process; ready once its first tick is out, which it is when its programs are attached."""
+    """`rsslag live` on one process; ready after its first tick, when its programs are attached."""
 
     def __init__(self, path, pid, mode, *options, walk=False):
-        # The stream is what live does unasked.
+        # The stream is the default mode of live.
         options = (*options, *(() if walk else ('--no-walk',)), *(() if mode == 'events' else ('--mode', mode)))
         super().__init__([path, 'live', '-p', str(pid), '--format', 'jsonl', *options])
         self.attached = self.tick()
@@ -179,7 +179,7 @@ class Rsslag(Child):
 
 
 def without_perf():
-    """Why perf cannot be used with these tracepoints here; None where it can."""
+    """Why perf cannot be used with these tracepoints here; None if it can."""
     if not shutil.which('perf'):
         return 'perf is not installed (linux-perf)'
     if reason := without_tracefs():
@@ -201,7 +201,7 @@ def without_tracefs():
 
 
 def without_live(rsslag, mode='events'):
-    """Why `rsslag live` cannot be used in this mode; None where it can."""
+    """Why `rsslag live` cannot be used in this mode; None if it can."""
     try:
         asked, doctor = (subprocess.run([rsslag, *words], capture_output=True, text=True, timeout=DEADLINE, check=False)
                          for words in (('live', '--help'), ('doctor',)))

@@ -22,7 +22,7 @@ def bpftool():
 
 
 def without_statistics():
-    """Why BPF run time cannot be read here; None where it can."""
+    """Why BPF run time cannot be read here; None if it can."""
     if not bpftool():
         return 'bpftool is not installed'
     return None if os.access(STATISTICS, os.W_OK) else f'cannot write {STATISTICS}'
@@ -30,7 +30,7 @@ def without_statistics():
 
 @contextlib.contextmanager
 def statistics_enabled():
-    """The statistics cost some 75 ns a run: they are on only here, and left as they were found."""
+    """Enables the statistics, which cost about 75 ns per run, and restores the previous setting."""
     with open(STATISTICS) as file:
         before = file.read()
     try:
@@ -51,7 +51,7 @@ def program_ids(pid):
 
 
 def run_times(pid):
-    """Of each hook's programs that the process holds: (ns, runs, recursion misses) so far."""
+    """{hook: (ns, runs, recursion misses) so far} of the BPF programs that the process holds."""
     times = {hook: (0, 0, 0) for hook in HOOKS}
     for number in program_ids(pid):
         shown = subprocess.run([bpftool(), '-j', 'prog', 'show', 'id', number], capture_output=True, check=False)
@@ -70,7 +70,7 @@ def difference(before, after):
 
 
 def run_once(bench, mode, wanted):
-    """ns a run of each hook's program, net of the empty program's in the same storm; None for what never ran."""
+    """ns per run of each hook's program, minus those of the empty program in the same storm; None if one never ran."""
     with Storm(bench.storm, 1, bench.storm_rounds) as target, Storm(bench.storm, 1, bench.storm_rounds) as other, \
             empty_hooks(bench.hooks) as floor, Rsslag(bench.rsslag, target.pid, mode) as rsslag:
         before = run_times(rsslag.pid), run_times(floor.pid)
@@ -87,7 +87,7 @@ def run_once(bench, mode, wanted):
 
 
 def run_time_rows(bench):
-    """One row for each program, mode, and whether the storm is wanted."""
+    """One row for each program, mode, and whether the storm is traced."""
     rows = []
     with statistics_enabled():
         for mode in bench.modes:
@@ -107,7 +107,7 @@ def run_time_row(hook, mode, wanted, runs):
 
 
 def cpu_ns(pid):
-    """CPU time of another process, to the nanosecond: clock_getcpuclockid(3), which Python does not have."""
+    """CPU time of another process, to the nanosecond: clock_getcpuclockid(3), which Python lacks."""
     return time.clock_gettime_ns((~pid << 3) | 2)
 
 
@@ -116,7 +116,7 @@ def said(child):
 
 
 def drained(rsslag, storm):
-    """The tick at which all that the storm did has arrived, and the highest CPU share that any tick told."""
+    """The tick by which all records of the storm have arrived, and the highest CPU share of all ticks."""
     most, before = 0.0, None
     while True:
         tick = rsslag.tick()
@@ -137,14 +137,14 @@ def consumer_once(bench, mode, threads):
         result = json.loads(storm.line())
         if tick['faults'] < result['faults']:
             raise Failed(f'{result["faults"]} faults, only {tick["faults"]} reported')
-        # Where threads cache, a fault is told and mostly updates no counter of the mm.
+        # On the `thread` scheme a fault is recorded, and mostly updates no counter of the mm.
         updates = max(tick['updates'], tick['faults'])
         return {'ns_per_update': cpu / updates, 'updates_per_second': updates * 1e9 / result['ns'],
                 'most_cpu_percent': most, 'rss_kb': tick['own']['rss_kb'], 'lost': tick['lost']}
 
 
 def consumer_rows(bench):
-    """The consumer's CPU time an update; a tenth of the ns is its % of one core at a million updates a second."""
+    """The consumer's CPU time per update; a tenth of the ns is its % of one core at a million updates per second."""
     rows = []
     for mode in bench.modes:
         for threads in (1, 2):
@@ -156,7 +156,7 @@ def consumer_rows(bench):
 
 
 def idle_percent(bench, ticks=20):
-    """% of one core while the target does nothing, at ten ticks a second."""
+    """% of one core while the target does nothing, at ten ticks per second."""
     with Storm(bench.storm, 1, 1) as storm, \
             Rsslag(bench.rsslag, storm.pid, 'events', '--interval', '100ms') as rsslag:
         begin, cpu = time.monotonic_ns(), cpu_ns(rsslag.pid)

@@ -4,14 +4,14 @@ import statistics
 
 from children import Storm
 
-# Half a microsecond to two on hardware and where the hardware virtualises; a paravirtualised guest takes 25. What a
-# tracer adds is then lost in what the hypervisor takes, and a percentage of it is the machine's.
+# A fault takes half a microsecond to two on hardware and with hardware virtualization; 25 in a paravirtualized guest. There
+# the hypervisor's share hides that of a tracer, and a percentage would only describe the machine.
 DEAR_NS = 5000
 LOOKS = 3
 
 
 def fault_ns(bench):
-    """ns of CPU time a fault of a storm of one thread that nobody traces; the median of some."""
+    """ns of CPU time per fault of an untraced storm of one thread; the median of some."""
     looks = []
     for _ in range(LOOKS):
         with Storm(bench.storm, 1, bench.storm_rounds) as storm:
@@ -21,7 +21,7 @@ def fault_ns(bench):
 
 
 def why_no_ratios(ns):
-    """None where a tracer's cost may be told in percent of a fault."""
+    """None if a percentage of a fault is meaningful for the cost of a tracer."""
     if ns <= DEAR_NS:
         return None
     return (f'an untraced page fault costs {ns / 1000:.1f} us here, more than {DEAR_NS / 1000:.0f}: what tracing adds in '

@@ -15,12 +15,12 @@ import time
 from children import Storm
 
 MOST_MS = {'100 processes': 1, '10,000 threads more': 30}
-# Of the median storm, by its own CPU time: what two halves of the same rounds differ by is told beside it.
+# Of the CPU time of the median storm. The difference between two halves of the same rounds is printed next to it.
 MOST_PERCENT = 1.0
 
 
 def read_once(path):
-    """Milliseconds, by the clock and of this thread's CPU time, and lines."""
+    """Milliseconds of wall time and of this thread's CPU time, and lines."""
     wall, cpu, lines = time.perf_counter(), time.thread_time(), 0
     fd = os.open(path, os.O_RDONLY)
     while data := os.read(fd, 1 << 17):
@@ -29,21 +29,21 @@ def read_once(path):
     return 1e3 * (time.perf_counter() - wall), 1e3 * (time.thread_time() - cpu), lines
 
 
-def measure(directory, rounds, beside):
-    """True where it holds. Judged by CPU time: a reading waits for nobody, so the rest is what others take of the machine."""
+def measure(directory, rounds, load):
+    """Whether the limit holds, by CPU time: a reading never waits, so the rest of the wall time is the load of the machine."""
     holds = True
     for name in ('rss', 'self', 'rss.prom'):
         walls, cpus, lines = zip(*(read_once(os.path.join(directory, name)) for _ in range(rounds)))
         cpu = statistics.median(cpus)
-        print(f'{beside}: {name}: median {statistics.median(walls):.3f} ms, least {min(walls):.3f}; CPU time {cpu:.3f}; {lines[-1]} lines')
-        if name == 'rss' and cpu >= MOST_MS.get(beside, float('inf')):
-            print(f'{beside}: {name} takes {cpu:.3f} ms, not less than {MOST_MS[beside]}')
+        print(f'{load}: {name}: median {statistics.median(walls):.3f} ms, least {min(walls):.3f}; CPU time {cpu:.3f}; {lines[-1]} lines')
+        if name == 'rss' and cpu >= MOST_MS.get(load, float('inf')):
+            print(f'{load}: {name} takes {cpu:.3f} ms, not less than {MOST_MS[load]}')
             holds = False
     return holds
 
 
 def held(command, count):
-    """That many processes that are there and wait."""
+    """That many processes, which have started and wait."""
     children = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(count)]
     for child in children:
         child.stdout.readline()
@@ -79,7 +79,7 @@ def readings(binary, directory, rounds):
 
 
 def storm_ns(storm):
-    """CPU time of a fault."""
+    """CPU time per fault."""
     with Storm(storm, 2, 25) as run:
         result = run.run()
         run.end()
@@ -87,7 +87,7 @@ def storm_ns(storm):
 
 
 def others(binary, directory, storm, rounds):
-    """With and without, in turn: the first of a pair is each as often."""
+    """Storms with and without the mounted files in pairs, each first in half of the pairs."""
     took = {True: [], False: []}
     for number in range(rounds):
         for mounted in ((True, False) if number % 2 else (False, True)):

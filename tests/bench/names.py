@@ -15,7 +15,7 @@ WAYS = {'untraced': None, 'without': ('--no-names',), 'with': ()}
 
 
 def one_storm(bench, options, file):
-    """The storm's own CPU time a fault; rsslag's likewise, and the bytes of the recording."""
+    """CPU time per fault of the storm and of rsslag, and the bytes per record of the recording."""
     with Storm(bench.storm, 1, bench.storm_rounds) as storm:
         if options is None:
             result = storm.run()
@@ -26,14 +26,14 @@ def one_storm(bench, options, file):
             result = storm.run()
             storm.end()
             _, summary = rsslag.finish()
-            # It has ended: what it used is what was waited for.
+            # rsslag has ended: RUSAGE_CHILDREN counts only children that were waited for.
             own = rsslag.own_cpu_ns - before
         return {'storm': result['cpu_ns_per_fault'], 'rsslag': own / result['faults'], 'lost': summary['lost'],
                 'bytes': os.path.getsize(file) / summary['records']}
 
 
 def names_row(bench):
-    """Interleaved, each round beginning with another way; ratios are within a round."""
+    """Interleaved, and each round starts with another way; ratios are within a round."""
     rounds = {way: [] for way in WAYS}
     with tempfile.TemporaryDirectory() as directory:
         for number in range(bench.rounds):
@@ -54,7 +54,7 @@ def names_row(bench):
 
 
 def run_command(argv):
-    """Wall clock and CPU time of it and of all that it waited for, ms."""
+    """Wall time and CPU time of the command and its descendants that were waited for, in ms."""
     begin = time.monotonic_ns()
     child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(child.pid, 0)

@@ -32,7 +32,7 @@ def drawing(pid):
 
 
 def percent(*paths):
-    """CPU of each over the time, in percent of a core."""
+    """CPU of each process over SECONDS, in percent of a core."""
     before = [ticks(path) for path in paths]
     begin = time.monotonic()
     time.sleep(SECONDS)  # the time that is measured

@@ -58,7 +58,7 @@ def live(path, mode):
 
 
 def beside(rsslag, storm):
-    """The storm is nobody's target: another process is traced."""
+    """The storm is not traced; another process is."""
     @contextlib.contextmanager
     def start(_pid, lost):
         with Storm(storm, 1, 1) as other, live(rsslag, 'events')(other.pid, lost):
@@ -87,8 +87,8 @@ def bpftrace(program):
         script = ' '.join(program.format(event='tracepoint:' + event, name=event.split(':')[1], field=field, pid=pid)
                           for event, field in (('kmem:rss_stat', 'size'), ('exceptions:page_fault_user', 'address')))
         with tempfile.NamedTemporaryFile(mode='r') as out:
-            # What it prints goes to the file. BEGIN runs before the other probes are attached; this tells (on stderr)
-            # that all are.
+            # Its output goes to the file. BEGIN runs before the other probes are attached; this setting makes bpftrace
+            # report on stderr that all are attached.
             notify = {**os.environ, '__BPFTRACE_NOTIFY_PROBES_ATTACHED': '1'}
             with Child(['bpftrace', '-o', out.name, '-e', script], env=notify, stderr=subprocess.STDOUT) as tracer:
                 tracer.expect(lambda line: line == '__BPFTRACE_NOTIFY_PROBES_ATTACHED')
@@ -105,7 +105,7 @@ def without_bpftrace():
 
 
 def ways(rsslag, storm, hooks):
-    """In the order of the table; those that cannot be had here say why."""
+    """In the order of the table; ways that are not available here give the reason."""
     no_live, no_counts = without_live(rsslag), without_live(rsslag, 'counts')
     no_perf = without_perf()
     no_bpftrace = without_bpftrace() or without_tracefs()

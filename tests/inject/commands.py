@@ -19,7 +19,7 @@ Ran = collections.namedtuple('Ran', 'status out err files', defaults=({},))
 
 
 class Wrong(Exception):
-    """What must not be."""
+    """A result that must not occur."""
 
 
 def complained(ran):
@@ -28,7 +28,7 @@ def complained(ran):
 
 def documents(ran):
     if not ran.out.endswith('\n'):
-        raise Wrong('status 0, and the last line is cut')
+        raise Wrong('status 0, and the last line is incomplete')
     return [json.loads(line) for line in ran.out.splitlines()]
 
 
@@ -38,7 +38,7 @@ def wrong_unless(condition, what):
 
 
 class Command:
-    """A command line, and what must be there where it ends with 0."""
+    """A command line, and the check of its output if it ends with 0."""
     screen = False
 
     def __init__(self, name, argv, check, clean_status=0):
@@ -46,27 +46,27 @@ class Command:
         self.clean, self.patience = None, HANG
 
     def prepare(self, directory):
-        """What it needs to be there."""
+        """Creates what the command needs."""
 
     def talk(self, process, directory):
-        """What is asked of it while it runs."""
+        """Interacts with the command while it runs."""
 
     def clean_up(self, directory):
-        """What it leaves."""
+        """Removes what the command leaves."""
 
     def keep(self, ran, directory):
-        """As it is where nothing fails."""
+        """Keeps the result of the run without failures."""
         self.clean = ran._replace(files={file.name: file.read_bytes() for file in Path(directory).iterdir() if file.is_file()})
 
-    def words(self, directory, target):
-        return [word.format(dir=directory, pid=target) for word in self.argv]
+    def arguments(self, directory, target):
+        return [argument.format(dir=directory, pid=target) for argument in self.argv]
 
     def evaluate(self, ran, directory, target, clean):
         if ran.status == self.clean_status:
             return self.check(ran, directory, target, clean)
         wrong_unless(ran.status in (1, 2, 3, 125, 126, 127), f'status {ran.status}')
-        # Nobody can be told where stderr is what fails.
-        wrong_unless(complained(ran) or ran.err == '', f'status {ran.status}, and stderr says: {ran.err[-300:]!r}')
+        # If stderr itself fails, there is no message.
+        wrong_unless(complained(ran) or ran.err == '', f'status {ran.status}, and stderr: {ran.err[-300:]!r}')
 
 
 class OnScreen(Command):
@@ -87,9 +87,9 @@ def rows_there(ran, _directory, _target, _clean):
 
 
 def a_trace(ran, *_):
-    if 'without BPF' in ran.err:  # what /proc alone tells; of a command that has ended at once, nothing
-        told = documents(ran) if ran.out else []
-        wrong_unless(all(each['schema'] == 'rsslag.proc/1' for each in told), 'neither a trace nor what /proc tells')
+    if 'without BPF' in ran.err:  # output from /proc alone; none for a command that ends immediately
+        proc = documents(ran) if ran.out else []
+        wrong_unless(all(each['schema'] == 'rsslag.proc/1' for each in proc), 'neither a trace nor output from /proc')
         return
     *ticks, summary = documents(ran)
     wrong_unless(summary.get('schema') == 'rsslag.summary/2', 'no summary')
@@ -105,17 +105,17 @@ def recorded(rsslag):
 
 
 def same_as_clean(ran, _directory, _target, clean):
-    wrong_unless(ran.out == clean.out or complained(ran), 'status 0, and the output is another one')
+    wrong_unless(ran.out == clean.out or complained(ran), 'status 0, and the output differs')
 
 
 def same_or_missing(ran, _directory, _target, clean):
-    """What cannot be read of a recording is named in a row of its own."""
-    told = ran.out == clean.out or complained(ran) or '"type":"missing"' in ran.out
-    wrong_unless(told, 'status 0, and the output is another one')
+    """A part of a recording that cannot be read has a row of its own."""
+    reported = ran.out == clean.out or complained(ran) or '"type":"missing"' in ran.out
+    wrong_unless(reported, 'status 0, and the output differs')
 
 
 def same_report(ran, _directory, _target, clean):
-    wrong_unless(ran.out == clean.out or json.loads(ran.out)['missing'], 'status 0, and the output is another one')
+    wrong_unless(ran.out == clean.out or json.loads(ran.out)['missing'], 'status 0, and the output differs')
 
 
 def names_missing(base):
@@ -137,16 +137,16 @@ def rows_of(base):
 
 
 def same_file(name):
-    """What cannot be read of a recording may be lacking where that is told."""
+    """A part of a recording that cannot be read may be missing if that is reported."""
     def check(ran, directory, _target, clean):
         file = Path(directory, name)
-        told = complained(ran) or '"missing":[{' in ran.out or '"type":"missing"' in ran.out
-        wrong_unless(told or file.read_bytes() == clean.files[name], f'status 0, and {name} is another one')
+        reported = complained(ran) or '"missing":[{' in ran.out or '"type":"missing"' in ran.out
+        wrong_unless(reported or file.read_bytes() == clean.files[name], f'status 0, and {name} differs')
     return check
 
 
 def peaked(ran, directory, *_):
-    """Status 7 is the command's."""
+    """Status 7 is that of the command."""
     document = json.loads(Path(directory, 'peak').read_text())
     wrong_unless(document['schema'] == 'rsslag.peak/1' and document['status'] == 7, 'no document')
     wrong_unless(document['processes'] and all(each['peak_max'] is not None for each in document['processes']), 'no process')
@@ -158,12 +158,12 @@ def command_there(ran, *_):
 
 
 def of_elf_file(ran, _directory, target, _clean):
-    told = documents(ran)
-    wrong_unless(told and 'libc.so' in ran.out and str(target) in ran.out, 'the file is not there')
+    found = documents(ran)
+    wrong_unless(found and 'libc.so' in ran.out and str(target) in ran.out, 'the file is not there')
 
 
 class Serve(Command):
-    """It is asked once, then told to end."""
+    """Scraped once, then ended by SIGTERM."""
 
     def __init__(self, name, argv):
         super().__init__(name, argv, lambda *_: None)
@@ -182,9 +182,9 @@ class Serve(Command):
             text = answer.read().decode()
             wrong_unless(answer.status >= 500 or 'rsslag_process_resident_memory_bytes{' in text, f'{answer.status}: {text[:300]}')
         except (ConnectionError, http.client.HTTPException):
-            pass  # a client that is not answered knows that
+            pass  # the client notices a closed connection
         except TimeoutError:
-            raise Wrong('the client gets no answer and is not told so') from None
+            raise Wrong('the client gets neither a response nor an error') from None
         finally:
             connection.close()
             (traced,) = Path(f'/proc/{process.pid}/task/{process.pid}/children').read_text().split()[:1] or (0,)

@@ -28,9 +28,9 @@ from pathlib import Path
 from commands import HANG, Ran, Wrong, commands, wrong_unless
 from errors import ERRORS
 
-MAIN = 'rt_sigaction(SIGPIPE'  # what main() does first: the loader is not ours
-LIBRARIES = re.compile(r'/(libc|ld-linux[^/]*|libpthread|libstdc\+\+)\.so')  # whose callers are looked at
-FRAMES = 3                     # that make a place: functions that only wrap a call are called from many
+MAIN = 'rt_sigaction(SIGPIPE'  # the first call of main(): calls of the loader before it are not tested
+LIBRARIES = re.compile(r'/(libc|ld-linux[^/]*|libpthread|libstdc\+\+)\.so')  # their frames are left out, so that their callers count
+FRAMES = 3                     # that identify a place: functions that only wrap a call are called from many
 
 
 def environment(directory):
@@ -40,7 +40,7 @@ def environment(directory):
 
 
 def kill(process):
-    """And all that it has begun."""
+    """Kills the process and its descendants."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -56,7 +56,7 @@ def run_plain(argv, directory, command, patience):
             command.talk(process, directory)
             status = process.wait(patience)
         except subprocess.TimeoutExpired:
-            raise Wrong('it hangs') from None
+            raise Wrong('timed out') from None
         finally:
             kill(process)
         out.seek(0)
@@ -65,7 +65,7 @@ def run_plain(argv, directory, command, patience):
 
 
 def text_of(process, master, seconds, until=None):
-    """What it writes to its terminal, until it ends or that is there."""
+    """Its output on the terminal, until it ends or the output contains `until`."""
     text, end = '', time.monotonic() + seconds
     while time.monotonic() < end and not (until and until in text):
         gone = process.poll() is not None
@@ -84,13 +84,13 @@ def run_on_terminal(argv, directory, _command, patience):
                                start_new_session=True, preexec_fn=lambda: os.login_tty(os.dup(slave)))
     try:
         text = text_of(process, master, patience / 3, 'q quit')
-        for end in b'q', b'q', b'\x03':  # where there can be no screen, it traces on in lines
+        for end in b'q', b'q', b'\x03':  # without a screen it continues to trace, in lines
             os.write(master, end)
             text += text_of(process, master, patience / 2)
         if process.poll() is None:
-            raise Wrong('it hangs')
-        wrong_unless(termios.tcgetattr(slave) == before, 'the modes of the terminal are others')
-        wrong_unless(text.rfind('\x1b[?1049l') >= text.rfind('\x1b[?1049h'), 'the terminal is left on the other screen')
+            raise Wrong('timed out')
+        wrong_unless(termios.tcgetattr(slave) == before, 'the modes of the terminal are not restored')
+        wrong_unless(text.rfind('\x1b[?1049l') >= text.rfind('\x1b[?1049h'), 'the terminal is left on the alternate screen')
         return Ran(process.returncode, '', text.replace('\r\n', '\n').replace('\x1b[?1l\x1b>', '\n'))
     finally:
         kill(process)
@@ -99,12 +99,12 @@ def run_on_terminal(argv, directory, _command, patience):
 
 
 class Calls:
-    """What strace says, as it is read: which occurrence of its call each one is for its thread, and from where it came."""
+    """The parsed output of strace: for each call its number among the same calls of its thread, and its stack."""
 
     def __init__(self, text):
         self.counts = collections.defaultdict(collections.Counter)  # by thread, by call
         self.found = []                                              # [thread, call, number, frames]
-        self.before, self.main = collections.Counter(), None         # calls of the first thread that are the loader's
+        self.before, self.main = collections.Counter(), None         # calls of the loader, in the first thread
         self.begun, self.pending, self.last = False, {}, None
         for line in text.splitlines():
             if line.startswith(' > '):
@@ -121,7 +121,7 @@ class Calls:
         rest = rest.lstrip()
         self.main = self.main or pid
         self.last = None
-        if rest.startswith('<... '):  # its stack comes now
+        if rest.startswith('<... '):  # its stack follows
             self.last = self.pending.pop(pid, None)
             return
         call = re.match(r'(\w+)\(', rest)
@@ -136,10 +136,10 @@ class Calls:
             self.pending[pid] = self.last
 
     def tried(self):
-        """By call its occurrences that are tried: first, second and last from each place."""
+        """By call the numbers of the occurrences to test: first, second and last from each place."""
         places = collections.defaultdict(list)
         for pid, call, number, frames in self.found:
-            # strace counts for each thread, so a number of another one's is the loader's, too.
+            # strace counts per thread, so a number of another thread also matches a call of the loader.
             if number > self.before[call]:
                 places[pid == self.main, call, tuple(frames[:FRAMES])].append(number)
         tried = collections.defaultdict(set)
@@ -154,10 +154,10 @@ class Runner:
         self.places, self.unknown = 0, set()
 
     def run(self, command, strace, patience):
-        """What strace says."""
+        """Returns the output of strace."""
         with tempfile.TemporaryDirectory(prefix='rsslag-inject-') as directory:
             log = Path(directory, 'strace')
-            argv = ['strace', '-f', '-qq', '-o', str(log), *strace, self.rsslag, *command.words(directory, self.target)]
+            argv = ['strace', '-f', '-qq', '-o', str(log), *strace, self.rsslag, *command.arguments(directory, self.target)]
             command.prepare(directory)
             try:
                 ran = (run_on_terminal if command.screen else run_plain)(argv, directory, command, patience)
@@ -175,26 +175,26 @@ class Runner:
             return
         wrong_unless(ran.status >= 0, f'killed by {signal.Signals(-ran.status).name}' if ran.status < 0 else '')
         if command.screen:
-            said = ran.status == 0 or 'rsslag: ' in ran.err or ran.err == ''
-            wrong_unless(said, f'status {ran.status}, and nothing is said: {ran.err[-200:]!r}')
+            reported = ran.status == 0 or 'rsslag: ' in ran.err or ran.err == ''
+            wrong_unless(reported, f'status {ran.status}, and no message: {ran.err[-200:]!r}')
             return
         command.evaluate(ran, directory, self.target, command.clean)
 
     def injections(self, command):
-        """Where nothing fails, and what then can. A stack takes strace a while."""
+        """Runs without failures, and returns the failures that can be injected. strace takes long for stacks."""
         begin = time.monotonic()
         text = self.run(command, [], 12 * HANG)
-        command.patience = HANG + 3 * (time.monotonic() - begin)  # a machine that is busy takes longer, whatever fails
+        command.patience = HANG + 3 * (time.monotonic() - begin)  # on a busy machine every run takes longer
         tried, places = Calls(self.run(command, ['-k'], 30 * HANG) if self.sites else text).tried()
         self.places += places
         self.unknown.update(call for call in tried if call not in ERRORS)
-        # A terminal that cannot be written cannot be given back either.
+        # If the terminal cannot be written, it cannot be restored either.
         return [(command, f'{call}:error={error}:when={number}')
                 for call, numbers in sorted(tried.items()) for number in sorted(numbers) for error in ERRORS.get(call, ())
                 if not (command.screen and call == 'write' and error != 'EINTR')]
 
     def inject(self, command, what):
-        """None, or what is wrong."""
+        """None, or a description of the error."""
         try:
             self.run(command, ['-e', 'trace=' + what.partition(':')[0], '-e', 'inject=' + what], command.patience)
         except (Wrong, ValueError, KeyError, OSError, sqlite3.Error) as wrong:
@@ -238,22 +238,22 @@ def main():
             if options.call:
                 all_of_them = [each for each in all_of_them if each[1].startswith(options.call + ':')]
             random.Random(options.seed).shuffle(all_of_them)
-            print(f'{len(chosen)} commands, {runner.places} places, {len(all_of_them)} injections, known after '
-                  f'{time.monotonic() - begin:.0f} s; no error is known of {" ".join(sorted(runner.unknown))}', flush=True)
+            print(f'{len(chosen)} commands, {runner.places} places, {len(all_of_them)} injections, found after '
+                  f'{time.monotonic() - begin:.0f} s; no errors are listed for {" ".join(sorted(runner.unknown))}', flush=True)
             wrong = []
 
             def one(injection):
                 if options.seconds and time.monotonic() - begin > options.seconds:
                     return False
-                said = runner.inject(*injection)
-                if said:
-                    print('FAIL:', said, flush=True)
-                    wrong.append(said)
+                error = runner.inject(*injection)
+                if error:
+                    print('FAIL:', error, flush=True)
+                    wrong.append(error)
                 return True
             tried = sum(pool.map(one, all_of_them))
         finally:
             held.terminate()
-    print(f'{tried} of {len(all_of_them)} injections in {time.monotonic() - begin:.0f} s, {len(wrong)} went wrong')
+    print(f'{tried} of {len(all_of_them)} injections in {time.monotonic() - begin:.0f} s, {len(wrong)} failed')
     sys.exit(1 if wrong else 0)
 
 

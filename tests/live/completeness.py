@@ -31,14 +31,14 @@ def counts(text):
 
 
 def ring(options):
-    """Room for all that comes of the storm, so that nothing is lost however late rsslag finds a CPU."""
+    """Ring size for all records of the storm, so that none is lost however late rsslag gets a CPU."""
     bytes_of_a_fault = 128
     faults = options.threads * options.rounds * (8 << 20) // os.sysconf('SC_PAGESIZE')
     return f'{1 << max(2, (faults * bytes_of_a_fault >> 20).bit_length())}M'
 
 
 def observe(options):
-    """One storm under both: rsslag's last tick, its summary, perf's counts, the storm's own result."""
+    """One storm traced by both: rsslag's last tick, its summary, perf's counts, the storm's own result."""
     with Storm(options.storm, options.threads, options.rounds, '--by-kernel', 'yes') as storm:
         with Rsslag(options.rsslag, storm.pid, options.mode, '--interval', '100ms', '--ring', ring(options)) as rsslag:
             arguments = ['stat', '-x', ';', *(word for event in EVENTS for word in ('-e', event)),

@@ -26,14 +26,14 @@ sys.dont_write_bytecode = True
 from children import Child, Failed, Rsslag, WORKING, without_live  # noqa: E402
 
 PAGES = 200
-# An emulated CPU may be taken away for longer than a record is waited for, which costs a disagreement and is told.
+# An emulated CPU may be taken away for longer than rsslag waits for a record, which is reported as a disagreement.
 EMULATED = 'rsslag.slow' in Path('/proc/cmdline').read_text()
 KINDS = ('anon', 'file', 'shmem')
-AGREEMENT = 600 if EMULATED else 120  # seconds until a process that rests is found to
+AGREEMENT = 600 if EMULATED else 120  # seconds until a quiescent process must agree
 
 
 class Known(Child):
-    """Ready and waiting once made; alive until its end is asked for."""
+    """Ready and waiting after construction; alive until its end is requested."""
 
     def __init__(self, path, run, directory):
         super().__init__([path, '--threads', str(run['threads']), '--pinned', 'yes' if run['pinned'] else 'no',
@@ -51,17 +51,17 @@ def await_agreement(rsslag):
     until = time.monotonic() + AGREEMENT
     while (tick := rsslag.tick())['verdict'] != 'agrees':
         if time.monotonic() > until:
-            told = {key: tick[key] for key in ('verdict', 'residual', 'exact', 'flushed', 'cached', 'lost', 'resyncs', 'disagreements')}
-            raise Failed(f'no tick agrees {AGREEMENT} s after the process became quiet; the last one: {json.dumps(told)}')
+            shown = {key: tick[key] for key in ('verdict', 'residual', 'exact', 'flushed', 'cached', 'lost', 'resyncs', 'disagreements')}
+            raise Failed(f'no tick agrees {AGREEMENT} s after the process became quiet; the last one: {json.dumps(shown)}')
 
 
 def observe(options, run, recording):
-    """The last tick of a trace that saw all the work, and the last one of its recording."""
+    """The last tick of a trace of all the work, and the last tick of its recording."""
     with Known(options.known_pages, run, options.directory) as known:
         with Rsslag(options.rsslag, known.pid, run['mode'], '--interval', '100ms', '--ring', options.ring,
                     '--record', recording, walk=True) as rsslag:
             known.run()
-            rsslag.tick()  # began before the rest, maybe
+            rsslag.tick()  # may have started before the work ended
             await_agreement(rsslag)
             tick, _ = rsslag.finish()
     replayed = subprocess.run([options.rsslag, 'replay', recording, '--format', 'jsonl'],
@@ -71,7 +71,7 @@ def observe(options, run, recording):
 
 
 def wrong_of(options, run, tick):
-    """What of this tick is not the truth; the widths that it gave its threads."""
+    """The errors of this tick, and the `uncertain` of its threads."""
     wrong, widths = [], []
     workers = [thread for thread in tick['threads'] if re.fullmatch(r'known\d+', thread['comm'])]
     if len(workers) != run['threads']:
@@ -84,19 +84,19 @@ def wrong_of(options, run, tick):
                 wrong.append(f'{thread["comm"]}: net {kind} {thread["net"][kind]} ± {thread["uncertain"]}, not {pages}')
     if tick['disagreements'] and not tick['lost'] and not EMULATED:
         if options.gate:
-            print(f'{run["mode"]}: {tick["disagreements"]} disagreements, {tick["resyncs"]} resyncs: not judged here')
+            print(f'{run["mode"]}: {tick["disagreements"]} disagreements, {tick["resyncs"]} resyncs: not checked here')
         else:
             wrong.append(f'{tick["disagreements"]} disagreements')
     return wrong, widths
 
 
 def try_run(options, run):
-    """Its mistakes, the widths of its threads and whether something was lost."""
+    """The errors of a run, the `uncertain` of its threads, and the lost records."""
     with tempfile.TemporaryDirectory(prefix='rsslag-known-') as directory:
         tick, replayed = observe(options, run, f'{directory}/trace.rsslag')
         wrong, widths = wrong_of(options, run, tick)
         if replayed['threads'] != tick['threads']:
-            wrong.append('replay tells its threads otherwise')
+            wrong.append('replay shows other threads')
         if wrong and options.keep:
             name = '-'.join(str(value) for value in (run['mode'], run['threads'], *run['kinds'], os.getpid(), run['number']))
             shutil.move(f'{directory}/trace.rsslag', f'{options.keep}/{name}.rsslag')
@@ -104,7 +104,7 @@ def try_run(options, run):
 
 
 def runs_of(options):
-    """All of them, in the order in which they are tried."""
+    """All runs, in their order."""
     if options.threads:
         shapes = [(options.threads, options.pinned, tuple(options.kinds.split(',')))]
     elif options.gate:
@@ -116,7 +116,7 @@ def runs_of(options):
     number = 0
     for threads, pinned, kinds in shapes:
         for mode in options.modes.split(','):
-            # The two that were found wrong once: two threads that never leave their CPUs, in either mode.
+            # The two shapes that were wrong once: two threads that never leave their CPUs, in either mode.
             times = options.times if threads == 2 and pinned and kinds == ('anon',) else max(1, options.times // 10)
             for _ in range(times):
                 number += 1

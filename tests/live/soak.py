@@ -16,7 +16,7 @@ import threading
 import time
 from pathlib import Path
 
-# Threads with some memory, a fork and an exec, again and again until stdin ends: load that two cores can carry.
+# Threads with some memory, a fork and an exec, repeated until stdin ends: a load that two cores can handle.
 CHURN = r'''
 import mmap, os, select, subprocess, sys, threading
 def touch():
@@ -43,13 +43,13 @@ while not select.select([sys.stdin], [], [], 0.05)[0]:
 print(rounds)
 '''
 ENDED_IN_A_ROUND = 2  # address spaces: the fork's and that of /bin/true, as subprocess forks by vfork
-WARMING = 2100        # rounds, without a pause: what a trace keeps of 4,000 processes that have ended is all that it ever keeps
+WARMING = 2100        # rounds, without a pause: a trace keeps at most the data of 4,000 ended processes
 WARM_S = 60
-SLACK_KB = 128        # between medians: pages that malloc gives back or not
+SLACK_KB = 128        # between medians: malloc may or may not return pages
 
 
 class Tracer:
-    """`rsslag live` of all that the churn begins, its last words kept."""
+    """`rsslag live` on all processes of the churn; keeps its last line."""
 
     def __init__(self, rsslag, pid, *more):
         self.process = subprocess.Popen([rsslag, 'live', '--format', 'jsonl', '--threads', 'none', '--follow', '-p', str(pid), *more],
@@ -71,7 +71,7 @@ class Tracer:
         return int(status.split('VmRSS:')[1].split()[0]), len(os.listdir(f'/proc/{self.process.pid}/fd'))
 
     def end(self):
-        """By itself, as its target has ended."""
+        """Waits for its own end after that of its target."""
         try:
             self.process.wait(60)
         finally:
@@ -90,8 +90,8 @@ def check(name, condition, what):
 
 
 def flat(name, samples):
-    """What it holds does not grow from the first half after the warming up to the second, by the median of each: what is
-    held for what runs just now comes and goes."""
+    """Whether RSS and open files do not grow from the first half after the warm-up to the second, by the median of each, as
+    the memory for running processes varies."""
     half = len(samples) // 2
     before, after = [[statistics.median(each) for each in zip(*part)] for part in (samples[:half], samples[half:])]
     for begin in range(0, len(samples), 60):
@@ -108,7 +108,7 @@ def ended_well(name, rounds, tracer, status, said, summary):
             check(name, summary.get('schema') == 'rsslag.summary/2', 'no summary') &
             check(name, summary.get('lost') == 0, f'lost {summary.get("lost")}: {summary.get("lost_by")}') &
             check(name, tracer.lossy == 0, f'{tracer.lossy} lines with losses') &
-            check(name, summary.get('emitted') == summary.get('records'), 'emitted is not what came') &
+            check(name, summary.get('emitted') == summary.get('records'), 'emitted and records differ') &
             check(name, summary.get('ended_not_at_zero') == 0, f'{summary.get("ended_not_at_zero")} not at 0') &
             check(name, summary.get('ended_mms') == ended, f'{summary.get("ended_mms")} address spaces of {ended} ended'))
 

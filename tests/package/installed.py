@@ -17,7 +17,7 @@ MANUAL = sorted(Path('/usr/share/man/man1').glob('rsslag*.1.gz'))
 
 
 class Terminal:
-    """A shell that somebody types to."""
+    """A shell on a terminal, with typed input."""
 
     def __init__(self, home, *argv):
         master, slave = pty.openpty()
@@ -53,12 +53,12 @@ class Completion(unittest.TestCase):
             for name in ('.bash_profile', '.zshrc'):
                 (Path(home) / name).write_text(setting)
             with Terminal(home, *argv) as shell:
-                # What is typed is echoed: the words that are waited for are not in it.
+                # The terminal echoes the input, so it must not contain the awaited text.
                 shell.type('echo RE""ADY\n')
                 shell.until('READY')
                 shell.type('rsslag live --m\t\t')
                 shell.until('--mode', '--max-size')
-                # On from what both begin with, to the only one.
+                # From their common prefix to one that only --mode has.
                 shell.type('\x15rsslag live --mod\t')
                 shell.until('--mode ')
                 shell.type('\x15echo EN""DED\n')
@@ -91,7 +91,7 @@ class Manual(unittest.TestCase):
             self.assertIn(name.split('-')[0], self.silent('man', '--warnings', '-E', 'UTF-8', name))
 
     def test_mandoc_finds_nothing(self):
-        """But for manuals of programs that are not here."""
+        """Except for references to manuals of programs that are not installed."""
         for page in MANUAL:
             done = subprocess.run(['mandoc', '-Tlint', page], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=TIMEOUT)
             found = [line for line in done.stdout.decode().splitlines()
@@ -100,7 +100,7 @@ class Manual(unittest.TestCase):
 
 
 class Library(unittest.TestCase):
-    """The programs of the manual that is installed."""
+    """The programs in the installed manual."""
 
     def setUp(self):
         (manual,) = Path('/usr/share/doc/rsslag').glob('library.md*')

@@ -14,7 +14,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SECOND = 1_000_000_000
-# --sync 1s; a chunk is open for a second at most; the rest is for emulated CPUs that share two with other work.
+# --sync 1s, and a chunk is open for a second at most; the rest is slack for emulated CPUs on two busy ones.
 LOST_AT_MOST = 5 * SECOND
 GUEST = '''modprobe ext4 && mkdir -p /run/disk && mount /dev/vda /run/disk || exit 125
 exec "$0" live --format jsonl --threads none --interval 200ms --sync 1s --record /run/disk/trace.rsslag -- sh -c \
@@ -44,7 +44,7 @@ def machine_of(script):
 
 
 def die_after(seconds, rsslag, kernel, image):
-    """Runs the machine and kills it; the ticks that it had told by then."""
+    """Runs the machine and kills it. Returns the ticks that it had printed by then."""
     with tempfile.TemporaryFile('w+') as said:
         run = subprocess.Popen([HERE / 'run', '--kernel', kernel, '--disk', image, '--timeout', '240', '--append',
                                 'rsslag.slow', '--', 'sh', '-c', GUEST, rsslag],
@@ -62,7 +62,7 @@ def die_after(seconds, rsslag, kernel, image):
             sys.stderr.write(said.read())
             print('FAIL: the guest ended by itself:', status, ticks[-1:])
             sys.exit(status or 1)
-        rest = run.stdout.read().split(b'\n')[:-1]  # the last may be cut
+        rest = run.stdout.read().split(b'\n')[:-1]  # the last may be incomplete
         run.stdout.close()
         run.wait()
     return ticks + [json.loads(line) for line in rest]
@@ -74,19 +74,19 @@ def cut(seconds, rsslag, kernel, directory):
         disk.truncate(256 << 20)
     subprocess.run(['mkfs.ext4', '-q', '-F', image], check=True)
     ticks = die_after(seconds, rsslag, kernel, image)
-    # As the next boot would: from the journal.
+    # Replays the journal, as the next boot would.
     repaired = subprocess.run(['e2fsck', '-fy', image], capture_output=True, check=False, text=True)
     if repaired.returncode > 1:
-        fail('the file system cannot be repaired:', repaired.stdout, repaired.stderr)
+        fail('cannot repair the file system:', repaired.stdout, repaired.stderr)
     subprocess.run(['debugfs', '-R', f'dump /trace.rsslag {file}', image], stderr=subprocess.DEVNULL, check=True)
     if not os.path.exists(file):
-        fail('the recording is not there')
+        fail('the recording is missing')
     ran = subprocess.run([rsslag, 'replay', '--format', 'jsonl', file], capture_output=True, check=False, text=True)
     if ran.returncode != 0 or 'the recording is incomplete' not in ran.stderr:
         fail('replay ended with', ran.returncode, ran.stderr)
     *again, summary = [json.loads(line) for line in ran.stdout.splitlines()]
     if summary['schema'] != 'rsslag.summary/2' or summary['records'] == 0 or not again:
-        fail('replay told', summary)
+        fail('replay printed', summary)
     for one, other in zip(ticks, again):
         if one != other:
             fail('live told', one, 'and replay', other)
