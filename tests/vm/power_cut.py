@@ -89,7 +89,7 @@ def cut(seconds, rsslag, kernel, directory):
         fail('replay printed', summary)
     for one, other in zip(ticks, again):
         if one != other:
-            fail('live told', one, 'and replay', other)
+            fail('live printed', one, 'and replay', other)
     lost = ticks[-1]['t_ns'] - again[-1]['t_ns']
     if lost > LOST_AT_MOST:
         fail(f'the last {lost / SECOND:.1f} s are missing')
