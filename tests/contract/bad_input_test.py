@@ -196,7 +196,7 @@ class Refused(unittest.TestCase):
 
     @needs_root
     def test_what_takes_bpf_alone(self):
-        """What /proc can tell instead is theme unprivileged's."""
+        """unprivileged_test.py covers what /proc alone shows."""
         with tempfile.TemporaryDirectory() as directory:
             os.chmod(directory, 0o777)
             for words in (('live', '--events', '1'), ('record', '-o', f'{directory}/x', '1'),

@@ -33,7 +33,7 @@ def commands():
 
 
 class Named:
-    """A process of a name that nobody else has."""
+    """A process with a unique name."""
 
     def __init__(self, name):
         self.directory = tempfile.TemporaryDirectory()

@@ -28,7 +28,7 @@ TIMEOUT = 240  # seconds: these machines are small and busy
 LIMIT = 300  # seconds, of a test of the gate: one that hangs ends, and the next begins
 LONG = bool(os.environ.get('RSSLAG_TEST_LONG'))
 
-# What a terminal would obey or hide. A newline ends our own lines and is looked for apart.
+# Characters that a terminal executes or hides. Newlines, which end lines of the output, are checked separately.
 CONTROL = re.compile('[\x00-\x09\x0b-\x1f\x7f-\x9f]')
 BIDI = re.compile('[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]')
 
@@ -166,12 +166,12 @@ def emulated():
 
 
 def only_from_below(peak):
-    """Emulated CPUs lose a record now and then, or tell it later than a reading is waited for; then a peak may be more."""
+    """Emulated CPUs sometimes lose a record, or deliver it later than rsslag waits for; then a peak may be higher."""
     return emulated() and peak['lossy']
 
 
 def wide_peaks():
-    """Where threads cache and huge pages come beside their flushes, the range of a peak is thousands of pages wide."""
+    """On the `thread` scheme, with huge pages in addition to flushes, the range of a peak is thousands of pages wide."""
     return emulated() and rsslag('doctor', '--json').document()['scheme'] == 'thread'
 
 
@@ -222,7 +222,7 @@ def open_paths(pid):
 
 
 def is_gone(pid):
-    """Has ended, though nobody may have asked how."""
+    """Whether it has ended, including zombies."""
     try:
         return task_state(pid) in 'ZX'
     except (FileNotFoundError, ProcessLookupError):
@@ -375,8 +375,8 @@ def reserved(size):
 
 
 def tiny_program(path, pages):
-    """A static x86-64 ELF that writes to `pages` pages, prints a line and pauses: nothing else of the machine has its
-    pages, so that its Pss depends on nobody but its own like."""
+    """A static x86-64 ELF that writes to `pages` pages, prints a line and pauses: no other program shares its
+    pages, so that its Pss depends only on processes of the same program."""
     code_at, data_at = 0x400000, 0x600000
     head = 64 + 2 * 56
     code = (b'\x48\xc7\xc7' + struct.pack('<I', data_at) +    # mov rdi, data
@@ -456,7 +456,7 @@ def as_nobody(*args, **more):
     return rsslag(*args, executable=binary_for_all(), user=NOBODY, group=NOBODY, extra_groups=[], cwd='/', **more)
 
 
-# What must hold
+# Checks
 
 
 @functools.lru_cache(maxsize=None)
@@ -539,7 +539,7 @@ def wait_until(condition, seconds=60):
 
 
 class Result(unittest.TextTestResult):
-    """Knows how many tests passed and how long each took, which unittest itself does not tell."""
+    """Counts the tests that passed and records the duration of each, which unittest itself does not."""
     passed = 0
 
     def __init__(self, *args, **more):

@@ -12,7 +12,7 @@ from contract import NOBODY, environment, interpreter, needs_root, task_state, t
 from mount_test import MountTest, rollup_kb
 from serve_test import Serving, samples
 
-# Its child has its memory until it executes, which a FIFO that nobody writes to keeps it from.
+# Its child shares its memory until exec, which opening a FIFO without a writer delays forever.
 SHARING = r'''
 import ctypes, os, sys
 ctypes.CDLL(None).prctl(15, sys.argv[1].encode())
@@ -20,7 +20,7 @@ memory = bytearray(b'x' * (8 << 20))
 os.posix_spawn('/bin/true', ['true'], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, sys.argv[2], os.O_RDONLY, 0)])
 '''
 
-# A main thread that ends before the other.
+# The main thread ends before the other.
 ENDED = r'''
 import ctypes, os, sys, threading, time
 ctypes.CDLL(None).prctl(15, sys.argv[1].encode())

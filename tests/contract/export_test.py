@@ -23,7 +23,7 @@ from live import ROOMY, Live
 UPDATES = {'update', 'flush', 'fold'}
 NO_RECORDS = {'reading', 'walk', 'loss', 'tick', 'mapped', 'moved', 'named', 'listed'}
 
-# Threads that come and go, files and memory that are mapped and given back, and a name that nobody should trust.
+# Threads that start and end, files and memory that are mapped and unmapped, and a hostile name.
 SCRIPT = r'''
 import ctypes, mmap, sys, threading
 def work():

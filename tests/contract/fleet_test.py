@@ -20,11 +20,11 @@ import contract
 from contract import ROOT, TIMEOUT, TracingTest, environment, rsslag
 
 DUCKDB = '@duckdb/node-api@1.5.6-r.1'
-# Beside ccache's and pip's: what it holds can be had again.
+# A cache directory, as its content can be downloaded again.
 CACHE = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache') / 'rsslag-tests' / 'duckdb'
 RECORDINGS = 200
 HOSTS = 25
-# Answers of each statement as a line of JSON; its numbers are read back whole.
+# Prints the result of each statement as a line of JSON, with exact numbers.
 NODE = """
 import { DuckDBInstance } from '@duckdb/node-api';
 const connection = await (await DuckDBInstance.create(':memory:')).connect();
@@ -96,7 +96,7 @@ class DuckDb:
         return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-# Holds as many kilobytes more as it is told to, for two ticks at least.
+# Allocates the given number of kilobytes and holds them for at least two ticks.
 PROGRAM = """
 import mmap, sys, time
 held = mmap.mmap(-1, 1024 * int(sys.argv[1]))

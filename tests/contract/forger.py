@@ -94,7 +94,7 @@ def task_record(kind, tid, address, flags, t_ns, comm=b'evil'):
 
 
 class Forger:
-    """Rewrites recordings, and makes them; each check is made anew."""
+    """Rewrites and creates recordings, with new checksums."""
 
     def __init__(self):
         self.zstd, self.xxhash = library('zstd'), library('xxhash')

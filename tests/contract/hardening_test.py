@@ -11,7 +11,7 @@ import unittest
 
 import contract
 
-# A file of rsslag itself, or several of one room that are compiled as one.
+# A source file of rsslag itself, or the unity file of a module.
 OWN = re.compile(re.escape(str(contract.ROOT)) + r'/(userspace/|[^/]+/userspace/[^/]+/CMakeFiles/[^/]+/Unity/unity_)')
 COMPILER = re.compile(r'(.*/)?([\w-]+-)?(c\+\+|g\+\+|clang\+\+|cc|gcc|clang)(-\d+)?')
 X86 = platform.machine() in ('x86_64', 'i686', 'i386')

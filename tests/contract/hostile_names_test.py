@@ -7,7 +7,7 @@ import threading
 import contract
 from contract import BIDI, CONTROL, Children, TracingTest, assert_snapshot, environment, set_comm, snapshot
 
-# At most 15 bytes each; what is longer the kernel cuts, in the middle of a character too.
+# At most 15 bytes each; the kernel truncates longer names, even within a character.
 NAMES = [
     b'\x1b[2J\x1b[31mred', b'\x1b]0;title\x07', b'\x9b31m', '\u202egnp.exe'.encode(), 'a\u2066b\u2069c'.encode(),
     '\u200e\u200f\u061c'.encode(), b'\xff\xfe\x80\xc0', b'\xc3(', b'\xed\xa0\x80', b'\xf4\x90\x80\x80', b'\xc0\xaf',
@@ -62,7 +62,7 @@ class Names(TracingTest):
         self.assertEqual(sum(' holds ' in line for line in lines), len(NAMES))
 
     def test_names_of_threads(self):
-        """Shown by the thread scheme; by the cpu scheme only in the JSON of nobody."""
+        """Only the thread scheme shows them: on the cpu scheme a snapshot lists no threads."""
         names = NAMES[:8]
         done, ready = threading.Event(), threading.Barrier(len(names) + 1)
 

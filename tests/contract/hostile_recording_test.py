@@ -17,7 +17,7 @@ from forger import CHUNK, PROLOGUE, Forger
 from panes import Pane, needs_tmux
 
 RECORDINGS = ROOT / 'docs' / 'recordings'
-# A title, a clipboard, a screen to clear, a right-to-left override, an 8-bit CSI, bytes that are no UTF-8.
+# Sets the title, sets the clipboard, clears the screen; a right-to-left override, an 8-bit CSI, invalid UTF-8.
 EVIL = [b'\x1b]0;Z\x07', b'\x1b[2J', '\u202e'.encode(), '\x9b2J'.encode(), b'\xff\x9b\r', b'\x00\n', b'",;\x1b', b'</\x08&', '\u2066'.encode()]
 
 CAUSES = (b'ring_full', b'recursion', b'no_room')
@@ -42,7 +42,7 @@ def forge(forger, data, words):
             payload = forger.unpack(payload, raw)
         for i, word in enumerate(words):
             found[word] += payload.count(word)
-            if word in CAUSES:  # a count of none behind it becomes one of five, as none is not told of
+            if word in CAUSES:  # a count of 0 after it becomes 5, as causes with 0 are not reported
                 payload = payload.replace(word + b'\0', evil(len(word), i) + b'\5')
             payload = payload.replace(word, evil(len(word), i))
         out += forger.chunk(head, payload)
@@ -144,7 +144,7 @@ class HostileRecording(unittest.TestCase):
                 self.assertNotIn(escape, path.read_bytes())
 
     def test_a_cause_that_is_not_known_is_other(self):
-        """What was lost counts, whatever somebody calls it."""
+        """A loss counts, whatever its cause is called."""
         summary = self.told('replay', '--json', self.files[0]).documents()[-1]
         self.assertEqual(summary['schema'], 'rsslag.summary/2')
         contract.assert_valid(self, 'summary', summary)

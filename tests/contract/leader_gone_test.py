@@ -24,7 +24,7 @@ NAME = 'headless-prog'
 KB = 20_000
 PAGE_KB = mmap.PAGESIZE // 1024
 SYS_EXIT = {'x86_64': 60, 'aarch64': 93}
-UID = 64_123  # of nobody else
+UID = 64_123  # of no other process
 
 
 def become(uid):

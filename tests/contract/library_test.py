@@ -388,7 +388,7 @@ for name, _ in CReading._fields_[1:]:
 
 
 class Documented(TracingTest):
-    """What is installed, and the programs of docs/library.md, as somebody would try them who has nothing else."""
+    """The installed files and the programs of docs/library.md, without the source tree."""
 
     @classmethod
     def setUpClass(cls):

@@ -15,8 +15,8 @@ import contract
 from contract import MEMBERS, TIMEOUT, assert_valid, environment, rsslag
 
 
-# Rings that take all that a program of these tests does, though nobody empties them: nothing is lost on the busiest
-# machine. --long has those of the default size.
+# Rings that hold all records of a test program without being read, so that nothing is lost on a busy machine.
+# --long uses the default size.
 ROOMY = () if contract.LONG else ('--ring', '8M')
 
 
@@ -105,7 +105,7 @@ class Live:
 
 
 class Told:
-    """A shell that runs `before` at once, and `after` when it is told; then it ends."""
+    """A shell that runs `before` immediately, and `after` on request; then it ends."""
 
     def __init__(self, after='exit 0', before=':', count=1):
         script = f'{before}; echo ready; read x; {after}'
@@ -161,7 +161,7 @@ def assert_tick(test, tick):
 
 
 def assert_attributed(test, tick):
-    """With --threads all: everything since the attach is somebody's."""
+    """With --threads all: everything since the attach is attributed."""
     parts = [thread['net'] for thread in tick['threads']] + [other['net'] for other in tick['others']]
     assert_sum(test, tick['exact'], [tick['baseline'], tick['exited']['net'], *parts], tick)
     if tick['scheme'] == 'thread' and all(thread['cached'] for thread in tick['threads']):

@@ -20,7 +20,7 @@ JSONL = ('--format', 'jsonl', '--threads', 'all')
 MADV_PAGEOUT = 21
 PIDFD_OPEN, PROCESS_MADVISE = 434, 440
 COUNT = 40 if contract.emulated() else 1000 if LONG else 50
-# What CMD writes would come in the midst of a line of rsslag's: it goes to a file, whose name is first.
+# CMD's output could interrupt a line of rsslag, so it goes to a file, whose name is the first argument.
 INTO_FILE = ('sh', '-c', 'exec "$@" >"$0"')
 
 
@@ -177,7 +177,7 @@ class Causes(TracingTest):
             self.assertGreaterEqual(len(without), 2 * self.count * 300, 'pages that were mapped all at once')
 
     def test_faults_do_not_fall_as_a_process_ends(self):
-        """Those of a task that has ended are its own until its end has been told."""
+        """Faults of an ended task count as its own until its end is reported."""
         with Live(*JSONL, *ROOMY, '--no-walk', '--interval', '10ms', '--', lifecycle(), 'threads', COUNT) as trace:
             ticks, summary = assert_trace(self, trace.finish())
         most = collections.defaultdict(int)

@@ -173,7 +173,7 @@ class Absent(TracingTest):
             with contract.begun([contract.binary, 'record', '-o', file, '--interval', '50ms', '--comm', 'rslg-rec-*'],
                                 stderr=subprocess.PIPE, text=True, env=contract.environment()) as record:
                 def said(words):
-                    while words not in record.stderr.readline():  # among lines that tell how much was recorded
+                    while words not in record.stderr.readline():  # among lines about the progress of the recording
                         self.assertIsNone(record.poll())
 
                 said('waiting')

@@ -164,7 +164,7 @@ class Events(TracingTest):
             self.assertIn(record['member'], ('file', 'anon', 'shmem', 'swap'))
             self.assertIsInstance(record['tid'], int)
             self.assertIsInstance(record['pages'], (int, type(None)))
-            # An mm is nobody's before its process has exec'd and after it has exited.
+            # An mm has no process before the exec and after the exit.
             self.assertIn(record['pid'], (ticks[-1]['pid'], None), record)
         self.assertIn(ticks[-1]['pid'], {record['pid'] for record in updates})
         self.assertEqual([record['t_ns'] for record in records], sorted(record['t_ns'] for record in records))

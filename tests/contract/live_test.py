@@ -158,7 +158,7 @@ class Targets(TracingTest):
         with Held('storm') as held:
             with Live(*self.options, '--ring', '4K', '--interval', '50ms', held.pid) as trace:
                 trace.document(running)
-                # Nobody empties the ring while the target goes round ten times.
+                # The ring is not read while the target runs ten rounds.
                 contract.stop(trace.process.pid)
                 faults = contract.minor_faults(held.pid)
                 contract.wait_until(lambda: contract.minor_faults(held.pid) > faults + 20_000)

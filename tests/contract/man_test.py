@@ -12,7 +12,7 @@ MAN = contract.ROOT / 'docs' / 'man'
 
 
 def in_help(*command):
-    """Option to whether it takes a value. -h and --help are told of once, in rsslag(1)."""
+    """{option: whether it takes a value}. -h and --help are described once, in rsslag(1)."""
     text = rsslag(*command, '--help').out
     found = {}
     for names, rest in re.findall(r'(?m)^  (-[\w-]+(?:,-[\w-]+)*)( ?.*)$', text):

@@ -65,7 +65,7 @@ class Frames(unittest.TestCase):
 
     @contextlib.contextmanager
     def programs(self, count):
-        """Stopped, and nothing that anybody else maps."""
+        """Stopped processes, which share no page with others."""
         with contextlib.ExitStack() as stack:
             directory = tempfile.mkdtemp(prefix='rsslag-contract-')
             stack.callback(shutil.rmtree, directory)
@@ -169,7 +169,7 @@ class Frames(unittest.TestCase):
 
     @needs_overcommit
     def test_sixteen_tebibytes_reserved_are_no_long_walk(self):
-        """Only where the kernel skips what is not there; elsewhere the limit ends it."""
+        """If the kernel skips absent pages; otherwise the limit ends the walk."""
         def reserve():
             at = reserved(16 << 40)
             ctypes.memset(at + (8 << 40), 1, mmap.PAGESIZE)
@@ -208,7 +208,7 @@ def smaps_of(pid, start, keys):
 
 
 class Huge(unittest.TestCase):
-    """HUGE is what huge entries map, for root and for everybody: smaps' own sum."""
+    """HUGE is the memory mapped by huge entries, for root and for other users: the sum of smaps."""
 
     def as_nobody_with(self, prepare):
         def become_nobody():

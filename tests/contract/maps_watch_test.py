@@ -21,7 +21,7 @@ def maps(*args, **more):
 
 
 class Growing:
-    """A fork that touches 64 more pages each time it is told to."""
+    """A fork that touches 64 more pages on each request."""
 
     def __enter__(self):
         ask, self.asks = os.pipe()

@@ -61,7 +61,7 @@ def assert_used_adds_up(test, document):
 
 @unittest.skipUnless(os.geteuid() == 0 and platform.machine() == 'x86_64', 'needs root, and x86-64 for its small programs')
 class Crowd(unittest.TestCase):
-    """Processes of a user who has no others, stopped, and made of nothing that anybody else maps."""
+    """Stopped processes of a user without other processes, which share no page with others."""
 
     @classmethod
     def setUpClass(cls):

@@ -122,7 +122,7 @@ def stat_kb(pid):
 
 
 def holding(name, kept, page_out=False):
-    """For a child: a name that nobody else has, and pages of its own; `kept` keeps them."""
+    """For a child: a unique name, and private pages, which `kept` keeps."""
     set_comm(name)
     kept.append(mmap.mmap(-1, 16 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
     for at in range(0, len(kept[0]), mmap.PAGESIZE):
@@ -199,7 +199,7 @@ class Truth(MountTest):
     def check(self, name, pid, row):
         walked = rollup_kb(pid)
         self.assertEqual(row.rss, row.file + row.anon + row.shmem, row)
-        if '+' in row.marks:  # somebody else's thread caches a part
+        if '+' in row.marks:  # a thread of another process caches a part
             self.assertEqual(name, 'clone-vm')
             self.assertLessEqual(row.rss, walked, row)
             return

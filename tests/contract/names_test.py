@@ -13,7 +13,7 @@ import contract
 from contract import TIMEOUT, TracingTest, assert_valid, begun, environment, interpreter, rsslag, wait_until
 from live import ROOMY
 
-# Memory of its own, by calls that are known; nothing else of Python's is shared, named or as large.
+# Memory from known calls; no other memory of Python is shared, named or as large.
 PRELUDE = '''
 import ctypes, os, sys, threading
 libc = ctypes.CDLL(None, use_errno=True)
@@ -250,7 +250,7 @@ sys.exit(libc.prctl(0x53564d41, 0, ctypes.c_void_p(at), ctypes.c_size_t(MiB), b'
 print('ready', flush=True)
 sys.stdin.readline()
 at = mapped(MiB, PRIVATE | ANONYMOUS)
-for i in range(30000):  # more than the kernel's buffers hold while nobody empties them
+for i in range(30000):  # more than the kernel's buffers hold unread
     assert mapped(4096, PRIVATE | ANONYMOUS | FIXED, at=at, prot=1 + 2 * (i % 2)) == at
 touched(mapped(2 * MiB, SHARED | ANONYMOUS), 2 * MiB)
 print('grown', flush=True)

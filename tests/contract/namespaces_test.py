@@ -11,7 +11,7 @@ import contract
 from contract import (Ran, TracingTest, assert_one_error_line, assert_snapshot, environment, needs_root,
                       snapshot_of_command)
 
-# All that it has begun ends with it.
+# All of its descendants end with it.
 UNSHARE = ('unshare', '-pf', '--kill-child', '--mount-proc')
 
 

@@ -17,7 +17,7 @@ from live import ROOMY, assert_lines_hold, unseen
 PAGE = os.sysconf('SC_PAGESIZE')
 MIB = 1 << 20
 
-# Touches 64 MiB, says what it holds then, drops them: all within a few milliseconds.
+# Touches 64 MiB, reads what it holds, drops them: all within a few milliseconds.
 SPIKE = f"""
 import mmap, os
 rollup = open('/proc/self/smaps_rollup', 'rb', buffering=0)
@@ -32,7 +32,7 @@ os.write(1, said)
 """
 
 
-# Of a parent with 200 MiB: a fork that execs, one that does not, and a child that execs twice without a fork's copy.
+# Children of a parent with 200 MiB: a fork that execs, one that does not, and a child that execs twice without a copy by fork.
 FORKS = f"""
 import os, sys
 memory = bytearray({200 * MIB})
@@ -87,7 +87,7 @@ class Peak(TracingTest):
             self.assertLess(found['peak_max'] - found['peak_min'], width * 16 if emulated() else width)
 
     def test_finds_what_came_and_went_between_ticks(self):
-        # Of a sum nobody knows what came and went in it; a CPU caches less than a batch of each of the three members.
+        # A sum hides pages that came and went within it; a CPU caches less than a batch of each of the three members.
         for argv, width in (((), 64), (('--mode', 'counts'), 2 * 3 * 64)):
             with self.subTest(argv=argv):
                 document, ran = self.document(interpreter(), '-S', '-E', '-c', SPIKE, options=argv)
@@ -148,7 +148,7 @@ class Peak(TracingTest):
                 self.skipTest(f'strace is not permitted here: {ran.err}')
             lines = calls.read_text().splitlines()
             read = [line for line in lines if '"/sys/kernel/btf/vmlinux"' in line]
-            # libbpf wants them for each object that it attaches: the stream, and the mappings where these have hooks.
+            # libbpf reads them for each object that it attaches: the stream, and the mappings if these have hooks.
             self.assertLessEqual(len(read), 3, f'once for itself, once an object, and each takes some 10 ms: {read}')
             # A call that a signal interrupted is made again: what counts are those that made a process.
             forked = [line for line in lines if re.search(r'(clone|fork).* = [1-9]\d*$', line) and 'CLONE_THREAD' not in line]

@@ -21,11 +21,11 @@ from live import ROOMY, assert_lines_hold
 PAGE = os.sysconf('SC_PAGESIZE')
 MIB = 1 << 20
 NARROW = 64  # pages: a range of a peak is narrower on this kernel
-# A huge page is one step. Where its CPU, or the one that drops another, has told nothing for a while, no time tells which of
-# the two came first.
+# A huge page is one step. If its CPU, or the one that drops another, has sent no record for a while, no time shows which of
+# the two steps was first.
 HUGE_STEP = 512
 
-# All programs print, as they stand at their peak, what each process holds by its page tables.
+# Each program pauses at its peak and prints what each process holds by its page tables.
 HEAD = f"""
 import ctypes, mmap, os, sys, threading
 libc = ctypes.CDLL(None)
@@ -46,7 +46,7 @@ def tell(walks):
     os.write(1, said(walks))
 said(held())  # its code and memory are there
 """
-# 300 MiB that are there for 3 ms, with nothing done between the walk and the end but waiting.
+# Holds 300 MiB for 3 ms, and only waits between the walk and the end.
 SPIKE = HEAD + f"""
 import time
 memory, at = region({300 * MIB})
@@ -56,14 +56,14 @@ time.sleep(0.003)
 drop(at, {300 * MIB})
 tell(walks)
 """
-# What is never given back: the kernel's own high-water mark is taken as memory goes.
+# Never gives memory back: the kernel updates its high-water mark when memory is freed.
 KEPT = HEAD + f"""
 memory, at = region({32 * MIB})
 touch(at, {32 * MIB})
 tell(held())
 os._exit(0)
 """
-# Eight threads, each of which comes to 8 MiB and goes before the next one begins.
+# Eight threads, each of which grows to 8 MiB and ends before the next one starts.
 IN_TURN = HEAD + f"""
 walks = []
 memory, at = region({64 * MIB})
@@ -81,7 +81,7 @@ for number in range(8):
     thread.join()
 tell(walks)
 """
-# Eight threads that rise and fall at once, so often; all stand still when all hold most.
+# Eight threads that grow and shrink concurrently and repeatedly; all pause when all hold the most.
 AT_ONCE = HEAD + f"""
 memory, at = region({64 * MIB})
 walks = []
@@ -100,7 +100,7 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 tell(walks)
 """
-# A parent and two children: pages that they copy, and pages that they share.
+# A parent and two children, with copied and shared pages.
 TREE = HEAD + f"""
 private, at = region({32 * MIB})
 shared, common = region({16 * MIB}, mmap.MAP_SHARED)
@@ -126,7 +126,7 @@ os.write(1, (' '.join(map(str, [os.getpid(), *children])) + chr(10)).encode())
 """
 
 
-# What a test run does: many allocations, some of them large, over some tenths of a second.
+# Behaves like a test run: many allocations, some of them large, over some tenths of a second.
 JSON_TESTS = """
 import json, unittest
 class Json(unittest.TestCase):
@@ -210,7 +210,7 @@ class PeakTruth(TracingTest):
             self.assertLess(peak['peak_max'] - peak['peak_min'], width * 16, told)
 
     def told_everywhere(self, argv, interval, *options):
-        """The peaks of the last process that ended, which all ways of telling have in common, and what it wrote."""
+        """The peaks of the last process that ended, which all commands report, and its output."""
         with tempfile.TemporaryDirectory() as directory:
             file = f'{directory}/trace.rsslag'
             live = rsslag('live', '--format', 'jsonl', '--follow', '--interval', interval, *ROOMY, '--record', file,
@@ -340,7 +340,7 @@ class PeakTruth(TracingTest):
         document, said = self.told_by_peak(run_by(f'import os; os.execv({interpreter()!r}, [{interpreter()!r}, "-S", "-E", "-c", {second!r}])'))
         own = document['processes'][-1]
         self.assertEqual(own['image'], 2)
-        self.assert_peak(own, int(said), slack=2 * NARROW)  # likewise
+        self.assert_peak(own, int(said), slack=2 * NARROW)
         self.assert_high_water(document, own)
 
     def assert_no_walk_is_more(self, *argv, at_least):

@@ -21,8 +21,8 @@ from panes import Pane, needs_tmux
 ADDRESS = 0xffff888100000000
 PID = 4711
 ALL = bool(os.environ.get('RSSLAG_TEST_BUDGETS'))
-# A kind of each; the others take their time.
-QUICK = ('words', 'faults of one item', 'faults of more and more tasks', 'CPUs of many mms', 'causes', 'time that jumps',
+# One of each kind; the others take long.
+QUICK = ('words', 'answers to one call', 'faults of more and more tasks', 'CPUs of many mms', 'causes', 'time that jumps, version 1',
          'records with no watermark', 'readings of one tick', 'a long name', 'words about all mappings')
 ENOUGH = 3 << 30  # of address space, so that a test that fails leaves the machine its memory
 
@@ -191,7 +191,7 @@ class RecordingBudgets(unittest.TestCase):
                 out.unlink(missing_ok=True)
 
     def test_a_stop_is_obeyed_at_once(self):
-        """Where a chunk is looked for, and where items tell nothing."""
+        """While a chunk is searched, and while items yield no event."""
         forger = Forger()
         hole, busy = Path(self.directory, 'hole'), Path(self.directory, 'busy')
         hole.write_bytes(forger.recording([], ended=False))

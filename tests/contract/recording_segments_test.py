@@ -69,10 +69,10 @@ class Segments(TracingTest):
             return trace.finish()
 
     def assert_same_ticks(self, live, name, apart=0):
-        """Each tick of a process that runs, and no other. They and the summary. The end of what was told of by the
-        segment before may set them apart by so many ms."""
+        """Checks that the segment has each tick of a running process, and no other. Returns the ticks and the summary. `apart`:
+        by how many ms ticks may differ, because of ends that belong to the previous segment."""
         ran = rsslag('replay', name, '--format', 'jsonl')
-        # A fork that was under way for long when a segment began may be told of by halves, and its end says so.
+        # A fork that was under way when a segment started may be recorded in part, and then does not end at zero.
         ticks, summary = assert_trace(self, ran, not_at_zero=1 if apart else 0)
         self.assertEqual((summary['lost'], summary['emitted']), (0, summary['records']), name)
         same = ('flushed', 'cached', 'exact', 'lag', 'readers', 'residual', 'verdict', 'walked', 'comm', 'threads_count')
@@ -96,16 +96,16 @@ class Segments(TracingTest):
         return ticks, summary
 
     def assert_segments(self, live, quiet):
-        """Each replays alone and tells what live has told. How many."""
+        """Checks that each segment replays alone with the numbers of live. Returns their number."""
         agree = 0
         for name in self.segments():
             ticks, summary = self.assert_same_ticks(live, name)
             self.assertEqual((summary['disagreements'], summary['resyncs']), (0, 0), name)
             if name != self.file:
                 self.assertGreater(summary['faults'], 0, name)
-            # Those of its last tenth of a second, or so, are judged in the next. Threads flush every 64 faults.
+            # The records of about its last tenth of a second are analyzed in the next segment. Threads flush every 64 faults.
             faults = 64 if ticks[0]['scheme'] == 'thread' else 2
-            self.assertLess(summary['faults'], faults * summary['updates'] + 50000, 'they are counted since the begin')
+            self.assertLess(summary['faults'], faults * summary['updates'] + 50000, 'they are counted since the start')
             of_quiet = [tick['verdict'] for tick in ticks if tick['pid'] == quiet]
             agree += 'agrees' in of_quiet
             report = rsslag('report', name, '--json')

@@ -74,7 +74,7 @@ class Refused(TracingTest):
 
 @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
 class Words(TracingTest):
-    """Who is told what is wrong is told what is."""
+    """Error messages give the actual cause."""
 
     def test_out_of_descriptors(self):
         with Children() as (pid,):
@@ -113,8 +113,7 @@ class Words(TracingTest):
                 self.assertNotIn('sudo', ran.out)
 
 
-# A walk that never ends, as one under a contended mmap_lock seems to; exit(2) ends it, as it does there. $WALKS is made
-# where it begins.
+# A walk that never ends, as with a contended mmap_lock; exit(2) ends it, as it would then. The walk creates $WALKS at its start.
 ENDLESS_WALK = """
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -162,7 +161,7 @@ class LongWalk(TracingTest):
 
     @contextlib.contextmanager
     def soon(self):
-        """A walk that is waited for is waited for in vain; how long the end takes beside that, --long measures."""
+        """The walk never ends; --long measures how long rsslag takes to end in spite of it."""
         begin = time.monotonic()
         yield
         if LONG:
@@ -244,7 +243,7 @@ class LogFile(unittest.TestCase):
 @needs_root
 @unittest.skipUnless(shutil.which('setcap') and shutil.which('tic') and shutil.which('infocmp'), 'setcap or tic is missing')
 class FileCapabilities(unittest.TestCase):
-    """Whoever may run a binary that has capabilities has not the right to say what it writes to a terminal."""
+    """A user who may run a binary with capabilities must not control what it writes to a terminal."""
 
     def screen(self, *args, **env):
         """What it writes first to a terminal of its own."""

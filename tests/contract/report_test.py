@@ -14,7 +14,7 @@ from live import ROOMY, unseen
 RECORDINGS = sorted([*(ROOT / 'docs' / 'recordings').glob('*.rsslag'),
                      *(ROOT / 'tests' / 'unit' / 'trace' / 'wrong_runs').glob('*.rsslag')])
 
-# A thread by itself: who it is, and so many pages that only it touches.
+# A thread with the given name, which touches that many pages of its own.
 THREADS = ('import ctypes, mmap, os, signal, sys, threading\n'
            'libc = ctypes.CDLL(None)\n'
            'def touch(pages, name=b"brief"):\n'
@@ -132,7 +132,7 @@ class Recorded(TracingTest):
                 self.assertEqual(leader['comm'], 'leader')
 
     def test_pages_that_another_process_brought(self):
-        # Who writes to memory that nobody has touched brings the pages there (mm/gup.c).
+        # A write by another process to untouched memory allocates the pages (mm/gup.c).
         report = self.record('memory = mmap.mmap(-1, 4096 * 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n'
                              'memory.madvise(15)\n'
                              'at = ctypes.addressof(ctypes.c_char.from_buffer(memory))\n'

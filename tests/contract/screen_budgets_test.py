@@ -19,9 +19,9 @@ from forger import MOST_PAYLOAD, Forger, attach, item, number, reading, signed, 
 from panes import Pane, needs_tmux
 from recording_budgets_test import ADDRESS, ALL, ENOUGH, PID, filled, hostile, made
 
-# Those of which a screen does more than a text: it is read again for the peak, and ticks wait to be drawn.
+# The recordings that cost more on a screen than as text: it reads them again for the peak, and ticks wait to be drawn.
 QUICK = ('faults of more and more tasks', 'ticks', 'time that jumps', 'CPUs of many mms')
-# What a run took, as the last line.
+# Prints the cost of a run as the last line.
 MEASURED = f'''
 import os, resource, subprocess, sys
 resource.setrlimit(resource.RLIMIT_AS, ({ENOUGH}, {ENOUGH}))
@@ -87,7 +87,7 @@ class OnTheScreen(unittest.TestCase):
         self.assertRegex(said, r'^rsslag: .* holds far more than its size allows: reading it takes too long')
 
     def busy(self, chunks, room):
-        """Something to see, then what takes seconds to read and tells nothing."""
+        """One tick, then items that take seconds to read and yield no event."""
         begun = attach(PID, ADDRESS) + reading(PID, ADDRESS, task(PID, PID), 1) + tick_end()
         file = Path(self.directory, 'busy')
         made(file, lambda: Forger().recording([begun] + [filled(item(13, signed(0) + number(9) + number(0)), room)] * chunks))

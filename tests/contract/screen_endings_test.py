@@ -40,7 +40,7 @@ class ScreenEndingsTest(TracingTest):
                     pane.until(lambda text: text.strip() == '$')
 
     def test_whatever_signal_ends_it_the_terminal_is_given_back(self):
-        """All that end a process by default and can be caught; those of the stop are told of above."""
+        """All signals that end a process by default and can be caught; other tests cover those that stop a process."""
         spared = {signal.SIGKILL, signal.SIGSTOP, signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU, signal.SIGCONT,
                   signal.SIGCHLD, signal.SIGURG, signal.SIGWINCH, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGPIPE}
         numbers = {int(number) for number in signal.valid_signals()} - {int(number) for number in spared}

@@ -11,7 +11,7 @@ from contract import TracingTest, begun, environment, interpreter, long_only, rs
 from names_test import PRELUDE
 from panes import Pane, needs_tmux
 
-# At each line it is told, a thread of its own takes what the line says, and stays.
+# For each line of input a new thread allocates that many KiB, and stays.
 GROWS = PRELUDE + '''
 def grow(kib):
     libc.prctl(15, b'worker-07', 0, 0, 0)
@@ -64,7 +64,7 @@ class Growth(TracingTest):
         self.assertEqual(self.held.stdout.readline(), b'grown\n')
 
     def grown(self, pane):
-        """The screen once it tells of all that was done, with what it sums up to."""
+        """The screen once it shows all of the growth, checked against the sum."""
         def told(text):
             return 'GREW BY' in text and re.search(r'\d worker-07', text) and amounts(text)[0] >= 8192 + 4096
         text = pane.until(told)

@@ -127,7 +127,7 @@ class ScreenTest(TracingTest):
             self.assertRegex(text, r'[1-9]\d* events, (\d+ kB|\d+\.\d MiB) in ')
             pane.until(lambda text: 'REC' not in text)
             self.assert_replays(first)
-            if os.geteuid() == 0:  # without its capabilities root is anybody
+            if os.geteuid() == 0:  # without its capabilities root is an ordinary user
                 os.chown(directory, NOBODY, NOBODY)
                 pane.type('r')
                 pane.until(lambda text: re.search(r'cannot create \S+: Permission denied', text))

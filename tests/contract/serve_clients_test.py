@@ -37,7 +37,7 @@ def is_open(connection):
 
 
 def vanish(connection):
-    """The other side is not told: for it the connection is there for ever."""
+    """Closes the connection without notice: for the other side it stays open forever."""
     try:
         connection.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
     except OSError:
@@ -96,7 +96,7 @@ class Clients(TracingTest):
         self.answers_at_once()
         headers = REQUEST + b'y' * 10_000_000
         for each in huge:
-            self.assertFalse(try_to_send(each, headers))  # nobody reads all of it
+            self.assertFalse(try_to_send(each, headers))  # the server does not read all of it
         self.answers_at_once()
         for each in slow:
             try_to_send(each, b'y')

@@ -95,7 +95,7 @@ class Serving:
 class Serve(TracingTest):
     def test_the_sum_of_parts_is_what_a_process_holds(self):
         with tempfile.TemporaryDirectory() as directory:
-            # A group of its own: other tests beside hold a workload of the same name.
+            # A group of its own, as other concurrent tests run a workload of the same name.
             program = shutil.copy(contract.binary, directory)
             with (Held('few-pages', program=program) as held,
                   Serving('--listen', '127.0.0.1:0', '--top', '10000', '--by', 'exe') as serving):
@@ -206,7 +206,7 @@ class Serve(TracingTest):
             assert_one_error_line(self, rsslag('serve', '--listen', f'127.0.0.1:{serving.port}'), 1)
 
 
-# Touches forty megabytes and gives them back, each time that it is told to, by pages of their own.
+# For each line of input touches forty megabytes, by small pages, and unmaps them.
 BUSY = r'''
 import ctypes, mmap, sys
 ctypes.CDLL(None).prctl(15, sys.argv[1].encode())
@@ -248,7 +248,7 @@ class Busy:
 
 
 class Traced(TracingTest):
-    """serve --trace: found by name, as it runs or is forked; exact since then, whoever scrapes how often."""
+    """serve --trace: processes are found by name, running or forked; exact since then, with any number of scrapes."""
 
     def serving(self, *args):
         return Serving('--listen', '127.0.0.1:0', '--max-age', '0ms', '--trace', 'rsslag-b*', *args)
@@ -267,7 +267,7 @@ class Traced(TracingTest):
             before = serving.metrics()
             self.assertEqual(self.of(before, 'processes'), 1)
             resident = exact_of(before, comm='rsslag-busy')
-            rounds = 3 if LONG else 1  # one fits into the rings, though nobody empties them
+            rounds = 3 if LONG else 1  # one fits into the rings unread
             for _ in range(rounds):
                 busy.work()
             after = serving.metrics()

@@ -26,7 +26,7 @@ QUIET = str(RECORDINGS / 'quiet-6.1.rsslag')
 UPDATES = {'update', 'flush', 'fold'}
 NO_RECORDS = {'reading', 'walk', 'loss', 'tick', 'mapped', 'moved', 'named', 'listed'}
 
-# A hundred threads and the main one at rest.
+# A hundred threads and the main thread, quiescent.
 EXACT, FLUSHED, CACHED = 26746, 20683, 6063
 PEAK_LAG = 6330  # at an instant between two ticks
 
@@ -127,7 +127,7 @@ class Replay(unittest.TestCase):
 
 
 def pinned(document):
-    """What no later version may tell otherwise: times to the nanosecond, what was held, what was lost."""
+    """The numbers that no later version may change: times to the nanosecond, memory, losses."""
     if document['schema'] == 'rsslag.summary/2':
         keys = ('time', 'duration_ns', 'ticks', 'records', 'emitted', 'updates', 'updates_by_others', 'faults', 'lost',
                 'lost_by', 'resyncs', 'disagreements', 'ended_mms', 'ended_not_at_zero')
@@ -207,7 +207,7 @@ class Export(unittest.TestCase):
         self.assertEqual(collections.Counter(row['reason'] for row in updates)['direct'], 203)
         for member in ('file', 'anon', 'shmem', 'swap'):  # born and ended in the trace
             self.assertEqual(sum(row['pages'] for row in updates if row['member'] == member), 0, member)
-        # Up to the rest: what is flushed, as nothing that is cached has been told of yet.
+        # Up to the quiescent tick, the updates sum up to the flushed pages, as no record reports cached pages yet.
         rest = next(row for row in rows if row['type'] == 'tick' and row['exact_rss'] == EXACT)
         before = [row['pages'] for row in updates if row['t_ns'] <= rest['t_ns'] and row['member'] != 'swap']
         self.assertEqual(sum(before), FLUSHED)

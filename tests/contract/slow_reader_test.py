@@ -34,7 +34,7 @@ def churn(pages, rounds):
 
 
 class Churning:
-    """A child that maps, touches and unmaps: once it is told to, so many rounds, or at once and without end."""
+    """A child that maps, touches and unmaps: on request a number of rounds, or immediately and without end."""
 
     def __init__(self, pages=256, rounds=None):
         self.pages, self.rounds = pages, rounds
@@ -113,7 +113,7 @@ ENOUGH = 300_000  # bytes of a recording that are more lines than may wait
 
 class StandsStill(TracingTest):
     def unread(self, form):
-        """What is there once somebody reads, and what a replay of it tells."""
+        """The output that is read at the end, and the replay of the recording."""
         with tempfile.TemporaryDirectory() as directory, Churning() as child, \
                 Unread(directory, '--events', '--interval', '100ms', '--format', form, *ROOMY, '-p', child.pid) as trace:
             trace.recorded(ENOUGH)
@@ -147,7 +147,7 @@ class StandsStill(TracingTest):
         self.assertEqual([sum(here)], dropped)
 
     def test_a_reader_that_goes_on_finds_all_that_waited(self):
-        """The trace is over, its recording whole; the rest of the output waits for whoever reads."""
+        """The trace is over and its recording complete; the rest of the output waits for the reader."""
         # More than a pipe holds, less than may wait.
         with tempfile.TemporaryDirectory() as directory, Churning(pages=64, rounds=100) as child, \
                 Unread(directory, '--events', '--format', 'jsonl', '-p', child.pid) as trace:

@@ -12,7 +12,7 @@ class Schema(TracingTest):
     @needs_schema
     def test_every_document_of_a_whole_machine_is_valid(self):
         ran = snapshot('--json', '-u', 'root', '--comm', '*')
-        self.assertIn(ran.status, (0, 3), ran)  # 3: somebody ended meanwhile
+        self.assertIn(ran.status, (0, 3), ran)  # 3: a process ended meanwhile
         assert_snapshot(self, ran.document())
 
     @needs_schema

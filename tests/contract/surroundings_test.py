@@ -213,7 +213,7 @@ class Sudo(TracingTest):
 
 class UnusualTargets(TracingTest):
     def test_the_first_process(self):
-        """It is read like any other, or what is in the way is told."""
+        """It is read like any other process, or the obstacle is reported."""
         for args in (('snapshot', '1'), ('maps', '1'), ('live', '--format', 'lines', '--duration', '50ms', '-p', '1')):
             ran = rsslag(*args)
             if ran.status != 0:

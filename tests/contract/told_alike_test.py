@@ -22,9 +22,9 @@ STORM = ('import mmap\n'
          'for _ in range(10):\n'
          '    with mmap.mmap(-1, 4 << 20) as memory:\n'
          '        for at in range(0, 4 << 20, 4096): memory[at] = 1\n')
-# What comes after the loss begins once it is told to.
+# The part after the loss starts on request.
 LOSES = unseen(STORM) + f'import sys\nsys.stdin.read()\nos.execvp("sh", ["sh", "-c", {LIVES!r}])\n'
-# Two threads, each on whatever CPU it comes to. Few lines enough to wait for their reader.
+# Two threads, on any CPUs. Their records are few enough to wait for the reader.
 STORMS = ('import mmap, threading\n'
           'def storm():\n'
           '    for _ in range(8):\n'

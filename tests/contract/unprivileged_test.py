@@ -46,7 +46,7 @@ def few_pages():
 
 
 def live_until(lines, end, *args):
-    """`rsslag live` as nobody, which is ended after so many lines; then CMD's stdin is closed."""
+    """`rsslag live` as the user nobody, which is ended after that many lines; then CMD's stdin is closed."""
     with begun([contract.binary_for_all(), 'live', *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                stderr=subprocess.PIPE, bufsize=0, **AS_NOBODY) as process:
         told = b''.join(process.stdout.readline() for _ in range(lines))
@@ -212,7 +212,7 @@ class Unprivileged(unittest.TestCase):
         self.assertIn(f"anon{says['anon_kb']:>17,}", text.lines)
         self.assertIn('CAP_SYS_PTRACE', text.lines[-1])
         self.assertRegex(lines.out, r'(?m)^by the status of \d+ of them, [^:]+: [\d,]+ kB resident')
-        # Mappings that were asked for are not there to be told.
+        # Mappings that were requested cannot be shown.
         assert_one_error_line(self, asked, 3)
 
     def test_live_of_a_command_ends_as_it_does(self):
