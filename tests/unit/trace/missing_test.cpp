@@ -14,9 +14,8 @@ TEST(MissingText, SaysFromWhenToWhenAndHowMuch) {
 }
 
 TEST(MissingText, SaysWhatNobodyKnows) {
-    EXPECT_EQ(
-        missing_text("it was never ended", 0, std::nullopt, std::nullopt),
-        "the recording is incomplete: it was never ended; from 0.000 s to its end, an unknown number of records");
+    EXPECT_EQ(missing_text("it was never ended", 0, std::nullopt, std::nullopt),
+              "the recording is incomplete: it was never ended; from 0.000 s to its end, an unknown number of records");
 }
 
 core::Summary::Process process(int pid, std::int64_t lag, std::uint64_t t_ns) {
