@@ -44,7 +44,7 @@ class Words(unittest.TestCase):
 
     def test_a_slip_is_seen(self):
         for word, meant in (('lvie', 'live'), ('snapsot', 'snapshot'), ('recrod', 'record')):
-            self.assertIn(f"'{word}' is no command, and no process has that name; did you mean {meant}?", self.refused(word, '1'))
+            self.assertIn(f"'{word}' is not a command, and no process has that name; did you mean {meant}?", self.refused(word, '1'))
         self.assertIn('did you mean --mode?', self.refused('live', '--mdoe', 'counts', '1'))
         self.assertIn('rsslag --help', self.refused('frobnicate-the-thing'))
 

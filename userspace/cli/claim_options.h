@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// --assert, for every command that has it.
+// The option --assert, for every command that has it.
 #pragma once
 
 #include <string>
@@ -19,13 +19,14 @@ struct ClaimOptions {
 
 void add_claim_options(CLI::App &command, ClaimOptions &options);
 
-/// Bad input is told before anything is done.
+/// Parses the conditions. Called before anything else is done.
 core::Status parse_claims(ClaimOptions &options);
 
-/// The status for what does not hold, or is not known to, a line on stderr for each; else `status`.
+/// Prints a line on stderr for each condition that does not hold or cannot be evaluated. Returns kDoesNotHold if there
+/// is one and `status` is kDone, else `status`.
 int check_claims(const std::vector<report::ClaimResult> &results, int status);
-/// The same of a trace that was told. One that was to end, or of which something is demanded, and that has met no
-/// process ends with kNotAllowed. `follow`: children were traced, too.
+/// The same for a trace. Returns kNotAllowed if no process was traced although the trace had a duration (`ends`) or has
+/// conditions. `follow`: children were traced, too.
 int check_claims(const ClaimOptions &options, const session::TickWriter &writer, bool ends, bool follow, int status);
 
 }  // namespace rsslag::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rsslag completion: the script that a shell loads, and what that script asks for at each word. Not in the help, as
-// nobody types it but once.
+// rsslag completion: prints the script that a shell loads, and the candidates that this script requests for each word.
+// Hidden from the help, as users need it at most once.
 #include <memory>
 #include <string>
 
@@ -15,7 +15,7 @@ namespace rsslag::cli {
 
 Run add_completion(CLI::App &app, const Common &common) {
     auto shell = std::make_shared<std::string>();
-    CLI::App *const command = app.add_subcommand("completion", "The completions of a shell")->group("");
+    CLI::App *const command = app.add_subcommand("completion", "Print the completion script of a shell")->group("");
     command->add_option("SHELL", *shell, "bash, zsh or fish");
     return [shell, &app, &common] {
         if (const core::Status dropped = host::keep_only({}); !dropped) return fail(dropped.error());
@@ -24,7 +24,7 @@ Run add_completion(CLI::App &app, const Common &common) {
                                    : *shell == "fish" ? kFishCompletion
                                                       : nullptr;
         if (script == nullptr && (!shell->empty() || common.command.empty())) {
-            return fail({core::Kind::BadInput, "completion of which shell?", 0, "name it: bash, zsh or fish"});
+            return fail({core::Kind::BadInput, "no supported shell given", 0, "use bash, zsh or fish"});
         }
         const core::Status printed =
             terminal::print(script != nullptr ? script : offer_text(offer(app, common.command)));

@@ -56,18 +56,18 @@ int list_workloads() {
     return printed ? kDone : fail(printed.error());
 }
 
-/// Gives back the clean pages of program and libraries that starting up has touched, so that the process weighs what
-/// its workload touches; what is still needed comes back by itself. Written and relocated pages are left alone.
+/// Drops the clean file pages that start-up has faulted in, so that the process holds little more than its workload
+/// touches. Pages that are still needed are faulted in again. Written and relocated pages are kept.
 void shed_clean_file_pages() {
     const auto self = procfs::Process::open(getpid());
     const auto text = self ? self->smaps_text() : core::Result<procfs::Text>(self.error());
     const auto mappings =
         text ? procfs::parse_smaps(text->bytes) : core::Result<std::vector<procfs::Mapping>>(text.error());
-    if (!mappings) return;  // then it weighs some megabytes more
+    if (!mappings) return;  // the process then holds some megabytes more
     for (const procfs::Mapping &mapping : *mappings) {
         const bool clean = mapping.fields.anonymous && mapping.fields.anonymous->n == 0;
         if (!mapping.name.starts_with('/') || mapping.perms.find('w') != std::string::npos || !clean) continue;
-        // NOLINTNEXTLINE(performance-no-int-to-ptr): /proc tells addresses as numbers
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): /proc prints addresses as numbers
         madvise(reinterpret_cast<void *>(mapping.start), mapping.end - mapping.start, MADV_DONTNEED);
     }
 }
@@ -79,26 +79,26 @@ std::string ready_text(const std::vector<workload::Fact> &facts) {
     return text;
 }
 
-/// Only the workload: builds it up in this process, says so, and waits to be ended.
+/// --hold and --for: builds the workload up in this process, prints its facts (--hold), and waits for a signal.
 int hold(const workload::Workload &workload, const DemoOptions &options) {
-    // Set by its parent it would not outlive an exec that gives capabilities, as root's does (commit_creds()).
+    // Set again after the exec: one that raises capabilities, as root's does, clears it (commit_creds()).
     if (options.parent) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != *options.parent) return kNotAllowed;
     }
-    // A binary with file capabilities is not dumpable, and then nobody could read the workload's smaps. Some workloads
-    // need root's own rights (huge pages, poison), so only what a file granted to an ordinary user is given up.
+    // A process with file capabilities is not dumpable, so its smaps would be unreadable. Root keeps its capabilities,
+    // as some workloads need them (huge pages, poison); other users drop those that the file granted.
     if (geteuid() != 0) {
         const core::Status dropped = host::keep_only({});
         if (!dropped) return fail(dropped.error());
     }
     prctl(PR_SET_DUMPABLE, 1);
     prctl(PR_SET_NAME, options.name.c_str());
-    // Nor does khugepaged change what it holds (one huge page for some base pages and gaps) once it is ready.
+    // Otherwise khugepaged could replace base pages and gaps by a huge page once the workload is ready.
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     host::StopSignals stop;  // before the workload's threads, which inherit the mask
     shed_clean_file_pages();
-    // What is to come after the workload is run once before it: faults on its code would flush what the workload
+    // Code that runs after start() runs once before it: page faults on that code would flush what the workload has
     // cached.
     if (const core::Status warm = terminal::print(ready_text({{"warm", "up"}}).substr(0, 0)); !warm)
         return fail(warm.error());
@@ -106,14 +106,14 @@ int hold(const workload::Workload &workload, const DemoOptions &options) {
     stop.came();
     const auto facts = workload.start(options.workload);
     if (!facts) return fail(facts.error());
-    // With a time of its own it is somebody's -- CMD, whose output it leaves alone.
+    // With --for it is CMD of another command, and prints nothing into that command's output.
     const core::Status printed = options.time ? core::success() : terminal::print(ready_text(*facts));
     if (!printed) return fail(printed.error());
     stop.wait(options.time.value_or(std::chrono::milliseconds(-1)));
     return kDone;
 }
 
-/// The workload in a process of its own: this binary again, with --hold.
+/// The workload in its own process, which runs this binary with --hold.
 class Held {
   public:
     static core::Result<Held> start(const std::vector<std::string> &argv) {
@@ -145,7 +145,7 @@ class Held {
 
     pid_t pid() const { return pid_; }
 
-    /// The facts that it reports once it is ready; nullopt where it ended instead, having said why on stderr itself.
+    /// The facts that the workload prints once it is ready; nullopt if it ended, and has printed the reason on stderr.
     std::optional<std::string> facts() {
         std::string text;
         std::array<char, 4096> buffer{};
@@ -154,15 +154,15 @@ class Held {
             if (got < 0 && errno == EINTR) continue;
             if (got <= 0) return std::nullopt;
             text.append(buffer.data(), static_cast<std::size_t>(got));
-            if (text.find('\n') != std::string::npos) return text;  // one write, shorter than PIPE_BUF: all of it
+            if (text.find('\n') != std::string::npos) return text;  // one write(2) of less than PIPE_BUF: complete
         }
     }
 
-    /// Ends it; its exit status.
+    /// Sends `signal` (0: none), waits for the process and returns its exit status.
     int end(int signal) {
         if (pid_ <= 0) return kDone;
         const pid_t pid = std::exchange(pid_, 0);
-        if (kill(pid, signal) != 0) return kNotAllowed;  // it dies with rsslag (PDEATHSIG)
+        if (kill(pid, signal) != 0) return kNotAllowed;  // it ends with rsslag (PR_SET_PDEATHSIG)
         int status = 0;
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
         }
@@ -179,7 +179,7 @@ class Held {
     procfs::Fd from_;
 };
 
-/// PIDs of further processes that a workload made: its facts "child 4712".
+/// PIDs of the workload's further processes, from its facts "child 4712".
 std::vector<pid_t> children(std::string_view facts) {
     std::vector<pid_t> pids;
     constexpr std::string_view kKey = "\nchild ";
@@ -191,7 +191,7 @@ std::vector<pid_t> children(std::string_view facts) {
     return pids;
 }
 
-std::vector<std::string> hold_words(const DemoOptions &options) {
+std::vector<std::string> hold_arguments(const DemoOptions &options) {
     std::vector<std::string> arguments{"rsslag", "demo", options.name, "--hold"};
     if (options.workload.threads)
         arguments.insert(arguments.end(), {"--threads", std::to_string(*options.workload.threads)});
@@ -215,7 +215,7 @@ core::Status parse_times(DemoOptions &options) {
     return core::success();
 }
 
-/// What lags most under this kernel's scheme; the classic where that cannot be told.
+/// The workload that lags most under this kernel's scheme; classic if the scheme is unknown.
 std::string_view default_workload() {
     const auto scheme = host::running_scheme();
     return scheme && core::cpus_cache(*scheme) ? "per-cpu" : "classic";
@@ -243,11 +243,11 @@ int show(host::Snapshotter &snapshotter, const std::vector<pid_t> &pids, const D
     return printed ? kDone : fail(printed.error());
 }
 
-/// The workload is started by itself, kept still while it is read, and ended.
+/// Starts the workload in its own process, takes a snapshot once it is quiescent, and ends it.
 int demonstrate(const DemoOptions &options, const view::TextStyle &style) {
     auto snapshotter = host::Snapshotter::open();
     if (!snapshotter) return fail(snapshotter.error());
-    auto held = Held::start(hold_words(options));
+    auto held = Held::start(hold_arguments(options));
     if (!held) return fail(held.error());
     const auto facts = held->facts();
     if (!facts) return held->end(0);
@@ -262,16 +262,17 @@ int demonstrate(const DemoOptions &options, const view::TextStyle &style) {
 Run add_demo(CLI::App &app, const Common &common) {
     auto options = std::make_shared<DemoOptions>();
     CLI::App *const command = app.add_subcommand("demo", "Built-in workloads that lag");
-    command->add_option("NAME", options->name, "Which one; default: what lags most under this kernel's scheme");
-    command->add_flag("--list", options->list, "Name them all");
-    command->add_option("--threads", options->workload.threads, "Threads of the workload");
+    command->add_option("NAME", options->name,
+                        "The workload; default: the one that lags most under this kernel's scheme");
+    command->add_flag("--list", options->list, "List all workloads");
+    command->add_option("--threads", options->workload.threads, "Number of threads");
     command->add_option("--kb", options->workload.kb, "kB that each thread (or the process) touches");
-    command->add_flag("--hold", options->hold,
-                      "Only make the workload, print 'ready PID' and what it knows of itself, and wait");
-    command->add_option("--over", options->typed.over, "Let its build-up take so long (classic, few-pages, per-cpu)");
+    command->add_flag("--hold", options->hold, "Only start the workload, print 'ready PID' and its facts, and wait");
+    command->add_option("--over", options->typed.over,
+                        "Spread the build-up over this time (classic, few-pages, per-cpu)");
     command->add_option("--parent", options->parent, "With --hold: end with this process")->group("");
-    command->add_option("--for", options->typed.time, "As --hold, but say nothing and end after this time");
-    command->add_flag("--json", options->json, "The snapshot as rsslag.snapshot/2");
+    command->add_option("--for", options->typed.time, "Like --hold, but print nothing and end after this time");
+    command->add_flag("--json", options->json, "Print the snapshot as JSON (rsslag.snapshot/2)");
     return [options, &common] {
         if (!common.command.empty()) return fail({Kind::BadInput, "demo takes no -- CMD", 0, ""});
         if (options->list) return list_workloads();
@@ -282,8 +283,8 @@ Run add_demo(CLI::App &app, const Common &common) {
         const std::string_view name = options->name;
         const workload::Workload *const workload = workload::find(name);
         if (workload == nullptr) {
-            return fail({Kind::BadInput, fmt::format("there is no workload '{}'", core::printable(name)), 0,
-                         "rsslag demo --list names them"});
+            return fail({Kind::BadInput, fmt::format("no workload '{}'", core::printable(name)), 0,
+                         "rsslag demo --list lists all workloads"});
         }
         return options->hold || options->time ? hold(*workload, *options) : demonstrate(*options, *style);
     };

@@ -14,8 +14,8 @@ namespace rsslag::cli {
 Run add_doctor(CLI::App &app, const Common &common) {
     auto json = std::make_shared<bool>(false);
     CLI::App *const command =
-        app.add_subcommand("doctor", "What this kernel and this user can do, and what is missing");
-    command->add_flag("--json", *json, "rsslag.doctor/1");
+        app.add_subcommand("doctor", "Check what this kernel and this user can do, and what is missing");
+    command->add_flag("--json", *json, "Print JSON (rsslag.doctor/1)");
     return [json, &common] {
         if (!common.command.empty()) return fail({core::Kind::BadInput, "doctor takes no -- CMD", 0, ""});
         const core::DoctorReport report = host::diagnose();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rsslag export: every record of a recording, for other tools.
+// rsslag export: converts all records of a recording for other tools.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -35,17 +35,18 @@ struct ExportOptions {
 
 Status check(const ExportOptions &options) {
     if (options.rows_only && options.format != "jsonl" && options.format != "csv")
-        return Error{Kind::BadInput, fmt::format("{} has no header line", options.format), 0,
-                     "--rows-only goes with jsonl and csv"};
+        return Error{Kind::BadInput,
+                     fmt::format("--rows-only does not apply to {}, which has no header line", options.format), 0,
+                     "use it with jsonl or csv"};
     if (options.output) return core::success();
     if (options.format == "sqlite")
-        return Error{Kind::BadInput, "a database cannot be written to stdout", 0, "name a file with -o"};
+        return Error{Kind::BadInput, "cannot write a database to stdout", 0, "name a file with -o"};
     if (options.format == "perfetto" && isatty(STDOUT_FILENO) == 1)
-        return Error{Kind::BadInput, "a trace is nothing for a terminal", 0, "name a file with -o"};
+        return Error{Kind::BadInput, "refusing to write a binary trace to a terminal", 0, "name a file with -o"};
     return core::success();
 }
 
-/// Where the format has no room for what is missing, stderr has.
+/// Reports missing parts on stderr, for a format that cannot contain them.
 class MissingToStderr final : public sinks::Sink {
   public:
     explicit MissingToStderr(std::unique_ptr<sinks::Sink> sink) : sink_(std::move(sink)) {}
@@ -80,7 +81,7 @@ int export_rows(const ExportOptions &options, FileBudget &budget) {
         if (!opened) return fail(opened.error());
         file.emplace(std::move(*opened));
         if (options.format == "sqlite" && file->path().empty())
-            return fail({Kind::BadInput, core::printable(*options.output) + " is no place for a database", 0,
+            return fail({Kind::BadInput, core::printable(*options.output) + " cannot hold a database", 0,
                          "name a regular file"});
     }
     const auto sink = sink_of(options, file);
@@ -90,7 +91,7 @@ int export_rows(const ExportOptions &options, FileBudget &budget) {
     if (!written) return fail(written.error());
     if (budget.was_spent()) return kBadInput;
     if (*written == trace::Stopped::Yes) {
-        if (file) terminal::complain(core::printable(*options.output) + " was not written, as rsslag was told to stop");
+        if (file) terminal::complain(core::printable(*options.output) + " was not written: a signal stopped rsslag");
         return kDone;
     }
     if (!file) return kDone;
@@ -102,16 +103,17 @@ int export_rows(const ExportOptions &options, FileBudget &budget) {
 
 Run add_export(CLI::App &app, const Common &common) {
     auto options = std::make_shared<ExportOptions>();
-    CLI::App *const command = app.add_subcommand("export", "Every record of a recording, for other tools");
+    CLI::App *const command = app.add_subcommand("export", "Convert all records of a recording for other tools");
     command->add_option("FILE", options->file, "A recording")->required();
     command->add_option("--format", options->format, "jsonl, csv, sqlite or perfetto")
         ->check(CLI::IsMember({"jsonl", "csv", "sqlite", "perfetto"}))
         ->capture_default_str();
-    command->add_option("-o,--output", options->output, "Write FILE instead of stdout");
-    command->add_flag("--rows-only", options->rows_only, "jsonl, csv: no header line, for tables of many recordings");
-    command->add_flag("--force", options->force, "Replace FILE where it exists");
+    command->add_option("-o,--output", options->output, "Write to FILE instead of stdout");
+    command->add_flag("--rows-only", options->rows_only,
+                      "jsonl, csv: omit the header line, to join the tables of many recordings");
+    command->add_flag("--force", options->force, "Replace an existing FILE");
     return [options, &common] {
-        if (!common.command.empty()) return fail({Kind::BadInput, "export takes no -- CMD", 0, "give a recording"});
+        if (!common.command.empty()) return fail({Kind::BadInput, "export takes no -- CMD", 0, "name a recording"});
         FileBudget budget({options->file});
         return budget.run([&] { return export_rows(*options, budget); });
     };

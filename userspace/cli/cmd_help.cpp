@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rsslag help [COMMAND] and rsslag version, for whoever tries words before options.
+// rsslag help [COMMAND] and rsslag version, which print the same as --help and --version.
 #include <memory>
 
 #include "command_line.h"
@@ -20,19 +20,19 @@ int print(const std::string &text) {
 
 Run add_help(CLI::App &app, const Common &common) {
     auto name = std::make_shared<std::string>();
-    CLI::App *const command = app.add_subcommand("help", "What there is; of a COMMAND: its options and examples");
-    command->add_option("COMMAND", *name, "As rsslag COMMAND --help");
+    CLI::App *const command = app.add_subcommand("help", "List the commands, or the options and examples of COMMAND");
+    command->add_option("COMMAND", *name, "Same as rsslag COMMAND --help");
     return [name, &app, &common] {
         if (!common.command.empty()) return fail({core::Kind::BadInput, "help takes no -- CMD", 0, ""});
-        // App::help() would be that of the chosen command, which is this one.
+        // App::help() would print the help of the parsed command, which is `help`.
         if (name->empty()) return print(app.get_formatter()->make_help(&app, "rsslag", CLI::AppFormatMode::Normal));
-        const CLI::App *const asked = command_named(app, *name);
-        return asked == nullptr ? fail(no_command(app, *name)) : print(asked->help(app.get_name()));
+        const CLI::App *const named = command_named(app, *name);
+        return named == nullptr ? fail(unknown_command(app, *name)) : print(named->help(app.get_name()));
     };
 }
 
 Run add_version(CLI::App &app, const Common &common) {
-    app.add_subcommand("version", "As --version: of what this rsslag is made, and which formats it writes");
+    app.add_subcommand("version", "Same as --version: the build, and the versions of schemas and formats");
     return [&common] {
         if (!common.command.empty()) return fail({core::Kind::BadInput, "version takes no -- CMD", 0, ""});
         return print(version_text());

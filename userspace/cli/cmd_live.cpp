@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rsslag live: every counter update of its targets, as it happens.
+// rsslag live: traces every counter update of the targets.
 #include <memory>
 
 #include "claim_options.h"
@@ -14,13 +14,14 @@ Run add_live(CLI::App &app, const Common &common) {
     auto claims = std::make_shared<ClaimOptions>();
     CLI::App *const live = app.add_subcommand("live", "Trace counter updates: cached and flushed RSS as they change");
     add_trace_options(*live, *options);
-    live->add_option("--format", options->typed.format, "lines, csv or jsonl; without it the screen on a terminal")
+    live->add_option("--format", options->typed.format,
+                     "lines, csv or jsonl; default: the screen on a terminal, else lines")
         ->check(CLI::IsMember({"lines", "csv", "jsonl"}));
     live->add_flag(
-        "--json", [options](std::int64_t) { options->typed.format = "jsonl"; }, "As --format jsonl");
+        "--json", [options](std::int64_t) { options->typed.format = "jsonl"; }, "Same as --format jsonl");
     live->add_option("--threads", options->typed.threads, "Which threads to list: all, changed, top:N or none");
-    live->add_flag("--events", options->events, "A line for each record, too");
-    live->add_option("--record", options->recording, "Record all of it in FILE, for rsslag replay");
+    live->add_flag("--events", options->events, "Also print a line for each record");
+    live->add_option("--record", options->recording, "Also record the trace in FILE, for replay, report and export");
     add_claim_options(*live, *claims);
     return [options, claims, &common] {
         options->sampled = claims->typed.empty();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rsslag maps: what the memory of a process is, mapping by mapping.
+// rsslag maps: the memory of a process, mapping by mapping.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,8 +42,8 @@ struct MapsOptions {
     bool pages = false;
     bool report = false;
     bool watch = false;
-    bool of_mappings = false;  ///< what was asked for is told by mappings alone
-    int repeat = 0;            ///< of --watch; 0: without end
+    bool of_mappings = false;  ///< the chosen output needs the mappings
+    int repeat = 0;            ///< of --watch; 0: no limit
     std::uint64_t limit = 1ULL << 28;
     std::string filter, elf;
     struct {
@@ -64,8 +64,8 @@ core::Status read_baseline_file(MapsOptions &options) {
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     if (!file) {
         return Error{Kind::BadInput,
-                     fmt::format("the baseline {} cannot be read", core::printable(options.typed.baseline)), 0,
-                     "write one with rsslag maps --json PID"};
+                     fmt::format("cannot read the baseline {}", core::printable(options.typed.baseline)), 0,
+                     "create one with rsslag maps --json PID"};
     }
     auto baselines = memory::read_baselines(text);
     if (!baselines) return baselines.error();
@@ -78,21 +78,19 @@ core::Status read_assertions(MapsOptions &options) {
         auto assertion = core::parse_assertion(argument);
         if (!assertion) return assertion.error();
         if (!memory::named_sum({}, assertion->field)) {
-            return Error{Kind::BadInput,
-                         fmt::format("there is no sum '{}' to assert", core::printable(assertion->field)), 0,
-                         "there are " + memory::sum_names()};
+            return Error{Kind::BadInput, fmt::format("--assert: no sum '{}'", core::printable(assertion->field)), 0,
+                         "use one of " + memory::sum_names()};
         }
         if (assertion->growth && !options.baselines) {
-            return Error{Kind::BadInput,
-                         fmt::format("'{}' needs a --baseline to have grown from", core::printable(argument)), 0, ""};
+            return Error{Kind::BadInput, fmt::format("'{}' requires --baseline", core::printable(argument)), 0, ""};
         }
         options.assertions.push_back(*std::move(assertion));
     }
     return core::success();
 }
 
-/// Bad input is told before anything is asked of the kernel.
-core::Status read_words(MapsOptions &options) {
+/// Called before the kernel is queried, so that bad input is reported first.
+core::Status parse(MapsOptions &options) {
     for (const std::string &argument : options.typed.columns) {
         const auto field = memory::field_named(argument);
         if (!field) return field.error();
@@ -101,7 +99,7 @@ core::Status read_words(MapsOptions &options) {
     const auto order = memory::order_named(options.typed.sort);
     if (!order) return order.error();
     options.order = *order;
-    // Groups have no address and only the sums that their columns show: a field means each mapping.
+    // A group has no address, and no sums except its columns: --columns and --sort imply --each.
     const bool of_each = !options.typed.columns.empty() || options.order.by != memory::Order::By::Default;
     options.shown.each = options.shown.each || of_each;
     options.of_mappings = options.shown.each || options.pmap_x || options.pmap_details || options.pages ||
@@ -114,17 +112,17 @@ core::Status read_words(MapsOptions &options) {
     if (auto read = read_baseline_file(options); !read) return read;
     if (auto read = read_assertions(options); !read) return read;
     if (!options.targets.empty()) return core::success();
-    return Error{Kind::BadInput, "maps of what?", 0, "give a PID, -p, --comm, --cgroup or -u; see rsslag maps --help"};
+    return Error{Kind::BadInput, "no target given", 0, "use a PID, -p, --comm, --cgroup or -u; see rsslag maps --help"};
 }
 
-/// A process that is looked at, perhaps again and again.
+/// A process to read, with --watch repeatedly.
 struct Watched {
     procfs::Process process;
     bool named = false;
-    std::optional<std::vector<procfs::MapGroup>> before;  ///< of the last look
+    std::optional<std::vector<procfs::MapGroup>> before;  ///< those of the previous reading
 };
 
-/// Groups with the names that a document prints.
+/// Groups with their names escaped as in JSON output.
 std::vector<procfs::MapGroup> as_printed(std::vector<procfs::MapGroup> groups) {
     for (procfs::MapGroup &group : groups)
         group.name = core::harmless(group.name);
@@ -149,7 +147,7 @@ class MapsCommand {
     int run(const std::vector<host::Target> &targets) {
         open(targets);
         for (int round = 0;; ++round) {
-            if (!look(round > 0)) break;
+            if (!take_reading(round > 0)) break;
             if (!options_.watch || round + 1 == options_.repeat || stop_.wait(options_.interval)) break;
         }
         return status_;
@@ -170,14 +168,16 @@ class MapsCommand {
     void fail_one(pid_t pid, bool named, const Error &error) {
         failed_.push_back(
             {pid, core::harmless(error.remedy.empty() ? error.what : error.what + "; " + error.remedy), {}});
-        // Processes that a pattern matched come and go, and some are nobody's to read; one that was seen may end.
+        // Not an error: a process that matches a pattern may end or be unreadable, and one that was read before may
+        // end.
         if (!named || (seen_ && error.kind == Kind::Gone)) return;
         terminal::complain(failed_.back().reason);
         status_ = std::max(status_, exit_status(error.kind));
     }
 
-    /// Where mappings are another user's, who asks for a process and no more is told what anyone may know.
-    bool print_status(const procfs::Process &process, const Error &error) {
+    /// If the mappings of another user may not be read and the chosen output does not need them: shows
+    /// /proc/PID/status, which any user may read, instead.
+    bool use_status(const procfs::Process &process, const Error &error) {
         if (error.kind != Kind::Denied || options_.of_mappings) return false;
         auto task = process.memory_task();
         if (!task) return false;
@@ -219,14 +219,14 @@ class MapsCommand {
         if (options_.watch) watched.before = process.groups;
     }
 
-    /// False where there is no use in another one.
-    bool look(bool again) {
+    /// Reads and shows all processes once. False if another reading cannot show anything.
+    bool take_reading(bool again) {
         memory::MapsDocument document = reader_.document();
         std::vector<Watched> left;
         for (Watched &watched : watched_) {
             auto process = read(watched);
             if (!process) {
-                if (!print_status(watched.process, process.error()))
+                if (!use_status(watched.process, process.error()))
                     fail_one(watched.process.pid(), watched.named, process.error());
                 continue;
             }
@@ -252,7 +252,7 @@ class MapsCommand {
         return !watched_.empty();
     }
 
-    /// What does not hold is told last, where it is seen though the rest is piped.
+    /// Prints assertions that do not hold last and on stderr, where they are visible if stdout is piped.
     void complain_of(const memory::MapsDocument &document) const {
         for (const memory::MappedProcess &process : document.processes) {
             std::istringstream lines(view::assertions_text(process, style_, false));
@@ -295,11 +295,11 @@ class MapsCommand {
 };
 
 int maps(MapsOptions &options, view::TextStyle style) {
-    if (const core::Status read = read_words(options); !read) return fail(read.error());
+    if (const core::Status read = parse(options); !read) return fail(read.error());
     if (options.report) style.utf8 = style.color = false;
     const auto targets = host::resolve(options.targets);
     if (!targets) return fail(targets.error());
-    // Frame numbers are for SYS_ADMIN, other users' pagemap is their own to read.
+    // Page frame numbers need CAP_SYS_ADMIN, the pagemap of other users CAP_DAC_READ_SEARCH.
     const std::vector<cap_value_t> for_pages{CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH};
     auto reader = ProcessMaps::open(options.pages || !options.elf.empty() ? for_pages : std::vector<cap_value_t>{});
     if (!reader) return fail(reader.error());
@@ -311,38 +311,41 @@ int maps(MapsOptions &options, view::TextStyle style) {
 Run add_maps(CLI::App &app, const Common &common) {
     auto options = std::make_shared<MapsOptions>();
     CLI::App *const command =
-        app.add_subcommand("maps", "What the memory of a process is: top's columns, quadrants, mappings");
+        app.add_subcommand("maps", "Show the memory of a process: top's columns, quadrants, mappings");
     add_target_options(*command, options->targets);
-    command->add_flag("--json", options->json, "rsslag.maps/1, one document a line");
-    command->add_flag("--each", options->shown.each, "Every mapping, not grouped by name");
+    command->add_flag("--json", options->json, "Print JSON (rsslag.maps/1), one document per line");
+    command->add_flag("--each", options->shown.each, "List every mapping instead of groups by name");
     command->add_option("--columns", options->typed.columns, "Fields of smaps to show for each mapping: Rss,Pss,...")
         ->delimiter(',')
         ->allow_extra_args(false);
     command->add_option("--sort", options->typed.sort,
-                        "Each mapping by address, name, or a field of smaps, largest first");
+                        "List each mapping, sorted by address, name, or a field of smaps (largest first)");
     command->add_option("--filter", options->filter, "Only mappings whose name matches GLOB");
     command->add_flag("--pages", options->pages,
-                      "Page by page: exclusive, shared by how many, swapped, huge, KSM, zero");
+                      "Count pages: exclusive, shared by how many processes, swapped, huge, KSM, zero");
     command->add_option("--elf", options->elf,
-                        "What of a mapped ELF file is there, by section and symbol: its path or GLOB");
-    command->add_option("--limit", options->limit, "Of --pages: read at most N entries of pagemap")
+                        "Resident parts of a mapped ELF file, by section and symbol; its path or a glob");
+    command->add_option("--limit", options->limit, "With --pages: read at most N entries of pagemap")
         ->capture_default_str();
     command->add_flag("--all", options->all, "List every group");
-    command->add_flag("--report", options->report, "Plain text with the facts of the machine, for a bug report");
-    auto *const watch = command->add_flag("--watch", options->watch, "Look again and again, and tell what has changed");
-    command->add_option("--interval", options->typed.interval, "Of --watch: between looks")->capture_default_str();
-    command->add_option("--repeat", options->repeat, "Of --watch: end after N looks")->check(CLI::Range(1, 1000000));
-    command->add_option("--baseline", options->typed.baseline, "Tell what has changed since an older --json")
+    command->add_flag("--report", options->report, "Print plain text with facts about the machine, for a bug report");
+    auto *const watch = command->add_flag("--watch", options->watch, "Read repeatedly, and print what has changed");
+    command->add_option("--interval", options->typed.interval, "With --watch: time between readings")
+        ->capture_default_str();
+    command->add_option("--repeat", options->repeat, "With --watch: end after N readings")
+        ->check(CLI::Range(1, 1000000));
+    command
+        ->add_option("--baseline", options->typed.baseline, "Print what has changed since FILE, an older --json output")
         ->excludes(watch);
     command
         ->add_option("--assert", options->typed.assertions,
-                     "End with 1 unless it holds: rss<10MiB, or with --baseline private_dirty.growth<=5%")
+                     "Exit with 1 unless it holds: rss<10MiB, or with --baseline private_dirty.growth<=5%")
         ->allow_extra_args(false);
-    auto *const x = command->add_flag("-x", options->pmap_x, "As pmap -x prints it");
-    command->add_flag("-X", options->pmap_details, "As pmap -X prints it")->excludes(x);
+    auto *const x = command->add_flag("-x", options->pmap_x, "Print as pmap -x does");
+    command->add_flag("-X", options->pmap_details, "Print as pmap -X does")->excludes(x);
     return [options, &common] {
         if (!common.command.empty()) {
-            return fail({Kind::BadInput, "maps takes no -- CMD", 0, "give a PID of a process that runs"});
+            return fail({Kind::BadInput, "maps takes no -- CMD", 0, "give the PID of a running process"});
         }
         const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());

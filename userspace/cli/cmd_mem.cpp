@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rsslag mem: the memory of all processes by program, user, cgroup or file, nothing counted twice.
+// rsslag mem: memory of all processes by program, user, cgroup or file, without double counting.
 #include <fmt/format.h>
 #include <pwd.h>
 
@@ -59,16 +59,16 @@ std::vector<view::MemRow> rows_of_files(std::map<std::string, procfs::FileUse> f
 }
 
 std::vector<view::MemRow> rows_of_users(const std::vector<procfs::User> &users,
-                                        std::string (*name)(const procfs::User &), const procfs::MemInfo *room) {
+                                        std::string (*name)(const procfs::User &), const procfs::MemInfo *info) {
     std::vector<view::MemRow> rows;
     for (procfs::UseGroup &group : procfs::grouped(users, name)) {
         view::MemRow row;
-        if (room != nullptr) {
+        if (info != nullptr) {
             std::vector<const procfs::User *> members;
             for (const procfs::User &user : users) {
                 if (name(user) == group.name) members.push_back(&user);
             }
-            row.room = procfs::room_for(members, *room);
+            row.room = procfs::room_for(members, *info);
         }
         row.name = std::move(group.name);
         row.processes = group.processes;
@@ -83,7 +83,7 @@ core::Result<view::MemBy> by_named(const std::string &argument) {
     for (const view::MemBy by : {view::MemBy::Program, view::MemBy::User, view::MemBy::Cgroup, view::MemBy::File}) {
         if (view::name(by) == argument) return by;
     }
-    return Error{Kind::BadInput, "--by is one of program, user, cgroup, file", 0, ""};
+    return Error{Kind::BadInput, "--by is not valid", 0, "use program, user, cgroup or file"};
 }
 
 std::vector<view::MemRow> rows(view::MemBy by, memory::AllProcesses &all, const procfs::MemInfo &info) {
@@ -151,7 +151,7 @@ int mem(const MemOptions &options, const view::TextStyle &style) {
     if (!document) return fail(document.error());
     if (document->users.empty() && !has_status(*document)) {
         const bool denied = std::ranges::any_of(document->failed, [](const auto &f) { return f.kind == Kind::Denied; });
-        return fail({denied ? Kind::Denied : Kind::Gone, "no process could be read", 0,
+        return fail({denied ? Kind::Denied : Kind::Gone, "cannot read any process", 0,
                      denied ? procfs::denied_remedy(procfs::may_ptrace()) : ""});
     }
     const std::size_t most = options.all ? static_cast<std::size_t>(-1) : 40;
@@ -164,16 +164,16 @@ int mem(const MemOptions &options, const view::TextStyle &style) {
 
 Run add_mem(CLI::App &app, const Common &common) {
     auto options = std::make_shared<MemOptions>();
-    CLI::App *const command = app.add_subcommand(
-        "mem", "The memory of all processes by program, user, cgroup or file, nothing counted twice");
-    command->add_option("--by", options->by, "program, user, cgroup or file")->capture_default_str();
-    command->add_option("-u,--user", options->user, "Only processes of a user (name or number, the real uid)");
-    command->add_flag("--each", options->each, "List who it is, too");
+    CLI::App *const command =
+        app.add_subcommand("mem", "Memory of all processes by program, user, cgroup or file, without double counting");
+    command->add_option("--by", options->by, "Group by program, user, cgroup or file")->capture_default_str();
+    command->add_option("-u,--user", options->user, "Only processes of a user (name or number; the real UID)");
+    command->add_flag("--each", options->each, "Also list the processes of each row");
     command->add_flag("--all", options->all, "List every row");
-    command->add_flag("--json", options->json, "rsslag.mem/1, one document");
+    command->add_flag("--json", options->json, "Print one JSON document (rsslag.mem/1)");
     return [options, &common] {
         if (!common.command.empty()) {
-            return fail({Kind::BadInput, "mem takes no -- CMD", 0, "it reads all processes that run"});
+            return fail({Kind::BadInput, "mem takes no -- CMD", 0, "it reads all running processes"});
         }
         const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rsslag mount and umount: exact RSS as files that anyone may read, without a daemon.
+// rsslag mount and umount: exact RSS as files that any user may read, without a daemon.
 #include <grp.h>
 
 #include <memory>
@@ -24,7 +24,7 @@ core::Error bad(const std::string &what, const std::string &remedy) {
     return {core::Kind::BadInput, what, 0, remedy};
 }
 
-/// Octal digits of reading alone, which is all that such a file allows.
+/// An octal mode of read permissions only, as the files cannot be written.
 std::optional<mode_t> read_mode(const std::string &text) {
     if (text.empty() || text.size() > 4 || text.find_first_not_of("04") != std::string::npos) return std::nullopt;
     const auto mode = static_cast<mode_t>(std::stoul(text, nullptr, 8));
@@ -35,13 +35,13 @@ core::Result<host::MountOptions> options_of(const Typed &typed) {
     host::MountOptions options{typed.directory};
     if (!typed.group.empty()) {
         const group *found = getgrnam(typed.group.c_str());
-        if (found == nullptr) return bad("there is no group " + typed.group, "getent group lists them");
+        if (found == nullptr) return bad("no group " + typed.group, "getent group lists all groups");
         options.group = found->gr_gid;
         options.mode = 0440;
     }
     if (typed.mode.empty()) return options;
     const auto mode = read_mode(typed.mode);
-    if (!mode) return bad("--mode " + typed.mode + " is no mode of reading", "write 0444, 0440 or 0400");
+    if (!mode) return bad("--mode " + typed.mode + " is not a read-only mode", "use 0444, 0440 or 0400");
     options.mode = *mode;
     return options;
 }
@@ -54,10 +54,12 @@ int ended(const core::Status &status) {
 
 Run add_mount(CLI::App &app, const Common &common) {
     auto typed = std::make_shared<Typed>();
-    CLI::App *const command = app.add_subcommand("mount", "Exact RSS as files that anyone may read, until umount");
-    command->add_option("DIR", typed->directory, "Where: an empty directory, or a new one")->capture_default_str();
-    command->add_option("--mode", typed->mode, "Who may read the files, octal: 0444, with --group 0440");
-    command->add_option("--group", typed->group, "Whose group the files are: only it and root may read them");
+    CLI::App *const command =
+        app.add_subcommand("mount", "Provide exact RSS as files that any user may read, until umount");
+    command->add_option("DIR", typed->directory, "The mount point: an empty directory, or a new one")
+        ->capture_default_str();
+    command->add_option("--mode", typed->mode, "Octal mode of the files; default: 0444, with --group 0440");
+    command->add_option("--group", typed->group, "Group of the files: only its members and root may read them");
     return [typed, &common] {
         if (!common.command.empty()) return fail(bad("mount takes no -- CMD", ""));
         const auto options = options_of(*typed);
@@ -67,8 +69,8 @@ Run add_mount(CLI::App &app, const Common &common) {
 
 Run add_umount(CLI::App &app, const Common &common) {
     auto directory = std::make_shared<std::string>(kDirectory);
-    CLI::App *const command = app.add_subcommand("umount", "Take away what mount made, programs and all");
-    command->add_option("DIR", *directory, "Where it is mounted")->capture_default_str();
+    CLI::App *const command = app.add_subcommand("umount", "Unmount the files of mount and unload their BPF programs");
+    command->add_option("DIR", *directory, "The mount point")->capture_default_str();
     return [directory, &common] {
         if (!common.command.empty()) return fail(bad("umount takes no -- CMD", ""));
         return ended(host::unmount_files(*directory));

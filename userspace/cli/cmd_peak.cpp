@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rsslag peak: the highest that a command's memory was, to the page.
+// rsslag peak: the exact peak RSS of a command.
 #include <unistd.h>
 
 #include <memory>
@@ -48,14 +48,14 @@ int peak(const std::vector<std::string> &argv, PeakOptions &options, const view:
     report::ReportStyle style;
     style.utf8 = text.utf8;
     style.pages = text.pages;
-    const std::string said = options.json ? report::peak_json(report) : report::peak_text(report, style, options.tree);
+    const std::string shown = options.json ? report::peak_json(report) : report::peak_text(report, style, options.tree);
     if (!options.json || file) {
-        if (const core::Status written = write_to(file, said); !written) return fail(written.error()), kCommandFailed;
+        if (const core::Status written = write_to(file, shown); !written) return fail(written.error()), kCommandFailed;
         return check_claims(report.claims, status);
     }
-    // The document is the last line of stderr.
+    // The JSON document must be the last line of stderr.
     const int checked = check_claims(report.claims, status);
-    const core::Status written = write_to(file, said);
+    const core::Status written = write_to(file, shown);
     return written ? checked : (fail(written.error()), kCommandFailed);
 }
 
@@ -67,12 +67,12 @@ Run add_peak(CLI::App &app, const Common &common) {
     options->trace.follow = true;
     options->trace.no_walk = true;
     options->trace.typed.interval = "10s";
-    CLI::App *const command = app.add_subcommand("peak", "The highest RSS of a command, to the page, as time is used");
-    command->add_flag("--json", options->json, "rsslag.peak/1, the last line");
-    command->add_flag("--tree", options->tree, "List each process, too");
+    CLI::App *const command = app.add_subcommand("peak", "Run a command and print its exact peak RSS");
+    command->add_flag("--json", options->json, "Print JSON (rsslag.peak/1), as the last line");
+    command->add_flag("--tree", options->tree, "Also list each process");
     command->add_option("-o,--output", options->output, "Write to FILE instead of stderr");
     command->add_option("--ring", options->trace.typed.ring, "Size of each ring buffer: 512K, 8M");
-    command->add_option("--mode", options->trace.mode, "events, or counts: less cost, and a range")
+    command->add_option("--mode", options->trace.mode, "events, or counts: less cost, but peaks are ranges")
         ->check(CLI::IsMember({"events", "counts"}));
     command->add_flag("--as-root", options->trace.as_root, "Under sudo: run CMD as root");
     add_claim_options(*command, options->claims);
@@ -80,7 +80,7 @@ Run add_peak(CLI::App &app, const Common &common) {
         auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         if (common.command.empty())
-            return fail({core::Kind::BadInput, "peak needs a command", 0, "rsslag peak -- CMD"});
+            return fail({core::Kind::BadInput, "no command given", 0, "use rsslag peak -- CMD"});
         if (const core::Status parsed = parse_claims(options->claims); !parsed) return fail(parsed.error());
         if (const core::Status parsed = parse(options->trace); !parsed) return fail(parsed.error());
         return peak(common.command, *options, *style);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rsslag record: a trace into a file, for replay, report and export.
+// rsslag record: writes a trace to a file, for replay, report and export.
 #include <memory>
 
 #include "claim_options.h"
@@ -14,12 +14,13 @@ Run add_record(CLI::App &app, const Common &common) {
     auto options = std::make_shared<session::TraceOptions>();
     auto claims = std::make_shared<ClaimOptions>();
     options->format = session::Format::Progress;
-    CLI::App *const record = app.add_subcommand("record", "Record a trace in a file, for rsslag replay");
+    CLI::App *const record = app.add_subcommand("record", "Record a trace in a file, for replay, report and export");
     add_trace_options(*record, *options);
-    record->add_option("-o,--output", options->recording, "The file, which must not be there yet");
+    record->add_option("-o,--output", options->recording,
+                       "The file to write; it must not exist, unless --force is given");
     add_claim_options(*record, *claims);
     return [options, claims, &common] {
-        if (options->recording.empty()) return fail({core::Kind::BadInput, "no file is named", 0, "name it: -o FILE"});
+        if (options->recording.empty()) return fail({core::Kind::BadInput, "no output file given", 0, "use -o FILE"});
         return run_trace(common, *options, *claims);
     };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rsslag replay: a recording as live showed it, anywhere.
+// rsslag replay: shows a recording as live showed it. Needs neither privileges nor BPF.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ struct ReplayOptions {
     double speed = 1;
 };
 
-/// Ticks and events one after another, as fast as they can be written.
+/// Prints ticks and events in order, as fast as they can be written.
 class TextReplay : public trace::TraceObserver {
   public:
     TextReplay(session::TickWriter &writer, FileBudget &budget, std::uint64_t from_ns, bool events)
@@ -106,7 +106,7 @@ int replay_file(const ReplayOptions &options, const view::TextStyle &style, File
     const session::Format format = options.format == "csv"     ? session::Format::Csv
                                    : options.format == "jsonl" ? session::Format::Jsonl
                                                                : session::Format::Lines;
-    // Text lists threads where that was asked for; documents have what was recorded.
+    // Text lists threads only with --threads; JSON contains those that were recorded.
     session::TickWriter writer(format, chosen.threads.value_or(core::ThreadChoice{core::ThreadChoice::Which::None, 0}),
                                style);
     return TextReplay(writer, budget, from_ns, options.events).run(options.file, chosen);
@@ -116,21 +116,24 @@ int replay_file(const ReplayOptions &options, const view::TextStyle &style, File
 
 Run add_replay(CLI::App &app, const Common &common) {
     auto options = std::make_shared<ReplayOptions>();
-    CLI::App *const replay = app.add_subcommand("replay", "Show a recording as live would have; needs no privilege");
-    replay->add_option("FILE", options->file, "What rsslag record or live --record has written");
-    replay->add_option("--format", options->format, "lines, csv or jsonl; without it the screen on a terminal")
+    CLI::App *const replay = app.add_subcommand("replay", "Show a recording as live showed it; needs no privileges");
+    replay->add_option("FILE", options->file, "A recording, by rsslag record or live --record");
+    replay
+        ->add_option("--format", options->format, "lines, csv or jsonl; default: the screen on a terminal, else lines")
         ->check(CLI::IsMember({"lines", "csv", "jsonl"}));
     replay->add_flag(
-        "--json", [options](std::int64_t) { options->format = "jsonl"; }, "As --format jsonl");
+        "--json", [options](std::int64_t) { options->format = "jsonl"; }, "Same as --format jsonl");
     replay->add_option("--threads", options->threads, "Which threads to list: all, changed, top:N or none");
-    replay->add_flag("--events", options->events, "A line for each record, too");
+    replay->add_flag("--events", options->events, "Also print a line for each record");
     replay->add_option("--from", options->from, "Show nothing before this time in the trace: 500ms, 2s, 1m");
-    replay->add_option("--speed", options->speed, "On the screen: 1 as it was, 2 twice as fast, 0.5; + and - change it")
+    replay
+        ->add_option("--speed", options->speed,
+                     "Speed on the screen: 1 is real time, 2 twice as fast; + and - change it")
         ->check(CLI::PositiveNumber)
         ->capture_default_str();
     return [options, &common] {
-        if (!common.command.empty()) return fail({Kind::BadInput, "replay takes no command", 0, "name a file"});
-        if (options->file.empty()) return fail({Kind::BadInput, "no file is named", 0, "rsslag replay FILE"});
+        if (!common.command.empty()) return fail({Kind::BadInput, "replay takes no -- CMD", 0, "name a recording"});
+        if (options->file.empty()) return fail({Kind::BadInput, "no recording given", 0, "use rsslag replay FILE"});
         auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         FileBudget budget({options->file});

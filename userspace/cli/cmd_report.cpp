@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rsslag report: what a recording comes to.
+// rsslag report: summarizes a recording.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct ReportOptions {
     ClaimOptions claims;
 };
 
-/// nullopt: rsslag was told to stop, or the budget is spent.
+/// nullopt: a signal stopped rsslag, or the budget is spent.
 core::Result<std::optional<Report>> report_of(const std::string &path, FileBudget &budget) {
     report::ReportBuilder builder;
     host::StopSignals stop;
@@ -47,7 +47,7 @@ core::Result<std::optional<Report>> report_of(const std::string &path, FileBudge
     return std::optional(builder.take());
 }
 
-/// A file beside the report, refused before a long recording is read for it.
+/// A further output file. All are opened before the recording is read, which may take long.
 struct Picture {
     sinks::OutputFile file;
     std::string (*draw)(const Report &report);
@@ -107,21 +107,22 @@ int report(ReportOptions &options, const view::TextStyle &text, FileBudget &budg
 
 Run add_report(CLI::App &app, const Common &common) {
     auto options = std::make_shared<ReportOptions>();
-    CLI::App *const command = app.add_subcommand("report", "What a recording comes to: lag, who, why, what was lost");
+    CLI::App *const command =
+        app.add_subcommand("report", "Summarize a recording: lag, peaks, threads, flush reasons, losses");
     command->add_option("FILE", options->file, "A recording")->required();
-    command->add_flag("--json", options->json, "rsslag.report/2, one document");
+    command->add_flag("--json", options->json,
+                      "Print one JSON document: rsslag.report/2, with --diff rsslag.report-diff/2");
     add_claim_options(*command, options->claims);
-    auto *const svg =
-        command->add_option("--svg", options->svg, "Also draw stat, exact and cached over time into FILE");
-    auto *const html =
-        command->add_option("--html", options->html, "Also write a page to send into FILE: charts, processes, growth");
-    command->add_option("--diff", options->other, "Compare with OTHER, the older recording")
+    auto *const svg = command->add_option("--svg", options->svg, "Also draw stat, exact and cached over time in FILE");
+    auto *const html = command->add_option("--html", options->html,
+                                           "Also write a self-contained HTML page to FILE: charts, processes, growth");
+    command->add_option("--diff", options->other, "Compare with FILE, the older recording")
         ->excludes(svg)
         ->excludes(html);
     command->add_flag("--all", options->all, "List every thread");
-    command->add_flag("--force", options->force, "Replace the file of --svg or --html where it exists");
+    command->add_flag("--force", options->force, "Let --svg and --html replace an existing file");
     return [options, &common] {
-        if (!common.command.empty()) return fail({Kind::BadInput, "report takes no -- CMD", 0, "give a recording"});
+        if (!common.command.empty()) return fail({Kind::BadInput, "report takes no -- CMD", 0, "name a recording"});
         const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         std::vector<std::string> files{options->file};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rsslag serve: exact RSS of all processes for whoever scrapes metrics.
+// rsslag serve: exact RSS of all processes as metrics that Prometheus scrapes.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
@@ -37,19 +37,19 @@ struct ServeOptions {
     std::vector<std::string> traced;  ///< names
 };
 
-/// Readings as they are asked for, none twice within their age.
+/// Answers requests. All requests within max_age share one reading.
 class Server {
   public:
     Server(MetricsReader reader, std::optional<MetricsTracer> tracer, milliseconds max_age)
         : reader_(std::move(reader)), tracer_(std::move(tracer)), max_age_(max_age) {}
 
-    /// What traces: called often.
+    /// Null without --trace. Its collect() must be called often.
     MetricsTracer *tracer() { return tracer_ ? &*tracer_ : nullptr; }
 
     metrics::Response answer(const metrics::Request &request) {
         if (request.path == "/") return {200, "text/plain; charset=utf-8", "rsslag: metrics are at /metrics\n"};
         if (request.path != "/metrics")
-            return {404, "text/plain; charset=utf-8", "not found: /metrics is what there is\n"};
+            return {404, "text/plain; charset=utf-8", "not found: metrics are at /metrics\n"};
         exporter_.requests++;
         if (const Status fresh = refresh(); !fresh) {
             spdlog::warn("{}", fresh.error().what);
@@ -94,15 +94,15 @@ class Server {
     metrics::Exposition::Exporter exporter_;
 };
 
-std::vector<cap_value_t> to_be_kept(const ServeOptions &options) {
+std::vector<cap_value_t> needed_capabilities(const ServeOptions &options) {
     if (options.traced.empty()) return {};
     std::vector<cap_value_t> kept = host::Tracer::opened_with();
     kept.push_back(CAP_SYS_PTRACE);
-    kept.push_back(CAP_SYS_NICE);  // its thread that copies records out runs sooner
+    kept.push_back(CAP_SYS_NICE);  // to raise the priority of the thread that drains the rings
     return kept;
 }
 
-/// Until a signal comes.
+/// Serves until a signal comes.
 void answer_all(metrics::Endpoint &endpoint, Server &server, host::StopSignals &stop) {
     constexpr milliseconds kCollects{50};
     for (;;) {
@@ -118,13 +118,13 @@ int serve(const ServeOptions &options) {
     const auto by = metrics::by_named(options.by);
     const auto max_age = core::parse_duration(options.max_age);
     if (!max_age) return fail(max_age.error());
-    // A low port is had with rights that are dropped next.
+    // Ports below 1024 need a capability (CAP_NET_BIND_SERVICE), and MetricsReader::open() drops it.
     auto listening = metrics::handed_in();
     if (listening && !listening->open()) listening = metrics::listen_on(options.listen);
     if (!listening) return fail(listening.error());
     const std::string address = metrics::address_of(listening->get());
     host::StopSignals stop;
-    auto reader = MetricsReader::open(*by, options.most, to_be_kept(options));
+    auto reader = MetricsReader::open(*by, options.most, needed_capabilities(options));
     if (!reader) return fail(reader.error());
     std::optional<MetricsTracer> tracer;
     if (!options.traced.empty()) {
@@ -136,8 +136,8 @@ int serve(const ServeOptions &options) {
     auto endpoint = metrics::Endpoint::open(
         std::move(*listening), [&server](const metrics::Request &request) { return server.answer(request); });
     if (!endpoint) return fail(endpoint.error());
-    if (const Status said = terminal::print(fmt::format("http://{}/metrics\n", address)); !said)
-        return fail(said.error());
+    if (const Status printed = terminal::print(fmt::format("http://{}/metrics\n", address)); !printed)
+        return fail(printed.error());
     answer_all(*endpoint, server, stop);
     return kDone;
 }
@@ -146,20 +146,20 @@ int serve(const ServeOptions &options) {
 
 Run add_serve(CLI::App &app, const Common &common) {
     auto options = std::make_shared<ServeOptions>();
-    CLI::App *const command =
-        app.add_subcommand("serve", "Exact RSS of all processes as metrics, for Prometheus to scrape");
-    command->add_option("--listen", options->listen, "ADDRESS:PORT; a socket that systemd hands in comes first")
+    CLI::App *const command = app.add_subcommand("serve", "Serve the exact RSS of all processes as Prometheus metrics");
+    command
+        ->add_option("--listen", options->listen, "Listen on ADDRESS:PORT; a socket passed by systemd takes precedence")
         ->capture_default_str();
-    command->add_option("--by", options->by, "comm, exe, user, cgroup or unit")
+    command->add_option("--by", options->by, "Group processes by comm, exe, user, cgroup or unit")
         ->check(CLI::IsMember({"comm", "exe", "user", "cgroup", "unit"}))
         ->capture_default_str();
-    command->add_option("--top", options->most, "So many groups at most, the rest as \"other\"")
+    command->add_option("--top", options->most, "At most this many groups; the rest are summed as \"other\"")
         ->check(CLI::Range(1, 10'000))
         ->capture_default_str();
-    command->add_option("--max-age", options->max_age, "A reading answers all who ask within this time")
+    command->add_option("--max-age", options->max_age, "Answer all requests within this time from one reading")
         ->capture_default_str();
     command->add_option("--trace", options->traced,
-                        "Trace processes of this name (a glob), too: updates, faults, flushes");
+                        "Also trace processes whose name matches this glob: updates, faults, flushes");
     return [options, &common] {
         if (!common.command.empty())
             return fail({Kind::BadInput, "serve takes no -- CMD", 0, "it reads all processes"});

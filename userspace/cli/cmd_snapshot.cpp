@@ -41,7 +41,7 @@ struct SnapshotOptions {
     std::chrono::milliseconds delay{};
 };
 
-/// Bad input is told before anything is asked of the kernel.
+/// Called before the kernel is queried, so that bad input is reported first.
 core::Status parse_timing(SnapshotOptions &options) {
     if (!options.typed.interval.empty()) {
         const auto interval = core::parse_interval(options.typed.interval);
@@ -54,25 +54,25 @@ core::Status parse_timing(SnapshotOptions &options) {
     return core::success();
 }
 
-/// A target that is read again and again: the process itself, not whoever has its PID by then.
+/// A target that is read in each round: this process, even if its PID is reused.
 struct Opened {
     procfs::Process process;
     bool named = false;
 };
 
-/// What the rounds came to so far.
+/// The state of the rounds so far.
 struct Progress {
-    std::vector<Opened> targets;             ///< those that are left
+    std::vector<Opened> targets;             ///< those that could be read so far
     std::vector<core::FailedTarget> failed;  ///< of this round
-    std::vector<std::string> complaints;     ///< likewise, those that are worth a line on stderr
+    std::vector<std::string> complaints;     ///< of this round: lines for stderr
     bool any_read = false;
-    int failure = kDone;  ///< of the worst target that could not be read
+    int failure = kDone;  ///< the highest exit status of a target that could not be read
     int status = kDone;
 
-    /// Only a target that the user named by its number must be there; patterns take what can be read.
+    /// A failure sets the exit status only if the target was given by its PID; patterns take what can be read.
     void fail(pid_t pid, bool named, const core::Error &error) {
         failed.push_back({pid, error.remedy.empty() ? error.what : error.what + "; " + error.remedy});
-        // Processes that a pattern matched come and go, and some are nobody's to read.
+        // Processes that match a pattern may end, or may not be readable: neither is an error.
         if (named) complaints.push_back(failed.back().reason);
         failure = std::max(failure, exit_status(error.kind));
         if (named) status = std::max(status, exit_status(error.kind));
@@ -84,7 +84,7 @@ bool holds(const core::ProcessReading &process) {
     return verdict == core::Verdict::Agrees || verdict == core::Verdict::Explained;
 }
 
-/// Without BPF the page tables have to confirm a counter.
+/// Without BPF the walk of the page tables must confirm the exact value.
 bool holds(const core::ProcReading &process) {
     return process.confirmed;
 }
@@ -147,7 +147,7 @@ core::Status show(const Document &document, const SnapshotOptions &options, cons
     return terminal::print(text);
 }
 
-/// One round over the targets, shown. False where there is no use in another one.
+/// Reads and shows all targets once. False if another round cannot show anything.
 template <class Reader>
 bool round(Reader &reader, Progress &progress, const SnapshotOptions &options, const view::TextStyle &style) {
     auto processes = take_all(reader, progress, !options.no_walk);
@@ -184,7 +184,7 @@ int rounds(Reader &reader, const std::vector<host::Target> &targets, const Snaps
     return progress.any_read ? progress.status : std::max(progress.status, progress.failure);
 }
 
-/// Without BPF there is /proc.
+/// The fallback to /proc if BPF cannot be used (`why`).
 int rounds_of_proc(const core::Error &why, const std::vector<host::Target> &targets, const SnapshotOptions &options,
                    const view::TextStyle &style, host::StopSignals &stop) {
     auto reader = host::leaves_proc(why) ? host::ProcReader::open(why) : core::Result<host::ProcReader>(why);
@@ -193,8 +193,8 @@ int rounds_of_proc(const core::Error &why, const std::vector<host::Target> &targ
     return rounds(*reader, targets, options, style, stop);
 }
 
-/// Who is told to stop waits for no walk.
-host::SnapshotterOptions left_by(host::StopSignals &stop) {
+/// After a stop signal no walk is waited for.
+host::SnapshotterOptions stopped_by(host::StopSignals &stop) {
     host::SnapshotterOptions options;
     options.impatient = [&stop] { return stop.came(); };
     return options;
@@ -202,27 +202,27 @@ host::SnapshotterOptions left_by(host::StopSignals &stop) {
 
 int snapshot_targets(const SnapshotOptions &options, const view::TextStyle &style) {
     if (options.targets.empty()) {
-        return fail({core::Kind::BadInput, "snapshot of what?", 0,
-                     "give a PID, -p, --comm, --cgroup, -u, or -- CMD; see rsslag snapshot --help"});
+        return fail({core::Kind::BadInput, "no target given", 0,
+                     "use a PID, -p, --comm, --cgroup, -u, or -- CMD; see rsslag snapshot --help"});
     }
     const auto targets = host::resolve(options.targets);
     if (!targets) return fail(targets.error());
     host::StopSignals stop;
-    auto snapshotter = host::Snapshotter::open(left_by(stop));
+    auto snapshotter = host::Snapshotter::open(stopped_by(stop));
     if (!snapshotter) return rounds_of_proc(snapshotter.error(), *targets, options, style, stop);
     return rounds(*snapshotter, *targets, options, style, stop);
 }
 
-/// The command runs for --delay, or until it ends, whichever comes first; then it is read and left to its own end.
+/// Runs the command, reads it after --delay unless it has ended by then, and waits for its end.
 int snapshot_command(const std::vector<std::string> &argv, const SnapshotOptions &options,
                      const view::TextStyle &style) {
     if (!options.targets.empty()) {
-        return fail({core::Kind::BadInput, "targets and -- CMD exclude each other", 0, ""});
+        return fail({core::Kind::BadInput, "targets and -- CMD cannot be combined", 0, ""});
     }
     auto command = host::Command::prepare(argv, options.as_root);
     if (!command) return fail(command.error()), kCommandFailed;
-    host::StopSignals stop(2);  // the first INT is the command's
-    auto snapshotter = host::Snapshotter::open(left_by(stop));
+    host::StopSignals stop(2);  // the first INT is for the command
+    auto snapshotter = host::Snapshotter::open(stopped_by(stop));
     if (!snapshotter && !host::leaves_proc(snapshotter.error())) return fail(snapshotter.error()), kCommandFailed;
     const core::Status started = command->release();
     if (!started) return fail(started.error()), host::shell_status(started.error());
@@ -250,18 +250,17 @@ int snapshot_command(const std::vector<std::string> &argv, const SnapshotOptions
 Run add_snapshot(CLI::App &app, const Common &common) {
     auto options = std::make_shared<SnapshotOptions>();
     CLI::App *const command =
-        app.add_subcommand("snapshot", "One exact reading: why the reported RSS lags, and what it really is");
+        app.add_subcommand("snapshot", "Take one exact reading: the real RSS, and why the reported one lags");
     add_target_options(*command, options->targets);
-    command->add_flag("--json", options->json, "rsslag.snapshot/2, one document a line");
-    command->add_flag("--no-walk", options->no_walk, "Never touch smaps: counters only");
-    command->add_flag("--check", options->check, "End with 1 unless every verdict is agrees or explained");
+    command->add_flag("--json", options->json, "Print JSON (rsslag.snapshot/2), one document per line");
+    command->add_flag("--no-walk", options->no_walk, "Never read smaps: counters only");
+    command->add_flag("--check", options->check, "Exit with 1 unless every verdict is agrees or explained");
     command->add_flag("--all", options->all, "List every thread or CPU that caches");
     command->add_option("--repeat", options->repeat, "Take N readings")->check(CLI::Range(1, 1000000));
-    command->add_option("--interval", options->typed.interval,
-                        "Between repeated readings (500ms, 2s, 1m); none: back to back");
-    command->add_option("--delay", options->typed.delay, "With -- CMD: how long it runs before it is read")
+    command->add_option("--interval", options->typed.interval, "Time between readings: 500ms, 2s, 1m; default: none");
+    command->add_option("--delay", options->typed.delay, "With -- CMD: how long CMD runs before it is read")
         ->capture_default_str();
-    command->add_flag("--as-root", options->as_root, "With -- CMD under sudo: run it as root");
+    command->add_flag("--as-root", options->as_root, "With -- CMD under sudo: run CMD as root");
     return [options, &common] {
         auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// rsslag top: all processes by what they hide, from one pass of an iterator each time.
+// rsslag top: all processes by lag. Each table is one pass of a BPF task iterator.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -40,7 +40,7 @@ struct TopOptions {
     bool once = false;
     bool json = false;
     bool prometheus = false;
-    std::string output;    ///< a file, replaced as a whole
+    std::string output;    ///< a file, replaced atomically
     std::size_t rows = 0;  ///< 0: all
     struct {
         std::string interval = "1s";
@@ -62,12 +62,13 @@ Status parse(TopOptions &options) {
     options.json = options.json || options.typed.format == "json";
     options.prometheus = options.typed.format == "prometheus";
     if (options.prometheus && !options.once)
-        return Error{Kind::BadInput, "--format prometheus is one reading", 0, "add --once, or use rsslag serve"};
-    if (!options.output.empty() && !options.once) return Error{Kind::BadInput, "-o is for one table", 0, "add --once"};
+        return Error{Kind::BadInput, "--format prometheus requires --once", 0, "add --once, or use rsslag serve"};
+    if (!options.output.empty() && !options.once) return Error{Kind::BadInput, "-o requires --once", 0, "add --once"};
     return core::success();
 }
 
-/// A file is replaced as a whole: whoever reads it meanwhile has the old one. A collector's user is not root.
+/// A file is replaced atomically, so that a concurrent reader gets the old one. Other users may read it, as a metrics
+/// collector does not run as root.
 Status write_out(const std::string &text, const std::string &path) {
     if (path.empty()) return terminal::print(text);
     auto file = sinks::OutputFile::open(path, true);
@@ -77,7 +78,7 @@ Status write_out(const std::string &text, const std::string &path) {
     return file->commit();
 }
 
-/// What `rsslag serve` would answer, for node_exporter's textfile collector.
+/// Prints the text that `rsslag serve` serves, for node_exporter's textfile collector.
 int print_metrics(const TopOptions &options) {
     auto reader = MetricsReader::open(metrics::By::Comm, options.rows == 0 ? kMostGroups : options.rows);
     if (!reader) return fail(reader.error());
@@ -100,7 +101,7 @@ class Top {
         return core::success();
     }
 
-    /// Tables one after another, until it is stopped; one where that was asked for.
+    /// Prints tables until a signal stops rsslag, or one with --once.
     int print_tables() {
         do {
             auto table = read();
@@ -187,16 +188,16 @@ class Top {
         screen_->post([shared](terminal::Shown &shown) { shown.top->take(*shared); });
     }
 
-    /// The live screen of one process; whether that was the end of all.
+    /// Shows the live screen of one process. True: rsslag ends.
     bool live(pid_t pid) {
         host::Tracer::Options chosen;
         chosen.for_screen = true;
-        chosen.dropped = true;  // when the table was opened; the screen's thread runs by now
+        chosen.dropped = true;  // by open(); the screen's thread exists by now
         chosen.impatient = [this] { return is_over(); };
         auto tracer = host::Tracer::open(chosen);
         Status attached = tracer ? tracer->attach(pid) : Status(tracer.error());
         if (!attached) {
-            session::post_notice(*screen_, fmt::format("{} cannot be traced: {}", pid, attached.error().what));
+            session::post_notice(*screen_, fmt::format("cannot trace {}: {}", pid, attached.error().what));
             return false;
         }
         const view::ScreenFacts facts = session::screen_facts(tracer->facts(), interval_, true, true);
@@ -206,7 +207,7 @@ class Top {
         return quit;
     }
 
-    /// Until a key leads back (false) or out.
+    /// Runs until a key returns to the table (false), or rsslag ends (true).
     bool follow(host::Tracer &tracer) {
         auto next = Clock::now();
         for (;;) {
@@ -232,14 +233,14 @@ class Top {
         }
     }
 
-    static constexpr milliseconds kKeys{50};  ///< between looks at what keys asked for
+    static constexpr milliseconds kKeys{50};  ///< interval between reads of the screen's intents
 
     const TopOptions &options_;
     view::TextStyle style_;
     std::optional<host::Snapshotter> snapshotter_;
     host::StopSignals &stop_;
     milliseconds interval_;
-    host::OwnCostMeter meter_{1'000'000'000};  // of the first pass over a second, too
+    host::OwnCostMeter meter_{1'000'000'000};  // averages the first pass over at least 1 s
     std::optional<terminal::Screen> screen_;
 };
 
@@ -247,22 +248,22 @@ class Top {
 
 Run add_top(CLI::App &app, const Common &common) {
     auto options = std::make_shared<TopOptions>();
-    CLI::App *const top = app.add_subcommand("top", "All processes by what they hide, from one pass of an iterator");
-    top->add_flag("--once", options->once, "One table, then end");
-    top->add_flag("--json", options->json, "rsslag.top/1, one line a table");
-    top->add_option("--format", options->typed.format, "text, json or prometheus, which takes --once")
+    CLI::App *const top = app.add_subcommand("top", "All processes, by lag");
+    top->add_flag("--once", options->once, "Print one table and exit");
+    top->add_flag("--json", options->json, "Print JSON (rsslag.top/1), one line per table");
+    top->add_option("--format", options->typed.format, "text, json or prometheus; prometheus requires --once")
         ->check(CLI::IsMember({"text", "json", "prometheus"}));
-    top->add_option("-o,--output", options->output, "With --once: into FILE, which is replaced as a whole");
-    top->add_option("--sort", options->typed.sort, "lag, exact, cached or name")
+    top->add_option("-o,--output", options->output, "With --once: write to FILE, which is replaced atomically");
+    top->add_option("--sort", options->typed.sort, "Sort by lag, exact, cached or name")
         ->check(CLI::IsMember({"lag", "exact", "cached", "name"}))
         ->capture_default_str();
     top->add_option("--rows", options->rows, "At most this many processes (0: all), or groups for prometheus (0: 100)")
         ->capture_default_str();
-    top->add_option("--interval", options->typed.interval, "Between tables: 500ms, 2s, 1m; at least 10ms")
+    top->add_option("--interval", options->typed.interval, "Time between tables: 500ms, 2s, 1m; at least 10ms")
         ->capture_default_str();
     return [options, &common] {
         if (!common.command.empty())
-            return fail({Kind::BadInput, "top takes no command", 0, "rsslag -- CMD traces one"});
+            return fail({Kind::BadInput, "top takes no -- CMD", 0, "use rsslag -- CMD to trace a command"});
         auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());
         if (const Status parsed = parse(*options); !parsed) return fail(parsed.error());

@@ -17,7 +17,7 @@ namespace {
 using core::Error;
 using core::Kind;
 
-/// "--unit" of "--unit=kB", "-p" of "-p4711"; the option of that name, if the app has one.
+/// The option that `argument` names ("--unit" in "--unit=kB", "-p" in "-p4711"); null if the app has no such option.
 const CLI::Option *option_of(const CLI::App &app, const std::string &argument) {
     return app.get_option_no_throw(argument.starts_with("--") ? argument.substr(0, argument.find('='))
                                                               : argument.substr(0, 2));
@@ -27,10 +27,10 @@ bool is_number_list(const std::string &argument) {
     return !argument.empty() && argument.find_first_not_of("0123456789,") == std::string::npos;
 }
 
-/// What decides which command is meant.
+/// The arguments that determine the command.
 struct First {
-    std::optional<std::string> plain;  ///< the first argument that is no option and no option's value
-    bool live_option = false;          ///< before it, one that only `live` has
+    std::optional<std::string> plain;  ///< the first argument that is neither an option nor an option's value
+    bool live_option = false;          ///< an option that only `live` has comes before it
 };
 
 First first_of(const CLI::App &app, const std::vector<std::string> &arguments) {
@@ -63,18 +63,19 @@ std::vector<std::string> commands_of(const CLI::App &app) {
 
 void add_options_of(const CLI::App &app, std::vector<std::string> &names) {
     for (const CLI::Option *const option : app.get_options()) {
-        if (option->get_group().empty()) continue;  // which is not for people
+        if (option->get_group().empty()) continue;  // hidden
         for (const std::string &name : option->get_lnames())
             names.push_back("--" + name);
     }
 }
 
-/// With the help that tells more.
+/// A remedy: the suggestion if there is one, else the help to read.
 std::string did_you_mean(const std::optional<std::string> &meant, const std::string &help) {
-    return meant ? fmt::format("did you mean {}?", core::printable(*meant)) : help + " --help tells what there is";
+    return meant ? fmt::format("did you mean {}?", core::printable(*meant)) : "see " + help + " --help";
 }
 
-/// Where the first argument stood that is left over: those are at the end as often as the same argument is not.
+/// The index in `typed` of the first argument in `left`, else typed.size(). If `typed` contains an argument more often
+/// than `left`, its last occurrences are the ones left over.
 std::size_t first_unexpected(const std::vector<std::string> &typed, const std::vector<std::string> &left) {
     std::multiset<std::string> unexpected(left.begin(), left.end());
     std::size_t first = typed.size();
@@ -111,16 +112,16 @@ core::Result<std::vector<std::string>> with_command(const CLI::App &app, std::ve
     if (first.plain) {
         if (command_named(app, *first.plain) != nullptr) return arguments;
         live = is_number_list(*first.plain);
-        // Help is for whoever does not know the words yet.
-        const bool asks = std::ranges::any_of(
+        // With --help an unknown first argument is not an error.
+        const bool help_requested = std::ranges::any_of(
             arguments, [](const auto &argument) { return argument == "-h" || argument == "--help"; });
-        if (!live && asks) return arguments;
+        if (!live && help_requested) return arguments;
         if (!live) {
             const auto named =
                 host::may_be_name(*first.plain) ? host::processes_named(*first.plain) : std::vector<pid_t>();
             if (!named) return named.error();
             if (named->empty()) {
-                Error error = no_command(app, *first.plain);
+                Error error = unknown_command(app, *first.plain);
                 error.what += ", and no process has that name";
                 return error;
             }
@@ -131,10 +132,10 @@ core::Result<std::vector<std::string>> with_command(const CLI::App &app, std::ve
     return arguments;
 }
 
-Error bad_words(const CLI::App &app, const std::vector<std::string> &typed, const CLI::ParseError &error) {
+Error usage_error(const CLI::App &app, const std::vector<std::string> &typed, const CLI::ParseError &error) {
     const auto chosen = app.get_subcommands();
     const std::string help = chosen.empty() ? "rsslag" : "rsslag " + chosen.front()->get_name();
-    Error plain{Kind::BadInput, error.what(), 0, help + " --help tells what there is"};
+    Error plain{Kind::BadInput, error.what(), 0, "see " + help + " --help"};
     if (dynamic_cast<const CLI::ExtrasError *>(&error) == nullptr) return plain;
     const std::size_t at = first_unexpected(typed, app.remaining(true));
     if (at == typed.size()) return plain;
@@ -152,11 +153,11 @@ Error bad_words(const CLI::App &app, const std::vector<std::string> &typed, cons
             did_you_mean(meant, help)};
 }
 
-Error no_command(const CLI::App &app, const std::string &argument) {
+Error unknown_command(const CLI::App &app, const std::string &argument) {
     std::vector<std::string> known = commands_of(app);
     for (std::string &name : host::process_names())
         known.push_back(std::move(name));
-    return {Kind::BadInput, fmt::format("'{}' is no command", core::printable(argument)), 0,
+    return {Kind::BadInput, fmt::format("'{}' is not a command", core::printable(argument)), 0,
             did_you_mean(core::nearest(argument, known), "rsslag")};
 }
 

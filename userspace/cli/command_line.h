@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the words of a command line mean, before and after the parser has seen them.
+// Interprets the arguments of a command line before and after CLI11 parses them.
 #pragma once
 
 #include <string>
@@ -11,22 +11,22 @@
 
 namespace rsslag::cli {
 
-/// Null: there is none of that name.
+/// Null if there is no command of that name.
 const CLI::App *command_named(const CLI::App &app, const std::string &name);
 
-/// The words before the first `--`; `command` has those after it.
+/// Returns the arguments before the first `--`; `command` gets those after it.
 std::vector<std::string> split(int argc, char **argv, std::vector<std::string> &command, bool &has_command);
 
-/// With `live` before them where they say no command: `rsslag PID`, `rsslag NAME` of processes that run, `rsslag --
-/// CMD`, with or without live's options; the first plain argument decides. One that is neither a command nor anybody's
-/// name is Kind::BadInput, with what may have been meant.
+/// Puts `live` in front of arguments that name no command: `rsslag PID`, `rsslag NAME` with the name of a running
+/// process, `rsslag -- CMD`, each with or without live's options. The first argument that is not an option decides.
+/// If it is neither a command nor the name of a process: Kind::BadInput, with a suggestion.
 core::Result<std::vector<std::string>> with_command(const CLI::App &app, std::vector<std::string> arguments,
                                                     bool has_command);
 
-/// What the parser, which has thrown `error`, has against the words as they were typed.
-core::Error bad_words(const CLI::App &app, const std::vector<std::string> &typed, const CLI::ParseError &error);
+/// The error to report for arguments that the parser rejected with `error`. `typed`: the arguments as typed.
+core::Error usage_error(const CLI::App &app, const std::vector<std::string> &typed, const CLI::ParseError &error);
 
-/// `argument` is no command.
-core::Error no_command(const CLI::App &app, const std::string &argument);
+/// `argument` is not a command.
+core::Error unknown_command(const CLI::App &app, const std::string &argument);
 
 }  // namespace rsslag::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One function a verb: adds its subcommand to the parser and returns what runs it.
+// One function per command. It adds the subcommand to the parser and returns the function that runs it.
 #pragma once
 
 #include <functional>
@@ -12,18 +12,18 @@
 
 namespace rsslag::cli {
 
-/// Options that every command has, and the words after the first `--`.
+/// Options of all commands, and the arguments after the first `--`.
 struct Common {
     std::vector<std::string> command;    ///< CMD ARG…; empty without `--`
-    std::vector<std::string> arguments;  ///< all before it, as typed
+    std::vector<std::string> arguments;  ///< those before `--`, as typed
     std::string unit = "kB";
     std::string color = "auto";
 };
 
-/// The exit status of a run command.
+/// Runs a command and returns the exit status.
 using Run = std::function<int()>;
 
-/// PID…, -p, --comm, --cgroup, -u: the same words for every command that takes targets.
+/// PID…, -p, --comm, --cgroup, -u: the same for every command that takes targets.
 void add_target_options(CLI::App &command, host::TargetArguments &arguments);
 
 Run add_snapshot(CLI::App &app, const Common &common);

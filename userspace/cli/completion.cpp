@@ -54,7 +54,7 @@ Candidates processes() {
     return candidates;
 }
 
-/// Their names. One that cannot be typed as it is shown is left out.
+/// Their names, except those with escaped characters, which cannot be typed as shown.
 Candidates names() {
     std::vector<std::string> texts;
     for (Candidate &process : processes()) {
@@ -88,14 +88,14 @@ Candidates commands(const CLI::App &app) {
     return candidates;
 }
 
-/// What begins with `typed`, behind `before`, which is a part of the same word.
+/// Keeps the candidates that start with `typed`, and prefixes each with `before`, the part of the word in front of it.
 void keep(Offer &offer, std::string_view before, std::string_view typed) {
     std::erase_if(offer.candidates, [&](const Candidate &word) { return !word.text.starts_with(typed); });
     for (Candidate &word : offer.candidates)
         word.text.insert(0, before);
 }
 
-/// The names between the braces of "TEXT:{lines,csv,jsonl}". Of "top:N" what is the same for each N.
+/// The names between the braces of "TEXT:{lines,csv,jsonl}"; "top:N" without its N.
 std::optional<Candidates> listed(std::string_view type) {
     const std::size_t open = type.find('{');
     if (open == std::string_view::npos) return std::nullopt;
@@ -107,7 +107,7 @@ std::optional<Candidates> listed(std::string_view type) {
     return candidates;
 }
 
-/// What may stand in the place of a value or positional that is called so.
+/// Candidates for the value of an option, or for a positional, by the name of the value.
 Offer values(const CLI::App &app, const CLI::App &command, const CLI::Option &option) {
     using Also = Offer::Also;
     const bool named = option.nonpositional();
@@ -150,7 +150,7 @@ void offer_options(const CLI::App &app, Offer &offer) {
     }
 }
 
-/// Reads what was typed before the word at the cursor.
+/// Interprets the words before the cursor, then completes the word at it.
 class Line {
   public:
     explicit Line(const CLI::App &app) : app_(app) {}
@@ -204,7 +204,7 @@ class Line {
         Offer offer;
         offer_options(command(), offer);
         offer_options(app_, offer);
-        // Each command has a --help of its own.
+        // Both the app and the command have --help.
         std::stable_sort(offer.candidates.begin(), offer.candidates.end(), before);
         offer.candidates.erase(std::unique(offer.candidates.begin(), offer.candidates.end(), same),
                                offer.candidates.end());
@@ -216,7 +216,7 @@ class Line {
         std::size_t passed = 0;
         for (const CLI::Option *const option : command().get_options()) {
             if (option->nonpositional() || option->get_group().empty()) continue;
-            // The last one may take any number of candidates.
+            // The last positional may take any number of arguments.
             if (passed + static_cast<std::size_t>(option->get_items_expected_max()) > positionals_) {
                 offer = values(app_, command(), *option);
                 break;
@@ -231,7 +231,7 @@ class Line {
         return offer;
     }
 
-    /// `before` is the option and its sign, where they are in the same word.
+    /// `before`: the option and its '=' if they are in the same word, else empty.
     Offer value(const CLI::Option &option, const std::string &before, const std::string &word) const {
         const std::size_t comma = takes_list(option) ? word.rfind(',') : std::string::npos;
         const std::size_t begin = comma == std::string::npos ? 0 : comma + 1;
@@ -244,7 +244,7 @@ class Line {
     const CLI::App *chosen_ = nullptr;
     const CLI::Option *value_of_ = nullptr;  ///< the next word is its value
     std::size_t positionals_ = 0;
-    bool command_line_ = false;  ///< behind `--`
+    bool command_line_ = false;  ///< after `--`
 };
 
 }  // namespace

@@ -20,10 +20,10 @@ constexpr std::array kExamples{
         "Examples:\n"
         "  rsslag redis-server                   trace every process of that name\n"
         "  rsslag -- make -j4                    run a command and trace it\n"
-        "  rsslag snapshot 4711                  one exact reading: what stat says, what is true\n"
-        "  rsslag top                            all processes by what their RSS does not show\n"
-        "  rsslag doctor                         what this machine and this user can do\n"
-        "  rsslag help record                    what a command takes\n"},
+        "  rsslag snapshot 4711                  one exact reading: what stat shows, what is resident\n"
+        "  rsslag top                            all processes, by lag\n"
+        "  rsslag doctor                         check what this kernel and this user can do\n"
+        "  rsslag help record                    options of a command\n"},
     Examples{"snapshot",
              "Examples:\n"
              "  rsslag snapshot 4711                  one process\n"
@@ -36,12 +36,12 @@ constexpr std::array kExamples{
              "  rsslag live 4711                      the screen, on a terminal\n"
              "  rsslag live --follow -- make -j4      a command and its children\n"
              "  rsslag live --comm 'postgres*' --duration 1m --format csv\n"
-             "  rsslag live --events 4711             each update in a line of its own\n"
-             "  rsslag live --record out.rsslag 4711  and keep it for rsslag replay\n"},
+             "  rsslag live --events 4711             one line per record\n"
+             "  rsslag live --record out.rsslag 4711  also record it, for rsslag replay\n"},
     Examples{"top",
              "Examples:\n"
              "  rsslag top                            the screen, on a terminal\n"
-             "  rsslag top --once --rows 10           the ten that hide most\n"
+             "  rsslag top --once --rows 10           the ten with the largest lag\n"
              "  rsslag top --once --sort exact\n"
              "  rsslag top --once --json | jq '.processes[0]'\n"},
     Examples{"record",
@@ -60,7 +60,7 @@ constexpr std::array kExamples{
              "Examples:\n"
              "  rsslag report out.rsslag\n"
              "  rsslag report --assert 'peak_lag<1MiB and lost==0' out.rsslag\n"
-             "  rsslag report --html out.html out.rsslag   a page to send\n"
+             "  rsslag report --html out.html out.rsslag   a self-contained page\n"
              "  rsslag report --svg out.svg out.rsslag\n"
              "  rsslag report --diff before.rsslag after.rsslag\n"},
     Examples{"export",
@@ -70,7 +70,7 @@ constexpr std::array kExamples{
              "  rsslag export --format csv out.rsslag | head\n"},
     Examples{"peak",
              "Examples:\n"
-             "  rsslag peak -- ./job                  the most that it held, to the page\n"
+             "  rsslag peak -- ./job                  its exact peak RSS\n"
              "  rsslag peak --tree -- make -j4        of each process, and of all together\n"
              "  rsslag peak --assert 'peak_rss<100MiB' -- ./job\n"},
     Examples{"serve",
@@ -81,14 +81,14 @@ constexpr std::array kExamples{
     Examples{"maps",
              "Examples:\n"
              "  rsslag maps 4711\n"
-             "  rsslag maps --each --sort Rss 4711    every mapping, the largest first\n"
+             "  rsslag maps --each --sort Rss 4711    every mapping, largest first\n"
              "  rsslag maps --watch --interval 5s 4711\n"
              "  rsslag maps --json 4711 > before.json && rsslag maps --baseline before.json 4711\n"
              "  rsslag maps --assert 'rss<100MiB' 4711\n"},
     Examples{"mem",
              "Examples:\n"
-             "  rsslag mem                            by program, the largest first\n"
-             "  rsslag mem --by file --all            one library over all processes\n"
+             "  rsslag mem                            by program, largest first\n"
+             "  rsslag mem --by file --all            each library or file over all processes\n"
              "  rsslag mem --by cgroup -u www-data\n"},
     Examples{"doctor",
              "Examples:\n"
@@ -104,11 +104,11 @@ constexpr std::array kExamples{
              "  rsslag umount /run/rsslag\n"},
     Examples{
         "demo",
-        "--hold prints a line 'ready PID' and then, in the same write, a line 'KEY VALUE' for each thing that the\n"
-        "workload knows of itself: its threads, touched_kb, the PID of a child, the addresses of a mapping, ...;\n"
-        "rsslag(1) lists them all. Then it waits for a signal.\n\n"
+        "--hold prints a line 'ready PID' and then, in the same write, a line 'KEY VALUE' for each fact about the\n"
+        "workload: its threads, touched_kb, the PID of a child, the addresses of a mapping, ...;\n"
+        "rsslag-demo(1) lists them all. Then it waits for a signal.\n\n"
         "Examples:\n"
-        "  rsslag demo                           make something that lags, and read it\n"
+        "  rsslag demo                           start a workload that lags, and read it\n"
         "  rsslag demo --list\n"
         "  rsslag demo classic --threads 200 --kb 512\n"
         "  rsslag demo classic --hold            in one terminal; rsslag PID in another\n"},

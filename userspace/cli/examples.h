@@ -5,7 +5,7 @@
 
 namespace rsslag::cli {
 
-/// What the help of rsslag and of each of its commands ends with.
+/// Adds examples at the end of the help of rsslag and of each command.
 void add_examples(CLI::App &app);
 
 }  // namespace rsslag::cli

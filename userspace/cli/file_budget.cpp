@@ -18,11 +18,11 @@
 namespace rsslag::cli {
 namespace {
 
-/// Of 256 MiB, so much is left to what is mapped and not allocated.
+/// RLIMIT_DATA, plus the size of the files. The rest of the 256 MiB is for mappings that RLIMIT_DATA does not count.
 constexpr std::uint64_t kMemory = std::uint64_t{224} << 20;
-/// What a dense file may come to in any case, and for each byte: far more than what a tracer writes.
+/// Work that is always allowed, and that allowed per byte: far more than recordings of a tracer take.
 constexpr std::uint64_t kWork = 300'000'000, kWorkOfByte = 64;
-/// Of 10 s and 1 s for each 4 MB, so much is left to what comes after the last record.
+/// CPU time for reading all records: 60 % of 10 s and of 1 s per 4 MB. The rest is for the work after the last record.
 constexpr double kSeconds = 6, kSecondsOfByte = 0.6 / 4e6;
 
 double cpu_seconds() {
@@ -37,7 +37,7 @@ std::uint64_t size_of(const std::string &file) {
     return err ? 0 : size;
 }
 
-/// A sanitizer's own memory is more than that.
+/// No limit under AddressSanitizer, whose own memory exceeds it.
 void hold_memory_to([[maybe_unused]] std::uint64_t bytes) {
 #ifndef __SANITIZE_ADDRESS__
     rlimit limit{};
@@ -66,7 +66,7 @@ int FileBudget::refuse(const std::string &why) const {
         names.push_back(core::printable(file));
     return fail({core::Kind::BadInput,
                  fmt::format("{} holds far more than its size allows: {}", fmt::join(names, " or "), why), 0,
-                 "no rsslag writes such a recording"});
+                 "rsslag does not write such recordings"});
 }
 
 int FileBudget::run(const std::function<int()> &read) {

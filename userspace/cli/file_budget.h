@@ -8,17 +8,17 @@
 
 namespace rsslag::cli {
 
-/// What reading recordings may take, by their bytes and by nothing in them. Memory: 256 MiB and as much as they have;
-/// the kernel holds rsslag to it. Time: 10 s and 1 s for each 4 MB, for those that are far denser than what a tracer
-/// writes; others take what they take.
+/// Limits on reading recordings, by the sizes of the files alone. Memory: 256 MiB plus that size, enforced by
+/// RLIMIT_DATA. CPU time: 10 s plus 1 s for each 4 MB, for recordings that are far denser than those of a tracer;
+/// other recordings have no limit.
 class FileBudget {
   public:
     explicit FileBudget(std::vector<std::string> files);
 
-    /// Whether it is spent: so much was done (trace::Replay::work()), and it took too long. Stays so.
+    /// Whether the time is spent, given the work so far (trace::Replay::work()). Stays true.
     bool spent(std::uint64_t work);
     bool was_spent() const { return spent_; }
-    /// What `read` returns, or the status after a refusal that was told: its memory is spent, or its time.
+    /// Calls `read` and returns its status. If memory or time is spent: prints an error and returns kBadInput.
     int run(const std::function<int()> &read);
 
   private:

@@ -25,23 +25,24 @@ using core::Error;
 using core::Kind;
 using core::Status;
 
-/// One that is there already keeps its mode and its owner.
+/// Creates the file. An existing file keeps its mode and its owner.
 Status make_log_file(const std::string &path) {
     const procfs::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!file.open()) return core::success();  // whoever opens it says why it cannot be
+    if (!file.open()) return core::success();  // it exists, or spdlog reports why it cannot be opened
     const auto user = host::invoking_user();
     if (!user) return user.error();
     if (!*user || fchown(file.get(), (*user)->uid, (*user)->gid) == 0) return core::success();
-    return Error{Kind::Io, fmt::format("the log file {} cannot be given to {}", path, (*user)->name), errno, ""};
+    return Error{Kind::Io, fmt::format("the owner of the log file {} cannot be set to {}", path, (*user)->name), errno,
+                 ""};
 }
 
 }  // namespace
 
 Status set_up_log(const LogOptions &options) {
-    // spdlog would make the directories that are missing.
+    // spdlog would create missing directories.
     if (!options.file.empty() && access(std::filesystem::absolute(options.file).parent_path().c_str(), W_OK) != 0) {
         return Error{Kind::Io, fmt::format("the log file {} cannot be opened", options.file), 0,
-                     "name a file in a directory that exists and may be written"};
+                     "name a file in an existing, writable directory"};
     }
     if (!options.file.empty()) {
         if (Status made = make_log_file(options.file); !made) return made;

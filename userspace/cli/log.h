@@ -13,7 +13,7 @@ struct LogOptions {
     std::string file;
 };
 
-/// What is logged goes to stderr or to that file, which belongs to the user who called and is nobody else's to read.
+/// Sends the log to stderr or to `file`. A new file has mode 0600 and belongs to the invoking user.
 core::Status set_up_log(const LogOptions &options);
 
 }  // namespace rsslag::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Dispatches: parses the command line, finds the command, ends with its status.
+// Parses the command line, runs the chosen command and returns its exit status.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -24,22 +24,22 @@
 namespace rsslag::cli {
 namespace {
 
-/// A missing 0, 1 or 2 would be given to the next file that is opened, and then be written to.
+/// Fills closed standard descriptors. Otherwise the next file that is opened would get that number and be written to.
 void fill_standard_descriptors() {
     for (int fd = 0; fd <= 2; ++fd) {
         if (fcntl(fd, F_GETFD) >= 0) continue;
-        // Opened the wrong way round, so that writing to a closed stdout is noticed as an error.
+        // Opened in the wrong direction, so that a write to a closed stdout fails.
         [[maybe_unused]] const int filled = ::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
     }
 }
 
-/// Such a command gives up every right before it opens any file, that of the log too.
+/// These commands drop all privileges before they open any file, including the log.
 bool needs_only_files(std::string_view command) {
     return command == "replay" || command == "report" || command == "export";
 }
 
 int parse_error(const CLI::App &app, const std::vector<std::string> &typed, const CLI::ParseError &error) {
-    if (error.get_exit_code() != 0) return fail(bad_words(app, typed, error));
+    if (error.get_exit_code() != 0) return fail(usage_error(app, typed, error));
     const bool version = dynamic_cast<const CLI::CallForVersion *>(&error) != nullptr;
     const auto chosen = app.get_subcommands();
     const core::Status printed = terminal::print(version          ? version_text()
@@ -56,13 +56,13 @@ int run(int argc, char **argv) {
     common.arguments = arguments;
     CLI::App app("Why does this process's reported RSS lag, and what is it really?", "rsslag");
     app.fallthrough();
-    app.require_subcommand(0, 1);  // checked below: a argument that is none should be named first
+    app.require_subcommand(0, 1);  // checked below: an unexpected argument is reported first
     app.set_version_flag("-V,--version", version_text());
-    app.add_flag("-v,--verbose", log.verbose, "Say more on stderr (-vv: all)");
-    app.add_flag("-q,--quiet", log.quiet, "Say errors only");
-    app.add_option("--log-file", log.file, "Write the log to FILE");
-    app.add_option("--color", common.color, "auto, always or never")->capture_default_str();
-    app.add_option("--unit", common.unit, "kB, MiB, GiB or pages")->capture_default_str();
+    app.add_flag("-v,--verbose", log.verbose, "Log more (-vv: everything)");
+    app.add_flag("-q,--quiet", log.quiet, "Log errors only");
+    app.add_option("--log-file", log.file, "Write the log to FILE instead of stderr");
+    app.add_option("--color", common.color, "Use color: auto, always or never")->capture_default_str();
+    app.add_option("--unit", common.unit, "Unit of sizes: kB, MiB, GiB or pages")->capture_default_str();
     const std::map<std::string, Run> commands{
         {"snapshot", add_snapshot(app, common)}, {"maps", add_maps(app, common)},
         {"mem", add_mem(app, common)},           {"doctor", add_doctor(app, common)},
@@ -75,9 +75,9 @@ int run(int argc, char **argv) {
         {"version", add_version(app, common)},   {"completion", add_completion(app, common)}};
     name_values(app);
     add_examples(app);
-    auto understood = with_command(app, std::move(arguments), has_command);
-    if (!understood) return fail(understood.error());
-    arguments = *std::move(understood);
+    auto completed = with_command(app, std::move(arguments), has_command);
+    if (!completed) return fail(completed.error());
+    arguments = *std::move(completed);
     if (arguments.empty() && !has_command && terminal::Screen::possible()) arguments.emplace_back("top");
     std::reverse(arguments.begin(), arguments.end());
     try {
@@ -87,10 +87,10 @@ int run(int argc, char **argv) {
     }
     if (app.get_subcommands().empty()) {
         return fail(
-            {core::Kind::BadInput, "no command is given", 0, "try rsslag PID, rsslag snapshot PID, or rsslag --help"});
+            {core::Kind::BadInput, "no command given", 0, "try rsslag PID, rsslag snapshot PID, or rsslag --help"});
     }
     if (has_command && common.command.empty()) {
-        return fail({core::Kind::BadInput, "there is no command after --", 0, "write -- CMD ARG..."});
+        return fail({core::Kind::BadInput, "no command after --", 0, "use -- CMD ARG..."});
     }
     const std::string chosen = app.get_subcommands().front()->get_name();
     if (needs_only_files(chosen)) {
@@ -106,13 +106,13 @@ int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     std::signal(SIGPIPE, SIG_IGN);
-    std::signal(SIGCHLD, SIG_DFL);  // whose caller ignores it could not be told how CMD ended
+    std::signal(SIGCHLD, SIG_DFL);  // ignored, as the caller may have it, wait(2) would not return CMD's status
     rsslag::cli::fill_standard_descriptors();
     rsslag::host::put_environment_away();
     rsslag::host::raise_descriptor_limit();
     try {
         return rsslag::cli::run(argc, argv);
-    } catch (const std::exception &error) {  // what a library throws past its border: nothing that is foreseen
+    } catch (const std::exception &error) {  // thrown by a library; none is expected
         return rsslag::cli::fail({rsslag::core::Kind::Internal, error.what(), 0, ""});
     }
 }

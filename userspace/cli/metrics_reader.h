@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// All processes, read and grouped for a scraper: for serve, and top --format prometheus.
+// Reads all processes and sums them up by group, for serve and top --format prometheus.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace rsslag::cli {
 
-/// Groups with series of their own, where nobody says how many: each is some eleven lines of every scrape.
+/// Default number of groups with their own series; each group adds about eleven lines to every scrape.
 constexpr std::size_t kMostGroups = 100;
 
 class MetricsReader {
   public:
-    /// Drops all capabilities that neither readings nor the names of groups need, but those that the caller does.
+    /// Drops all capabilities except `capabilities` and those that readings and the names of groups need.
     static core::Result<MetricsReader> open(metrics::By by, std::size_t most,
                                             std::vector<cap_value_t> capabilities = {});
 

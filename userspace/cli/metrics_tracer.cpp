@@ -10,7 +10,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A fork keeps its parent's name and execs nothing that the kernel could look for.
+/// Interval of the search for forked processes. The kernel filter matches names at an exec only.
 constexpr std::chrono::seconds kBetweenLooks{1};
 
 }  // namespace
@@ -41,7 +41,7 @@ core::Result<MetricsTracer> MetricsTracer::open(std::vector<std::string> comms, 
 
 void MetricsTracer::look_for_targets() {
     const auto targets = host::resolve(arguments_);
-    if (!targets) return;  // nothing that matches, as yet
+    if (!targets) return;  // nothing matches yet
     for (const host::Target &target : *targets) {
         if (tracer_.traces(target.pid)) continue;
         const core::Status attached = tracer_.attach(target.pid);
@@ -72,7 +72,7 @@ void MetricsTracer::collect() {
 metrics::Exposition::Trace MetricsTracer::read() {
     look_for_targets();
     take(tracer_.tick());
-    take(tracer_.collect());  // of what ended while the others were read
+    take(tracer_.collect());  // last ticks of processes that ended during tick()
     return {groups_.groups(), tracer_.losses()};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Processes of certain names, traced in counts mode for a scraper: for serve --trace.
+// Traces processes by name in counts mode, for serve --trace.
 #pragma once
 
 #include <chrono>
@@ -17,14 +17,14 @@ namespace rsslag::cli {
 
 class MetricsTracer {
   public:
-    /// Traces those whose name matches one of `comms`, now or from their next exec on. Drops all capabilities that
+    /// Traces processes whose name matches one of `comms`, now or after their next exec. Drops all capabilities that
     /// readings do not need. `stopped`: see host::Tracer::Options::impatient.
     static core::Result<MetricsTracer> open(std::vector<std::string> comms, metrics::By by, std::size_t most,
                                             std::function<bool()> stopped);
 
-    /// Often: takes in what has come since, and now and then looks for those that were forked.
+    /// Takes in the records since the last call; once a second it also attaches to forked processes. Call it often.
     void collect();
-    /// As of now.
+    /// Figures of all traced groups as of now, and losses.
     metrics::Exposition::Trace read();
 
   private:

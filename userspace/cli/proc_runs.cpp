@@ -31,7 +31,7 @@ int sample_targets(const std::vector<host::Target> &targets, const session::Trac
         const core::Status added = sampler.add(target.pid);
         if (!added && target.named) return fail(added.error());
     }
-    if (sampler.over()) return fail({core::Kind::Gone, "none of these processes can be read", 0, ""});
+    if (sampler.over()) return fail({core::Kind::Gone, "cannot read any of these processes", 0, ""});
     core::Status ran = sampler.head();
     if (targets.empty()) terminal::complain(session::kWaitsForFirst);
     if (ran) ran = sampler.run([&](milliseconds left) { return !stop.wait(left); });
@@ -42,13 +42,13 @@ int sample_command(const std::vector<std::string> &argv, const session::TraceOpt
                    const view::TextStyle &style, const core::Error &why) {
     auto command = host::Command::prepare(argv, options.as_root);
     if (!command) return fail(command.error()), kCommandFailed;
-    host::StopSignals stop(2);  // the first INT is the command's
+    host::StopSignals stop(2);  // the first INT is for the command
     auto reader = host::ProcReader::open(why);
     if (!reader) return fail(reader.error()), kCommandFailed;
     Sampler sampler(std::move(*reader), options, style);
     const core::Status started = command->release();
     if (!started) return fail(started.error()), host::shell_status(started.error());
-    // One that has ended already has nothing to sample.
+    // A command that has already ended cannot be added.
     core::Status ran = sampler.head();
     std::optional<int> status;
     if (ran && sampler.add(command->pid())) {
@@ -57,7 +57,7 @@ int sample_command(const std::vector<std::string> &argv, const session::TraceOpt
             return !status && !stop.came();
         });
     }
-    // Who closed the pipe wanted no more, and CMD goes on all the same.
+    // The reader closed the pipe: the samples end, and CMD goes on.
     if (!ran && terminal::is_unread(ran.error())) return command->wait(std::nullopt, stop).value_or(kDone);
     if (!ran) return fail(ran.error()), kCommandFailed;
     if (status) return *status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Commands where BPF cannot be used: what /proc alone tells, each line marked so.
+// Commands without BPF, which read /proc alone. Each line of their output is marked as such.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@
 
 namespace rsslag::cli {
 
-/// Whether `why` leaves /proc to these options: without records there is nothing to record, to list or to hold against
-/// a claim.
+/// Whether a trace with these options can fall back to /proc after the error `why`. Recordings, --events and --assert
+/// need records, which /proc does not have.
 bool can_sample(const session::TraceOptions &options, const core::Error &why);
 
-/// `live`: the targets at each interval, until they have ended, the time is over or rsslag is told to stop.
+/// `live`: samples the targets at each interval until they have ended, the duration is over or a signal stops rsslag.
 int sample_targets(const std::vector<host::Target> &targets, const session::TraceOptions &options,
                    const view::TextStyle &style, host::StopSignals &stop, const core::Error &why);
-/// Likewise of a command, with whose status it ends.
+/// The same for a command. Returns its status, or kDone after a stop signal or at the end of the duration.
 int sample_command(const std::vector<std::string> &argv, const session::TraceOptions &options,
                    const view::TextStyle &style, const core::Error &why);
 
@@ -34,7 +34,7 @@ struct ProcTopOptions {
     std::chrono::milliseconds interval{1000};
 };
 
-/// `top`: tables one after another, or one.
+/// `top`: prints tables until a signal stops rsslag, or a single one.
 int sample_all(const ProcTopOptions &options, const view::TextStyle &style, host::StopSignals &stop,
                const core::Error &why);
 

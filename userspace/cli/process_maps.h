@@ -12,20 +12,20 @@
 
 namespace rsslag::cli {
 
-/// Mappings and counters of this machine's processes, put together.
+/// Reads the mappings of processes, with exact counters if BPF can be used.
 class ProcessMaps {
   public:
-    /// Keeps of its capabilities only what reading other users' files takes, and those of `chosen`.
+    /// Drops all capabilities except `chosen` and those that reading counters and other users' files needs.
     static core::Result<ProcessMaps> open(const std::vector<cap_value_t> &chosen);
 
     memory::MapReader &reader() { return reader_; }
-    /// With everything but processes and failures filled in.
+    /// A document with all fields set except processes and failures.
     memory::MapsDocument document() const;
 
   private:
     explicit ProcessMaps(memory::MapReader reader) : reader_(std::move(reader)) {}
 
-    std::shared_ptr<host::Snapshotter> snapshotter_;  ///< null: counters cannot be read; the reader uses it too
+    std::shared_ptr<host::Snapshotter> snapshotter_;  ///< null: counters cannot be read; shared with reader_
     memory::MapReader reader_;
 };
 

@@ -4,14 +4,14 @@
 namespace rsslag::cli {
 
 void add_target_options(CLI::App &command, host::TargetArguments &arguments) {
-    command.add_option("PID", arguments.plain, "Processes");
-    command.add_option("-p,--pid", arguments.pids, "Processes: 1,2 (repeatable)")->allow_extra_args(false);
+    command.add_option("PID", arguments.plain, "Processes, by PID or name");
+    command.add_option("-p,--pid", arguments.pids, "Processes by PID: 1,2 (repeatable)")->allow_extra_args(false);
     command
         .add_option("--comm", arguments.comms,
-                    "Processes whose name matches GLOB; with a '/' the path of their executable")
+                    "Processes whose name matches this glob; one with a '/' is matched with the path of the executable")
         ->allow_extra_args(false);
-    command.add_option("--cgroup", arguments.cgroup, "Processes of a cgroup (v2) and its descendants");
-    command.add_option("-u,--user", arguments.user, "Processes of a user (name or number, the real uid)");
+    command.add_option("--cgroup", arguments.cgroup, "Processes in a cgroup (v2) and its descendants");
+    command.add_option("-u,--user", arguments.user, "Processes of a user (name or number; the real UID)");
 }
 
 }  // namespace rsslag::cli

@@ -35,8 +35,8 @@ core::Result<std::uint64_t> parse_size_of(const char *option, const std::string 
                                           std::uint64_t most, const char *range) {
     const auto size = parse_size(argument);
     if (!size)
-        return Error{Kind::BadInput, fmt::format("{} {} is no size", option, core::printable(argument)), 0,
-                     "write 512K, 8M or 1G"};
+        return Error{Kind::BadInput, fmt::format("{} {} is not a size", option, core::printable(argument)), 0,
+                     "use 512K, 8M or 1G"};
     if (*size < least || *size > most)
         return Error{Kind::BadInput, fmt::format("{} {} is out of range", option, core::printable(argument)), 0, range};
     return *size;
@@ -46,18 +46,16 @@ Status parse_limit(session::TraceOptions &options) {
     if (options.typed.max_size.empty()) return core::success();
     if (options.recording.empty() && options.format != session::Format::Screen &&
         options.format != session::Format::Progress)
-        return Error{Kind::BadInput, "--max-size limits a recording, and none is made", 0,
-                     "name its file: --record FILE"};
+        return Error{Kind::BadInput, "--max-size requires a recording", 0, "add --record FILE"};
     const auto most = parse_size_of("--max-size", options.typed.max_size, std::uint64_t{256} << 10,
-                                    std::uint64_t{1} << 50, "a recording takes at least 256K");
+                                    std::uint64_t{1} << 50, "use at least 256K");
     if (!most) return most.error();
     options.max_bytes = *most;
     return core::success();
 }
 
 Status parse_rest(session::TraceOptions &options) {
-    const auto ring =
-        parse_size_of("--ring", options.typed.ring, 4096, std::uint64_t{1} << 30, "each ring takes 4K to 1024M");
+    const auto ring = parse_size_of("--ring", options.typed.ring, 4096, std::uint64_t{1} << 30, "use 4K to 1024M");
     if (!ring) return ring.error();
     if (Status limited = parse_limit(options); !limited) return limited;
     options.ring_bytes = *ring;
@@ -65,7 +63,8 @@ Status parse_rest(session::TraceOptions &options) {
     if (!sync) return sync.error();
     options.sync = *sync;
     if (options.events && options.mode == "counts") {
-        return Error{Kind::BadInput, "--mode counts has no records to list", 0, "leave out --events or --mode counts"};
+        return Error{Kind::BadInput, "--events requires records, and --mode counts has none", 0,
+                     "remove --events or --mode counts"};
     }
     return core::success();
 }
@@ -83,8 +82,8 @@ core::Result<core::ThreadChoice> parse_threads(const std::string &argument) {
         const auto [rest, err] = std::from_chars(argument.data() + 4, end, top);
         if (err == std::errc{} && rest == end && top > 0) return core::ThreadChoice{Which::Top, top};
     }
-    return Error{Kind::BadInput, fmt::format("--threads {} is not known", core::printable(argument)), 0,
-                 "it is all, changed, top:N or none"};
+    return Error{Kind::BadInput, fmt::format("--threads {} is not valid", core::printable(argument)), 0,
+                 "use all, changed, top:N or none"};
 }
 
 Status parse(session::TraceOptions &options) {
@@ -106,7 +105,7 @@ Status parse(session::TraceOptions &options) {
                      : format == "jsonl" ? session::Format::Jsonl
                      : screen            ? session::Format::Screen
                                          : session::Format::Lines;
-    // A script wants all that adds up; people want a line.
+    // Figures of JSON add up only with all threads; text for people is one line per tick.
     const std::string fallback = options.format == session::Format::Jsonl ? "all" : "none";
     const auto threads = parse_threads(options.typed.threads.empty() ? fallback : options.typed.threads);
     if (!threads) return threads.error();
@@ -116,28 +115,30 @@ Status parse(session::TraceOptions &options) {
 
 void add_trace_options(CLI::App &command, session::TraceOptions &options) {
     add_target_options(command, options.targets);
-    command.add_flag("--follow", options.follow, "Trace children, too");
-    command.add_option("--interval", options.typed.interval, "Between ticks: 500ms, 2s, 1m; at least 10ms")
+    command.add_flag("--follow", options.follow, "Also trace child processes");
+    command.add_option("--interval", options.typed.interval, "Time between ticks: 500ms, 2s, 1m; at least 10ms")
         ->capture_default_str();
-    command.add_option("--duration", options.typed.duration, "End after this time; a command is ended with TERM");
+    command.add_option("--duration", options.typed.duration, "End after this time; CMD gets SIGTERM");
     command
         .add_option("--mode", options.mode,
-                    "events: every update is told; counts: the kernel sums them up, at less cost")
+                    "events: a record for each update; counts: sums in the kernel, at less cost")
         ->check(CLI::IsMember({"events", "counts"}))
         ->capture_default_str();
-    command.add_flag("--no-walk", options.no_walk, "Never touch smaps");
-    command.add_flag("--no-names", options.no_names, "A recording or the screen without names of mappings");
+    command.add_flag("--no-walk", options.no_walk, "Never read smaps");
+    command.add_flag("--no-names", options.no_names, "Do not collect names of mappings for a recording or the screen");
     command.add_flag("--no-wait", options.no_wait,
-                     "End with 3 where nothing matches yet, and with the last that matched");
+                     "Exit with 3 if no process matches yet; end when the last one that matched ends");
     command.add_option("--ring", options.typed.ring, "Size of each ring buffer: 512K, 8M")->capture_default_str();
-    command.add_option("--sync", options.typed.sync, "A recording is on the disk after this time, also in a power cut")
+    command
+        .add_option("--sync", options.typed.sync,
+                    "Write a recording to the disk (fdatasync) at this interval, against a power cut")
         ->capture_default_str();
     command.add_option(
         "--max-size", options.typed.max_size,
-        "A recording keeps the newest in this size: 64M, 1G. FILE is the newest part, FILE.0000, FILE.0001 … "
-        "are those before it");
-    command.add_flag("--force", options.force, "A recording replaces a file that is there");
-    command.add_flag("--as-root", options.as_root, "With -- CMD under sudo: run it as root");
+        "Limit a recording to its newest part: 64M, 1G. FILE is the newest segment, FILE.0000, FILE.0001 … "
+        "are the ones before it");
+    command.add_flag("--force", options.force, "Let a recording replace an existing file");
+    command.add_flag("--as-root", options.as_root, "With -- CMD under sudo: run CMD as root");
 }
 
 }  // namespace rsslag::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What live and record have in common on their command lines.
+// Command-line options that live and record share.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace rsslag::cli {
 
-/// Bad input is told before anything is asked of the kernel.
+/// Checks and parses what was typed, before the kernel is queried. Kind::BadInput if an option is invalid.
 core::Status parse(session::TraceOptions &options);
 
 /// all, changed, top:N or none. Pure.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A trace of processes that are there, and one of a command.
+// Traces of running processes, and of a command.
 #include <fmt/format.h>
 
 #include <utility>
@@ -31,7 +31,7 @@ int finish(session::Session &session, const Status &ran, int status) {
     return session.recording_failed() ? kDoesNotHold : status;
 }
 
-/// CMD under the screen: what it writes, what is typed for it and how it ended.
+/// CMD while the screen is shown: passes its output to the screen and what is typed to CMD, and keeps its status.
 class CommandView {
   public:
     CommandView(host::Command &command, terminal::CommandTerminal &terminal, host::StopSignals &stop, std::string name)
@@ -65,7 +65,7 @@ class CommandView {
     bool reported_ = false;
 };
 
-/// How it ended; one that still runs loses its terminal and is waited for a moment.
+/// Hangs up CMD's terminal and returns its status. Waits at most kPatience for a CMD that still runs.
 int end_of(host::Command &command, terminal::CommandTerminal &terminal, host::StopSignals &stop,
            std::optional<int> status) {
     constexpr milliseconds kPatience{2000};
@@ -75,7 +75,7 @@ int end_of(host::Command &command, terminal::CommandTerminal &terminal, host::St
     return status.value_or(kDone);
 }
 
-/// Under the screen CMD has a terminal of its own.
+/// Gives CMD its own terminal if the screen is shown.
 Status lend_terminal(const session::TraceOptions &options, const session::TickWriter &writer,
                      std::optional<terminal::CommandTerminal> &terminal) {
     if (!writer.on_screen()) return core::success();
@@ -92,7 +92,7 @@ Status lend_terminal(const session::TraceOptions &options, const session::TickWr
 
 int trace_targets(const session::TraceOptions &options, session::TickWriter &writer) {
     if (options.targets.empty()) {
-        return fail({Kind::BadInput, "no process is named", 0, "name one: -p PID, or -- CMD"});
+        return fail({Kind::BadInput, "no target given", 0, "use -p PID or -- CMD"});
     }
     auto targets = host::resolve(options.targets);
     const bool none = !targets && targets.error().kind == Kind::Gone && session::has_pattern(options.targets);
@@ -118,12 +118,12 @@ int trace_targets(const session::TraceOptions &options, session::TickWriter &wri
 
 int trace_command(const std::vector<std::string> &argv, const session::TraceOptions &options,
                   session::TickWriter &writer, CommandEnd *end) {
-    if (!options.targets.empty()) return fail({Kind::BadInput, "targets and -- CMD exclude each other", 0, ""});
+    if (!options.targets.empty()) return fail({Kind::BadInput, "targets and -- CMD cannot be combined", 0, ""});
     std::optional<terminal::CommandTerminal> terminal;
     if (const Status lent = lend_terminal(options, writer, terminal); !lent) return fail(lent.error()), kCommandFailed;
     auto command = host::Command::prepare(argv, options.as_root, terminal ? terminal->command_side() : -1);
     if (!command) return fail(command.error()), kCommandFailed;
-    host::StopSignals stop(2);  // the first INT is the command's
+    host::StopSignals stop(2);  // the first INT is for the command
     if (terminal) terminal::Screen::block_signals();
     session::Session session(options, writer, stop);
     session.continue_unread();
@@ -131,13 +131,13 @@ int trace_command(const std::vector<std::string> &argv, const session::TraceOpti
     if (!ready) return fail(ready.error()), ready.error().kind == Kind::BadInput ? kBadInput : kCommandFailed;
     ready = session.open();
     if (!ready && end == nullptr && can_sample(options, ready.error())) {
-        // The one that is prepared may have a terminal of its own, and is given up.
+        // The prepared command may have its own terminal: it is dropped, and sample_command() prepares another.
         return sample_command(argv, options, writer.style(), ready.error());
     }
     if (ready) ready = session.tracer().attach_at_exec(command->pid());
     if (!ready) return fail(ready.error()), kCommandFailed;
     session.wake_by(command->end_fd());
-    if (terminal) terminal->start();  // a thread, which would have kept the capabilities that open() gives up
+    if (terminal) terminal->start();  // starts a thread, which would have kept the capabilities that open() drops
     if (end != nullptr) {
         end->pid = command->pid();
         session.end_when([&] { return end->status || (end->status = command->wait(milliseconds{}, stop)); });

@@ -12,21 +12,23 @@
 
 namespace rsslag::cli {
 
-/// Runs a trace; the status to end with.
+/// Traces running processes; returns the exit status.
 int trace_targets(const session::TraceOptions &options, session::TickWriter &writer);
+
 /// How CMD ended.
 struct CommandEnd {
     int pid = 0;
-    std::optional<int> status;  ///< as shells give it; nullopt: it has not been run, or lives on
+    std::optional<int> status;  ///< as shells return it; nullopt: CMD was not run, or still runs
     std::optional<int> signal;
     std::optional<std::int64_t> max_rss_kb;  ///< of wait4(2)
 };
-/// With `end`: the trace ends with CMD, whoever of its children lives on.
+
+/// Runs and traces CMD; returns the exit status. With `end` the trace ends when CMD ends, even if its children run on.
 int trace_command(const std::vector<std::string> &argv, const session::TraceOptions &options,
                   session::TickWriter &writer, CommandEnd *end = nullptr);
 
-/// live and record, once they know what is theirs: what is typed is judged, the trace runs, and what was claimed of it
-/// is held against it.
+/// The common part of live and record: parses the options, runs the trace and evaluates its --assert conditions.
+/// Returns the exit status.
 int run_trace(const Common &common, session::TraceOptions &options, ClaimOptions &claims);
 
 }  // namespace rsslag::cli

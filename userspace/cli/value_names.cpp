@@ -9,12 +9,12 @@ namespace rsslag::cli {
 namespace {
 
 struct ValueName {
-    std::string_view command;  ///< empty: of any
+    std::string_view command;  ///< empty: any
     std::string_view option;
     const char *name;
 };
 
-// The first that fits counts. Braces list what the value may be, as those of CLI::IsMember do.
+// The first match counts. Braces list the possible values, as in the names by CLI::IsMember.
 constexpr std::array kValueNames{
     ValueName{"", "--log-file", "FILE"},
     ValueName{"", "--color", "{auto,always,never}"},
@@ -57,7 +57,7 @@ void name_values_of(CLI::App &app) {
     for (CLI::Option *const option : app.get_options()) {
         if (option->get_items_expected_max() == 0) continue;
         if (!option->nonpositional()) {
-            option->type_name("");  // its own name says what it is
+            option->type_name("");  // its own name suffices
             continue;
         }
         const auto *const found = std::find_if(kValueNames.begin(), kValueNames.end(), [&](const ValueName &each) {

@@ -5,7 +5,7 @@
 
 namespace rsslag::cli {
 
-/// Commit, libbpf, tracer or not, schema and format versions.
+/// Version, commit, libbpf or "no tracer", versions of the schemas and of the recording format.
 std::string version_text();
 
 }  // namespace rsslag::cli
