@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One thread and private anonymous memory: each of the ways in which its pages come and go.
+// Workloads of one thread and private anonymous memory, one for each way in which pages come and go.
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kDefaultAnonKb = 8192;
 
-/// Whole pages; the first half is never larger than the second.
+/// Maps and touches whole pages.
 core::Result<Memory> touched(const Options &given, std::int64_t default_kb = kDefaultAnonKb) {
     auto size = sizes(given, {.kb = default_kb});
     if (!size) return size.error();
@@ -38,7 +38,7 @@ bool all_resident(Memory memory) {
            std::ranges::all_of(resident, [](unsigned char page) { return (page & 1) != 0; });
 }
 
-/// What mlock may take of `bytes` here: all of it with CAP_IPC_LOCK, else what RLIMIT_MEMLOCK leaves.
+/// Locks `memory`, or the part of it that RLIMIT_MEMLOCK allows unless `all_requested`. Returns the locked bytes.
 core::Result<std::size_t> lock_some(Memory memory, bool all_requested) {
     if (mlock(memory.data(), memory.size()) == 0) return memory.size();
     const int err = errno;
@@ -62,12 +62,12 @@ Started start_single(const Options &given) {
 Started start_populate(const Options &given) {
     auto size = sizes(given, {.kb = kDefaultAnonKb});
     if (!size) return size.error();
-    // madvise would come too late: the mapping is populated before mmap returns.
+    // madvise would be too late: mmap populates the mapping before it returns.
     if (prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) != 0) return failed("prctl(PR_SET_THP_DISABLE)", errno);
     auto memory = map_guarded(size->bytes(), {PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE});
     if (!memory) return memory.error();
-    // mmap succeeds even where populating did not.
-    if (!all_resident(*memory)) return unsupported("MAP_POPULATE left pages out", "ask for less with --kb");
+    // mmap succeeds even if populating failed.
+    if (!all_resident(*memory)) return unsupported("MAP_POPULATE did not populate all pages", "use a smaller --kb");
     return facts_of(*memory);
 }
 
@@ -86,12 +86,12 @@ Started start_zero_page(const Options &given) {
     if (!size) return size.error();
     auto memory = map_private(size->bytes());
     if (!memory) return memory.error();
-    read_pages(*memory);  // each maps the one page of zeroes, which no counter counts
+    read_pages(*memory);  // each maps the zero page, which no counter includes
     const auto resident = smaps_kb(*memory, "Rss:");
     if (!resident) return resident.error();
-    // Seen on one 6.18: a read fault brings a page of its own.
+    // Seen on a 6.18 kernel: a read fault allocates a page.
     if (*resident != 0)
-        return unsupported("this kernel maps no page of zeroes for what is only read", "another kernel");
+        return unsupported("this kernel does not map the zero page on a read fault", "use another kernel");
     return Facts{number("read_kb", kb_of(memory->size())), mapping_fact(*memory)};
 }
 
@@ -111,7 +111,7 @@ Started start_free(const Options &given) {
     const Memory second = memory->subspan(half_of(*memory));
     if (madvise(second.data(), second.size(), MADV_FREE) != 0) return failed("madvise(MADV_FREE)", errno);
     const Memory again = second.first(std::min(second.size(), 16 * page_size()));
-    touch(again);  // a written page is no longer free to take
+    touch(again);  // a page that is written again is no longer lazily freed
     Facts facts = facts_of(*memory);
     facts.push_back(number("freed_kb", kb_of(second.size())));
     facts.push_back(number("written_again_kb", kb_of(again.size())));
@@ -131,7 +131,7 @@ Started start_mremap(const Options &given) {
     at = mremap(at, whole - quarter, whole + quarter, MREMAP_MAYMOVE);
     if (at == MAP_FAILED) return failed("mremap (grow)", errno);
     const Memory grown(static_cast<std::byte *>(at), whole + quarter);
-    touch(grown.subspan(whole));  // of the part that was cut off and came back, nothing is resident
+    touch(grown.subspan(whole));  // the part that was cut off and added again has no resident pages
     return Facts{number("touched_kb", kb_of(whole)), mapping_fact(grown)};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Targets that never hold still. Their threads report after the first round and go on until the process is killed.
+// Workloads that never rest. Their threads raise `ready` after the first round and go on until the process is killed.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kAnonymous = MAP_PRIVATE | MAP_ANONYMOUS;
 
-/// Maps, touches, unmaps; `pages` says how much each time.
+/// Maps, touches and unmaps forever; `pages` returns the amount of each round.
 template <class Amount>
 void go_round(Worker &worker, Amount pages) {
     for (bool first = true;; first = false) {
@@ -41,21 +41,21 @@ void storm(Worker &worker) {
 constexpr std::size_t kAlive = 16;
 constexpr std::size_t kChurnPages = 10;
 
-/// One that comes, touches and goes. Its memory is unmapped by the spawner, after its end.
-struct Passer {
+/// A thread that starts, touches its memory and ends. The spawner unmaps the memory after the thread's end.
+struct ShortLived {
     pthread_t handle{};
     Memory memory;
     Signal touched, dismissed;
 
     static void *run(void *argument) {
-        auto *self = static_cast<Passer *>(argument);
+        auto *self = static_cast<ShortLived *>(argument);
         touch(self->memory);
         self->touched.raise();
         self->dismissed.await();
         return nullptr;
     }
 
-    void come(const pthread_attr_t &attributes) {
+    void start(const pthread_attr_t &attributes) {
         touched.raised = 0;
         dismissed.raised = 0;
         memory = map_or_die(kChurnPages, kAnonymous);
@@ -64,7 +64,7 @@ struct Passer {
         }
         touched.await();
     }
-    void go() {
+    void end() {
         dismissed.raise();
         if (const int err = pthread_join(handle, nullptr); err != 0) die(failed("pthread_join", err));
         unmap_or_die(memory);
@@ -72,16 +72,16 @@ struct Passer {
 };
 
 void spawn_for_ever(Worker &spawner) {
-    std::array<Passer, kAlive> passers;
+    std::array<ShortLived, kAlive> threads;
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, worker_stack_bytes());
-    for (Passer &passer : passers)
-        passer.come(attributes);
+    for (ShortLived &thread : threads)
+        thread.start(attributes);
     spawner.ready.raise();
     for (std::size_t oldest = 0;; oldest = (oldest + 1) % kAlive) {
-        passers[oldest].go();
-        passers[oldest].come(attributes);
+        threads[oldest].end();
+        threads[oldest].start(attributes);
     }
 }
 

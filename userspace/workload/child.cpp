@@ -18,7 +18,7 @@
 namespace rsslag::workload {
 namespace {
 
-/// What a child writes: one write, so never half of it.
+/// The report of a child: one write of at most PIPE_BUF bytes, so it is never partial.
 struct Report {
     bool ok = false;
     core::Kind kind = core::Kind::Internal;
@@ -56,7 +56,7 @@ Report report_of(const core::Status &status) {
 
 core::Status die_with(pid_t parent) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return failed("prctl(PR_SET_PDEATHSIG)", errno);
-    if (getppid() != parent) raise(SIGKILL);  // it ended before the prctl: the signal would never come
+    if (getppid() != parent) raise(SIGKILL);  // the parent ended before the prctl, so no signal would come
     return core::success();
 }
 
@@ -75,16 +75,16 @@ core::Result<Child> fork_child(const std::function<core::Status()> &work, void (
     return Child{pid, std::move(in)};
 }
 
-core::Result<Heard> hear(Child &child) {
+core::Result<Outcome> await_report(Child &child) {
     Report report;
     for (;;) {
         const ssize_t got = read(child.report.get(), &report, sizeof report);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return failed("read from a child", errno);
-        if (got == 0) return Heard::Ended;
+        if (got == 0) return Outcome::Ended;
         break;
     }
-    if (report.ok) return Heard::Done;
+    if (report.ok) return Outcome::Done;
     waitpid(child.pid, nullptr, 0);
     return core::Error{report.kind, report.what.data(), report.err, report.remedy.data()};
 }
@@ -92,9 +92,9 @@ core::Result<Heard> hear(Child &child) {
 core::Result<pid_t> fork_sleeper(const std::function<core::Status()> &work) {
     auto child = fork_child(work);
     if (!child) return child.error();
-    auto heard = hear(*child);
-    if (!heard) return heard.error();
-    if (*heard == Heard::Ended) return core::Error{core::Kind::Internal, "the workload's child died", 0, ""};
+    auto outcome = await_report(*child);
+    if (!outcome) return outcome.error();
+    if (*outcome == Outcome::Ended) return core::Error{core::Kind::Internal, "the workload's child died", 0, ""};
     if (auto ok = await_sleep(child->pid); !ok) return ok.error();
     return child->pid;
 }

@@ -13,27 +13,29 @@ namespace rsslag::workload {
 
 using core::Fd;
 
-/// A forked child, and the pipe by which it is heard. The pipe is close-on-exec in the child.
+/// A forked child, and the pipe that it writes its report to. The pipe is close-on-exec in the child.
 struct Child {
     pid_t pid = 0;
     Fd report;
 };
 
-/// Forks. The child is killed when this process ends. It does `work`, reports how that went, and then does `rest`; a
-/// child whose work failed exits.
+/// Forks. The child is killed when the calling thread ends. It runs `work`, reports the result, and then runs `rest`;
+/// it exits if `work` failed.
 core::Result<Child> fork_child(const std::function<core::Status()> &work, void (*rest)() = sleep_forever);
 
-/// What is heard of it, waited for.
-enum class Heard {
-    Done,   ///< its work went well
-    Ended,  ///< nothing: it has exec'd, or died, and the pipe is closed
+/// The report of a child.
+enum class Outcome {
+    Done,   ///< `work` succeeded
+    Ended,  ///< no report: the child has exec'd or died, which closed the pipe
 };
-core::Result<Heard> hear(Child &child);
+/// Waits for the report. A failure of `work` is returned as its error.
+core::Result<Outcome> await_report(Child &child);
 
-/// fork_child() and then: done, and asleep.
+/// fork_child(), then waits until `work` is done and the child sleeps.
 core::Result<pid_t> fork_sleeper(const std::function<core::Status()> &work);
 
-/// This process dies when `parent`'s thread that made it ends, or has ended by now.
+/// Kills this process (PR_SET_PDEATHSIG) when the thread of `parent` that forked it ends, or at once if `parent` has
+/// ended.
 core::Status die_with(pid_t parent);
 
 }  // namespace rsslag::workload

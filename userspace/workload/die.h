@@ -8,11 +8,11 @@
 
 namespace rsslag::workload {
 
-/// start() has long returned when one of its threads fails: a target that has quietly stopped being busy would be a
-/// lie, so the process ends and says why.
+/// Prints the error and ends the process, for failures of threads after start() has returned: a busy workload must not
+/// stop silently.
 [[noreturn]] void die(const core::Error &error);
 
-/// Readable and writable base pages; mmap's `flags` and `fd`. Gives up where there are none.
+/// Maps readable and writable base pages with mmap's `flags` and `fd`; calls die() on failure.
 Memory map_or_die(std::size_t pages, int flags, int fd = -1);
 void unmap_or_die(Memory memory);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A process that stands still in the middle of execve. The kernel copies the arguments into the new mm's stack and
-// charges those pages to the old mm as anonymous ones (fs/exec.c, acct_arg_size), where no page table has them. It
-// copies from the last argument to the first; the first one here lies in memory whose faults a userfaultfd keeps
-// waiting, and nobody ever answers.
+// A process that is blocked in the middle of execve. The kernel copies the arguments into the new mm's stack and
+// charges those pages to the old mm as anonymous ones (fs/exec.c, acct_arg_size), though no page table of it maps them.
+// It copies from the last argument to the first. The first one here lies in memory whose faults wait for a userfaultfd
+// that is never served.
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <poll.h>
@@ -33,7 +33,7 @@ namespace {
 
 constexpr std::int64_t kStringKb = 100;  // execve takes strings of up to 128 kB
 
-/// One that sees faults made by the kernel, which is what copying arguments makes.
+/// A userfaultfd that also handles faults in kernel mode, as the copy of arguments causes them.
 core::Result<Fd> new_userfaultfd() {
     constexpr int kFlags = O_CLOEXEC | O_NONBLOCK;
     Fd fd(static_cast<int>(syscall(SYS_userfaultfd, kFlags)));
@@ -43,7 +43,7 @@ core::Result<Fd> new_userfaultfd() {
     if (device.open()) fd = Fd(ioctl(device.get(), USERFAULTFD_IOC_NEW, kFlags));
     if (fd.open()) return fd;
     core::Error error = failed("userfaultfd", err, "run as root, or sysctl vm.unprivileged_userfaultfd=1");
-    if (err == ENOSYS) error.remedy = "a kernel with CONFIG_USERFAULTFD";
+    if (err == ENOSYS) error.remedy = "use a kernel with CONFIG_USERFAULTFD";
     error.kind = core::Kind::Unsupported;
     return error;
 }
@@ -58,8 +58,8 @@ core::Status keep_waiting(const Fd &faults, Memory memory) {
     return core::success();
 }
 
-/// Room for one descriptor in a message's ancillary data.
-union DescriptorRoom {
+/// Space for one descriptor in a message's ancillary data.
+union DescriptorSpace {
     cmsghdr header;
     std::array<char, CMSG_SPACE(sizeof(int))> bytes;
 };
@@ -67,12 +67,12 @@ union DescriptorRoom {
 core::Status send_descriptor(const Fd &socket, const Fd &sent) {
     char byte = 0;
     iovec data{&byte, 1};
-    DescriptorRoom room{};
+    DescriptorSpace space{};
     msghdr message{};
     message.msg_iov = &data;
     message.msg_iovlen = 1;
-    message.msg_control = &room;
-    message.msg_controllen = sizeof room;
+    message.msg_control = &space;
+    message.msg_controllen = sizeof space;
     cmsghdr *const header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
@@ -83,16 +83,16 @@ core::Status send_descriptor(const Fd &socket, const Fd &sent) {
     return core::success();
 }
 
-/// Not open where the other end was closed first.
+/// Receives a descriptor. The result is not open if the other end was closed first.
 core::Result<Fd> receive_descriptor(const Fd &socket) {
     char byte = 0;
     iovec data{&byte, 1};
-    DescriptorRoom room{};
+    DescriptorSpace space{};
     msghdr message{};
     message.msg_iov = &data;
     message.msg_iovlen = 1;
-    message.msg_control = &room;
-    message.msg_controllen = sizeof room;
+    message.msg_control = &space;
+    message.msg_controllen = sizeof space;
     ssize_t got = 0;
     do {
         got = recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC);
@@ -105,7 +105,7 @@ core::Result<Fd> receive_descriptor(const Fd &socket) {
     return Fd(fd);
 }
 
-/// The child's part. Returns only when it fails.
+/// Runs in the child. Returns only on failure.
 core::Status exec_for_ever(std::int64_t kb, const Fd &socket) {
     auto first = map_private(page_size());
     if (!first) return first.error();
@@ -114,7 +114,7 @@ core::Status exec_for_ever(std::int64_t kb, const Fd &socket) {
     if (auto ok = keep_waiting(*faults, *first); !ok) return ok.error();
     std::vector<std::string> strings;
     for (std::int64_t left = kb; left > 0; left -= kStringKb) {
-        // With its terminator a whole number of kB.
+        // Including its terminator, each string is a whole number of kB.
         strings.emplace_back(static_cast<std::size_t>(std::min(left, kStringKb)) * 1024 - 1, 'x');
     }
     std::vector<char *> arguments{reinterpret_cast<char *>(first->data())};
@@ -124,10 +124,10 @@ core::Status exec_for_ever(std::int64_t kb, const Fd &socket) {
     char *const no_environment = nullptr;
     if (auto ok = send_descriptor(socket, *faults); !ok) return ok.error();
     execve("/proc/self/exe", arguments.data(), &no_environment);
-    return failed("execve", errno, errno == E2BIG ? "ask for less with --kb, or raise ulimit -s" : "");
+    return failed("execve", errno, errno == E2BIG ? "use a smaller --kb, or raise ulimit -s" : "");
 }
 
-/// Waits for the fault, or for the child's word that it has failed.
+/// Waits for the fault, or for the child's report of a failure.
 core::Status await_fault(Child &child, const Fd &faults) {
     std::array<pollfd, 2> awaited{{{faults.get(), POLLIN, 0}, {child.report.get(), POLLIN, 0}}};
     while (poll(awaited.data(), awaited.size(), -1) < 0) {
@@ -137,9 +137,9 @@ core::Status await_fault(Child &child, const Fd &faults) {
     if (read(faults.get(), &message, sizeof message) == sizeof message && message.event == UFFD_EVENT_PAGEFAULT) {
         return core::success();
     }
-    auto heard = hear(child);
-    if (!heard) return heard.error();
-    return core::Error{core::Kind::Internal, "the workload's child got through execve", 0, ""};
+    auto outcome = await_report(child);
+    if (!outcome) return outcome.error();
+    return core::Error{core::Kind::Internal, "the workload's child was not blocked in execve", 0, ""};
 }
 
 }  // namespace
@@ -157,13 +157,13 @@ Started start_exec_args(const Options &given) {
     auto faults = receive_descriptor(here);
     if (!faults) return faults.error();
     if (!faults->open()) {
-        auto heard = hear(*child);
-        if (!heard) return heard.error();
+        auto outcome = await_report(*child);
+        if (!outcome) return outcome.error();
         return core::Error{core::Kind::Internal, "the workload's child died", 0, ""};
     }
     if (auto ok = await_fault(*child, *faults); !ok) return ok.error();
     if (auto ok = await_sleep(child->pid); !ok) return ok.error();
-    // The child keeps its own descriptor: until that goes, the fault waits.
+    // The fault waits as long as the child has its own descriptor open.
     return Facts{number("child", child->pid), number("argument_kb", size->kb)};
 }
 

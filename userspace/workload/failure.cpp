@@ -29,7 +29,7 @@ core::Kind kind_of(int err) {
 }  // namespace
 
 core::Error failed(std::string_view call, int err, std::string remedy) {
-    // Not strerror: workloads fail in threads and forked children too.
+    // Not strerror, which is not thread-safe: workloads also fail in threads and forked children.
     return {kind_of(err), std::string(call) + ": " + std::generic_category().message(err), err, std::move(remedy)};
 }
 

@@ -8,10 +8,10 @@
 
 namespace rsslag::workload {
 
-/// The Error of a system call (or library call) that set `err`: names the call and says what the errno means.
+/// The Error of a system or library call that failed with `err`: the name of the call and the message of the errno.
 core::Error failed(std::string_view call, int err, std::string remedy = {});
 
-/// This machine lacks what the workload needs.
+/// Kind::Unsupported: this machine lacks what the workload needs.
 core::Error unsupported(std::string what, std::string remedy);
 
 }  // namespace rsslag::workload

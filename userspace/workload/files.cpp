@@ -18,7 +18,7 @@ Facts read_facts(Memory memory) {
     return {number("read_kb", kb_of(memory.size())), mapping_fact(memory)};
 }
 
-/// Mapped privately and every page read.
+/// Maps a file privately and reads every page.
 core::Result<Memory> read_privately(const Options &given) {
     auto size = sizes(given, {.kb = kDefaultFileKb});
     if (!size) return size.error();
@@ -46,7 +46,7 @@ Started start_file_private(const Options &given) {
     return read_facts(*memory);
 }
 
-// A write to a page that has been read takes it from file to anon: one member down, another up, the sum unmoved.
+// A write to a page that was read moves it from file to anon: the sum of the members does not change.
 Started start_file_private_write(const Options &given) {
     auto memory = read_privately(given);
     if (!memory) return memory.error();

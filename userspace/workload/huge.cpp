@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Huge pages: transparent ones, which count as so many base pages, and hugetlb, which no member counts.
+// Huge pages: transparent ones, which count as base pages, and hugetlb pages, which no member counts.
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
@@ -19,7 +19,7 @@ constexpr std::int64_t kHugetlbPages = 2;
 constexpr const char *kTransparent = "/sys/kernel/mm/transparent_hugepage/";
 constexpr const char *kNrHugepages = "/proc/sys/vm/nr_hugepages";
 
-/// The first address in `memory` from which a huge page fits, and all behind it.
+/// The part of `memory` from its first huge page boundary on.
 Memory aligned(Memory memory, std::size_t huge) {
     const auto at = reinterpret_cast<std::uintptr_t>(memory.data());
     return memory.subspan((huge - at % huge) % huge);
@@ -29,8 +29,8 @@ std::string no_hugetlb() {
     return "this kernel has no hugetlb pages";
 }
 
-/// Sees to it that there are enough. Those that are in use when the old number comes back become surplus: they stay
-/// with their mapping and go when it goes.
+/// Raises nr_hugepages until `requested` pages are free. When the old number is restored, pages in use become surplus:
+/// they remain until their mapping is removed.
 core::Status raise_to(BorrowedSetting &pool, std::int64_t requested) {
     auto meminfo = read_text("/proc/meminfo");
     if (!meminfo) return meminfo.error();
@@ -38,10 +38,11 @@ core::Status raise_to(BorrowedSetting &pool, std::int64_t requested) {
     const auto reserved = labelled_kb(*meminfo, "HugePages_Rsvd:");
     const auto surplus = labelled_kb(*meminfo, "HugePages_Surp:");
     const auto total = read_number(kNrHugepages);
-    if (!free || !reserved || !surplus || !total) return unsupported(no_hugetlb(), "a kernel with CONFIG_HUGETLBFS");
+    if (!free || !reserved || !surplus || !total)
+        return unsupported(no_hugetlb(), "use a kernel with CONFIG_HUGETLBFS");
     const std::int64_t missing = requested - (*free - *reserved);
     if (missing <= 0) return core::success();
-    // A larger pool takes the surplus pages in before it makes new ones.
+    // A larger pool takes over the surplus pages before it allocates new ones.
     const std::string more = std::to_string(*total + *surplus + missing);
     if (!pool.set(more)) return unsupported("too few free hugetlb pages", "sysctl vm.nr_hugepages=" + more);
     return core::success();
@@ -54,33 +55,36 @@ Started start_thp(const Options &given) {
     if (!size) return size.error();
     const std::string remedy = std::string("echo madvise > ") + kTransparent + "enabled";
     const auto enabled = read_text(std::string(kTransparent) + "enabled");
-    if (!enabled) return unsupported("this kernel has no transparent huge pages", "a kernel with them");
+    if (!enabled)
+        return unsupported("this kernel has no transparent huge pages",
+                           "use a kernel with CONFIG_TRANSPARENT_HUGEPAGE");
     if (enabled->find("[never]") != std::string::npos) return unsupported("transparent huge pages are off", remedy);
     const auto huge = read_number(std::string(kTransparent) + "hpage_pmd_size");
     if (!huge) return huge.error();
     const auto huge_bytes = static_cast<std::size_t>(*huge);
     if (prctl(PR_SET_THP_DISABLE, 0, 0, 0, 0) != 0) return failed("prctl(PR_SET_THP_DISABLE)", errno);
 
-    auto room = map_guarded(size->bytes() + huge_bytes, {PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS});
-    if (!room) return room.error();
-    const Memory memory = aligned(*room, huge_bytes).first(size->bytes());
+    auto space = map_guarded(size->bytes() + huge_bytes, {PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS});
+    if (!space) return space.error();
+    const Memory memory = aligned(*space, huge_bytes).first(size->bytes());
     if (madvise(memory.data(), memory.size(), MADV_HUGEPAGE) != 0) return failed("madvise(MADV_HUGEPAGE)", errno);
     touch(memory);
     auto got = smaps_kb(memory, "AnonHugePages:");
     if (!got) return got.error();
-    if (*got == 0) return unsupported("no huge page was to be had", "free memory, or a --kb of a huge page or more");
+    if (*got == 0)
+        return unsupported("no huge page could be allocated", "free memory, or use a --kb of at least one huge page");
     return Facts{number("touched_kb", kb_of(memory.size())), number("huge_kb", *got), mapping_fact(memory)};
 }
 
 Started start_hugetlb(const Options &given) {
     if (auto none = sizes(given, {}); !none) return none.error();
     auto pool = BorrowedSetting::lock(kNrHugepages);
-    if (!pool) return unsupported(no_hugetlb(), "a kernel with CONFIG_HUGETLBFS");
+    if (!pool) return unsupported(no_hugetlb(), "use a kernel with CONFIG_HUGETLBFS");
     if (auto ok = raise_to(*pool, kHugetlbPages); !ok) return ok.error();
     auto meminfo = read_text("/proc/meminfo");
     if (!meminfo) return meminfo.error();
     const auto huge_kb = labelled_kb(*meminfo, "Hugepagesize:");
-    if (!huge_kb) return unsupported(no_hugetlb(), "a kernel with CONFIG_HUGETLBFS");
+    if (!huge_kb) return unsupported(no_hugetlb(), "use a kernel with CONFIG_HUGETLBFS");
 
     const auto bytes = static_cast<std::size_t>(*huge_kb * kHugetlbPages) * 1024;
     void *const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);

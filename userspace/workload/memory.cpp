@@ -23,13 +23,13 @@ std::size_t half_of(Memory memory) {
 
 core::Result<Memory> map_guarded(std::size_t bytes, Mapping how) {
     const std::size_t guard = page_size();
-    void *const room = mmap(nullptr, bytes + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room == MAP_FAILED) return failed("mmap", errno, "ask for less with --kb or --threads");
-    auto *const inner = static_cast<std::byte *>(room) + guard;
+    void *const space = mmap(nullptr, bytes + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space == MAP_FAILED) return failed("mmap", errno, "use a smaller --kb or --threads");
+    auto *const inner = static_cast<std::byte *>(space) + guard;
     if (mmap(inner, bytes, how.prot, how.flags | MAP_FIXED, how.fd, 0) == MAP_FAILED) {
         const int err = errno;
-        munmap(room, bytes + 2 * guard);
-        return failed("mmap", err, err == ENOMEM ? "ask for less with --kb or --threads" : "");
+        munmap(space, bytes + 2 * guard);
+        return failed("mmap", err, err == ENOMEM ? "use a smaller --kb or --threads" : "");
     }
     return Memory(inner, bytes);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A bit of everything that moves counters, with pauses in which nothing does.
+// All kinds of actions that change counters, with pauses in which no counter changes.
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -20,7 +20,7 @@
 namespace rsslag::workload {
 namespace {
 
-constexpr long kPhaseMs = 400;  ///< so long it moves, and as long it rests
+constexpr long kPhaseMs = 400;  ///< duration of activity, and of each pause
 
 long phase_ms() {
     timespec now{};
@@ -28,7 +28,7 @@ long phase_ms() {
     return (now.tv_sec * 1000 + now.tv_nsec / 1'000'000) % (2 * kPhaseMs);
 }
 
-/// All threads rest at the same time, so that readings of a still process come in between.
+/// All threads pause at the same time, so that some readings find the process quiescent.
 void rest() {
     const long left = 2 * kPhaseMs - phase_ms();
     const timespec pause{left / 1000, left % 1000 * 1'000'000};
@@ -51,7 +51,7 @@ void share(std::size_t pages) {
 
 void read_and_copy(std::size_t pages) {
     static const core::Result<Fd> file = writable_file(std::size_t{256} * page_size(), Fill::Data);
-    if (!file) return share(pages);  // no disk here
+    if (!file) return share(pages);  // no file with file pages here
     const Memory memory = map_or_die(std::min<std::size_t>(pages, 256), MAP_PRIVATE, file->get());
     read_pages(memory);
     touch(memory.first(memory.size() / 2 / page_size() * page_size()));
@@ -67,7 +67,7 @@ void come_and_go(std::size_t pages) {
     if (pthread_create(&handle, nullptr, work, &pages) == 0) pthread_join(handle, nullptr);
 }
 
-/// A child that writes to its copy, and one that becomes another program.
+/// Forks a child that writes to its copy of `memory`, or, with `exec`, executes another program.
 void have_children(Memory memory, bool exec) {
     const pid_t pid = fork();
     if (pid == 0) {

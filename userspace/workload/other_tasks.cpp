@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory of this process that tasks of other processes account for.
+// Memory of this process that tasks of other processes touch.
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,33 +20,34 @@
 namespace rsslag::workload {
 namespace {
 
-/// What the task with a borrowed mm is given, and gives back.
-struct Lodger {
+/// Arguments and results of the task that shares this mm.
+struct SharingTask {
     Memory memory;
-    pid_t host = 0;
+    pid_t parent = 0;
     int err = 0;
     Signal ready;
 };
 
-/// Runs in another process on this one's memory, thread-local storage and all, while this one waits: system calls
-/// only, and nothing of the library's that keeps state.
-int lodge(void *argument) {
-    auto *lodger = static_cast<Lodger *>(argument);
-    if (syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL) != 0) lodger->err = errno;
-    if (syscall(SYS_getppid) != lodger->host) syscall(SYS_exit, 1);
-    touch(lodger->memory);
-    lodger->ready.raise();
+/// Runs in another process that shares this one's memory, including thread-local storage, while this one waits. It uses
+/// system calls only, and no library function that keeps state.
+int run_sharing(void *argument) {
+    auto *sharing = static_cast<SharingTask *>(argument);
+    if (syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL) != 0) sharing->err = errno;
+    if (syscall(SYS_getppid) != sharing->parent) syscall(SYS_exit, 1);
+    touch(sharing->memory);
+    sharing->ready.raise();
     sleep_forever();
 }
 
 core::Error writer_refused(int err) {
     core::Error error = failed("process_vm_writev", err);
-    if (err == ENOSYS) error.remedy = "a kernel with CONFIG_CROSS_MEMORY_ATTACH";
-    if (err == EPERM) error.remedy = "kernel.yama.ptrace_scope at most 1, and a program without file capabilities";
+    if (err == ENOSYS) error.remedy = "use a kernel with CONFIG_CROSS_MEMORY_ATTACH";
+    if (err == EPERM)
+        error.remedy = "set kernel.yama.ptrace_scope to at most 1, and use a program without file capabilities";
     return error;
 }
 
-/// The child's part: `memory` is untouched here as there, so its address serves for both.
+/// Runs in the child. `memory` has the same address in both processes.
 core::Status write_into(pid_t target, Memory memory) {
     std::vector<std::byte> from(memory.size(), std::byte{1});
     std::size_t done = 0;
@@ -69,13 +70,13 @@ Started start_clone_vm(const Options &given) {
     if (!memory) return memory.error();
     auto stack = map_private(16 * page_size());
     if (!stack) return stack.error();
-    auto *const lodger = std::make_unique<Lodger>().release();  // as long as the process: the other task has it too
-    lodger->memory = *memory;
-    lodger->host = getpid();
-    const int pid = clone(lodge, stack->data() + stack->size(), CLONE_VM | SIGCHLD, lodger);
+    auto *const sharing = std::make_unique<SharingTask>().release();  // never freed: the other task uses it too
+    sharing->memory = *memory;
+    sharing->parent = getpid();
+    const int pid = clone(run_sharing, stack->data() + stack->size(), CLONE_VM | SIGCHLD, sharing);
     if (pid < 0) return failed("clone(CLONE_VM)", errno);
-    lodger->ready.await();
-    if (lodger->err != 0) return failed("prctl(PR_SET_PDEATHSIG)", lodger->err);
+    sharing->ready.await();
+    if (sharing->err != 0) return failed("prctl(PR_SET_PDEATHSIG)", sharing->err);
     if (auto ok = await_sleep(pid); !ok) return ok.error();
     return Facts{number("child", pid), number("touched_kb", kb_of(memory->size())), mapping_fact(*memory)};
 }
@@ -86,7 +87,7 @@ Started start_remote_write(const Options &given) {
     auto memory = map_private(size->bytes());
     if (!memory) return memory.error();
     const pid_t target = getpid();
-    // A child may not trace its parent where Yama stands guard. Without Yama: EINVAL, and no need.
+    // With Yama a child may not trace its parent otherwise. Without Yama: EINVAL, and it is not needed.
     if (prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY) != 0 && errno != EINVAL) {
         return failed("prctl(PR_SET_PTRACER)", errno);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the `cpu` scheme can hide at most: on each CPU each member just under the batch.
+// The most that the `cpu` scheme can cache: each member just under the batch on each CPU.
 #include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ namespace rsslag::workload {
 using core::Fd;
 namespace {
 
-/// Field 24 of /proc/self/stat, read without touching a page that was not touched by the first read.
+/// Field 24 of /proc/self/stat (rss). Reads after the first one touch no new page.
 class StatRss {
   public:
     core::Status open() {
@@ -45,7 +45,7 @@ std::optional<std::int64_t> StatRss::read() {
     if (got <= 0) return std::nullopt;
     const char *at = text_.data() + got;
     while (at > text_.data() && *at != ')')
-        --at;  // comm, field 2, may hold blanks and brackets
+        --at;  // comm, field 2, may contain blanks and brackets
     const char *const end = text_.data() + got;
     for (int field = 2; field < 24; ++field) {
         while (at < end && *at != ' ')
@@ -71,8 +71,8 @@ struct Supply {
 
 struct Batch {
     std::int64_t pages = 0;
-    /// How many pages at most until a fold must have been seen: a CPU's count starts anywhere in (-batch, batch). The
-    /// `thread` scheme knows no batch and flushes after 66 faults.
+    /// The number of touched pages after which a fold must have occurred: a CPU's count starts in (-batch, batch). The
+    /// `thread` scheme has no batch and flushes after 66 faults.
     std::int64_t patience() const { return 3 * pages + 128; }
 };
 
@@ -81,8 +81,8 @@ Batch current_batch() {
     return {std::max(32L, 2 * sysconf(_SC_NPROCESSORS_ONLN))};
 }
 
-/// Leaves this CPU's count of one member at batch - 1. It starts unknown; but /proc/self/stat shows only what has
-/// been folded, so the touch after which that moves has just made it 0.
+/// Leaves this CPU's count of one member at batch - 1. The count is unknown at first. /proc/self/stat shows only folded
+/// pages, so when its value changes after a touch, that touch has folded the count, which is then 0.
 void leave_just_under(Batch batch, Supply &supply, StatRss &rss) {
     const auto before = rss.read();
     for (std::int64_t touched = 0; touched < batch.patience(); ++touched) {
@@ -97,7 +97,7 @@ struct CpuSetDeleter {
     void operator()(cpu_set_t *set) const { CPU_FREE(set); }
 };
 
-/// Any number of CPUs; 1,024 are what a plain cpu_set_t ends at.
+/// A set of any number of CPUs; a plain cpu_set_t has 1,024.
 struct CpuSet {
     explicit CpuSet(int cpus) : bytes(CPU_ALLOC_SIZE(cpus)), set(CPU_ALLOC(cpus)) { CPU_ZERO_S(bytes, set.get()); }
 
@@ -109,7 +109,7 @@ core::Result<CpuSet> allowed_cpus() {
     for (int cpus = 1024; cpus <= 1 << 20; cpus *= 2) {
         CpuSet set(cpus);
         if (sched_getaffinity(0, set.bytes, set.set.get()) == 0) return set;
-        if (errno != EINVAL) break;  // EINVAL: the kernel knows more CPUs than that
+        if (errno != EINVAL) break;  // EINVAL: the kernel has more CPUs than the set
     }
     return failed("sched_getaffinity", errno);
 }
@@ -119,8 +119,8 @@ struct Supplies {
     std::optional<Supply> file;
 };
 
-core::Result<Supplies> lay_in(std::size_t bytes) {
-    // Reserved generously, touched sparingly: MAP_NORESERVE, or strict overcommit would refuse.
+core::Result<Supplies> map_supplies(std::size_t bytes) {
+    // Most of it is never touched: without MAP_NORESERVE strict overcommit could refuse it.
     constexpr int kProt = PROT_READ | PROT_WRITE;
     auto anon = map_guarded(bytes, {kProt, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE});
     if (!anon) return anon.error();
@@ -130,7 +130,7 @@ core::Result<Supplies> lay_in(std::size_t bytes) {
         if (auto ok = forbid_huge_pages(memory); !ok) return ok.error();
     }
     Supplies supplies{{*anon}, {*shmem}, std::nullopt};
-    // Write faults on a shared file mapping map one page each; read faults would map what lies around too.
+    // A write fault on a shared file mapping maps one page; a read fault would also map the pages around it.
     if (auto fd = writable_file(bytes, Fill::Sparse)) {
         auto file = map_guarded(bytes, {kProt, MAP_SHARED, fd->get()});
         if (!file) return file.error();
@@ -139,12 +139,12 @@ core::Result<Supplies> lay_in(std::size_t bytes) {
     return supplies;
 }
 
-/// The build-up is spread: `in_all` over so many visits of CPUs.
+/// Spreads the build-up: `in_all` is divided among the visits of CPUs.
 struct Pace {
     std::chrono::milliseconds in_all{};
     int visits = 1;
 
-    /// After one member on one CPU. Sleeping touches no page.
+    /// Called after each of the three members on each CPU. Sleeping touches no page.
     void rest() const { sleep_part(in_all, 3 * static_cast<std::size_t>(visits)); }
 };
 
@@ -157,7 +157,7 @@ void leave_all_just_under(Batch batch, Supplies &supplies, StatRss &rss, Pace pa
     pace.rest();
 }
 
-/// Pins this task to each CPU in turn. How many it was on.
+/// Pins this task to one CPU after the other. Returns the number of CPUs.
 core::Result<int> visit_each(const CpuSet &allowed, Batch batch, Supplies &supplies, StatRss &rss, Pace pace) {
     CpuSet one(static_cast<int>(allowed.bytes * 8));
     int visited = 0;
@@ -166,7 +166,7 @@ core::Result<int> visit_each(const CpuSet &allowed, Batch batch, Supplies &suppl
         CPU_ZERO_S(one.bytes, one.set.get());
         CPU_SET_S(cpu, one.bytes, one.set.get());
         if (sched_setaffinity(0, one.bytes, one.set.get()) != 0) {
-            if (errno == EINVAL) continue;  // went offline meanwhile
+            if (errno == EINVAL) continue;  // the CPU went offline meanwhile
             return failed("sched_setaffinity", errno);
         }
         leave_all_just_under(batch, supplies, rss, pace);
@@ -186,12 +186,12 @@ Started start_per_cpu(const Options &given) {
     const Batch batch = current_batch();
     const int cpus = CPU_COUNT_S(allowed->bytes, allowed->set.get());
     const auto pages = static_cast<std::size_t>((cpus + 1) * (batch.patience() + batch.pages));
-    auto supplies = lay_in(pages * page_size());
+    auto supplies = map_supplies(pages * page_size());
     if (!supplies) return supplies.error();
     StatRss rss;
     if (auto ok = rss.open(); !ok) return ok.error();
 
-    // Everything that the measured part touches is touched before it: its code, its stack, and these strings.
+    // Everything that the visits touch is touched before them: code, stack, and these strings.
     Facts facts{number("cpus", cpus), number("batch", batch.pages), {"file", supplies->file ? "yes" : "no"}};
     const Pace pace{size->over, cpus + 1};
     leave_all_just_under(batch, *supplies, rss, pace);

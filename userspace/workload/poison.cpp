@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Memory of the machine, taken out of use until it reboots: for virtual machines that are thrown away.
+// Poisons memory of the machine, which is out of use until a reboot: for disposable virtual machines only.
 #include <fmt/format.h>
 #include <sys/mman.h>
 
@@ -16,7 +16,7 @@
 namespace rsslag::workload {
 namespace {
 
-constexpr const char *kLeave = "rsslag.poison";
+constexpr const char *kPermission = "rsslag.poison";
 constexpr std::size_t kPages = 8, kPoisoned = 3;
 
 bool machine_may_be_poisoned() {
@@ -24,12 +24,12 @@ bool machine_may_be_poisoned() {
     if (!line) return false;
     std::istringstream words(*line);
     for (std::string word; words >> word;) {
-        if (word == kLeave) return true;
+        if (word == kPermission) return true;
     }
     return false;
 }
 
-/// The kernel sends SIGBUS to who holds a dirty page that it poisons, and kills who does not catch it.
+/// Catches SIGBUS, which the kernel sends to processes that map a dirty page when it poisons that page.
 class SurvivesBusError {
   public:
     SurvivesBusError() {
@@ -50,8 +50,8 @@ class SurvivesBusError {
 Started start_hwpoison(const Options &given) {
     if (auto none = sizes(given, {}); !none) return none.error();
     if (!machine_may_be_poisoned()) {
-        return unsupported("hwpoison takes memory of the whole machine out of use",
-                           fmt::format("in a virtual machine, boot with {} on the kernel command line", kLeave));
+        return unsupported("hwpoison takes memory of the machine out of use",
+                           fmt::format("in a virtual machine, boot with {} on the kernel command line", kPermission));
     }
     auto memory = map_private(kPages * page_size());
     if (!memory) return memory.error();
@@ -60,8 +60,9 @@ Started start_hwpoison(const Options &given) {
     const SurvivesBusError survives;
     for (std::size_t i = 0; i < kPoisoned; ++i) {
         if (madvise(&poisoned[i * page_size()], page_size(), MADV_HWPOISON) != 0) {
-            return failed("madvise(MADV_HWPOISON)", errno,
-                          "CAP_SYS_ADMIN and a kernel with CONFIG_MEMORY_FAILURE and CONFIG_HWPOISON_INJECT");
+            return failed(
+                "madvise(MADV_HWPOISON)", errno,
+                "this requires CAP_SYS_ADMIN and a kernel with CONFIG_MEMORY_FAILURE and CONFIG_HWPOISON_INJECT");
         }
     }
     return Facts{number("touched_kb", kb_of(memory->size())), number("poisoned_pages", kPoisoned),

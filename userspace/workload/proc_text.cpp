@@ -26,7 +26,7 @@ std::optional<std::int64_t> leading_number(std::string_view text) {
     return value;
 }
 
-/// "7f00-7f10 rw-p …": the range, where the line is a mapping's first.
+/// The range in the first line of a mapping: "7f00-7f10 rw-p …".
 struct Range {
     std::uintptr_t from = 0, to = 0;
 };
@@ -69,7 +69,7 @@ core::Result<std::int64_t> read_number(const std::string &path) {
     auto text = read_text(path);
     if (!text) return text.error();
     const std::optional<std::int64_t> value = leading_number(*text);
-    if (!value) return core::Error{core::Kind::Corrupt, path + " holds no number", 0, ""};
+    if (!value) return core::Error{core::Kind::Corrupt, path + " does not contain a number", 0, ""};
     return *value;
 }
 

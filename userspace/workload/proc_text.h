@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The little that workloads must read of /proc and /sys to know whether they did what they promise. The parsers of
-// the procfs room are for judging others; a workload reports on itself without them.
+// The few values in /proc and /sys that workloads read to check their own result. They do not use the parsers of the
+// procfs module, which the tests check with these workloads.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ core::Status write_text(const std::string &path, std::string_view text);
 /// The number at the start of a file like /proc/sys/vm/nr_hugepages.
 core::Result<std::int64_t> read_number(const std::string &path);
 
-/// The number behind `label` at the start of a line: labelled_kb(meminfo, "MemAvailable:").
+/// The number after `label`, which is at the start of a line: labelled_kb(meminfo, "MemAvailable:").
 std::optional<std::int64_t> labelled_kb(std::string_view text, std::string_view label);
 
 /// The sum of one field ("AnonHugePages:") over the mappings of this process's smaps that overlap `memory`.

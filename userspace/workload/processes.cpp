@@ -21,34 +21,34 @@ namespace {
 
 constexpr std::chrono::seconds kStatePatience{60};
 
-/// State and minor faults (fields 3 and 10) of /proc/PID/stat.
-struct Glance {
+/// State and minor faults (fields 3 and 10) in /proc/PID/stat.
+struct TaskState {
     char state = '?';
     std::int64_t faults = 0;
 
-    bool operator==(const Glance &) const = default;
+    bool operator==(const TaskState &) const = default;
 };
 
-core::Result<Glance> glance_at(pid_t pid) {
+core::Result<TaskState> read_state(pid_t pid) {
     auto stat = read_text("/proc/" + std::to_string(pid) + "/stat");
     if (!stat) return stat.error();
     std::istringstream fields(stat->substr(stat->rfind(')') + 1));
-    Glance glance;
+    TaskState task;
     std::string skipped;
-    fields >> glance.state;
+    fields >> task.state;
     for (int field = 4; field < 10; ++field)
         fields >> skipped;
-    fields >> glance.faults;
-    return glance;
+    fields >> task.faults;
+    return task;
 }
 
-/// Sleeps, and has not faulted since the look before: a foreign program tells nobody that it has settled, and may
-/// sleep for a moment on its way (on a page lock, say).
+/// Waits until the process sleeps and has not faulted since the previous check. A foreign program does not report that
+/// it has settled, and may sleep for a moment before (for example on a page lock).
 core::Status await_settled(pid_t pid) {
     const auto deadline = std::chrono::steady_clock::now() + kStatePatience;
-    std::optional<Glance> before;
+    std::optional<TaskState> before;
     for (;;) {
-        auto now = glance_at(pid);
+        auto now = read_state(pid);
         if (!now) return now.error();
         if (now->state == 'S' && before == *now) return core::success();
         if (std::chrono::steady_clock::now() > deadline) {
@@ -59,13 +59,13 @@ core::Status await_settled(pid_t pid) {
     }
 }
 
-/// A worker that outlives its leader: the leader's death signal is the leader's alone.
+/// A worker that outlives its leader. PR_SET_PDEATHSIG is per thread, so the worker sets its own.
 void outlive(Worker &worker) {
     if (!die_with(getppid())) _exit(1);
     touch_and_wait(worker);
 }
 
-/// Ends the calling thread only; returning from main, or _exit(), would end all.
+/// Ends the calling thread only; a return from main, or _exit(), would end the process.
 void leave_alone() {
     syscall(SYS_exit, 0);
 }
@@ -73,13 +73,13 @@ void leave_alone() {
 core::Status await_zombie(pid_t pid) {
     const auto deadline = std::chrono::steady_clock::now() + kStatePatience;
     for (;;) {
-        auto now = glance_at(pid);
+        auto now = read_state(pid);
         if (!now) return now.error();
         if (now->state == 'Z') return core::success();
         if (std::chrono::steady_clock::now() > deadline) {
             return core::Error{core::Kind::Internal, "the leader does not end", 0, ""};
         }
-        poll(nullptr, 0, 1);  // a pidfd would wait for the whole group
+        poll(nullptr, 0, 1);  // a pidfd becomes readable only when the whole group has ended
     }
 }
 
@@ -105,13 +105,13 @@ Started start_fork_cow(const Options &given) {
 Started start_after_exec(const Options &given) {
     if (auto none = sizes(given, {}); !none) return none.error();
     auto child = fork_child([]() -> core::Status {
-        // Not "infinity", which busybox does not know.
+        // Not "infinity", which busybox does not accept.
         execlp("sleep", "sleep", "1000000000", nullptr);
-        return failed("execvp sleep", errno, "a sleep program in PATH");
+        return failed("execvp sleep", errno, "install a sleep program in PATH");
     });
     if (!child) return child.error();
-    auto heard = hear(*child);  // the exec closes the pipe
-    if (!heard) return heard.error();
+    auto outcome = await_report(*child);  // the exec closes the pipe
+    if (!outcome) return outcome.error();
     if (auto ok = await_settled(child->pid); !ok) return ok.error();
     return Facts{number("child", child->pid)};
 }
@@ -127,9 +127,9 @@ Started start_leader_gone(const Options &given) {
         },
         leave_alone);
     if (!child) return child.error();
-    auto heard = hear(*child);
-    if (!heard) return heard.error();
-    if (*heard == Heard::Ended) return core::Error{core::Kind::Internal, "the workload's child died", 0, ""};
+    auto outcome = await_report(*child);
+    if (!outcome) return outcome.error();
+    if (*outcome == Outcome::Ended) return core::Error{core::Kind::Internal, "the workload's child died", 0, ""};
     if (auto ok = await_zombie(child->pid); !ok) return ok.error();
     return Facts{number("child", child->pid), number("threads", size->threads), number("touched_kb", size->total_kb())};
 }

@@ -23,7 +23,7 @@
 namespace rsslag::workload {
 namespace {
 
-// A VM without hardware virtualisation needs this long for 10,000 threads; nobody waits for it elsewhere.
+// Needed for 10,000 threads in a VM without hardware virtualisation; other machines never wait this long.
 constexpr std::chrono::seconds kSleepPatience{120};
 
 core::Result<std::vector<std::string>> task_directories(pid_t pid) {
@@ -39,8 +39,8 @@ core::Result<std::vector<std::string>> task_directories(pid_t pid) {
 
 bool asleep(const std::string &task) {
     const auto stat = read_text(task + "/stat");
-    if (!stat) return true;                         // gone: nothing is stiller
-    const std::size_t comm_end = stat->rfind(')');  // comm may hold anything, brackets too
+    if (!stat) return true;                         // the task has ended
+    const std::size_t comm_end = stat->rfind(')');  // comm may contain anything, including brackets
     if (comm_end == std::string::npos || comm_end + 2 >= stat->size()) return false;
     const char state = (*stat)[comm_end + 2];
     return state == 'S' || state == 'Z';

@@ -12,7 +12,7 @@
 
 namespace rsslag::workload {
 
-/// A word that one task sets and another waits for (a futex). Within one mm.
+/// A flag that one task sets and another waits for, within one mm (a futex).
 struct Signal {
     std::atomic<std::uint32_t> raised{0};
 
@@ -20,14 +20,14 @@ struct Signal {
     void await();
 };
 
-/// Blocks in a system call without a timeout; touches no memory, whatever signals come.
+/// Blocks in a system call without a timeout and touches no memory, even if signals come.
 [[noreturn]] void sleep_forever();
 
-/// Sleeps for one of so many equal parts of a time; not at all where that is none.
+/// Sleeps for `whole` / `parts`.
 void sleep_part(std::chrono::milliseconds whole, std::size_t parts);
 
-/// Returns once each task of `pid` but the caller itself sleeps (state S) or is a zombie. A task that sleeps for ever
-/// tells nobody, so this looks until it is so; Kind::Internal when it never is.
+/// Returns once each task of `pid` except the caller sleeps (state S) or is a zombie. Polls, as there is no
+/// notification; Kind::Internal after a timeout.
 core::Status await_sleep(pid_t pid);
 
 }  // namespace rsslag::workload

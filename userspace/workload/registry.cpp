@@ -18,8 +18,8 @@ constexpr std::array kWorkloads{
              start_many_threads},
     Workload{"half-gone", "64 threads that each touch 16 pages; half of them end (--threads, --kb)", Motion::Quiet,
              start_half_gone},
-    Workload{"leader-gone", "a process whose main thread has ended, four others not (--threads, --kb)", Motion::Quiet,
-             start_leader_gone},
+    Workload{"leader-gone", "a process whose main thread has ended while four others go on (--threads, --kb)",
+             Motion::Quiet, start_leader_gone},
     Workload{"shared-anon", "50 MiB of shared anonymous memory (--kb)", Motion::Quiet, start_shared_anon},
     Workload{"memfd", "8 MiB of a memfd (--kb)", Motion::Quiet, start_memfd},
     Workload{"sysv", "8 MiB of System V shared memory (--kb)", Motion::Quiet, start_sysv},
@@ -49,9 +49,9 @@ constexpr std::array kWorkloads{
              start_exec_args},
     Workload{"hwpoison", "three pages poisoned (virtual machines only)", Motion::Quiet, start_hwpoison},
     Workload{"busy", "8 threads that map, touch and unmap without pause (--threads)", Motion::Busy, start_busy},
-    Workload{"churn", "16 threads at a time that come, touch 10 pages and go", Motion::Busy, start_churn},
-    Workload{"storm", "a thread that faults in 8 MiB and drops it, for ever (--threads)", Motion::Busy, start_storm},
-    Workload{"mixed", "4 threads that map, copy, drop, fork and exec, and rest now and then (--threads)", Motion::Busy,
+    Workload{"churn", "16 threads at a time that start, touch 10 pages and end", Motion::Busy, start_churn},
+    Workload{"storm", "a thread that faults in 8 MiB and drops it, forever (--threads)", Motion::Busy, start_storm},
+    Workload{"mixed", "4 threads that map, copy, drop, fork and exec, with pauses (--threads)", Motion::Busy,
              start_mixed},
 };
 

@@ -12,8 +12,8 @@ namespace rsslag::workload {
 
 using core::Fd;
 
-/// A setting of the machine (a file below /proc/sys or /sys) that a workload changes for a moment. Two workloads never
-/// borrow the same one at a time, or the second would put back what the first has written: the file is locked.
+/// A setting of the machine (a file below /proc/sys or /sys) that a workload changes for a short time. The file is
+/// locked, as two concurrent workloads would otherwise restore each other's values.
 class BorrowedSetting {
   public:
     /// Waits for the lock; changes nothing yet.
@@ -23,7 +23,7 @@ class BorrowedSetting {
     ~BorrowedSetting();
 
     core::Status set(std::string_view text);
-    /// Puts back what was there, and says whether that went well; the destructor does it silently.
+    /// Restores the previous value. The destructor does the same and ignores errors.
     core::Status restore();
 
   private:

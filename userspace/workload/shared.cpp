@@ -50,7 +50,7 @@ Started start_sysv(const Options &given) {
     if (id < 0) return failed("shmget", errno, "raise kernel.shmmax, kernel.shmall or kernel.shmmni");
     void *const at = shmat(id, nullptr, 0);
     const int attach_err = errno;
-    // Marked at once: the segment then goes with its last user, whatever kills that.
+    // Marked immediately, so that the segment is removed with its last user, however that ends.
     if (shmctl(id, IPC_RMID, nullptr) != 0) return failed("shmctl(IPC_RMID)", errno);
     if (reinterpret_cast<std::intptr_t>(at) == -1) return failed("shmat", attach_err);
     const Memory memory(static_cast<std::byte *>(at), size->bytes());

@@ -25,22 +25,22 @@ template <class T>
 core::Status check(const char *option, const std::optional<T> &given, bool taken, std::int64_t least,
                    std::int64_t most) {
     if (!given) return core::success();
-    if (!taken) return bad(fmt::format("this workload takes no {}", option), fmt::format("leave {} out", option));
+    if (!taken) return bad(fmt::format("this workload takes no {}", option), fmt::format("remove {}", option));
     if (*given < least || *given > most) {
         return bad(std::string(option) + " " + std::to_string(*given) + " is out of range",
-                   "from " + std::to_string(least) + " to " + std::to_string(most));
+                   "use " + std::to_string(least) + " to " + std::to_string(most));
     }
     return core::success();
 }
 
 core::Status check_available(std::int64_t total_kb) {
     const auto meminfo = read_text("/proc/meminfo");
-    if (!meminfo) return core::success();  // unknown: the kernel will say it at the mapping
+    if (!meminfo) return core::success();  // unknown: a failing mmap will report it
     const std::optional<std::int64_t> available = labelled_kb(*meminfo, "MemAvailable:");
     if (!available || total_kb <= *available) return core::success();
     return unsupported("the workload needs " + std::to_string(total_kb) + " kB and MemAvailable is " +
                            std::to_string(*available) + " kB",
-                       "ask for less with --kb or --threads");
+                       "use a smaller --kb or --threads");
 }
 
 }  // namespace

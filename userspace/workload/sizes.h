@@ -16,11 +16,11 @@ using Facts = std::vector<Fact>;
 
 Fact number(std::string_view key, std::int64_t value);
 
-/// Rounded up to whole pages: half a page cannot be resident.
+/// Bytes of `kb`, rounded up to whole pages.
 std::size_t bytes_of(std::int64_t kb);
 std::int64_t kb_of(std::size_t bytes);
 
-/// What the user asked for and the workload's defaults made one.
+/// The user's options, completed by the workload's defaults.
 struct Sizes {
     int threads = 1;
     std::int64_t kb = 0;
@@ -30,8 +30,8 @@ struct Sizes {
     std::int64_t total_kb() const { return kb_of(bytes()) * threads; }
 };
 
-/// An option that has no default is one that the workload does not take: giving it is Kind::BadInput, as is a value
-/// out of range. More memory than the machine has left is Kind::Unsupported: better refused than OOM-killed.
+/// An option without a default is not supported by the workload: giving it is Kind::BadInput, as is a value out of
+/// range. More memory than MemAvailable is Kind::Unsupported, to avoid an OOM kill.
 core::Result<Sizes> sizes(const Options &given, const Options &defaults);
 
 }  // namespace rsslag::workload

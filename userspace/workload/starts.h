@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What registry.cpp's table points to; each has the contract of Workload::start.
+// The functions in registry.cpp's table; each has the contract of Workload::start.
 #pragma once
 
 #include "sizes.h"

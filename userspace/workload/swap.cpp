@@ -16,7 +16,7 @@
 namespace rsslag::workload {
 namespace {
 
-constexpr const char *kRemedy = "swapon a file or zram with at least 20 MiB free";
+constexpr const char *kRemedy = "enable swap on a file or zram with at least 20 MiB free (swapon)";
 constexpr std::size_t kShmemBytes = std::size_t{4} << 20;
 
 bool swap_is_on() {
@@ -24,11 +24,11 @@ bool swap_is_on() {
     return swaps && swaps->find("\n/") != std::string::npos;
 }
 
-/// Pages that the kernel has not yet put on an LRU list stay where they are, so a second try may find more.
+/// Tries three times: pages that are not on an LRU list yet are skipped by the kernel, and a later try may find them.
 core::Status page_out(Memory memory) {
     for (int attempt = 0; attempt < 3; ++attempt) {
         if (madvise(memory.data(), memory.size(), MADV_PAGEOUT) != 0) {
-            return failed("madvise(MADV_PAGEOUT)", errno, "a kernel from 5.4 on");
+            return failed("madvise(MADV_PAGEOUT)", errno, "use Linux 5.4 or later");
         }
     }
     return core::success();
@@ -39,7 +39,7 @@ core::Status page_out(Memory memory) {
 Started start_swap(const Options &given) {
     auto size = sizes(given, {.kb = 16 * 1024});
     if (!size) return size.error();
-    if (!swap_is_on()) return unsupported("no swap is on", kRemedy);
+    if (!swap_is_on()) return unsupported("no swap is enabled", kRemedy);
     auto memory = map_private(size->bytes());
     if (!memory) return memory.error();
     auto shared = map_shared(kShmemBytes);

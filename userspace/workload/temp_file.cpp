@@ -23,8 +23,9 @@ namespace rsslag::workload {
 namespace {
 
 core::Error no_directory(int err) {
-    core::Error error = unsupported("no directory takes a file whose pages count as file pages (tmpfs counts as shmem)",
-                                    "set TMPDIR to a directory on a disk");
+    core::Error error =
+        unsupported("no directory for a file whose pages count as file pages (those of tmpfs count as shmem)",
+                    "set TMPDIR to a directory on a disk");
     error.err = err;
     return error;
 }
@@ -55,9 +56,9 @@ std::int64_t resident_kb(const char *member) {
     return status ? labelled_kb(*status, member).value_or(0) : 0;
 }
 
-/// overlayfs hides what lies below it, and its pages are those of the file below. So touch as many of them as no CPU
-/// or thread can keep to itself, and look whether shmem has moved. (That RssFile has moved would prove nothing: what
-/// was cached of the program's own start may come out now.)
+/// The pages of a file on overlayfs are those of the file system below, whose type is hidden. So this touches more
+/// pages than CPUs or threads can cache, and checks whether RssShmem has changed. A change of RssFile would prove
+/// nothing, as pages cached at the program's start may be flushed now.
 bool counts_as_shmem(const Fd &fd) {
     const std::int64_t batch = std::max(32L, 2 * sysconf(_SC_NPROCESSORS_CONF));
     const std::size_t bytes = static_cast<std::size_t>(8 * batch + 128) * page_size();
@@ -82,14 +83,15 @@ bool fit(const Fd &fd) {
     return true;
 }
 
-/// A ramfs of its own, in no directory tree: gone with the last descriptor. Its pages count as file pages.
+/// A file in a new ramfs outside any directory tree, which is freed with the last descriptor. Its pages count as file
+/// pages.
 Fd in_memory() {
     const Fd context(fsopen("ramfs", FSOPEN_CLOEXEC));
     if (!context.open()) return {};
     if (fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0) return {};
     const Fd mount(fsmount(context.get(), FSMOUNT_CLOEXEC, 0));
     if (!mount.open()) return {};
-    // Not O_TMPFILE, which ramfs has only from 5.12 on; nobody else can see this name.
+    // Not O_TMPFILE, which ramfs has only from 5.12 on; the name is not visible to other processes.
     return Fd(openat(mount.get(), "file", O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600));
 }
 

@@ -11,15 +11,15 @@ namespace rsslag::workload {
 using core::Fd;
 
 enum class Fill {
-    Data,    ///< each page written, so that it is in the page cache
+    Data,    ///< each page is written, so that it is in the page cache
     Sparse,  ///< a hole
 };
 
-/// An unlinked file that can be mapped shared and writable and whose pages the kernel counts as file pages, so not one
-/// on tmpfs (those are shmem). Looks for a directory on a disk; root may fall back on a ramfs mounted nowhere.
+/// An unlinked file that can be mapped shared and writable and whose pages the kernel counts as file pages, not as
+/// shmem as on tmpfs. Searches a directory on a disk; root falls back to a ramfs that is not mounted anywhere.
 core::Result<Fd> writable_file(std::size_t bytes, Fill fill);
 
-/// A file to map privately: writable_file(), else this program's own executable. `bytes` becomes what it really has.
+/// A file to map privately: writable_file(), else this program's executable. `bytes` is reduced to its size.
 core::Result<Fd> readable_file(std::size_t &bytes);
 
 }  // namespace rsslag::workload

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Threads that touch memory and then sleep: each keeps what the kernel has cached for it.
+// Threads that touch memory and then sleep, so that the kernel's cache of each thread is not flushed.
 #include <unistd.h>
 
 #include "failure.h"
@@ -28,7 +28,7 @@ Started start_classic(const Options &given) {
     return start_sleepers(given, {.threads = 100, .kb = 1024, .over = kAtOnce});
 }
 
-// 60 faults and those of a thread's start stay below the 66 that make the `thread` scheme flush.
+// 60 faults and those of a thread's start are less than the 66 at which the `thread` scheme flushes.
 Started start_few_pages(const Options &given) {
     return start_sleepers(given, {.threads = 32, .kb = 240, .over = kAtOnce});
 }

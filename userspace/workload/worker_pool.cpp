@@ -22,7 +22,7 @@ core::Error refused(int err, std::size_t started) {
     core::Error error = failed("pthread_create after " + std::to_string(started) + " threads", err);
     if (err != EAGAIN && err != ENOMEM) return error;
     error.kind = core::Kind::Unsupported;
-    error.remedy = "ask for fewer with --threads, or raise ulimit -u, the cgroup's pids.max";
+    error.remedy = "use fewer --threads, or raise ulimit -u, the cgroup's pids.max";
     for (const char *limit : {"kernel/threads-max", "kernel/pid_max", "vm/max_map_count"}) {
         if (const auto value = read_number(std::string("/proc/sys/") + limit)) {
             error.remedy += std::string(", ") + limit + " (" + std::to_string(*value) + ")";
@@ -31,7 +31,7 @@ core::Error refused(int err, std::size_t started) {
     return error;
 }
 
-/// All signals blocked while it lives; threads inherit that, so that a signal to the process finds the main thread.
+/// Blocks all signals in its scope. New threads inherit the mask, so that the main thread gets signals to the process.
 class SignalsBlocked {
   public:
     SignalsBlocked() {
@@ -79,7 +79,7 @@ core::Status start_one(Worker &worker, Memory stack, std::size_t started_before)
 }  // namespace
 
 std::size_t worker_stack_bytes() {
-    // The library's minimum grows with the CPU's register file (AVX-512) and with thread-local storage.
+    // The C library's minimum depends on the CPU's register file (AVX-512) and on thread-local storage.
     const auto least = static_cast<std::size_t>(std::max(0L, sysconf(_SC_THREAD_STACK_MIN)));
     const std::size_t page = page_size();
     return std::max<std::size_t>(64 * 1024, (least + 32 * 1024 + page - 1) / page * page);
@@ -99,7 +99,7 @@ core::Result<WorkerPool *> WorkerPool::start(int threads, std::size_t bytes_each
         map_guarded(count * stack, {PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK});
     if (!stacks) return stacks.error();
     if (auto ok = forbid_huge_pages(*stacks); !ok) return ok.error();
-    WorkerPool *const workers = std::make_unique<WorkerPool>().release();  // for ever, like its threads
+    WorkerPool *const workers = std::make_unique<WorkerPool>().release();  // never freed, as its threads use it
     if (bytes_each > 0) {
         auto memory = map_private(count * bytes_each);
         if (!memory) return memory.error();

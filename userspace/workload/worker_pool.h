@@ -16,32 +16,31 @@ namespace rsslag::workload {
 
 struct Worker;
 
-/// What a worker does; runs in the thread. It raises `ready` once and blocks from then on (or is busy for ever).
+/// The function of a worker, run in its thread. It raises `ready` once and then blocks, or is busy forever.
 using Body = void (*)(Worker &);
 
-/// One thread of a pool, and what it has been given.
+/// One thread of a pool and its data.
 struct Worker {
     pthread_t handle{};
     Body body = nullptr;
     Memory memory;                ///< its own slice of the pool's mapping; may be empty
-    std::array<char, 16> name{};  ///< written by the starter: formatting in the thread would touch pages of its own
-    Signal ready;                 ///< raised by the worker: its memory is as promised
+    std::array<char, 16> name{};  ///< written by the starter, as formatting in the thread would touch pages
+    Signal ready;                 ///< raised by the worker when its memory is touched
     Signal dismissed;             ///< raised for the worker: it may end
 };
 
 /// Small, so that thousands fit.
 std::size_t worker_stack_bytes();
 
-/// The plain worker: touches its memory, says so, waits to be dismissed.
+/// The usual Body: touches its memory, raises `ready`, waits for `dismissed`.
 void touch_and_wait(Worker &worker);
 
-/// Threads with small stacks, all stacks in one mapping (10,000 stacks of their own, each with a guard, would want a
-/// third of the mappings that vm.max_map_count allows) and all touched memory in another. Signals are blocked in them.
+/// Threads with small stacks, all stacks in one mapping (10,000 separate stacks with guards would need a third of the
+/// mappings that vm.max_map_count allows) and all touched memory in another. The threads block all signals.
 class WorkerPool {
   public:
-    /// Starts them one after another: the next one when the one before is ready. The pool lives as long as the
-    /// process, since its threads use it; after an error the threads started so far are left as they are.
-    /// `over` is spread between them.
+    /// Starts the threads one after another, each when the previous one is ready, spread over `over`. The pool is never
+    /// freed, since its threads use it; after an error the threads started so far keep running.
     static core::Result<WorkerPool *> start(int threads, std::size_t bytes_each, Body body,
                                             std::chrono::milliseconds over = {});
 
@@ -49,11 +48,11 @@ class WorkerPool {
     Memory memory() const { return memory_; }
 
   private:
-    std::deque<Worker> workers_;  // addresses stay: the threads hold them
+    std::deque<Worker> workers_;  // a deque keeps the addresses, which the threads use
     Memory memory_;
 };
 
-/// Lets one end and waits for that.
+/// Raises `dismissed` and joins the thread.
 core::Status dismiss(Worker &worker);
 
 }  // namespace rsslag::workload
