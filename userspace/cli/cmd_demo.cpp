@@ -43,7 +43,7 @@ struct DemoOptions {
     struct {
         std::string over;
         std::string time;
-    } typed;                                        ///< as typed
+    } typed;
     std::optional<std::chrono::milliseconds> time;  ///< --for
     bool json = false;
 };

@@ -50,7 +50,7 @@ struct MapsOptions {
         std::string sort, baseline;
         std::string interval = "1s";
         std::vector<std::string> columns, assertions;
-    } typed;  ///< as typed
+    } typed;
     memory::Order order;
     std::chrono::milliseconds interval{};
     std::vector<core::Assertion> assertions;

@@ -34,7 +34,7 @@ struct ServeOptions {
     std::string by = "comm";
     std::size_t most = kMostGroups;
     std::string max_age = "1s";
-    std::vector<std::string> traced;  ///< names
+    std::vector<std::string> traced;  ///< globs of names
 };
 
 /// Answers requests. All requests within max_age share one reading.

@@ -36,7 +36,7 @@ struct SnapshotOptions {
     struct {
         std::string interval;
         std::string delay = "1s";
-    } typed;  ///< as typed
+    } typed;
     std::chrono::milliseconds interval{};
     std::chrono::milliseconds delay{};
 };

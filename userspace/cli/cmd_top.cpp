@@ -46,7 +46,7 @@ struct TopOptions {
         std::string interval = "1s";
         std::string sort = "lag";
         std::string format;
-    } typed;  ///< as typed
+    } typed;
     milliseconds interval{1000};
     view::TopSort sort = view::TopSort::Lag;
 };
