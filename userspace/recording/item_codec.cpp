@@ -168,42 +168,6 @@ core::TimedCounters read_timed(ByteReader &in, std::uint64_t base_ns) {
     return timed;
 }
 
-event::Attach read_attach(ByteReader &in, std::uint64_t base_ns) {
-    event::Attach attach;
-    attach.host_tgid = in.small();
-    attach.counters = read_timed(in, base_ns);
-    attach.faults = read_faults(in);
-    return attach;
-}
-
-event::ExecAwaited read_awaited(ByteReader &in) {
-    event::ExecAwaited awaited;
-    awaited.host_tgid = in.small();
-    awaited.tgid = in.small();
-    awaited.mm = in.number();
-    return awaited;
-}
-
-event::Reading read_reading(ByteReader &in, std::uint64_t base_ns) {
-    const int host_tgid = in.small();
-    if (!in.yes()) return {host_tgid, read_error(in)};
-    return {host_tgid, read_raw_reading(in, base_ns)};
-}
-
-event::TickEnd read_tick_end(ByteReader &in, std::uint64_t base_ns) {
-    event::TickEnd end;
-    if (in.yes()) end.until_ns = read_time(in, base_ns);
-    end.at = read_moment(in, base_ns);
-    end.own = read_cost(in);
-    return end;
-}
-
-}  // namespace
-
-std::uint64_t read_time(ByteReader &in, std::uint64_t base_ns) {
-    return base_ns + static_cast<std::uint64_t>(in.signed_number());
-}
-
 /// Escapes the texts here: they come from a file, and are printed as they are later.
 core::Error read_error(ByteReader &in) {
     constexpr std::size_t kMostText = 4096;

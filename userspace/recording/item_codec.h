@@ -11,7 +11,7 @@
 
 namespace rsslag::recording {
 
-/// Numbers of the item kinds in a file. Numbers used by version1.h are not reused.
+/// Numbers of the item kinds in a file. Version 1 used the missing numbers; they are not reused.
 enum class ItemKind : std::uint8_t {
     Records = 2,
     Faults = 7,
@@ -48,14 +48,6 @@ std::optional<event::Event> read_item(std::uint64_t kind, ByteReader &body, std:
 void put_header(Bytes &out, const Header &header);
 /// Skips unknown fields. nullopt: not a header.
 std::optional<Header> read_header(std::string_view bytes);
-
-// Parts of bodies.
-std::uint64_t read_time(ByteReader &in, std::uint64_t base_ns);
-core::Error read_error(ByteReader &in);
-std::optional<event::Event> read_records(ByteReader &in, std::uint64_t base_ns);
-event::Faults read_faults(ByteReader &in);
-event::Counters read_counters_item(ByteReader &in, std::uint64_t base_ns);
-core::OwnCost read_cost(ByteReader &in);
 
 // Implemented in reading_codec.cpp.
 void put_counters(Bytes &out, const core::CounterReading &reading);

@@ -80,7 +80,6 @@ struct Reader::State {
     mutable int err = 0;                ///< of the last read that failed, until it is reported
     bool whole = true;
     bool ended = false, reported_end = false;
-    std::optional<Version1> version1;  ///< converts items to events, if the file is of version 1
     std::deque<Next> ready;
 
     bool stopped() const { return input.stop && input.stop(unpacked); }
@@ -211,23 +210,8 @@ void Reader::State::add(event::Event event) {
 
 void Reader::State::take(const RawItem &item) {
     ByteReader body(item.body);
-    if (version1) {
-        Version1::Events events;
-        version1->take(item.kind, body, chunk.first_ns, events);
-        for (event::Event &event : events)
-            add(std::move(event));
-    } else if (auto event = read_item(item.kind, body, chunk.first_ns); event && !body.bad()) {
-        add(std::move(*event));
-    }
+    if (auto event = read_item(item.kind, body, chunk.first_ns); event && !body.bad()) add(std::move(*event));
     if (body.bad()) in.fail();  // additions of a later version at the end of a body are ignored
-}
-
-/// The next item does not directly follow the last one that was read.
-void Reader::State::break_off() {
-    Version1::Events events;
-    if (version1) version1->break_off(events);
-    for (event::Event &event : events)
-        add(std::move(event));
 }
 
 void Reader::State::next_in_chunk() {
@@ -240,7 +224,6 @@ void Reader::State::next_in_chunk() {
     if (!in.bad()) return;
     in = ByteReader(std::string_view());
     whole = false;
-    break_off();
     ready.emplace_back(Missing{"cannot decode an undamaged chunk", chunk.first_ns, chunk.last_ns, std::nullopt});
 }
 
@@ -248,7 +231,6 @@ void Reader::State::end() {
     if (std::exchange(reported_end, true)) return;
     if (ended && at >= input.size) return;
     whole = false;
-    break_off();
     if (ended) damage = fmt::format("{} extra bytes after the end of the recording", input.size - at);
     ready.emplace_back(Missing{damage.value_or("it was not ended properly and lacks its last part"), last_ns,
                                std::nullopt, std::nullopt});
