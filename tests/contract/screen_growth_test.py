@@ -76,7 +76,7 @@ class Growth(TracingTest):
         # The last batches of CPUs may not be settled before the next record of them.
         self.assertGreaterEqual(rows['by no fault: populated'] + rows.get('(not settled yet)', 0), 4096, text)
         self.assertLess(abs(rows.get('(not settled yet)', 0)), 1024)
-        self.assertNotIn('not told by any record', rows)
+        self.assertNotIn('no record reports this', rows)
         # The shared pages are all of that thread's faults but for its stack and what Python takes for it.
         (by_thread,) = re.findall(r'([\d,]+) +\d+ worker-07', text)
         self.assertGreaterEqual(kb(by_thread), rows['shmem'])

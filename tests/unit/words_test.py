@@ -102,7 +102,7 @@ class Words(unittest.TestCase):
             words.update(re.findall(r"\w+", text))
         for term, names, _ in table(TERMS):
             for name in quoted(names):
-                self.assertIn(name, words, f"{PAGE}: the name of the term '{term}'")
+                self.assertTrue(name in words, f"{PAGE}: the code has no {name}, the name of the term '{term}'")
 
     def test_an_exception_has_a_reason_and_is_needed(self):
         everything = [text for _, text in texts(PRODUCT)]

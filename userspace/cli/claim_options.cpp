@@ -29,7 +29,7 @@ core::Status parse_claims(ClaimOptions &options) {
 int check_claims(const std::vector<report::ClaimResult> &results, int status) {
     for (const report::ClaimResult &each : results) {
         if (each.holds) continue;
-        terminal::complain(fmt::format("'{}' does not hold: {}", each.claim.text, each.text));
+        terminal::print_error(fmt::format("'{}' does not hold: {}", each.claim.text, each.text));
         if (status == kDone) status = kDoesNotHold;
     }
     return status;

@@ -103,7 +103,7 @@ int hold(const workload::Workload &workload, const DemoOptions &options) {
     if (const core::Status warm = terminal::print(ready_text({{"warm", "up"}}).substr(0, 0)); !warm)
         return fail(warm.error());
     [[maybe_unused]] const ssize_t none = write(STDOUT_FILENO, "", 0);
-    stop.came();
+    stop.stop_requested();
     const auto facts = workload.start(options.workload);
     if (!facts) return fail(facts.error());
     // With --for it is CMD of another command, and prints nothing into that command's output.

@@ -55,7 +55,7 @@ class MissingToStderr final : public sinks::Sink {
     Status row(const sinks::Row &row) override { return sink_->row(row); }
     Status end(const sinks::Ending &ending) override {
         for (const sinks::MissingPart &missing : ending.missing)
-            terminal::complain(trace::missing_text(missing.reason, missing.from_ns, missing.to_ns, missing.records));
+            terminal::print_error(trace::missing_text(missing.reason, missing.from_ns, missing.to_ns, missing.records));
         return sink_->end(ending);
     }
 
@@ -86,12 +86,12 @@ int export_rows(const ExportOptions &options, FileBudget &budget) {
     }
     const auto sink = sink_of(options, file);
     host::StopSignals stop;
-    const auto written =
-        trace::emit_rows(options.file, *sink, [&](std::uint64_t work) { return stop.came() || budget.spent(work); });
+    const auto written = trace::emit_rows(
+        options.file, *sink, [&](std::uint64_t work) { return stop.stop_requested() || budget.spent(work); });
     if (!written) return fail(written.error());
     if (budget.was_spent()) return kBadInput;
     if (*written == trace::Stopped::Yes) {
-        if (file) terminal::complain(core::printable(*options.output) + " was not written: a signal stopped rsslag");
+        if (file) terminal::print_error(core::printable(*options.output) + " was not written: a signal stopped rsslag");
         return kDone;
     }
     if (!file) return kDone;

@@ -171,7 +171,7 @@ class MapsCommand {
         // Not an error: a process that matches a pattern may end or be unreadable, and one that was read before may
         // end.
         if (!named || (seen_ && error.kind == Kind::Gone)) return;
-        terminal::complain(failed_.back().reason);
+        terminal::print_error(failed_.back().reason);
         status_ = std::max(status_, exit_status(error.kind));
     }
 
@@ -181,7 +181,7 @@ class MapsCommand {
         if (error.kind != Kind::Denied || options_.of_mappings) return false;
         auto task = process.memory_task();
         if (!task) return false;
-        failed_.push_back({process.pid(), core::harmless(memory::words_of(error)), std::move(task->status)});
+        failed_.push_back({process.pid(), core::harmless(memory::error_text(error)), std::move(task->status)});
         return true;
     }
 
@@ -189,12 +189,14 @@ class MapsCommand {
         auto read = reader_.reader().read(watched.process);
         if (!read) return read;
         if (options_.pages) {
-            auto pages = memory::count_pages(watched.process, *read, options_.limit, [this] { return stop_.came(); });
+            auto pages =
+                memory::count_pages(watched.process, *read, options_.limit, [this] { return stop_.stop_requested(); });
             if (!pages) return pages.error();
             read->pages = *std::move(pages);
         }
         if (!options_.elf.empty()) {
-            auto elf = memory::count_elf_pages(watched.process, *read, options_.elf, [this] { return stop_.came(); });
+            auto elf = memory::count_elf_pages(watched.process, *read, options_.elf,
+                                               [this] { return stop_.stop_requested(); });
             if (!elf) return elf.error();
             read->elf = *std::move(elf);
         }
@@ -241,7 +243,7 @@ class MapsCommand {
         seen_ = seen_ || by_status || !document.processes.empty();
         if (!seen_ && status_ == kDone) {
             for (const memory::UnmappedProcess &failed : document.failed)
-                terminal::complain(failed.reason);
+                terminal::print_error(failed.reason);
             status_ = kNotAllowed;
         }
         if (const core::Status shown = show(document, again); !shown) {
@@ -257,7 +259,7 @@ class MapsCommand {
         for (const memory::MappedProcess &process : document.processes) {
             std::istringstream lines(view::assertions_text(process, style_, false));
             for (std::string line; std::getline(lines, line);)
-                terminal::complain(line);
+                terminal::print_error(line);
         }
     }
 

@@ -68,7 +68,7 @@ std::vector<view::MemRow> rows_of_users(const std::vector<procfs::User> &users,
             for (const procfs::User &user : users) {
                 if (name(user) == group.name) members.push_back(&user);
             }
-            row.room = procfs::room_for(members, *info);
+            row.room = procfs::headroom_for(members, *info);
         }
         row.name = std::move(group.name);
         row.processes = group.processes;

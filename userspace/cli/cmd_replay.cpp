@@ -46,11 +46,11 @@ class TextReplay : public trace::TraceObserver {
 
     int run(const std::string &file, trace::ReplayOptions options) {
         host::StopSignals stop;
-        options.stop = [this, &stop](std::uint64_t work) { return stop.came() || budget_.spent(work); };
+        options.stop = [this, &stop](std::uint64_t work) { return stop.stop_requested() || budget_.spent(work); };
         auto opened = trace::Replay::open(file, this, options);
         if (!opened) return fail(opened.error());
         if (const Status begun = writer_.head({}); !begun) return fail(begun.error());
-        while (!stop.came() && !budget_.spent(opened->work()) && !writer_.unread() && opened->step()) {
+        while (!stop.stop_requested() && !budget_.spent(opened->work()) && !writer_.unread() && opened->step()) {
             if (const Status done = writer_.ticks(std::exchange(ticks_, {})); !done) return fail(done.error());
         }
         if (budget_.was_spent()) return kBadInput;
@@ -59,7 +59,7 @@ class TextReplay : public trace::TraceObserver {
         if (const Status written = writer_.summary(std::move(end.summary)); !written) return fail(written.error());
         const auto since_start = [&end](std::uint64_t t_ns) { return t_ns - std::min(t_ns, end.header.start_ns); };
         for (const recording::Missing &missing : end.missing)
-            terminal::complain(trace::missing_text(
+            terminal::print_error(trace::missing_text(
                 missing.reason, since_start(missing.from_ns),
                 missing.to_ns ? std::optional(since_start(*missing.to_ns)) : std::nullopt, missing.records));
         return kDone;

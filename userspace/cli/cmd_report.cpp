@@ -40,8 +40,8 @@ struct ReportOptions {
 core::Result<std::optional<Report>> report_of(const std::string &path, FileBudget &budget) {
     report::ReportBuilder builder;
     host::StopSignals stop;
-    const auto written =
-        trace::emit_rows(path, builder, [&](std::uint64_t work) { return stop.came() || budget.spent(work); });
+    const auto written = trace::emit_rows(
+        path, builder, [&](std::uint64_t work) { return stop.stop_requested() || budget.spent(work); });
     if (!written) return written.error();
     if (*written == trace::Stopped::Yes) return std::optional<Report>();
     return std::optional(builder.take());

@@ -96,7 +96,7 @@ class Server {
 
 std::vector<cap_value_t> needed_capabilities(const ServeOptions &options) {
     if (options.traced.empty()) return {};
-    std::vector<cap_value_t> kept = host::Tracer::opened_with();
+    std::vector<cap_value_t> kept = host::Tracer::capabilities_to_open();
     kept.push_back(CAP_SYS_PTRACE);
     kept.push_back(CAP_SYS_NICE);  // to raise the priority of the thread that drains the rings
     return kept;
@@ -119,7 +119,7 @@ int serve(const ServeOptions &options) {
     const auto max_age = core::parse_duration(options.max_age);
     if (!max_age) return fail(max_age.error());
     // Ports below 1024 need a capability (CAP_NET_BIND_SERVICE), and MetricsReader::open() drops it.
-    auto listening = metrics::handed_in();
+    auto listening = metrics::socket_from_systemd();
     if (listening && !listening->open()) listening = metrics::listen_on(options.listen);
     if (!listening) return fail(listening.error());
     const std::string address = metrics::address_of(listening->get());
@@ -128,7 +128,7 @@ int serve(const ServeOptions &options) {
     if (!reader) return fail(reader.error());
     std::optional<MetricsTracer> tracer;
     if (!options.traced.empty()) {
-        auto opened = MetricsTracer::open(options.traced, *by, options.most, [&stop] { return stop.came(); });
+        auto opened = MetricsTracer::open(options.traced, *by, options.most, [&stop] { return stop.stop_requested(); });
         if (!opened) return fail(opened.error());
         tracer.emplace(std::move(*opened));
     }

@@ -159,7 +159,7 @@ bool round(Reader &reader, Progress &progress, const SnapshotOptions &options, c
             progress.complaints.push_back(failed.reason);
     }
     for (const std::string &line : std::exchange(progress.complaints, {}))
-        terminal::complain(line);
+        terminal::print_error(line);
     if (document.processes.empty() && document.failed.empty()) return false;
     if (options.check && !std::all_of(document.processes.begin(), document.processes.end(),
                                       [](const auto &process) { return holds(process); })) {
@@ -187,16 +187,16 @@ int rounds(Reader &reader, const std::vector<host::Target> &targets, const Snaps
 /// The fallback to /proc if BPF cannot be used (`why`).
 int rounds_of_proc(const core::Error &why, const std::vector<host::Target> &targets, const SnapshotOptions &options,
                    const view::TextStyle &style, host::StopSignals &stop) {
-    auto reader = host::leaves_proc(why) ? host::ProcReader::open(why) : core::Result<host::ProcReader>(why);
+    auto reader = host::can_fall_back_to_proc(why) ? host::ProcReader::open(why) : core::Result<host::ProcReader>(why);
     if (!reader) return fail(reader.error());
-    terminal::complain(view::proc_note(reader->document()));
+    terminal::print_error(view::proc_note(reader->document()));
     return rounds(*reader, targets, options, style, stop);
 }
 
 /// After a stop signal no walk is waited for.
 host::SnapshotterOptions stopped_by(host::StopSignals &stop) {
     host::SnapshotterOptions options;
-    options.impatient = [&stop] { return stop.came(); };
+    options.stop_waiting = [&stop] { return stop.stop_requested(); };
     return options;
 }
 
@@ -223,11 +223,12 @@ int snapshot_command(const std::vector<std::string> &argv, const SnapshotOptions
     if (!command) return fail(command.error()), kCommandFailed;
     host::StopSignals stop(2);  // the first INT is for the command
     auto snapshotter = host::Snapshotter::open(stopped_by(stop));
-    if (!snapshotter && !host::leaves_proc(snapshotter.error())) return fail(snapshotter.error()), kCommandFailed;
+    if (!snapshotter && !host::can_fall_back_to_proc(snapshotter.error()))
+        return fail(snapshotter.error()), kCommandFailed;
     const core::Status started = command->release();
     if (!started) return fail(started.error()), host::shell_status(started.error());
     if (const auto ended = command->wait(options.delay, stop)) {
-        terminal::complain(
+        terminal::print_error(
             fmt::format("the command ended with status {} before it could be read after {}; use a shorter --delay",
                         *ended, options.typed.delay));
         return *ended;
@@ -237,8 +238,8 @@ int snapshot_command(const std::vector<std::string> &argv, const SnapshotOptions
         return snapshotter ? rounds(*snapshotter, target, options, style, stop)
                            : rounds_of_proc(snapshotter.error(), target, options, style, stop);
     };
-    const int read = stop.came() ? kDone : read_it();
-    if (stop.came()) return kDone;
+    const int read = stop.stop_requested() ? kDone : read_it();
+    if (stop.stop_requested()) return kDone;
     const auto ended = command->wait(std::nullopt, stop);
     if (!ended) return kDone;
     if (read == kDoesNotHold && options.check) return kDoesNotHold;

@@ -94,8 +94,9 @@ class Top {
         : options_(options), style_(std::move(style)), stop_(stop), interval_(options.interval) {}
 
     Status open() {
-        auto snapshotter = host::Snapshotter::open(
-            {.totals = true, .capabilities = host::Tracer::opened_with(), .impatient = [this] { return is_over(); }});
+        auto snapshotter = host::Snapshotter::open({.totals = true,
+                                                    .capabilities = host::Tracer::capabilities_to_open(),
+                                                    .stop_waiting = [this] { return is_over(); }});
         if (!snapshotter) return snapshotter.error();
         snapshotter_.emplace(std::move(*snapshotter));
         return core::success();
@@ -128,7 +129,7 @@ class Top {
     }
 
   private:
-    bool is_over() { return stop_.came() || (screen_ && screen_->asked_to_quit()); }
+    bool is_over() { return stop_.stop_requested() || (screen_ && screen_->asked_to_quit()); }
 
     core::Result<view::TopTable> read() {
         const auto begin = Clock::now();
@@ -193,7 +194,7 @@ class Top {
         host::Tracer::Options chosen;
         chosen.for_screen = true;
         chosen.dropped = true;  // by open(); the screen's thread exists by now
-        chosen.impatient = [this] { return is_over(); };
+        chosen.stop_waiting = [this] { return is_over(); };
         auto tracer = host::Tracer::open(chosen);
         Status attached = tracer ? tracer->attach(pid) : Status(tracer.error());
         if (!attached) {
@@ -272,7 +273,7 @@ Run add_top(CLI::App &app, const Common &common) {
         Top shown(*options, *style, stop);
         const bool tables = options->once || options->json || !terminal::Screen::possible();
         if (const Status opened = shown.open(); !opened) {
-            if (!host::leaves_proc(opened.error()) || !options->output.empty()) return fail(opened.error());
+            if (!host::can_fall_back_to_proc(opened.error()) || !options->output.empty()) return fail(opened.error());
             constexpr std::size_t kOnATerminal = 20;
             const std::size_t rows = tables || options->rows > 0 ? options->rows : kOnATerminal;
             return sample_all({options->once, options->json, rows, options->sort, options->interval}, *style, stop,

@@ -26,8 +26,8 @@ int exit_status(core::Kind kind) {
 }
 
 int fail(const core::Error &error) {
-    if (terminal::is_unread(error)) return kDone;
-    terminal::complain(error.remedy.empty() ? error.what : error.what + "; " + error.remedy);
+    if (terminal::reader_closed(error)) return kDone;
+    terminal::print_error(error.remedy.empty() ? error.what : error.what + "; " + error.remedy);
     return exit_status(error.kind);
 }
 

@@ -108,7 +108,7 @@ int main(int argc, char **argv) {
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGCHLD, SIG_DFL);  // ignored, as the caller may have it, wait(2) would not return CMD's status
     rsslag::cli::fill_standard_descriptors();
-    rsslag::host::put_environment_away();
+    rsslag::host::remove_unsafe_variables();
     rsslag::host::raise_descriptor_limit();
     try {
         return rsslag::cli::run(argc, argv);

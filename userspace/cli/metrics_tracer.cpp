@@ -27,7 +27,7 @@ core::Result<MetricsTracer> MetricsTracer::open(std::vector<std::string> comms, 
     host::Tracer::Options chosen;
     chosen.counting = true;
     chosen.walk = false;
-    chosen.impatient = std::move(stopped);
+    chosen.stop_waiting = std::move(stopped);
     chosen.threads = {core::ThreadChoice::Which::None, 0};
     auto tracer = host::Tracer::open(chosen);
     if (!tracer) return tracer.error();

@@ -18,7 +18,7 @@ namespace rsslag::cli {
 class MetricsTracer {
   public:
     /// Traces processes whose name matches one of `comms`, now or after their next exec. Drops all capabilities that
-    /// readings do not need. `stopped`: see host::Tracer::Options::impatient.
+    /// readings do not need. `stopped`: see host::Tracer::Options::stop_waiting.
     static core::Result<MetricsTracer> open(std::vector<std::string> comms, metrics::By by, std::size_t most,
                                             std::function<bool()> stopped);
 

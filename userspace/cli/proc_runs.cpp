@@ -19,7 +19,8 @@ using std::chrono::milliseconds;
 bool can_sample(const session::TraceOptions &options, const core::Error &why) {
     const bool of_readings = options.format == session::Format::Screen || options.format == session::Format::Lines ||
                              options.format == session::Format::Csv || options.format == session::Format::Jsonl;
-    return host::leaves_proc(why) && options.recording.empty() && !options.events && options.sampled && of_readings;
+    return host::can_fall_back_to_proc(why) && options.recording.empty() && !options.events && options.sampled &&
+           of_readings;
 }
 
 int sample_targets(const std::vector<host::Target> &targets, const session::TraceOptions &options,
@@ -33,7 +34,7 @@ int sample_targets(const std::vector<host::Target> &targets, const session::Trac
     }
     if (sampler.over()) return fail({core::Kind::Gone, "cannot read any of these processes", 0, ""});
     core::Status ran = sampler.head();
-    if (targets.empty()) terminal::complain(session::kWaitsForFirst);
+    if (targets.empty()) terminal::print_error(session::kWaitsForFirst);
     if (ran) ran = sampler.run([&](milliseconds left) { return !stop.wait(left); });
     return ran ? kDone : fail(ran.error());
 }
@@ -54,16 +55,16 @@ int sample_command(const std::vector<std::string> &argv, const session::TraceOpt
     if (ran && sampler.add(command->pid())) {
         ran = sampler.run([&](milliseconds left) {
             status = command->wait(left, stop);
-            return !status && !stop.came();
+            return !status && !stop.stop_requested();
         });
     }
     // The reader closed the pipe: the samples end, and CMD goes on.
-    if (!ran && terminal::is_unread(ran.error())) return command->wait(std::nullopt, stop).value_or(kDone);
+    if (!ran && terminal::reader_closed(ran.error())) return command->wait(std::nullopt, stop).value_or(kDone);
     if (!ran) return fail(ran.error()), kCommandFailed;
     if (status) return *status;
-    if (stop.came()) return kDone;
+    if (stop.stop_requested()) return kDone;
     if (options.duration) {
-        if (const core::Status ended = command->terminate(); !ended) terminal::complain(ended.error().what);
+        if (const core::Status ended = command->terminate(); !ended) terminal::print_error(ended.error().what);
         return kDone;
     }
     return command->wait(std::nullopt, stop).value_or(kDone);
@@ -73,7 +74,7 @@ int sample_all(const ProcTopOptions &options, const view::TextStyle &style, host
                const core::Error &why) {
     const auto reader = host::ProcReader::open(why);
     if (!reader) return fail(reader.error());
-    terminal::complain(view::proc_note(reader->document()));
+    terminal::print_error(view::proc_note(reader->document()));
     do {
         core::ProcDocument document = reader->document();
         document.processes = reader->read_all();

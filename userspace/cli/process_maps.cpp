@@ -21,7 +21,7 @@ core::Result<ProcessMaps> ProcessMaps::open(const std::vector<cap_value_t> &chos
         });
         return here;
     }
-    here.reader_.no_counters(memory::words_of(snapshotter.error()));
+    here.reader_.no_counters(memory::error_text(snapshotter.error()));
     std::vector<cap_value_t> keep{CAP_SYS_PTRACE};
     keep.insert(keep.end(), chosen.begin(), chosen.end());
     const core::Status dropped = host::keep_only(keep);

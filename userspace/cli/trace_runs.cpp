@@ -71,7 +71,7 @@ int end_of(host::Command &command, terminal::CommandTerminal &terminal, host::St
     constexpr milliseconds kPatience{2000};
     terminal.hang_up();
     if (!status) status = command.wait(kPatience, stop);
-    if (const std::string kept = terminal.kept(); !kept.empty()) terminal::complain(kept);
+    if (const std::string kept = terminal.kept(); !kept.empty()) terminal::print_error(kept);
     return status.value_or(kDone);
 }
 
@@ -107,7 +107,7 @@ int trace_targets(const session::TraceOptions &options, session::TickWriter &wri
         return sample_targets(found, options, writer.style(), stop, opened.error());
     }
     if (const Status matching = session.attach_matching(); !matching) return fail(matching.error());
-    if (none && !writer.on_screen()) terminal::complain(session::kWaitsForFirst);
+    if (none && !writer.on_screen()) terminal::print_error(session::kWaitsForFirst);
     if (!none) {
         if (const Status attached = session.attach(*targets); !attached) return fail(attached.error());
     }
@@ -126,7 +126,7 @@ int trace_command(const std::vector<std::string> &argv, const session::TraceOpti
     host::StopSignals stop(2);  // the first INT is for the command
     if (terminal) terminal::Screen::block_signals();
     session::Session session(options, writer, stop);
-    session.continue_unread();
+    session.continue_without_reader();
     Status ready = session.prepare_recording(argv);
     if (!ready) return fail(ready.error()), ready.error().kind == Kind::BadInput ? kBadInput : kCommandFailed;
     ready = session.open();
@@ -161,13 +161,13 @@ int trace_command(const std::vector<std::string> &argv, const session::TraceOpti
     }
     const bool time_is_over = session.time_is_over() && !(view && view->status());
     if (time_is_over) {
-        if (const Status ended = command->terminate(); !ended) terminal::complain(ended.error().what);
+        if (const Status ended = command->terminate(); !ended) terminal::print_error(ended.error().what);
     }
     if (terminal) {
         const int status = end_of(*command, *terminal, stop, view->status());
         return time_is_over ? kDone : status;
     }
-    if (time_is_over || stop.came()) return kDone;
+    if (time_is_over || stop.stop_requested()) return kDone;
     return command->wait(std::nullopt, stop).value_or(kDone);
 }
 

@@ -8,7 +8,7 @@ std::string_view name(NoFault why) {
         case NoFault::Populated: return "populated";
         case NoFault::GivenUp: return "given_up";
         case NoFault::ByOthers: return "by_others";
-        case NoFault::NotTold: break;
+        case NoFault::NotRecorded: break;
     }
     return "not_told";
 }
@@ -18,9 +18,9 @@ std::string_view describe(NoFault why) {
         case NoFault::Populated: return "by no fault: populated";
         case NoFault::GivenUp: return "by no fault: given up (munmap, madvise)";
         case NoFault::ByOthers: return "by no fault: by other processes (reclaim)";
-        case NoFault::NotTold: break;
+        case NoFault::NotRecorded: break;
     }
-    return "not told by any record";
+    return "no record reports this";
 }
 
 }  // namespace rsslag::core

@@ -126,8 +126,8 @@ void Ledger::adopt(const CounterReading &reading, const GroupView &group, std::u
     impl_->forget_last();
 }
 
-void Ledger::begin_lost(std::uint64_t mm) {
-    if (const auto account = impl_->at(mm)) account->begin_lost();
+void Ledger::start_lost(std::uint64_t mm) {
+    if (const auto account = impl_->at(mm)) account->start_lost();
 }
 
 void Ledger::had_faults(int host_tid, std::uint64_t faults) {
@@ -187,7 +187,7 @@ bool Ledger::needs_resync(std::uint64_t mm) const {
     return account && account->needs_resync();
 }
 
-bool Ledger::knows(std::uint64_t mm) const {
+bool Ledger::has(std::uint64_t mm) const {
     const auto account = impl_->at(mm);
     return account && account->bound;
 }
@@ -204,11 +204,11 @@ bool Ledger::ended_since(std::uint64_t mm, std::uint64_t t_ns) const {
 }
 
 std::uint64_t Ledger::updates(std::uint64_t mm) const {
-    return knows(mm) ? impl_->at(mm)->updates() : 0;
+    return has(mm) ? impl_->at(mm)->updates() : 0;
 }
 
 std::optional<MmView> Ledger::view(std::uint64_t mm) const {
-    if (!knows(mm)) return std::nullopt;
+    if (!has(mm)) return std::nullopt;
     const auto account = impl_->at(mm);
     MmView view = account->view();
     impl_->name_tasks(view);

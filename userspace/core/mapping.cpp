@@ -20,7 +20,7 @@ bool is_anonymous(const MappedRange &range) {
 bool is_arena(const MappedRange &range, const MappingNeighbours &neighbours) {
     if ((range.flags & kAccess) != (MappingRead | MappingWrite)) return false;
     if (range.start % kArenaBytes != 0 || range.end - range.start > kArenaBytes) return false;
-    return neighbours.reserved_behind || range.end - range.start == kArenaBytes;
+    return neighbours.reserved_above || range.end - range.start == kArenaBytes;
 }
 
 /// Shared anonymous memory, System V and memfd as d_path() shows them (mm/shmem.c), with " (deleted)" at the end.

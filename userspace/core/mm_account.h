@@ -105,7 +105,7 @@ class MmAccount {
     /// A process lives in this mm from `t_ns` on, or did before.
     void bind(std::uint64_t t_ns);
     /// The records of its creation may be among lost ones.
-    void begin_lost() { begin_in_doubt = true; }
+    void start_lost() { begin_in_doubt = true; }
 
     /// The account of a task of this mm, or of another mm's task; added if it is missing.
     Account &member(int tid);

@@ -101,7 +101,7 @@ void take_terminal(int terminal) {
     for (const std::string &argument : argv)
         arguments.push_back(const_cast<char *>(argument.c_str()));
     arguments.push_back(nullptr);
-    give_environment_back();
+    restore_variables();
     restore_descriptor_limit();
     int err = EPERM;
     if ((!user || become(*user)) && leave_capabilities_behind()) {
@@ -218,7 +218,7 @@ std::optional<int> Command::wait(std::optional<std::chrono::milliseconds> timeou
                 static_cast<int>(std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(rest).count()));
         }
         const int ready = poll(waiting.data(), waiting.size(), left);
-        if (ready == 0 || (waiting[1].revents != 0 && stop.came())) return std::nullopt;
+        if (ready == 0 || (waiting[1].revents != 0 && stop.stop_requested())) return std::nullopt;
         if (ready < 0 || waiting[0].revents == 0) continue;
         return status();
     }

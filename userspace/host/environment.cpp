@@ -39,7 +39,7 @@ void set_descriptor_limit(rlim_t soft) {
 
 }  // namespace
 
-void put_environment_away() {
+void remove_unsafe_variables() {
     if (getauxval(AT_SECURE) == 0) return;
     for (Variable &variable : put_away()) {
         if (const char *const value = std::getenv(variable.name)) variable.value = value;
@@ -47,7 +47,7 @@ void put_environment_away() {
     }
 }
 
-void give_environment_back() {
+void restore_variables() {
     for (const Variable &variable : put_away()) {
         if (variable.value) setenv(variable.name, variable.value->c_str(), 1);
     }

@@ -215,7 +215,7 @@ core::Result<std::unique_ptr<Source>> open_live_source(const LiveOptions &option
     SnapshotterOptions readings;  // opened last: drops the capabilities that readings do not need
     readings.dropped = options.dropped;
     readings.calibrated = options.calibrated;
-    readings.impatient = options.impatient;
+    readings.stop_waiting = options.stop_waiting;
     readings.traits = &*traits;
     auto snapshotter = Snapshotter::open(readings);
     if (!snapshotter) return snapshotter.error();

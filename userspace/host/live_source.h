@@ -14,10 +14,10 @@ struct LiveOptions {
     std::size_t ring_bytes = std::size_t{2} << 20;
     bool follow = false;
     bool counting = false;
-    bool names = false;                    ///< report changes of mappings
-    bool calibrated = true;                ///< as SnapshotterOptions::calibrated
-    bool dropped = false;                  ///< as SnapshotterOptions::dropped
-    std::function<bool()> impatient = {};  ///< as SnapshotterOptions::impatient
+    bool names = false;                       ///< report changes of mappings
+    bool calibrated = true;                   ///< as SnapshotterOptions::calibrated
+    bool dropped = false;                     ///< as SnapshotterOptions::dropped
+    std::function<bool()> stop_waiting = {};  ///< as SnapshotterOptions::stop_waiting
 };
 
 /// Attaches the probes to the running kernel; no process is traced yet. Kind::Unsupported in a build without the

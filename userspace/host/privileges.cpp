@@ -47,7 +47,7 @@ core::Status keep_only(std::span<const cap_value_t> keep) {
     return core::success();
 }
 
-core::Status may_become(uid_t uid, gid_t gid) {
+core::Status set_saved_ids(uid_t uid, gid_t gid) {
     constexpr auto kSame = static_cast<uid_t>(-1);
     if (setresgid(kSame, kSame, gid) == 0 && setresuid(kSame, kSame, uid) == 0) return core::success();
     return core::Error{core::Kind::Denied,

@@ -27,7 +27,7 @@ bool moved(const Counted &before, const Counted &after) {
 
 }  // namespace
 
-bool leaves_proc(const core::Error &why) {
+bool can_fall_back_to_proc(const core::Error &why) {
     // A temporary lack is reported as an error: with more memory or descriptors rsslag could be exact.
     if (why.err == ENOMEM || why.err == EMFILE || why.err == ENFILE) return false;
     return why.kind == Kind::Denied || why.kind == Kind::Unsupported;

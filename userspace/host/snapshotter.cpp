@@ -130,7 +130,7 @@ core::Result<Snapshotter> Snapshotter::open(const SnapshotterOptions &options) {
     keep.insert(keep.end(), options.capabilities.begin(), options.capabilities.end());
     if (const core::Status dropped = options.dropped ? core::success() : keep_only(keep); !dropped)
         return dropped.error();
-    auto walker = options.impatient ? std::make_unique<Walker>(options.impatient) : nullptr;
+    auto walker = options.stop_waiting ? std::make_unique<Walker>(options.stop_waiting) : nullptr;
     auto state =
         std::make_unique<State>(State{std::move(host), std::move(*probe), *calibration, 0, 0, 0, std::move(walker)});
     if (getrandom(&state->id_key, sizeof(state->id_key), 0) != sizeof(state->id_key)) {

@@ -174,7 +174,7 @@ bool may_be_name(std::string_view argument) {
 core::Result<std::vector<pid_t>> processes_named(std::string_view name) {
     std::vector<pid_t> found;
     const core::Status listed = each_comm([&](const procfs::Process &process, const std::string &comm) {
-        if (procfs::goes_by(process, comm, name)) found.push_back(process.pid());
+        if (procfs::has_name(process, comm, name)) found.push_back(process.pid());
     });
     if (!listed) return listed.error();
     return found;

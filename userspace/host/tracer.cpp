@@ -73,7 +73,7 @@ Tracer::~Tracer() = default;
 Tracer::Tracer(Tracer &&) noexcept = default;
 
 /// If the kernel lacks bpf_rdonly_cast, libbpf before 1.5 searches the modules for it, which requires CAP_SYS_ADMIN.
-std::vector<cap_value_t> Tracer::opened_with() {
+std::vector<cap_value_t> Tracer::capabilities_to_open() {
     const auto scheme = running_scheme();
     if (!scheme || core::cpus_cache(*scheme)) return {};
     return {CAP_SYS_ADMIN};
@@ -86,7 +86,7 @@ core::Result<Tracer> Tracer::open(Options options) {
                                     .names = options.names,
                                     .calibrated = options.calibrated,
                                     .dropped = options.dropped,
-                                    .impatient = options.impatient});
+                                    .stop_waiting = options.stop_waiting});
     if (!source) return source.error();
     return over(std::move(*source), options);
 }
@@ -111,7 +111,7 @@ void Tracer::State::feed(event::Event event) {
             ticks.push_back(std::move(tick));
         }
     }
-    for (const auto &[host_tgid, mm] : analyzer.taken_up()) {
+    for (const auto &[host_tgid, mm] : analyzer.adopted()) {
         if (const Status traced = source->trace(host_tgid, mm); !traced)
             spdlog::warn("cannot go on to trace process {}: {}", host_tgid, traced.error().what);
     }

@@ -27,14 +27,14 @@ bool Tracer::State::apply_if_new(const core::MappingChange &change) {
         return true;
     }
     if (change.kind == Kind::Exec) mappings.exec(change.pid);
-    if (change.kind == Kind::Mapped && mappings.knows(change.pid, change.range)) return false;
+    if (change.kind == Kind::Mapped && mappings.contains(change.pid, change.range)) return false;
     if (change.kind != Kind::Exec) mappings.change(change);
     return true;
 }
 
 /// Feeds changes of traced processes, including those that the records just taken show to be traced.
 void Tracer::State::take_mappings() {
-    for (const int pid : analyzer.take_begun()) {
+    for (const int pid : analyzer.take_started()) {
         if (named.insert(pid).second) mappings.exit(pid);
     }
     std::vector<core::MappingChange> changes = std::exchange(unclaimed, {});

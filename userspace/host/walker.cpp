@@ -23,8 +23,8 @@ struct Walker::State {
     void run();
 };
 
-Walker::Walker(std::function<bool()> impatient, std::chrono::milliseconds patience)
-    : impatient_(std::move(impatient)), patience_(patience), state_(std::make_shared<State>()) {}
+Walker::Walker(std::function<bool()> stop_waiting, std::chrono::milliseconds patience)
+    : impatient_(std::move(stop_waiting)), patience_(patience), state_(std::make_shared<State>()) {}
 
 Walker::~Walker() {
     std::unique_lock lock(state_->mutex);

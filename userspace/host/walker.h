@@ -7,15 +7,15 @@
 
 namespace rsslag::host {
 
-/// A thread for jobs that may wait long for a target's mmap_lock. The caller waits for the job, but once `impatient`
+/// A thread for jobs that may wait long for a target's mmap_lock. The caller waits for the job, but once `stop_waiting`
 /// has returned true only for `patience` more: then the thread is left behind.
 class Walker {
   public:
     /// At the end of a trace, the listing of what each mapping holds is worth this wait.
     static constexpr std::chrono::milliseconds kPatience{1000};
 
-    /// `impatient` is called every 20 ms while a job runs.
-    explicit Walker(std::function<bool()> impatient, std::chrono::milliseconds patience = kPatience);
+    /// `stop_waiting` is called every 20 ms while a job runs.
+    explicit Walker(std::function<bool()> stop_waiting, std::chrono::milliseconds patience = kPatience);
     ~Walker();
     Walker(const Walker &) = delete;
     Walker &operator=(const Walker &) = delete;

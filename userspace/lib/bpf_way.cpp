@@ -80,7 +80,7 @@ class Bpf final : public BpfWay {
 }  // namespace
 
 Opened open_bpf(core::Machine machine, bool allowed) {
-    probe::keep_libbpf_to_itself();
+    probe::silence_libbpf();
     const auto traits = probe::running_kernel_traits();
     if (!traits) return {std::nullopt, traits.error()};
     const auto *const scheme = std::get_if<core::Scheme>(&traits->scheme);

@@ -161,7 +161,7 @@ core::Result<procfs::Devices> devices_here() {
     return devices;
 }
 
-std::string words_of(const Error &error) {
+std::string error_text(const Error &error) {
     return error.remedy.empty() ? error.what : error.what + "; " + error.remedy;
 }
 
@@ -189,7 +189,7 @@ core::Result<MappedProcess> MapReader::read_once(const procfs::Process &process)
             return out;
         }
         // The mappings may still be readable although the counters of this process are not.
-        out.why_not_exact = words_of(reading.error());
+        out.why_not_exact = error_text(reading.error());
     }
     if (walked) return out;
     const auto own = walk_here();

@@ -92,7 +92,7 @@ core::Result<Fd> listen_on(const std::string &address) {
     return listening_socket(*list, address);
 }
 
-core::Result<Fd> handed_in() {
+core::Result<Fd> socket_from_systemd() {
     constexpr int kFirst = 3;  // SD_LISTEN_FDS_START
     const char *const pid = std::getenv("LISTEN_PID");
     const char *const count = std::getenv("LISTEN_FDS");

@@ -20,7 +20,7 @@ core::Status supported() {
 core::Result<core::Fd> listen_on(const std::string & /*address*/) {
     return supported().error();
 }
-core::Result<core::Fd> handed_in() {
+core::Result<core::Fd> socket_from_systemd() {
     return supported().error();
 }
 std::string address_of(int /*listening*/) {

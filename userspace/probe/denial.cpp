@@ -160,7 +160,7 @@ core::Error explain_denial(int err, const Privileges &privileges, const std::str
     return {core::Kind::Unsupported, refused, err, "run rsslag doctor to see what this kernel allows"};
 }
 
-core::Error variables_out_of_reach() {
+core::Error variables_not_mapped() {
     return {core::Kind::Unsupported, "cannot map the variables of the loaded BPF programs", ENOTSUP,
             "run rsslag doctor to see what this kernel allows"};
 }

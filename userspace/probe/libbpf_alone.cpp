@@ -6,7 +6,7 @@
 
 namespace rsslag::probe {
 
-void keep_libbpf_to_itself() {
+void silence_libbpf() {
     libbpf_set_print(nullptr);
     libbpf_set_memlock_rlim(0);
 }

@@ -110,7 +110,7 @@ core::Result<SnapshotProbe> SnapshotProbe::open(const KernelTraits &traits, cons
     const int err = rsslag_snapshot__load(state->skeleton.get());
     if (err != 0) return explain_denial(-err, own_privileges(), own_binary());
     // Loading succeeds even if the kernel refused libbpf's feature probe for mapping the variables.
-    if (state->skeleton->bss == nullptr) return variables_out_of_reach();
+    if (state->skeleton->bss == nullptr) return variables_not_mapped();
     state->skeleton->bss->request.cpus = static_cast<rsslag_u32>(machine.cpus_possible);
     return SnapshotProbe(std::move(state));
 }

@@ -132,7 +132,7 @@ Status StreamProbe::State::load(const Options &options) {
     const auto bytes = static_cast<std::uint32_t>(std::bit_ceil(std::max<std::size_t>(options.ring_bytes, 4096)));
     if (Status made = make_rings(bytes, count); !made) return made;
     if (const int err = rsslag_stream__load(skeleton.get()); err != 0) return refused(-err);
-    if (skeleton->bss == nullptr) return variables_out_of_reach();
+    if (skeleton->bss == nullptr) return variables_not_mapped();
     if (Status given = hand_over_rings(); !given) return given;
     cpu_states = Mapping(bpf_map__fd(skeleton->maps.cpus), static_cast<std::size_t>(cpus) * sizeof(rsslag_cpu),
                          PROT_READ | PROT_WRITE);

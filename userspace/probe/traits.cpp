@@ -27,7 +27,7 @@ namespace {
 
 using core::Scheme;
 
-constexpr unsigned kMembersTraced = 4;
+constexpr unsigned kMembers = 4;
 
 /// Finds a member of a struct, also inside anonymous structs and unions (mm_struct wraps all of its members in one).
 const btf_member *find_member(const btf &btf, const btf_type *type, std::string_view name) {
@@ -90,7 +90,7 @@ bool is_array_of_ints(const btf &btf, unsigned id) {
     const btf_type *type = resolve(btf, id);
     if (type == nullptr || !btf_is_array(type)) return false;
     const struct btf_array *array = btf_array(type);
-    return array->nelems == kMembersTraced && is_integer(btf, array->type, 4, true);
+    return array->nelems == kMembers && is_integer(btf, array->type, 4, true);
 }
 
 /// count is signed 64 bit, counters a pointer to signed 32 bit (include/linux/percpu_counter.h).
@@ -137,7 +137,7 @@ Verdict atomics_verdict(const btf &btf, const btf_type *mm_rss_stat, const std::
     const btf_type *array = count == nullptr ? nullptr : resolve(btf, count->type);
     if (array == nullptr || !btf_is_array(array)) return unknown(found + " without an array named count");
     const struct btf_array *counts = btf_array(array);
-    if (counts->nelems != kMembersTraced || !is_atomic_long(btf, counts->type)) {
+    if (counts->nelems != kMembers || !is_atomic_long(btf, counts->type)) {
         return unknown(fmt::format("{} with count as {}", found, name_of(btf, count->type)));
     }
     const btf_type *task = find_struct(btf, "task_struct");
@@ -168,7 +168,7 @@ Verdict scheme_verdict(const btf &btf) {
     if (type == nullptr) return unknown(found);
     if (btf_is_array(type)) {
         const struct btf_array *array = btf_array(type);
-        if (array->nelems == kMembersTraced && is_percpu_counter(btf, array->type)) {
+        if (array->nelems == kMembers && is_percpu_counter(btf, array->type)) {
             return {Scheme::Cpu, found + ", each CPU caches up to a batch"};
         }
         return unknown(found);

@@ -219,7 +219,7 @@ void recognise(std::vector<Mapping> &mappings, const std::vector<core::MappingLi
         if (!mapping.name.empty() || is_shared(mapping)) continue;
         const core::MappedRange range{mapping.start, mapping.end, core::mapping_flags(mapping.perms), ""};
         core::MappingNeighbours neighbours = only_stack(pointers, range);
-        neighbours.reserved_behind = i + 1 < mappings.size() && reserves(mappings[i + 1], range.end);
+        neighbours.reserved_above = i + 1 < mappings.size() && reserves(mappings[i + 1], range.end);
         mapping.recognised = core::mapping_name(range, neighbours);
         if (mapping.recognised == core::kAnonymousMapping) mapping.recognised.clear();
     }

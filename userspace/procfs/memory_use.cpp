@@ -88,10 +88,10 @@ Parts total_parts(const std::vector<User> &users) {
     return sum;
 }
 
-std::optional<Room> room_for(const std::vector<const User *> &users, const MemInfo &info) {
+std::optional<Headroom> headroom_for(const std::vector<const User *> &users, const MemInfo &info) {
     if (users.empty() || !info.available) return std::nullopt;
     Kilobytes written;
-    Room room;
+    Headroom room;
     for (const User *user : users) {
         written += user->use.private_dirty;
         room.largest = std::max(room.largest, user->use.private_dirty);

@@ -93,7 +93,7 @@ core::Result<std::string> program_path(const Process &process) {
     return exe;
 }
 
-bool goes_by(const Process &process, std::string_view comm, std::string_view name) {
+bool has_name(const Process &process, std::string_view comm, std::string_view name) {
     if (name.empty()) return false;
     if (comm == name) return true;
     const auto program = program_path(process);

@@ -135,7 +135,7 @@ class Player : public trace::TraceObserver {
         if (Clock::now() >= next_look_) {
             next_look_ = Clock::now() + kKeys;
             if (screen_ != nullptr) look_at_keys();
-            quit_ = quit_ || stop_.came();
+            quit_ = quit_ || stop_.stop_requested();
         }
         return quit_ || spent_;
     }

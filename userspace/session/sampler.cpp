@@ -35,7 +35,7 @@ void Sampler::look_for_more() {
 }
 
 core::Status Sampler::head() const {
-    terminal::complain(view::proc_note(reader_.document()));
+    terminal::print_error(view::proc_note(reader_.document()));
     return terminal::print(header());
 }
 
@@ -73,7 +73,7 @@ core::Status Sampler::sample() {
     processes_.erase(std::remove_if(processes_.begin(), processes_.end(), ended), processes_.end());
     if (document.processes.empty() && document.failed.empty()) return core::success();
     core::Status printed = terminal::print(text(document));
-    if (processes_.empty() && waits()) terminal::complain(kWaitsForNext);
+    if (processes_.empty() && waits()) terminal::print_error(kWaitsForNext);
     return printed;
 }
 

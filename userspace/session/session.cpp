@@ -38,7 +38,7 @@ Status Session::open() {
     chosen.names = recorded && !options_.no_names;
     chosen.calibrated = recorded;  // lines do not show which files are exact
     chosen.threads = options_.threads;
-    chosen.impatient = [this] { return must_end(); };
+    chosen.stop_waiting = [this] { return must_end(); };
     chosen.for_screen = writer_.on_screen();
     if (options_.events) chosen.observer = &writer_;
     auto tracer = host::Tracer::open(chosen);
@@ -82,7 +82,8 @@ Status Session::attach(const std::vector<host::Target> &targets) {
 
 bool Session::must_end() const {
     terminal::Screen *const screen = writer_.screen();
-    return stop_.came() || (end_due_ && Clock::now() >= *end_due_) || (screen != nullptr && screen->asked_to_quit());
+    return stop_.stop_requested() || (end_due_ && Clock::now() >= *end_due_) ||
+           (screen != nullptr && screen->asked_to_quit());
 }
 
 Status Session::run() {
@@ -122,7 +123,7 @@ Status Session::summary() {
     Status written = writer_.summary(std::move(summary));
     // First the recording: the output's reader may not read any more.
     const Status recorded = finish_recording(peak);
-    if (written) written = writer_.finish([this] { return stop_.came(); });
+    if (written) written = writer_.finish([this] { return stop_.stop_requested(); });
     report_recording(recorded.ok());
     return written ? recorded : written;
 }

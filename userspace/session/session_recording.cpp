@@ -89,7 +89,7 @@ Status Session::find_owner(bool later) {
     if (!*user) return core::success();
     file_options_.owner = recording::Owner{(*user)->uid, (*user)->gid};
     if (!later) return core::success();
-    if (Status may = host::may_become((*user)->uid, (*user)->gid); !may) return may;
+    if (Status may = host::set_saved_ids((*user)->uid, (*user)->gid); !may) return may;
     file_options_.as_owner = options_.max_bytes || options_.recording.empty();
     return core::success();
 }
@@ -113,7 +113,7 @@ void Session::notify(std::string notice) {
     if (writer_.screen() != nullptr) {
         post_notice(*writer_.screen(), std::move(notice));
     } else {
-        terminal::complain(notice);
+        terminal::print_error(notice);
     }
 }
 
@@ -214,9 +214,9 @@ void Session::report_recording(bool done) {
     recording::Writer *const recording = last_recording();
     if (recording == nullptr) return;
     const recording::Writer::Progress progress = recording->progress();
-    if (by_key_ && done) terminal::complain(written(progress, file_));
+    if (by_key_ && done) terminal::print_error(written(progress, file_));
     if (progress.events_lost == 0) return;
-    terminal::complain(
+    terminal::print_error(
         fmt::format("the recording lacks {} events: it could not be written fast enough", progress.records_lost));
 }
 

@@ -59,7 +59,7 @@ Status TickWriter::print(const std::string &text, bool last) {
 }
 
 Status TickWriter::unless_unread(Status printed) {
-    if (printed || !terminal::is_unread(printed.error())) return printed;
+    if (printed || !terminal::reader_closed(printed.error())) return printed;
     unread_ = true;
     return core::success();
 }
@@ -74,7 +74,7 @@ Status TickWriter::finish(const std::function<bool()> &stopped) {
     if (quiet()) return std::ignore = printer_->finish([] { return true; }), core::success();
     Status written = printer_->finish(stopped);
     // The other formats have marked the gap in their output (Printer::Options::gap).
-    if (format_ == Format::Csv && dropped() > 0) terminal::complain(view::dropped_text(dropped()));
+    if (format_ == Format::Csv && dropped() > 0) terminal::print_error(view::dropped_text(dropped()));
     return unless_unread(std::move(written));
 }
 

@@ -156,7 +156,7 @@ std::optional<ImageGrowth> GrowthByName::take(int pid, std::uint64_t mm) {
             growth.mappings.push_back({core::with_comm(mapping, comm_of), amount.pages, amount.updates,
                                        kilobytes(amount.held_begin), kilobytes(amount.held_end), build_id_of(mapping)});
     }
-    growth.no_fault[static_cast<std::size_t>(NoFault::NotTold)] += growth.grew() - attributed;
+    growth.no_fault[static_cast<std::size_t>(NoFault::NotRecorded)] += growth.grew() - attributed;
     for (const auto &[tid, came] : space.threads) {
         const auto comm = comms_.find(tid);
         growth.threads.push_back({tid, comm != comms_.end() ? comm->second : std::string(), came});

@@ -30,7 +30,7 @@ core::Status print(std::string_view text, int fd) {
     return core::success();
 }
 
-void complain(const std::string &line) {
+void print_error(const std::string &line) {
     const std::string text = fmt::format("rsslag: {}\n", core::harmless(line, locale_is_utf8()));
     // An error of writing stderr cannot be reported.
     std::ignore = print(text, STDERR_FILENO);

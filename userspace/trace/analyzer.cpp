@@ -146,8 +146,8 @@ void Analyzer::State::adopt(int host_tgid, const core::CounterReading &counters,
 void Analyzer::State::take_up(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns,
                               std::uint64_t end_ns) {
     adopt(host_tgid, counters, begin_ns, end_ns);
-    ledger.begin_lost(counters.mm);
-    taken_up.emplace_back(host_tgid, counters.mm);
+    ledger.start_lost(counters.mm);
+    adopted.emplace_back(host_tgid, counters.mm);
 }
 
 /// The kernel counts faults since tracing of the process started, which may be long before a recording starts.
@@ -172,7 +172,7 @@ void Analyzer::State::operator()(event::Counters &event) {
         const core::TimedCounters &timed = *event.reported;
         for (const core::TaskReading &task : timed.counters.tasks) {
             const auto group = task.tgid == event.pid ? ledger.group(task.host_tgid) : std::nullopt;
-            if (group && group->mm == timed.counters.mm && !ledger.knows(group->mm))
+            if (group && group->mm == timed.counters.mm && !ledger.has(group->mm))
                 adopt(group->host_tgid, timed.counters, timed.begin_ns, timed.end_ns);
         }
     }
@@ -213,7 +213,7 @@ void Analyzer::State::operator()(event::Reading &event) {
         // Its attach or fork is not among these events: its counters as read are its baseline.
         const core::RawReading &reading = *event.reported;
         adopt(event.host_tgid, reading.counters(), reading.begin_ns, reading.end_ns);
-        if (losses.lost() > 0) ledger.begin_lost(reading.counters().mm);
+        if (losses.lost() > 0) ledger.start_lost(reading.counters().mm);
         ledger.watch(reading.counters().mm);
         if (const auto group = ledger.group(event.host_tgid)) newcomers.emplace(group->host_tgid, *group);
     }
@@ -324,7 +324,7 @@ Analyzer::Analyzer(Analyzer &&) noexcept = default;
 Analyzer &Analyzer::operator=(Analyzer &&) noexcept = default;
 
 std::vector<core::Tick> Analyzer::apply(event::Event event) {
-    state_->taken_up.clear();
+    state_->adopted.clear();
     state_->work += work_of(event, state_->ledger.size());
     std::visit(*state_, event);
     return std::exchange(state_->reported, {});
@@ -356,7 +356,7 @@ std::vector<core::GroupView> Analyzer::groups() const {
 
 std::vector<core::GroupView> Analyzer::unknown() const {
     std::vector<core::GroupView> groups = state_->ledger.groups();
-    std::erase_if(groups, [this](const core::GroupView &group) { return state_->ledger.knows(group.mm); });
+    std::erase_if(groups, [this](const core::GroupView &group) { return state_->ledger.has(group.mm); });
     return groups;
 }
 
@@ -367,8 +367,8 @@ std::vector<Awaited> Analyzer::awaited() const {
     return all;
 }
 
-const std::vector<std::pair<int, std::uint64_t>> &Analyzer::taken_up() const {
-    return state_->taken_up;
+const std::vector<std::pair<int, std::uint64_t>> &Analyzer::adopted() const {
+    return state_->adopted;
 }
 
 std::vector<int> Analyzer::tids() const {
@@ -419,8 +419,8 @@ std::vector<event::Records> Analyzer::waiting() const {
     return waiting;
 }
 
-std::vector<int> Analyzer::take_begun() {
-    return state_->order.take_begun();
+std::vector<int> Analyzer::take_started() {
+    return state_->order.take_started();
 }
 
 event::Moment Analyzer::last_moment() const {

@@ -67,7 +67,7 @@ struct Analyzer::State {
     std::uint64_t malformed_rest = 0;                   ///< records behind malformed ones in their spans
     std::unordered_map<int, core::FaultCounts> faults;  ///< by the kernel's TID
     std::map<int, Awaited> awaited;                     ///< by the kernel's TGID
-    std::vector<std::pair<int, std::uint64_t>> taken_up;
+    std::vector<std::pair<int, std::uint64_t>> adopted;
     std::unordered_map<std::uint64_t, std::vector<core::EndedTask>>
         ended_tasks;                   ///< by the mm's generation, for its next tick
     std::vector<core::Tick> reported;  ///< ticks of the event that is being applied

@@ -210,7 +210,7 @@ std::optional<core::Tick> Analyzer::State::compared(Taken &taken, std::uint64_t 
     apply_until(until_ns);
     if (ledger.ended_since(counters.mm, reading.begin_ns)) return std::nullopt;  // its last tick has the final numbers
     if (ledger.being_built(counters.mm)) return std::nullopt;                    // its EXEC record is still to come
-    if (!ledger.knows(counters.mm) && traced.count(group.host_tgid) != 0)
+    if (!ledger.has(counters.mm) && traced.count(group.host_tgid) != 0)
         take_up(group.host_tgid, counters, reading.begin_ns, reading.end_ns);  // the record of its start was lost
     ledger.compare(counters, reading.begin_ns, reading.end_ns);
     const auto found = traced.find(group.host_tgid);

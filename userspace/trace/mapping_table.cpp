@@ -88,7 +88,7 @@ void MappingTable::Stacks::clear() {
 /// Whether that many more entries may be visited.
 bool MappingTable::affords(std::size_t pieces) {
     looked_at_ += pieces;
-    return looked_at_ <= kLookedAtFirst + kLookedAtEach * told_;
+    return looked_at_ <= kLookedAtFirst + kLookedAtEach * changes_seen_;
 }
 
 MappingTable::Space &MappingTable::space_of(int pid) {
@@ -214,7 +214,7 @@ void MappingTable::begin_program(int pid) {
 }
 
 void MappingTable::change(const MappingChange &change) {
-    told_++;
+    changes_seen_++;
     switch (change.kind) {
         case MappingChange::Kind::Mapped: return map(change.pid, change.range);
         case MappingChange::Kind::Exec: return begin_program(change.pid);
@@ -258,7 +258,7 @@ void MappingTable::fork(int parent, int child, bool shares) {
         spaces_[child] = space;
         return;
     }
-    told_++;
+    changes_seen_++;
     if (entries_ + space->entries.size() > kMostEntries || range_bytes_ + space->name_bytes > kMostNameBytes) return;
     if (!affords(space->entries.size())) return;
     entries_ += space->entries.size();
@@ -313,8 +313,8 @@ void MappingTable::find_stack(const Space &space, const MappedRange &range, core
 std::string_view MappingTable::name_in(const Space &space, const MappedRange &range) {
     core::MappingNeighbours neighbours;
     const auto behind = space.entries.lower_bound(range.end);
-    neighbours.reserved_behind = behind != space.entries.end() && behind->second.range.start == range.end &&
-                                 behind->second.range.name.empty() && behind->second.range.flags == 0;
+    neighbours.reserved_above = behind != space.entries.end() && behind->second.range.start == range.end &&
+                                behind->second.range.name.empty() && behind->second.range.flags == 0;
     find_stack(space, range, neighbours);
     return kept(core::mapping_name(range, neighbours));
 }
@@ -330,7 +330,7 @@ std::string_view MappingTable::name_at(int pid, std::uint64_t address) {
     return entry.name;
 }
 
-bool MappingTable::knows(int pid, const MappedRange &range) const {
+bool MappingTable::contains(int pid, const MappedRange &range) const {
     constexpr std::uint8_t kBacking = core::MappingShared | core::MappingHugetlb;
     const auto next = next_.find(pid);
     const auto found = next != next_.end() ? next : spaces_.find(pid);

@@ -263,7 +263,7 @@ core::RecentGrowth RecentGrowth::of(const core::MmView &mm, std::uint64_t t_ns) 
     const Pages missing = exact - space.exact.value_or(mm.begin.rss()) - space.recorded;
     space.exact = exact;
     space.recorded = {};
-    if (missing.n != 0) second_of(space, t_ns).no_fault[static_cast<std::size_t>(NoFault::NotTold)] += missing;
+    if (missing.n != 0) second_of(space, t_ns).no_fault[static_cast<std::size_t>(NoFault::NotRecorded)] += missing;
     const Sums sums = total(space);
     core::RecentGrowth growth;
     const std::uint64_t window = kSeconds * kSecondNs;
@@ -286,7 +286,7 @@ core::RecentGrowth RecentGrowth::of(const core::MmView &mm, std::uint64_t t_ns) 
     const bool waits = std::any_of(open_.begin(), open_.end(), [&](const auto &each) {
         return each.second.mm == mm.mm && each.second.born == space.born;
     });
-    Pages &not_told = growth.no_fault[static_cast<std::size_t>(NoFault::NotTold)];
+    Pages &not_told = growth.no_fault[static_cast<std::size_t>(NoFault::NotRecorded)];
     if (waits && not_told.n != 0) growth.mappings.push_back({"(not settled yet)", std::exchange(not_told, {})});
     growth.other_mappings += keep_largest(growth.mappings);
     for (auto &mapping : growth.mappings)
@@ -307,7 +307,7 @@ void RecentGrowth::forget_until(std::uint64_t t_ns, const core::Ledger &ledger) 
     std::vector<std::uint64_t> over;
     for (auto &[mm, space] : spaces_) {
         expire(space, t_ns);
-        if (space.seconds.empty() && !ledger.knows(mm)) over.push_back(mm);
+        if (space.seconds.empty() && !ledger.has(mm)) over.push_back(mm);
         for (const auto &[second, sums] : space.seconds)
             for (const auto &[tid, pages] : sums.threads)
                 kept.insert(tid);

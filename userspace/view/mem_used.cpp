@@ -63,7 +63,7 @@ std::string label(UsedBy by, const MemDocument &document) {
         case UsedBy::KernelStacks: return "kernel stacks";
         case UsedBy::PerCpu: return "per-CPU data";
         case UsedBy::Vmalloc:
-            return document.machine.stacks_in_vmalloc == false ? "vmalloc" : "vmalloc beside kernel stacks";
+            return document.machine.stacks_in_vmalloc == false ? "vmalloc" : "vmalloc except kernel stacks";
         case UsedBy::Hugetlb: return "hugetlb";
         case UsedBy::Compressed: return "zram and zswap";
         case UsedBy::Gpu: return "GPU buffers and pools";

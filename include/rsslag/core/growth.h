@@ -15,10 +15,10 @@ namespace rsslag::core {
 
 /// Why pages came or went without a page fault of the process.
 enum class NoFault : std::uint8_t {
-    Populated,  ///< came: MAP_POPULATE, mlock, access by the kernel
-    GivenUp,    ///< went: munmap, madvise, exit
-    ByOthers,   ///< by tasks of other processes: reclaim, ptrace, KSM
-    NotTold,    ///< not determined by records: losses, amounts that stayed open, --mode counts
+    Populated,    ///< came: MAP_POPULATE, mlock, access by the kernel
+    GivenUp,      ///< went: munmap, madvise, exit
+    ByOthers,     ///< by tasks of other processes: reclaim, ptrace, KSM
+    NotRecorded,  ///< not determined by records: losses, amounts that stayed open, --mode counts
 };
 inline constexpr std::size_t kNoFaults = 4;
 std::string_view name(NoFault why);

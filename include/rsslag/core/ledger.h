@@ -241,7 +241,7 @@ class Ledger {
     void adopt(const CounterReading &reading, const GroupView &group, std::uint64_t begin_ns, std::uint64_t end_ns);
 
     /// For an mm that was adopted because the records of its start were lost.
-    void begin_lost(std::uint64_t mm);
+    void start_lost(std::uint64_t mm);
 
     /// How many faults of a task had been counted at the attach: the counts of its EXIT record include them.
     void had_faults(int host_tid, std::uint64_t faults);
@@ -277,7 +277,7 @@ class Ledger {
 
     /// Whether view() returns a value; and the number of updates by the mm's own tasks so far, 0 if unknown. Both are
     /// cheap: they do not list the tasks.
-    bool knows(std::uint64_t mm) const;
+    bool has(std::uint64_t mm) const;
     std::uint64_t updates(std::uint64_t mm) const;
     /// Whether an exec or fork is still building this mm. A reading may already show it as the process's own, but the
     /// record that says so is still to come. False if that record may be lost.

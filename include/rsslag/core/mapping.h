@@ -83,7 +83,7 @@ struct MappingListing {
 
 /// What else the name of a mapping depends on.
 struct MappingNeighbours {
-    bool reserved_behind = false;     ///< a private anonymous mapping without any access rights follows directly
+    bool reserved_above = false;      ///< a private anonymous mapping without any access rights follows directly
     std::optional<int> stack_of_tid;  ///< the thread whose initial stack pointer is near the end of the mapping …
     bool by_shape = false;            ///< … or, if set, the only thread with a known stack pointer in the mapping
 };

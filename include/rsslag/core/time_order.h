@@ -59,7 +59,7 @@ class TimeOrder {
     /// Records that programs have sent: without partial sums.
     std::uint64_t records() const { return records_; }
     /// PIDs, in rsslag's PID namespace, of processes that start to be traced in the records added since the last call.
-    std::vector<int> take_begun() { return std::exchange(begun_, {}); }
+    std::vector<int> take_started() { return std::exchange(begun_, {}); }
     /// Malformed records or spans; each is a loss of at least one record.
     std::uint64_t malformed() const { return malformed_; }
 

@@ -6,10 +6,10 @@ namespace rsslag::host {
 /// With file capabilities (AT_SECURE), removes variables that libraries read and the C library does not clear: the
 /// environment comes from a user without these capabilities. ncurses reads terminal descriptions from $TERMINFO,
 /// $TERMINFO_DIRS and $HOME/.terminfo and does not detect file capabilities.
-void put_environment_away();
+void remove_unsafe_variables();
 
 /// Restores these variables; for CMD's process, which has no such capabilities.
-void give_environment_back();
+void restore_variables();
 
 /// Raises RLIMIT_NOFILE to its hard limit; shells usually set 1,024. Each traced process and each CPU's ring takes a
 /// descriptor.

@@ -16,6 +16,6 @@ core::Status keep_only(std::span<const cap_value_t> keep);
 
 /// Sets the saved user and group id, so that this process can act on files as that user (setfsuid) even without
 /// capabilities.
-core::Status may_become(uid_t uid, gid_t gid);
+core::Status set_saved_ids(uid_t uid, gid_t gid);
 
 }  // namespace rsslag::host

@@ -10,7 +10,7 @@ namespace rsslag::host {
 
 /// Whether this error means that BPF cannot be used at all, so that /proc alone must do: a missing privilege or kernel
 /// feature. False for a temporary lack of memory or descriptors.
-bool leaves_proc(const core::Error &why);
+bool can_fall_back_to_proc(const core::Error &why);
 
 class ProcReader {
   public:

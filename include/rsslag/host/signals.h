@@ -15,7 +15,7 @@ class StopSignals {
     explicit StopSignals(int interrupts = 1);
 
     /// Whether rsslag must stop.
-    bool came() { return wait(std::chrono::milliseconds{}); }
+    bool stop_requested() { return wait(std::chrono::milliseconds{}); }
     /// Waits at most `timeout` (negative: no limit) until rsslag must stop, and returns whether it must. Also returns
     /// when the descriptor `*also` is readable, and sets it to -1.
     bool wait(std::chrono::milliseconds timeout, int *also = nullptr);

@@ -31,7 +31,7 @@ struct SnapshotterOptions {
     bool dropped = false;  ///< the caller has dropped capabilities: other threads exist that would keep them
     /// Called repeatedly while a walk waits for a target's mmap_lock; true: stop waiting soon (see Walker). Walks then
     /// run on a thread of their own, which may be left behind. Empty: walks are always waited for.
-    std::function<bool()> impatient = {};
+    std::function<bool()> stop_waiting = {};
     const probe::KernelTraits *traits = nullptr;  ///< if the caller has them; null: read from BTF
 };
 
@@ -52,7 +52,7 @@ class Snapshotter {
     core::Result<core::ProcessReading> take(const procfs::Process &process, bool walk);
     /// As take(), without the verdict: to be compared with a stream of updates.
     core::Result<core::RawReading> take_raw(const procfs::Process &process, bool walk);
-    /// All mappings; `walk`: from smaps, with the Rss of each. Kind::Gone if `impatient` ended the walk.
+    /// All mappings; `walk`: from smaps, with the Rss of each. Kind::Gone if `stop_waiting` ended the walk.
     core::Result<core::MappingListing> list_mappings(const procfs::Process &process, bool walk) const;
     /// As take(), with the caller's walk, whose error is returned.
     core::Result<core::ProcessReading> take_around(const procfs::Process &process, const procfs::WalkHere &walk);

@@ -37,7 +37,7 @@ core::Result<std::vector<pid_t>> parse_pids(const std::string &word);
 /// Whether the word can be a process name: it contains more than digits, signs, commas and spaces.
 bool may_be_name(std::string_view word);
 
-/// PIDs of the processes with this name (procfs::goes_by), ascending, without rsslag itself; may be empty.
+/// PIDs of the processes with this name (procfs::has_name), ascending, without rsslag itself; may be empty.
 core::Result<std::vector<pid_t>> processes_named(std::string_view name);
 /// The comm of each running process, to suggest a name that was mistyped.
 std::vector<std::string> process_names();

@@ -34,8 +34,8 @@ class Tracer {
         bool walk = true;
         bool names = false;      ///< trace changes of mappings, for a recording
         bool calibrated = true;  ///< as SnapshotterOptions::calibrated
-        /// As SnapshotterOptions::impatient.
-        std::function<bool()> impatient = {};
+        /// As SnapshotterOptions::stop_waiting.
+        std::function<bool()> stop_waiting = {};
         core::ThreadChoice threads;
         /// Ticks also contain what only a screen shows: the last flushes or folds, and each task's faults since its
         /// last flush.
@@ -46,7 +46,7 @@ class Tracer {
     };
 
     /// Capabilities that open() needs beyond those of a Snapshotter, for a caller that drops the others before.
-    static std::vector<cap_value_t> opened_with();
+    static std::vector<cap_value_t> capabilities_to_open();
     /// Attaches the probes; no process is traced yet. Kind::Unsupported in a build without the tracer; else errors as
     /// probe::StreamProbe::open().
     static core::Result<Tracer> open(Options options);

@@ -22,7 +22,7 @@ core::Result<procfs::Devices> devices_here();
 using ReadAround = std::function<core::Result<core::ProcessReading>(const procfs::Process &, const procfs::WalkHere &)>;
 
 /// An error and its remedy in one line.
-std::string words_of(const core::Error &error);
+std::string error_text(const core::Error &error);
 
 /// Reads the mappings of processes, with exact counters around the walk if these are available.
 class MapReader {

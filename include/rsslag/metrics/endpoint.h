@@ -29,7 +29,7 @@ using Answer = std::function<Response(const Request &)>;
 /// Kind::BadInput: malformed address; Kind::Denied, Kind::Io: a system call failed.
 core::Result<core::Fd> listen_on(const std::string &address);
 /// The first socket that systemd passes (sd_listen_fds(3)), which must be listening; an empty Fd if there is none.
-core::Result<core::Fd> handed_in();
+core::Result<core::Fd> socket_from_systemd();
 /// "127.0.0.1:9435" of a listening socket.
 std::string address_of(int listening);
 

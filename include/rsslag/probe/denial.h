@@ -45,7 +45,7 @@ core::Error explain_denial(int err, const Privileges &privileges, const std::str
 
 /// Kind::Unsupported: libbpf has loaded the programs but not mapped their variables. It leaves the skeleton's pointer
 /// null if its own feature probe (FEAT_ARRAY_MMAP) was refused.
-core::Error variables_out_of_reach();
+core::Error variables_not_mapped();
 
 /// Path of the running program: the target of /proc/self/exe, or "rsslag" if that cannot be read.
 std::string own_binary();

@@ -10,6 +10,6 @@ void log_libbpf();
 
 /// Discards libbpf's messages and keeps libbpf from raising RLIMIT_MEMLOCK, as it does up to 5.10. For librsslag, which
 /// has its own copy of libbpf.
-void keep_libbpf_to_itself();
+void silence_libbpf();
 
 }  // namespace rsslag::probe

@@ -62,13 +62,13 @@ Use total(const std::vector<User> &users);
 Parts total_parts(const std::vector<User> &users);
 
 /// How many more instances of a program fit into memory.
-struct Room {
+struct Headroom {
     core::Kilobytes each;     ///< expected cost of one more: the mean Private_Dirty, rounded up
     core::Kilobytes largest;  ///< the largest Private_Dirty of one
     std::int64_t more = 0;    ///< how often `each` fits into MemAvailable
 };
 /// `users` are those of one program. nullopt if none has Private_Dirty, or if MemAvailable is not known.
-std::optional<Room> room_for(const std::vector<const User *> &users, const MemInfo &info);
+std::optional<Headroom> headroom_for(const std::vector<const User *> &users, const MemInfo &info);
 
 /// One file or kind of memory over all processes.
 struct FileUse {

@@ -18,6 +18,6 @@ core::Result<std::string> program_path(const Process &process);
 /// Whether `name` names this process: it equals `comm` (from stat) or the base name of its program. If the executable
 /// cannot be read (another user's process), a longer name matches if `comm` is its first 15 characters and argv[0] has
 /// the whole of it.
-bool goes_by(const Process &process, std::string_view comm, std::string_view name);
+bool has_name(const Process &process, std::string_view comm, std::string_view name);
 
 }  // namespace rsslag::procfs

@@ -49,7 +49,7 @@ class Session {
     void wake_by(int fd) { wake_ = fd; }
 
     /// run() goes on after the reader of stdout has closed it, to wait for the end of CMD; else it ends then.
-    void continue_unread() { continue_unread_ = true; }
+    void continue_without_reader() { continue_unread_ = true; }
 
     /// Traces later matches of the patterns from their exec on. Patterns that the kernel cannot match are looked up at
     /// each tick.

@@ -26,17 +26,17 @@ inline bool is_growth(const UpdateRow &row) {
 ///   void by_fault(Mapping, int tid, core::Pages);  void by_none(core::NoFault, core::Pages);
 template <class Into>
 void attribute(const UpdateRow &row, Into &&into) {
-    const core::Pages news = *row.pages - row.from_faults;
-    if (news.n == 0 && row.from_faults.n != 0) return;
+    const core::Pages change = *row.pages - row.from_faults;
+    if (change.n == 0 && row.from_faults.n != 0) return;
     // `thread` scheme: a flush contains pages that no fault record has reported. They belong to the last fault if its
     // pages are not reported yet; else they came without a fault.
     if (row.type == UpdateRow::Type::Flush) {
-        if (auto *const last = into.last_fault(row.at.tid)) return into.by_fault(*last, row.at.tid, news);
+        if (auto *const last = into.last_fault(row.at.tid)) return into.by_fault(*last, row.at.tid, change);
     } else if (row.fault) {
-        return into.by_fault(into.mapping(row.mapping), row.at.tid, news);
+        return into.by_fault(into.mapping(row.mapping), row.at.tid, change);
     }
     using core::NoFault;
-    into.by_none(row.by_other ? NoFault::ByOthers : news.n > 0 ? NoFault::Populated : NoFault::GivenUp, news);
+    into.by_none(row.by_other ? NoFault::ByOthers : change.n > 0 ? NoFault::Populated : NoFault::GivenUp, change);
 }
 
 /// A record taken before a fault reports the pages of the fault before it.

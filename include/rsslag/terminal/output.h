@@ -16,11 +16,11 @@ namespace rsslag::terminal {
 core::Status print(std::string_view text, int fd = STDOUT_FILENO);
 
 /// Whether the reader has closed the pipe.
-inline bool is_unread(const core::Error &error) {
+inline bool reader_closed(const core::Error &error) {
     return error.kind == core::Kind::Io && error.err == EPIPE;
 }
 
 /// Writes one line to stderr; control and escape bytes are made harmless.
-void complain(const std::string &line);
+void print_error(const std::string &line);
 
 }  // namespace rsslag::terminal

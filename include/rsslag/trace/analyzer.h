@@ -85,7 +85,7 @@ class Analyzer {
     std::vector<Awaited> awaited() const;
     /// Groups, with their mms, whose start was lost and which the last event has adopted: the kernel side may not trace
     /// them.
-    const std::vector<std::pair<int, std::uint64_t>> &taken_up() const;
+    const std::vector<std::pair<int, std::uint64_t>> &adopted() const;
     /// The kernel's TIDs of tasks in traced mms and of tasks that start in records not covered by a Watermark yet;
     /// ascending.
     std::vector<int> tids() const;
@@ -103,7 +103,7 @@ class Analyzer {
     std::vector<event::Records> waiting() const;
     /// PIDs, in rsslag's PID namespace, of processes that start to be traced in the records received since the last
     /// call.
-    std::vector<int> take_begun();
+    std::vector<int> take_started();
     /// The latest moment of any event.
     event::Moment last_moment() const;
 

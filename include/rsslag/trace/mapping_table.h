@@ -36,7 +36,7 @@ class MappingTable {
 
     /// Whether the whole range is already known under the same name, so that a change that maps it has no effect:
     /// segments of a library, mprotect. False for memory without a name, whose name depends on its shape.
-    bool knows(int pid, const core::MappedRange &range) const;
+    bool contains(int pid, const core::MappedRange &range) const;
 
     /// The name is valid as long as the table. core::kUnknownMapping if nothing is known to be mapped there.
     std::string_view name_at(int pid, std::uint64_t address);
@@ -95,11 +95,11 @@ class MappingTable {
     std::unordered_map<int, SpacePtr> spaces_;
     std::unordered_map<int, SpacePtr> next_;  ///< by PID; of programs whose exec is under way
     std::set<std::string, std::less<>> names_;
-    std::size_t entries_ = 0;      ///< in all spaces, approximately
-    std::size_t range_bytes_ = 0;  ///< size of their names
-    std::size_t names_bytes_ = 0;  ///< size of the names in names_
-    std::uint64_t told_ = 0;       ///< changes and forks so far, each of which may be expensive
-    std::uint64_t looked_at_ = 0;  ///< entries visited for them
+    std::size_t entries_ = 0;         ///< in all spaces, approximately
+    std::size_t range_bytes_ = 0;     ///< size of their names
+    std::size_t names_bytes_ = 0;     ///< size of the names in names_
+    std::uint64_t changes_seen_ = 0;  ///< changes and forks so far, each of which may be expensive
+    std::uint64_t looked_at_ = 0;     ///< entries visited for them
 };
 
 }  // namespace rsslag::trace

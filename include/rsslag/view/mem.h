@@ -24,8 +24,8 @@ struct MemRow {
     std::size_t processes = 0;
     std::vector<int> pids;
     procfs::Use use;
-    std::optional<procfs::Room> room;     ///< by program only: how many more of it fit
-    std::optional<std::size_t> mappings;  ///< by file only, as is use_by_pid
+    std::optional<procfs::Headroom> room;  ///< by program only: how many more of it fit
+    std::optional<std::size_t> mappings;   ///< by file only, as is use_by_pid
     std::map<int, procfs::Use> use_by_pid;
 };
 

@@ -40,12 +40,12 @@ struct Workload {
     std::string_view name;     ///< as typed: "classic"
     std::string_view summary;  ///< one line for --list
     Motion motion = Motion::Quiet;
-    /// Builds the workload up in the calling process and returns once its memory is as promised. What it made
-    /// (threads, mappings, children) stays until the process ends, after an error too; children die with the calling
-    /// thread (PR_SET_PDEATHSIG), so call it from one that lives as long as the process. Threads block all signals.
-    /// Kind::Unsupported where this machine lacks what it needs (huge pages, swap …), with the remedy.
-    /// Facts are worth telling without touching new memory: each page that the caller touches now is cached, too.
-    /// Common ones: "threads", "touched_kb", "mapping START-END" (as in /proc/PID/maps), "child PID", "writer PID".
+    /// Builds up the workload in the calling process, and returns when its memory is complete. Its threads, mappings
+    /// and children stay until the process ends, also after an error. Children die with the calling thread
+    /// (PR_SET_PDEATHSIG), so that thread must live as long as the process. The threads block all signals.
+    /// Kind::Unsupported, with the remedy, if the machine lacks a requirement (huge pages, swap …).
+    /// The caller prints the facts without touching new memory, since each page that it touches is cached, too.
+    /// Common facts: "threads", "touched_kb", "mapping START-END" (as in /proc/PID/maps), "child PID", "writer PID".
     core::Result<std::vector<Fact>> (*start)(const Options &options) = nullptr;
 };
 

@@ -385,10 +385,10 @@ TEST(Ledger, WaitsForTheRecordOfTheTaskThatMakesAnMm) {
     EXPECT_FALSE(one.ledger.being_built(kNew));
     one.update(100, 4711, 0, 1, 1, kOwn | RSSLAG_NEWBORN, kNew);
     EXPECT_TRUE(one.ledger.being_built(kNew));
-    EXPECT_FALSE(one.ledger.knows(kNew));
+    EXPECT_FALSE(one.ledger.has(kNew));
     one.task_record(200, RSSLAG_EXEC, 0, 4711, 4711, kNew, "other");
     EXPECT_FALSE(one.ledger.being_built(kNew));
-    EXPECT_TRUE(one.ledger.knows(kNew));
+    EXPECT_TRUE(one.ledger.has(kNew));
 
     one.update(300, 4711, 0, 1, 1, kOwn | RSSLAG_NEWBORN, kNew + 0x1000);
     EXPECT_TRUE(one.ledger.being_built(kNew + 0x1000));

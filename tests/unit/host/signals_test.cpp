@@ -13,21 +13,21 @@ namespace {
 TEST(StopSignals, AreNotThereUntilOneComes) {
     const test::SignalMask mask;
     StopSignals stop;
-    EXPECT_FALSE(stop.came());
+    EXPECT_FALSE(stop.stop_requested());
     raise(SIGHUP);
-    EXPECT_TRUE(stop.came());
-    EXPECT_TRUE(stop.came()) << "and stays so";
+    EXPECT_TRUE(stop.stop_requested());
+    EXPECT_TRUE(stop.stop_requested()) << "and stays so";
 }
 
 TEST(StopSignals, LetTheFirstInterruptBeTheCommandsWhereThereIsOne) {
     const test::SignalMask mask;
     StopSignals stop(2);
     raise(SIGINT);
-    EXPECT_FALSE(stop.came());
+    EXPECT_FALSE(stop.stop_requested());
     EXPECT_TRUE(stop.interrupted());
     EXPECT_FALSE(stop.interrupted()) << "told once";
     raise(SIGINT);
-    EXPECT_TRUE(stop.came());
+    EXPECT_TRUE(stop.stop_requested());
 }
 
 TEST(StopSignals, StopAtOnceOnTermWhateverInterruptsAreLeft) {

@@ -181,7 +181,7 @@ TEST(LiveProcess, IsWalkedThroughAThreadOnceItsLeaderHasExited) {
     EXPECT_FALSE(parse_maps(maps_text->bytes)->empty());
     EXPECT_NE(process->read_of_memory_task("cmdline")->bytes.find("procfs_test"), std::string::npos);
     EXPECT_FALSE(process->read_of_memory_task("mountinfo")->bytes.empty());
-    EXPECT_TRUE(goes_by(*process, "", "procfs_test"));
+    EXPECT_TRUE(has_name(*process, "", "procfs_test"));
     const core::PageSize page_size{sysconf(_SC_PAGESIZE)};
     auto pages = PageReader::open(*process, page_size);
     ASSERT_TRUE(pages) << pages.error().what;

@@ -55,15 +55,15 @@ TEST(MemoryUse, PartsThatOneDoesNotTellTheSumDoesNotTell) {
 TEST(MemoryUse, AFurtherOneCostsWhatEachHasWritten) {
     const std::vector<User> users{user(1, "/a", 10, 500), user(2, "/a", 31, 500)};
     MemInfo info;
-    EXPECT_FALSE(room_for({&users[0], &users[1]}, info)) << "MemAvailable is not known";
+    EXPECT_FALSE(headroom_for({&users[0], &users[1]}, info)) << "MemAvailable is not known";
     info.available = Kilobytes{2100};
-    const auto room = room_for({&users[0], &users[1]}, info);
+    const auto room = headroom_for({&users[0], &users[1]}, info);
     ASSERT_TRUE(room);
     EXPECT_EQ(room->each, Kilobytes{21});
     EXPECT_EQ(room->largest, Kilobytes{31});
     EXPECT_EQ(room->more, 100);
     const User idle = user(3, "/b", 0, 5);
-    EXPECT_FALSE(room_for({&idle}, info)) << "no cost, no number";
+    EXPECT_FALSE(headroom_for({&idle}, info)) << "no cost, no number";
 }
 
 TEST(MemoryUse, AFileIsSummedOverAllWhoMapIt) {

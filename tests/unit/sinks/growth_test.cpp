@@ -119,7 +119,7 @@ TEST(Growth, SumsToTheExactGrowthWhateverBroughtIt) {
     EXPECT_EQ(by_none(*image, NoFault::Populated), Pages{20});
     EXPECT_EQ(by_none(*image, NoFault::GivenUp), Pages{-7});
     EXPECT_EQ(by_none(*image, NoFault::ByOthers), Pages{-2});
-    EXPECT_EQ(by_none(*image, NoFault::NotTold), Pages{6}) << "which no record told of";
+    EXPECT_EQ(by_none(*image, NoFault::NotRecorded), Pages{6}) << "which no record told of";
     ASSERT_EQ(image->threads.size(), 1U);
     EXPECT_EQ(image->threads[0].came, Pages{13});
     EXPECT_FALSE(growth.take(kPid, kMm)) << "it is over with";
@@ -191,7 +191,7 @@ TEST(Growth, AFlushIsOfAllTheFaultsThatFilledTheCache) {
         EXPECT_EQ(image->mappings[0].came, Pages{2});
         EXPECT_EQ(image->mappings[1].came, Pages{1});
         EXPECT_EQ(sum(*image), Pages{3});
-        EXPECT_EQ(by_none(*image, NoFault::NotTold), Pages{0});
+        EXPECT_EQ(by_none(*image, NoFault::NotRecorded), Pages{0});
     }
 }
 

@@ -47,7 +47,7 @@ TEST(Print, TellsAReaderWhoHasGoneFromWhatCannotBeWritten) {
         printed = print("x");
     }
     ASSERT_FALSE(printed);
-    EXPECT_TRUE(is_unread(printed.error()));
+    EXPECT_TRUE(reader_closed(printed.error()));
     {
         const Redirected redirected(-1);
         close(STDOUT_FILENO);
@@ -55,12 +55,12 @@ TEST(Print, TellsAReaderWhoHasGoneFromWhatCannotBeWritten) {
     }
     ASSERT_FALSE(printed);
     EXPECT_EQ(printed.error().kind, core::Kind::Io);
-    EXPECT_FALSE(is_unread(printed.error()));
+    EXPECT_FALSE(reader_closed(printed.error()));
 }
 
 TEST(Complain, QuotesNothingThatATerminalObeys) {
     testing::internal::CaptureStderr();
-    complain("no process '\x1b[2J\n'");
+    print_error("no process '\x1b[2J\n'");
     const std::string text = testing::internal::GetCapturedStderr();
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
     EXPECT_EQ(text.find('\n'), text.size() - 1) << "one line";

@@ -206,7 +206,7 @@ TEST(Printer, IsNotHeldByAReaderThatStandsStillOnceItIsStopped) {
     const core::Status done = printer.finish(at_once);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().kind, core::Kind::Io);
-    EXPECT_FALSE(is_unread(done.error()));
+    EXPECT_FALSE(reader_closed(done.error()));
     EXPECT_EQ(done.error().what, "cannot write the last 960 lines: the reader stopped reading");
 }
 
@@ -218,10 +218,10 @@ TEST(Printer, TellsAReaderWhoHasGone) {
     EXPECT_TRUE(printer.put(line(0)));
     core::Status done = printer.finish(never);
     ASSERT_FALSE(done);
-    EXPECT_TRUE(is_unread(done.error()));
+    EXPECT_TRUE(reader_closed(done.error()));
     done = printer.put(line(1));
     ASSERT_FALSE(done);
-    EXPECT_TRUE(is_unread(done.error()));
+    EXPECT_TRUE(reader_closed(done.error()));
 }
 
 }  // namespace

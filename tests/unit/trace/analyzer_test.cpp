@@ -171,7 +171,7 @@ TEST_F(AnalyzerTest, TellsNothingOfAProgramUntilTheExecThatIsAwaited) {
     ASSERT_EQ(analyzer_.unknown().size(), 1U) << "the mm that it has made was not among the records";
     feed(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
     EXPECT_TRUE(analyzer_.unknown().empty());
-    EXPECT_TRUE(analyzer_.taken_up().empty());
+    EXPECT_TRUE(analyzer_.adopted().empty());
 }
 
 TEST_F(AnalyzerTest, TakesUpAProcessWhoseExecWasLost) {
@@ -180,7 +180,7 @@ TEST_F(AnalyzerTest, TakesUpAProcessWhoseExecWasLost) {
     EXPECT_TRUE(analyzer_.awaited().empty());
     ASSERT_EQ(analyzer_.groups().size(), 1U);
     EXPECT_EQ(analyzer_.groups()[0].mm, kMm);
-    EXPECT_EQ(analyzer_.taken_up(), (std::vector<std::pair<int, std::uint64_t>>{{kPid, kMm}}));
+    EXPECT_EQ(analyzer_.adopted(), (std::vector<std::pair<int, std::uint64_t>>{{kPid, kMm}}));
 }
 
 TEST_F(AnalyzerTest, AwaitsNobodyWhoIsGone) {

@@ -57,15 +57,15 @@ TEST_F(Table, AListingIsAllThereIs) {
 
 TEST_F(Table, KnowsAgainOnlyWhatHasThatVeryNameNow) {
     table.change(mapped(0x1000, 0x9000, "/lib/a.so"));
-    EXPECT_TRUE(table.knows(kPid, mapped(0x1000, 0x9000, "/lib/a.so", 5).range));
-    EXPECT_TRUE(table.knows(kPid, mapped(0x4000, 0x6000, "/lib/a.so").range));
-    EXPECT_FALSE(table.knows(kPid, mapped(0x4000, 0xa000, "/lib/a.so").range)) << "it is longer";
-    EXPECT_FALSE(table.knows(kPid, mapped(0x0, 0x2000, "/lib/a.so").range));
-    EXPECT_FALSE(table.knows(kPid, mapped(0x4000, 0x6000, "/lib/b.so").range));
-    EXPECT_FALSE(table.knows(8, mapped(0x4000, 0x6000, "/lib/a.so").range));
+    EXPECT_TRUE(table.contains(kPid, mapped(0x1000, 0x9000, "/lib/a.so", 5).range));
+    EXPECT_TRUE(table.contains(kPid, mapped(0x4000, 0x6000, "/lib/a.so").range));
+    EXPECT_FALSE(table.contains(kPid, mapped(0x4000, 0xa000, "/lib/a.so").range)) << "it is longer";
+    EXPECT_FALSE(table.contains(kPid, mapped(0x0, 0x2000, "/lib/a.so").range));
+    EXPECT_FALSE(table.contains(kPid, mapped(0x4000, 0x6000, "/lib/b.so").range));
+    EXPECT_FALSE(table.contains(8, mapped(0x4000, 0x6000, "/lib/a.so").range));
     table.change(mapped(0x4000, 0x5000));
-    EXPECT_FALSE(table.knows(kPid, mapped(0x3000, 0x6000, "/lib/a.so").range)) << "something else came in between";
-    EXPECT_FALSE(table.knows(kPid, mapped(0x4000, 0x5000).range)) << "it has no name to be known by";
+    EXPECT_FALSE(table.contains(kPid, mapped(0x3000, 0x6000, "/lib/a.so").range)) << "something else came in between";
+    EXPECT_FALSE(table.contains(kPid, mapped(0x4000, 0x5000).range)) << "it has no name to be known by";
 }
 
 /// Pages apart from each other, so that none is merged with another.

@@ -85,7 +85,7 @@ TEST_F(Recently, GrowthIsByMappingAndByThreadAndSumsUp) {
     EXPECT_EQ(by_thread(growth, test::kPid + 1), 30);
     EXPECT_EQ(by(growth, core::NoFault::Populated), 5);
     EXPECT_EQ(by(growth, core::NoFault::GivenUp), -3);
-    EXPECT_EQ(by(growth, core::NoFault::NotTold), 0);
+    EXPECT_EQ(by(growth, core::NoFault::NotRecorded), 0);
     EXPECT_EQ(growth.grew().n, 42);
     EXPECT_TRUE(growth.any_names);
 }
@@ -110,7 +110,7 @@ TEST_F(Recently, WhatNoRecordHasToldOfHasARowOfItsOwn) {
     came_at(at(1), 10, kHeapAt);
     now.flushed.anon.n += 90;
     const core::RecentGrowth growth = result(at(2));
-    EXPECT_EQ(by(growth, core::NoFault::NotTold), 90);
+    EXPECT_EQ(by(growth, core::NoFault::NotRecorded), 90);
     EXPECT_EQ(growth.grew().n, 100);
 }
 
@@ -125,7 +125,7 @@ TEST_F(Recently, WhatIsOpenIsNobodysUntilItIsSettled) {
     recent.note(core::SettledUpdate{77, core::Pages{7}, std::nullopt});
     const core::RecentGrowth settled = result(at(3));
     EXPECT_EQ(came(settled, "[heap]"), 7) << "what was there then";
-    EXPECT_EQ(by(settled, core::NoFault::NotTold), 0);
+    EXPECT_EQ(by(settled, core::NoFault::NotRecorded), 0);
     EXPECT_EQ(settled.grew().n, 7);
 }
 

@@ -40,7 +40,7 @@ Trace trace_named(const std::string &name) {
 
 void ask_everything(const Analyzer &analyzer) {
     std::size_t answers = analyzer.groups().size() + analyzer.unknown().size() + analyzer.awaited().size() +
-                          analyzer.taken_up().size() + analyzer.tids().size() + analyzer.waiting().size();
+                          analyzer.adopted().size() + analyzer.tids().size() + analyzer.waiting().size();
     answers += analyzer.any() || analyzer.leaving() || analyzer.summary() ? 1 : 0;
     answers += analyzer.losses().sent + analyzer.records() + analyzer.last_moment().t_ns + analyzer.facts().start.t_ns;
     EXPECT_GT(answers, 0U);

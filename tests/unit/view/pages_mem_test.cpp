@@ -88,7 +88,7 @@ MemDocument mem_document(MemBy by) {
     row.processes = 2;
     row.pids = user.pids;
     row.use = user.use;
-    if (by == MemBy::Program) row.room = procfs::Room{{900}, {900}, 88};
+    if (by == MemBy::Program) row.room = procfs::Headroom{{900}, {900}, 88};
     if (by == MemBy::File) {
         row.mappings = 3;
         row.pids = {4711};

@@ -93,7 +93,7 @@ TEST_F(Screens, ShowWhatGrewByMappingAndByThread) {
     const std::string narrow = shown(screen, {24, 80});
     EXPECT_TRUE(is_golden(narrow, "screen_growth_80x24.txt"));
     EXPECT_TRUE(contains(narrow, core::as_kb(grown_tick().recent->grew(), {})));
-    EXPECT_TRUE(contains(shown(screen, {16, 80}), "not told by any record")) << "without it nothing adds up";
+    EXPECT_TRUE(contains(shown(screen, {16, 80}), "no record reports this")) << "without it nothing adds up";
     press(screen, "\x1b");
     EXPECT_FALSE(contains(shown(screen), "GREW BY"));
     press(screen, "gg");
