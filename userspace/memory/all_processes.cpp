@@ -21,14 +21,26 @@ namespace {
 using core::Error;
 using core::Kind;
 
+/// Sums of smaps_rollup that depend on the mm alone: Pss, Locked, Shared_* and Private_* change when another process
+/// maps or unmaps one of its pages, Referenced when reclaim scans them (fs/proc/task_mmu.c smaps_account()).
+struct OwnSums {
+    std::optional<core::Kilobytes> rss, anonymous, swap;
+
+    friend bool operator==(const OwnSums &, const OwnSums &) = default;
+};
+
 /// One process. Only those with the same `range` can share an mm.
 struct Read {
     procfs::User user;
-    pid_t tid = 0;                          ///< of a task that has the mm
-    std::string range;                      ///< first and last address of its mappings
-    std::string rollup;                     ///< as the kernel printed it
+    pid_t tid = 0;      ///< of a task that has the mm
+    std::string range;  ///< first and last address of its mappings
+    OwnSums own_sums;
     std::vector<procfs::Mapping> mappings;  ///< only if requested
 };
+
+OwnSums own_sums_of(const procfs::SmapsFields &sums) {
+    return {sums.rss, sums.anonymous, sums.swap};
+}
 
 /// kcmp(2) of two mms: 0 if they are the same, 1 or 2 for their order in the kernel. Any other result: no answer, or a
 /// task has exited.
@@ -40,7 +52,7 @@ long compare_memory(pid_t a, pid_t b) {
 /// a thread that has the mm: leaders that have exited have none, so kcmp would report them all as sharing it.
 struct Sharing {
     std::optional<pid_t> with;      ///< TID of the first process with the same mm
-    std::optional<pid_t> may_with;  ///< TID of one with an equal rollup, if kcmp fails
+    std::optional<pid_t> may_with;  ///< TID of one with equal sums, if kcmp fails
     int err = 0;                    ///< errno of kcmp
 };
 
@@ -49,7 +61,7 @@ struct Sharing {
 class SameRange {
   public:
     /// Adds `tid` as the first one of an mm unless it certainly shares an mm with an earlier one.
-    Sharing find_or_add(pid_t tid, std::string rollup) {
+    Sharing find_or_add(pid_t tid, const OwnSums &sums) {
         auto at = std::partition_point(firsts_.begin(), firsts_.end(), [&](const First &first) {
             const long order = compare_memory(first.tid, tid);
             ordered_ = ordered_ && order >= 0 && order <= 2;
@@ -59,21 +71,21 @@ class SameRange {
         if (!ordered_) at = std::find_if(firsts_.begin(), firsts_.end(), is_same);
         if (at != firsts_.end() && is_same(*at)) return {at->tid, std::nullopt, 0};
         Sharing sharing;
-        if (!ordered_) look_alike(tid, rollup, sharing);
-        firsts_.insert(at, {tid, std::move(rollup)});
+        if (!ordered_) look_alike(tid, sums, sharing);
+        firsts_.insert(at, {tid, sums});
         return sharing;
     }
 
   private:
     struct First {
         pid_t tid = 0;
-        std::string rollup;
+        OwnSums sums;
     };
 
     /// For a kernel that refuses kcmp or does not have it (CONFIG_KCMP).
-    void look_alike(pid_t tid, const std::string &rollup, Sharing &sharing) const {
+    void look_alike(pid_t tid, const OwnSums &sums, Sharing &sharing) const {
         for (const First &first : firsts_) {
-            if (first.rollup != rollup || compare_memory(first.tid, tid) >= 0 || errno == ESRCH) continue;
+            if (first.sums != sums || compare_memory(first.tid, tid) >= 0 || errno == ESRCH) continue;
             sharing.may_with = first.tid;
             sharing.err = errno;
             return;
@@ -93,7 +105,7 @@ core::Result<Read> read_sums(const procfs::Process &process, bool mappings_too) 
     read.user.use = procfs::use_of(rollup->sums);
     read.user.parts = procfs::parts_of(rollup->sums);
     read.range = text->bytes.substr(0, text->bytes.find(' '));
-    read.rollup = std::move(text->bytes);
+    read.own_sums = own_sums_of(rollup->sums);
     if (!mappings_too) return read;
     // Only smaps_rollup has Pss by member. The other sums are those of the mappings, as the rows must add up to them.
     const auto smaps = process.smaps_text();
@@ -161,7 +173,7 @@ AllProcesses read_all(const std::vector<pid_t> &pids, std::optional<uid_t> only,
         }
         if (!*read) continue;
         Read &one = **read;
-        const Sharing sharing = by_range[one.range].find_or_add(one.tid, std::move(one.rollup));
+        const Sharing sharing = by_range[one.range].find_or_add(one.tid, one.own_sums);
         if (sharing.with) {
             all.users[user_of.at(*sharing.with)].pids.push_back(pid);
             continue;
