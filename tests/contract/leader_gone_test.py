@@ -210,7 +210,7 @@ class Headless(TracingTest):
         for column, right in (('VIRT', size), ('CODE', text), ('DATA', data), ('RES', walked)):
             self.assertEqual((rows[column]['says_kb'], rows[column]['exact_kb']), (0, right), column)
         note = rows['RES']['note']
-        self.assertTrue(note.startswith('its main thread has ended'), note)
+        self.assertTrue(note.startswith('top reads the main thread, which has ended'), note)
         of_thread = int(file_of(self.pid, self.tid, 'statm').split()[1]) * PAGE_KB
         self.assertEqual('cached' in note, of_thread != walked, note)
         self.assertEqual(process['verdict'], 'agrees')

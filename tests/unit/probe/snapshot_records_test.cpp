@@ -197,8 +197,9 @@ TEST(UnpackSnapshot, RefusesACpuWithoutAnMm) {
 }
 
 TEST(UnpackSnapshot, RefusesAPassThatDoesNotEndWithTheMm) {
-    EXPECT_TRUE(broken(unpack(Scheme::Thread, mm_record(RSSLAG_SNAPSHOT_MM_FIRST)), "no closing mm"));
-    EXPECT_TRUE(broken(unpack(Scheme::Thread, thread_pass() + mm_record(RSSLAG_SNAPSHOT_MM_FIRST)), "no closing mm"));
+    EXPECT_TRUE(broken(unpack(Scheme::Thread, mm_record(RSSLAG_SNAPSHOT_MM_FIRST)), "no last mm record"));
+    EXPECT_TRUE(
+        broken(unpack(Scheme::Thread, thread_pass() + mm_record(RSSLAG_SNAPSHOT_MM_FIRST)), "no last mm record"));
 }
 
 std::string total_record(rsslag_u64 mm, int host_tgid, std::int64_t flushed, std::int64_t cached,

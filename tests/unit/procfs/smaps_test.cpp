@@ -163,8 +163,8 @@ TEST(ParseSmaps, SaysWhatIsWrongAndOnWhichLine) {
     EXPECT_TRUE(refused(bad("Rss:                   4 kB", "Rss:"), "smaps line 3: Rss is not an unsigned number"));
     EXPECT_TRUE(refused(bad("  4 kB", " -4 kB"), "smaps line 3: Rss is not an unsigned number"));
     EXPECT_TRUE(refused(bad("  4 kB", "  4"), "smaps line 3: Rss is not in kB"));
-    EXPECT_TRUE(refused(bad("  4 kB", "  4 kB "), "smaps line 3: Rss is followed by"));
-    EXPECT_TRUE(refused(bad("  4 kB", "  99999999999999999999 kB"), "smaps line 3: Rss is larger"));
+    EXPECT_TRUE(refused(bad("  4 kB", "  4 kB "), "smaps line 3: Rss has trailing characters"));
+    EXPECT_TRUE(refused(bad("  4 kB", "  99999999999999999999 kB"), "smaps line 3: Rss is out of range"));
     EXPECT_TRUE(refused(bad("Rss:", "Rss: 4 kB\nRss:"), "smaps line 4: Rss appears twice"));
     EXPECT_TRUE(refused(bad("Size:", "Size: 8 kB\nSize:"), "smaps line 3: Size appears twice"));
     EXPECT_TRUE(refused(bad("VmFlags:", "VmFlags:\nVmFlags:"), "smaps line 5: VmFlags appears twice"));

@@ -79,7 +79,7 @@ TEST(ParseStat, SaysWhichFieldIsWrongAndOnWhichLine) {
     EXPECT_TRUE(refused(parse_stat(""), "stat line 1: the file is empty"));
     EXPECT_TRUE(refused(parse_stat("\n"), "field 1 (pid)"));
     EXPECT_TRUE(refused(parse_stat(with(good, "4711", "-4711")), "field 1 (pid) is not an unsigned number"));
-    EXPECT_TRUE(refused(parse_stat(with(good, "4711", "99999999999")), "field 1 (pid) is larger"));
+    EXPECT_TRUE(refused(parse_stat(with(good, "4711", "99999999999")), "field 1 (pid) is out of range"));
     EXPECT_TRUE(refused(parse_stat("4711 x S 1\n"), "no command name"));
     EXPECT_TRUE(refused(parse_stat("4711 )x( S 1\n"), "no command name"));
     EXPECT_TRUE(refused(parse_stat("4711 (x)\n"), "ends after the command name"));
@@ -87,9 +87,11 @@ TEST(ParseStat, SaysWhichFieldIsWrongAndOnWhichLine) {
     EXPECT_TRUE(refused(parse_stat(with(good, " S ", "  ")), "field 3 (state)"));
     EXPECT_TRUE(refused(parse_stat(with(good, " S 1 ", " S -1 ")), "field 4 (ppid) is not an unsigned number"));
     EXPECT_TRUE(refused(parse_stat(with(good, " 3 0 -1 ", " 3 0 - ")), "field 8 (unused) is not a number"));
-    EXPECT_TRUE(refused(parse_stat(with(good, " 8192 ", " 18446744073709551616 ")), "field 23 (vsize) is larger"));
-    EXPECT_TRUE(refused(parse_stat(with(good, " 7 1 0\n", " 9223372036854775808 1 0\n")), "field 24 (rss) is larger"));
-    EXPECT_TRUE(refused(parse_stat(with(good, " 7 1 0\n", " 7x 1 0\n")), "field 24 (rss) is followed by"));
+    EXPECT_TRUE(
+        refused(parse_stat(with(good, " 8192 ", " 18446744073709551616 ")), "field 23 (vsize) is out of range"));
+    EXPECT_TRUE(
+        refused(parse_stat(with(good, " 7 1 0\n", " 9223372036854775808 1 0\n")), "field 24 (rss) is out of range"));
+    EXPECT_TRUE(refused(parse_stat(with(good, " 7 1 0\n", " 7x 1 0\n")), "field 24 (rss) has trailing characters"));
     EXPECT_TRUE(refused(parse_stat(with(good, " 8192 7 1 0\n", " 8192\n")), "ends before field 24 (rss)"));
     EXPECT_TRUE(refused(parse_stat(with(stat_named("a\nb"), " 8192 ", " -8192 ")), "stat line 2: field 23"));
     EXPECT_TRUE(refused(parse_stat(with(good, " 7 1 0\n", " 7 1 garbage\n")), "field 26"));
@@ -137,10 +139,10 @@ TEST(ParseStatm, RefusesWhatIsNotSevenNumbers) {
     EXPECT_TRUE(refused(parse_statm(""), "the file is empty"));
     EXPECT_TRUE(refused(parse_statm("1 2 3 4 5 6\n"), "ends before field 7 (dirty)"));
     EXPECT_TRUE(refused(parse_statm("1 2 3 4 5 6 7 8\n"), "more than seven fields"));
-    EXPECT_TRUE(refused(parse_statm("1 2 3 4 5 6 7\n8\n"), "field 7 (dirty) is followed by"));
+    EXPECT_TRUE(refused(parse_statm("1 2 3 4 5 6 7\n8\n"), "field 7 (dirty) has trailing characters"));
     EXPECT_TRUE(refused(parse_statm("1 -2 3 4 5 6 7\n"), "field 2 (resident) is not an unsigned number"));
     EXPECT_TRUE(refused(parse_statm("1  2 3 4 5 6 7\n"), "field 2 (resident)"));
-    EXPECT_TRUE(refused(parse_statm("1 99999999999999999999 3 4 5 6 7\n"), "field 2 (resident) is larger"));
+    EXPECT_TRUE(refused(parse_statm("1 99999999999999999999 3 4 5 6 7\n"), "field 2 (resident) is out of range"));
 }
 
 TEST(ParseStatm, CutAtAnyByteIsRefused) {

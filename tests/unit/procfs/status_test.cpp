@@ -107,8 +107,8 @@ TEST(ParseStatus, SaysWhatIsWrongAndOnWhichLine) {
     EXPECT_TRUE(refused(parse_status(""), "status line 1: the file is empty"));
     EXPECT_TRUE(refused(bad("Tgid:\t4711", "Tgid:\t"), "status line 2: Tgid is not an unsigned number"));
     EXPECT_TRUE(refused(bad("Tgid:\t4711", "Tgid:\t-1"), "status line 2: Tgid is not an unsigned number"));
-    EXPECT_TRUE(refused(bad("Tgid:\t4711", "Tgid:\t4711 12"), "status line 2: Tgid is followed by"));
-    EXPECT_TRUE(refused(bad("Tgid:\t4711", "Tgid:\t99999999999"), "status line 2: Tgid is larger"));
+    EXPECT_TRUE(refused(bad("Tgid:\t4711", "Tgid:\t4711 12"), "status line 2: Tgid has trailing characters"));
+    EXPECT_TRUE(refused(bad("Tgid:\t4711", "Tgid:\t99999999999"), "status line 2: Tgid is out of range"));
     EXPECT_TRUE(refused(bad("Tgid:\t4711", "Tgid:\t1\nTgid:\t1"), "status line 3: Tgid appears twice"));
     EXPECT_TRUE(refused(bad("Tgid:\t4711\n", ""), "without a Tgid line"));
     EXPECT_TRUE(refused(bad("Threads:\t3\n", ""), "without a Threads line"));
@@ -118,8 +118,8 @@ TEST(ParseStatus, SaysWhatIsWrongAndOnWhichLine) {
     EXPECT_TRUE(refused(bad("Name:\tx", "Name:\t\\t"), "status line 1: Name has an escape"));
     EXPECT_TRUE(refused(bad("\t1003", ""), "status line 5: Uid does not have four numbers"));
     EXPECT_TRUE(refused(bad("\t1003", "\t-3"), "status line 5: Uid is not an unsigned number"));
-    EXPECT_TRUE(refused(bad("\t1003", "\t4294967296"), "status line 5: Uid is larger"));
-    EXPECT_TRUE(refused(bad("\t12\n", "\t12x\n"), "status line 6: NSpid is followed by"));
+    EXPECT_TRUE(refused(bad("\t1003", "\t4294967296"), "status line 5: Uid is out of range"));
+    EXPECT_TRUE(refused(bad("\t12\n", "\t12x\n"), "status line 6: NSpid has trailing characters"));
     EXPECT_TRUE(refused(bad("Threads", "no colon\nThreads"), "status line 7: a line without a colon"));
 }
 
@@ -130,12 +130,12 @@ TEST(ParseStatus, RefusesSizesThatAreNoSizes) {
     EXPECT_EQ(good->vm_rss, Kilobytes{5});
     EXPECT_TRUE(refused(size("\t 5"), "status line 1: VmRSS is not in kB"));
     EXPECT_TRUE(refused(size("\t 5 MB"), "VmRSS is not in kB"));
-    EXPECT_TRUE(refused(size("\t 5 kBs"), "VmRSS is followed by"));
+    EXPECT_TRUE(refused(size("\t 5 kBs"), "VmRSS has trailing characters"));
     EXPECT_TRUE(refused(size("\t -5 kB"), "VmRSS is not an unsigned number"));
     EXPECT_TRUE(refused(size("\t kB"), "VmRSS is not an unsigned number"));
     EXPECT_TRUE(refused(size(""), "VmRSS is not an unsigned number"));
-    EXPECT_TRUE(refused(size("\t 99999999999999999999 kB"), "VmRSS is larger"));
-    EXPECT_TRUE(refused(size("\t 18014398509481985 kB"), "VmRSS is larger"));
+    EXPECT_TRUE(refused(size("\t 99999999999999999999 kB"), "VmRSS is out of range"));
+    EXPECT_TRUE(refused(size("\t 18014398509481985 kB"), "VmRSS is out of range"));
     EXPECT_TRUE(refused(size("\t 5 kB\nVmRSS:\t 5 kB"), "status line 2: VmRSS appears twice"));
 }
 
