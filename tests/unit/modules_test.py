@@ -16,7 +16,7 @@ LIBRARIES = {
     "curses.h": {"terminal"},
     "term.h": {"terminal"},
     "sqlite3.h": {"sinks"},
-    "protozero/": {"sinks"},
+    "protozero/": {"recording", "sinks"},
     "zstd.h": {"recording"},
     "libelf.h": {"procfs"},
     "gelf.h": {"procfs"},

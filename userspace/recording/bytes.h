@@ -3,6 +3,9 @@
 // are zigzag, with the sign in bit 0.
 #pragma once
 
+#include <protozero/buffer_string.hpp>
+#include <protozero/varint.hpp>
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -19,15 +22,11 @@ inline std::string_view as_text(std::span<const std::byte> bytes) {
 }
 
 inline void put(Bytes &out, std::uint64_t value) {
-    while (value >= 0x80) {
-        out.push_back(static_cast<char>(value | 0x80));
-        value >>= 7;
-    }
-    out.push_back(static_cast<char>(value));
+    protozero::add_varint_to_buffer(&out, value);
 }
 
 inline void put_signed(Bytes &out, std::int64_t value) {
-    put(out, (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63));
+    put(out, protozero::encode_zigzag64(value));
 }
 
 inline void put_text(Bytes &out, std::string_view text) {
@@ -61,20 +60,18 @@ class ByteReader {
     }
 
     std::uint64_t number() {
-        std::uint64_t value = 0;
-        for (unsigned shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
-            const auto byte = static_cast<unsigned char>(rest_.front());
-            rest_.remove_prefix(1);
-            value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-            if ((byte & 0x80) == 0) return value;
+        if (bad_) return 0;
+        const char *at = rest_.data();
+        try {
+            const std::uint64_t value = protozero::decode_varint(&at, rest_.data() + rest_.size());
+            rest_.remove_prefix(static_cast<std::size_t>(at - rest_.data()));
+            return value;
+        } catch (const protozero::exception &) {  // cut off, or more than 64 bits
+            fail();
+            return 0;
         }
-        fail();
-        return 0;
     }
-    std::int64_t signed_number() {
-        const std::uint64_t value = number();
-        return static_cast<std::int64_t>(value >> 1) ^ -static_cast<std::int64_t>(value & 1);
-    }
+    std::int64_t signed_number() { return protozero::decode_zigzag64(number()); }
     /// A count of entries that follow, each of at least one byte.
     std::size_t count() {
         const std::uint64_t n = number();
