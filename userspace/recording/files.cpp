@@ -143,16 +143,10 @@ void Files::make_room(std::uint64_t bytes) {
 /// Truncates the file to its previous size if the write fails, so that it stays readable.
 int Files::write(std::string_view bytes) {
     make_room(bytes.size());
-    std::size_t done = 0;
-    while (done < bytes.size()) {
-        const ssize_t wrote = ::write(fd_.get(), bytes.data() + done, bytes.size() - done);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0) {
-            const int err = errno;
-            [[maybe_unused]] const int cut = ftruncate(fd_.get(), static_cast<off_t>(written_));
-            return err;
-        }
-        done += static_cast<std::size_t>(wrote);
+    std::string_view left = bytes;
+    if (const int err = core::write_all(fd_.get(), left); err != 0) {
+        [[maybe_unused]] const int cut = ftruncate(fd_.get(), static_cast<off_t>(written_));
+        return err;
     }
     written_ += bytes.size();
     return 0;

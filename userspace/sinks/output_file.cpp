@@ -74,13 +74,7 @@ OutputFile::~OutputFile() {
 }
 
 Status OutputFile::write(std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = ::write(fd_.get(), text.data(), text.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return failed("write");
-        text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return core::success();
+    return core::write_all(fd_.get(), text) == 0 ? core::success() : failed("write");
 }
 
 Status OutputFile::share() {

@@ -165,11 +165,7 @@ void CommandTerminal::State::take(std::string_view text) {
     if (!text.empty()) keep_at_death();
     std::string_view left = text;
     int err = 0;
-    while (!left.empty() && why_not_kept.empty() && err == 0) {
-        const ssize_t written = write(file.get(), left.data(), left.size());
-        if (written >= 0) left.remove_prefix(static_cast<std::size_t>(written));
-        if (written < 0 && errno != EINTR) err = errno;
-    }
+    if (why_not_kept.empty()) err = core::write_all(file.get(), left);
     const std::lock_guard lock(mutex);
     last.add(text);
     bytes += text.size();

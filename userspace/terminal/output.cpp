@@ -9,23 +9,17 @@
 #include <string>
 #include <tuple>
 
+#include "rsslag/core/fd.h"
 #include "rsslag/core/text.h"
 #include "rsslag/terminal/style.h"
 
 namespace rsslag::terminal {
 
 core::Status print(std::string_view text, int fd) {
-    while (!text.empty()) {
-        const ssize_t written = ::write(fd, text.data(), text.size());
-        if (written >= 0) {
-            text.remove_prefix(static_cast<std::size_t>(written));
-            continue;
-        }
-        if (errno == EINTR) continue;
+    if (const int err = core::write_all(fd, text); err != 0) {
         return core::Error{
             core::Kind::Io,
-            fmt::format("cannot write {}: {}", fd == STDERR_FILENO ? "stderr" : "stdout", std::strerror(errno)), errno,
-            ""};
+            fmt::format("cannot write {}: {}", fd == STDERR_FILENO ? "stderr" : "stdout", std::strerror(err)), err, ""};
     }
     return core::success();
 }

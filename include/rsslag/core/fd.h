@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <string_view>
 #include <utility>
 
 namespace rsslag::core {
@@ -34,5 +36,18 @@ class Fd {
   private:
     int fd_ = -1;
 };
+
+/// Writes `bytes` to a blocking descriptor, again after EINTR and after a partial write, and removes from `bytes` what
+/// was written. Returns 0 or the errno of write(2).
+inline int write_all(int fd, std::string_view &bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = write(fd, bytes.data(), bytes.size());
+        if (written >= 0)
+            bytes.remove_prefix(static_cast<std::size_t>(written));
+        else if (errno != EINTR)
+            return errno;
+    }
+    return 0;
+}
 
 }  // namespace rsslag::core
