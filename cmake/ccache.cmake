@@ -1,5 +1,5 @@
-# What was compiled before, in this clone or in another, is not compiled again. ccache's manual asks for this sloppiness where
-# headers are precompiled; paths below this tree are the same in all clones.
+# The cache serves all clones: paths below the source directory are stored as relative paths. ccache's manual requires this
+# sloppiness for precompiled headers.
 find_program(RSSLAG_CCACHE_PROGRAM ccache)
 if(RSSLAG_CCACHE_PROGRAM)
     set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}

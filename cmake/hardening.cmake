@@ -1,5 +1,5 @@
-# What a tool that runs as root is built with. Sanitizers come with their own checks, so not there. Position independent
-# executables throughout, not by the compiler's default; that of a sealed procedure linkage table by the linker.
+# Hardening flags, since rsslag runs as root. Not used with sanitizers, which have checks of their own. PIE and full RELRO (relro,
+# now) are set explicitly, because the defaults of compilers and linkers differ.
 include(CheckCXXCompilerFlag)
 include(CheckCXXSourceCompiles)
 
@@ -16,20 +16,20 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|i.86|AMD64)$")
     harden(-fcf-protection RSSLAG_HAVE_CF_PROTECTION)
 endif()
 
-# It checks at run time only where the compiler optimises, and warns where it does not. Level 3 needs both a compiler and
-# a C library that know it: the C library says so by defining what it made of the request.
+# _FORTIFY_SOURCE requires optimisation; without it, it only gives a warning. Level 3 requires support by the compiler and by the C
+# library, which defines __USE_FORTIFY_LEVEL as the level that it uses.
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
     set(CMAKE_REQUIRED_FLAGS "-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3")
     check_cxx_source_compiles("#include <features.h>
         #if __USE_FORTIFY_LEVEL < 3
-        #error not known
+        #error not supported
         #endif
         int main() {}" RSSLAG_HAVE_FORTIFY_3)
     unset(CMAKE_REQUIRED_FLAGS)
     target_compile_options(rsslag_hardening INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=$<IF:$<BOOL:${RSSLAG_HAVE_FORTIFY_3}>,3,2>)
 endif()
 
-# What goes into a shared library as well is POSITION_INDEPENDENT_CODE (add_module's PIC).
+# Objects for a shared library have POSITION_INDEPENDENT_CODE (add_module's PIC) and are compiled with -fPIC.
 target_compile_options(rsslag_hardening INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:POSITION_INDEPENDENT_CODE>>>:-fPIE>)
 if(RSSLAG_STATIC)
     set(pie -static-pie)

@@ -1,16 +1,16 @@
-# What `cmake --install` puts where. Component `rsslag` is what runs and is read, with its debug symbols; `dev` is the header for
-# BPF programs of others; `library`, `library-dev` and `python` are librsslag's.
+# Files of `cmake --install`. Components: `rsslag` has the program, its debug symbols and its documents; `dev` has the header for
+# BPF programs of other projects; `library`, `library-dev` and `python` have librsslag.
 include(GNUInstallDirs)
 
-option(RSSLAG_SPLIT_DEBUG "Install the binary stripped, its debug symbols apart: OFF where a packager does that" ON)
-set(RSSLAG_BASH_COMPLETIONS "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" CACHE STRING "Where bash looks")
-set(RSSLAG_ZSH_COMPLETIONS "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" CACHE STRING "Where zsh looks")
-set(RSSLAG_FISH_COMPLETIONS "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" CACHE STRING "Where fish looks")
-set(RSSLAG_UNITS "lib/systemd/system" CACHE STRING "Where systemd looks for units; what is no absolute path is below the prefix")
+option(RSSLAG_SPLIT_DEBUG "Install stripped binaries and separate debug symbols; OFF if the packager does this" ON)
+set(RSSLAG_BASH_COMPLETIONS "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" CACHE STRING "Directory of bash completions")
+set(RSSLAG_ZSH_COMPLETIONS "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" CACHE STRING "Directory of zsh completions")
+set(RSSLAG_FISH_COMPLETIONS "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" CACHE STRING "Directory of fish completions")
+set(RSSLAG_UNITS "lib/systemd/system" CACHE STRING "Directory of systemd units; a relative path is below the prefix")
 
 install(TARGETS rsslag RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT rsslag)
-# split_debug(TARGET PATH COMPONENT): what is installed as PATH is stripped, its symbols lie apart. Debuggers find them by the build
-# ID that is in both.
+# split_debug(TARGET PATH COMPONENT): strips the file installed as PATH and installs its debug symbols as a separate file.
+# Debuggers find it by the build ID, which both files contain.
 function(split_debug target path component)
     target_link_options(${target} PRIVATE -Wl,--build-id)
     if(RSSLAG_SPLIT_DEBUG AND CMAKE_OBJCOPY AND CMAKE_STRIP AND CMAKE_READELF)
@@ -28,7 +28,7 @@ if(TARGET librsslag)
     install(FILES docs/library.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT library)
 endif()
 
-# Units name the program by where it was installed, which --prefix says at last.
+# Units contain the installed path of the program. --prefix may change it at installation, so it is inserted then.
 foreach(unit rsslag-mount.service rsslag-serve.service rsslag-serve.socket)
     install(CODE "
         set(units \"${RSSLAG_UNITS}\")

@@ -1,12 +1,12 @@
-# Precompiled headers: of the standard library and fmt, which nearly every file includes; and of GoogleTest for the tests.
-# nlohmann_json and CLI11 are not among them: reading a precompiled header of theirs costs GCC what it saves.
-# A file includes what it uses all the same: clang-tidy reads each without these. GCC 12 takes long sums of strings for
-# writes beyond a buffer when the string comes from such a header (-Warray-bounds): fmt::format says the same.
+# Precompiled headers of the standard library and of fmt, which nearly every file includes, and of GoogleTest for the tests.
+# nlohmann_json and CLI11 are not among them: GCC needs as much time to load their precompiled headers as it saves. Each file must
+# still include what it uses, because clang-tidy runs without precompiled headers. If std::string comes from a precompiled header,
+# GCC 12 reports long concatenations as writes beyond a buffer (-Warray-bounds). fmt::format avoids this.
 set(pch_headers <algorithm> <array> <charconv> <chrono> <cstdint> <deque> <fstream> <functional> <map> <memory> <optional>
                 <set> <span> <sstream> <string> <string_view> <tuple> <unordered_map> <utility> <variant> <vector>
                 <fmt/format.h>)
 
-# add_pch(NAME LIBRARIES ... HEADERS ...): a library that is nothing but its precompiled header.
+# add_pch(NAME LIBRARIES ... HEADERS ...): a library that consists only of a precompiled header.
 function(add_pch name)
     cmake_parse_arguments(PCH "" "" "LIBRARIES;HEADERS" ${ARGN})
     if(NOT RSSLAG_PCH)
@@ -18,7 +18,7 @@ function(add_pch name)
     target_precompile_headers(${name} PRIVATE ${PCH_HEADERS})
 endfunction()
 
-# use_pch(TARGET NAME)
+# use_pch(TARGET NAME): TARGET uses the precompiled header of NAME.
 function(use_pch target name)
     if(RSSLAG_PCH)
         target_precompile_headers(${target} REUSE_FROM ${name})
@@ -26,7 +26,7 @@ function(use_pch target name)
 endfunction()
 
 add_pch(rsslag_pch LIBRARIES fmt::fmt rsslag_hardening HEADERS ${pch_headers})
-# GCC takes one only for the same kind of position independent code.
+# GCC uses a precompiled header only with the same flag for position-independent code (-fPIE or -fPIC).
 if(RSSLAG_PCH AND with_library)
     add_pch(rsslag_pch_pic LIBRARIES fmt::fmt rsslag_hardening HEADERS ${pch_headers})
     make_pic(rsslag_pch_pic)

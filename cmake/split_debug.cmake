@@ -1,5 +1,6 @@
-# Splits ${binary}: its debug symbols go to lib/debug/.build-id/NN/REST.debug below the prefix, what runs stays.
-# Needs OBJCOPY, STRIP, READELF, and CMAKE_INSTALL_PREFIX with DESTDIR, as an install has them.
+# Moves the debug symbols of ${binary} to lib/debug/.build-id/NN/REST.debug below the prefix, where NNREST is the build ID.
+# Requires OBJCOPY, STRIP, READELF, CMAKE_INSTALL_PREFIX and the environment variable DESTDIR, as they are set during an
+# installation.
 function(run_or_fail)
     execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()

@@ -1,5 +1,5 @@
-# RSSLAG_STATIC: one program that asks nothing of the machine it runs on but Linux, for where there are no packages. Each library
-# comes from its archive; fmt and spdlog, of which Debian has none, are headers as well.
+# RSSLAG_STATIC: one program that runs on any Linux machine, for distributions without packages of rsslag. It links the archive of
+# each library. Debian has no archives of fmt and spdlog, so these are used as header-only libraries.
 set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(with_library OFF)
@@ -12,7 +12,7 @@ add_library(spdlog::spdlog INTERFACE IMPORTED)
 target_compile_definitions(spdlog::spdlog INTERFACE SPDLOG_FMT_EXTERNAL)
 target_link_libraries(spdlog::spdlog INTERFACE fmt::fmt)
 
-# What an archive needs, which a shared library knows of itself.
+# archive_needs(TARGET LIBRARY ...): an archive does not record the libraries that it depends on; a shared library does.
 function(archive_needs target)
     if(TARGET ${target})
         set_property(TARGET ${target} APPEND PROPERTY INTERFACE_LINK_LIBRARIES ${ARGN})
