@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Sends records. No loss is silent: a record without space is counted on its CPU, by cause. */
+/* Sends records. A record for which there is no space counts as lost on its CPU, by cause. */
 #ifndef RSSLAG_EMIT_BPF_H
 #define RSSLAG_EMIT_BPF_H
 
@@ -11,7 +11,7 @@ struct {
     __type(value, struct rsslag_cpu);
 } cpus SEC(".maps");
 
-/* Losses on a CPU that `cpus` does not contain, which should not happen. Atomic. */
+/* Losses on a CPU that `cpus` does not contain. 0 unless something is wrong. Atomic. */
 rsslag_u64 lost_without_cpu;
 
 struct ring {
@@ -55,8 +55,8 @@ static __always_inline void *reserve_on(struct rsslag_cpu *cpu, u64 size)
     return record;
 }
 
-/* Reserves `size` bytes in this CPU's ring; NULL (counted) if it is full. Only for the program of updates, which
- * never runs twice at the same time on a CPU. */
+/* Reserves `size` bytes in this CPU's ring. Returns NULL and counts a loss if it is full. Only for the program of
+ * updates, which never runs twice at the same time on a CPU. */
 static __always_inline void *reserve_update(struct rsslag_cpu *cpu, u64 size)
 {
     void *record = reserve_on(cpu, size);
@@ -66,7 +66,7 @@ static __always_inline void *reserve_update(struct rsslag_cpu *cpu, u64 size)
     return record;
 }
 
-/* The same for all other programs, atomic: from 7.0 on, one may be preempted by another. */
+/* The same for all other programs. The count is atomic, because from 7.0 on they may be preempted. */
 static __always_inline void *reserve(u32 number, u64 size)
 {
     struct rsslag_cpu *cpu = cpu_at(number);
@@ -77,7 +77,7 @@ static __always_inline void *reserve(u32 number, u64 size)
     return record;
 }
 
-/* Drops a record that reserve() returned. */
+/* Discards a record that reserve() returned. */
 static __always_inline void discard(u32 number, void *record)
 {
     struct rsslag_cpu *cpu = cpu_at(number);
@@ -87,7 +87,7 @@ static __always_inline void discard(u32 number, void *record)
         __sync_fetch_and_add(&cpu->others, -1);
 }
 
-/* Without a wakeup: userspace drains the rings at intervals. */
+/* Sends a record without a wakeup: userspace reads the rings at intervals. */
 #define send(record) bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP)
 
 #endif

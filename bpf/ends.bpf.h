@@ -16,8 +16,8 @@ static __always_inline u64 at_least_0(s64 count)
     return count > 0 ? count : 0;
 }
 
-/* Like VmHWM, which includes what the counters show now (include/linux/mm.h get_mm_hiwater_rss). Userspace treats 0
- * as unknown. */
+/* VmHWM: the maximum of hiwater_rss and the current counters (include/linux/mm.h get_mm_hiwater_rss). Userspace treats
+ * 0 as unknown. */
 static __always_inline u64 high_water(struct mm_struct *mm)
 {
     u64 most = BPF_CORE_READ(mm, hiwater_rss);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Escapes a task's name, which may contain any bytes: bytes that are not printable ASCII become \xNN, a backslash is
- * doubled, as core/text.h does in a locale that is not UTF-8. */
+/* Escapes a task's name, which may contain any bytes. Bytes that are not printable ASCII become \xNN, and a
+ * backslash is doubled. core/text.h does the same in a locale that is not UTF-8. */
 #ifndef RSSLAG_ESCAPE_BPF_H
 #define RSSLAG_ESCAPE_BPF_H
 
 #define TASK_COMM_LEN 16
 
-/* 15 bytes, each at most 5 bytes long when escaped. */
+/* A name has at most 15 bytes, and an escaped byte at most 5. */
 #define ESCAPED_COMM_LEN 128
 
 struct escaping {
@@ -16,11 +16,11 @@ struct escaping {
         u64 words[2];
     };
     u32 used;
-    u32 label; /* for a Prometheus label: each backslash is doubled again and quotes are escaped */
+    u32 label; /* 1: for a Prometheus label, where each backslash is doubled again and quotes are escaped */
 };
 
-/* Bit 7 of each zero byte; also of a 1 above a zero byte. "Determine if a word has a zero byte", Bit Twiddling
- * Hacks. */
+/* Bit 7 of each zero byte is set, and may be set in a byte 1 above a zero byte. From "Determine if a word has a zero
+ * byte", Bit Twiddling Hacks. */
 static __always_inline u64 zero_bytes(u64 word)
 {
     return (word - 0x0101010101010101ull) & ~word & 0x8080808080808080ull;
@@ -31,8 +31,8 @@ static __always_inline u64 has_byte(u64 word, u8 byte)
     return zero_bytes(word ^ byte * 0x0101010101010101ull);
 }
 
-/* Whether any of 8 bytes has to be escaped; zeros after the end do not. Has no branches, since the verifier would
- * follow each of them for each byte. */
+/* Non-zero if any of 8 bytes has to be escaped. Zero bytes after the end of the name do not. There are no branches,
+ * because the verifier would follow each of them for each byte. */
 static __always_inline u64 needs_escape(u64 word, u32 label)
 {
     u64 text = word | zero_bytes(word) >> 2; /* zeros become spaces */
@@ -79,7 +79,8 @@ static __always_inline void put_escaped(struct escaping *it, u32 *used, u8 byte)
         put_byte(it, used, byte);
 }
 
-/* `used` is copied by a helper, so that the verifier treats it as unknown; otherwise 7.2 tracks each possible value. */
+/* A helper copies `used`, so that the verifier treats it as unknown. Otherwise that of 7.2 tracks each possible
+ * value. */
 static long escape_byte(u32 i, struct escaping *it)
 {
     u8 byte = it->comm[i & (TASK_COMM_LEN - 1)];

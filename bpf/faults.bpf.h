@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Page faults of each task: counts, and the fault that is in progress. */
+/* Page faults of each task: their counts, and the fault that is in progress. */
 #ifndef RSSLAG_FAULTS_BPF_H
 #define RSSLAG_FAULTS_BPF_H
 
@@ -14,7 +14,7 @@ struct {
     __type(value, struct rsslag_fault_slot);
 } fault_slots SEC(".maps");
 
-/* For tasks whose slot belongs to another living task. Entries of ended tasks stay until the map is full. */
+/* For tasks whose slot belongs to another live task. Entries of ended tasks stay until the map is full. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 16384);
@@ -46,7 +46,7 @@ static __always_inline bool claim(struct rsslag_fault_slot *slot)
     return false;
 }
 
-/* Makes a slot without faults for a task that has none. NULL (counted): no space. */
+/* Creates a slot with counts of 0 for a task that has no slot. Returns NULL and counts a loss if there is no space. */
 static __always_inline struct rsslag_fault_slot *new_fault_slot(u32 tid)
 {
     struct rsslag_fault_slot fresh = {.tid = tid};
@@ -68,15 +68,15 @@ static __always_inline struct rsslag_fault_slot *new_fault_slot(u32 tid)
     return slot;
 }
 
-/* Called for a new task: makes sure that it has a slot. The slot of an earlier task with the same number does not
- * match. */
+/* Makes sure that a new task has a slot. That of an ended task with the same tid does not match: its tid is
+ * negative. */
 static __always_inline void begin_task(u32 tid)
 {
     if (!fault_slot(tid))
         new_fault_slot(tid);
 }
 
-/* Returns the task's counts, for its EXIT record, and releases the slot. The counts stay readable for userspace. */
+/* Returns the task's counts, for its EXIT record, and releases the slot. Userspace can still read the counts. */
 static __always_inline void end_task(u32 tid, u64 *user_faults, u64 *kernel_faults)
 {
     struct rsslag_fault_slot *slot = fault_slot(tid);
@@ -110,7 +110,7 @@ static __always_inline void begin_fault(u32 tid, u64 address, u64 done, u64 fram
         slot->kernel_faults++;
 }
 
-/* A fault where the kernel may not sleep: it is not handled, so no later update belongs to it. */
+/* Counts a fault that the kernel does not handle, because page faults are disabled. No update belongs to it. */
 static __always_inline void count_failing_fault(u32 tid)
 {
     struct rsslag_fault_slot *slot = fault_slot(tid);

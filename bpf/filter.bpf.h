@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Which groups and mms are traced. An update is traced if its mm or the group of the task that made it is. Most
- * tasks are not traced, so the usual case is decided by one load each from a table in this object, and mostly
- * already by a coarse filter before it.
+/* Which groups and mms are traced. An update is traced if its mm is traced, or the group of the task that made it. Most
+ * updates on a machine are not traced, so rejecting one must be cheap. A coarse filter rejects most of them, and a
+ * table nearly all others, with one load for the mm and one for the group.
  *
- * The hash maps `mms` and `groups` are authoritative: the kernel locks the bucket, so exactly one CPU inserts or
- * deletes a key. Only that CPU changes the slot in the table, by an atomic add: a slot contains the sum of the codes
- * of all traced keys that share it. 0: none is traced. The code of a key: only that key, since sums of several
- * differ in the number of codes, which is in the low bits. Anything else: look into the hash map. (5.10 has no
- * atomic operation except a plain add.) */
+ * The hash maps `mms` and `groups` are authoritative. The kernel locks the bucket, so exactly one CPU inserts or
+ * deletes a key. Only that CPU changes the table, by an atomic add (5.10 has no other atomic operation). A slot of the
+ * table contains the sum of the codes of all traced keys that share it:
+ * - 0: no key with this slot is traced.
+ * - The code of a key: only this key is traced. The low bits of a code count the codes in a sum, so a sum of several
+ *   codes is different.
+ * - Any other value: the hash map decides. */
 #ifndef RSSLAG_FILTER_BPF_H
 #define RSSLAG_FILTER_BPF_H
 
-/* Written only by programs, except `follow`. */
+/* Only programs write to it, except `follow`. */
 struct rsslag_filter filter;
 
-/* The key of an mm is its distance from `filter`, which programs can compute from a pointer at no cost. Bit 0 is set
- * for an mm that is being torn down. */
+/* The key of an mm is its distance from `filter`, which programs can compute from a pointer at no cost. A second
+ * key with this bit set exists for an mm that is being torn down. */
 #define MM_ENDS 1ULL
 
 struct {
@@ -54,15 +56,15 @@ static __always_inline u64 key_at(u64 address)
 /* 57 bits of the address, 3 bits for the number of ending mms, 4 bits for the number of mms. */
 #define MM_CODE(key) (((key) << 7) + 1)
 #define MM_ENDS_CODE 16
-/* Fibonacci hashing uses the high bits of the product: mm_structs come from a slab, so their low bits vary little. */
+/* Fibonacci hashing uses the high bits of the product. mm_structs come from a slab, so their low bits vary little. */
 #define MM_SLOT(key) (((key) * 0x9e3779b97f4a7c15ULL) >> 52 & (RSSLAG_MM_SLOTS - 1))
 
 #define GROUP_CODE(tgid) (((u64)(tgid) << 16) + 1)
 #define GROUP_SLOT(tgid) ((tgid) & (RSSLAG_GROUP_SLOTS - 1))
 
-/* A coarse filter in front of the table, within one page of memory. The table has 16 pages, and a lookup that misses
- * the cache costs more than everything else. Each slot counts the mms and groups in its part of the table; it is
- * raised before the table and lowered after it, so it never rejects what the table contains. */
+/* The coarse filter lies within one page of memory. The table has 16 pages, and a lookup that misses the CPU's cache
+ * costs more than the rest of the program. Each slot counts the mms and groups in its part of the table. It is
+ * incremented before the table changes and decremented after it, so it never rejects a key that the table contains. */
 #define COARSE_SLOTS 64
 rsslag_u64 coarse[COARSE_SLOTS] __attribute__((aligned(sizeof(rsslag_u64) * COARSE_SLOTS)));
 
@@ -76,7 +78,7 @@ static __always_inline bool may_be_traced(u64 mm, u32 tgid)
 
 enum mm_state { NOT_TRACED, TRACED, ENDING };
 
-/* For a slot that several mms share. */
+/* Looks the mm up in the hash map, because several mms share the slot. */
 static __always_inline enum mm_state mm_state_in_map(u64 mm)
 {
     u64 ends = mm | MM_ENDS;
@@ -108,7 +110,7 @@ static __always_inline bool group_traced(u32 tgid)
     return slot == GROUP_CODE(tgid) || bpf_map_lookup_elem(&groups, &tgid);
 }
 
-/* Also if an ended mm had the same address. false: the map is full. */
+/* Traces an mm, even if an ended mm at the same address is still in the map. Returns false if the map is full. */
 static __always_inline bool trace_mm(u64 mm)
 {
     rsslag_u64 *slot = &filter.mm[MM_SLOT(mm)];
@@ -126,7 +128,7 @@ static __always_inline bool trace_mm(u64 mm)
     return true;
 }
 
-/* Marks the mm as ending. false: the map is full. */
+/* Marks the mm as ending. Returns false if the map is full. */
 static __always_inline bool mm_ends(u64 mm)
 {
     u64 ends = mm | MM_ENDS;
@@ -139,7 +141,7 @@ static __always_inline bool mm_ends(u64 mm)
     return true;
 }
 
-/* Removes an ended mm: its address now belongs to another one. */
+/* Removes an ended mm whose address now belongs to another mm. */
 static __always_inline void untrace_mm(u64 mm)
 {
     u64 ends = mm | MM_ENDS;
@@ -155,7 +157,8 @@ static __always_inline void untrace_mm(u64 mm)
     __sync_fetch_and_add(COARSE_MM(mm), -1);
 }
 
-/* Whether an update of this mm is to be emitted. Notices the end of the mm, and a new mm at its address. */
+/* Returns whether to send an update of this mm. Marks the mm as ending if it has no users, and removes an ended mm if a
+ * new one has its address. */
 static __always_inline bool still_traced(u64 mm, enum mm_state state, int users, bool by_traced)
 {
     if (users == 0) {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Sums over the processes with the same name. Prometheus requires all lines of a metric to be adjacent, so all sums
- * are computed before the first line is printed: at the first task of the iterator, in one walk over the kernel's
- * list of processes. They are printed a few lines at each following task, since the output of one task must fit into
- * the reader's 32 KiB.
+/* Sums over the processes with the same name, which form a group here. Prometheus requires all lines of a metric to be
+ * adjacent, so the program computes all sums before it prints the first line: at the first task of the iterator, in one
+ * pass over the kernel's list of processes. It prints a few lines at each task, since the output of one task must fit
+ * into the seq_file's buffer (32 KiB).
  *
  * Each open file is a session (bpf_iter_meta.session_id) and takes a slot, which separates parallel readers. At the
- * end of a session its slot is freed and the session is remembered as ended, since the iterator may still show it
- * tasks that have started meanwhile. There is no notification if a file is closed early: if no slot is free, the
- * oldest session loses its slot. The reader of such a session, overtaken by as many unfinished ones as there are
- * slots, fails with E2BIG: text that ends early would look complete, and recomputed sums would not match those
- * already printed. */
+ * end of a session the program frees its slot and notes the session as ended, since the iterator may still show it
+ * tasks that have started meanwhile. A file that is closed early causes no call of the program. So if no slot is free,
+ * the oldest session loses its slot. If its reader still reads, the read fails with E2BIG: truncated text would look
+ * complete, and recomputed sums would not match those already printed. */
 #ifndef RSSLAG_GROUPS_BPF_H
 #define RSSLAG_GROUPS_BPF_H
 
@@ -24,11 +23,11 @@ struct group {
     s32 cached[4];
     u32 processes; /* 0: unused */
     u32 threads;
-    u32 inexact; /* processes marked in `rss` (+ or ~) */
+    u32 inexact; /* processes that the file `rss` marks with + or ~ */
     u32 pad;
 };
 
-/* The group to which an mm shared by several processes counts. */
+/* The group in which an mm counts that several processes share. */
 struct shared_mm {
     u64 mm;
     u32 group;
@@ -46,7 +45,7 @@ struct session {
     u32 next;    /* first item not printed at that task */
     struct process process;
     struct shared_mm shared_mms[SHARED_MMS];
-    struct group groups[GROUPS + 1]; /* the last one is `other`, for names without space */
+    struct group groups[GROUPS + 1]; /* the last one is `other`, for names that do not fit */
 };
 
 struct {
@@ -56,7 +55,7 @@ struct {
     __type(value, struct session);
 } sessions SEC(".maps");
 
-/* Session id to its slot. */
+/* From a session's id to its slot. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 2 * SESSIONS);
@@ -64,7 +63,7 @@ struct {
     __type(value, u32);
 } slots SEC(".maps");
 
-/* Sessions that have ended. */
+/* Ids of sessions that have ended. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 32 * SESSIONS);
@@ -80,7 +79,8 @@ static __always_inline struct session *session_of(u64 id)
     return session && session->id == id ? session : 0;
 }
 
-/* The verifier must see the bound check right before the use; the compiler may otherwise know it and omit it. */
+/* The verifier needs the bounds check right before the use. barrier_var() keeps the compiler from omitting a check that
+ * it can prove. */
 static __always_inline struct group *group_at(struct session *session, u32 at)
 {
     u64 index = at;
@@ -92,7 +92,7 @@ static __always_inline struct group *group_at(struct session *session, u32 at)
     return &session->groups[index];
 }
 
-/* false: the session has lost its slot, and its sums may have been overwritten by another one. */
+/* Returns false if the session has lost its slot, so that another one may have overwritten its sums. */
 static __noinline bool end_session(struct session *session, u64 id)
 {
     u32 yes = 1;
@@ -110,8 +110,8 @@ struct claim {
     u32 pad;
 };
 
-/* 6.1's verifier follows a callback once and drops branches that are never taken then. So the callback must not
- * compare values known before the first call, such as a flag that is initially 0. */
+/* The verifier of 6.1 follows a callback once and removes branches that this pass does not take. So the callback must
+ * not compare values known before the first call, such as a flag that is initially 0. */
 static long find_oldest(u32 i, struct claim *oldest)
 {
     u32 slot = i;
@@ -124,7 +124,8 @@ static long find_oldest(u32 i, struct claim *oldest)
     return oldest->id == 0;
 }
 
-/* Another reader may take the slot first, or take and finish it; then it is no longer the oldest. */
+/* Tries to take the slot of the oldest session. Returns 0, to try again, if another reader was faster: it may hold the
+ * slot, or may have filled it already. */
 static long try_slot(u32 i, struct claim *claim)
 {
     struct claim oldest = {.id = claim->id, .slot = SESSIONS};
@@ -152,7 +153,7 @@ static long clear_group(u32 i, struct session **session)
 }
 
 /* Takes a free slot, else that of the oldest session. Skips slots that are being filled, which takes a short time.
- * NULL: none. */
+ * Returns NULL if there is no slot. */
 static __noinline struct session *begin_session(u64 id)
 {
     struct claim claim = {.id = id, .slot = SESSIONS};
@@ -193,7 +194,7 @@ static long try_group(u32 i, struct lookup *lookup)
     return 1;
 }
 
-/* "other" is the group of names without space, even for processes that are really called so. */
+/* "other" is the group of names that do not fit, and of processes with the name "other". */
 static __always_inline bool is_other(const u64 *name)
 {
     static const char kOther[16] = "other";
@@ -245,8 +246,8 @@ static long find_holder(u32 i, struct holder *holder)
     return 1;
 }
 
-/* The group that a shared mm counts to; NO_GROUP if it was not seen before: then it counts to `group`. If there is
- * no space to remember it, the process is marked as inexact, since the mm may count more than once. */
+/* Returns the group in which a shared mm counts. Returns NO_GROUP if the mm is new: from now on it counts in
+ * `group`. If there is no space to store it, marks the process as inexact, since the mm may count more than once. */
 static __noinline u32 holder_of(struct session *session, u64 mm, u32 group)
 {
     struct holder holder = {.session = session, .mm = mm, .group = NO_GROUP};
@@ -300,7 +301,7 @@ static __always_inline void count_in_group(struct group *group, struct task_stru
     group->threads += process->threads;
 }
 
-/* An mm counts once, to the group of the process that started first, as in `rsslag serve`. On the `thread` scheme
+/* An mm counts once, in the group of the process that started first, as in `rsslag serve`. On the `thread` scheme
  * the caches of the other processes' threads are added to that group. */
 static long add_process(u32 i, struct process_walk *walk)
 {
@@ -345,8 +346,8 @@ static long find_first(u32 i, struct ancestry *ancestry)
     return 0;
 }
 
-/* Walks the list of processes in the order of their start, like for_each_process (include/linux/sched/signal.h).
- * Starts at init_task, the ancestor of all, which never leaves the list and has no mm. */
+/* Adds the processes in the order of their start, like for_each_process (include/linux/sched/signal.h). Starts at
+ * init_task, the ancestor of all, which never leaves the list and has no mm. */
 static __always_inline void fill_session(struct session *session)
 {
     struct ancestry ancestry = {.task = (u64)bpf_get_current_task()};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
 /* Empty programs on every hook that rsslag can use. doctor attaches each one to find out which hooks this kernel
- * allows; benchmarks use them as the minimum cost of any tracer on these hooks. */
+ * allows. Benchmarks use them to measure the minimum cost of a tracer on these hooks. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
-/* Changes of mappings that PERF_RECORD_MMAP2 does not report: mremap, and names given by prctl. Hooked at the return
- * of these system calls if fexit works; else at their tracepoints, which send every system call of the machine
- * through the slow exit path; else at sys_exit, which doubles that cost. */
+/* Changes of mappings that PERF_RECORD_MMAP2 does not report: mremap, and names set by prctl. Userspace attaches
+ * the fexit programs of these system calls if the kernel allows it; else those of their tracepoints, which make
+ * every system call of the machine take the slow exit path; else that of sys_exit, which doubles that cost. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>
@@ -32,12 +32,12 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define PR_SET_VMA_ANON_NAME 0
 #define MAX_ERRNO 4095
 
-/* rsslag's PID namespace, copied from the stream. */
+/* rsslag's PID namespace, copied from `reader` of the stream. */
 struct rsslag_view reader;
 /* Changes for which the ring had no space. */
 rsslag_u64 lost;
 
-/* The stream's map of traced thread groups. */
+/* The stream's map of traced thread groups (filter.bpf.h). */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 32768);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
-/* The files of `rsslag mount`: iterators pinned to a bpffs, which produce their text when they are read. No daemon,
- * no event stream; readers need no capability. Parallel readers are independent: `rss` and `self` keep nothing
- * between calls, rss.prom keeps its sums by session (groups.bpf.h). A task whose output did not fit is shown again
- * and must count once. */
+/* The files of `rsslag mount`: iterators pinned in a bpffs, which produce their text when they are read. They need
+ * no daemon and no event stream, and their readers need no capability. Parallel readers are independent: `rss` and
+ * `self` keep no state between calls, rss.prom keeps its sums by session (groups.bpf.h). The iterator shows a task
+ * again if its output did not fit; it must count only once. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>
@@ -37,7 +37,7 @@ static __noinline void print_comm(struct seq_file *seq, struct task_struct *lead
     bpf_seq_write(seq, it.text, it.used + 1);
 }
 
-/* + : the mm has other users, whose threads' caches are missing; ~ : it changed while it was read. */
+/* "+": the mm has other users, and what their threads cache is missing. "~": the mm changed while it was read. */
 static __always_inline void print_marks(struct seq_file *seq, const struct exact_rss *rss)
 {
     if (rss->foreign)
@@ -57,7 +57,7 @@ static __noinline void print_line(struct seq_file *seq, const struct process *pr
                    process->threads);
 }
 
-/* One line per process, by ascending TID of its leader, which is the iterator's order. */
+/* One line for each process, in the iterator's order: by ascending TID of the leader. */
 SEC("iter/task")
 int rsslag_rss(struct bpf_iter__task *ctx)
 {
@@ -89,8 +89,8 @@ static __noinline void print_values(struct seq_file *seq, const struct process *
     BPF_SEQ_PRINTF(seq, "threads %u\nforeign %d\nmoved %d\ncomm ", process->threads, rss->foreign, rss->moved);
 }
 
-/* The reading process, printed by the call after the last task. Userspace limits the iterator to one task, so there
- * is no walk over all tasks; the output always fits into that call. */
+/* Prints the reading process, in the call after the last task. Userspace limits the iterator to one task, so it
+ * does not visit all tasks. The output always fits into that call. */
 SEC("iter/task")
 int rsslag_self(struct bpf_iter__task *ctx)
 {
@@ -123,7 +123,7 @@ int rsslag_prom(struct bpf_iter__task *ctx)
     if (bpf_map_lookup_elem(&ended, &id))
         return 0;
     if (!ctx->task) {
-        /* So many tasks ended meanwhile that too few calls were left to print everything. */
+        /* Tasks ended meanwhile, so there were too few calls to print everything. */
         if (session)
             overflow(seq);
         return 0;

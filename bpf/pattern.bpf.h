@@ -31,8 +31,8 @@ static __always_inline bool comm_matches(const char *comm)
     return states & pattern.ends;
 }
 
-/* `task` is the current task or a child that it is creating, which has the same user and cgroup. Cheapest condition
- * first. */
+/* `task` is the current task, or a child that it is creating, which has the same user and cgroup. The cheapest
+ * condition comes first. */
 static __always_inline bool pattern_matches(struct task_struct *task)
 {
     u32 conditions = pattern.conditions;

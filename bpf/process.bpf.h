@@ -12,8 +12,8 @@ struct process {
     u64 mm;
 };
 
-/* false: `leader` has no mm, or is not visible in the reader's PID namespace. `leader` may be a plain number for the
- * verifier: it is accessed only by probe reads. */
+/* Returns false if `leader` has no mm, or is not visible in the reader's PID namespace. The verifier may treat
+ * `leader` as a number: it is accessed only by probe reads. */
 static __noinline bool read_process(struct task_struct *leader, struct process *process)
 {
     struct mm_struct *mm = exact_rss_mm(leader);
@@ -28,7 +28,7 @@ static __noinline bool read_process(struct task_struct *leader, struct process *
     process->uid = BPF_CORE_READ(leader, real_cred, euid.val);
     process->threads = BPF_CORE_READ(leader, signal, nr_threads);
     process->mm = exact_rss_number(mm);
-    /* A task leaves signal->live before its mm, so shared may be set wrongly but is never missed. */
+    /* A task leaves signal->live before its mm, so `shared` may be set too often but is never missing. */
     process->shared = (u32)BPF_CORE_READ((struct mm_struct___exact_rss *)mm, mm_users.counter) >
                       (u32)BPF_CORE_READ(leader, signal, live.counter);
     return true;
@@ -57,7 +57,7 @@ static __always_inline s64 clamped(s64 pages)
     return pages > 0 ? pages : 0;
 }
 
-/* What a reader of the flushed counters alone misses. */
+/* The lag: what a reader of the flushed counters misses. */
 static __always_inline s64 lag(const struct exact_rss *rss)
 {
     return shown_total(rss) - clamped(rss->flushed[EXACT_RSS_FILE]) - clamped(rss->flushed[EXACT_RSS_ANON]) -

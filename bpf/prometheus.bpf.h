@@ -3,8 +3,9 @@
 #ifndef RSSLAG_PROMETHEUS_BPF_H
 #define RSSLAG_PROMETHEUS_BPF_H
 
-/* Six lines of a group take less than 1.2 KiB, so those printed at one task less than 8 KiB. There are no more
- * groups than tasks, and a group has 11 lines in total, so this is enough to print all groups. */
+/* Printing stops at a task once this number is reached. Six lines of a group take less than 1.2 KiB, so the lines
+ * of a task take less than 8 KiB. A group has 11 lines, and there are no more groups than tasks, so there are
+ * enough tasks to print all groups. */
 #define LINES_PER_TASK 32
 
 enum family { RESIDENT, SWAP, PROCESSES, THREADS, INEXACT, FAMILIES };
@@ -100,7 +101,7 @@ struct printing {
     u32 lines;
 };
 
-/* Items are numbered: the groups of the first family, those of the second, and so on. */
+/* The items are the groups of the first family, then those of the second, and so on. */
 static long print_item(u32 i, struct printing *it)
 {
     u32 family = it->item / (GROUPS + 1);
@@ -127,7 +128,7 @@ static __always_inline void print_some(struct seq_file *seq, struct session *ses
     session->next = it.item;
 }
 
-/* Checked at a later task or at the end, when what was printed last has been accepted. */
+/* Call it at a later task or after the last one: only then is it certain that the last output did fit. */
 static __always_inline bool all_printed(const struct session *session)
 {
     return session->next >= FAMILIES * (GROUPS + 1);
@@ -139,7 +140,7 @@ static long write_all(u32 i, struct printing *it)
     return 0;
 }
 
-/* Writes more than the buffer of any page size can hold, so that the read fails with E2BIG. */
+/* Writes more than the seq_file's buffer holds with any page size, so that the read fails with E2BIG. */
 static __always_inline void overflow(struct seq_file *seq)
 {
     struct printing it = {.seq = seq};

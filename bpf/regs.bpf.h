@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Registers by purpose: each architecture has its own struct pt_regs. */
+/* Names for registers that struct pt_regs names differently on each architecture. */
 #ifndef RSSLAG_REGS_BPF_H
 #define RSSLAG_REGS_BPF_H
 
@@ -10,10 +10,10 @@
 #endif
 
 enum bpf_func_id___with_regs {
-    BPF_FUNC_task_pt_regs___with_regs = 175, /* 5.15, 838adb0c9b8b */
+    BPF_FUNC_task_pt_regs___with_regs = 175, /* 5.15, dd6e10fbd9fb */
 };
 
-/* The task's stack pointer in user mode; 0: unknown. */
+/* The task's stack pointer in user mode; 0 if unknown. */
 static __always_inline u64 user_stack_pointer(struct task_struct *task)
 {
     struct pt_regs *regs;

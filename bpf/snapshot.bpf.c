@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
-/* The exact snapshot: one pass over the tasks of one mm reads what is flushed, and what is cached in which task or
- * CPU. No ring, no event stream, no page-table walk. One program per scheme; userspace loads the one for this
- * kernel. */
+/* A reading: one pass over the tasks of an mm reads its counters and what each task or CPU caches, without an event
+ * stream and without a walk. There is one program for each scheme. Userspace loads the one for this kernel. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>
@@ -18,16 +17,16 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* Written by userspace before each pass. */
 struct rsslag_snapshot_request request;
 
-/* Zeroed by userspace before each pass: the mm found so far, and the task that reported it first. A task whose
- * output did not fit into the seq_file's buffer is shown again, so "first" refers to the task, not to the call. */
+/* Zeroed by userspace before each pass. The iterator shows a task again if its output did not fit into the seq_file's
+ * buffer, so the first call is recognized by its task. */
 struct rsslag_snapshot_progress progress;
 
 struct numbers {
     s32 tid, tgid;
 };
 
-/* A task's numbers in the reader's PID namespace. In the initial namespace they are the kernel's. In others the
- * group's number is looked up once for consecutive tasks of a group. */
+/* A task's numbers in the reader's PID namespace. In the initial namespace they are the kernel's. In others,
+ * consecutive tasks of a group share one lookup of the group's number. */
 static __always_inline struct numbers numbers_of(struct task_struct *task)
 {
     struct numbers numbers = {task->pid, task->tgid};
@@ -175,7 +174,7 @@ int snapshot_plain(struct bpf_iter__task *ctx)
     return visit(ctx, PLAIN);
 }
 
-/* All processes, for `top`. */
+/* A pass over all processes, for `top`. */
 
 static __always_inline void read_flushed(rsslag_s64 *flushed, struct mm_struct *mm, enum scheme scheme)
 {
@@ -210,8 +209,8 @@ static __always_inline void copy_cached(struct rsslag_total *record, struct task
     record->cachers = record->cached[0] || record->cached[1] || record->cached[3];
 }
 
-/* Except on the thread scheme, consecutive tasks of a group with the same mm would all report the same: only the
- * first does. The iterator goes by TID, so a group may have several such runs. */
+/* Tasks of a group with the same mm have the same values, except on the thread scheme. So only the first of consecutive
+ * ones writes a record. The iterator goes by TID, so a group may have several such runs. */
 static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme scheme)
 {
     struct task_struct *task = ctx->task;

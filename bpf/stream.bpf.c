@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
-/* The stream: every update of a traced mm's counters, and what is needed to attribute it to a task and a cause.
- * Userspace loads the programs for the kernel's scheme and hooks; each counter update costs one record. */
+/* The stream: a record for each update of a traced mm's counters, and the records that attribute it to a task and a
+ * cause. Userspace loads the programs for the kernel's scheme and hooks. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>
@@ -32,14 +32,14 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* rsslag's PID namespace. */
 struct rsslag_view reader;
 
-/* Whether fexit/handle_mm_fault reports what a task caches; else the entry of its next fault does. */
+/* Whether fexit/handle_mm_fault reports what a task caches; else the start of its next fault does. */
 const volatile bool fault_emitted_at_exit;
-/* --mode counts: sums where the scheme has them, and no fault records. */
+/* --mode counts: the `cpu` scheme sends sums, the `thread` scheme no fault records. */
 const volatile bool counting;
 const volatile rsslag_u32 possible_cpus;
-/* Size of each CPU's buffer of updates; 0: no buffers. */
+/* Size of each CPU's buffer of updates, in records; 0: no buffers. */
 const volatile rsslag_u32 update_places;
-/* Untraced tasks that have been reported by RSSLAG_SEEN: tid to start_time. */
+/* Untraced tasks that have an RSSLAG_SEEN record: from tid to start_time. */
 struct {
     __uint(type, BPF_MAP_TYPE_LRU_HASH);
     __uint(max_entries, 4096);
@@ -79,7 +79,7 @@ static __always_inline struct rsslag_task *reserve_task(struct task_struct *task
     return record;
 }
 
-/* Reports an untraced task that updates a traced mm, once. */
+/* Sends a record of an untraced task that updates a traced mm, once for each task. */
 static __always_inline void emit_seen(struct task_struct *task, u32 tid)
 {
     u64 start = BPF_CORE_READ(task, start_time);
@@ -107,7 +107,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
     struct rsslag_task *record;
 
     if (new_group && !traced && group_traced(tgid))
-        untrace_group(tgid); /* a group that has ended had the same number */
+        untrace_group(tgid); /* it is that of an ended group with the same number */
     if (!by_traced && !(mm && mm_state(key_at(mm)) == TRACED))
         return 0;
     if (traced && new_group && (!trace_group(tgid) || (mm && !trace_mm(key_at(mm)))))
@@ -163,7 +163,7 @@ int BPF_PROG(task_exec, struct task_struct *task, int old_pid)
     mm = (u64)BPF_CORE_READ(task, mm);
     if (mm && !trace_mm(key_at(mm)))
         count_lost_room();
-    if (old_pid != BPF_CORE_READ(task, pid)) /* its number is now the leader's, whose EXIT has been sent */
+    if (old_pid != BPF_CORE_READ(task, pid)) /* the leader's EXIT has been sent, and this task has its number */
         end_task(old_pid, &user_faults, &kernel_faults);
     begin_task(BPF_CORE_READ(task, pid));
     record = reserve_task(task, RSSLAG_EXEC);
@@ -216,8 +216,8 @@ int trace(u64 *ctx)
     return (mm && !trace_mm(key_at(mm))) || !trace_group(tgid);
 }
 
-/* CPUs that went offline. Each one's part of every per-CPU counter was folded before (lib/percpu_counter.c
- * percpu_counter_cpu_dead), without any record. `cpu` scheme only. */
+/* The number of CPUs that went offline. The kernel has added what they had cached to the counters, without a record
+ * (lib/percpu_counter.c percpu_counter_cpu_dead). `cpu` scheme only. */
 rsslag_u64 folded_cpus;
 
 SEC("tp_btf/cpuhp_exit")
@@ -228,7 +228,7 @@ int BPF_PROG(cpu_folded, unsigned int cpu, int state, int step)
     return 0;
 }
 
-/* Run once before the trace: finds rsslag's PID namespace and the per-CPU offsets. */
+/* Userspace runs one of these once before the trace. They find rsslag's PID namespace and the per-CPU offsets. */
 
 static long learn_cpu(u32 cpu, u64 *base)
 {

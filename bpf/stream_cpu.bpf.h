@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /* `cpu` scheme: tp_btf/rss_stat (mm, member) fires after each update (6.2+, f1a7941243c1). These kernels have
- * trusted pointers, so fields are loaded directly: one probe read costs as much as the rest of the program. */
+ * trusted pointers, so the programs load fields directly: one probe read costs as much as the rest of the program. */
 #ifndef RSSLAG_STREAM_CPU_BPF_H
 #define RSSLAG_STREAM_CPU_BPF_H
 
-/* Makes a number a pointer that may be loaded from, with faults handled (6.2, a35b9af4ec2c); cheaper than a probe
- * read. */
+/* Returns the address as a pointer from which programs may load; the kernel handles faults (6.2, a35b9af4ec2c). Cheaper
+ * than a probe read. */
 extern void *bpf_rdonly_cast(const void *address, u32 type) __ksym __weak;
 
-/* The running kernel's BTF ids of struct refcount_struct, pt_regs and task_struct. CO-RE would take them from the
- * file that libbpf was given. */
+/* The BTF ids of struct refcount_struct, pt_regs and task_struct in the running kernel. CO-RE cannot give them:
+ * userspace passes libbpf a file with only some of the kernel's types, and other ids. */
 const volatile rsslag_u32 refcount_type, registers_type, task_type;
 
 static __always_inline s32 load_s32(u64 address)
@@ -32,7 +32,7 @@ struct counter {
     u64 locals; /* __percpu address of the s32s */
 };
 
-/* Without a variable index, which the verifier refuses on a trusted pointer. */
+/* Has no variable index, since the verifier refuses one into a trusted pointer. */
 static __always_inline struct counter counter_of(struct mm_struct *mm, u32 member)
 {
     struct mm_struct___cpu *counters = (void *)mm;
@@ -58,9 +58,9 @@ static __always_inline struct counter counter_of(struct mm_struct *mm, u32 membe
     return counter;
 }
 
-/* Code that runs within a fault is below the fault's pt_regs on the kernel stack, and these stay unchanged until the
- * fault ends. They may also outlive it; then the position on the stack, or the fault count in fault_of(), shows that
- * it has ended. */
+/* Whether this code runs within the fault. If so, its frame is below the fault's pt_regs on the kernel stack, which
+ * stay unchanged until the fault ends. They may also stay there afterwards. Then the position on the stack, or the
+ * count of faults in fault_of(), shows that the fault has ended. */
 static __always_inline bool within_frame(const void *ctx, const struct rsslag_fault_slot *slot)
 {
     u64 frame = FAULT_FRAME(slot);
@@ -91,8 +91,9 @@ static __always_inline u16 fault_of(const void *ctx, struct task_struct *task, u
 #include "sum.bpf.h"
 #include "updates.bpf.h"
 
-/* Whether the update was added to a sum. If not, the CPU's current sum is sent first. Only updates of a traced mm
- * are summed up: the end of such an mm is noticed, and ends its sums. */
+/* Adds the update to the CPU's current sum, or sends that sum and starts a new one. If the update cannot be part of a
+ * sum, sends the current one and returns false. Only updates of a traced mm are summed up: the programs notice the end
+ * of such an mm, and then end its sums. */
 static __always_inline bool summed_up(struct mm_struct *mm, u64 key, struct task_struct *task, u32 member, bool traced,
                                       bool by_traced)
 {
@@ -172,7 +173,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     record->cached = 0;
     if (counter.locals)
         record->cached = load_s32(counter.locals + cpu->offset);
-    /* If only the count gives the amount, the ledger needs to know how long after t_ns it may have been read. */
+    /* Only the count gives the amount then, so the ledger must know how long after t_ns it was read. */
     if (!record->cached && bpf_ktime_get_ns() - record->t_ns < RSSLAG_PROMPT_NS)
         flags |= RSSLAG_PROMPT;
     record->kind = RSSLAG_UPDATE;
@@ -187,7 +188,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
         flags |= RSSLAG_EXITING;
     if (mm_of(task) == key) {
         flags |= RSSLAG_OWN;
-        /* Reclaim within a fault is not caused by the fault. */
+        /* An update by reclaim within a fault is not caused by the fault. */
         if (!(task_flags & (PF_EXITING | PF_MEMALLOC)) && users != 0)
             flags |= fault_of(ctx, task, tid, &record->address);
     } else if (by_traced && users == 1 && !(task_flags & PF_MEMALLOC)) {

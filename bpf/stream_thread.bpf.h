@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /* `thread` scheme, and `plain`: tp_btf/rss_stat (mm, member, count) fires when the mm's own counter changes, i.e. at
- * flushes and direct updates (5.5 to 6.1). What a task caches is reported at its faults. Must load on 5.10, which
- * lacks bpf_get_current_task_btf, bpf_task_pt_regs and most direct loads. */
+ * flushes and direct updates (5.5 to 6.1). Fault records contain what a task caches. The programs must load on 5.10,
+ * which lacks bpf_get_current_task_btf, bpf_task_pt_regs and most direct loads. */
 #ifndef RSSLAG_STREAM_THREAD_BPF_H
 #define RSSLAG_STREAM_THREAD_BPF_H
 
@@ -122,7 +122,8 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
         flags |= RSSLAG_OWN;
     else if (by_traced && users == 1 && !(task_flags & PF_MEMALLOC))
         flags |= RSSLAG_NEWBORN;
-    /* exit_mm() and exec_mmap() flush before the task leaves the mm; do_exit() flushes again afterwards. */
+    /* At exit and exec, exit_mm() and exec_mmap() flush before the task leaves the mm. do_exit() flushes again
+     * later. */
     record->cached = cached_of(task, member);
     if (bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD_PROBED(task, in_execve))
         flags |= RSSLAG_EXECVE;
@@ -130,7 +131,7 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
         flags |= RSSLAG_THRESHOLD;
     if (task_flags & PF_EXITING)
         flags |= RSSLAG_EXITING;
-    else if (flags & RSSLAG_OWN && !(task_flags & PF_MEMALLOC)) /* reclaim within a fault is not caused by it */
+    else if (flags & RSSLAG_OWN && !(task_flags & PF_MEMALLOC)) /* a fault does not cause reclaim's updates */
         flags |= fault_of_thread(ctx, task, (u32)id, flags & RSSLAG_THRESHOLD, &record->address);
     record->flags = flags;
     send(record);
@@ -196,7 +197,7 @@ int BPF_PROG(page_fault_kernel_thread, unsigned long address, struct pt_regs *re
     return enter_fault(address, regs, RSSLAG_OF_KERNEL_FAULT);
 }
 
-/* Pages requested without an exception have no pt_regs (mm/gup.c faultin_page). */
+/* `regs` is NULL for get_user_pages, which is no exception (mm/gup.c faultin_page). */
 SEC("fexit/handle_mm_fault")
 int BPF_PROG(fault_done, struct vm_area_struct *vma, unsigned long address, unsigned int how, struct pt_regs *regs)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* --mode counts on the `cpu` scheme: plain updates are summed up on their CPU. Before any other record of a traced
- * mm a CPU sends its sum, so that its records stay in order. Userspace reads partial sums. */
+/* --mode counts on the `cpu` scheme: each CPU sums up its updates, except folds and those at the start or end of an
+ * mm or task. It sends its sum before any other record of a traced mm, so that its records stay in order. Userspace
+ * reads sums that are not sent yet (partial sums). */
 #ifndef RSSLAG_SUM_BPF_H
 #define RSSLAG_SUM_BPF_H
 
@@ -13,7 +14,7 @@ struct {
 } runs SEC(".maps");
 
 /* A reader on another CPU must see `sequence` change before and after everything in between. x86 keeps loads and
- * stores in order; other architectures need an atomic that does. Only one that returns a value is ordered
+ * stores in order. Other architectures need an ordered atomic. Only one that returns a value is ordered
  * (Documentation/bpf/standardization: fetch is fully ordered, a plain add is not), and clang turns it into a plain
  * add if the value is unused. */
 static __always_inline u32 sequence_plus(struct rsslag_run *run, u32 more)
@@ -40,7 +41,7 @@ static __always_inline void touch_sequence(struct rsslag_run *run)
     sequence_plus(run, 1);
 }
 
-/* Reserves a record with the sum of CPU `of`, to be sent by this CPU. */
+/* Returns a record with the sum of CPU `of`, for this CPU to send. NULL if the ring is full. */
 static __always_inline struct rsslag_sum *sum_record(const struct rsslag_run *run, u32 of, u32 cpu)
 {
     struct rsslag_sum *record = reserve(cpu, sizeof(*record));
@@ -104,8 +105,8 @@ struct ending {
     u32 cpu;
 };
 
-/* Whether nothing more is to be sent. The time is taken while the sum is unchanged, so the next record of its CPU
- * has a later one. */
+/* Sends the sum of CPU `of` if it is one of the ending mm. Returns false if the sum changed meanwhile. The time is
+ * taken while the sum is unchanged, so the next record of its CPU has a later one. */
 static __always_inline bool send_run(struct rsslag_run *run, u32 of, const struct ending *ending)
 {
     u32 sequence = sequence_plus(run, 0);
@@ -113,7 +114,7 @@ static __always_inline bool send_run(struct rsslag_run *run, u32 of, const struc
     struct rsslag_sum *record;
 
     if (copy.mm != ending->mm || sequence & 1)
-        return true; /* of another mm, or its CPU is switching to another and sends this sum itself */
+        return true; /* it is of another mm, or its CPU is switching to another sum and sends this one itself */
     record = sum_record(&copy, of, ending->cpu);
     if (record && sequence_plus(run, 0) != sequence) {
         discard(ending->cpu, record);
@@ -135,8 +136,8 @@ static long end_run_of(u32 of, struct ending *ending)
     return 0;
 }
 
-/* The mm has no users, so no CPU starts a sum for it. A sum that a CPU still holds must not be attributed to the
- * next mm at this address. If its CPU sends it concurrently it is sent twice, with the same number. */
+/* Ends the sums of an mm without users; no CPU starts a new one. A sum that a CPU still has must not be attributed
+ * to the next mm at this address. If its CPU sends it concurrently, it is sent twice, with the same number. */
 static __always_inline void end_runs_of(u64 mm, u32 cpu)
 {
     struct ending ending = {.mm = mm, .cpu = cpu};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Sends updates on the `cpu` scheme, through a buffer for each CPU: an array that userspace maps. A ring buffer's lock
- * and header take a third of the time of an update. They are not needed here: only one program writes, and it runs at
- * most once at a time on a CPU, since rss_stat fires in tasks only and tracepoints run programs with preemption off.
- * From 7.0 on programs may be preempted, but the kernel skips a second run of the same program on that CPU and counts
- * it in recursion_misses, which is reported as a loss.
+/* Sends updates on the `cpu` scheme through a buffer for each CPU, in an array that userspace maps. A ring buffer's
+ * lock and header would take a third of the time of an update. A lock is not needed: only one program writes, and
+ * on a CPU it never runs twice at the same time, since rss_stat fires only in tasks and tracepoints run programs
+ * with preemption off. From 7.0 on a program may be preempted, but the kernel skips a second run of it on that CPU
+ * and counts the skip in recursion_misses, which rsslag reports as a loss.
  *
  * A CPU's buffer is circular: rsslag_cpu.updates is the number of records written, rsslag_cpu.taken the number that
- * userspace has copied. When a CPU goes offline, its buffer stays as it is.
+ * userspace has copied. When a CPU goes offline, its buffer keeps its content.
  *
- * If there are more CPUs than rings, the buffers would take too much memory: updates go through the rings. */
+ * If there are more CPUs than rings, the buffers would take too much memory. Updates then go through the rings. */
 #ifndef RSSLAG_UPDATES_BPF_H
 #define RSSLAG_UPDATES_BPF_H
 
@@ -20,7 +20,7 @@ struct {
     __type(value, struct rsslag_update);
 } updates SEC(".maps");
 
-/* The place of this CPU's next update; NULL (counted) if the buffer is full. */
+/* Returns the place of this CPU's next update. Returns NULL and counts a loss if the buffer is full. */
 static __always_inline struct rsslag_update *next_update(struct rsslag_cpu *cpu, u32 number)
 {
     struct rsslag_update *record = NULL;
@@ -35,8 +35,8 @@ static __always_inline struct rsslag_update *next_update(struct rsslag_cpu *cpu,
     return record;
 }
 
-/* Publishes the record: it must be visible before the counter. x86 keeps stores in order; others need an ordered
- * atomic, see sequence_plus(). */
+/* Publishes the record, which must be visible before the counter. x86 keeps stores in order. Other architectures
+ * need an ordered atomic: see sequence_plus(). */
 static __always_inline void send_update(struct rsslag_cpu *cpu, struct rsslag_update *record)
 {
     if (!update_places) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /* NOLINTBEGIN: a C header, shared with BPF programs */
-/* The structures that BPF programs and userspace share: fixed width, padded by hand, sizes asserted in both
- * languages, in the machine's byte order. Members are in the kernel's order: file, anon, swap, shmem
- * (include/linux/mm_types_task.h). */
+/* The structures that BPF programs and userspace share. They have fixed widths, explicit padding, sizes that both
+ * languages assert, and the machine's byte order. Arrays of four have a value for each member, in the kernel's order:
+ * file, anon, swap, shmem (include/linux/mm_types_task.h). Counters are in pages. TIDs and TGIDs are the kernel's
+ * numbers unless a PID namespace is named. */
 #ifndef RSSLAG_ABI_H
 #define RSSLAG_ABI_H
 
@@ -26,8 +27,8 @@ typedef __u16 rsslag_u16;
 #endif
 
 /* One pass of the snapshot iterator writes, in this order: MM_FIRST, a CPU for each CPU that caches something (cpu
- * scheme), a TASK for each task of the mm, then MM_LAST and again its CPUs, as they are after the walk over the
- * tasks. */
+ * scheme), a TASK for each task of the mm, then MM_LAST and again its CPUs, as they are after the pass over
+ * the tasks. */
 enum rsslag_snapshot_kind {
     RSSLAG_SNAPSHOT_MM_FIRST = 1,
     RSSLAG_SNAPSHOT_CPU = 2,
@@ -76,23 +77,23 @@ RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_task) == 88, "rsslag_snapshot
 
 /* Written by userspace before each pass. */
 struct rsslag_snapshot_request {
-    rsslag_u64 mm;   /* the mm whose tasks to read; if 0: */
-    rsslag_s32 tgid; /* the thread group to read, in the reader's PID namespace */
+    rsslag_u64 mm;   /* the pass reads the tasks of this mm; 0: those of the group `tgid` */
+    rsslag_s32 tgid; /* in the reader's PID namespace */
     rsslag_u32 cpus; /* possible CPUs */
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_request) == 16, "rsslag_snapshot_request");
 
-/* A PID namespace: its address, to compare, and its level. */
+/* A PID namespace: its address, which is only compared, and its level. */
 struct rsslag_view {
     rsslag_u64 ns;
     rsslag_u32 level;
     rsslag_u32 pad;
 };
 
-/* The state of a pass; zeroed before it. */
+/* The state of a pass. Userspace zeroes it before the pass. */
 struct rsslag_snapshot_progress {
-    rsslag_u64 mm;
-    rsslag_s32 host_tid;
+    rsslag_u64 mm;           /* of the task host_tid */
+    rsslag_s32 host_tid;     /* the task that wrote MM_FIRST; in a pass for `top`: the previous task */
     rsslag_s32 host_tgid;    /* of the previous task */
     struct rsslag_view view; /* the reader's PID namespace */
     rsslag_s32 tgid;         /* the previous task's group in that namespace */
@@ -106,8 +107,8 @@ enum rsslag_total_flags {
     RSSLAG_TOTAL_LEADER_GONE = 4, /* the group's leader has exited: its files in /proc show no memory */
 };
 
-/* What a pass over all tasks writes for `top`. cpu scheme: one for each run of tasks that share an mm and a group,
- * `cached` is the sum over the CPUs. thread scheme: one for each task, `cached` is the task's own. */
+/* What a pass over all tasks writes for `top`. thread scheme: one for each task, and `cached` is the task's own. Other
+ * schemes: one for each run of consecutive tasks with the same mm and group, and `cached` is the sum over the CPUs. */
 struct rsslag_total {
     rsslag_u64 mm;
     rsslag_s64 flushed[4];
@@ -115,7 +116,7 @@ struct rsslag_total {
     rsslag_s32 host_tgid;
     rsslag_s32 tgid;    /* in the reader's PID namespace; 0 if not visible there */
     rsslag_u32 cachers; /* CPUs or tasks whose cached file, anon or shmem is not 0 */
-    rsslag_u32 tasks;   /* signal->live, the same in each record of the group */
+    rsslag_u32 tasks;   /* signal->live of the group */
     rsslag_u32 flags;
     rsslag_u32 threads; /* signal->nr_threads, as in /proc/PID/status: includes ended threads not yet reaped */
     rsslag_u64 started; /* start_time of the leader, ns */
@@ -129,11 +130,11 @@ enum rsslag_record_kind {
     RSSLAG_UPDATE = 1,  /* struct rsslag_update: a counter of an mm has changed */
     RSSLAG_FAULT = 2,   /* struct rsslag_fault: what a task caches, thread scheme only */
     RSSLAG_NEWTASK = 3, /* struct rsslag_task, like all below; parent is the creator */
-    RSSLAG_SEEN = 4,    /* a task of no traced group updates a traced mm: its numbers and comm, once per task */
+    RSSLAG_SEEN = 4,    /* a task of an untraced group updates a traced mm: its numbers and comm, once per task */
     RSSLAG_RENAME = 5,  /* comm is the new one */
     RSSLAG_EXEC = 6,    /* mm and comm are the new ones, old_tid is the tid before the exec */
     RSSLAG_EXIT = 7,    /* before or after the task has left its mm, depending on the kernel version */
-    RSSLAG_SUM = 8,     /* struct rsslag_sum: what one task did to one mm on one CPU, --mode counts on the cpu scheme */
+    RSSLAG_SUM = 8,     /* struct rsslag_sum: updates by one task of one mm on one CPU; --mode counts, cpu scheme */
 };
 
 enum rsslag_update_flags {
@@ -147,10 +148,10 @@ enum rsslag_update_flags {
     RSSLAG_THRESHOLD = 128,     /* thread scheme: task->rss_stat.events is at the threshold, which causes this flush */
     RSSLAG_NEWBORN = 256,       /* an mm that a traced task is building (exec, fork): mm_users is 1 and current->mm
                                  * is another */
-    RSSLAG_AFTER_FAULT = 512,   /* of a fault record: taken after the fault, not at its entry; without a fault flag:
-                                 * no exception */
-    RSSLAG_PARTIAL = 1024,      /* of a sum: read by userspace while it was growing; it may be sent again */
-    RSSLAG_PROMPT = 2048,       /* of an update with cached 0: count was read at most RSSLAG_PROMPT_NS after t_ns */
+    RSSLAG_AFTER_FAULT = 512,   /* fault record: made at the end of the fault, not at its start; without a fault flag
+                                 * it comes from get_user_pages, not from an exception */
+    RSSLAG_PARTIAL = 1024,      /* sum: read by userspace before the CPU sent it; it may be sent again */
+    RSSLAG_PROMPT = 2048,       /* update with cached 0: count was read at most RSSLAG_PROMPT_NS after t_ns */
 };
 
 #define RSSLAG_PROMPT_NS 1000
@@ -158,7 +159,7 @@ enum rsslag_update_flags {
 struct rsslag_update {
     rsslag_u16 kind;
     rsslag_u16 flags;
-    rsslag_s32 tid;  /* of the task that made the update; the kernel's number */
+    rsslag_s32 tid;  /* of the task that made the update */
     rsslag_u64 t_ns; /* CLOCK_MONOTONIC, taken before count and cached are read */
     rsslag_u64 mm;
     rsslag_u64 address; /* of the page fault that caused the update, else 0 */
@@ -187,8 +188,8 @@ struct rsslag_fault {
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_fault) == 56, "rsslag_fault");
 
 /* --mode counts, cpu scheme: consecutive updates by one task of one mm on one CPU. None of them is a fold, or
- * belongs to the start or end of an mm or a task. Their sum in pages is the difference to what the CPU cached
- * before. A partial sum is sent again under the same number, with all that it contained before. */
+ * belongs to the start or end of an mm or a task. The sum of a member's updates is `cached` minus what the CPU cached
+ * before. A partial sum is sent again under the same number, and then includes all updates that it had before. */
 struct rsslag_sum {
     rsslag_u16 kind;
     rsslag_u16 flags; /* RSSLAG_OWN, RSSLAG_BY_OTHER, RSSLAG_PARTIAL */
@@ -198,9 +199,9 @@ struct rsslag_sum {
     rsslag_s32 cached[4]; /* what CPU `of` caches after the last update, of the members in `members` */
     rsslag_u32 updates;
     rsslag_u32 number; /* of the sums of CPU `of`, ascending; wraps around */
-    rsslag_u16 cpu;    /* that sends the record */
-    rsslag_u16 of;     /* on which the updates were made */
-    rsslag_u8 members; /* one bit per member: those that were updated */
+    rsslag_u16 cpu;    /* the CPU that sends the record */
+    rsslag_u16 of;     /* the CPU on which the updates were made */
+    rsslag_u8 members; /* one bit for each member that was updated */
     rsslag_u8 pad[3];
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_sum) == 56, "rsslag_sum");
@@ -216,7 +217,7 @@ struct rsslag_run {
     rsslag_u16 flags;
     rsslag_u8 members;
     rsslag_u8 pad[5];
-    rsslag_u64 offset; /* the CPU's per-CPU offset, found before the trace */
+    rsslag_u64 offset; /* as in rsslag_cpu */
     rsslag_u64 spare;
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_run) == 64, "rsslag_run");
@@ -224,26 +225,26 @@ RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_run) == 64, "rsslag_run");
 enum rsslag_task_flags {
     RSSLAG_SHARES_MM = 1,  /* a new task that shares its creator's mm: CLONE_VM */
     RSSLAG_SAME_GROUP = 2, /* a new thread: CLONE_THREAD */
-    RSSLAG_GROUP_DEAD = 4, /* of an exit: it was the last task of the group */
+    RSSLAG_GROUP_DEAD = 4, /* EXIT: it was the last task of the group */
     RSSLAG_TRACED = 8,     /* the task's group is traced from now on */
-    RSSLAG_IN_EXECVE = 16, /* of a rename: by an exec, which has a record of its own */
+    RSSLAG_IN_EXECVE = 16, /* RENAME: by an exec, which has a record of its own */
 };
 
 struct rsslag_task {
     rsslag_u16 kind;
     rsslag_u16 flags;
-    rsslag_s32 tid; /* the kernel's number */
+    rsslag_s32 tid;
     rsslag_u64 t_ns;
-    rsslag_u64 mm;     /* of the task; 0 if it has none */
-    rsslag_s32 tgid;   /* the kernel's */
+    rsslag_u64 mm; /* of the task; 0 if it has none */
+    rsslag_s32 tgid;
     rsslag_s32 ns_tid; /* in rsslag's PID namespace; 0 if not visible there */
     rsslag_s32 ns_tgid;
-    rsslag_s32 parent;  /* NEWTASK: the creator's tid, the kernel's number; else 0 */
+    rsslag_s32 parent;  /* NEWTASK: the creator's tid; else 0 */
     rsslag_s32 old_tid; /* EXEC: the tid before the exec; else 0 */
     rsslag_u16 cpu;
     rsslag_u16 pad;
     union {
-        rsslag_u64 user_faults;   /* EXIT: counted since the task's start or its group's attach */
+        rsslag_u64 user_faults;   /* EXIT: faults since the task's start or its group's attach */
         rsslag_u64 stack_pointer; /* NEWTASK of a thread: its initial user stack pointer; 0: unknown */
     };
     rsslag_u64 kernel_faults;
@@ -266,9 +267,9 @@ struct rsslag_mapping {
     rsslag_s32 pad2;
     rsslag_u64 from; /* MOVED: the old address */
     rsslag_u64 from_bytes;
-    rsslag_u64 to; /* the new address */
+    rsslag_u64 to; /* MOVED: the new address; NAMED: the address */
     rsslag_u64 to_bytes;
-    char name[80]; /* ANON_VMA_NAME_MAX_LEN, mm/madvise.c */
+    char name[80]; /* NAMED; ANON_VMA_NAME_MAX_LEN, mm/madvise.c */
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_mapping) == 136, "rsslag_mapping");
 
@@ -278,23 +279,24 @@ RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_mapping) == 136, "rsslag_mapping");
 struct rsslag_filter {
     rsslag_u64 mm[RSSLAG_MM_SLOTS];       /* sum of the codes of the traced mms with this slot; 0: none */
     rsslag_u64 group[RSSLAG_GROUP_SLOTS]; /* the same for thread groups */
-    rsslag_u64 self;   /* the kernel's address of this struct; mms are identified by their distance from it */
-    rsslag_u32 follow; /* children of traced groups are traced too */
+    rsslag_u64 self;   /* the kernel's address of this struct; the key of an mm is its distance from it */
+    rsslag_u32 follow; /* 1: children of traced groups are traced too */
     rsslag_u32 pad;
 };
 
-/* Processes that are traced from an exec on, or from a fork by a traced process: all given conditions must hold. A
- * name is matched by an automaton made of shell patterns (core/glob_states.h): a byte moves an active state to the
- * next one if `takes` has its bit, and keeps it active if `loops` has its bit (before a '*'). */
+/* A process is traced from an exec on, or from a fork by a traced process, if all conditions hold. A name is matched by
+ * an automaton made of shell patterns (core/glob_states.h), with a bit for each state. A byte of the name moves an
+ * active state to the next one if its bit is in `takes` of that byte, and keeps it active if its bit is in `loops`
+ * (states before a '*'). */
 enum rsslag_condition {
     RSSLAG_BY_COMM = 1,
     RSSLAG_BY_CGROUP = 2, /* in the cgroup in the map `cgroups`, or below it */
     RSSLAG_BY_USER = 4,   /* the real UID, in the initial user namespace */
 };
 struct rsslag_pattern {
-    rsslag_u64 start;
+    rsslag_u64 start; /* states that are active before the first byte */
     rsslag_u64 loops;
-    rsslag_u64 ends;
+    rsslag_u64 ends; /* the name matches if one of these is active after the last byte */
     rsslag_u64 takes[256];
     rsslag_u32 conditions; /* 0: no process is traced by pattern */
     rsslag_u32 uid;
@@ -302,30 +304,30 @@ struct rsslag_pattern {
     rsslag_u32 pad;
 };
 
-/* A CPU: facts that are found once before the trace, and counts of what its programs have sent and lost. In an array
- * that userspace maps; one cache line for each of the two writers. */
+/* A CPU: facts that are determined once before the trace, and counts of what its programs have sent and lost. In an
+ * array that userspace maps. Its two writers, the CPU and userspace, have one cache line each. */
 struct rsslag_cpu {
-    rsslag_u64 offset;    /* added to a __percpu pointer it gives this CPU's address; `cpu` scheme only */
+    rsslag_u64 offset;    /* plus a __percpu pointer: the address on this CPU; `cpu` scheme only */
     rsslag_u32 ring;      /* index of the ring that gets its records */
     rsslag_u32 known;     /* `offset` is valid */
     rsslag_u64 updates;   /* records sent by the program of updates, the only writer; not atomic */
     rsslag_u64 others;    /* records sent by all other programs; atomic */
-    rsslag_u64 lost_ring; /* records for which the ring or the buffer of updates was full; in neither of the above */
-    rsslag_u64 lost_room; /* mms, groups or tasks that could not be followed since a map was full; in neither of them */
+    rsslag_u64 lost_ring; /* records for which the ring or the buffer of updates was full; not in the counts above */
+    rsslag_u64 lost_room; /* mms, groups or tasks that could not be followed because a map was full */
     rsslag_u32 next;      /* index of the next update in the CPU's buffer of updates */
     rsslag_u32 spare[3];
-    /* By userspace: how many of `updates` it has copied from the CPU's buffer of updates. See bpf/updates.bpf.h. */
+    /* Written by userspace: the number of updates that it has copied from the CPU's buffer. See bpf/updates.bpf.h. */
     rsslag_u64 taken;
     rsslag_u64 pad[7];
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_cpu) == 128, "rsslag_cpu");
 
-/* A task's current fault and its totals: an array indexed by the low bits of the tid; one cache line. */
+/* A task's current fault and its totals, in an array indexed by the low bits of the tid; one cache line. */
 struct rsslag_fault_slot {
-    rsslag_s32 tid;     /* of the slot's task; negative: of a task that has ended; 0: none */
-    rsslag_u32 claims;  /* 1: the slot is taken */
+    rsslag_s32 tid;     /* of the slot's task; negative: the task has ended; 0: none */
+    rsslag_u32 claims;  /* 1: the slot is in use */
     rsslag_u64 address; /* of the fault */
-    rsslag_u64 done;    /* min_flt + maj_flt of the task at the fault's start; the kernel raises one at its end */
+    rsslag_u64 done;    /* min_flt + maj_flt of the task at the start of the fault, which increments one at its end */
     rsslag_u64 frame;   /* address of the fault's pt_regs, or-ed with RSSLAG_OF_USER_FAULT or _KERNEL_FAULT */
     rsslag_u64 ip;      /* two of these registers, at the start of the fault */
     rsslag_u64 sp;

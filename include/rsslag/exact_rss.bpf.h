@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Exact RSS for any libbpf program: what an mm's own counters contain (flushed), what threads or CPUs have not added to
- * them yet (cached), and the sum of both, which a walk of the page tables would find. Needs no event stream, no walk and
- * no kernel symbol.
+/* Reads the exact RSS in any libbpf program: the mm's own counters (flushed), and the updates that threads or CPUs have
+ * not added to them yet (cached). The sum of both is what a walk of the page tables would find. Requires no event
+ * stream, no walk and no kernel symbol.
  *
  *     #include "vmlinux.h"               (bpftool btf dump file /sys/kernel/btf/vmlinux format c)
  *     #include <bpf/bpf_helpers.h>
@@ -13,8 +13,8 @@
  *         total = exact_rss_total(&rss);   (pages)
  *
  * One object works with all schemes: CO-RE chooses at load time, and the verifier drops the other branches. Requires
- * bpf_loop (5.17) and bpf_map_lookup_percpu_elem (5.19); on older kernels call the parts separately. The program needs
- * CAP_BPF and CAP_PERFMON to be loaded, and must run under RCU, as iterators and tracepoints do. Defines one map,
+ * bpf_loop (5.17) and bpf_map_lookup_percpu_elem (5.19); on older kernels call the parts separately. The program must
+ * run under RCU, as iterators and tracepoints do, and loading it requires CAP_BPF and CAP_PERFMON. Defines one map,
  * exact_rss_anchor, with one u64 per CPU; bpf_map__set_autocreate() can omit it if the kernel's CPUs cache nothing. */
 #ifndef RSSLAG_EXACT_RSS_BPF_H
 #define RSSLAG_EXACT_RSS_BPF_H
@@ -79,7 +79,7 @@ struct task_struct___exact_rss {
 
 enum exact_rss_scheme { EXACT_RSS_UNKNOWN, EXACT_RSS_PLAIN, EXACT_RSS_THREAD, EXACT_RSS_CPU };
 
-/* A constant for the verifier. */
+/* The running kernel's scheme. CO-RE makes it a constant when the program is loaded. */
 static __always_inline enum exact_rss_scheme exact_rss_scheme(void)
 {
     if (bpf_core_field_exists(((struct mm_struct___cpu *)0)->rss_stat[0].counters))
@@ -116,7 +116,7 @@ static __always_inline u64 exact_rss_percpu_base(void)
     return (u64)BPF_CORE_READ(array, pptrs[0]);
 }
 
-/* Sets the offset that turns a __percpu pointer into the CPU's address; false if there is no such CPU. */
+/* Sets the offset to add to a __percpu pointer for the address on this CPU. Returns false if there is no such CPU. */
 static __always_inline bool exact_rss_percpu_offset(u32 cpu, u64 base, u64 *offset)
 {
     u32 zero = 0;
@@ -128,7 +128,7 @@ static __always_inline bool exact_rss_percpu_offset(u32 cpu, u64 base, u64 *offs
     return true;
 }
 
-/* What the mm's own counters contain, in pages. */
+/* The mm's own counters, in pages, by member. */
 
 static __always_inline void exact_rss_flushed_thread(s64 *flushed, struct mm_struct *mm)
 {
@@ -150,7 +150,7 @@ static __always_inline void exact_rss_flushed_cpu(s64 *flushed, struct mm_struct
     flushed[3] = BPF_CORE_READ(counters, rss_stat[3].count);
 }
 
-/* What a CPU caches of an mm. `counters`: percpu_counter.counters of each member. */
+/* percpu_counter.counters of each member: the __percpu pointer to what the CPUs cache of it. */
 
 static __always_inline void exact_rss_counters(u64 *counters, struct mm_struct *mm)
 {
@@ -162,7 +162,8 @@ static __always_inline void exact_rss_counters(u64 *counters, struct mm_struct *
     counters[3] = (u64)BPF_CORE_READ(of, rss_stat[3].counters);
 }
 
-/* NULL counters: the whole value is in count (vendor kernels that stay atomic until the second thread starts). */
+/* What a CPU caches of a member. If `counters` is NULL, the mm's own counter has the whole value: some vendor kernels
+ * keep it NULL until a second thread starts. */
 static __always_inline s32 exact_rss_local(u64 counters, u64 offset)
 {
     s32 value = 0;
@@ -172,7 +173,7 @@ static __always_inline s32 exact_rss_local(u64 counters, u64 offset)
     return value;
 }
 
-/* One CPU's part of all four members, adjacent since percpu_counter_init_many (6.6, c439d5e8a0c0). */
+/* What a CPU caches of all four members, adjacent since percpu_counter_init_many (6.6, c439d5e8a0de). */
 static __always_inline void exact_rss_locals(s32 *cached, const u64 *counters, u64 offset)
 {
     u64 first = counters[0];
@@ -190,8 +191,8 @@ static __always_inline void exact_rss_locals(s32 *cached, const u64 *counters, u
 /* A complete reading. */
 
 struct exact_rss {
-    s64 flushed[4]; /* pages, by enum exact_rss_member; may be negative for a moment */
-    s64 cached[4];  /* pages; exact is flushed + cached */
+    s64 flushed[4]; /* pages, by enum exact_rss_member; may be negative */
+    s64 cached[4];  /* pages; may be negative; exact is flushed + cached */
     u32 cachers;    /* CPUs or threads with cached file, anon or shmem */
     u32 tasks;      /* `thread` scheme: threads of this group with this mm; `cached` is theirs */
     u32 moved;      /* the counters changed in every attempt to read them: pages may be missing or count twice */
@@ -287,11 +288,11 @@ static __always_inline void exact_rss_begin_threads(struct exact_rss_walk *walk,
     walk->node = (u64)BPF_CORE_READ(signal, thread_head.next);
 }
 
-/* The most iterations that bpf_loop allows; each walk ends earlier. */
+/* The most iterations that bpf_loop allows. Each loop ends earlier. */
 #define EXACT_RSS_MANY (1 << 23)
 
 /* The mm of a task, or of another thread of its group if this one has exited. NULL for kernel threads, even while
- * they use a process's mm, and for zombies. The result is a number for the verifier. */
+ * they use a process's mm, and for zombies. The verifier treats the result as a number: read it with BPF_CORE_READ. */
 static __always_inline struct mm_struct *exact_rss_mm(struct task_struct *task)
 {
     struct task_struct___exact_rss *of = (void *)task;
@@ -342,7 +343,8 @@ struct exact_rss_tries {
     u64 mm;
 };
 
-/* One attempt; returns 1 to stop. A flush or a fold while the parts are read changes a counter. */
+/* One attempt to read; returns 1, which ends the loop, if no counter changed meanwhile. A flush or a fold changes
+ * one. */
 static __attribute__((unused)) long exact_rss_try(u32 i, struct exact_rss_tries *tries)
 {
     struct exact_rss_walk *walk = &tries->walk;
@@ -358,8 +360,8 @@ static __attribute__((unused)) long exact_rss_try(u32 i, struct exact_rss_tries 
     return walk->rss.moved ? 0 : 1;
 }
 
-/* Reads what `mm` holds; it must be the mm of a task in the group of `task`. Returns false if `mm` is NULL or the
- * kernel's layout is unknown. If the counters change meanwhile, it is tried three times; then `moved` is set. */
+/* Reads the counters and caches of `mm`, which must be the mm of a task in the group of `task`. Returns false if `mm`
+ * is NULL or the kernel's layout is unknown. Sets `moved` if the counters changed in each of three attempts. */
 static __always_inline bool exact_rss_read(struct task_struct *task, struct mm_struct *mm, struct exact_rss *rss)
 {
     struct exact_rss_tries tries = {.task = exact_rss_number(task), .mm = exact_rss_number(mm)};
