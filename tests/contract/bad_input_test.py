@@ -39,7 +39,7 @@ class Words(unittest.TestCase):
         try:
             for args in ((str(thread.native_id),), ('-p', str(thread.native_id))):
                 self.refused('snapshot', *args,
-                             says=[f'{thread.native_id} is a thread of {os.getpid()}: use -p {os.getpid()}'])
+                             says=[f'{thread.native_id} is a thread of {os.getpid()}; use -p {os.getpid()}'])
         finally:
             done.set()
             thread.join()

@@ -218,7 +218,7 @@ class FilesOnly(CapabilityTest):
                 os.chown(path, NOBODY, NOBODY)
             for command in ('replay', 'report', 'export'):
                 for args, refusal in (((theirs,), f'cannot open {theirs}: '),
-                                      ((RECORDING, '--log-file', private / 'log'), 'cannot be opened')):
+                                      ((RECORDING, '--log-file', private / 'log'), f'cannot open {private / "log"}: ')):
                     ran = rsslag(command, *args)
                     self.assertNotEqual(ran.status, 0, ran)
                     self.assertIn(refusal, ran.err, ran)

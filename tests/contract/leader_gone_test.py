@@ -277,7 +277,7 @@ class NoMemory(TracingTest):
             wait_until(lambda: is_gone(pid))
             ran = snapshot(pid)
             self.assertEqual((ran.status, ran.out), (3, ''), ran)
-            self.assertIn(f'{pid} is a zombie: its memory is gone already', ran.err)
+            self.assertIn(f'process {pid} has no memory: it is a zombie', ran.err)
             ran = snapshot('--comm', 'rsslag-zombie')
             self.assertEqual((ran.status, ran.err), (3, 'rsslag: no process matches\n'), ran)
         finally:
@@ -289,7 +289,7 @@ class NoMemory(TracingTest):
             self.skipTest('no kernel thread is visible')
         ran = snapshot(2)
         self.assertEqual((ran.status, ran.out), (3, ''), ran)
-        self.assertIn('2 is a kernel thread', ran.err)
+        self.assertIn('process 2 has no memory: it is a kernel thread', ran.err)
 
     def test_the_workload_is_one(self):
         with Held('leader-gone') as held:

@@ -112,7 +112,7 @@ class Absent(TracingTest):
             os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
             ran = live(pid)
             assert_one_error_line(self, ran, 3)
-            self.assertIn(f'{pid} is a zombie', ran.err)
+            self.assertIn(f'process {pid} has no memory: it is a zombie', ran.err)
         finally:
             os.waitpid(pid, 0)
 

@@ -59,7 +59,7 @@ class Words(unittest.TestCase):
             self.assertEqual(sorted(process['pid'] for process in ran.document()['processes']), sorted(pids))
             self.assertIn('did you mean rslg-manners?', self.refused('rslg-maners'))
             self.assertIn('did you mean rslg-manners?', self.refused('maps', 'rslg-maners'))
-        self.assertIn("'rslg-manners' is no PID, and no process has that name", self.refused('snapshot', 'rslg-manners'))
+        self.assertIn("'rslg-manners' is not a PID, and no process has that name", self.refused('snapshot', 'rslg-manners'))
 
 
 class Programs(unittest.TestCase):

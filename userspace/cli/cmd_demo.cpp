@@ -283,8 +283,8 @@ Run add_demo(CLI::App &app, const Common &common) {
         const std::string_view name = options->name;
         const workload::Workload *const workload = workload::find(name);
         if (workload == nullptr) {
-            return fail({Kind::BadInput, fmt::format("no workload '{}'", core::printable(name)), 0,
-                         "rsslag demo --list lists all workloads"});
+            return fail({Kind::BadInput, fmt::format("no such workload: '{}'", core::printable(name)), 0,
+                         "run rsslag demo --list to list all workloads"});
         }
         return options->hold || options->time ? hold(*workload, *options) : demonstrate(*options, *style);
     };

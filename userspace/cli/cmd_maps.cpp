@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -64,8 +66,8 @@ core::Status read_baseline_file(MapsOptions &options) {
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     if (!file) {
         return Error{Kind::BadInput,
-                     fmt::format("cannot read the baseline {}", core::printable(options.typed.baseline)), 0,
-                     "create one with rsslag maps --json PID"};
+                     fmt::format("cannot open {}: {}", core::printable(options.typed.baseline), std::strerror(errno)),
+                     errno, "create one with rsslag maps --json PID"};
     }
     auto baselines = memory::read_baselines(text);
     if (!baselines) return baselines.error();
@@ -78,11 +80,12 @@ core::Status read_assertions(MapsOptions &options) {
         auto assertion = core::parse_assertion(argument);
         if (!assertion) return assertion.error();
         if (!memory::named_sum({}, assertion->field)) {
-            return Error{Kind::BadInput, fmt::format("--assert: no sum '{}'", core::printable(assertion->field)), 0,
+            return Error{Kind::BadInput, fmt::format("no such sum: '{}'", core::printable(assertion->field)), 0,
                          "use one of " + memory::sum_names()};
         }
         if (assertion->growth && !options.baselines) {
-            return Error{Kind::BadInput, fmt::format("'{}' requires --baseline", core::printable(argument)), 0, ""};
+            return Error{Kind::BadInput, fmt::format("'{}' requires --baseline", core::printable(argument)), 0,
+                         "add --baseline FILE"};
         }
         options.assertions.push_back(*std::move(assertion));
     }
@@ -347,7 +350,7 @@ Run add_maps(CLI::App &app, const Common &common) {
     command->add_flag("-X", options->pmap_details, "Print as pmap -X does")->excludes(x);
     return [options, &common] {
         if (!common.command.empty()) {
-            return fail({Kind::BadInput, "maps takes no -- CMD", 0, "give the PID of a running process"});
+            return fail({Kind::BadInput, "maps takes no -- CMD", 0, "name the PID of a running process"});
         }
         const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());

@@ -12,6 +12,7 @@
 
 #include "commands.h"
 #include "exit_status.h"
+#include "rsslag/core/text.h"
 #include "rsslag/host/experiment.h"
 #include "rsslag/host/machine.h"
 #include "rsslag/host/privileges.h"
@@ -83,7 +84,8 @@ core::Result<view::MemBy> by_named(const std::string &argument) {
     for (const view::MemBy by : {view::MemBy::Program, view::MemBy::User, view::MemBy::Cgroup, view::MemBy::File}) {
         if (view::name(by) == argument) return by;
     }
-    return Error{Kind::BadInput, "--by is not valid", 0, "use program, user, cgroup or file"};
+    return Error{Kind::BadInput, fmt::format("--by {} is not valid", core::printable(argument)), 0,
+                 "use program, user, cgroup or file"};
 }
 
 std::vector<view::MemRow> rows(view::MemBy by, memory::AllProcesses &all, const procfs::MemInfo &info) {
@@ -173,7 +175,7 @@ Run add_mem(CLI::App &app, const Common &common) {
     command->add_flag("--json", options->json, "Print one JSON document (rsslag.mem/1)");
     return [options, &common] {
         if (!common.command.empty()) {
-            return fail({Kind::BadInput, "mem takes no -- CMD", 0, "it reads all running processes"});
+            return fail({Kind::BadInput, "mem takes no -- CMD", 0, "omit it: mem reads all processes"});
         }
         const auto style = terminal::text_style(common.unit, common.color);
         if (!style) return fail(style.error());

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "exit_status.h"
+#include "rsslag/core/text.h"
 #include "rsslag/host/mount.h"
 
 namespace rsslag::cli {
@@ -35,7 +36,8 @@ core::Result<host::MountOptions> options_of(const Typed &typed) {
     host::MountOptions options{typed.directory};
     if (!typed.group.empty()) {
         const group *found = getgrnam(typed.group.c_str());
-        if (found == nullptr) return bad("no group " + typed.group, "getent group lists all groups");
+        if (found == nullptr)
+            return bad("no such group: '" + core::printable(typed.group) + "'", "run getent group to list all groups");
         options.group = found->gr_gid;
         options.mode = 0440;
     }

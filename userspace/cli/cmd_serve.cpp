@@ -162,7 +162,7 @@ Run add_serve(CLI::App &app, const Common &common) {
                         "Also trace processes whose name matches this glob: updates, faults, flushes");
     return [options, &common] {
         if (!common.command.empty())
-            return fail({Kind::BadInput, "serve takes no -- CMD", 0, "it reads all processes"});
+            return fail({Kind::BadInput, "serve takes no -- CMD", 0, "omit it: serve reads all processes"});
         return serve(*options);
     };
 }

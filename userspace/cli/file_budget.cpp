@@ -66,7 +66,7 @@ int FileBudget::refuse(const std::string &why) const {
         names.push_back(core::printable(file));
     return fail({core::Kind::BadInput,
                  fmt::format("{} holds far more than its size allows: {}", fmt::join(names, " or "), why), 0,
-                 "rsslag does not write such recordings"});
+                 "name a recording that rsslag wrote"});
 }
 
 int FileBudget::run(const std::function<int()> &read) {

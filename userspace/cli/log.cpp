@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "rsslag/host/command.h"
@@ -25,6 +27,11 @@ using core::Error;
 using core::Kind;
 using core::Status;
 
+Error cannot_open(const std::string &path, std::string_view reason) {
+    return {Kind::Io, fmt::format("cannot open {}: {}", path, reason), 0,
+            "name a file in an existing, writable directory"};
+}
+
 /// Creates the file. An existing file keeps its mode and its owner.
 Status make_log_file(const std::string &path) {
     const procfs::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
@@ -32,7 +39,8 @@ Status make_log_file(const std::string &path) {
     const auto user = host::invoking_user();
     if (!user) return user.error();
     if (!*user || fchown(file.get(), (*user)->uid, (*user)->gid) == 0) return core::success();
-    return Error{Kind::Io, fmt::format("the owner of the log file {} cannot be set to {}", path, (*user)->name), errno,
+    return Error{Kind::Io,
+                 fmt::format("cannot set the owner of {} to {}: {}", path, (*user)->name, std::strerror(errno)), errno,
                  ""};
 }
 
@@ -41,8 +49,7 @@ Status make_log_file(const std::string &path) {
 Status set_up_log(const LogOptions &options) {
     // spdlog would create missing directories.
     if (!options.file.empty() && access(std::filesystem::absolute(options.file).parent_path().c_str(), W_OK) != 0) {
-        return Error{Kind::Io, fmt::format("the log file {} cannot be opened", options.file), 0,
-                     "name a file in an existing, writable directory"};
+        return cannot_open(options.file, std::strerror(errno));
     }
     if (!options.file.empty()) {
         if (Status made = make_log_file(options.file); !made) return made;
@@ -53,7 +60,10 @@ Status set_up_log(const LogOptions &options) {
         logger->set_formatter(terminal::log_format());
         spdlog::set_default_logger(std::move(logger));
     } catch (const spdlog::spdlog_ex &error) {
-        return Error{Kind::Io, fmt::format("the log file cannot be opened: {}", error.what()), 0, ""};
+        // "Failed opening file PATH for writing: REASON"
+        const std::string_view what(error.what());
+        const std::size_t colon = what.rfind(": ");
+        return cannot_open(options.file, colon == std::string_view::npos ? what : what.substr(colon + 2));
     }
     const spdlog::level::level_enum level = options.quiet          ? spdlog::level::err
                                             : options.verbose == 0 ? spdlog::level::warn

@@ -87,7 +87,7 @@ int run(int argc, char **argv) {
     }
     if (app.get_subcommands().empty()) {
         return fail(
-            {core::Kind::BadInput, "no command given", 0, "try rsslag PID, rsslag snapshot PID, or rsslag --help"});
+            {core::Kind::BadInput, "no command given", 0, "run rsslag PID, rsslag snapshot PID, or rsslag --help"});
     }
     if (has_command && common.command.empty()) {
         return fail({core::Kind::BadInput, "no command after --", 0, "use -- CMD ARG..."});

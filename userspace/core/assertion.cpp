@@ -33,8 +33,8 @@ std::string_view trimmed(std::string_view text) {
 }
 
 Error refused(std::string_view text, std::string_view why) {
-    return {Kind::BadInput, fmt::format("'{}' is not an assertion: {}", printable(text), why), 0,
-            "write it as in private_dirty<10MiB or rss.growth<=5%"};
+    return {Kind::BadInput, fmt::format("cannot parse --assert '{}': {}", printable(text), why), 0,
+            "write it like 'private_dirty<10MiB' or 'rss.growth<=5%'"};
 }
 
 /// Reads the amount after the relation, in bytes or percent. Returns nullptr, else what is wrong with it.

@@ -14,7 +14,7 @@ namespace {
 
 Error not_a_duration(std::string_view word) {
     return {Kind::BadInput, fmt::format("'{}' is not a duration", printable(word)), 0,
-            "write 500ms, 2s, 1m, or a number of seconds"};
+            "use 500ms, 2s, 1m, or a number of seconds"};
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ Result<std::chrono::milliseconds> parse_interval(std::string_view word) {
     auto duration = parse_duration(word);
     if (duration && duration->count() < 10) {
         return Error{Kind::BadInput, fmt::format("the interval '{}' is too short", printable(word)), 0,
-                     "the minimum is 10ms"};
+                     "use at least 10ms"};
     }
     return duration;
 }

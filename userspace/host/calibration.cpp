@@ -89,14 +89,14 @@ class CalibrationChild {
 
     core::Status touch(unsigned char pages) {
         if (uninterrupted([&] { return send(fd_.get(), &pages, 1, MSG_NOSIGNAL); }) != 1)
-            return failed("child process");
+            return failed("no answer from the child process");
         pollfd answer{fd_.get(), POLLIN, 0};
         int ready = 0;
         do {
             ready = poll(&answer, 1, kPatience);
         } while (ready < 0 && errno == EINTR);
         if (ready == 0) errno = ETIMEDOUT;
-        if (ready <= 0 || recv(fd_.get(), &pages, 1, 0) != 1) return failed("child process");
+        if (ready <= 0 || recv(fd_.get(), &pages, 1, 0) != 1) return failed("no answer from the child process");
         return core::success();
     }
 
@@ -104,7 +104,7 @@ class CalibrationChild {
     CalibrationChild(pid_t pid, procfs::Fd fd) : pid_(pid), fd_(std::move(fd)) {}
 
     static Error failed(const char *what) {
-        return {Kind::Internal, std::string("calibration: ") + what + ": " + std::strerror(errno), errno, ""};
+        return {Kind::Internal, std::string("cannot calibrate: ") + what + ": " + std::strerror(errno), errno, ""};
     }
 
     static constexpr int kPatience = 5000;  ///< ms; an answer takes some microseconds

@@ -134,7 +134,8 @@ core::Result<std::optional<Identity>> invoking_user() {
     if (doas == nullptr) return Found{};
     const passwd *const entry = getpwnam(doas);
     if (entry == nullptr) {
-        return Error{Kind::BadInput, fmt::format("DOAS_USER names no user: {}", core::printable(doas)), 0, ""};
+        return Error{Kind::BadInput, fmt::format("no such user: '{}' (DOAS_USER)", core::printable(doas)), 0,
+                     "unset it, or use --as-root to run the command as root"};
     }
     return entry->pw_uid == 0 ? Found{} : Found{identity_of(*entry)};
 }
@@ -144,14 +145,14 @@ core::Result<Command> Command::prepare(const std::vector<std::string> &argv, boo
     if (!user) return user.error();
     int go[2];
     int failure[2];
-    if (pipe2(go, O_CLOEXEC) != 0) return system_error("pipe");
+    if (pipe2(go, O_CLOEXEC) != 0) return system_error("cannot create a pipe");
     procfs::Fd go_read(go[0]);
     procfs::Fd go_write(go[1]);
-    if (pipe2(failure, O_CLOEXEC) != 0) return system_error("pipe");
+    if (pipe2(failure, O_CLOEXEC) != 0) return system_error("cannot create a pipe");
     procfs::Fd failure_read(failure[0]);
     procfs::Fd failure_write(failure[1]);
     const pid_t pid = fork();
-    if (pid < 0) return system_error("fork");
+    if (pid < 0) return system_error("cannot fork");
     if (pid == 0) {
         go_write = procfs::Fd();
         run(argv, *user, go_read.get(), failure_write.get(), terminal);

@@ -50,7 +50,7 @@ void note_proc(core::DoctorReport &report) {
     }
     if (report.hidepid.value_or(0) > 0) {
         report.problems.push_back({"/proc is mounted with hidepid: other users' processes may be hidden",
-                                   "run as root, or mount -o remount,hidepid=0 /proc", false});
+                                   "run rsslag as root, or run mount -o remount,hidepid=0 /proc", false});
     }
 }
 
@@ -71,7 +71,7 @@ void note_hooks(core::DoctorReport &report) {
         report.hooks.push_back({hook.name, hook.usable, hook.reason});
         if (hook.name == "tp_btf/rss_stat" && !hook.usable && report.calibration) {
             report.problems.push_back({"cannot use the tracepoint rss_stat: " + hook.reason,
-                                       "Linux 5.5 or later with CONFIG_FTRACE and CONFIG_DEBUG_INFO_BTF is needed",
+                                       "use Linux 5.5 or later, built with CONFIG_FTRACE=y and CONFIG_DEBUG_INFO_BTF=y",
                                        true});
         }
     }

@@ -62,7 +62,7 @@ core::Status MountPoint::check() const {
     }
     if (is_ours(bpffs_at(root()))) {
         return Error{Kind::BadInput, fmt::format("cannot mount at {}: the files are already mounted", path_), 0,
-                     fmt::format("unmount them first: rsslag umount {}", path_)};
+                     fmt::format("run rsslag umount {} first", path_)};
     }
     std::error_code unreadable;
     if (!std::filesystem::is_empty(path_, unreadable) || unreadable)

@@ -33,8 +33,8 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kMostPids = 4 * 1024 * 1024;
 
 Error bad_pid(std::string_view argument, std::string_view why) {
-    return {Kind::BadInput, fmt::format("'{}' is no PID: {}", core::printable(argument), why), 0,
-            fmt::format("a PID is a number from 1 to {}", kMostPids)};
+    return {Kind::BadInput, fmt::format("'{}' is not a PID: {}", core::printable(argument), why), 0,
+            fmt::format("use a number from 1 to {}", kMostPids)};
 }
 
 core::Result<pid_t> parse_pid(std::string_view argument) {
@@ -58,7 +58,7 @@ core::Result<fs::path> cgroup_root() {
     while (mounts >> device >> where >> type && std::getline(mounts, rest)) {
         if (type == "cgroup2") return fs::path(where);
     }
-    return Error{Kind::Unsupported, "no cgroup v2 is mounted here", 0, "mount -t cgroup2 none /sys/fs/cgroup"};
+    return Error{Kind::Unsupported, "no cgroup v2 is mounted here", 0, "run mount -t cgroup2 none /sys/fs/cgroup"};
 }
 
 bool is_cgroup_v2(const fs::path &directory) {
@@ -75,7 +75,7 @@ core::Result<fs::path> cgroup_directory(const std::string &path) {
     fs::path inside = *root / typed.relative_path();
     if (!path.empty() && is_cgroup_v2(inside)) return inside;
     return Error{Kind::BadInput, fmt::format("no such cgroup v2: '{}'", core::printable(path)), 0,
-                 fmt::format("give a path below {}", root->string())};
+                 fmt::format("name a directory below {}", root->string())};
 }
 
 void add_procs(const fs::path &directory, std::vector<pid_t> &pids) {
@@ -133,9 +133,9 @@ core::Result<std::vector<pid_t>> by_pattern(const TargetArguments &arguments) {
 
 Error no_such_name(std::string_view argument) {
     const auto meant = core::nearest(argument, process_names());
-    return {
-        Kind::BadInput, fmt::format("'{}' is no PID, and no process has that name", core::printable(argument)), 0,
-        meant ? fmt::format("did you mean {}?", core::printable(*meant)) : "rsslag top lists the running processes"};
+    return {Kind::BadInput, fmt::format("'{}' is not a PID, and no process has that name", core::printable(argument)),
+            0,
+            meant ? fmt::format("did you mean {}?", core::printable(*meant)) : "run rsslag top to list the processes"};
 }
 
 /// Calls `use` for each process that has memory, except rsslag itself.
@@ -153,7 +153,7 @@ core::Status each_comm(const std::function<void(const procfs::Process &, const s
 std::optional<Error> refuse_thread(pid_t pid) {
     const auto group = procfs::thread_group_of(pid);
     if (!group || *group == pid) return std::nullopt;
-    return Error{Kind::BadInput, fmt::format("{} is a thread of {}: use -p {}", pid, *group, *group), 0, ""};
+    return Error{Kind::BadInput, fmt::format("{} is a thread of {}", pid, *group), 0, fmt::format("use -p {}", *group)};
 }
 
 }  // namespace
@@ -200,19 +200,18 @@ core::Result<std::vector<pid_t>> parse_pids(const std::string &argument) {
 }
 
 Error gone(pid_t pid) {
-    return {Kind::Gone, fmt::format("process {} ended while it was read", pid), 0, ""};
+    return {Kind::Gone, fmt::format("process {} has ended", pid), 0, ""};
 }
 
 std::optional<Error> why_unreadable(const procfs::Process &process) {
     const auto stat = process.stat();
     if (!stat) return gone(process.pid());
     if (stat->kernel_thread()) {
-        return Error{Kind::Unsupported,
-                     fmt::format("{} is a kernel thread: it has no memory of its own", process.pid()), 0, ""};
+        return Error{Kind::Unsupported, fmt::format("process {} has no memory: it is a kernel thread", process.pid()),
+                     0, ""};
     }
     if (!procfs::has_memory(process, *stat)) {
-        return Error{Kind::Unsupported, fmt::format("{} is a zombie: its memory is gone already", process.pid()), 0,
-                     ""};
+        return Error{Kind::Unsupported, fmt::format("process {} has no memory: it is a zombie", process.pid()), 0, ""};
     }
     return std::nullopt;
 }

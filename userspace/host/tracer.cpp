@@ -113,7 +113,7 @@ void Tracer::State::feed(event::Event event) {
     }
     for (const auto &[host_tgid, mm] : analyzer.adopted()) {
         if (const Status traced = source->trace(host_tgid, mm); !traced)
-            spdlog::warn("cannot go on to trace process {}: {}", host_tgid, traced.error().what);
+            spdlog::warn("cannot continue to trace process {}: {}", host_tgid, traced.error().what);
     }
 }
 
@@ -208,7 +208,7 @@ Status Tracer::attach_at_exec(pid_t pid) {
         state.feed(event::ExecAwaited{task.host_tgid, task.tgid, taken->counters.mm});
         return state.source->trace(task.host_tgid, 0);
     }
-    return Error{Kind::Gone, fmt::format("process {} is gone", pid), 0, ""};
+    return Error{Kind::Gone, fmt::format("process {} has ended", pid), 0, ""};
 }
 
 Status Tracer::attach_matching(const probe::Pattern &pattern) {

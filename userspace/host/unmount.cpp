@@ -68,7 +68,7 @@ std::optional<std::string> bpffs_at(int directory) {
 core::Error mount_error(const std::string &what, int err) {
     const bool denied = err == EPERM || err == EACCES;
     return {denied ? Kind::Denied : Kind::Io, fmt::format("{}: {}", what, std::strerror(err)), err,
-            denied ? "run rsslag as root, with sudo" : ""};
+            denied ? "run rsslag as root" : ""};
 }
 
 core::Status unmount_files(const std::string &directory) {
@@ -76,7 +76,7 @@ core::Status unmount_files(const std::string &directory) {
     const auto source = root.open() ? bpffs_at(root.get()) : std::nullopt;
     if (!is_ours(source)) {
         return Error{Kind::BadInput, fmt::format("rsslag's files are not mounted at {}", directory), 0,
-                     "rsslag mount mounts them"};
+                     "run rsslag mount first"};
     }
     if (auto unlinked = unlink_files(directory, root.get()); !unlinked) return unlinked;
     // MNT_DETACH: an open file makes umount(2) fail with EBUSY. Readers can finish.

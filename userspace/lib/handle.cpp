@@ -183,7 +183,7 @@ Outcome<T> Handle::first_of(const Order &order, const std::string &what, const R
 
 Outcome<Reading> Handle::exact(pid_t pid) {
     if (pid <= 0)
-        return Failure{{Kind::BadInput, fmt::format("{} is not a PID", pid), EINVAL, "a PID is greater than 0"}};
+        return Failure{{Kind::BadInput, fmt::format("'{}' is not a PID", pid), EINVAL, "use a PID greater than 0"}};
     auto answer =
         first_of<Reading>({Way::Bpf, Way::File, Way::Status, Way::Rollup}, fmt::format("cannot read process {}", pid),
                           [this, pid](Way way) { return read(pid, way); });

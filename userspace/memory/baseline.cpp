@@ -76,11 +76,11 @@ std::string_view last_line(std::string_view text) {
 core::Result<std::vector<Baseline>> read_baselines(std::string_view text) {
     const auto refused = [](const std::string &why) {
         return core::Error{core::Kind::Corrupt, "the baseline is not an rsslag.maps/1 document: " + why, 0,
-                           "write one with rsslag maps --json PID"};
+                           "create one with rsslag maps --json PID"};
     };
     try {
         const json document = json::parse(last_line(text));
-        if (document.at("schema").get<std::string>() != "rsslag.maps/1") return refused("its schema is another");
+        if (document.at("schema").get<std::string>() != "rsslag.maps/1") return refused("it has another schema");
         std::vector<Baseline> all;
         for (const json &process : document.at("processes"))
             all.push_back(process_of(process));

@@ -100,7 +100,7 @@ core::Result<ElfReport> count_elf_pages(const procfs::Process &process, const Ma
     if (mappings.empty()) {
         return core::Error{core::Kind::BadInput,
                            fmt::format("process {} maps no file '{}'", mapped.pid, core::printable(glob)), 0,
-                           "rsslag maps PID lists its mapped files"};
+                           "run rsslag maps PID to list its mapped files"};
     }
     ElfReport report;
     report.file = mappings.front().name;

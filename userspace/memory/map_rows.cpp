@@ -21,17 +21,21 @@ bool same_word(std::string_view a, std::string_view b) {
                       [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
+std::string known_fields() {
+    std::string known;
+    for (const procfs::SmapsLine &line : procfs::kSmapsLines)
+        known += (known.empty() ? "" : ", ") + std::string(line.key);
+    return known;
+}
+
 }  // namespace
 
 core::Result<const procfs::SmapsLine *> field_named(const std::string &word) {
     for (const procfs::SmapsLine &line : procfs::kSmapsLines) {
         if (same_word(line.key, word)) return &line;
     }
-    std::string known;
-    for (const procfs::SmapsLine &line : procfs::kSmapsLines)
-        known += (known.empty() ? "" : ", ") + std::string(line.key);
     return Error{Kind::BadInput, fmt::format("smaps has no field '{}'", core::printable(word)), 0,
-                 "its fields are " + known};
+                 "use one of " + known_fields()};
 }
 
 core::Result<Order> order_named(const std::string &word) {
@@ -41,7 +45,7 @@ core::Result<Order> order_named(const std::string &word) {
     const auto field = field_named(word);
     if (!field) {
         return Error{Kind::BadInput, field.error().what + " to sort by", 0,
-                     "sort by address, name, or a field; " + field.error().remedy};
+                     "use address, name or a field: " + known_fields()};
     }
     return Order{Order::By::Field, *field};
 }

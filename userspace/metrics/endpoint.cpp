@@ -76,8 +76,8 @@ MHD_Result send(MHD_Connection *connection, const Response &response) {
 
 core::Result<Fd> listen_on(const std::string &address) {
     const std::size_t colon = address.rfind(':');
-    const Error bad{Kind::BadInput, fmt::format("{} is not an address to listen on", address), 0,
-                    "for example 127.0.0.1:9435"};
+    const Error bad{Kind::BadInput, fmt::format("'{}' is not an address to listen on", address), 0,
+                    "use ADDRESS:PORT, for example 127.0.0.1:9435"};
     if (colon == std::string::npos) return bad;
     std::string host = address.substr(0, colon);
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);

@@ -116,7 +116,7 @@ bool counts_bpf_as_locked(const std::string &release) {
 
 std::string setcap_remedy(const std::string &binary) {
     return fmt::format(
-        "run it as root, or let a group you trust use it: sudo chgrp GROUP {0} && sudo chmod 750 {0} && "
+        "run rsslag as root, or let a group you trust run it: sudo chgrp GROUP {0} && sudo chmod 750 {0} && "
         "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep {0}",
         binary);
 }
@@ -130,7 +130,7 @@ core::Error explain_denial(int err, const Privileges &privileges, const std::str
         return {core::Kind::Denied, fmt::format("cannot load BPF programs: {}", std::strerror(EMFILE)), err,
                 "raise the limit on open files: ulimit -n 1024"};
     }
-    const std::string refused = fmt::format("the kernel refuses to load BPF programs ({})", std::strerror(err));
+    const std::string refused = fmt::format("cannot load BPF programs: {}", std::strerror(err));
     if (!privileges.may_bpf()) {
         return {core::Kind::Denied, fmt::format("{}: missing {}", refused, fmt::join(privileges.missing(), " and ")),
                 err, setcap_remedy(binary)};

@@ -40,9 +40,9 @@ std::string try_hook(const std::string &section) {
     const int loaded = rsslag_hooks__load(skeleton.get());
     // libbpf returns ESRCH, without a system call, if the BTF has no such tracepoint or function.
     if (loaded == -ESRCH) return "this kernel does not have it";
-    if (loaded != 0) return std::string("loading: ") + std::strerror(-loaded);
+    if (loaded != 0) return std::string("cannot load: ") + std::strerror(-loaded);
     bpf_link *const link = bpf_program__attach(matching);
-    if (link == nullptr) return std::string("attaching: ") + std::strerror(errno);
+    if (link == nullptr) return std::string("cannot attach: ") + std::strerror(errno);
     bpf_link__destroy(link);
     return "";
 }

@@ -36,7 +36,7 @@ core::Status can_pin(const KernelTraits &traits) {
         return Error{Kind::Unsupported,
                      "this kernel cannot provide the files of rsslag mount: it lacks the BPF task iterator, its "
                      "filter, bpf_loop or bpf_map_lookup_percpu_elem",
-                     0, "Linux 6.1 or later is needed; rsslag snapshot does not need them"};
+                     0, "use Linux 6.1 or later"};
     }
     return core::success();
 }
@@ -107,7 +107,8 @@ core::Status pin_files(const KernelTraits &traits, const core::Machine &machine,
     const auto loaded = load_files(machine);
     if (!loaded) return loaded.error();
     const WorkingDirectory there(directory);
-    if (!there.changed()) return Error{Kind::Io, "cannot change the working directory", errno, ""};
+    if (!there.changed())
+        return Error{Kind::Io, fmt::format("cannot change the working directory: {}", std::strerror(errno)), errno, ""};
     // `self` prints its reader, after the last task: its iterator visits TID 1 alone, so as not to walk over all tasks.
     struct File {
         const bpf_program *program;

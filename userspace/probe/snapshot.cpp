@@ -89,7 +89,7 @@ SnapshotProbe &SnapshotProbe::operator=(SnapshotProbe &&) noexcept = default;
 core::Result<SnapshotProbe> SnapshotProbe::open(const KernelTraits &traits, const core::Machine &machine, bool totals) {
     if (const auto *layout = std::get_if<UnknownLayout>(&traits.scheme)) return unsupported(*layout);
     if (!traits.task_iterator) {
-        return Error{Kind::Unsupported, "this kernel has no BPF task iterator", 0, "Linux 5.8 or later is needed"};
+        return Error{Kind::Unsupported, "this kernel has no BPF task iterator", 0, "use Linux 5.8 or later"};
     }
     auto state = std::make_unique<State>();
     state->scheme = std::get<core::Scheme>(traits.scheme);
@@ -120,7 +120,8 @@ std::optional<Error> SnapshotProbe::State::run(bpf_program *which, const bpf_ite
     const Link link(bpf_program__attach_iter(which, &options));
     if (link == nullptr) {
         // The kernel looks the group up when it attaches a filtered iterator.
-        if (errno == ESRCH) return Error{Kind::Gone, "no such process", errno, ""};
+        if (errno == ESRCH && options.link_info != nullptr)
+            return Error{Kind::Gone, fmt::format("no process {}", options.link_info->task.pid), ESRCH, ""};
         return explain_denial(errno, own_privileges(), own_binary());
     }
     const Fd fd(bpf_iter_create(bpf_link__fd(link.get())));

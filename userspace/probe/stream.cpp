@@ -183,7 +183,7 @@ Status StreamProbe::State::learn(core::Scheme scheme) {
     const auto unknown = std::find_if(all.begin(), all.end(), [](const rsslag_cpu &cpu) { return cpu.known == 0; });
     if (unknown == all.end()) return core::success();
     return Error{Kind::Unsupported, fmt::format("cannot find the per-CPU offset of CPU {}", unknown - all.begin()), 0,
-                 "rsslag snapshot works without it"};
+                 "report it with the output of rsslag doctor --json"};
 }
 
 Status StreamProbe::State::attach() {
@@ -210,9 +210,10 @@ StreamProbe &StreamProbe::operator=(StreamProbe &&) noexcept = default;
 
 core::Result<StreamProbe> StreamProbe::open(const KernelTraits &traits, const Options &options) {
     const auto *scheme = std::get_if<core::Scheme>(&traits.scheme);
-    if (scheme == nullptr || !traits.rss_stat_arguments) {
-        return Error{Kind::Unsupported, "this kernel has no tracepoint kmem:rss_stat that rsslag supports", 0,
-                     "rsslag snapshot works without it"};
+    if (scheme == nullptr) return unsupported(std::get<UnknownLayout>(traits.scheme));
+    if (!traits.rss_stat_arguments) {
+        return Error{Kind::Unsupported, "this kernel has no tracepoint kmem:rss_stat", 0,
+                     traits.task_iterator ? "use rsslag snapshot, which does not need it" : "use Linux 5.8 or later"};
     }
     KernelTraits usable = traits;
     std::vector<std::string> missing;

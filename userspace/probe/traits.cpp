@@ -209,7 +209,7 @@ bool has_helper(const btf &btf, std::string_view name) {
 
 core::Error unsupported(const UnknownLayout &layout) {
     return {core::Kind::Unsupported, "unknown layout of this kernel's RSS counters: " + layout.found, 0,
-            "please report it with the output of: rsslag doctor --json"};
+            "report it with the output of rsslag doctor --json"};
 }
 
 KernelTraits traits_of(const btf &btf) {
@@ -242,7 +242,7 @@ core::Error why_no_btf() {
     if (statfs("/sys", &about) == 0 && about.f_type != SYSFS_MAGIC) {
         return {core::Kind::Unsupported,
                 "cannot read the kernel's BTF, which describes its RSS counters: /sys is not mounted", ENOENT,
-                "mount -t sysfs sysfs /sys"};
+                "run mount -t sysfs sysfs /sys"};
     }
     const Fd fd(open(kBtf, O_RDONLY | O_CLOEXEC));
     const int err = fd.open() ? EINVAL : errno;
@@ -257,9 +257,9 @@ core::Error why_no_btf() {
     }
     if (err == EACCES || err == EPERM) {
         return {core::Kind::Denied, fmt::format("cannot open {}: {}", kBtf, std::strerror(err)), err,
-                "run rsslag as a user who may read it"};
+                "run rsslag as a user that may read it"};
     }
-    return {core::Kind::Unsupported, fmt::format("cannot parse the kernel's BTF ({})", kBtf), err,
+    return {core::Kind::Unsupported, fmt::format("cannot parse {}: {}", kBtf, std::strerror(err)), err,
             "run rsslag doctor to see what this kernel allows"};
 }
 

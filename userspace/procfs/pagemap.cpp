@@ -176,7 +176,7 @@ core::Result<PageReader> PageReader::open(const Process &process, const core::Pa
     for (auto [name, into] : {std::pair("kpagecount", &state->count), std::pair("kpageflags", &state->flags)}) {
         auto file = open_at(AT_FDCWD, fmt::format("{}/{}", root, name).c_str(), O_RDONLY);
         if (const auto *error = std::get_if<Errno>(&file)) {
-            state->why_no_frames = fmt::format("/proc/{}: {}", name, std::strerror(error->value));
+            state->why_no_frames = fmt::format("cannot open /proc/{}: {}", name, std::strerror(error->value));
         } else {
             *into = std::move(std::get<Fd>(file));
         }

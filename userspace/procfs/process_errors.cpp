@@ -29,11 +29,10 @@ bool may_ptrace() {
 
 std::string denied_remedy(bool may_ptrace) {
     if (may_ptrace) {
-        return "CAP_SYS_PTRACE does not help: the process is in another user namespace, or a security module or a "
-               "seccomp filter refuses it; run rsslag where the process runs";
+        return "run rsslag where the process runs; CAP_SYS_PTRACE does not help: the process is in another user "
+               "namespace, or a security module or a seccomp filter refuses it";
     }
-    return "reading it requires CAP_SYS_PTRACE: run rsslag with sudo, or give it the capability with "
-           "setcap cap_sys_ptrace+ep";
+    return "run rsslag with sudo, or give it CAP_SYS_PTRACE with setcap cap_sys_ptrace+ep";
 }
 
 std::optional<core::Error> no_procfs(const std::string &root) {
@@ -43,17 +42,17 @@ std::optional<core::Error> no_procfs(const std::string &root) {
 }
 
 core::Error foreign_proc() {
-    return {core::Kind::Unsupported, "/proc of this PID namespace is not mounted", 0, "mount -t proc proc /proc"};
+    return {core::Kind::Unsupported, "/proc of this PID namespace is not mounted", 0, "run mount -t proc proc /proc"};
 }
 
 core::Error failure(pid_t pid, const char *name, int err) {
     switch (err) {
         case ENOENT:
-        case ESRCH: return {core::Kind::Gone, fmt::format("process {} is gone", pid), err, {}};
+        case ESRCH: return {core::Kind::Gone, fmt::format("process {} has ended", pid), err, {}};
         case EACCES:
         case EPERM:
             // Also for a process of the same user that is not dumpable, e.g. one with file capabilities.
-            return {core::Kind::Denied, fmt::format("/proc/{}/{}: {}", pid, name, std::strerror(err)), err,
+            return {core::Kind::Denied, fmt::format("cannot read /proc/{}/{}: {}", pid, name, std::strerror(err)), err,
                     denied_remedy(may_ptrace())};
         default:
             return {core::Kind::Io, fmt::format("cannot read /proc/{}/{}: {}", pid, name, std::strerror(err)), err,
@@ -66,11 +65,14 @@ core::Error failure_below(const Process &process, const char *name, int err) {
     if (!missing || !still_there(process)) return failure(process.pid(), name, err);
     // Threads come and go below task/ while the process stays.
     if (std::string_view(name).starts_with("task/")) {
-        return {core::Kind::Gone, fmt::format("/proc/{}/{} is gone", process.pid(), name), err, {}};
+        return {core::Kind::Gone,
+                fmt::format("cannot read /proc/{}/{}: the thread has ended", process.pid(), name),
+                err,
+                {}};
     }
     if (err == ESRCH) return no_memory(process.pid());
     return {core::Kind::Unsupported, fmt::format("this kernel has no /proc/{}/{}", process.pid(), name), err,
-            "smaps, smaps_rollup and pagemap require a kernel with CONFIG_PROC_PAGE_MONITOR"};
+            "for smaps, smaps_rollup and pagemap, boot a kernel built with CONFIG_PROC_PAGE_MONITOR=y"};
 }
 
 core::Error no_memory(pid_t pid) {

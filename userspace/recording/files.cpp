@@ -56,7 +56,7 @@ Error cannot_make(const std::string &path, int err) {
 core::Status make_way(const std::string &path, bool force) {
     struct stat status {};
     if (lstat(path.c_str(), &status) != 0) return core::success();
-    if (S_ISDIR(status.st_mode)) return Error{Kind::BadInput, path + " is a directory", 0, "name a file"};
+    if (S_ISDIR(status.st_mode)) return Error{Kind::BadInput, path + " is a directory", 0, "name a file in it"};
     if (!S_ISREG(status.st_mode)) return Error{Kind::BadInput, path + " is not a regular file", 0, "name another file"};
     if (!force) return Error{Kind::BadInput, path + " already exists", 0, "name another file or use --force"};
     if (unlink(path.c_str()) != 0) return cannot_make(path, errno);

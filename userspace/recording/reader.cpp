@@ -182,8 +182,8 @@ core::Status Reader::State::find_header(const std::string &name) {
         last_ns = info->last_ns;
         return core::success();
     }
-    return Error{Kind::Corrupt, fmt::format("{} is too damaged: it has no readable header", name), 0,
-                 "without the header no record can be decoded"};
+    return Error{Kind::Corrupt, fmt::format("{} is damaged: it has no readable header", name), 0,
+                 "use another copy: no record can be decoded without the header"};
 }
 
 /// The part between the last undamaged chunk and this one, if any is missing.

@@ -286,7 +286,7 @@ void Writer::State::report_progress(bool last) {
     progress.bytes = files.kept();
     if (err == 0 || progress.failed) return;
     progress.failed = Error{Kind::Io, fmt::format("cannot write {}: {}", files.path(), std::strerror(err)), err,
-                            "the part that was written before can be read"};
+                            "use rsslag replay or report to read the part that was written"};
     waiting.clear();
 }
 

@@ -115,29 +115,29 @@ std::optional<double> factor(Unit unit, std::string_view word) {
 
 std::string_view units_of(Unit unit) {
     switch (unit) {
-        case Unit::Pages: return "it is a size: B, kB, MiB or GiB must follow";
-        case Unit::Nanoseconds: return "it is a time: ms, s, m or h must follow";
-        case Unit::Percent: return "it is a share: % may follow";
+        case Unit::Pages: return "expected a unit of size: B, kB, MiB or GiB";
+        case Unit::Nanoseconds: return "expected a unit of time: ms, s, m or h";
+        case Unit::Percent: return "expected % or no unit: the figure is a share";
         case Unit::Count: break;
     }
-    return "it is a count: no unit may follow";
+    return "expected no unit: the figure is a count";
 }
 
 core::Result<Claim> parse_one(std::string_view text, Reader &reader) {
     const std::size_t begin = reader.at();
     Claim claim;
     claim.name = reader.word();
-    if (claim.name.empty()) return refused(text, begin, "the name of a figure is expected here");
+    if (claim.name.empty()) return refused(text, begin, "expected the name of a figure");
     const std::vector<Figure> all = figures({});
     const auto known = std::find_if(all.begin(), all.end(), [&](const Figure &f) { return f.name == claim.name; });
-    if (known == all.end()) return refused(text, begin, "there is no such figure; there are " + claim_names());
+    if (known == all.end()) return refused(text, begin, "no such figure; the figures are " + claim_names());
     std::size_t at = reader.at();
     const auto relation = reader.relation();
-    if (!relation) return refused(text, at, "<, <=, >, >= or == is expected here");
+    if (!relation) return refused(text, at, "expected <, <=, >, >= or ==");
     claim.relation = *relation;
     at = reader.at();
     const auto limit = reader.number();
-    if (!limit) return refused(text, at, "a number is expected here");
+    if (!limit) return refused(text, at, "expected a number");
     at = reader.at();
     Reader ahead = reader;
     std::string_view unit = ahead.letters();
@@ -212,7 +212,7 @@ core::Result<std::vector<Claim>> parse_claims(std::string_view text) {
         claims.push_back(*std::move(claim));
         if (reader.done()) return claims;
         const std::size_t at = reader.at();
-        if (reader.letters() != "and") return refused(text, at, "'and' or the end is expected here");
+        if (reader.letters() != "and") return refused(text, at, "expected 'and' or the end");
     }
 }
 

@@ -54,11 +54,11 @@ core::Result<OutputFile> OutputFile::open(const std::string &path, bool force, c
     if (exists && !input.empty() && stat(input.c_str(), &in) == 0 && in.st_dev == there.st_dev &&
         in.st_ino == there.st_ino)
         return bad(path, "is the recording itself", "name another file");
-    if (exists && !force) return bad(path, "already exists", "use --force to replace it");
+    if (exists && !force) return bad(path, "already exists", "name another file or use --force");
     OutputFile file(exists ? resolved(path) : path, force);
     std::string growing = file.path_ + ".XXXXXX";
     file.fd_ = core::Fd(mkostemp(growing.data(), O_CLOEXEC));
-    if (!file.fd_.open()) return file.failed("write");
+    if (!file.fd_.open()) return file.failed("create");
     file.growing_ = std::move(growing);
     return file;
 }
@@ -91,7 +91,7 @@ Status OutputFile::put_in_place() {
     const char *const to = path_.c_str();
     if (force_) return rename(from, to) == 0 ? core::success() : failed("write");
     if (link(from, to) == 0) return unlink(from) == 0 ? core::success() : failed("write");
-    if (errno == EEXIST) return bad(path_, "already exists", "use --force to replace it");
+    if (errno == EEXIST) return bad(path_, "already exists", "name another file or use --force");
     // The file system has no hard links.
     return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 ? core::success() : failed("write");
 }

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rsslag/terminal/style.h"
 
+#include <fmt/format.h>
 #include <langinfo.h>
 #include <unistd.h>
 
 #include <clocale>
 #include <cstdlib>
 #include <cstring>
+
+#include "rsslag/core/text.h"
 
 namespace rsslag::terminal {
 
@@ -24,7 +27,8 @@ core::Result<view::TextStyle> text_style(const std::string &unit, const std::str
     } else if (color == "always" || color == "never") {
         style.color = color == "always";
     } else {
-        return core::Error{core::Kind::BadInput, "--color must be auto, always or never", 0, ""};
+        return core::Error{core::Kind::BadInput, fmt::format("--color {} is not valid", core::printable(color)), 0,
+                           "use auto, always or never"};
     }
     style.unit = unit;
     if (unit == "kB") {
@@ -36,7 +40,8 @@ core::Result<view::TextStyle> text_style(const std::string &unit, const std::str
     } else if (unit == "pages") {
         style.pages = core::as_pages;
     } else {
-        return core::Error{core::Kind::BadInput, "--unit must be kB, MiB, GiB or pages", 0, ""};
+        return core::Error{core::Kind::BadInput, fmt::format("--unit {} is not valid", core::printable(unit)), 0,
+                           "use kB, MiB, GiB or pages"};
     }
     return style;
 }

@@ -91,7 +91,7 @@ Started start_zero_page(const Options &given) {
     if (!resident) return resident.error();
     // Seen on a 6.18 kernel: a read fault allocates a page.
     if (*resident != 0)
-        return unsupported("this kernel does not map the zero page on a read fault", "use another kernel");
+        return unsupported("this kernel does not map the zero page on a read fault", "boot another kernel");
     return Facts{number("read_kb", kb_of(memory->size())), mapping_fact(*memory)};
 }
 

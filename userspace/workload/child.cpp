@@ -80,7 +80,7 @@ core::Result<Outcome> await_report(Child &child) {
     for (;;) {
         const ssize_t got = read(child.report.get(), &report, sizeof report);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return failed("read from a child", errno);
+        if (got < 0) return failed("cannot read from a child", errno);
         if (got == 0) return Outcome::Ended;
         break;
     }

@@ -42,8 +42,8 @@ core::Result<Fd> new_userfaultfd() {
     const Fd device(open("/dev/userfaultfd", O_RDWR | O_CLOEXEC));
     if (device.open()) fd = Fd(ioctl(device.get(), USERFAULTFD_IOC_NEW, kFlags));
     if (fd.open()) return fd;
-    core::Error error = failed("userfaultfd", err, "run as root, or sysctl vm.unprivileged_userfaultfd=1");
-    if (err == ENOSYS) error.remedy = "use a kernel with CONFIG_USERFAULTFD";
+    core::Error error = failed("userfaultfd", err, "run rsslag as root, or run sysctl vm.unprivileged_userfaultfd=1");
+    if (err == ENOSYS) error.remedy = "boot a kernel built with CONFIG_USERFAULTFD=y";
     error.kind = core::Kind::Unsupported;
     return error;
 }

@@ -39,12 +39,12 @@ core::Status raise_to(BorrowedSetting &pool, std::int64_t requested) {
     const auto surplus = labelled_kb(*meminfo, "HugePages_Surp:");
     const auto total = read_number(kNrHugepages);
     if (!free || !reserved || !surplus || !total)
-        return unsupported(no_hugetlb(), "use a kernel with CONFIG_HUGETLBFS");
+        return unsupported(no_hugetlb(), "boot a kernel built with CONFIG_HUGETLBFS=y");
     const std::int64_t missing = requested - (*free - *reserved);
     if (missing <= 0) return core::success();
     // A larger pool takes over the surplus pages before it allocates new ones.
     const std::string more = std::to_string(*total + *surplus + missing);
-    if (!pool.set(more)) return unsupported("too few free hugetlb pages", "sysctl vm.nr_hugepages=" + more);
+    if (!pool.set(more)) return unsupported("too few free hugetlb pages", "run sysctl vm.nr_hugepages=" + more);
     return core::success();
 }
 
@@ -53,11 +53,11 @@ core::Status raise_to(BorrowedSetting &pool, std::int64_t requested) {
 Started start_thp(const Options &given) {
     auto size = sizes(given, {.kb = 8192});
     if (!size) return size.error();
-    const std::string remedy = std::string("echo madvise > ") + kTransparent + "enabled";
+    const std::string remedy = std::string("run echo madvise > ") + kTransparent + "enabled";
     const auto enabled = read_text(std::string(kTransparent) + "enabled");
     if (!enabled)
         return unsupported("this kernel has no transparent huge pages",
-                           "use a kernel with CONFIG_TRANSPARENT_HUGEPAGE");
+                           "boot a kernel built with CONFIG_TRANSPARENT_HUGEPAGE=y");
     if (enabled->find("[never]") != std::string::npos) return unsupported("transparent huge pages are off", remedy);
     const auto huge = read_number(std::string(kTransparent) + "hpage_pmd_size");
     if (!huge) return huge.error();
@@ -79,17 +79,17 @@ Started start_thp(const Options &given) {
 Started start_hugetlb(const Options &given) {
     if (auto none = sizes(given, {}); !none) return none.error();
     auto pool = BorrowedSetting::lock(kNrHugepages);
-    if (!pool) return unsupported(no_hugetlb(), "use a kernel with CONFIG_HUGETLBFS");
+    if (!pool) return unsupported(no_hugetlb(), "boot a kernel built with CONFIG_HUGETLBFS=y");
     if (auto ok = raise_to(*pool, kHugetlbPages); !ok) return ok.error();
     auto meminfo = read_text("/proc/meminfo");
     if (!meminfo) return meminfo.error();
     const auto huge_kb = labelled_kb(*meminfo, "Hugepagesize:");
-    if (!huge_kb) return unsupported(no_hugetlb(), "use a kernel with CONFIG_HUGETLBFS");
+    if (!huge_kb) return unsupported(no_hugetlb(), "boot a kernel built with CONFIG_HUGETLBFS=y");
 
     const auto bytes = static_cast<std::size_t>(*huge_kb * kHugetlbPages) * 1024;
     void *const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
     if (at == MAP_FAILED) {
-        return failed("mmap(MAP_HUGETLB)", errno, "free memory, then sysctl vm.nr_hugepages=2");
+        return failed("mmap(MAP_HUGETLB)", errno, "free memory, then run sysctl vm.nr_hugepages=2");
     }
     const Memory memory(static_cast<std::byte *>(at), bytes);
     touch(memory);

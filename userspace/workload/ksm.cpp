@@ -17,7 +17,7 @@ namespace rsslag::workload {
 namespace {
 
 constexpr const char *kNoKsm = "this kernel has no KSM";
-constexpr const char *kKernelWithKsm = "use a kernel with CONFIG_KSM";
+constexpr const char *kKernelWithKsm = "boot a kernel built with CONFIG_KSM=y";
 constexpr std::chrono::seconds kMergePatience{60};
 
 std::string setting(const char *name) {
@@ -59,7 +59,8 @@ Started start_ksm(const Options &given) {
     if (!run && run.error().err == ENOENT) return unsupported(kNoKsm, kKernelWithKsm);
     if (!run) return run.error();
     if (auto ok = run->set("1"); !ok) {
-        return core::Error{core::Kind::Denied, "cannot enable KSM: " + ok.error().what, ok.error().err, "run as root"};
+        return core::Error{core::Kind::Denied, "cannot enable KSM: " + ok.error().what, ok.error().err,
+                           "run rsslag as root"};
     }
     auto pages = BorrowedSetting::lock(setting("pages_to_scan"));
     auto pause = BorrowedSetting::lock(setting("sleep_millisecs"));

@@ -41,7 +41,7 @@ int run_sharing(void *argument) {
 
 core::Error writer_refused(int err) {
     core::Error error = failed("process_vm_writev", err);
-    if (err == ENOSYS) error.remedy = "use a kernel with CONFIG_CROSS_MEMORY_ATTACH";
+    if (err == ENOSYS) error.remedy = "boot a kernel built with CONFIG_CROSS_MEMORY_ATTACH=y";
     if (err == EPERM)
         error.remedy = "set kernel.yama.ptrace_scope to at most 1, and use a program without file capabilities";
     return error;

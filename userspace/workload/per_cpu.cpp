@@ -30,7 +30,7 @@ class StatRss {
   public:
     core::Status open() {
         fd_ = Fd(::open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
-        if (!fd_.open()) return failed("open /proc/self/stat", errno);
+        if (!fd_.open()) return failed("cannot open /proc/self/stat", errno);
         return core::success();
     }
     std::optional<std::int64_t> read();

@@ -62,7 +62,7 @@ Started start_hwpoison(const Options &given) {
         if (madvise(&poisoned[i * page_size()], page_size(), MADV_HWPOISON) != 0) {
             return failed(
                 "madvise(MADV_HWPOISON)", errno,
-                "this requires CAP_SYS_ADMIN and a kernel with CONFIG_MEMORY_FAILURE and CONFIG_HWPOISON_INJECT");
+                "run rsslag as root, on a kernel built with CONFIG_MEMORY_FAILURE=y and CONFIG_HWPOISON_INJECT");
         }
     }
     return Facts{number("touched_kb", kb_of(memory->size())), number("poisoned_pages", kPoisoned),

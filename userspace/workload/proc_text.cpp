@@ -44,13 +44,13 @@ std::optional<Range> mapping_range(std::string_view line) {
 
 core::Result<std::string> read_text(const std::string &path) {
     const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.open()) return failed("open " + path, errno);
+    if (!fd.open()) return failed("cannot open " + path, errno);
     std::string text;
     std::array<char, 4096> buffer{};
     for (;;) {
         const ssize_t got = read(fd.get(), buffer.data(), buffer.size());
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return failed("read " + path, errno);
+        if (got < 0) return failed("cannot read " + path, errno);
         if (got == 0) return text;
         text.append(buffer.data(), static_cast<std::size_t>(got));
     }
@@ -58,9 +58,9 @@ core::Result<std::string> read_text(const std::string &path) {
 
 core::Status write_text(const std::string &path, std::string_view text) {
     const Fd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!fd.open()) return failed("open " + path, errno);
+    if (!fd.open()) return failed("cannot open " + path, errno);
     if (write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-        return failed("write " + path, errno);
+        return failed("cannot write " + path, errno);
     }
     return core::success();
 }

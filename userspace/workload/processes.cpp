@@ -107,7 +107,7 @@ Started start_after_exec(const Options &given) {
     auto child = fork_child([]() -> core::Status {
         // Not "infinity", which busybox does not accept.
         execlp("sleep", "sleep", "1000000000", nullptr);
-        return failed("execvp sleep", errno, "install a sleep program in PATH");
+        return failed("cannot run sleep", errno, "install a sleep program in PATH");
     });
     if (!child) return child.error();
     auto outcome = await_report(*child);  // the exec closes the pipe

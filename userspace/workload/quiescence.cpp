@@ -29,7 +29,7 @@ constexpr std::chrono::seconds kSleepPatience{120};
 core::Result<std::vector<std::string>> task_directories(pid_t pid) {
     const std::string path = "/proc/" + std::to_string(pid) + "/task";
     const std::unique_ptr<DIR, int (*)(DIR *)> directory(opendir(path.c_str()), closedir);
-    if (!directory) return failed("opendir " + path, errno);
+    if (!directory) return failed("cannot list " + path, errno);
     std::vector<std::string> tasks;
     while (const dirent *entry = readdir(directory.get())) {
         if (entry->d_name[0] != '.') tasks.push_back(path + "/" + entry->d_name);

@@ -14,9 +14,9 @@ namespace rsslag::workload {
 
 core::Result<BorrowedSetting> BorrowedSetting::lock(std::string path) {
     Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd.open()) return failed("open " + path, errno);
+    if (!fd.open()) return failed("cannot open " + path, errno);
     while (flock(fd.get(), LOCK_EX) != 0) {
-        if (errno != EINTR) return failed("flock " + path, errno);
+        if (errno != EINTR) return failed("cannot lock " + path, errno);
     }
     return BorrowedSetting(std::move(path), std::move(fd));
 }

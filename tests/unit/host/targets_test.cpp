@@ -18,7 +18,7 @@ testing::AssertionResult refused(const std::string &word, std::string_view why, 
     if (pids.ok()) return testing::AssertionFailure() << "'" << word << "' was accepted";
     const core::Error &error = pids.error();
     if (error.kind != Kind::BadInput) return testing::AssertionFailure() << "is not BadInput";
-    const bool right = error.what.find("'" + quoted + "' is no PID") == 0 &&
+    const bool right = error.what.find("'" + quoted + "' is not a PID") == 0 &&
                        error.what.find(why) != std::string::npos && error.what.find('\n') == std::string::npos &&
                        error.remedy.find("1 to 4194304") != std::string::npos;
     if (!right) return testing::AssertionFailure() << "says: " << error.what << "; " << error.remedy;

@@ -106,7 +106,7 @@ TEST(LiveProcess, IsGoneForEveryReaderOnceItIsReaped) {
     EXPECT_EQ(process->exe().error().kind, Kind::Gone);
     EXPECT_EQ(process->threads().error().kind, Kind::Gone);
     EXPECT_EQ(process->read("maps").error().kind, Kind::Gone);
-    EXPECT_EQ(process->stat().error().what, "process " + std::to_string(child.pid()) + " is gone");
+    EXPECT_EQ(process->stat().error().what, "process " + std::to_string(child.pid()) + " has ended");
     EXPECT_EQ(thread_group_of(child.pid()).error().kind, Kind::Gone);
 }
 

@@ -92,7 +92,7 @@ TEST_F(MadeUpProc, TellsAFileThatTheKernelLacksFromAProcessThatIsGone) {
     EXPECT_EQ(process().read("pagemap").error().kind, Kind::Unsupported);
     fs::remove(fs::path(root()) / "8063/stat");
     EXPECT_EQ(process().smaps_rollup_text().error().kind, Kind::Gone);
-    EXPECT_EQ(process().stat().error().what, "process 8063 is gone");
+    EXPECT_EQ(process().stat().error().what, "process 8063 has ended");
 }
 
 TEST_F(MadeUpProc, ReadsALiveThreadWhereTheLeaderHasNoMemory) {

@@ -66,25 +66,25 @@ TEST(Claims, DoNotHoldWhereALossMayHaveChangedTheFigure) {
 }
 
 TEST(Claims, RefuseWithThePosition) {
-    for (const auto &[text, what] : {std::pair{"", "position 1: the name of a figure"},
-                                     {"<1MiB", "position 1: the name of a figure"},
-                                     {"  rss<1MiB", "position 3: there is no such figure"},
-                                     {"peak_lag", "position 9: <, <=, >"},
-                                     {"peak_lag=1MiB", "position 9: <, <=, >"},
-                                     {"peak_lag<", "position 10: a number"},
-                                     {"peak_lag<x", "position 10: a number"},
-                                     {"peak_lag<1", "position 11: it is a size"},
-                                     {"peak_lag<1MB", "position 11: it is a size"},
-                                     {"lost==0kB", "position 8: it is a count"},
-                                     {"duration<3kB", "position 11: it is a time"},
-                                     {"lost==0 and", "position 12: the name of a figure"},
-                                     {"lost==0 or missing==0", "position 9: it is a count"},
-                                     {"lost==0, missing==0", "position 8: 'and' or the end"},
-                                     {"lost==0 and lost<1 x", "position 20: it is a count"},
-                                     {"peak_lag<1MiB peak_lag<1MiB", "position 15: 'and' or the end"},
-                                     {"peak_lag<nan", "position 10: a number"},
-                                     {"peak_lag<inf", "position 10: a number"},
-                                     {"peak_lag<1e999MiB", "position 11: it is a size"}}) {
+    for (const auto &[text, what] : {std::pair{"", "position 1: expected the name of a figure"},
+                                     {"<1MiB", "position 1: expected the name of a figure"},
+                                     {"  rss<1MiB", "position 3: no such figure"},
+                                     {"peak_lag", "position 9: expected <, <=, >"},
+                                     {"peak_lag=1MiB", "position 9: expected <, <=, >"},
+                                     {"peak_lag<", "position 10: expected a number"},
+                                     {"peak_lag<x", "position 10: expected a number"},
+                                     {"peak_lag<1", "position 11: expected a unit of size"},
+                                     {"peak_lag<1MB", "position 11: expected a unit of size"},
+                                     {"lost==0kB", "position 8: expected no unit"},
+                                     {"duration<3kB", "position 11: expected a unit of time"},
+                                     {"lost==0 and", "position 12: expected the name of a figure"},
+                                     {"lost==0 or missing==0", "position 9: expected no unit"},
+                                     {"lost==0, missing==0", "position 8: expected 'and' or the end"},
+                                     {"lost==0 and lost<1 x", "position 20: expected no unit"},
+                                     {"peak_lag<1MiB peak_lag<1MiB", "position 15: expected 'and' or the end"},
+                                     {"peak_lag<nan", "position 10: expected a number"},
+                                     {"peak_lag<inf", "position 10: expected a number"},
+                                     {"peak_lag<1e999MiB", "position 11: expected a unit of size"}}) {
         const std::string reported = refusal(text);
         EXPECT_NE(reported.find(what), std::string::npos) << text << ": " << reported;
     }

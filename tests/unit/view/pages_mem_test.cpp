@@ -95,9 +95,9 @@ MemDocument mem_document(MemBy by) {
         row.use_by_pid = {{4711, user.use}};
     }
     document.rows = {row};
-    document.failed = {{1, core::Kind::Denied, "/proc/1/smaps_rollup: Permission denied"},
-                       {9, core::Kind::Denied, "/proc/9/smaps_rollup: Permission denied"},
-                       {7, core::Kind::Gone, "process 7 is gone"}};
+    document.failed = {{1, core::Kind::Denied, "cannot read /proc/1/smaps_rollup: Permission denied"},
+                       {9, core::Kind::Denied, "cannot read /proc/9/smaps_rollup: Permission denied"},
+                       {7, core::Kind::Gone, "process 7 has ended"}};
     return document;
 }
 
