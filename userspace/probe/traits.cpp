@@ -259,7 +259,7 @@ core::Error why_no_btf() {
         return {core::Kind::Denied, fmt::format("cannot open {}: {}", kBtf, std::strerror(err)), err,
                 "run rsslag as a user that may read it"};
     }
-    return {core::Kind::Unsupported, fmt::format("cannot parse {}: {}", kBtf, std::strerror(err)), err,
+    return {core::Kind::Unsupported, fmt::format("cannot parse {}", kBtf), err,
             "run rsslag doctor to see what this kernel allows"};
 }
 
