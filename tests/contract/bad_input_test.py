@@ -14,7 +14,7 @@ from contract import (BIDI, CONTROL, Children, TracingTest, as_nobody, assert_on
 
 
 class Words(unittest.TestCase):
-    """Refused before anything is tried: the same for every user and kernel."""
+    """Arguments that are refused before anything else is done, for every user and on every kernel."""
 
     def refused(self, *args, says=(), **more):
         ran = rsslag(*args, **more)
@@ -140,7 +140,7 @@ class Words(unittest.TestCase):
 
 
 class Targets(TracingTest):
-    """Well written, but not to be had: 3."""
+    """Valid arguments that name no readable process: status 3."""
 
     def test_no_such_process(self):
         assert_one_error_line(self, snapshot(no_such_pid()), 3)
@@ -196,7 +196,7 @@ class Refused(unittest.TestCase):
 
     @needs_root
     def test_what_takes_bpf_alone(self):
-        """unprivileged_test.py covers what /proc alone shows."""
+        """unprivileged_test.py covers the readings that need /proc alone."""
         with tempfile.TemporaryDirectory() as directory:
             os.chmod(directory, 0o777)
             for words in (('live', '--events', '1'), ('record', '-o', f'{directory}/x', '1'),

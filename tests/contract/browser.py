@@ -12,14 +12,14 @@ needs_chromium = unittest.skipUnless(CHROMIUM, 'there is no chromium')
 
 
 class Browser:
-    """One page. What it says on its console, what goes wrong in it and what it asks of a network is kept."""
+    """One page. Records its console output, its errors and its network requests."""
 
     def __init__(self, url, *options):
         self.directory = tempfile.mkdtemp(prefix='rsslag-chromium-')
         to_it, self.out = os.pipe()
         self.into, from_it = os.pipe()
 
-        def descriptors():  # 3 to read from, 4 to write to
+        def descriptors():  # the browser reads descriptor 3 and writes descriptor 4
             a, b = os.dup(to_it), os.dup(from_it)
             os.dup2(a, 3)
             os.dup2(b, 4)
@@ -90,7 +90,7 @@ class Browser:
             self.note(message)
 
     def run(self, script):
-        """The value of an expression."""
+        """The value of a JavaScript expression."""
         result = self.call('Runtime.evaluate', expression=script, returnByValue=True, awaitPromise=True)
         if 'exceptionDetails' in result:
             raise RuntimeError(result['exceptionDetails'])

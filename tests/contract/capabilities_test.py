@@ -29,13 +29,13 @@ WRITE = {'x86_64': 1, 'aarch64': 64}.get(os.uname().machine)
 
 
 def allowed(capabilities):
-    """Frame numbers, which only matter where memory has failed, are for two more."""
+    """On a machine with poisoned pages rsslag keeps two more capabilities, to read frame numbers."""
     poisoned = re.search(r'HardwareCorrupted:\s+(\d+)', Path('/proc/meminfo').read_text())
     return capabilities | (SYS_ADMIN | DAC_READ_SEARCH if capabilities and poisoned and int(poisoned.group(1)) else 0)
 
 
 def held(pid):
-    """By thread: what is effective or could be made so."""
+    """For each thread, the capabilities that are effective or could be made effective."""
     of = {}
     for task in Path(f'/proc/{pid}/task').iterdir():
         status = (task / 'status').read_text()
@@ -45,7 +45,7 @@ def held(pid):
 
 
 class AtItsOutput:
-    """rsslag, held in its first write to stdout: a pipe that is full."""
+    """rsslag, blocked in its first write to stdout, which is a full pipe."""
 
     def __init__(self, *args):
         reader, writer = os.pipe()
@@ -79,7 +79,7 @@ class AtItsOutput:
         return self
 
     def __exit__(self, *_):
-        """Who reads its output no more lets it end by itself, with what it has begun (a workload)."""
+        """Closes the pipe, so that rsslag ends by itself, together with the workload that it started."""
         os.close(self.reader)
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(20)
@@ -108,7 +108,7 @@ class OneThread(TracingTest, CapabilityTest):
                     self.assert_held(ran.pid, TRACING)
             for args in (('top',), ('top', '--once', '--json')):
                 with self.subTest(args=args), AtItsOutput(*args) as ran:
-                    self.assert_held(ran.pid, TRACING | SYS_ADMIN)  # to trace from the screen, on the thread scheme
+                    self.assert_held(ran.pid, TRACING | SYS_ADMIN)  # SYS_ADMIN: to start a trace on the thread scheme
 
     def test_mem(self):
         with AtItsOutput('mem') as ran:
@@ -207,7 +207,7 @@ class FilesOnly(CapabilityTest):
                 self.assert_held(ran.pid, NONE)
 
     def test_no_file_is_opened_with_a_capability(self):
-        """What only another user may open, root without capabilities may not."""
+        """Root without capabilities cannot open a file that only another user may open."""
         with tempfile.TemporaryDirectory() as directory:
             os.chmod(directory, 0o755)
             theirs, private = Path(directory, 'recording'), Path(directory, 'private')

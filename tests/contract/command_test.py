@@ -12,11 +12,11 @@ from pathlib import Path
 import contract
 from contract import NOBODY, TracingTest, as_nobody, assert_snapshot, environment, needs_root, snapshot
 
-READING = re.compile(rb'\{|/proc/')  # how a document begins, and a text
+READING = re.compile(rb'\{|/proc/')  # the start of a JSON document, and of a text
 
 
 def during(script, *words, options=('--json',), readings=1, given=b'', prefix=(), env=None):
-    """What came of a script that ends with `read`: a line, which it gets after it has been read so often."""
+    """The result of a script that ends with `read`. The script gets its line after `readings` readings."""
     args = ('snapshot', '--delay', '200ms', *options, '--', 'sh', '-c', script, *words)
     with subprocess.Popen([*prefix, contract.binary, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, env=env or environment(), bufsize=0) as process:
@@ -118,7 +118,7 @@ read x
 
 
 class Account:
-    """What a command says of itself."""
+    """What a command reports about its own user and environment."""
 
     def __init__(self, directory, *options, **changes):
         file = Path(directory, 'account')
@@ -190,7 +190,7 @@ class Identity(TracingTest):
 
     @needs_root
     def test_an_invoking_user_without_a_name_does_not_become_root(self):
-        """An id from a directory service that does not answer, say."""
+        """For example, a UID from a directory service that does not answer."""
         account = Account(self.directory, SUDO_UID='54321', SUDO_GID='54321', SUDO_USER='ghost')
         if account.whole:
             self.assertEqual((account.uid, account.gid), (54321, 54321))

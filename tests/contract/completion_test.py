@@ -20,7 +20,7 @@ def needs(program):
 
 
 def offered(*words):
-    """What else is completed, and the words with what they are about."""
+    """Which other kind of word the shell completes, and the offered words with their descriptions."""
     ran = rsslag('completion', '--', *words)
     if (ran.status, ran.err) != (0, ''):
         raise AssertionError(ran)
@@ -123,7 +123,7 @@ class Offered(unittest.TestCase):
 
 
 class Shell(unittest.TestCase):
-    """The shell, with a directory in which rsslag is on its PATH and its script is loaded."""
+    """A shell with rsslag on its PATH and rsslag's completion script loaded."""
 
     def setUp(self):
         self.directory = tempfile.TemporaryDirectory()
@@ -144,7 +144,7 @@ class Shell(unittest.TestCase):
 
 @needs('bash')
 class Bash(Shell):
-    # As readline would part the line: at blanks, and at = and : besides.
+    # Splits the line as readline does: at blanks, = and :.
     DRIVER = r'''
         compopt() { echo "option $*"; }
         . "$1"; COMP_TYPE=$2; shift 2
@@ -209,7 +209,7 @@ class Fish(Shell):
 @needs('zsh')
 class Zsh(Shell):
     def shown(self, line):
-        """What zsh draws as TAB is pressed behind `line`, without colours and movements."""
+        """What zsh draws when TAB is pressed after `line`, without colours and cursor movements."""
         os.symlink(SCRIPTS / 'rsslag.zsh', f'{self.directory.name}/_rsslag')
         master, slave = pty.openpty()
         environment = contract.environment(PATH=f'{self.directory.name}:{os.environ["PATH"]}', HOME=self.directory.name,

@@ -24,8 +24,8 @@ except ImportError:
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
-TIMEOUT = 240  # seconds: these machines are small and busy
-LIMIT = 300  # seconds, of a test of the gate: one that hangs ends, and the next begins
+TIMEOUT = 240  # seconds; high, since test machines are small and busy
+LIMIT = 300  # seconds for a test of the gate. A test that hangs fails, and the next one starts
 LONG = bool(os.environ.get('RSSLAG_TEST_LONG'))
 
 # Characters that a terminal executes or hides. Newlines, which end lines of the output, are checked separately.
@@ -67,7 +67,7 @@ class Ran:
 
 
 def environment(**changes):
-    """A plain one in UTF-8, without what sudo and its like would have left."""
+    """A plain UTF-8 environment, without the variables that sudo, doas and pkexec set."""
     env = {key: os.environ[key] for key in ('PATH', 'HOME', 'TMPDIR', 'ASAN_OPTIONS', 'UBSAN_OPTIONS')
            if key in os.environ}
     env['LC_ALL'] = 'C.UTF-8'
@@ -90,7 +90,7 @@ def snapshot(*args, **more):
 
 @contextlib.contextmanager
 def begun(words, **more):
-    """A process until the end of the with block. Unlike Popen's own block, it does not wait for one that goes on."""
+    """A process until the end of the with block. Unlike Popen's own block, it does not wait for a process that still runs."""
     with subprocess.Popen([str(word) for word in words], **more) as process:
         try:
             yield process
@@ -99,8 +99,8 @@ def begun(words, **more):
 
 
 def snapshot_of_command(script, *options, env=None, executable=None, prefix=(), **more):
-    """`rsslag snapshot --json -- sh -c SCRIPT`, where SCRIPT waits by "read x" until it has been read, however long that
-    takes. How the run ended, the lines that SCRIPT wrote, and the document."""
+    """Runs `rsslag snapshot --json -- sh -c SCRIPT`, where SCRIPT waits in "read x" until rsslag has read it, however long
+    that takes. Returns how the run ended, the lines that SCRIPT wrote, and the document."""
     argv = [*prefix, executable or binary, 'snapshot', '--json', *options, '--', 'sh', '-c', script]
     told = []
     with begun(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
@@ -109,7 +109,7 @@ def snapshot_of_command(script, *options, env=None, executable=None, prefix=(), 
             told.append(line)
             if line.startswith(b'{'):
                 break
-        rest, err = process.communicate(timeout=TIMEOUT)  # which closes SCRIPT's stdin
+        rest, err = process.communicate(timeout=TIMEOUT)  # closes SCRIPT's stdin
     ran = Ran(argv, process.returncode, b''.join(told) + rest, err)
     said = [line for line in ran.lines if not line.startswith('{')]
     documents = [json.loads(line) for line in ran.lines if line.startswith('{')]
@@ -120,7 +120,7 @@ def snapshot_of_command(script, *options, env=None, executable=None, prefix=(), 
 
 @functools.lru_cache(maxsize=None)
 def why_no_tracing():
-    """None where snapshots work here; doctor's own words where they do not."""
+    """None if snapshots work here, else doctor's message."""
     ran = rsslag('doctor', '--json')
     if ran.status == 0:
         return None
@@ -129,7 +129,7 @@ def why_no_tracing():
 
 
 class TracingTest(unittest.TestCase):
-    """Needs a machine and a user that allow a snapshot."""
+    """Tests that require a machine and a user that allow a snapshot."""
 
     @classmethod
     def setUpClass(cls):
@@ -144,7 +144,7 @@ def has_tracer():
 
 
 def long_only(reason):
-    """A test or a class that is not of the gate, with the reason: it takes minutes, or a clock, the load of the machine or a
+    """Marks a test or a class that the gate leaves out, with the reason: it takes minutes, or a clock, the machine's load or a
     terminal can make it fail by chance. scripts/test --long runs it."""
     return unittest.skipUnless(LONG, f'scripts/test --long: {reason}')
 
@@ -154,14 +154,14 @@ def needs_root(test):
 
 
 def needs_overcommit(test):
-    """It reserves far more memory than the machine has."""
+    """A test that reserves far more memory than the machine has."""
     strict = Path('/proc/sys/vm/overcommit_memory').read_text().strip() == '2'
     return unittest.skipIf(strict, 'vm.overcommit_memory is 2: memory cannot be overcommitted')(test)
 
 
 @functools.lru_cache(maxsize=None)
 def emulated():
-    """In a virtual machine whose CPUs are emulated: "rsslag.slow" on the kernel's command line."""
+    """Whether the CPUs are emulated: "rsslag.slow" is on the kernel's command line of such virtual machines."""
     return 'rsslag.slow' in Path('/proc/cmdline').read_text()
 
 
@@ -179,7 +179,7 @@ def wide_peaks():
 
 
 def stat_fields(pid):
-    """What /proc/PID/stat says from the state on."""
+    """The fields of /proc/PID/stat from the state on."""
     with open(f'/proc/{pid}/stat', 'rb') as stat:
         return stat.read().rpartition(b') ')[2].decode().split()
 
@@ -191,13 +191,13 @@ def task_state(pid):
 def thread_states(pid):
     states = set()
     for tid in os.listdir(f'/proc/{pid}/task'):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # the process has ended in the meantime
             states.add(task_state(f'{pid}/task/{tid}'))
     return states
 
 
 def stop(pid):
-    """Stops a process: when this returns, none of its threads runs any more."""
+    """Stops a process. When this returns, none of its threads runs."""
     os.kill(pid, signal.SIGSTOP)
     wait_until(lambda: thread_states(pid) <= {'T', 'Z'})
 
@@ -207,22 +207,22 @@ def minor_faults(pid):
 
 
 def is_pending(pid, number):
-    """Whether it has been sent a signal that it has not taken yet."""
+    """Whether the signal is pending for the process."""
     (pending,) = re.findall(r'(?m)^ShdPnd:\t([0-9a-f]+)$', Path(f'/proc/{pid}/status').read_text())
     return int(pending, 16) >> (number - 1) & 1 == 1
 
 
 def open_paths(pid):
-    """What its descriptors lead to."""
+    """The paths of the process's open descriptors."""
     paths = set()
     for descriptor in os.listdir(f'/proc/{pid}/fd'):
-        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+        with contextlib.suppress(FileNotFoundError):  # closed in the meantime
             paths.add(os.readlink(f'/proc/{pid}/fd/{descriptor}'))
     return paths
 
 
 def is_gone(pid):
-    """Whether it has ended, including zombies."""
+    """Whether the process has ended. A zombie has ended."""
     try:
         return task_state(pid) in 'ZX'
     except (FileNotFoundError, ProcessLookupError):
@@ -230,7 +230,7 @@ def is_gone(pid):
 
 
 def small_disk(test, directory, size):
-    """A file system that is soon full, until the test ends; skips the test where none can be mounted."""
+    """Mounts a small file system until the test ends. Skips the test if it cannot be mounted."""
     disk = os.path.join(directory, 'disk')
     os.mkdir(disk)
     mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={size}', 'none', disk], capture_output=True, check=False)
@@ -250,11 +250,11 @@ class Held:
         if len(first) != 2 or first[0] != 'ready':
             raise AssertionError(f'demo {name} --hold: {first} {self.process.communicate(timeout=TIMEOUT)}')
         self.pid = int(first[1])
-        # All facts come with the same write as the first line.
+        # The workload writes all facts together with the first line.
         os.set_blocking(self.process.stdout.fileno(), False)
         self.facts = [line.split(None, 1) for line in (self.process.stdout.read() or b'').decode().splitlines()]
         try:
-            # On its way to where it waits, a page of its program may have to come from the disk. Some end their main thread.
+            # Before it waits, it may have to read a page of its program from the disk. Some workloads end their main thread.
             wait_until(lambda: task_state(self.pid) in 'SZ')
         except BaseException:
             self.__exit__()
@@ -268,7 +268,7 @@ class Held:
 
     def __exit__(self, *_):
         self.process.terminate()
-        self.process.send_signal(signal.SIGCONT)  # a stopped one hears of nothing else
+        self.process.send_signal(signal.SIGCONT)  # a stopped process handles no other signal
         try:
             self.status = self.process.wait(60)
         except subprocess.TimeoutExpired:
@@ -284,7 +284,7 @@ def set_comm(name):
 
 
 class Children:
-    """Processes that do nothing, each with the name it is given, until the end of the with block."""
+    """Processes that do nothing, each with the given name, until the end of the with block."""
 
     def __init__(self, names=(b'idle',), uid=None):
         self.names, self.uid, self.pids = names, uid, []
@@ -363,7 +363,7 @@ def child_with(prepare):
 
 
 def reserved(size):
-    """Address of so much private writable memory that nothing stands behind, as sanitizers map their shadow."""
+    """Address of that much reserved private writable memory, as sanitizers map their shadow."""
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
@@ -375,8 +375,8 @@ def reserved(size):
 
 
 def tiny_program(path, pages):
-    """A static x86-64 ELF that writes to `pages` pages, prints a line and pauses: no other program shares its
-    pages, so that its Pss depends only on processes of the same program."""
+    """A static x86-64 ELF that writes to `pages` pages, prints a line and pauses. No other program shares its
+    pages, so its Pss depends only on processes of the same program."""
     code_at, data_at = 0x400000, 0x600000
     head = 64 + 2 * 56
     code = (b'\x48\xc7\xc7' + struct.pack('<I', data_at) +    # mov rdi, data
@@ -384,7 +384,7 @@ def tiny_program(path, pages):
             b'\xc6\x07\x01\x48\x81\xc7\x00\x10\x00\x00\xff\xc9\x75\xf2' +  # touch each
             b'\xb8\x01\x00\x00\x00\xbf\x01\x00\x00\x00\xbe')   # write(1,
     code += struct.pack('<I', code_at + head + len(code) + 4 + 7 + 9) + b'\xba\x01\x00\x00\x00\x0f\x05'
-    code += b'\xb8\x22\x00\x00\x00\x0f\x05\xeb\xf7' + b'\n'      # pause, for ever; the line
+    code += b'\xb8\x22\x00\x00\x00\x0f\x05\xeb\xf7' + b'\n'      # pause() forever; then the line
     size = head + len(code)
     elf = b'\x7fELF\x02\x01\x01' + bytes(9) + struct.pack('<HHIQQQIHHHHHH', 2, 62, 1, code_at + head, 64, 0, 0, 64, 56, 2,
                                                         0, 0, 0)
@@ -396,7 +396,7 @@ def tiny_program(path, pages):
 
 
 class Crowd:
-    """As Children, of a tiny program that is begun under each name: by the hundred, where forks of Python take minutes."""
+    """As Children, but runs a tiny program under each name: forking Python hundreds of times takes minutes."""
 
     def __init__(self, directory, names):
         self.directory, self.names, self.pids = tempfile.mkdtemp(prefix='crowd-', dir=directory), names, []
@@ -409,7 +409,7 @@ class Crowd:
             path = os.path.join(os.fsencode(self.directory), name)
             if not os.path.lexists(path):
                 os.symlink('.program', path)
-            # Its name is that of the path, cut to fit (fs/exec.c begin_new_exec).
+            # Its name is the last part of the path, truncated (fs/exec.c begin_new_exec).
             self.pids.append(os.posix_spawn(path, [name], {}, file_actions=[(os.POSIX_SPAWN_DUP2, done, 1)]))
         os.close(done)
         left = len(self.names)
@@ -430,18 +430,18 @@ class Crowd:
 
 
 def interpreter():
-    """The one that runs this, by a path that leads through no shim."""
+    """The Python interpreter that runs this test, by its own path, not by that of a wrapper."""
     return os.path.realpath(sys.executable)
 
 
 def no_such_pid():
-    """The kernel hands out PIDs below pid_max only."""
+    """A PID that no process has: the kernel only uses PIDs below pid_max."""
     return int(Path('/proc/sys/kernel/pid_max').read_text())
 
 
 @functools.lru_cache(maxsize=None)
 def binary_for_all():
-    """A copy that another user can reach too."""
+    """A copy of rsslag in a directory that every user can enter."""
     directory = tempfile.mkdtemp(prefix='rsslag-contract-')
     os.chmod(directory, 0o755)
     copy = os.path.join(directory, 'rsslag')
@@ -452,7 +452,7 @@ def binary_for_all():
 
 
 def as_nobody(*args, **more):
-    """As a user without any capability."""
+    """Runs rsslag as a user without capabilities."""
     return rsslag(*args, executable=binary_for_all(), user=NOBODY, group=NOBODY, extra_groups=[], cwd='/', **more)
 
 
@@ -472,7 +472,7 @@ def needs_schema(test):
 
 
 def assert_valid(test, name, document):
-    """Against docs/schema; a no-op without python3-jsonschema, whose lack the schema tests themselves name."""
+    """Validates against docs/schema. Does nothing without python3-jsonschema; the schema tests then skip and say so."""
     if jsonschema is None:
         return
     errors = [f'{error.json_path}: {error.message}' for error in validator(name).iter_errors(document)]
@@ -484,7 +484,7 @@ MEMBERS = ('file', 'anon', 'shmem', 'swap', 'rss')
 
 
 def assert_reading(test, document, process):
-    """What is true of each process in each document."""
+    """Checks what must hold for each process in each document."""
     flushed, cached, exact = process['flushed'], process['cached'], process['exact']
     for members in (flushed, cached, exact, *process['cached_by']):
         test.assertEqual(members['rss'], members['file'] + members['anon'] + members['shmem'], process)
@@ -549,7 +549,7 @@ class Result(unittest.TextTestResult):
     def startTest(self, test):
         self.begun = time.monotonic()
         if not LONG and not emulated():
-            signal.setitimer(signal.ITIMER_REAL, LIMIT, 60)  # again, where its cleanup hangs
+            signal.setitimer(signal.ITIMER_REAL, LIMIT, 60)  # and again after 60 s, if the cleanup hangs
         super().startTest(test)
 
     def stopTest(self, test):
@@ -567,7 +567,7 @@ def takes_too_long(*_):
 
 
 def main():
-    """unittest on the calling file; 77 where nothing of it could run, each skip with its reason."""
+    """Runs unittest on the calling file. Prints the reason of each skip; exits with 77 if every test was skipped."""
     global binary
     if len(sys.argv) < 2:
         sys.exit('usage: NAME_test.py path/to/rsslag [unittest arguments]')

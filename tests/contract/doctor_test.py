@@ -52,7 +52,7 @@ class Doctor(unittest.TestCase):
         self.assertRegex(text, r'Tracing (works|does not work) here')
 
     def test_a_huge_limit_on_locked_memory_is_still_valid(self):
-        """Integers stay below 2^53, whatever the limit."""
+        """JSON integers stay below 2^53, even if the limit is higher."""
         limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)
         try:
             resource.setrlimit(resource.RLIMIT_MEMLOCK, (1 << 60, 1 << 60))

@@ -12,7 +12,7 @@ from contract import NOBODY, environment, interpreter, needs_root, task_state, t
 from mount_test import MountTest, rollup_kb
 from serve_test import Serving, samples
 
-# Its child shares its memory until exec, which opening a FIFO without a writer delays forever.
+# The child shares the parent's memory until its exec, which never happens: opening a FIFO without a writer blocks.
 SHARING = r'''
 import ctypes, os, sys
 ctypes.CDLL(None).prctl(15, sys.argv[1].encode())
@@ -20,7 +20,7 @@ memory = bytearray(b'x' * (8 << 20))
 os.posix_spawn('/bin/true', ['true'], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, sys.argv[2], os.O_RDONLY, 0)])
 '''
 
-# The main thread ends before the other.
+# The main thread ends before the other thread.
 ENDED = r'''
 import ctypes, os, sys, threading, time
 ctypes.CDLL(None).prctl(15, sys.argv[1].encode())
@@ -33,7 +33,7 @@ METRICS = ('rsslag_process_resident_memory_bytes', 'rsslag_process_swap_bytes', 
 
 class Doors(MountTest):
     def by_both(self, comm):
-        """Of the group of that name: {(metric, its other labels): value} by the file and by serve."""
+        """{(metric, its other labels): value} of the group with this name, from the file and from serve."""
         with Serving('--listen', '127.0.0.1:0', '--top', '10000', '--max-age', '0ms') as serving:
             by_serve = [(name, frozenset(labels.items()), value) for name, labels, value in samples(serving.metrics())]
             by_file = [(name, labels, value) for (name, labels), value in self.samples().items()]
@@ -41,7 +41,7 @@ class Doors(MountTest):
                  if name in METRICS and ('comm', comm) in labels} for door in (by_file, by_serve)]
 
     def run_beside(self, code, *args):
-        """Ends with all that it has begun."""
+        """Runs a program and its children until the test ends."""
         process = subprocess.Popen([interpreter(), '-c', code, *args], env=environment(), stdin=subprocess.DEVNULL,
                                    start_new_session=True)
         self.addCleanup(process.wait)
@@ -61,7 +61,7 @@ class Doors(MountTest):
         (child,) = children.read_text().split()
         wait_until(lambda: task_state(child) == 'S' and task_state(pid) == 'D')
         rows = self.rows()
-        for row in (rows[pid], rows[int(child)]):  # each has all of it but for what others' threads cache
+        for row in (rows[pid], rows[int(child)]):  # except what threads of other processes cache
             self.assertTrue(row.rss == rollup_kb(pid) or '+' in row.marks, row)
         by_file, by_serve = self.by_both('rsslag-shares')
         self.assertEqual(by_file, by_serve)

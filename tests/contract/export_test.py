@@ -40,7 +40,7 @@ sys.stdin.read()
 
 
 class Recorded(TracingTest):
-    """A recording of a command from its exec to its end, and what `live` said of it."""
+    """A recording of a command from its exec to its end, and the output of `live` for it."""
 
     @classmethod
     def setUpClass(cls):
@@ -273,7 +273,7 @@ class Perfetto(Recorded):
     def test_counters_are_those_of_the_report(self):
         here = ROOT / 'tests' / 'contract'
         text = self.decoded('--decode=rsslag.test.Trace', f'--proto_path={here}', 'perfetto.proto')
-        # What the schema does not know is printed by its number.
+        # protoc prints a field that the schema lacks by its number.
         self.assertIsNone(re.search(r'^ *\d+[:{ ]', text, re.M), 'every field is known')
         packets = text.split('packet {')[1:]
         names, values = {}, collections.defaultdict(list)
@@ -372,7 +372,7 @@ class Manual(unittest.TestCase):
 
 
 class Damaged(unittest.TestCase):
-    """What is missing of a recording is named in every format; what is there is exported, with status 0."""
+    """Every format names the missing parts of a recording. The other parts are exported, with status 0."""
 
     @classmethod
     def setUpClass(cls):
@@ -437,7 +437,7 @@ class Damaged(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
     def test_a_disk_that_cannot_be_read(self):
-        """Not the end of the file, and the rest is read."""
+        """A read error is not reported as the end of the file, and the rest is read."""
         classic = str(ROOT / 'docs' / 'recordings' / 'classic-6.1.rsslag')
         whole = len(rsslag('export', classic).documents())
         strace = ['strace', '-qq', '-o', '/dev/null', '-P', classic, '-e', 'trace=pread64', '-e']

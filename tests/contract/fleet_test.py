@@ -38,7 +38,7 @@ for (const statement of JSON.parse(input)) {
 
 
 def blocks(kind):
-    """Name to text of the ```sql blocks of docs/fleet.md that are of this kind."""
+    """{name: text} of the ```sql blocks of this kind in docs/fleet.md."""
     text = (ROOT / 'docs' / 'fleet.md').read_text()
     return dict(re.findall(rf'^```sql {kind} ([^\n]+)\n(.*?)^```', text, re.M | re.S))
 
@@ -73,7 +73,7 @@ class Table(unittest.TestCase):
 
 
 class DuckDb:
-    """None where it cannot be had: why is in `missing`."""
+    """DuckDB for Node.js. `missing` is the reason why it is not available, else None."""
 
     def __init__(self):
         self.missing = None
@@ -109,7 +109,7 @@ for begin in range(0, len(held), step):
 
 @contract.long_only('200 recordings')
 class Fleet(TracingTest):
-    """Of HOSTS machines, each by a name of its own; a program in two releases, of which the second holds twice as much."""
+    """Recordings of HOSTS machines with different names. The second release of a program holds twice as much as the first."""
 
     @classmethod
     def setUpClass(cls):
@@ -126,7 +126,7 @@ class Fleet(TracingTest):
 
     @classmethod
     def one(cls, number):
-        """A recording, exported in each form; its report."""
+        """Makes a recording, exports it in each format, and returns its report."""
         path = str(cls.directory / f'{number}.rsslag')
         size = str(4096 * (1 + number // (RECORDINGS // 2)) + 16 * (number % 7))
         done = subprocess.run(
@@ -135,7 +135,7 @@ class Fleet(TracingTest):
              size], capture_output=True, text=True, check=False, env=environment(), timeout=TIMEOUT)
         if done.returncode != 0:
             raise AssertionError(done.stderr)
-        if number % 20 == 0:  # its end was never written
+        if number % 20 == 0:  # a recording without its end
             with open(path, 'r+b') as file:
                 file.truncate(os.path.getsize(path) - 40)
         for form, suffix, *more in (('csv', 'csv'), ('jsonl', 'jsonl', '--rows-only'), ('sqlite', 'db')):
@@ -153,7 +153,7 @@ class Fleet(TracingTest):
         return dict(rows)
 
     def processes(self):
-        """(report, its release, process) of each."""
+        """(report, release, process) of each process."""
         for report in self.reports:
             for process in report['processes']:
                 yield report, self.releases[report['header']['trace_id']], process

@@ -62,7 +62,7 @@ def counters(address, tasks=b'', count=0, scheme=THREAD):
 
 
 def task(tgid, by=0, comm=b''):
-    """`by`: its TID less that of the task before."""
+    """`by`: the TID minus the TID of the previous task."""
     return signed(by) + signed(0) + signed(tgid) * 2 + text(comm) + members() + signed(0) + number(0) * 4
 
 
@@ -84,7 +84,7 @@ def tick_end(since_base=0):
 
 
 def batch(records, keys=b'', index=b'', times=b'', address=b'', count=b'', cached=b'', raw=b''):
-    """Wire records of ring 0, as docs/format.md has their columns."""
+    """Wire records of ring 0, in the columns of docs/format.md."""
     columns = (keys, index, times, address, count, cached, b'', b'', b'', raw, b'')
     return item(2, number(0) + number(records) + b''.join(map(text, columns)))
 
@@ -119,7 +119,7 @@ class Forger:
         return out.raw[:size]
 
     def chunk(self, head, payload, raw=None):
-        """`raw`: how long the payload is unpacked; None: it is not packed, as what does not become smaller is."""
+        """`raw`: the unpacked length of the payload; None: the payload is not packed, as if packing did not make it smaller."""
         kind, _, _, records, number_, first, last, before = struct.unpack('<4I4Q', head[8:56])
         size = len(payload) if raw is None else raw
         out = MAGIC + struct.pack('<4I4Q', kind, len(payload), size, records, number_, first, last, before)
@@ -138,7 +138,7 @@ class Forger:
         return b''.join(number(field) + text(body) for field, body in fields.items())
 
     def recording(self, payloads, version=2, header=None, ended=True):
-        """Chunks of items, of which each payload is one."""
+        """A recording with one chunk of items for each payload."""
         out = FILE_MAGIC + struct.pack('<I', version)
         out += struct.pack('<I', self.check(out) & 0xffffffff)
         header = header or self.header(version)

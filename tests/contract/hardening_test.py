@@ -33,7 +33,7 @@ def commands():
 
 
 def from_compiler(command):
-    """The words from the compiler on, without what it is begun by (a cache)."""
+    """The arguments from the compiler on, without a compiler cache in front of it."""
     words = shlex.split(command)
     return words[next(at for at, word in enumerate(words) if COMPILER.fullmatch(word)):]
 
@@ -74,7 +74,7 @@ class Hardening(unittest.TestCase):
         for file, words in commands().items():
             with self.subTest(file=file):
                 self.assertIn('-fstack-protector-strong', words)
-                # What librsslag shares with the program may lie anywhere, too.
+                # Objects that librsslag shares with the program may also be compiled with -fPIC.
                 self.assertTrue({'-fPIE', '-fPIC'} & set(words), words)
                 if X86:
                     self.assertIn('-fcf-protection', words)

@@ -58,11 +58,11 @@ class Names(TracingTest):
         for pid, name in zip(pids, NAMES):
             (line,) = [line for line in lines if f' [{pid}]  ' in line]
             self.assertEqual(undo(line[:line.index(f' [{pid}]  ')]), kept(name))
-        # A newline in a name must not make a line of its own.
+        # A newline in a name must not start a line of the output.
         self.assertEqual(sum(' holds ' in line for line in lines), len(NAMES))
 
     def test_names_of_threads(self):
-        """Only the thread scheme shows them: on the cpu scheme a snapshot lists no threads."""
+        """Only on the thread scheme: on the cpu scheme a snapshot lists no threads."""
         names = NAMES[:8]
         done, ready = threading.Event(), threading.Barrier(len(names) + 1)
 

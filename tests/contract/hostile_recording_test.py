@@ -24,12 +24,12 @@ CAUSES = (b'ring_full', b'recursion', b'no_room')
 
 
 def evil(size, seed):
-    """So many bytes, none of them nice, begun at another place each time."""
+    """`size` hostile bytes. `seed` varies where in EVIL they start."""
     return b''.join(EVIL[(seed + i) % len(EVIL)] for i in range(size))[:size].ljust(size, b'\x1b')
 
 
 def forge(forger, data, words):
-    """All but the index, whose offsets are of the old file; how often each word was there."""
+    """Copies all chunks except the index, whose offsets are wrong in the new file. Also counts the occurrences of each word."""
     out, at, found = data[:PROLOGUE], PROLOGUE, dict.fromkeys(words, 0)
     while at < len(data):
         head = data[at:at + CHUNK]
@@ -42,7 +42,7 @@ def forge(forger, data, words):
             payload = forger.unpack(payload, raw)
         for i, word in enumerate(words):
             found[word] += payload.count(word)
-            if word in CAUSES:  # a count of 0 after it becomes 5, as causes with 0 are not reported
+            if word in CAUSES:  # changes a count of 0 to 5, as causes with a count of 0 are not reported
                 payload = payload.replace(word + b'\0', evil(len(word), i) + b'\5')
             payload = payload.replace(word, evil(len(word), i))
         out += forger.chunk(head, payload)
@@ -78,7 +78,7 @@ class HostileRecording(unittest.TestCase):
         return ran
 
     def test_text(self):
-        """In either locale; no escape needs UTF-8."""
+        """In both locales: escapes are ASCII."""
         for file in self.files:
             for args in (('replay', '--format', 'lines'), ('replay', '--events'), ('replay', '--format', 'lines', '--threads', 'all'),
                          ('report', '--all'), ('report', '--diff', self.files[0])):
@@ -98,7 +98,7 @@ class HostileRecording(unittest.TestCase):
                         self.assert_words(document)
 
     def assert_words(self, value):
-        """What a reader of JSON makes of it."""
+        """Checks the strings after JSON decoding."""
         if isinstance(value, dict):
             for key, each in value.items():
                 self.assert_words(key)
@@ -144,7 +144,7 @@ class HostileRecording(unittest.TestCase):
                 self.assertNotIn(escape, path.read_bytes())
 
     def test_a_cause_that_is_not_known_is_other(self):
-        """A loss counts, whatever its cause is called."""
+        """A loss with an unknown cause is counted as `other`."""
         summary = self.told('replay', '--json', self.files[0]).documents()[-1]
         self.assertEqual(summary['schema'], 'rsslag.summary/2')
         contract.assert_valid(self, 'summary', summary)
@@ -153,7 +153,7 @@ class HostileRecording(unittest.TestCase):
     @contract.long_only('a screen through tmux')
     @needs_tmux
     def test_screen(self):
-        """A title that was obeyed would be tmux's."""
+        """If the terminal executed the escape, tmux would have the title."""
         for file in self.files:
             with Pane() as pane:
                 title = pane.tmux('display', '-p', '#{pane_title}')

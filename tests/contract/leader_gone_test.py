@@ -24,23 +24,23 @@ NAME = 'headless-prog'
 KB = 20_000
 PAGE_KB = mmap.PAGESIZE // 1024
 SYS_EXIT = {'x86_64': 60, 'aarch64': 93}
-UID = 64_123  # of no other process
+UID = 64_123  # a UID that no other process has
 
 
 def become(uid):
-    """Another user whose files of /proc are not root's all the same."""
+    """Becomes another user, but stays dumpable, so that its files of /proc belong to that user and not to root."""
     libc = ctypes.CDLL(None)
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
     libc.prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE
-    libc.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG, which that has cleared
+    libc.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG, which the change of the UID has cleared
 
 
 def leave_a_thread():
-    """Some pages of its own, a thread that goes on, and a name that the thread has not."""
+    """Touches private pages, starts a thread that outlives the main thread, and gives the main thread another name."""
     libc = ctypes.CDLL(None)
-    libc.prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: khugepaged makes no more of them
+    libc.prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: khugepaged must not add pages
     leave_a_thread.memory = mmap.mmap(-1, KB * 1024, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     for at in range(0, KB * 1024, mmap.PAGESIZE):
         leave_a_thread.memory[at] = 1
@@ -58,7 +58,7 @@ def leave_a_thread():
 
 @contextlib.contextmanager
 def headless(first=lambda: None):
-    """The numbers of such a process and of its thread; it does `first` before all else."""
+    """The PID of a process without its main thread, and the TID of its other thread. The process calls `first` at its start."""
     number = SYS_EXIT.get(os.uname().machine)
     if number is None:
         raise unittest.SkipTest('the number of exit(2) is not known here')
@@ -70,7 +70,7 @@ def headless(first=lambda: None):
             first()
             leave_a_thread()
             os.write(write, b'1')
-            ctypes.CDLL(None).syscall(number, 0)  # not Python's, which would wait for the thread
+            ctypes.CDLL(None).syscall(number, 0)  # exit(2) of the main thread alone: Python's exit would wait for the other thread
         finally:
             os._exit(1)
     os.close(write)
@@ -88,7 +88,7 @@ def headless(first=lambda: None):
 
 
 def remove(directory):
-    """A cgroup, once its last task is gone for good."""
+    """Removes a cgroup after its last task has been released."""
     with contextlib.suppress(OSError):
         os.rmdir(directory)
     return not os.path.exists(directory)
@@ -103,7 +103,7 @@ def walked_kb(pid, tid):
 
 
 def beside(pid, tid, ours):
-    """What is said while the page tables stay the same: pages of files come and go though a process sleeps."""
+    """Repeats until the page tables are the same before and after: file pages can change although a process sleeps."""
     before = walked_kb(pid, tid)
     for _ in range(20):
         said, after = ours(), walked_kb(pid, tid)

@@ -29,7 +29,7 @@ def built():
 
 @functools.lru_cache(maxsize=None)
 def directory():
-    """The library, its Python module and a program that uses it, where any user may come."""
+    """The library, its Python module and a program that uses it, in a directory that every user can enter."""
     if not (built() / 'librsslag.so.0').exists():
         raise unittest.SkipTest('librsslag is not part of this build')
     if not contract.has_tracer():
@@ -148,7 +148,7 @@ class OneProcess(TracingTest):
         way, took, cpu = user('times', self.held.pid, BPF).split()
         print(f'librsslag: {took} us, {cpu} us of CPU time for a process of 101 threads by {way}, the medians of 1001')
         self.assertEqual(way, 'BPF')
-        # Of CPU time, as others have the machine meanwhile.
+        # CPU time, as other processes use the machine concurrently.
         if not emulated():
             self.assertLess(float(cpu), 200)
 
@@ -210,7 +210,7 @@ class ManyProcesses(TracingTest):
             self.assertNotIn(2, by_pid)
 
     def raw_all(self, ways=0, files=''):
-        """Its lines. A name may hold what ends one."""
+        """The lines of its output. A name may contain a newline."""
         done = subprocess.run([str(directory() / 'user'), 'all', '0', str(ways), files], capture_output=True,
                               env=environment(), timeout=TIMEOUT, check=True)
         return re.split(rb'\n(?=pid \d+ way )', done.stdout.removesuffix(b'\n'))

@@ -21,7 +21,7 @@ ROOMY = () if contract.LONG else ('--ring', '8M')
 
 
 def unseen(work):
-    """A Python program for `-- CMD` that does this while rsslag stands still: of what a small ring cannot hold, some is lost."""
+    """A Python program for `-- CMD` that runs `work` while rsslag is stopped, so that a small ring loses records."""
     return f'import os, signal\nos.kill(os.getppid(), signal.SIGSTOP)\n{work}\nos.kill(os.getppid(), signal.SIGCONT)\n'
 
 
@@ -30,12 +30,12 @@ def live(*args, **more):
 
 
 def made_at(tick):
-    """Seconds since the epoch."""
+    """The time of a tick, in seconds since the epoch."""
     return datetime.datetime.fromisoformat(tick['time'].replace('Z', '+00:00')).timestamp()
 
 
 class Live:
-    """`rsslag live` while it runs, to the end of the with block. What it says on stderr is read on the side."""
+    """`rsslag live` until the end of the with block. A thread reads its stderr."""
 
     def __init__(self, *args, executable=None, prefix=(), **more):
         argv = [*prefix, executable or contract.binary, 'live', *(str(arg) for arg in args)]
@@ -56,7 +56,7 @@ class Live:
                 self._more.notify_all()
 
     def complaint(self, index=0):
-        """The first line on stderr, or a later one."""
+        """The line `index` of stderr."""
         with self._more:
             if not self._more.wait_for(lambda: len(self.said) > index, TIMEOUT):
                 raise AssertionError(f'no further line after {self.said}')
@@ -70,14 +70,14 @@ class Live:
         return line
 
     def document(self, accept=lambda document: True):
-        """The next document that is such."""
+        """The next document that `accept` accepts."""
         while True:
             document = json.loads(self.line())
             if accept(document):
                 return document
 
     def later(self, ticks, accept=lambda document: True):
-        """Not what is on its way: so many ticks after the first from now on, whose reading may have been made before."""
+        """Skips ticks that are already on their way. Counts from the first tick made after this call, whose reading may be older."""
         now = time.time()
         first = self.document(lambda one: 'seq' in one and made_at(one) > now)
         return self.document(lambda one: 'seq' in one and one['seq'] >= first['seq'] + ticks and accept(one))
@@ -86,7 +86,7 @@ class Live:
         self.process.send_signal(number)
 
     def finish(self):
-        """Waits for its end; all of it as of a run."""
+        """Waits for its end, and returns the status and all output."""
         rest = self.process.stdout.read()
         status = self.process.wait(TIMEOUT)
         self._listener.join(TIMEOUT)
@@ -97,7 +97,7 @@ class Live:
 
     def __exit__(self, *_):
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)  # CMD too, which has the pipes
+            os.killpg(self.process.pid, signal.SIGKILL)  # kills CMD too, which holds the pipes
         self.process.wait(TIMEOUT)
         self._listener.join(TIMEOUT)
         self.process.stdout.close()
@@ -139,7 +139,7 @@ def assert_sum(test, whole, parts, tick):
 
 
 def assert_tick(test, tick):
-    """What is true of each process at each tick."""
+    """Checks what must hold for each process at each tick."""
     assert_valid(test, 'tick', tick)
     for members in (tick['flushed'], tick['cached'], tick['exact'], tick['baseline'], tick['exited']['net']):
         test.assertEqual(members['rss'], members['file'] + members['anon'] + members['shmem'], tick)
@@ -169,7 +169,7 @@ def assert_attributed(test, tick):
 
 
 def assert_trace(test, ran, attributed=True, status=0, said='', not_at_zero=0):
-    """A whole run in jsonl: ticks, then one summary. The ticks, without the records of --events, and the summary."""
+    """Checks a whole run in jsonl: ticks, then one summary. Returns the ticks, without the records of --events, and the summary."""
     test.assertEqual((ran.status, ran.err), (status, said), ran)
     documents = [document for document in ran.documents() if 'schema' in document]
     *ticks, summary = documents
@@ -193,14 +193,14 @@ def assert_trace(test, ran, attributed=True, status=0, said='', not_at_zero=0):
     test.assertEqual(sorted(pid for pid, _ in gone),
                      sorted(each['pid'] for each in summary['processes'] if each['state'] == 'exited'), summary)
     test.assertEqual(summary['ticks'], len(ticks))
-    # Targets that run on send more while the kernel's counts are read.
+    # Targets that still run emit more records while the kernel's counts are read.
     more = summary['emitted'] - summary['records'] - summary['lost']
     test.assertGreaterEqual(more, 0, summary)
     if all(process['state'] == 'exited' for process in summary['processes']):
         test.assertEqual(more, 0, summary)
     test.assertEqual(summary['lost'], sum(summary['lost_by'].values()), summary)
     test.assertLessEqual(summary['ended_not_at_zero'], not_at_zero, summary)
-    # The last tick of a PID is of its last row: what a fork held before its exec has one of its own.
+    # The last tick of a PID belongs to its last row. A fork has a row of its own for what it held before its exec.
     for process in {process['pid']: process for process in summary['processes']}.values():
         final = [tick for tick in ticks if tick['pid'] == process['pid']][-1:]
         if final:
@@ -209,7 +209,7 @@ def assert_trace(test, ran, attributed=True, status=0, said='', not_at_zero=0):
 
 
 def assert_lines_hold(test, text):
-    """Lines of a command that has ended: neither its last line nor the summary says that it held nothing."""
+    """Checks the lines for a command that has ended: its last line and the summary show values above 0."""
     (last,) = [line.split() for line in text.splitlines() if line.endswith(' EXITED')]
     test.assertGreater(int(last[4].lstrip('~!').replace(',', '')), 0, text)  # EXACT
     (most,) = re.findall(r' exited: .* (?:at most|at least) ([\d,]+) kB', text)

@@ -37,13 +37,13 @@ def moved(members):
 
 
 def blamed(tick):
-    """Who else did something to the process; not khugepaged and its like, which may at any time."""
+    """Foreign tasks that changed the process's counters, without kernel threads like khugepaged, which may do so at any time."""
     return {other['tid'] for other in tick['others'] if moved(other['net']) and other['comm'] in ('lifecycle', '')}
 
 
 @needs_schema
 class Lives(TracingTest):
-    """COUNT of each in a row."""
+    """COUNT lives of each kind, one after another."""
     mode = 'events'
 
     def setUp(self):
@@ -126,13 +126,13 @@ class KnownPages(TracingTest):
         self.assertEqual(len(rows), self.threads)
         on_tmpfs = all(row['net']['file'] < self.file for row in rows)  # whose pages count as shmem
         for row in rows:
-            # How much is uncertain rests on how CPUs took turns. The truth lies within it.
+            # The uncertain amount depends on how the CPUs interleaved. The truth is within it.
             width = row['uncertain']
             if contract.LONG:
                 self.assertEqual(width, 0, row)
             shmem = self.shmem + (self.file if on_tmpfs else 0)
             self.assertLessEqual(abs(row['net']['shmem'] - shmem), width, row)
-            # Its stack, and what it was first to need of the C library.
+            # Its stack, and the pages of the C library that it was the first to touch.
             self.assertIn(row['net']['anon'] - self.anon, range(-width, 6 + width), row)
             if not on_tmpfs:
                 self.assertIn(row['net']['file'] - self.file, range(-width, 64 + width), row)
@@ -145,7 +145,7 @@ class KnownPages(TracingTest):
 
 
 class Causes(TracingTest):
-    """A fault is named for what happens in it alone."""
+    """A change gets the cause of a fault only if it happens in that fault."""
     count = 8
 
     @unittest.skipUnless(platform.machine() == 'x86_64', 'kernels of other architectures do not report faults that they cause themselves')
@@ -170,14 +170,14 @@ class Causes(TracingTest):
             caused = by_kernel[places['fresh'] + 4096 * page]
             if scheme == 'cpu':
                 self.assertEqual(len(caused), 1, caused)
-            else:  # where most are cached: at most the flush at its begin, of each member
+            else:  # most changes are cached; at most the flush at its start, for each member
                 self.assertLessEqual(len(caused), 3, caused)
         if scheme == 'cpu':
             without = [update for update in updates if update['member'] == 'anon' and not update['fault']]
             self.assertGreaterEqual(len(without), 2 * self.count * 300, 'pages that were mapped all at once')
 
     def test_faults_do_not_fall_as_a_process_ends(self):
-        """Faults of an ended task count as its own until its end is reported."""
+        """Faults of an ended task are counted for it until its end is reported."""
         with Live(*JSONL, *ROOMY, '--no-walk', '--interval', '10ms', '--', lifecycle(), 'threads', COUNT) as trace:
             ticks, summary = assert_trace(self, trace.finish())
         most = collections.defaultdict(int)
@@ -193,14 +193,14 @@ class Causes(TracingTest):
 
 @needs_schema
 class Matching(TracingTest):
-    """Processes that match later are found as they exec, not at the next tick."""
+    """Processes that start to match are found at their exec, not at the next tick."""
 
     def check(self, *words):
         with tempfile.TemporaryDirectory() as directory, Live(*JSONL, '--events', '--interval', '1h', *words) as trace:
             self.assertIn('nothing matches yet', trace.complaint())
             with subprocess.Popen([lifecycle(), 'touch', f'{directory}/pages', '1', '10', '10', '10'], stdin=subprocess.PIPE,
                                   stdout=subprocess.DEVNULL) as process:
-                # Written once its counters have been read.
+                # The line is written after its counters have been read.
                 trace.document(lambda one: one.get('type') == 'exec' and one['pid'] == process.pid)
                 process.stdin.close()
                 over = trace.document(lambda tick: tick.get('state') == 'exited' and tick['pid'] == process.pid)
@@ -242,7 +242,7 @@ class Others(TracingTest):
         given_up = before['exact']['file'] - after['exact']['file']
         if given_up == 0:
             self.skipTest('this file system keeps its pages')
-        # The kernel's own (kswapd, kdamond) may reclaim, too.
+        # Kernel threads (kswapd, kdamond) may reclaim pages, too.
         by_tid = {other['tid']: other['net']['file'] for other in after['others']}
         self.assertEqual(sum(by_tid.values()), -given_up, after['others'])
         self.assertLess(by_tid.get(threading.get_native_id(), 0), 0, after['others'])
@@ -252,7 +252,7 @@ class Others(TracingTest):
 
     @long_only('a race, tried up to ten times with 1 GiB each')
     def test_a_reader_that_drops_the_last_reference(self):
-        """Who walks smaps of a process that is killed meanwhile holds its mm, and tears it down."""
+        """A task that walks smaps of a process holds its mm. If the process is killed then, that task tears the mm down."""
         for _ in range(10):
             with Held('single', '--kb', '1048576') as held:
                 with Live(*JSONL, '--no-walk', '--interval', '1h', held.pid) as trace:

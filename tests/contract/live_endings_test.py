@@ -19,7 +19,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Words(unittest.TestCase):
-    """Refused before anything is tried: the same for every user, kernel and build."""
+    """Arguments that are refused before anything else is done, for every user, kernel and build."""
 
     def refused(self, *args, says=()):
         ran = live(*args)
@@ -180,7 +180,7 @@ class Absent(TracingTest):
                 pids = []
                 for name in (b'rslg-rec-1', b'rslg-rec-2'):
                     with Children([name]) as (pid,):
-                        contract.wait_until(lambda pid=pid: f'/proc/{pid}' in contract.open_paths(record.pid))  # it is read
+                        contract.wait_until(lambda pid=pid: f'/proc/{pid}' in contract.open_paths(record.pid))  # rsslag reads it
                         pids.append(pid)
                     said('waiting for the next')
                 record.send_signal(signal.SIGINT)
@@ -236,12 +236,12 @@ class Signals(TracingTest):
         with Live('--format', 'jsonl', '--interval', '50ms', '--', 'sh', '-c', 'trap "" INT; exec sleep 300') as trace:
             command = trace.document(lambda tick: tick['state'] == 'running' and tick['comm'] == 'sleep')['pid']
             trace.signal(signal.SIGINT)
-            # Two that are pending at the same time are one.
+            # Two signals that are pending concurrently are merged into one.
             contract.wait_until(lambda: not contract.is_pending(trace.process.pid, signal.SIGINT))
-            trace.later(1)  # it goes on
+            trace.later(1)  # rsslag still runs
             trace.signal(signal.SIGINT)
             trace.process.wait(contract.TIMEOUT)
-            os.kill(command, signal.SIGKILL)  # which still holds the pipe
+            os.kill(command, signal.SIGKILL)  # CMD still holds the pipe
             ran = trace.finish()
         self.assertEqual((ran.status, ran.err), (0, ''), ran)
         self.assertIn('rsslag.summary/2', ran.lines[-1])
@@ -260,7 +260,7 @@ class Output(TracingTest):
                 self.assertEqual((ran.status, ran.err), (0, ''), options)
 
     def test_a_closed_pipe_ends_a_recording_whole(self):
-        """At once, though there is nothing to write for a minute."""
+        """rsslag ends immediately, even if it has nothing to write for a minute."""
         with tempfile.TemporaryDirectory() as directory, Children() as (pid,):
             for form in ('jsonl', 'csv', 'lines'):
                 recording = os.path.join(directory, form)
@@ -334,7 +334,7 @@ class Status(TracingTest):
 
     def test_nothing_is_left_open_in_the_command(self):
         ran = live('--format', 'csv', '--', 'sh', '-c', 'ls /proc/self/fd >&2')
-        self.assertEqual(ran.err.split(), ['0', '1', '2', '3'])  # 3: the directory that ls reads
+        self.assertEqual(ran.err.split(), ['0', '1', '2', '3'])  # 3 is the directory that ls reads
 
 
 @needs_root

@@ -141,7 +141,7 @@ class Threads(TracingTest):
             ran = live('--threads', 'top:3', '--duration', '0', held.pid)
             plain = live('--duration', '0', held.pid)
         ticks = ran.out.count(' UNWALKED') + ran.out.count(' AGREES')
-        # Those that are not listed have one row.
+        # The threads that are not listed share one row.
         self.assertEqual(ran.out.count('\n  '), plain.out.count('\n  ') + 4 * ticks, ran)
         self.assertEqual(ran.out.count(' threads not listed '), ticks, ran)
 
@@ -170,7 +170,7 @@ class Events(TracingTest):
         self.assertEqual([record['t_ns'] for record in records], sorted(record['t_ns'] for record in records))
 
     def test_known_amounts_lead_from_one_count_to_the_next(self):
-        """Where no page is open, the records add up to what the tick says."""
+        """If no page is uncertain, the records add up to the tick."""
         with Told('sh -c :') as told, Live('--format', 'jsonl', '--events', '--threads', 'all', '--interval', '1h',
                                            told.pid) as trace:
             first = trace.document()
@@ -203,7 +203,7 @@ class Events(TracingTest):
 
 
 class Names(TracingTest):
-    """Names of processes and threads, whatever they hold: no terminal and no parser sees them raw."""
+    """Hostile names of processes and threads: no terminal and no parser gets them raw."""
 
     def harmless(self, text):
         self.assertIsNone(CONTROL.search(text), CONTROL.search(text))
@@ -226,7 +226,7 @@ class Names(TracingTest):
             self.assertIn(f'{comms[pid]} [{pid}] running: ', runs['lines'].out)
 
     def test_of_threads_that_come_and_go(self):
-        """Their names are in records as well: thread_start, rename, thread_end."""
+        """Records contain thread names, too: thread_start, rename, thread_end."""
         for form in ('jsonl', 'csv', 'lines'):
             with Live('--format', form, '--events', '--threads', 'all', '--interval', '20ms', os.getpid()) as trace:
                 trace.line()

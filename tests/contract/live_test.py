@@ -67,7 +67,7 @@ class Targets(TracingTest):
             self.assert_lag_within_bound(ticks, summary)
 
     def assert_lag_within_bound(self, ticks, summary):
-        """At one instant, by records, a CPU caches less than a batch of each member: the bound is hard."""
+        """By the records, a CPU caches less than a batch of each member at any instant: the bound is hard."""
         for tick in ticks:
             self.assertEqual(tick['bound']['hard'], tick['scheme'] != 'thread', tick)
             if tick['bound']['hard']:
@@ -75,7 +75,7 @@ class Targets(TracingTest):
         bound = ticks[0]['bound']
         (process,) = summary['processes']
         if not bound['hard']:
-            return  # a thread's own, which it may pass
+            return  # the bound of a thread is soft
         self.assertLessEqual(process['peak_lag']['pages'], bound['rss'])
         for member in ('file', 'anon', 'shmem', 'swap'):
             self.assertLessEqual(process['cached_most'][member], bound[member])
@@ -150,7 +150,7 @@ class Targets(TracingTest):
             ticks, _ = assert_trace(self, trace.finish())
         walks = [index for index, tick in enumerate(ticks) if fresh(tick)]
         for walk, following in zip(walks, walks[1:]):
-            # It was made between the tick before and its own, and a tick that comes a little early still walks.
+            # The walk was made between the previous tick and this one. A tick that comes slightly early still walks.
             not_before = ticks[walk - 1]['t_ns'] if walk > 0 else 0
             self.assertGreaterEqual(ticks[following]['t_ns'] - not_before, 950_000_000, (ticks[walk], ticks[following]))
 

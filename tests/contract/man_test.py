@@ -22,7 +22,7 @@ def in_help(*command):
 
 
 def in_page(name):
-    """What its items list. `-x , -X`, `-o FILE , --output FILE` are two each."""
+    """The options that the items of the page list. `-x , -X` and `-o FILE , --output FILE` are two options each."""
     found = set()
     for item in re.findall(r'(?m)^\.It (.*)$', (MAN / f'{name}.1').read_text()):
         found |= {f'--{long}' for long in re.findall(r'\bFl Fl ([\w-]+)', item)}
@@ -41,7 +41,7 @@ def in_completion(*command):
 class Options(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # help and version are but words for --help and --version.
+        # The commands help and version are the same as --help and --version.
         listed = rsslag('--help').out.split('Subcommands:')[1].split('\n\n')[0]
         cls.commands = [command for command in re.findall(r'(?m)^  ([a-z]+) ', listed) if command not in ('help', 'version')]
         cls.common = set(in_help())
@@ -75,7 +75,7 @@ class Pages(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which('mandoc'), 'there is no mandoc')
     def test_mandoc_finds_nothing(self):
-        """But for manuals that are not installed here."""
+        """Except references to manuals that are not installed here."""
         for page in sorted(MAN.iterdir()):
             done = subprocess.run(['mandoc', '-Tlint', page], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                                   env=contract.environment(), timeout=contract.TIMEOUT)

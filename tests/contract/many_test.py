@@ -24,7 +24,7 @@ from live import Live, Told, assert_trace
 
 RECORDING = str(ROOT / 'docs' / 'recordings' / 'quiet-6.1.rsslag')
 BPF_CALL = {'x86_64': 321, 'aarch64': 280}.get(platform.machine())
-BY_ID = {'prog_id': 13, 'map_id': 14, 'link_id': 30}  # BPF_PROG_GET_FD_BY_ID and its like (linux/bpf.h enum bpf_cmd)
+BY_ID = {'prog_id': 13, 'map_id': 14, 'link_id': 30}  # BPF_PROG_GET_FD_BY_ID, BPF_MAP_…, BPF_LINK_… (linux/bpf.h enum bpf_cmd)
 
 
 class TenTracers(TracingTest):
@@ -45,7 +45,7 @@ class TenTracers(TracingTest):
 
 
 def held_objects(pid):
-    """(kind, id) of the BPF objects that it has descriptors of."""
+    """(kind, id) of the BPF objects that the process has descriptors of."""
     found = set()
     for file in Path(f'/proc/{pid}/fdinfo').iterdir():
         with contextlib.suppress(FileNotFoundError):
@@ -68,7 +68,7 @@ def is_there(kind, number):
 @unittest.skipUnless(BPF_CALL, 'the number of bpf(2) is not known here')
 class KilledOutright(TracingTest):
     def left_by(self, *args, ready, **more):
-        """Kills it once it is at work, and waits until nothing of what it had is there."""
+        """Kills rsslag after `ready`, and waits until its BPF objects no longer exist."""
         with subprocess.Popen([contract.binary, *args], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment(), **more) as process:
             try:
                 ready(process)
@@ -124,7 +124,7 @@ MAPPINGS = 64_000
 
 
 def many_mappings():
-    """So many that the kernel may not merge: every second page of a range is read only."""
+    """Many mappings, which the kernel cannot merge: every second page of a range is read-only."""
     at, libc = reserved((MAPPINGS + 2) * mmap.PAGESIZE), ctypes.CDLL(None, use_errno=True)
     libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     for page in range(1, MAPPINGS, 2):
@@ -192,7 +192,7 @@ class Threads(TracingTest):
 
 
 class Terminal:
-    """A terminal of any size; what is written to it is read on and thrown away."""
+    """A terminal of any size. Its output is read and discarded."""
 
     def __init__(self, rows, columns, *args):
         self.master, self.slave = os.openpty()
@@ -208,7 +208,7 @@ class Terminal:
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack('HHHH', rows, columns, 0, 0))
 
     def more(self):
-        """Whether anything came since the last time."""
+        """Whether there was output since the last call."""
         try:
             self.read += os.read(self.master, 1 << 20)
             return True
@@ -216,7 +216,7 @@ class Terminal:
             return False
 
     def taken(self):
-        """Until it has taken the size, which comes by a signal that it reads, and all that was typed."""
+        """Waits until rsslag has read the signal for the new size and all typed keys."""
         def nothing_waits():
             self.more()
             if self.process.poll() is not None:
@@ -229,7 +229,7 @@ class Terminal:
     def leave(self):
         os.write(self.master, b'q')
         wait_until(lambda: (self.more(), self.process.poll())[1] is not None)
-        while self.more():  # what it wrote last
+        while self.more():  # read the remaining output
             pass
         return self.process.returncode, termios.tcgetattr(self.slave) == self.before, self.read.rfind(b'\x1b[?1049l') > self.read.rfind(b'\x1b[?1049h')
 

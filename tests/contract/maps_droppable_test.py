@@ -17,7 +17,7 @@ from contract import Held, assert_valid, child_with, rsslag
 
 MIB = 1 << 20
 FILE = 16 * MIB
-SLACK_KB = 1024  # what two forks of one interpreter have touched of their libraries differs by less
+SLACK_KB = 1024  # two forks of one interpreter differ by less than this in the library pages that they have touched
 MADV_FREE = 8
 
 
@@ -65,7 +65,7 @@ class Files(unittest.TestCase):
     @classmethod
     @contextlib.contextmanager
     def child(cls, *touched, locked=False, private=False):
-        """Maps the file as often as numbers are given, with so many bytes of it touched; once it maps a page of it anyway."""
+        """A child that maps the file once for each number in `touched` and touches that many bytes. It also maps one page of it."""
         def prepare():
             cls.kept = []
             flags = mmap.MAP_PRIVATE if private else mmap.MAP_SHARED
@@ -141,7 +141,7 @@ class NoFiles(unittest.TestCase):
             self.kept.madvise(MADV_FREE)
 
         with child_with(prepare) as pid:
-            for _ in range(20):  # reclaim may take some meanwhile
+            for _ in range(20):  # reclaim may take some pages in the meantime
                 before = smaps_sum(pid, 'LazyFree')
                 told, text = sums(self, pid), rsslag('maps', str(pid))
                 if smaps_sum(pid, 'LazyFree') == before:
@@ -155,7 +155,7 @@ class NoFiles(unittest.TestCase):
     def test_hugetlb_pages_are_told_beside_rss(self):
         try:
             held = Held('hugetlb')
-        except AssertionError as lacks:  # what the machine lacks, the demo names
+        except AssertionError as lacks:  # the demo names what the machine lacks
             self.skipTest(str(lacks)[:200])
         with held:
             told, text = sums(self, held.pid), rsslag('maps', str(held.pid))

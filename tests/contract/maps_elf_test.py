@@ -26,7 +26,7 @@ def of(test, glob, pid):
 
 
 def made_up(sections, symbols, size=1 << 20):
-    """An ELF file of which each section is a table of the same symbols, and each symbol has the same name of half its size."""
+    """An ELF file whose sections are tables of the same symbols. All symbols have the same name, of half the size."""
     name_at, table_at, headers_at = 4096, size // 2 + 8192, 64 + 56
     entries = b''.join(struct.pack('<IBBHQQ', 1, 2, 0, 1, i * 8, 8) for i in range(symbols))
     names = b'\0' + b'n' * (size // 2) + b'\0'
@@ -64,10 +64,10 @@ class Elf(unittest.TestCase):
         self.assertLessEqual(sections['.text']['resident'], present)
 
     def test_what_is_written_shows(self):
-        """A library's data page that was the file's, and is this process's own after a write."""
+        """A data page of a library belongs to the file, and after a write to this process alone."""
         directory = tempfile.mkdtemp(prefix='rsslag-contract-')
         self.addCleanup(shutil.rmtree, directory)
-        # A copy that was made just now: its pages are dirty in the page cache, which says nothing of who maps it.
+        # The pages of a fresh copy are dirty in the page cache. They must not count as written by this process.
         program = os.path.realpath(shutil.copy(contract.binary, directory))
         with contract.Held('single', program=program) as held:
             report = of(self, program, held.pid)['elf']

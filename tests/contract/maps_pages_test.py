@@ -65,7 +65,7 @@ class Frames(unittest.TestCase):
 
     @contextlib.contextmanager
     def programs(self, count):
-        """Stopped processes, which share no page with others."""
+        """Stopped processes that share no page with other processes."""
         with contextlib.ExitStack() as stack:
             directory = tempfile.mkdtemp(prefix='rsslag-contract-')
             stack.callback(shutil.rmtree, directory)
@@ -99,7 +99,7 @@ class Frames(unittest.TestCase):
     def test_three_processes_that_share_a_mapping(self):
         shared = mmap.mmap(-1, 64 * mmap.PAGESIZE)  # MAP_SHARED
 
-        def touch():  # a fork copies no entries of shared memory
+        def touch():  # fork does not copy page-table entries of shared memory
             for page in range(64):
                 shared[page * mmap.PAGESIZE] = 1
 
@@ -169,7 +169,7 @@ class Frames(unittest.TestCase):
 
     @needs_overcommit
     def test_sixteen_tebibytes_reserved_are_no_long_walk(self):
-        """If the kernel skips absent pages; otherwise the limit ends the walk."""
+        """The kernel skips absent pages, or else the limit ends the walk."""
         def reserve():
             at = reserved(16 << 40)
             ctypes.memset(at + (8 << 40), 1, mmap.PAGESIZE)
@@ -186,7 +186,7 @@ class Frames(unittest.TestCase):
     def test_speed(self):
         gib = 0.125 if contract.emulated() else 1
         with Held('single', '--kb', str(int(gib * 1024 * 1024))) as held:
-            # The quickest: others take the processors, too.
+            # The quickest of several: other processes use the CPUs, too.
             report = min((of(self, held.pid) for _ in range(1 if contract.emulated() else 5)), key=lambda each: each['took_us'])
         rate = report['total']['present'] * mmap.PAGESIZE / 2**30 / (report['took_us'] / 1e6)
         print(f'--pages: {rate:.2f} GiB of resident memory a second')
@@ -197,7 +197,7 @@ PMD_MAPPED = ('AnonHugePages', 'ShmemPmdMapped', 'FilePmdMapped')
 
 
 def smaps_of(pid, start, keys):
-    """Σ of these lines of the mapping that begins there."""
+    """The sum of these lines of smaps for the mapping that starts at `start`."""
     with open(f'/proc/{pid}/smaps', encoding='utf-8', errors='replace') as smaps:
         for line in smaps:
             if re.match('[0-9a-f]+-', line):
@@ -224,7 +224,7 @@ class Huge(unittest.TestCase):
         return told, child_with(become_nobody)
 
     def assert_huge(self, pid, start):
-        for _ in range(20):  # khugepaged may make a huge page meanwhile
+        for _ in range(20):  # khugepaged may make a huge page in the meantime
             huge = sum(smaps_of(pid, start, PMD_MAPPED)) // PAGE_KB
             root = of(self, pid)
             ran = as_nobody('maps', '--pages', '--json', str(pid))
@@ -251,7 +251,7 @@ class Huge(unittest.TestCase):
                 for _ in range(size // 65536):
                     os.write(file.fileno(), b'x' * 65536)
                 os.fsync(file.fileno())
-                self.kept = mmap.mmap(file.fileno(), size)  # a fork of it has the same address
+                self.kept = mmap.mmap(file.fileno(), size)  # a fork has the mapping at the same address
 
                 def prepare():
                     for at in range(0, size, mmap.PAGESIZE):

@@ -37,8 +37,8 @@ def column(process, name):
 
 
 def beside(ours, theirs):
-    """What both say of one moment: theirs was the same before and after ours. Who else has a page, and whether it has been
-    written back, changes also while a process is stopped."""
+    """The results of both tools for one moment: `theirs` was the same before and after `ours`. Sharing and writeback of pages
+    change also while a process is stopped."""
     before = theirs()
     for _ in range(20):
         said, after = ours(), theirs()
@@ -49,7 +49,7 @@ def beside(ours, theirs):
 
 
 def tool(*words, **changes):
-    """What another tool prints of the same process."""
+    """The output of another tool for the same process."""
     return subprocess.run(words, capture_output=True, env=environment(**changes), timeout=contract.TIMEOUT,
                           check=True).stdout
 
@@ -336,7 +336,7 @@ class Speed(unittest.TestCase):
 
         with child_with(split) as pid, Held('single') as small:
             self.assertGreaterEqual(only(maps('--json', pid))['sums']['mappings'], 10000)
-            # One after another, as what else the machine does makes all three dearer; the round that it disturbed least.
+            # In one round, as other load slows all three; the round with the least disturbance counts.
             rounds = [(self.reading(pid), self.cost(pid), self.cost(small.pid)) for _ in range(9)]
         read, whole, start = min(rounds, key=lambda each: (each[1] - each[2]) / each[0])
         print(f'maps of 10,000 mappings: {whole * 1e3:.0f} ms of CPU, of it {start * 1e3:.0f} to start; '
@@ -355,7 +355,7 @@ class HostileNames(unittest.TestCase):
 
     def paths(self):
         deep = self.directory
-        while len(deep) < 3700:  # with the kernel's escapes still below its page for a name
+        while len(deep) < 3700:  # with the kernel's escapes still shorter than the page that it has for a name
             deep = os.path.join(deep, 'd' * 200)
         return [os.path.join(self.directory, name) for name in NAMES] + [os.path.join(deep, 'deep')]
 
@@ -363,7 +363,7 @@ class HostileNames(unittest.TestCase):
         self.kept = []
         for path in self.paths():
             if len(path) > 1000:
-                # Longer than one call takes: step by step.
+                # The path is longer than one chdir(2) accepts: step by step.
                 os.chdir(self.directory)
                 for part in os.path.relpath(path, self.directory).split('/')[:-1]:
                     os.makedirs(part, exist_ok=True)
@@ -412,7 +412,7 @@ class Pmap(unittest.TestCase):
                 self.assertEqual(ours.out.splitlines(), theirs.decode().splitlines(), pid)
 
     def test_details_have_the_layout_of_pmap(self):
-        """Pss depends on who else has these pages now: pmap itself, for one. Columns are as wide as what is in them."""
+        """Pss depends on the other processes that map these pages now, such as pmap. Columns are as wide as their content."""
         with Held('shared-anon') as held, stopped(held.pid):
             ours, theirs = beside(lambda: maps('-X', held.pid).out, lambda: tool('pmap', '-X', str(held.pid)).decode())
         ours, theirs = ours.splitlines(), theirs.splitlines()
@@ -432,7 +432,7 @@ class Top(TracingTest):
         cls.statm = contract.snapshot('--json', os.getpid()).document()['calibration']['statm']
 
     def home_of_a_top_with_more_columns(self):
-        """Where a top keeps its settings that shows SWAP, CODE and DATA, too: shown fields are odd, hidden ones even."""
+        """A home directory with settings of top that also show SWAP, CODE and DATA: shown fields are odd, hidden ones even."""
         home = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, home)
         with Pane(120, 36, HOME=home) as pane:
@@ -453,7 +453,7 @@ class Top(TracingTest):
         return home
 
     def top_says(self, pid, **changes):
-        """VIRT, RES, SHR in kB and %MEM, of its own first screen; further columns as its settings have it."""
+        """VIRT, RES, SHR in kB and %MEM on the first screen of top; further columns according to its settings."""
         lines = tool('top', '-b', '-n', '1', '-w', '200', '-E', 'k', '-e', 'k', '-p', str(pid), **changes)
         lines = lines.decode().splitlines()
         at = next(i for i, line in enumerate(lines) if line.split()[:1] == ['PID'])

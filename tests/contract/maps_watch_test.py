@@ -75,7 +75,7 @@ class Watch(unittest.TestCase):
                 changes = document['processes'][0]['changes']
                 grown += sum(change['rss_grown_kb'] for change in changes if change['kind'] == 'private')
             self.assertLess(grown, 2 * 64 * PAGE_KB)
-            # The target's end is the end, and a good one.
+            # The end of the target ends rsslag with status 0.
             target.end()
             rest = ran.stdout.read().decode().splitlines()
             self.assertEqual(ran.wait(contract.TIMEOUT), 0, ran.stderr.read())
@@ -117,7 +117,7 @@ class Baseline(unittest.TestCase):
             before = self.keep(target.pid)
             target.grow()
             target.grow()
-            exact = 128 * PAGE_KB  # of the mapping; the interpreter itself may touch a few
+            exact = 128 * PAGE_KB  # of the mapping; the interpreter itself may touch a few more pages
             holds = maps('--json', '--baseline', self.old, '--assert', f'private_dirty.growth<={2 * exact}kB',
                          '--assert', 'private_dirty.growth<90000%', '--assert', f'private_dirty.growth>={exact}kB',
                          target.pid)

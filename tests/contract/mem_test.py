@@ -24,7 +24,7 @@ def mem(*args, **more):
 
 
 def rollup(pid):
-    """Pss of smaps_rollup, and its anonymous private part."""
+    """Pss of smaps_rollup, and its private anonymous part."""
     with open(f'/proc/{pid}/smaps_rollup') as file:
         return dict((key, int(kb)) for key, kb in re.findall(r'(?m)^(\w+):\s+(\d+) kB', file.read()))
 
@@ -46,14 +46,14 @@ def used_rows(document):
 
 
 def assert_used_adds_up(test, document):
-    """To MemTotal - MemFree, to the kB, whatever the rows are."""
+    """The rows add up to MemTotal - MemFree, to the kB."""
     used, after, rows = document['used'], document['meminfo']['after'], used_rows(document)
     test.assertEqual(len(rows), len(used['rows']), 'each name once')
     test.assertEqual(used['in_use_kb'], after['total_kb'] - after['free_kb'])
     test.assertEqual(sum(kb for kb in rows.values() if kb is not None), used['in_use_kb'], used)
     if document['by'] != 'file':
         parts = [rows['process_' + part] for part in ('anon', 'file', 'shmem')]
-        # Each of the three is rounded down in each process (fs/proc/task_mmu.c, PSS_SHIFT).
+        # The kernel rounds each of the three down, in each process (fs/proc/task_mmu.c, PSS_SHIFT).
         processes = sum(row['processes'] for row in document['rows'])
         test.assertLessEqual(sum(parts), document['sum']['total_kb'])
         test.assertGreaterEqual(sum(parts), document['sum']['total_kb'] - 3 * processes)
@@ -61,7 +61,7 @@ def assert_used_adds_up(test, document):
 
 @unittest.skipUnless(os.geteuid() == 0 and platform.machine() == 'x86_64', 'needs root, and x86-64 for its small programs')
 class Crowd(unittest.TestCase):
-    """Stopped processes of a user without other processes, which share no page with others."""
+    """Stopped processes of a user that has no other process. They share no page with other processes."""
 
     @classmethod
     def setUpClass(cls):
@@ -232,8 +232,8 @@ class Machine(unittest.TestCase):
         self.addCleanup(os.close, memory)
         for _ in range(megabytes):
             os.write(memory, bytes(1 << 20))
-        # The kernel's counter lags by up to 125 pages of each CPU (mm/vmstat.c), and what a process mapped that has ended
-        # meanwhile is taken off all the same.
+        # The kernel's counter lags by up to 125 pages per CPU (mm/vmstat.c). Pages that a process mapped which ended in the
+        # meantime are subtracted anyway.
         lag_kb = 125 * os.cpu_count() * mmap.PAGESIZE // 1024
         wait_until(lambda: used_rows(mem('--json').document())['shmem'] >= megabytes * 1024 - lag_kb)
 
@@ -287,7 +287,7 @@ class Machine(unittest.TestCase):
             ran = mem('--json', '--each', prefix=['strace', '-qq', '-o', log.name, '-e', 'trace=kcmp'])
             asked = len(log.readlines())
         self.assertEqual((ran.status, ran.err), (0, ''), ran)
-        # Another test's thousands may look alike, too.
+        # Processes of another test may have equal values, too.
         processes = ran.document()['processes']
         self.assertGreaterEqual(len(processes), count)
         self.assertLess(asked, 20 * len(processes))

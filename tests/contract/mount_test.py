@@ -21,7 +21,7 @@ from contract import (LONG, NOBODY, Children, Crowd, Held, TracingTest, as_nobod
 
 PAGE_KB = os.sysconf('SC_PAGESIZE') // 1024
 FILES = ('rss', 'rss.prom', 'self')
-PRELOADED = {'maps.debug', 'progs.debug'}  # of the kernel's module bpf_preload: in every bpffs, for root alone
+PRELOADED = {'maps.debug', 'progs.debug'}  # files of the kernel module bpf_preload: in every bpffs, readable by root alone
 HEADER = 'pid uid file anon shmem swap rss cached lag threads comm'
 WORKLOADS = ('classic', 'few-pages', 'per-cpu', 'single', 'half-gone', 'leader-gone', 'shared-anon', 'memfd', 'sysv',
              'file-private', 'file-private-write', 'file-shared', 'populate', 'mlock', 'thp', 'hugetlb', 'zero-page',
@@ -37,13 +37,13 @@ def rsslag_umount(directory, **more):
 
 
 def mount_points():
-    """Path to type."""
+    """{path: type of file system}."""
     lines = [line.split(' - ') for line in Path('/proc/self/mountinfo').read_text().splitlines()]
     return {left.split()[4]: right.split()[0] for left, right in lines}
 
 
 class Row:
-    """A line of `rss`, in kB, its marks apart."""
+    """A line of `rss`, in kB, with its marks in a separate field."""
 
     def __init__(self, line):
         *numbers, threads, self.comm = line.split(' ', 10)
@@ -56,7 +56,7 @@ class Row:
 
 
 def rows_of(text):
-    """By PID; no line may be cut, or come twice."""
+    """The lines of `rss` by PID. No line may be truncated or appear twice."""
     header, *lines = text.split('\n')
     if header != HEADER or lines.pop() != '':
         raise AssertionError(f'not the text of rss: {text[:80]!r} to {text[-80:]!r}')
@@ -111,7 +111,7 @@ def resident_kb(samples, comm):
 
 
 def rollup_kb(pid):
-    """By a thread that is left, as the main one may have ended."""
+    """From a thread that still runs, as the main thread may have ended."""
     tid = max(os.listdir(f'/proc/{pid}/task'), key=int)
     text = Path(f'/proc/{pid}/task/{tid}/smaps_rollup').read_text()
     return int(re.search(r'(?m)^Rss: +(\d+) kB', text)[1])
@@ -122,7 +122,7 @@ def stat_kb(pid):
 
 
 def holding(name, kept, page_out=False):
-    """For a child: a unique name, and private pages, which `kept` keeps."""
+    """Gives a child a unique name, and private pages, which `kept` keeps."""
     set_comm(name)
     kept.append(mmap.mmap(-1, 16 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
     for at in range(0, len(kept[0]), mmap.PAGESIZE):
@@ -136,7 +136,7 @@ def pids_of(workload):
 
 
 class MountTest(TracingTest):
-    """A mount of its own, below a directory that anyone may enter."""
+    """Each test has its own mount, below a directory that every user may enter."""
 
     @classmethod
     def setUpClass(cls):
@@ -156,7 +156,7 @@ class MountTest(TracingTest):
 
     @classmethod
     def unmount_all(cls):
-        """What a test that failed has left."""
+        """Removes the mounts that a failed test has left."""
         for path in mount_points():
             if path.startswith(f'{cls.parent}/'):
                 subprocess.run(['umount', '-l', path], check=False)
@@ -180,7 +180,7 @@ class MountTest(TracingTest):
         return samples_of(self.text('rss.prom'))
 
     def program(self, name):
-        """The number of the program behind a file."""
+        """The id of the BPF program behind a file."""
         bpftool = shutil.which('bpftool', path=os.environ['PATH'] + ':/usr/sbin:/sbin')
         if not bpftool:
             self.skipTest('bpftool is missing')
@@ -363,7 +363,7 @@ class Readers(MountTest):
         self.assertEqual(value(samples, 'rsslag_processes'), 3)
 
     def in_parallel(self, readers, name):
-        """What each of them reads, all begun at once."""
+        """What each reader reads; all readers start concurrently."""
         texts, barrier = [None] * readers, threading.Barrier(readers)
 
         def read(number):
@@ -604,7 +604,7 @@ class Endings(MountTest):
         self.directory = self.parent / 'here'
 
     def test_readers_go_on_after_umount(self):
-        """900 lines take several reads, of which all but the first come after umount."""
+        """900 lines take several reads. All of them except the first follow the umount."""
         self.mount()
         programs = {name: self.program(name) for name in FILES}
         with Crowd(self.parent, [b'rsslag-end-%04d' % number for number in range(900)]) as pids:
@@ -676,7 +676,7 @@ class Failures(MountTest):
         self.directory = self.parent / 'here'
 
     def refuse(self, command, what):
-        """How the command ends, and whether a call was refused."""
+        """How the command ended, and whether a system call was refused."""
         log = self.parent / 'log'
         ran = rsslag(command, str(self.directory),
                      prefix=['strace', '-qq', '-o', log, '-e', 'trace=' + what.partition(':')[0], '-e', 'inject=' + what])
@@ -684,7 +684,7 @@ class Failures(MountTest):
 
     def check_mount(self, what):
         ran, injected = self.refuse('mount', what)
-        if ran.status == 0:  # it could do without
+        if ran.status == 0:  # the command did not need the refused call
             self.assertIn(os.getpid(), self.rows())
             self.assertEqual(rsslag_umount(self.directory).status, 0)
         else:
@@ -726,7 +726,7 @@ class Failures(MountTest):
 
 
 class Example(MountTest):
-    """examples/exact_rss.bpf.c, which has nothing of rsslag's but one header."""
+    """examples/exact_rss.bpf.c, which uses only one header of rsslag."""
 
     def test_a_program_of_somebody_else_reads_the_same(self):
         built = Path(contract.binary).parent / 'examples' / 'exact_rss.bpf.o'

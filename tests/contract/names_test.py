@@ -13,7 +13,7 @@ import contract
 from contract import TIMEOUT, TracingTest, assert_valid, begun, environment, interpreter, rsslag, wait_until
 from live import ROOMY
 
-# Memory from known calls; no other memory of Python is shared, named or as large.
+# Memory from known calls. No other memory of Python is shared, named or as large.
 PRELUDE = '''
 import ctypes, os, sys, threading
 libc = ctypes.CDLL(None, use_errno=True)
@@ -63,7 +63,7 @@ class Names(TracingTest):
         return document
 
     def image(self, program, options=()):
-        """Of the Python that ran it, not of a wrapper that it was found by."""
+        """The image of the Python that runs the program, not of a wrapper in the PATH."""
         self.recorded(interpreter(), '-c', PRELUDE + program, options=options)
         return self.report()['processes'][0]['images'][-1]
 
@@ -160,14 +160,14 @@ os.wait()''', options=['--follow'])
         self.assertEqual([came(process['images'][-1], 'JIT ~') for process in processes], [0, 1024])
 
     def attached_to(self):
-        """Whether the recording that is being written has its attach."""
+        """Whether the recording that is being written already contains the attach."""
         if not os.path.exists(self.file):
             return False
         ran = rsslag('report', '--json', self.file)
         return ran.status == 0 and bool(ran.document()['processes'])
 
     def attached(self, program, meanwhile=lambda tracer: None):
-        """To a program that is "ready", goes on by a line, is "grown" and waits."""
+        """Traces a program that prints "ready", reads a line, grows, prints "grown" and waits."""
         with begun([interpreter(), '-c', PRELUDE + program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                    bufsize=0) as held:
             self.assertEqual(held.stdout.readline(), b'ready\n')
@@ -237,7 +237,7 @@ touched(at, 4 * MiB)
         self.assertEqual(came(image, '[anon:pool]'), 512)
 
     def skip_without_names(self):
-        """CONFIG_ANON_VMA_NAME, which none of Debian's kernels is built with."""
+        """Skips without CONFIG_ANON_VMA_NAME, which no Debian kernel has."""
         tried = subprocess.run([interpreter(), '-c', PRELUDE + '''
 at = mapped(MiB, PRIVATE | ANONYMOUS)
 sys.exit(libc.prctl(0x53564d41, 0, ctypes.c_void_p(at), ctypes.c_size_t(MiB), b'pool') != 0)
@@ -278,7 +278,7 @@ sys.stdin.readline()
         self.assertTrue(updates)
 
     def test_a_file_that_is_mapped_has_its_build_id(self):
-        """As its notes have it, in the report and the export; what has none says so."""
+        """The report and the export show the build ID of the file's notes, or that it has none."""
         if shutil.which('readelf') is None:
             self.skipTest('readelf is missing')
         image = self.image('touched(mapped(3 * MiB, SHARED | ANONYMOUS), 3 * MiB)')

@@ -11,7 +11,7 @@ import contract
 from contract import (Ran, TracingTest, assert_one_error_line, assert_snapshot, environment, needs_root,
                       snapshot_of_command)
 
-# All of its descendants end with it.
+# All descendants of unshare end with it.
 UNSHARE = ('unshare', '-pf', '--kill-child', '--mount-proc')
 
 
@@ -32,7 +32,7 @@ class Inside(TracingTest):
                               timeout=contract.TIMEOUT, check=False)
         return Ran((script,), done.returncode, done.stdout, done.stderr)
 
-    # Once it sleeps, it holds still.
+    # Its counters do not change while it sleeps.
     NEIGHBOUR = '''
         sleep 300 & neighbour=$!
         until read pid name state rest </proc/$neighbour/stat && [ "$name $state" = "(sleep) S" ]; do :; done

@@ -17,7 +17,7 @@ def needs_tmux(test):
 
 
 class Pane:
-    """A shell in a terminal, to the end of the with block. What is waited for is looked for until a deadline."""
+    """A shell in a terminal until the end of the with block. Every wait has a deadline."""
 
     def __init__(self, columns=120, rows=36, **env):
         self.directory = tempfile.mkdtemp(prefix='rsslag-pane-')
@@ -48,7 +48,7 @@ class Pane:
         self.tmux('send-keys', *names)
 
     def run(self, *words):
-        """A command line, typed and sent."""
+        """Types a command line and presses Return."""
         self.type(' '.join(words))
         self.key('Enter')
 
@@ -56,7 +56,7 @@ class Pane:
         self.run(contract.binary, *(str(word) for word in words))
 
     def until(self, accept, seconds=60):
-        """The text of the pane once it is accepted; a string must be in it."""
+        """Waits until `accept` accepts the text of the pane, or until the text contains this string. Returns the text."""
         wanted = accept if callable(accept) else lambda text: accept in text
         end = time.monotonic() + seconds
         while True:
@@ -70,11 +70,11 @@ class Pane:
         self.tmux('resize-window', '-x', str(columns), '-y', str(rows))
 
     def state(self):
-        """Whether the alternate screen is on, whether the cursor shows."""
+        """Whether the alternate screen is on, and whether the cursor is visible."""
         return self.tmux('display', '-p', '#{alternate_on} #{cursor_flag}').strip()
 
     def modes(self):
-        """The terminal's modes, as stty has them, asked from outside."""
+        """The terminal's modes as stty prints them, queried from another process."""
         tty = self.tmux('display', '-p', '#{pane_tty}').strip()
         return subprocess.run(['stty', '-g', '-F', tty], stdout=subprocess.PIPE, timeout=TIMEOUT, check=True).stdout
 
@@ -95,7 +95,7 @@ NUMBER = re.compile(r'[~!≈]?[−+-]?\d[\d,.:]*')
 
 
 def masked(text):
-    """What stays the same from run to run: numbers, areas, bars, ages and repeated rows are taken out."""
+    """The text that is the same in every run: without numbers, areas, bars, ages and repeated rows."""
     lines = []
     for line in text.split('\n'):
         line = re.sub(r'Linux \S+', 'Linux KERNEL', line)
@@ -106,7 +106,7 @@ def masked(text):
         line = re.sub(r'(?<=# )(CPU|thread)s\b', r'\1', line)
         line = re.sub(r'# (kB|MiB|GiB) ?(┤|└)?', r'# \1 ', line)
         line = ' '.join(line.replace('┤', ' ').replace('│', ' ').split())
-        # What the footer has room for depends on its numbers.
+        # The width of the numbers decides which parts of the footer fit.
         line = re.sub(r'(events/s)( # seen)?|(rsslag: CPU # %).*', r'\1\3', line)
         line = re.sub(r'^# (kB|MiB|GiB)( (?=[a-z])|$)', '', line)
         if line and (not lines or lines[-1] != line):

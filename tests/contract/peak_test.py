@@ -17,7 +17,7 @@ from live import ROOMY, assert_lines_hold, unseen
 PAGE = os.sysconf('SC_PAGESIZE')
 MIB = 1 << 20
 
-# Touches 64 MiB, reads what it holds, drops them: all within a few milliseconds.
+# Touches 64 MiB, reads its own size, drops the memory: all within a few milliseconds.
 SPIKE = f"""
 import mmap, os
 rollup = open('/proc/self/smaps_rollup', 'rb', buffering=0)
@@ -81,13 +81,13 @@ class Peak(TracingTest):
             return
         self.assertFalse(found['lossy'])
         self.assertGreaterEqual(found['peak_max'], held)
-        # How wide the range is depends on how long a CPU was taken away between an update and its record. The gate asks
-        # only that the truth lies in it. The `thread` scheme leaves open when a task cached its pages.
+        # The width of the range depends on how long a CPU was interrupted between an update and its record. The gate checks
+        # only that the truth is in it. On the `thread` scheme the records do not show when a task cached its pages.
         if LONG:
             self.assertLess(found['peak_max'] - found['peak_min'], width * 16 if emulated() else width)
 
     def test_finds_what_came_and_went_between_ticks(self):
-        # A sum hides pages that came and went within it; a CPU caches less than a batch of each of the three members.
+        # A sum hides pages that came and went within it. A CPU caches less than a batch of each of the three members.
         for argv, width in (((), 64), (('--mode', 'counts'), 2 * 3 * 64)):
             with self.subTest(argv=argv):
                 document, ran = self.document(interpreter(), '-S', '-E', '-c', SPIKE, options=argv)
@@ -120,7 +120,7 @@ class Peak(TracingTest):
                 report = json.loads(rsslag('report', '--json', file).out)['processes'][-1]
                 self.assertEqual(report['peak'], own['peak'])
                 self.assertEqual(report['peak_lag']['pages'], own['peak_lag']['pages'])
-                # Lossy: it may have been more.
+                # lossy: the peak may have been higher
                 unknown = int(own['peak']['lossy'] or own['peak']['peak_min'] * 4096 <= 60 << 20)
                 for condition, status in (('peak_rss<60MiB', 1), ('peak_rss>60MiB and peak_rss<1GiB', unknown)):
                     self.assertEqual(rsslag('report', '--assert', condition, file).status, status, condition)
@@ -134,7 +134,7 @@ class Peak(TracingTest):
 
     def test_ends_with_the_command_whoever_lives_on(self):
         document, ran = self.document('sh', '-c', 'sleep 100 >/dev/null 2>&1 & echo $! >&2; exit 3', status=3)
-        os.kill(int(ran.err.splitlines()[0]), signal.SIGKILL)  # it does live on
+        os.kill(int(ran.err.splitlines()[0]), signal.SIGKILL)  # fails if the process has ended
         self.assertEqual(document['status'], 3)
 
     @long_only('the cost of a start, under strace')
@@ -148,9 +148,9 @@ class Peak(TracingTest):
                 self.skipTest(f'strace is not permitted here: {ran.err}')
             lines = calls.read_text().splitlines()
             read = [line for line in lines if '"/sys/kernel/btf/vmlinux"' in line]
-            # libbpf reads them for each object that it attaches: the stream, and the mappings if these have hooks.
+            # libbpf reads them for each object that it attaches: the stream, and the mappings if they have hooks.
             self.assertLessEqual(len(read), 3, f'once for itself, once an object, and each takes some 10 ms: {read}')
-            # A call that a signal interrupted is made again: what counts are those that made a process.
+            # A call that a signal interrupted is repeated, so only the calls that created a process count.
             forked = [line for line in lines if re.search(r'(clone|fork).* = [1-9]\d*$', line) and 'CLONE_THREAD' not in line]
             self.assertEqual(len(forked), 1, f'only CMD: nobody is told who of /proc is to be believed: {lines}')
 
@@ -169,7 +169,7 @@ class Peak(TracingTest):
         for condition, status in (('growth<1MiB', 1), ('growth>80MiB and growth<100MiB', 0), ('growth.anon>80MiB', 0)):
             ran = peak('--assert', condition, '--', *argv)
             self.assertEqual(ran.status, status, ran)
-        # What an exec itself brings, its arguments and the loader's first pages, is no growth.
+        # The arguments and the loader's first pages, which exec itself adds, are no growth.
         document, _ = self.document('true', 'x' * 100_000, options=('--assert', 'growth>0kB'))
         self.assertRegex(document['assertions'][0]['told'], r'growth is [\d,]+ kB, > 0kB')
         with tempfile.TemporaryDirectory() as directory:
@@ -199,7 +199,7 @@ class Peak(TracingTest):
         self.assertGreater(own['ru_maxrss_kb'], 32 * 1024, 'it is of children, too')
 
     def assert_images(self, processes, pids):
-        """As FORKS has it: `processes` are rows of a document, each with its range of pages."""
+        """Checks the images of FORKS. `processes` are rows of a document, each with its range of pages."""
         parent, execs, stays, spawned = pids
         least = 1 if contract.wide_peaks() else 0
         rows = {pid: [(row['image'], row['range'][least], row['range'][1]) for row in processes if row['pid'] == pid]
@@ -273,7 +273,7 @@ class Peak(TracingTest):
             self.assertEqual(ran.status, 3, ran)
 
     def ends(self, *words, **more):
-        """live and record with assertions at their end, of the same command; each with what it said last on stderr."""
+        """Runs live and record with assertions on the same command. Yields each run with its last line of stderr."""
         for command in (('live', '--format', 'csv'), ('record',)):
             with self.subTest(command=command[0]), tempfile.TemporaryDirectory() as directory:
                 file = ('-o', f'{directory}/x.rsslag') if command[0] == 'record' else ()
@@ -292,7 +292,7 @@ class Peak(TracingTest):
                                         ('peak_cached<0', size, 'not < 0'), ('growth<1MiB', size, 'not < 1MiB'),
                                         ('lag%>99', rf'-?[\d.]+ % \({size} of {size}\)', 'not > 99'),
                                         ('tree.peak_rss<1MiB', size, 'not < 1MiB')):
-            # What it says is the same for both; a trace of either is enough.
+            # Both commands print the same text; one of them is enough.
             command = ('live', '--format', 'csv')
             ran = rsslag(*command, '--follow', '--assert', condition, '--', *argv)
             self.assertEqual(ran.status, 1, ran)

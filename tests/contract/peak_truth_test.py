@@ -20,9 +20,9 @@ from live import ROOMY, assert_lines_hold
 
 PAGE = os.sysconf('SC_PAGESIZE')
 MIB = 1 << 20
-NARROW = 64  # pages: a range of a peak is narrower on this kernel
-# A huge page is one step. If its CPU, or the one that drops another, has sent no record for a while, no time shows which of
-# the two steps was first.
+NARROW = 64  # pages: the range of a peak is narrower on this kernel
+# A huge page is one step. If its CPU, or the CPU that drops another huge page, has sent no record for a while, the times do
+# not show which of the two steps came first.
 HUGE_STEP = 512
 
 # Each program pauses at its peak and prints what each process holds by its page tables.
@@ -81,7 +81,7 @@ for number in range(8):
     thread.join()
 tell(walks)
 """
-# Eight threads that grow and shrink concurrently and repeatedly; all pause when all hold the most.
+# Eight threads that grow and shrink concurrently and repeatedly. All pause when each holds the most.
 AT_ONCE = HEAD + f"""
 memory, at = region({64 * MIB})
 walks = []
@@ -150,7 +150,7 @@ def walked(pid):
 
 
 def descendants(pid):
-    """Those of any task of it that can be read; it may end meanwhile."""
+    """The children of each readable task of the process, and their descendants. Processes may end in the meantime."""
     found = []
     with contextlib.suppress(OSError):
         for task in os.listdir(f'/proc/{pid}/task'):
@@ -168,7 +168,7 @@ def parent_and_name(pid):
 
 
 class Walks:
-    """Walks of all processes that a command of rsslag has, as often as can be: the most of each, by PID and parent."""
+    """Walks all processes of rsslag's command as often as possible. Keeps the highest value of each, by PID and parent."""
 
     def __init__(self, *args):
         self.most, self.over = {}, threading.Event()
@@ -196,21 +196,21 @@ class Walks:
 
 class PeakTruth(TracingTest):
     def assert_peak(self, peak, held, slack=0, width=NARROW):
-        """`held`: what the program saw; `slack`: pages that it may have held more before or after it looked."""
+        """`held`: the pages that the program found; `slack`: how many more it may have held before or after its walk."""
         told = (peak['peak_min'], peak['peak_max'], held)
         self.assertLessEqual(peak['peak_min'], held + slack, told)
         if contract.only_from_below(peak):
             return
         self.assertFalse(peak['lossy'])
         self.assertGreaterEqual(peak['peak_max'], held, told)
-        # How much is open depends on when CPUs run: --long holds it against a machine that does nothing else.
+        # The width of the range depends on when the CPUs run. --long checks it, on an otherwise idle machine.
         if LONG and not emulated():
             self.assertLess(peak['peak_max'] - peak['peak_min'], width, told)
         elif not contract.wide_peaks():
             self.assertLess(peak['peak_max'] - peak['peak_min'], width * 16, told)
 
     def told_everywhere(self, argv, interval, *options):
-        """The peaks of the last process that ended, which all commands report, and its output."""
+        """The peaks of the process that ended last, which all commands report alike, and its output."""
         with tempfile.TemporaryDirectory() as directory:
             file = f'{directory}/trace.rsslag'
             live = rsslag('live', '--format', 'jsonl', '--follow', '--interval', interval, *ROOMY, '--record', file,
@@ -250,7 +250,7 @@ class PeakTruth(TracingTest):
         self.assert_high_water(document, own)
 
     def assert_high_water(self, document, process):
-        """The kernel's own is of counters that lag, and sampled."""
+        """The kernel samples its high-water mark, from counters that lag."""
         if process['hwm_kb'] is None:
             return
         page_kb = document['page_size'] // 1024
@@ -279,7 +279,7 @@ class PeakTruth(TracingTest):
 
     @long_only('how much eight concurrent threads leave open depends on their timing')
     def test_eight_threads_at_once_in_pages_of_one_size(self):
-        """What no huge page makes wide."""
+        """Without huge pages, which widen the range."""
         small = f'libc.madvise(ctypes.c_void_p(at), ctypes.c_size_t({64 * MIB}), 15)\nwalks = []'  # MADV_NOHUGEPAGE
         program = AT_ONCE.replace('walks = []', small)
         self.assert_found(program.replace('TIMES', '1'), slack=16)
@@ -292,7 +292,7 @@ class PeakTruth(TracingTest):
         self.assert_peak(peak, int(said[0]), slack=16, width=NARROW + HUGE_STEP)
 
     def stands_still(self, tracer):
-        """The PID of the program, once it has done all its work."""
+        """Waits until the program has done all its work. Returns its PID."""
         for pid in descendants(tracer.pid):
             with contextlib.suppress(OSError):
                 if Path(f'/proc/{pid}/comm').read_text() == 'tiny\n' and (walked(pid) or 0) >= 5000 and \
@@ -315,7 +315,7 @@ class PeakTruth(TracingTest):
                         os.kill(pid, signal.SIGKILL)
                         out, _ = live.communicate(timeout=TIMEOUT)
                     peak = json.loads(out.splitlines()[-1])['processes'][-1]['peak']
-                    # One page of a CPU that it came from, or went to, may be open.
+                    # One page on the CPU that it left, or moved to, may be uncertain.
                     self.assert_peak(peak, held, slack=0, width=3)
 
     def test_a_tree_that_shares_and_copies(self):
@@ -326,7 +326,7 @@ class PeakTruth(TracingTest):
         self.assert_peak(document['tree'], sum(held), slack=3 * NARROW, width=3 * NARROW)
         by_pid = {process['pid']: process for process in document['processes']}
         for pid, pages in zip(pids, held):
-            self.assert_peak(by_pid[pid], pages, slack=2 * NARROW)  # the interpreter gives arenas back
+            self.assert_peak(by_pid[pid], pages, slack=2 * NARROW)  # the interpreter frees arenas
 
     def test_an_exec_begins_anew(self):
         first = HEAD + f'memory, at = region({48 * MIB})\ntouch(at, {48 * MIB})\n'
@@ -356,7 +356,7 @@ class PeakTruth(TracingTest):
             names[process['pid']] = process['comm']
         compared = 0
         for (pid, (parent, name)), pages in ran.most.items():
-            if pid not in rows:  # before its exec
+            if pid not in rows:  # the walk was before its exec
                 continue
             # After a vfork(2) its mm is the parent's.
             borrowed = rows[parent] if names.get(parent) == name else 0

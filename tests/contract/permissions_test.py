@@ -35,7 +35,7 @@ class Ambient(TracingTest):
         self.assertEqual((ran.status, ran.err), (0, ''), ran)
         document = ran.document()
         assert_snapshot(self, document)
-        self.assertIn(document['processes'][0]['walk'], ('done', 'denied'))  # a child of root's is not dumpable
+        self.assertIn(document['processes'][0]['walk'], ('done', 'denied'))  # a child of root is not dumpable
 
     def test_smaps_of_another_user_is_tried_never_assumed(self):
         with Children() as (pid,):

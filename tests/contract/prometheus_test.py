@@ -31,7 +31,7 @@ def promtool(*args, **more):
 @long_only('a Prometheus for a minute')
 @unittest.skipUnless(shutil.which('prometheus') and shutil.which('promtool'), 'there is no prometheus')
 class EngineTest(TracingTest):
-    """A Prometheus that scrapes each second."""
+    """Tests with a Prometheus that scrapes each second."""
 
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix='rsslag-prometheus-')
@@ -44,7 +44,7 @@ class EngineTest(TracingTest):
         self.addCleanup(process.terminate)
 
     def begin(self, **jobs):
-        """Each job's port."""
+        """Starts Prometheus with a job for each port."""
         with open(f'{self.directory}/prometheus.yml', 'w', encoding='utf-8') as config:
             config.write('global: {scrape_interval: 1s}\nscrape_configs:\n')
             for job, port in jobs.items():
@@ -123,7 +123,7 @@ class Doors(EngineTest):
                     ours = f'{metric}{{job="serve",{labels}}}'
                     count = len(self.values(ours))
                     self.assertGreater(count, 0)
-                    # By the same names and labels: each series of one door has its like of the other.
+                    # Each series of one source has a series of the other source with the same name and labels.
                     self.becomes(f'count({ours} == ignoring(job, instance) {metric}{{job="file",{labels}}})', count)
         self.becomes(f'rsslag_processes{{{labels}}}')
 
@@ -131,7 +131,7 @@ class Doors(EngineTest):
 @long_only('half a minute of scrapes')
 class Load(TracingTest):
     def test_eight_scrapers_ten_times_a_second(self):
-        """By the clock that each of them has, whatever the others wait for."""
+        """Each scraper keeps its own schedule, independent of the others."""
         with Serving('--listen', '127.0.0.1:0') as serving:
             for _ in range(50):
                 serving.metrics()

@@ -58,7 +58,7 @@ class Quickstart(unittest.TestCase):
         self.assertIn('traced to the page', lines[-1])
 
     def run_refused(self):
-        """Where BPF is refused, by lack of the tracer if by nothing else."""
+        """Runs it where BPF is refused: as a user without rights, or in a build without the tracer."""
         if not contract.has_tracer():
             return self.run_it()
         if os.geteuid() != 0:

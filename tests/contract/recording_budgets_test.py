@@ -21,10 +21,10 @@ from panes import Pane, needs_tmux
 ADDRESS = 0xffff888100000000
 PID = 4711
 ALL = bool(os.environ.get('RSSLAG_TEST_BUDGETS'))
-# One of each kind; the others take long.
+# One of each kind; the others take too long for the gate.
 QUICK = ('words', 'answers to one call', 'faults of more and more tasks', 'CPUs of many mms', 'causes', 'time that jumps, version 1',
          'records with no watermark', 'readings of one tick', 'a long name', 'words about all mappings')
-ENOUGH = 3 << 30  # of address space, so that a test that fails leaves the machine its memory
+ENOUGH = 3 << 30  # bytes of address space, so that a failing test does not use up the machine's memory
 
 
 def filled(unit, room=MOST_PAYLOAD - 4096):
@@ -32,12 +32,12 @@ def filled(unit, room=MOST_PAYLOAD - 4096):
 
 
 def whole(count, unit, *, kind, before=b''):
-    """One item that holds so many of something."""
+    """One item with `count` repetitions of `unit`."""
     return item(kind, before + number(count) + unit * count)
 
 
 def updates(records, flags, new_mms=False):
-    """As they come with no watermark: of one mm, or each the first of an mm of its own."""
+    """Updates without a watermark, all of one mm, or each the first of a new mm."""
     key = number(1) + number(flags) + signed(PID)
     if not new_mms:
         return batch(records, key + signed(ADDRESS) + number(0) * 2, number(0) + number(1) * (records - 1), signed(1) * records,
@@ -47,13 +47,13 @@ def updates(records, flags, new_mms=False):
 
 
 def tasks(records, kind, flags, first=0):
-    """The life of tasks, each of an mm of its own."""
+    """Records of the lives of tasks, each with its own mm."""
     raw = b''.join(task_record(kind, PID + first + i, ADDRESS + (first + i) * 4096, flags, START_NS + i) for i in range(records))
     return batch(records, (number(kind) + number(0) * 5), number(0) + number(1) * (records - 1), raw=raw)
 
 
 def lives(rounds, batches):
-    """Processes that begin and end, by the thousand."""
+    """Thousands of processes that start and end."""
     payload = b''
     for i in range(batches):
         payload += tasks(rounds, 3, 8, i * rounds) + watermark(1) + tasks(rounds, 7, 4, i * rounds) + watermark(2)
@@ -61,13 +61,13 @@ def lives(rounds, batches):
 
 
 def listed(count, name=b''):
-    """Pages apart from each other."""
+    """Mappings of one page each, none of them adjacent."""
     return item(24, signed(0) + signed(PID) + number(1) + text(name) + number(count) +
                 (signed(1) + number(1) + number(3) + number(1 if name else 0) + number(0)) * count + number(0))
 
 
 def named(count):
-    """All of them, again and again."""
+    """Names all of these mappings, repeatedly."""
     return item(23, number(count) + number(2) + text(b'[anon:a]') + text(b'[anon:b]') + text(number(3) * count) +
                 text(signed(0) * count) + text(signed(PID) + signed(0) * (count - 1)) + text(signed(0) * count) +
                 text(signed(1) + signed(-1 << 30) * (count - 1)) + text(number(1 << 30) * count) + text(number(3) * count) +
@@ -75,7 +75,7 @@ def named(count):
 
 
 def hostile(forger):
-    """A name, and what makes the file that is meant by it."""
+    """{name: function that writes the hostile recording}."""
     make = forger.recording
     jumps = watermark(2**63 - 1) + watermark(-START_NS) + item(13, signed(2**62) + number(0) * 2) + item(22, signed(-2**63) + signed(2**63 - 1))
     readings = attach(PID, ADDRESS)
@@ -117,7 +117,7 @@ def hostile(forger):
 
 
 def made(file, make):
-    """By a child: what this process has ever held counts as its children's, too (ru_maxrss)."""
+    """Writes the file in a child, as fork passes this process's ru_maxrss on to its children."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -129,7 +129,7 @@ def made(file, make):
 
 
 def until_signals_wait(pid):
-    """rsslag reads signals from a descriptor, so they are blocked by then."""
+    """Waits until rsslag has blocked its signals, which it reads from a descriptor."""
     while True:
         status = dict(line.split(':\t', 1) for line in Path(f'/proc/{pid}/status').read_text().splitlines())
         if status['State'][0] == 'Z' or int(status['SigBlk'], 16) & 1 << signal.SIGINT - 1:
@@ -138,7 +138,7 @@ def until_signals_wait(pid):
 
 
 class Use:
-    """What a run took."""
+    """The time and memory of a run."""
 
     def __init__(self, args, limit_s):
         with tempfile.TemporaryFile() as err, open(os.devnull, 'wb') as null:
@@ -191,7 +191,7 @@ class RecordingBudgets(unittest.TestCase):
                 out.unlink(missing_ok=True)
 
     def test_a_stop_is_obeyed_at_once(self):
-        """While a chunk is searched, and while items yield no event."""
+        """rsslag ends while it searches a chunk, and while items yield no event."""
         forger = Forger()
         hole, busy = Path(self.directory, 'hole'), Path(self.directory, 'busy')
         hole.write_bytes(forger.recording([], ended=False))
@@ -205,7 +205,7 @@ class RecordingBudgets(unittest.TestCase):
 
     @needs_tmux
     def test_q_is_obeyed_at_once(self):
-        """Also where nothing comes that could be shown."""
+        """Also while there is nothing to show."""
         forger = Forger()
         begun = attach(PID, ADDRESS) + reading(PID, ADDRESS, task(PID, PID), 1) + tick_end()
         busy, jumps = Path(self.directory, 'busy-screen'), Path(self.directory, 'jumps-screen')

@@ -18,7 +18,7 @@ LIMIT = 1 << 20
 
 
 class Steady:
-    """Some 40,000 updates a second: of so many seconds' worth all is kept, however late a segment is begun."""
+    """About 40,000 updates a second, paced so that the newest segments always cover several seconds."""
     PROGRAM = '''
 import mmap, time
 pages = mmap.mmap(-1, 1024 * mmap.PAGESIZE)
@@ -51,7 +51,7 @@ class Segments(TracingTest):
         self.file = os.path.join(self.directory, 'trace.rsslag')
 
     def segments(self):
-        """Oldest first."""
+        """The segments, oldest first."""
         return sorted(glob.glob(glob.escape(self.file) + '.*')) + [self.file]
 
     def size(self):
@@ -61,7 +61,7 @@ class Segments(TracingTest):
         return rsslag('live', '--format', 'jsonl', '--record', self.file, '--max-size', size, *args)
 
     def live_until_segments(self, count, *args, size='1M'):
-        """However long that takes a machine that has much else to do."""
+        """Waits for `count` segments, without a deadline for a busy machine."""
         last = f'{self.file}.{count - 1:04}'
         with Live('--format', 'jsonl', '--record', self.file, '--max-size', size, *args) as trace:
             trace.document(lambda _: os.path.exists(last))
@@ -72,13 +72,13 @@ class Segments(TracingTest):
         """Checks that the segment has each tick of a running process, and no other. Returns the ticks and the summary. `apart`:
         by how many ms ticks may differ, because of ends that belong to the previous segment."""
         ran = rsslag('replay', name, '--format', 'jsonl')
-        # A fork that was under way when a segment started may be recorded in part, and then does not end at zero.
+        # A fork during which a segment started may be recorded in part. Its counters then do not end at 0.
         ticks, summary = assert_trace(self, ran, not_at_zero=1 if apart else 0)
         self.assertEqual((summary['lost'], summary['emitted']), (0, summary['records']), name)
         same = ('flushed', 'cached', 'exact', 'lag', 'readers', 'residual', 'verdict', 'walked', 'comm', 'threads_count')
         told = [tick for tick in ticks if tick['state'] == 'running']
         if name == self.file and not told:
-            return ticks, summary  # it has begun just before the end
+            return ticks, summary  # the segment started just before the end
         self.assertGreater(len(told), 0, name)
         live = {(tick['pid'], tick['readers']['stat']['rss_kb'], milliseconds(tick)): tick for tick in live
                 if tick.get('state') == 'running'}
@@ -103,7 +103,7 @@ class Segments(TracingTest):
             self.assertEqual((summary['disagreements'], summary['resyncs']), (0, 0), name)
             if name != self.file:
                 self.assertGreater(summary['faults'], 0, name)
-            # The records of about its last tenth of a second are analyzed in the next segment. Threads flush every 64 faults.
+            # The records of a segment's last 0.1 s or so are analyzed in the next segment. Threads flush every 64 faults.
             faults = 64 if ticks[0]['scheme'] == 'thread' else 2
             self.assertLess(summary['faults'], faults * summary['updates'] + 50000, 'they are counted since the start')
             of_quiet = [tick['verdict'] for tick in ticks if tick['pid'] == quiet]
@@ -115,7 +115,7 @@ class Segments(TracingTest):
             self.assertEqual(document['missing'], [])
             rows = rsslag('export', name, '--format', 'jsonl')
             self.assertEqual((rows.status, rows.err), (0, ''))
-        # Not in each: where a walk was slow, as on a machine that has no time for it, it is not repeated at once.
+        # Not in each segment: after a slow walk, as on a busy machine, rsslag does not walk again immediately.
         self.assertGreater(agree, 0)
         return len(self.segments())
 
@@ -168,7 +168,7 @@ class Segments(TracingTest):
         self.assertEqual(os.listdir(self.directory), ['trace.rsslag.0003'])
         self.assertEqual(rsslag('record', '-o', self.file, '--max-size', '1M', '--force', '--', 'true').status, 0)
         with open(there, encoding='ascii') as file:
-            self.assertEqual(file.read(), 'mine')  # nothing needed its name
+            self.assertEqual(file.read(), 'mine')  # no segment needed this name
 
     def test_bad_sizes(self):
         for size in ('0', 'x', '1T', '-1M', '255K', '99999999999G', ''):
@@ -181,7 +181,7 @@ class Segments(TracingTest):
     @long_only('the number of segments of eight seconds')
     @needs_root
     def test_all_segments_belong_to_the_user_behind_sudo(self):
-        """In a directory of that user's, which root without capabilities may not write to."""
+        """In a directory of that user, to which root without capabilities cannot write."""
         os.chown(self.directory, NOBODY, NOBODY)
         changes = {'SUDO_UID': str(NOBODY), 'SUDO_GID': str(NOBODY), 'SUDO_USER': 'nobody'}
         with Held('busy') as held:

@@ -109,7 +109,7 @@ class Record(Directory):
     @needs_root
     def test_a_full_disk_ends_it_with_1_and_takes_nothing(self):
         self.file = os.path.join(contract.small_disk(self, self.directory, '128k'), 'trace.rsslag')
-        # rsslag leaves it running, so it ends by itself and holds no pipe.
+        # rsslag does not kill it, so it ends by itself, and it must not hold the pipe.
         storm = 'exec >/dev/null 2>&1; while kill -0 $PPID; do ls -l /usr/bin; sleep 0.05; done'
         ran = self.record('--follow', '--duration', '200s', '--', 'sh', '-c', storm)
         self.assertEqual(ran.status, 125, ran)
@@ -150,7 +150,7 @@ class Killed(Directory):
                                            env=environment())
                 try:
                     wait_until(lambda: os.path.exists(self.file) and os.path.getsize(self.file) > 0)
-                    # The moment is the test's subject, so it is not waited for.
+                    # The test is about an arbitrary moment, so it does not wait for a condition.
                     try:
                         process.wait(dice.uniform(0, 2.5 if i % 4 == 0 else 0.6))
                     except subprocess.TimeoutExpired:

@@ -30,7 +30,7 @@ def inject(what, log='/dev/null'):
 @unittest.skipUnless(shutil.which('strace'), 'strace is missing')
 class Refused(TracingTest):
     def test_any_call_of_bpf(self):
-        """The 13th is where libbpf looks whether variables can be mapped: it goes on without, and they are not."""
+        """In the 13th call libbpf checks whether variables can be mapped. If it fails, libbpf continues without mapping them."""
         with tempfile.TemporaryDirectory() as directory, Children() as (pid,):
             log = os.path.join(directory, 'log')
             for command in (('snapshot', str(pid)), ('live', '--format', 'jsonl', '--duration', '10ms', '-p', str(pid))):
@@ -98,7 +98,7 @@ class Words(TracingTest):
                         self.skipTest(ran.err)
                     self.assertIn(says, ran.err)
                     if mount == '/sys' and command[0] == 'snapshot':
-                        self.assertEqual(ran.status, 0, ran)  # by /proc alone
+                        self.assertEqual(ran.status, 0, ran)  # a reading by /proc alone
                     else:
                         assert_one_error_line(self, ran, 3)
 
@@ -108,7 +108,7 @@ class Words(TracingTest):
             for args, file, says in ((('maps', str(pid)), 'smaps', 'CAP_SYS_PTRACE does not help'),
                                      (('mem',), 'smaps_rollup', 'not allowed: ')):
                 ran = rsslag(*args, prefix=['strace', '-qq', '-o', '/dev/null', '-P', file, '-e', 'inject=openat:error=EACCES'])
-                self.assertEqual((ran.status, ran.err), (0, ''), ran)  # by their statuses
+                self.assertEqual((ran.status, ran.err), (0, ''), ran)  # a reading by their status files
                 self.assertIn(says, ran.out)
                 self.assertNotIn('sudo', ran.out)
 
@@ -144,7 +144,7 @@ int openat(int directory, const char *path, int flags, ...) {
 
 @unittest.skipUnless(shutil.which('cc'), 'cc is missing')
 class LongWalk(TracingTest):
-    """It holds back no end."""
+    """A long walk does not delay the end of rsslag."""
 
     def setUp(self):
         directory = tempfile.mkdtemp(prefix='rsslag-contract-')
@@ -161,7 +161,7 @@ class LongWalk(TracingTest):
 
     @contextlib.contextmanager
     def soon(self):
-        """The walk never ends; --long measures how long rsslag takes to end in spite of it."""
+        """The walk never ends. --long measures how long rsslag takes to end nevertheless."""
         begin = time.monotonic()
         yield
         if LONG:
@@ -213,7 +213,7 @@ class LongWalk(TracingTest):
         for end in (lambda pane: pane.type('q'), lambda pane: os.kill(pane.rsslag_pid(), signal.SIGTERM)):
             with Children(), Pane() as pane:
                 pane.run(*self.endless, contract.binary, 'top')
-                pane.until(lambda text: re.search(r'(?m)^\W*\d+ \w', text))  # a process that can be asked for
+                pane.until(lambda text: re.search(r'(?m)^\W*\d+ \w', text))  # wait until a process can be selected
                 pane.type('w')
                 self.await_walk()
                 with self.soon():
@@ -246,7 +246,7 @@ class FileCapabilities(unittest.TestCase):
     """A user who may run a binary with capabilities must not control what it writes to a terminal."""
 
     def screen(self, *args, **env):
-        """What it writes first to a terminal of its own."""
+        """The start of what it writes to its own terminal."""
         master, slave = os.openpty()
         process = subprocess.Popen([contract.binary_for_all(), *args], stdin=slave, stdout=slave, stderr=slave, cwd='/',
                                    user=NOBODY, group=NOBODY, extra_groups=[], env=environment(TERM='xterm', **env))
@@ -290,7 +290,7 @@ class FileCapabilities(unittest.TestCase):
 class Nice(TracingTest):
     @needs_root
     def test_is_what_it_was(self):
-        """But for the thread that must not wait for a CPU."""
+        """Except for the drain thread, which must not wait for a CPU."""
         own = os.getpriority(os.PRIO_PROCESS, 0)
         for nice in (5, -3, -15):
             with self.subTest(nice=nice), Children() as (pid,), \

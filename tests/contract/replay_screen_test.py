@@ -35,7 +35,7 @@ class ReplayScreen(unittest.TestCase):
         cls.summary = told[-1]
 
     def assert_shows(self, pane, tick):
-        """Exact, what is hidden, what was lost, when."""
+        """Checks that the pane shows the tick's exact RSS, hidden amount, losses and time."""
         seconds = f"at {int(tick['t_ns'] // 10**8) / 10:.1f} s of"
         parts = [seconds, kb(tick['exact']['rss'], tick), kb(tick['lag'], tick), f"lost {tick['lost']}"]
         pane.until(lambda text: all(part in '\n'.join(text.split('\n')[:3]) for part in parts))
@@ -43,7 +43,7 @@ class ReplayScreen(unittest.TestCase):
     def test_it_steps_from_tick_to_tick(self):
         with Pane(120, 36) as pane:
             pane.rsslag('replay', '--speed', '0.0625', RECORDING)
-            pane.until('q quit')  # of the screen: the shell echoes the word replay before that
+            pane.until('q quit')  # text of the screen; the shell has already echoed the word replay
             pane.type(' ')
             pane.until('PAUSED')
             pane.type('0')
@@ -84,7 +84,7 @@ class ReplayScreen(unittest.TestCase):
             end = pane.until('END of')
             self.assertIn('EXITED', end)
             self.assertIn(kb(self.ticks[-1]['exact']['rss'], self.ticks[-1]), end)
-            pane.key('--', *'--------', 'Space')  # from the start again, and so slowly that it is seen
+            pane.key('--', *'--------', 'Space')  # from the start again, slowly enough to be seen
             pane.until('replay ')
             pane.type('q')
 

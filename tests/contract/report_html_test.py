@@ -18,7 +18,7 @@ RECORDING = RECORDINGS / 'classic-6.1.rsslag'
 
 
 class Document(html.parser.HTMLParser):
-    """The text of cells, and what would load or run something."""
+    """Collects the text of cells, and elements that would load or run something."""
 
     def __init__(self, text):
         super().__init__()
@@ -100,7 +100,7 @@ class InABrowser(Page):
                            ' const box = svg.getBoundingClientRect(); return {x: box.x, y: box.y, w: box.width, h: box.height}; })()')
 
     def times(self, browser):
-        """What the axis of the chart that is shown begins and ends with."""
+        """The first and the last time on the axis of the visible chart."""
         words = browser.run('[...document.querySelectorAll("section:not(.hidden) svg text")].map(each => each.textContent)')
         return [float(word[:-2].replace(',', '')) for word in words if re.fullmatch(r'[\d,.]+ s', word)]
 

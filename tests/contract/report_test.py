@@ -14,7 +14,7 @@ from live import ROOMY, unseen
 RECORDINGS = sorted([*(ROOT / 'docs' / 'recordings').glob('*.rsslag'),
                      *(ROOT / 'tests' / 'unit' / 'trace' / 'wrong_runs').glob('*.rsslag')])
 
-# A thread with the given name, which touches that many pages of its own.
+# Starts a thread with the given name that touches that many private pages.
 THREADS = ('import ctypes, mmap, os, signal, sys, threading\n'
            'libc = ctypes.CDLL(None)\n'
            'def touch(pages, name=b"brief"):\n'
@@ -35,7 +35,7 @@ def sums(rows):
 
 
 def assert_adds_up(test, report):
-    """The rows of each mm, and of the process."""
+    """Checks the sums of the rows of each mm and of the process."""
     for process in report['processes']:
         for mm in process['mms']:
             threads = [thread for thread in process['threads'] if thread['mm'] == mm['mm']]
@@ -97,10 +97,10 @@ class Recorded(TracingTest):
                 process, = report['processes']
                 brief, = [thread for thread in process['threads'] if thread['comm'] == 'brief']
                 self.assertTrue(brief['ended'])
-                # A page table's worth of the interpreter's own may come with it.
+                # Up to a page table's worth of the interpreter's pages may be included.
                 self.assertLessEqual(1024, brief['net']['anon'] + brief['uncertain'])
                 self.assertLessEqual(brief['net']['anon'] - brief['uncertain'], 1024 + 256)
-                if report['header']['scheme'] == 'cpu':  # else a task's counters are flushed every 64 faults
+                if report['header']['scheme'] == 'cpu':  # on the thread scheme a task flushes every 64 faults
                     self.assertGreaterEqual(brief['updates'], 1024)
                 self.assertRegex(self.text(), rf'brief \[{brief["tid"]}\]')
 
@@ -124,7 +124,7 @@ class Recorded(TracingTest):
                 threads = [thread for thread in process['threads'] if thread['mm'] == first]
                 self.assertEqual(len(threads), 2, threads)
                 for pages, thread in zip((700, 300), sorted(threads, key=lambda thread: thread['ended'])):
-                    # The interpreter itself is the leader's.
+                    # The leader also has the pages of the interpreter.
                     self.assertLessEqual(pages, thread['net']['anon'] + thread['uncertain'], thread)
                 leaves, leader = sorted(threads, key=lambda thread: thread['ended'])
                 self.assertLessEqual(leaves['net']['anon'] - leaves['uncertain'], 700 + 256)
@@ -150,7 +150,7 @@ class Recorded(TracingTest):
         self.assertRegex(self.text(), r'16,384 kB .*by another process: giver \[')
 
     def lossy(self):
-        """Of a process of which records were lost, and that was not read after that."""
+        """A report on a process with lost records and no later reading."""
         if contract.emulated():
             self.skipTest('takes two minutes on an emulated CPU')
         ran = rsslag('record', '-o', self.file, '--ring', '4K', '--interval', '1m', '--',

@@ -19,7 +19,7 @@ from forger import MOST_PAYLOAD, Forger, attach, item, number, reading, signed, 
 from panes import Pane, needs_tmux
 from recording_budgets_test import ADDRESS, ALL, ENOUGH, PID, filled, hostile, made
 
-# The recordings that cost more on a screen than as text: it reads them again for the peak, and ticks wait to be drawn.
+# The recordings that cost more on a screen than as text: the screen reads them again for the peak, and keeps undrawn ticks.
 QUICK = ('faults of more and more tasks', 'ticks', 'time that jumps', 'CPUs of many mms')
 # Prints the cost of a run as the last line.
 MEASURED = f'''
@@ -50,13 +50,13 @@ class OnTheScreen(unittest.TestCase):
         return pane
 
     def ended(self, pane, seconds=60):
-        """Status, CPU seconds, bytes, and what it said."""
+        """Status, CPU seconds, bytes, and output of the run."""
         said = pane.until(ENDED.search, seconds)
         status, cpu, kb = ENDED.search(said).groups()
         return int(status), float(cpu), int(kb) << 10, said[:ENDED.search(said).start()].strip()
 
     def test_hostile(self):
-        """To the end of it, then to its peak, which is read for again."""
+        """Seeks to the end, then to the peak, for which the file is read again."""
         for name, make in hostile(Forger()).items():
             if not ALL and name not in QUICK:
                 continue
@@ -65,7 +65,7 @@ class OnTheScreen(unittest.TestCase):
                 size = made(file, make)
                 seconds, room = 10 + size / 4e6, (256 << 20) + size
                 pane = self.pane(file)
-                # A busy machine takes longer than what is measured.
+                # The elapsed time on a busy machine is longer than the CPU time that is measured.
                 if not ENDED.search(pane.until(lambda said: 'q quit' in said or ENDED.search(said), seconds * 8)):
                     pane.key('End', 'p')
                     pane.until(lambda said: FOUND.search(said) or ENDED.search(said), seconds * 16)
@@ -95,7 +95,7 @@ class OnTheScreen(unittest.TestCase):
 
     def test_while_the_peak_is_looked_for_it_can_be_left(self):
         file = self.busy(1, 24 << 20)
-        os.truncate(file, 400 << 20)  # with a hole behind it: it may take its time
+        os.truncate(file, 400 << 20)  # a hole at the end makes the file larger, which allows more time
         for way in ('q', signal.SIGTERM):
             with self.subTest(way):
                 pane = self.pane(file)

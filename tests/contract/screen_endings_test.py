@@ -66,7 +66,7 @@ class ScreenEndingsTest(TracingTest):
         pane.until(lambda text: text.strip() == '$')
 
     def test_no_empty_file_stays_behind(self):
-        """What a command writes is kept; one that has written nothing leaves nothing, whatever ended rsslag."""
+        """The command's output is kept in a file. Without output there is no file, however rsslag ended."""
         with tempfile.TemporaryDirectory() as directory, Pane() as pane:
             pane.run(f'export TMPDIR={directory}; ulimit -c 0')
             for words, kept in ((('sleep', '1000'), []), (('sh', '-c', '"echo said; exec sleep 1000"'), ['said'])):
@@ -107,10 +107,10 @@ class ScreenEndingsTest(TracingTest):
             wait_until(lambda: (pane.state(), pane.modes()) == ('0 1', modes))
 
     def test_it_still_leaves_a_core(self):
-        """Where another program would: the shell says so, or not."""
+        """Under the same conditions as another program: the shell reports the core, or not."""
         with tempfile.TemporaryDirectory() as directory, Pane() as pane:
             pane.run(f'cd {directory}; ulimit -c unlimited; clear; echo ready')
-            pane.until(lambda text: re.search('(?m)^ready$', text))  # what is typed ahead gets no line of its own
+            pane.until(lambda text: re.search('(?m)^ready$', text))  # what is typed earlier is not on its own line
             pane.run("sh -c 'kill -QUIT $$'")
             told = lambda text: re.search('(?m)^Quit.*$', text)  # noqa: E731
             other = told(pane.until(told)).group()
@@ -136,7 +136,7 @@ class ScreenEndingsTest(TracingTest):
             os.kill(pid, signal.SIGSTOP)
             pane.until('Stopped')
             pane.type('fg')
-            pane.key('C-j')  # the terminal is as rsslag had it: Return is no newline
+            pane.key('C-j')  # the terminal is in rsslag's mode, in which Return is not a newline
             pane.until(lambda text: 'q quit' in text and 'AGREES' in text and 'Stopped' not in text)
             pane.type('q')
             pane.until('traced ')
@@ -148,7 +148,7 @@ class ScreenEndingsTest(TracingTest):
             pane.until(lambda text: re.search(r'[1-9][\d,]* seen', text))
             pane.key('C-s')
             before = pane.text()
-            end = time.monotonic() + 3  # it must stand still for a while; nothing can be waited for
+            end = time.monotonic() + 3  # it must not change for a while, so there is no condition to wait for
             while time.monotonic() < end:
                 self.assertLessEqual(len(pane.text()), len(before) * 4)
                 time.sleep(0.2)

@@ -11,7 +11,7 @@ from contract import TracingTest, begun, environment, interpreter, long_only, rs
 from names_test import PRELUDE
 from panes import Pane, needs_tmux
 
-# For each line of input a new thread allocates that many KiB, and stays.
+# For each line of input a new thread allocates that many KiB, and does not end.
 GROWS = PRELUDE + '''
 def grow(kib):
     libc.prctl(15, b'worker-07', 0, 0, 0)
@@ -29,7 +29,7 @@ for line in sys.stdin:
 
 
 def amounts(text):
-    """What the screen says it grew by, and the rows of its left list, in kB."""
+    """The growth that the screen shows, and the rows of its left list, in kB."""
     lines = text.split('\n')
     (at,) = [number for number, line in enumerate(lines) if 'GREW BY' in line]
     number = r'([−-]?[\d,]+)'
@@ -64,20 +64,20 @@ class Growth(TracingTest):
         self.assertEqual(self.held.stdout.readline(), b'grown\n')
 
     def grown(self, pane):
-        """The screen once it shows all of the growth, checked against the sum."""
+        """Waits until the screen shows all of the growth. Checks it against the sum."""
         def told(text):
             return 'GREW BY' in text and re.search(r'\d worker-07', text) and amounts(text)[0] >= 8192 + 4096
         text = pane.until(told)
         grew, rows = amounts(text)
         self.assertEqual(grew, sum(rows.values()), text)
-        # A page of it may be among what its CPU has folded last.
+        # The last fold of its CPU may include a page of it.
         self.assertLessEqual(rows['shmem'], 8192)
         self.assertGreaterEqual(rows['shmem'] + rows.get('(not settled yet)', 0), 8192, text)
-        # The last batches of CPUs may not be settled before the next record of them.
+        # The last batches of the CPUs may not be settled before their next records.
         self.assertGreaterEqual(rows['by no fault: populated'] + rows.get('(not settled yet)', 0), 4096, text)
         self.assertLess(abs(rows.get('(not settled yet)', 0)), 1024)
         self.assertNotIn('no record reports this', rows)
-        # The shared pages are all of that thread's faults but for its stack and what Python takes for it.
+        # That thread's faults are the shared pages, plus its stack and what Python allocates for it.
         (by_thread,) = re.findall(r'([\d,]+) +\d+ worker-07', text)
         self.assertGreaterEqual(kb(by_thread), rows['shmem'])
         self.assertLess(kb(by_thread), 8192 + 1024)

@@ -26,7 +26,7 @@ def kb(pages, tick):
 
 
 def same_from_run_to_run(text, columns):
-    """Where the head of a narrow screen breaks depends on its figures, which a test of its own reads."""
+    """Masks the text. The numbers decide where the head of a narrow screen breaks; another test covers it."""
     lines = text.split('\n')
     return masked('\n'.join(lines if columns >= 100 else lines[:1] + lines[3:]))
 
@@ -37,12 +37,12 @@ class ScreenTest(TracingTest):
     def assert_golden(self, pane, columns, name):
         path = GOLDEN / name
         wanted = path.read_text(encoding='utf-8') if path.exists() else ''
-        try:  # the frame may have been caught while it was drawn
+        try:  # the frame may have been captured while it was drawn
             text = pane.until(lambda text: same_from_run_to_run(text, columns) == wanted, 20 if wanted else 0)
         except AssertionError:
             text = pane.text()
         actual = same_from_run_to_run(text, columns)
-        if 'RSSLAG_GOLDEN_DIR' in os.environ:  # to write new ones
+        if 'RSSLAG_GOLDEN_DIR' in os.environ:  # writes new goldens
             Path(os.environ['RSSLAG_GOLDEN_DIR'], name).write_text(actual, encoding='utf-8')
         self.assertEqual(actual.split('\n'), wanted.split('\n'), f'{path}\n{text}')
 
@@ -51,7 +51,7 @@ class ScreenTest(TracingTest):
         return pane.until(lambda text: 'AGREES' in text and 'q quit' in text and 'smaps_rollup' in text)
 
     def test_a_session(self):
-        """Start, sort, filter, threads and CPUs, one thread, pause, walk, help, quit: goldens of each."""
+        """Goldens of start, sort, filter, threads and CPUs, one thread, pause, walk, help and quit."""
         with Held('classic') as held:
             tick = live('-p', held.pid, '--format', 'jsonl', '--duration', '100ms').documents()[0]
             for columns, rows in SIZES:
@@ -100,7 +100,7 @@ class ScreenTest(TracingTest):
         self.assertGreater(len(ticks), 0)
         self.assertGreater(summary['records'], 0)
         self.assertEqual((summary['emitted'], summary['lost'], summary['disagreements']), (summary['records'], 0, 0))
-        # Counted from where it began.
+        # The recording counts from its start.
         self.assertLess(ticks[0]['updates'], summary['updates'])
         self.assertEqual(ticks[0]['seq'], 0)
 
@@ -171,7 +171,7 @@ class ScreenTest(TracingTest):
     def test_any_size(self):
         with Held('few-pages') as held, Pane() as pane:
             self.start(pane, held)
-            fresh = masked(pane.until('Quiet for'))  # the first frames of a start settle
+            fresh = masked(pane.until('Quiet for'))  # wait until the first frames have settled
             dice = random.Random(4)
             for columns, rows in [(1, 1), (20, 5), (40, 10), (80, 24), (300, 100), (500, 200)] + [
                     (dice.randint(1, 300), dice.randint(1, 100)) for _ in range(100)]:
@@ -180,7 +180,7 @@ class ScreenTest(TracingTest):
             try:
                 pane.until(lambda text: masked(text) == fresh)
             except AssertionError:
-                self.assertEqual(masked(pane.text()), fresh)  # which shows where they differ
+                self.assertEqual(masked(pane.text()), fresh)  # for the message, which shows the difference
             for columns, rows in ((20, 5), (40, 10), (300, 100), (500, 200)):
                 pane.resize(columns, rows)
                 pane.until('lost 0' if columns >= 40 else 'rsslag')
@@ -197,7 +197,7 @@ class ScreenTest(TracingTest):
                 self.assertNotIn('q quit', text)
 
     def test_hostile_names(self):
-        """No byte of theirs reaches the terminal but what is printable, and no name moves what is right of it."""
+        """Only printable characters of names reach the terminal, and no name shifts the columns to its right."""
         names = [b'\x1b[31mred', b'\x1b]0;title\x07', '\u202etfel'.encode(), b'\xff\xfe\xfd', '日本語名'.encode(), b'two\nlines',
                  b'tab\tbed', b'\x9b2J', 'e\u0301\u0301\u0301'.encode(), '\u200bzero'.encode(), '😀😀😀'.encode(), b'\\', b'\x7f\x08\x08',
                  '\u2066iso\u2069'.encode(), b'\x0e\x0f', b'\r\r\r', '한국어이름'.encode(), b'%s%n', b'a' * 15, b'\x1bc']
@@ -243,7 +243,7 @@ class ScreenTest(TracingTest):
     def assert_harmless(self, recorded):
         body = recorded.decode(errors='surrogateescape').split('\n', 1)[1]
         self.assertIn('q quit', body)
-        # The terminal's own: CSI, character sets, keypad modes, and what moves the cursor or says where it goes.
+        # Sequences of the terminal itself: CSI, character sets, keypad modes, cursor movements.
         rest = re.sub(r'\x1b\[[0-9;?>]*[A-Za-z]|\x1b[()][A-Z0-9]|\x1b[=>78MHDE]|[\r\n\b\x0e\x0f]', '', body)
         self.assertIsNone(contract.CONTROL.search(rest), repr(contract.CONTROL.search(rest)))
         self.assertIsNone(contract.BIDI.search(rest))

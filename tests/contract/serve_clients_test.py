@@ -11,7 +11,7 @@ import contract
 from contract import TracingTest, long_only, wait_until
 from serve_test import Serving
 
-DEADLINE = 10  # seconds until who has not asked is closed
+DEADLINE = 10  # seconds after which serve closes a connection without a request
 TCP_REPAIR = 19
 REQUEST = b'GET /metrics HTTP/1.1\r\nX: '
 
@@ -25,7 +25,7 @@ def try_to_send(connection, data):
 
 
 def is_open(connection):
-    """Nothing has come, not even its end."""
+    """Whether the connection is open: there is neither data nor an end of file."""
     connection.setblocking(False)
     try:
         connection.recv(4096)
@@ -37,7 +37,7 @@ def is_open(connection):
 
 
 def vanish(connection):
-    """Closes the connection without notice: for the other side it stays open forever."""
+    """Closes the connection without a FIN or RST: for the other side it stays open forever."""
     try:
         connection.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
     except OSError:
@@ -69,7 +69,7 @@ class Clients(TracingTest):
         return count
 
     def answers_at_once(self):
-        """Long before those who wait are closed for their time."""
+        """Checks that serve answers long before it closes the waiting connections at their deadline."""
         asked = time.monotonic()
         self.serving.metrics()
         self.assertLess(time.monotonic() - asked, DEADLINE / 2)
@@ -78,7 +78,7 @@ class Clients(TracingTest):
     def test_more_silent_ones_than_there_is_room_for(self):
         silent = self.connected(600)
         self.answers_at_once()
-        # The oldest had to go, the youngest may still ask.
+        # The oldest connection was closed; the newest one can still send a request.
         wait_until(lambda: not is_open(silent[0]))
         self.assertTrue(is_open(silent[-1]))
         silent[-1].setblocking(True)
@@ -103,17 +103,17 @@ class Clients(TracingTest):
         self.answers_at_once()
         grew = self.serving.rss_kb() - before
         print(f'{gone} half-open; grew {grew} kB')
-        self.assertLess(grew, 16 * 1024)  # 512 have 16 kB each
-        # None is kept for longer than the deadline, also where a byte comes now and then.
+        self.assertLess(grew, 16 * 1024)  # 512 connections with 16 kB each
+        # No connection is kept for longer than the deadline, even if a byte arrives now and then.
         late = self.connected(5)
         for each in late:
             self.assertTrue(try_to_send(each, REQUEST))
         wait_until(lambda: not any([try_to_send(each, b'y') for each in late]))
         self.answers_at_once()
-        wait_until(lambda: self.sockets() == 1)  # which listens
+        wait_until(lambda: self.sockets() == 1)  # the listening socket
 
     def test_rights_are_dropped(self):
-        """To those that begin an iterator for each reading; what an exe leads to, and what is traced, are others' memory."""
+        """serve keeps CAP_BPF and CAP_PERFMON, to start an iterator for each reading; --by exe and --trace also keep CAP_SYS_PTRACE."""
         bpf, perfmon, sys_ptrace = 1 << 39, 1 << 38, 1 << 19
         for arguments, allowed in (((), bpf | perfmon), (('--by', 'exe'), bpf | perfmon | sys_ptrace),
                                    (('--trace', 'rsslag-nobody*'), bpf | perfmon | sys_ptrace)):

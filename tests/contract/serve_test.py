@@ -23,7 +23,7 @@ PAGE = os.sysconf('SC_PAGE_SIZE')
 
 
 def samples(text):
-    """(name, {label: value}, value) of each line that is no comment."""
+    """(name, {label: value}, value) of each line that is not a comment."""
     found = []
     for line in text.splitlines():
         if line.startswith('#'):
@@ -95,7 +95,7 @@ class Serving:
 class Serve(TracingTest):
     def test_the_sum_of_parts_is_what_a_process_holds(self):
         with tempfile.TemporaryDirectory() as directory:
-            # A group of its own, as other concurrent tests run a workload of the same name.
+            # Gives the workload its own group: concurrent tests run a workload of the same name.
             program = shutil.copy(contract.binary, directory)
             with (Held('few-pages', program=program) as held,
                   Serving('--listen', '127.0.0.1:0', '--top', '10000', '--by', 'exe') as serving):
@@ -206,7 +206,7 @@ class Serve(TracingTest):
             assert_one_error_line(self, rsslag('serve', '--listen', f'127.0.0.1:{serving.port}'), 1)
 
 
-# For each line of input touches forty megabytes, by small pages, and unmaps them.
+# For each line of input it touches 40 MB, in small pages, and unmaps them.
 BUSY = r'''
 import ctypes, mmap, sys
 ctypes.CDLL(None).prctl(15, sys.argv[1].encode())
@@ -248,13 +248,13 @@ class Busy:
 
 
 class Traced(TracingTest):
-    """serve --trace: processes are found by name, running or forked; exact since then, with any number of scrapes."""
+    """serve --trace: finds processes by name, running or forked. From then on they are exact, with any number of scrapes."""
 
     def serving(self, *args):
         return Serving('--listen', '127.0.0.1:0', '--max-age', '0ms', '--trace', 'rsslag-b*', *args)
 
     def of(self, text, what, **labels):
-        """The sum of a metric's samples of the traced process; None without any."""
+        """The sum of a metric's samples for the traced process; None without a sample."""
         found = [value for name, having, value in samples(text)
                  if name == f'rsslag_traced_{what}' and having.items() >= {'comm': 'rsslag-busy', **labels}.items()]
         return sum(found) if found else None
@@ -267,20 +267,20 @@ class Traced(TracingTest):
             before = serving.metrics()
             self.assertEqual(self.of(before, 'processes'), 1)
             resident = exact_of(before, comm='rsslag-busy')
-            rounds = 3 if LONG else 1  # one fits into the rings unread
+            rounds = 3 if LONG else 1  # the rings can hold the records of one round
             for _ in range(rounds):
                 busy.work()
             after = serving.metrics()
             grew = {what: self.of(after, what) - self.of(before, what) for what in ('updates_total', 'faults_total', 'flushes_total')}
             self.assertEqual(self.lost(after), 0)
-            # Each page comes by a fault, and by an update of its own where CPUs cache; threads flush up to 64 at once.
+            # Each page causes a fault. On the cpu scheme it also causes one update; threads flush up to 64 pages together.
             by_cpu = 'scheme="cpu"' in after
             self.assertGreaterEqual(grew['updates_total'] * (1 if by_cpu else 64), rounds * PAGES)
             self.assertLess(3 * grew['updates_total'], rounds * 7 * PAGES)
             self.assertGreaterEqual(grew['faults_total'], rounds * PAGES)
             self.assertLess(grew['faults_total'], rounds * PAGES + 1000)
             self.assertGreater(grew['flushes_total'], 33 * rounds)
-            # All of it was there at once, and is gone by the scrape.
+            # The whole memory was resident, and is unmapped before the scrape.
             self.assertLess(abs(exact_of(after, comm='rsslag-busy') - resident), 4 << 20)
             least = self.of(after, 'peak_resident_memory_bytes')
             self.assertGreaterEqual(least + self.of(after, 'peak_uncertainty_bytes'), resident + (40 << 20))

@@ -28,7 +28,7 @@ NO_RECORDS = {'reading', 'walk', 'loss', 'tick', 'mapped', 'moved', 'named', 'li
 
 # A hundred threads and the main thread, quiescent.
 EXACT, FLUSHED, CACHED = 26746, 20683, 6063
-PEAK_LAG = 6330  # at an instant between two ticks
+PEAK_LAG = 6330  # between two ticks
 
 
 def members(file, anon, shmem):
@@ -127,7 +127,7 @@ class Replay(unittest.TestCase):
 
 
 def pinned(document):
-    """The numbers that no later version may change: times to the nanosecond, memory, losses."""
+    """The numbers that no later version may change: times in nanoseconds, memory, losses."""
     if document['schema'] == 'rsslag.summary/2':
         keys = ('time', 'duration_ns', 'ticks', 'records', 'emitted', 'updates', 'updates_by_others', 'faults', 'lost',
                 'lost_by', 'resyncs', 'disagreements', 'ended_mms', 'ended_not_at_zero')
@@ -165,7 +165,7 @@ class Report(unittest.TestCase):
         self.assertEqual((report['peak_lag']['pages'], report['peak_lag']['comm']), (PEAK_LAG, 'classic'))
         (process,) = report['processes']
         self.assertEqual(len(process['threads']), 101)
-        # Threads touch some pages more as they end; several do so at once.
+        # Threads touch some more pages when they end, several of them concurrently.
         self.assertGreaterEqual(process['peak']['peak_min'], EXACT)
         self.assertLess(process['peak']['peak_max'], EXACT + 3_000)
         self.assertEqual(process['residual'] | {'walks': None}, {'min': 0, 'max': 0, 'nonzero': 0, 'walks': None})
@@ -205,7 +205,7 @@ class Export(unittest.TestCase):
         updates = [row for row in rows if row['type'] in UPDATES and row['mm'] == last['mm'] and row['known']]
         self.assertNotIn(None, [row['pages'] for row in updates])
         self.assertEqual(collections.Counter(row['reason'] for row in updates)['direct'], 203)
-        for member in ('file', 'anon', 'shmem', 'swap'):  # born and ended in the trace
+        for member in ('file', 'anon', 'shmem', 'swap'):  # started and ended in the trace
             self.assertEqual(sum(row['pages'] for row in updates if row['member'] == member), 0, member)
         # Up to the quiescent tick, the updates sum up to the flushed pages, as no record reports cached pages yet.
         rest = next(row for row in rows if row['type'] == 'tick' and row['exact_rss'] == EXACT)

@@ -54,17 +54,17 @@ class Demo(unittest.TestCase):
 
 
 class Command(TracingTest):
-    """With -- CMD, INT is CMD's; a second one ends rsslag."""
+    """With -- CMD, the first INT is for CMD; a second one ends rsslag."""
 
     @staticmethod
     def read(process):
-        """What CMD said in its one line, once CMD has been read, too."""
+        """Waits until CMD has been read. Returns CMD's line of output."""
         one, other = process.stdout.readline(), process.stdout.readline()
         return other if one.startswith(b'{') else one
 
     @staticmethod
     def is_taken(process, number):
-        """A signal that was sent waits no more."""
+        """Whether a signal that was sent is no longer pending."""
         status = Path(f'/proc/{process.pid}/status').read_text()
         return not int(re.search(r'(?m)^ShdPnd:\s*(\w+)', status)[1], 16) & 1 << number - 1
 

@@ -24,7 +24,7 @@ WRITE = {'x86_64': '1', 'aarch64': '64'}[platform.machine()]
 
 
 def churn(pages, rounds):
-    """As many updates as one who must not hurry can have."""
+    """Maps, touches and unmaps pages for a number of rounds, which makes many updates."""
     while rounds > 0:
         rounds -= 1
         with mmap.mmap(-1, pages * PAGE) as memory:
@@ -34,7 +34,7 @@ def churn(pages, rounds):
 
 
 class Churning:
-    """A child that maps, touches and unmaps: on request a number of rounds, or immediately and without end."""
+    """A child that maps, touches and unmaps pages: a number of rounds on request, or immediately and forever."""
 
     def __init__(self, pages=256, rounds=None):
         self.pages, self.rounds = pages, rounds
@@ -63,7 +63,7 @@ class Churning:
 
 
 class Unread:
-    """`rsslag live` that records, and whose output is not read until it is asked for."""
+    """`rsslag live` that also records. The test does not read its output at first."""
 
     def __init__(self, directory, *args):
         self.recording = Path(directory, 'recording')
@@ -79,7 +79,7 @@ class Unread:
         return self.recording.stat().st_size if self.recording.exists() else 0
 
     def report(self, key):
-        """What its recording says by now."""
+        """A figure of its recording so far."""
         report = contract.rsslag('report', '--json', self.recording)
         return report.status == 0 and report.document()[key]
 
@@ -87,7 +87,7 @@ class Unread:
         return self.report('processes')
 
     def whole(self):
-        """Its recording: nothing is missing by now."""
+        """Whether nothing is missing from its recording so far."""
         return self.report('complete')
 
     def replayed(self):
@@ -108,12 +108,12 @@ class Unread:
         self.process.stderr.close()
 
 
-ENOUGH = 300_000  # bytes of a recording that are more lines than may wait
+ENOUGH = 300_000  # bytes of a recording whose lines exceed the limit of waiting output
 
 
 class StandsStill(TracingTest):
     def unread(self, form):
-        """The output that is read at the end, and the replay of the recording."""
+        """The output, which is only read at the end, and the replay of the recording."""
         with tempfile.TemporaryDirectory() as directory, Churning() as child, \
                 Unread(directory, '--events', '--interval', '100ms', '--format', form, *ROOMY, '-p', child.pid) as trace:
             trace.recorded(ENOUGH)
@@ -134,7 +134,7 @@ class StandsStill(TracingTest):
             assert_valid(self, 'gap', gap)
         self.assertGreater(len(gaps), 0)
         self.assertEqual(sum(gap['lines_dropped'] for gap in gaps), summary['lines_dropped'])
-        # Each line is either there or in a gap.
+        # Each line is either printed or counted in a gap.
         self.assertEqual(len(documents) - len(gaps) + summary['lines_dropped'], len(replayed))
         before = documents.index(gaps[0])
         self.assertEqual(documents[:before], replayed[:before])
@@ -147,8 +147,8 @@ class StandsStill(TracingTest):
         self.assertEqual([sum(here)], dropped)
 
     def test_a_reader_that_goes_on_finds_all_that_waited(self):
-        """The trace is over and its recording complete; the rest of the output waits for the reader."""
-        # More than a pipe holds, less than may wait.
+        """The trace has ended and its recording is complete. The rest of the output waits for the reader."""
+        # More than a pipe holds, and less than the limit of waiting output.
         with tempfile.TemporaryDirectory() as directory, Churning(pages=64, rounds=100) as child, \
                 Unread(directory, '--events', '--format', 'jsonl', '-p', child.pid) as trace:
             wait_until(trace.attached)
@@ -177,11 +177,11 @@ class StandsStill(TracingTest):
 
 
 class Recorded(unittest.TestCase):
-    """What reads a recording waits for its reader: dropping is for who must keep up with a kernel."""
+    """Commands that read a recording wait for their reader. Only a live trace drops output."""
     FILE = ROOT / 'docs' / 'recordings' / 'quiet-6.1.rsslag'
 
     def unread(self, *args):
-        """Its output, of which nothing is read until it waits for that, and again in the midst of it."""
+        """The output. Three times, waits until rsslag is blocked in write(2) before it reads; then reads the rest."""
         reader, writer = os.pipe()
         fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
         with subprocess.Popen([contract.binary, *map(str, args)], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE,
@@ -199,7 +199,7 @@ class Recorded(unittest.TestCase):
 
     @staticmethod
     def waits_in_write(pid):
-        """To stdout: proc_pid_syscall(5) has the number of the call that it sleeps in, and its arguments."""
+        """Whether it sleeps in a write to stdout, by the number and arguments of the call in proc_pid_syscall(5)."""
         try:
             return Path(f'/proc/{pid}/syscall').read_text().split()[:2] == [WRITE, '0x1']
         except ProcessLookupError:

@@ -12,7 +12,7 @@ class Schema(TracingTest):
     @needs_schema
     def test_every_document_of_a_whole_machine_is_valid(self):
         ran = snapshot('--json', '-u', 'root', '--comm', '*')
-        self.assertIn(ran.status, (0, 3), ran)  # 3: a process ended meanwhile
+        self.assertIn(ran.status, (0, 3), ran)  # 3: a process has ended in the meantime
         assert_snapshot(self, ran.document())
 
     @needs_schema
@@ -108,7 +108,7 @@ class Reading(TracingTest):
             self.assertNotIn('hugetlb', snapshot(held.pid).out)
         try:
             held = Held('hugetlb')
-        except AssertionError as lacks:  # what the machine lacks, the demo names
+        except AssertionError as lacks:  # the demo names what the machine lacks
             self.skipTest(str(lacks)[:200])
         with held:
             (process,) = snapshot('--json', held.pid).document()['processes']

@@ -26,7 +26,7 @@ EPERM, ENOSYS = 1, 38
 
 
 def refuse_bpf(err):
-    """For the child: bpf(2) fails from now on, as in many containers (linux/seccomp.h, linux/bpf_common.h)."""
+    """In a child: makes bpf(2) fail, as in many containers (linux/seccomp.h, linux/bpf_common.h)."""
     def instruction(code, yes, no, value):
         return struct.pack('HBBI', code, yes, no, value)
     program = ctypes.create_string_buffer(
@@ -95,8 +95,8 @@ class ReadOnlyRoot(TracingTest):
 
 
 class MemoryGroup:
-    """A memory cgroup of either version, for as long as the test runs."""
-    # What does not fit must not go to swap, which version 1 counts together with the memory.
+    """A memory cgroup of version 1 or 2 until the test ends."""
+    # Nothing may go to swap. Version 1 limits memory and swap together.
     ROOTS = (('/sys/fs/cgroup/memory', 'memory.limit_in_bytes', 'memory.memsw.limit_in_bytes', 1),
              ('/sys/fs/cgroup', 'memory.max', 'memory.swap.max', 0))
 
@@ -107,7 +107,7 @@ class MemoryGroup:
                 self.path.mkdir()
             except OSError:
                 continue
-            test.addCleanup(wait_until, lambda path=self.path: self.removed(path))  # once the last that was in it is gone
+            test.addCleanup(wait_until, lambda path=self.path: self.removed(path))  # after its last task has been released
             try:
                 (self.path / limit).write_text(str(size))
             except OSError:
@@ -142,7 +142,7 @@ with mmap.mmap(-1, 256 << 20) as memory:
 @needs_root
 class MemoryLimit(TracingTest):
     def test_reached_by_a_command_that_is_recorded(self):
-        """The kernel kills the largest, which is CMD; what happened until then is there."""
+        """The kernel kills the largest process, which is CMD. The recording has everything until then."""
         group = MemoryGroup(self, 160 << 20)
         with tempfile.TemporaryDirectory() as directory:
             file = os.path.join(directory, 'file')
@@ -158,7 +158,7 @@ class MemoryLimit(TracingTest):
 
     @long_only('the kernel chooses which process it kills')
     def test_too_small_for_rsslag_itself(self):
-        """It is refused, or killed: never half of an answer with status 0."""
+        """rsslag fails or is killed. It never prints half a document with status 0."""
         for size in (6 << 20, 12 << 20, 18 << 20, 24 << 20):
             ran = MemoryGroup(self, size).run('live', '--format', 'lines', '--', 'true')
             self.doCleanups()
@@ -173,7 +173,7 @@ class MemoryLimit(TracingTest):
 @needs_root
 class NoLockedMemory(TracingTest):
     def test_counts_up_to_5_10_only(self):
-        """As root it is raised; with the capabilities of a file it cannot be."""
+        """Root can raise the limit; file capabilities do not allow it."""
         prefix = ['prlimit', '--memlock=0:0']
         names = '+bpf,+perfmon,+sys_ptrace'
         with_capabilities = [*prefix, 'setpriv', f'--reuid={NOBODY}', f'--regid={NOBODY}', '--clear-groups', '--inh-caps', names,
@@ -213,7 +213,7 @@ class Sudo(TracingTest):
 
 class UnusualTargets(TracingTest):
     def test_the_first_process(self):
-        """It is read like any other process, or the obstacle is reported."""
+        """Process 1 is read like any other process, or rsslag reports why not."""
         for args in (('snapshot', '1'), ('maps', '1'), ('live', '--format', 'lines', '--duration', '50ms', '-p', '1')):
             ran = rsslag(*args)
             if ran.status != 0:

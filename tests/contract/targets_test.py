@@ -144,7 +144,7 @@ class Cgroups(TracingTest):
     @classmethod
     def remove(cls):
         for directory in reversed(cls.made):
-            for _ in range(200):  # until the last task is gone for good
+            for _ in range(200):  # until the last task has been released
                 try:
                     directory.rmdir()
                     break

@@ -14,7 +14,7 @@ def number(text):
 
 
 class Text(TracingTest):
-    """Text and JSON of one demo that holds still, so two runs say the same."""
+    """Text and JSON of one quiescent demo, so that two runs print the same."""
 
     @classmethod
     def setUpClass(cls):

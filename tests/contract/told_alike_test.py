@@ -24,7 +24,7 @@ STORM = ('import mmap\n'
          '        for at in range(0, 4 << 20, 4096): memory[at] = 1\n')
 # The part after the loss starts on request.
 LOSES = unseen(STORM) + f'import sys\nsys.stdin.read()\nos.execvp("sh", ["sh", "-c", {LIVES!r}])\n'
-# Two threads, on any CPUs. Their records are few enough to wait for the reader.
+# Two threads, on any CPUs. The rings can hold all their records.
 STORMS = ('import mmap, threading\n'
           'def storm():\n'
           '    for _ in range(8):\n'
@@ -44,7 +44,7 @@ def place(tick):
 
 
 def flat(tick):
-    """A tick as a row of export has it."""
+    """A tick in the form of a row of export."""
     row = {key: tick[key] for key in ('seq', 't_ns', 'time', 'pid', 'comm', 'state', 'lag', 'residual', 'verdict', 'updates',
                                       'updates_by_others', 'faults', 'flushes', 'lost', 'disagreements', 'resyncs')}
     for name in ('flushed', 'cached', 'exact'):
@@ -69,7 +69,7 @@ class ToldAlike(TracingTest):
         return ticks, summary
 
     def assert_told_alike(self, name, complete=True):
-        """By the three that read it. The ticks and the summary."""
+        """Checks that the three commands that read a recording agree. Returns the ticks and the summary."""
         ticks, summary = self.replay(name, complete)
         ran = rsslag('export', name, '--format', 'jsonl')
         self.assertEqual(ran.status, 0, ran.err)
@@ -93,7 +93,7 @@ class ToldAlike(TracingTest):
         return ticks, summary
 
     def assert_as_live(self, *args, program, until=lambda tick: True):
-        """Of a Python program whose stdin is closed once there is such a tick."""
+        """Traces a Python program and closes its stdin at the first tick that `until` accepts."""
         with Live('--format', 'jsonl', '--record', self.file, *args, '--', interpreter(), '-c', program,
                   stdin=subprocess.PIPE) as trace:
             trace.document(until)
@@ -148,7 +148,7 @@ class ToldAlike(TracingTest):
         segments = sorted(glob.glob(glob.escape(self.file) + '.*')) + [self.file]
         self.assertGreater(len(segments), 1)
         told = 0
-        # Totals are counted from the begin of each segment.
+        # Totals count from the start of each segment.
         same = ('flushed', 'cached', 'exact', 'lag', 'readers', 'residual', 'verdict', 'walked', 'comm', 'threads_count')
         for name in segments:
             ticks, _ = self.assert_told_alike(name)

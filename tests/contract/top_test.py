@@ -68,7 +68,7 @@ class TopTest(TracingTest):
             self.assertEqual(keys, sorted(keys))
         self.assertEqual(len(self.document('--rows', 3)['processes']), 3)
         ran = top('--once', '--rows', 2)
-        rows = [line for line in ran.lines if 'share one memory' not in line]  # as a vfork and its parent do
+        rows = [line for line in ran.lines if 'share one memory' not in line]  # a vfork child and its parent share one mm
         self.assertEqual((ran.status, len(rows)), (0, 3), ran)
         self.assertIn('LAG kB', ran.lines[0])
 
@@ -95,9 +95,9 @@ class TopTest(TracingTest):
     @needs_tmux
     def test_the_screen(self):
         with Held('few-pages') as held, Pane(120, 36) as pane:
-            pane.run(contract.binary)  # alone it is top
+            pane.run(contract.binary)  # without arguments rsslag is rsslag top
             pane.until('rsslag top')
-            pane.type(f'/{held.pid}')  # others of its name may run
+            pane.type(f'/{held.pid}')  # other processes of this name may run
             pane.key('Enter')
             pane.until(lambda text: f'{held.pid} few-pages' in text and f'filter "{held.pid}"' in text)
             pane.type('w')

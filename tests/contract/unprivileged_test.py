@@ -26,7 +26,7 @@ def number(text):
 
 
 def walked(pid):
-    """Pages, by the page tables."""
+    """Resident pages, from the page tables."""
     with open(f'/proc/{pid}/smaps_rollup', encoding='ascii') as file:
         return int(re.search(r'^Rss: +(\d+)', file.read(), re.M)[1]) * 1024 // PAGE
 
@@ -36,7 +36,7 @@ AS_NOBODY = {'user': NOBODY, 'group': NOBODY, 'extra_groups': [], 'cwd': '/', 'e
 
 @contextlib.contextmanager
 def few_pages():
-    """Threads that cache much, of a user who may do nothing else."""
+    """A workload whose threads cache much, run by a user without capabilities."""
     with begun([contract.binary_for_all(), 'demo', 'few-pages', '--hold'], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                stderr=subprocess.PIPE, **AS_NOBODY) as process:
         first = process.stdout.readline().decode().split()
@@ -46,7 +46,7 @@ def few_pages():
 
 
 def live_until(lines, end, *args):
-    """`rsslag live` as the user nobody, which is ended after that many lines; then CMD's stdin is closed."""
+    """Runs `rsslag live` as the user nobody, and ends it after that many lines. Then closes CMD's stdin."""
     with begun([contract.binary_for_all(), 'live', *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                stderr=subprocess.PIPE, bufsize=0, **AS_NOBODY) as process:
         told = b''.join(process.stdout.readline() for _ in range(lines))
@@ -74,7 +74,7 @@ class Unprivileged(unittest.TestCase):
         return document
 
     def assert_true(self, document, process):
-        """To the page, of a process that rests."""
+        """Checks the reading of a quiescent process to the page."""
         pages = walked(process['pid'])
         self.assertFalse(process['moved'])
         self.assertEqual(process['exact_rss'], pages, process)
@@ -266,7 +266,7 @@ class Unprivileged(unittest.TestCase):
             from panes import Pane
         except unittest.SkipTest as reason:
             self.skipTest(str(reason))
-        # One that its user may walk: a child that has become that user without an exec is not dumpable.
+        # A process that its user may walk: without an exec, a child that has become that user is not dumpable.
         with few_pages() as pid, Pane(120, 20) as pane:
             pane.run('setpriv', f'--reuid={NOBODY}', f'--regid={NOBODY}', '--clear-groups', contract.binary_for_all(), 'live',
                      '--interval', '100ms', str(pid))
