@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// On quiescent processes flushed + cached equals smaps to the page, whatever their memory is made of, and the files
-// that lie, lie by exactly what is cached.
+// For quiescent processes flushed + cached equals smaps to the page, for every kind of memory, and the files that lag,
+// lag by exactly the cached amount.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ void expect_sums_hold(const json &process) {
     }
 }
 
-/// stat shows what is flushed; status and statm either that too or what is exact, as the calibration says.
+/// stat shows the flushed value; status and statm show the flushed or the exact value, according to the calibration.
 void expect_readers_lie_as_calibrated(const json &process) {
     const json &calibration = process["document"]["calibration"];
     const auto in_pages = [&](const char *file) {
@@ -66,7 +66,7 @@ void expect_readers_lie_as_calibrated(const json &process) {
     }
 }
 
-/// No CPU caches a batch or more; what threads cache is bounded softly, so only their number of faults is.
+/// No CPU caches a batch or more. The bound of threads is soft: only the number of their faults is limited.
 void expect_cache_within_scheme(const json &process) {
     const json &document = process["document"];
     for (const json &cacher : process["cached_by"]) {
@@ -80,7 +80,7 @@ void expect_cache_within_scheme(const json &process) {
     }
 }
 
-/// Without the lists, which may have 10,000 rows.
+/// The document without the lists, which may have 10,000 rows.
 std::string essence(json process) {
     process.erase("cached_by");
     return process.dump();
@@ -138,7 +138,7 @@ TEST(Agreement, HoldsForAnInterpreterWithThreads) {
                               "signal.pause()\n"});
     if (python.missing()) GTEST_SKIP() << "python3 is not installed";
     ASSERT_TRUE(python.ready()) << python.why();
-    // The interpreter says that it is ready before its threads have come to rest: it has where two looks find the same.
+    // The interpreter is ready before its threads are quiescent. They are if two readings are equal.
     const auto moved = [](json before, json now) {
         return now["verdict"] == "moving" || before["flushed"] != now["flushed"] || before["cached"] != now["cached"];
     };
@@ -183,7 +183,7 @@ TEST(Residual, OfAStuckExecIsItsArgumentPages) {
     EXPECT_EQ(process["verdict"], "explained") << process.dump(1);
     ASSERT_EQ(process["residual_causes"].size(), 1U);
     EXPECT_EQ(process["residual_causes"][0]["cause"], "exec_arguments");
-    // The kernel charges whole pages of the new stack, which begins and ends with a part of one.
+    // The kernel charges whole pages of the new stack, whose first and last page are used in part.
     EXPECT_NEAR(static_cast<double>(-process["residual"].get<std::int64_t>()), static_cast<double>(argument_pages), 2);
     expect_sums_hold(process);
 }
@@ -192,7 +192,7 @@ TEST(Residual, OfPoisonedPagesIsNamedSo) {
     const HeldProcess held = HeldProcess::demo({"hwpoison"});
     SKIP_WHERE_REFUSED(held);
     const json process = snapshot_at_rest(held.pid());
-    // Whether smaps still counts a poisoned page differs by kernel; where it does, the pages are named.
+    // Some kernels still count a poisoned page in smaps; then the residual has this cause.
     if (process["residual"] == 0) {
         EXPECT_EQ(process["verdict"], "agrees");
     } else {

@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::size_t kBytes = 200 * 4096;
 
-/// Does one thing for each byte it is sent, and answers: 't' maps and touches, 'u' unmaps, 'd' drops the pages.
+/// Does one thing for each received byte, and sends a byte back: 't' maps and touches, 'u' unmaps, 'd' drops the pages.
 [[noreturn]] void obey(int fd) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);  // khugepaged would move it, too
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);  // khugepaged would change its counters, too
     char *memory = nullptr;
     char order = 0;
     while (read(fd, &order, 1) == 1) {
@@ -47,7 +47,7 @@ class Bracket : public testing::Test {
         ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds_), 0);
         child_ = fork();
         if (child_ == 0) obey(fds_[1]);
-        close(fds_[1]);  // so that its end is seen
+        close(fds_[1]);  // so that read() returns 0 after the child's end
         auto traits = probe::running_kernel_traits();
         ASSERT_TRUE(traits);
         core::Machine machine = host::this_host().machine;
@@ -80,7 +80,7 @@ class Bracket : public testing::Test {
         walk.rss = *rollup->sums.rss;
         return walk;
     }
-    /// The counters with the mm's own part as the second reading found it: what a scheme without a witness would see.
+    /// The reconciliation of two readings with a walk between them.
     core::Reconciliation reconciled(core::CounterReading before, core::CounterReading after, const core::Walk &seen) {
         core::Bracket bracket;
         bracket.readings = {std::move(before), std::move(after)};
@@ -94,7 +94,7 @@ class Bracket : public testing::Test {
     std::unique_ptr<probe::SnapshotProbe> probe_;
 };
 
-/// The kernel may take pages away from the child at any time; not each time.
+/// The kernel may reclaim pages of the child at any time, but not in every attempt.
 constexpr int kTries = 3;
 
 TEST_F(Bracket, WithNothingBetweenAgrees) {
@@ -110,7 +110,7 @@ TEST_F(Bracket, WithNothingBetweenAgrees) {
 
 TEST_F(Bracket, CallsItMovingWhenTheWalkSawWhatBothReadingsDidNot) {
     order('t');
-    order('u');  // a first round, so that what a page table costs is spent
+    order('u');  // a first round, so that the page tables exist
     core::CounterReading before, after;
     core::Walk seen;
     for (int tries = 0; tries < kTries && (tries == 0 || before.exact().rss() != after.exact().rss()); ++tries) {
@@ -120,7 +120,7 @@ TEST_F(Bracket, CallsItMovingWhenTheWalkSawWhatBothReadingsDidNot) {
         order('u');
         after = counters();
     }
-    // The counters tell nothing: the same exact value on both sides, and a walk that saw 200 pages more.
+    // The counters do not show it: the same exact value on both sides, and a walk that saw 200 pages more.
     EXPECT_EQ(before.exact().rss(), after.exact().rss());
     EXPECT_GE(seen.rss.n, 4 * (after.exact().rss().n + 190));
     const auto verdict = reconciled(before, after, seen);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A target that maps, touches and unmaps without pause is never called what it is not.
+// A target that maps, touches and unmaps without pause never gets a wrong verdict.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -52,7 +52,8 @@ TEST(Busy, ManySnapshotsAreMovingAndNoneUnexplained) {
     std::printf("busy: %d moving (%d of them with equal counters on both sides), %d agree\n", moving, equal_counters,
                 agreeing);
     kill(held.pid(), SIGSTOP);
-    // A stop reaches each thread when it next returns to user space, and is told of once it has reached all of them.
+    // A stop reaches each thread at its next return to user space. The kernel reports it after it has reached all
+    // threads.
     int status = 0;
     ASSERT_EQ(waitpid(held.pid(), &status, WUNTRACED), held.pid());
     ASSERT_TRUE(WIFSTOPPED(status));

@@ -38,7 +38,7 @@ def ring(options):
 
 
 def observe(options):
-    """One storm traced by both: rsslag's last tick, its summary, perf's counts, the storm's own result."""
+    """Traces one storm with both. Returns rsslag's last tick and summary, perf's counts, and the storm's own result."""
     with Storm(options.storm, options.threads, options.rounds, '--by-kernel', 'yes') as storm:
         with Rsslag(options.rsslag, storm.pid, options.mode, '--interval', '100ms', '--ring', ring(options)) as rsslag:
             arguments = ['stat', '-x', ';', *(word for event in EVENTS for word in ('-e', event)),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Updates in flight, held still: a process is pushed off its CPU in the middle of a munmap, when the mapping has left
+// Updates in flight: a process is preempted in the middle of a munmap, when the mapping has left
 // the tree and not all of its pages are zapped.
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -28,7 +28,7 @@ void pin(int cpu) {
     sched_setaffinity(0, sizeof(cpus), &cpus);
 }
 
-/// Pages of a file in memory: mapping them takes little more time than unmapping them.
+/// Pages of a file in the page cache: mapping them takes little more time than unmapping them.
 [[noreturn]] void map_and_unmap() {
     constexpr std::size_t kBytes = std::size_t{256} << 20;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -41,8 +41,8 @@ void pin(int cpu) {
     }
 }
 
-/// A real-time thread that takes CPU 0 away while it is told to, for less than a second each time: real-time throttling
-/// stays out of it, and a target that was caught holding a lock goes on.
+/// A real-time thread that occupies CPU 0 on request, for less than a second each time, so that real-time throttling
+/// does not start, and a target that was preempted with a lock held can continue.
 class Hog {
   public:
     Hog() : thread_([this] { work(); }) { ready_.wait(0); }

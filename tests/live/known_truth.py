@@ -61,7 +61,7 @@ def observe(options, run, recording):
         with Rsslag(options.rsslag, known.pid, run['mode'], '--interval', '100ms', '--ring', options.ring,
                     '--record', recording, walk=True) as rsslag:
             known.run()
-            rsslag.tick()  # may have started before the work ended
+            rsslag.tick()  # the tick may have started before the work ended
             await_agreement(rsslag)
             tick, _ = rsslag.finish()
     replayed = subprocess.run([options.rsslag, 'replay', recording, '--format', 'jsonl'],
@@ -116,7 +116,7 @@ def runs_of(options):
     number = 0
     for threads, pinned, kinds in shapes:
         for mode in options.modes.split(','):
-            # The two shapes that were wrong once: two threads that never leave their CPUs, in either mode.
+            # Two shapes that were once wrong: two threads that never leave their CPUs, in both modes.
             times = options.times if threads == 2 and pinned and kinds == ('anon',) else max(1, options.times // 10)
             for _ in range(times):
                 number += 1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Processes and threads that come and go in every way, for tests of who is blamed for what:
+// Processes and threads that start and end in every way, for tests of the attribution to tasks:
 // lifecycle forks|execs|thread-execs|spawns|threads|one-site N, lifecycle touch FILE THREADS ANON SHMEM FILE-PAGES.
 #include <fcntl.h>
 #include <spawn.h>
@@ -63,7 +63,7 @@ std::string own_path() {
     return path;
 }
 
-/// Itself again, through directories that do not have it.
+/// Executes itself again, through directories that do not contain it.
 [[noreturn]] void exec_again(const char *what, int count) {
     const std::string path = own_path();
     const std::size_t slash = path.rfind('/');
@@ -79,7 +79,7 @@ void execs(int count) {
     if (count > 0) exec_again("execs", count);
 }
 
-/// The thread takes its leader's number.
+/// exec of a thread that is not the leader: the thread gets the leader's TID.
 void thread_execs(int count) {
     if (count <= 0) return;
     std::thread([count] {
@@ -141,8 +141,8 @@ long number_of(const void *at) {
     return static_cast<long>(reinterpret_cast<std::uintptr_t>(at));
 }
 
-/// The kernel's own faults: one as it reads into a page that nobody has touched, and one that fails. What comes after
-/// them from the same instruction has none: 64 pages are unmapped each time, then 300 are mapped all at once.
+/// Faults of the kernel itself: one when read(2) writes to an untouched page, and one that fails. The changes after
+/// them from the same instruction have no fault: 64 pages are unmapped each time, then 300 are mapped together.
 void one_site(int count) {
     constexpr long kPages = 64, kPopulated = 300, kBytes = 512;
     const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -171,9 +171,9 @@ struct Share {
     std::size_t anon, shmem, file;
 };
 
-/// One thread after another touches its share and stays. Says "ready" when all have; ends with its input.
+/// One thread after another touches its share, and none ends. Prints "ready" after the last one; ends with its input.
 void touch_in_turn(const char *path, int count, const Share &share) {
-    // No thread is the first to need a page of the program, however little of it the page cache had.
+    // So that no thread is the first to touch a page of the program, even if the page cache had little of it.
     if (!touch_program()) die("/proc/self/maps");
     const int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, static_cast<off_t>(share.file * kPage) * count) != 0) die(path);

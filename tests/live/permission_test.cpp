@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What an ordinary user needs, and what is said to one who lacks it.
+// The rights that an ordinary user needs, and the messages without them.
 #include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/capability.h>
@@ -25,7 +25,7 @@ namespace {
 using nlohmann::json;
 constexpr uid_t kNobody = 65534;
 
-/// In a child: becomes nobody with just these capabilities, ambient, so that they pass the exec.
+/// In a child: becomes the user nobody with only these capabilities. They are ambient, so that exec keeps them.
 void become_nobody(const std::vector<cap_value_t> &caps) {
     prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
     if (setgroups(0, nullptr) != 0 || setgid(kNobody) != 0 || setuid(kNobody) != 0) _exit(99);
@@ -52,7 +52,7 @@ json processes(const Outcome &outcome) {
     return document.is_discarded() ? json::array() : document["processes"];
 }
 
-/// Where programs may run that an ordinary user can reach, with the capabilities of their files; empty: nowhere.
+/// A directory from which an ordinary user can run programs with file capabilities; empty: there is none.
 std::string place_for_programs() {
     for (const char *const directory : {"/dev/shm", "/var/tmp", "/tmp"}) {
         struct statvfs about {};
@@ -63,7 +63,7 @@ std::string place_for_programs() {
     return "";
 }
 
-/// A copy that an ordinary user can reach, with file capabilities where wanted.
+/// A copy that an ordinary user can run, with file capabilities if requested.
 class Copy {
   public:
     explicit Copy(const std::string &directory) : path_(directory + "/rsslag-test-" + std::to_string(getpid())) {
@@ -98,8 +98,8 @@ class Permissions : public testing::Test {
         copy_.emplace(place);
     }
     const std::string &copy() const { return copy_->path(); }
-    /// The document of a run by which nothing moved: the kernel may take pages away from anybody at any time, but not
-    /// each time.
+    /// The document of a run during which no counter changed. The kernel may reclaim pages of any process at any time,
+    /// but not in every attempt.
     static Outcome at_rest(const std::vector<std::string> &words, const std::function<void()> &in_child) {
         constexpr int kTries = 3;
         Outcome outcome = run(words, in_child);
@@ -188,7 +188,7 @@ TEST_F(Permissions, AKernelWithoutBtfIsNamed) {
 TEST_F(Permissions, InAPidNamespaceNeighboursAreFoundByTheirNumberThere) {
     const Outcome able = run({"unshare", "-pf", "--mount-proc", "true"});
     if (able.status != 0) GTEST_SKIP() << "no PID namespace with a /proc of its own: " << able.err;
-    // It says that it is ready before it sleeps.
+    // It prints that it is ready before it sleeps.
     const Outcome outcome = run({"unshare", "-pf", "--kill-child", "--mount-proc", "sh", "-c",
                                  "\"$0\" demo single --hold | {\n"
                                  "    read ready child || exit 99\n"

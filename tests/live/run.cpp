@@ -28,20 +28,20 @@ Expected expected;
 
 namespace {
 
-/// What rsslag ends with where something is not allowed or not to be had.
+/// rsslag's exit status if something is not permitted or not available.
 constexpr int kRefused = 3;
-/// As a shell has it.
+/// The exit status of shells for a missing command.
 constexpr int kMissing = 127;
 
 struct Child {
     pid_t pid = 0;
     int out = -1;
-    int err = -1;  ///< -1: the test's own
+    int err = -1;  ///< -1: stderr of the test
 };
 
 enum class Errors { Kept, OfTheTest };
 
-/// Its pid is not positive where it could not be started, and the test has failed.
+/// If it cannot be started, the pid is not positive, and the test has failed.
 Child start(const std::vector<std::string> &words, const std::function<void()> &in_child,
             Errors errors = Errors::Kept) {
     int out[2] = {-1, -1};
@@ -60,7 +60,7 @@ Child start(const std::vector<std::string> &words, const std::function<void()> &
         dup2(out[1], STDOUT_FILENO);
         if (errors == Errors::Kept) dup2(err[1], STDERR_FILENO);
         if (in_child) in_child();
-        // After it has become somebody else, as that takes the signal back (commit_creds()).
+        // After a change of the user, which clears the signal (commit_creds()).
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) _exit(kMissing);
         execvp(argv[0], argv.data());
@@ -72,7 +72,7 @@ Child start(const std::vector<std::string> &words, const std::function<void()> &
     return {pid, out[0], err[0]};
 }
 
-/// One chunk of what is there; false at the end.
+/// Reads one chunk of the available text; false at the end.
 bool take(int fd, std::string &text) {
     std::array<char, 65536> buffer{};
     const ssize_t got = read(fd, buffer.data(), buffer.size());
@@ -82,7 +82,7 @@ bool take(int fd, std::string &text) {
     return true;
 }
 
-/// Waits until one of them has something to say. A program that hangs is killed, and the test fails.
+/// Waits until one of them is readable. A program that hangs is killed, and the test fails.
 bool await(std::span<pollfd> fds, pid_t pid, const std::string &name) {
     const auto ms = static_cast<int>(std::chrono::milliseconds(patience()).count());
     int ready = 0;
@@ -120,9 +120,9 @@ nlohmann::json document_of(const std::string &line) {
     return document;
 }
 
-/// Keeps what a process maps of files in the page cache, for as long as the test runs. The code that a thread runs is
-/// mapped with its neighbours as far as they are there, and what nobody maps may be paged out at any time (DAMON,
-/// reclaim): how many faults a thread makes would depend on that.
+/// Keeps the file pages that a process maps in the page cache until the test ends. A fault maps neighbouring pages,
+/// too, if they are in the page cache, and unmapped pages may be evicted at any time (DAMON, reclaim): the number of a
+/// thread's faults would depend on that.
 void keep_in_page_cache(pid_t pid) {
     std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
     for (std::string line; std::getline(maps, line);) {
@@ -133,7 +133,7 @@ void keep_in_page_cache(pid_t pid) {
         const int fd = open(line.c_str() + name, O_RDONLY | O_CLOEXEC);
         if (fd < 0) continue;
         void *const at = mmap(nullptr, to - from, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, static_cast<off_t>(offset));
-        // Who may not lock it has at least read it.
+        // If mlock() is refused, the pages have at least been read.
         if (at != MAP_FAILED) mlock(at, to - from);
         close(fd);
     }
@@ -228,7 +228,7 @@ nlohmann::json Running::next() {
 void Running::stop() const {
     if (pid_ <= 0) return;
     kill(pid_, SIGSTOP);
-    // Told of once the last of its threads has stopped (do_signal_stop()).
+    // The kernel reports the stop after the last thread has stopped (do_signal_stop()).
     int status = 0;
     while (waitpid(pid_, &status, WUNTRACED) < 0 && errno == EINTR) {
     }
@@ -273,7 +273,7 @@ HeldProcess HeldProcess::demo(const std::vector<std::string> &words) {
 }
 
 HeldProcess HeldProcess::program(const std::vector<std::string> &words) {
-    // khugepaged may not touch it while it is read: a collapse adds pages to a process that does nothing.
+    // khugepaged must not run on it while it is read: a collapse adds pages to an idle process.
     const Child child = start(words, [] { prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); });
     HeldProcess held;
     held.pid_ = child.pid;
@@ -290,7 +290,7 @@ HeldProcess HeldProcess::program(const std::vector<std::string> &words) {
         close(child.out);
         close(child.err);
     }
-    // Else the descriptors stay open: the program may write more.
+    // Otherwise the descriptors stay open: the program may write more.
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
         const std::size_t space = line.find(' ');

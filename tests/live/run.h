@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Runs the built rsslag and holds its workloads, for tests.
+// Runs the built rsslag and its held workloads, for tests.
 #pragma once
 
 #include <sys/types.h>
@@ -13,7 +13,7 @@
 
 namespace rsslag::live {
 
-/// What the command line of the tests says about this kernel; empty: not said.
+/// What the command line of the tests specifies about this kernel; empty: not specified.
 struct Expected {
     std::string rsslag;  ///< path of the binary
     std::string scheme;  ///< "thread", "cpu"
@@ -27,26 +27,26 @@ struct Outcome {
     std::string err;
 };
 
-/// In a virtual machine whose CPUs are emulated: "rsslag.slow" on the kernel's command line.
+/// Whether the CPUs are emulated: "rsslag.slow" is on the kernel's command line of such virtual machines.
 bool emulated();
 
-/// What takes longer than that to say anything hangs.
+/// A program without output for longer than this hangs.
 std::chrono::seconds patience();
 
-/// Runs it to its end. `in_child` runs between fork and exec. One that hangs is killed, and the test fails.
+/// Runs a program to its end. `in_child` runs between fork and exec. If it hangs, it is killed, and the test fails.
 Outcome run(const std::vector<std::string> &words, const std::function<void()> &in_child = {});
 
-/// Runs `rsslag words…`; fails the test where stdout is not one JSON document a line.
+/// Runs `rsslag words…`. Fails the test if stdout is not one JSON document per line.
 std::vector<nlohmann::json> run_json(const std::vector<std::string> &words);
 
 /// The one process of `rsslag snapshot --json PID`.
 nlohmann::json snapshot(pid_t pid);
 
-/// The same of one that holds still. Where it moved all the same it is read once or twice more: the kernel takes pages
-/// away from whom it wants at any time.
+/// The same for a quiescent process. If it changed nevertheless, it is read once or twice more: the kernel may reclaim
+/// pages of any process at any time.
 nlohmann::json snapshot_at_rest(pid_t pid);
 
-/// A program that runs beside the test, killed at the end of the scope. Its stdout is JSON, a document a line; its
+/// A program that runs next to the test, killed at the end of the scope. Its stdout is JSON, one document per line; its
 /// stderr is that of the test.
 class Running {
   public:
@@ -56,24 +56,24 @@ class Running {
     Running &operator=(const Running &) = delete;
 
     pid_t pid() const { return pid_; }
-    /// The next document; null at the end of them.
+    /// The next document; null after the last one.
     nlohmann::json next();
-    /// Returns once it stands still: all of its threads.
+    /// Stops it. Returns after all of its threads have stopped.
     void stop() const;
     void go_on() const;
-    /// What is left to read once it has been sent this signal. Its exit status is 0, or the test fails.
+    /// Sends it this signal. Returns the remaining documents. The test fails if the exit status is not 0.
     std::vector<nlohmann::json> finish(int signal);
 
   private:
     pid_t pid_ = 0;
     int out_ = -1;
-    std::string text_;  ///< that has been read and not been given
+    std::string text_;  ///< read and not yet returned
 };
 
-/// A program that has said that it is ready, killed at the end of the scope.
+/// A program that has printed that it is ready, killed at the end of the scope.
 class HeldProcess {
   public:
-    /// `rsslag demo NAME --hold`, until "ready PID" and its facts came.
+    /// Starts `rsslag demo NAME --hold` and waits for "ready PID" and the facts.
     static HeldProcess demo(const std::vector<std::string> &words);
     /// Any program that writes one line when it is ready.
     static HeldProcess program(const std::vector<std::string> &words);
@@ -83,20 +83,20 @@ class HeldProcess {
 
     pid_t pid() const { return pid_; }
     bool ready() const { return ready_; }
-    /// The machine lacks what the workload needs, or this user may not have it; why() tells.
+    /// The machine lacks what the workload needs, or this user lacks the rights; why() returns the reason.
     bool refused() const;
     /// There is no such program.
     bool missing() const;
     const std::string &why() const { return why_; }
     std::string fact(const std::string &key) const;
-    /// Its own PID and those of its facts "child".
+    /// Its own PID and the PIDs of its facts "child".
     std::vector<pid_t> pids() const;
 
   private:
     HeldProcess() = default;
     pid_t pid_ = 0;
     bool ready_ = false;
-    int status_ = 0;  ///< where it ended instead
+    int status_ = 0;  ///< if it ended instead
     std::string why_;
     std::multimap<std::string, std::string> facts_;
 };

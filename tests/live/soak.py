@@ -43,7 +43,7 @@ while not select.select([sys.stdin], [], [], 0.05)[0]:
 print(rounds)
 '''
 ENDED_IN_A_ROUND = 2  # address spaces: the fork's and that of /bin/true, as subprocess forks by vfork
-WARMING = 2100        # rounds, without a pause: a trace keeps at most the data of 4,000 ended processes
+WARMING = 2100        # rounds without a pause. A trace keeps the data of at most 4,000 ended processes
 WARM_S = 60
 SLACK_KB = 128        # between medians: malloc may or may not return pages
 
@@ -71,7 +71,7 @@ class Tracer:
         return int(status.split('VmRSS:')[1].split()[0]), len(os.listdir(f'/proc/{self.process.pid}/fd'))
 
     def end(self):
-        """Waits for its own end after that of its target."""
+        """Waits until it ends, after its target."""
         try:
             self.process.wait(60)
         finally:

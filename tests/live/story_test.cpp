@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The cases that made people doubt ps: what each scheme hides, and how much.
+// The cases in which ps is wrong: what each scheme hides, and how much.
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -44,7 +44,7 @@ TEST(Classic, HidesSome61PagesInEachOfAHundredThreads) {
     EXPECT_EQ(kb(process, "status"), kb(process, "stat"));
     EXPECT_EQ(kb(process, "statm"), kb(process, "stat"));
     const Outcome ps = run({"ps", "-o", "rss=", "-p", std::to_string(held.pid())});
-    if (ps.status != 127) {  // else there is no ps
+    if (ps.status != 127) {  // otherwise there is no ps
         EXPECT_EQ(std::stoll(ps.out), kb(process, "stat"));
     }
     const auto threads = workers(process);
@@ -83,7 +83,7 @@ TEST(FewPages, AreAllHidden) {
     EXPECT_GE(process["cached_by"].size(), 16U);
 }
 
-/// How many CPUs this process may run on, and its children.
+/// The number of CPUs on which this process and its children may run.
 std::size_t allowed_cpus() {
     cpu_set_t cpus;
     CPU_ZERO(&cpus);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The ledger against exact readings, over a process that does a bit of everything.
+// Compares the ledger with exact readings of a process that does some of everything.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ std::int64_t sum_of(const json &list, const char *member) {
     return sum;
 }
 
-/// What must hold in every tick, moving or not.
+/// Checks what must hold in every tick, moving or not.
 void expect_sums_hold(const json &tick) {
     for (const char *member : kMembers) {
         const auto exact = tick["exact"][member].get<std::int64_t>();
@@ -63,8 +63,8 @@ Trace trace(const std::vector<std::string> &words) {
     return result;
 }
 
-/// Programs can be preempted, and the kernel skips one that is under way on its CPU already (kernel/trace/bpf_trace.c
-/// __bpf_trace_run): under emulation, where a program takes long, that happens, and must be told.
+/// BPF programs can be preempted, and the kernel skips a program that already runs on its CPU (kernel/trace/bpf_trace.c
+/// __bpf_trace_run). Under emulation, where a program takes long, that happens, and must be reported.
 void expect_nothing_lost(const json &summary) {
     const auto skipped = emulated() ? summary["lost_by"]["recursion"].get<std::int64_t>() : 0;
     EXPECT_LE(skipped, 5) << summary.dump(1);
@@ -75,7 +75,7 @@ void expect_nothing_lost(const json &summary) {
     }
 }
 
-/// Every update, or summed up in the kernel.
+/// Records every update, or sums them in the kernel.
 class Traced : public testing::TestWithParam<const char *> {
   protected:
     static bool counts() { return std::string(GetParam()) == "counts"; }
@@ -112,20 +112,20 @@ TEST_P(Traced, AgreesWithExactReadingsOverAMixedRun) {
         EXPECT_NE(tick["verdict"], "unexplained") << tick.dump(1);
     }
     expect_nothing_lost(run.summary);
-    // Two emulated machines share two CPUs: each of theirs is taken away now and then for longer than the 1 ms that a
-    // record may come after its update. That must stay the exception, and be resynchronized.
+    // Two emulated machines share two CPUs. Now and then a virtual CPU is descheduled for longer than the 1 ms within
+    // which a record may come after its update. That must stay the exception, and must lead to a resync.
     const auto most = emulated() ? static_cast<int>(run.ticks.size() / 10) : 0;
     EXPECT_LE(run.summary["resyncs"], most) << run.summary.dump(1);
     EXPECT_LE(run.summary["disagreements"], 2 * most) << run.summary.dump(1);
     EXPECT_GT(run.summary["ended_mms"], emulated() ? 0 : 10);
-    if (!emulated()) {  // whose few ticks may all fall where it moves
+    if (!emulated()) {  // its few ticks may all be while it changes
         EXPECT_GT(agreeing, 5);
     }
     std::printf("mixed: %s updates, %zu ticks (%d agree), %s mms ended\n", run.summary["updates"].dump().c_str(),
                 run.ticks.size(), agreeing, run.summary["ended_mms"].dump().c_str());
 }
 
-/// Minor page faults of all its threads, those that have ended too.
+/// Minor page faults of all its threads, including those that have ended.
 std::int64_t faults_of(pid_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string line;
@@ -149,7 +149,7 @@ bool is_tick(const json &document) {
     return document.is_object() && document.value("schema", "") == "rsslag.tick/2";
 }
 
-/// The next ticks up to the first for which `right` holds.
+/// Reads ticks up to the first for which `right` holds.
 template <class Right>
 void read_until(Running &rsslag, std::vector<json> &ticks, const Right &right) {
     const auto end = Clock::now() + patience();
@@ -168,13 +168,13 @@ TEST_P(Traced, ComesBackAfterARingThatIsTooSmall) {
                     std::to_string(held.pid()), "--ring", "4K", "--interval", "200ms"});
     Trace run;
     read_until(rsslag, run.ticks, [](const json &) { return true; });
-    // Nobody empties the ring while rsslag stands still. How much it takes to fill one with sums is the scheduler's.
+    // The ring is not read while rsslag is stopped. How much work fills a ring with sums depends on the scheduler.
     for (std::int64_t faults = 10'000; run.ticks.back()["lost"] == 0; faults *= 2) {
         ASSERT_LT(faults, 1'000'000);
         rsslag.stop();
         await_faults(held.pid(), faults);
         rsslag.go_on();
-        // A tick may have been under way.
+        // A tick may already have started.
         for (int i = 0; i < 3; ++i)
             read_until(rsslag, run.ticks, [](const json &) { return true; });
         if (HasFatalFailure()) return;

@@ -23,7 +23,7 @@ RUN_TIMES = [{"program": "rss_stat", "mode": "events", "wanted": True, "ns_net":
 
 class Bench(unittest.TestCase):
     def measured(self, fault_ns):
-        """The output and the document for a given cost of an untraced fault; and which parts were run."""
+        """The output and the document for a given cost of an untraced fault, and the parts that were run."""
         ran = []
 
         def part(name, result):

@@ -36,7 +36,7 @@ NAMESPACE = re.compile(r"^namespace rsslag::(\w+)", re.M)
 
 
 def table():
-    """Module to the modules that it may use: the rows of the table under "Who may use whom"."""
+    """{module: modules that it may use}, from the table under "Who may use whom"."""
     text = (ROOT / "docs/architecture.md").read_text()
     section = text.split("## Who may use whom", 1)[1].split("\n## ", 1)[0]
     modules = {}

@@ -21,14 +21,14 @@ SPACE = r"\s+(?:(?://[/!]?<?|\*|#|\.\\\")\s*)?"
 
 
 def section(heading):
-    """The text below this heading of the page, and the line that it starts at."""
+    """The text below this heading of the page, and the number of its first line."""
     text = (ROOT / PAGE).read_text()
     before, rest = text.split(f"\n## {heading}\n", 1)
     return rest.split("\n## ", 1)[0], before.count("\n") + 3
 
 
 def rows(heading):
-    """The cells of each row of the table below this heading. In a cell \\| stands for |."""
+    """The cells of each row of the table below this heading. In a cell, \\| means |."""
     for line in section(heading)[0].splitlines():
         if not line.startswith("| ") or line.startswith("|---"):
             continue
@@ -41,7 +41,7 @@ def table(heading):
 
 
 def texts(places):
-    """Path and text of each file there that is text."""
+    """Path and text of each text file below this path."""
     for place in places:
         top = ROOT / place
         for path in sorted(top.rglob("*")) if top.is_dir() else [top]:
@@ -55,7 +55,7 @@ def texts(places):
 
 
 def without_patterns(name, text):
-    """The page itself lists the words: its lines of that section are blank here, so that line numbers stay."""
+    """The page itself contains the words. Its lines of that section are replaced by blank lines, to keep the line numbers."""
     if name != PAGE:
         return text
     listed = section(NOT_USED)[0]
@@ -63,7 +63,7 @@ def without_patterns(name, text):
 
 
 def whole_words(*patterns):
-    """One expression for all of them; the name of the group that matched is _ and the pattern's number."""
+    """One expression for all patterns. The name of the matching group is _ and the number of the pattern."""
     groups = (f"(?P<_{number}>{pattern.replace(' ', SPACE)})" for number, pattern in enumerate(patterns))
     return re.compile(rf"(?<!\w)(?:{'|'.join(groups)})(?!\w)", re.I)
 
@@ -73,7 +73,7 @@ def quoted(cell):
 
 
 def allowed(text, start, end, exceptions):
-    """Whether the match lies within one of the texts in which the word may be."""
+    """Whether the match is within one of the texts in which the word is allowed."""
     for exception in exceptions:
         first = text.find(exception, max(0, start - len(exception)))
         while 0 <= first <= start:

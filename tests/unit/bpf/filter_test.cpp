@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// bpf/filter.bpf.h as it is, with the kernel's hash maps played by one of our own: who is traced, and who no longer.
+// Compiles bpf/filter.bpf.h unchanged, with a replacement for the kernel's hash maps: which processes are traced, and
+// until when.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,7 +19,7 @@ namespace {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-/// BPF_MAP_TYPE_HASH: each call by itself is atomic.
+/// BPF_MAP_TYPE_HASH: each call is atomic.
 class Hash {
   public:
     std::size_t most = SIZE_MAX;
@@ -81,7 +82,7 @@ void count_lost_room() {
 #define __type(name, value) int name
 #include "filter.bpf.h"
 
-/// Addresses of mms that share a place of the table.
+/// Addresses of mms that share a slot of the table.
 std::vector<u64> sharing(std::size_t count) {
     const u64 first = 0xffff888100000000ULL;
     std::vector<u64> addresses;
@@ -104,14 +105,14 @@ class Filter : public testing::Test {
     }
 };
 
-/// An update of a task that nobody asked for, as the programs judge it.
+/// Whether the programs emit an update that an untraced task makes to this mm.
 bool emitted(u64 mm, int users) {
     const auto state = mm_state(mm);
     EXPECT_TRUE(state == NOT_TRACED || may_be_traced(mm, 0));
     return state != NOT_TRACED && still_traced(mm, state, users, false);
 }
 
-/// It is told of to its end, and no longer.
+/// Checks that the mm is traced until its end, and not longer.
 void end(u64 mm) {
     EXPECT_TRUE(emitted(mm, 1));
     EXPECT_TRUE(emitted(mm, 0));
@@ -192,7 +193,7 @@ TEST_F(Filter, TellsGroupsApartThatShareAPlace) {
     EXPECT_FALSE(group_traced(tgids[1]));
 }
 
-/// Each CPU's own mms, all in one place, and one that all want at once.
+/// Each CPU's own mm, all in one slot, and one mm that all CPUs trace concurrently.
 TEST_F(Filter, HasOneOwnerOfEachWhateverCpusDoAtOnce) {
     constexpr std::size_t kCpus = 4;
     constexpr int kLifecycles = 2000;

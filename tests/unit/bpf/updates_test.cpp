@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// bpf/updates.bpf.h as it is, and who reads what it writes: a CPU's updates in a buffer, what else it sends by a ring.
+// Compiles bpf/updates.bpf.h unchanged, and its reader: a CPU's updates go to a buffer, its other records to a ring.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -30,7 +30,7 @@ std::array<rsslag_update, kCpus * update_places> positions;
 rsslag_update *bpf_map_lookup_elem(const void * /*map*/, const u32 *index) {
     return *index < positions.size() ? &positions[*index] : nullptr;
 }
-/// Only where there are no buffers.
+/// Used only without buffers.
 rsslag_update *reserve_update(rsslag_cpu * /*cpu*/, u64 /*size*/) {
     return nullptr;
 }
@@ -41,7 +41,7 @@ void send(rsslag_update * /*record*/) {}
 #define __type(name, value) int name
 #include "updates.bpf.h"
 
-/// The last of the CPUs: its places do not begin at 0.
+/// The last CPU: its places do not start at 0.
 constexpr u32 kCpu = kCpus - 1;
 
 bool emit(rsslag_cpu &cpu, u64 t_ns) {
@@ -127,7 +127,7 @@ TEST(Updates, ComeBetweenTheRecordsOfTheRingWhereTheirTimesAre) {
     EXPECT_EQ(times(out), (std::vector<u64>{100, 200, 300, 400}));
 }
 
-/// A ring as libbpf reads it: what is there in order, each at its time.
+/// A ring as libbpf reads it: records in order, each with its time.
 class Ring {
   public:
     void put(u64 t_ns) {
@@ -147,7 +147,7 @@ class Ring {
     std::deque<u64> times_;
 };
 
-/// As StreamProbe::drain(): what a CPU sent, while it goes on sending.
+/// Reads like StreamProbe::drain(), while the CPU sends more.
 TEST(Updates, AreInOneOrderWithTheRingWhileTheCpuGoesOn) {
     constexpr u64 kRecords = 300'000;
     rsslag_cpu cpu{};

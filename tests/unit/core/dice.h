@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Random numbers that are the same on every machine; those of the standard's distributions are not.
+// Random numbers that are the same on every machine, unlike those of the standard's distributions.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ inline constexpr bool kSanitized = true;
 inline constexpr bool kSanitized = false;
 #endif
 
-/// How many runs to make: fewer in a sanitizer's build, which takes about 60 times as long and looks for other errors.
+/// Number of runs: fewer in a sanitizer's build, which takes about 60 times as long and looks for other errors.
 /// RSSLAG_TEST_TIMES: a factor.
 inline int runs(int count) {
     if (const char *times = std::getenv("RSSLAG_TEST_TIMES")) return count * std::atoi(times);

@@ -17,7 +17,7 @@ TEST(Fifo, KeepsOrderAndNumbers) {
     std::mt19937 dice(1);
     std::uint64_t pushed = 0, popped = 0;
     for (int i = 0; i < 20'000; ++i) {
-        // The queue grows and shrinks by turns.
+        // The queue grows and shrinks alternately.
         if (same.empty() || dice() % 8 > static_cast<unsigned>(i / 1'000 % 8)) {
             EXPECT_EQ(fifo.next_number(), pushed);
             fifo.push(std::make_unique<int>(i));

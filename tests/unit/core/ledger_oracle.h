@@ -20,19 +20,20 @@ class Oracle {
   public:
     explicit Oracle(ModelKernel &kernel);
 
-    /// Adopts all traced mms of the model, as at an attach to processes at rest.
+    /// Adopts all traced mms of the model, as an attach to quiescent processes does.
     void adopt_all();
-    /// Applies the records that no later one can precede, and advances the ledger to there.
+    /// Applies the records that no later record can precede, and advances the ledger to their end.
     void feed();
     /// The model has settled: applies everything.
     void feed_all();
-    /// From now on one record in so many is lost, and the ledger is informed of each loss; 0: none.
+    /// From now on one record in this many is lost, and the ledger is informed of each loss; 0: none.
     void lose_one_in(std::int64_t records) { lose_one_in_ = records; }
 
     /// Watches, lets time pass, reads the mm, lets more time pass, compares. nullopt: the mm ended meanwhile.
     std::optional<Check> compare(ModelMm &mm, const Planner &planner = nullptr);
 
-    /// Holds at any time: exact = baseline + Σ tasks + exited + others, and all that is cached is a task's or a CPU's.
+    /// Holds at any time: exact = baseline + Σ tasks + exited + others, and everything cached belongs to a task or a
+    /// CPU.
     void expect_sums();
     /// The model has settled and everything was fed: every number equals the model's.
     void expect_truth();
@@ -47,7 +48,7 @@ class Oracle {
     std::uint64_t ended_checked() const { return ended_checked_; }
     std::uint64_t updates() const { return updates_; }
     std::uint64_t lost() const { return lost_; }
-    /// How many updates apply() returned a wrong amount or reason for, and the first of them.
+    /// Number of updates with a wrong amount or reason from apply(), and the first of them.
     std::uint64_t misreported() const { return misreported_; }
     const std::string &first_misreported() const { return first_misreported_; }
     /// Σ uncertain over all living tasks of all mms.

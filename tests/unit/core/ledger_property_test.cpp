@@ -44,7 +44,7 @@ ModelOptions mixed_options(Scheme scheme, std::uint64_t seed) {
     return options;
 }
 
-/// Compares each mm while it moves, then each while it rests.
+/// Compares each mm while it changes, then each while it is quiescent.
 void compare_all(World &world) {
     for (ModelMm *mm : world.kernel.traced_mms()) {
         if (mm->users == 0) continue;
@@ -138,7 +138,7 @@ TEST(LedgerAlways, AgreesWhereAnAddressIsGivenAgainBeforeItsEndIsCertain) {
     live_with(338, Scheme::Thread, {.threads = 8}, false, 0);
 }
 
-/// The last record by time is of the last update but one, as a CPU's clock lags: the mm was at zero all the same.
+/// A CPU's clock lags, so the last record by time belongs to the last update but one. The mm was at zero nevertheless.
 TEST(LedgerAlways, AgreesWhereTheLastRecordOfAnMmIsNotOfItsLastUpdate) {
     if (kSanitized) GTEST_SKIP() << "a sanitizer's build takes a minute for it";
     for (const std::uint64_t seed : {118U, 222U})

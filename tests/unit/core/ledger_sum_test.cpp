@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// --mode counts: sums of the kernel that come once, again, late, or out of order.
+// --mode counts: sums from the kernel that arrive once, repeatedly, late, or out of order.
 #include <gtest/gtest.h>
 
 #include <algorithm>

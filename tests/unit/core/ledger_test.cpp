@@ -97,7 +97,7 @@ TEST(Ledger, ReportsWhatIsUncertainWhereTwoZapsMeet) {
     EXPECT_EQ(row(view, 4711).net + row(view, 4712).net, members(0, -300));
     EXPECT_GT(row(view, 4711).uncertain.n, 0);
     EXPECT_GT(row(view, 4712).uncertain.n, 0);
-    // Either may be all of it except a batch.
+    // Each of the two may be all of it except a batch.
     EXPECT_GE(row(view, 4711).net.anon.n + row(view, 4711).uncertain.n, -32);
     EXPECT_LE(row(view, 4711).net.anon.n - row(view, 4711).uncertain.n, -268);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Late records, and comparisons with readings: several in one watch, and errors that only sums show.
+// Late records, and comparisons with readings: several in one watch, and errors that are visible only in sums.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -197,7 +197,7 @@ TEST(Ledger, ComparesAnMmThatWasBornInTheWatch) {
     one.ledger.advance(kStart + 20 * kMs);
     // A reading of the state before that update …
     EXPECT_EQ(one.ledger.compare(reading_of_child(40, 0), kStart + 5 * kMs, kStart + 6 * kMs).disagreements, 0);
-    // … and one of a state that never was.
+    // … and a reading of a state that never existed.
     EXPECT_TRUE(one.ledger.compare(reading_of_child(41, 1), kStart + 5 * kMs, kStart + 6 * kMs).known);
     EXPECT_TRUE(one.ledger.view(kChild)->suspect);
     one.ledger.watch_all();

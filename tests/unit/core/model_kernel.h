@@ -25,7 +25,7 @@ namespace rsslag::core::test {
 using WireRecord = std::variant<rsslag_update, rsslag_fault, rsslag_task, rsslag_sum>;
 std::uint64_t time_of(const WireRecord &record);
 
-/// What a BPF program sent, and what really happened.
+/// A record as a BPF program sent it, and the true change.
 struct Emitted {
     WireRecord record;
     std::int64_t amount = 0;                   ///< of an update

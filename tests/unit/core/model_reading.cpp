@@ -63,7 +63,7 @@ CounterReading ModelKernel::read(const ModelMm &mm) const {
 
 std::optional<CounterReading> ModelKernel::read_slowly(const ModelMm &mm, const Planner &planner) {
     const auto meanwhile = [&] {
-        // Now and then the reader is preempted.
+        // The reader is preempted now and then.
         run_for(dice_.once_in(40) ? dice_.ns(5'000, 60'000) : dice_.ns(5, 250), planner);
     };
     CounterReading reading;

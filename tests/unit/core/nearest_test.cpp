@@ -12,13 +12,13 @@ TEST(Nearest, IsOneSlipAway) {
     EXPECT_EQ(nearest("lvie", kCommands), "live");
     EXPECT_EQ(nearest("snapsot", kCommands), "snapshot");
     EXPECT_EQ(nearest("snapshoot", kCommands), "snapshot");
-    EXPECT_EQ(nearest("repord", kCommands), "record");  // as near as report, and earlier in the list
+    EXPECT_EQ(nearest("repord", kCommands), "record");  // at the same distance as report, and earlier in the list
     EXPECT_EQ(nearest("tpo", kCommands), "top");
 }
 
 TEST(Nearest, StartsWithTheWord) {
     EXPECT_EQ(nearest("snap", kCommands), "snapshot");
-    EXPECT_EQ(nearest("rep", kCommands), std::nullopt);  // two do
+    EXPECT_EQ(nearest("rep", kCommands), std::nullopt);  // two names match
     EXPECT_EQ(nearest("sn", kCommands), std::nullopt);
 }
 

@@ -204,7 +204,7 @@ Trace random_trace(Dice &dice, CountRead read) {
             ++cpu.made;
         }
     }
-    // A program sends its record after it has read, so that the order of tasks' records is that of their times.
+    // A program sends its record after reading the values, so the records of tasks are in the order of their times.
     std::vector<std::size_t> by_time(events.size());
     for (std::size_t i = 0; i < by_time.size(); ++i)
         by_time[i] = i;

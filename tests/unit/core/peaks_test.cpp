@@ -189,7 +189,7 @@ rsslag_sum summed(std::uint64_t t, int cpu, std::uint32_t updates, int cached) {
     return record;
 }
 
-/// What three more CPUs may have cached meanwhile, without a record yet: less than a batch each.
+/// What three more CPUs may have cached in the meantime, without a record yet: less than a batch each.
 constexpr std::int64_t kOthers = 3 * 31;
 
 TEST(Peaks, OfASumAreAllThatItsUpdatesMayHaveComeTo) {

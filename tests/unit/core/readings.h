@@ -60,7 +60,7 @@ inline MmReading mm(const Members &flushed, std::vector<CpuReading> cpus = {}) {
     return mm;
 }
 
-/// Two threads at rest: flushed 200 + 700 + 50, cached 1 + 9 and 3 + 20 + 5, 12 of swap flushed. Exact RSS is 988.
+/// Two quiescent threads: flushed 200 + 700 + 50, cached 1 + 9 and 3 + 20 + 5, 12 of swap flushed. Exact RSS is 988.
 inline CounterReading still() {
     CounterReading reading;
     reading.scheme = Scheme::Thread;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// CMD of `rsslag … -- CMD`, and who it belongs to.
+// CMD of `rsslag … -- CMD`, and the user that it runs as.
 #include "rsslag/host/command.h"
 
 #include <fcntl.h>
@@ -23,7 +23,7 @@ namespace {
 
 using core::Kind;
 
-/// Variables as they were, once it goes.
+/// Restores the variables in its destructor.
 class Environment {
   public:
     Environment() {

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kMoreThanMayWait = std::size_t{33} << 20;
 
-/// Rings, or a side-band, of which one look takes more than the thread may let wait; what is there at the next look
-/// came after that.
+/// Rings, or a side-band. One look takes longer than the thread may leave records waiting, so records found at the next
+/// look arrived after the first.
 class Behind {
   public:
     void drain(std::vector<std::byte> &out) {
@@ -26,7 +26,7 @@ class Behind {
         if (looks_.size() == 1) first_.count_down();
     }
     void wait_for_the_first() { first_.wait(); }
-    /// Before the first by the thread that asks.
+    /// The looks of other threads before the first look of the calling thread.
     std::size_t looks_of_others() const {
         const auto mine = std::find(looks_.begin(), looks_.end(), std::this_thread::get_id());
         return static_cast<std::size_t>(mine - looks_.begin());

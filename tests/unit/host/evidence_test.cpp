@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Evidence is gathered from a process that is there: this one.
+// Evidence is gathered from a running process: this one.
 #include "evidence.h"
 
 #include <gtest/gtest.h>

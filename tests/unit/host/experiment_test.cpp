@@ -10,7 +10,7 @@ namespace {
 
 using core::Truth;
 
-/// 25 values, each `step` more than the one before; at `at` there is `jump` in the place of it.
+/// 25 values, each `step` more than the previous one, except at `at`: there the difference is `jump`.
 std::vector<std::int64_t> steps(std::int64_t step, std::size_t at = 0, std::int64_t jump = 0) {
     std::vector<std::int64_t> shown{1000};
     while (shown.size() < 25)

@@ -28,7 +28,7 @@ TEST(OwnCost, HasWhatThisProcessHolds) {
     EXPECT_GE(cost.cpu_percent, 0);
 }
 
-/// What both clocks say now.
+/// The values of both clocks now.
 struct Times {
     double cpu_ns = 0;
     double wall_ns = 0;
@@ -59,7 +59,7 @@ TEST(OwnCost, RightAfterTheBeginningIsNotAWholeCpu) {
     const Times later = Times::now();
     const double second = meter.since_last(0, 0).cpu_percent;
     const Times last = Times::now();
-    // Whatever else ran meanwhile: the meter looked at its clocks between these looks.
+    // Holds under any load: the meter reads its clocks between these two readings.
     EXPECT_GE(second, 100 * (later.cpu_ns - after.cpu_ns) / (last.wall_ns - before.wall_ns)) << "then it is what it is";
     EXPECT_LE(second, 100 * (last.cpu_ns - before.cpu_ns) / (later.wall_ns - after.wall_ns));
 }

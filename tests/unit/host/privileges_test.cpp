@@ -20,7 +20,7 @@ std::string capabilities() {
     return text.get();
 }
 
-/// In a process of its own: what is given up does not come back.
+/// Runs in a child process, as dropped capabilities cannot be regained.
 bool holds_in_child(const std::function<bool()> &claim) {
     const pid_t pid = fork();
     if (pid == 0) _exit(claim() ? 0 : 1);

@@ -5,8 +5,8 @@
 
 namespace rsslag::host::test {
 
-/// The signals that are blocked now are those that are again once it goes: StopSignals blocks some, and a process that
-/// is forked keeps that.
+/// Restores the current signal mask in its destructor: StopSignals blocks signals, and a forked process inherits the
+/// mask.
 class SignalMask {
   public:
     SignalMask() { sigprocmask(SIG_SETMASK, nullptr, &before_); }

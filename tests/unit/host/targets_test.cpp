@@ -12,7 +12,7 @@ namespace {
 using core::Kind;
 using Pids = std::vector<pid_t>;
 
-/// Refused as bad input, in one line with `why` in it and the offending part quoted.
+/// Whether the word is refused as BadInput, in one line with `why` and the invalid part in quotes.
 testing::AssertionResult refused(const std::string &word, std::string_view why, const std::string &quoted) {
     const auto pids = parse_pids(word);
     if (pids.ok()) return testing::AssertionFailure() << "'" << word << "' was accepted";

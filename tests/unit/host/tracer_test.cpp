@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The live tracer over a kernel that never was: what it records replays as what it result.
+// The live tracer with a made-up kernel: the replay of its recording has the same content.
 #include "rsslag/host/tracer.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 using trace::test::kPid;
 using trace::test::kStart;
 
-/// One process, whose anon pages grow by one with each update. Each look at the clock takes a microsecond.
+/// One process, whose anon pages grow by one with each update. Each reading of the clock takes a microsecond.
 class NoKernel : public Source {
   public:
     NoKernel() { facts_.machine = trace::test::facts().machine; }
@@ -61,7 +61,7 @@ class NoKernel : public Source {
     core::OwnCost cost(std::uint64_t sent) override { return {static_cast<double>(sent), std::nullopt, {1}}; }
     core::OwnCost whole_cost(std::uint64_t sent) override { return cost(sent); }
 
-    /// `lost`: its record found no room.
+    /// `lost`: the ring was full for its record.
     void update(bool lost = false) {
         now_ += 50'000;
         const std::int64_t before = anon();
@@ -83,7 +83,7 @@ class NoKernel : public Source {
     std::vector<event::Records> sent_;
 };
 
-/// What is logged while it lives.
+/// Captures the log until its destructor.
 class Logged {
   public:
     Logged() : before_(spdlog::default_logger()) {
@@ -126,7 +126,7 @@ class TracerTest : public testing::Test {
         for (const core::Tick &tick : ticks)
             reported_.push_back(view::tick_json(tick));
     }
-    /// Some updates, as often as rsslag looks, and a tick.
+    /// Some updates, collected now and then, and a tick.
     void round(int lost = 0) {
         for (int i = 0; i < 20; ++i) {
             kernel_->update(i < lost);
@@ -151,7 +151,7 @@ class TracerTest : public testing::Test {
         }
         trace::ReplayResult end = replay->finish();
         EXPECT_TRUE(end.complete);
-        end.summary.ticks = 0;  // whoever writes them counts
+        end.summary.ticks = 0;  // the code that writes the ticks counts them
         observer.reported.push_back(view::summary_json(end.summary));
         return observer.reported;
     }
@@ -207,7 +207,7 @@ TEST_F(TracerTest, BeginsEachSegmentWithWhatIsTrueByThen) {
     end();
     const auto newest = replay_lines(file());
     ASSERT_EQ(newest.size() + before, reported_.size());
-    // Time and totals are counted from the begin of the segment; what is held is not.
+    // Time and totals count from the start of the segment; the held amounts do not.
     const auto held = [](const std::string &tick) {
         const std::size_t from = tick.find("\"flushed\"");
         return tick.substr(from, tick.find("\"bound\"") - from);

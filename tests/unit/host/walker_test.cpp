@@ -33,7 +33,7 @@ TEST(Walker, DoesItsJobsOnAThreadOfItsOwn) {
     EXPECT_NE(where, std::this_thread::get_id());
 }
 
-/// A job that lasts until the test lets it end.
+/// A job that runs until the test releases it.
 struct Long {
     std::promise<void> go, ended;
 };
@@ -52,7 +52,7 @@ TEST(Walker, IsLeftBehindWhereItTakesLongerThanIsWanted) {
         EXPECT_FALSE(other);
     }
     job->go.set_value();
-    job->ended.get_future().wait();  // with nobody left who asked
+    job->ended.get_future().wait();  // after its caller has given up
 }
 
 TEST(Walker, IsWaitedForWhereTheEndIsNearByThen) {
@@ -61,7 +61,7 @@ TEST(Walker, IsWaitedForWhereTheEndIsNearByThen) {
         asked.set_value();
         return true;
     };
-    Walker walker(ask, std::chrono::hours(1));  // near, whatever else the machine does
+    Walker walker(ask, std::chrono::hours(1));  // so that the end is near under any load
     EXPECT_TRUE(walker.run([&asked] { asked.get_future().wait(); }));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The reader of mappings over this test's own process, with counters that never were.
+// The reader of mappings for this test's own process, with made-up counters.
 #include "rsslag/memory/map_reader.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 using core::Kind;
 using core::Verdict;
 
-/// Private memory of this process of which the first pages are touched.
+/// Private memory of this process whose first pages are touched.
 class Region {
   public:
     Region(std::size_t pages, std::size_t touched)
@@ -54,7 +54,7 @@ class MapReaderTest : public testing::Test {
         ASSERT_TRUE(reader);
         reader_.emplace(std::move(*reader));
     }
-    /// Counters that come to these verdicts, one after another, around walks that are counted.
+    /// Counters that lead to these verdicts, one after another. Counts the walks.
     void count(std::vector<Verdict> verdicts) {
         reader_->count_with([this, verdicts](const procfs::Process &, const procfs::WalkHere &walk) {
             const auto walked = walk();

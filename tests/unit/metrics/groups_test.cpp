@@ -86,7 +86,7 @@ TEST(Groups, WhatDoesNotFitIsOther) {
     EXPECT_EQ(groups[2].processes, 3);
     grouping.add("x", process("", 1, 1));
     groups = grouping.take(2);
-    ASSERT_EQ(groups.size(), 1U);  // nothing of the reading before
+    ASSERT_EQ(groups.size(), 1U);  // nothing from the previous reading
     EXPECT_EQ(groups[0].exact().rss().n, 1);
 }
 

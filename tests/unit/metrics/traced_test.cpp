@@ -8,7 +8,7 @@
 namespace rsslag::metrics {
 namespace {
 
-/// A tick of a process on the `cpu` scheme that has made so many updates, half as many faults and a fold for each.
+/// A tick of a process on the `cpu` scheme with this many updates, half as many faults, and a fold for each update.
 core::Tick tick(int pid, const std::string &mm, std::uint64_t updates, std::int64_t peak = 0,
                 core::State state = core::State::Running) {
     core::Tick tick;

@@ -78,7 +78,7 @@ TEST(CoreTypes, AreAllOfOneNameWithTheirFlavors) {
     EXPECT_EQ(composites, (std::map<std::string, int>{{"twice", 2}, {"bpf_func_id", 1}}));
 }
 
-/// Each program's instructions as libbpf has adjusted them, but for numbers of maps and the like.
+/// The instructions of each program after libbpf's relocations, without the numbers of maps and BTF objects.
 std::map<std::string, std::vector<std::uint64_t>> instructions(const bpf_object *object) {
     std::map<std::string, std::vector<std::uint64_t>> all;
     const bpf_program *program = nullptr;
@@ -102,7 +102,7 @@ std::map<std::string, std::vector<std::uint64_t>> instructions(const bpf_object 
     return all;
 }
 
-/// Without `types`: by all that the kernel has.
+/// Without `types`: with the whole BTF of the kernel.
 template <auto OpenWith, auto Load, auto Destroy, class Choose>
 std::map<std::string, std::vector<std::uint64_t>> adjusted(const bpf_object_open_opts *types, const Choose &choose) {
     auto *const skeleton = OpenWith(types);

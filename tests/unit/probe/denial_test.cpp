@@ -18,7 +18,7 @@ Privileges capable() {
     return privileges;
 }
 
-/// What a message must have, whatever it is about: one line, the errno, something to do.
+/// Checks what every message must have: one line, the errno, a remedy.
 Error explained(int err, const Privileges &privileges) {
     Error error = explain_denial(err, privileges, "/opt/rsslag");
     EXPECT_EQ(error.err, err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// BTF of kernels that never were, made in memory.
+// BTF of made-up kernels, in memory.
 #pragma once
 
 #include <bpf/btf.h>
@@ -15,7 +15,7 @@ struct Field {
     int type;
 };
 
-/// Types are ids, as BTF has them. Fields lie one after another, 8 bytes each: traits go by names and types alone.
+/// Types are BTF ids. Fields are contiguous, 8 bytes each: traits depend on names and types alone.
 class KernelBtf {
   public:
     KernelBtf();
@@ -33,7 +33,7 @@ class KernelBtf {
     int alias(const std::string &name, int of);  ///< typedef
     void enumeration(const std::string &name, const std::vector<std::string> &names);
     void function(const std::string &name, int arguments);
-    void tracepoint(const std::string &name, int arguments);  ///< beside the context
+    void tracepoint(const std::string &name, int arguments);  ///< in addition to the context
 
     /// typedef atomic64_t atomic_long_t, itself a typedef of struct { s64 counter; }, as 64-bit kernels have it.
     int atomic_long();

@@ -21,7 +21,7 @@ void put(Bytes &out, Number number) {
     out.insert(out.end(), bytes, bytes + sizeof(number));
 }
 
-/// As the kernel writes one: its header, its body, and what sample_id_all has behind it.
+/// A record as the kernel writes it: header, body, and the trailing fields of sample_id_all.
 Bytes record(std::uint32_t type, const Bytes &body, std::uint16_t misc = 0, std::uint64_t t_ns = 77) {
     Bytes out;
     const std::size_t size = sizeof(perf_event_header) + body.size() + 16;

@@ -88,7 +88,7 @@ std::string plain_pass() {
     return mm_record(RSSLAG_SNAPSHOT_MM_FIRST) + task_record(4711, "main") + mm_record(RSSLAG_SNAPSHOT_MM_LAST);
 }
 
-/// Unpacks a copy with not one byte behind it, so that AddressSanitizer sees who reads on.
+/// Unpacks a copy that ends at the end of its allocation, so that AddressSanitizer detects reads beyond it.
 core::Result<CounterReading> unpack(Scheme scheme, std::string_view pass) {
     const auto copy = std::make_unique<char[]>(pass.size());
     std::copy(pass.begin(), pass.end(), copy.get());
@@ -173,7 +173,7 @@ TEST(UnpackSnapshot, RefusesAPassThatIsCutAnywhereBeforeItsLastMm) {
         for (std::size_t length = 1; length < pass.size(); ++length) {
             const auto reading = unpack(scheme, std::string_view(pass).substr(0, length));
             if (length == closed) {
-                ASSERT_TRUE(reading.ok());  // as if no CPU cached anything any more
+                ASSERT_TRUE(reading.ok());  // as if no CPU cached anything
                 EXPECT_TRUE(reading->last.cpus.empty());
             } else {
                 EXPECT_TRUE(broken(reading, "the snapshot iterator wrote")) << name(scheme) << " cut at " << length;

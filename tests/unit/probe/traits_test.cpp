@@ -12,14 +12,14 @@ using core::Scheme;
 using test::Field;
 using test::KernelBtf;
 
-/// The scheme, or nothing where the layout is unknown.
+/// The scheme, or nullopt if the layout is unknown.
 std::optional<Scheme> scheme_of(const KernelBtf &kernel) {
     const KernelTraits traits = traits_of(kernel.get());
     const auto *scheme = std::get_if<Scheme>(&traits.scheme);
     return scheme == nullptr ? std::nullopt : std::optional(*scheme);
 }
 
-/// Refused, with all of `words` in what was found; and the evidence says the same.
+/// Whether the layout is refused, the finding contains all of `words`, and the evidence is the same text.
 testing::AssertionResult unknown(const KernelBtf &kernel, const std::vector<std::string> &words) {
     const KernelTraits traits = traits_of(kernel.get());
     const auto *layout = std::get_if<UnknownLayout>(&traits.scheme);
@@ -33,7 +33,7 @@ testing::AssertionResult unknown(const KernelBtf &kernel, const std::vector<std:
     return testing::AssertionSuccess();
 }
 
-/// A kernel whose mm_struct.rss_stat is four of `element`.
+/// A kernel whose mm_struct.rss_stat is an array of four `element`.
 template <class Make>
 KernelBtf four_of(Make element) {
     KernelBtf kernel;
@@ -43,7 +43,7 @@ KernelBtf four_of(Make element) {
     return kernel;
 }
 
-/// A kernel whose mm_rss_stat has this count, with or without a cache in its tasks.
+/// A kernel whose mm_rss_stat has this `count`, with or without a cache in its tasks.
 template <class Make>
 KernelBtf atomics(Make count, bool cached) {
     KernelBtf kernel;

@@ -13,7 +13,7 @@
 namespace rsslag::procfs::test {
 
 /// A forked process that runs `body(say)` and then pauses; `say(number)` reaches heard(). Killed and reaped at the end.
-/// The process is forked from a test, so its body keeps to plain system calls.
+/// The process is forked from a test, so its body uses only plain system calls.
 class Child {
   public:
     template <class Body>
@@ -24,7 +24,7 @@ class Child {
         }
         pid_ = fork();
         if (pid_ == 0) {
-            // A test that is killed, or a failing one that throws, leaves nobody behind.
+            // A test that is killed, or fails with an exception, leaves no process behind.
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             body([this](int number) { return write(pipe_[1], &number, sizeof number) == sizeof number; });
             for (;;)
@@ -41,22 +41,22 @@ class Child {
 
     pid_t pid() const { return pid_; }
 
-    /// The next number that the body says; -1 when it has ended.
+    /// The next number that the body sends; -1 after its end.
     int heard() const {
         int number = -1;
         return read(pipe_[0], &number, sizeof number) == sizeof number ? number : -1;
     }
 
-    /// Leaves a zombie.
+    /// Kills the process and leaves a zombie.
     void kill_only() const { kill(pid_, SIGKILL); }
-    /// Killed and reaped.
+    /// Kills and reaps the process.
     void end() {
         if (reaped_ || pid_ <= 0) return;
         kill(pid_, SIGKILL);
         waitpid(pid_, nullptr, 0);
         reaped_ = true;
     }
-    /// The status it exits with by itself.
+    /// Waits for its own end. Returns the exit status.
     int exit_status() {
         int status = 0;
         waitpid(pid_, &status, 0);
@@ -70,7 +70,7 @@ class Child {
     bool reaped_ = false;
 };
 
-/// For a child that only has to be there.
+/// The body of a child that only has to exist.
 inline constexpr auto kIdle = [](auto say) { say(1); };
 
 }  // namespace rsslag::procfs::test

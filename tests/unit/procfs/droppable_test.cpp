@@ -87,7 +87,7 @@ TEST(Droppable, AsksWhichPagesAreThereWhereAFileIsMappedTwice) {
     mappings[0].start = 0x10000000;
     mappings[1].start = 0x20000000;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> asked;
-    std::int64_t held = 0;  // at the begin of the range that both map
+    std::int64_t held = 0;  // at the start of the range that both map
     const auto of_file = [&] {
         asked.clear();
         return droppable(mappings, kMounted,

@@ -23,14 +23,14 @@ inline std::string golden(const std::string &name) {
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// `text` with the only `from` in it replaced.
+/// `text` with the only occurrence of `from` replaced.
 inline std::string with(std::string text, std::string_view from, std::string_view to) {
     std::size_t at = text.find(from);
     EXPECT_NE(at, std::string::npos) << "nothing to replace: " << from;
     return text.replace(at, from.size(), to);
 }
 
-/// A copy on the heap with not one byte behind it, so that AddressSanitizer sees a parser that reads on.
+/// A copy that ends at the end of its heap allocation, so that AddressSanitizer detects a parser that reads beyond it.
 class Exact {
   public:
     explicit Exact(std::string_view text) : bytes_(std::make_unique<char[]>(text.size())), size_(text.size()) {
@@ -43,7 +43,7 @@ class Exact {
     std::size_t size_;
 };
 
-/// Refused as Corrupt, with `what` in the message.
+/// Whether it is refused as Corrupt, with `what` in the message.
 template <class T>
 testing::AssertionResult refused(const core::Result<T> &result, std::string_view what) {
     if (result.ok()) return testing::AssertionFailure() << "was accepted";

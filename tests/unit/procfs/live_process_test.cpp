@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The readers on this machine's own /proc: processes that end, change and hide.
+// The readers on this machine's own /proc: processes that end, change or cannot be read.
 #include <gtest/gtest.h>
 #include <linux/sched.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@ using core::Kind;
 using test::Child;
 using test::kIdle;
 
-/// Starts a thread that sleeps for ever. Its TID.
+/// Starts a thread that sleeps forever. Returns its TID.
 pid_t start_thread() {
     static pid_t tid;
     static int gate[2];
@@ -41,7 +41,7 @@ pid_t start_thread() {
     return read(gate[0], &byte, 1) == 1 ? tid : -1;
 }
 
-/// Until the process is in this state: what it still does before it pauses changes its memory. ctest's timeout judges.
+/// Waits until the process is in this state, as its memory changes until it pauses. ctest's timeout limits the wait.
 void await_state(const Process &process, char state) {
     for (;;) {
         auto stat = process.stat();
@@ -89,7 +89,7 @@ TEST(LiveProcess, GivesAWalkThatItsParsersTake) {
         GTEST_SKIP() << "the kernel took pages away from a child that sleeps";
     EXPECT_EQ(sum(*mappings).rss, rollup->sums.rss) << "the child sleeps";
     EXPECT_EQ(sum(*mappings).anonymous, rollup->sums.anonymous);
-    // Not private and shared: this test writes to pages that it shared with the child until then.
+    // Not the private and shared sums: this test writes to pages that it shared with the child until then.
 }
 
 TEST(LiveProcess, IsGoneForEveryReaderOnceItIsReaped) {
@@ -151,7 +151,7 @@ TEST(LiveProcess, IsWalkedThroughAThreadOnceItsLeaderHasExited) {
     Child child([](auto say) {
         pid_t tid = start_thread();
         say(tid);
-        // Not pthread_exit(), which unwinds through the test's own frames.
+        // Not pthread_exit(), which unwinds through the frames of the test.
         syscall(SYS_exit, 0);
     });
     pid_t tid = child.heard();

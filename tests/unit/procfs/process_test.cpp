@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using core::Kind;
 using test::golden;
 
-/// A directory that looks like /proc as far as a test fills it.
+/// A directory that looks like /proc, as far as a test fills it.
 class MadeUpProc : public testing::Test {
   protected:
     MadeUpProc() {
@@ -100,14 +100,14 @@ TEST_F(MadeUpProc, ReadsALiveThreadWhereTheLeaderHasNoMemory) {
     put("8063/smaps", "");
     put("8063/smaps_rollup", "");
     put("8063/task/8063/smaps", "");
-    put("8063/task/8064/smaps", "");  // just ending
+    put("8063/task/8064/smaps", "");  // about to end
     put("8063/task/8065/smaps", golden("6.18/smaps"));
     put("8063/task/8065/smaps_rollup", golden("6.18/smaps_rollup"));
     EXPECT_EQ(process().smaps_text()->bytes, golden("6.18/smaps"));
     EXPECT_EQ(process().smaps_rollup_text()->bytes, golden("6.18/smaps_rollup"));
 }
 
-/// As a task without memory has it: no Vm lines.
+/// The status of a task without memory: no Vm lines.
 std::string status_of(const std::string &name, int tid) {
     return "Name:\t" + name + "\nTgid:\t8063\nPid:\t" + std::to_string(tid) +
            "\nPPid:\t1\nUid:\t0\t0\t0\t0\nThreads:\t3\n";
@@ -180,7 +180,7 @@ TEST_F(MadeUpProc, ListsNumbersOnlyAndInTheirOrder) {
     std::vector<pid_t> expected{9, 100};
     for (pid_t pid = 200; pid < 1000; pid += 37) {
         expected.push_back(pid);
-        put(std::to_string(1177 - pid) + "/stat", "");  // no file system hands out all of these in order by chance
+        put(std::to_string(1177 - pid) + "/stat", "");  // no file system lists all of these in order by chance
     }
     EXPECT_EQ(*list_processes(root()), expected);
     for (const char *name : {"task/100", "task/9", "task/x"})

@@ -130,7 +130,7 @@ TEST(ParseSmaps, SumsToWhatTheRollupOfTheSameMomentSays) {
         auto rollup = parse_smaps_rollup(golden(which + std::string("smaps_rollup")));
         ASSERT_TRUE(mappings.ok() && rollup.ok());
         SmapsFields total = sum(*mappings);
-        // Smaps was read first; reading the rollup may itself touch a page or two, and Pss rounds in each mapping.
+        // smaps was read first. Reading the rollup may touch a page or two, and Pss is rounded in each mapping.
         EXPECT_NEAR(static_cast<double>(total.rss->n), static_cast<double>(rollup->sums.rss->n), 16);
         EXPECT_EQ(total.swap, rollup->sums.swap);
         EXPECT_EQ(total.shared_hugetlb, rollup->sums.shared_hugetlb);
@@ -179,7 +179,7 @@ TEST(ParseSmaps, RefusesAMappingThatIsNotWhole) {
     EXPECT_TRUE(refused(parse_smaps(small_text.substr(0, small_text.size() - 1)), "smaps line 4: the text is cut off"));
 }
 
-/// Cut between two mappings the text is the start of the list; at any other byte it is refused.
+/// If the text is cut between two mappings, it is the start of the list. Cut at any other byte, it is refused.
 TEST(ParseSmaps, CutAtAnyByteIsRefusedOrTheMappingsBeforeTheCut) {
     for (const char *name : {"6.18/smaps", "5.10/smaps", "7.x/smaps"}) {
         std::string text = golden(name);
@@ -241,7 +241,7 @@ TEST(ParseSmapsRollup, CutAtAnyByteIsRefused) {
         std::size_t end_of_locked = text.find('\n', text.find("Locked:")) + 1;
         for (std::size_t size = 0; size < text.size(); ++size) {
             auto cut = parse_smaps_rollup(Exact(text.substr(0, size)).view());
-            // Lines after Locked are of kernels to come, and not read.
+            // Lines after Locked belong to future kernels and are not read.
             if (cut) {
                 EXPECT_EQ(size, end_of_locked) << kernel;
                 EXPECT_EQ(tie(cut->sums), tie(whole->sums)) << kernel;
@@ -260,7 +260,8 @@ TEST(SumOfMappings, StopsAtTheLargestNumberInsteadOfOverflowing) {
     EXPECT_FALSE(sum({}).rss);
 }
 
-/// Loose, as this runs in debug builds, with sanitizers and beside other tests; an optimized build takes a hundredth.
+/// A loose limit, as this also runs in debug builds, with sanitizers and next to other tests. An optimized build takes
+/// a hundredth.
 TEST(ParseSmaps, TakesTenThousandMappingsInAMoment) {
     auto small = golden("6.18/smaps");
     std::string text;

@@ -18,7 +18,7 @@ auto tie(const Statm &s) {
     return std::tie(s.size, s.resident, s.shared, s.text, s.lib, s.data, s.dirty);
 }
 
-/// A stat line with this name and 24 fields at least.
+/// A stat line with this name and at least 24 fields.
 std::string stat_named(const std::string &comm) {
     return "4711 (" + comm + ") S 1 2 3 0 -1 4194304 10 0 2 0 0 0 0 0 20 -5 3 0 99 8192 7 1 0\n";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A walk of many mappings takes many reads; what happens to the process between them.
+// A walk of many mappings takes many reads. The process changes or ends between them.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -31,7 +31,8 @@ bool has_stack(const std::vector<Mapping> &mappings) {
 
 constexpr int kRounds = 20;
 
-/// Runs `act` while `child` is walked, a little later each round: from its start until some time after its end.
+/// Runs `act` while `child` is walked, slightly later in each round: from the start of the walk until some time after
+/// its end.
 template <class Act>
 core::Result<Text> walk_while(const Child &child, int round, Act act) {
     auto process = Process::open(child.pid());
@@ -92,7 +93,7 @@ TEST(Walk, OfAProcessThatExecsMeanwhileIsThatOfOneProgram) {
         bool old_program = mappings->size() >= static_cast<std::size_t>(kMappings);
         bool new_program = mappings->size() < 100;
         EXPECT_TRUE(old_program || new_program) << mappings->size() << " mappings in round " << round;
-        // fs/binfmt_elf.c tells which mapping is the stack only after it has mapped the new program.
+        // fs/binfmt_elf.c sets the mapping that is the stack only after it has mapped the new program.
         EXPECT_TRUE(new_program || has_stack(*mappings)) << "round " << round;
     }
 }

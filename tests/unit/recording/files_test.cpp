@@ -165,7 +165,7 @@ TEST_F(SegmentsTest, EachIsARecordingOfItsOwn) {
     }
 }
 
-/// Updates whose addresses nothing can make smaller.
+/// Updates with incompressible addresses.
 std::vector<std::byte> noise(std::size_t records, std::mt19937_64 &dice) {
     std::vector<std::byte> bytes;
     rsslag_update update{};

@@ -56,7 +56,7 @@ core::RawReading reading() {
     return raw;
 }
 
-/// nullopt: none that is known, or in.bad().
+/// nullopt: an unknown item, or in.bad().
 std::optional<event::Event> next_event(ByteReader &in, std::uint64_t base_ns) {
     const RawItem item = next_raw_item(in);
     if (in.bad()) return std::nullopt;
@@ -66,7 +66,7 @@ std::optional<event::Event> next_event(ByteReader &in, std::uint64_t base_ns) {
     return body.bad() ? std::nullopt : std::move(event);
 }
 
-/// The same bytes again are the same event: each field is put from what was read.
+/// Encodes an event, decodes it and encodes it again: the bytes are the same.
 void expect_kept(const event::Event &event) {
     Bytes once;
     put_item(once, event, 10);

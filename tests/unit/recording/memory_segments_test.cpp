@@ -17,7 +17,7 @@ Header numbered(std::uint64_t number) {
     return header;
 }
 
-/// Some of a storm, different each time.
+/// A part of a fault storm, different in each call.
 event::Records storm(std::uint64_t i) {
     return {0, test::storm(static_cast<int>(i % 3), kEach, 1'000'000'000 + i * i * 7919)};
 }

@@ -19,7 +19,7 @@ using test::small_trace;
 constexpr int kChunks = 4;
 constexpr std::size_t kChunkRecords = 5 * sizeof(rsslag_update);
 
-/// Records that were read are whole chunks of what was written, in their order.
+/// Checks that the records read are whole chunks of the written records, in their order.
 bool is_part(const std::vector<std::byte> &read, const std::vector<std::byte> &written) {
     if (read.size() % kChunkRecords != 0) return false;
     std::size_t at = 0;
@@ -34,7 +34,7 @@ bool is_part(const std::vector<std::byte> &read, const std::vector<std::byte> &w
     return true;
 }
 
-/// As a disk with a bad place does.
+/// Reads like a disk with a bad sector.
 TEST(Reader, TellsWhatCannotBeReadFromTheEndOfTheFile) {
     const Bytes bytes = test::small_trace(4);
     const Input whole = test::input_of(bytes);
@@ -65,7 +65,7 @@ TEST(Reader, DoesNotOpenWhatCannotBeRead) {
     EXPECT_EQ(reader.error().err, EIO);
 }
 
-/// A recording with that header.
+/// A recording with this header.
 bool opens(const Header &header) {
     Bytes bytes;
     Assembler assembler([&bytes](const Bytes &more) { bytes += more; });
@@ -209,7 +209,7 @@ TEST(Reader, NamesChunksThatAreNotThere) {
     EXPECT_EQ(reported.records.size(), 2 * kChunkRecords);
 }
 
-/// Wire records from there on.
+/// Wire records from this position on.
 std::size_t records_from(Reader &reader, const Position &position) {
     reader.seek(position);
     std::size_t bytes = 0;

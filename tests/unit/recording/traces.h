@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Traces to record and what is read of them again.
+// Traces to record, and the result of reading them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,9 +20,9 @@ void append(std::vector<std::byte> &bytes, const Record &record) {
     bytes.insert(bytes.end(), begin, begin + sizeof(record));
 }
 
-/// Updates of one task as a fault storm makes them.
+/// Updates of one task in a fault storm.
 std::vector<std::byte> storm(int cpu, std::size_t records, std::uint64_t begin_ns);
-/// One of every kind, with every byte of each set to something.
+/// One record of every kind, with every byte set to a value other than 0.
 std::vector<std::byte> one_of_each();
 
 Header header();
@@ -31,7 +31,7 @@ Bytes small_trace(int chunks);
 
 Input input_of(const Bytes &bytes);
 
-/// Everything that a reader tells.
+/// Everything that a reader returns.
 struct Reported {
     bool opened = false;
     core::Error error;
@@ -41,7 +41,7 @@ struct Reported {
     bool complete = false;
 };
 Reported read_all(const Bytes &bytes);
-/// It opened, and one chunk of it is missing as it is damaged.
+/// Whether the file opened and one damaged chunk of it is missing.
 testing::AssertionResult misses_one_damaged_chunk(const Reported &reported);
 
 }  // namespace rsslag::recording::test

@@ -33,7 +33,7 @@ class WriterTest : public testing::Test {
 
     struct Counted {
         std::uint64_t read = 0;
-        std::uint64_t missing = 0;  ///< as told
+        std::uint64_t missing = 0;  ///< as reported
     };
     Counted count() const {
         Counted counted;
@@ -110,7 +110,7 @@ TEST_F(WriterTest, RefusesADirectoryAndWhatIsNoFileAlsoWithForce) {
 
 TEST_F(WriterTest, CountsWhatFindsNoRoomAndSaysSoInTheRecording) {
     constexpr std::size_t kSome = 1'000;
-    // More than the queue ever takes in.
+    // More than the queue ever holds.
     constexpr std::size_t kMany = (std::size_t{64} << 20) / sizeof(rsslag_update) + 1;
     const auto some = test::storm(0, kSome, 1);
     {
@@ -153,7 +153,7 @@ TEST_F(WriterTest, CountsWhatFindsNoRoomWhereItFallsBehind) {
     EXPECT_EQ(counted.read + lost, puts * kEach);
 }
 
-/// Updates at addresses that no compression makes shorter.
+/// Updates with incompressible addresses.
 std::vector<std::byte> scattered(std::size_t records, std::mt19937_64 &dice) {
     std::vector<std::byte> bytes;
     rsslag_update update{};
@@ -177,7 +177,7 @@ TEST_P(WriterLeavesOut, WhatMayNotBeKept) {
     auto writer = Writer::create(path_, options);
     ASSERT_TRUE(writer);
     writer->begin(test::header());
-    // Nobody begins the next segment.
+    // The next segment is never started.
     std::mt19937_64 dice(1);
     for (std::size_t i = 0; i < GetParam(); ++i)
         writer->put(event::Records{0, scattered(each, dice)});

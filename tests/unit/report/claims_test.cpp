@@ -8,7 +8,7 @@
 namespace rsslag::report {
 namespace {
 
-/// A recording whose peak lag is 240 kB, of 7 s.
+/// A recording of 7 s whose peak lag is 240 kB.
 Report sample(std::uint64_t lost = 0) {
     sinks::test::Recorded all = sinks::test::recorded();
     all.ending.lost = lost;
@@ -18,7 +18,7 @@ Report sample(std::uint64_t lost = 0) {
     return builder.take();
 }
 
-/// Whether all of it holds for the sample.
+/// Whether all claims hold for the sample.
 bool holds(const std::string &text, std::uint64_t lost = 0) {
     const auto claims = parse_claims(text);
     EXPECT_TRUE(claims.ok()) << text;

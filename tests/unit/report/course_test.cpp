@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Pictures of what a process held, from every record.
+// Charts of what a process held, from every record.
 #include "course.h"
 
 #include <gtest/gtest.h>

@@ -30,7 +30,7 @@ std::size_t times(const std::string &text, std::string_view part) {
     return found;
 }
 
-/// What the page's script reads.
+/// The data that the page's script reads.
 ordered_json data_of(const std::string &page) {
     constexpr std::string_view kBegin = "id=\"data\">";
     const std::size_t from = page.find(kBegin) + kBegin.size();
@@ -73,7 +73,7 @@ TEST(ReportPage, MakesTextOfWhateverANameIs) {
     EXPECT_EQ(page.find('\x1b'), std::string::npos);
     EXPECT_EQ(page.find("\u202e"), std::string::npos);
     EXPECT_GT(times(page, "&lt;/script&gt;&lt;script&gt;alert(1)"), 5U);
-    EXPECT_GT(times(page, "<"), plain);  // rows that were added, by the page itself
+    EXPECT_GT(times(page, "<"), plain);  // rows that the page's script adds
     EXPECT_NO_THROW(data_of(page));
 }
 
@@ -82,7 +82,7 @@ TEST(ReportPage, LoadsNothing) {
     EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
     for (const char *const word : {"src=", "href=", "url(", "@import", "https:", "fetch(", "innerHTML", "eval("})
         EXPECT_EQ(page.find(word), std::string::npos) << word;
-    EXPECT_EQ(times(page, "http:"), 1U);  // the name of SVG's namespace
+    EXPECT_EQ(times(page, "http:"), 1U);  // the SVG namespace
 }
 
 TEST(ReportPage, DrawsWhatRecordsAndTicksTell) {

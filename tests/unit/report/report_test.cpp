@@ -29,7 +29,7 @@ sinks::test::Recorded with_rows(std::vector<sinks::Row> rows) {
     return all;
 }
 
-/// The same, and nothing of it was lost.
+/// The same without losses.
 sinks::test::Recorded whole(sinks::test::Recorded all) {
     all.ending.lost = 0;
     all.ending.lost_by.clear();
@@ -150,7 +150,8 @@ core::TaskNet task_net(int tid, std::int64_t anon, std::uint64_t updates) {
     return task;
 }
 
-/// A tick of process 10 with these threads, those that have ended since, and so many that had in all.
+/// A tick of process 10 with these threads, the threads that have ended since the last tick, and the total of ended
+/// threads.
 struct LedgerTick {
     core::MmView ledger;
     sinks::TickRow row;
@@ -407,7 +408,7 @@ TEST(ReportSvg, EscapesNamesAndDrawsEachLine) {
     EXPECT_NE(svg.find("a,&quot;b&quot;&lt;&amp;\\x1b[31m"), std::string::npos) << svg;
     EXPECT_EQ(svg.find('\x1b'), std::string::npos);
     EXPECT_EQ(svg.find("http", 40), std::string::npos) << "nothing is loaded from elsewhere";
-    // The first tick is 3 s into 7 s.
+    // The first tick is at 3 s of 7 s.
     for (const char *style : {"reported", "cached"})
         EXPECT_NE(svg.find(std::string("<path class=\"") + style + "\" d=\"M465.7 "), std::string::npos)
             << style << svg;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What is written of a trace without a screen, and when.
+// The output of a trace without a screen, and its time.
 #include "rsslag/session/tick_writer.h"
 
 #include <gtest/gtest.h>
@@ -127,7 +127,7 @@ TEST(TickWriter, CountsTheTicksThatItWrote) {
     EXPECT_EQ(summary["ticks"], 3);
 }
 
-/// A pipe as stdout, which nobody reads before all has been said: how much text there is in the end, line by line.
+/// A pipe as stdout, which is read only after everything was written. Returns the lines.
 std::vector<std::string> read_late(Format format, int ticks) {
     std::array<int, 2> ends{};
     EXPECT_EQ(pipe(ends.data()), 0);

@@ -172,7 +172,7 @@ TEST(Growth, WhatWasListedOnceIsNotKnownAtTheEnd) {
     EXPECT_EQ(image->mappings.at(0).held_end, std::nullopt);
 }
 
-/// `thread` scheme: a flush tells of many faults, each of which was told by what it left in the cache.
+/// `thread` scheme: a flush contains many faults, each of which was already reported by its change of the cache.
 TEST(Growth, AFlushIsOfAllTheFaultsThatFilledTheCache) {
     for (const bool after : {true, false}) {
         GrowthByName growth;

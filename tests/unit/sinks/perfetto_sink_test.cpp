@@ -27,7 +27,7 @@ struct Event {
     std::map<std::string, std::int64_t> annotations;
 };
 
-/// Read back with field numbers of its own, as Perfetto publishes them.
+/// Reads the trace back with its own list of Perfetto's published field numbers.
 struct Trace {
     std::map<std::uint64_t, Track> tracks;
     std::vector<Event> counters, instants;

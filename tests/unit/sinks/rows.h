@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A small recording that holds every kind of row.
+// A small recording with every kind of row.
 #pragma once
 
 #include <string>
@@ -11,19 +11,19 @@ namespace rsslag::sinks::test {
 
 inline constexpr std::uint64_t kSecond = 1'000'000'000;
 
-/// What a terminal, a spreadsheet and a picture would obey.
+/// A name that a terminal, a spreadsheet or an SVG file would execute.
 extern const std::string kHostile;
 
 Facts facts(core::Scheme scheme = core::Scheme::Thread);
 core::Members members(std::int64_t file, std::int64_t anon, std::int64_t shmem = 0, std::int64_t swap = 0);
 
-/// Rows hold views of names and of ledgers: this keeps them.
+/// Owns the names and ledgers that the rows refer to.
 struct Recorded {
     Facts head;
     std::vector<Row> rows;
     Ending ending;
 
-    /// All of it; the first error.
+    /// Writes all rows. Returns the first error.
     core::Status into(Sink &sink) const;
 };
 

@@ -17,7 +17,7 @@ namespace {
 using test::recorded;
 using Rows = std::vector<std::vector<std::string>>;
 
-/// A database of the sample, in a directory of its own.
+/// A database of the sample, in its own directory.
 class SqliteSink : public testing::TestWithParam<core::Scheme> {
   protected:
     void SetUp() override {
@@ -142,7 +142,7 @@ TEST_P(SqliteSink, AnswersTheQueriesOfTheManual) {
     EXPECT_EQ(holder[0].at(2), thread ? "NULL" : "3");
 }
 
-/// As a damaged recording has it: its task is known by no PID.
+/// A record of a damaged recording: its task has no known PID.
 TEST(SqliteSinkErrors, TakesATickOfAProcessThatNobodyKnows) {
     const auto sink = sqlite_sink(":memory:");
     ASSERT_TRUE(sink->begin(test::facts()).ok());

@@ -38,7 +38,7 @@ std::vector<ordered_json> lines(const std::string &text) {
     return all;
 }
 
-/// RFC 4180, with no line break in a field.
+/// Parses RFC 4180 without line breaks in fields.
 std::vector<std::vector<std::string>> cells(const std::string &text) {
     std::vector<std::vector<std::string>> rows(1);
     std::string field;
@@ -229,7 +229,7 @@ TEST(TextSinks, WriteNoRowTwiceAndNoneLess) {
         return core::success();
     });
     ASSERT_TRUE(sink->begin(test::facts()).ok());
-    constexpr std::uint64_t kRows = 20'000;  // many times what is held back
+    constexpr std::uint64_t kRows = 20'000;  // many times the size of the buffer
     for (std::uint64_t i = 0; i < kRows; ++i)
         ASSERT_TRUE(sink->row(test::update(i, 1, 1, core::Member::Anon, 1)).ok());
     ASSERT_TRUE(sink->end({}).ok());

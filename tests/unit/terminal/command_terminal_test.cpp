@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// CMD's terminal with this test in CMD's place.
+// CMD's terminal; this test acts as CMD.
 #include "rsslag/terminal/command_terminal.h"
 
 #include <fcntl.h>
@@ -43,7 +43,7 @@ class CommandTerminalTest : public testing::Test {
         before_ ? setenv("TMPDIR", before_->c_str(), 1) : unsetenv("TMPDIR");
         std::filesystem::remove_all(directory_);
     }
-    /// All that CMD writes, once it has ended.
+    /// The whole output of CMD, after its end.
     Lines shown(const std::string &text) {
         EXPECT_EQ(write(command_.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
         command_.reset();

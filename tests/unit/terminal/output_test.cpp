@@ -14,7 +14,7 @@
 namespace rsslag::terminal {
 namespace {
 
-/// stdout leads elsewhere until it goes.
+/// Redirects stdout until its destructor.
 class Redirected {
   public:
     explicit Redirected(int to) : before_(dup(STDOUT_FILENO)) { dup2(to, STDOUT_FILENO); }

@@ -31,7 +31,7 @@ bool at_once() {
     return true;
 }
 
-/// A pipe that holds a page.
+/// A pipe that holds one page.
 struct Pipe {
     Pipe() {
         std::array<int, 2> ends{};
@@ -47,7 +47,7 @@ struct Pipe {
             text.append(buffer.data(), static_cast<std::size_t>(got));
         return text;
     }
-    /// A kernel may have larger pages.
+    /// Pages may be larger on other kernels.
     bool as_wanted() const { return fcntl(in.get(), F_GETPIPE_SZ) == static_cast<int>(kPipe); }
 
     core::Fd out, in;
@@ -65,7 +65,7 @@ std::string line(int number) {
     return fmt::format("{:0>99}\n", number);
 }
 
-/// Numbers that are missing between lines stand there as gaps; how many are in all of these.
+/// Checks that numbers missing between lines are reported there as gaps. Returns how many are in all gaps.
 std::uint64_t missing_in(std::string_view text, std::uint64_t most) {
     std::uint64_t next = 0;
     std::uint64_t missing = 0;
@@ -177,7 +177,7 @@ std::string task_file(const std::string &tid, const char *name) {
     return text;
 }
 
-/// Waits until the printer's thread has filled the pipe and is held at its next piece: then it sleeps.
+/// Waits until the printer's thread has filled the pipe and sleeps in its next write.
 void await_held(const Pipe &pipe) {
     for (;;) {
         int bytes = 0;
@@ -194,7 +194,7 @@ void await_held(const Pipe &pipe) {
 }
 
 TEST(Printer, IsNotHeldByAReaderThatStandsStillOnceItIsStopped) {
-    std::signal(SIGPIPE, SIG_IGN);  // what it has begun to write goes nowhere in the end
+    std::signal(SIGPIPE, SIG_IGN);  // its unfinished write ends without a reader
     Pipe pipe;
     if (!pipe.as_wanted()) GTEST_SKIP() << "no pipe of " << kPipe << " bytes is to be had";
     Printer printer(pipe.in.get(), options(std::size_t{1} << 20));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who lives in an mm, who has left it, and what of it may be missing: from events made by hand.
+// Which tasks live in an mm, which have left it, and what may be missing, from hand-made events.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace rsslag::trace {
 namespace {
 
-using namespace test;  // NOLINT(google-build-using-namespace): the hand that writes the events
+using namespace test;  // NOLINT(google-build-using-namespace): helpers that make the events
 using core::State;
 
 constexpr int kChild = 4720;
@@ -32,7 +32,7 @@ std::vector<core::Tick> feed_all(Analyzer &analyzer, std::vector<event::Event> e
     return all;
 }
 
-/// A group of its own; `flags`: how it stands to its parent.
+/// A new group; `flags`: its relation to its parent.
 event::Records child(std::uint64_t t_ns, rsslag_u16 kind, rsslag_u16 flags, std::uint64_t mm) {
     rsslag_task record{};
     record.kind = kind;
@@ -46,7 +46,7 @@ event::Records child(std::uint64_t t_ns, rsslag_u16 kind, rsslag_u16 flags, std:
     return records;
 }
 
-/// A group that begins and ends, by its number; what it holds meanwhile is what it lags by.
+/// A group that starts and ends. What it holds in between is also its lag.
 std::vector<event::Event> life(int tgid, std::uint64_t t_ns) {
     std::vector<event::Event> events;
     for (const rsslag_u16 kind : {RSSLAG_NEWTASK, RSSLAG_EXIT}) {
@@ -232,7 +232,7 @@ TEST(AnalyzerEnds, CountsReadingsThatFailedOfProcessesThatAreThere) {
     EXPECT_EQ(analyzer.readings_failed(), 2U);
 }
 
-/// One that nobody touches: a thousand pages, of which CPU 1 caches that many.
+/// An idle group with a thousand pages, of which CPU 1 caches this many.
 core::CounterReading cached_on_cpu_1(std::int64_t pages) {
     core::CounterReading reading = counters(1000 - pages, core::Scheme::Cpu);
     if (pages != 0) reading.last.cpus = {{1, members(0, pages)}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a judge makes of a trace, from events made by hand: no kernel, no file, no clock.
+// The results of the analyzer for hand-made events: no kernel, no file, no clock.
 #include "rsslag/trace/analyzer.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace rsslag::trace {
 namespace {
 
-using namespace test;  // NOLINT(google-build-using-namespace): the hand that writes the events
+using namespace test;  // NOLINT(google-build-using-namespace): helpers that make the events
 using core::Pages;
 using core::State;
 
@@ -21,7 +21,7 @@ constexpr std::uint64_t ms(std::uint64_t n) {
 
 class AnalyzerTest : public testing::Test {
   protected:
-    /// Ticks that came of it.
+    /// The resulting ticks.
     std::vector<core::Tick> feed(event::Event event) { return analyzer_.apply(std::move(event)); }
     std::vector<core::Tick> feed_all(std::vector<event::Event> events) {
         std::vector<core::Tick> all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A trace written down by hand: one process of two threads, 4711 and 4712, with 1,000 anon pages.
+// A hand-made trace: one process of two threads, 4711 and 4712, with 1,000 anon pages.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,7 @@ void append(event::Records &records, const Record &record) {
     records.bytes.insert(records.bytes.end(), begin, begin + sizeof(record));
 }
 
-/// The counter of anon pages is `count` now.
+/// The counter of anon pages is now `count`.
 inline event::Records update(std::uint64_t t_ns, std::int64_t count, int tid = kPid, int cpu = 0) {
     rsslag_update record{};
     record.kind = RSSLAG_UPDATE;
@@ -122,7 +122,7 @@ inline event::Losses losses(std::uint64_t t_ns, std::uint64_t sent, std::uint64_
     return {kStart + t_ns, std::move(counts)};
 }
 
-/// Two ticks, a loss, an end.
+/// Two ticks, a loss, and an end.
 inline std::vector<event::Event> small_trace() {
     const auto s = [](std::uint64_t ms) { return ms * 1'000'000; };
     return {losses(s(1), 0, 0),

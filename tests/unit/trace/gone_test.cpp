@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Of very many processes that have ended, who is kept.
+// Which processes are kept if very many have ended.
 #include "gone.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@ using Process = core::Summary::Process;
 
 constexpr int kEnded = 10'000;
 
-/// Many that lag more than the one which `make` makes foremost in something, as the first to end.
+/// Many processes, all with a larger lag than the one that ends first. `make` gives that one the highest value of
+/// something else.
 core::Summary summary_of(const std::function<void(Process &)> &make) {
     Gone gone;
     for (int pid = 1; pid <= kEnded; ++pid) {

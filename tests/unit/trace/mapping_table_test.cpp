@@ -68,7 +68,7 @@ TEST_F(Table, KnowsAgainOnlyWhatHasThatVeryNameNow) {
     EXPECT_FALSE(table.contains(kPid, mapped(0x4000, 0x5000).range)) << "it has no name to be known by";
 }
 
-/// Pages apart from each other, so that none is merged with another.
+/// Single pages that are not adjacent, so that none are merged.
 core::MappingListing pages_apart(std::uint64_t count) {
     core::MappingListing listing;
     listing.pid = kPid;
@@ -89,7 +89,7 @@ TEST_F(Table, DoesNotGoThroughAllMappingsForEachOfManyWords) {
         table.change(name);
     }
     EXPECT_NE(at((kCount - 1) * 0x2000), name.range.name) << "13 million looked at for 201 words";
-    for (int i = 0; i < 100'000; ++i)  // who does little may do much
+    for (int i = 0; i < 100'000; ++i)  // many cheap changes allow a costly one
         table.change(mapped(kCount * 0x2000, kCount * 0x2000 + 0x1000));
     name.range = {(kCount - 1) * 0x2000, kCount * 0x2000, kData, "[anon:last]"};
     table.change(name);

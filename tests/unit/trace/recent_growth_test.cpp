@@ -34,7 +34,7 @@ class Recently : public testing::Test {
         change.range = {start, start + 0x10000, core::MappingRead | core::MappingWrite, std::move(name)};
         recent.note(change);
     }
-    /// By a fault at that address, or by none; 0 pages: how many it were is open.
+    /// By a fault at this address, or by no fault; 0 pages: the number is unknown.
     void came_at(std::uint64_t t_ns, std::int64_t pages, std::optional<std::uint64_t> address, int tid = test::kPid) {
         rsslag_update record{};
         record.kind = RSSLAG_UPDATE;

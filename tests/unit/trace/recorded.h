@@ -14,7 +14,7 @@ struct Trace {
     std::vector<event::Event> events;
 };
 
-/// Of one that is whole; a test fails otherwise.
+/// The events of a complete recording; fails the test otherwise.
 Trace trace_of(recording::Input input);
 
 }  // namespace rsslag::trace::test

@@ -14,7 +14,7 @@ using sinks::Row;
 constexpr std::uint64_t kStart = 1'000'000;
 constexpr std::uint64_t kMm = 0xffff888012340000;
 
-/// Keeps rows; their names and ledgers are gone by then, so these apart.
+/// Keeps rows, and copies of the names, which do not live as long.
 class Kept : public sinks::Sink {
   public:
     core::Status begin(const sinks::Facts & /*facts*/) override { return core::success(); }
@@ -137,7 +137,7 @@ TEST(RowMaker, GivesAMemberThatItDoesNotKnowNoName) {
     RowMaker maker(kept);
     maker.begin(kStart);
     rsslag_update newer = update(10, 100);
-    newer.member = 5;  // as a kernel with more counters might tell
+    newer.member = 5;  // as a kernel with more counters might report
     maker.on_applied(newer, {});
     maker.on_applied(update(20, 100), kApplied);
     ASSERT_TRUE(maker.finish().ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The same events make the same ticks, whatever a judge is asked between them, by whichever way they came.
+// The same events make the same ticks, whatever is queried from the analyzer in between, and from any source.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -32,7 +32,7 @@ recording::Header header_of(const Facts &facts) {
     return header;
 }
 
-/// A shipped recording, or what tests have written by hand.
+/// A shipped recording, or a hand-made one.
 Trace trace_named(const std::string &name) {
     if (name == "by hand") return {test::facts(), test::small_trace()};
     return trace_of(*recording::open_file(source_path("docs/recordings/") + name));

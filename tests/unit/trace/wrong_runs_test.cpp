@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Recordings of runs in which an earlier rsslag gave threads wrong nets, and called them certain. A wrong tracer
-// records rightly: what the records say is the truth, 200 pages of each kind for each thread that is called "known" and
+// Recordings of runs in which an earlier rsslag reported wrong nets of threads as certain. Its analysis was wrong, but
+// its records are right. The truth is 200 pages of each kind for each thread whose name is "known" and
 // a number (tests/bench/known_pages.cpp).
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ struct Recorded {
     const char *file;
     int threads;
     std::vector<std::string> kinds;  ///< of which each thread holds 200 pages
-    std::int64_t uncertain;          ///< of all threads together: what the records allow, and no more
+    std::int64_t uncertain;          ///< of all threads together: exactly what the records allow
 };
 
 std::ostream &operator<<(std::ostream &out, const Recorded &run) {
@@ -65,7 +65,7 @@ TEST_P(WrongRun, GivesEachThreadWhatItTouched) {
     }
     EXPECT_EQ(threads, run.threads);
     EXPECT_EQ(uncertain, run.uncertain);
-    // Not even where an emulated CPU's record came too late for its reading.
+    // Also if the record of an emulated CPU came too late for its reading.
     EXPECT_EQ(last["disagreements"], 0);
 }
 

@@ -21,7 +21,7 @@ core::TaskReading task(int tid, const std::string &comm, const Members &cached, 
     return task;
 }
 
-/// What reconcile() makes of a still process whose walk agrees.
+/// The result of reconcile() for a quiescent process whose walk agrees.
 core::Reconciliation agreeing(const Members &flushed, const Members &cached) {
     core::Reconciliation verdict;
     verdict.flushed = flushed;
@@ -42,7 +42,7 @@ core::Walk walk_of(const Members &exact) {
     return walk;
 }
 
-/// Says what the kernel makes of these counters.
+/// What the files of /proc show for these counters.
 core::ReaderValues readers(const Members &stat, const Members &others) {
     core::ReaderValues values;
     values.stat = core::clamped_rss(stat);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What tests of texts and documents look for.
+// Helpers of tests of texts and documents.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ inline bool is_ascii(const std::string &text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7F); });
 }
 
-/// Names of an object's members, in their order.
+/// Names of an object's keys, in their order.
 using Keys = std::vector<std::string>;
 
 inline Keys keys(const nlohmann::ordered_json &object) {

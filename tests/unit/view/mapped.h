@@ -6,7 +6,7 @@
 
 namespace rsslag::view::test {
 
-/// One process that holds still; its counters agree with its mappings.
+/// One quiescent process, whose counters agree with its mappings.
 MapsDocument maps_document();
 
 }  // namespace rsslag::view::test

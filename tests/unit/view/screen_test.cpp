@@ -28,7 +28,7 @@ using test::is_golden;
 using test::keys;
 using test::press;
 
-/// Widths are the locale's: any in UTF-8.
+/// Widths depend on the locale; any UTF-8 locale is suitable.
 class Screens : public testing::Test {
   protected:
     static void SetUpTestSuite() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Live screens of traces that never were, and keys that are pressed on them.
+// Live screens of made-up traces, and keys that are pressed on them.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@ LiveScreen classic_screen(const TextStyle &style);
 /// Linux 6.12 with the fix: 32 CPUs, two threads, one tick in the middle of its work.
 LiveScreen busy_screen(const TextStyle &style);
 
-/// The classic's tick after `second` seconds with that many threads.
+/// The classic's tick after `second` seconds with this many threads.
 Tick classic_tick(int second, int threads = 101);
 
 /// Types each character; '\n' is Enter, '\x1b' Esc, '\x01' Down, '\x02' Up.
 std::optional<Intent> press(LiveScreen &screen, std::string_view keys);
 
-/// 32 processes of which every third hides something.
+/// 32 processes, of which every third lags.
 TopTable top_table(int processes = 32);
 
 }  // namespace rsslag::view::test

@@ -142,7 +142,7 @@ TEST(SnapshotText, BeginsWithTheSentence) {
     EXPECT_EQ(line(text_of(document), 1), sentence);
 }
 
-/// The second line of the thread document once its verdict is `change`d.
+/// The second line of the thread document after `change` was applied to its verdict.
 template <class Change>
 std::string verdict_line(Change change) {
     SnapshotDocument document = thread_document();

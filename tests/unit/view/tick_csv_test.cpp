@@ -16,7 +16,7 @@ using test::ended_tick;
 using test::moving_tick;
 using test::thread_tick;
 
-/// One row as RFC 4180 has it.
+/// Parses one row according to RFC 4180.
 std::vector<std::string> fields(const std::string &row) {
     std::vector<std::string> fields(1);
     bool quoted = false;

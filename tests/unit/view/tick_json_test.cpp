@@ -35,7 +35,7 @@ ordered_json schema(const std::string &name) {
     return ordered_json::parse(file);
 }
 
-/// The schema says of each object that it has these keys and no others.
+/// The schema allows exactly these keys for each object.
 Keys required(const ordered_json &object_schema) {
     EXPECT_EQ(object_schema.at("additionalProperties"), false);
     EXPECT_EQ(keys(object_schema.at("properties")), object_schema.at("required").get<Keys>());

@@ -30,7 +30,7 @@ using test::moving_tick;
 using test::thread_summary;
 using test::thread_tick;
 
-/// Two hours east of Greenwich, whatever the machine.
+/// Sets the time zone to UTC+2 on every machine.
 class TickText : public testing::Test {
   protected:
     static void SetUpTestSuite() {
@@ -136,7 +136,7 @@ TEST_F(TickText, ListsThreadsOnlyWhenAskedTo) {
     EXPECT_EQ(text.substr(0, text.find('\n') + 1), tick_lines(tick, {}, false));
 }
 
-/// Of each row that has one, in kB.
+/// The amount of each row that has one, in kB.
 std::vector<std::int64_t> nets(const std::string &text) {
     std::vector<std::int64_t> found;
     const std::string name = "  net ";

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Ticks of traces that never were.
+// Ticks of made-up traces.
 #pragma once
 
 #include "rsslag/view/tick.h"
 
 namespace rsslag::view::test {
 
-/// Linux 6.1: the process of thread_document(), quiet, as the ledger has it; lists all threads.
+/// Linux 6.1: the quiescent process of thread_document(), from the ledger; lists all threads.
 Tick thread_tick();
 
-/// Linux 6.12 with the fix: the process of cpu_document(); two threads, a few pages of theirs uncertain.
+/// Linux 6.12 with the fix: the process of cpu_document(), with two threads, of whose pages a few are uncertain.
 Tick cpu_tick();
 
-/// The last of thread_tick()'s process: nothing is left, and nothing is read any more.
+/// The last tick of thread_tick()'s process: all values are 0, and there is no reading.
 Tick ended_tick();
 
-/// Moves the ledger on since the reading: the process is busy.
+/// Changes the ledger after the reading, as for a busy process.
 Tick moving_tick();
 
 /// An hour's trace on Linux 6.1, with losses.
 Summary thread_summary();
 
-/// A short one on Linux 6.12, without.
+/// A short trace on Linux 6.12, without losses.
 Summary cpu_summary();
 
 EventLine fault_event();

@@ -21,14 +21,14 @@
 namespace rsslag::workload::test {
 namespace {
 
-/// Laid in and touched before the workload starts: telling of it must not move what it has made.
+/// Allocated and touched before the workload starts: the report must not change the workload's memory.
 std::array<char, 8192> report;
 
 void append(std::size_t &used, std::string_view text) {
     used += text.copy(report.data() + used, report.size() - used);
 }
 
-/// How much of `report` it takes.
+/// Writes the facts to `report`. Returns its used length.
 std::size_t lay_out(const std::vector<Fact> &facts) {
     std::size_t used = 0;
     append(used, "ready\n");
@@ -43,11 +43,11 @@ std::size_t lay_out(const std::vector<Fact> &facts) {
 
 [[noreturn]] void hold(std::string_view name, const Options &options, int out) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);  // khugepaged would change what it holds
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);  // khugepaged would change its counters
     report.fill(' ');
     const Workload *workload = find(name);
     if (workload == nullptr) _exit(2);
-    // What comes after the workload runs once before it, so that its code is mapped.
+    // The code that runs after the workload runs once before it, so that it is mapped.
     lay_out({{"not", "yet"}});
     if (write(out, report.data(), 0) < 0) _exit(3);
     const auto facts = workload->start(options);
@@ -64,8 +64,8 @@ std::size_t lay_out(const std::vector<Fact> &facts) {
         pause();
 }
 
-/// Keeps the program's code in the page cache. What a thread runs is mapped with its neighbours as far as they are
-/// there, and what nobody maps may be paged out at any time: how many faults a thread makes would depend on that.
+/// Keeps the program's code in the page cache. A fault maps neighbouring pages, too, if they are in the page cache, and
+/// unmapped pages may be evicted at any time: the number of a thread's faults would depend on that.
 void keep_program_in_page_cache() {
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
@@ -75,7 +75,7 @@ void keep_program_in_page_cache() {
         if (fields != 3 || may[0] != 'r' || may[1] == 'w' || line.find('/') == std::string::npos) continue;
         void *const begin = reinterpret_cast<void *>(from);  // NOLINT(performance-no-int-to-ptr)
         if (mlock(begin, to - from) == 0) continue;
-        // Who may not lock it reads it at least.
+        // If mlock() is refused, the code is at least read.
         const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
         for (std::uintptr_t at = from; at < to; at += page)
             (void)*reinterpret_cast<const volatile char *>(at);  // NOLINT(performance-no-int-to-ptr)
@@ -145,7 +145,7 @@ std::int64_t HeldWorkload::mapping_kb(std::string_view label, std::optional<pid_
 }
 
 std::string slurp(const std::string &path) {
-    // Not an ifstream: it throws where read() fails, as that of a zombie's smaps does.
+    // Not an ifstream: it throws if read() fails, as for a zombie's smaps.
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     std::string text;
     std::array<char, 4096> buffer;
@@ -199,7 +199,7 @@ std::string states_of(pid_t pid) {
 }
 
 Reading reading_of(pid_t pid) {
-    // /proc/TID is there for each thread: where the leader is gone, another shows their memory.
+    // /proc/TID exists for each thread. If the leader has ended, another thread's files show the memory.
     pid_t living = pid;
     if (stat_field(proc(pid, "stat"), 3) == "Z") {
         for (const pid_t task : tasks_of(pid)) {

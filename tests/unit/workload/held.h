@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A workload in a process of its own, as `rsslag demo NAME --hold` has it, and what /proc says of it.
+// A workload in its own process, as in `rsslag demo NAME --hold`, and what /proc shows about it.
 #pragma once
 
 #include <sys/types.h>
@@ -15,7 +15,7 @@
 
 namespace rsslag::workload::test {
 
-/// Runs until it goes out of scope. Either facts or an error.
+/// Runs until its destructor. Has either facts or an error.
 class HeldWorkload {
   public:
     explicit HeldWorkload(std::string_view name, Options options = {});
@@ -25,7 +25,7 @@ class HeldWorkload {
 
     bool ok() const { return !error_; }
     const core::Error &error() const { return *error_; }
-    /// The machine's fault, or the user's lack of rights: a reason to skip.
+    /// Whether the machine or the user's rights caused the error: a reason to skip.
     bool refused() const;
 
     pid_t pid() const { return pid_; }
@@ -33,7 +33,7 @@ class HeldWorkload {
     std::int64_t fact(const std::string &key) const { return std::stoll(facts_.at(key)); }
     const std::string &text(const std::string &key) const { return facts_.at(key); }
 
-    /// A field of smaps, summed over what lies in the range of the fact "mapping"; `pid` where it is not the main one.
+    /// The sum of a field of smaps over the range of the fact "mapping". `pid`: a process other than the main one.
     std::int64_t mapping_kb(std::string_view label, std::optional<pid_t> pid = std::nullopt) const;
 
   private:
@@ -44,7 +44,7 @@ class HeldWorkload {
 
 std::string slurp(const std::string &path);
 std::string proc(pid_t pid, std::string_view file);
-/// "Rss:" of smaps_rollup and the like; 0 where the line is missing.
+/// A line of smaps_rollup, e.g. "Rss:"; 0 if it is missing.
 std::int64_t labelled(const std::string &text, std::string_view label);
 /// Field `number` of /proc/PID/stat as proc(5) counts them.
 std::string stat_field(const std::string &stat, int number);
@@ -53,8 +53,8 @@ std::vector<pid_t> tasks_of(pid_t pid);
 /// The states of all its tasks, sorted: "SSSS".
 std::string states_of(pid_t pid);
 
-/// What must not move in a process that is still. Not its Pss, nor what is shared: those change with every process
-/// that maps the same library.
+/// The values that must not change in a quiescent process. Without Pss and shared memory, which change with every
+/// process that maps the same library.
 struct Reading {
     std::string faults, rss;
     std::int64_t walked_kb = 0, anonymous_kb = 0, swapped_kb = 0;

@@ -9,7 +9,7 @@
 namespace rsslag::workload::test {
 namespace {
 
-/// What a setting is while no workload has borrowed it: they hold its lock meanwhile.
+/// The value of a setting while no workload has changed it: a workload holds the lock as long as it uses it.
 std::string settled(const char *path) {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return "";
@@ -70,7 +70,7 @@ TEST(FileShared, DirtiesTheFileAndStaysAFile) {
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 4'096);
     EXPECT_EQ(held.mapping_kb("Anonymous:"), 0);
-    // By the page tables: what status shows may lag behind what was tried for a file and unmapped again.
+    // From the page tables: status may lag after the attempt to map a file.
     EXPECT_EQ(labelled(proc(held.pid(), "smaps_rollup"), "Pss_Shmem:"), 0);
 }
 
@@ -96,7 +96,7 @@ TEST(Thp, HasHugePages) {
     const HeldWorkload held("thp");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 8'192);
-    // khugepaged may have made more of them since.
+    // khugepaged may have made more of them in the meantime.
     EXPECT_GE(held.mapping_kb("AnonHugePages:"), held.fact("huge_kb"));
     EXPECT_LE(held.mapping_kb("AnonHugePages:"), 8'192);
 }
@@ -129,7 +129,7 @@ TEST(Free, GivesUpHalfButForWhatIsWrittenAgain) {
     const HeldWorkload held("free");
     SKIP_WHERE_REFUSED(held);
     EXPECT_EQ(held.mapping_kb("Rss:"), 8'192);
-    // The kernel passes over pages that still wait in another CPU's LRU batch.
+    // The kernel skips pages that are still in another CPU's LRU batch.
     const std::int64_t given_up = held.fact("freed_kb") - held.fact("written_again_kb");
     EXPECT_LE(held.mapping_kb("LazyFree:"), given_up);
     EXPECT_GE(held.mapping_kb("LazyFree:"), given_up / 2);

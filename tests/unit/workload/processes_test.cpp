@@ -19,7 +19,7 @@ TEST(ForkCow, HasHalfOfItsMemoryStillSharedByParentAndChild) {
     const auto child = static_cast<pid_t>(held.fact("child"));
     for (const pid_t pid : {held.pid(), child}) {
         EXPECT_EQ(held.mapping_kb("Rss:", pid), 8'192);
-        // A quarter of its own, a quarter that the other has copied away from, half shared by two.
+        // A private quarter, a quarter that the other process has copied, and half shared by the two.
         EXPECT_EQ(held.mapping_kb("Pss:", pid), 8'192 / 2 + 8'192 / 4);
     }
 }
@@ -36,7 +36,7 @@ TEST(CloneVm, SharesTheMemoryWithoutBeingAThread) {
     const HeldWorkload held("clone-vm");
     SKIP_WHERE_REFUSED(held);
     const auto child = static_cast<pid_t>(held.fact("child"));
-    EXPECT_EQ(stat_field(proc(child, "stat"), 4), std::to_string(held.pid()));  // a child, of a tgid of its own
+    EXPECT_EQ(stat_field(proc(child, "stat"), 4), std::to_string(held.pid()));  // a child with its own tgid
     EXPECT_EQ(labelled(proc(child, "status"), "Tgid:"), child);
     EXPECT_EQ(proc(child, "maps"), proc(held.pid(), "maps"));
     EXPECT_EQ(held.mapping_kb("Rss:"), 392);
@@ -58,14 +58,14 @@ std::int64_t resident_pages(pid_t pid) {
     return resident;
 }
 
-/// Whether pages show as they are touched: fewer than a thread or a CPU may cache.
+/// Whether touched pages show immediately; they are fewer than a thread or a CPU may cache.
 bool statm_is_exact() {
     constexpr std::size_t kPages = 24;
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     void *const at = mmap(nullptr, kPages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) return false;
     madvise(at, kPages * page, MADV_NOHUGEPAGE);
-    resident_pages(getpid());  // what reading takes for itself, it has taken then
+    resident_pages(getpid());  // the first reading allocates what reading needs
     std::size_t shown = 0;
     for (std::size_t i = 0; i < kPages; ++i) {
         const std::int64_t before = resident_pages(getpid());
@@ -86,7 +86,7 @@ TEST(ExecArgs, AreChargedToTheOldMemoryAndNoPageTableHasThem) {
     const std::int64_t resident = resident_pages(child);
     const std::int64_t arguments = 400 / page_kb;
     RecordProperty("charged_pages", std::to_string(resident - walked));
-    // Where statm is exact: the arguments, and the page in which the file's name and the pointers begin.
+    // If statm is exact: the arguments, and the page in which the file's name and the pointers start.
     if (!statm_is_exact()) GTEST_SKIP() << "statm is not exact on this kernel";
     EXPECT_GE(resident - walked, arguments);
     EXPECT_LE(resident - walked, arguments + 3);
@@ -101,7 +101,7 @@ TEST(Children, DieWithTheWorkload) {
         ASSERT_GE(pidfd, 0);
         held.reset();
         pollfd gone{pidfd, POLLIN, 0};
-        EXPECT_EQ(poll(&gone, 1, -1), 1) << name;  // ctest's timeout is the judge
+        EXPECT_EQ(poll(&gone, 1, -1), 1) << name;  // ctest's timeout limits the wait
         close(pidfd);
     }
 }

@@ -10,7 +10,7 @@
 
 namespace rsslag::workload {
 
-/// What GoogleTest shows of a parameter.
+/// GoogleTest prints a parameter with this.
 void PrintTo(const Workload &workload, std::ostream *out) {
     *out << workload.name;
 }
@@ -34,7 +34,7 @@ class Busy : public testing::TestWithParam<Workload> {};
 
 void expect_quiescent(pid_t pid, const std::string &states) {
     EXPECT_EQ(states.find_first_not_of(states.ends_with('Z') ? "SZ" : "S"), std::string::npos) << states;
-    // The kernel may take pages away from anybody at any time, but not each time.
+    // The kernel may reclaim pages of any process at any time, but not in every attempt.
     constexpr int kTries = 3;
     Reading first = reading_of(pid);
     Reading second = reading_of(pid);
@@ -49,7 +49,7 @@ void expect_quiescent(pid_t pid, const std::string &states) {
     EXPECT_EQ(states_of(pid), states);
 }
 
-/// The last line of the child's own report is a write(); then it sleeps, at a moment that only /proc tells.
+/// The child writes the last line of its report with write(), then sleeps. Only /proc shows when.
 void await_asleep(pid_t pid) {
     for (std::string state; state != "S";) {
         state = stat_field(proc(pid, "stat"), 3);
@@ -79,7 +79,7 @@ TEST_P(Busy, GoesOnFaultingAfterItHasStarted) {
     for (int look = 0; look < 3; ++look) {
         const std::string before = reading_of(held.pid()).faults;
         while (reading_of(held.pid()).faults == before)
-            std::this_thread::yield();  // ctest's timeout is the judge
+            std::this_thread::yield();  // ctest's timeout limits the wait
     }
     EXPECT_NE(reading_of(held.pid()).faults, at_start);
 }

@@ -31,7 +31,7 @@ TEST(Registry, HasUniqueNamesThatCanBeTypedAndSummariesThatFitALine) {
 
 TEST(Registry, SaysInEachSummaryExactlyWhichOptionsTheWorkloadTakes) {
     for (const Workload &workload : all()) {
-        // Out of range, so that it is refused in any case; the reason tells whether it is taken.
+        // Out of range, so that it is refused in any case. The reason shows whether the workload has the option.
         const auto takes = [&](const Options &options) {
             const auto started = workload.start(options);
             EXPECT_FALSE(started.ok());
@@ -63,7 +63,7 @@ TEST(Options, AreRefusedWhereTheyHaveNoUseOrAreBeyondTheLimits) {
         {"classic", {.threads = 100'001}, core::Kind::BadInput, "--threads 100001"},
         {"classic", {.kb = 3}, core::Kind::BadInput, "--kb 3"},
         {"classic", {.kb = 64LL * 1024 * 1024 + 1}, core::Kind::BadInput, "--kb 67108865"},
-        // More than any machine has: refused before a page of it is touched.
+        // More than any machine has: refused before a page is touched.
         {"classic", {.threads = 100'000, .kb = 64LL * 1024 * 1024}, core::Kind::Unsupported, "MemAvailable"},
     };
     for (const Refusal &refusal : refusals) {

@@ -11,7 +11,7 @@
 namespace rsslag::workload::test {
 namespace {
 
-/// A test may go by the version where the product must not: at worst it skips on a vendor's kernel.
+/// A test may depend on the version, unlike the product: at worst it skips on a vendor's kernel.
 bool caches_by_cpu() {
     utsname name{};
     uname(&name);
@@ -92,7 +92,7 @@ TEST(PerCpu, LeavesEachMemberJustUnderTheBatchOnEachCpu) {
     const std::int64_t cpus = held.fact("cpus"), batch = held.fact("batch");
     EXPECT_GE(cpus, 1);
     EXPECT_GE(batch, 32);
-    // Free to run where it likes again.
+    // May run on any CPU again.
     EXPECT_EQ(labelled(proc(held.pid(), "status"), "Threads:"), 1);
     const std::int64_t page_kb = sysconf(_SC_PAGESIZE) / 1024;
     const std::int64_t walked = labelled(proc(held.pid(), "smaps_rollup"), "Rss:") / page_kb;
@@ -100,7 +100,7 @@ TEST(PerCpu, LeavesEachMemberJustUnderTheBatchOnEachCpu) {
     const int members = held.text("file") == "yes" ? 3 : 2;
     RecordProperty("lag_pages", std::to_string(lag));
     if (!caches_by_cpu()) GTEST_SKIP() << "this kernel does not cache by CPU: the lag is " << lag << " pages";
-    // stat shows what is flushed. The report of the workload's process may have folded what one CPU held.
+    // stat shows the flushed pages. The report of the workload's process may have folded the cache of one CPU.
     EXPECT_GE(lag, (cpus - 1) * members * (batch - 1));
     EXPECT_LE(lag, cpus * members * (batch - 1));
 }
