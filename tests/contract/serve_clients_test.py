@@ -65,7 +65,7 @@ class Clients(TracingTest):
             try:
                 count += os.readlink(f'{directory}/{fd}').startswith('socket:')
             except FileNotFoundError:
-                pass  # closed meanwhile
+                pass  # closed in the meantime
         return count
 
     def answers_at_once(self):

@@ -29,7 +29,7 @@ class Oracle {
     /// From now on one record in this many is lost, and the ledger is informed of each loss; 0: none.
     void lose_one_in(std::int64_t records) { lose_one_in_ = records; }
 
-    /// Watches, lets time pass, reads the mm, lets more time pass, compares. nullopt: the mm ended meanwhile.
+    /// Watches, lets time pass, reads the mm, lets more time pass, compares. nullopt: the mm has ended.
     std::optional<Check> compare(ModelMm &mm, const Planner &planner = nullptr);
 
     /// Holds at any time: exact = baseline + Σ tasks + exited + others, and everything cached belongs to a task or a
