@@ -14,9 +14,10 @@
  *
  * Units. Sizes are signed numbers of pages of `page_size` bytes. Times (_ns) are in nanoseconds.
  *
- * Words. flushed: what the address space's own counters contain, as in /proc/PID/stat. cached: updates that threads or
- * CPUs have not added to these counters yet. exact: flushed + cached. rss: exact file + anon + shmem. lag: what a
- * reader of the flushed counters misses, i.e. rss minus the sum of the flushed file, anon and shmem, each at least 0.
+ * Terms. flushed: the values of the address space's own counters, on which /proc/PID/stat is based. cached: updates
+ * that threads or CPUs have not added to these counters yet. exact: flushed + cached. rss: exact file + anon + shmem.
+ * lag: what a reader of the flushed counters misses, i.e. rss minus the sum of the flushed file, anon and shmem, each
+ * at least 0.
  *
  * Threads. Any number of threads may use a handle concurrently. Its readings by BPF are serialised, so a handle per
  * thread is faster. After fork() the child must open its own handle; it may only rsslag_close() the parent's.
@@ -55,8 +56,8 @@ enum rsslag_status {
     RSSLAG_ERROR_INTERNAL = 7     /* a bug in the library, or out of memory */
 };
 
-/* How a reading was made. The first usable way is taken, in this order. rsslag_exact(): BPF, FILE, STATUS, ROLLUP.
- * rsslag_exact_self() and rsslag_all(): FILE, BPF, STATUS, ROLLUP.
+/* How a reading was made. A function uses the first way that works, in this order. rsslag_exact(): BPF, FILE, STATUS,
+ * ROLLUP. rsslag_exact_self() and rsslag_all(): FILE, BPF, STATUS, ROLLUP.
  *
  *              requires                           cost of one process                       provides
  *   BPF        CAP_BPF, CAP_PERFMON, Linux 5.8    50 us for 100 threads                     everything
@@ -66,16 +67,16 @@ enum rsslag_status {
  *   ROLLUP     the same user, or CAP_SYS_PTRACE   0.2 us a page, so 40 ms a GiB; holds      rss, swap, lag
  *                                                 the process's mmap_lock meanwhile
  *
- * Whether status is exact on this kernel, and whether stat lags, is found by an experiment with 24 pages of the calling
- * process. It takes 3 ms and runs once per handle, when STATUS or ROLLUP is first used. If other threads touch so much
- * memory that it is inconclusive, a later call repeats it, at most once per second. */
+ * An experiment with 24 pages of the calling process determines whether status is exact on this kernel, and whether
+ * stat lags. It takes 3 ms and runs once per handle, when STATUS or ROLLUP is first used. If other threads touch so
+ * much memory that the result is uncertain, a later call repeats the experiment, at most once per second. */
 enum rsslag_way { RSSLAG_WAY_BPF = 1, RSSLAG_WAY_FILE = 2, RSSLAG_WAY_STATUS = 4, RSSLAG_WAY_ROLLUP = 8 };
 
 /* How this kernel keeps the counters. */
 enum rsslag_scheme {
     RSSLAG_SCHEME_UNKNOWN = 0, /* no BTF, or a layout that this version does not know */
-    RSSLAG_SCHEME_THREAD = 1,  /* each thread caches its own updates: up to Linux 6.1 */
-    RSSLAG_SCHEME_CPU = 2,     /* each CPU caches: from 6.2 */
+    RSSLAG_SCHEME_THREAD = 1,  /* each thread caches its own updates: Linux 2.6.34 to 6.1 */
+    RSSLAG_SCHEME_CPU = 2,     /* each CPU caches updates: from 6.2 */
     RSSLAG_SCHEME_PLAIN = 3    /* nothing is cached */
 };
 
@@ -91,11 +92,11 @@ enum rsslag_known {
 };
 
 enum rsslag_mark {
-    RSSLAG_MARK_MOVED = 1,     /* it changed while it was read; pages may be missing or count twice. Readings of one
-                                * process by BPF and all by FILE are tried three times */
+    RSSLAG_MARK_MOVED = 1,     /* the process changed while it was read; pages may be missing or count twice.
+                                * rsslag_exact() by BPF and all functions by FILE read up to three times to avoid it */
     RSSLAG_MARK_FOREIGN = 2,   /* other processes share its memory, and what their threads cache is missing (FILE,
                                 * scheme THREAD) */
-    RSSLAG_MARK_HARD_BOUND = 4 /* the bound is never exceeded; without this mark it is seldom exceeded */
+    RSSLAG_MARK_HARD_BOUND = 4 /* the process never exceeds the bound; without this mark it seldom does */
 };
 
 /* Pages of each counter of an address space. */
@@ -117,9 +118,9 @@ struct rsslag_reading {
     int64_t page_size;             /* bytes */
     int64_t rss;                   /* exact: file + anon + shmem */
     int64_t cached_rss;            /* of file, anon and shmem together; may be negative */
-    int64_t lag;                   /* rss minus the rss in /proc/PID/stat */
+    int64_t lag;                   /* see Terms; by STATUS and ROLLUP: rss minus the rss in /proc/PID/stat */
     int64_t bound_rss;             /* the most that may be cached of file, anon and shmem together */
-    int64_t threads;               /* of the process; rsslag_exact() by BPF: of all that share its memory */
+    int64_t threads;               /* of the process; rsslag_exact() by BPF: of all processes that share its memory */
     int64_t took_ns;               /* duration of the reading; of rsslag_all(): of the whole pass */
     struct rsslag_members exact;
     struct rsslag_members flushed; /* may be negative for a moment */
@@ -130,7 +131,7 @@ struct rsslag_reading {
 #define RSSLAG_READING_INIT { sizeof(struct rsslag_reading), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, { 0, 0, 0, 0 }, \
         { 0, 0, 0, 0 }, { 0, 0, 0, 0 }, { 0, 0, 0, 0 }, { 0 } }
 
-/* The reason of a failure, and the remedy. Written on failure only. Every function accepts NULL instead. */
+/* The reason for a failure, and the remedy. Written on failure only. Every function accepts NULL instead. */
 struct rsslag_error {
     uint32_t size;     /* sizeof of the caller's structure, see Versions */
     int32_t status;    /* enum rsslag_status, as returned */
@@ -150,27 +151,28 @@ struct rsslag_options {
 struct rsslag_handle; /* an opened library */
 struct rsslag_list;   /* the readings of rsslag_all() */
 
-/* Opens a handle. `options` may be NULL. Reads the kernel's BTF and loads two BPF programs, if permitted: takes
- * about 50 ms, and a few descriptors until rsslag_close(). It is no error if BPF is refused: other ways are used,
- * and rsslag_why_not() returns the reason. Errors: ARGUMENT, INTERNAL; *handle is NULL then. */
+/* Opens a handle. `options` may be NULL. Reads the kernel's BTF and loads two BPF programs, if permitted. This takes
+ * about 50 ms, and a few descriptors until rsslag_close(). It is no error if the kernel refuses BPF: the handle then
+ * uses the other ways, and rsslag_why_not() returns the reason. Errors: ARGUMENT, INTERNAL; *handle is NULL then. */
 RSSLAG_API int rsslag_open(const struct rsslag_options *options, struct rsslag_handle **handle, struct rsslag_error *error);
 
 /* Closes a handle; NULL is ignored. No other thread may be in a call with the handle. */
 RSSLAG_API void rsslag_close(struct rsslag_handle *handle);
 
-/* Returns RSSLAG_OK if this handle can use `way` (one of enum rsslag_way), else the reason why not. */
+/* Returns RSSLAG_OK if this handle can use `way` (one of enum rsslag_way), else the status and, in `error`, the reason.
+ * ARGUMENT: `way` is invalid, or the handle is from before a fork(). May run the experiment (STATUS and ROLLUP). */
 RSSLAG_API int rsslag_why_not(struct rsslag_handle *handle, uint32_t way, struct rsslag_error *error);
 
 /* Reads the process whose main thread is `pid`, in the caller's PID namespace. Errors: all of enum rsslag_status;
  * ARGUMENT also if `pid` is a thread that is not the main thread. */
 RSSLAG_API int rsslag_exact(struct rsslag_handle *handle, int pid, struct rsslag_reading *reading, struct rsslag_error *error);
 
-/* Reads the calling process. */
+/* Reads the calling process. Errors: as rsslag_exact(). */
 RSSLAG_API int rsslag_exact_self(struct rsslag_handle *handle, struct rsslag_reading *reading, struct rsslag_error *error);
 
 /* Reads all processes of the caller's PID namespace that have memory, all in the same way. Each process that shares
- * memory is listed with all of it. 5 us per process by FILE and by BPF. Free the list with rsslag_list_free(); on
- * failure *list is NULL. */
+ * memory is listed with all of it. Takes 5 us per process by FILE and by BPF. Free the list with rsslag_list_free().
+ * Errors: ARGUMENT, DENIED, UNSUPPORTED, IO, INTERNAL; *list is NULL then. */
 RSSLAG_API int rsslag_all(struct rsslag_handle *handle, struct rsslag_list **list, struct rsslag_error *error);
 
 /* The number of readings; 0 if `list` is NULL. */
@@ -183,13 +185,13 @@ RSSLAG_API size_t rsslag_list_unreadable(const struct rsslag_list *list);
 RSSLAG_API int rsslag_list_get(const struct rsslag_list *list, size_t index, struct rsslag_reading *reading,
                                struct rsslag_error *error);
 
-/* NULL is ignored. */
+/* Frees a list; NULL is ignored. */
 RSSLAG_API void rsslag_list_free(struct rsslag_list *list);
 
 /* The name of an enumerator; "unknown" for any other value. The strings are static. */
 RSSLAG_API const char *rsslag_way_name(uint32_t way);
 RSSLAG_API const char *rsslag_scheme_name(uint32_t scheme);
-/* "0.9.0" */
+/* The version of the library: "0.9.0". The string is static. */
 RSSLAG_API const char *rsslag_version(void);
 
 #ifdef __cplusplus

@@ -8,7 +8,8 @@
 
 Each size is an Amount: `.pages`, `.bytes`, `.kib`. A value that a way of reading does not provide is None, never 0. The
 functions of this module share one handle of the library, which is opened at the first call (about 50 ms). Any thread may call
-them, and after a fork the child opens its own handle. A failure raises an Error, whose `remedy` contains what to do about it."""
+them, and after a fork the child opens its own handle. A failure raises a subclass of Error, whose `remedy` contains what to do
+about it."""
 import os as _os
 import threading as _threading
 
@@ -41,7 +42,8 @@ _os.register_at_fork(after_in_child=_unlock_in_child)
 
 
 def exact(pid=None):
-    """The Reading of the process with that PID, or without one, of the calling process."""
+    """The Reading of the process with this PID, by default of the calling process. Raises BadArgument (also for the TID of a
+    thread that is not the main thread), NoSuchProcess, NoMemory, Denied, Unsupported, ReadError or InternalError."""
     return _shared().exact(pid)
 
 
@@ -51,6 +53,6 @@ def self_exact():
 
 
 def all():  # noqa: A001  pylint: disable=redefined-builtin
-    """A list of Readings, one for each process that has an mm and may be read, by ascending PID. `.unreadable` of the list is the
-    number of processes that the caller may not read: if it is not 0, a sum over the list does not cover the whole machine."""
+    """Readings: a list with one Reading for each process that has an mm and may be read, by ascending PID. Its `.unreadable` is
+    the number of processes that the caller may not read: if it is not 0, a sum over the list does not cover the whole machine."""
     return _shared().all()

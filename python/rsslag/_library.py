@@ -17,7 +17,7 @@ class Way(enum.IntFlag):
 
 
 class Error(Exception):
-    """A failure: `what` failed, `remedy` is what to do about it, or empty, `code` an errno or 0."""
+    """A failure. `what`: what failed and why. `remedy`: what to do about it, may be empty. `code`: an errno or 0."""
 
     def __init__(self, what, remedy='', code=0):
         super().__init__(f'{what}; {remedy}' if remedy else what)
@@ -108,7 +108,7 @@ def _library():
 
 
 def version():
-    """The version of the library."""
+    """The version of the library: "0.9.0"."""
     return _library().rsslag_version().decode()
 
 
@@ -143,8 +143,8 @@ def _reading_of(raw):
 
 
 class Handle:
-    """An open handle of the library. `ways` are the ways that may be used, `directory` is that of `rsslag mount`. Any thread may
-    use it until it is closed."""
+    """An open handle of the library. `ways`: the Ways that may be used, or-ed; None: all. `directory`: of the files of `rsslag
+    mount`; None: /run/rsslag. Any thread may use the handle until it is closed. After a fork the child must open its own."""
 
     def __init__(self, ways=None, directory=None):
         self._handle = None
@@ -169,7 +169,7 @@ class Handle:
         self.close()
 
     def exact(self, pid=None):
-        """The Reading of the process with that PID, or of the calling process."""
+        """The Reading of the process with this PID, by default of the calling process. Errors as rsslag.exact()."""
         if pid is None:
             return self.self_exact()
         if not -2**31 <= pid < 2**31:  # ctypes would truncate it
@@ -185,7 +185,7 @@ class Handle:
         return _reading_of(raw)
 
     def all(self):
-        """The Readings of all processes, by ascending PID: a list with the number of `unreadable` ones."""
+        """The Readings of all processes, as rsslag.all()."""
         found = ctypes.c_void_p()
         _call('all', self._open(), ctypes.byref(found))
         try:
@@ -195,7 +195,8 @@ class Handle:
             _library().rsslag_list_free(found)
 
     def why_not(self, way):
-        """None if this handle can use that way, else the Error with the reason."""
+        """None if this handle can use `way`, else the Error with the reason. Raises BadArgument if the handle is closed or `way`
+        is not a single Way."""
         try:
             _call('why_not', self._open(), int(way))
         except BadArgument:

@@ -38,18 +38,18 @@ class Reading:
     scheme: str                        # how the kernel caches: 'thread', 'cpu', 'plain', 'unknown'
     page_size: int                     # bytes
     rss: Amount                        # exact
-    lag: typing.Optional[Amount]       # what /proc/PID/stat misses
+    lag: typing.Optional[Amount]       # what a reader of the flushed counters, such as /proc/PID/stat, misses
     cached_rss: typing.Optional[Amount]
     bound_rss: typing.Optional[Amount]  # the most that may be cached
-    hard_bound: bool                   # whether the bound is never exceeded, rather than seldom
+    hard_bound: bool                   # the process never exceeds the bound; False: it seldom does
     exact: typing.Optional[Members]    # flushed + cached, by member
     flushed: typing.Optional[Members]  # the mm's own counters
     cached: typing.Optional[Members]   # updates that threads or CPUs cache
     bound: typing.Optional[Members]
     swap: typing.Optional[Amount]
     threads: typing.Optional[int]
-    moved: bool    # it changed during each of three tries: pages may be missing or count twice
-    foreign: bool  # others hold its mm too, and what they cache is not included
+    moved: bool    # it changed while it was read: pages may be missing or count twice
+    foreign: bool  # other processes share its mm, and what their threads cache is not included
     took_ns: int   # duration of the reading; for all(), of the whole pass
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """@pytest.mark.max_rss("64MiB"): the test fails if the exact RSS of its process ever exceeds the limit, to the page.
 
-A marked test runs alone, in a pytest of its own under `rsslag peak`, so memory of other tests does not count; that of the
-interpreter, pytest and the test's modules does. Fixtures are set up in that process only. If tracing is not allowed, the test
-is skipped, with rsslag's reason."""
+A marked test runs alone, in a pytest of its own under `rsslag peak`. Memory of other tests does not count, but that of the
+interpreter, pytest and the test's modules does. Fixtures are set up in that process only. If tracing is not possible, the test
+is skipped with rsslag's reason."""
 import json
 import os
 import re
@@ -40,7 +40,7 @@ def _bytes(limit):
 
 
 class _Outcome:
-    """In the measured process: writes the outcome of the test."""
+    """Runs in the measured process and writes the outcome of the test to a file."""
 
     def __init__(self, path):
         self.path, self.reports = path, []
@@ -55,7 +55,8 @@ class _Outcome:
 
 
 def _run(item, limit, directory):
-    """Runs the test under `rsslag peak`: the finished process, and its two documents, None for one that was not written."""
+    """Runs the test under `rsslag peak`. Returns the finished process and the documents of the peak and the outcome, each None if
+    it was not written."""
     config = item.config
     peak, outcome = os.path.join(directory, 'peak'), os.path.join(directory, 'outcome')
     # A peak is in whole pages, so the limit may be rounded down to kB.
