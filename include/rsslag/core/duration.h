@@ -8,10 +8,11 @@
 
 namespace rsslag::core {
 
-/// "500ms", "2s", "1m", "1h", "1.5s"; a number without a unit is in seconds. Kind::BadInput otherwise. Pure.
+/// Parses "500ms", "2s", "1m", "1h" or "1.5s"; a number without a unit is in seconds. At most 1e12 ms. Kind::BadInput
+/// otherwise. Pure.
 Result<std::chrono::milliseconds> parse_duration(std::string_view word);
 
-/// The same; Kind::BadInput below 10 ms, too.
+/// As parse_duration(); Kind::BadInput also below 10 ms.
 Result<std::chrono::milliseconds> parse_interval(std::string_view word);
 
 }  // namespace rsslag::core

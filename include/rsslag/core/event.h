@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The events of a trace. A live trace makes them, a recording stores them, tests construct them; the analyzer consumes
-// them without querying their source. Times named t_ns or until_ns are CLOCK_MONOTONIC.
+// The events of a trace. A live trace makes them, a recording stores them, tests construct them. The analyzer processes
+// them in order and never queries their source. Times named t_ns, since_ns or until_ns are CLOCK_MONOTONIC.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ struct Moment {
     std::int64_t unix_ns = 0;  ///< CLOCK_REALTIME
 };
 
-/// Wire records (abi.h) of one ring, as the programs wrote them.
+/// Wire records (abi.h) of one ring, as the BPF programs wrote them.
 struct Records {
     std::uint32_t ring = 0;
     std::vector<std::byte> bytes;
@@ -42,14 +42,14 @@ struct Losses {
     core::Losses counts;
 };
 
-/// CPUs went offline between these times: what each had cached was folded into the counters without a record. Each
-/// process has to be read again.
+/// CPUs went offline between these times. The kernel folded what each had cached into the counters without a record, so
+/// every process must be read again.
 struct CpusFolded {
     std::uint64_t since_ns = 0;
     std::uint64_t until_ns = 0;
 };
 
-/// Faults of tasks, counted in the kernel; each count is valid until the next one of that task.
+/// Faults of tasks, counted by the BPF programs since the attach. A count is valid until the next one of that task.
 struct Faults {
     struct Task {
         int host_tid = 0;
@@ -66,11 +66,11 @@ struct Attach {
     Faults faults;
 };
 
-/// The process is traced from its next exec on, not before.
+/// The process will be traced from its next exec on.
 struct ExecAwaited {
     int host_tgid = 0;
     int tgid = 0;          ///< in rsslag's PID namespace
-    std::uint64_t mm = 0;  ///< the one that the exec leaves
+    std::uint64_t mm = 0;  ///< address of the mm_struct that the exec leaves
 };
 
 /// The counters of a process whose baseline is unknown, or whose exec may have been lost. An error: the process is
@@ -86,9 +86,10 @@ struct Reading {
     core::Result<core::RawReading> reported;
 };
 
-/// Ends a tick, made of the readings since the last TickEnd: all records up to 1 ms after each of them have come.
+/// Ends a tick, which consists of the readings since the last TickEnd. All records up to 1 ms after each of these
+/// readings have come.
 struct TickEnd {
-    /// Instead of 1 ms after each reading: all records from before this time have come, and sums are as of this time.
+    /// If set, all records from before this time have come instead, and sums are as of this time.
     std::optional<std::uint64_t> until_ns;
     Moment at;
     core::OwnCost own;  ///< since the last one
@@ -105,7 +106,8 @@ struct End {
     core::OwnCost own;  ///< of the whole trace
 };
 
-/// Something is missing here: the writer had no space for it, or the reader cannot read it.
+/// Records or events are missing here: the writer of the recording had no space for them, or the reader cannot read
+/// them.
 struct Gap {
     std::uint64_t records = 0;  ///< at least
     std::uint64_t events = 0;   ///< at least

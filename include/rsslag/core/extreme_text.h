@@ -9,7 +9,8 @@
 
 namespace rsslag::core {
 
-/// "417,612 kB"; "417,000 kB to 417,612 kB" if CPUs changed it concurrently; "at least ..." if records were lost.
+/// "417,612 kB"; "417,000 kB to 417,612 kB" if several CPUs changed the rss concurrently; "at least ..." if records
+/// were lost. `amount` formats Pages.
 template <class Amount>
 std::string peak_range_text(const Extremes &extremes, const Amount &amount) {
     const Extreme &most = extremes.most;
@@ -17,7 +18,7 @@ std::string peak_range_text(const Extremes &extremes, const Amount &amount) {
     return most.from == most.to ? amount(most.to) : amount(most.from) + " to " + amount(most.to);
 }
 
-/// The same for a sentence: "at most 417,612 kB".
+/// peak_range_text() for use in a sentence: "at most 417,612 kB".
 template <class Amount>
 std::string at_most_text(const Extremes &extremes, const Amount &amount) {
     return (extremes.lossy ? "" : "at most ") + peak_range_text(extremes, amount);

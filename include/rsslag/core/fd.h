@@ -9,7 +9,7 @@
 
 namespace rsslag::core {
 
-/// Owns a file descriptor. A negative one, as of a failed open(2), is kept as closed.
+/// Owns a file descriptor and closes it. A negative number, as from a failed open(2), counts as closed.
 class Fd {
   public:
     Fd() = default;

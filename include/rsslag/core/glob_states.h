@@ -17,11 +17,13 @@ struct GlobStates {
     std::uint64_t ends = 0;  ///< a name matches if one of these is active after its last byte
     std::array<std::uint64_t, 256> takes{};
 
+    /// Runs the automaton as the BPF program does.
     bool match(const std::string &name) const;
 };
 
-/// Matches exactly the names that fnmatch() matches with any of the patterns, except that names with bytes beyond ASCII
-/// may be missed. nullopt: more than 64 states, bytes beyond ASCII, an unterminated escape or bracket, or no pattern.
+/// An automaton that matches the names that fnmatch() matches with any of the patterns; it may miss names with bytes
+/// beyond ASCII. nullopt: the patterns need more than 64 states, contain bytes beyond ASCII or an unterminated escape
+/// or bracket, or there is no pattern.
 std::optional<GlobStates> glob_states(const std::vector<std::string> &globs);
 
 }  // namespace rsslag::core

@@ -18,9 +18,10 @@ enum class NoFault : std::uint8_t {
     Populated,    ///< came: MAP_POPULATE, mlock, access by the kernel
     GivenUp,      ///< went: munmap, madvise, exit
     ByOthers,     ///< by tasks of other processes: reclaim, ptrace, KSM
-    NotRecorded,  ///< not determined by records: losses, amounts that stayed open, --mode counts
+    NotRecorded,  ///< records do not determine it: losses, updates whose amount is unknown, --mode counts
 };
 inline constexpr std::size_t kNoFaults = 4;
+/// As in JSON.
 std::string_view name(NoFault why);
 /// "by no fault: populated", as tables print it.
 std::string_view describe(NoFault why);
@@ -29,18 +30,18 @@ std::string_view describe(NoFault why);
 struct RecentGrowth {
     struct Mapping {
         std::string name;  ///< raw bytes
-        Pages came;        ///< at faults: pages that came, minus pages that went
+        Pages came;        ///< pages that faults added, minus pages that went at faults
     };
     struct Thread {
         int tid = 0;
         std::string comm;  ///< raw bytes
-        Pages came;        ///< at faults
+        Pages came;        ///< as Mapping::came, at faults of this thread
     };
     std::uint64_t from_ns = 0;            ///< since the attach
     bool any_names = false;               ///< there is information about mappings
     std::vector<Mapping> mappings;        ///< largest first
     std::vector<Thread> threads;          ///< largest first
-    Pages other_mappings, other_threads;  ///< the rest, without a row of their own
+    Pages other_mappings, other_threads;  ///< sums of those that have no entry above
     std::array<Pages, kNoFaults> no_fault{};
 
     /// Pages from faults, summed over mappings, plus pages without a fault. The sum over threads is the same.

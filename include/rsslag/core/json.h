@@ -56,7 +56,7 @@ inline nlohmann::ordered_json peak(const Extremes &extremes) {
             {"lossy", extremes.lossy}};
 }
 
-/// The extremes of each member by itself. They need not be of one instant, so there is no sum.
+/// The extremes of each member by itself. Their instants may differ, so there is no sum.
 inline nlohmann::ordered_json by_member(const Members &members) {
     return {{"file", members.file.n}, {"anon", members.anon.n}, {"shmem", members.shmem.n}, {"swap", members.swap.n}};
 }

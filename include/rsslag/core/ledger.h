@@ -25,9 +25,9 @@ enum class FlushReason : std::uint8_t { Threshold, Zap, Exec, Exit, Direct, Fold
 inline constexpr std::size_t kFlushReasons = 6;
 std::string_view name(FlushReason reason);
 
-/// What one task did to one mm since the attach.
+/// The changes that one task made to one mm since the attach.
 struct TaskNet {
-    /// In rsslag's PID namespace, 0 if not visible there; host_tid if the ledger has no record of the task.
+    /// In rsslag's PID namespace, 0 if not visible there; the same as host_tid if the ledger has no record of the task.
     int tid = 0;
     int tgid = 0;  ///< in rsslag's PID namespace, 0 if not visible there
     int host_tid = 0;
@@ -42,6 +42,7 @@ struct TaskNet {
     std::uint64_t last_flush_ns = 0;  ///< 0: never
 };
 
+/// The part of a CPU in one mm (`cpu` scheme).
 struct CpuNet {
     int cpu = 0;
     Members cached;
@@ -79,10 +80,10 @@ struct EndedTask {
 /// The highest or lowest rss at any instant since the attach.
 struct Extreme {
     Pages from, to;   ///< bounds of the value; equal if no two CPUs changed it concurrently
-    Members members;  ///< the members at that instant, with the likely amounts
+    Members members;  ///< the members at that instant, with the most likely amounts
     std::uint64_t t_ns = 0;
-    /// Of the task that made the update: in rsslag's PID namespace, the kernel's number if it is not visible there or
-    /// has ended; 0: none.
+    /// The task that made the update: its TID in rsslag's PID namespace, or the kernel's TID if the task is not visible
+    /// there or has ended; 0: no task.
     int tid = 0;
     std::uint64_t processes = 0;  ///< Ledger::extremes() only: how many traced processes existed then
 };
@@ -90,18 +91,18 @@ struct Extreme {
 /// Computed from every record, not sampled by readings.
 struct Extremes {
     Extreme most, least;
-    Members each_most, each_least;  ///< of each member by itself, with the likely amounts
-    Members cached_most;            ///< of each member by itself, absolute values
+    Members each_most, each_least;  ///< of each member by itself, with the most likely amounts
+    Members cached_most;            ///< the largest absolute value of what was cached, of each member by itself
     Pages lag;                      ///< the largest core::lag() at any instant
     std::uint64_t lag_t_ns = 0;
     Pages lag_rss;       ///< the exact rss at lag_t_ns
     bool lossy = false;  ///< records were lost: the true extremes may be higher or lower
-    /// Which of the process's programs this is of, from 1 on; 0: what a fork held before its first exec.
+    /// The number of the process's program (image), from 1 on; 0: what a fork held before its first exec.
     int image = 1;
 };
 
-/// Combines two programs of one process, run one after the other: extremes of the program with the higher peak, the
-/// larger lag and cached_most of both.
+/// Combines the extremes of two programs that one process ran one after the other. Returns the extremes of the program
+/// with the higher peak, with the larger lag and the larger cached_most of both.
 Extremes highest(const Extremes &before, const Extremes &after);
 
 /// Identifies a task.
@@ -115,12 +116,12 @@ struct MmView {
     std::uint64_t mm = 0;
     std::uint64_t generation = 0;  ///< distinguishes mms that had the same address
     bool torn_down = false;        ///< mm->mm_users has reached 0
-    Members baseline;              ///< at the attach; 0 for an mm born in the trace; a resync adds its difference
+    Members baseline;              ///< at the attach; 0 for an mm born in the trace; a resync adds its correction
     Members flushed;
     Members cached;
     std::vector<TaskNet> tasks;  ///< ascending by host TID
     ExitedNet exited;
-    std::vector<TaskNet> others;  ///< tasks that updated this mm but run in another
+    std::vector<TaskNet> others;  ///< tasks of other mms that updated this one
     /// Tasks that have ended since the last tick; empty unless AnalyzerOptions::ended_tasks.
     std::vector<EndedTask> ended;
     Members teardown;          ///< part of `exited`: the change by its own tasks during the teardown
@@ -133,7 +134,7 @@ struct MmView {
     std::uint64_t updates_by_others = 0;
     std::uint64_t flushes[kFlushReasons] = {};
     std::uint64_t disagreements = 0;
-    bool suspect = false;  ///< a reading differs from the ledger, and the record that explains it may still come
+    bool suspect = false;  ///< a reading differs from the ledger; a record that explains the difference may still come
     std::uint64_t resyncs = 0;
     Pages doubted;           ///< total pages by which losses and disagreements may have changed any task's net
     Pages rss_min, rss_max;  ///< lowest and highest exact rss since the last watch()
@@ -168,7 +169,7 @@ struct Ended {
     bool last = true;  ///< no other traced group lives in the mm, and no other Ended of this mm is to come
 };
 
-/// What an mm holds after a record, as known at that record.
+/// What an mm holds after a record, computed from the records up to that one.
 struct Held {
     Pages rss;                     ///< exact
     Pages lag;                     ///< core::lag(): what a reader of the flushed counters alone misses
@@ -177,7 +178,7 @@ struct Held {
 
 /// The result of one update, as far as it is known when the update is applied.
 struct Applied {
-    bool known = false;                 ///< its mm is in the ledger
+    bool known = false;                 ///< the mm of the update is in the ledger
     std::optional<Pages> pages;         ///< nullopt: not settled yet, or the mm is not traced
     std::optional<FlushReason> reason;  ///< of a flush or fold; nullopt: neither, or not settled yet
     std::uint64_t ticket = 0;           ///< not 0: the amount is open, and take_settled() returns it under this number
@@ -186,7 +187,7 @@ struct Applied {
     Pages from_faults{};
 };
 
-/// The amount of an update that was open.
+/// The amount of an update whose Applied had a ticket.
 struct SettledUpdate {
     std::uint64_t ticket = 0;
     std::optional<Pages> pages;         ///< nullopt: the records do not determine it
@@ -197,9 +198,9 @@ struct SettledUpdate {
 struct Check {
     bool known = false;  ///< the mm is in the ledger, and the reading could be compared
     bool quiet = false;  ///< no update from 1 ms before the reading to 1 ms after it: the values must be equal
-    /// Counters that were outside of what the ledger held, both in this reading and in one at least 500 ms earlier (by
-    /// then a late record would have explained it); if any, the mm was resynchronized. 1 if only the amounts of a quiet
-    /// mm do not add up to its counters (MmView::remainder).
+    /// The number of counters that differed from what the ledger held, both in this reading and in one at least 500 ms
+    /// earlier; a late record would have come by then. If it is not 0, the ledger has resynced the mm. It is 1 if only
+    /// the amounts of a quiet mm do not add up to its counters (MmView::remainder).
     int disagreements = 0;
 };
 
@@ -221,15 +222,16 @@ class Ledger {
     Ledger &operator=(Ledger &&) noexcept;
 
     Applied apply(const rsslag_update &update);
-    /// Returns by how much what the task caches, and so what the mm holds, has grown since its last record.
+    /// Returns the pages that the task has cached since its last record; the mm's exact value grows by the same.
     Members apply(const rsslag_fault &fault);
     void apply(const rsslag_task &task);
-    /// A partial sum is reported again as it grows; only the part since the last report counts.
+    /// A partial sum comes again when it has grown; only the part since the last one is added.
     void apply(const rsslag_sum &sum);
 
-    /// Every record before `t_ns` has been applied: settles amounts that depended on records still to come.
+    /// To be called when every record before `t_ns` has been applied. Settles amounts that depended on later records.
     void advance(std::uint64_t t_ns);
-    /// No more records come: settles all open amounts with their most likely values; reports uncertain ones as unknown.
+    /// To be called when no more records will come. Settles all open amounts with their most likely values; reports
+    /// uncertain ones as unknown.
     void settle_all();
     /// Open amounts that were settled since the last call, each ticket once.
     std::vector<SettledUpdate> take_settled();
@@ -240,16 +242,16 @@ class Ledger {
     /// are part of the baseline. `group` is the traced process.
     void adopt(const CounterReading &reading, const GroupView &group, std::uint64_t begin_ns, std::uint64_t end_ns);
 
-    /// For an mm that was adopted because the records of its start were lost.
+    /// To be called for an mm that was adopted because the records of its start were lost.
     void start_lost(std::uint64_t mm);
 
-    /// How many faults of a task had been counted at the attach: the counts of its EXIT record include them.
+    /// Sets how many faults of a task had been counted at the attach. The counts of its EXIT record include them.
     void had_faults(int host_tid, std::uint64_t faults);
 
     /// Starts to keep the history of the mm's counters for compare(). Call it before applying any record later than 1
     /// ms before the start of the reading.
     void watch(std::uint64_t mm);
-    /// The same for all mms, and for those born before end_watch(); several readings may follow.
+    /// watch() for all mms, including those born before end_watch(); several readings may follow.
     void watch_all();
     void end_watch();
 
@@ -257,32 +259,33 @@ class Ledger {
     /// it, and ends the watch of this mm unless watch_all() is active. Records up to 1 ms after the reading must have
     /// been applied, and then the sums as they were after that. Counters that a sum changed since the watch started are
     /// not compared, since their values in between are unknown. After a loss or a disagreement the ledger takes over
-    /// the counters of the reading, and the difference goes into the baseline. On the `thread` scheme it always takes
-    /// over what tasks cache: no record shows what a task did after its last event.
+    /// the counters of the reading and adds the difference to the baseline. On the `thread` scheme it always takes over
+    /// what tasks cache, because no record shows what a task did after its last event.
     Check compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
 
-    /// Ends a group whose exit no record has reported.
+    /// Ends a group that has exited without an EXIT record.
     void vanished(int host_tgid);
-    /// Records were lost, at most `records`: every mm resyncs at its next compare(), and every task's net becomes
-    /// uncertain by kMostPages for each record. The same applies to mms born before `until_ns` by records still to be
-    /// applied.
+    /// To be called when at most `records` records were lost. Every mm resyncs at its next compare(), and every task's
+    /// net becomes uncertain by kMostPages for each record. The same applies to mms that are born, before `until_ns`,
+    /// by records that are not applied yet.
     void records_lost(std::uint64_t records = 1, std::uint64_t until_ns = 0);
     /// Sets `until_ns` of the last records_lost().
     void lost_until(std::uint64_t until_ns);
-    /// CPUs went offline between these times and folded what they cached (`cpu` scheme): every mm needs a resync by a
-    /// reading that starts after `until_ns`.
+    /// To be called when CPUs went offline between these times and folded what they cached (`cpu` scheme). Every mm
+    /// then needs a resync by a reading that starts after `until_ns`.
     void cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns);
     /// Whether records were lost, or CPUs went offline, since the mm was last compared.
     bool needs_resync(std::uint64_t mm) const;
 
-    /// Whether view() returns a value; and the number of updates by the mm's own tasks so far, 0 if unknown. Both are
-    /// cheap: they do not list the tasks.
+    /// Whether view() returns a value. Cheaper than view(), since it does not list the tasks.
     bool has(std::uint64_t mm) const;
+    /// The number of updates by the mm's own tasks so far; 0 if the mm is unknown. Cheaper than view().
     std::uint64_t updates(std::uint64_t mm) const;
-    /// Whether an exec or fork is still building this mm. A reading may already show it as the process's own, but the
-    /// record that says so is still to come. False if that record may be lost.
+    /// Whether an exec or fork is still building this mm. A reading may already show the mm as the process's own before
+    /// the record of the exec or fork has come. False if that record may be lost.
     bool being_built(std::uint64_t mm) const;
-    /// Whether the mm at this address has ended since `t_ns` or is being torn down: a reading from then is out of date.
+    /// Whether the mm at this address has ended since `t_ns` or is being torn down. A reading from `t_ns` is then out
+    /// of date.
     bool ended_since(std::uint64_t mm, std::uint64_t t_ns) const;
     /// The living mm at this address; nullopt if the ledger has none.
     std::optional<MmView> view(std::uint64_t mm) const;
@@ -290,31 +293,33 @@ class Ledger {
     std::optional<Held> held(std::uint64_t mm) const;
     /// The number of mms and tasks in the ledger.
     std::size_t size() const;
-    /// TGID, in rsslag's PID namespace, of the group with the highest host TGID that lives in the mm; 0: none.
+    /// The TGID, in rsslag's PID namespace, of the group with the highest host TGID that lives in the mm; 0: no group.
     int tgid_of(std::uint64_t mm) const;
     /// Living groups, ascending by host TGID.
     std::vector<GroupView> groups() const;
-    /// The living group with this host TGID.
+    /// The living group with this host TGID; nullopt if there is none.
     std::optional<GroupView> group(int host_tgid) const;
     /// The kernel's TIDs of all tasks that live in an mm of the ledger, unordered.
     std::vector<int> tids() const;
-    /// mms that groups have left since the last call, in that order. An mm without another living group is returned
-    /// when its teardown is complete or after 2 s without an update of it; with `all`, immediately.
+    /// The mms that groups have left since the last call, in order of time. An mm without another living group is
+    /// returned when its teardown is complete or after 2 s without an update of it; with `all`, immediately.
     std::vector<Ended> take_ended(bool all = false);
     /// Tasks that have ended since the last call and whose updates are all settled, each once.
     std::vector<EndedTask> take_ended_tasks();
     /// Whether take_ended() has more to return later.
     bool leaving() const;
-    /// The number of mms that have ended, and of those whose counters did not end at 0.
+    /// The number of mms that have ended.
     std::uint64_t ended_mms() const;
+    /// The number of mms that have ended with a counter other than 0.
     std::uint64_t ended_not_at_zero() const;
 
-    /// Of the sum of all mms; an mm that several processes share counts once.
+    /// The extremes of the sum of all mms; an mm that several processes share counts once.
     Extremes extremes() const;
 
-    /// comm of a task by the kernel's TID; empty if unknown.
+    /// The comm of a task, raw bytes; empty if the ledger has no such task.
     std::string comm_of(int host_tid) const;
     /// The task's comm and its numbers in rsslag's PID namespace; the kernel's numbers if it is not visible there.
+    /// nullopt if the ledger has no such task.
     std::optional<TaskName> task(int host_tid) const;
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Losses and other counts that the kernel side keeps, as the analyzer gets them.
+// Losses and other counts that the BPF programs keep.
 #pragma once
 
 #include <algorithm>
@@ -14,24 +14,24 @@
 
 namespace rsslag::core {
 
-/// All causes of a loss. "other": a cause in a recording that this version has no name for.
+/// All causes of a loss. "other": a cause in a recording whose name this version does not have.
 inline constexpr std::array<std::string_view, 7> kLossCauses{"ring_full",  "recursion", "no_room", "malformed",
                                                              "unreadable", "recording", "other"};
 
-/// The cause with this name, else "other": names come from files and are printed.
+/// The cause with this name, else "other". Names from files must not be printed unchecked.
 inline std::string_view loss_cause(std::string_view name) {
     const auto *const found = std::find(kLossCauses.begin(), kLossCauses.end(), name);
     return found == kLossCauses.end() ? kLossCauses.back() : *found;
 }
 
-/// What was sent and lost since the attach, on all CPUs. Once everything has been drained, sent == received + lost().
+/// Records sent and lost since the attach, on all CPUs. When all rings are empty, sent == received + lost().
 struct Losses {
-    std::uint64_t sent = 0;  ///< records that programs sent or failed to send
-    /// By cause, of kLossCauses. Always present, even if 0: "ring_full"; "recursion" (a run was skipped, since another
-    /// run of the same program was under way on that CPU; counted as one record); "no_room" (a process or thread could
-    /// not be followed; counted as one record); "malformed" (a record that this version does not understand). Present
-    /// only if it occurs: "unreadable" (the kernel does not report how much was lost), "recording" (the recording lacks
-    /// something).
+    std::uint64_t sent = 0;  ///< records that BPF programs sent or failed to send
+    /// Lost records by cause, one of kLossCauses. Always present, even if 0: "ring_full"; "recursion" (the kernel
+    /// skipped a run of a program, since another run of it was active on that CPU; counted as one record); "no_room" (a
+    /// map had no space to follow a process or thread; counted as one record); "malformed" (a record that this version
+    /// cannot parse). Present only if they occur: "unreadable" (the kernel did not return a program's
+    /// recursion_misses), "recording" (the recording lacks records).
     std::map<std::string, std::uint64_t> by_cause;
 
     std::uint64_t lost() const {
@@ -42,17 +42,19 @@ struct Losses {
     }
 };
 
+/// Faults of a task, by the tracepoint that counted them.
 struct FaultCounts {
     std::uint64_t user = 0;    ///< exceptions:page_fault_user
     std::uint64_t kernel = 0;  ///< exceptions:page_fault_kernel
 };
 
-/// The kernel's own figures for the highest rss of a process, read as it ended. They are sampled from lagging counters.
+/// The kernel's own figures for the highest rss of a process, read when it ended. The kernel samples lagging counters
+/// for them.
 struct EndFigures {
-    /// Like ru_maxrss: of all its programs, and of what it had from its parent before its first exec (fs/exec.c
+    /// As ru_maxrss: the highest rss of all its programs, including what a fork held before its first exec (fs/exec.c
     /// setmax_mm_hiwater_rss).
     Pages max_rss;
-    std::optional<Pages> high_water;  ///< like VmHWM, of its last mm; nullopt: the process had left its mm by then
+    std::optional<Pages> high_water;  ///< as VmHWM, of its last mm; nullopt: the process had left its mm by then
 };
 
 }  // namespace rsslag::core

@@ -16,7 +16,7 @@
 
 namespace rsslag::core {
 
-/// Access and backing of a mapping, one bit each. The values are those of recordings.
+/// Access and backing of a mapping, one bit each. Recordings contain these values, so they must not change.
 enum MappingFlag : std::uint8_t {
     MappingRead = 1,
     MappingWrite = 2,
@@ -28,8 +28,8 @@ enum MappingFlag : std::uint8_t {
 
 /// A range of addresses of an mm.
 struct MappedRange {
-    std::uint64_t start = 0, end = 0;  ///< end: the first address behind it
-    std::uint8_t flags = 0;            ///< MappingFlag
+    std::uint64_t start = 0, end = 0;  ///< end: the first address after the range
+    std::uint8_t flags = 0;            ///< of MappingFlag, or-ed
     /// Raw bytes, as in /proc/PID/maps: a path, "[heap]", "[anon:NAME]"; empty: anonymous memory without a name.
     std::string name;
 };
@@ -43,14 +43,14 @@ struct BuildId {
     bool known() const { return size > 0; }
     friend auto operator<=>(const BuildId &, const BuildId &) = default;
 };
-/// "1f6a…", two digits per byte.
+/// In hexadecimal, two digits per byte: "1f6a…".
 std::string hex(const BuildId &id);
 
 /// One change, as the kernel reported it.
 struct MappingChange {
     enum class Kind : std::uint8_t {
         Mapped,  ///< the range is mapped as given from now on (mmap, mprotect, brk, a growing stack)
-        Exec,    ///< the following changes are of the process's next program; no range
+        Exec,    ///< the following changes belong to the process's next program; no range
         Moved,   ///< from [old_start, old_end) to `range` (mremap)
         Named,   ///< by prctl(PR_SET_VMA_ANON_NAME); an empty name removes the name
         Lost,    ///< `lost` changes were lost, of unknown processes; no range
@@ -81,37 +81,41 @@ struct MappingListing {
     std::vector<Stack> stacks;
 };
 
-/// What else the name of a mapping depends on.
+/// Facts outside of a mapping that its name depends on.
 struct MappingNeighbours {
     bool reserved_above = false;      ///< a private anonymous mapping without any access rights follows directly
-    std::optional<int> stack_of_tid;  ///< the thread whose initial stack pointer is near the end of the mapping …
-    bool by_shape = false;            ///< … or, if set, the only thread with a known stack pointer in the mapping
+    std::optional<int> stack_of_tid;  ///< TID of the thread whose stack the mapping contains; nullopt: none found
+    /// How stack_of_tid was found. false: the thread's initial stack pointer is near the end of the mapping. true: the
+    /// thread is the only one with a known stack pointer in the mapping.
+    bool by_shape = false;
 };
 
-/// "[heap]", "libc.so.6" with its whole path, "[anon:NAME]", "stack of thread 12", "stack of thread 12 ~", "shmem",
-/// "hugetlb", "glibc arena ~", "JIT ~", "(anonymous)". A "~" at the end marks a guess from the shape of the mapping.
-/// Raw bytes.
+/// The name under which rsslag reports a mapping, raw bytes: the kernel's name (a path, "[heap]", "[anon:NAME]"),
+/// "stack of thread 12", "stack of thread 12 ~", "shmem", "shmem /memfd:NAME", "hugetlb", "glibc arena ~", "JIT ~" or
+/// "(anonymous)". A "~" at the end marks a guess from the shape of the mapping.
 std::string mapping_name(const MappedRange &range, const MappingNeighbours &neighbours);
 
 /// Adds the thread's name to the name of a stack, "stack of thread 12 worker-07 ~", if `comm_of` returns one. Returns
 /// any other name unchanged.
 std::string with_comm(std::string_view mapping, const std::function<std::optional<std::string>(int tid)> &comm_of);
 
-/// Whether a thread with this initial stack pointer has its stack here: the pointer is in the last MiB and the second
-/// half of writable private anonymous memory.
+/// Whether a thread with this initial stack pointer may have its stack here: the mapping is writable private anonymous
+/// memory without a name, and the pointer is in its last MiB and in its second half.
 bool may_be_stack(const MappedRange &range, std::uint64_t stack_pointer);
 
-/// "rw-p".
+/// Access rights as /proc/PID/maps shows them: "rw-p".
 std::string permissions(std::uint8_t flags);
+/// The flags for "rw-p"; the inverse of permissions().
 std::uint8_t mapping_flags(std::string_view permissions);
 
-/// Whether a thread that has this stack pointer at any time may have its stack here.
+/// Whether a thread that has this stack pointer at any time may have its stack here: the mapping is readable, writable,
+/// not executable, private, anonymous and unnamed, and contains the pointer.
 bool may_hold_stack(const MappedRange &range, std::uint64_t stack_pointer);
 
 /// mapping_name() of anonymous memory that is not recognised.
 inline constexpr std::string_view kAnonymousMapping = "(anonymous)";
 
-/// In growth by mapping: pages of an address whose mapping is unknown.
+/// The name for pages at an address whose mapping is unknown, in growth by mapping.
 inline constexpr std::string_view kUnknownMapping = "(unknown)";
 
 }  // namespace rsslag::core

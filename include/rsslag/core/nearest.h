@@ -8,9 +8,11 @@
 
 namespace rsslag::core {
 
-/// The best guess for a mistyped word: the element of `known` with the fewest edits (deletions, insertions,
-/// replacements, swaps of neighbours), but at most a third of the word's bytes or one, the first of equals; else the
-/// only element that starts with `word`, if that has at least 3 bytes. Bytes, not characters. nullopt: no guess.
+/// The best guess for a mistyped word. This is the element of `known` that needs the fewest edits (deletions,
+/// insertions, replacements, swaps of neighbours) of bytes; of several, the first. It may need at most one edit per
+/// three bytes of the word, and at least one is allowed. If there is no such element, the only element that starts with
+/// `word` is returned if `word` has at least 3 bytes. nullopt: no guess. Words of less than 2 or more than 64 bytes are
+/// ignored.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string> &known);
 
 }  // namespace rsslag::core

@@ -9,9 +9,9 @@ namespace rsslag::core {
 
 /// The cost of rsslag itself, over a period.
 struct OwnCost {
-    double cpu_percent = 0;  ///< of one core
-    std::optional<double> bpf_ns_per_event;
-    Kilobytes rss;
+    double cpu_percent = 0;                  ///< of one core
+    std::optional<double> bpf_ns_per_event;  ///< run time of the BPF programs per record; nullopt: not measured
+    Kilobytes rss;                           ///< at the end of the period
 };
 
 }  // namespace rsslag::core

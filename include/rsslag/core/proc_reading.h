@@ -32,15 +32,16 @@ struct ProcReading {
     std::optional<Kilobytes> hugetlb;    ///< not part of RSS
     std::optional<Walk> walk;
     std::optional<Members> members;  ///< exact; only from ProcSource::StatusFile
-    std::optional<Pages> exact;      ///< RSS
-    /// Exact − stat of a task that has an mm; nullopt if `exact` or stat is unknown, or stat is not calibrated.
+    std::optional<Pages> exact;      ///< exact rss
+    /// `exact` minus the rss in stat of a task that has an mm; nullopt if `exact` or stat is unknown, or stat is not
+    /// calibrated.
     std::optional<Pages> lag;
 
     WalkState walk_state = WalkState::Skipped;
     ProcSource source = ProcSource::Nothing;
     bool leader_gone = false;  ///< the main thread has ended: stat, statm and status show no memory
-    bool moved = false;        ///< a second read of the relevant files differed
-    bool confirmed = false;    ///< status and the walk agree exactly, and nothing moved
+    bool moved = false;        ///< a second read of the files that matter differed from the first
+    bool confirmed = false;    ///< status and the walk agree exactly, and `moved` is false
 };
 
 /// Fills in source, members, exact, lag and confirmed, from the files that are exact on this kernel and from the walk.

@@ -39,6 +39,7 @@ struct ProcessReading {
     std::vector<CpuReading> cpus;
     std::int64_t snapshot_us = 0;  ///< duration of one counter reading, without the walk
 
+    /// The input for sentence().
     Finding finding() const;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A reading of one process as it was taken, so that it can be reconciled again later.
+// A reading of one process before reconcile(), so that a recording can reconcile it later.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,8 @@
 
 namespace rsslag::core {
 
-/// One task of an mm. tid and tgid are in rsslag's PID namespace (0 if not visible there), host_* are the kernel's.
+/// One task of an mm. tid and tgid are in rsslag's PID namespace (0 if not visible there); host_tid and host_tgid are
+/// in the initial one.
 struct TaskReading {
     int tid = 0;
     int tgid = 0;
@@ -22,11 +23,12 @@ struct TaskReading {
     Members cached;                   ///< `thread` scheme only
     int faults_since_flush = 0;       ///< task->rss_stat.events, `thread` scheme only
     std::uint64_t faults_before = 0;  ///< min_flt + maj_flt, read before `cached`
-    std::uint64_t faults_after = 0;   ///< the same, read after `cached`
+    std::uint64_t faults_after = 0;   ///< min_flt + maj_flt, read after `cached`
     std::uint64_t group_faults = 0;   ///< of the group's threads that have exited (signal->min_flt + maj_flt)
     bool in_execve = false;
 };
 
+/// What one CPU caches of an mm (`cpu` scheme).
 struct CpuReading {
     int cpu = 0;
     Members cached;
@@ -47,25 +49,25 @@ struct MmReading {
 /// One pass of the iterator: the mm, then its tasks, then the mm again.
 struct CounterReading {
     Scheme scheme = Scheme::Plain;
-    std::uint64_t mm = 0;  ///< address of the mm_struct, to compare; never shown
+    std::uint64_t mm = 0;  ///< address of the mm_struct, only to compare mms; never shown to users
     int mm_users = 0;      ///< mm->mm_users: tasks, plus temporary references, e.g. by readers of /proc
     MmReading first;
     MmReading last;
     std::vector<TaskReading> tasks;  ///< ascending by host TID
     std::int64_t took_us = 0;
 
-    /// Sum of what tasks or CPUs cache; CPUs' values are those read after the tasks.
+    /// The sum of what tasks or CPUs cache; CPUs' values are those read after the tasks.
     Members cached() const;
     Members flushed() const { return last.flushed; }
     Members exact() const { return flushed() + cached(); }
 };
 
-/// One process as seen by a pass over all tasks, without a walk of page tables and without events.
+/// One process in a pass of the iterator over all tasks of the machine.
 struct ProcessTotal {
     int tgid = 0;  ///< in rsslag's PID namespace, 0 if not visible there
     int host_tgid = 0;
     std::string comm;        ///< of the leader, raw bytes
-    std::uint64_t mm = 0;    ///< address of the mm_struct, to compare; never shown
+    std::uint64_t mm = 0;    ///< as CounterReading::mm
     std::int64_t tasks = 0;  ///< signal->live: tasks that have not begun to exit
     /// signal->nr_threads, as in /proc/PID/status: includes a main thread that ended before the others.
     std::int64_t threads = 0;
@@ -78,7 +80,7 @@ struct ProcessTotal {
     Members exact() const { return flushed + cached; }
 };
 
-/// What the files of /proc show that are based on counters. nullopt: the file has no such field, or could not be read.
+/// The values of those files of /proc that show counters. nullopt: the file has no such field, or could not be read.
 struct ReaderValues {
     std::optional<Pages> stat;
     std::optional<Pages> statm;

@@ -11,7 +11,7 @@
 
 namespace rsslag::core {
 
-/// The numbers of a reading, as they are printed.
+/// The numbers of a reading. nullopt: unknown.
 struct ReadingFigures {
     ReaderValues readers;
     WalkState walk_state = WalkState::Skipped;
@@ -22,7 +22,7 @@ struct ReadingFigures {
     std::optional<Pages> lag;     ///< core::lag()
     std::optional<Pages> behind;  ///< exact rss − stat, which was read at another moment
     Window window;
-    std::optional<std::uint64_t> window_updates;
+    std::optional<std::uint64_t> window_updates;  ///< updates while the process was read
     std::optional<Pages> residual;
     std::vector<ResidualCause> causes;
     Verdict verdict = Verdict::Unwalked;
@@ -30,16 +30,17 @@ struct ReadingFigures {
 
 ReadingFigures figures_of(const ProcessReading &process);
 
-/// Flushed, cached and exact are the ledger's. If they differ from the reading, or the ledger needs a resync, the
-/// verdict is Moving and there is no cause except Moved. A process that has ended or could not be read has no readers,
-/// walk, bound, lag or residual.
+/// The same for a tick. Flushed, cached and exact are the ledger's. If they differ from the reading, or the ledger
+/// needs a resync or is suspect, the verdict is Moving and there is no cause except Moved. A process that has ended or
+/// could not be read has no readers, walk, bound, lag, behind, residual or window_updates; its verdict is Unwalked.
 ReadingFigures figures_of(const Tick &tick);
 
 /// The mark before an uncertain number in text: '~' or '!'.
 enum class Mark : std::uint8_t { None, Approximate, AfterLoss };
 Mark mark(const Tick &tick, const ReadingFigures &figures);
 
-/// The threads that a tick lists: by TID, or for Top the largest first.
+/// The threads that a tick lists, by `tick.threads`: ascending by host TID, or for Top those that cache most (whose net
+/// is largest, if what they cache is unknown), the largest first.
 std::vector<const TaskNet *> listed_threads(const Tick &tick);
 
 /// The flush reasons of this scheme, in print order.
@@ -47,9 +48,9 @@ std::vector<FlushReason> reasons(Scheme scheme);
 /// The number of flushes or folds, without direct updates.
 std::uint64_t flushes(const MmView &mm);
 
-/// What stays cached after an update; nullopt if unknown. The record of a flush shows what the task cached before it,
-/// so 0 is left. A direct update of another task's mm shows what the task caches of its own mm, which does not count
-/// here.
+/// The pages of the updated member that stay cached after an update; nullopt if unknown. After a flush they are 0,
+/// since the record shows what the task cached before the flush. The record of a direct update of another task's mm
+/// shows what the task caches of its own mm, so the result is nullopt.
 std::optional<std::int64_t> cached_after(const rsslag_update &update, const Applied &applied);
 
 }  // namespace rsslag::core

@@ -15,7 +15,7 @@ namespace rsslag::core {
 enum class WalkState : std::uint8_t { Done, Skipped, Denied, Gone, Unsupported };
 enum class Verdict : std::uint8_t { Agrees, Explained, Moving, Unexplained, Unwalked };
 enum class Cause : std::uint8_t {
-    Moved,          ///< the target changed while it was read: the distance from the window
+    Moved,          ///< the target changed while it was read; pages: the distance of the walk from the window
     ExecArguments,  ///< argument pages of a running execve, charged to the old mm as ANON (fs/exec.c acct_arg_size)
     InFlight,       ///< a munmap has removed a mapping from the tree but not yet zapped all of its pages
     Hwpoison,       ///< poisoned pages: smaps counts them, the counters do not
@@ -59,17 +59,18 @@ struct Reconciliation {
     Members flushed, cached, exact;  ///< of the last reading
     Window window;
     Verdict verdict = Verdict::Unwalked;
-    /// Walked − exact; for Moving the distance from the window; nullopt without a walk.
+    /// Walked − exact; for Moving the distance of the walk from the window; nullopt without a walk.
     std::optional<Pages> residual;
     std::vector<ResidualCause> causes;  ///< their sum is the residual
 };
 
-/// Whether anything changed between two readings: the counters, or the fault counts of all tasks the group ever had,
-/// total_vm, map_count, or the set of tasks. Equal counters are not enough: a process may map, touch and unmap between
-/// readings.
+/// Whether the process changed between two readings: its counters, total_vm, map_count, its set of tasks, or the sum of
+/// the faults of living and exited tasks. Equal counters are not enough, since a process may map, touch and unmap
+/// memory between two readings.
 bool moved(const CounterReading &earlier, const CounterReading &later);
 
-/// Pure. `evidence` may explain the residual but never changes it.
+/// Compares the last reading of `bracket` with its walk. `evidence` may explain the residual but never changes it.
+/// Pure.
 Reconciliation reconcile(const Bracket &bracket, const PageSize &page_size, const Evidence &evidence = {});
 
 }  // namespace rsslag::core

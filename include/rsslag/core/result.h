@@ -7,7 +7,7 @@
 
 namespace rsslag::core {
 
-/// The kind of a failure, as far as callers need it. `cli` maps each to an exit status.
+/// The kind of a failure. The `cli` module maps each kind to an exit status.
 enum class Kind {
     BadInput,     ///< invalid input or arguments: status 2
     Denied,       ///< missing privileges: status 3

@@ -57,25 +57,27 @@ struct Bound {
     friend bool operator==(const Bound &, const Bound &) = default;
 };
 
-/// `tasks`: the number of tasks that share the mm. `cpu`, hard: batch − 1 pages for each online CPU and member, with
-/// the batch for all present CPUs, since the batch shrinks as CPUs go offline but the others keep what they cache until
-/// their next update. `thread`, soft: 64 faults per task, before the 66th flushes (mm/memory.c check_sync_rss_stat,
-/// TASK_RSS_EVENTS_THRESH), usually of one page each, in any member. `plain`: 0, hard.
+/// `tasks`: the number of tasks that share the mm. `cpu`, hard: batch − 1 pages for each online CPU and member. The
+/// batch is that of all present CPUs: it shrinks when CPUs go offline, while the other CPUs keep what they cache until
+/// their next update. `thread`, soft: 64 pages per task in any member, i.e. TASK_RSS_EVENTS_THRESH faults of one page
+/// each; a task flushes at its 66th fault (mm/memory.c check_sync_rss_stat). `plain`: 0, hard.
 Bound bound(const Machine &machine, std::int64_t tasks);
 
-/// Whether a file of /proc shows flushed or exact counters; found by an experiment, never from the kernel version.
+/// Whether a file of /proc shows flushed or exact counters. rsslag determines it by an experiment, never by the kernel
+/// version.
 enum class Truth : std::uint8_t { Unknown, Flushed, Exact };
 
 std::string_view name(Truth truth);
 
+/// What each file of /proc shows on this kernel.
 struct Calibration {
     Truth stat = Truth::Unknown;
     Truth statm = Truth::Unknown;
     Truth status = Truth::Unknown;
 };
 
-/// Classifies a file by the value `says` that it shows for a process whose counters are known and do not move. Unknown
-/// if flushed and exact are equal, or if the value is neither of them.
+/// Classifies a file by `says`, the rss that it shows for a process whose counters are known and do not change. Unknown
+/// if the flushed and the exact rss are equal, or if `says` is neither of them.
 Truth classify_reader(Pages says, const Members &flushed, const Members &exact);
 
 }  // namespace rsslag::core

@@ -23,7 +23,7 @@ struct Finding {
     Verdict verdict = Verdict::Unwalked;
 };
 
-/// exact − stat, which was read at another moment; nullopt if stat could not be read.
+/// The exact rss minus that of stat, which was read at another moment; nullopt if stat could not be read.
 std::optional<Pages> behind(const Finding &finding);
 
 /// Formats a number of pages with its unit: "79,964 kB".
@@ -33,8 +33,9 @@ std::string as_mib(Pages pages, const PageSize &page_size);
 std::string as_gib(Pages pages, const PageSize &page_size);
 std::string as_pages(Pages pages, const PageSize &page_size);
 
-/// One sentence: what /proc shows, what the process holds, where the rest is cached. Programs are named according to
-/// the calibration of the files they read: status for ps, statm for top and htop.
+/// One sentence for users: what /proc/PID/stat shows, what the process holds, and where the rest is cached. It also
+/// names the programs that show the same as stat: ps reads status, top and htop read statm, and `calibration` shows
+/// whether these are exact.
 std::string sentence(const Finding &finding, const Machine &machine, const Calibration &calibration, PagesText text);
 
 }  // namespace rsslag::core

@@ -26,12 +26,12 @@ struct Decoded {
 /// at most U+10FFFF.
 std::optional<Decoded> decode_utf8(std::string_view text);
 
-/// Makes text from an untrusted process safe for a terminal, CSV, JSON or SVG: control, escape, bidirectional and other
+/// Makes text from an untrusted process safe for a terminal, CSV, JSON or SVG. Control, escape, bidirectional and other
 /// invisible characters, and bytes that are not UTF-8, become \xNN; a backslash becomes \\. Without `utf8` (a terminal
 /// in another locale) everything that is not ASCII is escaped too.
 std::string printable(std::string_view raw, bool utf8 = true);
 
-/// The same for a line of rsslag's own that may quote such text: backslashes stay, so that nothing is escaped twice.
+/// As printable(), for a line of rsslag that may contain such text. Backslashes stay, so that nothing is escaped twice.
 std::string harmless(std::string_view line, bool utf8 = true);
 
 }  // namespace rsslag::core

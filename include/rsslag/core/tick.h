@@ -46,20 +46,19 @@ struct Tick {
     Scheme scheme = Scheme::Plain;
     Calibration calibration;
     State state = State::Running;
-    /// Of a process that has ended: its names as of its last reading; nothing is read any more.
+    /// For a process that has ended, only its names as of its last reading are valid.
     ProcessReading process;
     bool read = true;         ///< false: the process has ended, or could not be read at this tick
     bool stale_walk = false;  ///< the walk is from an earlier tick (process.walk_age_ms)
     MmView ledger;
-    /// Of the process: extremes of the one of its programs that had the highest peak. What a fork held before its first
-    /// exec is not among them, since that is its parent's program. Times are since the attach.
+    /// The extremes of that program of the process that had the highest peak. They do not include what a fork held
+    /// before its first exec, since that is its parent's program. Times are since the attach.
     Extremes extremes;
-    std::uint64_t window_updates = 0;  ///< updates of the mm while it was read
-    std::uint64_t faults = 0;          ///< of all its threads, ended ones included, counted in the kernel
-    std::uint64_t lost = 0;            ///< records, of all processes
-    /// Every cause of kLossCauses that the kernel side counts, even if 0.
-    std::map<std::string, std::uint64_t> lost_by;
-    /// Something was lost, and no reading has replaced the counters since.
+    std::uint64_t window_updates = 0;              ///< updates of the mm while it was read
+    std::uint64_t faults = 0;                      ///< of all its threads, ended ones included, counted in the kernel
+    std::uint64_t lost = 0;                        ///< lost records of all processes
+    std::map<std::string, std::uint64_t> lost_by;  ///< as Losses::by_cause
+    /// Records were lost, and no reading has replaced the counters since.
     bool needs_resync = false;
     ThreadChoice threads;
     /// For ThreadChoice::Changed: the update count of each thread at the previous tick, by host TID.
@@ -80,7 +79,7 @@ struct Summary : Totals {
     std::uint64_t ticks = 0;
     std::uint64_t lines_dropped = 0;  ///< lines of output dropped because they were not read in time
     std::uint64_t ended_mms = 0, ended_not_at_zero = 0;
-    std::uint64_t readings_failed = 0;  ///< readings of living processes that failed: each is missing a tick
+    std::uint64_t readings_failed = 0;  ///< readings of living processes that failed, each of which lacks in a tick
     struct Process {
         int pid = 0;
         int host_pid = 0;
@@ -90,8 +89,8 @@ struct Summary : Totals {
         Members baseline, final;
         Members begin;  ///< of its last program, at the end of its exec; growth counts from here
         Members last;   ///< of its last program, before the teardown if it has ended
-        // Records were lost that these values depend on, so they may be off. final_in_doubt, which includes `last`: no
-        // reading came after the loss.
+        // Records that these values depend on were lost, so the values may be wrong. final_in_doubt also applies to
+        // `last`: no reading came after the loss.
         bool begin_in_doubt = false, baseline_in_doubt = false, final_in_doubt = false;
         /// The number of its last program, from 1 on; 0: what a fork held before its first exec.
         int image = 1;
@@ -104,14 +103,14 @@ struct Summary : Totals {
     /// The others:
     struct LeftOut {
         std::uint64_t processes = 0;
-        std::uint64_t programs = 0;  ///< of these, without those of image 0
-        Pages peak_lag;              ///< the largest of theirs
+        std::uint64_t programs = 0;  ///< the number of their programs, without image 0
+        Pages peak_lag;              ///< the largest of all
         std::map<std::string, std::uint64_t> verdicts;
     } left_out;
     OwnCost own;
 };
 
-/// One record a line, like strace: for --events.
+/// One update, as a line of --events.
 struct EventLine {
     std::uint64_t t_ns = 0;  ///< since the attach
     int pid = 0;             ///< of the mm's process; 0: unknown
@@ -122,7 +121,7 @@ struct EventLine {
     Applied applied;
     PageSize page_size;
 };
-/// Exec, fork, thread start and end, rename.
+/// An exec, a fork, the start or end of a thread or a rename, as a line of --events.
 struct TaskLine {
     std::uint64_t t_ns = 0;
     rsslag_task task{};

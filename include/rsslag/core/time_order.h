@@ -18,8 +18,8 @@ namespace rsslag::core {
 /// Merges the records of several rings by time. The records of each CPU must be in order already.
 class TimeOrder {
   public:
-    /// Adds the whole records that a ring delivered. An unknown kind or a truncated record ends the span, since the
-    /// start of the next record is unknown.
+    /// Adds the records in `bytes`, the contents of a ring. Records after one of an unknown kind or a truncated one are
+    /// dropped, since the start of the next record is unknown.
     void add(std::span<const std::byte> bytes);
 
     /// Passes all records before `t_ns` to `use`, in order: rsslag_update, rsslag_fault, rsslag_sum or rsslag_task.
@@ -29,7 +29,7 @@ class TimeOrder {
             std::pop_heap(turns_.begin(), turns_.end(), std::greater<>());
             const std::size_t cpu = turns_.back().cpu;
             turns_.pop_back();
-            // The time at which another CPU is next.
+            // The time of the first record of any other CPU.
             const std::uint64_t then = turns_.empty() ? t_ns : std::min(t_ns, turns_.front().t_ns);
             Queue &first = queues_[cpu];
             do {
@@ -56,11 +56,12 @@ class TimeOrder {
 
     /// Bytes of waiting records.
     std::size_t waiting_bytes() const { return waiting_bytes_; }
-    /// Records that programs have sent: without partial sums.
+    /// The number of records that BPF programs have sent. Partial sums do not count, since userspace reads them.
     std::uint64_t records() const { return records_; }
-    /// PIDs, in rsslag's PID namespace, of processes that start to be traced in the records added since the last call.
+    /// PIDs, in rsslag's PID namespace, of processes that are traced from one of the records on that were added since
+    /// the last call.
     std::vector<int> take_started() { return std::exchange(begun_, {}); }
-    /// Malformed records or spans; each is a loss of at least one record.
+    /// The number of malformed records or spans; each is a loss of at least one record.
     std::uint64_t malformed() const { return malformed_; }
 
   private:

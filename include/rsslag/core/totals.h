@@ -7,7 +7,7 @@
 
 namespace rsslag::core {
 
-/// Totals of a trace over all mms, as in its summary, at the end of a recording and in a report.
+/// Totals of a trace over all mms. The summary, the end of a recording and a report contain them.
 struct Totals {
     std::uint64_t records = 0;  ///< received by rsslag
     std::uint64_t emitted = 0;  ///< counted in the kernel: records + lost

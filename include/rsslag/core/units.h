@@ -35,7 +35,7 @@ struct Pages {
 /// Far more pages than an mm can hold: a record or reading with a larger counter is malformed.
 inline constexpr std::int64_t kMostPagesOfMm = std::int64_t{1} << 36;
 
-/// Units of 1,024 bytes, as in /proc.
+/// A number of units of 1,024 bytes, as the kB of /proc.
 struct Kilobytes {
     std::int64_t n = 0;
 
@@ -105,7 +105,7 @@ constexpr Pages clamped_rss(const Members &m) {
     return sum;
 }
 
-/// What a reader of the flushed counters alone misses.
+/// What a reader of the flushed counters misses: exact rss − clamped_rss(flushed).
 constexpr Pages lag(const Members &exact, const Members &flushed) {
     return exact.rss() - clamped_rss(flushed);
 }

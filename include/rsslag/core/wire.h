@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Records of the stream as structs instead of bytes. Lossless; nothing is interpreted.
+// Records of the stream as structs instead of bytes. Their fields are not interpreted.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace rsslag::wire {
 
 using Record = std::variant<rsslag_update, rsslag_fault, rsslag_task, rsslag_sum>;
 
-/// The same in all kinds of record.
+/// The offset of t_ns, which is the same in all kinds of record.
 inline constexpr std::size_t kTimeOffset = offsetof(rsslag_update, t_ns);
 static_assert(offsetof(rsslag_fault, t_ns) == kTimeOffset && offsetof(rsslag_task, t_ns) == kTimeOffset &&
               offsetof(rsslag_sum, t_ns) == kTimeOffset);
@@ -58,14 +58,14 @@ std::size_t visit_first(std::span<const std::byte> bytes, Use &&use) {
     });
 }
 
-/// The same as a value; nullopt: no complete record.
+/// Returns the record at the start of `bytes`; nullopt: no complete record.
 inline std::optional<Record> unpack_first(std::span<const std::byte> bytes) {
     std::optional<Record> first;
     visit_first(bytes, [&first](const auto &record) { first = record; });
     return first;
 }
 
-/// Whether a program has sent the record. A partial sum was read by userspace instead, and is reported again later.
+/// Whether a BPF program has sent the record. A partial sum was read by userspace instead, and comes again later.
 template <class Struct>
 constexpr bool is_sent(const Struct &record) {
     if constexpr (std::is_same_v<Struct, rsslag_sum>) {
