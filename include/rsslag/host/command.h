@@ -26,13 +26,14 @@ struct Identity {
 /// not exist: CMD must not run as root then.
 core::Result<std::optional<Identity>> invoking_user();
 
-/// CMD of `rsslag … -- CMD ARG…`. prepare() forks it early, while rsslag may still change users and before rsslag opens
-/// files: no descriptor or capability leaks into it. The child waits right before its exec until release(), when the
-/// probes are in place.
+/// CMD of `rsslag … -- CMD ARG…`. prepare() forks early, while rsslag may still change users and before it opens files,
+/// so that the child inherits no descriptor or capability. The child waits right before its exec until release(), which
+/// is called when the probes are attached.
 class Command {
   public:
-    /// `terminal`: descriptor of the terminal that becomes CMD's controlling terminal, stdin, stdout and (if that is a
-    /// terminal now) stderr; -1: none.
+    /// Forks. CMD will run as invoking_user() unless `as_root`. `terminal`: descriptor of the terminal that becomes
+    /// CMD's controlling terminal, stdin, stdout and, if stderr is a terminal now, stderr; -1: none. Errors as
+    /// invoking_user(); Kind::Internal if a system call fails.
     static core::Result<Command> prepare(const std::vector<std::string> &argv, bool as_root, int terminal = -1);
 
     ~Command();
@@ -41,12 +42,12 @@ class Command {
 
     pid_t pid() const { return pid_; }
 
-    /// Lets CMD exec. Kind::Gone with err ENOENT if it is not found, Kind::Denied if it cannot be executed; see
-    /// shell_status().
+    /// Starts the exec of CMD and waits for its result. Kind::Gone with err ENOENT if CMD is not found, Kind::Denied if
+    /// it cannot be executed; see shell_status().
     core::Status release();
 
-    /// Waits until CMD ends, at most `timeout` (nullopt: no limit), or until a signal of `stop` ends rsslag. Returns
-    /// CMD's exit status as shells do (128 + N for a signal N, 125 if it cannot be read); nullopt: CMD still runs.
+    /// Waits until CMD ends or `stop` requests a stop, at most for `timeout` (nullopt: no limit). Returns CMD's exit
+    /// status as shells do (128 + N for a signal N), or 125 if wait4(2) fails; nullopt: CMD still runs.
     std::optional<int> wait(std::optional<std::chrono::milliseconds> timeout, StopSignals &stop);
     /// A pidfd: readable once CMD has ended.
     int end_fd() const { return end_.get(); }

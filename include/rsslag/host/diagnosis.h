@@ -9,10 +9,11 @@
 
 namespace rsslag::host {
 
-/// Checks all that the tracer needs from this kernel, as this user.
+/// Checks with the privileges of this process all that the tracer needs from this kernel.
 core::DoctorReport diagnose();
 
-/// The hidepid= value (0, 1, 2, 4) of /proc in the text of /proc/self/mountinfo; nullopt if no /proc is mounted. Pure.
+/// The value of hidepid= (0, 1, 2 or 4; fs/proc/root.c) of the last mount at /proc in `mountinfo`, the text of
+/// /proc/self/mountinfo; nullopt if no proc is mounted there. Pure.
 std::optional<int> hidepid_of(std::string_view mountinfo);
 
 }  // namespace rsslag::host

@@ -9,13 +9,13 @@
 
 namespace rsslag::host {
 
-/// Classifies a reader by its values in pages before the first page was touched and after each one. Exact if at least
-/// 3/4 of the steps are +1, Flushed if at least 3/4 are 0, else Unknown: other threads of the process may change some
-/// steps. Pure.
+/// Classifies a file by the rss, in pages, that it showed before the first page was touched and after each one. Exact
+/// if at least 3/4 of the steps are +1, Flushed if at least 3/4 are 0, else Unknown. Other threads of the process may
+/// change the remaining steps. Pure.
 core::Truth classify_steps(std::span<const std::int64_t> shown);
 
-/// Touches some pages of its own, then unmaps them. Unknown if new memory is resident at once (mlockall) or cannot be
-/// mapped.
+/// Touches new pages of the calling process one by one, classifies stat, statm and status, and unmaps the pages.
+/// Unknown if new memory is resident without a fault (mlockall) or cannot be mapped.
 core::Calibration experiment();
 
 }  // namespace rsslag::host

@@ -5,8 +5,9 @@
 
 namespace rsslag::host {
 
-/// Becomes the user who called sudo, doas or pkexec, if any, and drops all capabilities. For commands that only read
-/// and write files, before they open the first one. Kind::BadInput as invoking_user(), Kind::Denied.
+/// Becomes invoking_user(), if there is one, and drops all capabilities. Commands that only read and write files call
+/// it before they open the first one. Errors as invoking_user(); Kind::Denied if the user cannot be changed,
+/// Kind::Internal if capabilities cannot be dropped.
 core::Status drop_to_invoking_user();
 
 }  // namespace rsslag::host

@@ -24,8 +24,8 @@ struct MountOptions {
 /// files are mounted there; Kind::Denied, Kind::Unsupported or Kind::Io if the kernel refuses.
 core::Status mount_files(const MountOptions &options);
 
-/// Unlinks the files, so that the kernel frees their programs with the last open reader, and detaches the mount, even
-/// while files are open. Removes the directory if mount_files() created it. Kind::BadInput if rsslag's files are not
+/// Unlinks the files and detaches the mount, even while files are open. The kernel frees the programs of the files when
+/// the last reader closes. Removes the directory if mount_files() created it. Kind::BadInput if rsslag's files are not
 /// mounted there.
 core::Status unmount_files(const std::string &directory);
 

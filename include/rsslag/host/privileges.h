@@ -14,8 +14,8 @@ namespace rsslag::host {
 /// (capabilities(7)): Kind::Internal if there is a second thread, which would keep them.
 core::Status keep_only(std::span<const cap_value_t> keep);
 
-/// Sets the saved user and group id, so that this process can act on files as that user (setfsuid) even without
-/// capabilities.
+/// Sets the saved user and group id, so that this process can access files as that user (setfsuid(2)) even without
+/// capabilities. Kind::Denied if the kernel refuses.
 core::Status set_saved_ids(uid_t uid, gid_t gid);
 
 }  // namespace rsslag::host

@@ -27,15 +27,16 @@ struct SnapshotterOptions {
     bool totals = false;                    ///< also load what read_all() needs
     std::vector<cap_value_t> capabilities;  ///< to keep in addition, for the caller
     bool walks = true;                      ///< keep CAP_SYS_PTRACE, for smaps of other users' processes
-    bool calibrated = true;                 ///< find out which files of /proc are exact; false: all are Unknown
-    bool dropped = false;  ///< the caller has dropped capabilities: other threads exist that would keep them
-    /// Called repeatedly while a walk waits for a target's mmap_lock; true: stop waiting soon (see Walker). Walks then
-    /// run on a thread of their own, which may be left behind. Empty: walks are always waited for.
+    bool calibrated = true;                 ///< determine which files of /proc are exact; false: all are Unknown
+    bool dropped = false;  ///< do not drop capabilities: the caller has done so before it started other threads
+    /// Called repeatedly while a walk waits for a target's mmap_lock; if it returns true, the walk is abandoned soon
+    /// (see Walker). Walks then run on a thread of their own, which may continue. Empty: the caller waits for every
+    /// walk.
     std::function<bool()> stop_waiting = {};
-    const probe::KernelTraits *traits = nullptr;  ///< if the caller has them; null: read from BTF
+    const probe::KernelTraits *traits = nullptr;  ///< null: open() reads them from BTF
 };
 
-/// Takes exact readings of processes: counters by BPF, files of /proc, and the verdict.
+/// Takes exact readings of processes: reads the counters by BPF and the files of /proc, and reconciles them.
 class Snapshotter {
   public:
     /// Loads the probe, calibrates the readers with a child process, and drops all capabilities except those that
@@ -47,19 +48,21 @@ class Snapshotter {
     Snapshotter(Snapshotter &&) noexcept;
     Snapshotter &operator=(Snapshotter &&) noexcept;
 
-    /// Reads this process between two readings of its counters. A process that reuses the PID is not read.
-    /// Kind::Unsupported for kernel threads and zombies, Kind::Gone if the process ends meanwhile.
+    /// Reads the counters, then the files of /proc and, with `walk`, the page tables, then the counters again. A
+    /// process that reuses the PID is not read. Kind::Unsupported for kernel threads and zombies, Kind::Gone if the
+    /// process ends meanwhile.
     core::Result<core::ProcessReading> take(const procfs::Process &process, bool walk);
-    /// As take(), without the verdict: to be compared with a stream of updates.
+    /// As take(), without the verdict, for a comparison with the ledger.
     core::Result<core::RawReading> take_raw(const procfs::Process &process, bool walk);
-    /// All mappings; `walk`: from smaps, with the Rss of each. Kind::Gone if `stop_waiting` ended the walk.
+    /// All mappings, from maps or, with `walk`, from smaps with the Rss of each. Kind::Gone if `stop_waiting` ended the
+    /// walk.
     core::Result<core::MappingListing> list_mappings(const procfs::Process &process, bool walk) const;
-    /// As take(), with the caller's walk, whose error is returned.
+    /// As take(), with the caller's walk. Also returns the errors of `walk`.
     core::Result<core::ProcessReading> take_around(const procfs::Process &process, const procfs::WalkHere &walk);
-    /// Only the counters.
+    /// Reads only the counters. Errors as probe::SnapshotProbe::read().
     core::Result<core::TimedCounters> read_counters(pid_t pid);
 
-    /// Every process with an mm, in one pass. Requires SnapshotterOptions::totals.
+    /// Reads every process that has an mm, in one pass. Requires SnapshotterOptions::totals.
     core::Result<std::vector<core::ProcessTotal>> read_all();
 
     /// The id that readings show for the mm_struct at this address.

@@ -22,7 +22,8 @@
 
 namespace rsslag::host {
 
-/// The kernel as the Tracer uses it; tests replace it. Returns raw data: the Tracer makes events of them.
+/// The interface through which the Tracer uses the kernel; tests replace it. It returns raw data, of which the Tracer
+/// makes events.
 class Source {
   public:
     Source() = default;
@@ -30,7 +31,7 @@ class Source {
     Source(const Source &) = delete;
     Source &operator=(const Source &) = delete;
 
-    /// Machine, kernel and calibration.
+    /// Machine, kernel and calibration; no processes.
     virtual const core::SnapshotDocument &facts() const = 0;
     /// Hooks that are not used, each with the reason.
     virtual const std::vector<std::string> &missing() const = 0;
@@ -42,7 +43,7 @@ class Source {
     virtual void wait_until(std::uint64_t t_ns) = 0;
     virtual std::chrono::system_clock::time_point time() = 0;
 
-    /// See probe::StreamProbe for this function and the next two.
+    /// trace(), trace_matching() and detach() are those of probe::StreamProbe.
     virtual core::Status trace(int host_tgid, std::uint64_t mm) = 0;
     virtual core::Status trace_matching(const probe::Pattern &pattern) = 0;
     virtual void detach() = 0;
@@ -51,7 +52,7 @@ class Source {
     using Records = std::function<void(std::size_t ring, std::span<const std::byte> bytes)>;
     virtual void collect(const Records &use) = 0;
     virtual core::Losses losses() = 0;
-    /// CPUs that have gone offline so far (`cpu` scheme), each of which folded its cache without a record.
+    /// The number of times that a CPU has gone offline (`cpu` scheme), whose cache the kernel folded without a record.
     virtual std::uint64_t folded_cpus() = 0;
     /// Faults of these tasks since the attach, in the order of `host_tids`.
     virtual std::vector<core::FaultCounts> faults(std::span<const int> host_tids) = 0;
@@ -63,7 +64,7 @@ class Source {
     /// Reads the process that was first read under `host_tgid`. Kind::Gone if that process has ended, even if its PID
     /// is in use again.
     virtual core::Result<core::RawReading> read(int host_tgid, pid_t pid, bool walk) = 0;
-    /// The process has ended: another one may use `host_tgid` from now on.
+    /// To be called when the process has ended. Another one may use `host_tgid` from now on.
     virtual void forget(int host_tgid) = 0;
 
     /// Changes of mappings since the last call, of all processes of the machine, unsorted. Empty if the source does not
@@ -74,8 +75,9 @@ class Source {
         return core::Error{core::Kind::Unsupported, "this source has no mappings", 0, ""};
     }
 
-    /// rsslag's own cost since the last call (cost) and since the start (whole_cost). `sent`: as in core::Losses.
+    /// rsslag's own cost since the last call. `sent`: core::Losses::sent.
     virtual core::OwnCost cost(std::uint64_t sent) = 0;
+    /// rsslag's own cost since the start.
     virtual core::OwnCost whole_cost(std::uint64_t sent) = 0;
 };
 

@@ -34,7 +34,7 @@ struct Target {
 /// Parses "4711" or "1,2". Kind::BadInput if a PID is malformed or out of range. Pure.
 core::Result<std::vector<pid_t>> parse_pids(const std::string &word);
 
-/// Whether the word can be a process name: it contains more than digits, signs, commas and spaces.
+/// Whether `word` can be a process name: it contains a character other than digits, signs, commas and spaces.
 bool may_be_name(std::string_view word);
 
 /// PIDs of the processes with this name (procfs::has_name), ascending, without rsslag itself; may be empty.
@@ -42,7 +42,7 @@ core::Result<std::vector<pid_t>> processes_named(std::string_view name);
 /// The comm of each running process, to suggest a name that was mistyped.
 std::vector<std::string> process_names();
 
-/// A name or a number. Kind::BadInput if there is no such user.
+/// The UID of a user, by name or number. Kind::BadInput if the name does not exist and is no number.
 core::Result<uid_t> parse_user(const std::string &user);
 
 /// The Kind::Gone error for a process that ended during a reading.
@@ -52,13 +52,13 @@ core::Error gone(pid_t pid);
 /// memory.
 std::optional<core::Error> why_unreadable(const procfs::Process &process);
 
-/// The patterns (name, cgroup, user) for which BPF programs can match later processes. nullopt: there are none, or they
-/// cannot be matched in the kernel, such as the path of an executable. Errors as resolve().
+/// The pattern (name, cgroup, user) by which BPF programs can match later processes. nullopt: the arguments contain no
+/// pattern, or one that BPF programs cannot match, such as the path of an executable. Errors as resolve().
 core::Result<std::optional<probe::Pattern>> pattern_of(const TargetArguments &arguments);
 
-/// All processes that match, ascending, each once, without rsslag itself unless by PID. A PID that does not exist is
-/// kept. Kind::BadInput for a malformed argument or a TID, whose process the message names; Kind::Gone if no process
-/// matches.
+/// All processes that match, ascending, each once. rsslag itself is included only by PID. The result contains a PID
+/// even if it does not exist. Kind::BadInput for a malformed argument or the TID of a thread, with the PID of its
+/// process in the message; Kind::Gone if no process matches.
 core::Result<std::vector<Target>> resolve(const TargetArguments &arguments);
 
 }  // namespace rsslag::host

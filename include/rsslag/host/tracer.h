@@ -22,8 +22,8 @@
 
 namespace rsslag::host {
 
-/// A live trace. Reads a Source, makes events of what it returns, and passes each event to the recording and to the
-/// analyzer. Decides by the analyzer's state what to read next; the analyzer never calls back.
+/// A live trace. Reads a Source, makes events of the data, and passes each event to the recording and to the analyzer.
+/// It decides by the analyzer's state what to read next; the analyzer never calls back.
 class Tracer {
   public:
     struct Options {
@@ -60,7 +60,7 @@ class Tracer {
     core::Status attach(pid_t pid);
     /// Warns once that a process could not be attached, for `why`. For processes that the user did not name by PID.
     void not_attached(pid_t pid, const core::Error &why);
-    /// Traces what this process will exec. Its image until then is rsslag's own and never shown.
+    /// Traces this process, a fork of rsslag, from its exec on.
     core::Status attach_at_exec(pid_t pid);
 
     /// Also traces processes that match `pattern`, from their next exec on.
@@ -81,7 +81,7 @@ class Tracer {
     bool traces(pid_t pid) const;
     /// Hooks that are not used, each with the reason.
     const std::vector<std::string> &missing() const;
-    /// As of the last collect(), tick() or stop().
+    /// Losses as of the last collect(), tick() or stop().
     const core::Losses &losses() const;
     /// Detaches the probes and processes all records sent. Returns the last ticks of processes that have ended.
     std::vector<core::Tick> stop();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// All processes, or those of one user, read one after the other: the memory of each, and which of them share one mm.
+// Reads the memory of all processes, or of those of one user, one after the other, and finds which share one mm.
 #pragma once
 
 #include <sys/types.h>
@@ -18,14 +18,14 @@ struct UnreadProcess {
     int pid = 0;
     core::Kind kind = core::Kind::Internal;
     std::string reason;
-    std::optional<procfs::StatusFile> status{};  ///< if it may be read although the mappings may not
+    std::optional<procfs::StatusFile> status{};  ///< present if it can be read although the mappings cannot
 };
 
-/// A process with the same smaps_rollup as another one, while kcmp(2) does not show whether the two share one mm. Both
-/// are counted: if they do share it, `pss` is counted once too often.
+/// A process with the same smaps_rollup as another one, for which kcmp(2) does not show whether both share one mm. Both
+/// are counted, so if they share it, `pss` is counted once too often.
 struct Undecided {
     int pid = 0;
-    int like = 0;  ///< PID of the other one, which was read before
+    int like = 0;  ///< PID of the other process, which was read before
     core::Kilobytes pss;
 };
 
@@ -34,10 +34,11 @@ struct AllProcesses {
     std::map<std::string, procfs::FileUse> files;  ///< only with `by_file`
     std::vector<UnreadProcess> failed;
     std::vector<Undecided> undecided;
-    std::string why_undecided;  ///< empty if `undecided` is
+    std::string why_undecided;  ///< why kcmp(2) failed; empty if `undecided` is empty
 };
 
-/// Processes that share an mm are one User. `only`: read those with this real UID. `by_file`: read their mappings too.
+/// Reads these processes. Those that share an mm become one User. `only`: read only processes with this real UID.
+/// `by_file`: read their mappings too.
 AllProcesses read_all(const std::vector<pid_t> &pids, std::optional<uid_t> only, bool by_file);
 
 }  // namespace rsslag::memory

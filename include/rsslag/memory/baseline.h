@@ -28,9 +28,10 @@ core::Result<std::vector<Baseline>> read_baselines(std::string_view text);
 /// with this comm. nullptr if there is no such process.
 const Baseline *baseline_of(const std::vector<Baseline> &all, int pid, std::string_view comm);
 
-/// The sum that an assertion names: a key of .sums without _kb, or `shared` or `private`, each clean + dirty.
+/// The sum with this name: a key of .sums without _kb, or `shared` or `private`, each clean + dirty. nullopt if there
+/// is no such sum.
 std::optional<core::Kilobytes> named_sum(const procfs::MapSums &sums, std::string_view name);
-/// For error messages: "size, rss, ...".
+/// The names that named_sum() accepts, for error messages: "size, rss, ...".
 std::string sum_names();
 
 /// An assertion and its result. `holds` is nullopt if it is about growth and there is no baseline.

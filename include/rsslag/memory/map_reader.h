@@ -15,7 +15,8 @@
 
 namespace rsslag::memory {
 
-/// The devices of all mounts in rsslag's own mount namespace, and of the kernel's internal tmpfs.
+/// The devices of all mounts in rsslag's own mount namespace, and of the kernel's internal tmpfs. Kind::Corrupt if
+/// mountinfo is malformed, else errors as procfs::Process::read().
 core::Result<procfs::Devices> devices_here();
 
 /// Reads exact counters of a process before and after a walk of its mappings.
@@ -27,15 +28,17 @@ std::string error_text(const core::Error &error);
 /// Reads the mappings of processes, with exact counters around the walk if these are available.
 class MapReader {
   public:
-    /// Reads the mounts. From here on, malloc keeps the memory that is freed after each reading.
+    /// Reads the mounts, with errors as devices_here(). From here on, malloc keeps the memory that is freed after each
+    /// reading.
     static core::Result<MapReader> open();
 
-    /// `read_around` reads the exact counters.
+    /// Sets the function that reads the exact counters.
     void count_with(ReadAround read_around) { read_around_ = std::move(read_around); }
-    /// Exact counters are not available, for this reason.
+    /// Sets the reason why exact counters are not available.
     void no_counters(std::string why) { why_not_exact_ = std::move(why); }
 
-    /// Fails if the mappings cannot be read. Without exact counters it succeeds, and why_not_exact is set.
+    /// Reads one process. Fails only if the mappings cannot be read, with errors as procfs::Process::smaps_text().
+    /// Without exact counters it sets MappedProcess::why_not_exact.
     core::Result<MappedProcess> read(const procfs::Process &process);
 
     const procfs::Devices &devices() const { return devices_; }

@@ -17,8 +17,9 @@ struct Order {
     const procfs::SmapsLine *field = nullptr;
 };
 
-/// Ignores case. Kind::BadInput if smaps has no such field.
+/// The field of smaps with this name, ignoring case. Kind::BadInput if there is none.
 core::Result<const procfs::SmapsLine *> field_named(const std::string &word);
+/// "address", "name" or a field of smaps, ignoring case. Kind::BadInput for anything else.
 core::Result<Order> order_named(const std::string &word);
 
 void sort_mappings(std::vector<procfs::Mapping> &mappings, const Order &order);

@@ -44,7 +44,7 @@ struct MappedProcess {
     std::optional<PagesReport> pages;
     std::optional<ElfReport> elf;
     std::int64_t walk_us = 0;                             ///< open and read of smaps
-    std::optional<std::vector<procfs::MapChange>> since;  ///< the previous reading, or the baseline
+    std::optional<std::vector<procfs::MapChange>> since;  ///< changes since the previous reading or the baseline
     std::vector<Asserted> asserted;
 };
 
@@ -52,7 +52,7 @@ struct MappedProcess {
 struct UnmappedProcess {
     int pid = 0;
     std::string reason;
-    std::optional<procfs::StatusFile> status{};  ///< if it may be read although the mappings may not
+    std::optional<procfs::StatusFile> status{};  ///< present if it can be read although the mappings cannot
 };
 
 struct MapsDocument {
@@ -63,7 +63,7 @@ struct MapsDocument {
     bool counted = false;  ///< whether the scheme is known and counters can be read
     std::vector<MappedProcess> processes;
     std::vector<UnmappedProcess> failed;
-    std::optional<core::Truth> status_shows;  ///< if one of `failed` has a status: what it shows
+    std::optional<core::Truth> status_shows;  ///< what status shows; present if a process in `failed` has a status
 };
 
 }  // namespace rsslag::memory

@@ -18,7 +18,7 @@ struct PagesRow {
     std::uint64_t start = 0, end = 0;
     core::Kilobytes rss, pss;  ///< as smaps prints them
     procfs::PageCounts counts;
-    bool agrees = false;  ///< with smaps: Rss to the page, and Pss if frames are available
+    bool agrees = false;  ///< the counts equal Rss of smaps to the page, and Pss too if frames are available
 };
 
 /// A mapping that was not counted completely, or that changed meanwhile.
@@ -29,7 +29,7 @@ struct PagesOmission {
 };
 
 struct PagesReport {
-    bool scans = false;
+    bool scans = false;         ///< PAGEMAP_SCAN was used
     std::string why_no_frames;  ///< empty if frames are available
     std::uint64_t entries_read = 0;
     std::int64_t took_us = 0;

@@ -20,7 +20,7 @@
 
 namespace rsslag::memory {
 
-/// In the order of the output.
+/// The rows, in the order of the output.
 enum class UsedBy : std::uint8_t {
     ProcessAnon,
     ProcessFile,
@@ -51,7 +51,7 @@ std::string_view name(UsedBy by);
 struct UsedRow {
     UsedBy by = UsedBy::Unaccounted;
     std::optional<core::Kilobytes> kb;  ///< nullopt: this kernel does not report it. Negative if counters lag
-    bool difference = false;            ///< of numbers read at different moments, or otherwise approximate
+    bool difference = false;            ///< computed from numbers of different moments, or otherwise approximate
 };
 
 /// The hugetlb pool of one page size (/sys/kernel/mm/hugepages).
@@ -59,7 +59,7 @@ struct HugePool {
     core::Kilobytes page;
     std::int64_t total = 0;
     std::int64_t free = 0;
-    std::int64_t reserved = 0;  ///< of the free ones: reserved for mappings
+    std::int64_t reserved = 0;  ///< free pages that are reserved for mappings
     std::int64_t surplus = 0;   ///< above the configured size, returned to the system when freed
 };
 
@@ -70,10 +70,10 @@ struct TmpfsUse {
     std::optional<core::Kilobytes> size;  ///< read_machine() leaves out those without a limit
 };
 
-/// What is read about the whole machine in addition to /proc/meminfo.
+/// Values of the whole machine that /proc/meminfo does not contain.
 struct MachineMemory {
     procfs::VmStat vmstat;
-    std::optional<core::Pages> cpu_lists;
+    std::optional<core::Pages> cpu_lists;  ///< procfs::parse_zoneinfo()
     std::optional<bool> stacks_in_vmalloc;
     std::optional<bool> balloon_in_total;  ///< whether MemTotal includes the pages that a balloon took
     bool sees_all_processes = true;        ///< false: not in the initial PID namespace, or hidepid= hides some
@@ -91,7 +91,7 @@ struct Used {
     std::optional<core::Kilobytes> in_use;  ///< MemTotal - MemFree
     std::vector<UsedRow> rows;              ///< all of them, in order; those with a number add up to in_use
     Drift drift;
-    /// Mapped of meminfo minus Pss: file and shmem pages that only processes map which were not read.
+    /// Mapped of meminfo minus Pss of file and shmem: pages that are mapped only by processes that were not read.
     std::optional<core::Kilobytes> mapped_by_others;
     std::optional<core::Kilobytes> balloon;  ///< the size of a balloon, whether or not MemTotal includes it
 };
@@ -99,8 +99,9 @@ struct Used {
 Used account(const procfs::MemInfo &before, const procfs::MemInfo &after, const procfs::Parts &processes,
              const MachineMemory &machine, const core::PageSize &page_size);
 
-/// `features`: virtio feature bits as in sysfs, the lowest first, '1' for each that was negotiated. A balloon that
-/// deflates when memory runs out (bit 2) does not change MemTotal (drivers/virtio/virtio_balloon.c).
+/// MachineMemory::balloon_in_total, from the virtio feature bits as in sysfs: the lowest first, '1' for each that was
+/// negotiated. A balloon that deflates when memory runs out (bit 2) does not change MemTotal
+/// (drivers/virtio/virtio_balloon.c).
 std::optional<bool> balloon_in_total(std::string_view features);
 
 /// Decodes the octal escapes of mountinfo ("\040").

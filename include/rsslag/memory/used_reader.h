@@ -5,7 +5,7 @@
 
 namespace rsslag::memory {
 
-/// Values that do not exist or may not be read stay unknown.
+/// Reads all of MachineMemory. Values that do not exist or cannot be read stay nullopt.
 MachineMemory read_machine();
 
 }  // namespace rsslag::memory

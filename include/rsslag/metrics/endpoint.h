@@ -14,7 +14,7 @@ namespace rsslag::metrics {
 
 struct Request {
     std::string path;    ///< without the query string
-    std::string accept;  ///< the Accept header; empty without one
+    std::string accept;  ///< the Accept header; empty if there is none
 };
 
 struct Response {
@@ -25,25 +25,27 @@ struct Response {
 
 using Answer = std::function<Response(const Request &)>;
 
-/// A socket that listens on "127.0.0.1:9435", "[::1]:9435" or ":9435" (all addresses); port 0 takes any free port.
-/// Kind::BadInput: malformed address; Kind::Denied, Kind::Io: a system call failed.
+/// A socket that listens on "127.0.0.1:9435", "[::1]:9435" or ":9435" (all addresses); with port 0, on any free port.
+/// Kind::BadInput: the address is malformed; Kind::Denied or Kind::Io: a system call failed.
 core::Result<core::Fd> listen_on(const std::string &address);
-/// The first socket that systemd passes (sd_listen_fds(3)), which must be listening; an empty Fd if there is none.
+/// The first socket that systemd passes (sd_listen_fds(3)); a closed Fd if there is none. Kind::BadInput if it does not
+/// listen.
 core::Result<core::Fd> socket_from_systemd();
 /// "127.0.0.1:9435" of a listening socket.
 std::string address_of(int listening);
 
-/// Answers GET and HEAD only. A connection without a complete request within ten seconds is closed. So is the one that
-/// has waited longest, if more than 256 wait without a request. Each has 16 kB of memory for its headers.
+/// Handles GET and HEAD only. Closes a connection that has sent no complete request within ten seconds. If more than
+/// 256 connections have sent no request, closes the oldest of them. Each has 16 kB of memory for its headers.
 class Endpoint {
   public:
+    /// Starts the server on the socket. Kind::Io if that fails.
     static core::Result<Endpoint> open(core::Fd listening, Answer answer);
 
     ~Endpoint();
     Endpoint(Endpoint &&) noexcept;
     Endpoint &operator=(Endpoint &&) noexcept;
 
-    /// Readable when run() has work to do.
+    /// Becomes readable when run() has work to do.
     int fd() const;
     /// The longest time to wait for fd() before run() must be called.
     std::chrono::milliseconds patience() const;

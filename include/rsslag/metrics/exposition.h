@@ -16,10 +16,10 @@
 
 namespace rsslag::metrics {
 
-/// Kind::Unsupported in a static build, which has neither the text nor the endpoint.
+/// Kind::Unsupported in a static build, which contains neither text() nor the endpoint.
 core::Status supported();
 
-/// One reading of all processes and its cost. Metrics have the same names as in the mounted file.
+/// One reading of all processes and its cost. Metrics have the same names as in the mounted file rss.prom.
 struct Exposition {
     core::Machine machine;
     std::string version, kernel;

@@ -13,15 +13,18 @@
 
 namespace rsslag::metrics {
 
+/// The property of processes that names their group.
 enum class By : std::uint8_t { Comm, Exe, User, Cgroup, Unit };
 
+/// As in the arguments: "comm".
 std::string_view name(By by);
+/// The inverse of name(); nullopt for any other word.
 std::optional<By> by_named(std::string_view word);
 
 /// The systemd unit of a cgroup (v2) path: its last service or scope, else its last slice; empty if it has none.
 std::string unit_of(std::string_view cgroup);
 
-/// Finds the group name of a process. It is "unknown" if it cannot be read.
+/// Finds the group name of a process; "unknown" if the property cannot be read.
 class GroupNames {
   public:
     explicit GroupNames(By by) : by_(by) {}

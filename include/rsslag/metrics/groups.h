@@ -14,12 +14,12 @@
 namespace rsslag::metrics {
 
 /// Sums over the processes of one group, in pages. An mm that several processes share counts once, for the group of the
-/// first one; pages that several mms share count in each.
+/// first process. Pages that several mms share count in each.
 struct Group {
     std::string name;
     core::Members flushed, cached;
     core::Pages lag;    ///< what a reader of the flushed counters (/proc/PID/stat) misses
-    core::Pages bound;  ///< the most that the scheme lets be cached
+    core::Pages bound;  ///< the sum of core::bound() of file, anon and shmem
     std::int64_t processes = 0, threads = 0;
     std::int64_t inexact = 0;  ///< processes whose counters changed while they were read
 
@@ -27,7 +27,7 @@ struct Group {
     Group &operator+=(const Group &other);
 };
 
-/// Sorts by start time. bpf/groups.bpf.h iterates in this order too, so that both count a shared mm for the same group.
+/// Sorts by start time. bpf/groups.bpf.h iterates in the same order, so that both count a shared mm for the same group.
 void oldest_first(std::vector<core::ProcessTotal> &processes);
 
 /// The name of the sum of all groups beyond the limit.

@@ -26,8 +26,8 @@ struct TracedCounts {
 /// Totals of the traced processes of one group since the first of them was traced.
 struct TracedGroup {
     std::string name;
-    std::int64_t processes = 0;     ///< living ones
-    std::int64_t needs_resync = 0;  ///< living ones whose records were lost and that no reading has resynced yet
+    std::int64_t processes = 0;     ///< living processes
+    std::int64_t needs_resync = 0;  ///< living processes whose records were lost and that no reading has resynced yet
     TracedCounts counts;            ///< also of processes that have ended
     /// The peak of a single process of the group lies between these.
     core::Pages peak_from, peak_to;
@@ -36,21 +36,21 @@ struct TracedGroup {
 
 class TracedGroups {
   public:
-    /// At most `most` names: processes of further groups count for kOther as long as they live.
+    /// `most`: the limit of names; processes of further groups count for kOther as long as they live.
     explicit TracedGroups(std::size_t most) : most_(most) {}
 
     /// `name` is called once per program, at its first tick.
     void take(const core::Tick &tick, const std::function<std::string()> &name);
 
-    /// Groups with a process that lives or has lived since the last call, sorted by name. The counts of a group that
-    /// comes back continue, unless its place was reused: a scraper may not notice that a counter restarted.
+    /// Groups with a process that lives or has lived since the last call, sorted by name. If a group returns later, its
+    /// counts continue, unless another group has taken its place: a scraper may not notice that a counter restarted.
     std::vector<TracedGroup> groups();
 
   private:
     struct Entry {
         TracedGroup group;  ///< its counts: of mms that have ended
         std::set<int> processes;
-        int mms = 0;         ///< living ones: an mm may outlive the process that it counts for
+        int mms = 0;         ///< living mms; an mm may outlive the process that it counts for
         bool quiet = false;  ///< reported since its last process ended
     };
     struct Program {

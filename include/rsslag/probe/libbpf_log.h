@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// libbpf's messages. Both functions set process-wide state: call one of them once, at start.
+// libbpf's messages. Both functions set process-wide state. Call one of them, once, before any other call of libbpf.
 #pragma once
 
 namespace rsslag::probe {

@@ -15,13 +15,15 @@ namespace rsslag::probe {
 /// The programs stay attached until detach() or destruction. Not thread-safe.
 class MappingHooks {
   public:
-    /// Reports changes in processes that `stream` traces. Kind::Denied or Kind::Unsupported if no hook can be attached.
+    /// Attaches the programs. They report changes in processes that `stream` traces. Kind::Denied or Kind::Unsupported
+    /// if no hook can be attached.
     static core::Result<MappingHooks> open(const StreamProbe &stream);
     ~MappingHooks();
     MappingHooks(MappingHooks &&) noexcept;
     MappingHooks &operator=(MappingHooks &&) noexcept;
 
-    /// Appends the changes since the last call; if the ring had no space for some, a Kind::Lost with their number.
+    /// Appends the changes since the last call. If the ring had no space for some, also appends one of Kind::Lost with
+    /// their number.
     void drain(std::vector<core::MappingChange> &out);
     void detach();
 

@@ -12,8 +12,8 @@
 
 namespace rsslag::probe {
 
-/// Reads exact counters through an iter/task program: no event stream, no page-table walk, O(tasks + CPUs).
-/// Every read needs CAP_BPF and CAP_PERFMON, not only open().
+/// Reads exact counters with a BPF iter/task program, in O(tasks + CPUs), without a stream of records and without a
+/// walk. Every read needs CAP_BPF and CAP_PERFMON, not only open().
 class SnapshotProbe {
   public:
     /// Loads the program for the kernel's scheme; with `totals` also the one for read_all(). Kind::Unsupported for an
@@ -31,8 +31,8 @@ class SnapshotProbe {
     /// Kind::Gone if the group has no mm: it has ended, is a zombie, or is a kernel thread.
     core::Result<core::CounterReading> read(pid_t tgid);
 
-    /// Every process with an mm, ascending by host TGID, in one pass over all tasks. For thread groups that share an
-    /// mm, each entry contains the whole mm. Requires open() with `totals`.
+    /// Reads every process that has an mm, ascending by host TGID, in one pass over all tasks. For thread groups that
+    /// share an mm, each entry contains the whole mm. Requires open() with `totals`.
     core::Result<std::vector<core::ProcessTotal>> read_all();
 
   private:

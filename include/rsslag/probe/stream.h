@@ -29,7 +29,7 @@ struct ProgramCost {
     std::uint64_t runs = 0;
 };
 
-/// Which processes to trace in addition. A process must meet all conditions that are set.
+/// Conditions for processes that are traced later. A process must meet all conditions that are set.
 struct Pattern {
     std::optional<core::GlobStates> comm;  ///< matched against the comm after the exec
     std::string cgroup;                    ///< a cgroup v2 directory, with its descendants; empty: no condition
@@ -46,7 +46,7 @@ class StreamProbe {
         /// scheme, also the upper bound on each CPU's update buffer.
         std::size_t ring_bytes = std::size_t{2} << 20;
         bool follow = false;  ///< also trace children of traced processes
-        /// `cpu` scheme: the programs send sums of updates where they can. Other schemes: faults send no record of what
+        /// `cpu` scheme: the programs send sums of updates if possible. Other schemes: faults send no record of what
         /// the task caches.
         bool counting = false;
     };
@@ -60,9 +60,10 @@ class StreamProbe {
     StreamProbe &operator=(StreamProbe &&) noexcept;
 
     /// Starts to trace this thread group (host TGID) and, unless `mm` is 0, this mm (address of the mm_struct).
+    /// Kind::Unsupported if the map of traced processes is full.
     core::Status trace(int host_tgid, std::uint64_t mm);
 
-    /// Starts to trace each process that matches `pattern`: from its next exec on, for which RSSLAG_EXEC is sent, or as
+    /// Traces each process that matches `pattern` from its next exec on, for which the program sends RSSLAG_EXEC, or as
     /// a child of a traced process from its start. rsslag itself never matches.
     core::Status trace_matching(const Pattern &pattern);
 
@@ -70,7 +71,7 @@ class StreamProbe {
     std::size_t rings() const;
     /// Appends the contents of ring i and of its CPU's update buffer to out[i]: structs rsslag_update, _fault, _task
     /// and _sum, each of which starts with its u16 kind. Then appends an RSSLAG_PARTIAL sum for each CPU whose sum has
-    /// grown since the last call. `out` has rings() elements.
+    /// grown since the last call. `out` must have rings() elements.
     void drain(std::span<std::vector<std::byte>> out);
 
     /// Detaches the programs. Records that they have sent can still be drained.
@@ -78,15 +79,16 @@ class StreamProbe {
 
     /// Records sent and lost since the attach. Not thread-safe.
     Losses losses() const;
-    /// Faults of a task since the attach. They remain readable after the task's exit until another task takes its slot,
-    /// so also before its RSSLAG_EXIT has been drained.
+    /// Faults of a task since the attach. After the task's exit they remain readable until another task takes its slot,
+    /// so they can be read before RSSLAG_EXIT is drained.
     FaultCounts faults(int host_tid) const;
-    /// Peaks of a process that has ended; nullopt once another ended process has taken its slot, of RSSLAG_END_SLOTS.
+    /// Peaks of a process that has ended; nullopt once another ended process has taken its slot. There are
+    /// RSSLAG_END_SLOTS slots.
     std::optional<core::EndFigures> end_of(int host_tgid) const;
-    /// CPUs that have gone offline since the attach (`cpu` scheme). The kernel folds what such a CPU caches without a
-    /// tracepoint, so every mm must be read again when this number grows.
+    /// The number of times that a CPU has gone offline since the attach (`cpu` scheme). The kernel folds what such a
+    /// CPU caches without a tracepoint, so every mm must be read again when this number grows.
     std::uint64_t folded_cpus() const;
-    /// Sum over all programs.
+    /// The sum over all programs.
     ProgramCost cost() const;
     /// For MappingHooks: the map of traced thread groups, and rsslag's PID namespace.
     int traced_groups_fd() const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Features of the running kernel, from its BTF and never from its version, as vendors backport.
+// Features of the running kernel, from its BTF and never from its version, since vendors backport features.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ struct btf;
 
 namespace rsslag::probe {
 
-/// A layout of mm_struct.rss_stat that rsslag does not support. rsslag does not guess: it reads nothing there.
+/// A layout of mm_struct.rss_stat that this version does not support. Nothing is read from such a kernel's counters.
 struct UnknownLayout {
     std::string found;  ///< "mm_struct.rss_stat is …"
 };
@@ -24,8 +24,8 @@ core::Error unsupported(const UnknownLayout &layout);
 
 struct KernelTraits {
     std::variant<core::Scheme, UnknownLayout> scheme;
-    std::string evidence;        ///< what the scheme was derived from: "mm_struct.rss_stat is percpu_counter[4], …"
-    bool task_iterator = false;  ///< struct bpf_iter__task: SEC("iter/task"), 5.8+
+    std::string evidence;  ///< the types that determine the scheme: "mm_struct.rss_stat is percpu_counter[4], …"
+    bool task_iterator = false;           ///< struct bpf_iter__task: SEC("iter/task"), 5.8+
     bool task_iterator_by_group = false;  ///< bpf_iter_link_info.task: the kernel filters by tgid, 6.1+
     bool loops = false;                   ///< the helpers bpf_loop (5.17+) and bpf_map_lookup_percpu_elem (5.19+)
     std::optional<int>

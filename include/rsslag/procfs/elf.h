@@ -27,11 +27,12 @@ struct ElfLoad {
 
 struct ElfFile {
     std::vector<ElfLoad> loads;
-    std::vector<ElfPart> sections;  ///< those that occupy memory, ascending by address
+    std::vector<ElfPart> sections;  ///< sections that occupy memory, ascending by address
     std::vector<ElfPart> symbols;   ///< objects and functions of non-zero size, ascending; .symtab, else .dynsym
 };
 
-/// Kind::Unsupported if the file is not ELF, Kind::Corrupt if libelf cannot parse it.
+/// Reads load segments, sections and symbols. Kind::Unsupported if the file is not ELF, Kind::Corrupt if libelf cannot
+/// parse it.
 core::Result<ElfFile> read_elf(int fd);
 
 /// Opens the file of a mapping, even if it is deleted. Kind::Denied or Kind::Gone if the mapped inode cannot be opened.
@@ -55,7 +56,7 @@ struct ElfPresence {
     core::Pages pages, resident, shared, written;
 };
 
-/// Prefix sums over resident pages: counting a part is a binary search, however many pages it has.
+/// Prefix sums over resident pages, so that counting the pages of a part is a binary search.
 class ElfPages {
   public:
     /// `pages` must be ascending by address.
@@ -71,7 +72,7 @@ class ElfPages {
     std::vector<Sum> sums_;  ///< element i: over the first i pages
 };
 
-/// Pure.
+/// Counts the pages of one part. Pure.
 ElfPresence presence(const ElfPart &part, const ElfPages &pages, const core::PageSize &page_size);
 
 }  // namespace rsslag::procfs

@@ -94,12 +94,12 @@ struct Mapping {
 core::Result<Stat> parse_stat(std::string_view text);
 core::Result<Statm> parse_statm(std::string_view text);
 core::Result<StatusFile> parse_status(std::string_view text);
-/// Text without Rss, or without Locked, which is the last line on every kernel, is Corrupt.
+/// Kind::Corrupt also if the text has no Rss or no Locked, which is the last line on every kernel.
 core::Result<Rollup> parse_smaps_rollup(std::string_view text);
-/// Empty text is an empty list, not an error: a zombie or a kernel thread has no mappings. A mapping without Size, Rss
-/// or VmFlags (its last line on every kernel) is Corrupt, and so is a Size that is not end - start.
+/// Returns an empty list for empty text: a zombie or a kernel thread has no mappings. Kind::Corrupt also if a mapping
+/// has no Size, Rss or VmFlags (its last line on every kernel), or a Size other than end - start.
 core::Result<std::vector<Mapping>> parse_smaps(std::string_view text);
-/// /proc/PID/maps: the same mappings without size and fields. A text that was cut off after a line is not detected.
+/// Parses /proc/PID/maps into mappings without size and fields. Does not detect that text was cut off after a line.
 core::Result<std::vector<Mapping>> parse_maps(std::string_view text);
 /// The sums over all mappings, field by field; a field that no mapping has stays nullopt. A sum that overflows, which
 /// only forged text can cause, becomes INT64_MAX.

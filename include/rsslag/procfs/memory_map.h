@@ -17,14 +17,14 @@
 
 namespace rsslag::procfs {
 
-/// Where the pages of a mapping come from.
+/// The origin of the pages of a mapping.
 enum class Backing : std::uint8_t {
     Anonymous,
     File,     ///< a file outside tmpfs
     Shmem,    ///< tmpfs: its files, memfds, System V and shared anonymous memory
     Hugetlb,  ///< huge pages of the pool, which RSS does not count
     Kernel,   ///< special mappings of the kernel: [vdso], [vvar], [vsyscall], …
-    Unknown,  ///< a file on a device that no known mount has
+    Unknown,  ///< a file on a device of no known mount
 };
 
 /// The devices of file systems, as smaps prints them.
@@ -42,7 +42,7 @@ struct Devices {
 
 Backing backing_of(const Mapping &mapping, const Devices &devices);
 
-/// Whether a file backs the mapping, also a memfd or a file on an unknown device.
+/// Whether a file backs the mapping, including a memfd and a file on an unknown device.
 bool has_file(const Mapping &mapping);
 inline bool is_shared(const Mapping &mapping) {
     return mapping.perms.size() > 3 && mapping.perms[3] == 's';
@@ -50,7 +50,7 @@ inline bool is_shared(const Mapping &mapping) {
 inline bool is_writable(const Mapping &mapping) {
     return mapping.perms.size() > 1 && mapping.perms[1] == 'w';
 }
-/// [vsyscall] appears in smaps and belongs to no mm.
+/// Whether the mapping belongs to the mm. Only [vsyscall], which smaps lists, does not.
 inline bool in_mm(const Mapping &mapping) {
     return mapping.name != "[vsyscall]";
 }
@@ -69,8 +69,8 @@ inline constexpr std::array<Quadrant, 6> kQuadrants{Quadrant::PrivateAnonymous, 
                                                     Quadrant::Kernel,           Quadrant::Hugetlb};
 std::string_view name(Quadrant quadrant);
 
-/// anon is Anonymous of smaps. The rest of Rss is shmem on tmpfs, `unplaced` on an unknown device, and file otherwise.
-/// The four add up to `resident`.
+/// Sums over the mappings of a quadrant. anon is "Anonymous:" of smaps. The rest of Rss is shmem on tmpfs, `unplaced`
+/// on an unknown device, and file otherwise. These four add up to `resident`.
 struct QuadrantSum {
     std::size_t mappings = 0;
     core::Kilobytes size, resident, anon, file, shmem, unplaced, swap, hugetlb;
@@ -96,8 +96,8 @@ struct Quadrants {
 Quadrants quadrants(const std::vector<Mapping> &mappings, const Devices &devices);
 
 /// Classifies unknown devices by `shmem`, the process's total of that member: below an overlay, smaps prints a device
-/// that no visible mount may have. If the placed pages already add up to `shmem`, every unplaced page is file. If the
-/// rest of `shmem` equals the unplaced pages, every one of them is shmem. Otherwise `devices` does not change.
+/// that no visible mount may have. If the pages on known devices already add up to `shmem`, all unplaced pages are
+/// file. If the rest of `shmem` equals the unplaced pages, all of these are shmem. Otherwise `devices` does not change.
 void learn(Devices &devices, const std::vector<Mapping> &mappings, core::Kilobytes shmem);
 
 /// Sums over all mappings except [vsyscall].
@@ -115,20 +115,20 @@ struct MapSums {
 };
 
 /// Finds the file pages that are present, by the entries of pagemap. visit() calls `found` with the address of each
-/// from `start` to `end` and returns false if they cannot be read. It may be empty.
+/// page from `start` to `end` and returns false if the entries cannot be read. visit may be empty.
 struct FilePages {
     core::PageSize page_size;
     std::function<bool(std::uint64_t start, std::uint64_t end, const std::function<void(std::uint64_t)> &found)> visit;
 };
 
-/// `pages` is used for file ranges that are mapped more than once.
+/// The sums over the mappings of a process. `pages` is used for file ranges that are mapped more than once.
 MapSums sums(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages = {});
 
-/// Sets `recognised` of unnamed private mappings to what core::mapping_name() infers. The inference is by shape alone;
-/// a stack is a mapping that exactly one of the stack pointers points into.
+/// Sets `recognised` of unnamed private mappings to the name that core::mapping_name() infers from their shape. A stack
+/// is a mapping that exactly one of the stack pointers points into.
 void recognise(std::vector<Mapping> &mappings, const std::vector<core::MappingListing::Stack> &stacks);
 
-/// Mappings of one name and kind. Writable private mappings of a file form a group of their own.
+/// Sums over the mappings of one name and kind. Writable private mappings of a file form a group of their own.
 struct MapGroup {
     std::string name;  ///< raw; empty for anonymous memory that has no name and was not recognised
     bool shared = false;
@@ -139,7 +139,7 @@ struct MapGroup {
     core::Kilobytes size, rss, pss, clean, dirty, swap;
 };
 
-/// Private groups first; private and shared ones each by descending Rss.
+/// Groups the mappings by name: private groups first, then shared ones, each by descending Rss.
 std::vector<MapGroup> groups(const std::vector<Mapping> &mappings, const Devices &devices);
 
 /// A group that has changed; nullopt on the side where it does not exist.
@@ -150,7 +150,7 @@ struct MapChange {
     core::Kilobytes grown(core::Kilobytes MapGroup::*what) const;
 };
 
-/// By descending absolute change of Rss, then of size.
+/// The groups that differ, by descending absolute change of Rss, then of size.
 std::vector<MapChange> changes(const std::vector<MapGroup> &before, const std::vector<MapGroup> &after);
 
 }  // namespace rsslag::procfs

@@ -56,18 +56,18 @@ struct UseGroup {
     Use use;
 };
 
-/// Largest Pss first.
+/// Groups users by the name that `name` returns; largest Pss first.
 std::vector<UseGroup> grouped(const std::vector<User> &users, std::string (*name)(const User &));
 Use total(const std::vector<User> &users);
 Parts total_parts(const std::vector<User> &users);
 
 /// How many more instances of a program fit into memory.
 struct Headroom {
-    core::Kilobytes each;     ///< expected cost of one more: the mean Private_Dirty, rounded up
-    core::Kilobytes largest;  ///< the largest Private_Dirty of one
+    core::Kilobytes each;     ///< expected cost of another instance: the mean Private_Dirty, rounded up
+    core::Kilobytes largest;  ///< the largest Private_Dirty of an instance
     std::int64_t more = 0;    ///< how often `each` fits into MemAvailable
 };
-/// `users` are those of one program. nullopt if none has Private_Dirty, or if MemAvailable is not known.
+/// `users`: the instances of one program. nullopt if none has Private_Dirty, or if MemAvailable is unknown.
 std::optional<Headroom> headroom_for(const std::vector<const User *> &users, const MemInfo &info);
 
 /// One file or kind of memory over all processes.
@@ -81,7 +81,7 @@ struct FileUse {
 
 /// Adds the mappings of one user. Memory without a file has the kernel's name for it as its key ("[heap]").
 void add(std::map<std::string, FileUse> &files, int pid, const std::vector<Mapping> &mappings);
-/// Largest Pss first.
+/// The values of `files`, largest Pss first.
 std::vector<FileUse> sorted(std::map<std::string, FileUse> &&files);
 
 }  // namespace rsslag::procfs

@@ -11,7 +11,7 @@
 
 namespace rsslag::procfs {
 
-/// A walk of the full smaps that the caller makes.
+/// A walk of the full smaps by the caller of Snapshotter::take_around().
 struct OwnWalk {
     core::Walk walk;
     std::span<const Mapping> mappings;  ///< owned by the caller

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Page by page: /proc/PID/pagemap, and /proc/kpagecount and /proc/kpageflags for the page frames
+// Single pages of a process: /proc/PID/pagemap, and /proc/kpagecount and /proc/kpageflags for the page frames
 // (Documentation/admin-guide/mm/pagemap.rst).
 #pragma once
 
@@ -26,7 +26,7 @@ struct PageEntry {
     bool swapped() const { return (bits >> 62 & 1) != 0 && !present() && (bits >> 58 & 1) == 0; }
     /// A page of a file or of shmem, not an anonymous one.
     bool of_file() const { return (bits >> 61 & 1) != 0; }
-    /// Mapped once only (4.2).
+    /// Mapped exactly once (from 4.2).
     bool exclusive() const { return (bits >> 56 & 1) != 0; }
     /// The frame number (PFN); 0 if the reader lacks CAP_SYS_ADMIN.
     std::uint64_t frame() const { return bits & ((1ULL << 55) - 1); }
@@ -49,12 +49,12 @@ struct Frame {
 struct PageCounts {
     core::Pages present, exclusive, shared, swapped;
     core::Pages apart;  ///< present, but not in Rss: hugetlb pages and PFN mappings of drivers or the kernel
-    /// Zero pages. nullopt if neither frames nor PAGEMAP_SCAN are available: nothing else identifies them.
+    /// Zero pages. nullopt if neither frames nor PAGEMAP_SCAN are available, since nothing else identifies them.
     std::optional<core::Pages> zero;
-    /// Mapped by a huge page-table entry: huge_pages() of the mapping, as the entries of pagemap do not show it.
+    /// Pages mapped by a huge page-table entry: huge_pages() of the mapping, since pagemap does not show it.
     std::optional<core::Pages> huge;
-    /// These require frames. `mapped`: pages by the number of page-table entries that map them, if more than one.
-    std::optional<core::Pages> large, ksm;
+    std::optional<core::Pages> large, ksm;  ///< require frames
+    /// Pages by the number of page-table entries that map them, if more than one; requires frames.
     std::map<std::uint64_t, core::Pages> mapped;
     /// Σ share of each page in bytes << 12, as fs/proc/task_mmu.c adds it up; requires frames.
     std::optional<std::uint64_t> pss_scaled;
@@ -63,23 +63,24 @@ struct PageCounts {
     PageCounts &operator+=(const PageCounts &other);
 };
 
-/// The pages of a mapping that a PMD maps: AnonHugePages, ShmemPmdMapped and FilePmdMapped of smaps. They are available
-/// on every kernel to every user who may read smaps. PAGEMAP_SCAN's PAGE_IS_HUGE (6.7) is no better: it includes the
-/// huge zero page and hugetlb pages, which Rss does not count. nullopt if smaps has none of the lines. Pure.
+/// The pages of a mapping that a PMD maps: AnonHugePages + ShmemPmdMapped + FilePmdMapped of smaps, which every kernel
+/// shows to every user who may read smaps. PAGE_IS_HUGE of PAGEMAP_SCAN (6.7) is not used, since it includes the huge
+/// zero page and hugetlb pages, which Rss does not count. nullopt if smaps has none of these lines. Pure.
 std::optional<core::Pages> huge_pages(const Mapping &mapping, const core::PageSize &page_size);
 
 /// Adds one page. `frame`: nullopt if frames are not available. `uncounted`: the mapping is not counted in RSS. Pure.
 void count_page(PageCounts &counts, PageEntry entry, const std::optional<Frame> &frame, bool uncounted,
                 const core::PageSize &page_size);
 
-/// How many entries a reader may read, and a callback that can stop it.
+/// The number of entries that a reader may read, and a callback that can stop it.
 struct PageBudget {
     std::uint64_t entries_left = 1ULL << 28;  ///< of pagemap
     std::uint64_t entries_read = 0;
     std::function<bool()> go_on = [] { return true; };  ///< called before each batch; false stops the reader
 };
 
-/// How the reading of a range ended: complete, no entries left in the budget, or stopped by go_on().
+/// How the reading of a range ended. Done: complete. Limit: no entries were left in the budget. Interrupted: go_on()
+/// returned false.
 enum class PageStop : std::uint8_t { Done, Limit, Interrupted };
 
 class PageReader {
@@ -96,7 +97,7 @@ class PageReader {
     /// Why frames are not available; empty if they are. May be set by visit().
     const std::string &why_no_frames() const;
 
-    /// One page that is present or swapped. Pages are visited in ascending order of addresses.
+    /// One page that is present or swapped.
     struct Page {
         std::uint64_t address = 0;
         PageEntry entry;
@@ -104,9 +105,10 @@ class PageReader {
         bool zero = false;
     };
     using Visit = std::function<void(const Page &page)>;
+    /// Calls `visit` for the pages from `start` to `end`, ascending by address. Kind::Gone if the process has exited.
     core::Result<PageStop> visit(std::uint64_t start, std::uint64_t end, PageBudget &budget, const Visit &visit);
 
-    /// Kind::Gone if the process has exited meanwhile.
+    /// Adds the pages of a mapping to `counts`. Kind::Gone if the process has exited.
     core::Result<PageStop> count(const Mapping &mapping, PageBudget &budget, PageCounts &counts);
 
   private:

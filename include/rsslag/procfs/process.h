@@ -16,7 +16,7 @@ namespace rsslag::procfs {
 
 using core::Fd;
 
-/// A file read to its end, and how long open + read took.
+/// The contents of a file, and the duration of open(2) and read(2).
 struct Text {
     std::string bytes;
     std::chrono::nanoseconds took{};
@@ -42,25 +42,26 @@ class Process {
     /// The same process with a descriptor of its own, for another thread of rsslag.
     core::Result<Process> duplicate() const;
 
-    /// These three return what the file contains, also the zeros of a leader that exited before its threads.
+    /// stat(), statm() and status() return the contents of these files, including the zeros of a leader that has exited
+    /// before its threads.
     core::Result<Stat> stat() const;
     core::Result<Statm> statm() const;
     core::Result<StatusFile> status() const;
-    /// stat(), except that times and faults are those of the leader alone: summing them up over 10,000 threads takes
-    /// the kernel a millisecond (fs/proc/array.c do_task_stat, `whole`).
+    /// As stat(), except that times and faults are those of the leader alone. The kernel takes a millisecond to sum
+    /// them up over 10,000 threads (fs/proc/array.c do_task_stat, `whole`).
     core::Result<Stat> leader_stat() const;
-    /// Kind::Gone if no task has an mm: a zombie, a kernel thread.
+    /// A task that has the mm. Kind::Gone if there is none: the process is a zombie or a kernel thread.
     core::Result<MemoryTask> memory_task() const;
-    /// Reads a file of memory_task() to its end. The maps, cmdline, mountinfo and so on of a leader that has exited are
+    /// Reads a file of memory_task() to its end: the maps, cmdline, mountinfo and so on of a leader that has exited are
     /// empty or refused. If the task exits meanwhile, another one is tried.
     core::Result<Text> read_of_memory_task(const char *name) const;
-    /// The same, opened for reading.
+    /// Opens a file of memory_task() for reading.
     core::Result<Fd> open_of_memory_task(const char *name) const;
-    /// The walks return raw text, so that a caller can time the kernel and the parser separately. Kind::Unsupported
+    /// These walks return raw text, so that a caller can time the kernel and the parser separately. Kind::Unsupported
     /// without CONFIG_PROC_PAGE_MONITOR, Kind::Gone for a process without an mm (a zombie, a kernel thread). If the
-    /// leader has exited, the file of another thread is read: it walks the same mm. The result is never a part of
-    /// smaps: the kernel ends the file early, without an error, when the process exits or execs. This is detected and
-    /// yields Kind::Gone, or the smaps of the new program after an exec.
+    /// leader has exited, the file of another thread is read, which walks the same mm. The result is never incomplete:
+    /// when the process exits or execs, the kernel ends smaps early without an error; the functions detect this and
+    /// return Kind::Gone, or the smaps of the new program after an exec.
     core::Result<Text> smaps_rollup_text() const;
     core::Result<Text> smaps_text() const;
     /// The target of /proc/PID/exe, with the kernel's " (deleted)"; empty for a kernel thread and a zombie.
@@ -84,15 +85,15 @@ class Process {
 core::Result<Stat> stat_of(const Process &process, const MemoryTask &task);
 core::Result<Statm> statm_of(const Process &process, const MemoryTask &task);
 
-/// Whether a process has memory, by its `stat`. More files are read only for a zombie that has threads left.
+/// Whether a process has memory, by its `stat`. Reads other files only for a zombie that has threads left.
 bool has_memory(const Process &process, const Stat &stat);
 
 /// Whether the calling thread has CAP_SYS_PTRACE, which gives access to other users' files under /proc.
 bool may_ptrace();
-/// The remedy if such a file was refused.
+/// The remedy for a file under /proc that the kernel refused to open.
 std::string denied_remedy(bool may_ptrace);
 
-/// All thread groups in `root`, ascending.
+/// The PIDs of all thread groups in `root`, ascending.
 core::Result<std::vector<pid_t>> list_processes(const std::string &root = "/proc");
 
 /// The thread group that thread `tid` belongs to ("Tgid:" of /proc/TID/status, which exists although it is not

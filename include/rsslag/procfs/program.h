@@ -16,8 +16,8 @@ namespace rsslag::procfs {
 core::Result<std::string> program_path(const Process &process);
 
 /// Whether `name` names this process: it equals `comm` (from stat) or the base name of its program. If the executable
-/// cannot be read (another user's process), a longer name matches if `comm` is its first 15 characters and argv[0] has
-/// the whole of it.
+/// cannot be read (another user's process), a name of more than 15 characters matches if it starts with `comm` and
+/// equals the base name in argv[0].
 bool has_name(const Process &process, std::string_view comm, std::string_view name);
 
 }  // namespace rsslag::procfs

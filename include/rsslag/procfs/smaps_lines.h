@@ -11,7 +11,7 @@
 
 namespace rsslag::procfs {
 
-/// Where the value of a line is stored.
+/// The member of Mapping that stores the value of a line.
 enum class Slot : std::uint8_t { Sum, Size, KernelPageSize, MmuPageSize, ThpEligible, ProtectionKey, VmFlags };
 
 struct SmapsLine {

@@ -11,11 +11,12 @@
 
 namespace rsslag::procfs {
 
-/// Parses /proc/PID/task/TID/syscall: the stack pointer of a blocked thread, nullopt for a running one (fs/proc/base.c
+/// The stack pointer in /proc/PID/task/TID/syscall; nullopt if the thread is running (fs/proc/base.c
 /// proc_pid_syscall()).
 std::optional<std::uint64_t> parse_stack_pointer(std::string_view text);
 
-/// The stack pointers of all blocked threads except the leader, whose stack is named. Empty if reading is denied.
+/// The stack pointers of all blocked threads except the leader, whose stack the kernel names. Empty if reading is
+/// denied.
 std::vector<core::MappingListing::Stack> sleeping_stacks(const Process &process);
 
 }  // namespace rsslag::procfs

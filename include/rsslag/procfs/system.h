@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Files about the whole machine that memory views need: /proc/meminfo, vmstat, zoneinfo; and /proc/PID/mountinfo.
+// Parsers of files that the memory views need: /proc/meminfo, vmstat and zoneinfo, and mountinfo and cgroup of a
+// process. Malformed text is Kind::Corrupt, as in files.h. The functions read_… return Kind::Io if the file cannot be
+// read.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +29,8 @@ struct MemInfo {
 struct VmStat {
     std::optional<core::Pages> zspages;          ///< of zsmalloc: zram, and zswap if it uses zsmalloc
     std::optional<core::Pages> balloon_pages;    ///< from 6.16
-    std::optional<core::Pages> balloon_inflate;  ///< total ever taken; minus balloon_deflate: the balloon's size
-    std::optional<core::Pages> balloon_deflate;  ///< total ever given back
+    std::optional<core::Pages> balloon_inflate;  ///< pages ever taken; the balloon's size is this − balloon_deflate
+    std::optional<core::Pages> balloon_deflate;  ///< pages ever given back
 };
 
 /// One line of mountinfo (fs/proc_namespace.c show_mountinfo).
@@ -41,11 +43,11 @@ struct Mount {
     std::string options;   ///< of the file system: "rw,dax=always"
 };
 
-/// Text without MemTotal is Corrupt.
+/// Kind::Corrupt also if there is no MemTotal.
 core::Result<MemInfo> parse_meminfo(std::string_view text);
 core::Result<VmStat> parse_vmstat(std::string_view text);
-/// The free pages in per-CPU lists, which MemFree does not count (mm/vmstat.c
-/// zoneinfo_show_print, the "count:" lines below "pagesets"). Text without one is Corrupt.
+/// The free pages in per-CPU lists, which MemFree does not count (mm/vmstat.c zoneinfo_show_print, the "count:" lines
+/// below "pagesets"). Kind::Corrupt also if there is no such line.
 core::Result<core::Pages> parse_zoneinfo(std::string_view text);
 core::Result<std::vector<Mount>> parse_mountinfo(std::string_view text);
 /// The path in the "0::" line of /proc/PID/cgroup, of the v2 hierarchy; nullopt if there is none.
@@ -54,12 +56,12 @@ std::optional<std::string> parse_cgroup(std::string_view text);
 core::Result<MemInfo> read_meminfo(const std::string &root = "/proc");
 core::Result<VmStat> read_vmstat(const std::string &root = "/proc");
 core::Result<core::Pages> read_zoneinfo(const std::string &root = "/proc");
-/// The number in a file of one number, as sysfs has them; nullopt if there is none.
+/// The number in a file of sysfs that contains one number; nullopt if there is none.
 std::optional<std::uint64_t> read_single_number(const std::string &path);
-/// The first line of such a file.
+/// The first line of a file; nullopt if it cannot be read.
 std::optional<std::string> read_single_line(const std::string &path);
 
-/// Whether the kernel's BTF contains this name, of a type, a member or a function. nullopt: BTF cannot be read.
+/// Whether a type, a member or a function in the kernel's BTF has this name. nullopt: BTF cannot be read.
 std::optional<bool> kernel_types_name(std::string_view name, const std::string &path = "/sys/kernel/btf/vmlinux");
 
 }  // namespace rsslag::procfs
