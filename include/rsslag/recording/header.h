@@ -11,7 +11,7 @@
 
 namespace rsslag::recording {
 
-/// The version that is written, and the newest that can be read.
+/// The version of the format. Files of other versions cannot be read.
 inline constexpr std::uint32_t kVersion = 2;
 
 struct Header {
@@ -38,7 +38,7 @@ struct Header {
     std::uint8_t threads = 0;  ///< which threads ticks list: 0 all, 1 changed, 2 top, 3 none
     std::uint64_t threads_top = 0;
     std::uint64_t interval_ms = 1000;
-    std::uint64_t segment = 0;  ///< from 0; a later segment starts with the state at its start
+    std::uint64_t segment = 0;  ///< number of the segment, from 0; later ones start with events for the current state
     core::Losses before;        ///< sent and lost before this recording started
 };
 

@@ -13,8 +13,8 @@
 
 namespace rsslag::recording {
 
-/// Keeps the newest part of a trace in memory, in the format of files: as segments that can each be read by themselves.
-/// The oldest segments are dropped. Not thread-safe.
+/// Keeps the newest part of a trace in memory, in the format of files, as segments that can be read independently.
+/// Drops the oldest segments. Not thread-safe.
 class MemorySegments {
   public:
     /// `most_bytes`: the limit for all segments together, including data that is not packed yet.
@@ -25,13 +25,13 @@ class MemorySegments {
 
     /// Starts a new segment. The caller then adds events that describe the current state.
     void begin(const Header &header);
-    /// false: the event does not fit into this segment; begin() a new one.
+    /// Adds an event. false: the event does not fit into this segment; begin() a new one.
     bool add(const event::Event &event);
     /// Whether the segment is large enough to begin() the next one.
     bool full() const;
     std::size_t bytes() const;
 
-    /// The segments as they are now, oldest first; each stays readable as long as its Input exists.
+    /// The segments as they are now, oldest first. Each stays readable as long as its Input exists.
     std::vector<Input> segments();
 
   private:

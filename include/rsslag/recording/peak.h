@@ -11,7 +11,7 @@ namespace rsslag::recording {
 struct Peak {
     std::uint64_t t_ns = 0;  ///< since Header::start_ns
     int pid = 0;
-    core::Pages lag;  ///< core::lag(); 0: nothing ever lagged
+    core::Pages lag;  ///< core::lag(); 0: no process ever lagged
 };
 
 }  // namespace rsslag::recording

@@ -23,7 +23,7 @@ struct Input {
     /// negative errno.
     std::function<std::int64_t(std::uint64_t offset, std::span<char> out)> read;
     std::uint64_t size = 0;
-    /// Called occasionally with the number of bytes unpacked; true: treat this point as the end.
+    /// Called occasionally with the number of bytes unpacked. If it returns true, this point is treated as the end.
     std::function<bool(std::uint64_t unpacked)> stop = nullptr;
 };
 
@@ -32,7 +32,7 @@ core::Result<Input> open_file(const std::string &path);
 
 /// A part of a recording that is missing or cannot be read. Times are CLOCK_MONOTONIC.
 struct Missing {
-    std::string reason;  ///< text for people
+    std::string reason;  ///< text for users
     std::uint64_t from_ns = 0;
     std::optional<std::uint64_t> to_ns;    ///< nullopt: until the end, which is unknown
     std::optional<std::uint64_t> records;  ///< nullopt: unknown
@@ -47,12 +47,12 @@ struct Position {
     std::uint64_t records_before = 0;  ///< wire records in all chunks before it
 };
 
-/// Reads the events of a recording in order, from files of all versions. Returns damaged parts as Missing and goes on
-/// after them. Keeps one chunk in memory.
+/// Reads the events of a recording in order. Returns damaged parts as Missing and continues after them. Keeps one chunk
+/// in memory.
 class Reader {
   public:
-    /// Kind::Corrupt: an empty file, no recording, or both copies of the header are damaged. Kind::BadInput: a later
-    /// version. Kind::Io: reading fails. `name` is used in messages.
+    /// Kind::Corrupt: the file is empty, is no recording, or both copies of its header are damaged. Kind::BadInput: its
+    /// version is not kVersion. Kind::Io: reading fails. `name`: the name of the file for messages.
     static core::Result<Reader> open(Input input, const std::string &name);
     ~Reader();
     Reader(Reader &&) noexcept;
@@ -62,16 +62,17 @@ class Reader {
 
     /// All chunks of items in order, except damaged ones; reads only the chunks' headers.
     std::vector<Position> positions() const;
-    /// As stored by the writer; nullopt if the recording was not ended properly or the writer did not store it.
+    /// The peak that the writer stored; nullopt if the recording was not ended properly or the writer stored none.
     std::optional<Peak> peak() const;
-    /// Continues at `position`. The first events may belong to something that an earlier chunk started.
+    /// Continues at `position`. The first events may depend on events of earlier chunks.
     void seek(const Position &position);
 
     using Next = std::variant<event::Event, Missing>;
-    /// nullopt: the end. If the recording was not ended properly, the last element is a Missing.
+    /// The next event or missing part; nullopt: the end. If the recording was not ended properly, the last element is a
+    /// Missing.
     std::optional<Next> next();
 
-    /// Whether everything so far was read without a gap, and the proper end was reached.
+    /// Whether the proper end was reached and no part was missing.
     bool complete() const;
     /// The unpacked size of all chunks read so far, in bytes.
     std::uint64_t unpacked() const;

@@ -22,19 +22,19 @@ struct Owner {
     gid_t gid = 0;
 };
 
-/// Writes a recording on its own thread. Callers never wait for it: what does not fit into its queue is dropped,
-/// counted, and marked as a gap in the recording.
+/// Writes a recording on its own thread. Callers never wait for it: events that do not fit into its queue are dropped
+/// and counted, and the recording contains an event::Gap in their place.
 class Writer {
   public:
     struct Options {
         bool force = false;  ///< replace an existing regular file
         std::optional<Owner> owner;
-        /// Create the file as its owner instead of changing its owner afterwards. Needs no capability if the owner is a
-        /// saved id of this process.
+        /// Create the file as its owner instead of changing its owner afterwards. Needs no capability if the owner is
+        /// the saved user id of this process.
         bool as_owner = false;
         std::chrono::milliseconds sync{5000};  ///< between two calls of fdatasync()
-        /// The maximum size of all segments; the oldest are deleted. The file is the newest segment; earlier ones are
-        /// FILE.0000, FILE.0001 … by the numbers in their headers.
+        /// The limit for all segments together; the oldest are deleted. The file is the newest segment; earlier ones
+        /// are FILE.0000, FILE.0001 … by the numbers in their headers.
         std::optional<std::uint64_t> max_bytes;
     };
 
@@ -56,7 +56,7 @@ class Writer {
         std::uint64_t bytes = 0;         ///< in all existing files
         std::uint64_t records_lost = 0;  ///< records and events dropped since the queue was full
         std::uint64_t events_lost = 0;
-        bool full = false;                  ///< the segment is large enough: call next()
+        bool full = false;                  ///< the segment is large enough, so that the caller should call next()
         bool ended = false;                 ///< finish() has nothing to wait for
         std::optional<core::Error> failed;  ///< the first error; nothing is written after it
     };
@@ -64,7 +64,7 @@ class Writer {
 
     /// Starts to end the recording without waiting. finish() must still be called.
     void end();
-    /// Writes everything that was put, then the end. Returns the first error of the whole recording.
+    /// Waits until all events and the end are written. Returns the first error of the whole recording, Kind::Io.
     core::Status finish(const std::optional<Peak> &peak = std::nullopt);
 
   private:

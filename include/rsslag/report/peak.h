@@ -22,7 +22,7 @@ struct PeakReport {
     std::vector<ClaimResult> claims;
 };
 
-/// The figures of a trace without a recording, for --assert. `follow`: children were traced too.
+/// A Report with the figures of a trace that was not recorded, for --assert. `follow`: children were traced too.
 Report report_of(const core::Summary &summary, bool follow);
 
 /// rsslag.peak/1, see docs/schema/peak.schema.json: one line with a newline.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The report of a recording. Pure: rows in; a model, text, JSON, SVG, HTML and the results of assertions out.
+// The report of a recording: computed from its rows, printed as text, JSON, SVG and HTML, and checked by assertions.
+// Pure.
 #pragma once
 
 #include <array>
@@ -28,7 +29,7 @@ struct PeakLag {
     bool approximate = false;  ///< records were lost before
 };
 
-/// What a task did to an mm, at the task's end or at the last tick.
+/// The changes that a task made to an mm, as of the task's end or the last tick.
 struct ReportThread {
     int tid = 0, tgid = 0, host_tid = 0;
     std::uint64_t mm = 0;
@@ -36,7 +37,7 @@ struct ReportThread {
     core::Members net;
     core::Pages uncertain;  ///< upper bound of the error of `net`, all members together
     bool ended = false;
-    bool other = false;  ///< a task of another mm
+    bool other = false;  ///< the task belongs to another mm
     std::uint64_t updates = 0, faults = 0, flushes = 0;
     std::optional<core::Pages> peak_cached;  ///< file + anon + shmem, the maximum over the ticks; `thread` scheme
     std::uint64_t peak_cached_t_ns = 0;
@@ -60,7 +61,8 @@ struct MmReport {
     bool needs_resync = false;  ///< records were lost, and there was no reading after that
 };
 
-/// A point of the chart of a process. Of points too close to be drawn separately, the one with the largest lag is kept.
+/// A point of the chart of a process. If points are too close to be drawn separately, the one with the largest lag is
+/// kept.
 struct LagPoint {
     std::uint64_t t_ns = 0;
     std::optional<core::Pages> lag, reported;
@@ -72,9 +74,9 @@ struct LagPoint {
 /// What a process held during a span of time, computed from every record in it.
 struct CourseSpan {
     std::uint64_t t_ns = 0;   ///< of its first record
-    core::Pages least, most;  ///< rss
+    core::Pages least, most;  ///< of the exact rss
     core::Pages lag;          ///< the largest
-    core::Held last;
+    core::Held last;          ///< after its last record
 };
 
 /// Pages that came minus pages that went, at page faults in a range of addresses.
@@ -89,8 +91,8 @@ struct ResidualStatistics {
     std::uint64_t nonzero = 0, walks = 0;
 };
 
-/// A process from its first row to its end, across all of its execs. What a fork held before its first exec is an entry
-/// of its own (extremes.image is 0).
+/// A process from its first row to its end, across all of its execs. What a fork held before its first exec is a
+/// separate entry (extremes.image is 0).
 struct ReportProcess {
     int pid = 0;
     std::string comm;
@@ -108,24 +110,24 @@ struct ReportProcess {
     std::map<std::string, std::uint64_t> verdicts;
     ResidualStatistics residual;
     std::vector<ReportThread> threads;       ///< of all its mms, by largest peak, then by largest change
-    std::vector<ReportThread> other_tasks;   ///< of other processes that changed one of its mms; the same order
+    std::vector<ReportThread> other_tasks;   ///< of other processes that changed one of its mms; in the same order
     std::vector<MmReport> mms;               ///< in order; several if it has run several programs
     MmReport sum;                            ///< over all mms; its `mm` is that of the last one
     std::vector<LagPoint> points;            ///< ascending in time
     std::vector<CourseSpan> course;          ///< ascending in time
     std::vector<Growth> growth;              ///< largest first
-    std::vector<sinks::ImageGrowth> images;  ///< by name of mapping, of each program that it has run, in order
+    std::vector<sinks::ImageGrowth> images;  ///< growth by name of mapping, of each program that it has run, in order
 };
 
 struct Report {
     sinks::Facts facts;
     sinks::Ending ending;
     std::map<std::string, std::uint64_t> rows;  ///< number of rows of each type
-    /// Rows of records sent by the probe: no readings, walks, mappings, losses or ticks.
+    /// The number of rows of records of the BPF programs. Readings, walks, mappings, losses and ticks do not count.
     std::uint64_t records = 0;
     std::optional<PeakLag> peak_lag;
     std::vector<ReportProcess> processes;  ///< in the order of their first rows
-    /// Programs that are not in `processes`, since none of them has the largest value of any figure.
+    /// The number of programs that are not in `processes`, since none of them has the largest value of any figure.
     std::uint64_t left_out = 0;
     bool names = false;  ///< the recording contains mappings, so growth has their names
 
@@ -137,19 +139,20 @@ struct Report {
 /// rsslag.report/2, see docs/schema/report.schema.json: one line with a newline.
 std::string report_json(const Report &report);
 
-/// Options of text for people.
+/// Options of text output.
 struct ReportStyle {
     bool utf8 = true;
     core::PagesText pages = core::as_kb;
-    std::size_t threads = 10;  ///< the most that are listed of each process
+    std::size_t threads = 10;  ///< the limit of listed threads of each process
 };
 std::string report_text(const Report &report, const ReportStyle &style);
 
-/// A self-contained picture: stat, exact and cached over time, one panel per process.
+/// A self-contained SVG: stat, exact and cached over time, one panel per process.
 std::string report_svg(const Report &report);
 
-/// A self-contained HTML page: figures, a zoomable chart of each process, its threads and its growth. Less than 2 MB:
-/// if there are very many processes, threads or names, it contains the largest ones and the number of the others.
+/// A self-contained HTML page: figures, a zoomable chart of each process, its threads and its growth. It is smaller
+/// than 2 MB: if there are very many processes, threads or names, it contains the largest ones and the number of the
+/// others.
 std::string report_html(const Report &report);
 
 /// rsslag.report-diff/2: both reports, and the second minus the first.
@@ -158,7 +161,7 @@ std::string diff_text(const Report &before, const Report &after, const ReportSty
 
 /// One comparison of --assert.
 struct Claim {
-    std::string text;  ///< as typed
+    std::string text;  ///< as in the arguments
     std::string name;
     core::Assertion::Relation relation = core::Assertion::Relation::Less;
     double limit = 0;  ///< in bytes, seconds or a count, depending on the figure
@@ -167,13 +170,13 @@ struct Claim {
 /// The result of a claim.
 struct ClaimResult {
     Claim claim;
-    std::optional<double> value;  ///< nullopt: unknown, so that the claim does not hold
+    std::optional<double> value;  ///< nullopt: unknown, and then the claim does not hold
     bool holds = false;
     std::string text;  ///< e.g. "peak_lag is 24,288 kB, not < 1MiB"
 };
 
-/// CLAIM { and CLAIM }, where CLAIM is NAME < | <= | > | >= | == NUMBER [UNIT]. Sizes have the units B, kB (or KiB),
-/// MiB, GiB, times ms, s, m, h; counts have none. Kind::BadInput with the position of the error, counted from 1.
+/// Parses "CLAIM { and CLAIM }". A CLAIM is NAME < | <= | > | >= | == NUMBER [UNIT]. Sizes have the units B, kB (or
+/// KiB), MiB, GiB, times ms, s, m, h; counts have none. Kind::BadInput with the position of the error, counted from 1.
 core::Result<std::vector<Claim>> parse_claims(std::string_view text);
 /// All valid names, separated by commas.
 std::string claim_names();

@@ -10,7 +10,7 @@
 
 namespace rsslag::session {
 
-/// What the live screen shows before the first tick. `below`: Esc leads back to the list of processes.
+/// The facts that the live screen shows before the first tick. `below`: Esc returns to the list of processes.
 view::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
                                bool below);
 

@@ -15,7 +15,8 @@ struct ReplayStart {
     double speed = 1;           ///< 1: real time
 };
 
-/// Shows a recording on the live screen until a key, a signal or options.stop ends it.
+/// Shows a recording on the live screen until a key, a signal or options.stop ends it. Errors as trace::Replay::open();
+/// Kind::Unsupported if the terminal cannot be drawn on.
 core::Status replay_on_screen(const std::string &file, const trace::ReplayOptions &options, const ReplayStart &start,
                               const view::TextStyle &style);
 

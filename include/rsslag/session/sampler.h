@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// `live` where BPF cannot be used: samples of /proc.
+// `live` if BPF cannot be used: samples of /proc.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ class Sampler {
 
     /// Adds a process. Kind::Gone, Kind::Denied or Kind::Unsupported if it cannot be read.
     core::Status add(pid_t pid);
-    /// Whether no process is left and none is waited for.
+    /// Whether all processes have ended and no pattern waits for others.
     bool over() const { return processes_.empty() && !waits(); }
 
     /// Prints on stderr why these are samples, and on stdout the header.

@@ -18,9 +18,9 @@
 
 namespace rsslag::session {
 
+/// Whether patterns_of() is not empty.
 bool has_pattern(const host::TargetArguments &arguments);
-/// The arguments that can match more processes later. A PID names one process: a later process with that PID does not
-/// match.
+/// The arguments that can match more processes later. A PID cannot: a later process that reuses it is not meant.
 host::TargetArguments patterns_of(const host::TargetArguments &arguments);
 
 inline constexpr const char *kWaitsForFirst = "nothing matches yet; waiting for a process that does";
@@ -32,9 +32,10 @@ class Session {
     Session(const TraceOptions &options, TickWriter &writer, host::StopSignals &stop)
         : options_(options), writer_(writer), stop_(stop), interval_(options.interval) {}
 
-    /// Creates the file of the recording. Must run before capabilities are dropped: the file is given to its owner.
+    /// Creates the file of the recording. Must run before capabilities are dropped, since it changes the owner of the
+    /// file. Errors as recording::Writer::create().
     core::Status prepare_recording(const std::vector<std::string> &command);
-    /// Opens the tracer and starts the recording.
+    /// Opens the tracer and starts the recording. Errors as host::Tracer::open().
     core::Status open();
 
     host::Tracer &tracer() { return *tracer_; }
@@ -43,22 +44,23 @@ class Session {
     /// run() calls `idle` about every 50 ms. Its argument is null without a screen.
     void on_idle(std::function<void(terminal::Screen *)> idle) { idle_ = std::move(idle); }
 
-    /// run() ends once `ended` returns true, even if targets live on.
+    /// run() ends when `ended` returns true, even if targets are still running.
     void end_when(std::function<bool()> ended) { ended_ = std::move(ended); }
-    /// run() wakes up when `fd` is readable: CMD has ended.
+    /// run() wakes up when `fd` becomes readable, which means that CMD has ended.
     void wake_by(int fd) { wake_ = fd; }
 
-    /// run() goes on after the reader of stdout has closed it, to wait for the end of CMD; else it ends then.
+    /// After this call, run() does not end when the reader of stdout closes it, but waits for the end of CMD.
     void continue_without_reader() { continue_unread_ = true; }
 
-    /// Traces later matches of the patterns from their exec on. Patterns that the kernel cannot match are looked up at
-    /// each tick.
+    /// Traces later matches of the patterns from their exec on. For patterns that BPF programs cannot match, run()
+    /// searches for processes at each tick.
     core::Status attach_matching();
-    /// Traces these processes. A failure is an error for a process named by its PID, for others at most a warning.
+    /// Traces these processes. Returns the error if a process named by its PID cannot be traced; for others it only
+    /// warns.
     core::Status attach(const std::vector<host::Target> &targets);
 
-    /// Runs the trace until all targets have ended, a signal or key stops rsslag, or the duration has passed. With a
-    /// pattern it waits for later matches, unless TraceOptions::no_wait.
+    /// Runs the trace until all targets have ended, a signal or key stops rsslag, or the duration has passed. If there
+    /// is a pattern, it waits for later matches, unless TraceOptions::no_wait is set.
     core::Status run();
     bool time_is_over() const { return time_is_over_; }
     bool recording_failed() const { return recording_failed_; }

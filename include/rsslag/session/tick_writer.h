@@ -31,7 +31,7 @@ class TickWriter : public trace::TraceObserver {
     /// Whether nothing is written to stdout.
     bool quiet() const { return format_ == Format::Progress || format_ == Format::Silent; }
 
-    /// From now on a thread of its own writes, so that no call waits for the reader. No effect with a screen.
+    /// Starts a thread that writes from now on, so that no call waits for the reader. No effect with a screen.
     void begin_queue();
     /// Writes the header or opens the screen.
     core::Status head(view::ScreenFacts facts);
@@ -43,19 +43,20 @@ class TickWriter : public trace::TraceObserver {
     void on_tick(core::Tick tick) override;
     /// Writes the lines since the last tick, then the summary.
     core::Status summary(core::Summary summary);
-    /// The summary that was written; nullopt: none yet.
+    /// The summary that was written; nullopt: not written yet.
     const std::optional<core::Summary> &summary() const { return summary_; }
     /// Writes a line about the recording to stderr.
     void progress(const std::string &line);
-    /// Waits until all is written; once `stopped` returns true, only as long as terminal::Printer::finish() does.
+    /// Waits until all is written; after `stopped` returns true, at most as long as terminal::Printer::finish() does.
     core::Status finish(const std::function<bool()> &stopped);
 
-    /// Whether the reader of stdout has closed it. Also polls stdout, as there may be nothing to write for a long time.
+    /// Whether the reader of stdout has closed it. Also polls stdout, since there may be no text to write for a long
+    /// time.
     bool unread();
 
     /// Restores the terminal's normal screen.
     void leave_screen() { screen_.reset(); }
-    /// The screen; null: there is none.
+    /// The screen; null if there is none.
     terminal::Screen *screen() { return screen_ ? &*screen_ : nullptr; }
 
   private:

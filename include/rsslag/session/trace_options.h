@@ -13,7 +13,7 @@
 
 namespace rsslag::session {
 
-/// Progress: only a line about the recording on stderr. Silent: no output.
+/// The form of the output. Progress: only a line about the recording on stderr. Silent: no output.
 enum class Format : std::uint8_t { Screen, Lines, Csv, Jsonl, Progress, Silent };
 
 struct TraceOptions {
@@ -38,7 +38,7 @@ struct TraceOptions {
         std::string ring = "2M";
         std::string sync = "5s";
         std::string max_size;
-    } typed;  ///< as typed
+    } typed;  ///< the arguments as typed; the fields below contain the parsed values
     std::chrono::milliseconds interval{1000};
     std::optional<std::chrono::milliseconds> duration;
     Format format = Format::Lines;

@@ -24,17 +24,16 @@ using core::NoFault;
 struct ImageGrowth {
     struct Mapping {
         std::string name;  ///< raw bytes
-        core::Pages came;  ///< at faults: pages that came, minus pages that went
+        core::Pages came;  ///< pages that faults added, minus pages that went at faults
         std::uint64_t updates = 0;
-        /// In the first and the last listing, by smaps; nullopt: no such listing.
+        /// Rss by smaps in the first and the last listing; nullopt: no such listing.
         std::optional<core::Kilobytes> held_begin, held_end;
-        /// Of the file; unknown if files with different ids had this name.
-        core::BuildId build_id;
+        core::BuildId build_id;  ///< of the file; unknown if files with different ids had this name
     };
     struct Thread {
         int tid = 0;
         std::string comm;
-        core::Pages came;  ///< at faults
+        core::Pages came;  ///< as Mapping::came, at faults of this thread
     };
     std::uint64_t mm = 0;
     std::string comm;
@@ -42,11 +41,12 @@ struct ImageGrowth {
     std::vector<Mapping> mappings;  ///< largest first
     std::vector<Thread> threads;    ///< largest first
     std::array<core::Pages, kNoFaults> no_fault{};
-    /// Changes of mappings of any process that were lost meanwhile: names may be those of earlier mappings.
+    /// The number of changes of mappings, of any process, that were lost meanwhile. If it is not 0, names may be those
+    /// of earlier mappings.
     std::uint64_t names_lost = 0;
-    bool in_doubt = false;  ///< records were lost: begin or last may be off
+    bool in_doubt = false;  ///< records were lost, so begin or last may be wrong
 
-    /// The total growth: of all mappings, and without a fault.
+    /// The total growth. It equals the sum over `mappings` and `no_fault`.
     core::Pages grew() const { return last - begin; }
 };
 
@@ -80,7 +80,7 @@ class GrowthByName {
         std::map<std::string, Amount, std::less<>> mappings;  ///< references to values stay valid
         std::map<int, core::Pages> threads;
         std::array<core::Pages, kNoFaults> no_fault{};
-        /// By TID; `thread` scheme: mappings of faults whose pages are not reported yet.
+        /// By TID, on the `thread` scheme: the mapping of the last fault, whose pages are not reported yet.
         std::map<int, Amount *> faulted;
         bool from_exec = false;  ///< it started with an exec, so listings are compared with 0
         std::optional<std::uint64_t> first_listing, last_listing;

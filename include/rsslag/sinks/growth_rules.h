@@ -19,9 +19,10 @@ inline bool is_growth(const UpdateRow &row) {
     return row.pages && may_grow(row);
 }
 
-/// `Into` provides
+/// Attributes the pages of an update that is_growth(). `Into` provides
 ///   Mapping, with Mapping{} for none;  Mapping mapping(std::string_view name);
-///   Mapping *last_fault(int tid): `thread` scheme: of a fault whose pages are not reported yet; null: none;
+///   Mapping *last_fault(int tid): on the `thread` scheme the mapping of a fault whose pages are not reported yet, or
+/// null;
 ///   void faulted(int tid, Mapping);
 ///   void by_fault(Mapping, int tid, core::Pages);  void by_none(core::NoFault, core::Pages);
 template <class Into>
@@ -39,7 +40,8 @@ void attribute(const UpdateRow &row, Into &&into) {
     into.by_none(row.by_other ? NoFault::ByOthers : change.n > 0 ? NoFault::Populated : NoFault::GivenUp, change);
 }
 
-/// A record taken before a fault reports the pages of the fault before it.
+/// Attributes the pages of a fault record. A record taken at the entry of a fault reports the pages of the previous
+/// fault.
 template <class Into>
 void attribute(const FaultRow &row, Into &&into) {
     const core::Pages came = row.came.rss();

@@ -9,8 +9,8 @@
 
 namespace rsslag::sinks {
 
-/// A file that appears only when it is complete: it is written under a temporary name next to its own. Mode 0600. An
-/// existing file that is not regular (/dev/null, a pipe) is written directly.
+/// A file that appears only when it is complete: it is written under a temporary name in the same directory. Its mode
+/// is 0600. An existing file that is not regular (/dev/null, a pipe) is written directly.
 class OutputFile {
   public:
     /// Kind::BadInput: the file exists and `force` is not set, is the same as `input`, or is a directory. Kind::Io: a
@@ -25,7 +25,7 @@ class OutputFile {
     /// The temporary name, for libraries that write to a path; empty if the file is written directly.
     const std::string &path() const { return growing_; }
     core::Status write(std::string_view text);
-    /// Sets the usual mode, 0666 without the bits of the umask.
+    /// Changes the mode to the usual one, 0666 without the bits of the umask.
     core::Status share();
     /// Syncs the file and moves it to its name. Kind::BadInput if a file with that name has appeared and `force` is not
     /// set.

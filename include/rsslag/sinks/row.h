@@ -27,9 +27,9 @@ struct Facts {
     std::string arch;      ///< uname -m
     std::string host;      ///< empty: not recorded
     std::string boot_id;   ///< of the recorded kernel; empty: not recorded
-    std::string trace_id;  ///< the same in all segments of a recording, and only there; empty: not recorded
+    std::string trace_id;  ///< identifies the recording, the same in all of its segments; empty: not recorded
     std::uint64_t segment = 0;
-    std::string command_line;  ///< of the recording rsslag; empty: not recorded
+    std::string command_line;  ///< of the rsslag process that made the recording; empty: not recorded
     std::string mode;          ///< "events" or "counts"
     bool follow = true;        ///< children were traced too
     core::Machine machine;
@@ -37,7 +37,8 @@ struct Facts {
     std::chrono::system_clock::time_point time;  ///< of the attach
 };
 
-/// Common to all rows. PIDs and TIDs are in the recording rsslag's PID namespace; 0: unknown or none.
+/// Fields of all rows. PIDs and TIDs are in the PID namespace of the rsslag that made the recording; 0: unknown or
+/// none.
 struct Stamp {
     std::uint64_t t_ns = 0;  ///< since the attach
     int pid = 0;
@@ -59,14 +60,14 @@ struct UpdateRow {
     Stamp at;
     Type type = Type::Update;
     std::optional<core::Member> member = core::Member::File;  ///< nullopt: a counter that this version does not know
-    std::optional<core::Pages> pages;    ///< nullopt: the amount stayed open, or the mm is not traced
+    std::optional<core::Pages> pages;    ///< nullopt: the amount is unknown, or the mm is not traced
     std::optional<core::Pages> cached;   ///< what the thread or CPU caches after the update
     std::optional<core::Pages> flushed;  ///< the mm's own counter after the update; nullopt: the member is unknown
     std::optional<core::FlushReason> reason;
     std::optional<FaultCause> fault;
-    bool by_other = false;           ///< by a task of no traced process
-    bool newborn = false;            ///< of an mm that an exec or fork is building
-    bool teardown = false;           ///< of an mm that is being torn down
+    bool by_other = false;           ///< made by a task of a process that is not traced
+    bool newborn = false;            ///< an exec or fork is still building the mm
+    bool teardown = false;           ///< the mm is being torn down
     bool known = true;               ///< the mm is traced
     std::optional<core::Held> held;  ///< what the mm holds after the update
     std::string_view mapping;        ///< the mapping of the fault's address; empty: no fault
@@ -78,9 +79,9 @@ struct FaultRow {
     Stamp at;
     FaultCause fault;
     core::Members cached;
-    core::Members came;  ///< the change since the thread's last record
+    core::Members came;  ///< the change of `cached` since the thread's last record
     int faults_since_flush = 0;
-    bool after = false;  ///< taken after the fault, not at its entry
+    bool after = false;  ///< the record was taken after the fault, not at its entry
     std::optional<core::Held> held;
     std::string_view mapping;
 };
@@ -103,7 +104,7 @@ struct TaskRow {
     int parent_host_tid = 0;  ///< of the creator
     int old_host_tid = 0;     ///< before the exec
     bool shares_mm = false;
-    std::uint64_t user_faults = 0, kernel_faults = 0;  ///< since its start or the attach; only of ThreadEnd and Exit
+    std::uint64_t user_faults = 0, kernel_faults = 0;  ///< since its start or the attach; only ThreadEnd and Exit
 };
 
 /// The counters of a process in a reading, and what its files in /proc showed.
@@ -134,7 +135,7 @@ struct MappingRow {
     core::BuildId build_id;               ///< Mapped: of the file
 };
 
-/// The cause of LossRow for lost changes of mappings, which are no records: later names may be outdated.
+/// LossRow::cause for lost changes of mappings. These do not count as records, but later names may be outdated.
 inline constexpr std::string_view kMappingsLost = "mappings";
 
 /// Records that are missing.
@@ -165,7 +166,7 @@ struct TickRow {
     /// Exact at the end of its exec, when its process was born, or when it was first read.
     core::Members begin;
     bool begin_in_doubt = false;           ///< records from before `begin` were lost
-    bool baseline_in_doubt = false;        ///< a resync has changed the baseline, or will
+    bool baseline_in_doubt = false;        ///< a resync has changed the baseline, or will change it
     core::Members last;                    ///< exact, before the teardown if it has started
     const core::MmView *ledger = nullptr;  ///< the mm in the ledger; valid during the call that passes the row
 };
@@ -184,7 +185,7 @@ struct MissingPart {
 
 /// The end of a recording. Totals::records counts the records that were sent and are in the file.
 struct Ending : core::Totals {
-    bool complete = true;  ///< it was ended properly and all of it was read
+    bool complete = true;  ///< the recording was ended properly, and all of it was read
     std::vector<MissingPart> missing;
     std::uint64_t duration_ns = 0;
     core::Extremes all;  ///< of the sum of all mms

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Receivers of the rows of a recording: exporters and the report. Pure: text and bytes go to a callback.
+// Receivers of the rows of a recording: exporters and the report. Pure, except sqlite_sink(): output goes to a
+// callback.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ class Sink {
     virtual core::Status end(const Ending &ending) = 0;
 };
 
-/// Consumes all of the bytes: into the caller's file, pipe or string.
+/// Writes all of the bytes to the caller's file, pipe or string.
 using Write = std::function<core::Status(std::string_view)>;
 
 /// Whether to write a first line that describes the others.
@@ -38,7 +39,8 @@ enum class Head : std::uint8_t { Yes, No };
 /// rsslag.record/2: the header, then one row per line. Keys as in docs/schema/record.schema.json.
 std::unique_ptr<Sink> jsonl_sink(Write write, Head head = Head::Yes);
 
-/// RFC 4180: the names of the columns, then the same rows, flat. A field is empty if the JSON has no such key, or null.
+/// CSV as in RFC 4180: the names of the columns, then one flat line for each row. A field is empty if the JSON has no
+/// such key or the value null.
 std::unique_ptr<Sink> csv_sink(Write write, Head head = Head::Yes);
 
 /// Protocol buffers for Perfetto's UI: counter tracks of each process, instants for flushes and losses.

@@ -14,7 +14,7 @@
 
 namespace rsslag::terminal {
 
-/// A pseudoterminal for CMD, so that its output never lands on the screen. All output goes to a file, the last lines
+/// A pseudoterminal for CMD, so that CMD never writes on the screen. All of its output goes to a file, the last lines
 /// are kept for the screen, and typed keys are its input. A separate thread reads, so that CMD never blocks.
 class CommandTerminal {
   public:
@@ -26,12 +26,12 @@ class CommandTerminal {
 
     /// The descriptor for CMD's stdin, stdout and stderr; valid until start().
     int command_side() const;
-    /// Closes rsslag's copy of CMD's side and starts to read. Call it once CMD has its side.
+    /// Closes rsslag's copy of command_side() and starts to read. Call it after CMD has inherited the descriptor.
     void start();
     /// Gives the file and the terminal to the user that CMD runs as.
     void give_file_to(unsigned uid, unsigned gid);
-    /// A sentence with the path of the file and the amount that it lacks; empty if CMD wrote nothing, and then there is
-    /// no file in the end. Call it after hang_up().
+    /// A sentence with the path of the file and the amount that it lacks. Empty if CMD wrote nothing, in which case the
+    /// file is removed. Call it after hang_up().
     std::string kept() const;
 
     /// Sends typed bytes to CMD; bytes that do not fit are dropped.

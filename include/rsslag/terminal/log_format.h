@@ -7,8 +7,8 @@
 
 namespace rsslag::terminal {
 
-/// spdlog's format with control, escape and bidi bytes of the message made harmless: its text may come from a recording
-/// or another process.
+/// spdlog's format, except that core::harmless() is applied to the message, whose text may come from a recording or
+/// another process.
 std::unique_ptr<spdlog::formatter> log_format();
 
 }  // namespace rsslag::terminal

@@ -20,7 +20,7 @@ inline bool reader_closed(const core::Error &error) {
     return error.kind == core::Kind::Io && error.err == EPIPE;
 }
 
-/// Writes one line to stderr; control and escape bytes are made harmless.
+/// Writes one line to stderr through core::harmless().
 void print_error(const std::string &line);
 
 }  // namespace rsslag::terminal

@@ -19,7 +19,7 @@ class Printer {
   public:
     struct Options {
         std::size_t most_bytes = std::size_t{8} << 20;  ///< in the queue
-        std::chrono::milliseconds still{2000};          ///< after a stop: longest wait for a reader that takes nothing
+        std::chrono::milliseconds still{2000};          ///< after a stop: longest wait for a reader that does not read
         std::chrono::milliseconds in_all{10'000};       ///< after a stop: longest wait in all
         /// Makes the text that stands for missing lines; if empty, there is none.
         std::function<std::string(std::uint64_t lines)> gap;
@@ -36,8 +36,8 @@ class Printer {
     core::Status put_last(std::string_view lines);
     /// Lines dropped so far.
     std::uint64_t dropped() const;
-    /// Waits until all is written. Once `stopped` returns true, waits no longer than the options allow: then Kind::Io,
-    /// and the thread is left behind in its write(2).
+    /// Waits until all is written. After `stopped` returns true, waits no longer than the options allow; then returns
+    /// Kind::Io, and the thread stays blocked in write(2).
     core::Status finish(const std::function<bool()> &stopped);
 
   private:

@@ -8,11 +8,11 @@
 
 namespace rsslag::terminal {
 
-/// Whether the user's locale is a UTF-8 one.
+/// Whether the user's locale uses UTF-8.
 bool locale_is_utf8();
 
 /// The style of text on stdout, by the locale, --unit and --color (auto: colour on a terminal unless NO_COLOR is set).
-/// Kind::BadInput for another value of an option.
+/// Kind::BadInput if an option has an invalid value.
 core::Result<view::TextStyle> text_style(const std::string &unit, const std::string &color);
 
 }  // namespace rsslag::terminal

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The terminal that shows a grid and delivers keys, by ncursesw. Only one at a time: the state of curses is global.
+// The terminal that shows a grid and returns keys, by ncursesw. There can be only one, since the state of curses is
+// global.
 #pragma once
 
 #include <memory>
@@ -25,17 +26,17 @@ class Terminal {
     Terminal &operator=(Terminal &&) = delete;
 
     view::Size size() const;
-    /// Blocks while the terminal takes no output.
+    /// Draws the cells that have changed. Blocks while the terminal accepts no output.
     void draw(const view::Grid &grid);
     /// Makes the next draw() paint every cell: after a resize, or if another process may have written.
     void resize();
     /// Restores the terminal, stops the process as TSTP does, and takes the terminal over again after CONT.
     void suspend();
-    /// Takes the terminal over again after a stop without suspend(), as by SIGSTOP.
+    /// Takes the terminal over again after a stop without suspend(), e.g. by SIGSTOP.
     void resume();
 
     std::vector<view::Key> keys();
-    /// Delivers every typed byte, including those that otherwise send a signal.
+    /// `on`: typed_bytes() returns every typed byte, including those that otherwise send a signal.
     void pass_through(bool on);
     std::string typed_bytes();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Turns the events of a trace into ticks: feeds the ledger and checks it against the exact readings. Pure: no clock, no
-// system call, no query to the source; the same events always give the same ticks.
+// Turns the events of a trace into ticks: applies them to the ledger and compares the ledger with the exact readings.
+// Pure: no clock, no system call, no query to the source. The same events always give the same ticks.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@
 
 namespace rsslag::trace {
 
-/// A reading is compared with what the ledger held from this long before it to this long after it.
+/// A reading is compared with what the ledger held from this many nanoseconds before it to as many after it.
 inline constexpr std::uint64_t kWiderNs = 1'000'000;
 
 /// Facts known before the first event.
@@ -34,15 +34,15 @@ struct Facts {
     std::string kernel;        ///< uname -r
     std::uint64_t id_key = 0;  ///< key of mm_id()
     event::Moment start;       ///< start of the trace; times in ticks are relative to it
-    core::Losses before;       ///< counts of Losses from before the first event
+    core::Losses before;       ///< losses before the first event
 };
 
 struct AnalyzerOptions {
     core::ThreadChoice threads;
     /// Ticks also contain the last flushes or folds, recent growth and the tasks of the reading (`thread` scheme).
     bool for_screen = false;
-    /// Ticks list each task that has ended since the previous tick of the mm; if there are very many, those that
-    /// changed most.
+    /// Ticks list each task that has ended since the previous tick of the mm; if there are very many, those with the
+    /// largest changes.
     bool ended_tasks = false;
     TraceObserver *observer = nullptr;  ///< must outlive the analyzer; the caller calls on_tick(); may be null
 };
@@ -65,7 +65,7 @@ class Analyzer {
     /// (Watermark, Stop), or the ticks of all processes that were read (TickEnd).
     std::vector<core::Tick> apply(event::Event event);
 
-    /// nullopt before event::End.
+    /// The summary; nullopt before event::End.
     const std::optional<core::Summary> &summary() const;
 
     // The current state, for screens and for deciding what to read next.
@@ -81,10 +81,10 @@ class Analyzer {
     std::vector<core::GroupView> groups() const;
     /// Living groups without a baseline.
     std::vector<core::GroupView> unknown() const;
-    /// Ascending by the kernel's TGID.
+    /// Groups whose exec is awaited, ascending by the kernel's TGID.
     std::vector<Awaited> awaited() const;
-    /// Groups, with their mms, whose start was lost and which the last event has adopted: the kernel side may not trace
-    /// them.
+    /// Host TGIDs and mms of groups that the last event has adopted, since the records of their start were lost. The
+    /// BPF programs may not trace them yet.
     const std::vector<std::pair<int, std::uint64_t>> &adopted() const;
     /// The kernel's TIDs of tasks in traced mms and of tasks that start in records not covered by a Watermark yet;
     /// ascending.
@@ -93,16 +93,16 @@ class Analyzer {
     bool any() const;
     /// Whether processes have ended whose last tick is still to come.
     bool leaving() const;
-    /// Failed readings of living processes.
+    /// The number of failed readings of living processes.
     std::uint64_t readings_failed() const;
-    /// As of the last event that counted losses.
+    /// Losses as of the last event that counted them.
     const core::Losses &losses() const;
     /// The number of records received.
     std::uint64_t records() const;
     /// Records not covered by a Watermark yet.
     std::vector<event::Records> waiting() const;
-    /// PIDs, in rsslag's PID namespace, of processes that start to be traced in the records received since the last
-    /// call.
+    /// PIDs, in rsslag's PID namespace, of processes that are traced from one of the records on that were received
+    /// since the last call.
     std::vector<int> take_started();
     /// The latest moment of any event.
     event::Moment last_moment() const;

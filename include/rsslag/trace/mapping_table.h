@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which mapping an address of a process belonged to at a given time. Changes must be added in the order of time. Pure.
+// The mappings of processes over time. Changes must be added in the order of time. Pure.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ namespace rsslag::trace {
 class MappingTable {
   public:
     void change(const core::MappingChange &change);
-    /// Replaces all that was known of the process.
+    /// Replaces all mappings of the process.
     void list(const core::MappingListing &listing);
 
     /// Process `pid` has run exec: its mappings are those added since MappingChange::Kind::Exec.
     void exec(int pid);
     /// `shares`: the child shares the parent's address space.
     void fork(int parent, int child, bool shares);
-    /// Whether an exec is under way, so that changes are of the next program.
+    /// Whether the process is in an exec, so that changes belong to its next program.
     bool in_exec(int pid) const { return next_.contains(pid); }
     void exit(int pid);
     /// A new thread and its initial stack pointer; 0: unknown.
@@ -38,7 +38,8 @@ class MappingTable {
     /// segments of a library, mprotect. False for memory without a name, whose name depends on its shape.
     bool contains(int pid, const core::MappedRange &range) const;
 
-    /// The name is valid as long as the table. core::kUnknownMapping if nothing is known to be mapped there.
+    /// The name of the mapping at an address, valid as long as the table; core::kUnknownMapping if no mapping is known
+    /// there.
     std::string_view name_at(int pid, std::uint64_t address);
     /// The name of a whole range as it is now, for a row about its change.
     std::string_view name_of(int pid, const core::MappedRange &range);
@@ -53,7 +54,7 @@ class MappingTable {
     class Stacks {
       public:
         void set(std::uint64_t pointer, int tid);
-        /// nullopt: the thread had none.
+        /// Removes the thread and returns its stack pointer; nullopt: it had none.
         std::optional<std::uint64_t> erase(int tid);
         bool has(int tid) const { return of_tid_.contains(tid); }
         void clear();
@@ -99,7 +100,7 @@ class MappingTable {
     std::size_t range_bytes_ = 0;     ///< size of their names
     std::size_t names_bytes_ = 0;     ///< size of the names in names_
     std::uint64_t changes_seen_ = 0;  ///< changes and forks so far, each of which may be expensive
-    std::uint64_t looked_at_ = 0;     ///< entries visited for them
+    std::uint64_t looked_at_ = 0;     ///< entries visited for these changes and forks
 };
 
 }  // namespace rsslag::trace

@@ -14,8 +14,8 @@
 
 namespace rsslag::trace {
 
-/// Receives the details of a live trace or a replay, in the order of the events; derived classes override what they
-/// need. Parameters t_ns are relative to Facts::start; times in records and readings are CLOCK_MONOTONIC.
+/// Receives the details of a live trace or a replay, in the order of the events. Derived classes override the functions
+/// that they need. Parameters t_ns are relative to Facts::start; times in records and readings are CLOCK_MONOTONIC.
 class TraceObserver {
   public:
     TraceObserver() = default;
@@ -25,9 +25,9 @@ class TraceObserver {
 
     /// Whether on_update() should be called, which costs more than on_applied().
     virtual bool needs_updates() const { return false; }
-    /// Each update of a traced process, with names, once its amount is settled.
+    /// Each update of a traced process, with names, after its amount is settled.
     virtual void on_update(const core::EventLine & /*line*/) {}
-    /// Every update when it is applied; also of unknown mms, with Applied::known false.
+    /// Every update when it is applied, including those of unknown mms, for which Applied::known is false.
     virtual void on_applied(const rsslag_update & /*update*/, const core::Applied & /*applied*/) {}
     /// Amounts that were still open in on_applied().
     virtual void on_settled(std::span<const core::SettledUpdate> /*amounts*/) {}
@@ -40,10 +40,10 @@ class TraceObserver {
     virtual void on_sum(const rsslag_sum & /*sum*/, const std::optional<core::Held> & /*held*/) {}
     /// Each reading of a traced process, before it is compared with the ledger.
     virtual void on_reading(const core::RawReading & /*reading*/) {}
-    /// In the order of time, before records that are later.
+    /// Each change of a mapping, in the order of time with the records.
     virtual void on_mapping(const core::MappingChange & /*change*/) {}
     virtual void on_listing(const core::MappingListing & /*listing*/) {}
-    /// More has been lost, in the kernel or in the recording (cause "recording").
+    /// Called when the counts of losses have grown, in the kernel or in the recording (cause "recording").
     virtual void on_loss(std::uint64_t /*t_ns*/, const core::Losses & /*losses*/) {}
     /// A process at one tick, or its last one.
     // NOLINTNEXTLINE(performance-unnecessary-value-param): overriders move it

@@ -10,8 +10,8 @@
 
 namespace rsslag::trace {
 
-/// An opaque id, equal for processes that share an mm. It hides the kernel address by mixing it with `key`.
-/// `generation` distinguishes mms that had the same address. Pure.
+/// An opaque id, equal for processes that share an mm. It mixes the kernel address with `key`, so that users cannot see
+/// the address. `generation` distinguishes mms that had the same address. Pure.
 std::string mm_id(std::uint64_t key, std::uint64_t mm, std::uint64_t generation = 0);
 
 /// Reconciles a reading. Pure.

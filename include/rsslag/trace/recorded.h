@@ -19,7 +19,7 @@ inline Facts facts_of(const recording::Header &header) {
     return facts;
 }
 
-/// The same, for sinks.
+/// The facts for sinks.
 sinks::Facts sink_facts(const recording::Header &header);
 
 }  // namespace rsslag::trace

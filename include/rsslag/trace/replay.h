@@ -21,11 +21,11 @@ namespace rsslag::trace {
 struct ReplayOptions {
     std::optional<core::ThreadChoice> threads;  ///< nullopt: as in the recorded trace
     bool for_screen = false;                    ///< ticks also contain the flushes since the previous tick
-    /// Start at this position, which saves reading what is before. Processes are known from their next reading on; what
-    /// their threads did before is part of the baseline.
+    /// Start at this position, to skip the earlier part. Processes are known from their next reading on; earlier
+    /// changes by their threads are part of the baseline.
     std::optional<recording::Position> from;
     bool ended_tasks = false;  ///< see AnalyzerOptions
-    /// Called occasionally, also within step(), with the work of reading so far, in the unit of work(). If it returns
+    /// Called occasionally, even within step(), with the cost of reading so far, in the unit of work(). If it returns
     /// true, step() returns and treats this point as the end.
     std::function<bool(std::uint64_t work)> stop = nullptr;
 };
@@ -33,16 +33,16 @@ struct ReplayOptions {
 /// The result of a replay.
 struct ReplayResult {
     recording::Header header;
-    core::Summary summary;                    ///< its `ticks` is the number of ticks passed to the observer
-    bool complete = true;                     ///< the recording was ended properly and nothing of it is missing
+    core::Summary summary;                    ///< summary.ticks is the number of ticks passed to the observer
+    bool complete = true;                     ///< the recording was ended properly, and no part of it is missing
     std::vector<recording::Missing> missing;  ///< the parts that are missing
-    std::uint64_t records = 0;                ///< as counted by the chunks of the file
+    std::uint64_t records = 0;                ///< number of records, by the headers of the chunks
 };
 
 /// The largest lag of any process.
 recording::Peak peak_of(const core::Summary &summary);
 
-/// Replays a recording event by event; the caller decides when.
+/// Replays a recording, one event for each call of step().
 class Replay {
   public:
     /// `observer` must outlive the replay; may be null. Errors are those of recording::open_file() and
@@ -62,7 +62,7 @@ class Replay {
     std::uint64_t work() const;
     /// All records from before this time (CLOCK_MONOTONIC) have been applied.
     std::uint64_t complete_until() const;
-    /// Call it after the last step.
+    /// The result. Call it after the last step().
     ReplayResult finish();
 
   private:

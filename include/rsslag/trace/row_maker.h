@@ -36,9 +36,9 @@ class RowMaker : public TraceObserver {
     void on_applied(const rsslag_update &update, const core::Applied &applied) override;
     void on_settled(std::span<const core::SettledUpdate> amounts) override;
     void on_fault(const rsslag_fault &fault, const core::Members &came, const std::optional<core::Held> &held) override;
-    /// Ignores partial sums, which are reported again.
+    /// Ignores partial sums, which come again.
     void on_sum(const rsslag_sum &sum, const std::optional<core::Held> &held) override;
-    /// Names the process for records before its first reading.
+    /// Stores the name of the process for records before its first reading.
     void on_adopted(const core::GroupView &group) override;
     void on_task(const core::TaskLine &line) override;
     void on_reading(const core::RawReading &reading) override;
@@ -47,7 +47,7 @@ class RowMaker : public TraceObserver {
     void on_loss(std::uint64_t t_ns, const core::Losses &losses) override;
     void on_tick(core::Tick tick) override;
 
-    /// No more input. Returns the first error.
+    /// To be called after the last event. Returns the first error of the sink.
     core::Status finish();
     bool failed() const { return !status_.ok(); }
 
@@ -60,10 +60,10 @@ class RowMaker : public TraceObserver {
         std::uint64_t id = 0;
         int pid = 0;
         std::uint64_t generation = 0;  ///< the ledger's; 0: unknown
-        /// Torn down: a record at this address that is not part of the teardown is of another mm.
+        /// Torn down. A record at this address that is not part of the teardown belongs to another mm.
         bool torn = false;
     };
-    /// What the rows of a reading need; a reading of many tasks is large.
+    /// The data for the rows of a reading, without its tasks, which may be many.
     struct Read {
         int pid = 0;
         std::uint64_t mm = 0;  ///< address
@@ -75,11 +75,11 @@ class RowMaker : public TraceObserver {
         sinks::Row row;
         core::MmView ledger;
     };
-    /// A row that waits for an open amount, its own or that of an earlier row.
+    /// A row that waits until its own amount or that of an earlier row is settled.
     struct Deferred {
         sinks::UpdateRow update;
         std::string comm;
-        std::uint64_t ticket = 0;      ///< 0: its own amount is not open
+        std::uint64_t ticket = 0;      ///< Applied::ticket of its own amount; 0: that is settled
         std::unique_ptr<Other> other;  ///< if set, `update` is unused
     };
     struct Lost {

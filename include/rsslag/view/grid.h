@@ -29,25 +29,27 @@ struct Cell {
 
 class Grid {
   public:
-    /// Has at least one row and one column, also if the terminal reports 0.
+    /// Has at least one row and one column, even if the terminal reports 0.
     explicit Grid(Size size);
 
     Size size() const { return size_; }
     const Cell &at(int row, int column) const { return cells_[index(row, column)]; }
 
-    /// Writes UTF-8 at a position and cuts text outside the grid. A character without a width of 1 or 2 becomes '?'
-    /// and half a wide character becomes a blank, so that every row keeps its width. Returns the column after the text.
+    /// Writes UTF-8 text at a position and cuts what is outside the grid. A character whose width is not 1 or 2 becomes
+    /// '?', and half a wide character becomes a blank, so that every row keeps its width. Returns the column after the
+    /// text.
     int put(int row, int column, std::string_view text, Look look = Look::Plain);
     /// Like put(), cut or padded with blanks to end at `end`.
     void put_field(int row, int column, int end, std::string_view text, Look look = Look::Plain);
-    /// Right-aligned: the text ends at `end`.
+    /// Like put(), right-aligned: the text ends at `end`.
     void put_right(int row, int end, std::string_view text, Look look = Look::Plain);
     void fill(int row, int from, int to, char32_t glyph, Look look = Look::Plain);
     /// Changes only the look of cells.
     void mark(int row, int from, int to, Look look);
 
-    /// A row as UTF-8 at full width; text() returns all rows, each with a newline.
+    /// A row as UTF-8 at full width.
     std::string row_text(int row) const;
+    /// All rows, each with a newline.
     std::string text() const;
 
     friend bool operator==(const Grid &, const Grid &) = default;

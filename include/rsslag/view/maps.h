@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Renderers of rsslag maps: JSON and text. Pure: state in, text out.
+// Renderers of rsslag maps: JSON and text. Pure.
 #pragma once
 
 #include <optional>
@@ -60,14 +60,14 @@ std::string maps_text(const MapsDocument &document, const MappedProcess &process
 /// A process whose mappings cannot be read: the values of its status file if there is one, and the reason.
 std::string unmapped_text(const MapsDocument &document, const memory::UnmappedProcess &process, const TextStyle &style);
 
-/// Changes since the last look or the baseline; empty without an earlier state to compare with.
+/// The changes since the previous reading or the baseline; empty if there is neither.
 std::string changes_text(const MappedProcess &process, const TextStyle &style);
-/// A later look of --watch: one line of sums, then the changes.
+/// A later reading of --watch: one line of sums, then the changes.
 std::string look_text(const MapsDocument &document, const MappedProcess &process, const TextStyle &style);
-/// One line for each assertion that holds (`holding`), or for each other one.
+/// One line for each assertion that holds (`holding`), or for each one that does not.
 std::string assertions_text(const MappedProcess &process, const TextStyle &style, bool holding);
 
-/// Facts about the machine for a bug report that the document lacks.
+/// Facts for a bug report that MapsDocument does not contain.
 struct ReportFacts {
     std::string version;     ///< of rsslag
     std::string huge_pages;  ///< the setting of transparent huge pages
@@ -75,7 +75,7 @@ struct ReportFacts {
 /// The head of a bug report, in ASCII. maps_text() follows it.
 std::string report_head(const MapsDocument &document, const MappedProcess &process, const ReportFacts &facts);
 
-/// The output of pmap -x and pmap -X. Control and escape bytes of names are made harmless.
+/// The output of pmap -x (pmap_x_text) and pmap -X, with names through core::harmless().
 std::string pmap_x_text(const MappedProcess &process, bool utf8);
 std::string pmap_details_text(const MappedProcess &process, bool utf8);
 

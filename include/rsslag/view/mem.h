@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Renderers of rsslag mem: the memory of many processes, no page counted twice. Pure: state in, text out.
+// Renderers of rsslag mem: the memory of many processes, with no page counted twice. Pure.
 #pragma once
 
 #include <chrono>
@@ -24,8 +24,8 @@ struct MemRow {
     std::size_t processes = 0;
     std::vector<int> pids;
     procfs::Use use;
-    std::optional<procfs::Headroom> room;  ///< by program only: how many more of it fit
-    std::optional<std::size_t> mappings;   ///< by file only, as is use_by_pid
+    std::optional<procfs::Headroom> room;  ///< only by program: how many more instances fit into memory
+    std::optional<std::size_t> mappings;   ///< only by file, like use_by_pid
     std::map<int, procfs::Use> use_by_pid;
 };
 

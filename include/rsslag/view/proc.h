@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Renderers of readings from /proc alone, used if BPF is not available. Pure: state in, text out. Every output is
-// marked as such.
+// Renderers of readings from /proc alone, used if BPF is not available. Pure. Every output is marked as such.
 #pragma once
 
 #include <cstddef>

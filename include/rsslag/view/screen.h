@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The screen: ticks and keys in, a grid of cells and intents out. Pure: no terminal, no clock. A replay uses the same
-// code as a live trace.
+// The state of the screen, which takes ticks and keys and returns a grid of cells and intents. Pure: no terminal, no
+// clock. A replay uses the same code as a live trace.
 #pragma once
 
 #include <chrono>
@@ -37,7 +37,7 @@ struct Key {
     char32_t character = 0;
 };
 
-// What a key requests of the session that runs the trace.
+// Intents: requests of a key to the session that runs the trace.
 struct Quit {};
 struct Back {};  ///< to the list of processes
 struct WalkNow {
@@ -49,7 +49,7 @@ struct SetInterval {
 struct OpenLive {
     int pid = 0;
 };
-struct TypeToCommand {};  ///< from now on keys are input of CMD
+struct TypeToCommand {};  ///< later keys are input of CMD
 /// Starts a recording, or ends the one in progress.
 struct Record {
     int pid = 0;  ///< the process on the screen
@@ -119,12 +119,12 @@ class LiveScreen {
     void take(Tick tick);
     void take(CommandOutput output);
     void take(const Playback &playback);
-    /// Discards the data of all ticks; keeps what the user has chosen.
+    /// Discards the data of all ticks and keeps the choices of the user.
     void rewind();
     /// Shows a notice until the next key.
     void notify(std::string notice);
     void type_to_command(bool on);
-    /// Whether a recording is in progress.
+    /// Sets whether a recording is in progress.
     void record(bool on);
     bool command_runs() const;
     /// Lost records as of the last tick.
@@ -142,9 +142,10 @@ class LiveScreen {
 /// A process as `top` lists it.
 struct TopProcess {
     core::ProcessTotal total;
-    std::string mm_id;  ///< as ProcessReading's; empty if it is not needed
+    std::string mm_id;  ///< as ProcessReading::mm_id; empty if it is not needed
 
-    /// exact − flushed as /proc/PID/stat shows it, with each member at least 0 (fs/proc/array.c do_task_stat).
+    /// The exact rss minus the flushed one as /proc/PID/stat shows it, with each member at least 0 (fs/proc/array.c
+    /// do_task_stat).
     core::Pages lag() const { return core::lag(total.exact(), total.flushed); }
 };
 
@@ -163,7 +164,7 @@ struct TopTable {
 enum class TopSort : std::uint8_t { Lag, Exact, Cached, Name };
 std::string_view name(TopSort sort);
 
-/// Largest first, names ascending; ties by host PID.
+/// Sorts sizes in descending and names in ascending order; equal ones by host PID.
 void sort_top(std::vector<TopProcess> &processes, TopSort sort);
 
 /// `--once`: the first `rows` processes (0: all) in order, as text and as rsslag.top/1 (docs/schema/top.schema.json).
@@ -178,7 +179,7 @@ class TopScreen {
     TopScreen &operator=(TopScreen &&) noexcept;
 
     void take(TopTable table);
-    /// The result of a walk that a key requested, or the reason why there is none.
+    /// Shows the result of a walk that a key requested, or the reason why there is none.
     void take(const ProcessReading &reading);
     void notify(std::string notice);
 

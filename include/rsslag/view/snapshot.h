@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Renderers of a snapshot: JSON and text. Pure: state in, text out.
+// Renderers of a snapshot: JSON and text. Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ using core::FailedTarget;
 using core::ProcessReading;
 using core::SnapshotDocument;
 
-/// How text looks, chosen by options and by the terminal.
+/// The style of text, by the options and the terminal.
 struct TextStyle {
     bool utf8 = true;
     bool color = false;

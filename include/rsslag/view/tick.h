@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Renderers of a trace without a screen: JSON, CSV and text. Pure: state in, text out.
+// Renderers of a trace without a screen: JSON, CSV and text. Pure.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ std::string summary_json(const Summary &summary);
 std::string csv_header();
 std::string tick_csv(const Tick &tick, std::uint64_t lines_dropped = 0);
 
-/// Stands in the output for lines that were dropped because the reader was too slow: rsslag.gap/1, or a text line.
+/// The line in place of lines that were dropped because the reader was too slow: rsslag.gap/1, or text.
 std::string gap_json(std::uint64_t lines);
 std::string gap_text(std::uint64_t lines, const TextStyle &style);
 /// The total of dropped lines, for the end of the output.
@@ -38,7 +38,7 @@ std::string line_header(const TextStyle &style);
 std::string tick_lines(const Tick &tick, const TextStyle &style, bool with_threads);
 std::string summary_text(const Summary &summary, const TextStyle &style);
 
-/// One record on a line, like strace: for --events.
+/// A line of --events for one record.
 std::string event_text(const EventLine &event, const TextStyle &style);
 std::string event_json(const EventLine &event);
 
