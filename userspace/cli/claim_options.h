@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The option --assert, for every command that has it.
+// The option --assert, for all commands that have it.
 #pragma once
 
 #include <string>
@@ -13,20 +13,20 @@
 namespace rsslag::cli {
 
 struct ClaimOptions {
-    std::vector<std::string> typed;  ///< as typed
+    std::vector<std::string> typed;  ///< the values as typed
     std::vector<report::Claim> claims;
 };
 
 void add_claim_options(CLI::App &command, ClaimOptions &options);
 
-/// Parses the conditions. Called before anything else is done.
+/// Parses `typed` into `claims`. Kind::BadInput if one is malformed.
 core::Status parse_claims(ClaimOptions &options);
 
 /// Prints a line on stderr for each condition that does not hold or cannot be evaluated. Returns kDoesNotHold if there
 /// is one and `status` is kDone, else `status`.
 int check_claims(const std::vector<report::ClaimResult> &results, int status);
-/// The same for a trace. Returns kNotAllowed if no process was traced although the trace had a duration (`ends`) or has
-/// conditions. `follow`: children were traced, too.
+/// check_claims() for a trace. Returns kNotAllowed if no process was traced, although the trace had a duration (`ends`)
+/// or has conditions. `follow`: children were traced too.
 int check_claims(const ClaimOptions &options, const session::TickWriter &writer, bool ends, bool follow, int status);
 
 }  // namespace rsslag::cli

@@ -11,10 +11,10 @@
 
 namespace rsslag::cli {
 
-/// Null if there is no command of that name.
+/// The command with this name; null if there is none.
 const CLI::App *command_named(const CLI::App &app, const std::string &name);
 
-/// Returns the arguments before the first `--`; `command` gets those after it.
+/// Returns the arguments before the first `--`, and sets `command` to those after it.
 std::vector<std::string> split(int argc, char **argv, std::vector<std::string> &command, bool &has_command);
 
 /// Puts `live` in front of arguments that name no command: `rsslag PID`, `rsslag NAME` with the name of a running
@@ -26,7 +26,7 @@ core::Result<std::vector<std::string>> with_command(const CLI::App &app, std::ve
 /// The error to report for arguments that the parser rejected with `error`. `typed`: the arguments as typed.
 core::Error usage_error(const CLI::App &app, const std::vector<std::string> &typed, const CLI::ParseError &error);
 
-/// `argument` is not a command.
+/// The Kind::BadInput error for `argument`, which is not a command.
 core::Error unknown_command(const CLI::App &app, const std::string &argument);
 
 }  // namespace rsslag::cli

@@ -15,7 +15,7 @@ namespace rsslag::cli {
 /// Options of all commands, and the arguments after the first `--`.
 struct Common {
     std::vector<std::string> command;    ///< CMD ARG…; empty without `--`
-    std::vector<std::string> arguments;  ///< those before `--`, as typed
+    std::vector<std::string> arguments;  ///< the arguments before `--`, as typed
     std::string unit = "kB";
     std::string color = "auto";
 };
@@ -23,7 +23,7 @@ struct Common {
 /// Runs a command and returns the exit status.
 using Run = std::function<int()>;
 
-/// PID…, -p, --comm, --cgroup, -u: the same for every command that takes targets.
+/// Adds PID…, -p, --comm, --cgroup and -u to a command that takes targets.
 void add_target_options(CLI::App &command, host::TargetArguments &arguments);
 
 Run add_snapshot(CLI::App &app, const Common &common);

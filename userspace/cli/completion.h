@@ -15,18 +15,18 @@ struct Candidate {
 };
 
 struct Offer {
-    /// What the shell itself completes in addition to `candidates`.
+    /// The kind of words that the shell itself completes in addition to `candidates`.
     enum class Also { Nothing, Files, Directories, Users, Groups, Command };
 
     Also also = Also::Nothing;
-    std::vector<Candidate> candidates;  ///< all begin with what was typed
+    std::vector<Candidate> candidates;  ///< each starts with the word before the cursor
 };
 
-/// Candidates for the last of `arguments`, which are those typed after the program's name up to the cursor; the last
-/// one may be empty. Reads /proc if a process may be named there.
+/// Candidates for the last of `arguments`, the words after the program's name up to the cursor; the last one may be
+/// empty. Reads /proc if the word may be the name of a process.
 Offer offer(const CLI::App &app, const std::vector<std::string> &arguments);
 
-/// The form that the shells' scripts read: a line with `also` (`none`, `files`, `directories`, `users`, `groups`,
+/// The text that the shells' scripts read: a line with `also` (`none`, `files`, `directories`, `users`, `groups`,
 /// `command`), then one line per candidate, with a tab before its description.
 std::string offer_text(const Offer &offer);
 

@@ -13,10 +13,11 @@ inline constexpr int kBadInput = 2;
 inline constexpr int kNotAllowed = 3;       ///< this machine, user or target does not allow it
 inline constexpr int kCommandFailed = 125;  ///< with `-- CMD`: rsslag itself failed
 
+/// The exit status for an error of this kind.
 int exit_status(core::Kind kind);
 
-/// Prints the error and its remedy as one line on stderr and returns the exit status. If the reader closed the pipe:
-/// prints nothing and returns kDone.
+/// Prints the error and its remedy as one line on stderr and returns the exit status. If the error is that the reader
+/// closed the pipe, prints nothing and returns kDone.
 int fail(const core::Error &error);
 
 }  // namespace rsslag::cli

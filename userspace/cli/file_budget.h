@@ -8,17 +8,16 @@
 
 namespace rsslag::cli {
 
-/// Limits on reading recordings, by the sizes of the files alone. Memory: 256 MiB plus that size, enforced by
-/// RLIMIT_DATA. CPU time: 10 s plus 1 s for each 4 MB, for recordings that are far denser than those of a tracer;
-/// other recordings have no limit.
+/// Limits the cost of reading recordings by the total size of the files. Memory: 256 MiB plus that size, enforced by
+/// RLIMIT_DATA. CPU time: 10 s plus 1 s for each 4 MB, only for recordings that are far denser than those of a tracer.
 class FileBudget {
   public:
     explicit FileBudget(std::vector<std::string> files);
 
-    /// Whether the time is spent, given the work so far (trace::Replay::work()). Stays true.
+    /// Whether the CPU time is spent. `work`: trace::Replay::work() so far. Once true, it stays true.
     bool spent(std::uint64_t work);
     bool was_spent() const { return spent_; }
-    /// Calls `read` and returns its status. If memory or time is spent: prints an error and returns kBadInput.
+    /// Calls `read` and returns its status. If memory or time is spent, prints an error and returns kBadInput.
     int run(const std::function<int()> &read);
 
   private:

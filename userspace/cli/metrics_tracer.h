@@ -22,7 +22,8 @@ class MetricsTracer {
     static core::Result<MetricsTracer> open(std::vector<std::string> comms, metrics::By by, std::size_t most,
                                             std::function<bool()> stopped);
 
-    /// Takes in the records since the last call; once a second it also attaches to forked processes. Call it often.
+    /// Processes the records since the last call. Once a second it also attaches to processes that match without an
+    /// exec, i.e. after a fork or a rename. Call it often.
     void collect();
     /// Figures of all traced groups as of now, and losses.
     metrics::Exposition::Trace read();

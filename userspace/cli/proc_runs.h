@@ -22,7 +22,7 @@ bool can_sample(const session::TraceOptions &options, const core::Error &why);
 /// `live`: samples the targets at each interval until they have ended, the duration is over or a signal stops rsslag.
 int sample_targets(const std::vector<host::Target> &targets, const session::TraceOptions &options,
                    const view::TextStyle &style, host::StopSignals &stop, const core::Error &why);
-/// The same for a command. Returns its status, or kDone after a stop signal or at the end of the duration.
+/// Runs a command and samples it. Returns its status, or kDone after a stop signal or at the end of the duration.
 int sample_command(const std::vector<std::string> &argv, const session::TraceOptions &options,
                    const view::TextStyle &style, const core::Error &why);
 
@@ -34,7 +34,7 @@ struct ProcTopOptions {
     std::chrono::milliseconds interval{1000};
 };
 
-/// `top`: prints tables until a signal stops rsslag, or a single one.
+/// `top`: prints tables until a signal stops rsslag, or one table with `once`.
 int sample_all(const ProcTopOptions &options, const view::TextStyle &style, host::StopSignals &stop,
                const core::Error &why);
 

@@ -15,7 +15,7 @@ namespace rsslag::cli {
 /// Reads the mappings of processes, with exact counters if BPF can be used.
 class ProcessMaps {
   public:
-    /// Drops all capabilities except `chosen` and those that reading counters and other users' files needs.
+    /// Drops all capabilities except `chosen` and those that are needed to read counters and other users' files.
     static core::Result<ProcessMaps> open(const std::vector<cap_value_t> &chosen);
 
     memory::MapReader &reader() { return reader_; }

@@ -12,10 +12,11 @@
 
 namespace rsslag::cli {
 
-/// Checks and parses what was typed, before the kernel is queried. Kind::BadInput if an option is invalid.
+/// Checks `options.typed` and sets the other fields from it, without a query of the kernel. Kind::BadInput if an option
+/// is invalid.
 core::Status parse(session::TraceOptions &options);
 
-/// all, changed, top:N or none. Pure.
+/// Parses "all", "changed", "top:N" or "none". Kind::BadInput otherwise. Pure.
 core::Result<core::ThreadChoice> parse_threads(const std::string &argument);
 
 void add_trace_options(CLI::App &command, session::TraceOptions &options);

@@ -23,7 +23,8 @@ struct CommandEnd {
     std::optional<std::int64_t> max_rss_kb;  ///< of wait4(2)
 };
 
-/// Runs and traces CMD; returns the exit status. With `end` the trace ends when CMD ends, even if its children run on.
+/// Runs and traces CMD; returns the exit status. If `end` is not null, sets it and ends the trace when CMD ends, even
+/// if its children are still running.
 int trace_command(const std::vector<std::string> &argv, const session::TraceOptions &options,
                   session::TickWriter &writer, CommandEnd *end = nullptr);
 

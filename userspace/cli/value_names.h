@@ -7,7 +7,7 @@
 namespace rsslag::cli {
 
 /// Names the values of all options of `app` and its commands. Numbers, and values that CLI11 checks against a list,
-/// have a name already: "TEXT:{lines,csv}", "INT".
+/// already have a name: "TEXT:{lines,csv}", "INT".
 void name_values(CLI::App &app);
 
 }  // namespace rsslag::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What one record shows of one counter of an mm, and what it leaves open.
+// One record's evidence about one counter of an mm.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace rsslag::core {
 
 /// Numbers in place of a TID, which no task has: for all ended tasks together, for updates by an mm's own tasks during
-/// its teardown, and, from kFirstLeaver down, for each ended task with open updates.
+/// its teardown, and, from kFirstLeaver downwards, for each ended task with open updates.
 inline constexpr int kEndedTid = 0, kTeardownTid = -1, kFirstLeaver = -2;
 
 /// How a record's count was taken.
@@ -21,16 +21,16 @@ enum class CountRead : std::uint8_t {
 
 /// Times are bounds, not estimates: a CPU may be interrupted or stolen between any two steps.
 struct CounterEvent {
-    std::uint64_t begin_ns = 0;  ///< the update took effect no earlier
-    std::uint64_t t_ns = 0;      ///< … and no later; the count was read no earlier
-    std::uint64_t end_ns = 0;    ///< the count was read no later
+    std::uint64_t begin_ns = 0;  ///< the update took effect at this time or later
+    std::uint64_t t_ns = 0;      ///< the update took effect by this time; the count was read at this time or later
+    std::uint64_t end_ns = 0;    ///< the count was read by this time
     int cpu = 0;
     int tid = 0;
     std::int64_t count = 0;             ///< the mm's own counter, as read
-    bool update = false;                ///< may have moved that counter; else only the count is evidence
+    bool update = false;                ///< the record is of an update, which may have moved that counter
     PageSet moved;                      ///< of an update: the possible moves of the counter
-    std::optional<std::int64_t> usual;  ///< … and the move of nearly all such updates
-    std::int64_t before = 0;    ///< pages that the CPU cached before it: the update's own pages = moved − before
+    std::optional<std::int64_t> usual;  ///< of an update: the move of nearly all such updates
+    std::int64_t before = 0;    ///< pages that the CPU cached before; the update's own pages are moved − before
     std::uint64_t ticket = 0;   ///< of an update: the number by which its amount is reported
     std::uint64_t number = 0;   ///< among this counter's events, from 1
     std::uint64_t follows = 0;  ///< number of the task's previous event, 0: none

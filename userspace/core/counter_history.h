@@ -13,13 +13,13 @@ namespace rsslag::core {
 
 /// Keeps a counter's events until the amount of each update is certain, or later records cannot make it more certain.
 ///
-/// An update is settled once every record that could change its amount has come: records of a CPU are in order, so that
-/// a later record of each CPU proves it. A CPU without a record for kSilentNs is taken to have none on the way. Only
-/// this is an estimate, far above the longest delay that was seen (12 ms, under emulation).
+/// An update is settled when every record that could change its amount has come. Records of a CPU are in order, so a
+/// later record of each CPU proves this. A CPU without a record for kSilentNs is assumed to have none on the way. This
+/// is the only estimate; it is far above the longest delay that was seen (12 ms, under emulation).
 class CounterHistory {
   public:
     static constexpr std::uint64_t kSilentNs = 50'000'000;
-    /// The longest time from an update of such a CPU to its record: interrupts take 20 us.
+    /// The longest time from an update of a silent CPU to its record; interrupts take 20 us.
     static constexpr std::uint64_t kInFlightNs = 1'000'000;
     /// A time that is not known yet; leaves space for sums.
     static constexpr std::uint64_t kNever = UINT64_MAX / 2;
@@ -29,10 +29,10 @@ class CounterHistory {
         std::uint64_t ticket = 0, t_ns = 0;
         int cpu = 0, tid = 0;
         Amount pages;
-        bool moved = false;          ///< whether it moved the mm's own counter, most likely
+        bool moved = false;          ///< it most likely moved the mm's own counter
         std::uint64_t since_ns = 0;  ///< it took effect after this time
     };
-    /// The sum of a task's settled updates: its bounds are tighter than the sums of each one's bounds.
+    /// The sum of a task's settled updates. Its bounds are tighter than the sums of the bounds of each update.
     struct Share {
         int tid = 0;
         Amount pages;
@@ -41,9 +41,9 @@ class CounterHistory {
         std::vector<Update> updates;
         std::vector<Share> shares;
         std::int64_t unclaimed = 0;  ///< the counter moved by this, and no record explains it
-        bool certain = false;        ///< in all possible orders of them `count()` is the same
+        bool certain = false;        ///< all possible orders of the updates lead to the same `count()`
         bool bound = false;          ///< each true amount is between least and most
-        bool sum_known = false;      ///< the true sum of all of them is that of their likely amounts
+        bool sum_known = false;      ///< the true sum of all amounts is the sum of their likely amounts
         void clear() {
             unclaimed = 0;
             certain = bound = sum_known = false;
@@ -54,7 +54,7 @@ class CounterHistory {
 
     explicit CounterHistory(CountRead read) : read_(read) {}
 
-    /// Starts over from this count and drops what is open.
+    /// Starts again from this count and drops all open updates.
     void reset(std::int64_t count);
     bool open() const { return !events_.empty(); }
     /// The count after all settled events.
@@ -64,36 +64,37 @@ class CounterHistory {
 
     /// Adds a record of this counter.
     void add(CounterEvent event, Settled &out);
-    /// Whether enough events came since the last settle() to make another one worthwhile.
+    /// Whether enough events have come since the last settle() to call it again.
     bool due() const { return added_ >= try_at_; }
     /// Adds a reading of the counter between these times, as evidence for the order of open updates. Returns false and
-    /// changes nothing if none is open, if no order leads to that count, or if the reading may be older than settled
-    /// updates.
+    /// changes nothing if no update is open, if no order leads to that count, or if the reading may be older than
+    /// settled updates.
     bool add_reading(std::int64_t count, std::uint64_t begin_ns, std::uint64_t end_ns);
-    /// The CPU has a later record, of whatever counter: the count of its last one had been read by then.
+    /// To be called for a later record of the CPU, of any counter. The count in the CPU's last record of this counter
+    /// was read before `t_ns`.
     void passed(int cpu, std::uint64_t t_ns);
-    /// `complete_ns`: the records of all that took effect, or was read, before this time have come.
+    /// `complete_ns`: the records of all updates and counts from before this time have come.
     void settle(std::uint64_t complete_ns, Settled &out);
     const std::vector<CounterEvent> &unsettled() const { return events_; }
-    /// Settles all that is open: no more records come.
+    /// Settles all open updates. To be called when no more records will come.
     void finish(Settled &out);
-    /// Settles all open updates as if no more records came. Moves of the counter that only missing records explain are
-    /// left out.
+    /// Settles all open updates as if no more records came. Leaves out moves of the counter that only missing records
+    /// explain.
     void settle_for_view(Settled &out);
 
-    /// Moves a task's open events to another TID or tag: the task has ended, or its TID has changed.
+    /// Moves a task's open events to another TID or tag, because the task has ended or its TID has changed.
     void retag(int from, int to);
 
   private:
     struct Last {
-        std::size_t one = 0, two = 0;  ///< indices plus one of the CPU's last event and the one before
+        std::size_t one = 0, two = 0;  ///< indices plus one of the CPU's last event and of the event before that
     };
 
-    /// A count that was read, or returned by an atomic add, between these times and includes no open update.
+    /// A count without any open update, which was read or returned by an atomic add between these times.
     struct Clean {
         std::uint64_t since_ns = 0, end_ns = 0;
         int cpu = -1;
-        bool up = false, down = false;  ///< it may include updates settled since, which moved the counter up, down
+        bool up = false, down = false;  ///< it may include updates settled since that moved the counter up or down
     };
 
     bool settled_by_itself(const CounterEvent &event, Settled &out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The ledger's state: the mms, tasks and groups that it has.
+// The state of the Ledger: its mms, tasks and groups.
 #pragma once
 
 #include <array>
@@ -25,10 +25,10 @@ struct Ledger::Impl {
         int tgid = 0;  ///< in rsslag's PID namespace
         int host_tgid = 0;
         std::string comm;
-        std::shared_ptr<MmAccount> mm;  ///< null: not known yet, or left
+        std::shared_ptr<MmAccount> mm;  ///< null: not known yet, or the task has left it
         std::uint64_t faults_before = 0;
     };
-    /// A group that has left an mm, reported once the mm's teardown is complete.
+    /// A group that has left an mm. It is reported when the mm's teardown is complete.
     struct Leaving {
         GroupView group;
         std::shared_ptr<MmAccount> mm;
@@ -54,11 +54,11 @@ struct Ledger::Impl {
     std::unordered_set<int> mm_builders;
     /// TIDs of tasks that updated an mm other than their own.
     std::unordered_set<int> others;
-    std::unordered_map<std::uint64_t, std::uint64_t> retired;  ///< when an mm at this address last ended
+    std::unordered_map<std::uint64_t, std::uint64_t> retired;  ///< by address: the time at which an mm last ended there
     std::uint64_t generations = 0;
     std::uint64_t ended = 0, ended_not_at_zero = 0;
     std::uint64_t now = 0;
-    /// Lost records, any of which may be of an mm that is created before `until_ns`.
+    /// Lost records. Any of them may belong to an mm that is created before `until_ns`.
     struct Doubt {
         std::uint64_t records = 0;
         std::uint64_t until_ns = 0;
@@ -83,7 +83,7 @@ struct Ledger::Impl {
     void name_tasks(MmView &view) const;
     static TaskName name_of(int host_tid, const Task &task);
     void name_extremes(Extremes &extremes) const;
-    /// To be called whenever a task or an mm is added, removed or renumbered: makes all of `last_` invalid.
+    /// Makes all of `last_` invalid. To be called when a task or an mm is added, removed or renumbered.
     void forget_last() { version++; }
     std::uint64_t version = 1;
     /// Whether a group other than `except` lives in the mm.
@@ -101,11 +101,11 @@ struct Ledger::Impl {
     bool surely_direct(const rsslag_update &update, const MmAccount &mm);
     bool may_have_ended(const MmAccount &mm, std::uint64_t t_ns) const;
 
-    /// By CPU: the look-up for its last update. The next one mostly has the same task and mm.
+    /// By CPU: the look-up for its last update. The next update mostly has the same task and mm.
     std::vector<Entry> last_;
-    /// How many of a CPU's sums are remembered, as they may come out of order.
+    /// The number of sums of a CPU that are kept, since sums may come out of order.
     static constexpr std::uint32_t kReportedSums = 64;
-    /// A sum of a CPU, and how many of its updates have been applied.
+    /// A sum of a CPU, and the number of its updates that have been applied.
     struct Reported {
         std::uint32_t number = 0;
         std::uint32_t updates = 0;

@@ -30,33 +30,33 @@ Members members_of(const std::array<Number, kMembers> &values) {
 
 /// One task's changes to the counters of this mm.
 struct Account {
-    /// Set if the account belongs to no living task: stands for the TID in its open updates.
+    /// The number in place of the TID in its open updates; nullopt if the account belongs to a living task.
     std::optional<int> tag;
-    std::array<std::int64_t, kMembers> flushed{};      ///< sum of its settled updates, as they are most likely
-    std::array<std::int64_t, kMembers> below{};        ///< `flushed` is too high by at most this many pages, …
-    std::array<std::int64_t, kMembers> above{};        ///< … or too low
-    std::array<std::int64_t, kMembers> cached{};       ///< `thread` scheme: pages cached now, …
-    std::array<std::int64_t, kMembers> from_faults{};  ///< … and what fault records have reported of them already
+    std::array<std::int64_t, kMembers> flushed{};      ///< sum of the most likely amounts of its settled updates
+    std::array<std::int64_t, kMembers> below{};        ///< `flushed` is too high by at most this many pages
+    std::array<std::int64_t, kMembers> above{};        ///< `flushed` is too low by at most this many pages
+    std::array<std::int64_t, kMembers> cached{};       ///< `thread` scheme: pages cached now
+    std::array<std::int64_t, kMembers> from_faults{};  ///< the part of `cached` that fault records have reported
     std::array<std::int64_t, kMembers>
         cached_at_attach{};  ///< `thread` scheme: cached at the attach, part of the baseline
-    std::int64_t lost = 0;   ///< most pages by which lost records may have changed its sum
+    std::int64_t lost = 0;   ///< the most pages by which lost records may have changed its sum
     std::uint64_t updates = 0;
     std::uint64_t seen_ns = 0;  ///< t_ns of its last update or fault record
     std::uint64_t flushes = 0;
     std::uint64_t last_flush_ns = 0;
     std::uint64_t cached_ns = 0;                    ///< time of the record or reading that `cached` is from
-    std::array<std::int64_t, kMembers> left{};      ///< `thread` scheme: cached after its last record; …
-    std::array<std::uint64_t, kMembers> left_by{};  ///< … if not 0, the ticket of the open update that decides this
+    std::array<std::int64_t, kMembers> left{};      ///< `thread` scheme: pages cached after its last record
+    std::array<std::uint64_t, kMembers> left_by{};  ///< ticket of the open update that determines `left`; 0: none
     int last_flushed_member = -1;
 
     Members net() const;
     Pages uncertain() const;
     void join(const Account &other);
-    /// Takes `cached` for what it cached after its last record: no open update decides this.
+    /// Sets `left` to `cached`, so that no open update determines it.
     void rebase();
 };
 
-/// Amounts of updates that were open when they were applied, reported once they are settled.
+/// Amounts of updates that were open when they were applied and are settled now.
 struct Settlements {
     std::uint64_t tickets = 0;
     std::vector<SettledUpdate> reported;
@@ -67,8 +67,8 @@ struct Shared {
     Settlements settlements;
     bool keep_ended = false;  ///< whether `ended` is filled
     std::vector<EndedTask> ended;
-    Peaks peaks;                  ///< of the rss of all mms together; …
-    std::size_t need_resync = 0;  ///< … paused while this many mms need a resync
+    Peaks peaks;                  ///< of the rss of all mms together; paused while an mm needs a resync
+    std::size_t need_resync = 0;  ///< number of mms that need a resync
 };
 
 class MmAccount {
@@ -86,40 +86,43 @@ class MmAccount {
     /// `updates`: how many of the sum's updates have not been applied yet.
     void apply(const rsslag_sum &sum, Account &account, std::uint64_t updates, bool member);
     void advance(std::uint64_t t_ns);
-    /// Settles open updates as they are most likely, as if no more records of this mm came.
+    /// Settles open updates with their most likely amounts, as if no more records of this mm came.
     void finish();
     /// Starts an mm that was created during the trace, with all counters at 0.
     void born();
-    /// Ends the account: takes its rss out of the sum of all mms.
+    /// Ends the account and subtracts its rss from the sum of all mms.
     void close();
 
     void watch();
     void end_watch();
     Check compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns);
-    /// This many records were lost; their kind is unknown.
+    /// To be called when this many records, of unknown kind, were lost.
     void lost(std::uint64_t records);
-    /// CPUs went offline between these times: what they cached was folded into the counters without a record
-    /// (lib/percpu_counter.c percpu_counter_cpu_dead).
+    /// To be called when CPUs went offline between these times. The kernel folded what they cached into the counters
+    /// without a record (lib/percpu_counter.c percpu_counter_cpu_dead).
     void cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns);
 
-    /// A process lives in this mm from `t_ns` on, or did before.
+    /// To be called when a process lives in this mm, from `t_ns` on or earlier.
     void bind(std::uint64_t t_ns);
-    /// The records of its creation may be among lost ones.
+    /// To be called if the records of its creation may be lost.
     void start_lost() { begin_in_doubt = true; }
 
-    /// The account of a task of this mm, or of another mm's task; added if it is missing.
+    /// The account of a task that lives in this mm, a member; added if it is missing.
     Account &member(int tid);
+    /// The account of a task of another mm; added if it is missing.
     Account &other(int tid);
-    /// The task has ended by `t_ns`. Its account is added to the sum of ended tasks once none of its updates is open.
+    /// To be called when the member has ended by `t_ns`. Its account is added to the sum of ended tasks when none of
+    /// its updates is open.
     void end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns);
-    /// The task has moved to another mm by exec; its account stays.
+    /// To be called when the member has moved to another mm by exec. Its account stays.
     void leave_member(int tid);
-    /// The task lives in this mm now: its earlier updates, made while exec built the mm, become a member's.
+    /// To be called when the task lives in this mm. Its earlier updates, made while exec built the mm, become those of
+    /// a member.
     void adopt_other(int tid);
-    /// A task of another mm has ended, and a new task has its TID.
+    /// To be called when a task of another mm has ended and a new task has its TID.
     void end_other(int tid, const TaskName &name, std::uint64_t t_ns);
     void rename_other(int from, int to);
-    /// The TID of a member changes (exec by a thread other than the leader).
+    /// To be called when the TID of a member changes (exec by a thread other than the leader).
     void rename_member(int from, int to);
     /// The present TID of a member that had this TID.
     int tid_now(int tid) const;
@@ -130,14 +133,14 @@ class MmAccount {
     void release_leavers(std::uint64_t t_ns);
 
     MmView view() const;
-    bool empty() const;         ///< every member is 0, by the counts in the records, …
-    bool may_be_empty() const;  ///< … or once open updates are settled as is most likely
+    bool empty() const;         ///< every member is 0, by the counts in the records
+    bool may_be_empty() const;  ///< every member is 0, if open updates have their most likely amounts
 
     std::uint64_t mm = 0;
     std::uint64_t generation = 0;
     std::uint64_t born_ns = 0;    ///< t_ns of its first record; 0: it existed before the trace
     int builder = 0;              ///< TID of the task that made its first update, before a process lived in it
-    bool bound = false;           ///< a process lives in it, or did
+    bool bound = false;           ///< a process lives or has lived in it
     std::uint64_t bound_ns = 0;   ///< time of the last bind()
     bool torn_down = false;       ///< mm->mm_users is 0
     Members last;                 ///< exact, before the teardown
@@ -146,7 +149,7 @@ class MmAccount {
     bool needs_resync() const { return needs_resync_; }
     Members exact() const { return flushed() + cached(); }
     std::optional<Held> held() const;  ///< nullopt: it is being torn down or needs a resync
-    std::int64_t lag() const;          ///< pages of rss that flushed counters, each at least 0 as in /proc, do not show
+    std::int64_t lag() const;          ///< core::lag(), in pages
     std::uint64_t updates() const { return updates_; }
     std::uint64_t last_ns = 0;
     const std::unordered_map<int, Account> &members() const { return members_; }
@@ -160,7 +163,7 @@ class MmAccount {
         bool sum;  ///< from a sum: earlier values and the time of the change are unknown
     };
 
-    /// A value that a reading found and no record explains yet. Its record may still come: the CPU may have been
+    /// A value in a reading that no record explains yet. The record may still come, since the CPU may have been
     /// interrupted or stolen between the update and its record.
     struct Suspicion {
         std::uint64_t read_ns;
@@ -171,10 +174,10 @@ class MmAccount {
     /// An update of the `thread` scheme that is not settled yet.
     struct OpenFlush {
         rsslag_update update;
-        bool direct = false;       ///< certainly bypasses the task's cache
-        bool cache_known = false;  ///< `update.cached` is newer than what was known of the task's cache
-        bool zeroed = false;       ///< taken for a flush when it was applied: the task's cache was set to 0
-        bool counted = false;      ///< counted as the first record of a flush
+        bool direct = false;       ///< it certainly bypasses the task's cache
+        bool cache_known = false;  ///< `update.cached` is newer than the known contents of the task's cache
+        bool zeroed = false;       ///< it was applied as a flush, so the task's cache was set to 0
+        bool counted = false;      ///< it was counted as the first record of a flush
     };
 
     /// A task that has ended while its updates may be open or in flight.
@@ -243,7 +246,7 @@ class MmAccount {
 
     Ledger::Options options_;
     std::array<std::int64_t, kMembers> flushed_{};
-    std::array<std::uint64_t, kMembers> flushed_ns_{};        ///< t_ns of the record of each
+    std::array<std::uint64_t, kMembers> flushed_ns_{};        ///< t_ns of the record of each `flushed_`
     std::vector<std::array<std::int32_t, kMembers>> locals_;  ///< `cpu` scheme, by CPU
     std::array<std::int64_t, kMembers> cached_sum_{};         ///< sum over CPUs or over the mm's tasks
     Members nets_;                                            ///< sum over all accounts
@@ -262,7 +265,7 @@ class MmAccount {
     Account ended_, teardown_;
     Account ended_others_;                    ///< of tasks of other mms
     std::map<int, Leaver> leavers_;           ///< by Account::tag
-    std::unordered_map<int, int> leaver_of_;  ///< tag, by the kernel's TID: of the last ended task that had it
+    std::unordered_map<int, int> leaver_of_;  ///< by the kernel's TID: tag of the last ended task that had this TID
     int next_leaver_ = kFirstLeaver;
     std::uint64_t ended_count_ = 0;
     std::uint64_t ended_faults_ = 0;
@@ -276,7 +279,7 @@ class MmAccount {
     bool needs_resync_ = false;
     std::int64_t doubted_ = 0;        ///< pages, total over all losses and disagreements
     std::int64_t lost_pages_ = 0;     ///< Account::lost of an account that is added before the resync
-    std::uint64_t folded_until_ = 0;  ///< CPUs went offline: a reading that began before this does not resync
+    std::uint64_t folded_until_ = 0;  ///< CPUs went offline by then: a reading that started earlier does not resync
     std::vector<Suspicion> suspicions_;
     bool watched_ = false;
     std::vector<std::int64_t> watched_from_;

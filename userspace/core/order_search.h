@@ -13,42 +13,43 @@
 
 namespace rsslag::core {
 
-/// Searches all orders of updates and readings that the records allow, and finds what holds in every one of them.
+/// Searches all orders of updates and readings that the records allow, and finds what is the same in all of them.
 ///
 /// Each CPU's events are in order; their times bound the order between CPUs. `cpu` scheme: an update and the reading of
-/// the count for its record are two steps, and other CPUs' updates may fall between them; a reading shows the sum of
-/// all updates since the previous reading. `thread` scheme: both are one step. Orders that lead to the same point (same
-/// steps done, same count) share what follows, so the search walks through a lattice, not through all permutations.
-/// Bounds are exact: some order reaches the least and the most of each update, and of the sum of a task's updates. Only
-/// where a reading shows more than three updates at once they may be wider (page_set.cpp kMostExact).
+/// the count for its record are two steps, and other CPUs' updates may take effect between them. A reading shows the
+/// sum of all updates since the previous reading. `thread` scheme: update and reading are one step. Orders that lead to
+/// the same point (same steps done, same count) have the same continuations, so the search visits a lattice instead of
+/// all permutations. Bounds are exact: some order reaches the least and the most of each update, and of the sum of a
+/// task's updates. They may be wider only if one reading shows more than three updates (page_set.cpp kMostExact).
 class OrderSearch {
   public:
-    /// CPUs' clocks differ by at most this (TSC synchronization, kernel/time/clocksource.c).
+    /// The largest difference between the clocks of CPUs (TSC synchronization, kernel/time/clocksource.c).
     static constexpr std::uint64_t kClockSkewNs = 1'000;
 
-    /// `count`: before the first event. Events of a CPU are in the order in which its ring had them.
+    /// `count`: the count before the first event. Events of a CPU must be in the order of its ring.
     OrderSearch(std::span<const CounterEvent> events, std::int64_t count, CountRead read);
 
-    /// What holds for the first events, whatever the rest and later records are.
+    /// Facts about the first events that are independent of the other events and of later records.
     struct Solution {
         std::vector<bool> done;                       ///< by event
         std::vector<Amount> moved;                    ///< by event: the amount of an update that is done
-        std::vector<std::uint64_t> since_ns;          ///< by event: a time before the update took effect; …
-        std::uint64_t shown_ns = 0;                   ///< … and one before any that is not done did
+        std::vector<std::uint64_t> since_ns;          ///< by event: a time before the update took effect
+        std::uint64_t shown_ns = 0;                   ///< a time before any update that is not done took effect
         std::vector<std::pair<int, Amount>> by_task;  ///< by TID: the sum of its updates that are done
         std::int64_t count = 0;                       ///< after the done events
-        bool complete = false;                        ///< all events are done, …
-        bool sole_count = false;                      ///< … and every order of them leads to that count
+        bool complete = false;                        ///< all events are done
+        bool sole_count = false;                      ///< every order of the events leads to `count`
     };
 
-    /// `complete_ns`: the records of all that took effect, or was read, before this time have come. nullopt: nothing is
+    /// `complete_ns`: the records of all updates and counts from before this time have come. nullopt: nothing is
     /// certain yet.
     std::optional<Solution> certain(std::uint64_t complete_ns) const;
-    /// As many events as can be explained if no more records came. `count` is the likeliest if orders end at several.
+    /// As many events as can be explained if no more records come. If orders lead to different counts, `count` is the
+    /// most likely one.
     Solution all() const;
-    /// Whether no order explains the events up to `complete_ns`: a record is missing or wrong.
+    /// Whether no order explains the events up to `complete_ns`, because a record is missing or wrong.
     bool contradictory(std::uint64_t complete_ns) const;
-    /// Whether the search was too large: the other functions have no result then.
+    /// Whether the search was too large. The other functions then have no result.
     bool abandoned() const { return abandoned_; }
 
   private:
@@ -62,16 +63,16 @@ class OrderSearch {
     };
     struct Node {
         std::int64_t count = 0;     ///< as last read
-        std::uint64_t pending = 0;  ///< lanes whose updates took effect since
-        std::size_t best_edge = 0;  ///< index plus one of the cheapest edge to it; 0: the start
-        int cost = 0;               ///< of the cheapest way to it; higher is less likely
-        bool stuck = false;         ///< no step can come next
+        std::uint64_t pending = 0;  ///< lanes whose updates took effect since the last reading
+        std::size_t best_edge = 0;  ///< index plus one of the cheapest edge to this node; 0: the start
+        int cost = 0;               ///< of the cheapest path to this node; higher is less likely
+        bool stuck = false;         ///< no step is possible after this node
     };
     struct Edge {
         std::uint32_t from, to;
         std::uint32_t lane;
-        std::uint64_t reported;  ///< lanes whose updates the reading shows, 0: none
-        std::int64_t sum;        ///< of these updates
+        std::uint64_t reported;  ///< lanes whose updates the reading shows; 0: none
+        std::int64_t sum;        ///< the sum of these updates
     };
 
     void run(std::int64_t count);
@@ -108,8 +109,8 @@ class OrderSearch {
     std::vector<std::uint16_t> at_;  ///< by node and lane: steps done
     std::vector<PageRange> sums_;    ///< by node and task: sum of the task's updates
     std::vector<Edge> edges_;
-    std::vector<std::vector<std::uint32_t>> layers_;                  ///< nodes by how many steps are done
-    std::unordered_multimap<std::uint64_t, std::uint32_t> of_layer_;  ///< by hash: nodes of the layer being made
+    std::vector<std::vector<std::uint32_t>> layers_;                  ///< nodes by the number of steps that are done
+    std::unordered_multimap<std::uint64_t, std::uint32_t> of_layer_;  ///< by hash: nodes of the unfinished layer
     bool abandoned_ = false;
 };
 

@@ -20,7 +20,7 @@ class PageSet {
   public:
     PageSet() = default;
     PageSet(std::initializer_list<PageRange> ranges) : ranges_(ranges) {}
-    /// Exactly this.
+    /// The set of this number only.
     static PageSet only(std::int64_t pages) { return {{pages, pages}}; }
 
     void add(PageRange range) {
@@ -28,11 +28,11 @@ class PageSet {
     }
     bool has(std::int64_t pages) const;
     bool empty() const { return ranges_.empty(); }
-    /// The only number in it; nullopt if there are several or none.
+    /// The only number in the set; nullopt if there are several or none.
     std::optional<std::int64_t> single() const;
-    /// From the least to the most number in it; not of an empty set.
+    /// The range from the least to the most number. The set must not be empty.
     PageRange hull() const;
-    /// The number in it that is nearest to this one; not of an empty set.
+    /// The number in the set that is nearest to `pages`. The set must not be empty.
     std::int64_t nearest(std::int64_t pages) const;
     std::span<const PageRange> ranges() const { return ranges_; }
 
@@ -40,12 +40,12 @@ class PageSet {
     std::vector<PageRange> ranges_;
 };
 
-/// The range of each of several numbers whose sum is known. Empty if no choice of them has that sum. `groups`: the
-/// group of each number; the range of a group's sum follows the numbers, at numbers.size() + group.
+/// The range of each of several numbers whose sum is known; empty if no choice of numbers has that sum. `groups`: the
+/// group of each number. The result also contains the range of each group's sum, at index numbers.size() + group.
 std::vector<PageRange> share_of_sum(std::span<const PageSet *const> numbers, std::span<const int> groups,
                                     int group_count, std::int64_t sum);
 
-/// One choice with that sum, close to the preferred numbers; empty if there is none.
+/// One choice of numbers with that sum, close to the preferred numbers; empty if there is none.
 std::vector<std::int64_t> choose_with_sum(std::span<const PageSet *const> numbers,
                                           std::span<const std::int64_t> preferred, std::int64_t sum);
 

@@ -15,28 +15,28 @@
 
 namespace rsslag::core {
 
-/// The lane of a step of no CPU and no task.
+/// The lane of a step that belongs to no CPU and no task.
 inline constexpr int kNoLane = -1;
 
-/// `member`: its number.
+/// Whether the member with this number is part of rss.
 bool counts_in_rss(std::size_t member);
 
 /// How certain amounts are.
 enum class Sure : std::uint8_t {
-    Nothing,  ///< only that they are likely
+    Nothing,  ///< they are only likely
     Each,     ///< each true amount is between least and most
-    Sum,      ///< … and the true sum of all is that of the likely amounts
+    Sum,      ///< as Each, and the true sum of all amounts is the sum of the likely amounts
 };
 
 /// The amount of an update.
 struct PeakAmount {
     std::uint64_t ticket = 0;    ///< 0: nothing is open
-    Amount moved;                ///< move of the counter, less what its CPU had cached
-    Amount left;                 ///< `thread` scheme: what its task caches after it
+    Amount moved;                ///< move of the counter, minus what its CPU had cached
+    Amount left;                 ///< `thread` scheme: what its task caches after the update
     std::uint64_t since_ns = 0;  ///< the update was made after this time
 };
 
-/// A record's step: its lane and task, its time, and its certain change.
+/// One step of the rss, from one record: its lane and task, its time, and its certain change.
 struct PeakStep {
     RssTrack::Lane lane{kNoLane, kNoLane};  ///< its CPU on the `cpu` scheme, its task on the `thread` scheme
     std::uint64_t t_ns = 0;
@@ -48,22 +48,22 @@ struct PeakStep {
 /// A step that changes several members, or whose amount is open.
 struct WideStep : PeakStep {
     Members by;                 ///< the certain change
-    RssTrack::Slack transient;  ///< what may have come and gone since the lane's previous record
-    PeakAmount open;            ///< of `member`: the possible amounts, until it is settled
-    std::int64_t had = 0;  ///< `thread` scheme: pages that the task had cached before; `open.left` takes their place
-    /// By member: the ticket of the task's update whose `left` this record shows. 0: none.
+    RssTrack::Slack transient;  ///< pages that may have come and gone since the lane's previous record
+    PeakAmount open;            ///< of `member`: the possible amounts, until the update is settled
+    std::int64_t had = 0;       ///< `thread` scheme: pages that the task had cached before; `open.left` replaces them
+    /// By member: the ticket of the task's update whose `left` this record shows; 0: none.
     std::array<std::uint64_t, kMembers> after{};
-    std::vector<std::uint64_t> closes;  ///< tickets whose uncertainty ends with it
+    std::vector<std::uint64_t> closes;  ///< tickets whose uncertainty ends with this record
 };
 
-/// Adds up steps in the order of their records, each once its amount is known.
+/// Adds up steps in the order of their records, each when its amount is known.
 class Peaks {
   public:
-    /// The counters are known: starts from them.
+    /// Starts from these counters.
     void start(const Members &members, std::int64_t lag, std::uint64_t t_ns);
-    /// Goes on from the sum of the steps, which is known.
+    /// Continues from the sum of the steps, which is known.
     void resume(std::uint64_t t_ns);
-    /// Records are missing: pauses until start() or resume().
+    /// Pauses until start() or resume(), since records are missing.
     void lost();
     bool running() const { return track_.running(); }
     /// The rss by the counts in the records, without waiting for settlements, and its lag.
@@ -75,24 +75,25 @@ class Peaks {
     void record(const PeakStep &step);
     /// Tickets are ascending.
     void record(const WideStep &step);
-    /// The amounts of updates that were recorded as open.
+    /// Sets the amounts of updates that were recorded as open.
     void settle(std::span<const PeakAmount> amounts, Sure sure);
-    /// Places the steps that wait for these tickets, or all, with the amounts that they may have.
+    /// Places the steps that wait for these tickets, with all amounts that they may have.
     void give_up(std::span<const std::uint64_t> tickets);
+    /// Places all steps that wait.
     void give_up();
     std::vector<std::uint64_t> waiting() const;  ///< tickets
     std::vector<std::uint64_t> doubts() const;   ///< tickets that are not settled, or not certain
     /// The sum of all placed steps.
     const Members &members() const { return now_; }
-    /// All steps so far are recorded: later records are of later steps.
+    /// See RssTrack::rest().
     void rest() { track_.rest(); }
 
-    /// The number of live processes from now on.
+    /// Sets the number of living processes from now on.
     void processes(std::uint64_t count) { processes_ = count; }
-    /// Sums come late: other CPUs may have cached up to this many pages more or less meanwhile.
+    /// Sets how many pages more or less other CPUs may have cached while a sum was on its way.
     void summed(std::int64_t pages) { late_ = pages; }
 
-    /// Steps that wait count with all amounts that they may have.
+    /// The extremes so far. Steps that wait count with all amounts that they may have.
     Extremes extremes() const;
 
   private:
@@ -101,27 +102,27 @@ class Peaks {
         PeakStep step;
         std::uint64_t processes = 0;
         State state = State::Known;
-        bool wide = false;  ///< the rest of it is the next element of `wide_`
+        bool wide = false;  ///< the next element of `wide_` contains the other fields of this step
     };
-    /// Where a step with a ticket waits.
+    /// The position of a waiting step that has a ticket.
     struct Open {
         std::uint64_t ticket = 0;
         std::uint64_t waiting = 0, wide = 0;  ///< numbers in the queues of these names
     };
-    /// A placed update of which its settlement or its task's next record will show more.
+    /// A placed update whose settlement or whose task's next record will give a more exact amount.
     struct Placed {
         PeakAmount amount;
         std::size_t member = 0;
         bool guessed = false;  ///< not settled yet
         bool left = false;     ///< its task has had no record since
-        bool off = false;      ///< `moved` may differ from what is likely
+        bool off = false;      ///< `moved` may differ from the likely amount
     };
-    /// Updates whose true sum is that of their likely amounts.
+    /// Updates whose true sum is the sum of their likely amounts.
     struct Group {
         std::size_t waiting = 0;  ///< not placed yet
         std::vector<std::uint64_t> tickets;
     };
-    /// At most so many steps wait: two CPUs make that many while a third is silent for kSilentNs.
+    /// The limit of waiting steps. Two CPUs make that many while a third one is silent for kSilentNs.
     static constexpr std::size_t kMostWaiting = 131'072;
 
     const Open *find(std::uint64_t ticket) const;
@@ -158,7 +159,7 @@ class Peaks {
     std::unordered_map<std::uint64_t, Group> groups_;
     std::uint64_t group_count_ = 0;
     std::uint64_t last_ns_ = 0, last_processes_ = 0;  ///< of the last placed step
-    RssTrack::Slack off_;                             ///< by how much `now_` may be off, over all placed steps
+    RssTrack::Slack off_;                             ///< the largest error of `now_`, over all placed steps
 };
 
 }  // namespace rsslag::core

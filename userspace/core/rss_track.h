@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The highest and the lowest value of a sum of counters at any instant, as far as the times of records bound them.
+// The highest and the lowest value of a sum of counters at any instant, within the bounds that the times of records
+// give.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +11,9 @@
 
 namespace rsslag::core {
 
-/// Follows a value that several lanes (CPUs or tasks) change. Each record is of a step that was made at some time after
-/// the lane's previous record, so in between the value may have been higher or lower than the records in their order
-/// show. While only one lane is active, it was not.
+/// Follows a value that several lanes (CPUs or tasks) change. The step of a record was made at some time after the
+/// lane's previous record. If other lanes have records in between, the value may have been higher or lower there than
+/// the order of the records shows.
 class RssTrack {
   public:
     struct Range {
@@ -25,29 +26,29 @@ class RssTrack {
     };
 
     static constexpr int kNoTask = 0;
-    /// The lanes and the task of a step: it was made after the previous record of `own`, of `also` and, if lanes are
-    /// CPUs, of `task` on whatever CPU.
+    /// The lanes and the task of a step. It was made after the previous record of `own`, of `also` and, if lanes are
+    /// CPUs, of `task` on any CPU.
     struct Lane {
         int own = 0;
         int also = 0;
         int task = kNoTask;
     };
 
-    /// The value lies in this range; earlier extremes stay.
+    /// Starts with the value in this range; earlier extremes stay.
     void start(Range value);
-    /// A reading shows that all steps so far are recorded: later records are of later steps.
+    /// To be called when a reading shows that all steps so far are recorded, so that later records are of later steps.
     void rest();
-    /// Records are missing: ignores steps until start().
+    /// Ignores steps until start(), since records are missing.
     void pause() { running_ = false; }
     bool running() const { return running_; }
 
-    /// A lane's step, made at any time since its previous record.
+    /// Widens the extremes by a lane's step, which was made at any time since the lane's previous record.
     void widen_lane(Lane lane, Slack slack);
-    /// The same, made after `t_ns`.
+    /// As widen_lane(), for a step that was made after `t_ns`.
     void widen(Lane lane, std::uint64_t t_ns, Slack slack);
-    /// A record of this lane and task: the value lies in this range now. Lanes are not negative.
+    /// Adds a record of this lane and task, after which the value lies in this range. Lanes are not negative.
     void record(Lane lane, std::uint64_t t_ns, Range value);
-    /// The same for no lane.
+    /// Adds a record of no lane.
     void record(Range value);
 
     /// The ranges in which the highest and the lowest value so far lie; {0, 0} before the first start().
@@ -69,7 +70,7 @@ class RssTrack {
         std::uint64_t t_ns = 0;
         Bounds after;
     };
-    /// Beyond this many lanes the longest silent one is dropped, as if it had had no record.
+    /// If there are more lanes, the one that has been silent longest is dropped, as if it had had no record.
     static constexpr std::size_t kMostLanes = 256;
 
     std::size_t of(int lane) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The amounts that an update may have by its own record.
+// The amounts that an update may have, by its own record alone.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,28 @@ namespace rsslag::core {
 using FolioOrders = std::uint32_t;
 inline constexpr FolioOrders kAnyOrder = 0x3ff;
 
-/// The pages that an update of this record's cause may bring, whether they went to the counter or to a cache.
+/// The numbers of pages that an update may have, by the cause in its record, whether they went to the counter or a
+/// cache.
 ///
 /// Anonymous pages come one folio at a time, by a fault or without one (mm/memory.c do_anonymous_page, do_swap_page,
 /// wp_page_copy, mm/huge_memory.c do_huge_pmd_anonymous_page, mm/gup.c faultin_page), and so do swap entries
 /// (mm/rmap.c try_to_unmap_one). A fault on a file or shmem maps the pages around it (filemap_map_pages), or removes
 /// the one page that a private copy replaces. A fault that swaps pages in removes their swap entries. Without a fault,
-/// pages go by page table (zap_pte_range) or huge page, and come so into an mm that is being built (copy_pte_range).
+/// one update removes the pages of a page table (zap_pte_range) or a huge page, or adds them to an mm that is being
+/// built (copy_pte_range).
 PageSet pages_of(const rsslag_update &update, FolioOrders orders);
-/// What nearly all such updates bring; nullopt if nothing is usual.
+/// The number of pages of nearly all such updates; nullopt if there is no such number.
 std::optional<std::int64_t> usual_pages_of(const rsslag_update &update);
 
-/// `cpu` scheme: what an update that left its CPU with nothing cached moved the mm's own counter by. Either it was
-/// folded with all that the CPU had, at least a batch together, or it cancelled what the CPU had and moved nothing
-/// (lib/percpu_counter.c percpu_counter_add_batch).
+/// `cpu` scheme: the possible moves of the mm's own counter by an update after which its CPU caches nothing. Either the
+/// update was folded together with all that the CPU had cached, at least a batch in sum, or it cancelled what the CPU
+/// had cached and moved nothing (lib/percpu_counter.c percpu_counter_add_batch).
 PageSet moved_by_fold(const PageSet &pages, std::int64_t before, std::int64_t batch);
 
 /// `thread` scheme: whether the record is certainly of a flush, which moves exactly what the task had cached
 /// (mm/memory.c sync_mm_rss, up to 6.1).
 bool surely_flush(const rsslag_update &update);
-/// Whether it may be of a flush: a task caches only updates of its own mm.
+/// Whether the record may be of a flush. A task caches only updates of its own mm.
 bool maybe_flush(const rsslag_update &update);
 
 }  // namespace rsslag::core

@@ -7,9 +7,9 @@
 
 namespace rsslag::host {
 
-/// Finds out which of stat, statm and status are exact on this kernel, by experiment and never by version: a child
-/// process touches a few pages, fewer than cause a flush, and its files are compared with its counters. All Unknown if
-/// no try was conclusive.
+/// Determines which of stat, statm and status are exact on this kernel, by experiment and never by version: a child
+/// process touches a few pages, too few to cause a flush, and its files are compared with its counters. All are Unknown
+/// if no try gave a result.
 core::Result<core::Calibration> calibrate(probe::SnapshotProbe &probe, core::Scheme scheme);
 
 }  // namespace rsslag::host

@@ -11,10 +11,10 @@
 
 namespace rsslag::host {
 
-/// A thread that copies records out of the rings in time, even while a walk, a write or the terminal blocks the first
-/// thread. If too many bytes wait to be collected, it pauses: then the rings fill, and the programs count records that
-/// do not fit. collect() has no such limit: only if it leaves nothing behind is it certain that all records sent before
-/// a given time have come.
+/// A thread that copies records out of the rings in time, even while a walk, a write or the terminal blocks the main
+/// thread. If too many bytes wait for collect(), it pauses; then the rings fill, and the BPF programs count records
+/// that do not fit. collect() itself has no such limit, because it must empty the rings: otherwise it would be
+/// uncertain whether all records from before a given time have come.
 class Drain {
   public:
     /// Appends the contents of the rings, ring by ring.
@@ -28,10 +28,10 @@ class Drain {
     Drain(const Drain &) = delete;
     Drain &operator=(const Drain &) = delete;
 
-    /// Calls `use` with all records sent up to now, ring by ring.
+    /// Calls `use` with all records sent until now, ring by ring.
     void collect(const std::function<void(std::size_t, std::span<const std::byte>)> &use);
 
-    /// The side-band's records up to now, whole records.
+    /// The side-band's records until now; the last one is complete.
     std::vector<std::byte> collect_side_band();
 
   private:

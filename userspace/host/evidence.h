@@ -9,8 +9,8 @@
 
 namespace rsslag::host {
 
-/// Gathers what may explain a residual of `process`: whether a task is in execve, the total size of `mappings`, and the
-/// number of poisoned pages. What cannot be read stays unknown and explains nothing.
+/// Gathers facts that may explain a residual of `process`: whether a task is in execve, the total size of `mappings`,
+/// and the number of poisoned pages. Facts that cannot be read stay nullopt.
 core::Evidence gather_evidence(const procfs::Process &process, const core::CounterReading &reading,
                                std::span<const procfs::Mapping> mappings, const core::PageSize &page_size);
 

@@ -12,7 +12,7 @@ namespace rsslag::host {
 inline constexpr const char *kSource = "rsslag";
 inline constexpr const char *kSourceOfOwnDirectory = "rsslag-dir";  ///< rsslag has created the directory
 
-/// The source of the bpffs whose root `directory` is; nullopt: it is no root of a mount, or not of a bpffs.
+/// The source of the bpffs whose root is `directory`; nullopt if `directory` is not the root of a mounted bpffs.
 std::optional<std::string> bpffs_at(int directory);
 
 inline bool is_ours(const std::optional<std::string> &source) {

@@ -21,7 +21,7 @@ struct Walked {
 
 /// Reads smaps.
 Walked walk_smaps(const procfs::Process &process);
-/// Reads smaps_rollup, or smaps if that cannot be read or parsed: up to 6.2 it may be missing or useless.
+/// Reads smaps_rollup, or smaps if smaps_rollup does not exist or cannot be parsed, as may happen up to 6.2.
 Walked walk_any(const procfs::Process &process);
 
 /// The values of the files that show counters: stat, statm and status.

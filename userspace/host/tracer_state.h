@@ -18,11 +18,11 @@
 
 namespace rsslag::host {
 
-/// A record counts as sent this long after its time. Usually it is in its ring much sooner, unless its CPU is taken
-/// away.
+/// A record is assumed to be in its ring this long after its time. Usually it is there much sooner, unless its CPU was
+/// interrupted or stolen.
 inline constexpr std::uint64_t kLateNs = 2'000'000;
 
-/// When to walk a process next.
+/// The time of the next walk of a process.
 struct WalkPlan {
     int pid = 0;
     std::uint64_t next_ns = 0;
@@ -41,7 +41,7 @@ struct Tracer::State {
     std::map<int, WalkPlan> walks;         ///< by host TGID
     std::optional<core::Losses> reported;  ///< in the last Losses event, and so in the recording
     std::uint64_t folded_cpus = 0;         ///< as of the last CpusFolded event
-    std::uint64_t folds_looked_ns = 0;     ///< when the source's folded_cpus() was last read
+    std::uint64_t folds_looked_ns = 0;     ///< time of the last call of the source's folded_cpus()
     core::OwnCost own;                     ///< at the last tick
     std::vector<core::Tick> ticks;         ///< not returned to the caller yet
     std::set<int> unreadable;              ///< PIDs of existing processes with a failed reading, to warn once for each
@@ -70,7 +70,7 @@ struct Tracer::State {
     void note_unreadable(int pid, const std::string &comm, const core::Error &why);
     void stop();
 
-    // How a recording starts while the trace is running.
+    // Functions that start a recording while the trace is running.
     using Events = std::vector<event::Event>;
     std::optional<Events> known(bool all);
     void begin_header(bool running);

@@ -7,11 +7,11 @@
 
 namespace rsslag::host {
 
-/// A thread for jobs that may wait long for a target's mmap_lock. The caller waits for the job, but once `stop_waiting`
-/// has returned true only for `patience` more: then the thread is left behind.
+/// A thread for jobs that may wait long for a target's mmap_lock. The caller waits for the job. After `stop_waiting`
+/// has returned true, it waits only for `patience` more, and then abandons the job.
 class Walker {
   public:
-    /// At the end of a trace, the listing of what each mapping holds is worth this wait.
+    /// The longest wait, at the end of a trace, for the last listing of mappings.
     static constexpr std::chrono::milliseconds kPatience{1000};
 
     /// `stop_waiting` is called every 20 ms while a job runs.
@@ -20,8 +20,8 @@ class Walker {
     Walker(const Walker &) = delete;
     Walker &operator=(const Walker &) = delete;
 
-    /// Runs `job`; returns whether it has finished. A job left behind may finish later, so it must own all that it
-    /// uses; until then further jobs are refused with false.
+    /// Runs `job`; returns whether it has finished. An abandoned job may finish later, so it must own all data that it
+    /// uses. Until then run() returns false and does not run further jobs.
     bool run(std::function<void()> job);
 
   private:

@@ -25,8 +25,8 @@ struct Opened {
     core::Result<std::unique_ptr<BpfWay>> way;
 };
 
-/// Kind::Denied with a remedy for programs other than rsslag itself, Kind::Unsupported if this kernel does not support
-/// it or it is not `allowed`.
+/// Loads the BPF programs. `way` is Kind::Denied if the kernel refuses, with a remedy for programs other than rsslag,
+/// or Kind::Unsupported if this kernel cannot run the programs or `allowed` is false.
 Opened open_bpf(core::Machine machine, bool allowed);
 
 }  // namespace rsslag::lib

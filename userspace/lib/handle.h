@@ -29,7 +29,7 @@ struct Failure {
 template <class T>
 using Outcome = std::variant<T, Failure>;
 
-/// Tries the ways one after another, in the order of each function. Any thread may call any function at any time.
+/// Each function tries the ways in its own order. Any thread may call any function at any time.
 class Handle {
   public:
     /// `ways`: bitwise or of the ways that may be used.
@@ -63,7 +63,7 @@ class Handle {
     core::Result<std::unique_ptr<BpfWay>> bpf_;
     FileWay file_;
     std::mutex proc_mutex_;
-    std::optional<ProcWay> proc_;  ///< made on first use, as it takes the experiment
+    std::optional<ProcWay> proc_;  ///< created when first used, since it requires the experiment
     std::chrono::steady_clock::time_point proc_at_;
 };
 

@@ -13,11 +13,11 @@ class ProcWay {
     /// `truth`: what stat and status show on this kernel.
     ProcWay(core::PageSize page_size, const core::Calibration &truth) : page_size_(page_size), truth_(truth) {}
 
-    /// Whether it is known what both of them show.
+    /// Whether it is known what stat and status show.
     bool certain() const { return truth_.stat != core::Truth::Unknown && truth_.status != core::Truth::Unknown; }
-    /// `way`: Status or Rollup. Kind::Unsupported for Status if it is not exact on this kernel, or this is not known.
+    /// `way`: Status or Rollup. Kind::Unsupported for Status if it is not exact on this kernel, or this is unknown.
     core::Status usable(Way way) const;
-    /// Kind::Gone, also for a process without an mm; Kind::Denied.
+    /// Kind::Gone if the process has ended or has no mm; Kind::Denied if the kernel refuses; errors as usable().
     core::Result<Reading> read(pid_t pid, Way way) const;
     /// Reads all processes by `way`. Those that exit meanwhile are left out.
     core::Result<Readings> read_all(Way way) const;

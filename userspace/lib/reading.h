@@ -20,7 +20,7 @@ const char *name(Way way);
 /// The error for a way that the caller's options exclude.
 core::Error not_allowed(Way way);
 
-/// One process. What its way does not provide is nullopt.
+/// One process. Values that its way does not provide are nullopt.
 struct Reading {
     int pid = 0;
     std::string comm;  ///< raw bytes
@@ -31,7 +31,7 @@ struct Reading {
     std::optional<core::Pages> swap, cached_rss, lag;
     std::optional<std::int64_t> threads;
     bool moved = false;
-    bool foreign = false;  ///< others hold the mm too, and their caches are not included
+    bool foreign = false;  ///< other processes share the mm, and what their threads cache is not included
     std::int64_t took_ns = 0;
 };
 
@@ -40,7 +40,7 @@ struct Readings {
     std::size_t unreadable = 0;  ///< processes that this user may not read
 };
 
-/// Sets the fields that follow from counters: exact, cached, rss, swap, cached_rss and lag.
+/// Sets the fields that are computed from counters: exact, cached, rss, swap, cached_rss and lag.
 inline void fill_in_counters(Reading &reading, const core::Members &flushed, const core::Members &cached) {
     const core::Members exact = flushed + cached;
     reading.exact = exact;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The kernel's types for libbpf's CO-RE relocations. libbpf compares each type that a program names with all types that
-// it is given: the kernel has more than 100,000, a program names a few dozen.
+// The kernel's types for libbpf's CO-RE relocations. libbpf compares each type that a program uses with all types that
+// it is given. The kernel has more than 100,000 types, and a program uses a few dozen of them.
 #pragma once
 
 #include <bpf/libbpf.h>
@@ -19,19 +19,20 @@ struct BtfDeleter {
 };
 using BtfPtr = std::unique_ptr<btf, BtfDeleter>;
 
-/// A copy of the types in `kernel` whose name, flavor suffix removed, is also in `program`, with the types of their
-/// members. Pointers become void *. The copies have new ids. Null: out of memory.
+/// A copy of the types in `kernel` whose name, without a flavor suffix, is also in `program`, with the types of their
+/// members. Pointers become void *. The copies have new ids. Null if out of memory.
 BtfPtr types_named(const btf &kernel, const btf &program);
 
 /// types_named() as a file for libbpf. The file exists as long as this object.
 class CoreTypes {
   public:
-    /// `kernel` may be null: then there is no file.
+    /// Makes the file; if `kernel` is null, there is none.
     CoreTypes(const btf *kernel, const btf &program);
     CoreTypes(const CoreTypes &) = delete;
     CoreTypes &operator=(const CoreTypes &) = delete;
 
-    /// False: there is no file; open the object without open_options(), and libbpf searches all types of the kernel.
+    /// Whether there is a file. If not, open the object without open_options(), so that libbpf searches all types of
+    /// the kernel.
     bool made() const { return !path_.empty(); }
     const bpf_object_open_opts *open_options() const { return &options_; }
 

@@ -54,11 +54,12 @@ class Mapping {
     std::size_t bytes_ = 0;
 };
 
-/// Where a ring's records are appended.
+/// The destination of a ring's records.
 struct Sink {
     std::vector<std::byte> *out = nullptr;
     UpdateBuffer *updates = nullptr;  ///< of the ring's CPU, to be merged in order; null: updates come in the ring
-    /// Bytes that this call may still take: a ring that is filled faster than it is emptied would never become empty.
+    /// The number of bytes that this call may still append. Without a limit, the call would not return if the ring is
+    /// filled faster than it is emptied.
     std::size_t left = 0;
     std::atomic<std::uint64_t> *malformed = nullptr;
 };

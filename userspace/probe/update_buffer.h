@@ -17,12 +17,12 @@ class UpdateBuffer {
     /// The CPU must not have written to the buffer yet. Both arguments must outlive this object.
     UpdateBuffer(rsslag_cpu &cpu, std::span<const rsslag_update> slots) : cpu_(&cpu), slots_(slots) {}
 
-    /// How many updates the CPU has written so far.
+    /// The number of updates that the CPU has written so far.
     std::uint64_t sent() const { return __atomic_load_n(&cpu_->updates, __ATOMIC_ACQUIRE); }
 
-    /// Appends the updates that precede a record with this time, found in the CPU's ring. All updates that the CPU sent
-    /// before that record are in the buffer by now. If times are equal, which CLOCK_MONOTONIC is too fine for, the
-    /// record comes first.
+    /// Appends the updates that precede a record with this time in the CPU's ring. All updates that the CPU sent before
+    /// that record are in the buffer by now. If times are equal, which is unlikely with CLOCK_MONOTONIC, the record
+    /// comes first.
     void take_before(std::uint64_t t_ns, std::vector<std::byte> &out) {
         const std::uint64_t sent = this->sent();
         std::uint64_t end = taken_;

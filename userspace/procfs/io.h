@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// System calls of this module. Failures are plain errnos: their meaning depends on the file.
+// System calls of this module. They return an errno instead of an Error, since its meaning depends on the file.
 #pragma once
 
 #include <optional>
@@ -29,7 +29,7 @@ Try<std::string> read_to_end(int fd);
 /// The target of a symbolic link.
 Try<std::string> link_target(int dir, const char *path);
 
-/// The PID if all of `name` is one; nullopt for ".", "self" and the like.
+/// The PID if all of `name` is a PID; nullopt for ".", "self" and so on.
 std::optional<pid_t> as_pid(std::string_view name);
 
 /// The entries of a directory that are numbers, ascending.

@@ -10,13 +10,14 @@
 
 namespace rsslag::procfs {
 
-/// Whether the process has not been reaped: its directory still has files.
+/// Whether the process has not been reaped, i.e. its directory still has files.
 bool still_there(const Process &process);
 
 inline constexpr const char *kProc = "/proc";
 
-/// An error if /proc is not a procfs. Another `root`, as tests use, is not checked.
+/// The error if `root` is "/proc" and no procfs is mounted there. Another `root`, as in tests, is not checked.
 std::optional<core::Error> no_procfs(const std::string &root);
+/// The Kind::Unsupported error if the mounted /proc belongs to another PID namespace.
 core::Error foreign_proc();
 
 /// For an errno that does not depend on the state of the process: Denied with its remedy, Gone, else Io.
@@ -26,7 +27,7 @@ core::Error failure(pid_t pid, const char *name, int err);
 /// means that the process has no mm (a zombie, a kernel thread).
 core::Error failure_below(const Process &process, const char *name, int err);
 
-/// The process exists and has no mm.
+/// The Kind::Gone error for a process that exists and has no mm.
 core::Error no_memory(pid_t pid);
 
 }  // namespace rsslag::procfs

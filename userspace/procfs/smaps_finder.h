@@ -8,8 +8,8 @@
 
 namespace rsslag::procfs {
 
-/// Finds a key. All mappings have the same lines in the same order, so a search starts behind the last hit and mostly
-/// succeeds at once: ten thousand mappings are a quarter of a million lines.
+/// Finds a line of kSmapsLines by its key. All mappings have the same lines in the same order, so a search starts after
+/// the previous result and mostly needs one comparison. Ten thousand mappings have a quarter of a million lines.
 class SmapsLineFinder {
   public:
     /// nullptr for a key that is not in kSmapsLines.

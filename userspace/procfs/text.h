@@ -14,7 +14,7 @@
 
 namespace rsslag::procfs {
 
-/// Why a value cannot be read.
+/// The reason why a value cannot be parsed.
 enum class Fault : std::uint8_t { None, NoDigits, TooLarge, NoUnit, Trailing };
 
 /// The fault as text that follows the name of the value: "Rss is not in kB".
@@ -35,7 +35,7 @@ Fault take_number(std::string_view &rest, T &out, int base = 10) {
     return Fault::None;
 }
 
-/// The whole of `word` is one unsigned number.
+/// Parses `word`, all of which must be one unsigned number.
 template <class T>
 Fault read_number(std::string_view word, T &out) {
     Fault fault = take_number(word, out);

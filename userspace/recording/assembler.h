@@ -16,22 +16,23 @@
 
 namespace rsslag::recording {
 
-/// A segment is full at one eighth of the size limit: that much is deleted at a time.
+/// A segment is full at one eighth of the size limit, which is therefore the amount that is deleted at a time.
 inline constexpr std::uint64_t kSegmentShare = 8;
 
-/// A chunk closes at this size before compression, which also bounds what a kill can lose in memory.
+/// The size before compression at which a chunk is closed. It limits the data in memory that is lost if rsslag is
+/// killed.
 inline constexpr std::size_t kFullChunk = std::size_t{1} << 20;
 
 class Assembler {
   public:
     using Sink = std::function<void(const Bytes &)>;
-    /// `most`: records that might make the file longer than that are not added.
+    /// `full`: size of a full chunk. `most`: records that might make the file longer than this are not added.
     explicit Assembler(Sink sink, std::size_t full = kFullChunk, std::uint64_t most = UINT64_MAX)
         : sink_(std::move(sink)), full_(full), most_(most) {}
 
-    /// Writes the prologue, and the header twice, as nothing can be read without it.
+    /// Writes the prologue and two copies of the header, since nothing can be read without a header.
     void begin(const Header &header);
-    /// Closes the chunk if it is full. Returns how many records were not added.
+    /// Adds an event, and closes the chunk if it is full. Returns the number of records that were not added.
     std::uint64_t add(const event::Event &event);
     /// Writes the open chunk.
     void close();

@@ -40,13 +40,13 @@ inline void put_double(Bytes &out, double value) {
         out.push_back(static_cast<char>(bits >> i));
 }
 
-/// Limit on all counts of one body together, as an entry takes more bytes in memory than in the file. No known machine
-/// runs a process with that many threads.
+/// Limit on the sum of all counts in one body, since an entry takes more bytes in memory than in the file. No known
+/// machine runs a process with that many threads.
 inline constexpr std::size_t kMostEntries = std::size_t{1} << 19;
-/// No task name is longer (TASK_COMM_LEN, WQ_NAME_LEN).
+/// The limit on a task's name (TASK_COMM_LEN, WQ_NAME_LEN).
 inline constexpr std::size_t kMostName = 64;
 
-/// Decodes what the put functions encoded. After the first failure it stays bad(), and every further value is 0.
+/// Decodes the output of the put functions. After the first failure it stays bad(), and every further value is 0.
 class ByteReader {
   public:
     explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
@@ -72,7 +72,7 @@ class ByteReader {
         }
     }
     std::int64_t signed_number() { return protozero::decode_zigzag64(number()); }
-    /// A count of entries that follow, each of at least one byte.
+    /// The number of entries that follow, each of at least one byte.
     std::size_t count() {
         const std::uint64_t n = number();
         if (n > rest_.size() || n > entries_left_) fail();

@@ -32,7 +32,7 @@ struct ChunkInfo {
     std::uint64_t check = 0;           ///< XXH3-64 over the header up to here and the payload
 };
 
-/// nullopt: damaged, or not a chunk header.
+/// Decodes a chunk's header; nullopt: damaged, or not a chunk header.
 std::optional<ChunkInfo> read_chunk_header(std::string_view bytes);
 /// Verifies the checksum over header and payload. `header`: its kChunkHeader bytes.
 bool is_whole(std::string_view header, std::string_view payload);
@@ -43,7 +43,7 @@ std::optional<Bytes> unpack_payload(const ChunkInfo &info, std::string_view payl
 Bytes make_chunk(ChunkInfo info, std::string_view payload);
 
 Bytes make_prologue(std::uint32_t version);
-/// The version; nullopt: damaged.
+/// The version in a prologue; nullopt: damaged.
 std::optional<std::uint32_t> read_prologue(std::string_view bytes);
 
 }  // namespace rsslag::recording

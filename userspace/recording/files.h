@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A recording on disk: one file; with a size limit FILE and the older segments FILE.0000, FILE.0001 …
+// A recording on disk: one file FILE. With a size limit there are also older segments FILE.0000, FILE.0001 …
 #pragma once
 
 #include <sys/types.h>
@@ -20,9 +20,11 @@ std::string segment_name(const std::string &path, std::uint64_t number);
 
 class Files {
   public:
-    /// Kind::BadInput: a file of that name, or of the name of a segment, exists, or FILE cannot be created.
+    /// Creates FILE. Kind::BadInput: a file with this name, or with the name of a segment, exists, or FILE cannot be
+    /// created.
     static core::Result<Files> create(const std::string &path, const Writer::Options &options);
-    /// Writes all of it or nothing; deletes the oldest segments as needed. Returns 0 or an errno, as sync() and next().
+    /// Writes all of `bytes` or nothing, and deletes the oldest segments if necessary. write(), sync() and next()
+    /// return 0 or an errno.
     int write(std::string_view bytes);
     int sync() const;
     /// Renames FILE to its segment name and creates FILE again. An existing file of that name is an error unless
@@ -32,12 +34,13 @@ class Files {
     void remove() const;
 
     const std::string &path() const { return path_; }
-    /// Bytes in FILE; kept(): in FILE and all segments that still exist.
+    /// Bytes in FILE.
     std::uint64_t written() const { return written_; }
+    /// Bytes in FILE and all segments that still exist.
     std::uint64_t kept() const { return kept_ + written_; }
 
   private:
-    /// Identifies a file created here, as another process may put a file of its own under that name later.
+    /// Identifies a file that this object has created, since another process may replace it by a file of its own.
     struct Made {
         std::uint64_t number = 0;
         std::uint64_t bytes = 0;

@@ -36,17 +36,18 @@ void put_item(Bytes &out, const event::Event &event, std::uint64_t base_ns);
 /// Appends one batch of records, which pack() has packed already.
 void put_records(Bytes &out, std::uint32_t ring, std::string_view packed);
 
-/// An undecoded item of a chunk; in.bad() if there is none.
+/// An undecoded item of a chunk.
 struct RawItem {
     std::uint64_t kind = 0;
     std::string_view body;
 };
+/// The next item; if there is none, in.bad() is true.
 RawItem next_raw_item(ByteReader &in);
-/// nullopt: unknown kind, or body.bad().
+/// Decodes the body of an item; nullopt: unknown kind, or body.bad().
 std::optional<event::Event> read_item(std::uint64_t kind, ByteReader &body, std::uint64_t base_ns);
 
 void put_header(Bytes &out, const Header &header);
-/// Skips unknown fields. nullopt: not a header.
+/// Decodes a header and skips unknown fields; nullopt: not a header.
 std::optional<Header> read_header(std::string_view bytes);
 
 // Implemented in reading_codec.cpp.

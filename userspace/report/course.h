@@ -11,7 +11,8 @@
 
 namespace rsslag::report {
 
-/// Keeps the least and the most of each span of time. At most 2048 spans: their width doubles as needed.
+/// Keeps the lowest and the highest rss of each span of time. There are at most 2048 spans; their width doubles as
+/// needed.
 class CourseBuilder {
   public:
     /// Values must come in order of time.
@@ -25,10 +26,11 @@ class CourseBuilder {
     std::vector<CourseSpan> spans_;
 };
 
-/// One column of a chart over time; nullopt if nothing is known of that time.
+/// One column of a chart over time.
 struct Column {
-    core::Pages least, most, lag;  ///< least and most rss, most lag
+    core::Pages least, most, lag;  ///< lowest and highest rss, largest lag
 };
+/// An element is nullopt if the values of that time are unknown.
 using Columns = std::vector<std::optional<Column>>;
 
 /// Divides the time into `count` columns. A column between two records has the values of the earlier one; columns

@@ -9,7 +9,7 @@
 
 namespace rsslag::report {
 
-/// Growth by the address of the fault that caused it. Kept in steps of 2 MiB, to save memory.
+/// Growth by the address of the fault that caused it, in steps of 2 MiB to save memory.
 class GrowthByAddress {
   public:
     void add(std::uint64_t address, core::Pages pages) {
@@ -24,7 +24,7 @@ class GrowthByAddress {
         if (address > last_->to) last_->to = address;
     }
 
-    /// Ranges of addresses, largest growth first. Steps less than 64 MiB apart are one range.
+    /// Ranges of addresses, largest growth first. Steps that are less than 64 MiB apart form one range.
     std::vector<Growth> ranges(const core::PageSize &page_size) const;
 
   private:

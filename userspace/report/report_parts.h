@@ -33,7 +33,7 @@ Object verdict_counts(const std::map<std::string, std::uint64_t> &counts) {
     return object;
 }
 
-/// "1,320".
+/// With thousands separators: "1,320".
 std::string count(std::uint64_t number);
 
 /// The verdicts of its ticks: "12 agrees, 1 moving", or "none".
@@ -61,8 +61,9 @@ struct Rest {
 };
 Rest rest_of(const ReportProcess &process, std::size_t listed);
 
-/// The bound of a process's lag, and its text: "hard bound of the cpu scheme: 744 kB".
+/// The bound of a process's lag.
 core::Bound lag_bound(const ReportProcess &process, const Report &report);
+/// "hard bound of the cpu scheme: 744 kB".
 std::string bound_text(const core::Bound &bound, const core::Machine &machine);
 
 /// "1.320 s".
@@ -82,7 +83,7 @@ struct Figure {
     /// Why there is no value, or only a lower bound or an approximate one; empty: no reason to report.
     std::string why_unknown{};
 
-    /// No record is missing for it. A peak may still be a range.
+    /// Whether no record is missing for this figure. A peak may still be a range.
     bool exact() const { return !at_least && !approximate; }
 };
 

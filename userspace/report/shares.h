@@ -13,14 +13,15 @@
 
 namespace rsslag::report {
 
-/// The shares of one mm, from its ticks. Of the ended threads those with the largest shares are kept singly, up to a
-/// limit; the others remain in the sum `exited`.
+/// The shares of one mm, from its ticks. The ended threads with the largest shares are kept separately, up to a limit;
+/// the other ones remain in the sum `exited`.
 class MmShares {
   public:
     void note(const sinks::TickRow &row);
-    /// After a loss: widens the uncertainty of ended threads and sums that no tick with a reading has followed yet.
+    /// To be called after a loss. Widens the uncertainty of ended threads and sums that have had no later tick with a
+    /// reading.
     void lost(std::uint64_t records);
-    /// All losses up to this tick are known: its figures are final.
+    /// To be called when all losses up to this tick are known, so that its figures are final.
     void certify(std::uint64_t seq);
     /// Whether lost() would change anything.
     bool open() const { return !fresh_.empty() || sums_open_; }

@@ -12,7 +12,7 @@
 
 namespace rsslag::sinks {
 
-/// Assigns unique numbers to processes and threads, as PIDs and TIDs are reused, and tracks mms.
+/// Assigns unique numbers to processes and threads, since PIDs and TIDs are reused, and tracks mms.
 class EntityIds {
   public:
     struct Process {

@@ -154,7 +154,8 @@ void put_name(const Stamp &at, Put &put) {
     put(Column::Mm, at.mm != 0 ? std::optional(Id{at.mm}) : std::nullopt);
 }
 
-/// Writes consecutive columns, one per member in output order, from `at` on. Returns the next column, that of rss.
+/// Writes consecutive columns, one per member in output order, from `at` on. Returns the next column, which is that of
+/// rss.
 template <class Put, class Value>
 Column put_members_of(Column at, const Value &value_of, Put &put) {
     for (const core::Member member : core::kMembersInOrder) {
@@ -359,7 +360,7 @@ void put_missing(const MissingPart &missing, Put &put) {
     put(Column::ToNs, missing.to_ns);
 }
 
-/// The last columns of each row: they identify the recording if rows of several are in one table.
+/// Writes the last columns of each row, which identify the recording if one table contains rows of several recordings.
 template <class Put>
 void put_trace(const Facts &facts, Put &put) {
     const auto text = [](const std::string &raw) { return raw.empty() ? std::nullopt : std::optional(Raw{raw}); };
@@ -375,7 +376,7 @@ void put_trace(const Facts &facts, Put &put) {
     put(Column::StartTime, std::string_view(time));
 }
 
-/// Appends a name with unsafe bytes escaped. Plain names, nearly all, need no allocation.
+/// Appends a name with unsafe bytes escaped. Plain names, which are nearly all, need no allocation.
 void append_harmless(std::string &out, std::string_view raw);
 
 }  // namespace rsslag::sinks

@@ -5,7 +5,7 @@ namespace rsslag::sinks {
 
 /// CREATE statements of the tables, with comments on their units; sqlite3's .schema shows them.
 const char *sqlite_tables();
-/// Created after all rows are inserted, which is cheapest.
+/// CREATE statements of the indexes. They are created after all rows are inserted, which is cheapest.
 const char *sqlite_indexes();
 
 }  // namespace rsslag::sinks

@@ -26,7 +26,7 @@ core::Error sqlite_error(sqlite3 *database);
 class Statement {
   public:
     static core::Result<Statement> prepare(sqlite3 *database, const std::string &sql);
-    /// INSERT INTO `table` with that many values.
+    /// Prepares INSERT INTO `table` with `columns` values.
     static core::Result<Statement> insert(sqlite3 *database, std::string_view table, int columns);
 
     Statement() = default;
@@ -36,10 +36,10 @@ class Statement {
         bind(++at_, value);
         return *this;
     }
-    /// file, anon, shmem, swap and, with `with_rss`, rss.
+    /// Adds file, anon, shmem, swap and, with `with_rss`, rss.
     Statement &add_members(const core::Members &members, bool with_rss = true);
 
-    /// Texts that were added must live until this call.
+    /// Runs the insert. Texts that were added must live until this call. Kind::Io if it fails.
     core::Status run();
 
   private:

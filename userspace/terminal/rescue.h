@@ -10,7 +10,7 @@ namespace rsslag::terminal {
 /// From now on a signal that ends the process, such as SIGSEGV, SIGQUIT or SIGALRM, first writes `restore` and sets the
 /// terminal's modes. The signal still ends the process.
 void restore_at_death(const std::string &restore, const termios &modes);
-/// Such a signal also removes this file, until keep_at_death().
+/// From now on such a signal also removes this file, until keep_at_death().
 void remove_at_death(const std::string &path);
 void keep_at_death();
 /// Restores the earlier handlers.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Access to terminfo, in its own file because <term.h> defines many common words as macros.
+// Access to terminfo, in a separate file because <term.h> defines many common words as macros.
 #pragma once
 
 #include <string>

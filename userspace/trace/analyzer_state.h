@@ -20,7 +20,7 @@
 
 namespace rsslag::trace {
 
-/// What is kept of a traced process from tick to tick.
+/// The state of a traced process between ticks.
 struct Traced {
     core::ProcessReading last;  ///< names and numbers of the last reading
     // The last walk, and the mm's counts at that time.
@@ -54,7 +54,7 @@ struct Analyzer::State {
     std::map<int, Traced> traced;  ///< by the kernel's TGID
     Gone gone;
     core::Totals totals;  ///< of processes that have left an mm
-    int command = 0;      ///< the TGID of CMD, once its exec is awaited
+    int command = 0;      ///< the TGID of CMD, from ExecAwaited on
     core::OwnCost own;
     std::uint64_t seq = 0;
     std::uint64_t work = 0;
@@ -64,20 +64,20 @@ struct Analyzer::State {
     std::uint64_t lost_before = 0;     ///< records that were already reported to the ledger as lost
     std::uint64_t missing_records = 0;
     std::uint64_t readings_failed = 0;                  ///< of processes that existed
-    std::uint64_t malformed_rest = 0;                   ///< records behind malformed ones in their spans
+    std::uint64_t malformed_rest = 0;                   ///< records after malformed ones in their spans
     std::unordered_map<int, core::FaultCounts> faults;  ///< by the kernel's TID
     std::map<int, Awaited> awaited;                     ///< by the kernel's TGID
     std::vector<std::pair<int, std::uint64_t>> adopted;
     std::unordered_map<std::uint64_t, std::vector<core::EndedTask>>
         ended_tasks;                   ///< by the mm's generation, for its next tick
     std::vector<core::Tick> reported;  ///< ticks of the event that is being applied
-    event::Moment now;                 ///< the latest of all events
+    event::Moment now;                 ///< the latest moment of all events
     std::optional<core::Summary> summary;
     std::deque<std::pair<rsslag_update, core::Applied>> flush_log;  ///< since the last tick
     std::unordered_map<std::uint64_t, rsslag_update> open;  ///< updates with unsettled amounts, by ticket; for_screen
     DeferredLines lines;
     std::optional<RecentGrowth> recent;  ///< for_screen
-    /// By time: those not emitted yet, as no later record was applied.
+    /// By time: changes and listings that are not emitted yet, because no later record was applied.
     std::multimap<std::uint64_t, std::variant<core::MappingChange, core::MappingListing>> mappings;
     std::size_t mapping_bytes = 0;  ///< approximate size of these
 
@@ -125,7 +125,7 @@ struct Analyzer::State {
     void emit_mappings(std::uint64_t until_ns);
     bool keeps_mappings() const { return options.observer != nullptr || recent; }
     core::RecentGrowth recent_of(const core::MmView &mm);
-    /// Emits mapping changes up to `t_ns`: they come before a record of that time.
+    /// Emits mapping changes up to `t_ns`. They must come before a record of that time.
     void catch_up_mappings(std::uint64_t t_ns) {
         if (!mappings.empty() && mappings.begin()->first <= t_ns) emit_mappings(t_ns);
     }

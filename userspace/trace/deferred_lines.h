@@ -12,7 +12,7 @@
 
 namespace rsslag::trace {
 
-/// Lines of records, in order: a line whose amount is not settled yet waits for it, and so do all lines after it.
+/// Lines of records, in order. A line waits until its amount is settled, and all later lines wait for it.
 class DeferredLines {
   public:
     using Line = std::variant<core::EventLine, core::TaskLine>;
@@ -22,7 +22,7 @@ class DeferredLines {
 
     void add(Line line);
     void settled(const core::SettledUpdate &amount);
-    /// No further amount will be settled: emits all lines, open ones without an amount.
+    /// To be called when no further amount will be settled. Emits all lines, open ones without an amount.
     void finish();
 
   private:

@@ -16,7 +16,7 @@ inline std::optional<sinks::FaultCause> cause_of(std::uint16_t flags, std::uint6
     return std::nullopt;
 }
 
-/// The same for a fault record, which always has an address; the mode is nullopt if the flags have neither.
+/// The page fault of a fault record, which always has an address. `kernel` is nullopt if the flags have neither mode.
 inline sinks::FaultCause cause_of(const rsslag_fault &fault) {
     return cause_of(fault.flags, fault.address).value_or(sinks::FaultCause{std::nullopt, fault.address});
 }

@@ -9,14 +9,14 @@
 
 namespace rsslag::trace {
 
-/// Ended processes: keeps a bounded number, those with the largest peak lag (among equals the latest), and sums up the
-/// others. An --assert on what a process held, cached or grew by applies to all processes, so the maximum of each such
-/// figure is kept as well.
+/// Keeps a bounded number of ended processes, those with the largest peak lag (among equals the latest), and sums up
+/// the others. An --assert on what a process held, cached or grew by applies to all processes, so the process with the
+/// maximum of each such figure is kept too.
 class Gone {
   public:
-    /// `always`: keeps it however little it lagged.
+    /// `always`: keeps the process even if its lag was small.
     void add(core::Summary::Process process, bool always = false);
-    /// Moves them to the summary, in the order in which they ended.
+    /// Moves the processes to the summary, in the order in which they ended.
     void put(core::Summary &summary);
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What processes grew by in the last seconds, for a screen: takes records in the order of their time. Pure. Its memory
-// is bounded, however long the trace.
+// The growth of processes in the last seconds, for a screen, from records in the order of their time. Pure. Its memory
+// is bounded, independent of the length of the trace.
 #pragma once
 
 #include <array>
@@ -35,14 +35,15 @@ class RecentGrowth {
 
     /// The growth of the process that has this mm, up to that time.
     core::RecentGrowth of(const core::MmView &mm, std::uint64_t t_ns);
-    /// The mm has ended.
+    /// To be called when the mm has ended.
     void forget(const core::MmView &mm);
-    /// Drops what is older than kSeconds, and mms that the ledger no longer has.
+    /// Drops growth that is older than kSeconds, and mms that the ledger no longer has.
     void forget_until(std::uint64_t t_ns, const core::Ledger &ledger);
 
   private:
-    /// Limits on rows: of mappings, and of threads, in one second of a process; of all of them together.
+    /// Limit on the rows of mappings, and on those of threads, in one second of a process.
     static constexpr std::size_t kMostOfSecond = 4096;
+    /// Limit on all rows together.
     static constexpr std::size_t kMost = std::size_t{1} << 17;
 
     struct Sums {
@@ -60,7 +61,7 @@ class RecentGrowth {
         std::uint64_t begin_ns = 0;
         std::deque<std::pair<std::uint64_t, Sums>> seconds;
         std::optional<core::Pages> exact;  ///< at the last tick
-        core::Pages recorded;              ///< what records have added since then
+        core::Pages recorded;              ///< pages that records have added since the last tick
     };
     struct Thread {
         int tid = 0;
@@ -91,8 +92,8 @@ class RecentGrowth {
     std::unordered_map<std::uint64_t, Space> spaces_;  ///< by address of the mm
     std::unordered_map<std::uint64_t, Open> open_;     ///< by ticket
     std::unordered_map<int, std::string_view>
-        faulted_;  ///< `thread` scheme, by task: mapping of a fault whose pages no record gives yet
-    std::unordered_map<int, Thread> threads_;  ///< by the kernel's TID: those in any second
+        faulted_;  ///< `thread` scheme, by task: mapping of a fault whose pages no record has reported yet
+    std::unordered_map<int, Thread> threads_;  ///< by the kernel's TID: threads in any second
 };
 
 }  // namespace rsslag::trace

@@ -15,7 +15,7 @@ namespace rsslag::view {
 struct ColumnLayout {
     std::string_view heading;
     int width = 0;       ///< in cells, including the blank before it
-    int drop_order = 0;  ///< the highest is dropped first if space is short; 0 is never dropped
+    int drop_order = 0;  ///< if there is not enough space, the highest is dropped first; 0 is never dropped
     bool left = false;   ///< left-aligned
 };
 

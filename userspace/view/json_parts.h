@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Parts that several JSON documents share: the `reading` of the schemas.
+// Parts that several JSON documents share, such as `reading` in docs/schema.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -28,7 +28,7 @@ inline constexpr std::array<ShownMember, core::kMembers + 1> kShownMembers{
 core::Pages shown(const core::Members &members, ShownMember member);
 std::string_view name(ShownMember member);
 
-/// A value of a task or a CPU, from the tick that showed the change.
+/// The value of a task or a CPU at the tick at which it changed.
 struct PastValue {
     std::uint64_t t_ns = 0;
     core::Members members;
@@ -42,9 +42,9 @@ struct Sample {
     bool needs_resync = false;
 };
 
-/// One traced process, as the screen keeps it.
+/// The state of one traced process on the screen.
 struct Process {
-    Tick tick;  ///< the last tick while it ran; if there is none, the last tick
+    Tick tick;  ///< the last tick while it was running; if there is none, its last tick
     std::optional<core::State> ended;
     std::deque<Sample> history;
     std::deque<LoggedFlush> flushes;
@@ -56,17 +56,17 @@ struct Process {
 
 /// A row of the table before it is drawn.
 struct Entry {
-    std::int64_t key = 0;  ///< ascending
+    std::int64_t key = 0;  ///< rows are sorted by it, ascending
     std::string_view name;
     int id = 0;             ///< the host TID, or the CPU
     std::size_t index = 0;  ///< in the tick's tasks or cpus
 };
 
-/// The rows that the filter lets through.
+/// The rows that match the filter.
 struct Listing {
     std::vector<Entry> entries;  ///< sorted up to the requested rank
     std::size_t selected = 0;    ///< rank of the selected entry; 0 if none is selected
-    std::size_t total = 0;       ///< before the filter
+    std::size_t total = 0;       ///< number of rows before the filter
 };
 
 struct LiveState {
@@ -82,7 +82,7 @@ struct LiveState {
     bool typing = false;     ///< keys are input of CMD
     bool recording = false;  ///< a recording is in progress
     std::string notice;
-    std::optional<Table> table;  ///< nullopt: the table of the holders that cache under this scheme
+    std::optional<Table> table;  ///< nullopt: threads or CPUs, whichever cache under this scheme
     Sort sort_threads = Sort::Cached;
     Sort sort_cpus = Sort::Id;
     ShownMember member;
@@ -107,34 +107,34 @@ struct LiveState {
 
 bool cpus_cache(const Tick &tick);
 
-/// Sorts at least up to the rank `until`.
+/// The rows of the table, sorted at least up to the rank `until`.
 Listing list(const LiveState &state, const Process &process, std::size_t until);
 std::vector<Sort> sorts_of(const Process &process, Table table);
 /// The column by which the table is sorted. Under the `cpu` scheme threads cannot be sorted by `cached`.
 Sort effective_sort(const LiveState &state, const Process &process);
 std::string_view heading(Sort sort, bool cpus_cache);
 
-/// The three lines that answer the question.
+/// Draws the three lines at the top with the figures of the process.
 void draw_head(Grid &grid, const LiveState &state, const Process &process);
 /// Draws the title, the headings and the rows, from the first row of `area` on.
 void draw_table(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns);
 void draw_flushes(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns,
                   std::optional<int> of_tid);
-/// The view of a single thread or CPU.
+/// Draws the view of a single thread or CPU.
 void draw_one(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns);
 
-/// The growth of the last seconds, by mapping and by thread.
+/// Draws the growth of the last seconds, by mapping and by thread.
 void draw_growth(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns);
 
-/// The last two rows: figures of the trace, then the keys.
+/// Draws the last two rows: figures of the trace, then the keys.
 void draw_footer(Grid &grid, const LiveState &state, const Process &process);
 void draw_help(Grid &grid, const Area &area, const LiveState &state);
-/// The last lines of CMD's output, and the path of the file with all of it.
+/// Draws the last lines of CMD's output and the path of the file with all of its output.
 void draw_output(Grid &grid, const Area &area, const LiveState &state);
 
-/// Handles the keys that have another meaning in a replay than in a live trace. `taken`: it was such a key.
+/// The result of a key that may have another meaning in a replay than in a live trace.
 struct ReplayKey {
-    bool taken = false;
+    bool taken = false;  ///< it has another meaning, and was handled
     std::optional<Intent> intent;
 };
 ReplayKey replay_key(LiveState &state, const Key &key);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The parts of rsslag mem next to its table: processes that share one mm, and the use of the machine's other memory.
+// The parts of rsslag mem in addition to its table: processes that share one mm, and the use of the machine's other
+// memory.
 #pragma once
 
 #include <nlohmann/json.hpp>

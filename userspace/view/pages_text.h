@@ -15,7 +15,7 @@ using memory::PagesReport;
 using memory::PagesRow;
 
 nlohmann::ordered_json pages_json(const PagesReport &report);
-/// A table, then a line about values that are not known.
+/// A table, then a line about unknown values.
 std::string pages_text(const PagesReport &report, const TextStyle &style);
 
 nlohmann::ordered_json elf_json(const ElfReport &report);

@@ -13,10 +13,10 @@
 
 namespace rsslag::view {
 
-/// With its unit; with U+2212 as the minus sign in a UTF-8 locale.
+/// A number of pages in the unit of `style`, followed by the unit. The minus sign is U+2212 in a UTF-8 locale.
 std::string amount(core::Pages pages, const core::PageSize &page_size, const TextStyle &style);
 
-/// The same without the unit, for columns whose heading contains it.
+/// As amount() without the unit, for columns whose heading contains it.
 std::string column(core::Pages pages, const core::PageSize &page_size, const TextStyle &style);
 
 /// Local time: "14:03:22".
@@ -36,7 +36,7 @@ std::string csv_kb(const std::optional<core::Pages> &pages, const core::PageSize
 
 std::string thousands(std::uint64_t count);
 
-/// ASCII letters only.
+/// In upper case; only ASCII letters change.
 std::string upper(std::string_view word);
 
 /// The mark before a number that is not exact (docs/words.md).
@@ -53,7 +53,7 @@ std::string verdict_line(const ProcessReading &process, const core::PageSize &pa
 std::string hugetlb_line(const std::optional<core::Kilobytes> &hugetlb, const core::PageSize &page_size,
                          const TextStyle &style);
 
-/// The verdict's first word in colour. The text alone carries the meaning.
+/// Colours the first word of a verdict's line. The text has the same meaning without colour.
 std::string painted(std::string line, core::Verdict verdict, bool color);
 
 }  // namespace rsslag::view

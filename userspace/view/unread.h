@@ -11,13 +11,13 @@
 
 namespace rsslag::view {
 
-/// null if there is no status.
+/// The values of a status file; null if there is none.
 nlohmann::ordered_json status_json(const std::optional<procfs::StatusFile> &status);
 /// How /proc/PID/status counts on this kernel ("flushed", "exact", "unknown"); null if no status was needed.
 nlohmann::ordered_json status_shows_json(const std::optional<core::Truth> &truth);
 /// "exact on this kernel" and the like, for a sentence.
 std::string_view status_shows(const std::optional<core::Truth> &truth);
-/// RssAnon + RssFile + RssShmem; VmRSS on kernels without these.
+/// RssAnon + RssFile + RssShmem; VmRSS on kernels without these lines.
 core::Kilobytes rss_of(const procfs::StatusFile &status);
 
 }  // namespace rsslag::view

@@ -19,8 +19,8 @@ struct Child {
     Fd report;
 };
 
-/// Forks. The child is killed when the calling thread ends. It runs `work`, reports the result, and then runs `rest`;
-/// it exits if `work` failed.
+/// Forks. The child runs `work`, reports the result, and then runs `rest`; it exits if `work` failed. The kernel kills
+/// it when the calling thread ends.
 core::Result<Child> fork_child(const std::function<core::Status()> &work, void (*rest)() = sleep_forever);
 
 /// The report of a child.
@@ -28,14 +28,14 @@ enum class Outcome {
     Done,   ///< `work` succeeded
     Ended,  ///< no report: the child has exec'd or died, which closed the pipe
 };
-/// Waits for the report. A failure of `work` is returned as its error.
+/// Waits for the report. If `work` failed, returns its error.
 core::Result<Outcome> await_report(Child &child);
 
 /// fork_child(), then waits until `work` is done and the child sleeps.
 core::Result<pid_t> fork_sleeper(const std::function<core::Status()> &work);
 
-/// Kills this process (PR_SET_PDEATHSIG) when the thread of `parent` that forked it ends, or at once if `parent` has
-/// ended.
+/// Makes the kernel kill this process (PR_SET_PDEATHSIG) when the thread of `parent` that forked it ends; kills it
+/// immediately if `parent` has ended.
 core::Status die_with(pid_t parent);
 
 }  // namespace rsslag::workload

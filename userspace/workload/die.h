@@ -8,8 +8,8 @@
 
 namespace rsslag::workload {
 
-/// Prints the error and ends the process, for failures of threads after start() has returned: a busy workload must not
-/// stop silently.
+/// Prints the error and ends the process. For failures of threads after start() has returned, since a busy workload
+/// must not stop silently.
 [[noreturn]] void die(const core::Error &error);
 
 /// Maps readable and writable base pages with mmap's `flags` and `fd`; calls die() on failure.

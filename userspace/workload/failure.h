@@ -8,10 +8,11 @@
 
 namespace rsslag::workload {
 
-/// The Error of a system or library call that failed with `err`: the name of the call and the message of the errno.
+/// The Error of a system or library call that failed with the errno `err`, which determines its Kind: Denied,
+/// Unsupported, Io or Internal.
 core::Error failed(std::string_view call, int err, std::string remedy = {});
 
-/// Kind::Unsupported: this machine lacks what the workload needs.
+/// The Kind::Unsupported error for a machine that lacks a requirement of the workload.
 core::Error unsupported(std::string what, std::string remedy);
 
 }  // namespace rsslag::workload

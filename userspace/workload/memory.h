@@ -31,11 +31,13 @@ core::Result<Memory> map_guarded(std::size_t bytes, Mapping how);
 core::Result<Memory> map_private(std::size_t bytes);
 core::Result<Memory> map_shared(std::size_t bytes);
 
-/// Excludes huge pages (MADV_NOHUGEPAGE). Succeeds also on a kernel built without them, which returns EINVAL.
+/// Excludes huge pages (MADV_NOHUGEPAGE). Also succeeds on a kernel built without them, where madvise(2) returns
+/// EINVAL.
 core::Status forbid_huge_pages(Memory memory);
 
-/// One write to each page; one read of each page.
+/// Writes to each page.
 void touch(Memory memory);
+/// Reads from each page.
 void read_pages(Memory memory);
 
 /// The range of addresses as in /proc/PID/maps: "mapping 7f0000000000-7f0000100000".

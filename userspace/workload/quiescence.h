@@ -26,8 +26,8 @@ struct Signal {
 /// Sleeps for `whole` / `parts`.
 void sleep_part(std::chrono::milliseconds whole, std::size_t parts);
 
-/// Returns once each task of `pid` except the caller sleeps (state S) or is a zombie. Polls, as there is no
-/// notification; Kind::Internal after a timeout.
+/// Returns when each task of `pid` except the caller sleeps (state S) or is a zombie. Polls, since there is no
+/// notification. Kind::Internal if a task does not sleep within two minutes.
 core::Status await_sleep(pid_t pid);
 
 }  // namespace rsslag::workload

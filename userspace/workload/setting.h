@@ -13,7 +13,7 @@ namespace rsslag::workload {
 using core::Fd;
 
 /// A setting of the machine (a file below /proc/sys or /sys) that a workload changes for a short time. The file is
-/// locked, as two concurrent workloads would otherwise restore each other's values.
+/// locked, since two concurrent workloads would otherwise restore each other's values.
 class BorrowedSetting {
   public:
     /// Waits for the lock; changes nothing yet.

@@ -30,8 +30,8 @@ struct Sizes {
     std::int64_t total_kb() const { return kb_of(bytes()) * threads; }
 };
 
-/// An option without a default is not supported by the workload: giving it is Kind::BadInput, as is a value out of
-/// range. More memory than MemAvailable is Kind::Unsupported, to avoid an OOM kill.
+/// Combines both. Kind::BadInput for an option that `defaults` does not have, since the workload does not support it,
+/// or for a value out of range. Kind::Unsupported for more memory than MemAvailable, to avoid an OOM kill.
 core::Result<Sizes> sizes(const Options &given, const Options &defaults);
 
 }  // namespace rsslag::workload

@@ -16,7 +16,8 @@ enum class Fill {
 };
 
 /// An unlinked file that can be mapped shared and writable and whose pages the kernel counts as file pages, not as
-/// shmem as on tmpfs. Searches a directory on a disk; root falls back to a ramfs that is not mounted anywhere.
+/// shmem like those of tmpfs. Searches for a directory on a disk; if there is none, root uses a ramfs that is mounted
+/// nowhere.
 core::Result<Fd> writable_file(std::size_t bytes, Fill fill);
 
 /// A file to map privately: writable_file(), else this program's executable. `bytes` is reduced to its size.

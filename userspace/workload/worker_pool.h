@@ -24,12 +24,12 @@ struct Worker {
     pthread_t handle{};
     Body body = nullptr;
     Memory memory;                ///< its own slice of the pool's mapping; may be empty
-    std::array<char, 16> name{};  ///< written by the starter, as formatting in the thread would touch pages
+    std::array<char, 16> name{};  ///< set before the thread starts, since formatting in the thread would touch pages
     Signal ready;                 ///< raised by the worker when its memory is touched
-    Signal dismissed;             ///< raised for the worker: it may end
+    Signal dismissed;             ///< raised by dismiss(), to let the worker end
 };
 
-/// Small, so that thousands fit.
+/// The size of a worker's stack, which is small so that thousands fit.
 std::size_t worker_stack_bytes();
 
 /// The usual Body: touches its memory, raises `ready`, waits for `dismissed`.
