@@ -20,9 +20,17 @@ namespace rsslag::core {
 /// The largest change of a counter by one update: a page table, or a huge page (mm/memory.c).
 inline constexpr std::int64_t kMostPages = 512;
 
-/// Why a cache was added to the mm's counter. Fold: `cpu` scheme only. Direct: the update bypassed the cache.
-enum class FlushReason : std::uint8_t { Threshold, Zap, Exec, Exit, Direct, Fold };
+/// Why a cache was added to the mm's counter. On the `thread` scheme sync_mm_rss() does this (mm/memory.c, up to 6.1).
+enum class FlushReason : std::uint8_t {
+    Threshold,  ///< `thread` scheme: the task's 66th fault since its last flush (check_sync_rss_stat)
+    Zap,        ///< `thread` scheme: the task zaps pages of its own mm (add_mm_rss_vec)
+    Exec,       ///< `thread` scheme: the task is in execve
+    Exit,       ///< `thread` scheme: the task exits
+    Direct,     ///< the update bypassed the cache
+    Fold,       ///< `cpu` scheme: the CPU's value reached the batch (lib/percpu_counter.c percpu_counter_add_batch)
+};
 inline constexpr std::size_t kFlushReasons = 6;
+/// As in JSON: "threshold".
 std::string_view name(FlushReason reason);
 
 /// The changes that one task made to one mm since the attach.
@@ -150,6 +158,7 @@ struct MmView {
 
 /// How a process left an mm.
 enum class State : std::uint8_t { Running, Exited, Exec };
+/// As in JSON: "running".
 std::string_view name(State state);
 
 /// A traced thread group.

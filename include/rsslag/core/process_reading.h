@@ -43,11 +43,13 @@ struct ProcessReading {
     Finding finding() const;
 };
 
+/// A process that could not be read.
 struct FailedTarget {
     int pid = 0;
-    std::string reason;
+    std::string reason;  ///< one line; may include the remedy
 };
 
+/// A list of processes with facts about the machine.
 struct SnapshotDocument {
     std::chrono::system_clock::time_point time;
     std::string kernel;  ///< uname -r

@@ -18,6 +18,7 @@ struct TimedCounters {
     std::uint64_t end_ns = 0;
 };
 
+/// The result of Snapshotter::take_raw().
 struct RawReading {
     int pid = 0;
     std::uint64_t start_ticks = 0;

@@ -28,14 +28,15 @@ struct ReadingFigures {
     Verdict verdict = Verdict::Unwalked;
 };
 
+/// The figures of a snapshot; window_updates is nullopt.
 ReadingFigures figures_of(const ProcessReading &process);
 
-/// The same for a tick. Flushed, cached and exact are the ledger's. If they differ from the reading, or the ledger
+/// The figures of a tick. Flushed, cached and exact are the ledger's. If they differ from the reading, or the ledger
 /// needs a resync or is suspect, the verdict is Moving and there is no cause except Moved. A process that has ended or
 /// could not be read has no readers, walk, bound, lag, behind, residual or window_updates; its verdict is Unwalked.
 ReadingFigures figures_of(const Tick &tick);
 
-/// The mark before an uncertain number in text: '~' or '!'.
+/// The mark before an uncertain number in text (docs/words.md): Approximate is '~', AfterLoss is '!'.
 enum class Mark : std::uint8_t { None, Approximate, AfterLoss };
 Mark mark(const Tick &tick, const ReadingFigures &figures);
 

@@ -12,16 +12,22 @@
 
 namespace rsslag::core {
 
+/// Whether the page tables were walked; if not, why not.
 enum class WalkState : std::uint8_t { Done, Skipped, Denied, Gone, Unsupported };
+/// Whether the page tables confirm a reading. Moving: the process changed meanwhile. Unwalked: there is no walk.
 enum class Verdict : std::uint8_t { Agrees, Explained, Moving, Unexplained, Unwalked };
+/// Why a walk differs from the counters.
 enum class Cause : std::uint8_t {
     Moved,          ///< the target changed while it was read; pages: the distance of the walk from the window
     ExecArguments,  ///< argument pages of a running execve, charged to the old mm as ANON (fs/exec.c acct_arg_size)
-    InFlight,       ///< a munmap has removed a mapping from the tree but not yet zapped all of its pages
-    Hwpoison,       ///< poisoned pages: smaps counts them, the counters do not
+    /// A munmap has removed a mapping from the tree and not zapped all of its pages yet (mm/vma.c
+    /// vms_complete_munmap_vmas).
+    InFlight,
+    Hwpoison,  ///< poisoned pages: smaps counts them, the counters do not
     Unexplained,
 };
 
+// Names as in JSON: "exec_arguments".
 std::string_view name(WalkState state);
 std::string_view name(Verdict verdict);
 std::string_view name(Cause cause);
@@ -41,20 +47,23 @@ struct Evidence {
     std::optional<Pages> poisoned;  ///< page-table entries of this mm that point to poisoned pages
 };
 
+/// The range of the exact rss over all readings of a bracket.
 struct Window {
-    Pages min, max;  ///< exact RSS over all readings
+    Pages min, max;
 };
 
 /// The signed distance of `value` from the window; 0 if it is inside.
 Pages distance(const Window &window, Pages value);
 
+/// A part of the residual.
 struct ResidualCause {
     Cause cause;
-    Pages pages;
+    Pages pages;  ///< signed, as the residual
 
     friend bool operator==(const ResidualCause &, const ResidualCause &) = default;
 };
 
+/// The result of reconcile().
 struct Reconciliation {
     Members flushed, cached, exact;  ///< of the last reading
     Window window;

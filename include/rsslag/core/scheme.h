@@ -14,9 +14,10 @@ namespace rsslag::core {
 /// The largest NR_CPUS of any architecture.
 inline constexpr int kMostCpus = 8192;
 
+/// How the kernel keeps mm->rss_stat (docs/kernel.md).
 enum class Scheme : std::uint8_t {
-    Thread,  ///< each task caches its own updates: 2.6.34 to 6.1
-    Cpu,     ///< each CPU caches up to a batch: from 6.2
+    Thread,  ///< each task caches its own updates: 2.6.34 (34e55232e59f) to 6.1
+    Cpu,     ///< each CPU caches up to a batch in a percpu_counter: from 6.2 (f1a7941243c1)
     Plain,   ///< nothing is cached: one atomic per member
 };
 
@@ -30,6 +31,7 @@ constexpr bool tasks_cache(Scheme scheme) {
     return scheme == Scheme::Thread;
 }
 
+/// As in JSON: "thread".
 std::string_view name(Scheme scheme);
 
 /// The properties of the machine that the schemes depend on.
@@ -67,6 +69,7 @@ Bound bound(const Machine &machine, std::int64_t tasks);
 /// version.
 enum class Truth : std::uint8_t { Unknown, Flushed, Exact };
 
+/// As in JSON: "flushed".
 std::string_view name(Truth truth);
 
 /// What each file of /proc shows on this kernel.

@@ -17,6 +17,7 @@ std::string with_thousands(std::int64_t number);
 /// RFC 3339 in UTC with milliseconds.
 std::string utc_time(std::chrono::system_clock::time_point time);
 
+/// One character and its length in UTF-8.
 struct Decoded {
     char32_t code = 0;
     std::size_t length = 0;  ///< bytes

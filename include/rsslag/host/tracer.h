@@ -50,13 +50,15 @@ class Tracer {
     /// Attaches the probes; no process is traced yet. Kind::Unsupported in a build without the tracer; else errors as
     /// probe::StreamProbe::open().
     static core::Result<Tracer> open(Options options);
+    /// A tracer of this source, which may be one of a test.
     static Tracer over(std::unique_ptr<Source> source, Options options);
 
     ~Tracer();
     Tracer(Tracer &&) noexcept;
     Tracer &operator=(Tracer &&) = delete;
 
-    /// Starts to trace a running process. Kind::Gone if it has ended.
+    /// Starts to trace a running process. Kind::Gone if it has ended or keeps executing new programs; else errors as
+    /// probe::SnapshotProbe::read() and probe::StreamProbe::trace().
     core::Status attach(pid_t pid);
     /// Warns once that a process could not be attached, for `why`. For processes that the user did not name by PID.
     void not_attached(pid_t pid, const core::Error &why);

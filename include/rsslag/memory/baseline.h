@@ -40,6 +40,7 @@ struct Asserted {
     std::optional<bool> holds;
     std::optional<core::Kilobytes> value;  ///< the compared value: a size or its growth
 };
+/// Evaluates an assertion. `before` is nullptr if there is no baseline.
 Asserted evaluate(const core::Assertion &assertion, const procfs::MapSums &now, const Baseline *before);
 
 }  // namespace rsslag::memory

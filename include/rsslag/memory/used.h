@@ -96,6 +96,8 @@ struct Used {
     std::optional<core::Kilobytes> balloon;  ///< the size of a balloon, whether or not MemTotal includes it
 };
 
+/// Attributes the memory in use. `before` and `after` were read before and after the processes; `processes` is the sum
+/// of their Pss, procfs::total_parts().
 Used account(const procfs::MemInfo &before, const procfs::MemInfo &after, const procfs::Parts &processes,
              const MachineMemory &machine, const core::PageSize &page_size);
 

@@ -19,7 +19,8 @@
 namespace rsslag::session {
 
 /// Writes ticks and the summary in the requested format. As an observer it also writes single records, in order with
-/// the ticks; not on a screen.
+/// the ticks, except on a screen. Functions return Kind::Io if stdout cannot be written, except if its reader has
+/// closed it (unread()).
 class TickWriter : public trace::TraceObserver {
   public:
     TickWriter(Format format, const core::ThreadChoice &threads, view::TextStyle style)

@@ -24,6 +24,7 @@ class OutputFile {
 
     /// The temporary name, for libraries that write to a path; empty if the file is written directly.
     const std::string &path() const { return growing_; }
+    /// Appends text. Kind::Io if that fails.
     core::Status write(std::string_view text);
     /// Changes the mode to the usual one, 0666 without the bits of the umask.
     core::Status share();

@@ -17,7 +17,8 @@ namespace rsslag::sinks {
 /// Sinks that write bytes pass them on in pieces of about this size.
 inline constexpr std::size_t kFullBuffer = std::size_t{256} * 1024;
 
-/// Call begin() once, row() for each row in the order of time, end() once. After an error call nothing more.
+/// Call begin() once, row() for each row in the order of time, end() once. They return errors of the output (Kind::Io);
+/// after an error, call none of them again.
 class Sink {
   public:
     Sink() = default;

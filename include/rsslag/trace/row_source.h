@@ -10,12 +10,14 @@
 
 namespace rsslag::trace {
 
+/// Whether `stop` of emit_rows() returned true.
 enum class Stopped : std::uint8_t { No, Yes };
-
-/// Replays a recording and passes all of its rows to `sink`. Missing parts of the file are no error; they are listed in
-/// sinks::Ending. `stop` is called before each event with Replay::work(); if it returns true, the result is
-/// Stopped::Yes and sink.end() is not called. Errors are those of Replay::open() and of the sink.
+/// Called before each event with Replay::work(); returns whether to stop.
 using Stop = std::function<bool(std::uint64_t work)>;
+
+/// Replays a recording and passes all of its rows to `sink`. Missing parts of the file are no error; sinks::Ending
+/// lists them. If `stop` returns true, the result is Stopped::Yes and sink.end() is not called. Errors are those of
+/// Replay::open() and of the sink.
 core::Result<Stopped> emit_rows(const std::string &path, sinks::Sink &sink, const Stop &stop);
 
 }  // namespace rsslag::trace

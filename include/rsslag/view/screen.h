@@ -40,12 +40,14 @@ struct Key {
 // Intents: requests of a key to the session that runs the trace.
 struct Quit {};
 struct Back {};  ///< to the list of processes
+/// Walks the smaps of this process at the next tick.
 struct WalkNow {
     int pid = 0;
 };
 struct SetInterval {
     std::chrono::milliseconds interval{};
 };
+/// Traces this process and opens its screen.
 struct OpenLive {
     int pid = 0;
 };

@@ -22,7 +22,8 @@ std::string tick_json(const Tick &tick);
 /// rsslag.summary/2 (docs/schema/summary.schema.json): one line.
 std::string summary_json(const Summary &summary);
 
-/// RFC 4180 with CRLF: the names of the columns, and one flat row for each process and tick.
+/// RFC 4180 with CRLF: the names of the columns, and one flat row for each process and tick. `lines_dropped`: lines of
+/// the output that were dropped so far, in the last column.
 std::string csv_header();
 std::string tick_csv(const Tick &tick, std::uint64_t lines_dropped = 0);
 

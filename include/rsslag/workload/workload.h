@@ -32,6 +32,7 @@ struct Fact {
     std::string value;
 };
 
+/// Whether a workload changes its memory after its start.
 enum class Motion {
     Quiet,  ///< every task sleeps when start() has returned
     Busy,   ///< changes its memory until it is killed
