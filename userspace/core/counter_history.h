@@ -21,7 +21,7 @@ class CounterHistory {
     static constexpr std::uint64_t kSilentNs = 50'000'000;
     /// The longest time from an update of a silent CPU to its record; interrupts take 20 us.
     static constexpr std::uint64_t kInFlightNs = 1'000'000;
-    /// A time that is not known yet; leaves space for sums.
+    /// In place of a time that is unknown yet; sums with it do not overflow.
     static constexpr std::uint64_t kNever = UINT64_MAX / 2;
 
     /// A settled update.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Extremes as text for people.
+// Extremes as text.
 #pragma once
 
 #include <string>

@@ -79,7 +79,7 @@ struct Summary : Totals {
     std::uint64_t ticks = 0;
     std::uint64_t lines_dropped = 0;  ///< lines of output dropped because they were not read in time
     std::uint64_t ended_mms = 0, ended_not_at_zero = 0;
-    std::uint64_t readings_failed = 0;  ///< readings of living processes that failed, each of which lacks in a tick
+    std::uint64_t readings_failed = 0;  ///< number of readings of living processes that failed
     struct Process {
         int pid = 0;
         int host_pid = 0;

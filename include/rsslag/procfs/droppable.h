@@ -16,8 +16,8 @@ struct Droppable {
     core::Kilobytes total() const { return file + anon; }
 };
 
-/// `pages` finds the clean pages that two mappings of a file share, which count once. Without it, the result is the
-/// largest number of distinct pages that the ranges and counts of the mappings allow.
+/// Computes Droppable from smaps. `pages` finds the clean pages that two mappings of a file share, which count once.
+/// Without it, the result is the largest number of distinct pages that the ranges and counts of the mappings allow.
 Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages = {});
 
 }  // namespace rsslag::procfs

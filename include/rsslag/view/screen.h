@@ -40,7 +40,7 @@ struct Key {
 // Intents: requests of a key to the session that runs the trace.
 struct Quit {};
 struct Back {};  ///< to the list of processes
-/// Walks the smaps of this process at the next tick.
+/// Walks the page tables of this process soon, outside of the usual intervals.
 struct WalkNow {
     int pid = 0;
 };
@@ -99,10 +99,10 @@ struct ScreenFacts {
 struct CommandOutput {
     std::string name;                ///< raw bytes
     std::string file;                ///< path of the file that keeps the output
-    std::vector<std::string> lines;  ///< the last ones, raw bytes
-    std::uint64_t bytes = 0;         ///< written so far
-    std::uint64_t kept = 0;          ///< bytes in the file, the first ones
-    std::string why_not_kept;        ///< why the other bytes are not in the file; empty: all are
+    std::vector<std::string> lines;  ///< the last lines, raw bytes
+    std::uint64_t bytes = 0;         ///< number of bytes that CMD has written
+    std::uint64_t kept = 0;          ///< number of them that are in the file, the first ones
+    std::string why_not_kept;        ///< why the other bytes are not in the file; empty: all are in it
     bool running = true;
     std::optional<int> status;  ///< as shells report it
 };
@@ -134,7 +134,7 @@ class LiveScreen {
 
     std::optional<Intent> key(const Key &key);
 
-    /// `since_tick`: how long ago the last tick came.
+    /// `since_tick`: the time since the last tick.
     Grid draw(Size size, std::chrono::milliseconds since_tick) const;
 
   private:
