@@ -27,7 +27,7 @@ struct CounterEvent {
     int cpu = 0;
     int tid = 0;
     std::int64_t count = 0;             ///< the mm's own counter, as read
-    bool update = false;                ///< the record is of an update, which may have moved that counter
+    bool update = false;                ///< may have moved that counter; false: only the count is evidence
     PageSet moved;                      ///< of an update: the possible moves of the counter
     std::optional<std::int64_t> usual;  ///< of an update: the move of nearly all such updates
     std::int64_t before = 0;    ///< pages that the CPU cached before; the update's own pages are moved − before
