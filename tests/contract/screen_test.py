@@ -145,7 +145,7 @@ class ScreenTest(TracingTest):
             pane.rsslag('live', '-p', held.pid, '--record', file)
             pane.until('REC  live')
             pane.type('r')
-            pane.until('until the end')
+            pane.until('the whole trace is being recorded')
             pane.until('REC  live')
             pane.type('q')
             pane.until('traced ')
