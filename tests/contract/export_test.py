@@ -365,7 +365,7 @@ class Manual(unittest.TestCase):
     def test_names_every_figure(self):
         page = (ROOT / 'docs' / 'man' / 'rsslag-report.1').read_text()
         ran = rsslag('report', '--assert', 'nothing<1', '/no/such/file')
-        names = re.search(r'there are ([a-z_.%, ]+);', ran.err)[1].split(', ')
+        names = re.search(r'the figures are ([a-z_.%, ]+);', ran.err)[1].split(', ')
         self.assertGreater(len(names), 10)
         for name in names:
             self.assertRegex(page, rf'(?<![\w.]){re.escape(name)}(?![\w.])')

@@ -26,7 +26,7 @@ TEST(TextStyle, RefusesOtherUnits) {
         const auto style = text_style(unit, "never");
         ASSERT_FALSE(style.ok()) << unit;
         EXPECT_EQ(style.error().kind, core::Kind::BadInput);
-        EXPECT_NE(style.error().what.find("kB, MiB, GiB or pages"), std::string::npos);
+        EXPECT_NE(style.error().remedy.find("kB, MiB, GiB or pages"), std::string::npos);
     }
 }
 
