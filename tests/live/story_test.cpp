@@ -99,14 +99,14 @@ TEST(PerCpu, LeavesEachMemberOfEachCpuJustUnderTheBatch) {
     const auto cpus = process["document"]["cpus_online"].get<std::size_t>();
     if (allowed_cpus() < cpus) GTEST_SKIP() << "only " << allowed_cpus() << " of " << cpus << " CPUs are allowed here";
     ASSERT_EQ(process["cached_by"].size(), cpus);
-    const bool file_too = held.fact("file") != "no";
     for (const json &cpu : process["cached_by"]) {
         EXPECT_GE(cpu["shmem"], most - 2) << cpu;
         EXPECT_GE(cpu["anon"], most - 8) << cpu;
-        if (file_too) {
-            EXPECT_GE(cpu["file"], most - 8) << cpu;
-        }
     }
+    if (held.fact("file") == "no") return;
+    RSSLAG_LONG_ONLY("a later fault on a page of code changes the file counter of its CPU, and may fold it");
+    for (const json &cpu : process["cached_by"])
+        EXPECT_GE(cpu["file"], most - 8) << cpu;
 }
 
 TEST(Exited, ThreadsLeaveNothingHiddenOnTheThreadScheme) {
