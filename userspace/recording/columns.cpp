@@ -2,6 +2,7 @@
 #include "columns.h"
 
 #include <array>
+#include <concepts>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -9,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "rsslag/core/units.h"
 #include "rsslag/core/wire.h"
 
 namespace rsslag::recording {
@@ -75,37 +77,91 @@ class PreviousRecords {
     }
 
   private:
-    using Four = std::array<std::int64_t, 4>;
+    using ByMember = std::array<std::int64_t, core::kMembers>;
     std::uint64_t base_ns_;
     std::map<std::uint16_t, std::uint64_t> times_;
     std::map<std::int32_t, std::uint64_t> addresses_;
     std::map<std::pair<std::uint64_t, std::uint8_t>, std::int64_t> counts_;
     std::map<std::tuple<std::int32_t, std::uint64_t, std::uint16_t, std::uint8_t>, std::array<std::int64_t, 1>> one_;
-    std::map<std::int32_t, Four> by_task_;
-    std::map<std::pair<std::uint16_t, std::uint64_t>, Four> by_cpu_;
+    std::map<std::int32_t, ByMember> by_task_;
+    std::map<std::pair<std::uint16_t, std::uint64_t>, ByMember> by_cpu_;
     std::map<std::uint16_t, std::uint64_t> numbers_;
     std::map<std::int32_t, std::int64_t> events_;
 };
 
-Key key_of(const rsslag_update &r) {
-    return {r.kind,
-            r.flags,
-            r.tid,
-            r.mm,
-            std::uint64_t{r.cpu} | std::uint64_t{r.member} << 16 | std::uint64_t{r.pad} << 24,
-            r.address != 0};
+// The fields of each record that is not kept whole, for both directions. small() calls `use` for the fields in
+// Key::rest, from the lowest bit on; each_value() passes all others to the packer or the unpacker.
+
+/// Const in the packer.
+template <class Record, class Kind>
+concept Of = std::same_as<std::remove_const_t<Record>, Kind>;
+
+template <class Use>
+void small(Of<rsslag_update> auto &r, Use use) {
+    use(r.cpu);
+    use(r.member);
+    use(r.pad);
 }
-Key key_of(const rsslag_fault &r) {
-    return {r.kind, r.flags, r.tid, r.mm, std::uint64_t{r.cpu} | std::uint64_t{r.pad} << 16, r.address != 0};
+template <class Use>
+void small(Of<rsslag_fault> auto &r, Use use) {
+    use(r.cpu);
+    use(r.pad);
 }
-Key key_of(const rsslag_sum &r) {
-    return {r.kind,
-            r.flags,
-            r.tid,
-            r.mm,
-            std::uint64_t{r.cpu} | std::uint64_t{r.of} << 16 | std::uint64_t{r.members} << 32 |
-                std::uint64_t{r.pad[0]} << 40 | std::uint64_t{r.pad[1]} << 48 | std::uint64_t{r.pad[2]} << 56,
-            false};
+template <class Use>
+void small(Of<rsslag_sum> auto &r, Use use) {
+    use(r.cpu);
+    use(r.of);
+    use(r.members);
+    for (auto &pad : r.pad)
+        use(pad);
+}
+
+template <class Use>
+void each_value(Of<rsslag_update> auto &r, const Previous &previous, Use &use) {
+    use.address(r.address, *previous.address);
+    use.growing(Count, r.count, *previous.count);
+    use.growing(Cached, r.cached, *previous.cached);
+}
+template <class Use>
+void each_value(Of<rsslag_fault> auto &r, const Previous &previous, Use &use) {
+    use.address(r.address, *previous.address);
+    for (std::size_t i = 0; i < core::kMembers; ++i)
+        use.growing(Each, r.cached[i], previous.cached[i]);
+    use.growing(Events, r.events, *previous.events);
+}
+template <class Use>
+void each_value(Of<rsslag_sum> auto &r, const Previous &previous, Use &use) {
+    for (std::size_t i = 0; i < core::kMembers; ++i)
+        use.growing(Each, r.cached[i], previous.cached[i]);
+    use.whole(Events, r.updates);
+    use.growing(Numbers, r.number, *previous.number);
+}
+
+template <class Record>
+Key key_of(const Record &r) {
+    Key key{r.kind, r.flags, r.tid, r.mm, 0, false};
+    int shift = 0;
+    small(r, [&](auto field) {
+        key.rest |= std::uint64_t{field} << shift;
+        shift += 8 * sizeof(field);
+    });
+    if constexpr (requires { r.address; }) key.addressed = r.address != 0;
+    return key;
+}
+
+template <class Record>
+Record record_of(const Key &key) {
+    Record r{};
+    r.kind = key.kind;
+    r.flags = key.flags;
+    r.tid = key.tid;
+    r.mm = key.mm;
+    int shift = 0;
+    small(r, [&]<class Field>(Field &field) {
+        field = static_cast<Field>(key.rest >> shift);
+        shift += 8 * sizeof(field);
+    });
+    return r;
 }
 
 // Differences wrap, so any two numbers have one.
@@ -145,6 +201,16 @@ class Packer {
         return done;
     }
 
+    // For each_value().
+    void address(std::uint64_t address, std::uint64_t &before) {
+        if (address != 0) growing(Address, address, before);
+    }
+    template <class Field, class Before>
+    void growing(Column column, Field field, Before &before) {
+        put_signed(columns_[column], growth(static_cast<Before>(field), before));
+    }
+    void whole(Column column, std::uint64_t number) { put(columns_[column], number); }
+
   private:
     /// Adds the record at the start; returns its size, 0: not a record.
     std::size_t one(std::span<const std::byte> bytes) {
@@ -158,26 +224,8 @@ class Packer {
     void add(const Record &record) {
         const Previous &previous = name(key_of(record));
         put_signed(columns_[Times], growth(record.t_ns, *previous.t_ns));
-        write(record, previous);
+        each_value(record, previous, *this);
         going_on_ += wire::is_sent(record) ? 0 : 1;
-    }
-
-    void write(const rsslag_update &r, const Previous &previous) {
-        if (r.address != 0) put_signed(columns_[Address], growth(r.address, *previous.address));
-        put_signed(columns_[Count], growth(std::int64_t{r.count}, *previous.count));
-        put_signed(columns_[Cached], growth(std::int64_t{r.cached}, *previous.cached));
-    }
-    void write(const rsslag_fault &r, const Previous &previous) {
-        if (r.address != 0) put_signed(columns_[Address], growth(r.address, *previous.address));
-        for (std::size_t i = 0; i < 4; ++i)
-            put_signed(columns_[Each], growth(std::int64_t{r.cached[i]}, previous.cached[i]));
-        put_signed(columns_[Events], growth(std::int64_t{r.events}, *previous.events));
-    }
-    void write(const rsslag_sum &r, const Previous &previous) {
-        for (std::size_t i = 0; i < 4; ++i)
-            put_signed(columns_[Each], growth(std::int64_t{r.cached[i]}, previous.cached[i]));
-        put(columns_[Events], r.updates);
-        put_signed(columns_[Numbers], growth(std::uint64_t{r.number}, *previous.number));
     }
 
     /// Writes the key: 0 and all of its fields the first time, then its number (from 1).
@@ -233,6 +281,19 @@ class Unpacker {
         return std::move(out_);
     }
 
+    // For each_value().
+    void address(rsslag_u64 &address, std::uint64_t &before) {
+        if (addressed_) growing(Address, address, before);
+    }
+    template <class Field, class Before>
+    void growing(Column column, Field &field, Before &before) {
+        field = static_cast<Field>(grow(before, columns_[column].signed_number()));
+    }
+    template <class Field>
+    void whole(Column column, Field &field) {
+        field = static_cast<Field>(columns_[column].number());
+    }
+
   private:
     using Named = std::pair<Key, Previous>;
 
@@ -258,55 +319,16 @@ class Unpacker {
         });
     }
 
-    template <class Record>
-    Record begun(const Key &key, const Previous &previous) {
-        Record r{};
-        r.kind = key.kind;
-        r.flags = key.flags;
-        r.tid = key.tid;
-        r.mm = key.mm;
-        r.cpu = key.cpu();
-        r.t_ns = grow(*previous.t_ns, columns_[Times].signed_number());
-        return r;
-    }
-
     bool read(std::type_identity<rsslag_task> /*whole*/, const Key & /*key*/, const Previous & /*previous*/) {
         append(columns_[Raw].raw(sizeof(rsslag_task)));
         return !columns_[Raw].bad();
     }
-    bool read(std::type_identity<rsslag_update> /*type*/, const Key &key, const Previous &previous) {
-        auto r = begun<rsslag_update>(key, previous);
-        r.member = static_cast<rsslag_u8>(key.rest >> 16);
-        r.pad = static_cast<rsslag_u8>(key.rest >> 24);
-        if (key.addressed) r.address = grow(*previous.address, columns_[Address].signed_number());
-        r.count = grow(*previous.count, columns_[Count].signed_number());
-        r.cached = static_cast<rsslag_s32>(grow(*previous.cached, columns_[Cached].signed_number()));
-        return done(r);
-    }
-    bool read(std::type_identity<rsslag_fault> /*type*/, const Key &key, const Previous &previous) {
-        auto r = begun<rsslag_fault>(key, previous);
-        r.pad = static_cast<rsslag_u16>(key.rest >> 16);
-        if (key.addressed) r.address = grow(*previous.address, columns_[Address].signed_number());
-        for (std::size_t i = 0; i < 4; ++i)
-            r.cached[i] = static_cast<rsslag_s32>(grow(previous.cached[i], columns_[Each].signed_number()));
-        r.events = static_cast<rsslag_s32>(grow(*previous.events, columns_[Events].signed_number()));
-        return done(r);
-    }
-    bool read(std::type_identity<rsslag_sum> /*type*/, const Key &key, const Previous &previous) {
-        auto r = begun<rsslag_sum>(key, previous);
-        r.of = static_cast<rsslag_u16>(key.rest >> 16);
-        r.members = static_cast<rsslag_u8>(key.rest >> 32);
-        for (std::size_t i = 0; i < 3; ++i)
-            r.pad[i] = static_cast<rsslag_u8>(key.rest >> (40 + 8 * i));
-        for (std::size_t i = 0; i < 4; ++i)
-            r.cached[i] = static_cast<rsslag_s32>(grow(previous.cached[i], columns_[Each].signed_number()));
-        r.updates = static_cast<rsslag_u32>(columns_[Events].number());
-        r.number = static_cast<rsslag_u32>(grow(*previous.number, columns_[Numbers].signed_number()));
-        return done(r);
-    }
-
     template <class Record>
-    bool done(const Record &r) {
+    bool read(std::type_identity<Record> /*type*/, const Key &key, const Previous &previous) {
+        auto r = record_of<Record>(key);
+        r.t_ns = grow(*previous.t_ns, columns_[Times].signed_number());
+        addressed_ = key.addressed;
+        each_value(r, previous, *this);
         append({reinterpret_cast<const char *>(&r), sizeof(r)});
         return true;
     }
@@ -322,6 +344,7 @@ class Unpacker {
     std::vector<std::byte> out_;
     std::uint64_t mm_ = 0;
     bool bad_ = false;
+    bool addressed_ = false;  ///< the current record has an address
 };
 
 }  // namespace
