@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rsslag/sinks/facts_json.h"
 
-#include "row_fields.h"
 #include "rsslag/core/text.h"
 
 namespace rsslag::sinks {

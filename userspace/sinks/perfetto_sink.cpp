@@ -12,7 +12,6 @@
 
 #include "entity_ids.h"
 #include "perfetto_fields.h"
-#include "row_fields.h"
 #include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
 #include "rsslag/sinks/sink.h"

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The fields of each row, defined once for JSON and CSV.
+// The fields of all rows, defined once for JSON, CSV and SQLite.
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
@@ -14,114 +16,27 @@
 
 namespace rsslag::sinks {
 
-/// In output order. Names are those of rsslag.tick/2, with _ in place of dots.
-enum class Column : std::uint8_t {
-    Type,
-    TNs,
-    Pid,
-    Tid,
-    Cpu,
-    Comm,
-    Mm,
-    Member,
-    Pages,
-    Cached,
-    Flushed,
-    Reason,
-    Fault,
-    Address,
-    ByOther,
-    Newborn,
-    Teardown,
-    Known,
-    After,
-    FaultsSinceFlush,
-    OfCpu,
-    HostPid,
-    HostTid,
-    ParentHostTid,
-    OldHostTid,
-    SharesMm,
-    UserFaults,
-    KernelFaults,
-    Cause,
-    Records,
-    Seq,
-    Time,
-    State,
-    Tasks,
-    TookUs,
-    StatRssKb,
-    StatmRssKb,
-    StatusRssKb,
-    StatusAnonKb,
-    StatusFileKb,
-    StatusShmemKb,
-    StatusSwapKb,
-    StatusHwmKb,
-    WalkedFile,
-    WalkedRssKb,
-    WalkedPssKb,
-    WalkedSwapKb,
-    WalkUs,
-    WalkedAgeMs,
-    FlushedFile,
-    FlushedAnon,
-    FlushedShmem,
-    FlushedSwap,
-    FlushedRss,
-    CachedFile,
-    CachedAnon,
-    CachedShmem,
-    CachedSwap,
-    CachedRss,
-    ExactFile,
-    ExactAnon,
-    ExactShmem,
-    ExactSwap,
-    ExactRss,
-    Lag,
-    Behind,
-    Residual,
-    Verdict,
-    NeedsResync,
-    Updates,
-    UpdatesByOthers,
-    Faults,
-    Flushes,
-    Lost,
-    Disagreements,
-    Resyncs,
-    Image,
-    PeakMin,
-    PeakMax,
-    PeakTNs,
-    PeakTid,
-    PeakLag,
-    PeakLagTNs,
-    Mapping,
-    From,
-    To,
-    Perms,
-    OldFrom,
-    HeldKb,
-    BuildId,
-    ToNs,
-    TraceId,
-    Segment,
-    Host,
-    BootId,
-    Kernel,
-    Scheme,
-    CpusOnline,
-    PageSize,
-    StartTime,
-    Last = StartTime
-};
-inline constexpr std::size_t kColumns = static_cast<std::size_t>(Column::Last) + 1;
+/// A row for a missing part of the recording.
+struct MissingRow {
+    explicit MissingRow(const MissingPart &missing) : part(missing) { at.t_ns = missing.from_ns; }
 
-/// Index: Column.
-const std::array<std::string_view, kColumns> &column_names();
+    Stamp at;
+    const MissingPart &part;
+};
+
+/// The type of a row, for one kind of row after the other.
+struct TypeName {
+    std::string_view operator()(const UpdateRow &row) const;
+    std::string_view operator()(const TaskRow &row) const;
+    std::string_view operator()(const MappingRow &row) const;
+    std::string_view operator()(const FaultRow & /*row*/) const { return "fault"; }
+    std::string_view operator()(const SumRow & /*row*/) const { return "sum"; }
+    std::string_view operator()(const ReadingRow & /*row*/) const { return "reading"; }
+    std::string_view operator()(const WalkRow & /*row*/) const { return "walk"; }
+    std::string_view operator()(const LossRow & /*row*/) const { return "loss"; }
+    std::string_view operator()(const TickRow & /*row*/) const { return "tick"; }
+    std::string_view operator()(const MissingRow & /*row*/) const { return "missing"; }
+};
 
 /// An untrusted name that is not escaped yet.
 struct Raw {
@@ -135,40 +50,48 @@ struct Id {
     std::uint64_t number;
 };
 
-// `put(column, value)` is called with ascending columns; a value is a std::string_view that needs no escaping, an
-// integer, a bool, Raw, Hex, Id, or an optional of these.
+namespace fields {
 
-template <class Put>
-void put_stamp(std::string_view type, const Stamp &at, Put &put) {
-    const auto positive = [](int number) { return number > 0 ? std::optional(number) : std::nullopt; };
-    put(Column::Type, type);
-    put(Column::TNs, at.t_ns);
-    put(Column::Pid, positive(at.pid));
-    put(Column::Tid, positive(at.tid));
-    put(Column::Cpu, at.cpu);
+template <class Row>
+concept Stamped = requires(const Row &row) {
+    row.at;
+};
+template <class Row>
+concept Named = Stamped<Row> && !std::same_as<Row, LossRow> && !std::same_as<Row, MissingRow>;
+template <class Row>
+concept HasFault = requires(const Row &row) {
+    row.fault;
+};
+template <class Row>
+concept HasReaders = requires(const Row &row) {
+    row.readers;
+};
+template <class Row>
+concept HasWalk = requires(const Row &row) {
+    row.walk;
+};
+template <class Row>
+concept HasFlushed = std::same_as<Row, ReadingRow> || std::same_as<Row, TickRow>;
+template <class Row>
+concept HasCached = HasFlushed<Row> || std::same_as<Row, FaultRow> || std::same_as<Row, SumRow>;
+template <class Row>
+concept HasMapping = requires(const Row &row) {
+    row.mapping;
+};
+
+inline std::optional<int> positive(int number) {
+    return number > 0 ? std::optional(number) : std::nullopt;
 }
 
-template <class Put>
-void put_name(const Stamp &at, Put &put) {
-    put(Column::Comm, Raw{at.comm});
-    put(Column::Mm, at.mm != 0 ? std::optional(Id{at.mm}) : std::nullopt);
+/// nullopt: the text is empty.
+inline std::optional<Raw> name_or_none(std::string_view raw) {
+    return raw.empty() ? std::nullopt : std::optional(Raw{raw});
 }
 
-/// Writes consecutive columns, one per member in output order, from `at` on. Returns the next column, which is that of
-/// rss.
-template <class Put, class Value>
-Column put_members_of(Column at, const Value &value_of, Put &put) {
-    for (const core::Member member : core::kMembersInOrder) {
-        put(at, value_of(member));
-        at = static_cast<Column>(static_cast<int>(at) + 1);
-    }
-    return at;
-}
-
-template <class Put>
-void put_members(Column file, const core::Members &members, Put &put) {
-    const auto pages = [&members](core::Member member) { return members[member].n; };
-    put(put_members_of(file, pages, put), members.rss().n);
+/// nullopt: the value is unknown.
+template <class Value>
+std::optional<std::string_view> name_of(const std::optional<Value> &value) {
+    return value ? std::optional(core::name(*value)) : std::nullopt;
 }
 
 template <class Number>
@@ -176,204 +99,203 @@ std::optional<std::int64_t> count_of(const std::optional<Number> &number) {
     return number ? std::optional(number->n) : std::nullopt;
 }
 
-template <class Put>
-void put_readers(const core::ReaderValues &readers, const core::PageSize &page_size, Put &put) {
-    const auto in_kb = [&](const std::optional<core::Pages> &pages) {
-        return pages ? std::optional(page_size.kb(*pages).n) : std::nullopt;
-    };
-    put(Column::StatRssKb, in_kb(readers.stat));
-    put(Column::StatmRssKb, in_kb(readers.statm));
-    put(Column::StatusRssKb, count_of(readers.status_rss));
-    put(Column::StatusAnonKb, count_of(readers.status_anon));
-    put(Column::StatusFileKb, count_of(readers.status_file));
-    put(Column::StatusShmemKb, count_of(readers.status_shmem));
-    put(Column::StatusSwapKb, count_of(readers.status_swap));
-    put(Column::StatusHwmKb, count_of(readers.status_hwm));
+inline std::optional<std::int64_t> in_kb(const std::optional<core::Pages> &pages, const core::PageSize &page_size) {
+    return pages ? std::optional(page_size.kb(*pages).n) : std::nullopt;
 }
 
-template <class Put>
-void put_walk(const std::optional<core::Walk> &walk, Put &put) {
-    using Number = std::optional<std::int64_t>;
-    put(Column::WalkedFile, walk ? std::optional(core::name(walk->file)) : std::nullopt);
-    put(Column::WalkedRssKb, walk ? Number(walk->rss.n) : Number());
-    put(Column::WalkedPssKb, walk ? Number(walk->pss.n) : Number());
-    put(Column::WalkedSwapKb, walk ? Number(walk->swap.n) : Number());
-    put(Column::WalkUs, walk ? Number(walk->took_us) : Number());
+template <class Value>
+std::optional<Value> walked(const std::optional<core::Walk> &walk, Value core::Walk::*part) {
+    return walk ? std::optional((*walk).*part) : std::nullopt;
 }
 
-template <class Put>
-void put_fault(const std::optional<FaultCause> &fault, Put &put) {
-    using Mode = std::optional<std::string_view>;
-    put(Column::Fault, fault && fault->kernel ? Mode(*fault->kernel ? "kernel" : "user") : Mode());
-    put(Column::Address, fault ? std::optional(Hex{fault->address}) : std::nullopt);
+inline std::optional<std::string_view> mode_of(const std::optional<FaultCause> &fault) {
+    if (!fault || !fault->kernel) return std::nullopt;
+    return *fault->kernel ? "kernel" : "user";
 }
 
-template <class Put>
-void put_mapping(std::string_view mapping, Put &put) {
-    put(Column::Mapping, mapping.empty() ? std::nullopt : std::optional(Raw{mapping}));
+inline std::optional<Hex> address_of(const std::optional<FaultCause> &fault) {
+    return fault ? std::optional(Hex{fault->address}) : std::nullopt;
 }
 
-template <class Put>
-void put_fields(const UpdateRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
-    put_stamp(type, row.at, put);
-    put_name(row.at, put);
-    put(Column::Member, row.member ? std::optional(core::name(*row.member)) : std::nullopt);
-    put(Column::Pages, count_of(row.pages));
-    put(Column::Cached, count_of(row.cached));
-    put(Column::Flushed, count_of(row.flushed));
-    put(Column::Reason, row.reason ? std::optional(core::name(*row.reason)) : std::nullopt);
-    put_fault(row.fault, put);
-    put(Column::ByOther, row.by_other);
-    put(Column::Newborn, row.newborn);
-    put(Column::Teardown, row.teardown);
-    put(Column::Known, row.known);
-    put_mapping(row.mapping, put);
-}
-
-template <class Put>
-void put_fields(const FaultRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
-    put_stamp(type, row.at, put);
-    put_name(row.at, put);
-    put_fault(row.fault, put);
-    put(Column::After, row.after);
-    put(Column::FaultsSinceFlush, row.faults_since_flush);
-    put_members(Column::CachedFile, row.cached, put);
-    put_mapping(row.mapping, put);
-}
-
-template <class Put>
-void put_fields(const SumRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
-    put_stamp(type, row.at, put);
-    put_name(row.at, put);
-    put(Column::OfCpu, row.of_cpu);
-    const auto known = [&row](core::Member member) { return count_of(row.cached[static_cast<std::size_t>(member)]); };
-    put_members_of(Column::CachedFile, known, put);
-    put(Column::Updates, row.updates);
-}
-
-template <class Put>
-void put_fields(const TaskRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
-    const auto positive = [](int number) { return number > 0 ? std::optional(number) : std::nullopt; };
+/// Faults are counted when a task ends.
+inline std::optional<std::uint64_t> at_end(const TaskRow &row, std::uint64_t faults) {
     const bool ends = row.type == TaskRow::Type::Exit || row.type == TaskRow::Type::ThreadEnd;
-    put_stamp(type, row.at, put);
-    put_name(row.at, put);
-    put(Column::HostPid, positive(row.host_pid));
-    put(Column::HostTid, positive(row.host_tid));
-    put(Column::ParentHostTid, positive(row.parent_host_tid));
-    put(Column::OldHostTid, positive(row.old_host_tid));
-    put(Column::SharesMm, row.shares_mm);
-    put(Column::UserFaults, ends ? std::optional(row.user_faults) : std::nullopt);
-    put(Column::KernelFaults, ends ? std::optional(row.kernel_faults) : std::nullopt);
+    return ends ? std::optional(faults) : std::nullopt;
 }
 
-template <class Put>
-void put_fields(const ReadingRow &row, std::string_view type, const core::PageSize &page_size, Put &put) {
-    put_stamp(type, row.at, put);
-    put_name(row.at, put);
-    put(Column::Tasks, row.tasks);
-    put(Column::TookUs, row.took_us);
-    put_readers(row.readers, page_size, put);
-    put_members(Column::FlushedFile, row.flushed, put);
-    put_members(Column::CachedFile, row.cached, put);
-    put_members(Column::ExactFile, row.flushed + row.cached, put);
-}
+template <class... Values>
+struct Overloads : Values... {
+    using Values::operator()...;
+};
+template <class... Values>
+Overloads(Values...) -> Overloads<Values...>;
+
+/// One column. `value` accepts the kinds of row that have the field, and the page size if it needs it. It returns text
+/// that needs no escaping, an integer, a bool, Raw, Hex, Id, or an optional of these.
+template <class Value>
+struct Field {
+    static constexpr std::size_t kWidth = 1;
+    std::string_view name;
+    Value value;
+};
+template <class Value>
+Field(const char *, Value) -> Field<Value>;
+
+/// A column for each member in output order, then one for rss; the names begin with `name` and _.
+template <class Value>
+struct MemberFields {
+    static constexpr std::size_t kWidth = core::kMembers + 1;
+    std::string_view name;
+    Value value;
+};
+template <class Value>
+MemberFields(const char *, Value) -> MemberFields<Value>;
+
+/// In output order. Names are those of rsslag.tick/2, with _ in place of dots.
+inline constexpr std::tuple kAll{
+    Field{"type", [](const Stamped auto &r) { return TypeName()(r); }},
+    Field{"t_ns", [](const Stamped auto &r) { return r.at.t_ns; }},
+    Field{"pid", [](const Stamped auto &r) { return positive(r.at.pid); }},
+    Field{"tid", [](const Stamped auto &r) { return positive(r.at.tid); }},
+    Field{"cpu", [](const Stamped auto &r) { return r.at.cpu; }},
+    Field{"comm", [](const Named auto &r) { return Raw{r.at.comm}; }},
+    Field{"mm", [](const Named auto &r) { return r.at.mm != 0 ? std::optional(Id{r.at.mm}) : std::nullopt; }},
+    Field{"member", [](const UpdateRow &r) { return name_of(r.member); }},
+    Field{"pages", [](const UpdateRow &r) { return count_of(r.pages); }},
+    Field{"cached", [](const UpdateRow &r) { return count_of(r.cached); }},
+    Field{"flushed", [](const UpdateRow &r) { return count_of(r.flushed); }},
+    Field{"reason", Overloads{[](const UpdateRow &r) { return name_of(r.reason); },
+                              [](const MissingRow &r) { return std::optional(Raw{r.part.reason}); }}},
+    Field{"fault", [](const HasFault auto &r) { return mode_of(r.fault); }},
+    Field{"address", [](const HasFault auto &r) { return address_of(r.fault); }},
+    Field{"by_other", [](const UpdateRow &r) { return r.by_other; }},
+    Field{"newborn", [](const UpdateRow &r) { return r.newborn; }},
+    Field{"teardown", [](const UpdateRow &r) { return r.teardown; }},
+    Field{"known", [](const UpdateRow &r) { return r.known; }},
+    Field{"after", [](const FaultRow &r) { return r.after; }},
+    Field{"faults_since_flush", [](const FaultRow &r) { return r.faults_since_flush; }},
+    Field{"of_cpu", [](const SumRow &r) { return r.of_cpu; }},
+    Field{"host_pid", [](const TaskRow &r) { return positive(r.host_pid); }},
+    Field{"host_tid", [](const TaskRow &r) { return positive(r.host_tid); }},
+    Field{"parent_host_tid", [](const TaskRow &r) { return positive(r.parent_host_tid); }},
+    Field{"old_host_tid", [](const TaskRow &r) { return positive(r.old_host_tid); }},
+    Field{"shares_mm", [](const TaskRow &r) { return r.shares_mm; }},
+    Field{"user_faults", [](const TaskRow &r) { return at_end(r, r.user_faults); }},
+    Field{"kernel_faults", [](const TaskRow &r) { return at_end(r, r.kernel_faults); }},
+    Field{"cause", [](const LossRow &r) { return Raw{r.cause}; }},
+    Field{"records",
+          Overloads{[](const LossRow &r) { return r.records; }, [](const MissingRow &r) { return r.part.records; }}},
+    Field{"seq", [](const TickRow &r) { return r.seq; }},
+    Field{"time", [](const TickRow &r) { return core::utc_time(r.time); }},
+    Field{"state", [](const TickRow &r) { return core::name(r.state); }},
+    Field{"tasks", [](const ReadingRow &r) { return r.tasks; }},
+    Field{"took_us", [](const ReadingRow &r) { return r.took_us; }},
+    Field{"stat_rss_kb", [](const HasReaders auto &r, core::PageSize size) { return in_kb(r.readers.stat, size); }},
+    Field{"statm_rss_kb", [](const HasReaders auto &r, core::PageSize size) { return in_kb(r.readers.statm, size); }},
+    Field{"status_rss_kb", [](const HasReaders auto &r) { return count_of(r.readers.status_rss); }},
+    Field{"status_anon_kb", [](const HasReaders auto &r) { return count_of(r.readers.status_anon); }},
+    Field{"status_file_kb", [](const HasReaders auto &r) { return count_of(r.readers.status_file); }},
+    Field{"status_shmem_kb", [](const HasReaders auto &r) { return count_of(r.readers.status_shmem); }},
+    Field{"status_swap_kb", [](const HasReaders auto &r) { return count_of(r.readers.status_swap); }},
+    Field{"status_hwm_kb", [](const HasReaders auto &r) { return count_of(r.readers.status_hwm); }},
+    Field{"walked_file", [](const HasWalk auto &r) { return name_of(walked(r.walk, &core::Walk::file)); }},
+    Field{"walked_rss_kb", [](const HasWalk auto &r) { return count_of(walked(r.walk, &core::Walk::rss)); }},
+    Field{"walked_pss_kb", [](const HasWalk auto &r) { return count_of(walked(r.walk, &core::Walk::pss)); }},
+    Field{"walked_swap_kb", [](const HasWalk auto &r) { return count_of(walked(r.walk, &core::Walk::swap)); }},
+    Field{"walk_us", [](const HasWalk auto &r) { return walked(r.walk, &core::Walk::took_us); }},
+    Field{"walked_age_ms", [](const TickRow &r) { return r.walk ? std::optional(r.walk_age_ms) : std::nullopt; }},
+    MemberFields{"flushed", [](const HasFlushed auto &r) { return r.flushed; }},
+    MemberFields{"cached", [](const HasCached auto &r) { return r.cached; }},
+    MemberFields{"exact", Overloads{[](const ReadingRow &r) { return r.flushed + r.cached; },
+                                    [](const TickRow &r) { return r.exact; }}},
+    Field{"lag", [](const TickRow &r) { return count_of(r.lag); }},
+    Field{"behind", [](const TickRow &r) { return count_of(r.behind); }},
+    Field{"residual", [](const TickRow &r) { return count_of(r.residual); }},
+    Field{"verdict", [](const TickRow &r) { return core::name(r.verdict); }},
+    Field{"doubtful", [](const TickRow &r) { return r.needs_resync; }},
+    Field{"updates", Overloads{[](const SumRow &r) { return r.updates; }, [](const TickRow &r) { return r.updates; }}},
+    Field{"updates_by_others", [](const TickRow &r) { return r.updates_by_others; }},
+    Field{"faults", [](const TickRow &r) { return r.faults; }},
+    Field{"flushes", [](const TickRow &r) { return r.flushes; }},
+    Field{"lost", [](const TickRow &r) { return r.lost; }},
+    Field{"disagreements", [](const TickRow &r) { return r.disagreements; }},
+    Field{"resyncs", [](const TickRow &r) { return r.resyncs; }},
+    // Peaks of the process up to the row's time.
+    Field{"image", [](const TickRow &r) { return r.extremes.image; }},
+    Field{"peak_min", [](const TickRow &r) { return r.extremes.most.from.n; }},
+    Field{"peak_max", [](const TickRow &r) { return r.extremes.most.to.n; }},
+    Field{"peak_t_ns", [](const TickRow &r) { return r.extremes.most.t_ns; }},
+    Field{"peak_tid", [](const TickRow &r) { return positive(r.extremes.most.tid); }},
+    Field{"peak_lag", [](const TickRow &r) { return r.extremes.lag.n; }},
+    Field{"peak_lag_t_ns", [](const TickRow &r) { return r.extremes.lag_t_ns; }},
+    Field{"mapping", [](const HasMapping auto &r) { return name_or_none(r.mapping); }},
+    Field{"from", [](const MappingRow &r) { return Hex{r.from}; }},
+    Field{"to", [](const MappingRow &r) { return Hex{r.to}; }},
+    Field{"perms", [](const MappingRow &r) { return core::permissions(r.flags); }},
+    Field{"old_from",
+          [](const MappingRow
+                 &r) { return r.type == MappingRow::Type::Moved ? std::optional(Hex{r.old_from}) : std::nullopt; }},
+    Field{"held_kb", [](const MappingRow &r) { return count_of(r.held); }},
+    Field{"build_id",
+          [](const MappingRow &r) { return r.build_id.known() ? std::optional(core::hex(r.build_id)) : std::nullopt; }},
+    Field{"to_ns", [](const MissingRow &r) { return r.part.to_ns; }},
+    // The last columns of each row identify the recording if one table contains rows of several recordings.
+    Field{"trace_id", [](const Facts &f) { return name_or_none(f.trace_id); }},
+    Field{"segment", [](const Facts &f) { return f.segment; }},
+    Field{"host", [](const Facts &f) { return name_or_none(f.host); }},
+    Field{"boot_id", [](const Facts &f) { return name_or_none(f.boot_id); }},
+    Field{"kernel", [](const Facts &f) { return name_or_none(f.kernel); }},
+    Field{"scheme", [](const Facts &f) { return core::name(f.machine.scheme); }},
+    Field{"cpus_online", [](const Facts &f) { return f.machine.cpus_online; }},
+    Field{"page_size", [](const Facts &f) { return f.machine.page_size.bytes; }},
+    Field{"start_time", [](const Facts &f) { return core::utc_time(f.time); }},
+};
+
+}  // namespace fields
+
+inline constexpr std::size_t kColumns =
+    std::apply([](const auto &...field) { return (std::remove_cvref_t<decltype(field)>::kWidth + ...); }, fields::kAll);
+/// The first column whose value is from Facts.
+inline constexpr std::size_t kTraceColumn = std::apply(
+    [](const auto &...field) {
+        return ((std::invocable<decltype(field.value), const Facts &> ? 0 : field.kWidth) + ...);
+    },
+    fields::kAll);
+
+const std::array<std::string, kColumns> &column_names();
 
 template <class Put>
-void put_fields(const WalkRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
-    put_stamp(type, row.at, put);
-    put_name(row.at, put);
-    put_walk(row.walk, put);
+void put_value(std::size_t at, const core::Members &members, Put &put) {
+    for (const core::Member member : core::kMembersInOrder)
+        put(at++, members[member].n);
+    put(at, members.rss().n);
 }
 
+/// Members can be unknown, so there is no rss.
 template <class Put>
-void put_fields(const MappingRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
-    const std::string perms = core::permissions(row.flags);
-    const bool moved = row.type == MappingRow::Type::Moved;
-    put_stamp(type, row.at, put);
-    put_name(row.at, put);
-    put_mapping(row.mapping, put);
-    put(Column::From, Hex{row.from});
-    put(Column::To, Hex{row.to});
-    put(Column::Perms, std::string_view(perms));
-    put(Column::OldFrom, moved ? std::optional(Hex{row.old_from}) : std::nullopt);
-    put(Column::HeldKb, count_of(row.held));
-    const std::string build_id = core::hex(row.build_id);
-    put(Column::BuildId, row.build_id.known() ? std::optional(std::string_view(build_id)) : std::nullopt);
+void put_value(std::size_t at, const std::array<std::optional<core::Pages>, core::kMembers> &known, Put &put) {
+    for (const core::Member member : core::kMembersInOrder)
+        put(at++, fields::count_of(known[static_cast<std::size_t>(member)]));
 }
 
-template <class Put>
-void put_fields(const LossRow &row, std::string_view type, const core::PageSize & /*page_size*/, Put &put) {
-    put_stamp(type, row.at, put);
-    put(Column::Cause, Raw{row.cause});
-    put(Column::Records, row.records);
+template <class Value, class Put>
+void put_value(std::size_t at, const Value &value, Put &put) {
+    put(at, value);
 }
 
-/// Peaks of the process up to the row's time.
-template <class Put>
-void put_peak(const core::Extremes &extremes, Put &put) {
-    put(Column::Image, extremes.image);
-    put(Column::PeakMin, extremes.most.from.n);
-    put(Column::PeakMax, extremes.most.to.n);
-    put(Column::PeakTNs, extremes.most.t_ns);
-    put(Column::PeakTid, extremes.most.tid > 0 ? std::optional(extremes.most.tid) : std::nullopt);
-    put(Column::PeakLag, extremes.lag.n);
-    put(Column::PeakLagTNs, extremes.lag_t_ns);
-}
-
-template <class Put>
-void put_fields(const TickRow &row, std::string_view type, const core::PageSize &page_size, Put &put) {
-    put_stamp(type, row.at, put);
-    put_name(row.at, put);
-    const std::string time = core::utc_time(row.time);
-    put(Column::Seq, row.seq);
-    put(Column::Time, std::string_view(time));
-    put(Column::State, core::name(row.state));
-    put_readers(row.readers, page_size, put);
-    put_walk(row.walk, put);
-    put(Column::WalkedAgeMs, row.walk ? std::optional(row.walk_age_ms) : std::nullopt);
-    put_members(Column::FlushedFile, row.flushed, put);
-    put_members(Column::CachedFile, row.cached, put);
-    put_members(Column::ExactFile, row.exact, put);
-    put(Column::Lag, count_of(row.lag));
-    put(Column::Behind, count_of(row.behind));
-    put(Column::Residual, count_of(row.residual));
-    put(Column::Verdict, core::name(row.verdict));
-    put(Column::NeedsResync, row.needs_resync);
-    put(Column::Updates, row.updates);
-    put(Column::UpdatesByOthers, row.updates_by_others);
-    put(Column::Faults, row.faults);
-    put(Column::Flushes, row.flushes);
-    put(Column::Lost, row.lost);
-    put(Column::Disagreements, row.disagreements);
-    put(Column::Resyncs, row.resyncs);
-    put_peak(row.extremes, put);
-}
-
-/// A row for a missing part of the recording.
-template <class Put>
-void put_missing(const MissingPart &missing, Put &put) {
-    Stamp at;
-    at.t_ns = missing.from_ns;
-    put_stamp("missing", at, put);
-    put(Column::Reason, Raw{missing.reason});
-    put(Column::Records, missing.records);
-    put(Column::ToNs, missing.to_ns);
-}
-
-/// Writes the last columns of each row, which identify the recording if one table contains rows of several recordings.
-template <class Put>
-void put_trace(const Facts &facts, Put &put) {
-    const auto text = [](const std::string &raw) { return raw.empty() ? std::nullopt : std::optional(Raw{raw}); };
-    const std::string time = core::utc_time(facts.time);
-    put(Column::TraceId, text(facts.trace_id));
-    put(Column::Segment, facts.segment);
-    put(Column::Host, text(facts.host));
-    put(Column::BootId, text(facts.boot_id));
-    put(Column::Kernel, text(facts.kernel));
-    put(Column::Scheme, core::name(facts.machine.scheme));
-    put(Column::CpusOnline, facts.machine.cpus_online);
-    put(Column::PageSize, facts.machine.page_size.bytes);
-    put(Column::StartTime, std::string_view(time));
+/// Calls `put(column, value)` for each field of this kind of row, with ascending columns.
+template <class Row, class Put>
+void put_fields(const Row &row, const core::PageSize &page_size, Put &put) {
+    std::size_t at = 0;
+    const auto put_one = [&](const auto &field) {
+        if constexpr (std::invocable<decltype(field.value), const Row &>) {
+            put_value(at, field.value(row), put);
+        } else if constexpr (std::invocable<decltype(field.value), const Row &, core::PageSize>) {
+            put_value(at, field.value(row, page_size), put);
+        }
+        at += field.kWidth;
+    };
+    std::apply([&](const auto &...field) { (put_one(field), ...); }, fields::kAll);
 }
 
 /// Appends a name with unsafe bytes escaped. Plain names, which are nearly all, need no allocation.

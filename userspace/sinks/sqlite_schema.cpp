@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sqlite_schema.h"
 
+#include <fmt/format.h>
+
+#include "rsslag/core/member_name.h"
+
 namespace rsslag::sinks {
 
 namespace {
 
+/// {flushed}, {cached}, {exact} and {members} are columns for the members and their sum, {first} and {others} are
+/// members.
 constexpr const char *kTables = R"sql(
 CREATE TABLE facts (  -- where and how it was recorded, and how it ended
     key TEXT PRIMARY KEY,
@@ -66,11 +72,8 @@ CREATE TABLE events (            -- every record that the probe sent, in the ord
 );
 CREATE TABLE caches (            -- details of events of type fault and sum
     event_id INTEGER PRIMARY KEY REFERENCES events (id),
-    file INTEGER,                -- pages that the thread (fault) or CPU (sum) caches; NULL: not reported
-    anon INTEGER,
-    shmem INTEGER,
-    swap INTEGER,
-    faults_since_flush INTEGER,  -- fault only
+    {first} INTEGER,                -- pages that the thread (fault) or CPU (sum) caches; NULL: not reported
+{others}    faults_since_flush INTEGER,  -- fault only
     updates INTEGER,             -- sum only: number of updates in it
     of_cpu INTEGER               -- sum only: the CPU whose updates it counts
 );
@@ -105,9 +108,9 @@ CREATE TABLE ticks (             -- one process at one tick; counts are totals s
     state TEXT NOT NULL,
     reported INTEGER,            -- pages, from /proc/PID/stat
     walked INTEGER,              -- pages, from the page tables
-    flushed_file INTEGER, flushed_anon INTEGER, flushed_shmem INTEGER, flushed_swap INTEGER, flushed_rss INTEGER,  -- pages
-    cached_file INTEGER, cached_anon INTEGER, cached_shmem INTEGER, cached_swap INTEGER, cached_rss INTEGER,       -- pages
-    exact_file INTEGER, exact_anon INTEGER, exact_shmem INTEGER, exact_swap INTEGER, exact_rss INTEGER,            -- pages
+    {flushed},  -- pages
+    {cached},       -- pages
+    {exact},            -- pages
     lag INTEGER,                 -- pages: exact - flushed, each member of that at least 0
     behind INTEGER,              -- pages: exact - reported, which was read at another moment
     residual INTEGER,            -- pages: walked - exact
@@ -125,7 +128,7 @@ CREATE TABLE holders (           -- threads and CPUs that cached pages at a tick
     tick_id INTEGER NOT NULL REFERENCES ticks (id),
     thread_id INTEGER REFERENCES threads (id),
     cpu INTEGER,
-    file INTEGER, anon INTEGER, shmem INTEGER, swap INTEGER, rss INTEGER  -- pages
+    {members}  -- pages
 );
 CREATE TABLE readings (          -- readings of the counters, with the values of the /proc files
     id INTEGER PRIMARY KEY,
@@ -137,8 +140,8 @@ CREATE TABLE readings (          -- readings of the counters, with the values of
     stat INTEGER, statm INTEGER,                     -- pages
     status_rss_kb INTEGER, status_anon_kb INTEGER, status_file_kb INTEGER, status_shmem_kb INTEGER,
     status_swap_kb INTEGER, status_hwm_kb INTEGER,   -- kB of 1,024 bytes
-    flushed_file INTEGER, flushed_anon INTEGER, flushed_shmem INTEGER, flushed_swap INTEGER, flushed_rss INTEGER,  -- pages
-    cached_file INTEGER, cached_anon INTEGER, cached_shmem INTEGER, cached_swap INTEGER, cached_rss INTEGER        -- pages
+    {flushed},  -- pages
+    {cached}        -- pages
 );
 CREATE TABLE walks (             -- walks of page tables
     id INTEGER PRIMARY KEY,
@@ -182,10 +185,23 @@ CREATE INDEX holders_by_tick ON holders (tick_id);
 CREATE INDEX readings_by_process ON readings (process_id, t_ns);
 )sql";
 
+/// A column for each member and one for rss.
+std::string members(std::string_view prefix) {
+    std::string columns;
+    for (const core::Member member : core::kMembersInOrder)
+        columns += fmt::format("{}{} INTEGER, ", prefix, core::name(member));
+    return columns + fmt::format("{}rss INTEGER", prefix);
+}
+
 }  // namespace
 
-const char *sqlite_tables() {
-    return kTables;
+std::string sqlite_tables() {
+    std::string others;
+    for (std::size_t i = 1; i < core::kMembers; ++i)
+        others += fmt::format("    {} INTEGER,\n", core::name(core::kMembersInOrder[i]));
+    return fmt::format(kTables, fmt::arg("flushed", members("flushed_")), fmt::arg("cached", members("cached_")),
+                       fmt::arg("exact", members("exact_")), fmt::arg("members", members("")),
+                       fmt::arg("first", core::name(core::kMembersInOrder[0])), fmt::arg("others", others));
 }
 
 const char *sqlite_indexes() {

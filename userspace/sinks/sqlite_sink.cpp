@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "entity_ids.h"
-#include "row_fields.h"
 #include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
 #include "rsslag/sinks/facts_json.h"
@@ -17,20 +16,6 @@
 
 namespace rsslag::sinks {
 namespace {
-
-/// nullopt: an unknown PID or TID.
-std::optional<int> positive(int number) {
-    return number > 0 ? std::optional(number) : std::nullopt;
-}
-
-/// NULL if empty. The text must live until the statement has run.
-void add_text(Statement &statement, std::string_view name) {
-    if (name.empty()) {
-        statement.add(std::optional<std::int64_t>());
-    } else {
-        statement.add(name);
-    }
-}
 
 using core::Status;
 
@@ -67,31 +52,20 @@ class Sqlite : public Sink {
     Status put(const TickRow &row);
     Status put_holders(const TickRow &row, std::optional<std::int64_t> process);
     Status put_fact(const std::string &key, const nlohmann::ordered_json &value);
-    Status put_trace(const nlohmann::ordered_json &facts);
     Status put_ending(const Ending &ending);
     Status put_entities();
 
-    /// Adds type, t_ns, process, thread, cpu and mm of an event; returns its number.
-    std::int64_t begin_event(std::string_view type, const Stamp &at, const EntityIds::Ids &ids) {
-        in_.events.add(++events_).add(type).add(at.t_ns).add(ids.process).add(ids.thread).add(at.cpu).add(ids.mm);
-        return events_;
+    /// Sets the fields of the row, and the numbers that stand for its process, thread and mm.
+    template <class Row>
+    Statement &fill(Statement &insert, const Row &row, const EntityIds::Ids &ids) {
+        return insert.set_fields(row, page_size_)
+            .set("process_id", ids.process)
+            .set("thread_id", ids.thread)
+            .set("mm_id", ids.mm);
     }
-    /// Completes and inserts an event with no further values except its fault and mapping.
-    Status end_plain_event(const std::optional<FaultCause> &fault, std::string_view mapping = {}) {
-        const std::optional<std::int64_t> none;
-        for (int column = 0; column < 5; ++column)  // member to reason
-            in_.events.add(none);
-        put_cause(fault);
-        for (int column = 0; column < 4; ++column)
-            in_.events.add(none);
-        const std::string name = core::printable(mapping);
-        add_text(in_.events, name);
-        return in_.events.run();
-    }
-    void put_cause(const std::optional<FaultCause> &fault) {
-        using Text = std::optional<std::string_view>;
-        in_.events.add(fault && fault->kernel ? Text(*fault->kernel ? "kernel" : "user") : Text())
-            .add(fault ? std::optional(fault->address) : std::nullopt);
+    template <class Row>
+    Status put_event(const Row &row, const EntityIds::Ids &ids) {
+        return fill(in_.events, row, ids).set("id", ++events_).run();
     }
 
     std::string path_;
@@ -114,47 +88,32 @@ Status Sqlite::begin(const Facts &facts) {
                              "PRAGMA application_id = 0x7273736c; PRAGMA user_version = 1; BEGIN");
         !set)
         return set;
-    if (Status made = execute(sqlite_tables()); !made) return made;
+    if (Status made = execute(sqlite_tables().c_str()); !made) return made;
     if (Status prepared = prepare(); !prepared) return prepared;
     nlohmann::ordered_json object = nlohmann::ordered_json::object();
     put_facts(object, facts);
     for (const auto &item : object.items())
         if (Status put = put_fact(item.key(), item.value()); !put) return put;
-    return put_trace(object);
-}
-
-/// `facts`: the object filled by put_facts().
-Status Sqlite::put_trace(const nlohmann::ordered_json &facts) {
-    for (const char *const key :
-         {"trace_id", "segment", "host", "boot_id", "kernel", "scheme", "cpus_online", "page_size", "time"}) {
-        const nlohmann::ordered_json &value = facts.at(key);
-        if (value.is_number_integer()) {
-            in_.trace.add(value.get<std::int64_t>());
-        } else {
-            add_text(in_.trace, value.is_null() ? std::string_view() : value.get_ref<const std::string &>());
-        }
-    }
-    return in_.trace.run();
+    return in_.trace.set_fields(facts, page_size_).run();
 }
 
 Status Sqlite::prepare() {
-    constexpr int kMembers = 5;
-    for (const auto &[statement, table, columns] : {std::tuple{&in_.facts, "facts", 2},
-                                                    {&in_.trace, "trace", 9},
-                                                    {&in_.processes, "processes", 6},
-                                                    {&in_.threads, "threads", 6},
-                                                    {&in_.mms, "mms", 4},
-                                                    {&in_.events, "events", 19},
-                                                    {&in_.caches, "caches", 8},
-                                                    {&in_.lives, "lives", 9},
-                                                    {&in_.flushes, "flushes", 8},
-                                                    {&in_.ticks, "ticks", 27 + 3 * kMembers},
-                                                    {&in_.holders, "holders", 3 + kMembers},
-                                                    {&in_.readings, "readings", 14 + 2 * kMembers},
-                                                    {&in_.walks, "walks", 9},
-                                                    {&in_.mappings, "mappings", 12},
-                                                    {&in_.losses, "losses", 4}}) {
-        auto prepared = Statement::insert(database_.get(), table, columns);
+    for (const auto &[statement, table] : {std::pair{&in_.facts, "facts"},
+                                           {&in_.trace, "trace"},
+                                           {&in_.processes, "processes"},
+                                           {&in_.threads, "threads"},
+                                           {&in_.mms, "mms"},
+                                           {&in_.events, "events"},
+                                           {&in_.caches, "caches"},
+                                           {&in_.lives, "lives"},
+                                           {&in_.flushes, "flushes"},
+                                           {&in_.ticks, "ticks"},
+                                           {&in_.holders, "holders"},
+                                           {&in_.readings, "readings"},
+                                           {&in_.walks, "walks"},
+                                           {&in_.mappings, "mappings"},
+                                           {&in_.losses, "losses"}}) {
+        auto prepared = Statement::insert(database_.get(), table);
         if (!prepared) return prepared.error();
         *statement = *std::move(prepared);
     }
@@ -162,136 +121,100 @@ Status Sqlite::prepare() {
 }
 
 Status Sqlite::put_fact(const std::string &key, const nlohmann::ordered_json &value) {
-    if (value.is_number_integer()) return in_.facts.add(key).add(value.get<std::int64_t>()).run();
-    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-    const bool known = !value.is_null();
-    return in_.facts.add(key).add(known ? std::optional<std::string_view>(text) : std::nullopt).run();
+    in_.facts.set("key", key);
+    if (value.is_number_integer()) return in_.facts.set("value", value.get<std::int64_t>()).run();
+    if (!value.is_null()) in_.facts.set("value", value.is_string() ? value.get<std::string>() : value.dump());
+    return in_.facts.run();
 }
 
 Status Sqlite::put(const UpdateRow &row) {
     const EntityIds::Ids ids = ids_.of(row.at);
-    const std::string_view reason = row.reason ? core::name(*row.reason) : std::string_view();
-    const std::int64_t event = begin_event(type_name(row), row.at, ids);
-    const std::string_view member = row.member ? core::name(*row.member) : std::string_view();
-    add_text(in_.events, member);
-    in_.events.add(row.pages).add(row.cached).add(row.flushed);
-    add_text(in_.events, reason);
-    put_cause(row.fault);
-    const std::string mapping = core::printable(row.mapping);
-    in_.events.add(row.by_other).add(row.newborn).add(row.teardown).add(row.known);
-    add_text(in_.events, mapping);
-    if (Status put = in_.events.run(); !put || row.type == UpdateRow::Type::Update) return put;
-    return in_.flushes.add(event)
-        .add(row.at.t_ns)
-        .add(ids.process)
-        .add(ids.thread)
-        .add(row.at.cpu)
-        .add(ids.mm)
-        .add(member.empty() ? std::string_view("unknown") : member)
-        .add(reason.empty() ? std::string_view("fold") : reason)
+    if (Status put = put_event(row, ids); !put || row.type == UpdateRow::Type::Update) return put;
+    return fill(in_.flushes, row, ids)
+        .set("event_id", events_)
+        .set("member", row.member ? core::name(*row.member) : "unknown")
+        .set("reason", row.reason ? core::name(*row.reason) : "fold")
         .run();
 }
 
 Status Sqlite::put(const FaultRow &row) {
-    const std::int64_t event = begin_event("fault", row.at, ids_.of(row.at));
-    if (Status put = end_plain_event(row.fault, row.mapping); !put) return put;
-    const std::optional<std::int64_t> none;
-    in_.caches.add(event).add_members(row.cached, false).add(row.faults_since_flush).add(none).add(none);
-    return in_.caches.run();
-}
-
-Status Sqlite::put(const SumRow &row) {
-    const std::int64_t event = begin_event("sum", row.at, ids_.of(row.at));
-    if (Status put = end_plain_event(std::nullopt); !put) return put;
-    in_.caches.add(event);
-    for (const core::Member member : core::kMembersInOrder)
-        in_.caches.add(row.cached[static_cast<std::size_t>(member)]);
-    return in_.caches.add(std::optional<std::int64_t>()).add(row.updates).add(row.of_cpu).run();
-}
-
-Status Sqlite::put(const TaskRow &row) {
-    const bool ends = row.type == TaskRow::Type::Exit || row.type == TaskRow::Type::ThreadEnd;
-    const std::string comm = core::printable(row.at.comm);
-    const std::int64_t event = begin_event(type_name(row), row.at, ids_.of_task(row));
-    if (Status put = end_plain_event(std::nullopt); !put) return put;
-    return in_.lives.add(event)
-        .add(std::string_view(comm))
-        .add(positive(row.host_pid))
-        .add(positive(row.host_tid))
-        .add(positive(row.parent_host_tid))
-        .add(positive(row.old_host_tid))
-        .add(row.shares_mm)
-        .add(ends ? std::optional(row.user_faults) : std::nullopt)
-        .add(ends ? std::optional(row.kernel_faults) : std::nullopt)
+    const EntityIds::Ids ids = ids_.of(row.at);
+    if (Status put = put_event(row, ids); !put) return put;
+    return fill(in_.caches, row, ids)
+        .set("event_id", events_)
+        .set_members([&](core::Member member) { return row.cached[member]; })
         .run();
 }
 
-Status Sqlite::put(const ReadingRow &row) {
+Status Sqlite::put(const SumRow &row) {
     const EntityIds::Ids ids = ids_.of(row.at);
-    const core::ReaderValues &readers = row.readers;
-    in_.readings.add(++readings_).add(row.at.t_ns).add(ids.process).add(ids.mm).add(row.tasks).add(row.took_us);
-    in_.readings.add(readers.stat).add(readers.statm).add(readers.status_rss).add(readers.status_anon);
-    in_.readings.add(readers.status_file).add(readers.status_shmem).add(readers.status_swap).add(readers.status_hwm);
-    return in_.readings.add_members(row.flushed).add_members(row.cached).run();
+    if (Status put = put_event(row, ids); !put) return put;
+    return fill(in_.caches, row, ids)
+        .set("event_id", events_)
+        .set_members([&](core::Member member) { return row.cached[static_cast<std::size_t>(member)]; })
+        .run();
+}
+
+Status Sqlite::put(const TaskRow &row) {
+    const EntityIds::Ids ids = ids_.of_task(row);
+    if (Status put = put_event(row, ids); !put) return put;
+    return fill(in_.lives, row, ids).set("event_id", events_).run();
+}
+
+Status Sqlite::put(const ReadingRow &row) {
+    return fill(in_.readings, row, ids_.of(row.at))
+        .set("id", ++readings_)
+        .set("stat", row.readers.stat)
+        .set("statm", row.readers.statm)
+        .run();
 }
 
 Status Sqlite::put(const WalkRow &row) {
-    const EntityIds::Ids ids = ids_.of(row.at);
-    in_.walks.add(++walks_).add(row.at.t_ns).add(ids.process).add(ids.mm).add(core::name(row.walk.file));
-    return in_.walks.add(row.walk.rss).add(row.walk.pss).add(row.walk.swap).add(row.walk.took_us).run();
+    return fill(in_.walks, row, ids_.of(row.at))
+        .set("id", ++walks_)
+        .set("file", core::name(row.walk.file))
+        .set("rss_kb", row.walk.rss)
+        .set("pss_kb", row.walk.pss)
+        .set("swap_kb", row.walk.swap)
+        .set("took_us", row.walk.took_us)
+        .run();
 }
 
 Status Sqlite::put(const MappingRow &row) {
-    const EntityIds::Ids ids = ids_.of(row.at);
-    const std::string mapping = core::printable(row.mapping);
-    const std::string perms = core::permissions(row.flags);
-    const bool moved = row.type == MappingRow::Type::Moved;
-    in_.mappings.add(++mappings_).add(type_name(row)).add(row.at.t_ns).add(ids.process).add(ids.mm);
-    in_.mappings.add(std::string_view(mapping)).add(row.from).add(row.to).add(std::string_view(perms));
-    in_.mappings.add(moved ? std::optional(row.old_from) : std::nullopt).add(row.held);
-    const std::string build_id = core::hex(row.build_id);
-    return in_.mappings.add(row.build_id.known() ? std::optional(std::string_view(build_id)) : std::nullopt).run();
+    fill(in_.mappings, row, ids_.of(row.at)).set("id", ++mappings_);
+    if (row.mapping.empty()) in_.mappings.set("mapping", std::string_view(""));  // not NULL
+    return in_.mappings.run();
 }
 
 Status Sqlite::put(const LossRow &row) {
-    const std::string cause = core::printable(row.cause);
-    return in_.losses.add(++losses_).add(row.at.t_ns).add(std::string_view(cause)).add(row.records).run();
+    return in_.losses.set_fields(row, page_size_).set("id", ++losses_).run();
 }
 
 Status Sqlite::put(const TickRow &row) {
     const EntityIds::Ids ids = ids_.of_tick(row);
-    const std::string time = core::utc_time(row.time);
-    in_.ticks.add(++ticks_).add(row.seq).add(row.at.t_ns).add(std::string_view(time)).add(ids.process).add(ids.mm);
-    in_.ticks.add(core::name(row.state)).add(row.readers.stat);
-    row.walk ? in_.ticks.add(page_size_.pages(row.walk->rss)) : in_.ticks.add(std::optional<std::int64_t>());
-    in_.ticks.add_members(row.flushed).add_members(row.cached).add_members(row.exact);
-    in_.ticks.add(row.lag)
-        .add(row.behind)
-        .add(row.residual)
-        .add(core::name(row.verdict))
-        .add(row.updates)
-        .add(row.updates_by_others);
-    in_.ticks.add(row.faults).add(row.flushes).add(row.lost).add(row.disagreements).add(row.resyncs);
-    const core::Extremes &extremes = row.extremes;
-    in_.ticks.add(extremes.image).add(extremes.most.from).add(extremes.most.to).add(extremes.most.t_ns);
-    in_.ticks.add(positive(extremes.most.tid)).add(extremes.lag).add(extremes.lag_t_ns);
+    fill(in_.ticks, row, ids).set("id", ++ticks_).set("reported", row.readers.stat);
+    if (row.walk) in_.ticks.set("walked", page_size_.pages(row.walk->rss));
     if (Status put = in_.ticks.run(); !put) return put;
     return row.ledger != nullptr ? put_holders(row, ids.process) : core::success();
 }
 
 /// Skips threads and CPUs that cache nothing, which would be most of the file.
 Status Sqlite::put_holders(const TickRow &row, std::optional<std::int64_t> process) {
-    const std::optional<std::int64_t> none;
+    const auto put = [&](std::string_view column, std::int64_t holder, const core::Members &cached) {
+        return in_.holders.set("tick_id", ticks_)
+            .set(column, holder)
+            .set_members([&](core::Member member) { return cached[member]; })
+            .set("rss", cached.rss())
+            .run();
+    };
     for (const core::TaskNet &task : row.ledger->tasks) {
         const std::int64_t thread = ids_.thread_of(process, task, row.at.t_ns);
         if (!task.cached || *task.cached == core::Members()) continue;
-        in_.holders.add(ticks_).add(thread).add(none).add_members(*task.cached);
-        if (Status put = in_.holders.run(); !put) return put;
+        if (Status done = put("thread_id", thread, *task.cached); !done) return done;
     }
     for (const core::CpuNet &cpu : row.ledger->cpus) {
         if (cpu.cached == core::Members()) continue;
-        in_.holders.add(ticks_).add(none).add(cpu.cpu).add_members(cpu.cached);
-        if (Status put = in_.holders.run(); !put) return put;
+        if (Status done = put("cpu", cpu.cpu, cpu.cached); !done) return done;
     }
     return core::success();
 }
@@ -311,23 +234,26 @@ Status Sqlite::put_ending(const Ending &ending) {
 }
 
 Status Sqlite::put_entities() {
+    const auto seen = [](Statement &insert, const auto &entity) {
+        return insert.set("first_t_ns", entity.first_t_ns).set("last_t_ns", entity.last_t_ns).run();
+    };
     std::int64_t number = 0;
     for (const EntityIds::Process &process : ids_.processes()) {
-        using Text = std::optional<std::string_view>;
-        const std::string comm = core::printable(process.comm);
-        in_.processes.add(++number).add(process.pid).add(comm.empty() ? Text() : Text(comm));
-        in_.processes.add(process.first_t_ns).add(process.last_t_ns);
-        in_.processes.add(process.state ? Text(core::name(*process.state)) : Text());
-        if (Status put = in_.processes.run(); !put) return put;
+        in_.processes.set("id", ++number).set("pid", process.pid);
+        if (!process.comm.empty()) in_.processes.set("comm", core::printable(process.comm));
+        if (process.state) in_.processes.set("state", core::name(*process.state));
+        if (Status put = seen(in_.processes, process); !put) return put;
     }
     number = 0;
     for (const EntityIds::Thread &thread : ids_.threads()) {
-        const std::string comm = core::printable(thread.comm);
-        in_.threads.add(++number).add(thread.process).add(thread.tid).add(std::string_view(comm));
-        if (Status put = in_.threads.add(thread.first_t_ns).add(thread.last_t_ns).run(); !put) return put;
+        in_.threads.set("id", ++number).set("process_id", thread.process).set("tid", thread.tid);
+        in_.threads.set("comm", core::printable(thread.comm));
+        if (Status put = seen(in_.threads, thread); !put) return put;
     }
-    for (const auto &[id, mm] : ids_.mms())
-        if (Status put = in_.mms.add(id).add(mm.process).add(mm.first_t_ns).add(mm.last_t_ns).run(); !put) return put;
+    for (const auto &[id, mm] : ids_.mms()) {
+        in_.mms.set("id", id).set("process_id", mm.process);
+        if (Status put = seen(in_.mms, mm); !put) return put;
+    }
     return core::success();
 }
 

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace rsslag::sinks {
 
 core::Error sqlite_error(sqlite3 *database) {
@@ -16,29 +19,34 @@ core::Result<Statement> Statement::prepare(sqlite3 *database, const std::string 
     return Statement(statement);
 }
 
-core::Result<Statement> Statement::insert(sqlite3 *database, std::string_view table, int columns) {
-    std::string positions = "?";
-    for (int i = 1; i < columns; ++i)
-        positions += ",?";
-    return prepare(database, fmt::format("INSERT INTO {} VALUES ({})", table, positions));
+core::Result<Statement> Statement::insert(sqlite3 *database, std::string_view table) {
+    const auto all = prepare(database, fmt::format("SELECT * FROM {}", table));
+    if (!all) return all.error();
+    std::vector<std::string> columns;
+    for (int i = 0; i < sqlite3_column_count(all->statement_.get()); ++i)
+        columns.emplace_back(sqlite3_column_name(all->statement_.get(), i));
+    const std::string values(columns.size(), '?');
+    auto insert = prepare(database, fmt::format("INSERT INTO {} VALUES ({})", table, fmt::join(values, ",")));
+    if (!insert) return insert;
+    insert->columns_ = std::move(columns);
+    for (std::size_t field = 0; field < kColumns; ++field)
+        insert->positions_[field] = insert->position_of(column_names()[field]);
+    return insert;
 }
 
-Statement &Statement::add_members(const core::Members &members, bool with_rss) {
-    add(members.file).add(members.anon).add(members.shmem).add(members.swap);
-    return with_rss ? add(members.rss()) : *this;
+int Statement::position_of(std::string_view column) const {
+    const auto found = std::find(columns_.begin(), columns_.end(), column);
+    return found == columns_.end() ? 0 : static_cast<int>(found - columns_.begin()) + 1;
 }
 
 core::Status Statement::run() {
     const int stepped = sqlite3_step(statement_.get());
     sqlite3 *const database = sqlite3_db_handle(statement_.get());
-    at_ = 0;
-    if (stepped != SQLITE_DONE) {
-        core::Error error = sqlite_error(database);
-        sqlite3_reset(statement_.get());
-        return error;
-    }
+    core::Status done = core::success();
+    if (stepped != SQLITE_DONE) done = sqlite_error(database);
     sqlite3_reset(statement_.get());
-    return core::success();
+    sqlite3_clear_bindings(statement_.get());
+    return done;
 }
 
 }  // namespace rsslag::sinks

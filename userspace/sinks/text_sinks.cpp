@@ -34,12 +34,12 @@ class JsonFields {
     JsonFields(std::string &out, const std::array<std::string, kColumns> &keys) : out_(out), keys_(keys) {}
 
     template <class Value>
-    void operator()(Column column, const Value &value) {
-        out_ += keys_[static_cast<std::size_t>(column)];
+    void operator()(std::size_t column, const Value &value) {
+        out_ += keys_[column];
         text(value);
     }
 
-    /// `trace`: the fields of put_trace(), which come last.
+    /// `trace`: the fields of Facts, which come last.
     void finish(std::string_view trace) { (out_ += trace) += "}\n"; }
 
   private:
@@ -72,20 +72,17 @@ class JsonFields {
 
 class CsvFields {
   public:
-    explicit CsvFields(std::string &out, Column at = Column::Type) : out_(out), at_(static_cast<std::size_t>(at)) {}
+    explicit CsvFields(std::string &out, std::size_t at = 0) : out_(out), at_(at) {}
 
     template <class Value>
-    void operator()(Column column, const Value &value) {
-        const auto at = static_cast<std::size_t>(column);
-        out_.append(at - at_, ',');
-        at_ = at;
+    void operator()(std::size_t column, const Value &value) {
+        out_.append(column - at_, ',');
+        at_ = column;
         text(value);
     }
 
-    /// `trace`: the fields of put_trace(), which come last.
-    void finish(std::string_view trace) {
-        out_.append(static_cast<std::size_t>(Column::TraceId) - at_, ',').append(trace).append("\r\n");
-    }
+    /// `trace`: the fields of Facts, which come last.
+    void finish(std::string_view trace) { out_.append(kTraceColumn - at_, ',').append(trace).append("\r\n"); }
 
   private:
     template <class Value>
@@ -128,7 +125,7 @@ class Buffered : public Sink {
     core::Status pass_on_if_full() { return out.size() < kFullBuffer ? core::success() : pass_on(); }
 
     std::string out;
-    std::string trace;  ///< output of put_trace()
+    std::string trace;  ///< the fields of Facts
     core::PageSize page_size;
     const bool with_head;
 
@@ -149,7 +146,7 @@ class Jsonl : public Buffered {
     core::Status begin(const Facts &facts) override {
         page_size = facts.machine.page_size;
         JsonFields fields(trace, keys_);
-        put_trace(facts, fields);
+        put_fields(facts, page_size, fields);
         nlohmann::ordered_json header{{"schema", "rsslag.record/2"}};
         put_facts(header, facts);
         if (with_head) out += header.dump() + "\n";
@@ -160,7 +157,7 @@ class Jsonl : public Buffered {
         std::visit(
             [&](const auto &each) {
                 JsonFields fields(out, keys_);
-                put_fields(each, type_name(row), page_size, fields);
+                put_fields(each, page_size, fields);
                 fields.finish(trace);
             },
             row);
@@ -170,7 +167,7 @@ class Jsonl : public Buffered {
     core::Status end(const Ending &ending) override {
         for (const MissingPart &missing : ending.missing) {
             JsonFields fields(out, keys_);
-            put_missing(missing, fields);
+            put_fields(MissingRow(missing), page_size, fields);
             fields.finish(trace);
         }
         return Buffered::end(ending);
@@ -186,8 +183,8 @@ class Csv : public Buffered {
 
     core::Status begin(const Facts &facts) override {
         page_size = facts.machine.page_size;
-        CsvFields fields(trace, Column::TraceId);
-        put_trace(facts, fields);
+        CsvFields fields(trace, kTraceColumn);
+        put_fields(facts, page_size, fields);
         if (with_head) out += fmt::format("{}\r\n", fmt::join(column_names(), ","));
         return core::success();
     }
@@ -196,7 +193,7 @@ class Csv : public Buffered {
         std::visit(
             [&](const auto &each) {
                 CsvFields fields(out);
-                put_fields(each, type_name(row), page_size, fields);
+                put_fields(each, page_size, fields);
                 fields.finish(trace);
             },
             row);
@@ -206,7 +203,7 @@ class Csv : public Buffered {
     core::Status end(const Ending &ending) override {
         for (const MissingPart &missing : ending.missing) {
             CsvFields fields(out);
-            put_missing(missing, fields);
+            put_fields(MissingRow(missing), page_size, fields);
             fields.finish(trace);
         }
         return Buffered::end(ending);

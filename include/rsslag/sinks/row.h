@@ -3,6 +3,7 @@
 // Names are raw bytes; printers must escape them.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -91,7 +92,7 @@ struct SumRow {
     Stamp at;
     std::uint64_t updates = 0;
     int of_cpu = 0;
-    std::optional<core::Pages> cached[core::kMembers];  ///< by member; nullopt: not updated
+    std::array<std::optional<core::Pages>, core::kMembers> cached;  ///< by member; nullopt: not updated
     std::optional<core::Held> held;
 };
 

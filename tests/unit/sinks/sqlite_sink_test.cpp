@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "../paths.h"
@@ -75,6 +76,28 @@ TEST_P(SqliteSink, HasARowForEachRow) {
     EXPECT_EQ(one("SELECT count(*) FROM events JOIN flushes ON event_id = id"), "2");
     EXPECT_EQ(one("PRAGMA integrity_check"), "ok");
     EXPECT_TRUE(query("PRAGMA foreign_key_check").empty());
+}
+
+/// A column without a field of its name would be NULL in all rows.
+TEST_P(SqliteSink, HasAValueInEachColumnOfSomeRow) {
+    std::set<std::string> empty;
+    for (const auto &table : query("SELECT name FROM sqlite_master WHERE type = 'table'")) {
+        for (const auto &column : query("SELECT name FROM pragma_table_info('" + table[0] + "')")) {
+            if (one("SELECT count(\"" + column[0] + "\") FROM " + table[0]) == "0")
+                empty.insert(table[0] + '.' + column[0]);
+        }
+    }
+    // The sample has no values for these.
+    const bool thread = GetParam() == core::Scheme::Thread;
+    const std::set<std::string> unknown{"events.mapping",          thread ? "holders.cpu" : "holders.thread_id",
+                                        "lives.old_host_tid",      "mappings.build_id",
+                                        "readings.statm",          "readings.status_anon_kb",
+                                        "readings.status_file_kb", "readings.status_hwm_kb",
+                                        "readings.status_rss_kb",  "readings.status_shmem_kb",
+                                        "readings.status_swap_kb", "ticks.behind",
+                                        "trace.boot_id",           "trace.host",
+                                        "trace.trace_id"};
+    EXPECT_EQ(empty, unknown);
 }
 
 TEST_P(SqliteSink, TellsWhoseItIsInOneRow) {
