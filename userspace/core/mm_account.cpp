@@ -27,7 +27,8 @@ MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, s
       histories_{CounterHistory(read_of(options.scheme)), CounterHistory(read_of(options.scheme)),
                  CounterHistory(read_of(options.scheme)), CounterHistory(read_of(options.scheme))},
       cpu_seen_ns_(static_cast<std::size_t>(std::max(options.cpus, 1))),
-      shared_(&shared) {
+      shared_(&shared),
+      peaks_(shared.peaks) {
     ended_.tag = kEndedTid;
     teardown_.tag = kTeardownTid;
     if (cpus_cache(options.scheme)) {
@@ -83,7 +84,8 @@ void MmAccount::rebase() {
     drop_open();
     for (std::size_t member = 0; member < kMembers; ++member)
         histories_[member].reset(flushed_[member]);
-    start_peaks(std::max(last_ns, adopted_until_));
+    peaks_.settle_all(exact(), last_ns);
+    peaks_.start(exact(), lag(), std::max(last_ns, adopted_until_), needs_resync_);
 }
 
 void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
@@ -242,7 +244,7 @@ Applied MmAccount::apply_cpu(const rsslag_update &update, Account &account) {
     if (update.cached != 0) {
         // The change of the CPU's value is the exact amount. The count is evidence of other CPUs' folds.
         add_flushed(account, m, update.cached - before);
-        note_cached(update, update.cached - before);
+        peaks_.record_cached(update, update.cached - before);
         add(std::move(event), m);
         return {true, Pages{update.cached - before}, std::nullopt};
     }
@@ -253,7 +255,7 @@ Applied MmAccount::apply_cpu(const rsslag_update &update, Account &account) {
         const std::int64_t moved = before + *usual;
         event.usual = std::abs(moved) >= options_.batch ? moved : 0;
     }
-    note_fold(update, event);
+    peaks_.record_fold(update, event, shared_->settlements.tickets + 1);
     return add(std::move(event), m);
 }
 
@@ -339,8 +341,7 @@ void MmAccount::lost(std::uint64_t records) {
 
 /// Any net may be off by this many more pages from now on, and the mm needs a resync.
 void MmAccount::doubt(std::int64_t pages) {
-    note_needs_resync();
-    needs_resync_ = true;
+    peaks_.lost(!std::exchange(needs_resync_, true));
     suspicions_.clear();
     finish();
     const auto widen = [pages](std::int64_t &lost) { lost = std::min(lost, INT64_MAX / 8) + pages; };
@@ -405,6 +406,88 @@ void MmAccount::finish() {
         take(m);
         update_peaks(last_ns);
     }
+}
+
+std::int64_t MmAccount::lag() const {
+    std::int64_t lag = 0;
+    for (const Member member : kRssMembers) {
+        const std::int64_t flushed = flushed_[index_of(member)];
+        lag += flushed + cached_sum_[index_of(member)] - std::max<std::int64_t>(flushed, 0);
+    }
+    return lag;
+}
+
+std::optional<Held> MmAccount::held() const {
+    if (torn_down || needs_resync_) return std::nullopt;
+    return Held{exact().rss(), {lag()}, generation};
+}
+
+/// Hands settled amounts on to the peaks.
+void MmAccount::note_settled(std::size_t member, std::vector<PeakAmount> amounts) {
+    if (!out_.bound) {
+        for (PeakAmount &amount : amounts)
+            amount.since_ns = 0;
+    }
+    const Sure sure = !out_.bound ? Sure::Nothing : out_.sum_known ? Sure::Sum : Sure::Each;
+    if (!amounts.empty()) peaks_.settle(amounts, sure);
+    if (out_.unclaimed == 0) return;
+    WideStep step;
+    step.t_ns = last_ns;
+    step.by[kAllMembers[member]] = {out_.unclaimed};
+    peaks_.record(step);
+}
+
+/// The updates of a sum have no records of their own: in between, the CPU's value may have come to anything below a
+/// batch.
+void MmAccount::note_sum(const rsslag_sum &sum, const Members &before) {
+    WideStep step;
+    step.lane = {sum.of, sum.of};
+    step.t_ns = sum.t_ns;
+    step.tid = sum.tid;
+    step.by = exact() - before;
+    for (std::size_t m = 0; m < kMembers; ++m) {
+        if ((sum.members >> m & 1) == 0) continue;
+        const std::int64_t by = step.by[kAllMembers[m]].n;
+        const std::int64_t local = locals_[sum.of][m] - by;
+        peaks_.cached(kAllMembers[m], cached_sum_[m]);
+        if (!counts_in_rss(m) || sum.updates <= 1) continue;
+        step.transient.up += std::max<std::int64_t>(options_.batch - 1 - local - std::max<std::int64_t>(by, 0), 0);
+        step.transient.down += std::min<std::int64_t>(1 - options_.batch - local - std::min<std::int64_t>(by, 0), 0);
+    }
+    peaks_.summed((options_.batch - 1) * (static_cast<std::int64_t>(locals_.size()) - 1));
+    peaks_.record(step);
+    update_peaks(sum.t_ns);
+}
+
+/// A record or reading of what a task caches.
+void MmAccount::note_task(int tid, std::uint64_t t_ns) {
+    const auto found = members_.find(tid);
+    if (found == members_.end()) return;
+    Account &account = found->second;
+    WideStep step = step_of_task(tid, t_ns);
+    for (std::size_t m = 0; m < kMembers; ++m) {
+        step.by[kAllMembers[m]] = {account.cached[m] - (account.left_by[m] == 0 ? account.left[m] : 0)};
+        peaks_.cached(kAllMembers[m], cached_sum_[m]);
+    }
+    step.after = account.left_by;
+    account.left = account.cached;
+    account.left_by = {};
+    peaks_.record(step);
+    update_peaks(t_ns);
+}
+
+/// Reports rss and lag by the counts in the records, before open updates are settled.
+void MmAccount::update_peaks(std::uint64_t t_ns) {
+    peaks_.report(exact().rss(), lag(), t_ns);
+}
+
+void MmAccount::born() {
+    peaks_.start(exact(), lag(), born_ns, needs_resync_);
+}
+
+void MmAccount::close() {
+    peaks_.close(exact(), last_ns, needs_resync_);
+    shared_ = nullptr;
 }
 
 void MmAccount::note_rss() {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "counter_history.h"
-#include "peaks.h"
+#include "mm_peaks.h"
 #include "rsslag/core/ledger.h"
 
 namespace rsslag::core {
@@ -67,8 +67,7 @@ struct Shared {
     Settlements settlements;
     bool keep_ended = false;  ///< whether `ended` is filled
     std::vector<EndedTask> ended;
-    Peaks peaks;                  ///< of the rss of all mms together; paused while an mm needs a resync
-    std::size_t need_resync = 0;  ///< number of mms that need a resync
+    AllPeaks peaks;
 };
 
 class MmAccount {
@@ -224,24 +223,12 @@ class MmAccount {
     bool settled() const;
     void rebase();
     void note_rss();
-    WideStep step_of(const rsslag_update &update) const;
-    template <class Step>
-    void note_step(const Step &step);
-    void note_cached(const rsslag_update &update, std::int64_t pages);
-    void note_fold(const rsslag_update &update, const CounterEvent &event);
     void note_flush(const rsslag_update &update, const CounterEvent &event, Account &account, OpenFlush &open);
     void note_sum(const rsslag_sum &sum, const Members &before);
     void note_task(int tid, std::uint64_t t_ns);
     void note_settled(std::size_t member, std::vector<PeakAmount> amounts);
-    static Amount guess(const CounterEvent &event);
     Amount left_by(const OpenFlush &open, const Amount &moved) const;
     void update_peaks(std::uint64_t t_ns);
-    void settle_peaks();
-    void start_peaks(std::uint64_t t_ns);
-    void note_needs_resync();
-    void note_resynced();
-    template <class Use>
-    void each_peaks(const Use &use);
     TaskNet entry(int tid, const Account &account) const;
 
     Ledger::Options options_;
@@ -256,7 +243,7 @@ class MmAccount {
     std::unordered_map<std::uint64_t, OpenFlush> open_flushes_;  ///< by ticket
     std::vector<std::uint64_t> cpu_seen_ns_;                     ///< by CPU: t_ns of its last update or fault record
     Shared *shared_;  ///< null in the copy that view() settles, and after close()
-    Peaks peaks_;
+    MmPeaks peaks_;
     std::array<std::int64_t, kMembers> baseline_{};
     Members remainder_;  ///< pages in the counters that no update accounts for
     std::unordered_map<int, Account> members_;

@@ -127,7 +127,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     if (needs_resync_) {
         resyncs_++;
         needs_resync_ = begin_ns < folded_until_;
-        if (!needs_resync_) note_resynced();
+        if (!needs_resync_) peaks_.resynced();
         lost_pages_ = 0;
         take_over(reading, changed, end_ns);
     }
@@ -143,7 +143,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
             for (std::size_t member = 0; member < kMembers; ++member)
                 histories_[member].reset(flushed_[member]);
         } else {
-            settle_peaks();
+            peaks_.settle_all(exact(), last_ns);
             peaks_.rest();
         }
     }
@@ -199,6 +199,7 @@ MmView MmAccount::view() const {
     if (settled()) return view_settled();
     MmAccount copy(*this);
     copy.shared_ = nullptr;
+    copy.peaks_.detach();
     for (std::size_t m = 0; m < kMembers; ++m) {
         copy.histories_[m].settle_for_view(copy.out_);
         copy.out_.bound = copy.out_.sum_known = false;  // later records may decide otherwise

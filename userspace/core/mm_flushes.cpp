@@ -39,6 +39,43 @@ void MmAccount::add_flushed(Account &account, std::size_t member, std::int64_t p
     account.flushed[member] += pages;
 }
 
+/// `thread` scheme: the step is what the task's cache grew by since its last record, and what the update moved the
+/// counter by, less what it took out of the cache.
+void MmAccount::note_flush(const rsslag_update &update, const CounterEvent &event, Account &account, OpenFlush &open) {
+    const std::size_t m = update.member;
+    WideStep step = step_of_task(update);
+    const std::uint64_t ticket = shared_->settlements.tickets + 1;
+    const bool late = update.t_ns < account.cached_ns;
+    open.cache_known = (update.flags & RSSLAG_OWN) != 0 && !late;
+    if (open.cache_known) {
+        step.by[kAllMembers[m]] = {update.cached - (account.left_by[m] == 0 ? account.left[m] : 0)};
+        step.after[m] = account.left_by[m];
+        account.left[m] = 0;
+        account.left_by[m] = 0;
+    }
+    const bool sure = !open.direct && surely_flush(update);
+    if (!sure || !open.cache_known) {
+        step.open = {ticket, guess(event), {}, 0};
+        step.had = open.cache_known ? update.cached : 0;
+        step.open.left = left_by(open, step.open.moved);
+        if (step.had != 0 && !account.tag) account.left_by[m] = ticket;
+    }
+    peaks_.record(step);
+}
+
+/// What a task caches after an update that moved the counter by `moved`: nothing if it was a flush, else all it had.
+Amount MmAccount::left_by(const OpenFlush &open, const Amount &moved) const {
+    const std::int64_t had = open.cache_known ? open.update.cached : 0;
+    if (had == 0 || open.direct) return {had, had, had};
+    if (surely_flush(open.update)) return {};
+    const bool flush = maybe_flush(open.update) && moved.least <= had && had <= moved.most;
+    const bool sole = moved.least == moved.most;
+    const bool direct = !sole || !flush || pages_of(open.update, options_.anon_orders).has(had);
+    const std::int64_t likely = flush && moved.likely == had ? 0 : had;
+    if (!flush || !direct) return {likely, likely, likely};
+    return {std::min<std::int64_t>(had, 0), std::max<std::int64_t>(had, 0), likely};
+}
+
 Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, bool direct) {
     const std::size_t m = update.member;
     CounterEvent event = event_of(update, account);

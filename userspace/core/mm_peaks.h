@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The highest and the lowest rss of an mm, record by record, and its part in the rss of all mms together.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "peaks.h"
+#include "rsslag/abi.h"
+
+namespace rsslag::core {
+
+/// Of the rss of all mms together; paused while an mm needs a resync.
+struct AllPeaks : Peaks {
+    std::size_t need_resync = 0;  ///< number of mms that need a resync
+};
+
+/// Passes each step of an mm's rss to the peaks of the mm and to those of all mms. So the part of the mm in the sum of
+/// all is always what its own peaks hold, and both wait for the same tickets.
+class MmPeaks {
+  public:
+    explicit MmPeaks(AllPeaks &all) : all_(&all) {}
+
+    /// Starts from the counters, which are known now.
+    void start(const Members &exact, std::int64_t lag, std::uint64_t t_ns, bool needs_resync);
+    /// `first`: the mm did not need a resync before.
+    void lost(bool first);
+    /// To be called when the mm does not need a resync any more.
+    void resynced();
+    /// No more records of the mm follow: subtracts it from the sum of all mms.
+    void close(const Members &exact, std::uint64_t t_ns, bool needs_resync);
+    /// Makes this a copy that only shows what is settled: it takes no more steps and leaves the sum of all mms alone.
+    void detach() { all_ = nullptr; }
+
+    /// Reports rss and lag by the counts in the records, before open updates are settled.
+    void report(Pages rss, std::int64_t lag, std::uint64_t t_ns);
+    void cached(Member member, std::int64_t pages) { own_.cached(member, pages); }
+    void summed(std::int64_t pages);
+    template <class Step>
+    void record(const Step &step) {
+        each([&step](Peaks &peaks) { peaks.record(step); });
+    }
+    /// `cpu` scheme: an update after which its CPU caches something; its amount is exact.
+    void record_cached(const rsslag_update &update, std::int64_t pages);
+    /// `cpu` scheme: an update after which its CPU caches nothing; its amount is open.
+    void record_fold(const rsslag_update &update, const CounterEvent &event, std::uint64_t ticket);
+    /// Sets the amounts of updates that were recorded as open.
+    void settle(const std::vector<PeakAmount> &amounts, Sure sure);
+    /// Closes what is open of the steps: their sum is what the counters hold.
+    void settle_all(const Members &exact, std::uint64_t t_ns);
+    /// To be called when a reading shows that all steps so far are recorded.
+    void rest() { own_.rest(); }
+
+    Extremes extremes() const { return own_.extremes(); }
+
+  private:
+    template <class Use>
+    void each(const Use &use) {
+        if (all_ == nullptr) return;
+        use(own_);
+        use(*all_);
+    }
+
+    Peaks own_;
+    AllPeaks *all_;  ///< null after close() and detach()
+};
+
+/// `thread` scheme: the step of an update, in the lane of what its task caches of this member.
+WideStep step_of_task(const rsslag_update &update);
+/// `thread` scheme: a step in the lane of all that the task caches.
+WideStep step_of_task(int tid, std::uint64_t t_ns);
+/// The possible moves of the counter by an update, less what its CPU had cached.
+Amount guess(const CounterEvent &event);
+
+}  // namespace rsslag::core
