@@ -29,8 +29,6 @@ MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, s
       cpu_seen_ns_(static_cast<std::size_t>(std::max(options.cpus, 1))),
       shared_(&shared),
       peaks_(shared.peaks) {
-    ended_.tag = kEndedTid;
-    teardown_.tag = kTeardownTid;
     if (cpus_cache(options.scheme)) {
         locals_.resize(static_cast<std::size_t>(options.cpus));
         folds_.resize(static_cast<std::size_t>(options.cpus));
@@ -50,7 +48,7 @@ void MmAccount::set(std::uint32_t cell, std::int64_t value) {
         return;
     }
     std::int32_t &local = locals_[cell / kMembers - 1][cell % kMembers];
-    cached_sum_[cell % kMembers] += value - local;
+    cpus_cached_[cell % kMembers] += value - local;
     local = static_cast<std::int32_t>(value);
 }
 
@@ -65,7 +63,7 @@ Members MmAccount::flushed() const {
 }
 
 Members MmAccount::cached() const {
-    return members_of(cached_sum_);
+    return members_of(cpus_cached_) + members_of(tasks_.cached());
 }
 
 bool MmAccount::empty() const {
@@ -77,7 +75,7 @@ bool MmAccount::may_be_empty() const {
 }
 
 void MmAccount::rebase() {
-    const Members started = flushed() + cached() - nets_;
+    const Members started = flushed() + cached() - tasks_.net();
     for (Member member : kAllMembers)
         baseline_[index_of(member)] = started[member].n;
     remainder_ = {};
@@ -101,10 +99,10 @@ void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std
         }
     }
     for (const TaskReading &task : reading.tasks) {
-        Account &account = members_[task.host_tid];
+        Account &account = tasks_.member(task.host_tid);
         for (Member member : kAllMembers) {
-            set_cached(account, index_of(member), task.cached[member].n);
-            set_cached_at_attach(account, index_of(member), task.cached[member].n);
+            tasks_.set_cached(account, index_of(member), task.cached[member].n);
+            tasks_.set_cached_at_attach(account, index_of(member), task.cached[member].n);
             account.from_faults[index_of(member)] = task.cached[member].n;
         }
         account.rebase();
@@ -121,11 +119,11 @@ void MmAccount::take_absolute(const rsslag_update &update) {
     hold_count(update);
     if (cpus_cache(options_.scheme)) {
         if (update.cpu < locals_.size()) set(local_cell(update.cpu, update.member), update.cached);
-    } else if (const auto found = members_.find(update.tid); found != members_.end() && update.cached != 0) {
-        set_cached(found->second, update.member, 0);
-        set_cached_at_attach(found->second, update.member, 0);
-        found->second.from_faults[update.member] = 0;
-        found->second.rebase();
+    } else if (Account *const account = tasks_.find_member(update.tid); account != nullptr && update.cached != 0) {
+        tasks_.set_cached(*account, update.member, 0);
+        tasks_.set_cached_at_attach(*account, update.member, 0);
+        account->from_faults[update.member] = 0;
+        account->rebase();
     }
     note_begin();
     rebase();
@@ -152,19 +150,16 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
         return {true, std::nullopt, std::nullopt};
     }
     if ((update.flags & RSSLAG_TEARDOWN) != 0 && !std::exchange(torn_down, true)) last = exact();
-    // Pages that the teardown frees are not part of a task's net.
     const bool ends = member && (update.flags & RSSLAG_TEARDOWN) != 0;
-    if (ends) teardown_.seen_ns = std::max(teardown_.seen_ns, account.seen_ns);
-    Account &to = ends ? teardown_ : account;
-    to.updates++;
-    (member ? updates_ : updates_by_others_)++;
+    Account &to = ends ? tasks_.teardown(account) : account;
+    tasks_.count(to, 1, member);
     // When this is settled, another task may have the TID of the ended one.
     rsslag_update by = update;
     if (account.tag) by.tid = kEndedTid;
     if (update.cpu >= cpu_seen_ns_.size()) return {true, std::nullopt, std::nullopt};
     const Applied applied = cpus_cache(options_.scheme) ? apply_cpu(by, to) : apply_thread(by, to, direct);
     update_peaks(update.t_ns);
-    peaks_.cached(kAllMembers[update.member], cached_sum_[update.member]);
+    peaks_.cached(kAllMembers[update.member], cached_of(update.member));
     if (watched_) note_rss();
     return applied;
 }
@@ -174,7 +169,7 @@ CounterEvent MmAccount::event_of(const rsslag_update &update, Account &account) 
     CounterEvent event;
     event.begin_ns = cpu_seen_ns_[update.cpu];
     cpu_seen_ns_[update.cpu] = std::max<std::uint64_t>(cpu_seen_ns_[update.cpu], update.t_ns);
-    if (&account != &ended_) {
+    if (account.tag != kEndedTid) {
         event.begin_ns = std::max(event.begin_ns, account.seen_ns);
         account.seen_ns = std::max<std::uint64_t>(account.seen_ns, update.t_ns);
     }
@@ -243,7 +238,7 @@ Applied MmAccount::apply_cpu(const rsslag_update &update, Account &account) {
     }
     if (update.cached != 0) {
         // The change of the CPU's value is the exact amount. The count is evidence of other CPUs' folds.
-        add_flushed(account, m, update.cached - before);
+        tasks_.add_flushed(account, m, update.cached - before);
         peaks_.record_cached(update, update.cached - before);
         add(std::move(event), m);
         return {true, Pages{update.cached - before}, std::nullopt};
@@ -263,14 +258,11 @@ void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t upd
     last_ns = std::max<std::uint64_t>(last_ns, sum.t_ns);
     if (sum.of >= locals_.size() || sum.t_ns < adopted_from_) return;
     const bool adopted = sum.t_ns <= adopted_until_;
-    if (!adopted) {
-        account.updates += updates;
-        (member ? updates_ : updates_by_others_) += updates;
-    }
+    if (!adopted) tasks_.count(account, updates, member);
     const Members before = exact();
     for (std::size_t m = 0; m < kMembers; ++m) {
         if ((sum.members >> m & 1) == 0) continue;
-        if (!adopted) add_flushed(account, m, std::int64_t{sum.cached[m]} - locals_[sum.of][m]);
+        if (!adopted) tasks_.add_flushed(account, m, std::int64_t{sum.cached[m]} - locals_[sum.of][m]);
         hold(local_cell(sum.of, m), sum.t_ns, sum.cached[m], true);
     }
     if (adopted) {
@@ -286,7 +278,7 @@ void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t upd
 
 void MmAccount::take_fold(const CounterHistory::Update &update) {
     if (!update.moved) return;
-    Account &account = of(update.tid);
+    Account &account = tasks_.of(update.tid);
     account.flushes++;
     account.last_flush_ns = std::max(account.last_flush_ns, update.t_ns);
     folds_[static_cast<std::size_t>(update.cpu)]++;
@@ -315,8 +307,8 @@ void MmAccount::take(std::size_t member) {
     }
     note_settled(member, std::move(amounts));
     for (const CounterHistory::Share &share : out_.shares) {
-        Account &account = of(share.tid);
-        add_flushed(account, member, share.pages.likely);
+        Account &account = tasks_.of(share.tid);
+        tasks_.add_flushed(account, member, share.pages.likely);
         account.below[member] += share.pages.likely - share.pages.least;
         account.above[member] += share.pages.most - share.pages.likely;
     }
@@ -344,17 +336,7 @@ void MmAccount::doubt(std::int64_t pages) {
     peaks_.lost(!std::exchange(needs_resync_, true));
     suspicions_.clear();
     finish();
-    const auto widen = [pages](std::int64_t &lost) { lost = std::min(lost, INT64_MAX / 8) + pages; };
-    for (auto &[tid, account] : members_)
-        widen(account.lost);
-    for (auto &[tid, account] : others_)
-        widen(account.lost);
-    for (auto &[tag, leaver] : leavers_)
-        widen(leaver.account.lost);
-    widen(ended_.lost);
-    widen(teardown_.lost);
-    widen(doubted_);
-    widen(lost_pages_);
+    tasks_.widen(pages);
 }
 
 void MmAccount::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {
@@ -398,7 +380,7 @@ void MmAccount::finish() {
         // Every counter of an mm ends at 0 (kernel/fork.c check_mm), and its tasks have flushed their caches: take
         // that for a reading, if an order of the records leads there. It is later than all records, whatever the skew
         // of CPUs' clocks.
-        const std::int64_t left = cpus_cache(options_.scheme) ? -cached_sum_[m] : 0;
+        const std::int64_t left = cpus_cache(options_.scheme) ? -cached_of(m) : 0;
         const std::uint64_t end_ns = last_ns + OrderSearch::kClockSkewNs + 1;
         const bool reached = torn_down && histories_[m].add_reading(left, end_ns, CounterHistory::kNever);
         histories_[m].finish(out_);
@@ -412,7 +394,7 @@ std::int64_t MmAccount::lag() const {
     std::int64_t lag = 0;
     for (const Member member : kRssMembers) {
         const std::int64_t flushed = flushed_[index_of(member)];
-        lag += flushed + cached_sum_[index_of(member)] - std::max<std::int64_t>(flushed, 0);
+        lag += flushed + cached_of(index_of(member)) - std::max<std::int64_t>(flushed, 0);
     }
     return lag;
 }
@@ -449,7 +431,7 @@ void MmAccount::note_sum(const rsslag_sum &sum, const Members &before) {
         if ((sum.members >> m & 1) == 0) continue;
         const std::int64_t by = step.by[kAllMembers[m]].n;
         const std::int64_t local = locals_[sum.of][m] - by;
-        peaks_.cached(kAllMembers[m], cached_sum_[m]);
+        peaks_.cached(kAllMembers[m], cached_of(m));
         if (!counts_in_rss(m) || sum.updates <= 1) continue;
         step.transient.up += std::max<std::int64_t>(options_.batch - 1 - local - std::max<std::int64_t>(by, 0), 0);
         step.transient.down += std::min<std::int64_t>(1 - options_.batch - local - std::min<std::int64_t>(by, 0), 0);
@@ -461,13 +443,13 @@ void MmAccount::note_sum(const rsslag_sum &sum, const Members &before) {
 
 /// A record or reading of what a task caches.
 void MmAccount::note_task(int tid, std::uint64_t t_ns) {
-    const auto found = members_.find(tid);
-    if (found == members_.end()) return;
-    Account &account = found->second;
+    Account *const found = tasks_.find_member(tid);
+    if (found == nullptr) return;
+    Account &account = *found;
     WideStep step = step_of_task(tid, t_ns);
     for (std::size_t m = 0; m < kMembers; ++m) {
         step.by[kAllMembers[m]] = {account.cached[m] - (account.left_by[m] == 0 ? account.left[m] : 0)};
-        peaks_.cached(kAllMembers[m], cached_sum_[m]);
+        peaks_.cached(kAllMembers[m], cached_of(m));
     }
     step.after = account.left_by;
     account.left = account.cached;
@@ -488,6 +470,52 @@ void MmAccount::born() {
 void MmAccount::close() {
     peaks_.close(exact(), last_ns, needs_resync_);
     shared_ = nullptr;
+}
+
+void MmAccount::bind(std::uint64_t t_ns) {
+    if (!std::exchange(bound, true)) note_begin();
+    bound_ns = std::max(bound_ns, t_ns);
+}
+
+/// Moves a task's open updates to another TID or tag.
+void MmAccount::retag(int from, int to) {
+    for (CounterHistory &history : histories_)
+        history.retag(from, to);
+}
+
+void MmAccount::leave_member(int tid) {
+    Account *const account = tasks_.find_member(tid);
+    if (account == nullptr) return;
+    for (std::size_t m = 0; m < kMembers; ++m)
+        tasks_.set_cached(*account, m, 0);  // exec and exit flush it; a member that is 0 by then has no record
+    note_task(tid, last_ns);
+}
+
+void MmAccount::end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns) {
+    if (tasks_.find_member(tid) == nullptr) return;
+    leave_member(tid);
+    retag(tid, tasks_.end_member(tid, faults, name, std::max(t_ns, last_ns)));
+}
+
+void MmAccount::end_other(int tid, const TaskName &name, std::uint64_t t_ns) {
+    if (const auto tag = tasks_.end_other(tid, name, std::max(t_ns, last_ns))) retag(tid, *tag);
+}
+
+void MmAccount::rename_other(int from, int to) {
+    if (tasks_.rename_other(from, to)) retag(from, to);
+}
+
+void MmAccount::rename_member(int from, int to) {
+    if (tasks_.rename_member(from, to)) retag(from, to);
+}
+
+void MmAccount::release_leavers(std::uint64_t t_ns) {
+    if (!tasks_.leaving() || shared_ == nullptr) return;
+    std::unordered_set<int> open;
+    for (const CounterHistory &history : histories_)
+        for (const CounterEvent &event : history.unsettled())
+            if (event.tid <= kFirstLeaver) open.insert(event.tid);
+    tasks_.release(t_ns, open, generation, shared_->keep_ended ? &shared_->ended : nullptr);
 }
 
 void MmAccount::note_rss() {

@@ -12,49 +12,10 @@
 
 #include "counter_history.h"
 #include "mm_peaks.h"
+#include "mm_tasks.h"
 #include "rsslag/core/ledger.h"
 
 namespace rsslag::core {
-
-constexpr std::size_t index_of(Member member) {
-    return static_cast<std::size_t>(member);
-}
-
-template <class Number>
-Members members_of(const std::array<Number, kMembers> &values) {
-    Members members;
-    for (Member member : kAllMembers)
-        members[member] = {values[index_of(member)]};
-    return members;
-}
-
-/// One task's changes to the counters of this mm.
-struct Account {
-    /// The number in place of the TID in its open updates; nullopt if the account belongs to a living task.
-    std::optional<int> tag;
-    std::array<std::int64_t, kMembers> flushed{};      ///< sum of the most likely amounts of its settled updates
-    std::array<std::int64_t, kMembers> below{};        ///< `flushed` is too high by at most this many pages
-    std::array<std::int64_t, kMembers> above{};        ///< `flushed` is too low by at most this many pages
-    std::array<std::int64_t, kMembers> cached{};       ///< `thread` scheme: pages cached now
-    std::array<std::int64_t, kMembers> from_faults{};  ///< the part of `cached` that fault records have reported
-    std::array<std::int64_t, kMembers>
-        cached_at_attach{};  ///< `thread` scheme: cached at the attach, part of the baseline
-    std::int64_t lost = 0;   ///< the most pages by which lost records may have changed its sum
-    std::uint64_t updates = 0;
-    std::uint64_t seen_ns = 0;  ///< t_ns of its last update or fault record
-    std::uint64_t flushes = 0;
-    std::uint64_t last_flush_ns = 0;
-    std::uint64_t cached_ns = 0;                    ///< time of the record or reading that `cached` is from
-    std::array<std::int64_t, kMembers> left{};      ///< `thread` scheme: pages cached after its last record
-    std::array<std::uint64_t, kMembers> left_by{};  ///< ticket of the open update that determines `left`; 0: none
-    int last_flushed_member = -1;
-
-    Members net() const;
-    Pages uncertain() const;
-    void join(const Account &other);
-    /// Sets `left` to `cached`, so that no open update determines it.
-    void rebase();
-};
 
 /// Amounts of updates that were open when they were applied and are settled now.
 struct Settlements {
@@ -106,10 +67,11 @@ class MmAccount {
     /// To be called if the records of its creation may be lost.
     void start_lost() { begin_in_doubt = true; }
 
-    /// The account of a task that lives in this mm, a member; added if it is missing.
-    Account &member(int tid);
-    /// The account of a task of another mm; added if it is missing.
-    Account &other(int tid);
+    Account &member(int tid) { return tasks_.member(tid); }
+    Account &other(int tid) { return tasks_.other(tid); }
+    Account &ended(int tid) { return tasks_.ended(tid); }
+    int tid_now(int tid) const { return tasks_.tid_now(tid); }
+    const std::unordered_map<int, Account> &members() const { return tasks_.members(); }
     /// To be called when the member has ended by `t_ns`. Its account is added to the sum of ended tasks when none of
     /// its updates is open.
     void end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns);
@@ -117,17 +79,12 @@ class MmAccount {
     void leave_member(int tid);
     /// To be called when the task lives in this mm. Its earlier updates, made while exec built the mm, become those of
     /// a member.
-    void adopt_other(int tid);
+    void adopt_other(int tid) { tasks_.adopt_other(tid); }
     /// To be called when a task of another mm has ended and a new task has its TID.
     void end_other(int tid, const TaskName &name, std::uint64_t t_ns);
     void rename_other(int from, int to);
     /// To be called when the TID of a member changes (exec by a thread other than the leader).
     void rename_member(int from, int to);
-    /// The present TID of a member that had this TID.
-    int tid_now(int tid) const;
-    /// The account for an update by a task that has already ended: its own while it is kept, else the sum of ended
-    /// tasks.
-    Account &ended(int tid);
     /// Adds the account of each ended task to the sum of ended tasks, unless one of its updates may be open at `t_ns`.
     void release_leavers(std::uint64_t t_ns);
 
@@ -149,10 +106,8 @@ class MmAccount {
     Members exact() const { return flushed() + cached(); }
     std::optional<Held> held() const;  ///< nullopt: it is being torn down or needs a resync
     std::int64_t lag() const;          ///< core::lag(), in pages
-    std::uint64_t updates() const { return updates_; }
+    std::uint64_t updates() const { return tasks_.updates(); }
     std::uint64_t last_ns = 0;
-    const std::unordered_map<int, Account> &members() const { return members_; }
-    const std::map<int, Account> &others() const { return others_; }
 
   private:
     struct Change {
@@ -179,16 +134,6 @@ class MmAccount {
         bool counted = false;      ///< it was counted as the first record of a flush
     };
 
-    /// A task that has ended while its updates may be open or in flight.
-    struct Leaver {
-        Account account;
-        TaskNet named;  ///< its names
-        bool own = true;
-        std::uint64_t end_ns = 0;
-    };
-
-    void leave(int tid, const Account &account, Leaver leaver);
-    Account all_ended() const;
     Applied apply_cpu(const rsslag_update &update, Account &account);
     Applied apply_thread(const rsslag_update &update, Account &account, bool direct);
     void note_begin();
@@ -205,15 +150,12 @@ class MmAccount {
     void drop_open();
     MmView view_settled() const;
     void hold_count(const rsslag_update &update);
-    void set_cached(Account &account, std::size_t member, std::int64_t pages);
-    void set_cached_at_attach(Account &account, std::size_t member, std::int64_t pages);
-    void add_flushed(Account &account, std::size_t member, std::int64_t pages);
-    Account &of(int tid);
     void retag(int from, int to);
     void hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value, bool sum = false);
     std::int64_t value(std::uint32_t cell) const;
     void set(std::uint32_t cell, std::int64_t value);
     Members flushed() const;
+    std::int64_t cached_of(std::size_t member) const { return cpus_cached_[member] + tasks_.cached()[member]; }
     Members cached() const;
     void take_over(const CounterReading &reading, const std::vector<bool> &changed, std::uint64_t t_ns);
     void take_over_tasks(const CounterReading &reading, std::uint64_t begin_ns);
@@ -229,14 +171,12 @@ class MmAccount {
     void note_settled(std::size_t member, std::vector<PeakAmount> amounts);
     Amount left_by(const OpenFlush &open, const Amount &moved) const;
     void update_peaks(std::uint64_t t_ns);
-    TaskNet entry(int tid, const Account &account) const;
 
     Ledger::Options options_;
     std::array<std::int64_t, kMembers> flushed_{};
     std::array<std::uint64_t, kMembers> flushed_ns_{};        ///< t_ns of the record of each `flushed_`
     std::vector<std::array<std::int32_t, kMembers>> locals_;  ///< `cpu` scheme, by CPU
-    std::array<std::int64_t, kMembers> cached_sum_{};         ///< sum over CPUs or over the mm's tasks
-    Members nets_;                                            ///< sum over all accounts
+    std::array<std::int64_t, kMembers> cpus_cached_{};        ///< `cpu` scheme: the sum of `locals_`
     std::vector<std::uint64_t> folds_;
     std::array<CounterHistory, kMembers> histories_;
     CounterHistory::Settled out_;
@@ -246,26 +186,13 @@ class MmAccount {
     MmPeaks peaks_;
     std::array<std::int64_t, kMembers> baseline_{};
     Members remainder_;  ///< pages in the counters that no update accounts for
-    std::unordered_map<int, Account> members_;
-    std::map<int, Account> others_;
-    std::unordered_map<int, int> renamed_;
-    Account ended_, teardown_;
-    Account ended_others_;                    ///< of tasks of other mms
-    std::map<int, Leaver> leavers_;           ///< by Account::tag
-    std::unordered_map<int, int> leaver_of_;  ///< by the kernel's TID: tag of the last ended task that had this TID
-    int next_leaver_ = kFirstLeaver;
-    std::uint64_t ended_count_ = 0;
-    std::uint64_t ended_faults_ = 0;
-    std::uint64_t updates_ = 0;
-    std::uint64_t updates_by_others_ = 0;
+    MmTasks tasks_;
     std::array<std::uint64_t, kFlushReasons> flushes_{};
     std::uint64_t adopted_until_ = 0;  ///< end of the first reading: records up to then are part of the baseline
     std::uint64_t adopted_from_ = 0;   ///< start of the first reading: records before it are older than its values
     std::uint64_t disagreements_ = 0;
     std::uint64_t resyncs_ = 0;
     bool needs_resync_ = false;
-    std::int64_t doubted_ = 0;        ///< pages, total over all losses and disagreements
-    std::int64_t lost_pages_ = 0;     ///< Account::lost of an account that is added before the resync
     std::uint64_t folded_until_ = 0;  ///< CPUs went offline by then: a reading that started earlier does not resync
     std::vector<Suspicion> suspicions_;
     bool watched_ = false;

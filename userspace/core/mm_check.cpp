@@ -128,13 +128,13 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
         resyncs_++;
         needs_resync_ = begin_ns < folded_until_;
         if (!needs_resync_) peaks_.resynced();
-        lost_pages_ = 0;
+        tasks_.resynced();
         take_over(reading, changed, end_ns);
     }
     if (!cpus_cache(options_.scheme)) take_over_tasks(reading, begin_ns);
     if (check.quiet && check.disagreements == 0 && settled()) {
         // The counters are right. Baseline, nets and remainder must add up to them, too.
-        const Members accounted = members_of(baseline_) + nets_ + remainder_;
+        const Members accounted = members_of(baseline_) + tasks_.net() + remainder_;
         const Members held_now = flushed() + cached();
         if (accounted != held_now) {
             check.disagreements = 1;
@@ -163,35 +163,22 @@ void MmAccount::take_over(const CounterReading &reading, const std::vector<bool>
     for (std::uint32_t cell = 0; cell < changed.size(); ++cell) {
         if (!changed[cell]) hold(cell, t_ns, read[cell]);
     }
-    for (auto &[tid, account] : members_)
-        account.rebase();
+    tasks_.rebase();
     rebase();
 }
 
 /// Takes what tasks cache from the reading: no record shows what a task cached after its last event.
 void MmAccount::take_over_tasks(const CounterReading &reading, std::uint64_t begin_ns) {
     for (const TaskReading &task : reading.tasks) {
-        const auto found = members_.find(task.host_tid);
-        if (found == members_.end() || found->second.cached_ns + kWiderNs >= begin_ns) continue;
-        Account &account = found->second;
+        Account *const found = tasks_.find_member(task.host_tid);
+        if (found == nullptr || found->cached_ns + kWiderNs >= begin_ns) continue;
+        Account &account = *found;
         if (account.last_flush_ns + kWiderNs >= begin_ns) continue;
         for (Member member : kAllMembers)
-            set_cached(account, index_of(member), task.cached[member].n);
+            tasks_.set_cached(account, index_of(member), task.cached[member].n);
         account.cached_ns = begin_ns;
         note_task(task.host_tid, begin_ns);
     }
-}
-
-TaskNet MmAccount::entry(int tid, const Account &account) const {
-    TaskNet net;
-    net.host_tid = net.tid = tid;
-    net.net = account.net();
-    net.uncertain = account.uncertain();
-    net.updates = account.updates;
-    net.flushes = account.flushes;
-    net.last_flush_ns = account.last_flush_ns;
-    if (tasks_cache(options_.scheme)) net.cached = members_of(account.cached);
-    return net;
 }
 
 /// Shows open updates as they would be settled if no more records came.
@@ -222,30 +209,11 @@ MmView MmAccount::view_settled() const {
     for (Member member : kAllMembers)
         out.flushed[member] = {histories_[index_of(member)].count()};
     out.cached = cached();
-    out.tasks.reserve(members_.size());
-    for (const auto &[tid, account] : members_)
-        out.tasks.push_back(entry(tid, account));
-    std::sort(out.tasks.begin(), out.tasks.end(),
-              [](const TaskNet &a, const TaskNet &b) { return a.host_tid < b.host_tid; });
-    for (const auto &[tid, account] : others_)
-        out.others.push_back(entry(tid, account));
-    // The net includes ended tasks of other mms; counts of updates and flushes are of the mm's own tasks only.
-    const Account gone = all_ended();
-    Account all = gone;
-    all.join(ended_others_);
-    for (const auto &[tag, leaver] : leavers_)
-        if (!leaver.own) all.join(leaver.account);
-    out.exited = {ended_count_, all.net(), ended_faults_, gone.updates, gone.flushes, all.uncertain()};
-    out.teardown = teardown_.net();
-    out.teardown_uncertain = teardown_.uncertain();
-    out.teardown_updates = teardown_.updates;
-    out.doubted = {doubted_};
+    tasks_.show(out, tasks_cache(options_.scheme));
     for (std::size_t cpu = 0; cpu < locals_.size(); ++cpu) {
         const CpuNet net{static_cast<int>(cpu), members_of(locals_[cpu]), folds_[cpu]};
         if (net.folds != 0 || net.cached != Members{}) out.cpus.push_back(net);
     }
-    out.updates = updates_;
-    out.updates_by_others = updates_by_others_;
     std::copy(flushes_.begin(), flushes_.end(), out.flushes);
     out.disagreements = disagreements_;
     out.suspect = !suspicions_.empty();

@@ -20,25 +20,6 @@ FlushReason reason_of(const rsslag_update &update, bool flush) {
 
 }  // namespace
 
-/// Sets what a task of the mm caches, and the sums that this is part of.
-void MmAccount::set_cached(Account &account, std::size_t member, std::int64_t pages) {
-    const std::int64_t more = pages - account.cached[member];
-    cached_sum_[member] += more;
-    nets_[kAllMembers[member]] += Pages{more};
-    account.cached[member] = pages;
-}
-
-void MmAccount::set_cached_at_attach(Account &account, std::size_t member, std::int64_t pages) {
-    nets_[kAllMembers[member]] += Pages{account.cached_at_attach[member] - pages};
-    account.cached_at_attach[member] = pages;
-}
-
-/// Adds the most likely amount of an update of the task.
-void MmAccount::add_flushed(Account &account, std::size_t member, std::int64_t pages) {
-    nets_[kAllMembers[member]] += Pages{pages};
-    account.flushed[member] += pages;
-}
-
 /// `thread` scheme: the step is what the task's cache grew by since its last record, and what the update moved the
 /// counter by, less what it took out of the cache.
 void MmAccount::note_flush(const rsslag_update &update, const CounterEvent &event, Account &account, OpenFlush &open) {
@@ -108,7 +89,7 @@ Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, b
     if (!direct && maybe_flush(update)) {
         open.counted = count_flush(account, update);
         open.zeroed = sure || fits;
-        if (open.zeroed && account.cached_ns <= update.t_ns) set_cached(account, m, 0);
+        if (open.zeroed && account.cached_ns <= update.t_ns) tasks_.set_cached(account, m, 0);
     }
     if (sure) {
         // Its amount is certain before its order is: a flush moves exactly what the task cached.
@@ -140,7 +121,7 @@ std::optional<FlushReason> MmAccount::take_flush(const CounterHistory::Update &u
     const OpenFlush open = found->second;
     open_flushes_.erase(found);
     const bool flush = !open.direct && maybe_flush(open.update) && update.pages.likely == open.update.cached;
-    Account &account = of(update.tid);
+    Account &account = tasks_.of(update.tid);
     const bool known_later = account.cached_ns > open.update.t_ns;
     if (!flush) {
         flushes_[static_cast<std::size_t>(FlushReason::Direct)]++;
@@ -151,19 +132,19 @@ std::optional<FlushReason> MmAccount::take_flush(const CounterHistory::Update &u
         // A task that has left the mm caches nothing of it, whatever its last update was.
         const bool caches = !account.tag && !torn_down;
         if (open.zeroed && caches && !known_later && account.cached[member] == 0) {
-            set_cached(account, member, open.update.cached);
+            tasks_.set_cached(account, member, open.update.cached);
         }
         return FlushReason::Direct;
     }
-    if (!open.zeroed && !known_later) set_cached(account, member, 0);
+    if (!open.zeroed && !known_later) tasks_.set_cached(account, member, 0);
     return reason_of(open.update, true);
 }
 
 Members MmAccount::apply(const rsslag_fault &fault) {
-    const auto found = members_.find(fault.tid);
-    if (found == members_.end() || fault.t_ns < adopted_from_) return {};
+    Account *const found = tasks_.find_member(fault.tid);
+    if (found == nullptr || fault.t_ns < adopted_from_) return {};
     last_ns = std::max<std::uint64_t>(last_ns, fault.t_ns);
-    Account &account = found->second;
+    Account &account = *found;
     if (fault.t_ns < account.cached_ns) return {};  // the record came late
     if (fault.cpu < cpu_seen_ns_.size()) {
         cpu_seen_ns_[fault.cpu] = std::max<std::uint64_t>(cpu_seen_ns_[fault.cpu], fault.t_ns);
@@ -172,8 +153,8 @@ Members MmAccount::apply(const rsslag_fault &fault) {
     Members more;
     for (std::size_t m = 0; m < kMembers; ++m) {
         more[kAllMembers[m]] = {fault.cached[m] - std::exchange(account.from_faults[m], fault.cached[m])};
-        set_cached(account, m, fault.cached[m]);
-        if (fault.t_ns <= adopted_until_) set_cached_at_attach(account, m, fault.cached[m]);
+        tasks_.set_cached(account, m, fault.cached[m]);
+        if (fault.t_ns <= adopted_until_) tasks_.set_cached_at_attach(account, m, fault.cached[m]);
     }
     if (fault.t_ns <= adopted_until_) {
         account.rebase();

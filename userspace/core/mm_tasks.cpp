@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The accounts of an mm's tasks: tasks start, change their TIDs and end.
+#include "mm_tasks.h"
+
 #include <algorithm>
-#include <unordered_set>
 #include <utility>
 
-#include "mm_account.h"
+#include "counter_history.h"
 
 namespace rsslag::core {
 namespace {
@@ -26,6 +26,18 @@ bool move_account(Accounts &accounts, int from, int to) {
     accounts.erase(found);
     accounts[to].join(account);
     return true;
+}
+
+TaskNet entry(int tid, const Account &account, bool caches) {
+    TaskNet net;
+    net.host_tid = net.tid = tid;
+    net.net = account.net();
+    net.uncertain = account.uncertain();
+    net.updates = account.updates;
+    net.flushes = account.flushes;
+    net.last_flush_ns = account.last_flush_ns;
+    if (caches) net.cached = members_of(account.cached);
+    return net;
 }
 
 }  // namespace
@@ -66,80 +78,122 @@ void Account::join(const Account &other) {
     cached_ns = std::max(cached_ns, other.cached_ns);
 }
 
-Account &MmAccount::member(int tid) {
+MmTasks::MmTasks() {
+    ended_.tag = kEndedTid;
+    teardown_.tag = kTeardownTid;
+}
+
+Account &MmTasks::member(int tid) {
     return account_in(members_, tid, lost_pages_);
 }
 
-Account &MmAccount::other(int tid) {
+Account *MmTasks::find_member(int tid) {
+    const auto found = members_.find(tid);
+    return found == members_.end() ? nullptr : &found->second;
+}
+
+Account &MmTasks::other(int tid) {
     return account_in(others_, tid, lost_pages_);
 }
 
-Account &MmAccount::ended(int tid) {
+Account &MmTasks::ended(int tid) {
     const auto found = leaver_of_.find(tid);
     return found == leaver_of_.end() ? ended_ : leavers_.at(found->second).account;
 }
 
-Account &MmAccount::of(int tid) {
-    if (const auto found = members_.find(tid); found != members_.end()) return found->second;
-    if (const auto found = others_.find(tid); found != others_.end()) return found->second;
-    if (const auto found = leavers_.find(tid); found != leavers_.end()) return found->second.account;
-    return tid == kTeardownTid ? teardown_ : ended_;
+Account &MmTasks::of(int tid_or_tag) {
+    if (const auto found = members_.find(tid_or_tag); found != members_.end()) return found->second;
+    if (const auto found = others_.find(tid_or_tag); found != others_.end()) return found->second;
+    if (const auto found = leavers_.find(tid_or_tag); found != leavers_.end()) return found->second.account;
+    return tid_or_tag == kTeardownTid ? teardown_ : ended_;
 }
 
-void MmAccount::bind(std::uint64_t t_ns) {
-    if (!std::exchange(bound, true)) note_begin();
-    bound_ns = std::max(bound_ns, t_ns);
+Account &MmTasks::teardown(const Account &member) {
+    teardown_.seen_ns = std::max(teardown_.seen_ns, member.seen_ns);
+    return teardown_;
 }
 
-/// Moves a task's open updates to another TID or tag.
-void MmAccount::retag(int from, int to) {
-    for (CounterHistory &history : histories_)
-        history.retag(from, to);
+void MmTasks::count(Account &account, std::uint64_t updates, bool member) {
+    account.updates += updates;
+    (member ? updates_ : updates_by_others_) += updates;
 }
 
-void MmAccount::leave_member(int tid) {
+void MmTasks::set_cached(Account &account, std::size_t member, std::int64_t pages) {
+    const std::int64_t more = pages - account.cached[member];
+    cached_[member] += more;
+    net_[kAllMembers[member]] += Pages{more};
+    account.cached[member] = pages;
+}
+
+void MmTasks::set_cached_at_attach(Account &account, std::size_t member, std::int64_t pages) {
+    net_[kAllMembers[member]] += Pages{account.cached_at_attach[member] - pages};
+    account.cached_at_attach[member] = pages;
+}
+
+void MmTasks::add_flushed(Account &account, std::size_t member, std::int64_t pages) {
+    net_[kAllMembers[member]] += Pages{pages};
+    account.flushed[member] += pages;
+}
+
+void MmTasks::rebase() {
+    for (auto &[tid, account] : members_)
+        account.rebase();
+}
+
+void MmTasks::widen(std::int64_t pages) {
+    const auto widen = [pages](std::int64_t &lost) { lost = std::min(lost, INT64_MAX / 8) + pages; };
+    for (auto &[tid, account] : members_)
+        widen(account.lost);
+    for (auto &[tid, account] : others_)
+        widen(account.lost);
+    for (auto &[tag, leaver] : leavers_)
+        widen(leaver.account.lost);
+    widen(ended_.lost);
+    widen(teardown_.lost);
+    widen(doubted_);
+    widen(lost_pages_);
+}
+
+int MmTasks::end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns) {
     const auto found = members_.find(tid);
-    if (found == members_.end()) return;
-    for (std::size_t m = 0; m < kMembers; ++m)
-        set_cached(found->second, m, 0);  // exec and exit flush it; a member that is 0 by then has no record
-    note_task(tid, last_ns);
-}
-
-void MmAccount::end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns) {
-    const auto found = members_.find(tid);
-    if (found == members_.end()) return;
-    leave_member(tid);
     Leaver leaver;
-    leaver.named.tid = name.tid;
-    leaver.named.tgid = name.tgid;
-    leaver.named.comm = name.comm;
     leaver.named.faults = faults;
     leaver.end_ns = t_ns;
-    leave(tid, found->second, std::move(leaver));
+    const int tag = leave(tid, found->second, name, std::move(leaver));
+    leaver_of_[tid] = tag;
     ended_count_++;
     ended_faults_ += faults;
     members_.erase(found);
+    return tag;
 }
 
-/// Tags its open updates with a unique number, since another task may get its TID.
-void MmAccount::leave(int tid, const Account &account, Leaver leaver) {
+std::optional<int> MmTasks::end_other(int tid, const TaskName &name, std::uint64_t t_ns) {
+    const auto found = others_.find(tid);
+    if (found == others_.end()) return std::nullopt;
+    Leaver leaver;
+    leaver.own = false;
+    leaver.end_ns = t_ns;
+    const int tag = leave(tid, found->second, name, std::move(leaver));
+    others_.erase(found);
+    return tag;
+}
+
+/// Tags its account with a unique number, since another task may get its TID.
+int MmTasks::leave(int tid, const Account &account, const TaskName &name, Leaver leaver) {
     const int tag = next_leaver_--;
-    retag(tid, tag);
     leaver.account = account;
     leaver.account.tag = tag;
     leaver.named.host_tid = tid;
-    leaver.end_ns = std::max(leaver.end_ns, last_ns);
-    if (leaver.own) leaver_of_[tid] = tag;
+    leaver.named.tid = name.tid;
+    leaver.named.tgid = name.tgid;
+    leaver.named.comm = name.comm;
     leavers_.emplace(tag, std::move(leaver));
+    return tag;
 }
 
 /// By kSilentNs after its end all of a task's records have come.
-void MmAccount::release_leavers(std::uint64_t t_ns) {
-    if (leavers_.empty() || shared_ == nullptr) return;
-    std::unordered_set<int> open;
-    for (const CounterHistory &history : histories_)
-        for (const CounterEvent &event : history.unsettled())
-            if (event.tid <= kFirstLeaver) open.insert(event.tid);
+void MmTasks::release(std::uint64_t t_ns, const std::unordered_set<int> &open, std::uint64_t generation,
+                      std::vector<EndedTask> *ended) {
     for (auto each = leavers_.begin(); each != leavers_.end();) {
         auto &[tag, leaver] = *each;
         if (leaver.end_ns + CounterHistory::kSilentNs >= t_ns || open.count(tag) != 0) {
@@ -147,14 +201,13 @@ void MmAccount::release_leavers(std::uint64_t t_ns) {
             continue;
         }
         const int tid = leaver.named.host_tid;
-        if (shared_->keep_ended) {
-            TaskNet net = entry(tid, leaver.account);
+        if (ended != nullptr) {
+            TaskNet net = entry(tid, leaver.account, false);
             net.tid = leaver.named.tid > 0 ? leaver.named.tid : tid;
             net.tgid = leaver.named.tgid;
             net.comm = leaver.named.comm;
             net.faults = leaver.named.faults;
-            net.cached.reset();
-            shared_->ended.push_back({generation, std::move(net), leaver.own, {doubted_}});
+            ended->push_back({generation, std::move(net), leaver.own, {doubted_}});
         }
         (leaver.own ? ended_ : ended_others_).join(leaver.account);
         if (const auto latest = leaver_of_.find(tid); latest != leaver_of_.end() && latest->second == tag)
@@ -163,16 +216,7 @@ void MmAccount::release_leavers(std::uint64_t t_ns) {
     }
 }
 
-/// The sum of the mm's own ended tasks and of its teardown.
-Account MmAccount::all_ended() const {
-    Account all = ended_;
-    all.join(teardown_);
-    for (const auto &[tag, leaver] : leavers_)
-        if (leaver.own) all.join(leaver.account);
-    return all;
-}
-
-void MmAccount::adopt_other(int tid) {
+void MmTasks::adopt_other(int tid) {
     const auto found = others_.find(tid);
     if (found == others_.end()) return;
     updates_ += found->second.updates;
@@ -181,32 +225,45 @@ void MmAccount::adopt_other(int tid) {
     others_.erase(found);
 }
 
-void MmAccount::end_other(int tid, const TaskName &name, std::uint64_t t_ns) {
-    const auto found = others_.find(tid);
-    if (found == others_.end()) return;
-    Leaver leaver;
-    leaver.named.tid = name.tid;
-    leaver.named.tgid = name.tgid;
-    leaver.named.comm = name.comm;
-    leaver.own = false;
-    leaver.end_ns = t_ns;
-    leave(tid, found->second, std::move(leaver));
-    others_.erase(found);
+bool MmTasks::rename_other(int from, int to) {
+    return move_account(others_, from, to);
 }
 
-void MmAccount::rename_other(int from, int to) {
-    if (move_account(others_, from, to)) retag(from, to);
-}
-
-void MmAccount::rename_member(int from, int to) {
-    if (!move_account(members_, from, to)) return;
-    retag(from, to);
+bool MmTasks::rename_member(int from, int to) {
+    if (!move_account(members_, from, to)) return false;
     renamed_[from] = to;
+    return true;
 }
 
-int MmAccount::tid_now(int tid) const {
+int MmTasks::tid_now(int tid) const {
     const auto found = renamed_.find(tid);
     return found == renamed_.end() ? tid : found->second;
+}
+
+void MmTasks::show(MmView &view, bool tasks_cache) const {
+    view.tasks.reserve(members_.size());
+    for (const auto &[tid, account] : members_)
+        view.tasks.push_back(entry(tid, account, tasks_cache));
+    std::sort(view.tasks.begin(), view.tasks.end(),
+              [](const TaskNet &a, const TaskNet &b) { return a.host_tid < b.host_tid; });
+    for (const auto &[tid, account] : others_)
+        view.others.push_back(entry(tid, account, tasks_cache));
+    // The net includes ended tasks of other mms; counts of updates and flushes are of the mm's own tasks only.
+    Account own = ended_;
+    own.join(teardown_);
+    for (const auto &[tag, leaver] : leavers_)
+        if (leaver.own) own.join(leaver.account);
+    Account all = own;
+    all.join(ended_others_);
+    for (const auto &[tag, leaver] : leavers_)
+        if (!leaver.own) all.join(leaver.account);
+    view.exited = {ended_count_, all.net(), ended_faults_, own.updates, own.flushes, all.uncertain()};
+    view.teardown = teardown_.net();
+    view.teardown_uncertain = teardown_.uncertain();
+    view.teardown_updates = teardown_.updates;
+    view.doubted = {doubted_};
+    view.updates = updates_;
+    view.updates_by_others = updates_by_others_;
 }
 
 }  // namespace rsslag::core
