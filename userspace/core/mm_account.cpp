@@ -28,7 +28,8 @@ MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, s
                  CounterHistory(read_of(options.scheme)), CounterHistory(read_of(options.scheme))},
       cpu_seen_ns_(static_cast<std::size_t>(std::max(options.cpus, 1))),
       shared_(&shared),
-      peaks_(shared.peaks) {
+      peaks_(shared.peaks),
+      flushes_(options.anon_orders) {
     if (cpus_cache(options.scheme)) {
         locals_.resize(static_cast<std::size_t>(options.cpus));
         folds_.resize(static_cast<std::size_t>(options.cpus));
@@ -254,6 +255,52 @@ Applied MmAccount::apply_cpu(const rsslag_update &update, Account &account) {
     return add(std::move(event), m);
 }
 
+Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, bool direct) {
+    const std::size_t m = update.member;
+    CounterEvent event = event_of(update, account);
+    event.update = true;
+    const MmFlushes::Started started =
+        flushes_.start(update, shared_->settlements.tickets + 1, flushed_[m], direct, account, event);
+    peaks_.record(started.step);
+    hold_count(update);
+    if (started.empties) tasks_.set_cached(account, m, 0);
+    Applied applied = add(std::move(event), m);
+    // Its amount is certain before its order is: a flush moves exactly what the task cached.
+    if (started.sure) applied = {true, Pages{update.cached}, started.sure};
+    applied.from_faults = started.from_faults;
+    return applied;
+}
+
+Members MmAccount::apply(const rsslag_fault &fault) {
+    Account *const found = tasks_.find_member(fault.tid);
+    if (found == nullptr || fault.t_ns < adopted_from_) return {};
+    last_ns = std::max<std::uint64_t>(last_ns, fault.t_ns);
+    Account &account = *found;
+    if (fault.t_ns < account.cached_ns) return {};  // the record came late
+    if (fault.cpu < cpu_seen_ns_.size()) {
+        cpu_seen_ns_[fault.cpu] = std::max<std::uint64_t>(cpu_seen_ns_[fault.cpu], fault.t_ns);
+    }
+    account.seen_ns = std::max<std::uint64_t>(account.seen_ns, fault.t_ns);
+    Members more;
+    for (std::size_t m = 0; m < kMembers; ++m) {
+        more[kAllMembers[m]] = {fault.cached[m] - std::exchange(account.from_faults[m], fault.cached[m])};
+        tasks_.set_cached(account, m, fault.cached[m]);
+        if (fault.t_ns <= adopted_until_) tasks_.set_cached_at_attach(account, m, fault.cached[m]);
+    }
+    if (fault.t_ns <= adopted_until_) {
+        account.rebase();
+        rebase();
+        note_begin();
+        more = {};
+    } else {
+        note_task(fault.tid, fault.t_ns);
+    }
+    account.cached_ns = fault.t_ns;
+    account.last_flushed_member = -1;
+    if (watched_) note_rss();
+    return more;
+}
+
 void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t updates, bool member) {
     last_ns = std::max<std::uint64_t>(last_ns, sum.t_ns);
     if (sum.of >= locals_.size() || sum.t_ns < adopted_from_) return;
@@ -282,7 +329,6 @@ void MmAccount::take_fold(const CounterHistory::Update &update) {
     account.flushes++;
     account.last_flush_ns = std::max(account.last_flush_ns, update.t_ns);
     folds_[static_cast<std::size_t>(update.cpu)]++;
-    flushes_[static_cast<std::size_t>(FlushReason::Fold)]++;
 }
 
 /// Adds settled amounts to the accounts and reports them.
@@ -295,9 +341,12 @@ void MmAccount::take(std::size_t member) {
             take_fold(update);
             if (update.moved) reason = FlushReason::Fold;
         } else {
-            if (const auto open = open_flushes_.find(update.ticket); open != open_flushes_.end())
-                amount.left = left_by(open->second, update.pages);
-            reason = take_flush(update, member);
+            Account &account = tasks_.of(update.tid);
+            if (const auto settled = flushes_.settle(update, member, torn_down, account)) {
+                if (settled->cached) tasks_.set_cached(account, member, *settled->cached);
+                amount.left = settled->left;
+                reason = settled->reason;
+            }
         }
         amounts.push_back(amount);
         if (shared_ == nullptr) continue;
@@ -351,7 +400,7 @@ void MmAccount::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {
 
 /// Reports the amounts of open updates as unknown.
 void MmAccount::drop_open() {
-    open_flushes_.clear();
+    flushes_.drop_open();
     for (const CounterHistory &history : histories_) {
         for (const CounterEvent &event : history.unsettled()) {
             if (event.update && shared_ != nullptr)

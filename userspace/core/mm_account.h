@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "counter_history.h"
+#include "mm_flushes.h"
 #include "mm_peaks.h"
 #include "mm_tasks.h"
 #include "rsslag/core/ledger.h"
@@ -125,15 +126,6 @@ class MmAccount {
         std::int64_t value;
     };
 
-    /// An update of the `thread` scheme that is not settled yet.
-    struct OpenFlush {
-        rsslag_update update;
-        bool direct = false;       ///< it certainly bypasses the task's cache
-        bool cache_known = false;  ///< `update.cached` is newer than the known contents of the task's cache
-        bool zeroed = false;       ///< it was applied as a flush, so the task's cache was set to 0
-        bool counted = false;      ///< it was counted as the first record of a flush
-    };
-
     Applied apply_cpu(const rsslag_update &update, Account &account);
     Applied apply_thread(const rsslag_update &update, Account &account, bool direct);
     void note_begin();
@@ -144,8 +136,6 @@ class MmAccount {
     std::uint64_t complete_ns(std::uint64_t now) const;
     void take(std::size_t member);
     void take_fold(const CounterHistory::Update &update);
-    std::optional<FlushReason> take_flush(const CounterHistory::Update &update, std::size_t member);
-    bool count_flush(Account &account, const rsslag_update &update);
     void doubt(std::int64_t pages);
     void drop_open();
     MmView view_settled() const;
@@ -165,11 +155,9 @@ class MmAccount {
     bool settled() const;
     void rebase();
     void note_rss();
-    void note_flush(const rsslag_update &update, const CounterEvent &event, Account &account, OpenFlush &open);
     void note_sum(const rsslag_sum &sum, const Members &before);
     void note_task(int tid, std::uint64_t t_ns);
     void note_settled(std::size_t member, std::vector<PeakAmount> amounts);
-    Amount left_by(const OpenFlush &open, const Amount &moved) const;
     void update_peaks(std::uint64_t t_ns);
 
     Ledger::Options options_;
@@ -177,17 +165,16 @@ class MmAccount {
     std::array<std::uint64_t, kMembers> flushed_ns_{};        ///< t_ns of the record of each `flushed_`
     std::vector<std::array<std::int32_t, kMembers>> locals_;  ///< `cpu` scheme, by CPU
     std::array<std::int64_t, kMembers> cpus_cached_{};        ///< `cpu` scheme: the sum of `locals_`
-    std::vector<std::uint64_t> folds_;
+    std::vector<std::uint64_t> folds_;                        ///< by CPU
     std::array<CounterHistory, kMembers> histories_;
     CounterHistory::Settled out_;
-    std::unordered_map<std::uint64_t, OpenFlush> open_flushes_;  ///< by ticket
-    std::vector<std::uint64_t> cpu_seen_ns_;                     ///< by CPU: t_ns of its last update or fault record
-    Shared *shared_;  ///< null in the copy that view() settles, and after close()
+    std::vector<std::uint64_t> cpu_seen_ns_;  ///< by CPU: t_ns of its last update or fault record
+    Shared *shared_;                          ///< null in the copy that view() settles, and after close()
     MmPeaks peaks_;
     std::array<std::int64_t, kMembers> baseline_{};
     Members remainder_;  ///< pages in the counters that no update accounts for
     MmTasks tasks_;
-    std::array<std::uint64_t, kFlushReasons> flushes_{};
+    MmFlushes flushes_;
     std::uint64_t adopted_until_ = 0;  ///< end of the first reading: records up to then are part of the baseline
     std::uint64_t adopted_from_ = 0;   ///< start of the first reading: records before it are older than its values
     std::uint64_t disagreements_ = 0;

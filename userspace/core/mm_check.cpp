@@ -2,6 +2,7 @@
 // Compares the account with an exact reading, and makes its view.
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 #include "mm_account.h"
 #include "update_limits.h"
@@ -214,7 +215,8 @@ MmView MmAccount::view_settled() const {
         const CpuNet net{static_cast<int>(cpu), members_of(locals_[cpu]), folds_[cpu]};
         if (net.folds != 0 || net.cached != Members{}) out.cpus.push_back(net);
     }
-    std::copy(flushes_.begin(), flushes_.end(), out.flushes);
+    std::copy(flushes_.counts().begin(), flushes_.counts().end(), out.flushes);
+    out.flushes[static_cast<std::size_t>(FlushReason::Fold)] = std::accumulate(folds_.begin(), folds_.end(), 0ULL);
     out.disagreements = disagreements_;
     out.suspect = !suspicions_.empty();
     out.resyncs = resyncs_;
