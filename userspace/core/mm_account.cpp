@@ -36,8 +36,6 @@ MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, s
     }
 }
 
-// A cell is one value that a reading has: the four flushed counters come first, then the four of each CPU.
-
 std::int64_t MmAccount::value(std::uint32_t cell) const {
     if (cell < kMembers) return flushed_[cell];
     return locals_[cell / kMembers - 1][cell % kMembers];
@@ -55,8 +53,7 @@ void MmAccount::set(std::uint32_t cell, std::int64_t value) {
 
 void MmAccount::hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value, bool sum) {
     set(cell, value);
-    explain(cell, value);
-    if (watched_) changes_.push_back({t_ns, cell, value, sum});
+    check_.held(cell, t_ns, value, sum);
 }
 
 Members MmAccount::flushed() const {
@@ -87,32 +84,6 @@ void MmAccount::rebase() {
     peaks_.start(exact(), lag(), std::max(last_ns, adopted_until_), needs_resync_);
 }
 
-void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
-    adopted_from_ = begin_ns;
-    adopted_until_ = end_ns;
-    for (Member member : kAllMembers)
-        flushed_[index_of(member)] = reading.last.flushed[member].n;
-    if (cpus_cache(options_.scheme)) {
-        for (const CpuReading &cpu : reading.last.cpus) {
-            if (cpu.cpu < 0 || static_cast<std::size_t>(cpu.cpu) >= locals_.size()) continue;
-            for (Member member : kAllMembers)
-                set(local_cell(static_cast<std::size_t>(cpu.cpu), index_of(member)), cpu.cached[member].n);
-        }
-    }
-    for (const TaskReading &task : reading.tasks) {
-        Account &account = tasks_.member(task.host_tid);
-        for (Member member : kAllMembers) {
-            tasks_.set_cached(account, index_of(member), task.cached[member].n);
-            tasks_.set_cached_at_attach(account, index_of(member), task.cached[member].n);
-            account.from_faults[index_of(member)] = task.cached[member].n;
-        }
-        account.rebase();
-        account.cached_ns = begin_ns;
-    }
-    rebase();
-    rss_min_ = rss_max_ = (flushed() + cached()).rss().n;
-}
-
 /// A record made during the first reading of the mm: its values replace those of the reading, and they are part of the
 /// baseline.
 void MmAccount::take_absolute(const rsslag_update &update) {
@@ -138,7 +109,7 @@ void MmAccount::note_begin() {
 /// Keeps the count with the latest time: a record that comes late has an older one.
 void MmAccount::hold_count(const rsslag_update &update) {
     const std::size_t m = update.member;
-    explain(static_cast<std::uint32_t>(m), update.count);
+    check_.explain(static_cast<std::uint32_t>(m), update.count);
     if (update.t_ns < flushed_ns_[m]) return;
     flushed_ns_[m] = update.t_ns;
     hold(static_cast<std::uint32_t>(m), update.t_ns, update.count);
@@ -161,7 +132,7 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
     const Applied applied = cpus_cache(options_.scheme) ? apply_cpu(by, to) : apply_thread(by, to, direct);
     update_peaks(update.t_ns);
     peaks_.cached(kAllMembers[update.member], cached_of(update.member));
-    if (watched_) note_rss();
+    if (check_.watched()) note_rss();
     return applied;
 }
 
@@ -297,7 +268,7 @@ Members MmAccount::apply(const rsslag_fault &fault) {
     }
     account.cached_ns = fault.t_ns;
     account.last_flushed_member = -1;
-    if (watched_) note_rss();
+    if (check_.watched()) note_rss();
     return more;
 }
 
@@ -320,7 +291,7 @@ void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t upd
     // The CPU had read its earlier counts by now. It may have a fold in flight, so cpu_seen_ns_ stays: a sum is sent
     // because of another event on its CPU, mostly a fold, whose own record comes next.
     if ((sum.flags & RSSLAG_PARTIAL) == 0 && sum.cpu == sum.of) passed(sum.cpu, sum.t_ns);
-    if (watched_) note_rss();
+    if (check_.watched()) note_rss();
 }
 
 void MmAccount::take_fold(const CounterHistory::Update &update) {
@@ -373,31 +344,6 @@ void MmAccount::take(std::size_t member) {
     out_.clear();
 }
 
-/// The lost records may be of any task; none changes a counter by more than a page table maps. Open updates may depend
-/// on them, and so may all that follow until the next comparison.
-void MmAccount::lost(std::uint64_t records) {
-    constexpr std::uint64_t kMostRecords = 1ULL << 30;
-    doubt(static_cast<std::int64_t>(std::min(records, kMostRecords)) * kMostPages);
-}
-
-/// Any net may be off by this many more pages from now on, and the mm needs a resync.
-void MmAccount::doubt(std::int64_t pages) {
-    peaks_.lost(!std::exchange(needs_resync_, true));
-    suspicions_.clear();
-    finish();
-    tasks_.widen(pages);
-}
-
-void MmAccount::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {
-    if (!cpus_cache(options_.scheme)) return;
-    folded_until_ = std::max(folded_until_, until_ns);
-    std::int64_t pages = 0;
-    for (const auto &local : locals_)
-        for (const std::int32_t cached : local)
-            pages += std::abs(std::int64_t{cached});
-    doubt(last_ns < since_ns ? 0 : pages);  // 0: no amount has been derived from the new counts yet
-}
-
 /// Reports the amounts of open updates as unknown.
 void MmAccount::drop_open() {
     flushes_.drop_open();
@@ -407,6 +353,12 @@ void MmAccount::drop_open() {
                 shared_->settlements.reported.push_back({event.ticket, std::nullopt, std::nullopt});
         }
     }
+}
+
+/// Whether no update is open.
+bool MmAccount::settled() const {
+    return std::none_of(histories_.begin(), histories_.end(),
+                        [](const CounterHistory &history) { return history.open(); });
 }
 
 void MmAccount::advance(std::uint64_t t_ns) {
@@ -424,7 +376,7 @@ void MmAccount::advance(std::uint64_t t_ns) {
 }
 
 void MmAccount::finish() {
-    give_up_suspicions();
+    disagreements_ += check_.give_up();
     for (std::size_t m = 0; m < kMembers; ++m) {
         // Every counter of an mm ends at 0 (kernel/fork.c check_mm), and its tasks have flushed their caches: take
         // that for a reading, if an order of the records leads there. It is later than all records, whatever the skew
@@ -571,20 +523,6 @@ void MmAccount::note_rss() {
     const std::int64_t rss = (flushed() + cached()).rss().n;
     rss_min_ = std::min(rss_min_, rss);
     rss_max_ = std::max(rss_max_, rss);
-}
-
-void MmAccount::end_watch() {
-    watched_ = false;
-    changes_.clear();
-}
-
-void MmAccount::watch() {
-    watched_ = true;
-    changes_.clear();
-    watched_from_.assign(kMembers * (1 + locals_.size()), 0);
-    for (std::uint32_t cell = 0; cell < watched_from_.size(); ++cell)
-        watched_from_[cell] = value(cell);
-    rss_min_ = rss_max_ = (flushed() + cached()).rss().n;
 }
 
 }  // namespace rsslag::core

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "counter_history.h"
+#include "mm_check.h"
 #include "mm_flushes.h"
 #include "mm_peaks.h"
 #include "mm_tasks.h"
@@ -111,21 +112,6 @@ class MmAccount {
     std::uint64_t last_ns = 0;
 
   private:
-    struct Change {
-        std::uint64_t t_ns;
-        std::uint32_t cell;
-        std::int64_t value;
-        bool sum;  ///< from a sum: earlier values and the time of the change are unknown
-    };
-
-    /// A value in a reading that no record explains yet. The record may still come, since the CPU may have been
-    /// interrupted or stolen between the update and its record.
-    struct Suspicion {
-        std::uint64_t read_ns;
-        std::uint32_t cell;
-        std::int64_t value;
-    };
-
     Applied apply_cpu(const rsslag_update &update, Account &account);
     Applied apply_thread(const rsslag_update &update, Account &account, bool direct);
     void note_begin();
@@ -147,11 +133,8 @@ class MmAccount {
     Members flushed() const;
     std::int64_t cached_of(std::size_t member) const { return cpus_cached_[member] + tasks_.cached()[member]; }
     Members cached() const;
-    void take_over(const CounterReading &reading, const std::vector<bool> &changed, std::uint64_t t_ns);
+    void take_over(const std::vector<std::int64_t> &read, const std::vector<bool> &changed, std::uint64_t t_ns);
     void take_over_tasks(const CounterReading &reading, std::uint64_t begin_ns);
-    void explain(std::uint32_t cell, std::int64_t value);
-    bool confirms(std::uint32_t cell, std::uint64_t read_ns) const;
-    void give_up_suspicions();
     bool settled() const;
     void rebase();
     void note_rss();
@@ -181,10 +164,7 @@ class MmAccount {
     std::uint64_t resyncs_ = 0;
     bool needs_resync_ = false;
     std::uint64_t folded_until_ = 0;  ///< CPUs went offline by then: a reading that started earlier does not resync
-    std::vector<Suspicion> suspicions_;
-    bool watched_ = false;
-    std::vector<std::int64_t> watched_from_;
-    std::vector<Change> changes_;
+    MmCheck check_;
     std::int64_t rss_min_ = 0, rss_max_ = 0;
 };
 

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What readings and losses do to the account of an mm, and its view.
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <utility>
+
+#include "mm_account.h"
+
+namespace rsslag::core {
+namespace {
+
+/// The reading's counters by cell: flushed, then each CPU's.
+std::vector<std::int64_t> cells_of(const CounterReading &reading, std::size_t cells) {
+    std::vector<std::int64_t> values(cells, 0);
+    for (Member member : kAllMembers)
+        values[index_of(member)] = reading.last.flushed[member].n;
+    for (const CpuReading &cpu : reading.last.cpus) {
+        for (Member member : kAllMembers) {
+            const std::size_t cell = kMembers * (1 + static_cast<std::size_t>(cpu.cpu)) + index_of(member);
+            if (cell < cells) values[cell] = cpu.cached[member].n;
+        }
+    }
+    return values;
+}
+
+}  // namespace
+
+void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
+    adopted_from_ = begin_ns;
+    adopted_until_ = end_ns;
+    for (Member member : kAllMembers)
+        flushed_[index_of(member)] = reading.last.flushed[member].n;
+    if (cpus_cache(options_.scheme)) {
+        for (const CpuReading &cpu : reading.last.cpus) {
+            if (cpu.cpu < 0 || static_cast<std::size_t>(cpu.cpu) >= locals_.size()) continue;
+            for (Member member : kAllMembers)
+                set(local_cell(static_cast<std::size_t>(cpu.cpu), index_of(member)), cpu.cached[member].n);
+        }
+    }
+    for (const TaskReading &task : reading.tasks) {
+        Account &account = tasks_.member(task.host_tid);
+        for (Member member : kAllMembers) {
+            tasks_.set_cached(account, index_of(member), task.cached[member].n);
+            tasks_.set_cached_at_attach(account, index_of(member), task.cached[member].n);
+            account.from_faults[index_of(member)] = task.cached[member].n;
+        }
+        account.rebase();
+        account.cached_ns = begin_ns;
+    }
+    rebase();
+    rss_min_ = rss_max_ = (flushed() + cached()).rss().n;
+}
+
+void MmAccount::watch() {
+    std::vector<std::int64_t> cells(kMembers * (1 + locals_.size()));
+    for (std::uint32_t cell = 0; cell < cells.size(); ++cell)
+        cells[cell] = value(cell);
+    check_.watch(std::move(cells));
+    rss_min_ = rss_max_ = exact().rss().n;
+}
+
+void MmAccount::end_watch() {
+    check_.end_watch();
+}
+
+Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, std::uint64_t end_ns) {
+    const bool at_rest = last_ns + MmCheck::kWiderNs < begin_ns;
+    Check check{true, at_rest, 0};
+    if (!check_.watched() && !check.quiet) return {};  // the mm was created after the watch started
+    const std::size_t cells = kMembers * (1 + locals_.size());
+    const std::vector<std::int64_t> read = cells_of(reading, cells);
+    if (!check_.watched()) watch();
+    const MmCheck::Comparison found = check_.compare(read, begin_ns, end_ns);
+    check.quiet = check.quiet && found.quiet;
+    std::int64_t off = 0;
+    for (std::uint32_t cell = 0; cell < cells; ++cell) {
+        const std::int64_t here = found.off[cell];
+        // The last record need not be of the last update: an order of the open updates may lead to this count.
+        const bool conclusive = cell < kMembers && (here != 0 || at_rest);
+        const bool reached = conclusive && histories_[cell].add_reading(read[cell], begin_ns, end_ns);
+        if (here == 0 || reached) check_.agrees(cell);
+        if (here == 0) continue;
+        if (reached) {
+            hold(cell, end_ns, read[cell]);
+            update_peaks(last_ns);
+            flushed_ns_[cell] = std::max(flushed_ns_[cell], begin_ns);
+            check.quiet = false;
+            continue;
+        }
+        if (check_.confirms(cell, begin_ns)) {
+            check.disagreements++;
+        } else if (!needs_resync_) {
+            check_.suspect(cell, begin_ns, read[cell]);
+            check.quiet = false;
+        }
+        off += here;
+    }
+    if (needs_resync_) check.disagreements = 0;
+    if (check.disagreements > 0) {
+        disagreements_ += static_cast<std::uint64_t>(check.disagreements);
+        // A record of an unknown task is missing or wrong.
+        doubt(std::max(off, kMostPages));
+    }
+    if (needs_resync_) {
+        resyncs_++;
+        needs_resync_ = begin_ns < folded_until_;
+        if (!needs_resync_) peaks_.resynced();
+        tasks_.resynced();
+        take_over(read, found.changed, end_ns);
+    }
+    if (!cpus_cache(options_.scheme)) take_over_tasks(reading, begin_ns);
+    if (check.quiet && check.disagreements == 0 && settled()) {
+        // The counters are right. Baseline, nets and remainder must add up to them, too.
+        const Members accounted = members_of(baseline_) + tasks_.net() + remainder_;
+        const Members held_now = flushed() + cached();
+        if (accounted != held_now) {
+            check.disagreements = 1;
+            disagreements_++;
+            remainder_ = remainder_ + (held_now - accounted);
+            for (std::size_t member = 0; member < kMembers; ++member)
+                histories_[member].reset(flushed_[member]);
+        } else {
+            peaks_.settle_all(exact(), last_ns);
+            peaks_.rest();
+        }
+    }
+    return check;
+}
+
+/// Takes the counters of the reading, except those that changed meanwhile: their records are newer. hold() keeps the
+/// values for another reading in the same watch, of a group that shares the mm.
+void MmAccount::take_over(const std::vector<std::int64_t> &read, const std::vector<bool> &changed, std::uint64_t t_ns) {
+    for (std::uint32_t cell = 0; cell < changed.size(); ++cell) {
+        if (!changed[cell]) hold(cell, t_ns, read[cell]);
+    }
+    tasks_.rebase();
+    rebase();
+}
+
+/// Takes what tasks cache from the reading: no record shows what a task cached after its last event.
+void MmAccount::take_over_tasks(const CounterReading &reading, std::uint64_t begin_ns) {
+    for (const TaskReading &task : reading.tasks) {
+        Account *const found = tasks_.find_member(task.host_tid);
+        if (found == nullptr || found->cached_ns + MmCheck::kWiderNs >= begin_ns) continue;
+        Account &account = *found;
+        if (account.last_flush_ns + MmCheck::kWiderNs >= begin_ns) continue;
+        for (Member member : kAllMembers)
+            tasks_.set_cached(account, index_of(member), task.cached[member].n);
+        account.cached_ns = begin_ns;
+        note_task(task.host_tid, begin_ns);
+    }
+}
+
+/// The lost records may be of any task; none changes a counter by more than a page table maps. Open updates may depend
+/// on them, and so may all that follow until the next comparison.
+void MmAccount::lost(std::uint64_t records) {
+    constexpr std::uint64_t kMostRecords = 1ULL << 30;
+    doubt(static_cast<std::int64_t>(std::min(records, kMostRecords)) * kMostPages);
+}
+
+/// Any net may be off by this many more pages from now on, and the mm needs a resync.
+void MmAccount::doubt(std::int64_t pages) {
+    peaks_.lost(!std::exchange(needs_resync_, true));
+    check_.forget();
+    finish();
+    tasks_.widen(pages);
+}
+
+void MmAccount::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {
+    if (!cpus_cache(options_.scheme)) return;
+    folded_until_ = std::max(folded_until_, until_ns);
+    std::int64_t pages = 0;
+    for (const auto &local : locals_)
+        for (const std::int32_t cached : local)
+            pages += std::abs(std::int64_t{cached});
+    doubt(last_ns < since_ns ? 0 : pages);  // 0: no amount has been derived from the new counts yet
+}
+
+/// Shows open updates as they would be settled if no more records came.
+MmView MmAccount::view() const {
+    if (settled()) return view_settled();
+    MmAccount copy(*this);
+    copy.shared_ = nullptr;
+    copy.peaks_.detach();
+    for (std::size_t m = 0; m < kMembers; ++m) {
+        copy.histories_[m].settle_for_view(copy.out_);
+        copy.out_.bound = copy.out_.sum_known = false;  // later records may decide otherwise
+        copy.take(m);
+    }
+    return copy.view_settled();
+}
+
+MmView MmAccount::view_settled() const {
+    MmView out;
+    out.mm = mm;
+    out.generation = generation;
+    out.torn_down = torn_down;
+    out.baseline = members_of(baseline_);
+    out.begin = begin;
+    out.begin_in_doubt = begin_in_doubt;
+    out.baseline_in_doubt = resyncs_ > 0 || needs_resync_;
+    out.needs_resync = needs_resync_;
+    out.remainder = remainder_;
+    for (Member member : kAllMembers)
+        out.flushed[member] = {histories_[index_of(member)].count()};
+    out.cached = cached();
+    tasks_.show(out, tasks_cache(options_.scheme));
+    for (std::size_t cpu = 0; cpu < locals_.size(); ++cpu) {
+        const CpuNet net{static_cast<int>(cpu), members_of(locals_[cpu]), folds_[cpu]};
+        if (net.folds != 0 || net.cached != Members{}) out.cpus.push_back(net);
+    }
+    std::copy(flushes_.counts().begin(), flushes_.counts().end(), out.flushes);
+    out.flushes[static_cast<std::size_t>(FlushReason::Fold)] = std::accumulate(folds_.begin(), folds_.end(), 0ULL);
+    out.disagreements = disagreements_;
+    out.suspect = check_.suspects();
+    out.resyncs = resyncs_;
+    out.rss_min = {rss_min_};
+    out.rss_max = {rss_max_};
+    out.extremes = peaks_.extremes();
+    out.last = torn_down ? last : out.exact();
+    return out;
+}
+
+}  // namespace rsslag::core
