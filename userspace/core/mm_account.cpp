@@ -14,54 +14,32 @@ CountRead read_of(Scheme scheme) {
     return cpus_cache(scheme) ? CountRead::Later : CountRead::AtOnce;
 }
 
-constexpr std::uint32_t local_cell(std::size_t cpu, std::size_t member) {
-    return static_cast<std::uint32_t>(kMembers + cpu * kMembers + member);
-}
-
 }  // namespace
 
 MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, std::uint64_t number, Shared &shared)
     : mm(mm_address),
       generation(number),
       options_(options),
+      counters_(cpus_cache(options.scheme) ? static_cast<std::size_t>(options.cpus) : 0),
+      folds_(counters_.cpus()),
       histories_{CounterHistory(read_of(options.scheme)), CounterHistory(read_of(options.scheme)),
                  CounterHistory(read_of(options.scheme)), CounterHistory(read_of(options.scheme))},
       cpu_seen_ns_(static_cast<std::size_t>(std::max(options.cpus, 1))),
       shared_(&shared),
       peaks_(shared.peaks),
-      flushes_(options.anon_orders) {
-    if (cpus_cache(options.scheme)) {
-        locals_.resize(static_cast<std::size_t>(options.cpus));
-        folds_.resize(static_cast<std::size_t>(options.cpus));
-    }
-}
-
-std::int64_t MmAccount::value(std::uint32_t cell) const {
-    if (cell < kMembers) return flushed_[cell];
-    return locals_[cell / kMembers - 1][cell % kMembers];
-}
-
-void MmAccount::set(std::uint32_t cell, std::int64_t value) {
-    if (cell < kMembers) {
-        flushed_[cell] = value;
-        return;
-    }
-    std::int32_t &local = locals_[cell / kMembers - 1][cell % kMembers];
-    cpus_cached_[cell % kMembers] += value - local;
-    local = static_cast<std::int32_t>(value);
-}
+      flushes_(options.anon_orders) {}
 
 void MmAccount::hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value, bool sum) {
-    set(cell, value);
+    counters_.set(cell, value);
     check_.held(cell, t_ns, value, sum);
 }
 
 Members MmAccount::flushed() const {
-    return members_of(flushed_);
+    return members_of(counters_.flushed());
 }
 
 Members MmAccount::cached() const {
-    return members_of(cpus_cached_) + members_of(tasks_.cached());
+    return members_of(counters_.cached()) + members_of(tasks_.cached());
 }
 
 bool MmAccount::empty() const {
@@ -79,7 +57,7 @@ void MmAccount::rebase() {
     remainder_ = {};
     drop_open();
     for (std::size_t member = 0; member < kMembers; ++member)
-        histories_[member].reset(flushed_[member]);
+        histories_[member].reset(counters_.flushed()[member]);
     peaks_.settle_all(exact(), last_ns);
     peaks_.start(exact(), lag(), std::max(last_ns, adopted_until_), needs_resync_);
 }
@@ -90,7 +68,7 @@ void MmAccount::take_absolute(const rsslag_update &update) {
     if (update.t_ns < adopted_from_) return;
     hold_count(update);
     if (cpus_cache(options_.scheme)) {
-        if (update.cpu < locals_.size()) set(local_cell(update.cpu, update.member), update.cached);
+        if (update.cpu < counters_.cpus()) counters_.set(MmCounters::cell_of(update.cpu, update.member), update.cached);
     } else if (Account *const account = tasks_.find_member(update.tid); account != nullptr && update.cached != 0) {
         tasks_.set_cached(*account, update.member, 0);
         tasks_.set_cached_at_attach(*account, update.member, 0);
@@ -110,8 +88,8 @@ void MmAccount::note_begin() {
 void MmAccount::hold_count(const rsslag_update &update) {
     const std::size_t m = update.member;
     check_.explain(static_cast<std::uint32_t>(m), update.count);
-    if (update.t_ns < flushed_ns_[m]) return;
-    flushed_ns_[m] = update.t_ns;
+    if (update.t_ns < counters_.flushed_ns(m)) return;
+    counters_.set_flushed_ns(m, update.t_ns);
     hold(static_cast<std::uint32_t>(m), update.t_ns, update.count);
 }
 
@@ -200,10 +178,10 @@ Applied MmAccount::add(CounterEvent event, std::size_t member) {
 
 Applied MmAccount::apply_cpu(const rsslag_update &update, Account &account) {
     const std::size_t m = update.member;
-    if (update.cpu >= locals_.size()) return {true, std::nullopt, std::nullopt};
-    const std::int64_t before = locals_[update.cpu][m];
+    if (update.cpu >= counters_.cpus()) return {true, std::nullopt, std::nullopt};
+    const std::int64_t before = counters_.cached_by(update.cpu)[m];
     hold_count(update);
-    hold(local_cell(update.cpu, m), update.t_ns, update.cached);
+    hold(MmCounters::cell_of(update.cpu, m), update.t_ns, update.cached);
     CounterEvent event = event_of(update, account);
     for (std::size_t each = 0; each < kMembers; ++each) {
         if (each != m) histories_[each].passed(update.cpu, update.t_ns);
@@ -231,7 +209,7 @@ Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, b
     CounterEvent event = event_of(update, account);
     event.update = true;
     const MmFlushes::Started started =
-        flushes_.start(update, shared_->settlements.tickets + 1, flushed_[m], direct, account, event);
+        flushes_.start(update, shared_->settlements.tickets + 1, counters_.flushed()[m], direct, account, event);
     peaks_.record(started.step);
     hold_count(update);
     if (started.empties) tasks_.set_cached(account, m, 0);
@@ -274,14 +252,14 @@ Members MmAccount::apply(const rsslag_fault &fault) {
 
 void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t updates, bool member) {
     last_ns = std::max<std::uint64_t>(last_ns, sum.t_ns);
-    if (sum.of >= locals_.size() || sum.t_ns < adopted_from_) return;
+    if (sum.of >= counters_.cpus() || sum.t_ns < adopted_from_) return;
     const bool adopted = sum.t_ns <= adopted_until_;
     if (!adopted) tasks_.count(account, updates, member);
     const Members before = exact();
     for (std::size_t m = 0; m < kMembers; ++m) {
         if ((sum.members >> m & 1) == 0) continue;
-        if (!adopted) tasks_.add_flushed(account, m, std::int64_t{sum.cached[m]} - locals_[sum.of][m]);
-        hold(local_cell(sum.of, m), sum.t_ns, sum.cached[m], true);
+        if (!adopted) tasks_.add_flushed(account, m, std::int64_t{sum.cached[m]} - counters_.cached_by(sum.of)[m]);
+        hold(MmCounters::cell_of(sum.of, m), sum.t_ns, sum.cached[m], true);
     }
     if (adopted) {
         rebase();
@@ -338,8 +316,8 @@ void MmAccount::take(std::size_t member) {
     }
     // The record with the latest time need not be of the last update.
     const CounterHistory &history = histories_[member];
-    if (out_.certain && !history.open() && history.count() != flushed_[member]) {
-        hold(static_cast<std::uint32_t>(member), flushed_ns_[member], history.count());
+    if (out_.certain && !history.open() && history.count() != counters_.flushed()[member]) {
+        hold(static_cast<std::uint32_t>(member), counters_.flushed_ns(member), history.count());
     }
     out_.clear();
 }
@@ -394,7 +372,7 @@ void MmAccount::finish() {
 std::int64_t MmAccount::lag() const {
     std::int64_t lag = 0;
     for (const Member member : kRssMembers) {
-        const std::int64_t flushed = flushed_[index_of(member)];
+        const std::int64_t flushed = counters_.flushed()[index_of(member)];
         lag += flushed + cached_of(index_of(member)) - std::max<std::int64_t>(flushed, 0);
     }
     return lag;
@@ -431,13 +409,13 @@ void MmAccount::note_sum(const rsslag_sum &sum, const Members &before) {
     for (std::size_t m = 0; m < kMembers; ++m) {
         if ((sum.members >> m & 1) == 0) continue;
         const std::int64_t by = step.by[kAllMembers[m]].n;
-        const std::int64_t local = locals_[sum.of][m] - by;
+        const std::int64_t local = counters_.cached_by(sum.of)[m] - by;
         peaks_.cached(kAllMembers[m], cached_of(m));
         if (!counts_in_rss(m) || sum.updates <= 1) continue;
         step.transient.up += std::max<std::int64_t>(options_.batch - 1 - local - std::max<std::int64_t>(by, 0), 0);
         step.transient.down += std::min<std::int64_t>(1 - options_.batch - local - std::min<std::int64_t>(by, 0), 0);
     }
-    peaks_.summed((options_.batch - 1) * (static_cast<std::int64_t>(locals_.size()) - 1));
+    peaks_.summed((options_.batch - 1) * (static_cast<std::int64_t>(counters_.cpus()) - 1));
     peaks_.record(step);
     update_peaks(sum.t_ns);
 }

@@ -12,6 +12,7 @@
 
 #include "counter_history.h"
 #include "mm_check.h"
+#include "mm_counters.h"
 #include "mm_flushes.h"
 #include "mm_peaks.h"
 #include "mm_tasks.h"
@@ -128,10 +129,8 @@ class MmAccount {
     void hold_count(const rsslag_update &update);
     void retag(int from, int to);
     void hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value, bool sum = false);
-    std::int64_t value(std::uint32_t cell) const;
-    void set(std::uint32_t cell, std::int64_t value);
     Members flushed() const;
-    std::int64_t cached_of(std::size_t member) const { return cpus_cached_[member] + tasks_.cached()[member]; }
+    std::int64_t cached_of(std::size_t member) const { return counters_.cached()[member] + tasks_.cached()[member]; }
     Members cached() const;
     void take_over(const std::vector<std::int64_t> &read, const std::vector<bool> &changed, std::uint64_t t_ns);
     void take_over_tasks(const CounterReading &reading, std::uint64_t begin_ns);
@@ -144,11 +143,8 @@ class MmAccount {
     void update_peaks(std::uint64_t t_ns);
 
     Ledger::Options options_;
-    std::array<std::int64_t, kMembers> flushed_{};
-    std::array<std::uint64_t, kMembers> flushed_ns_{};        ///< t_ns of the record of each `flushed_`
-    std::vector<std::array<std::int32_t, kMembers>> locals_;  ///< `cpu` scheme, by CPU
-    std::array<std::int64_t, kMembers> cpus_cached_{};        ///< `cpu` scheme: the sum of `locals_`
-    std::vector<std::uint64_t> folds_;                        ///< by CPU
+    MmCounters counters_;
+    std::vector<std::uint64_t> folds_;  ///< by CPU
     std::array<CounterHistory, kMembers> histories_;
     CounterHistory::Settled out_;
     std::vector<std::uint64_t> cpu_seen_ns_;  ///< by CPU: t_ns of its last update or fault record

@@ -13,8 +13,7 @@ namespace rsslag::core {
 /// was read and that no record explains yet is only a suspicion at first: the record may still come, since the CPU may
 /// have been interrupted or stolen between the update and its record. A suspicion ends when a record or a reading
 /// explains it.
-///
-/// A cell is one value that a reading has: the four flushed counters come first, then the four of each CPU.
+/// Cells are those of MmCounters.
 class MmCheck {
   public:
     /// The distance from a reading within which a change may still be a part of it.

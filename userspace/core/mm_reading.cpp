@@ -30,12 +30,13 @@ void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std
     adopted_from_ = begin_ns;
     adopted_until_ = end_ns;
     for (Member member : kAllMembers)
-        flushed_[index_of(member)] = reading.last.flushed[member].n;
+        counters_.set(static_cast<std::uint32_t>(index_of(member)), reading.last.flushed[member].n);
     if (cpus_cache(options_.scheme)) {
         for (const CpuReading &cpu : reading.last.cpus) {
-            if (cpu.cpu < 0 || static_cast<std::size_t>(cpu.cpu) >= locals_.size()) continue;
+            if (cpu.cpu < 0 || static_cast<std::size_t>(cpu.cpu) >= counters_.cpus()) continue;
             for (Member member : kAllMembers)
-                set(local_cell(static_cast<std::size_t>(cpu.cpu), index_of(member)), cpu.cached[member].n);
+                counters_.set(MmCounters::cell_of(static_cast<std::size_t>(cpu.cpu), index_of(member)),
+                              cpu.cached[member].n);
         }
     }
     for (const TaskReading &task : reading.tasks) {
@@ -53,9 +54,9 @@ void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std
 }
 
 void MmAccount::watch() {
-    std::vector<std::int64_t> cells(kMembers * (1 + locals_.size()));
+    std::vector<std::int64_t> cells(counters_.cells());
     for (std::uint32_t cell = 0; cell < cells.size(); ++cell)
-        cells[cell] = value(cell);
+        cells[cell] = counters_.value(cell);
     check_.watch(std::move(cells));
     rss_min_ = rss_max_ = exact().rss().n;
 }
@@ -68,7 +69,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     const bool at_rest = last_ns + MmCheck::kWiderNs < begin_ns;
     Check check{true, at_rest, 0};
     if (!check_.watched() && !check.quiet) return {};  // the mm was created after the watch started
-    const std::size_t cells = kMembers * (1 + locals_.size());
+    const std::size_t cells = counters_.cells();
     const std::vector<std::int64_t> read = cells_of(reading, cells);
     if (!check_.watched()) watch();
     const MmCheck::Comparison found = check_.compare(read, begin_ns, end_ns);
@@ -84,7 +85,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
         if (reached) {
             hold(cell, end_ns, read[cell]);
             update_peaks(last_ns);
-            flushed_ns_[cell] = std::max(flushed_ns_[cell], begin_ns);
+            counters_.set_flushed_ns(cell, std::max(counters_.flushed_ns(cell), begin_ns));
             check.quiet = false;
             continue;
         }
@@ -119,7 +120,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
             disagreements_++;
             remainder_ = remainder_ + (held_now - accounted);
             for (std::size_t member = 0; member < kMembers; ++member)
-                histories_[member].reset(flushed_[member]);
+                histories_[member].reset(counters_.flushed()[member]);
         } else {
             peaks_.settle_all(exact(), last_ns);
             peaks_.rest();
@@ -171,8 +172,8 @@ void MmAccount::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {
     if (!cpus_cache(options_.scheme)) return;
     folded_until_ = std::max(folded_until_, until_ns);
     std::int64_t pages = 0;
-    for (const auto &local : locals_)
-        for (const std::int32_t cached : local)
+    for (std::size_t cpu = 0; cpu < counters_.cpus(); ++cpu)
+        for (const std::int32_t cached : counters_.cached_by(cpu))
             pages += std::abs(std::int64_t{cached});
     doubt(last_ns < since_ns ? 0 : pages);  // 0: no amount has been derived from the new counts yet
 }
@@ -206,8 +207,8 @@ MmView MmAccount::view_settled() const {
         out.flushed[member] = {histories_[index_of(member)].count()};
     out.cached = cached();
     tasks_.show(out, tasks_cache(options_.scheme));
-    for (std::size_t cpu = 0; cpu < locals_.size(); ++cpu) {
-        const CpuNet net{static_cast<int>(cpu), members_of(locals_[cpu]), folds_[cpu]};
+    for (std::size_t cpu = 0; cpu < counters_.cpus(); ++cpu) {
+        const CpuNet net{static_cast<int>(cpu), members_of(counters_.cached_by(cpu)), folds_[cpu]};
         if (net.folds != 0 || net.cached != Members{}) out.cpus.push_back(net);
     }
     std::copy(flushes_.counts().begin(), flushes_.counts().end(), out.flushes);
