@@ -43,45 +43,11 @@ Members MmAccount::cached() const {
 }
 
 bool MmAccount::empty() const {
-    return flushed() + cached() == Members{};
+    return exact() == Members{};
 }
 
 bool MmAccount::may_be_empty() const {
     return empty() || view().exact() == Members{};
-}
-
-void MmAccount::rebase() {
-    const Members started = flushed() + cached() - tasks_.net();
-    for (Member member : kAllMembers)
-        baseline_[index_of(member)] = started[member].n;
-    remainder_ = {};
-    drop_open();
-    for (std::size_t member = 0; member < kMembers; ++member)
-        histories_[member].reset(counters_.flushed()[member]);
-    peaks_.settle_all(exact(), last_ns);
-    peaks_.start(exact(), lag(), std::max(last_ns, adopted_until_), needs_resync_);
-}
-
-/// A record made during the first reading of the mm: its values replace those of the reading, and they are part of the
-/// baseline.
-void MmAccount::take_absolute(const rsslag_update &update) {
-    if (update.t_ns < adopted_from_) return;
-    hold_count(update);
-    if (cpus_cache(options_.scheme)) {
-        if (update.cpu < counters_.cpus()) counters_.set(MmCounters::cell_of(update.cpu, update.member), update.cached);
-    } else if (Account *const account = tasks_.find_member(update.tid); account != nullptr && update.cached != 0) {
-        tasks_.set_cached(*account, update.member, 0);
-        tasks_.set_cached_at_attach(*account, update.member, 0);
-        account->from_faults[update.member] = 0;
-        account->rebase();
-    }
-    note_begin();
-    rebase();
-}
-
-void MmAccount::note_begin() {
-    begin = exact();
-    begin_in_doubt = begin_in_doubt || needs_resync_;
 }
 
 /// Keeps the count with the latest time: a record that comes late has an older one.
@@ -431,8 +397,7 @@ void MmAccount::note_task(int tid, std::uint64_t t_ns) {
         peaks_.cached(kAllMembers[m], cached_of(m));
     }
     step.after = account.left_by;
-    account.left = account.cached;
-    account.left_by = {};
+    account.rebase();
     peaks_.record(step);
     update_peaks(t_ns);
 }
@@ -498,7 +463,7 @@ void MmAccount::release_leavers(std::uint64_t t_ns) {
 }
 
 void MmAccount::note_rss() {
-    const std::int64_t rss = (flushed() + cached()).rss().n;
+    const std::int64_t rss = exact().rss().n;
     rss_min_ = std::min(rss_min_, rss);
     rss_max_ = std::max(rss_max_, rss);
 }

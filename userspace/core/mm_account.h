@@ -4,9 +4,7 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -34,6 +32,9 @@ struct Shared {
     AllPeaks peaks;
 };
 
+/// Each part keeps one kind of state and does not see the others: `counters_` the values, `tasks_` what each task
+/// contributed, `flushes_` which updates were flushes, `check_` what readings found, `peaks_` the extremes. This class
+/// applies each record and reading to all of them. `histories_` has the updates whose amounts are open.
 class MmAccount {
   public:
     /// `shared` receives settled amounts, ended tasks and each step of the rss.
@@ -70,19 +71,18 @@ class MmAccount {
     /// To be called if the records of its creation may be lost.
     void start_lost() { begin_in_doubt = true; }
 
+    // See MmTasks.
     Account &member(int tid) { return tasks_.member(tid); }
     Account &other(int tid) { return tasks_.other(tid); }
     Account &ended(int tid) { return tasks_.ended(tid); }
     int tid_now(int tid) const { return tasks_.tid_now(tid); }
     const std::unordered_map<int, Account> &members() const { return tasks_.members(); }
+    void adopt_other(int tid) { tasks_.adopt_other(tid); }
     /// To be called when the member has ended by `t_ns`. Its account is added to the sum of ended tasks when none of
     /// its updates is open.
     void end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns);
     /// To be called when the member has moved to another mm by exec. Its account stays.
     void leave_member(int tid);
-    /// To be called when the task lives in this mm. Its earlier updates, made while exec built the mm, become those of
-    /// a member.
-    void adopt_other(int tid) { tasks_.adopt_other(tid); }
     /// To be called when a task of another mm has ended and a new task has its TID.
     void end_other(int tid, const TaskName &name, std::uint64_t t_ns);
     void rename_other(int from, int to);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What readings and losses do to the account of an mm, and its view.
+// What readings and losses do to the account of an mm, and the account's view.
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
@@ -50,7 +50,41 @@ void MmAccount::adopt(const CounterReading &reading, std::uint64_t begin_ns, std
         account.cached_ns = begin_ns;
     }
     rebase();
-    rss_min_ = rss_max_ = (flushed() + cached()).rss().n;
+    rss_min_ = rss_max_ = exact().rss().n;
+}
+
+/// A record made during the first reading of the mm: its values replace those of the reading, and they are part of the
+/// baseline.
+void MmAccount::take_absolute(const rsslag_update &update) {
+    if (update.t_ns < adopted_from_) return;
+    hold_count(update);
+    if (cpus_cache(options_.scheme)) {
+        if (update.cpu < counters_.cpus()) counters_.set(MmCounters::cell_of(update.cpu, update.member), update.cached);
+    } else if (Account *const account = tasks_.find_member(update.tid); account != nullptr && update.cached != 0) {
+        tasks_.set_cached(*account, update.member, 0);
+        tasks_.set_cached_at_attach(*account, update.member, 0);
+        account->from_faults[update.member] = 0;
+        account->rebase();
+    }
+    note_begin();
+    rebase();
+}
+
+void MmAccount::note_begin() {
+    begin = exact();
+    begin_in_doubt = begin_in_doubt || needs_resync_;
+}
+
+void MmAccount::rebase() {
+    const Members started = exact() - tasks_.net();
+    for (Member member : kAllMembers)
+        baseline_[index_of(member)] = started[member].n;
+    remainder_ = {};
+    drop_open();
+    for (std::size_t member = 0; member < kMembers; ++member)
+        histories_[member].reset(counters_.flushed()[member]);
+    peaks_.settle_all(exact(), last_ns);
+    peaks_.start(exact(), lag(), std::max(last_ns, adopted_until_), needs_resync_);
 }
 
 void MmAccount::watch() {
@@ -114,7 +148,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
     if (check.quiet && check.disagreements == 0 && settled()) {
         // The counters are right. Baseline, nets and remainder must add up to them, too.
         const Members accounted = members_of(baseline_) + tasks_.net() + remainder_;
-        const Members held_now = flushed() + cached();
+        const Members held_now = exact();
         if (accounted != held_now) {
             check.disagreements = 1;
             disagreements_++;
@@ -142,13 +176,12 @@ void MmAccount::take_over(const std::vector<std::int64_t> &read, const std::vect
 /// Takes what tasks cache from the reading: no record shows what a task cached after its last event.
 void MmAccount::take_over_tasks(const CounterReading &reading, std::uint64_t begin_ns) {
     for (const TaskReading &task : reading.tasks) {
-        Account *const found = tasks_.find_member(task.host_tid);
-        if (found == nullptr || found->cached_ns + MmCheck::kWiderNs >= begin_ns) continue;
-        Account &account = *found;
-        if (account.last_flush_ns + MmCheck::kWiderNs >= begin_ns) continue;
+        Account *const account = tasks_.find_member(task.host_tid);
+        if (account == nullptr || account->cached_ns + MmCheck::kWiderNs >= begin_ns) continue;
+        if (account->last_flush_ns + MmCheck::kWiderNs >= begin_ns) continue;
         for (Member member : kAllMembers)
-            tasks_.set_cached(account, index_of(member), task.cached[member].n);
-        account.cached_ns = begin_ns;
+            tasks_.set_cached(*account, index_of(member), task.cached[member].n);
+        account->cached_ns = begin_ns;
         note_task(task.host_tid, begin_ns);
     }
 }

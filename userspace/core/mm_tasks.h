@@ -105,7 +105,8 @@ class MmTasks {
     /// may still come at `t_ns`. Appends them to `ended`, unless it is null.
     void release(std::uint64_t t_ns, const std::unordered_set<int> &open, std::uint64_t generation,
                  std::vector<EndedTask> *ended);
-    /// Makes a member of a task of another mm.
+    /// To be called when the task lives in this mm. Its earlier updates, made while exec built the mm, become those of
+    /// a member.
     void adopt_other(int tid);
     /// These return whether there was an account `from`.
     bool rename_other(int from, int to);
