@@ -89,6 +89,7 @@ std::string signed_bar(Pages pages, std::int64_t batch, const Glyphs &glyph) {
 /// The data that all cells of a table need.
 struct Cells {
     const LiveState &state;
+    const TextStyle &style;
     const Process &process;
     const Glyphs &glyph;
     std::uint64_t now_ns = 0;
@@ -98,7 +99,7 @@ struct Cells {
                            unmarked(value));
     }
     std::string pages(const core::Members &members) const { return pages(shown(members, state.member)); }
-    std::string unmarked(Pages value) const { return column(value, process.tick.page_size, state.style); }
+    std::string unmarked(Pages value) const { return column(value, process.tick.page_size, style); }
     std::string last(std::uint64_t flush_ns) const {
         return flush_ns == 0 ? "-" : glyph.minus + age(now_ns - std::min(now_ns, flush_ns));
     }
@@ -118,26 +119,20 @@ std::string bar_heading(const Cells &cells_of) {
 }
 
 std::string net_heading(const Cells &cells_of) {
-    return "NET " + cells_of.state.style.unit;
+    return "NET " + cells_of.style.unit;
 }
 
-/// A column of threads (TaskNet) or CPUs (CpuNet).
-template <class Row>
-struct HolderColumn : ColumnLayout {
-    std::string (*cell)(const Cells &cells_of, const Row &row) = nullptr;
-    std::string (*heading_of)(const Cells &cells_of) = nullptr;  ///< set if the heading differs between tables
-};
 using C = const Cells &;
 using Task = const core::TaskNet &;
 using Cpu = const core::CpuNet &;
-using TaskColumn = HolderColumn<core::TaskNet>;
-using CpuColumn = HolderColumn<core::CpuNet>;
+using TaskColumn = Column<Cells, core::TaskNet>;
+using CpuColumn = Column<Cells, core::CpuNet>;
 
 std::string tid(C /*cells_of*/, Task t) {
     return t.tid > 0 ? std::to_string(t.tid) : "-";
 }
 std::string comm(C cells_of, Task t) {
-    return core::printable(t.comm, cells_of.state.style.utf8);
+    return core::printable(t.comm, cells_of.style.utf8);
 }
 std::string faults(C /*cells_of*/, Task t) {
     return thousands(t.faults);
@@ -158,7 +153,7 @@ std::string marked_net(C cells_of, Task t) {
 
 /// Columns of threads under the `cpu` scheme.
 std::vector<TaskColumn> deriving_columns() {
-    return {{{"TID", 8, 0}, tid},
+    return {{{"TID", 9, 0}, tid},
             {{"COMM", 16, 0, true}, comm},
             {{"NET", 11, 0}, [](C c, Task t) { return c.pages(t.net); }, net_heading},
             {{"UNCERTAIN", 10, 2}, uncertain},
@@ -170,7 +165,7 @@ std::vector<TaskColumn> deriving_columns() {
 
 /// Columns of threads under the other schemes.
 std::vector<TaskColumn> caching_columns() {
-    return {{{"TID", 8, 0}, tid},
+    return {{{"TID", 9, 0}, tid},
             {{"COMM", 16, 0, true}, comm},
             {{"CACHED", 8, 0}, [](C c, Task t) { return t.cached ? c.pages(*t.cached) : "-"; }},
             {{"TO FLUSH", 19, 2, true}, [](C c, Task t) { return to_flush(c.process, t.host_tid, c.glyph); }},
@@ -192,7 +187,7 @@ std::string cached_by(C cells_of, Cpu cpu) {
 }
 
 std::vector<CpuColumn> cpu_columns() {
-    return {{{"CPU", 4, 0}, [](C, Cpu cpu) { return std::to_string(cpu.cpu); }},
+    return {{{"CPU", 5, 0}, [](C, Cpu cpu) { return std::to_string(cpu.cpu); }},
             {{"CACHED", 8, 0}, [](C c, Cpu cpu) { return c.pages(cpu.cached); }},
             {{"", 19, 5, true}, cpu_bar, bar_heading},
             {{"anon", 7, 1}, cached_by<core::Member::Anon>},
@@ -202,15 +197,16 @@ std::vector<CpuColumn> cpu_columns() {
             {{"swap", 6, 6}, cached_by<core::Member::Swap>}};
 }
 
-std::string title(const LiveState &state, const Process &process, const Listing &listing, std::size_t first,
-                  std::size_t shown_rows, int width) {
+std::string title(const LiveState &state, const Process &process, const Listing &listing, const Window &window,
+                  int width) {
     const bool cpus = state.shown_table() == Table::Cpus;
     const Sort sort = effective_sort(state, process);
     const bool ascending = sort == Sort::Id || sort == Sort::Name;
-    const bool all = shown_rows == 0 || shown_rows >= listing.entries.size();
-    const std::string which = all ? thousands(listing.entries.size())
-                                  : fmt::format("{}{}{} of {}", thousands(first + 1), state.style.utf8 ? "\u2013" : "-",
-                                                thousands(first + shown_rows), thousands(listing.entries.size()));
+    const bool all = window.end - window.first == listing.entries.size();
+    const std::string which =
+        all ? thousands(listing.entries.size())
+            : fmt::format("{}{}{} of {}", thousands(window.first + 1), state.style.utf8 ? "\u2013" : "-",
+                          thousands(window.end), thousands(listing.entries.size()));
     std::vector<Part> parts{
         {0, fmt::format(" {} {}, by {}{}{}", cpus ? "CPUS" : "THREADS", which, heading(sort, cpus_cache(process.tick)),
                         ascending ? "" : " ", ascending ? "" : glyphs(state.style.utf8).down)}};
@@ -290,75 +286,43 @@ namespace {
 
 constexpr int kAbove = 2;  // title and headings
 
-/// The shown part of a table, in `across` blocks side by side.
-struct View {
-    Area area;
-    std::size_t first = 0;
-    int across = 1;
-
-    int space() const { return area.rows - kAbove; }
-    int width() const { return area.columns / across; }
-};
-
+/// Draws a table in `across` blocks side by side.
 template <class Row>
-void draw_block(Grid &grid, const View &view, int block, const Cells &cells_of,
-                const std::vector<HolderColumn<Row>> &columns, const std::vector<Row> &rows, const Listing &listing) {
-    const int left = view.area.column + block * view.width();
-    const int end = left + view.width();
-    const auto heading = [&](const HolderColumn<Row> &column) {
-        return column.heading_of != nullptr ? column.heading_of(cells_of) : std::string(column.heading);
-    };
-    const int last = draw_cells(grid, view.area.row + 1, left + 2, end, columns, heading, Look::Faint);
-    for (int i = 0; i < view.space(); ++i) {
-        const std::size_t rank = view.first + static_cast<std::size_t>(block * view.space() + i);
-        if (rank >= listing.entries.size()) break;
-        const Row &each = rows[listing.entries[rank].index];
-        const Look look = rank == listing.selected ? Look::Selected : Look::Plain;
-        const int row = view.area.row + kAbove + i;
-        if (look == Look::Selected) {
-            grid.fill(row, left, std::min(last, end), U' ', look);
-            grid.put(row, left, cells_of.glyph.selected, look);
-        }
-        draw_cells(
-            grid, row, left + 2, end, columns,
-            [&](const HolderColumn<Row> &column) { return column.cell(cells_of, each); }, look);
+void draw_blocks(Grid &grid, const Area &area, int across, std::vector<Column<Cells, Row>> all, const Cells &cells_of,
+                 const std::vector<Row> &rows, const Listing &listing, Window window) {
+    const int width = area.columns / across;
+    const auto columns = columns_within(width, std::move(all));
+    for (int block = 0; block < across; ++block) {
+        draw_columns(grid, {area.row, area.column + block * width, area.rows, std::min(width, width_of(columns))},
+                     columns, cells_of, window,
+                     [&](std::size_t rank) -> const Row & { return rows[listing.entries[rank].index]; });
+        window.first += static_cast<std::size_t>(area.rows - 1);
     }
-}
-
-template <class Row>
-void draw_rows(Grid &grid, const View &view, const Cells &cells_of, std::vector<HolderColumn<Row>> all,
-               const std::vector<Row> &rows, const Listing &listing) {
-    const auto columns = columns_within(view.width() - 2, std::move(all));
-    for (int block = 0; block < view.across; ++block)
-        draw_block(grid, view, block, cells_of, columns, rows, listing);
 }
 
 }  // namespace
 
 void draw_table(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns) {
-    View view{area};
-    if (view.space() < 1) return;
+    if (area.rows <= kAbove) return;
     const core::MmView &ledger = process.tick.ledger;
-    const auto space = static_cast<std::size_t>(view.space());
+    const auto space = static_cast<std::size_t>(area.rows - kAbove);
     const bool cpus = state.shown_table() == Table::Cpus;
     // Rows of CPUs are narrow: several blocks side by side if they do not fit below each other.
-    if (cpus && ledger.cpus.size() > space) view.across = std::clamp(area.columns / 60, 1, 8);
-    const std::size_t visible = space * static_cast<std::size_t>(view.across);
+    const int across = cpus && ledger.cpus.size() > space ? std::clamp(area.columns / 60, 1, 8) : 1;
+    const std::size_t visible = space * static_cast<std::size_t>(across);
     const Listing listing = list(state, process, visible + 1);
-    const std::size_t rows = listing.entries.size();
-    const std::size_t half = visible / 2;
-    if (rows > visible) view.first = std::min(listing.selected > half ? listing.selected - half : 0, rows - visible);
+    const Window window = window_of(listing.entries.size(), visible, listing.selected);
     grid.put_field(area.row, area.column, area.column + area.columns,
-                   title(state, process, listing, view.first, std::min(visible, rows - view.first), area.columns),
-                   Look::Bold);
-    const Cells cells_of{state, process, glyphs(state.style.utf8), now_ns};
+                   title(state, process, listing, window, area.columns), Look::Bold);
+    const Cells cells_of{state, state.style, process, glyphs(state.style.utf8), now_ns};
+    const Area below{area.row + 1, area.column, area.rows - 1, area.columns};
     if (cpus) {
-        draw_rows(grid, view, cells_of, cpu_columns(), ledger.cpus, listing);
+        draw_blocks(grid, below, across, cpu_columns(), cells_of, ledger.cpus, listing, window);
     } else {
-        draw_rows(grid, view, cells_of, cpus_cache(process.tick) ? deriving_columns() : caching_columns(), ledger.tasks,
-                  listing);
+        draw_blocks(grid, below, 1, cpus_cache(process.tick) ? deriving_columns() : caching_columns(), cells_of,
+                    ledger.tasks, listing, window);
     }
-    if (rows == 0)
+    if (listing.entries.empty())
         grid.put(area.row + kAbove, area.column + 2, state.filter.empty() ? "none" : "nothing matches the filter",
                  Look::Faint);
 }

@@ -2,7 +2,7 @@
 // Rows of `rsslag top`, common to its screen and its text.
 #pragma once
 
-#include <string_view>
+#include <map>
 #include <vector>
 
 #include "columns.h"
@@ -10,16 +10,14 @@
 
 namespace rsslag::view {
 
-enum class TopField : std::uint8_t { Pid, Comm, Lag, Percent, Exact, Stat, Cached, Tasks, Cachers, Walked };
-
-struct TopColumn : ColumnLayout {
-    TopField field = TopField::Pid;
+/// The data that all cells of the table need.
+struct TopCells {
+    const TextStyle &style;
+    const core::PageSize &page_size;
+    const std::map<int, ProcessReading> &walked;  ///< by PID
 };
 
-std::vector<TopColumn> top_columns(int width);
-void draw_top_heading(Grid &grid, int row, const std::vector<TopColumn> &columns, const TextStyle &style);
-void draw_top_row(Grid &grid, int row, const std::vector<TopColumn> &columns, const TopProcess &process,
-                  const core::PageSize &page_size, const TextStyle &style, bool selected, const ProcessReading *walked);
+std::vector<Column<TopCells, TopProcess>> top_columns();
 
 /// Groups of PIDs of processes that share one mm, ascending.
 std::vector<std::vector<int>> sharing(const std::vector<TopProcess> &processes);

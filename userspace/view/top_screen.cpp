@@ -224,26 +224,12 @@ Grid TopScreen::draw(Size size) const {
                      width - 1),
              Look::Heading);
     grid.put(1, 0, top_sentence(table, state.style, width - 1), Look::Bold);
-    const int first_row = 4;
-    const int last_row = rows - 2;  // the line of costs, then keys
-    const int space = std::max(last_row - first_row, 0);
-    const auto columns = top_columns(width);
-    draw_top_heading(grid, 3, columns, state.style);
-    const std::size_t chosen = state.rank(listed);
-    const auto visible = static_cast<std::size_t>(space);
-    const std::size_t first = listed.size() <= visible
-                                  ? 0
-                                  : std::min(chosen > visible / 2 ? chosen - visible / 2 : 0, listed.size() - visible);
-    if (state.help) {
-        draw_top_help(grid, 3, last_row - 3);
-    } else {
-        for (int i = 0; i < space && first + static_cast<std::size_t>(i) < listed.size(); ++i) {
-            const std::size_t rank = first + static_cast<std::size_t>(i);
-            const auto walk = state.walked.find(listed[rank]->total.tgid);
-            draw_top_row(grid, first_row + i, columns, *listed[rank], table.machine.page_size, state.style,
-                         rank == chosen, walk == state.walked.end() ? nullptr : &walk->second);
-        }
-    }
+    const Area area{3, 0, std::max(rows - 5, 1), width};  // the last two rows: a blank one and the keys
+    const Window window = window_of(listed.size(), static_cast<std::size_t>(area.rows - 1), state.rank(listed));
+    draw_columns(grid, area, columns_within(width, top_columns()),
+                 TopCells{state.style, table.machine.page_size, state.walked}, state.help ? Window{} : window,
+                 [&](std::size_t rank) -> const TopProcess & { return *listed[rank]; });
+    if (state.help) draw_top_help(grid, area.row, rows - 5);
     if (!state.notice.empty()) {
         grid.put(2, 0, " " + state.notice, Look::Bold);
     } else {

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "glyphs.h"
 #include "json_parts.h"
 #include "rsslag/core/text.h"
 #include "text_parts.h"
@@ -23,33 +22,32 @@ std::string narrow(std::uint64_t count) {
     return count > kMostWithThousands ? std::to_string(count) : thousands(count);
 }
 
-std::string cell(TopField field, const TopProcess &process, const core::PageSize &page_size, const TextStyle &style,
-                 const ProcessReading *walked) {
-    const core::ProcessTotal &total = process.total;
-    const std::string_view how = sign(total.moved ? core::Mark::Approximate : core::Mark::None);
-    const auto pages = [&](core::Pages value) { return fmt::format("{}{}", how, column(value, page_size, style)); };
-    switch (field) {
-        case TopField::Pid: return total.tgid > 0 ? std::to_string(total.tgid) : "-";
-        case TopField::Comm: return core::printable(total.comm, style.utf8);
-        case TopField::Lag: return pages(process.lag());
-        case TopField::Percent: {
-            const core::Pages exact = total.exact().rss();
-            return exact.n == 0 ? "-"
-                                : fmt::format("{:.1f}", 100.0 * static_cast<double>(process.lag().n) /
-                                                            static_cast<double>(exact.n));
-        }
-        case TopField::Exact: return pages(total.exact().rss());
-        // /proc/PID/stat of a main thread that has ended shows no memory.
-        case TopField::Stat: return pages(total.leader_gone ? core::Pages{} : core::clamped_rss(total.flushed));
-        case TopField::Cached: return pages(total.cached.rss());
-        case TopField::Tasks: return narrow(static_cast<std::uint64_t>(total.tasks));
-        case TopField::Cachers: return narrow(static_cast<std::uint64_t>(total.cachers));
-        case TopField::Walked: break;
-    }
-    if (walked == nullptr) return "";
-    return walked->walk ? fmt::format("{} {}", column(page_size.pages(walked->walk->rss), page_size, style),
-                                      upper(core::name(walked->verdict.verdict)))
-                        : upper(core::name(walked->walk_state));
+using All = const TopCells &;
+using One = const TopProcess &;
+
+std::string pages(All c, One p, core::Pages value) {
+    return fmt::format("{}{}", sign(p.total.moved ? core::Mark::Approximate : core::Mark::None),
+                       column(value, c.page_size, c.style));
+}
+
+std::string percent(All /*c*/, One p) {
+    const core::Pages exact = p.total.exact().rss();
+    if (exact.n == 0) return "-";
+    return fmt::format("{:.1f}", 100.0 * static_cast<double>(p.lag().n) / static_cast<double>(exact.n));
+}
+
+/// /proc/PID/stat of a main thread that has ended shows no memory.
+std::string stat(All c, One p) {
+    return pages(c, p, p.total.leader_gone ? core::Pages{} : core::clamped_rss(p.total.flushed));
+}
+
+std::string walked(All c, One p) {
+    const auto found = c.walked.find(p.total.tgid);
+    if (found == c.walked.end()) return "";
+    const ProcessReading &reading = found->second;
+    if (!reading.walk) return upper(core::name(reading.walk_state));
+    return fmt::format("{} {}", column(c.page_size.pages(reading.walk->rss), c.page_size, c.style),
+                       upper(core::name(reading.verdict.verdict)));
 }
 
 }  // namespace
@@ -83,37 +81,18 @@ void sort_top(std::vector<TopProcess> &processes, TopSort sort) {
     });
 }
 
-std::vector<TopColumn> top_columns(int width) {
-    return columns_within<TopColumn>(width - 1, {{{"PID", 8, 0}, TopField::Pid},
-                                                 {{"COMM", 17, 0, true}, TopField::Comm},
-                                                 {{"LAG", 11, 0}, TopField::Lag},
-                                                 {{"LAG %", 7, 3}, TopField::Percent},
-                                                 {{"EXACT", 12, 1}, TopField::Exact},
-                                                 {{"STAT", 12, 2}, TopField::Stat},
-                                                 {{"CACHED", 10, 4}, TopField::Cached},
-                                                 {{"TASKS", 7, 5}, TopField::Tasks},
-                                                 {{"CACHERS", 9, 6}, TopField::Cachers},
-                                                 {{"WALKED", 24, 7, true}, TopField::Walked}});
-}
-
-void draw_top_heading(Grid &grid, int row, const std::vector<TopColumn> &columns, const TextStyle &style) {
-    const auto heading = [&style](const TopColumn &column) {
-        const std::string text(column.heading);
-        return column.field == TopField::Lag ? text + " " + style.unit : text;
-    };
-    draw_cells(grid, row, 1, grid.size().columns, columns, heading, Look::Faint);
-}
-
-void draw_top_row(Grid &grid, int row, const std::vector<TopColumn> &columns, const TopProcess &process,
-                  const core::PageSize &page_size, const TextStyle &style, bool selected,
-                  const ProcessReading *walked) {
-    const Look look = selected ? Look::Selected : Look::Plain;
-    if (selected) {
-        grid.fill(row, 0, grid.size().columns, U' ', look);
-        grid.put(row, 0, glyphs(style.utf8).selected, look);
-    }
-    const auto text = [&](const TopColumn &column) { return cell(column.field, process, page_size, style, walked); };
-    draw_cells(grid, row, 1, grid.size().columns, columns, text, look);
+std::vector<Column<TopCells, TopProcess>> top_columns() {
+    return {
+        {{"PID", 8, 0}, [](All, One p) { return p.total.tgid > 0 ? std::to_string(p.total.tgid) : "-"; }},
+        {{"COMM", 17, 0, true}, [](All c, One p) { return core::printable(p.total.comm, c.style.utf8); }},
+        {{"", 11, 0}, [](All c, One p) { return pages(c, p, p.lag()); }, [](All c) { return "LAG " + c.style.unit; }},
+        {{"LAG %", 7, 3}, percent},
+        {{"EXACT", 12, 1}, [](All c, One p) { return pages(c, p, p.total.exact().rss()); }},
+        {{"STAT", 12, 2}, stat},
+        {{"CACHED", 10, 4}, [](All c, One p) { return pages(c, p, p.total.cached.rss()); }},
+        {{"TASKS", 7, 5}, [](All, One p) { return narrow(static_cast<std::uint64_t>(p.total.tasks)); }},
+        {{"CACHERS", 9, 6}, [](All, One p) { return narrow(static_cast<std::uint64_t>(p.total.cachers)); }},
+        {{"WALKED", 24, 7, true}, walked}};
 }
 
 std::string top_text(TopTable table, TopSort sort, std::size_t rows, const TextStyle &style) {
@@ -121,12 +100,10 @@ std::string top_text(TopTable table, TopSort sort, std::size_t rows, const TextS
     const std::vector<std::vector<int>> shared = sharing(table.processes);
     if (rows > 0 && table.processes.size() > rows) table.processes.resize(rows);
     constexpr int kWidth = 97;
-    const auto columns = top_columns(kWidth);
     Grid grid({static_cast<int>(table.processes.size()) + 1, kWidth});
-    draw_top_heading(grid, 0, columns, style);
-    int row = 1;
-    for (const TopProcess &process : table.processes)
-        draw_top_row(grid, row++, columns, process, table.machine.page_size, style, false, nullptr);
+    draw_columns(grid, {0, 0, grid.size().rows, kWidth}, columns_within(kWidth, top_columns()),
+                 TopCells{style, table.machine.page_size, {}}, {0, table.processes.size(), std::nullopt},
+                 [&](std::size_t rank) -> const TopProcess & { return table.processes[rank]; });
     std::string text;
     for (int i = 0; i < grid.size().rows; ++i) {
         std::string line = grid.row_text(i);
