@@ -11,28 +11,27 @@
 
 namespace rsslag::cli {
 
-MetricsReader::MetricsReader(host::Snapshotter snapshotter, metrics::By by, std::size_t most)
-    : snapshotter_(std::move(snapshotter)), names_(by), by_(by), most_(most) {}
+MetricsReader::MetricsReader(host::AllProcesses all, metrics::By by, std::size_t most)
+    : all_(std::move(all)), names_(by), by_(by), most_(most) {}
 
 core::Result<MetricsReader> MetricsReader::open(metrics::By by, std::size_t most,
                                                 std::vector<cap_value_t> capabilities) {
     if (core::Status there = metrics::supported(); !there) return there.error();
     host::SnapshotterOptions options;
-    options.totals = true;
     options.walks = false;
     options.capabilities = std::move(capabilities);
     if (by == metrics::By::Exe) options.capabilities.push_back(CAP_SYS_PTRACE);
-    auto snapshotter = host::Snapshotter::open(options);
-    if (!snapshotter) return snapshotter.error();
-    return MetricsReader(std::move(*snapshotter), by, most);
+    auto all = host::AllProcesses::open(std::move(options));
+    if (!all) return all.error();
+    return MetricsReader(std::move(*all), by, most);
 }
 
 core::Result<metrics::Exposition> MetricsReader::read() {
     const auto begin = std::chrono::steady_clock::now();
-    auto processes = snapshotter_.read_all();
-    if (!processes) return processes.error();
-    metrics::oldest_first(*processes);
-    const core::SnapshotDocument facts = snapshotter_.document();
+    auto pass = all_.read();
+    if (!pass) return pass.error();
+    metrics::oldest_first(pass->processes);
+    const core::SnapshotDocument &facts = pass->facts;
     metrics::Exposition exposition;
     exposition.machine = facts.machine;
     exposition.kernel = facts.kernel;
@@ -40,7 +39,7 @@ core::Result<metrics::Exposition> MetricsReader::read() {
     exposition.label = metrics::name(by_);
     metrics::Grouping grouping(facts.machine);
     const pid_t self = getpid();
-    for (const core::ProcessTotal &process : *processes) {
+    for (const core::ProcessTotal &process : pass->processes) {
         grouping.add(names_.of(process), process);
         if (process.tgid == self) own_resident_bytes_ = process.exact().rss().n * facts.machine.page_size.bytes;
     }

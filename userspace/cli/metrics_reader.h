@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rsslag/host/snapshotter.h"
+#include "rsslag/host/all_processes.h"
 #include "rsslag/metrics/exposition.h"
 #include "rsslag/metrics/group_names.h"
 
@@ -26,9 +26,9 @@ class MetricsReader {
     std::int64_t own_resident_bytes() const { return own_resident_bytes_; }
 
   private:
-    MetricsReader(host::Snapshotter snapshotter, metrics::By by, std::size_t most);
+    MetricsReader(host::AllProcesses all, metrics::By by, std::size_t most);
 
-    host::Snapshotter snapshotter_;
+    host::AllProcesses all_;
     metrics::GroupNames names_;
     metrics::By by_;
     std::size_t most_;

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "rsslag/host/all_processes.h"
+#include "rsslag/host/own_cost.h"
+#include "rsslag/host/signals.h"
+#include "rsslag/host/tracer.h"
+#include "rsslag/terminal/screen.h"
+#include "rsslag/view/screen.h"
+
+namespace rsslag::session {
+
+/// `top`: tables of all processes. On the screen a key opens the live screen of one of them.
+class TopSession {
+  public:
+    TopSession(std::chrono::milliseconds interval, host::StopSignals &stop) : interval_(interval), stop_(stop) {}
+    TopSession(const TopSession &) = delete;  // functions of the snapshotter and the tracer use its address
+    TopSession &operator=(const TopSession &) = delete;
+
+    /// Errors as host::AllProcesses::open().
+    core::Status open();
+    /// Reads one table. `ids`: with the ids of the mms.
+    core::Result<view::TopTable> read(bool ids);
+    /// Shows tables on the screen until a key or a signal ends rsslag.
+    core::Status show(const view::TextStyle &style, view::TopSort sort);
+
+  private:
+    bool is_over() { return stop_.stop_requested() || (screen_ && screen_->asked_to_quit()); }
+    core::Status run();
+    core::Status end_of_interval();
+    bool apply(const view::Intent &intent);
+    void walk_now(pid_t pid);
+    void open_live(pid_t pid);
+    void close_live();
+
+    std::chrono::milliseconds interval_;
+    host::StopSignals &stop_;
+    view::TextStyle style_;
+    std::optional<host::AllProcesses> all_;
+    host::OwnCostMeter meter_{1'000'000'000};  ///< averages the first pass over at least 1 s
+    std::optional<terminal::Screen> screen_;
+    std::optional<host::Tracer> tracer_;  ///< while the live screen of a process is shown
+};
+
+}  // namespace rsslag::session
