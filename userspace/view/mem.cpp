@@ -173,16 +173,6 @@ void append_sum(Out out, const MemDocument &document, const TextStyle &style) {
 
 }  // namespace
 
-std::string_view name(MemBy by) {
-    switch (by) {
-        case MemBy::Program: return "program";
-        case MemBy::User: return "user";
-        case MemBy::Cgroup: return "cgroup";
-        case MemBy::File: return "file";
-    }
-    return "";
-}
-
 std::string mem_json(const MemDocument &document, bool each) {
     ordered_json object;
     object["schema"] = "rsslag.mem/1";
