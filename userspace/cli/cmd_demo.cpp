@@ -2,10 +2,6 @@
 // rsslag demo: built-in workloads that lag.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/capability.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,10 +18,10 @@
 #include "rsslag/core/duration.h"
 #include "rsslag/core/text.h"
 #include "rsslag/host/privileges.h"
-#include "rsslag/host/signals.h"
 #include "rsslag/host/snapshotter.h"
 #include "rsslag/terminal/output.h"
 #include "rsslag/terminal/style.h"
+#include "rsslag/workload/hold.h"
 #include "rsslag/workload/workload.h"
 
 namespace rsslag::cli {
@@ -56,61 +52,16 @@ int list_workloads() {
     return printed ? kDone : fail(printed.error());
 }
 
-/// Drops the clean file pages that start-up has faulted in, so that the process holds little more than its workload
-/// touches. Pages that are still needed are faulted in again. Written and relocated pages are kept.
-void shed_clean_file_pages() {
-    const auto self = procfs::Process::open(getpid());
-    const auto text = self ? self->smaps_text() : core::Result<procfs::Text>(self.error());
-    const auto mappings =
-        text ? procfs::parse_smaps(text->bytes) : core::Result<std::vector<procfs::Mapping>>(text.error());
-    if (!mappings) return;  // the process then holds some megabytes more
-    for (const procfs::Mapping &mapping : *mappings) {
-        const bool clean = mapping.fields.anonymous && mapping.fields.anonymous->n == 0;
-        if (!mapping.name.starts_with('/') || mapping.perms.find('w') != std::string::npos || !clean) continue;
-        // NOLINTNEXTLINE(performance-no-int-to-ptr): /proc prints addresses as numbers
-        madvise(reinterpret_cast<void *>(mapping.start), mapping.end - mapping.start, MADV_DONTNEED);
-    }
-}
-
-std::string ready_text(const std::vector<workload::Fact> &facts) {
-    std::string text = fmt::format("ready {}\n", getpid());
-    for (const workload::Fact &fact : facts)
-        text += fmt::format("{} {}\n", fact.key, fact.value);
-    return text;
-}
-
-/// --hold and --for: builds the workload up in this process, prints its facts (--hold), and waits for a signal.
+/// --hold and --for.
 int hold(const workload::Workload &workload, const DemoOptions &options) {
-    // Set again after the exec: one that raises capabilities, as root's does, clears it (commit_creds()).
-    if (options.parent) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != *options.parent) return kNotAllowed;
-    }
-    // A process with file capabilities is not dumpable, so its smaps would be unreadable. Root keeps its capabilities,
-    // as some workloads need them (huge pages, poison); other users drop those that the file granted.
+    // Root keeps its capabilities, as some workloads need them (huge pages, poison); other users drop those that the
+    // file granted.
     if (geteuid() != 0) {
         const core::Status dropped = host::keep_only({});
         if (!dropped) return fail(dropped.error());
     }
-    prctl(PR_SET_DUMPABLE, 1);
-    prctl(PR_SET_NAME, options.name.c_str());
-    // Otherwise khugepaged could replace base pages and gaps by a huge page once the workload is ready.
-    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-    host::StopSignals stop;  // before the workload's threads, which inherit the mask
-    shed_clean_file_pages();
-    // Code that runs after start() runs once before it: page faults on that code would flush what the workload has
-    // cached.
-    if (const core::Status warm = terminal::print(ready_text({{"warm", "up"}}).substr(0, 0)); !warm)
-        return fail(warm.error());
-    [[maybe_unused]] const ssize_t none = write(STDOUT_FILENO, "", 0);
-    stop.stop_requested();
-    const auto facts = workload.start(options.workload);
-    if (!facts) return fail(facts.error());
-    // With --for it is CMD of another command, and prints nothing into that command's output.
-    const core::Status printed = options.time ? core::success() : terminal::print(ready_text(*facts));
-    if (!printed) return fail(printed.error());
-    stop.wait(options.time.value_or(std::chrono::milliseconds(-1)));
-    return kDone;
+    const core::Status held = workload::hold(workload, options.workload, {options.parent, options.time});
+    return held ? kDone : fail(held.error());
 }
 
 /// The workload in its own process, which runs this binary with --hold.

@@ -2,17 +2,16 @@
 #include "child.h"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstring>
 #include <string_view>
 
+#include "die.h"
 #include "failure.h"
 
 namespace rsslag::workload {
@@ -53,12 +52,6 @@ Report report_of(const core::Status &status) {
 }
 
 }  // namespace
-
-core::Status die_with(pid_t parent) {
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return failed("prctl(PR_SET_PDEATHSIG)", errno);
-    if (getppid() != parent) raise(SIGKILL);  // the parent ended before the prctl, so no signal would come
-    return core::success();
-}
 
 core::Result<Child> fork_child(const std::function<core::Status()> &work, void (*rest)()) {
     std::array<int, 2> ends{};

@@ -34,8 +34,4 @@ core::Result<Outcome> await_report(Child &child);
 /// fork_child(), then waits until `work` is done and the child sleeps.
 core::Result<pid_t> fork_sleeper(const std::function<core::Status()> &work);
 
-/// Makes the kernel kill this process (PR_SET_PDEATHSIG) when the thread of `parent` that forked it ends; kills it
-/// immediately if `parent` has ended.
-core::Status die_with(pid_t parent);
-
 }  // namespace rsslag::workload

@@ -2,9 +2,11 @@
 #include "die.h"
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <string>
 
 #include "failure.h"
@@ -15,6 +17,12 @@ void die(const core::Error &error) {
     const std::string line = "workload: " + error.what + "\n";
     [[maybe_unused]] const ssize_t put = write(STDERR_FILENO, line.data(), line.size());
     _exit(1);
+}
+
+core::Status die_with(pid_t parent) {
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return failed("prctl(PR_SET_PDEATHSIG)", errno);
+    if (getppid() != parent) raise(SIGKILL);  // the parent ended before the prctl, so no signal would come
+    return core::success();
 }
 
 Memory map_or_die(std::size_t pages, int flags, int fd) {

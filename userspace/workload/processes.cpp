@@ -11,6 +11,7 @@
 #include <string>
 
 #include "child.h"
+#include "die.h"
 #include "failure.h"
 #include "proc_text.h"
 #include "starts.h"
