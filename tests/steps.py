@@ -116,7 +116,7 @@ def everything_else():
         *two_mms,
         [Step('known-truth-long', known_truth('--long', '--times', '50', '--narrow'), 1500, 7200, **tracing)],
         [Step('inject', python('tests/inject/inject.py', RSSLAG, '--sites', '--seconds', '3500'), 3600, 5400, **tracing)],
-        [build('build-no-probe', 'no-probe', 300, 'rsslag')],
+        [build('build-no-probe', 'no-probe', 300, 'rsslag', 'workload')],
         [Step('tests-no-probe', ctest('build-no-probe', '-L', 'contract', each=1500), 200, 3600, needs=('build-no-probe',))],
         [build('build-asan', 'asan', 700, 'unit_tests', 'fuzzers', missing=clang('fuzzer'))],
         [Step('tests-asan', ctest('build-asan', '-LE', 'live|contract', each=3000), 250, 3600, needs=('build-asan',), missing=clang('asan'))],

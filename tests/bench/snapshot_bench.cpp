@@ -96,8 +96,8 @@ std::function<void()> walk(pid_t pid) {
 }
 
 int threads(probe::SnapshotProbe &probe) {
-    const live::HeldProcess hundred = live::HeldProcess::demo({"classic"});
-    const live::HeldProcess many = live::HeldProcess::demo({"many-threads"});
+    const live::HeldProcess hundred = live::HeldProcess::workload({"classic"});
+    const live::HeldProcess many = live::HeldProcess::workload({"many-threads"});
     const auto counters = [&probe](pid_t pid) { return [&probe, pid] { (void)probe.read(pid); }; };
     std::vector<Row> rows{{"counters of 101 threads", counters(hundred.pid()), {}}};
     if (many.ready())
@@ -124,8 +124,8 @@ int large(probe::SnapshotProbe &probe) {
                    available_kb(), kNeededKb);
         return 0;
     }
-    const live::HeldProcess small = live::HeldProcess::demo({"single", "--kb", "4194304"});
-    const live::HeldProcess huge = live::HeldProcess::demo({"thp", "--kb", "4194304"});
+    const live::HeldProcess small = live::HeldProcess::workload({"single", "--kb", "4194304"});
+    const live::HeldProcess huge = live::HeldProcess::workload({"thp", "--kb", "4194304"});
     std::vector<Row> rows{{"counters, 4 GiB of 4 KiB pages", [&] { (void)probe.read(small.pid()); }, {}},
                           {"smaps_rollup, 4 GiB of 4 KiB pages", walk(small.pid()), {}}};
     if (huge.ready()) {

@@ -108,7 +108,7 @@ class Words(unittest.TestCase):
         self.refused('demo', '--kb', 'x', 'classic', '--hold')
         self.refused('demo', '--for', 'x')
         self.refused('demo', '--over', '-1s')
-        self.refused('demo', 'swap', '--over', '1s', '--for', '0', says=['--over'])
+        self.refused('demo', 'single', '--over', '1s', '--for', '0', says=['--over'])
 
     def test_cgroups_that_do_not_exist(self):
         ran = rsslag('snapshot', '--cgroup', '/no/such/cgroup')

@@ -242,7 +242,7 @@ class Zsh(Shell):
 
     def test_what_is_offered(self):
         for line, words in (('rsslag live --m', ('--mode ', '--max-size ')), ('rsslag re', ('record ', 'replay ', 'report ')),
-                            ('rsslag live --mode ', ('events', 'counts')), ('rsslag demo f', ('few-pages ', 'file-private-write '))):
+                            ('rsslag live --mode ', ('events', 'counts')), ('rsslag demo s', ('single ', 'storm '))):
             shown = self.shown(line)
             for word in words:
                 self.assertIn(word, shown.split('OFFERED')[1], shown)

@@ -240,15 +240,29 @@ def small_disk(test, directory, size):
     return disk
 
 
+# The workloads of `rsslag demo`.
+DEMOS = ('classic', 'few-pages', 'per-cpu', 'single', 'many-threads', 'busy', 'storm')
+
+
+def workload_program():
+    """The program that holds any workload, those that only tests use as well. It is part of a build with tests."""
+    program = os.path.join(os.path.dirname(binary), 'tests/workload/workload')
+    if not os.path.exists(program):
+        raise unittest.SkipTest(f'{program} is not built')
+    return program
+
+
 class Held:
-    """`rsslag demo NAME --hold`, from its "ready" to the end of the with block."""
+    """`rsslag demo NAME --hold`, or the test program with a workload that demo does not have, from its "ready" to the end of the
+    with block."""
 
     def __init__(self, name, *args, program=None):
-        self.process = subprocess.Popen([program or binary, 'demo', name, '--hold', *args], stdin=subprocess.DEVNULL,
+        command = [program or binary, 'demo'] if name in DEMOS else [workload_program()]
+        self.process = subprocess.Popen([*command, name, '--hold', *args], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())
         first = self.process.stdout.readline().decode().split()
         if len(first) != 2 or first[0] != 'ready':
-            raise AssertionError(f'demo {name} --hold: {first} {self.process.communicate(timeout=TIMEOUT)}')
+            raise AssertionError(f'{name} --hold: {first} {self.process.communicate(timeout=TIMEOUT)}')
         self.pid = int(first[1])
         # The workload writes all facts together with the first line.
         os.set_blocking(self.process.stdout.fileno(), False)

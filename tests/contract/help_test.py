@@ -74,7 +74,7 @@ class Help(unittest.TestCase):
     def test_demo_list_names_the_promised_ones(self):
         names = [line.split()[0] for line in self.shown('demo', '--list').splitlines()]
         self.assertEqual(len(names), len(set(names)))
-        self.assertTrue({'classic', 'few-pages', 'shared-anon', 'file-private-write', 'churn'} <= set(names))
+        self.assertEqual(set(names), set(contract.DEMOS))
 
 
 if __name__ == '__main__':

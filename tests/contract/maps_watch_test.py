@@ -173,7 +173,7 @@ class Report(unittest.TestCase):
         self.assertEqual(facts['PID'], str(held.pid))
         self.assertTrue(facts['kernel'].startswith(os.uname().release), facts)
         self.assertTrue(facts['program'].startswith('rsslag '), facts)
-        self.assertIn('demo shared-anon', facts['command line'])
+        self.assertIn('workload shared-anon', facts['command line'])
         for key in ('time', 'page size', 'MemTotal', 'scheme', 'transparent huge pages', 'executable', 'started'):
             self.assertTrue(facts[key], facts)
         for part in ('TOP ', 'QUADRANT', 'SMAPS', 'PRIVATE MAPPINGS', 'SHARED MAPPINGS'):

@@ -89,9 +89,9 @@ class Inside(TracingTest):
     def test_two_that_share_an_mm(self):
         with tempfile.NamedTemporaryFile() as said:
             ran = self.inside('''
-                "$1" demo clone-vm --hold >"$2" & demo=$!
+                "$3" clone-vm --hold >"$2" & demo=$!
                 until grep -q ^child "$2"; do kill -0 $demo || exit; sleep 0.1; done
-                "$1" snapshot --json $demo; s=$?; kill $demo; exit $s''', said.name)
+                "$1" snapshot --json $demo; s=$?; kill $demo; exit $s''', said.name, contract.workload_program())
         self.assertEqual(ran.status, 0, ran)
         document = ran.document()
         assert_snapshot(self, document)

@@ -110,7 +110,7 @@ std::string name_of(const testing::TestParamInfo<Case> &info) {
 class Agreement : public testing::TestWithParam<Case> {};
 
 TEST_P(Agreement, HoldsToThePageOnAQuiescentProcess) {
-    const HeldProcess held = HeldProcess::demo(GetParam().words);
+    const HeldProcess held = HeldProcess::workload(GetParam().words);
     SKIP_WHERE_REFUSED(held);
     for (const pid_t pid : held.pids())
         expect_agreement(snapshot_at_rest(pid));
@@ -152,7 +152,7 @@ TEST(Agreement, HoldsForAnInterpreterWithThreads) {
 }
 
 TEST(Agreement, HoldsForTheMainThreadThatEndedBeforeItsThreads) {
-    const HeldProcess held = HeldProcess::demo({"leader-gone"});
+    const HeldProcess held = HeldProcess::workload({"leader-gone"});
     SKIP_WHERE_REFUSED(held);
     const json process = snapshot_at_rest(held.pids().back());
     EXPECT_EQ(process["verdict"], "agrees") << essence(process);
@@ -162,7 +162,7 @@ TEST(Agreement, HoldsForTheMainThreadThatEndedBeforeItsThreads) {
 }
 
 TEST(Agreement, SharesOneMmBetweenCloneVmProcesses) {
-    const HeldProcess held = HeldProcess::demo({"clone-vm"});
+    const HeldProcess held = HeldProcess::workload({"clone-vm"});
     SKIP_WHERE_REFUSED(held);
     const auto pids = held.pids();
     ASSERT_EQ(pids.size(), 2U);
@@ -176,7 +176,7 @@ TEST(Agreement, SharesOneMmBetweenCloneVmProcesses) {
 }
 
 TEST(Residual, OfAStuckExecIsItsArgumentPages) {
-    const HeldProcess held = HeldProcess::demo({"exec-args"});
+    const HeldProcess held = HeldProcess::workload({"exec-args"});
     SKIP_WHERE_REFUSED(held);
     const json process = snapshot_at_rest(held.pids().back());
     const std::int64_t argument_pages = std::stoll(held.fact("argument_kb")) / page_kb(process);
@@ -189,7 +189,7 @@ TEST(Residual, OfAStuckExecIsItsArgumentPages) {
 }
 
 TEST(Residual, OfPoisonedPagesIsNamedSo) {
-    const HeldProcess held = HeldProcess::demo({"hwpoison"});
+    const HeldProcess held = HeldProcess::workload({"hwpoison"});
     SKIP_WHERE_REFUSED(held);
     const json process = snapshot_at_rest(held.pid());
     // Some kernels still count a poisoned page in smaps; then the residual has this cause.

@@ -32,7 +32,7 @@ void expect_honest(const json &process) {
 
 TEST(Busy, ManySnapshotsAreMovingAndNoneUnexplained) {
     RSSLAG_LONG_ONLY("a thousand snapshots of what never rests take as long as the machine is slow");
-    const HeldProcess held = HeldProcess::demo({"busy"});
+    const HeldProcess held = HeldProcess::workload({"busy"});
     ASSERT_TRUE(held.ready()) << held.why();
     // Emulated CPUs need ten times as long.
     const std::string repeat = emulated() ? "30" : "1000";
@@ -63,7 +63,7 @@ TEST(Busy, ManySnapshotsAreMovingAndNoneUnexplained) {
 
 TEST(Busy, ChurningThreadsAreReadWithoutAWrongWord) {
     RSSLAG_LONG_ONLY("a hundred snapshots of what never rests take as long as the machine is slow");
-    const HeldProcess held = HeldProcess::demo({"churn"});
+    const HeldProcess held = HeldProcess::workload({"churn"});
     ASSERT_TRUE(held.ready()) << held.why();
     for (const json &document : run_json({"snapshot", "--json", "--repeat", "100", std::to_string(held.pid())})) {
         expect_honest(document["processes"].at(0));

@@ -120,7 +120,7 @@ TEST_F(Permissions, AmbientBpfAndPerfmonAreEnoughForOnesOwnProcess) {
 }
 
 TEST_F(Permissions, SmapsOfOtherUsersWantsPtraceAndItsLackIsSaid) {
-    const HeldProcess held = HeldProcess::demo({"single"});
+    const HeldProcess held = HeldProcess::workload({"single"});
     SKIP_WHERE_REFUSED(held);
     const std::vector<std::string> words{copy(), "snapshot", "--json", std::to_string(held.pid())};
     const Outcome without = at_rest(words, [] { become_nobody({CAP_BPF, CAP_PERFMON}); });

@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <span>
 #include <sstream>
@@ -249,10 +250,10 @@ std::vector<nlohmann::json> Running::finish(int signal) {
     return rest;
 }
 
-HeldProcess HeldProcess::demo(const std::vector<std::string> &words) {
-    const auto hold = [](const std::vector<std::string> &demo_words) {
-        std::vector<std::string> all{expected.rsslag, "demo"};
-        all.insert(all.end(), demo_words.begin(), demo_words.end());
+HeldProcess HeldProcess::workload(const std::vector<std::string> &words) {
+    const auto hold = [](const std::vector<std::string> &name_and_options) {
+        std::vector<std::string> all{std::filesystem::path(expected.rsslag).replace_filename("tests/workload/workload")};
+        all.insert(all.end(), name_and_options.begin(), name_and_options.end());
         all.insert(all.end(), {"--hold", "--parent", std::to_string(getpid())});
         return program(all);
     };

@@ -32,7 +32,7 @@ std::vector<json> workers(const json &process) {
 }
 
 TEST(Classic, HidesSome61PagesInEachOfAHundredThreads) {
-    const HeldProcess held = HeldProcess::demo({"classic"});
+    const HeldProcess held = HeldProcess::workload({"classic"});
     SKIP_WHERE_REFUSED(held);
     const json process = snapshot_at_rest(held.pid());
     const std::int64_t exact_kb = process["exact"]["rss"].get<std::int64_t>() * 4;
@@ -59,7 +59,7 @@ TEST(Classic, HidesSome61PagesInEachOfAHundredThreads) {
 }
 
 TEST(FewPages, AreAllHidden) {
-    const HeldProcess held = HeldProcess::demo({"few-pages"});
+    const HeldProcess held = HeldProcess::workload({"few-pages"});
     SKIP_WHERE_REFUSED(held);
     const json process = snapshot_at_rest(held.pid());
     const std::int64_t exact_kb = process["exact"]["rss"].get<std::int64_t>() * 4;
@@ -91,7 +91,7 @@ std::size_t allowed_cpus() {
 }
 
 TEST(PerCpu, LeavesEachMemberOfEachCpuJustUnderTheBatch) {
-    const HeldProcess held = HeldProcess::demo({"per-cpu"});
+    const HeldProcess held = HeldProcess::workload({"per-cpu"});
     SKIP_WHERE_REFUSED(held);
     const json process = snapshot_at_rest(held.pid());
     if (scheme_of(process) != "cpu") GTEST_SKIP() << "this kernel caches by thread";
@@ -110,7 +110,7 @@ TEST(PerCpu, LeavesEachMemberOfEachCpuJustUnderTheBatch) {
 }
 
 TEST(Exited, ThreadsLeaveNothingHiddenOnTheThreadScheme) {
-    const HeldProcess held = HeldProcess::demo({"half-gone"});
+    const HeldProcess held = HeldProcess::workload({"half-gone"});
     SKIP_WHERE_REFUSED(held);
     const json process = snapshot_at_rest(held.pid());
     EXPECT_EQ(process["threads_count"], 33);
@@ -128,7 +128,7 @@ TEST(Cost, OfOneReadingIsAsPromised) {
         }
         return least;
     };
-    const HeldProcess classic = HeldProcess::demo({"classic"});
+    const HeldProcess classic = HeldProcess::workload({"classic"});
     ASSERT_TRUE(classic.ready()) << classic.why();
     const std::int64_t hundred = best(classic, "9");
     std::printf("snapshot of 101 threads: %lld us\n", static_cast<long long>(hundred));

@@ -97,7 +97,7 @@ std::string duration(bool counts) {
 
 TEST_P(Traced, AgreesWithExactReadingsOverAMixedRun) {
     RSSLAG_LONG_ONLY("a clock: a CPU that is taken away for longer than a record is waited for costs a disagreement");
-    const HeldProcess held = HeldProcess::demo({"mixed"});
+    const HeldProcess held = HeldProcess::workload({"mixed"});
     ASSERT_TRUE(held.ready()) << held.why();
     const Trace run =
         trace({"-p", std::to_string(held.pid()), "--follow", "--interval", "100ms", "--duration", duration(counts())});
@@ -162,7 +162,7 @@ void read_until(Running &rsslag, std::vector<json> &ticks, const Right &right) {
 
 TEST_P(Traced, ComesBackAfterARingThatIsTooSmall) {
     if (counts() && emulated()) GTEST_SKIP() << "emulated CPUs are too slow to fill a ring with sums";
-    const HeldProcess held = HeldProcess::demo({"busy"});
+    const HeldProcess held = HeldProcess::workload({"busy"});
     ASSERT_TRUE(held.ready()) << held.why();
     Running rsslag({expected.rsslag, "live", "--mode", GetParam(), "--format", "jsonl", "-p",
                     std::to_string(held.pid()), "--ring", "4K", "--interval", "200ms"});

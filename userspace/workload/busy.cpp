@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <random>
 
@@ -38,53 +37,6 @@ void storm(Worker &worker) {
     go_round(worker, [] { return (std::size_t{8} << 20) / page_size(); });
 }
 
-constexpr std::size_t kAlive = 16;
-constexpr std::size_t kChurnPages = 10;
-
-/// A thread that starts, touches its memory and ends. The spawner unmaps the memory after the thread's end.
-struct ShortLived {
-    pthread_t handle{};
-    Memory memory;
-    Signal touched, dismissed;
-
-    static void *run(void *argument) {
-        auto *self = static_cast<ShortLived *>(argument);
-        touch(self->memory);
-        self->touched.raise();
-        self->dismissed.await();
-        return nullptr;
-    }
-
-    void start(const pthread_attr_t &attributes) {
-        touched.raised = 0;
-        dismissed.raised = 0;
-        memory = map_or_die(kChurnPages, kAnonymous);
-        if (const int err = pthread_create(&handle, &attributes, run, this); err != 0) {
-            die(failed("pthread_create", err));
-        }
-        touched.await();
-    }
-    void end() {
-        dismissed.raise();
-        if (const int err = pthread_join(handle, nullptr); err != 0) die(failed("pthread_join", err));
-        unmap_or_die(memory);
-    }
-};
-
-void spawn_for_ever(Worker &spawner) {
-    std::array<ShortLived, kAlive> threads;
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, worker_stack_bytes());
-    for (ShortLived &thread : threads)
-        thread.start(attributes);
-    spawner.ready.raise();
-    for (std::size_t oldest = 0;; oldest = (oldest + 1) % kAlive) {
-        threads[oldest].end();
-        threads[oldest].start(attributes);
-    }
-}
-
 Started start_loops(const Options &given, const Options &defaults, Body body) {
     auto size = sizes(given, defaults);
     if (!size) return size.error();
@@ -100,12 +52,6 @@ Started start_busy(const Options &given) {
 }
 Started start_storm(const Options &given) {
     return start_loops(given, {.threads = 1}, storm);
-}
-
-Started start_churn(const Options &given) {
-    auto started = start_loops(given, {}, spawn_for_ever);
-    if (started) *started = {number("alive", kAlive)};
-    return started;
 }
 
 }  // namespace rsslag::workload

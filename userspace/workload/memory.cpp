@@ -17,10 +17,6 @@ std::size_t page_size() {
     return bytes;
 }
 
-std::size_t half_of(Memory memory) {
-    return memory.size() / page_size() / 2 * page_size();
-}
-
 core::Result<Memory> map_guarded(std::size_t bytes, Mapping how) {
     const std::size_t guard = page_size();
     void *const space = mmap(nullptr, bytes + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -41,8 +37,6 @@ core::Status forbid_huge_pages(Memory memory) {
     return core::success();
 }
 
-namespace {
-
 core::Result<Memory> map_anonymous(std::size_t bytes, int sharing) {
     auto memory = map_guarded(bytes, {PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS});
     if (!memory) return memory.error();
@@ -50,24 +44,13 @@ core::Result<Memory> map_anonymous(std::size_t bytes, int sharing) {
     return *memory;
 }
 
-}  // namespace
-
 core::Result<Memory> map_private(std::size_t bytes) {
     return map_anonymous(bytes, MAP_PRIVATE);
-}
-core::Result<Memory> map_shared(std::size_t bytes) {
-    return map_anonymous(bytes, MAP_SHARED);
 }
 
 void touch(Memory memory) {
     for (std::size_t at = 0; at < memory.size(); at += page_size()) {
         *static_cast<volatile std::byte *>(&memory[at]) = std::byte{1};
-    }
-}
-
-void read_pages(Memory memory) {
-    for (std::size_t at = 0; at < memory.size(); at += page_size()) {
-        [[maybe_unused]] const std::byte seen = *static_cast<volatile std::byte *>(&memory[at]);
     }
 }
 

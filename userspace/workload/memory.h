@@ -13,8 +13,6 @@ namespace rsslag::workload {
 using Memory = std::span<std::byte>;
 
 std::size_t page_size();
-/// Half of the bytes, rounded down to whole pages.
-std::size_t half_of(Memory memory);
 
 /// The arguments of mmap that differ between mappings.
 struct Mapping {
@@ -27,9 +25,10 @@ struct Mapping {
 /// as a separate mapping. `bytes` is a whole number of pages.
 core::Result<Memory> map_guarded(std::size_t bytes, Mapping how);
 
-/// Map readable and writable memory that is faulted in as base pages, whatever the machine's setting for huge pages.
+/// Maps readable and writable memory that is faulted in as base pages, whatever the machine's setting for huge pages.
+/// `sharing`: MAP_PRIVATE or MAP_SHARED.
+core::Result<Memory> map_anonymous(std::size_t bytes, int sharing);
 core::Result<Memory> map_private(std::size_t bytes);
-core::Result<Memory> map_shared(std::size_t bytes);
 
 /// Excludes huge pages (MADV_NOHUGEPAGE). Also succeeds on a kernel built without them, where madvise(2) returns
 /// EINVAL.
@@ -37,8 +36,6 @@ core::Status forbid_huge_pages(Memory memory);
 
 /// Writes to each page.
 void touch(Memory memory);
-/// Reads from each page.
-void read_pages(Memory memory);
 
 /// The range of addresses as in /proc/PID/maps: "mapping 7f0000000000-7f0000100000".
 Fact mapping_fact(Memory memory);

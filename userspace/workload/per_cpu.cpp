@@ -131,7 +131,7 @@ core::Result<Supplies> map_supplies(std::size_t bytes) {
     }
     Supplies supplies{{*anon}, {*shmem}, std::nullopt};
     // A write fault on a shared file mapping maps one page; a read fault would also map the pages around it.
-    if (auto fd = writable_file(bytes, Fill::Sparse)) {
+    if (auto fd = writable_file(bytes)) {
         auto file = map_guarded(bytes, {kProt, MAP_SHARED, fd->get()});
         if (!file) return file.error();
         supplies.file = Supply{*file};

@@ -26,20 +26,6 @@ std::optional<std::int64_t> leading_number(std::string_view text) {
     return value;
 }
 
-/// The range in the first line of a mapping: "7f00-7f10 rw-p …".
-struct Range {
-    std::uintptr_t from = 0, to = 0;
-};
-std::optional<Range> mapping_range(std::string_view line) {
-    Range range;
-    const char *const end = line.data() + line.size();
-    const auto from = std::from_chars(line.data(), end, range.from, 16);
-    if (from.ec != std::errc{} || from.ptr == end || *from.ptr != '-') return std::nullopt;
-    const auto to = std::from_chars(from.ptr + 1, end, range.to, 16);
-    if (to.ec != std::errc{} || to.ptr == end || *to.ptr != ' ') return std::nullopt;
-    return range;
-}
-
 }  // namespace
 
 core::Result<std::string> read_text(const std::string &path) {
@@ -54,15 +40,6 @@ core::Result<std::string> read_text(const std::string &path) {
         if (got == 0) return text;
         text.append(buffer.data(), static_cast<std::size_t>(got));
     }
-}
-
-core::Status write_text(const std::string &path, std::string_view text) {
-    const Fd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (!fd.open()) return failed("cannot open " + path, errno);
-    if (write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-        return failed("cannot write " + path, errno);
-    }
-    return core::success();
 }
 
 core::Result<std::int64_t> read_number(const std::string &path) {
@@ -81,24 +58,6 @@ std::optional<std::int64_t> labelled_kb(std::string_view text, std::string_view 
         text.remove_prefix(end + 1);
     }
     return std::nullopt;
-}
-
-core::Result<std::int64_t> smaps_kb(Memory memory, std::string_view label) {
-    auto smaps = read_text("/proc/self/smaps");
-    if (!smaps) return smaps.error();
-    const auto from = reinterpret_cast<std::uintptr_t>(memory.data());
-    bool inside = false;
-    std::int64_t sum = 0;
-    for (std::string_view rest = *smaps; !rest.empty();) {
-        const std::string_view line = rest.substr(0, rest.find('\n'));
-        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-        if (const auto range = mapping_range(line)) {
-            inside = range->from < from + memory.size() && range->to > from;
-        } else if (inside && line.starts_with(label)) {
-            sum += leading_number(line.substr(label.size())).value_or(0);
-        }
-    }
-    return sum;
 }
 
 }  // namespace rsslag::workload

@@ -8,21 +8,16 @@
 #include <string>
 #include <string_view>
 
-#include "memory.h"
 #include "rsslag/core/result.h"
 
 namespace rsslag::workload {
 
 core::Result<std::string> read_text(const std::string &path);
-core::Status write_text(const std::string &path, std::string_view text);
 
 /// The number at the start of a file like /proc/sys/vm/nr_hugepages.
 core::Result<std::int64_t> read_number(const std::string &path);
 
 /// The number after `label`, which is at the start of a line: labelled_kb(meminfo, "MemAvailable:").
 std::optional<std::int64_t> labelled_kb(std::string_view text, std::string_view label);
-
-/// The sum of one field ("AnonHugePages:") over the mappings of this process's smaps that overlap `memory`.
-core::Result<std::int64_t> smaps_kb(Memory memory, std::string_view label);
 
 }  // namespace rsslag::workload

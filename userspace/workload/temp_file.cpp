@@ -38,17 +38,9 @@ Fd unlinked_in(const std::string &directory) {
     return fd;
 }
 
-core::Status fill_up(const Fd &fd, std::size_t bytes, Fill fill) {
+core::Result<Fd> enlarged(Fd fd, std::size_t bytes) {
     if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return failed("ftruncate", errno);
-    if (fill == Fill::Sparse) return core::success();
-    const std::vector<std::byte> block(std::min<std::size_t>(bytes, 1 << 20), std::byte{0x5a});
-    for (std::size_t at = 0; at < bytes;) {
-        const ssize_t put = pwrite(fd.get(), block.data(), std::min(block.size(), bytes - at), static_cast<off_t>(at));
-        if (put < 0 && errno == EINTR) continue;
-        if (put <= 0) return failed("pwrite", errno);
-        at += static_cast<std::size_t>(put);
-    }
-    return core::success();
+    return fd;
 }
 
 std::int64_t resident_kb(const char *member) {
@@ -97,31 +89,16 @@ Fd in_memory() {
 
 }  // namespace
 
-core::Result<Fd> writable_file(std::size_t bytes, Fill fill) {
+core::Result<Fd> writable_file(std::size_t bytes) {
     std::vector<std::string> directories{"/var/tmp", "/tmp", "."};
     if (const char *chosen = std::getenv("TMPDIR"); chosen && *chosen) directories.insert(directories.begin(), chosen);
     for (const std::string &directory : directories) {
         Fd fd = unlinked_in(directory);
-        if (!fd.open() || !fit(fd)) continue;
-        if (auto ok = fill_up(fd, bytes, fill); !ok) return ok.error();
-        return fd;
+        if (fd.open() && fit(fd)) return enlarged(std::move(fd), bytes);
     }
     Fd fd = in_memory();
     if (!fd.open()) return no_directory(errno);
-    if (auto ok = fill_up(fd, bytes, fill); !ok) return ok.error();
-    return fd;
-}
-
-core::Result<Fd> readable_file(std::size_t &bytes) {
-    auto fd = writable_file(bytes, Fill::Data);
-    if (fd) return fd;
-    Fd self(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    struct stat about {};
-    if (!self.open() || fstat(self.get(), &about) != 0) return fd.error();
-    const std::size_t whole = static_cast<std::size_t>(about.st_size) / page_size() * page_size();
-    bytes = std::min(bytes, whole);
-    if (bytes == 0) return fd.error();
-    return self;
+    return enlarged(std::move(fd), bytes);
 }
 
 }  // namespace rsslag::workload

@@ -2,7 +2,6 @@
 // Threads that touch memory and then sleep, so that the kernel's cache of each thread is not flushed.
 #include <unistd.h>
 
-#include "failure.h"
 #include "starts.h"
 #include "worker_pool.h"
 
@@ -37,19 +36,13 @@ Started start_many_threads(const Options &given) {
     return start_sleepers(given, {.threads = 10'000, .kb = 4});
 }
 
-Started start_half_gone(const Options &given) {
-    auto size = sizes(given, {.threads = 64, .kb = 64});
+Started start_single(const Options &given) {
+    auto size = sizes(given, {.kb = 1024});
     if (!size) return size.error();
-    auto workers = WorkerPool::start(size->threads, size->bytes(), touch_and_wait);
-    if (!workers) return workers.error();
-    const int gone = size->threads / 2;
-    for (int i = 0; i < gone; ++i) {
-        if (auto ok = dismiss((*workers)->workers()[static_cast<std::size_t>(i)]); !ok) return ok.error();
-    }
-    Facts facts{number("threads", size->threads - gone), number("gone", gone), number("touched_kb", size->total_kb()),
-                mapping_fact((*workers)->memory())};
-    if (auto ok = await_sleep(getpid()); !ok) return ok.error();
-    return facts;
+    auto memory = map_private(size->bytes());
+    if (!memory) return memory.error();
+    touch(*memory);
+    return Facts{number("touched_kb", size->total_kb()), mapping_fact(*memory)};
 }
 
 }  // namespace rsslag::workload

@@ -117,10 +117,4 @@ core::Result<WorkerPool *> WorkerPool::start(int threads, std::size_t bytes_each
     return workers;
 }
 
-core::Status dismiss(Worker &worker) {
-    worker.dismissed.raise();
-    if (const int err = pthread_join(worker.handle, nullptr); err != 0) return failed("pthread_join", err);
-    return core::success();
-}
-
 }  // namespace rsslag::workload

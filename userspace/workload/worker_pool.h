@@ -26,7 +26,7 @@ struct Worker {
     Memory memory;                ///< its own slice of the pool's mapping; may be empty
     std::array<char, 16> name{};  ///< set before the thread starts, since formatting in the thread would touch pages
     Signal ready;                 ///< raised by the worker when its memory is touched
-    Signal dismissed;             ///< raised by dismiss(), to let the worker end
+    Signal dismissed;             ///< raised by a test, to let the worker end
 };
 
 /// The size of a worker's stack, which is small so that thousands fit.
@@ -51,8 +51,5 @@ class WorkerPool {
     std::deque<Worker> workers_;  // a deque keeps the addresses, which the threads use
     Memory memory_;
 };
-
-/// Raises `dismissed` and joins the thread.
-core::Status dismiss(Worker &worker);
 
 }  // namespace rsslag::workload

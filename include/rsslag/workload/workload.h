@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Threads and processes with known memory, to check rsslag. In some the counters lag behind the resident pages; in
-// others counters and page tables might disagree. demo, quickstart, the tests and the benchmarks use the same ones.
+// Threads and processes with known memory. In most the counters lag behind the resident pages. These are the workloads
+// of demo and the quickstart; tests and benchmarks use them and those of tests/workload.
 #pragma once
 
 #include <sys/types.h>
@@ -52,10 +52,10 @@ struct Workload {
     core::Result<std::vector<Fact>> (*start)(const Options &options) = nullptr;
 };
 
-/// All workloads, in the order in which --list shows them.
+/// The workloads of demo, in the order in which --list shows them.
 std::span<const Workload> all();
 /// The workload with this name; nullptr if there is none.
-const Workload *find(std::string_view name);
+const Workload *find(std::string_view name, std::span<const Workload> among = all());
 
 /// Returns when the main thread of `pid` sleeps (state S) or has ended. A process that has printed its facts still
 /// runs, and may fault, until it blocks. Kind::Internal if it does not sleep within two minutes.

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rsslag/workload/workload.h"
+#include "workloads.h"
 
 namespace rsslag::workload::test {
 

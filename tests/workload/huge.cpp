@@ -8,9 +8,10 @@
 
 #include "failure.h"
 #include "memory.h"
+#include "pages.h"
 #include "proc_text.h"
 #include "setting.h"
-#include "starts.h"
+#include "test_starts.h"
 
 namespace rsslag::workload {
 namespace {

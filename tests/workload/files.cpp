@@ -1,18 +1,34 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Mappings of a file, private and shared, read and written.
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "failure.h"
 #include "memory.h"
-#include "starts.h"
-#include "temp_file.h"
+#include "pages.h"
+#include "test_starts.h"
 
 namespace rsslag::workload {
 namespace {
 
 constexpr std::int64_t kDefaultFileKb = 4096;
+
+/// A file to map privately: filled_file(), else this program's executable. `bytes` is reduced to its size.
+core::Result<Fd> readable_file(std::size_t &bytes) {
+    auto fd = filled_file(bytes);
+    if (fd) return fd;
+    Fd self(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+    struct stat about {};
+    if (!self.open() || fstat(self.get(), &about) != 0) return fd.error();
+    const std::size_t whole = static_cast<std::size_t>(about.st_size) / page_size() * page_size();
+    bytes = std::min(bytes, whole);
+    if (bytes == 0) return fd.error();
+    return self;
+}
 
 Facts read_facts(Memory memory) {
     return {number("read_kb", kb_of(memory.size())), mapping_fact(memory)};
@@ -56,7 +72,7 @@ Started start_file_private_write(const Options &given) {
 Started start_file_shared(const Options &given) {
     auto size = sizes(given, {.kb = kDefaultFileKb});
     if (!size) return size.error();
-    auto fd = writable_file(size->bytes(), Fill::Data);
+    auto fd = filled_file(size->bytes());
     if (!fd) return fd.error();
     auto memory = map_guarded(size->bytes(), {PROT_READ | PROT_WRITE, MAP_SHARED, fd->get()});
     if (!memory) return memory.error();

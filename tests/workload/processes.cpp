@@ -14,7 +14,7 @@
 #include "die.h"
 #include "failure.h"
 #include "proc_text.h"
-#include "starts.h"
+#include "test_starts.h"
 #include "worker_pool.h"
 
 namespace rsslag::workload {

@@ -11,7 +11,7 @@
 #include "failure.h"
 #include "memory.h"
 #include "proc_text.h"
-#include "starts.h"
+#include "test_starts.h"
 
 namespace rsslag::workload {
 namespace {

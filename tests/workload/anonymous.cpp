@@ -11,8 +11,8 @@
 
 #include "failure.h"
 #include "memory.h"
-#include "proc_text.h"
-#include "starts.h"
+#include "pages.h"
+#include "test_starts.h"
 
 namespace rsslag::workload {
 namespace {
@@ -20,8 +20,8 @@ namespace {
 constexpr std::int64_t kDefaultAnonKb = 8192;
 
 /// Maps and touches whole pages.
-core::Result<Memory> touched(const Options &given, std::int64_t default_kb = kDefaultAnonKb) {
-    auto size = sizes(given, {.kb = default_kb});
+core::Result<Memory> touched(const Options &given) {
+    auto size = sizes(given, {.kb = kDefaultAnonKb});
     if (!size) return size.error();
     auto memory = map_private(size->bytes());
     if (memory) touch(*memory);
@@ -52,12 +52,6 @@ core::Result<std::size_t> lock_some(Memory memory, bool all_requested) {
 }
 
 }  // namespace
-
-Started start_single(const Options &given) {
-    auto memory = touched(given, 1024);
-    if (!memory) return memory.error();
-    return facts_of(*memory);
-}
 
 Started start_populate(const Options &given) {
     auto size = sizes(given, {.kb = kDefaultAnonKb});

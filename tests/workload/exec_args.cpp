@@ -22,7 +22,7 @@
 #include "child.h"
 #include "failure.h"
 #include "memory.h"
-#include "starts.h"
+#include "test_starts.h"
 
 #ifndef USERFAULTFD_IOC_NEW
 #define USERFAULTFD_IOC_NEW _IO(0xAA, 0x00)

@@ -13,8 +13,8 @@
 
 #include "die.h"
 #include "failure.h"
-#include "starts.h"
-#include "temp_file.h"
+#include "pages.h"
+#include "test_starts.h"
 #include "worker_pool.h"
 
 namespace rsslag::workload {
@@ -50,7 +50,7 @@ void share(std::size_t pages) {
 }
 
 void read_and_copy(std::size_t pages) {
-    static const core::Result<Fd> file = writable_file(std::size_t{256} * page_size(), Fill::Data);
+    static const core::Result<Fd> file = filled_file(std::size_t{256} * page_size());
     if (!file) return share(pages);  // no file with file pages here
     const Memory memory = map_or_die(std::min<std::size_t>(pages, 256), MAP_PRIVATE, file->get());
     read_pages(memory);

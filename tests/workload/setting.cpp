@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "failure.h"
+#include "pages.h"
 #include "proc_text.h"
 
 namespace rsslag::workload {

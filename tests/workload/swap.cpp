@@ -6,8 +6,9 @@
 
 #include "failure.h"
 #include "memory.h"
+#include "pages.h"
 #include "proc_text.h"
-#include "starts.h"
+#include "test_starts.h"
 
 #ifndef MADV_PAGEOUT
 #define MADV_PAGEOUT 21
@@ -42,7 +43,7 @@ Started start_swap(const Options &given) {
     if (!swap_is_on()) return unsupported("no swap is enabled", kRemedy);
     auto memory = map_private(size->bytes());
     if (!memory) return memory.error();
-    auto shared = map_shared(kShmemBytes);
+    auto shared = map_anonymous(kShmemBytes, MAP_SHARED);
     if (!shared) return shared.error();
     for (Memory part : {*memory, *shared}) {
         touch(part);

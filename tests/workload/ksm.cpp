@@ -11,7 +11,7 @@
 #include "memory.h"
 #include "proc_text.h"
 #include "setting.h"
-#include "starts.h"
+#include "test_starts.h"
 
 namespace rsslag::workload {
 namespace {

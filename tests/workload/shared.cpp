@@ -9,7 +9,7 @@
 #include "failure.h"
 #include "memory.h"
 #include "rsslag/core/fd.h"
-#include "starts.h"
+#include "test_starts.h"
 
 namespace rsslag::workload {
 
@@ -26,7 +26,7 @@ Facts touched_facts(Memory memory) {
 Started start_shared_anon(const Options &given) {
     auto size = sizes(given, {.kb = 50 * 1024});
     if (!size) return size.error();
-    auto memory = map_shared(size->bytes());
+    auto memory = map_anonymous(size->bytes(), MAP_SHARED);
     if (!memory) return memory.error();
     return touched_facts(*memory);
 }

@@ -15,7 +15,7 @@
 #include "child.h"
 #include "failure.h"
 #include "memory.h"
-#include "starts.h"
+#include "test_starts.h"
 
 namespace rsslag::workload {
 namespace {
