@@ -21,13 +21,13 @@ static __always_inline u64 at_least_0(s64 count)
 static __always_inline u64 high_water(struct mm_struct *mm)
 {
     u64 most = BPF_CORE_READ(mm, hiwater_rss);
-    s64 flushed[4];
-    u64 now;
+    s64 flushed[EXACT_RSS_MEMBERS];
+    u64 now = 0;
 
     if (!bpf_core_field_exists(((struct mm_struct___cpu *)0)->rss_stat[0].count))
         return most;
     exact_rss_flushed_cpu(flushed, mm);
-    now = at_least_0(flushed[0]) + at_least_0(flushed[1]) + at_least_0(flushed[3]);
+    EXACT_RSS_EACH_OF_RSS(m, now += at_least_0(flushed[m]));
     return now > most ? now : most;
 }
 

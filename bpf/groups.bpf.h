@@ -19,8 +19,8 @@
 
 struct group {
     u64 name[2]; /* task_struct.comm */
-    s64 flushed[4];
-    s32 cached[4];
+    s64 flushed[EXACT_RSS_MEMBERS];
+    s32 cached[EXACT_RSS_MEMBERS];
     u32 processes; /* 0: unused */
     u32 threads;
     u32 inexact; /* processes that the file `rss` marks with + or ~ */
@@ -275,10 +275,7 @@ struct process_walk {
 
 static __always_inline void add_cached(struct group *group, const struct exact_rss *rss)
 {
-    group->cached[0] += rss->cached[0];
-    group->cached[1] += rss->cached[1];
-    group->cached[2] += rss->cached[2];
-    group->cached[3] += rss->cached[3];
+    EXACT_RSS_EACH(m, group->cached[m] += rss->cached[m]);
 }
 
 static __always_inline void add_to_group(struct group *group, const struct process *process)
@@ -286,10 +283,7 @@ static __always_inline void add_to_group(struct group *group, const struct proce
     const struct exact_rss *rss = &process->rss;
 
     group->inexact += rss->foreign | rss->moved;
-    group->flushed[0] += rss->flushed[0];
-    group->flushed[1] += rss->flushed[1];
-    group->flushed[2] += rss->flushed[2];
-    group->flushed[3] += rss->flushed[3];
+    EXACT_RSS_EACH(m, group->flushed[m] += rss->flushed[m]);
     add_cached(group, rss);
 }
 

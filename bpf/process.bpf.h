@@ -44,12 +44,18 @@ static __always_inline s64 shown(const struct exact_rss *rss, enum exact_rss_mem
 
 static __always_inline s64 shown_total(const struct exact_rss *rss)
 {
-    return shown(rss, EXACT_RSS_FILE) + shown(rss, EXACT_RSS_ANON) + shown(rss, EXACT_RSS_SHMEM);
+    s64 total = 0;
+
+    EXACT_RSS_EACH_OF_RSS(m, total += shown(rss, m));
+    return total;
 }
 
 static __always_inline s64 cached_total(const struct exact_rss *rss)
 {
-    return rss->cached[EXACT_RSS_FILE] + rss->cached[EXACT_RSS_ANON] + rss->cached[EXACT_RSS_SHMEM];
+    s64 total = 0;
+
+    EXACT_RSS_EACH_OF_RSS(m, total += rss->cached[m]);
+    return total;
 }
 
 static __always_inline s64 clamped(s64 pages)
@@ -60,8 +66,10 @@ static __always_inline s64 clamped(s64 pages)
 /* The lag: what a reader of the flushed counters misses. */
 static __always_inline s64 lag(const struct exact_rss *rss)
 {
-    return shown_total(rss) - clamped(rss->flushed[EXACT_RSS_FILE]) - clamped(rss->flushed[EXACT_RSS_ANON]) -
-           clamped(rss->flushed[EXACT_RSS_SHMEM]);
+    s64 lag = shown_total(rss);
+
+    EXACT_RSS_EACH_OF_RSS(m, lag -= clamped(rss->flushed[m]));
+    return lag;
 }
 
 #endif

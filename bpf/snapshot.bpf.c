@@ -12,6 +12,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+_Static_assert(RSSLAG_MEMBERS == EXACT_RSS_MEMBERS, "members");
+
 #define TASK_COMM_LEN 16
 
 /* Written by userspace before each pass. */
@@ -52,10 +54,7 @@ static __always_inline void write_task(struct seq_file *seq, struct task_struct 
     record.faults_before = task->min_flt + task->maj_flt;
     if (cached) {
         record.events = thread->rss_stat.events;
-        record.cached[0] = thread->rss_stat.count[0];
-        record.cached[1] = thread->rss_stat.count[1];
-        record.cached[2] = thread->rss_stat.count[2];
-        record.cached[3] = thread->rss_stat.count[3];
+        EXACT_RSS_EACH(m, record.cached[m] = thread->rss_stat.count[m]);
     }
     record.faults_after = task->min_flt + task->maj_flt;
     signal = task->signal; /* load it only once: see mm_of() in bpf/stream_cpu.bpf.h */
@@ -88,8 +87,8 @@ static __always_inline void write_mm_thread(struct seq_file *seq, struct mm_stru
 }
 
 struct cpu_walk {
-    u64 base;        /* the __percpu pointer of the anchor's element */
-    u64 counters[4]; /* percpu_counter.counters of each member */
+    u64 base; /* the __percpu pointer of the anchor's element */
+    u64 counters[EXACT_RSS_MEMBERS]; /* percpu_counter.counters of each member */
     struct seq_file *seq;
 };
 
@@ -97,11 +96,13 @@ static long write_cpu(u32 cpu, struct cpu_walk *walk)
 {
     struct rsslag_snapshot_cpu record = {.kind = RSSLAG_SNAPSHOT_CPU, .cpu = cpu};
     u64 offset;
+    s32 any = 0;
 
     if (!exact_rss_percpu_offset(cpu, walk->base, &offset))
         return 0;
     exact_rss_locals(record.cached, walk->counters, offset);
-    if (record.cached[0] | record.cached[1] | record.cached[2] | record.cached[3])
+    EXACT_RSS_EACH(m, any |= record.cached[m]);
+    if (any)
         bpf_seq_write(walk->seq, &record, sizeof(record));
     return 0;
 }
@@ -191,22 +192,18 @@ static __always_inline void sum_cpus(struct rsslag_total *record, struct mm_stru
     walk.base = exact_rss_percpu_base();
     exact_rss_counters(walk.counters, mm);
     bpf_loop(request.cpus, exact_rss_add_cpu, &walk, 0);
-    record->cached[0] = walk.rss.cached[0];
-    record->cached[1] = walk.rss.cached[1];
-    record->cached[2] = walk.rss.cached[2];
-    record->cached[3] = walk.rss.cached[3];
+    EXACT_RSS_EACH(m, record->cached[m] = walk.rss.cached[m]);
     record->cachers = walk.rss.cachers;
 }
 
 static __always_inline void copy_cached(struct rsslag_total *record, struct task_struct *task)
 {
     struct task_struct___thread *thread = (void *)task;
+    s64 any = 0;
 
-    record->cached[0] = thread->rss_stat.count[0];
-    record->cached[1] = thread->rss_stat.count[1];
-    record->cached[2] = thread->rss_stat.count[2];
-    record->cached[3] = thread->rss_stat.count[3];
-    record->cachers = record->cached[0] || record->cached[1] || record->cached[3];
+    EXACT_RSS_EACH(m, record->cached[m] = thread->rss_stat.count[m]);
+    EXACT_RSS_EACH_OF_RSS(m, any |= record->cached[m]);
+    record->cachers = any != 0;
 }
 
 /* Tasks of a group with the same mm have the same values, except on the thread scheme. So only the first of consecutive
@@ -215,7 +212,7 @@ static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme sch
 {
     struct task_struct *task = ctx->task;
     struct rsslag_total record = {};
-    rsslag_s64 after[4];
+    rsslag_s64 after[EXACT_RSS_MEMBERS];
     struct task_struct *leader;
     struct mm_struct *mm;
     struct numbers numbers;
@@ -248,8 +245,7 @@ static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme sch
     else if (scheme == THREAD)
         copy_cached(&record, task);
     read_flushed(after, mm, scheme);
-    if (after[0] != record.flushed[0] || after[1] != record.flushed[1] || after[2] != record.flushed[2] ||
-        after[3] != record.flushed[3])
+    if (!exact_rss_equal(after, record.flushed))
         record.flags |= RSSLAG_TOTAL_MOVED;
     bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
     return 0;

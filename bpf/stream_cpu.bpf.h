@@ -38,23 +38,11 @@ static __always_inline struct counter counter_of(struct mm_struct *mm, u32 membe
     struct mm_struct___cpu *counters = (void *)mm;
     struct counter counter = {};
 
-    switch (member & 3) {
-    case 0:
-        counter.count = counters->rss_stat[0].count;
-        counter.locals = (u64)counters->rss_stat[0].counters;
-        break;
-    case 1:
-        counter.count = counters->rss_stat[1].count;
-        counter.locals = (u64)counters->rss_stat[1].counters;
-        break;
-    case 2:
-        counter.count = counters->rss_stat[2].count;
-        counter.locals = (u64)counters->rss_stat[2].counters;
-        break;
-    default:
-        counter.count = counters->rss_stat[3].count;
-        counter.locals = (u64)counters->rss_stat[3].counters;
-    }
+    switch (exact_rss_index(member))
+        EXACT_RSS_EACH(m, case m:
+            counter.count = counters->rss_stat[m].count;
+            counter.locals = (u64)counters->rss_stat[m].counters;
+            break);
     return counter;
 }
 
@@ -180,7 +168,7 @@ int BPF_PROG(rss_stat_cpu, struct mm_struct *mm, int member)
     record->tid = tid;
     record->mm = address_of(key);
     record->cpu = number;
-    record->member = member & 3;
+    record->member = exact_rss_index(member);
     record->pad = 0;
     record->address = 0;
     task_flags = task->flags;

@@ -14,16 +14,9 @@ static __always_inline s32 cached_of(struct task_struct *task, u32 member)
 
     if (!bpf_core_field_exists(thread->rss_stat))
         return 0;
-    switch (member & 3) {
-    case 0:
-        return BPF_CORE_READ(thread, rss_stat.count[0]);
-    case 1:
-        return BPF_CORE_READ(thread, rss_stat.count[1]);
-    case 2:
-        return BPF_CORE_READ(thread, rss_stat.count[2]);
-    default:
-        return BPF_CORE_READ(thread, rss_stat.count[3]);
-    }
+    switch (exact_rss_index(member))
+        EXACT_RSS_EACH(m, case m: return BPF_CORE_READ(thread, rss_stat.count[m]));
+    return 0;
 }
 
 static __always_inline s32 events_of(struct task_struct *task)
@@ -114,7 +107,7 @@ int BPF_PROG(rss_stat_thread, struct mm_struct *mm, int member, long count)
     record->tid = (u32)id;
     record->mm = address_of(key);
     record->cpu = number;
-    record->member = member & 3;
+    record->member = exact_rss_index(member);
     record->pad = 0;
     record->address = 0;
     task_flags = BPF_CORE_READ(task, flags);
@@ -155,10 +148,7 @@ static __always_inline void emit_fault(struct task_struct *task, u64 mm, u32 tid
     record->tid = tid;
     record->mm = mm;
     record->address = address;
-    record->cached[0] = BPF_CORE_READ(thread, rss_stat.count[0]);
-    record->cached[1] = BPF_CORE_READ(thread, rss_stat.count[1]);
-    record->cached[2] = BPF_CORE_READ(thread, rss_stat.count[2]);
-    record->cached[3] = BPF_CORE_READ(thread, rss_stat.count[3]);
+    EXACT_RSS_EACH(m, record->cached[m] = BPF_CORE_READ(thread, rss_stat.count[m]));
     record->events = BPF_CORE_READ(thread, rss_stat.events);
     record->cpu = cpu;
     record->pad = 0;

@@ -53,10 +53,7 @@ static __always_inline struct rsslag_sum *sum_record(const struct rsslag_run *ru
     record->tid = run->tid;
     record->t_ns = bpf_ktime_get_ns();
     record->mm = run->mm;
-    record->cached[0] = run->cached[0];
-    record->cached[1] = run->cached[1];
-    record->cached[2] = run->cached[2];
-    record->cached[3] = run->cached[3];
+    EXACT_RSS_EACH(m, record->cached[m] = run->cached[m]);
     record->updates = run->updates;
     record->number = run->number;
     record->cpu = cpu;
@@ -82,8 +79,8 @@ static __always_inline void end_run(struct rsslag_run *run, u32 cpu)
 static __always_inline void add_to_run(struct rsslag_run *run, u32 member, s32 cached)
 {
     touch_sequence(run);
-    run->cached[member & 3] = cached;
-    run->members |= 1 << (member & 3);
+    run->cached[exact_rss_index(member)] = cached;
+    run->members |= 1 << exact_rss_index(member);
     run->updates++;
     touch_sequence(run);
 }
@@ -93,9 +90,9 @@ static __always_inline void begin_run(struct rsslag_run *run, u64 mm, u32 tid, u
     touch_sequence(run);
     run->tid = tid;
     run->flags = flags;
-    run->members = 1 << (member & 3);
+    run->members = 1 << exact_rss_index(member);
     run->updates = 1;
-    run->cached[member & 3] = cached;
+    run->cached[exact_rss_index(member)] = cached;
     run->mm = mm;
     touch_sequence(run);
 }

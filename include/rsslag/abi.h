@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /* NOLINTBEGIN: a C header, shared with BPF programs */
 /* The structures that BPF programs and userspace share. They have fixed widths, explicit padding, sizes that both
- * languages assert, and the machine's byte order. Arrays of four have a value for each member, in the kernel's order:
- * file, anon, swap, shmem (include/linux/mm_types_task.h). Counters are in pages. TIDs and TGIDs are the kernel's
+ * languages assert, and the machine's byte order. Arrays of RSSLAG_MEMBERS are in the kernel's order of members: file,
+ * anon, swap, shmem (include/linux/mm_types_task.h). Counters are in pages. TIDs and TGIDs are the kernel's
  * numbers unless a PID namespace is named. */
 #ifndef RSSLAG_ABI_H
 #define RSSLAG_ABI_H
@@ -26,6 +26,8 @@ typedef __u8 rsslag_u8;
 typedef __u16 rsslag_u16;
 #endif
 
+#define RSSLAG_MEMBERS 4
+
 /* One pass of the snapshot iterator writes, in this order: MM_FIRST, a CPU for each CPU that caches something (cpu
  * scheme), a TASK for each task of the mm, then MM_LAST and again its CPUs, as they are after the pass over
  * the tasks. */
@@ -40,7 +42,7 @@ struct rsslag_snapshot_mm {
     rsslag_u32 kind;
     rsslag_s32 users; /* mm->mm_users */
     rsslag_u64 mm;    /* address of the mm_struct; never shown to the user */
-    rsslag_s64 flushed[4];
+    rsslag_s64 flushed[RSSLAG_MEMBERS];
     rsslag_u64 total_vm;  /* pages */
     rsslag_s32 map_count; /* mappings */
     rsslag_u32 pad;
@@ -50,7 +52,7 @@ RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_mm) == 64, "rsslag_snapshot_m
 struct rsslag_snapshot_cpu {
     rsslag_u32 kind;
     rsslag_u32 cpu;
-    rsslag_s32 cached[4];
+    rsslag_s32 cached[RSSLAG_MEMBERS];
 };
 RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_cpu) == 24, "rsslag_snapshot_cpu");
 
@@ -65,8 +67,8 @@ struct rsslag_snapshot_task {
     rsslag_s32 tgid; /* the same */
     rsslag_s32 host_tid;
     rsslag_s32 host_tgid;
-    rsslag_s32 cached[4]; /* task->rss_stat.count, thread scheme only */
-    rsslag_s32 events;    /* task->rss_stat.events, thread scheme only */
+    rsslag_s32 cached[RSSLAG_MEMBERS]; /* task->rss_stat.count, thread scheme only */
+    rsslag_s32 events; /* task->rss_stat.events, thread scheme only */
     rsslag_u32 pad;
     rsslag_u64 faults_before; /* min_flt + maj_flt of the task, read before its cached counts */
     rsslag_u64 faults_after;  /* the same, read after them */
@@ -111,8 +113,8 @@ enum rsslag_total_flags {
  * schemes: one for each run of consecutive tasks with the same mm and group, and `cached` is the sum over the CPUs. */
 struct rsslag_total {
     rsslag_u64 mm;
-    rsslag_s64 flushed[4];
-    rsslag_s64 cached[4];
+    rsslag_s64 flushed[RSSLAG_MEMBERS];
+    rsslag_s64 cached[RSSLAG_MEMBERS];
     rsslag_s32 host_tgid;
     rsslag_s32 tgid;    /* in the reader's PID namespace; 0 if not visible there */
     rsslag_u32 cachers; /* CPUs or tasks whose cached file, anon or shmem is not 0 */
@@ -180,8 +182,8 @@ struct rsslag_fault {
     rsslag_u64 t_ns;
     rsslag_u64 mm;
     rsslag_u64 address;
-    rsslag_s32 cached[4]; /* task->rss_stat.count */
-    rsslag_s32 events;    /* task->rss_stat.events */
+    rsslag_s32 cached[RSSLAG_MEMBERS]; /* task->rss_stat.count */
+    rsslag_s32 events; /* task->rss_stat.events */
     rsslag_u16 cpu;
     rsslag_u16 pad;
 };
@@ -196,7 +198,7 @@ struct rsslag_sum {
     rsslag_s32 tid;
     rsslag_u64 t_ns; /* when it was sent, after the last of its updates */
     rsslag_u64 mm;
-    rsslag_s32 cached[4]; /* what CPU `of` caches after the last update, of the members in `members` */
+    rsslag_s32 cached[RSSLAG_MEMBERS]; /* what CPU `of` caches after the last update, of the members in `members` */
     rsslag_u32 updates;
     rsslag_u32 number; /* of the sums of CPU `of`, ascending; wraps around */
     rsslag_u16 cpu;    /* the CPU that sends the record */
@@ -211,7 +213,7 @@ struct rsslag_run {
     rsslag_u32 sequence; /* odd while the CPU is writing */
     rsslag_u32 number;
     rsslag_u64 mm; /* 0: no sum; another CPU sets it to 0 when the mm ends */
-    rsslag_s32 cached[4];
+    rsslag_s32 cached[RSSLAG_MEMBERS];
     rsslag_u32 updates;
     rsslag_s32 tid;
     rsslag_u16 flags;

@@ -22,13 +22,35 @@
 /* include/linux/mm_types_task.h; RSS is file + anon + shmem */
 enum exact_rss_member { EXACT_RSS_FILE, EXACT_RSS_ANON, EXACT_RSS_SWAP, EXACT_RSS_SHMEM, EXACT_RSS_MEMBERS };
 
+/* Repeats the statements for each member, with its constant `m`. Not a loop, because CO-RE relocates only constant
+ * indexes. Not a do-while, so that the statements can be the cases of a switch. */
+#define EXACT_RSS_EACH(m, ...) \
+    { \
+        { enum { m = EXACT_RSS_FILE }; __VA_ARGS__; } \
+        { enum { m = EXACT_RSS_ANON }; __VA_ARGS__; } \
+        { enum { m = EXACT_RSS_SWAP }; __VA_ARGS__; } \
+        { enum { m = EXACT_RSS_SHMEM }; __VA_ARGS__; } \
+    }
+
+/* The same for the members that RSS includes. */
+#define EXACT_RSS_EACH_OF_RSS(m, ...) \
+    EXACT_RSS_EACH(m, if (m != EXACT_RSS_SWAP) { __VA_ARGS__; })
+
+_Static_assert((EXACT_RSS_MEMBERS & (EXACT_RSS_MEMBERS - 1)) == 0, "exact_rss_index() requires a power of two");
+
+/* A number of a member as an index that the verifier knows to be in bounds. */
+static __always_inline u32 exact_rss_index(u32 member)
+{
+    return member & (EXACT_RSS_MEMBERS - 1);
+}
+
 /* The layouts of mm->rss_stat. The kernel's BTF decides which one is used, not its version, since vendors backport. */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 /* `thread` scheme, 2.6.34 (34e55232e59f) to 6.1, and `plain`, which lacks task_struct.rss_stat. */
 struct mm_rss_stat___thread {
-    atomic_long_t count[4];
+    atomic_long_t count[EXACT_RSS_MEMBERS];
 };
 
 struct mm_struct___thread {
@@ -37,7 +59,7 @@ struct mm_struct___thread {
 
 struct task_rss_stat___thread {
     int events;
-    int count[4];
+    int count[EXACT_RSS_MEMBERS];
 };
 
 struct task_struct___thread {
@@ -46,7 +68,7 @@ struct task_struct___thread {
 
 /* `cpu` scheme, from 6.2 (f1a7941243c1). */
 struct mm_struct___cpu {
-    struct percpu_counter rss_stat[4];
+    struct percpu_counter rss_stat[EXACT_RSS_MEMBERS];
 };
 
 /* kernel/bpf/arraymap.c: a per-CPU array has one __percpu pointer per element */
@@ -134,20 +156,14 @@ static __always_inline void exact_rss_flushed_thread(s64 *flushed, struct mm_str
 {
     struct mm_struct___thread *counters = (void *)mm;
 
-    flushed[0] = BPF_CORE_READ(counters, rss_stat.count[0].counter);
-    flushed[1] = BPF_CORE_READ(counters, rss_stat.count[1].counter);
-    flushed[2] = BPF_CORE_READ(counters, rss_stat.count[2].counter);
-    flushed[3] = BPF_CORE_READ(counters, rss_stat.count[3].counter);
+    EXACT_RSS_EACH(m, flushed[m] = BPF_CORE_READ(counters, rss_stat.count[m].counter));
 }
 
 static __always_inline void exact_rss_flushed_cpu(s64 *flushed, struct mm_struct *mm)
 {
     struct mm_struct___cpu *counters = (void *)mm;
 
-    flushed[0] = BPF_CORE_READ(counters, rss_stat[0].count);
-    flushed[1] = BPF_CORE_READ(counters, rss_stat[1].count);
-    flushed[2] = BPF_CORE_READ(counters, rss_stat[2].count);
-    flushed[3] = BPF_CORE_READ(counters, rss_stat[3].count);
+    EXACT_RSS_EACH(m, flushed[m] = BPF_CORE_READ(counters, rss_stat[m].count));
 }
 
 /* percpu_counter.counters of each member: the __percpu pointer to what the CPUs cache of it. */
@@ -156,10 +172,7 @@ static __always_inline void exact_rss_counters(u64 *counters, struct mm_struct *
 {
     struct mm_struct___cpu *of = (void *)mm;
 
-    counters[0] = (u64)BPF_CORE_READ(of, rss_stat[0].counters);
-    counters[1] = (u64)BPF_CORE_READ(of, rss_stat[1].counters);
-    counters[2] = (u64)BPF_CORE_READ(of, rss_stat[2].counters);
-    counters[3] = (u64)BPF_CORE_READ(of, rss_stat[3].counters);
+    EXACT_RSS_EACH(m, counters[m] = (u64)BPF_CORE_READ(of, rss_stat[m].counters));
 }
 
 /* What a CPU caches of a member. If `counters` is NULL, the mm's own counter has the whole value: some vendor kernels
@@ -173,31 +186,30 @@ static __always_inline s32 exact_rss_local(u64 counters, u64 offset)
     return value;
 }
 
-/* What a CPU caches of all four members, adjacent since percpu_counter_init_many (6.6, c439d5e8a0de). */
+/* What a CPU caches of all members, adjacent since percpu_counter_init_many (6.6, c439d5e8a0de). */
 static __always_inline void exact_rss_locals(s32 *cached, const u64 *counters, u64 offset)
 {
     u64 first = counters[0];
+    bool adjacent = first;
 
-    if (first && counters[1] == first + 4 && counters[2] == first + 8 && counters[3] == first + 12) {
-        bpf_probe_read_kernel(cached, 4 * sizeof(*cached), (void *)(first + offset));
+    EXACT_RSS_EACH(m, adjacent = adjacent && counters[m] == first + m * sizeof(*cached));
+    if (adjacent) {
+        bpf_probe_read_kernel(cached, EXACT_RSS_MEMBERS * sizeof(*cached), (void *)(first + offset));
         return;
     }
-    cached[0] = exact_rss_local(counters[0], offset);
-    cached[1] = exact_rss_local(counters[1], offset);
-    cached[2] = exact_rss_local(counters[2], offset);
-    cached[3] = exact_rss_local(counters[3], offset);
+    EXACT_RSS_EACH(m, cached[m] = exact_rss_local(counters[m], offset));
 }
 
 /* A complete reading. */
 
 struct exact_rss {
-    s64 flushed[4]; /* pages, by enum exact_rss_member; may be negative */
-    s64 cached[4];  /* pages; may be negative; exact is flushed + cached */
-    u32 cachers;    /* CPUs or threads with cached file, anon or shmem */
-    u32 tasks;      /* `thread` scheme: threads of this group with this mm; `cached` is theirs */
-    u32 moved;      /* the counters changed in every attempt to read them: pages may be missing or count twice */
-    u32 foreign;    /* `thread` scheme: the mm has other users (CLONE_VM, vfork, or a reader of its /proc files);
-                     * what such tasks cache is missing */
+    s64 flushed[EXACT_RSS_MEMBERS]; /* pages; may be negative */
+    s64 cached[EXACT_RSS_MEMBERS];  /* pages; may be negative; exact is flushed + cached */
+    u32 cachers; /* CPUs or threads with cached file, anon or shmem */
+    u32 tasks;   /* `thread` scheme: threads of this group with this mm; `cached` is theirs */
+    u32 moved;   /* the counters changed in every attempt to read them: pages may be missing or count twice */
+    u32 foreign; /* `thread` scheme: the mm has other users (CLONE_VM, vfork, or a reader of its /proc files); what
+                  * such tasks cache is missing */
 };
 
 static __always_inline s64 exact_rss_member(const struct exact_rss *rss, enum exact_rss_member member)
@@ -208,14 +220,16 @@ static __always_inline s64 exact_rss_member(const struct exact_rss *rss, enum ex
 /* The exact RSS in pages. */
 static __always_inline s64 exact_rss_total(const struct exact_rss *rss)
 {
-    return exact_rss_member(rss, EXACT_RSS_FILE) + exact_rss_member(rss, EXACT_RSS_ANON) +
-           exact_rss_member(rss, EXACT_RSS_SHMEM);
+    s64 total = 0;
+
+    EXACT_RSS_EACH_OF_RSS(m, total += exact_rss_member(rss, m));
+    return total;
 }
 
 struct exact_rss_walk {
     struct exact_rss rss;
     u64 base; /* for CPUs: the anchor's __percpu pointer */
-    u64 counters[4];
+    u64 counters[EXACT_RSS_MEMBERS];
     u64 mm; /* for threads */
     u64 node;
     u64 head;
@@ -223,17 +237,17 @@ struct exact_rss_walk {
 
 static __always_inline void exact_rss_add(struct exact_rss *rss, const s32 *cached)
 {
-    rss->cached[0] += cached[0];
-    rss->cached[1] += cached[1];
-    rss->cached[2] += cached[2];
-    rss->cached[3] += cached[3];
-    if (cached[EXACT_RSS_FILE] | cached[EXACT_RSS_ANON] | cached[EXACT_RSS_SHMEM])
+    s32 any = 0;
+
+    EXACT_RSS_EACH(m, rss->cached[m] += cached[m]);
+    EXACT_RSS_EACH_OF_RSS(m, any |= cached[m]);
+    if (any)
         rss->cachers++;
 }
 
 static __attribute__((unused)) long exact_rss_add_cpu(u32 cpu, struct exact_rss_walk *walk)
 {
-    s32 cached[4] = {};
+    s32 cached[EXACT_RSS_MEMBERS] = {};
     u64 offset;
 
     if (!exact_rss_percpu_offset(cpu, walk->base, &offset))
@@ -258,7 +272,7 @@ static __always_inline struct task_struct *exact_rss_next_thread(struct exact_rs
 static __attribute__((unused)) long exact_rss_add_thread(u32 i, struct exact_rss_walk *walk)
 {
     struct task_struct *task = exact_rss_next_thread(walk);
-    s32 cached[4];
+    s32 cached[EXACT_RSS_MEMBERS];
 
     if (!task)
         return 1;
@@ -310,12 +324,15 @@ static __always_inline struct mm_struct *exact_rss_mm(struct task_struct *task)
 
 static __always_inline bool exact_rss_equal(const s64 *a, const s64 *b)
 {
-    return a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3];
+    bool equal = true;
+
+    EXACT_RSS_EACH(m, equal = equal && a[m] == b[m]);
+    return equal;
 }
 
 static __always_inline void exact_rss_read_cpu(struct exact_rss_walk *walk, struct mm_struct *mm)
 {
-    s64 after[4];
+    s64 after[EXACT_RSS_MEMBERS];
 
     exact_rss_flushed_cpu(walk->rss.flushed, mm);
     bpf_loop(EXACT_RSS_MANY, exact_rss_add_cpu, walk, 0);
@@ -326,7 +343,7 @@ static __always_inline void exact_rss_read_cpu(struct exact_rss_walk *walk, stru
 static __always_inline void exact_rss_read_thread(struct exact_rss_walk *walk, struct task_struct *task,
                                                   struct mm_struct *mm)
 {
-    s64 after[4];
+    s64 after[EXACT_RSS_MEMBERS];
 
     exact_rss_begin_threads(walk, task);
     walk->mm = (u64)mm;
