@@ -23,7 +23,7 @@ void widen(Amount &amount, const Amount &other) {
 }  // namespace
 
 bool counts_in_rss(std::size_t member) {
-    return kAllMembers[member] != Member::Swap;
+    return in_rss(kAllMembers[member]);
 }
 
 void Peaks::start(const Members &members, std::int64_t lag, std::uint64_t t_ns) {

@@ -6,10 +6,7 @@
 namespace rsslag::core {
 
 Finding ProcessReading::finding() const {
-    const auto hides = [](const auto &cacher) {
-        return std::any_of(kRssMembers.begin(), kRssMembers.end(),
-                           [&](Member member) { return cacher.cached[member].n != 0; });
-    };
+    const auto hides = [](const auto &cacher) { return caches_rss(cacher.cached); };
     const auto cachers =
         std::count_if(tasks.begin(), tasks.end(), hides) + std::count_if(cpus.begin(), cpus.end(), hides);
     Finding finding;

@@ -25,9 +25,8 @@ namespace rsslag::probe {
 using core::Fd;
 namespace {
 
+using core::kMembers;
 using core::Scheme;
-
-constexpr unsigned kMembers = 4;
 
 /// Finds a member of a struct, also inside anonymous structs and unions (mm_struct wraps all of its members in one).
 const btf_member *find_member(const btf &btf, const btf_type *type, std::string_view name) {
@@ -85,7 +84,7 @@ bool is_integer(const btf &btf, unsigned id, unsigned bytes, bool is_signed) {
            ((btf_int_encoding(type) & BTF_INT_SIGNED) != 0) == is_signed;
 }
 
-/// Whether the type is int[4], as in task_struct.rss_stat.
+/// Whether the type is int[kMembers], as in task_struct.rss_stat.
 bool is_array_of_ints(const btf &btf, unsigned id) {
     const btf_type *type = resolve(btf, id);
     if (type == nullptr || !btf_is_array(type)) return false;

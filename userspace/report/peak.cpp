@@ -145,9 +145,8 @@ std::string peak_text(const PeakReport &peak, const ReportStyle &style, bool tre
         text = "the command's peak is not known: the trace has no data of it\n";
     } else {
         const core::Members &members = own->extremes.most.members;
-        text = fmt::format("peak RSS {} at {} by thread {}: file {}, anon {}, shmem {}\n",
-                           core::peak_range_text(own->extremes, amount), seconds(own->extremes.most.t_ns),
-                           own->extremes.most.tid, amount(members.file), amount(members.anon), amount(members.shmem));
+        text = fmt::format("peak RSS {} at {} by thread {}: {}\n", core::peak_range_text(own->extremes, amount),
+                           seconds(own->extremes.most.t_ns), own->extremes.most.tid, rss_members_text(members, amount));
     }
     const core::Extreme &all = summary.all.most;
     if (summary.processes.size() > 1)

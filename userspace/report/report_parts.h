@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
 #include "rsslag/report/report.h"
 
@@ -46,6 +47,15 @@ std::string causes_text(const std::map<std::string, std::uint64_t> &counts, cons
     for (const auto &[cause, number] : counts) {
         if (number != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count(number), name(cause));
     }
+    return text;
+}
+
+/// The members of RSS: "file 12 kB, anon 3 kB, shmem 0 kB". `amount` formats pages.
+template <class Amount>
+std::string rss_members_text(const core::Members &members, const Amount &amount) {
+    std::string text;
+    for (const core::Member member : core::kRssMembers)
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", core::name(member), amount(members[member]));
     return text;
 }
 

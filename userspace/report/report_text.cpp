@@ -223,10 +223,7 @@ std::string image_text(const sinks::ImageGrowth &image, const Amounts &amount) {
 
 /// Extremes other than the peak: the least rss, and most, least and most cached of each member, at any instant.
 std::string extremes_text(const core::Extremes &extremes, const Amounts &amount) {
-    const auto each = [&amount](const core::Members &members) {
-        return fmt::format("file {}, anon {}, shmem {}", amount(members.file), amount(members.anon),
-                           amount(members.shmem));
-    };
+    const auto each = [&amount](const core::Members &members) { return rss_members_text(members, amount); };
     const core::Extreme &least = extremes.least;
     const std::string range =
         least.from == least.to ? amount(least.to) : amount(least.from) + " to " + amount(least.to);

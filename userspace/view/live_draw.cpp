@@ -93,10 +93,10 @@ void draw_members(Grid &grid, const Area &area, const LiveState &state, const Pr
             grid.put_right(at, area.column + 6 + width * (i + 1), values[static_cast<std::size_t>(i)], look);
     };
     row(area.row, state.style.unit, {"FLUSHED", "CACHED", "EXACT"}, Look::Faint);
-    const bool swapped = figures.flushed.swap.n != 0 || figures.cached.swap.n != 0;
     int at = area.row + 1;
     for (const ShownMember &member : kShownMembers) {
-        if (member == core::Member::Swap && !swapped) continue;
+        const bool nothing = shown(figures.flushed, member).n == 0 && shown(figures.cached, member).n == 0;
+        if (member && !core::in_rss(*member) && nothing) continue;
         const auto number = [&](const core::Members &members) {
             return fmt::format("{}{}", how, column(shown(members, member), tick.page_size, state.style));
         };
@@ -218,7 +218,7 @@ class Layout {
     /// Chart on the left, readers above members on the right.
     int wide(int top, int bottom, int columns) {
         constexpr int kTables = 48;
-        constexpr int kMembers = 6;
+        constexpr int kMembers = 1 + kShownMembers.size();
         const int space = bottom - top;
         constexpr int kLeastTable = 6;
         if (space - kLeastTable < kReaders) return top;

@@ -75,13 +75,20 @@ void draw_footer(Grid &grid, const LiveState &state, const Process &process) {
     grid.put(rows - 1, 0, fitting(keys, width));
 }
 
+std::string member_names() {
+    std::string names;
+    for (const ShownMember &member : kShownMembers)
+        names += (names.empty() ? "" : ", ") + std::string(name(member));
+    return names;
+}
+
 void draw_help(Grid &grid, const Area &area, const LiveState &state) {
     const Glyphs &glyph = glyphs(state.style.utf8);
     std::vector<std::string> lines{
         " Keys",
         "   up/down j/k PgUp PgDn Home End  move     Enter  one thread or CPU   Esc back",
         "   s  sort by the next column               /  filter by name or TID",
-        "   t  threads   c  CPUs                     m  rss, anon, file, shmem, swap",
+        "   t  threads   c  CPUs                     m  " + member_names(),
         "   g  what grew in the last 30 s, by mapping and by thread",
         " Words",
         "   flushed  what the kernel's own counter holds, and /proc/PID/stat says",

@@ -81,16 +81,16 @@ void draw_title(Grid &grid, const LiveState &state, const Process &process) {
     grid.put(0, 0, fitting(left, width), Look::Heading);
 }
 
-/// The number of threads or CPUs that cache file, anon or shmem.
+/// The number of threads or CPUs that cache a part of RSS.
 std::size_t cachers(const Tick &tick) {
-    const auto caches = [](const core::Members &m) { return m.file.n != 0 || m.anon.n != 0 || m.shmem.n != 0; };
     if (cpus_cache(tick)) {
-        return static_cast<std::size_t>(std::count_if(tick.ledger.cpus.begin(), tick.ledger.cpus.end(),
-                                                      [&](const core::CpuNet &cpu) { return caches(cpu.cached); }));
+        return static_cast<std::size_t>(
+            std::count_if(tick.ledger.cpus.begin(), tick.ledger.cpus.end(),
+                          [&](const core::CpuNet &cpu) { return core::caches_rss(cpu.cached); }));
     }
     return static_cast<std::size_t>(
         std::count_if(tick.ledger.tasks.begin(), tick.ledger.tasks.end(),
-                      [&](const core::TaskNet &task) { return task.cached && caches(*task.cached); }));
+                      [&](const core::TaskNet &task) { return task.cached && core::caches_rss(*task.cached); }));
 }
 
 /// The sentence in pieces, to fit narrow screens too.

@@ -2,6 +2,7 @@
 // State and parts of the live screen; for live_*.cpp only.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "chart.h"
+#include "rsslag/core/member_name.h"
 #include "rsslag/core/reading_figures.h"
 #include "rsslag/view/screen.h"
 
@@ -22,8 +24,11 @@ enum class Table : std::uint8_t { Threads, Cpus };
 enum class Sort : std::uint8_t { Cached, Net, Faults, Flushes, Recent, Id, Name };
 /// The member that the chart and the table's first number show; nullopt is RSS.
 using ShownMember = std::optional<core::Member>;
-inline constexpr std::array<ShownMember, core::kMembers + 1> kShownMembers{
-    std::nullopt, core::Member::Anon, core::Member::File, core::Member::Shmem, core::Member::Swap};
+inline constexpr auto kShownMembers = [] {
+    std::array<ShownMember, core::kMembers + 1> shown{};
+    std::copy(core::kMembersInText.begin(), core::kMembersInText.end(), shown.begin() + 1);
+    return shown;
+}();
 
 core::Pages shown(const core::Members &members, ShownMember member);
 std::string_view name(ShownMember member);

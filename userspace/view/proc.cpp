@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "json_parts.h"
+#include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
 #include "text_parts.h"
 
@@ -87,11 +88,11 @@ void append_members(std::string &text, const Members &exact, const core::PageSiz
         fmt::format_to(out, "{:<8}{}\n", label, right(column(pages, page_size, style), 13));
     };
     fmt::format_to(out, "\n{:<8}{:>13}\n", style.unit, "EXACT");
-    row("anon", exact.anon);
-    row("file", exact.file);
-    row("shmem", exact.shmem);
+    for (const core::Member member : core::kRssMembersInText)
+        row(core::name(member), exact[member]);
     row("rss", exact.rss());
-    if (exact.swap.n != 0) row("swap", exact.swap);
+    for (const core::Member member : core::kOtherMembersInText)
+        if (exact[member].n != 0) row(core::name(member), exact[member]);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
 #include "rsslag/view/snapshot.h"
 #include "text_parts.h"
@@ -21,13 +22,14 @@ void append_members(Out out, const ProcessReading &process, const core::PageSize
                        right(column(cached, page_size, style), 13), right(column(exact, page_size, style), 13));
     };
     fmt::format_to(out, "{:<8}{:>13}{:>13}{:>13}\n", style.unit, "FLUSHED", "CACHED", "EXACT");
-    row("anon", verdict.flushed.anon, verdict.cached.anon, verdict.exact.anon);
-    row("file", verdict.flushed.file, verdict.cached.file, verdict.exact.file);
-    row("shmem", verdict.flushed.shmem, verdict.cached.shmem, verdict.exact.shmem);
+    const auto row_of = [&](core::Member member) {
+        row(core::name(member), verdict.flushed[member], verdict.cached[member], verdict.exact[member]);
+    };
+    for (const core::Member member : core::kRssMembersInText)
+        row_of(member);
     row("rss", verdict.flushed.rss(), verdict.cached.rss(), verdict.exact.rss());
-    if (!(verdict.flushed.swap.n == 0 && verdict.cached.swap.n == 0)) {
-        row("swap", verdict.flushed.swap, verdict.cached.swap, verdict.exact.swap);
-    }
+    for (const core::Member member : core::kOtherMembersInText)
+        if (verdict.flushed[member].n != 0 || verdict.cached[member].n != 0) row_of(member);
 }
 
 struct Cacher {
@@ -36,15 +38,11 @@ struct Cacher {
     std::string faults;
 };
 
-/// Whether no RSS member is cached. A cached amount of swap alone appears only in the members' table.
-bool hides_nothing(const core::Members &cached) {
-    return cached.file.n == 0 && cached.anon.n == 0 && cached.shmem.n == 0;
-}
-
 std::vector<Cacher> cachers_of(const ProcessReading &process, const TextStyle &style) {
     std::vector<Cacher> cachers;
     for (const core::TaskReading &task : process.tasks) {
-        if (hides_nothing(task.cached)) continue;
+        // A cached amount of swap alone appears only in the members' table.
+        if (!core::caches_rss(task.cached)) continue;
         const std::string comm = core::printable(task.comm, style.utf8);
         cachers.push_back(
             {fmt::format("{:>8} {:<16}", task.tid, comm), task.cached, fmt::format("{:>20}", task.faults_since_flush)});
@@ -62,16 +60,18 @@ void append_cachers(Out out, const ProcessReading &process, const core::Machine 
     if (cachers.empty()) return;
     const bool threads = core::tasks_cache(machine.scheme);
     const core::PageSize &page_size = machine.page_size;
-    fmt::format_to(out, "\n{:>8} {}{:>12}{:>11}{:>11}{:>11}{}\n", threads ? "TID" : "CPU",
-                   threads ? fmt::format("{:<16}", "COMM") : "", "CACHED " + style.unit, "anon", "file", "shmem",
-                   threads ? "  FAULTS SINCE FLUSH" : "");
+    fmt::format_to(out, "\n{:>8} {}{:>12}", threads ? "TID" : "CPU", threads ? fmt::format("{:<16}", "COMM") : "",
+                   "CACHED " + style.unit);
+    for (const core::Member member : core::kRssMembersInText)
+        fmt::format_to(out, "{:>11}", core::name(member));
+    fmt::format_to(out, "{}\n", threads ? "  FAULTS SINCE FLUSH" : "");
     const std::size_t shown = std::min(style.cachers, cachers.size());
     for (std::size_t i = 0; i < shown; ++i) {
         const core::Members &cached = cachers[i].cached;
-        fmt::format_to(out, "{} {}{}{}{}{}\n", cachers[i].who, right(column(cached.rss(), page_size, style), 12),
-                       right(column(cached.anon, page_size, style), 11),
-                       right(column(cached.file, page_size, style), 11),
-                       right(column(cached.shmem, page_size, style), 11), cachers[i].faults);
+        fmt::format_to(out, "{} {}", cachers[i].who, right(column(cached.rss(), page_size, style), 12));
+        for (const core::Member member : core::kRssMembersInText)
+            fmt::format_to(out, "{}", right(column(cached[member], page_size, style), 11));
+        fmt::format_to(out, "{}\n", cachers[i].faults);
     }
     if (shown == cachers.size()) return;
     core::Members rest;

@@ -47,8 +47,11 @@ ordered_json flush_reasons(const Tick &tick) {
 }
 
 std::string members_text(const core::Members &members) {
-    return fmt::format(R"({{"file":{},"anon":{},"shmem":{},"swap":{},"rss":{}}})", members.file.n, members.anon.n,
-                       members.shmem.n, members.swap.n, members.rss().n);
+    std::string text = "{";
+    for (const core::Member member : core::kMembersInOrder)
+        fmt::format_to(std::back_inserter(text), R"("{}":{},)", core::name(member), members[member].n);
+    fmt::format_to(std::back_inserter(text), R"("rss":{}}})", members.rss().n);
+    return text;
 }
 
 /// Both times are since the attach. A flush after the tick's time has the age 0.

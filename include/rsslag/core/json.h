@@ -9,6 +9,7 @@
 #include <string>
 
 #include "rsslag/core/ledger.h"
+#include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
 #include "rsslag/core/units.h"
 
@@ -33,12 +34,17 @@ inline nlohmann::ordered_json id(int number) {
     return number > 0 ? nlohmann::ordered_json(number) : nlohmann::ordered_json(nullptr);
 }
 
-/// All members and their rss: keys file, anon, shmem, swap, rss.
+/// All members without their sum: keys file, anon, shmem, swap.
+inline nlohmann::ordered_json by_member(const Members &members) {
+    nlohmann::ordered_json object = nlohmann::ordered_json::object();
+    for (const Member member : kMembersInOrder)
+        object[std::string(name(member))] = members[member].n;
+    return object;
+}
+
+/// All members and their rss.
 inline void put_members(nlohmann::ordered_json &object, const Members &members) {
-    object["file"] = members.file.n;
-    object["anon"] = members.anon.n;
-    object["shmem"] = members.shmem.n;
-    object["swap"] = members.swap.n;
+    object.update(by_member(members));
     object["rss"] = members.rss().n;
 }
 inline nlohmann::ordered_json members(const Members &members) {
@@ -56,12 +62,7 @@ inline nlohmann::ordered_json peak(const Extremes &extremes) {
             {"lossy", extremes.lossy}};
 }
 
-/// The extremes of each member by itself. Their instants may differ, so there is no sum.
-inline nlohmann::ordered_json by_member(const Members &members) {
-    return {{"file", members.file.n}, {"anon", members.anon.n}, {"shmem", members.shmem.n}, {"swap", members.swap.n}};
-}
-
-/// The extremes except the peak.
+/// The extremes except the peak. The instants of the members' extremes may differ, so they have no sum.
 inline void put_extremes(nlohmann::ordered_json &object, const Extremes &extremes) {
     object["lowest"] = {{"rss_min", extremes.least.from.n},
                         {"rss_max", extremes.least.to.n},

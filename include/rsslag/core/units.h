@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string_view>
 
 namespace rsslag::core {
 
@@ -56,14 +59,58 @@ struct PageSize {
 
 /// The members of mm->rss_stat, with the kernel's numbers (include/linux/mm_types_task.h).
 enum class Member : std::uint8_t { File = 0, Anon = 1, Swap = 2, Shmem = 3 };
-inline constexpr std::size_t kMembers = 4;
-inline constexpr std::array<Member, kMembers> kAllMembers{Member::File, Member::Anon, Member::Swap, Member::Shmem};
+
+struct MemberFacts {
+    std::string_view name;         ///< in every output
+    bool in_rss;                   ///< RSS includes it, clamped at 0
+    std::string_view status_line;  ///< of /proc/PID/status
+};
+/// By number.
+inline constexpr std::array kMemberFacts{
+    MemberFacts{"file", true, "RssFile"},
+    MemberFacts{"anon", true, "RssAnon"},
+    MemberFacts{"swap", false, "VmSwap"},
+    MemberFacts{"shmem", true, "RssShmem"},
+};
+inline constexpr std::size_t kMembers = kMemberFacts.size();
+
+constexpr const MemberFacts &facts_of(Member member) {
+    return kMemberFacts[static_cast<std::size_t>(member)];
+}
+constexpr bool in_rss(Member member) {
+    return facts_of(member).in_rss;
+}
 /// The member with this number; nullopt: a counter that this version does not know.
 constexpr std::optional<Member> member_of(unsigned number) {
     return number < kMembers ? std::optional(static_cast<Member>(number)) : std::nullopt;
 }
+
+/// By number.
+inline constexpr auto kAllMembers = [] {
+    std::array<Member, kMembers> all{};
+    for (std::size_t i = 0; i < kMembers; ++i)
+        all[i] = static_cast<Member>(i);
+    return all;
+}();
+/// The order in JSON and CSV: first the members of RSS.
+inline constexpr auto kMembersInOrder = [] {
+    auto all = kAllMembers;
+    std::size_t filled = 0;
+    for (const bool of_rss : {true, false})
+        for (const Member member : kAllMembers)
+            if (in_rss(member) == of_rss) all[filled++] = member;
+    return all;
+}();
 /// The members that make up RSS.
-inline constexpr std::array<Member, 3> kRssMembers{Member::File, Member::Anon, Member::Shmem};
+inline constexpr auto kRssMembers =
+    std::span(kMembersInOrder).first<std::count_if(kAllMembers.begin(), kAllMembers.end(), in_rss)>();
+
+/// The order in text, and of the lines of /proc/PID/status.
+inline constexpr std::array kMembersInText{Member::Anon, Member::File, Member::Shmem, Member::Swap};
+inline constexpr auto kRssMembersInText = std::span(kMembersInText).first<kRssMembers.size()>();
+/// The members that RSS does not include.
+inline constexpr auto kOtherMembersInText = std::span(kMembersInText).subspan<kRssMembers.size()>();
+static_assert(kMembersInText.size() == kMembers && std::ranges::all_of(kRssMembersInText, in_rss));
 
 /// A number of pages for each member.
 struct Members {
@@ -95,6 +142,12 @@ struct Members {
         return *this;
     }
 };
+// The functions of Members name each member.
+static_assert(std::ranges::all_of(kAllMembers, [](Member member) {
+    Members one;
+    one[member] = {1};
+    return one - Members{} == one && (one + one)[member].n == 2 && one.rss().n == (in_rss(member) ? 1 : 0);
+}));
 
 /// RSS as /proc computes it from counters: get_mm_rss() clamps each member at 0 (include/linux/mm.h).
 constexpr Pages clamped_rss(const Members &m) {
@@ -103,6 +156,11 @@ constexpr Pages clamped_rss(const Members &m) {
         if (m[member].n > 0) sum += m[member];
     }
     return sum;
+}
+
+/// Whether any part of RSS is in these cached counters.
+constexpr bool caches_rss(const Members &cached) {
+    return std::ranges::any_of(kRssMembers, [&](Member member) { return cached[member].n != 0; });
 }
 
 /// What a reader of the flushed counters misses: exact rss − clamped_rss(flushed).

@@ -11,7 +11,7 @@ namespace rsslag::sinks {
 
 /// Whether an update can count as growth once its amount is known.
 inline bool may_grow(const UpdateRow &row) {
-    return row.at.mm != 0 && !row.newborn && !row.teardown && row.member && *row.member != core::Member::Swap;
+    return row.at.mm != 0 && !row.newborn && !row.teardown && row.member && core::in_rss(*row.member);
 }
 
 /// Whether an update counts as growth.
