@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rsslag/core/proc_reading.h"
 
+#include <algorithm>
+
 namespace rsslag::core {
 namespace {
 
@@ -9,7 +11,7 @@ Pages pages_of(const std::optional<Kilobytes> &kb, const PageSize &page_size) {
 }
 
 bool has_members(const ReaderValues &readers) {
-    return readers.status_anon && readers.status_file && readers.status_shmem;
+    return std::ranges::all_of(kRssMembers, [&](Member member) { return readers.status(member).has_value(); });
 }
 
 }  // namespace
@@ -18,10 +20,8 @@ void reconcile(ProcReading &reading, const Calibration &calibration, const PageS
     const ReaderValues &readers = reading.living ? *reading.living : reading.readers;
     if (calibration.status == Truth::Exact && has_members(readers)) {
         Members exact;
-        exact.anon = pages_of(readers.status_anon, page_size);
-        exact.file = pages_of(readers.status_file, page_size);
-        exact.shmem = pages_of(readers.status_shmem, page_size);
-        exact.swap = pages_of(readers.status_swap, page_size);
+        for (const Member member : kAllMembers)
+            exact[member] = pages_of(readers.status(member), page_size);
         reading.source = ProcSource::StatusFile;
         reading.members = exact;
         reading.exact = exact.rss();

@@ -73,8 +73,8 @@ core::Calibration experiment() {
         const auto status_file = self->status();
         const auto rss = self->leader_stat();
         const auto pages_of = self->statm();
-        if (!status_file || !status_file->rss_anon || !rss || !pages_of) return {};
-        if (i > 0) status.push_back(page_size.pages(*status_file->rss_anon).n);
+        if (!status_file || !status_file->of(core::Member::Anon) || !rss || !pages_of) return {};
+        if (i > 0) status.push_back(page_size.pages(*status_file->of(core::Member::Anon)).n);
         if (i > 0) stat.push_back(rss->rss.n);
         if (i > 0) statm.push_back(pages_of->resident.n);
         if (i > 0 && i <= kPages) pages.touch(i - 1);

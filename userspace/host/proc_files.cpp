@@ -27,10 +27,8 @@ Walked walk_rollup(const procfs::Process &process) {
 
 void take_status(core::ReaderValues &readers, const procfs::StatusFile &status) {
     readers.status_rss = status.vm_rss;
-    readers.status_anon = status.rss_anon;
-    readers.status_file = status.rss_file;
-    readers.status_shmem = status.rss_shmem;
-    readers.status_swap = status.vm_swap;
+    for (const core::Member member : core::kAllMembers)
+        readers.status(member) = status.of(member);
     readers.status_hwm = status.vm_hwm;
 }
 

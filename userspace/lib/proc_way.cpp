@@ -23,10 +23,8 @@ std::optional<Error> fill_in_status(const procfs::Process &process, core::PageSi
     const auto task = process.memory_task();
     if (!task) return task.error();
     core::Members exact;
-    exact.file = page_size.pages(or_zero(task->status.rss_file));
-    exact.anon = page_size.pages(or_zero(task->status.rss_anon));
-    exact.shmem = page_size.pages(or_zero(task->status.rss_shmem));
-    exact.swap = page_size.pages(or_zero(task->status.vm_swap));
+    for (const core::Member member : core::kAllMembers)
+        exact[member] = page_size.pages(or_zero(task->status.of(member)));
     reading.exact = exact;
     reading.swap = exact.swap;
     reading.rss = exact.rss();

@@ -72,7 +72,7 @@ core::Result<procfs::OwnWalk> walk(const procfs::Process &process, MappedProcess
     if (const auto task = process.memory_task()) {
         const bool by_thread = task->tid != process.pid();
         out.uid = task->status.real_uid;
-        if (!by_thread) out.top.vm_swap = task->status.vm_swap;
+        if (!by_thread) out.top.vm_swap = task->status.of(core::Member::Swap);
         if (const auto of_thread = procfs::statm_of(process, *task); by_thread && of_thread)
             out.top.living = *of_thread;
     }

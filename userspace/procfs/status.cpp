@@ -17,14 +17,10 @@ struct SizeLine {
     std::string_view key;
     std::optional<core::Kilobytes> StatusFile::*member;
 };
-constexpr std::array<SizeLine, 8> kSizeLines{{
+constexpr std::array<SizeLine, 4> kSizeLines{{
     {"VmSize", &StatusFile::vm_size},
     {"VmHWM", &StatusFile::vm_hwm},
     {"VmRSS", &StatusFile::vm_rss},
-    {"RssAnon", &StatusFile::rss_anon},
-    {"RssFile", &StatusFile::rss_file},
-    {"RssShmem", &StatusFile::rss_shmem},
-    {"VmSwap", &StatusFile::vm_swap},
     {"HugetlbPages", &StatusFile::hugetlb},
 }};
 
@@ -78,7 +74,10 @@ class StatusReader {
             if (key == kNumberLines[i].key) return take_number_line(i, value);
         }
         for (const SizeLine &size : kSizeLines) {
-            if (key == size.key) return take_size_line(size, value);
+            if (key == size.key) return take_size_line(status_.*size.member, value);
+        }
+        for (std::size_t member = 0; member < core::kMembers; ++member) {
+            if (key == core::kMemberFacts[member].status_line) return take_size_line(status_.members[member], value);
         }
         return std::nullopt;
     }
@@ -136,9 +135,9 @@ class StatusReader {
         return unless_fine(read_number(value, status_.*kNumberLines[index].member));
     }
 
-    std::optional<core::Error> take_size_line(const SizeLine &size, std::string_view value) {
-        if ((status_.*size.member).has_value()) return refuse("appears twice");
-        return unless_fine(read_kilobytes(value, (status_.*size.member).emplace()));
+    std::optional<core::Error> take_size_line(std::optional<core::Kilobytes> &size, std::string_view value) {
+        if (size) return refuse("appears twice");
+        return unless_fine(read_kilobytes(value, size.emplace()));
     }
 
     StatusFile status_;

@@ -102,18 +102,20 @@ core::TaskReading read_task(ByteReader &in, int &before) {
 void put_readers(Bytes &out, const core::ReaderValues &readers) {
     put_optional(out, readers.stat);
     put_optional(out, readers.statm);
-    for (const auto &value : {readers.status_rss, readers.status_anon, readers.status_file, readers.status_shmem,
-                              readers.status_swap, readers.status_hwm})
-        put_optional(out, value);
+    put_optional(out, readers.status_rss);
+    for (const core::Member member : core::kMembersInText)
+        put_optional(out, readers.status(member));
+    put_optional(out, readers.status_hwm);
 }
 
 core::ReaderValues read_readers(ByteReader &in) {
     core::ReaderValues readers;
     readers.stat = read_optional<core::Pages>(in);
     readers.statm = read_optional<core::Pages>(in);
-    for (auto *const value : {&readers.status_rss, &readers.status_anon, &readers.status_file, &readers.status_shmem,
-                              &readers.status_swap, &readers.status_hwm})
-        *value = read_optional<core::Kilobytes>(in);
+    readers.status_rss = read_optional<core::Kilobytes>(in);
+    for (const core::Member member : core::kMembersInText)
+        readers.status(member) = read_optional<core::Kilobytes>(in);
+    readers.status_hwm = read_optional<core::Kilobytes>(in);
     return readers;
 }
 

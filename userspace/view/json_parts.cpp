@@ -31,15 +31,14 @@ ordered_json readers_json(const core::ReaderValues &values, const core::PageSize
     const auto in_kb = [&](const std::optional<Pages> &pages) {
         return pages ? ordered_json(page_size.kb(*pages).n) : ordered_json(nullptr);
     };
+    ordered_json status;
+    status["rss_kb"] = number(values.status_rss);
+    for (const core::Member member : core::kMembersInText)
+        status[std::string(core::name(member)) + "_kb"] = number(values.status(member));
+    status["hwm_kb"] = number(values.status_hwm);
     return {{"stat", {{"rss_kb", in_kb(values.stat)}}},
             {"statm", {{"rss_kb", in_kb(values.statm)}}},
-            {"status",
-             {{"rss_kb", number(values.status_rss)},
-              {"anon_kb", number(values.status_anon)},
-              {"file_kb", number(values.status_file)},
-              {"shmem_kb", number(values.status_shmem)},
-              {"swap_kb", number(values.status_swap)},
-              {"hwm_kb", number(values.status_hwm)}}}};
+            {"status", std::move(status)}};
 }
 
 ordered_json walked_json(const std::optional<core::Walk> &walk, std::int64_t age_ms) {

@@ -149,8 +149,8 @@ void append_status(Out out, const MemDocument &document, const TextStyle &style)
         if (!failed.status) continue;
         ++processes;
         rss += rss_of(*failed.status);
-        anon += procfs::or_zero(failed.status->rss_anon);
-        swap += procfs::or_zero(failed.status->vm_swap);
+        anon += procfs::or_zero(failed.status->of(core::Member::Anon));
+        swap += procfs::or_zero(failed.status->of(core::Member::Swap));
     }
     if (processes == 0) return;
     fmt::format_to(out,

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <array>
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "json_parts.h"
+#include "rsslag/core/member_name.h"
 #include "rsslag/core/text.h"
 #include "rsslag/view/proc.h"
 #include "text_parts.h"
@@ -9,62 +15,55 @@
 namespace rsslag::view {
 namespace {
 
-using D = const ProcDocument &;
-using R = const ProcReading &;
+using CsvCells = std::vector<std::pair<std::string, std::string>>;
 
-std::string of_member(R reading, core::Member member) {
-    return reading.members ? std::to_string((*reading.members)[member].n) : "";
+/// Names and texts of all columns. Columns that a tick has too have the same names there. The last one names the source
+/// of the exact RSS.
+CsvCells csv_cells(const ProcDocument &document, const ProcReading &reading) {
+    const core::ReaderValues &readers = reading.readers;
+    const auto walked = reading.walk ? std::optional(reading.walk->rss) : std::nullopt;
+    CsvCells cells{
+        {"time", utc_time(document.time)},
+        {"pid", std::to_string(reading.pid)},
+        {"comm", core::printable(reading.comm)},
+        {"page_size", std::to_string(document.page_size.bytes)},
+        {"threads_count", std::to_string(reading.threads_count)},
+        {"stat_rss_kb", csv_kb(readers.stat, document.page_size)},
+        {"statm_rss_kb", csv_kb(readers.statm, document.page_size)},
+        {"status_rss_kb", csv_number(readers.status_rss)},
+    };
+    for (const core::Member member : core::kMembersInText)
+        cells.emplace_back(fmt::format("status_{}_kb", core::name(member)), csv_number(readers.status(member)));
+    cells.emplace_back("walk", core::name(reading.walk_state));
+    cells.emplace_back("walked_rss_kb", csv_number(walked));
+    for (const core::Member member : core::kMembersInOrder)
+        cells.emplace_back(fmt::format("exact_{}", core::name(member)),
+                           reading.members ? std::to_string((*reading.members)[member].n) : "");
+    cells.emplace_back("exact_rss", csv_number(reading.exact));
+    cells.emplace_back("lag", csv_number(reading.lag));
+    cells.emplace_back("moved", reading.moved ? "1" : "0");
+    cells.emplace_back("sampled", reading.exact ? core::source_name(reading) : "unknown");
+    return cells;
 }
-
-struct SampleColumn {
-    std::string_view name;
-    std::string (*text)(D document, R reading);
-};
-
-/// Columns that a tick has too have the same names there. The last one names the source of the exact RSS.
-constexpr auto kSampleColumns = std::to_array<SampleColumn>({
-    {"time", [](D d, R) { return utc_time(d.time); }},
-    {"pid", [](D, R r) { return std::to_string(r.pid); }},
-    {"comm", [](D, R r) { return core::printable(r.comm); }},
-    {"page_size", [](D d, R) { return std::to_string(d.page_size.bytes); }},
-    {"threads_count", [](D, R r) { return std::to_string(r.threads_count); }},
-    {"stat_rss_kb", [](D d, R r) { return csv_kb(r.readers.stat, d.page_size); }},
-    {"statm_rss_kb", [](D d, R r) { return csv_kb(r.readers.statm, d.page_size); }},
-    {"status_rss_kb", [](D, R r) { return csv_number(r.readers.status_rss); }},
-    {"status_anon_kb", [](D, R r) { return csv_number(r.readers.status_anon); }},
-    {"status_file_kb", [](D, R r) { return csv_number(r.readers.status_file); }},
-    {"status_shmem_kb", [](D, R r) { return csv_number(r.readers.status_shmem); }},
-    {"status_swap_kb", [](D, R r) { return csv_number(r.readers.status_swap); }},
-    {"walk", [](D, R r) { return std::string(core::name(r.walk_state)); }},
-    {"walked_rss_kb", [](D, R r) { return csv_number(r.walk ? std::optional(r.walk->rss) : std::nullopt); }},
-    {"exact_file", [](D, R r) { return of_member(r, core::Member::File); }},
-    {"exact_anon", [](D, R r) { return of_member(r, core::Member::Anon); }},
-    {"exact_shmem", [](D, R r) { return of_member(r, core::Member::Shmem); }},
-    {"exact_swap", [](D, R r) { return of_member(r, core::Member::Swap); }},
-    {"exact_rss", [](D, R r) { return csv_number(r.exact); }},
-    {"lag", [](D, R r) { return csv_number(r.lag); }},
-    {"moved", [](D, R r) { return std::string(r.moved ? "1" : "0"); }},
-    {"sampled", [](D, R r) { return r.exact ? std::string(core::source_name(r)) : std::string("unknown"); }},
-});
 
 }  // namespace
 
 std::string proc_csv_header() {
     std::string line;
-    for (const SampleColumn &column : kSampleColumns)
-        line += (line.empty() ? "" : ",") + std::string(column.name);
+    for (const auto &[name, text] : csv_cells({}, {}))
+        line += (line.empty() ? "" : ",") + name;
     return line + "\r\n";
 }
 
 std::string proc_csv(const ProcDocument &document) {
-    std::string text;
+    std::string all;
     for (const ProcReading &reading : document.processes) {
         std::string line;
-        for (const SampleColumn &column : kSampleColumns)
-            line += (line.empty() ? "" : ",") + csv_field(column.text(document, reading));
-        text += line + "\r\n";
+        for (const auto &[name, text] : csv_cells(document, reading))
+            line += (line.empty() ? "" : ",") + csv_field(text);
+        all += line + "\r\n";
     }
-    return text;
+    return all;
 }
 
 }  // namespace rsslag::view

@@ -5,6 +5,7 @@
 
 #include <iterator>
 
+#include "rsslag/core/json.h"
 #include "rsslag/core/text.h"
 #include "rsslag/view/maps.h"
 #include "text_parts.h"
@@ -14,20 +15,23 @@ namespace rsslag::view {
 using nlohmann::ordered_json;
 
 core::Kilobytes rss_of(const procfs::StatusFile &status) {
-    if (!status.rss_anon) return procfs::or_zero(status.vm_rss);
-    return *status.rss_anon + procfs::or_zero(status.rss_file) + procfs::or_zero(status.rss_shmem);
+    if (!status.of(core::Member::Anon)) return procfs::or_zero(status.vm_rss);
+    core::Kilobytes rss;
+    for (const core::Member member : core::kRssMembers)
+        rss += procfs::or_zero(status.of(member));
+    return rss;
 }
 
 ordered_json status_json(const std::optional<procfs::StatusFile> &status) {
     if (!status) return nullptr;
-    const auto kb = [](const std::optional<core::Kilobytes> &value) {
-        return value ? ordered_json(value->n) : ordered_json(nullptr);
-    };
-    return {{"comm", core::printable(status->name)}, {"uid", status->real_uid},
-            {"threads_count", status->threads},      {"virtual_kb", kb(status->vm_size)},
-            {"rss_kb", rss_of(*status).n},           {"anon_kb", kb(status->rss_anon)},
-            {"file_kb", kb(status->rss_file)},       {"shmem_kb", kb(status->rss_shmem)},
-            {"swap_kb", kb(status->vm_swap)}};
+    ordered_json object{{"comm", core::printable(status->name)},
+                        {"uid", status->real_uid},
+                        {"threads_count", status->threads},
+                        {"virtual_kb", core::json::number(status->vm_size)},
+                        {"rss_kb", rss_of(*status).n}};
+    for (const core::Member member : core::kMembersInText)
+        object[std::string(core::name(member)) + "_kb"] = core::json::number(status->of(member));
+    return object;
 }
 
 ordered_json status_shows_json(const std::optional<core::Truth> &truth) {
@@ -60,12 +64,12 @@ std::string unmapped_text(const MapsDocument &document, const memory::UnmappedPr
         fmt::format_to(out, "{:<8}{}\n", label, right(amount, 13));
     };
     row("virtual", status.vm_size);
-    row("anon", status.rss_anon);
-    row("file", status.rss_file);
-    row("shmem", status.rss_shmem);
+    for (const core::Member member : core::kRssMembersInText)
+        row(core::name(member), status.of(member));
     row("rss", rss_of(status));
     if (procfs::or_zero(status.hugetlb).n > 0) row("hugetlb", status.hugetlb);
-    row("swap", status.vm_swap);
+    for (const core::Member member : core::kOtherMembersInText)
+        row(core::name(member), status.of(member));
     return text + "\nIts mappings are not seen: " + process.reason + "\n";
 }
 

@@ -85,6 +85,19 @@ struct ReaderValues {
     std::optional<Pages> stat;
     std::optional<Pages> statm;
     std::optional<Kilobytes> status_rss, status_anon, status_file, status_shmem, status_swap, status_hwm;
+
+    constexpr std::optional<Kilobytes> &status(Member member) {
+        switch (member) {
+            case Member::File: return status_file;
+            case Member::Anon: return status_anon;
+            case Member::Swap: return status_swap;
+            case Member::Shmem: break;
+        }
+        return status_shmem;
+    }
+    constexpr const std::optional<Kilobytes> &status(Member member) const {
+        return const_cast<ReaderValues &>(*this).status(member);
+    }
 };
 
 enum class WalkFile : std::uint8_t { SmapsRollup, Smaps };

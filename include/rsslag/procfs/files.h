@@ -5,6 +5,7 @@
 // number, and is Corrupt too. Lines with an unknown key are ignored; a known line that appears twice is Corrupt.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -51,7 +52,12 @@ struct StatusFile {
     std::uint32_t effective_uid = 0;
     int threads = 0;
     std::vector<int> ns_pids;  ///< "NSpid:", outermost visible namespace first; empty if the line is missing
-    std::optional<core::Kilobytes> vm_size, vm_hwm, vm_rss, rss_anon, rss_file, rss_shmem, vm_swap, hugetlb;
+    std::optional<core::Kilobytes> vm_size, vm_hwm, vm_rss, hugetlb;
+    std::array<std::optional<core::Kilobytes>, core::kMembers> members;  ///< RssFile, RssAnon and so on
+
+    const std::optional<core::Kilobytes> &of(core::Member member) const {
+        return members[static_cast<std::size_t>(member)];
+    }
 };
 
 /// The sizes that smaps_rollup prints, or smaps for one mapping. nullopt: this kernel does not print the line.

@@ -20,7 +20,7 @@ using test::with;
 
 auto tie(const StatusFile &s) {
     return std::tie(s.name, s.tgid, s.pid, s.ppid, s.real_uid, s.effective_uid, s.threads, s.ns_pids, s.vm_size,
-                    s.vm_hwm, s.vm_rss, s.rss_anon, s.rss_file, s.rss_shmem, s.vm_swap, s.hugetlb);
+                    s.vm_hwm, s.vm_rss, s.members, s.hugetlb);
 }
 
 constexpr const char *kSmall =
@@ -40,10 +40,10 @@ TEST(ParseStatus, ReadsWhatEachKernelPrints) {
         EXPECT_EQ(status->vm_size, Kilobytes{2020});
         EXPECT_EQ(status->vm_hwm, Kilobytes{704});
         EXPECT_EQ(status->vm_rss, Kilobytes{704});
-        EXPECT_EQ(status->rss_anon, Kilobytes{52});
-        EXPECT_EQ(status->rss_file, Kilobytes{652});
-        EXPECT_EQ(status->rss_shmem, Kilobytes{0});
-        EXPECT_EQ(status->vm_swap, Kilobytes{0});
+        EXPECT_EQ(status->of(core::Member::Anon), Kilobytes{52});
+        EXPECT_EQ(status->of(core::Member::File), Kilobytes{652});
+        EXPECT_EQ(status->of(core::Member::Shmem), Kilobytes{0});
+        EXPECT_EQ(status->of(core::Member::Swap), Kilobytes{0});
         EXPECT_EQ(status->hugetlb, Kilobytes{0});
     }
 }
@@ -52,8 +52,9 @@ TEST(ParseStatus, LeavesTheSizesOfAKernelThreadAbsent) {
     auto status = parse_status(golden("6.18/kernel_thread.status"));
     ASSERT_TRUE(status.ok()) << status.error().what;
     EXPECT_EQ(status->name, "kthreadd");
-    EXPECT_FALSE(status->vm_size || status->vm_hwm || status->vm_rss || status->vm_swap || status->hugetlb);
-    EXPECT_FALSE(status->rss_anon || status->rss_file || status->rss_shmem);
+    EXPECT_FALSE(status->vm_size || status->vm_hwm || status->vm_rss || status->hugetlb);
+    for (const core::Member member : core::kAllMembers)
+        EXPECT_FALSE(status->of(member));
 }
 
 TEST(ParseStatus, UndoesTheEscapesOfTheName) {

@@ -173,10 +173,7 @@ procfs::StatusFile status_of_other() {
     status.name = "other";
     status.threads = 3;
     status.vm_rss = status.vm_size = core::Kilobytes{900};
-    status.rss_anon = core::Kilobytes{400};
-    status.rss_file = core::Kilobytes{200};
-    status.rss_shmem = core::Kilobytes{100};
-    status.vm_swap = core::Kilobytes{8};
+    status.members = {core::Kilobytes{200}, core::Kilobytes{400}, core::Kilobytes{8}, core::Kilobytes{100}};
     return status;
 }
 
