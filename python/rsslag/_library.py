@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """librsslag.so.0 by ctypes: rsslag.h in Python."""
 import ctypes
+import dataclasses
 import enum
 import functools
 import os
@@ -59,7 +60,7 @@ _MOVED, _FOREIGN, _HARD_BOUND = 1, 2, 4
 
 
 class CMembers(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int64) for name in ('file', 'anon', 'shmem', 'swap')]
+    _fields_ = [(field.name, ctypes.c_int64) for field in dataclasses.fields(Members)]
 
 
 class CReading(ctypes.Structure):

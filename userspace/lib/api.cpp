@@ -3,6 +3,8 @@
 #include <rsslag.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -114,7 +116,10 @@ int guarded(rsslag_error *to, const Body &body) noexcept {
 }
 
 rsslag_members members(const rsslag::core::Members &from) {
-    return {from.file.n, from.anon.n, from.shmem.n, from.swap.n};
+    std::array<std::int64_t, rsslag::core::kMembers> numbers{};  // the structure has the same order
+    std::transform(rsslag::core::kMembersInOrder.begin(), rsslag::core::kMembersInOrder.end(), numbers.begin(),
+                   [&](rsslag::core::Member member) { return from[member].n; });
+    return std::bit_cast<rsslag_members>(numbers);
 }
 
 std::uint32_t scheme_number(std::optional<rsslag::core::Scheme> scheme) {

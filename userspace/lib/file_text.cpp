@@ -7,6 +7,10 @@
 #include <charconv>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "rsslag/core/member_name.h"
 
 namespace rsslag::lib {
 namespace {
@@ -14,8 +18,6 @@ namespace {
 using core::Error;
 using core::Kilobytes;
 using core::Kind;
-
-constexpr std::string_view kHeader = "pid uid file anon shmem swap rss cached lag threads comm";
 
 Error malformed(const char *file) {
     return {Kind::Corrupt, fmt::format("the mounted file {} is malformed or of another version", file), 0,
@@ -53,27 +55,44 @@ std::string unescaped(std::string_view text) {
     return bytes;
 }
 
-/// The sizes of a process, in the order of the columns of `rss`.
 struct Sizes {
-    Kilobytes file, anon, shmem, swap, rss, cached, lag;
+    std::array<Kilobytes, core::kMembers> members;
+    Kilobytes rss, cached, lag;
+
+    /// In the order of the columns of `rss`.
+    std::vector<std::pair<std::string_view, std::int64_t *>> fields() {
+        std::vector<std::pair<std::string_view, std::int64_t *>> all;
+        for (const core::Member member : core::kMembersInOrder)
+            all.emplace_back(core::name(member), &members[static_cast<std::size_t>(member)].n);
+        all.insert(all.end(), {{"rss", &rss.n}, {"cached", &cached.n}, {"lag", &lag.n}});
+        return all;
+    }
 };
 
+std::string header() {
+    std::string text = "pid uid ";
+    for (const auto &[name, value] : Sizes().fields())
+        text += std::string(name) + ' ';
+    return text + "threads comm";
+}
+
 void fill_in(Reading &reading, const Sizes &sizes, core::PageSize page_size) {
+    core::Members exact;
+    for (const core::Member member : core::kAllMembers)
+        exact[member] = page_size.pages(sizes.members[static_cast<std::size_t>(member)]);
     reading.way = Way::File;
-    reading.exact = core::Members{page_size.pages(sizes.file), page_size.pages(sizes.anon), page_size.pages(sizes.swap),
-                                  page_size.pages(sizes.shmem)};
+    reading.exact = exact;
     reading.rss = page_size.pages(sizes.rss);
-    reading.swap = page_size.pages(sizes.swap);
+    reading.swap = exact.swap;
     reading.cached_rss = page_size.pages(sizes.cached);
     reading.lag = page_size.pages(sizes.lag);
 }
 
 bool parse_sizes(std::string_view &line, Sizes &sizes) {
-    for (Kilobytes *const size :
-         {&sizes.file, &sizes.anon, &sizes.shmem, &sizes.swap, &sizes.rss, &sizes.cached, &sizes.lag}) {
+    for (const auto &[name, to] : sizes.fields()) {
         const auto kb = number<std::int64_t>(take(line, ' '));
         if (!kb) return false;
-        size->n = *kb;
+        *to = *kb;
     }
     return true;
 }
@@ -104,7 +123,7 @@ std::optional<Reading> parse_line(std::string_view line, core::PageSize page_siz
 
 core::Result<Readings> parse_rss_file(std::string_view text, core::PageSize page_size, pid_t pid) {
     Readings all;
-    if (take(text, '\n') != kHeader || (!text.empty() && text.back() != '\n')) return malformed("rss");
+    if (take(text, '\n') != header() || (!text.empty() && text.back() != '\n')) return malformed("rss");
     const std::string prefix = fmt::format("{} ", pid);
     while (!text.empty()) {
         const std::string_view line = take(text, '\n');
@@ -123,17 +142,8 @@ core::Result<Reading> parse_self_file(std::string_view text, core::PageSize page
     std::int64_t threads = 0;
     std::int64_t foreign = 0;
     std::int64_t moved = 0;
-    const std::array<std::pair<std::string_view, std::int64_t *>, 11> keys{{{"pid", &pid},
-                                                                            {"file", &sizes.file.n},
-                                                                            {"anon", &sizes.anon.n},
-                                                                            {"shmem", &sizes.shmem.n},
-                                                                            {"swap", &sizes.swap.n},
-                                                                            {"rss", &sizes.rss.n},
-                                                                            {"cached", &sizes.cached.n},
-                                                                            {"lag", &sizes.lag.n},
-                                                                            {"threads", &threads},
-                                                                            {"foreign", &foreign},
-                                                                            {"moved", &moved}}};
+    auto keys = sizes.fields();
+    keys.insert(keys.end(), {{"pid", &pid}, {"threads", &threads}, {"foreign", &foreign}, {"moved", &moved}});
     std::size_t found = 0;
     while (!text.empty()) {
         const std::string_view value_of = take(text, '\n');
