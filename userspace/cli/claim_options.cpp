@@ -20,7 +20,7 @@ core::Status parse_claims(ClaimOptions &options) {
     for (const std::string &text : options.typed) {
         auto claims = report::parse_claims(text);
         if (!claims) return claims.error();
-        for (report::Claim &claim : *claims)
+        for (core::Assertion &claim : *claims)
             options.claims.push_back(std::move(claim));
     }
     return core::success();

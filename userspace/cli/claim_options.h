@@ -14,7 +14,7 @@ namespace rsslag::cli {
 
 struct ClaimOptions {
     std::vector<std::string> typed;  ///< the values as typed
-    std::vector<report::Claim> claims;
+    std::vector<core::Assertion> claims;
 };
 
 void add_claim_options(CLI::App &command, ClaimOptions &options);

@@ -77,17 +77,15 @@ core::Status read_baseline_file(MapsOptions &options) {
 
 core::Status read_assertions(MapsOptions &options) {
     for (const std::string &argument : options.typed.assertions) {
-        auto assertion = core::parse_assertion(argument);
-        if (!assertion) return assertion.error();
-        if (!memory::named_sum({}, assertion->field)) {
-            return Error{Kind::BadInput, fmt::format("no such sum: '{}'", core::printable(assertion->field)), 0,
-                         "use one of " + memory::sum_names()};
+        auto assertions = memory::parse_assertions(argument);
+        if (!assertions) return assertions.error();
+        for (core::Assertion &assertion : *assertions) {
+            if (assertion.growth && !options.baselines) {
+                return Error{Kind::BadInput, fmt::format("'{}' requires --baseline", core::printable(argument)), 0,
+                             "add --baseline FILE"};
+            }
+            options.assertions.push_back(std::move(assertion));
         }
-        if (assertion->growth && !options.baselines) {
-            return Error{Kind::BadInput, fmt::format("'{}' requires --baseline", core::printable(argument)), 0,
-                         "add --baseline FILE"};
-        }
-        options.assertions.push_back(*std::move(assertion));
     }
     return core::success();
 }

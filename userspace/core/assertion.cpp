@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -14,6 +16,7 @@ namespace rsslag::core {
 namespace {
 
 using Relation = Assertion::Relation;
+using Unit = AssertedFigure::Unit;
 
 /// The longer ones first: "<=" begins with "<".
 constexpr std::array<std::pair<std::string_view, Relation>, 5> kRelations{{{"<=", Relation::LessOrEqual},
@@ -21,44 +24,140 @@ constexpr std::array<std::pair<std::string_view, Relation>, 5> kRelations{{{"<="
                                                                            {"==", Relation::Equal},
                                                                            {"<", Relation::Less},
                                                                            {">", Relation::Greater}}};
-constexpr std::array<std::pair<std::string_view, double>, 5> kUnits{
-    {{"B", 1.0}, {"kB", 1024.0}, {"KiB", 1024.0}, {"MiB", 1024.0 * 1024.0}, {"GiB", 1024.0 * 1024.0 * 1024.0}}};
+constexpr std::string_view kGrowth = ".growth";
+constexpr std::string_view kUnitChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ%";
+constexpr std::string_view kNameChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ%0123456789._";
 
-std::string_view trimmed(std::string_view text) {
-    while (text.starts_with(' '))
-        text.remove_prefix(1);
-    while (text.ends_with(' '))
-        text.remove_suffix(1);
-    return text;
-}
+/// The units of a limit with their factors, and the message if there is another one.
+struct Units {
+    std::vector<std::pair<std::string_view, double>> all;
+    std::string_view expected;
+};
 
-Error refused(std::string_view text, std::string_view why) {
-    return {Kind::BadInput, fmt::format("cannot parse --assert '{}': {}", printable(text), why), 0,
-            "write it like 'private_dirty<10MiB' or 'rss.growth<=5%'"};
-}
+constexpr double kKilo = 1024;
 
-/// Reads the amount after the relation, in bytes or percent. Returns nullptr, else what is wrong with it.
-const char *read_amount(std::string_view amount, Assertion &out) {
-    const char *const end = amount.data() + amount.size();
-    const auto [after, error] = std::from_chars(amount.data(), end, out.limit, std::chars_format::fixed);
-    if (error != std::errc{}) return "no number after the comparison";
-    const std::string_view unit = trimmed({after, static_cast<std::size_t>(end - after)});
-    if (unit == "%") {
-        out.percent = true;
-        return out.growth ? nullptr : "a percentage requires .growth";
+Units units_of(Unit unit) {
+    switch (unit) {
+        case Unit::Size:
+            return {{{"B", 1}, {"kB", kKilo}, {"KiB", kKilo}, {"MiB", kKilo * kKilo}, {"GiB", kKilo * kKilo * kKilo}},
+                    "expected a unit of size: B, kB, MiB or GiB"};
+        case Unit::Time:
+            return {{{"ms", 0.001}, {"s", 1}, {"m", 60}, {"h", 3600}}, "expected a unit of time: ms, s, m or h"};
+        case Unit::Percent: return {{{"", 1}, {"%", 1}}, "expected % or no unit: the figure is a share"};
+        case Unit::Count: break;
     }
-    for (const auto &[name, bytes] : kUnits) {
-        if (unit != name) continue;
-        out.limit *= bytes;
-        return nullptr;
-    }
-    if (unit.empty() && out.limit == 0) return nullptr;
-    return "the unit is not one of B, kB, KiB, MiB, GiB, %";
+    return {{{"", 1}}, "expected no unit: the figure is a count"};
 }
+
+/// Reads token by token. Each token includes the blanks after it.
+class Parser {
+  public:
+    Parser(std::string_view text, const std::vector<AssertedFigure> &figures, std::string_view example)
+        : text_(text), figures_(figures), example_(example) {}
+
+    Result<std::vector<Assertion>> all() {
+        std::vector<Assertion> all;
+        skip_blanks();
+        for (;;) {
+            auto assertion = one();
+            if (!assertion) return std::move(assertion).error();
+            all.push_back(*std::move(assertion));
+            if (at_ == text_.size()) return all;
+            const std::size_t at = at_;
+            if (take(kUnitChars) != "and") return refused(at, "expected 'and' or the end");
+        }
+    }
+
+  private:
+    Result<Assertion> one() {
+        Assertion assertion;
+        const std::size_t begin = at_;
+        const std::string_view name = take(kNameChars);
+        if (name.empty()) return refused(begin, "expected the name of a figure");
+        const AssertedFigure *const figure = named(name);
+        if (figure == nullptr) return refused(begin, "no such figure; the figures are " + names_of(figures_));
+        assertion.field = figure->name;
+        assertion.growth = name != figure->name;
+        const auto relation =
+            std::ranges::find_if(kRelations, [this](const auto &each) { return rest().starts_with(each.first); });
+        if (relation == kRelations.end()) return refused(at_, "expected <, <=, >, >= or ==");
+        assertion.relation = relation->second;
+        at_ += relation->first.size();
+        skip_blanks();
+        if (Status read = read_limit(*figure, assertion); !read) return std::move(read).error();
+        assertion.text = text_.substr(begin, text_.find_last_not_of(' ', at_ - 1) + 1 - begin);
+        return assertion;
+    }
+
+    Status read_limit(const AssertedFigure &figure, Assertion &out) {
+        const auto [after, error] =
+            std::from_chars(rest().data(), text_.data() + text_.size(), out.limit, std::chars_format::fixed);
+        // Growth from 0 is infinite in percent, so an infinite limit has a meaning only where growth is possible.
+        if (error != std::errc{} || (!figure.growth && !std::isfinite(out.limit)))
+            return refused(at_, "expected a number");
+        at_ = static_cast<std::size_t>(after - text_.data());
+        skip_blanks();
+        const std::size_t unit_at = at_;
+        std::string_view unit = take(kUnitChars);
+        if (unit == "and") {
+            at_ = unit_at;
+            unit = {};
+        }
+        out.percent = out.growth && unit == "%";
+        const Units units = units_of(figure.unit);
+        const auto found = std::ranges::find(units.all, unit, &std::pair<std::string_view, double>::first);
+        if (found != units.all.end())
+            out.limit *= found->second;
+        else if (unit == "%" && figure.growth && !out.growth)
+            return refused(unit_at, "a percentage requires .growth");
+        else if (!out.percent && !(unit.empty() && out.limit == 0))
+            return refused(unit_at, units.expected);
+        return success();
+    }
+
+    /// The figure NAME, or that of NAME.growth.
+    const AssertedFigure *named(std::string_view name) const {
+        const auto found = std::ranges::find_if(figures_, [name](const AssertedFigure &figure) {
+            return name == figure.name || (figure.growth && name == std::string(figure.name).append(kGrowth));
+        });
+        return found == figures_.end() ? nullptr : &*found;
+    }
+
+    Error refused(std::size_t at, std::string_view why) const {
+        return {Kind::BadInput,
+                fmt::format("cannot parse --assert '{}' at position {}: {}", printable(text_), at + 1, why), 0,
+                fmt::format("write it like {}", example_)};
+    }
+
+    std::string_view rest() const { return text_.substr(at_); }
+    void skip_blanks() { at_ = std::min(text_.find_first_not_of(' ', at_), text_.size()); }
+    std::string_view take(std::string_view chars) {
+        const std::string_view taken = rest().substr(0, rest().find_first_not_of(chars));
+        at_ += taken.size();
+        skip_blanks();
+        return taken;
+    }
+
+    std::string_view text_;
+    const std::vector<AssertedFigure> &figures_;
+    std::string_view example_;
+    std::size_t at_ = 0;
+};
 
 }  // namespace
 
-bool holds(double value, Relation relation, double limit) {
+std::string names_of(const std::vector<AssertedFigure> &figures) {
+    std::string names;
+    for (const AssertedFigure &figure : figures)
+        names += (names.empty() ? "" : ", ") + std::string(figure.name);
+    return names;
+}
+
+std::string_view sign(Relation relation) {
+    return std::ranges::find(kRelations, relation, &std::pair<std::string_view, Relation>::second)->first;
+}
+
+bool Assertion::holds(double value) const {
     switch (relation) {
         case Relation::Less: return value < limit;
         case Relation::LessOrEqual: return value <= limit;
@@ -70,35 +169,16 @@ bool holds(double value, Relation relation, double limit) {
 }
 
 bool Assertion::holds(Kilobytes now, Kilobytes before) const {
-    if (!growth) return core::holds(static_cast<double>(now.n) * 1024.0, relation, limit);
+    if (!growth) return holds(static_cast<double>(now.n) * kKilo);
     const auto grown = static_cast<double>((now - before).n);
-    if (!percent) return core::holds(grown * 1024.0, relation, limit);
-    if (before.n == 0) {
-        return core::holds(grown == 0 ? 0.0 : std::numeric_limits<double>::infinity(), relation, limit);
-    }
-    return core::holds(100.0 * grown / static_cast<double>(before.n), relation, limit);
+    if (!percent) return holds(grown * kKilo);
+    if (before.n == 0) return holds(grown == 0 ? 0.0 : std::numeric_limits<double>::infinity());
+    return holds(100.0 * grown / static_cast<double>(before.n));
 }
 
-Result<Assertion> parse_assertion(std::string_view text) {
-    const std::size_t at = text.find_first_of("<>=");
-    if (at == std::string_view::npos) return refused(text, "no comparison");
-    Assertion assertion;
-    assertion.text = text;
-    std::string_view field = trimmed(text.substr(0, at));
-    if (constexpr std::string_view kGrowth = ".growth"; field.ends_with(kGrowth)) {
-        assertion.growth = true;
-        field.remove_suffix(kGrowth.size());
-    }
-    if (field.empty()) return refused(text, "no field before the comparison");
-    assertion.field = field;
-    const std::string_view rest = text.substr(at);
-    for (const auto &[sign, relation] : kRelations) {
-        if (!rest.starts_with(sign)) continue;
-        assertion.relation = relation;
-        if (const char *wrong = read_amount(trimmed(rest.substr(sign.size())), assertion)) return refused(text, wrong);
-        return assertion;
-    }
-    return refused(text, "the comparison is not one of <, <=, >, >=, ==");
+Result<std::vector<Assertion>> parse_assertions(std::string_view text, const std::vector<AssertedFigure> &figures,
+                                                std::string_view example) {
+    return Parser(text, figures, example).all();
 }
 
 }  // namespace rsslag::core

@@ -29,6 +29,14 @@ constexpr std::array<std::pair<std::string_view, Kilobytes procfs::MapSums::*>, 
      {"droppable", &procfs::MapSums::droppable},
      {"hugetlb", &procfs::MapSums::hugetlb}}};
 
+std::vector<core::AssertedFigure> asserted_sums() {
+    using Unit = core::AssertedFigure::Unit;
+    std::vector<core::AssertedFigure> all{{"shared", Unit::Size, true}, {"private", Unit::Size, true}};
+    for (const auto &[name, member] : kSums)
+        all.push_back({name, Unit::Size, true});
+    return all;
+}
+
 Kilobytes kb(const json &object, std::string_view key) {
     return {object.at(std::string(key) + "_kb").get<std::int64_t>()};
 }
@@ -109,10 +117,13 @@ std::optional<Kilobytes> named_sum(const procfs::MapSums &sums, std::string_view
 }
 
 std::string sum_names() {
-    std::string names = "shared, private";
-    for (const auto &[name, member] : kSums)
-        names += ", " + std::string(name);
-    return names;
+    return core::names_of(asserted_sums());
+}
+
+core::Result<std::vector<core::Assertion>> parse_assertions(std::string_view text) {
+    auto all = core::parse_assertions(text, asserted_sums(), "'private_dirty<10MiB' or 'rss.growth<=5%'");
+    if (all && all->size() == 1) all->front().text = text;
+    return all;
 }
 
 Asserted evaluate(const core::Assertion &assertion, const procfs::MapSums &now, const Baseline *before) {

@@ -117,7 +117,7 @@ std::string what_was_lost(const Report &report) {
 /// Only a lower bound if children were not traced.
 Figure tree_peak(const Report &report) {
     const core::Extremes &tree = report.ending.all;
-    Figure figure{"tree.peak_rss", Unit::Pages, {}, {}, tree.lossy && !report.processes.empty()};
+    Figure figure{"tree.peak_rss", Unit::Size, {}, {}, tree.lossy && !report.processes.empty()};
     if (report.processes.empty()) return figure;
     figure.value = tree.most.to.n;
     figure.least = tree.most.from.n;
@@ -227,19 +227,19 @@ std::vector<Figure> figures(const Report &report) {
     const auto to = of_own([](const ReportProcess &process) { return process.extremes.most.to.n; });
     const auto lag = [](const ReportProcess &process) { return std::optional(process.extremes.lag.n); };
     std::vector<Figure> figures{
-        {"peak_lag", Unit::Pages, largest(all, lag)},
-        {"peak_rss", Unit::Pages, largest(all, to), largest(all, from)},
-        {"peak_cached", Unit::Pages, largest(all, peak_cached)},
+        {"peak_lag", Unit::Size, largest(all, lag)},
+        {"peak_rss", Unit::Size, largest(all, to), largest(all, from)},
+        {"peak_cached", Unit::Size, largest(all, peak_cached)},
         tree_peak(report),
         lag_share(all, page_size),
-        {"growth", Unit::Pages, largest(all, of_own(rss_growth))},
-        {"growth.file", Unit::Pages, largest(all, of_own(growth<core::Member::File>))},
-        {"growth.anon", Unit::Pages, largest(all, of_own(growth<core::Member::Anon>))},
-        {"growth.shmem", Unit::Pages, largest(all, of_own(growth<core::Member::Shmem>))},
-        {"growth.swap", Unit::Pages, largest(all, of_own(growth<core::Member::Swap>))},
-        {"residual", Unit::Pages, largest_residual(report)},
+        {"growth", Unit::Size, largest(all, of_own(rss_growth))},
+        {"growth.file", Unit::Size, largest(all, of_own(growth<core::Member::File>))},
+        {"growth.anon", Unit::Size, largest(all, of_own(growth<core::Member::Anon>))},
+        {"growth.shmem", Unit::Size, largest(all, of_own(growth<core::Member::Shmem>))},
+        {"growth.swap", Unit::Size, largest(all, of_own(growth<core::Member::Swap>))},
+        {"residual", Unit::Size, largest_residual(report)},
         {"unexplained", Unit::Count, unexplained(all)},
-        {"duration", Unit::Nanoseconds, count(ending.duration_ns)},
+        {"duration", Unit::Time, count(ending.duration_ns)},
         {"records", Unit::Count, count(report.records)},
         {"updates", Unit::Count, count(ending.updates + ending.updates_by_others)},
         {"faults", Unit::Count, count(ending.faults)},

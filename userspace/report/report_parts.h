@@ -81,9 +81,9 @@ std::string seconds(std::uint64_t t_ns);
 
 /// One number about the whole recording, for --assert and for comparing two recordings.
 struct Figure {
-    enum class Unit : std::uint8_t { Pages, Nanoseconds, Count, Percent };
+    using Unit = core::AssertedFigure::Unit;
     std::string_view name;
-    Unit unit = Unit::Count;              ///< Percent: the value is in hundredths of a percent
+    Unit unit = Unit::Count;              ///< the value is in pages, ns, hundredths of a percent, or a count
     std::optional<std::int64_t> value;    ///< nullopt: not known
     std::optional<std::int64_t> least{};  ///< the true value is between `least` and `value`; nullopt: it is `value`
     bool at_least = false;                ///< may be higher: records were lost, or not all processes were traced
@@ -101,8 +101,8 @@ struct Figure {
 template <class Amount>
 std::string value_text(Figure::Unit unit, std::int64_t value, const Amount &amount) {
     switch (unit) {
-        case Figure::Unit::Pages: return amount(core::Pages{value});
-        case Figure::Unit::Nanoseconds: return fmt::format("{:.3f} s", static_cast<double>(value) / 1e9);
+        case Figure::Unit::Size: return amount(core::Pages{value});
+        case Figure::Unit::Time: return fmt::format("{:.3f} s", static_cast<double>(value) / 1e9);
         case Figure::Unit::Percent: return fmt::format("{:.2f} %", static_cast<double>(value) / 100);
         case Figure::Unit::Count: break;
     }

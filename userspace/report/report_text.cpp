@@ -281,7 +281,7 @@ std::string diff_text(const Report &before, const Report &after, const ReportSty
     const std::vector<Figure> is = figures(after);
     for (std::size_t i = 0; i < is.size(); ++i) {
         std::optional<std::int64_t> change;
-        const bool comparable = same_pages || is[i].unit != Figure::Unit::Pages;
+        const bool comparable = same_pages || is[i].unit != Figure::Unit::Size;
         if (was[i].value && is[i].value && comparable) change = core::wrapped_difference(*is[i].value, *was[i].value);
         const std::string sign = change && *change > 0 ? "+" : "";
         const std::string mark = was[i].exact() && is[i].exact() ? "" : "~";

@@ -34,6 +34,10 @@ std::optional<core::Kilobytes> named_sum(const procfs::MapSums &sums, std::strin
 /// The names that named_sum() accepts, for error messages: "size, rss, ...".
 std::string sum_names();
 
+/// core::parse_assertions() for these sums, each of which may have .growth. The text of a single assertion keeps its
+/// blanks.
+core::Result<std::vector<core::Assertion>> parse_assertions(std::string_view text);
+
 /// An assertion and its result. `holds` is nullopt if it is about growth and there is no baseline.
 struct Asserted {
     core::Assertion assertion;

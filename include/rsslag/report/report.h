@@ -159,27 +159,18 @@ std::string report_html(const Report &report);
 std::string diff_json(const Report &before, const Report &after);
 std::string diff_text(const Report &before, const Report &after, const ReportStyle &style);
 
-/// One comparison of --assert.
-struct Claim {
-    std::string text;  ///< as in the arguments
-    std::string name;
-    core::Assertion::Relation relation = core::Assertion::Relation::Less;
-    double limit = 0;  ///< in bytes, seconds or a count, depending on the figure
-};
-
-/// The result of a claim.
+/// The result of a comparison of --assert.
 struct ClaimResult {
-    Claim claim;
+    core::Assertion claim;
     std::optional<double> value;  ///< nullopt: unknown, and then the claim does not hold
     bool holds = false;
     std::string text;  ///< e.g. "peak_lag is 24,288 kB, not < 1MiB"
 };
 
-/// Parses "CLAIM { and CLAIM }". A CLAIM is NAME < | <= | > | >= | == NUMBER [UNIT]. Sizes have the units B, kB (or
-/// KiB), MiB, GiB, times ms, s, m, h; counts have none. Kind::BadInput with the position of the error, counted from 1.
-core::Result<std::vector<Claim>> parse_claims(std::string_view text);
+/// core::parse_assertions() for the figures of a report.
+core::Result<std::vector<core::Assertion>> parse_claims(std::string_view text);
 /// All valid names, separated by commas.
 std::string claim_names();
-std::vector<ClaimResult> evaluate(const std::vector<Claim> &claims, const Report &report);
+std::vector<ClaimResult> evaluate(const std::vector<core::Assertion> &claims, const Report &report);
 
 }  // namespace rsslag::report

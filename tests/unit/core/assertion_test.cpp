@@ -6,6 +6,28 @@
 namespace rsslag::core {
 namespace {
 
+using Unit = AssertedFigure::Unit;
+
+Result<std::vector<Assertion>> parse(std::string_view text) {
+    return parse_assertions(text,
+                            {{"rss", Unit::Size, true},
+                             {"swap", Unit::Size, true},
+                             {"private_dirty", Unit::Size, true},
+                             {"peak", Unit::Size},
+                             {"duration", Unit::Time},
+                             {"share", Unit::Percent},
+                             {"lost", Unit::Count}},
+                            "'rss<10MiB'");
+}
+
+/// The only comparison of `text`.
+Result<Assertion> parse_assertion(std::string_view text) {
+    auto all = parse(text);
+    if (!all) return all.error();
+    EXPECT_EQ(all->size(), 1U) << text;
+    return all->front();
+}
+
 bool holds(std::string_view text, std::int64_t now, std::int64_t before = 0) {
     const auto assertion = parse_assertion(text);
     EXPECT_TRUE(assertion.ok()) << text << ": " << (assertion.ok() ? "" : assertion.error().what);
@@ -39,17 +61,71 @@ TEST(Assertion, NamesWhatItCompares) {
     EXPECT_EQ(assertion->field, "private_dirty");
     EXPECT_TRUE(assertion->growth);
     EXPECT_TRUE(assertion->percent);
-    EXPECT_EQ(assertion->text, " private_dirty.growth <= 5 % ");
+    EXPECT_EQ(assertion->text, "private_dirty.growth <= 5 %");
 }
 
 TEST(Assertion, RefusesWhatCannotBeMeant) {
-    for (const char *text : {"", "rss", "rss<", "<1kB", "rss<1", "rss<x", "rss<1XB", "rss<5%", "rss=1kB", "rss<>1kB",
-                             ".growth<1kB", "rss<1kB<2kB", "rss<nan", "rss<inf", "rss<\x1b[1m"}) {
+    for (const char *text : {"",
+                             "rss",
+                             "rss<",
+                             "<1kB",
+                             "rss<1",
+                             "rss<x",
+                             "rss<1XB",
+                             "rss<5%",
+                             "rss=1kB",
+                             "rss<>1kB",
+                             ".growth<1kB",
+                             "rss<1kB<2kB",
+                             "rss<nan",
+                             "rss<inf",
+                             "rss<\x1b[1m",
+                             "peak<infMiB",
+                             "peak.growth<1kB",
+                             "rss.growth.growth<1kB",
+                             "rss .growth<1kB",
+                             "duration<1kB",
+                             "duration<1",
+                             "share<1kB",
+                             "lost<1%",
+                             "rss<1kB and",
+                             "and rss<1kB",
+                             "rss<1kB or swap==0",
+                             "rss<1kB and  and swap==0",
+                             "rss<1kBand swap==0"}) {
         const auto assertion = parse_assertion(text);
         ASSERT_FALSE(assertion.ok()) << text;
         EXPECT_EQ(assertion.error().kind, Kind::BadInput) << text;
         EXPECT_EQ(assertion.error().what.find('\x1b'), std::string::npos);
     }
+}
+
+TEST(Assertion, ShowsWhereItCannotBeParsed) {
+    for (const auto &[text, what] : {std::pair{"", "position 1: expected the name of a figure"},
+                                     {"colour<1kB", "position 1: no such figure; the figures are rss, swap, "},
+                                     {"rss", "position 4: expected <, <=, >, >= or =="},
+                                     {"rss<x", "position 5: expected a number"},
+                                     {"rss<5%", "position 6: a percentage requires .growth"},
+                                     {"rss<1kB<2kB", "position 8: expected 'and' or the end"}}) {
+        const auto refused = parse(text);
+        ASSERT_FALSE(refused.ok()) << text;
+        EXPECT_NE(refused.error().what.find(what), std::string::npos) << refused.error().what;
+        EXPECT_EQ(refused.error().remedy, "write it like 'rss<10MiB'");
+    }
+}
+
+TEST(Assertion, MayBeOneOfSeveral) {
+    const auto all = parse(" rss.growth<5% and duration>= 2 m and lost==0 and share<7 ");
+    ASSERT_TRUE(all.ok()) << all.error().what;
+    ASSERT_EQ(all->size(), 4U);
+    EXPECT_EQ(all->at(0).text, "rss.growth<5%");
+    EXPECT_TRUE(all->at(0).growth && all->at(0).percent);
+    EXPECT_EQ(all->at(1).text, "duration>= 2 m");
+    EXPECT_EQ(all->at(1).limit, 120);
+    EXPECT_FALSE(all->at(1).growth || all->at(1).percent);
+    EXPECT_EQ(all->at(2).field, "lost");
+    EXPECT_EQ(all->at(3).limit, 7);
+    EXPECT_TRUE(parse("lost==0and rss==0").ok()) << "0 needs no unit";
 }
 
 }  // namespace

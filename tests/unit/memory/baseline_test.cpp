@@ -36,18 +36,38 @@ TEST(Baseline, IsRefusedWhereItIsNone) {
     }
 }
 
+core::Assertion parsed(std::string_view text) {
+    const auto assertions = parse_assertions(text);
+    EXPECT_TRUE(assertions.ok()) << text;
+    return assertions.ok() ? assertions->front() : core::Assertion{};
+}
+
 TEST(Baseline, JudgesGrowthOnlyWhereThereIsOne) {
     procfs::MapSums now;
     now.private_clean = {10};
     now.private_dirty = {30};
     Baseline before;
     before.sums.private_dirty = {25};
-    const Asserted held = evaluate(*core::parse_assertion("private.growth<=15kB"), now, &before);
+    const Asserted held = evaluate(parsed("private.growth<=15kB"), now, &before);
     EXPECT_EQ(held.holds, true);
     EXPECT_EQ(held.value, Kilobytes{15});
-    EXPECT_EQ(evaluate(*core::parse_assertion("private.growth<15kB"), now, &before).holds, false);
-    EXPECT_EQ(evaluate(*core::parse_assertion("private.growth<15kB"), now, nullptr).holds, std::nullopt);
-    EXPECT_EQ(evaluate(*core::parse_assertion("private<1MiB"), now, nullptr).holds, true);
+    EXPECT_EQ(evaluate(parsed("private.growth<15kB"), now, &before).holds, false);
+    EXPECT_EQ(evaluate(parsed("private.growth<15kB"), now, nullptr).holds, std::nullopt);
+    EXPECT_EQ(evaluate(parsed("private<1MiB"), now, nullptr).holds, true);
+}
+
+TEST(Assertions, OfSumsMayBeJoined) {
+    const auto joined = parse_assertions(" rss<1MiB  and private.growth <= 5 % and swap==0 ");
+    ASSERT_TRUE(joined.ok()) << joined.error().what;
+    ASSERT_EQ(joined->size(), 3U);
+    EXPECT_EQ(joined->at(0).text, "rss<1MiB");
+    EXPECT_EQ(joined->at(1).text, "private.growth <= 5 %");
+    EXPECT_EQ(joined->at(1).field, "private");
+    EXPECT_TRUE(joined->at(1).percent);
+    EXPECT_EQ(joined->at(2).text, "swap==0");
+    EXPECT_EQ(parsed(" rss<1MiB ").text, " rss<1MiB ");
+    for (const char *text : {"rss<1MiB and", "rss<1MiB and rss", "rss<1MiB, swap==0", "colour<1kB", "and rss<1MiB"})
+        EXPECT_EQ(parse_assertions(text).error().kind, core::Kind::BadInput) << text;
 }
 
 TEST(NamedSum, KnowsEveryNameThatItLists) {

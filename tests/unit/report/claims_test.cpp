@@ -50,9 +50,9 @@ TEST(Claims, DoNotHoldWhereALossMayHaveChangedTheFigure) {
     for (const Figure &figure : figures({})) {
         const std::string name(figure.name);
         const bool known = name == "duration" || name == "lost" || name == "missing" || name == "resyncs";
-        const std::string unit = figure.unit == Figure::Unit::Pages         ? "GiB"
-                                 : figure.unit == Figure::Unit::Nanoseconds ? "h"
-                                                                            : "";
+        const std::string unit = figure.unit == Figure::Unit::Size   ? "GiB"
+                                 : figure.unit == Figure::Unit::Time ? "h"
+                                                                     : "";
         EXPECT_EQ(holds(name + "<1000000" + unit, 3), known) << name;
     }
     for (const char *text : {"updates>=3", "records>=12", "peak_lag>=240kB", "lost==3", "duration>6.5s", "missing==0"})
