@@ -73,7 +73,7 @@ Analyzer::State::State(Facts given, AnalyzerOptions chosen)
       counted(facts.before),
       losses(since(facts.before, facts.before)),
       now(facts.start),
-      lines([this](const DeferredLines::Line &line) {
+      lines([this](const auto &line) {
           if (const auto *const event = std::get_if<core::EventLine>(&line)) {
               options.observer->on_update(*event);
           } else {

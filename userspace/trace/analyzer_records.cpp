@@ -15,7 +15,7 @@ void Analyzer::State::log_flush(const rsslag_update &update, const core::Applied
     flush_log.emplace_back(update, applied);
 }
 
-/// Passes amounts that are settled now to the flush log, the recent growth, the deferred lines and the observer.
+/// Passes amounts that are settled now to the flush log, the recent growth, the lines and the observer.
 void Analyzer::State::take_settled() {
     if (!ledger.any_settled()) return;
     const std::vector<core::SettledUpdate> amounts = ledger.take_settled();
@@ -25,7 +25,11 @@ void Analyzer::State::take_settled() {
             open.erase(update);
         }
         if (recent) recent->note(amount);
-        lines.settled(amount);
+        lines.settle(amount, [&amount](auto &line) {
+            core::Applied &applied = std::get<core::EventLine>(line).applied;
+            applied.pages = amount.pages;
+            applied.reason = amount.reason;
+        });
     }
     if (options.observer != nullptr) options.observer->on_settled(amounts);
 }
@@ -40,7 +44,7 @@ void Analyzer::State::emit_update(const rsslag_update &update, const core::Appli
     line.update = update;
     line.applied = applied;
     line.page_size = facts.machine.page_size;
-    lines.add(std::move(line));
+    lines.add(std::move(line), applied.ticket);
 }
 
 void Analyzer::State::apply(const rsslag_update &update) {
@@ -77,7 +81,7 @@ void Analyzer::State::apply(const rsslag_task &task) {
     const auto parent = recent ? ledger.task(task.parent) : std::nullopt;
     ledger.apply(task);
     if (recent) recent->note(task, parent ? parent->tgid : 0);
-    if (options.observer != nullptr) lines.add(core::TaskLine{since_start(task.t_ns), task});
+    if (options.observer != nullptr) lines.add(core::TaskLine{since_start(task.t_ns), task}, 0);
     take_settled();
 }
 

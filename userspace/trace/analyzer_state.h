@@ -12,11 +12,11 @@
 #include <variant>
 #include <vector>
 
-#include "deferred_lines.h"
 #include "gone.h"
 #include "recent_growth.h"
 #include "rsslag/core/time_order.h"
 #include "rsslag/trace/analyzer.h"
+#include "rsslag/trace/settled_queue.h"
 
 namespace rsslag::trace {
 
@@ -75,7 +75,7 @@ struct Analyzer::State {
     std::optional<core::Summary> summary;
     std::deque<std::pair<rsslag_update, core::Applied>> flush_log;  ///< since the last tick
     std::unordered_map<std::uint64_t, rsslag_update> open;  ///< updates with unsettled amounts, by ticket; for_screen
-    DeferredLines lines;
+    SettledQueue<std::variant<core::EventLine, core::TaskLine>> lines;
     std::optional<RecentGrowth> recent;  ///< for_screen
     /// By time: changes and listings that are not emitted yet, because no later record was applied.
     std::multimap<std::uint64_t, std::variant<core::MappingChange, core::MappingListing>> mappings;

@@ -157,59 +157,40 @@ void RowMaker::on_applied(const rsslag_update &update, const core::Applied &appl
     row.known = applied.known;
     row.from_faults = applied.from_faults;
     row.held = applied.held;
-    put_update(row, applied);
-}
-
-void RowMaker::put_update(const sinks::UpdateRow &row, const core::Applied &applied) {
-    if (applied.ticket == 0 && !holds()) return put(row);
-    Deferred &deferred = held_.emplace_back();
-    deferred.update = row;
-    deferred.comm = row.at.comm;
-    deferred.ticket = applied.ticket;
-    if (deferred.ticket != 0) by_ticket_[deferred.ticket] = &deferred;
+    if (applied.ticket == 0) return put(row);
+    held_.add({row, std::string(row.at.comm)}, applied.ticket);
 }
 
 void RowMaker::on_settled(std::span<const core::SettledUpdate> amounts) {
-    for (const core::SettledUpdate &each : amounts) {
-        const auto deferred = by_ticket_.find(each.ticket);
-        if (deferred == by_ticket_.end()) continue;
-        sinks::UpdateRow &row = deferred->second->update;
-        row.pages = each.pages;
-        row.reason = each.reason;
-        row.type = type_of(each.reason);
-        deferred->second->ticket = 0;
-        by_ticket_.erase(deferred);
+    for (const core::SettledUpdate &amount : amounts) {
+        held_.settle(amount, [&amount](Held &held) {
+            auto &row = std::get<sinks::UpdateRow>(held.row);
+            row.pages = amount.pages;
+            row.reason = amount.reason;
+            row.type = type_of(amount.reason);
+        });
     }
-    release_settled();
 }
 
 void RowMaker::hold(const sinks::Row &row) {
-    Deferred &deferred = held_.emplace_back();
-    deferred.other = std::make_unique<Other>();
-    deferred.other->row = row;
-    std::visit([&](const auto &each) { deferred.comm = each.at.comm; }, row);
-    auto *const tick = std::get_if<sinks::TickRow>(&deferred.other->row);
-    if (tick == nullptr || tick->ledger == nullptr) return;
-    deferred.other->ledger = *tick->ledger;
-    tick->ledger = &deferred.other->ledger;
+    std::string comm(std::visit([](const auto &each) { return each.at.comm; }, row));
+    if (const auto *const update = std::get_if<sinks::UpdateRow>(&row)) return held_.add({*update, std::move(comm)}, 0);
+    auto other = std::make_unique<Other>(Other{row, {}});
+    if (auto *const tick = std::get_if<sinks::TickRow>(&other->row); tick != nullptr && tick->ledger != nullptr) {
+        other->ledger = *tick->ledger;
+        tick->ledger = &other->ledger;
+    }
+    held_.add({std::move(other), std::move(comm)}, 0);
 }
 
-void RowMaker::release(Deferred &deferred) {
-    if (!status_.ok()) return;
-    if (deferred.other) {
-        std::visit([&](auto &each) { each.at.comm = deferred.comm; }, deferred.other->row);
-        status_ = sink_.row(deferred.other->row);
-    } else {
-        deferred.update.at.comm = deferred.comm;
-        status_ = sink_.row(deferred.update);
+void RowMaker::release(Held &held) {
+    if (auto *const update = std::get_if<sinks::UpdateRow>(&held.row)) {
+        update->at.comm = held.comm;
+        return write(*update);
     }
-}
-
-void RowMaker::release_settled() {
-    while (holds() && held_.front().ticket == 0) {
-        release(held_.front());
-        held_.pop_front();
-    }
+    sinks::Row &row = std::get<std::unique_ptr<Other>>(held.row)->row;
+    std::visit([&held](auto &each) { each.at.comm = held.comm; }, row);
+    write(row);
 }
 
 void RowMaker::on_fault(const rsslag_fault &fault, const core::Members &came, const std::optional<core::Held> &held) {
@@ -428,9 +409,7 @@ void RowMaker::emit(std::uint64_t t_ns, const core::Tick &tick) {
 
 core::Status RowMaker::finish() {
     emit_until(UINT64_MAX);
-    for (Deferred &deferred : held_)  // never settled
-        deferred.ticket = 0;
-    release_settled();
+    held_.finish();
     return status_;
 }
 

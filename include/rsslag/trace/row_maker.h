@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +18,7 @@
 #include "rsslag/sinks/sink.h"
 #include "rsslag/trace/mapping_table.h"
 #include "rsslag/trace/observer.h"
+#include "rsslag/trace/settled_queue.h"
 
 namespace rsslag::trace {
 
@@ -26,7 +26,7 @@ namespace rsslag::trace {
 /// readings and ticks.
 class RowMaker : public TraceObserver {
   public:
-    explicit RowMaker(sinks::Sink &sink) : sink_(sink) {}
+    explicit RowMaker(sinks::Sink &sink) : sink_(sink), held_([this](Held &held) { release(held); }) {}
 
     /// Call it first. `start_ns`: CLOCK_MONOTONIC at the attach.
     void begin(std::uint64_t start_ns);
@@ -75,12 +75,11 @@ class RowMaker : public TraceObserver {
         sinks::Row row;
         core::MmView ledger;
     };
-    /// A row that waits until its own amount or that of an earlier row is settled.
-    struct Deferred {
-        sinks::UpdateRow update;
+    /// A row that waits until its own amount or that of an earlier row is settled. An update is the smallest row, and
+    /// most rows are updates.
+    struct Held {
+        std::variant<sinks::UpdateRow, std::unique_ptr<Other>> row;
         std::string comm;
-        std::uint64_t ticket = 0;      ///< Applied::ticket of its own amount; 0: that is settled
-        std::unique_ptr<Other> other;  ///< if set, `update` is unused
     };
     struct Lost {
         std::string cause;
@@ -108,16 +107,12 @@ class RowMaker : public TraceObserver {
     void emit(std::uint64_t t_ns, const Read &read);
     void emit(std::uint64_t t_ns, const Lost &lost);
     void emit(std::uint64_t t_ns, const core::Tick &tick);
-    bool holds() const { return !held_.empty(); }
-    void put(const sinks::Row &row) {
-        if (holds()) return hold(row);
+    void write(const sinks::Row &row) {
         if (status_.ok()) status_ = sink_.row(row);
     }
+    void put(const sinks::Row &row) { held_.empty() ? write(row) : hold(row); }
     void hold(const sinks::Row &row);
-    void put_update(const sinks::UpdateRow &row, const core::Applied &applied);
-    /// Emits the rows at the front that no longer wait.
-    void release_settled();
-    void release(Deferred &deferred);
+    void release(Held &held);
 
     sinks::Sink &sink_;
     std::uint64_t start_ns_ = 0;
@@ -132,8 +127,7 @@ class RowMaker : public TraceObserver {
     std::unordered_map<int, std::uint64_t> mm_of_pid_;  ///< addresses, by PID
     std::map<std::string, std::uint64_t> lost_;
     std::multimap<std::uint64_t, Later> later_;  ///< by time since the start
-    std::deque<Deferred> held_;
-    std::unordered_map<std::uint64_t, Deferred *> by_ticket_;  ///< points into held_
+    SettledQueue<Held> held_;
 };
 
 }  // namespace rsslag::trace
