@@ -120,16 +120,27 @@ class Outputs : public sinks::Sink {
     report::Report made_;
 };
 
-/// What `replay --events` prints, beside rows.
+std::size_t columns_of(std::string_view header) {
+    return static_cast<std::size_t>(std::count(header.begin(), header.end(), ',')) + 1;
+}
+
+/// What `replay --events` prints and the screen shows, beside rows.
 class Lines : public trace::RowMaker {
   public:
-    using RowMaker::RowMaker;
+    Lines(sinks::Sink &sink, rsslag::fuzz::DrawnScreen &screen) : RowMaker(sink), screen_(screen) {}
 
     bool needs_updates() const override { return left_ > 0; }
     void on_update(const core::EventLine &line) override { require_line(view::event_json, view::event_text, line); }
     void on_task(const core::TaskLine &line) override {
         require_line(view::task_json, view::task_text, line);
         RowMaker::on_task(line);
+    }
+    void on_tick(core::Tick tick) override {
+        require_json(view::tick_json(tick));
+        require_harmless(view::tick_lines(tick, {}, true));
+        require_csv(view::tick_csv(tick, tick.seq), columns_);
+        screen_.take(tick);
+        RowMaker::on_tick(std::move(tick));
     }
 
   private:
@@ -142,6 +153,8 @@ class Lines : public trace::RowMaker {
         require_harmless(text(line, {}));
     }
 
+    rsslag::fuzz::DrawnScreen &screen_;
+    std::size_t columns_ = columns_of(view::csv_header());
     std::uint64_t left_ = 300;  ///< a storm of them tells nothing new
 };
 
@@ -160,32 +173,20 @@ trace::AnalyzerOptions analyzer_options(trace::TraceObserver &observer) {
     return options;
 }
 
-std::size_t columns_of(std::string_view header) {
-    return static_cast<std::size_t>(std::count(header.begin(), header.end(), ',')) + 1;
-}
-
 class Trace {
     static constexpr std::size_t kDatabases = 8;
 
   public:
     Trace(const recording::Header &header, std::size_t seed)
         : outputs_(seed % kDatabases == 0),
-          maker_(outputs_),
-          analyzer_(facts_of(header), analyzer_options(maker_)),
-          screen_(header, facts_of(header).machine, seed) {
+          screen_(header, facts_of(header).machine, seed),
+          maker_(outputs_, screen_),
+          analyzer_(facts_of(header), analyzer_options(maker_)) {
         maker_.begin(header.start_ns);
         require(outputs_.begin(trace::sink_facts(header)).ok());
     }
 
-    void apply(event::Event event) {
-        for (core::Tick &tick : analyzer_.apply(std::move(event))) {
-            require_json(view::tick_json(tick));
-            require_harmless(view::tick_lines(tick, {}, true));
-            require_csv(view::tick_csv(tick, tick.seq), columns_);
-            screen_.take(tick);
-            maker_.on_tick(std::move(tick));
-        }
-    }
+    void apply(event::Event event) { analyzer_.apply(std::move(event)); }
 
     /// As rsslag itself refuses what is far denser than a recording: what is left of it tells nothing new.
     bool enough() const {
@@ -207,10 +208,9 @@ class Trace {
 
   private:
     Outputs outputs_;
+    rsslag::fuzz::DrawnScreen screen_;
     Lines maker_;
     trace::Analyzer analyzer_;
-    rsslag::fuzz::DrawnScreen screen_;
-    std::size_t columns_ = columns_of(view::csv_header());
 };
 
 }  // namespace

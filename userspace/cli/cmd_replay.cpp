@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "commands.h"
 #include "exit_status.h"
@@ -51,11 +50,10 @@ class TextReplay : public trace::TraceObserver {
         if (!opened) return fail(opened.error());
         if (const Status begun = writer_.head({}); !begun) return fail(begun.error());
         while (!stop.stop_requested() && !budget_.spent(opened->work()) && !writer_.unread() && opened->step()) {
-            if (const Status done = writer_.ticks(std::exchange(ticks_, {})); !done) return fail(done.error());
+            if (const Status done = writer_.flush(); !done) return fail(done.error());
         }
         if (budget_.was_spent()) return kBadInput;
         trace::ReplayResult end = opened->finish();
-        if (const Status done = writer_.ticks(std::exchange(ticks_, {})); !done) return fail(done.error());
         if (const Status written = writer_.summary(std::move(end.summary)); !written) return fail(written.error());
         const auto since_start = [&end](std::uint64_t t_ns) { return t_ns - std::min(t_ns, end.header.start_ns); };
         for (const recording::Missing &missing : end.missing)
@@ -74,14 +72,13 @@ class TextReplay : public trace::TraceObserver {
         if (events_ && line.t_ns >= from_ns_) writer_.on_task(line);
     }
     void on_tick(core::Tick tick) override {
-        if (tick.t_ns >= from_ns_) ticks_.push_back(std::move(tick));
+        if (tick.t_ns >= from_ns_) writer_.on_tick(std::move(tick));
     }
 
     session::TickWriter &writer_;
     FileBudget &budget_;
     std::uint64_t from_ns_;
     bool events_;
-    std::vector<core::Tick> ticks_;
 };
 
 int replay_file(const ReplayOptions &options, const view::TextStyle &style, FileBudget &budget) {

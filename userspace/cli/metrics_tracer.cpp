@@ -15,16 +15,15 @@ constexpr std::chrono::seconds kBetweenLooks{1};
 
 }  // namespace
 
-MetricsTracer::MetricsTracer(host::Tracer tracer, host::TargetArguments arguments, metrics::By by, std::size_t most)
-    : tracer_(std::move(tracer)), arguments_(std::move(arguments)), names_(by), groups_(most) {}
-
 core::Result<MetricsTracer> MetricsTracer::open(std::vector<std::string> comms, metrics::By by, std::size_t most,
                                                 std::function<bool()> stopped) {
     host::TargetArguments arguments;
     arguments.comms = std::move(comms);
     const auto pattern = host::pattern_of(arguments);
     if (!pattern) return pattern.error();
+    auto groups = std::make_unique<Groups>(by, most);
     host::Tracer::Options chosen;
+    chosen.observer = groups.get();
     chosen.counting = true;
     chosen.walk = false;
     chosen.stop_waiting = std::move(stopped);
@@ -34,7 +33,7 @@ core::Result<MetricsTracer> MetricsTracer::open(std::vector<std::string> comms, 
     if (*pattern) {
         if (const core::Status matching = tracer->attach_matching(**pattern); !matching) return matching.error();
     }
-    MetricsTracer opened(std::move(*tracer), std::move(arguments), by, most);
+    MetricsTracer opened(std::move(groups), std::move(*tracer), std::move(arguments));
     opened.collect();
     return opened;
 }
@@ -51,19 +50,17 @@ void MetricsTracer::look_for_targets() {
     }
 }
 
-void MetricsTracer::take(const std::vector<core::Tick> &ticks) {
-    for (const core::Tick &tick : ticks) {
-        groups_.take(tick, [&] {
-            core::ProcessTotal process;
-            process.tgid = tick.process.pid;
-            process.comm = tick.process.comm;
-            return names_.of(process);
-        });
-    }
+void MetricsTracer::Groups::on_tick(core::Tick tick) {
+    traced.take(tick, [&] {
+        core::ProcessTotal process;
+        process.tgid = tick.process.pid;
+        process.comm = tick.process.comm;
+        return names.of(process);
+    });
 }
 
 void MetricsTracer::collect() {
-    take(tracer_.collect());
+    tracer_.collect();
     if (Clock::now() < look_due_) return;
     look_for_targets();
     look_due_ = Clock::now() + kBetweenLooks;
@@ -71,9 +68,9 @@ void MetricsTracer::collect() {
 
 metrics::Exposition::Trace MetricsTracer::read() {
     look_for_targets();
-    take(tracer_.tick());
-    take(tracer_.collect());  // last ticks of processes that ended during tick()
-    return {groups_.groups(), tracer_.losses()};
+    tracer_.tick();
+    tracer_.collect();  // last ticks of processes that ended during tick()
+    return {groups_->traced.groups(), tracer_.losses()};
 }
 
 }  // namespace rsslag::cli

@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rsslag/host/targets.h"
@@ -29,14 +31,22 @@ class MetricsTracer {
     metrics::Exposition::Trace read();
 
   private:
-    MetricsTracer(host::Tracer tracer, host::TargetArguments arguments, metrics::By by, std::size_t most);
-    void look_for_targets();
-    void take(const std::vector<core::Tick> &ticks);
+    struct Groups : trace::TraceObserver {
+        Groups(metrics::By by, std::size_t most) : names(by), traced(most) {}
+        bool needs_records() const override { return false; }
+        void on_tick(core::Tick tick) override;
 
+        metrics::GroupNames names;
+        metrics::TracedGroups traced;
+    };
+
+    MetricsTracer(std::unique_ptr<Groups> groups, host::Tracer tracer, host::TargetArguments arguments)
+        : groups_(std::move(groups)), tracer_(std::move(tracer)), arguments_(std::move(arguments)) {}
+    void look_for_targets();
+
+    std::unique_ptr<Groups> groups_;
     host::Tracer tracer_;
     host::TargetArguments arguments_;
-    metrics::GroupNames names_;
-    metrics::TracedGroups groups_;
     std::chrono::steady_clock::time_point look_due_;
 };
 

@@ -178,7 +178,7 @@ int run_trace(const Common &common, session::TraceOptions &options, ClaimOptions
     if (const core::Status parsed = parse(options); !parsed) return fail(parsed.error());
     options.command_line = common.arguments;
     options.version = version_text().substr(0, version_text().find(','));
-    session::TickWriter writer(options.format, options.threads, *style);
+    session::TickWriter writer(options.format, options.threads, *style, options.events);
     const bool targets = common.command.empty();
     const int status = targets ? trace_targets(options, writer) : trace_command(common.command, options, writer);
     return check_claims(claims, writer, targets && options.duration.has_value(), options.follow, status);

@@ -97,19 +97,13 @@ Tracer Tracer::over(std::unique_ptr<Source> source, Options options) {
 
 void Tracer::State::feed(event::Event event) {
     if (writer) writer->put(event);
-    for (core::Tick &tick : analyzer.apply(std::move(event))) {
-        if (tick.state == core::State::Exited && tick.process.host_pid) {
-            source->forget(*tick.process.host_pid);
-            walks.erase(*tick.process.host_pid);
-            next_listing_ns.erase(*tick.process.host_pid);
-            named.erase(tick.process.pid);
-            mappings.exit(tick.process.pid);
-        }
-        if (options.observer != nullptr) {
-            options.observer->on_tick(std::move(tick));
-        } else {
-            ticks.push_back(std::move(tick));
-        }
+    analyzer.apply(std::move(event));
+    for (const auto &[host_pid, pid] : analyzer.ended()) {
+        source->forget(host_pid);
+        walks.erase(host_pid);
+        next_listing_ns.erase(host_pid);
+        named.erase(pid);
+        mappings.exit(pid);
     }
     for (const auto &[host_tgid, mm] : analyzer.adopted()) {
         if (const Status traced = source->trace(host_tgid, mm); !traced)
@@ -215,9 +209,8 @@ Status Tracer::attach_matching(const probe::Pattern &pattern) {
     return state_->source->trace_matching(pattern);
 }
 
-std::vector<core::Tick> Tracer::collect() {
+void Tracer::collect() {
     state_->collect();
-    return state_->take_ticks();
 }
 
 core::Result<core::RawReading> Tracer::State::read(const core::GroupView &group) {
@@ -246,7 +239,7 @@ void Tracer::State::note_unreadable(int pid, const std::string &comm, const Erro
     if (unreadable.size() == kNamed) spdlog::warn("further processes that cannot be read are only counted, at the end");
 }
 
-std::vector<core::Tick> Tracer::tick() {
+void Tracer::tick() {
     State &state = *state_;
     Source &source = *state.source;
     state.take_in();
@@ -288,7 +281,6 @@ std::vector<core::Tick> Tracer::tick() {
     end.at = state.moment();
     state.feed(end);
     state.list_due();
-    return state.take_ticks();
 }
 
 void Tracer::walk_now(pid_t pid) {
@@ -341,9 +333,8 @@ void Tracer::State::stop() {
                      unreadable.size() == 1 ? "" : "es", analyzer.readings_failed());
 }
 
-std::vector<core::Tick> Tracer::stop() {
+void Tracer::stop() {
     state_->stop();
-    return state_->take_ticks();
 }
 
 core::Summary Tracer::summary() {

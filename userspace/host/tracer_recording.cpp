@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <ctime>
-#include <tuple>
 #include <utility>
 
 #include "rsslag/core/time_order.h"
@@ -95,10 +94,10 @@ void Tracer::State::begin_while_running(const std::function<void(const core::Los
     put(std::move(*events));
     reported.reset();
     forget_walks();
-    std::ignore = analyzer.apply(event::FreshStart{});
+    analyzer.apply(event::FreshStart{});
 }
 
-std::vector<core::Tick> Tracer::record(recording::Writer writer, recording::Header header) {
+void Tracer::record(recording::Writer writer, recording::Header header) {
     State &state = *state_;
     const Options &options = state.options;
     const trace::Facts &facts = state.analyzer.facts();
@@ -125,18 +124,16 @@ std::vector<core::Tick> Tracer::record(recording::Writer writer, recording::Head
         state.begin_header(false);
         begin({});
     }
-    return state.take_ticks();
 }
 
-std::vector<core::Tick> Tracer::next_segment() {
+void Tracer::next_segment() {
     State &state = *state_;
-    if (!state.writer) return {};
+    if (!state.writer) return;
     state.recorded.segment++;
     state.begin_while_running([&state](const core::Losses &until_now) {
         state.put_end(until_now);
         state.writer->next(state.recorded);
     });
-    return state.take_ticks();
 }
 
 recording::Writer *Tracer::recording() {

@@ -10,7 +10,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "rsslag/host/tracer.h"
@@ -43,7 +42,6 @@ struct Tracer::State {
     std::uint64_t folded_cpus = 0;         ///< as of the last CpusFolded event
     std::uint64_t folds_looked_ns = 0;     ///< time of the last call of the source's folded_cpus()
     core::OwnCost own;                     ///< at the last tick
-    std::vector<core::Tick> ticks;         ///< not returned to the caller yet
     std::set<int> unreadable;              ///< PIDs of existing processes with a failed reading, to warn once for each
 
     std::set<int> named;                           ///< PIDs of living processes whose mappings are traced
@@ -53,7 +51,6 @@ struct Tracer::State {
 
     /// Passes the event to the recording and to the analyzer.
     void feed(event::Event event);
-    std::vector<core::Tick> take_ticks() { return std::exchange(ticks, {}); }
     event::Moment moment();
     bool take_records();
     void emit_losses();

@@ -23,13 +23,10 @@ view::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono:
     return known;
 }
 
-void post_ticks(terminal::Screen &screen, std::vector<core::Tick> ticks) {
-    for (core::Tick &tick : ticks) {
-        auto shared = std::make_shared<core::Tick>(std::move(tick));
-        screen.post([shared](terminal::Shown &shown) {
-            if (shown.live) shown.live->take(std::move(*shared));
-        });
-    }
+void post_tick(terminal::Screen &screen, core::Tick tick) {
+    screen.post([shared = std::make_shared<core::Tick>(std::move(tick))](terminal::Shown &shown) {
+        if (shown.live) shown.live->take(std::move(*shared));
+    });
 }
 
 void post_notice(terminal::Screen &screen, std::string notice) {

@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "rsslag/procfs/process.h"
@@ -40,13 +39,13 @@ Status Session::open() {
     chosen.threads = options_.threads;
     chosen.stop_waiting = [this] { return must_end(); };
     chosen.for_screen = writer_.on_screen();
-    if (options_.events) chosen.observer = &writer_;
+    chosen.observer = &writer_;
     auto tracer = host::Tracer::open(chosen);
     if (!tracer) return tracer.error();
     tracer_.emplace(std::move(*tracer));
     writer_.begin_queue();
     if (recording_) {
-        std::ignore = tracer_->record(std::move(*std::exchange(recording_, std::nullopt)), header());
+        tracer_->record(std::move(*std::exchange(recording_, std::nullopt)), header());
     }
     for (const std::string &hook : tracer_->missing())
         spdlog::info("tracing continues without {}", hook);
@@ -101,7 +100,8 @@ Status Session::run() {
             next = std::max(next + interval_, Clock::now());
         }
         over = stop_.wait(pause(begin, next), &wake_) || (!continue_unread_ && writer_.unread());
-        if (Status done = take(tracer_->collect()); !done) return done;
+        tracer_->collect();
+        if (Status done = take_ticks(); !done) return done;
         if (Status done = look_at_recording(); !done) return done;
         if (idle_) idle_(writer_.screen());
         over = over || (ended_ && ended_());
@@ -112,12 +112,15 @@ Status Session::run() {
         }
         report_wait();
     }
-    if (Status done = writer_.ticks(tracer_->tick()); !done) return done;
-    return writer_.ticks(tracer_->collect());  // processes that ended during the last tick's readings
+    tracer_->tick();
+    if (Status done = writer_.flush(); !done) return done;
+    tracer_->collect();  // processes that ended during the last tick's readings
+    return writer_.flush();
 }
 
 Status Session::summary() {
-    if (Status done = writer_.ticks(tracer_->stop()); !done) return done;
+    tracer_->stop();
+    if (Status done = writer_.flush(); !done) return done;
     core::Summary summary = tracer_->summary();
     const recording::Peak peak = trace::peak_of(summary);
     Status written = writer_.summary(std::move(summary));
@@ -147,12 +150,14 @@ bool Session::handle_intents(Clock::time_point &next) {
 
 Status Session::one_tick() {
     if (waits_for_targets() || (has_pattern(options_.targets) && tracer_->any())) look_for_targets();
-    return take(tracer_->tick());
+    tracer_->tick();
+    return take_ticks();
 }
 
-Status Session::take(std::vector<core::Tick> ticks) {
-    had_any_ = had_any_ || !ticks.empty() || tracer_->any();
-    return writer_.ticks(std::move(ticks));
+Status Session::take_ticks() {
+    const bool any_tick = std::exchange(taken_, writer_.ticks()) != writer_.ticks();
+    had_any_ = had_any_ || any_tick || tracer_->any();
+    return writer_.flush();
 }
 
 /// Reports once, after the last target has ended, that rsslag waits for the next.

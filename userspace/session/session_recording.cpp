@@ -148,8 +148,7 @@ void Session::record_from_here(const std::string &file) {
     if (!writer) return notify(writer.error().what);
     by_key_ = true;
     file_ = file;
-    // On a screen ticks() returns no error.
-    std::ignore = writer_.ticks(tracer_->record(std::move(*writer), header()));
+    tracer_->record(std::move(*writer), header());
     notify(fmt::format("recording from here in {}; r ends it", file));
 }
 
@@ -177,7 +176,9 @@ Status Session::look_at_recording() {
         return core::success();
     }
     if (writer_.format() == Format::Progress) show_progress(progress, false);
-    return progress.full ? writer_.ticks(tracer_->next_segment()) : core::success();
+    if (!progress.full) return core::success();
+    tracer_->next_segment();
+    return writer_.flush();
 }
 
 /// Shows progress: on a terminal one line each second that replaces the last one, else a line every 10 s.

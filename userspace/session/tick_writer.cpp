@@ -39,15 +39,9 @@ Status TickWriter::head(view::ScreenFacts facts) {
     return core::success();
 }
 
-Status TickWriter::ticks(std::vector<core::Tick> ticks) {
-    if (screen_) {
-        reported_ += ticks.size();
-        return post_ticks(*screen_, std::move(ticks)), core::success();
-    }
-    for (const core::Tick &each : ticks)
-        put(each);
-    for (const core::Tick &each : ticks)
-        put_shared(each);
+Status TickWriter::flush() {
+    if (screen_) return core::success();
+    waiting_ += std::exchange(below_, {});
     return print(std::exchange(waiting_, {}));
 }
 
@@ -85,12 +79,8 @@ bool TickWriter::unread() {
     return unread_;
 }
 
-void TickWriter::on_tick(core::Tick tick) {
-    put(tick);
-    put_shared(tick);
-}
-
-/// Adds a line below the rows of processes that share an mm, once, and again when the set of processes changes.
+/// Adds a line below the rows of processes that share an mm, once, and again when the set of processes changes. With
+/// events, it comes directly after the first of these rows.
 void TickWriter::put_shared(const core::Tick &tick) {
     if (format_ != Format::Lines || !tick.read) return;
     const core::ProcessReading &process = tick.process;
@@ -99,11 +89,13 @@ void TickWriter::put_shared(const core::Tick &tick) {
         return;
     }
     std::vector<int> &printed = shared_[process.mm_id];
-    if (std::exchange(printed, process.mm_pids) != process.mm_pids) waiting_ += view::shared_line(process.mm_pids);
+    if (std::exchange(printed, process.mm_pids) == process.mm_pids) return;
+    (events_ ? waiting_ : below_) += view::shared_line(process.mm_pids);
 }
 
-void TickWriter::put(const core::Tick &tick) {
+void TickWriter::on_tick(core::Tick tick) {
     reported_++;
+    if (screen_) return post_tick(*screen_, std::move(tick));
     switch (format_) {
         case Format::Jsonl: waiting_ += view::tick_json(tick); break;
         case Format::Csv: waiting_ += view::tick_csv(tick, dropped()); break;
@@ -112,6 +104,7 @@ void TickWriter::put(const core::Tick &tick) {
         case Format::Progress:
         case Format::Silent: break;
     }
+    put_shared(tick);
 }
 
 void TickWriter::on_update(const core::EventLine &line) {
@@ -126,7 +119,7 @@ void TickWriter::on_task(const core::TaskLine &line) {
 
 Status TickWriter::summary(core::Summary summary) {
     summary_ = summary;
-    if (Status rest = ticks({}); !rest) return rest;
+    if (Status rest = flush(); !rest) return rest;
     if (format_ == Format::Csv || quiet()) return core::success();
     summary.ticks = reported_;
     summary.lines_dropped = dropped();

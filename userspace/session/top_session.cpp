@@ -9,7 +9,6 @@
 #include <variant>
 
 #include "rsslag/procfs/process.h"
-#include "rsslag/session/live_view.h"
 
 namespace rsslag::session {
 
@@ -49,6 +48,7 @@ Status TopSession::show(const view::TextStyle &style, view::TopSort sort) {
     auto screen = terminal::Screen::open(style.color);
     if (!screen) return screen.error();
     screen_.emplace(std::move(*screen));
+    ticks_.emplace(*screen_);
     style_ = style;
     screen_->post(
         [interval = interval_, style, sort](terminal::Shown &shown) { shown.top.emplace(interval, style, sort); });
@@ -69,7 +69,7 @@ Status TopSession::run() {
         }
         const auto left = std::chrono::ceil<milliseconds>(next - Clock::now());
         if (stop_.wait(std::clamp(left, milliseconds{0}, kKeys))) return core::success();
-        if (tracer_) post_ticks(*screen_, tracer_->collect());
+        if (tracer_) tracer_->collect();
         for (const view::Intent &intent : screen_->intents()) {
             if (std::holds_alternative<view::Quit>(intent)) return core::success();
             if (const auto *const interval = std::get_if<view::SetInterval>(&intent)) {
@@ -84,7 +84,7 @@ Status TopSession::run() {
 /// Shows the next table, or the next ticks of the live screen.
 Status TopSession::end_of_interval() {
     if (tracer_) {
-        post_ticks(*screen_, tracer_->tick());
+        tracer_->tick();
         return core::success();
     }
     auto table = read(false);
@@ -124,6 +124,7 @@ void TopSession::open_live(pid_t pid) {
     chosen.for_screen = true;
     chosen.dropped = true;  // by open(); the screen's thread exists by now
     chosen.stop_waiting = [this] { return is_over(); };
+    chosen.observer = &*ticks_;
     auto tracer = host::Tracer::open(chosen);
     const Status attached = tracer ? tracer->attach(pid) : Status(tracer.error());
     if (!attached) return post_notice(*screen_, fmt::format("cannot trace {}: {}", pid, attached.error().what));

@@ -65,6 +65,7 @@ std::uint64_t work_of(const event::Event &event, std::uint64_t known) {
 Analyzer::State::State(Facts given, AnalyzerOptions chosen)
     : facts(std::move(given)),
       options(chosen),
+      records(chosen.observer != nullptr && chosen.observer->needs_records() ? chosen.observer : nullptr),
       ledger(core::Ledger::Options{.scheme = facts.machine.scheme,
                                    .cpus = facts.machine.cpus_possible,
                                    .batch = facts.machine.batch().value_or(1),
@@ -75,9 +76,9 @@ Analyzer::State::State(Facts given, AnalyzerOptions chosen)
       now(facts.start),
       lines([this](const auto &line) {
           if (const auto *const event = std::get_if<core::EventLine>(&line)) {
-              options.observer->on_update(*event);
+              records->on_update(*event);
           } else {
-              options.observer->on_task(std::get<core::TaskLine>(line));
+              records->on_task(std::get<core::TaskLine>(line));
           }
       }) {
     if (options.for_screen) recent.emplace();
@@ -118,7 +119,7 @@ void Analyzer::State::count_losses(std::uint64_t t_ns) {
     if (missing_records > 0) losses.by_cause["recording"] = missing_records;
     if (losses.lost() > lost_before) {
         ledger.records_lost(losses.lost() - lost_before, t_ns);
-        if (options.observer != nullptr) options.observer->on_loss(since_start(t_ns), losses);
+        if (records != nullptr) records->on_loss(since_start(t_ns), losses);
     }
     lost_before = losses.lost();
 }
@@ -140,7 +141,7 @@ void Analyzer::State::adopt(int host_tgid, const core::CounterReading &counters,
     }
     ledger.adopt(counters, group, begin_ns, end_ns);
     if (recent) recent->note(group);
-    if (options.observer != nullptr) options.observer->on_adopted(group);
+    if (records != nullptr) records->on_adopted(group);
 }
 
 void Analyzer::State::take_up(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns,
@@ -232,7 +233,7 @@ void Analyzer::State::operator()(event::Reading &event) {
         return;
     }
     entry.gone = false;
-    if (options.observer != nullptr) options.observer->on_reading(*event.reported);
+    if (records != nullptr) records->on_reading(*event.reported);
     readings.push_back({*group, std::move(*event.reported)});
 }
 
@@ -323,11 +324,17 @@ Analyzer::~Analyzer() = default;
 Analyzer::Analyzer(Analyzer &&) noexcept = default;
 Analyzer &Analyzer::operator=(Analyzer &&) noexcept = default;
 
-std::vector<core::Tick> Analyzer::apply(event::Event event) {
-    state_->adopted.clear();
-    state_->work += work_of(event, state_->ledger.size());
-    std::visit(*state_, event);
-    return std::exchange(state_->reported, {});
+void Analyzer::apply(event::Event event) {
+    State &state = *state_;
+    state.adopted.clear();
+    state.ended.clear();
+    state.work += work_of(event, state.ledger.size());
+    std::visit(state, event);
+    for (core::Tick &tick : std::exchange(state.reported, {})) {
+        if (tick.state == core::State::Exited && tick.process.host_pid)
+            state.ended.push_back({*tick.process.host_pid, tick.process.pid});
+        if (state.options.observer != nullptr) state.options.observer->on_tick(std::move(tick));
+    }
 }
 
 const std::optional<core::Summary> &Analyzer::summary() const {
@@ -369,6 +376,10 @@ std::vector<Awaited> Analyzer::awaited() const {
 
 const std::vector<std::pair<int, std::uint64_t>> &Analyzer::adopted() const {
     return state_->adopted;
+}
+
+const std::vector<EndedProcess> &Analyzer::ended() const {
+    return state_->ended;
 }
 
 std::vector<int> Analyzer::tids() const {

@@ -31,7 +31,7 @@ void Analyzer::State::take_settled() {
             applied.reason = amount.reason;
         });
     }
-    if (options.observer != nullptr) options.observer->on_settled(amounts);
+    if (records != nullptr) records->on_settled(amounts);
 }
 
 void Analyzer::State::emit_update(const rsslag_update &update, const core::Applied &applied) {
@@ -53,11 +53,11 @@ void Analyzer::State::apply(const rsslag_update &update) {
     log_flush(update, applied);
     if (recent) recent->note(update, applied, ledger);
     if (options.for_screen && applied.ticket != 0) open.emplace(applied.ticket, update);
-    if (options.observer != nullptr) {
+    if (records != nullptr) {
         applied.held = ledger.held(update.mm);
-        options.observer->on_applied(update, applied);
+        records->on_applied(update, applied);
     }
-    if (options.observer != nullptr && applied.known && options.observer->needs_updates()) emit_update(update, applied);
+    if (records != nullptr && applied.known && records->needs_updates()) emit_update(update, applied);
     take_settled();
 }
 
@@ -65,12 +65,12 @@ void Analyzer::State::apply(const rsslag_fault &fault) {
     catch_up_mappings(fault.t_ns);
     const core::Members came = ledger.apply(fault);
     if (recent) recent->note(fault, came, ledger);
-    if (options.observer != nullptr) options.observer->on_fault(fault, came, ledger.held(fault.mm));
+    if (records != nullptr) records->on_fault(fault, came, ledger.held(fault.mm));
 }
 
 void Analyzer::State::apply(const rsslag_sum &sum) {
     ledger.apply(sum);
-    if (options.observer != nullptr) options.observer->on_sum(sum, ledger.held(sum.mm));
+    if (records != nullptr) records->on_sum(sum, ledger.held(sum.mm));
 }
 
 void Analyzer::State::apply(const rsslag_task &task) {
@@ -81,7 +81,7 @@ void Analyzer::State::apply(const rsslag_task &task) {
     const auto parent = recent ? ledger.task(task.parent) : std::nullopt;
     ledger.apply(task);
     if (recent) recent->note(task, parent ? parent->tgid : 0);
-    if (options.observer != nullptr) lines.add(core::TaskLine{since_start(task.t_ns), task}, 0);
+    if (records != nullptr) lines.add(core::TaskLine{since_start(task.t_ns), task}, 0);
     take_settled();
 }
 
@@ -90,11 +90,11 @@ void Analyzer::State::emit_mappings(std::uint64_t until_ns) {
         const auto next = mappings.extract(mappings.begin());
         std::visit([this](const auto &each) { mapping_bytes -= bytes_of(each); }, next.mapped());
         if (recent) std::visit([this](const auto &each) { recent->note(each); }, next.mapped());
-        if (options.observer == nullptr) continue;
+        if (records == nullptr) continue;
         if (const auto *const change = std::get_if<core::MappingChange>(&next.mapped())) {
-            options.observer->on_mapping(*change);
+            records->on_mapping(*change);
         } else {
-            options.observer->on_listing(std::get<core::MappingListing>(next.mapped()));
+            records->on_listing(std::get<core::MappingListing>(next.mapped()));
         }
     }
 }

@@ -49,6 +49,7 @@ struct Analyzer::State {
 
     Facts facts;
     AnalyzerOptions options;
+    TraceObserver *records;  ///< the observer, if it needs more than ticks; else null
     core::Ledger ledger;
     core::TimeOrder order;
     std::map<int, Traced> traced;  ///< by the kernel's TGID
@@ -68,6 +69,7 @@ struct Analyzer::State {
     std::unordered_map<int, core::FaultCounts> faults;  ///< by the kernel's TID
     std::map<int, Awaited> awaited;                     ///< by the kernel's TGID
     std::vector<std::pair<int, std::uint64_t>> adopted;
+    std::vector<EndedProcess> ended;
     std::unordered_map<std::uint64_t, std::vector<core::EndedTask>>
         ended_tasks;                   ///< by the mm's generation, for its next tick
     std::vector<core::Tick> reported;  ///< ticks of the event that is being applied
@@ -123,7 +125,7 @@ struct Analyzer::State {
     void apply(const rsslag_task &task);
     void apply_until(std::uint64_t t_ns);
     void emit_mappings(std::uint64_t until_ns);
-    bool keeps_mappings() const { return options.observer != nullptr || recent; }
+    bool keeps_mappings() const { return records != nullptr || recent; }
     core::RecentGrowth recent_of(const core::MmView &mm);
     /// Emits mapping changes up to `t_ns`. They must come before a record of that time.
     void catch_up_mappings(std::uint64_t t_ns) {

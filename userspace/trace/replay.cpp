@@ -38,18 +38,13 @@ recording::Peak peak_of(const core::Summary &summary) {
 
 struct Replay::State {
     State(recording::Reader file, const AnalyzerOptions &options)
-        : reader(std::move(file)),
-          facts(document_of(reader.header())),
-          analyzer(facts_of(reader.header()), options),
-          observer(options.observer) {}
+        : reader(std::move(file)), facts(document_of(reader.header())), analyzer(facts_of(reader.header()), options) {}
 
     recording::Reader reader;
     core::SnapshotDocument facts;
     trace::Analyzer analyzer;
-    TraceObserver *observer;
     std::vector<recording::Missing> missing;
     core::OwnCost own;  ///< at the last tick
-    std::uint64_t ticks = 0;
     bool stopped = false;
     bool cut = false;       ///< reading was stopped before the end
     bool mid_tick = false;  ///< started in the middle of a tick, some of whose readings may be missing
@@ -64,10 +59,7 @@ void Replay::State::apply(event::Event event) {
     if (mid_tick && std::holds_alternative<event::Reading>(event)) return;
     stopped = stopped || std::holds_alternative<event::Stop>(event);
     if (const auto *const tick = std::get_if<event::TickEnd>(&event)) own = tick->own;
-    for (core::Tick &tick : analyzer.apply(std::move(event))) {
-        ticks++;
-        if (observer != nullptr) observer->on_tick(std::move(tick));
-    }
+    analyzer.apply(std::move(event));
 }
 
 /// A missing part without an end time is the end of an unfinished recording. That may be cut anywhere, so no loss is
@@ -162,7 +154,6 @@ ReplayResult Replay::finish() {
     ReplayResult end;
     end.header = header();
     end.summary = *state.analyzer.summary();
-    end.summary.ticks = state.ticks;
     end.complete = state.reader.complete() && state.missing.empty();
     end.missing = state.missing;
     end.records = state.reader.records();

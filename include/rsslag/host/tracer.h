@@ -40,9 +40,7 @@ class Tracer {
         /// Ticks also contain what only a screen shows: the last flushes or folds, and each task's faults since its
         /// last flush.
         bool for_screen = false;
-        /// Receives ticks, in order with its other calls; functions below then return no ticks. Must outlive the
-        /// tracer. Null: ticks are returned.
-        trace::TraceObserver *observer = nullptr;
+        trace::TraceObserver *observer = nullptr;  ///< receives the ticks; must outlive the tracer; may be null
     };
 
     /// Capabilities that open() needs beyond those of a Snapshotter, for a caller that drops the others before.
@@ -68,10 +66,10 @@ class Tracer {
     /// Also traces processes that match `pattern`, from their next exec on.
     core::Status attach_matching(const probe::Pattern &pattern);
 
-    /// Processes the records since the last call. Returns the last ticks of processes that have ended.
-    std::vector<core::Tick> collect();
-    /// Reads every traced process, checks the ledger against the readings and returns all ticks.
-    std::vector<core::Tick> tick();
+    /// Processes the records since the last call. Makes the last ticks of processes that have ended.
+    void collect();
+    /// Reads every traced process, checks the ledger against the readings and makes all ticks.
+    void tick();
 
     /// The next tick walks this process's smaps, even right after another walk; not if Options::walk is off.
     void walk_now(pid_t pid);
@@ -85,17 +83,16 @@ class Tracer {
     const std::vector<std::string> &missing() const;
     /// Losses as of the last collect(), tick() or stop().
     const core::Losses &losses() const;
-    /// Detaches the probes and processes all records sent. Returns the last ticks of processes that have ended.
-    std::vector<core::Tick> stop();
+    /// Detaches the probes and processes all records sent. Makes the last ticks of processes that have ended.
+    void stop();
     /// Only after stop().
     core::Summary summary();
 
     /// Records all events from now on. If the trace is running, the recording starts with events that describe the
-    /// present state. Returns ticks as collect().
-    std::vector<core::Tick> record(recording::Writer writer, recording::Header header);
-    /// Starts the next segment of the recording, with events that describe the present state. Returns ticks as
-    /// collect().
-    std::vector<core::Tick> next_segment();
+    /// present state. Makes ticks as collect().
+    void record(recording::Writer writer, recording::Header header);
+    /// Starts the next segment of the recording, with events that describe the present state. Makes ticks as collect().
+    void next_segment();
     /// The recording in progress; else null.
     recording::Writer *recording();
     /// Ends the recording and returns its writer, which the caller can wait for; nullopt: there is none.

@@ -3,9 +3,11 @@
 
 #include <chrono>
 #include <memory>
-#include <vector>
+#include <string>
+#include <utility>
 
 #include "rsslag/terminal/screen.h"
+#include "rsslag/trace/observer.h"
 #include "rsslag/view/screen.h"
 
 namespace rsslag::session {
@@ -14,8 +16,19 @@ namespace rsslag::session {
 view::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
                                bool below);
 
-/// Queues ticks for the live screen; never waits.
-void post_ticks(terminal::Screen &screen, std::vector<core::Tick> ticks);
+/// Queues a tick for the live screen; never waits.
+void post_tick(terminal::Screen &screen, core::Tick tick);
+/// Queues the ticks of a trace for the live screen.
+class ScreenTicks : public trace::TraceObserver {
+  public:
+    explicit ScreenTicks(terminal::Screen &screen) : screen_(screen) {}
+    bool needs_records() const override { return false; }
+    void on_tick(core::Tick tick) override { post_tick(screen_, std::move(tick)); }
+
+  private:
+    terminal::Screen &screen_;
+};
+
 /// Queues a notice for the live screen or the list of processes.
 void post_notice(terminal::Screen &screen, std::string notice);
 

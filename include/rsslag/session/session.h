@@ -73,7 +73,7 @@ class Session {
     bool must_end() const;
     bool handle_intents(std::chrono::steady_clock::time_point &next);
     core::Status one_tick();
-    core::Status take(std::vector<core::Tick> ticks);
+    core::Status take_ticks();
     void look_for_targets();
     void report_wait();
     core::Status find_owner(bool later);
@@ -109,7 +109,8 @@ class Session {
     std::chrono::steady_clock::time_point progress_due_;
     std::optional<std::chrono::steady_clock::time_point> end_due_;
     bool time_is_over_ = false;
-    bool had_any_ = false;  ///< a target was traced since the last kWaitsForNext
+    bool had_any_ = false;     ///< a target was traced since the last kWaitsForNext
+    std::uint64_t taken_ = 0;  ///< number of ticks
     bool continue_unread_ = false;
     bool recording_failed_ = false;
 };

@@ -18,13 +18,16 @@
 
 namespace rsslag::session {
 
-/// Writes ticks and the summary in the requested format. As an observer it also writes single records, in order with
-/// the ticks, except on a screen. Functions return Kind::Io if stdout cannot be written, except if its reader has
-/// closed it (unread()).
+/// Observes a trace, and writes ticks, single records and the summary in the requested format. Functions return
+/// Kind::Io if stdout cannot be written, except if its reader has closed it (unread()).
 class TickWriter : public trace::TraceObserver {
   public:
-    TickWriter(Format format, const core::ThreadChoice &threads, view::TextStyle style)
-        : format_(format), threads_(threads.which != core::ThreadChoice::Which::None), style_(std::move(style)) {}
+    /// `events`: a trace that it observes must pass single records, too; not on a screen.
+    TickWriter(Format format, const core::ThreadChoice &threads, view::TextStyle style, bool events = false)
+        : format_(format),
+          threads_(threads.which != core::ThreadChoice::Which::None),
+          events_(events),
+          style_(std::move(style)) {}
 
     bool on_screen() const { return format_ == Format::Screen; }
     Format format() const { return format_; }
@@ -36,12 +39,15 @@ class TickWriter : public trace::TraceObserver {
     void begin_queue();
     /// Writes the header or opens the screen.
     core::Status head(view::ScreenFacts facts);
-    core::Status ticks(std::vector<core::Tick> ticks);
-    // Lines of the observer's functions are written with the next ticks().
+    bool needs_records() const override { return events_; }
     bool needs_updates() const override { return true; }
     void on_update(const core::EventLine &line) override;
     void on_task(const core::TaskLine &line) override;
     void on_tick(core::Tick tick) override;
+    /// The number of ticks received.
+    std::uint64_t ticks() const { return reported_; }
+    /// Writes what was received since the last call. The screen shows it without this call.
+    core::Status flush();
     /// Writes the lines since the last tick, then the summary.
     core::Status summary(core::Summary summary);
     /// The summary that was written; nullopt: not written yet.
@@ -61,7 +67,6 @@ class TickWriter : public trace::TraceObserver {
     terminal::Screen *screen() { return screen_ ? &*screen_ : nullptr; }
 
   private:
-    void put(const core::Tick &tick);
     void put_shared(const core::Tick &tick);
     core::Status print(const std::string &text, bool last = false);
     core::Status unless_unread(core::Status printed);
@@ -69,10 +74,12 @@ class TickWriter : public trace::TraceObserver {
 
     Format format_;
     bool threads_;
+    bool events_;
     view::TextStyle style_;
     std::optional<terminal::Screen> screen_;
     std::optional<terminal::Printer> printer_;
     std::string waiting_;                             ///< lines since the last write
+    std::string below_;                               ///< lines below these
     std::map<std::string, std::vector<int>> shared_;  ///< PIDs that share an mm, by mm id, as last printed
     std::optional<core::Summary> summary_;
     std::uint64_t reported_ = 0;  ///< number of ticks

@@ -8,6 +8,7 @@
 #include "rsslag/host/own_cost.h"
 #include "rsslag/host/signals.h"
 #include "rsslag/host/tracer.h"
+#include "rsslag/session/live_view.h"
 #include "rsslag/terminal/screen.h"
 #include "rsslag/view/screen.h"
 
@@ -42,6 +43,7 @@ class TopSession {
     std::optional<host::AllProcesses> all_;
     host::OwnCostMeter meter_{1'000'000'000};  ///< averages the first pass over at least 1 s
     std::optional<terminal::Screen> screen_;
+    std::optional<ScreenTicks> ticks_;    ///< passes the ticks of tracer_ to screen_
     std::optional<host::Tracer> tracer_;  ///< while the live screen of a process is shown
 };
 

@@ -44,7 +44,7 @@ struct AnalyzerOptions {
     /// Ticks list each task that has ended since the previous tick of the mm; if there are very many, those with the
     /// largest changes.
     bool ended_tasks = false;
-    TraceObserver *observer = nullptr;  ///< must outlive the analyzer; the caller calls on_tick(); may be null
+    TraceObserver *observer = nullptr;  ///< must outlive the analyzer; may be null
 };
 
 /// A group whose exec is awaited.
@@ -54,6 +54,11 @@ struct Awaited {
     std::uint64_t mm = 0;  ///< the mm that the exec leaves
 };
 
+struct EndedProcess {
+    int host_pid = 0;
+    int pid = 0;
+};
+
 class Analyzer {
   public:
     Analyzer(Facts facts, AnalyzerOptions options);
@@ -61,9 +66,9 @@ class Analyzer {
     Analyzer(Analyzer &&) noexcept;
     Analyzer &operator=(Analyzer &&) noexcept;
 
-    /// Applies an event and returns the ticks that it completes: the last ticks of processes that have ended
+    /// Applies an event. The observer receives the ticks that it completes: the last ticks of processes that have ended
     /// (Watermark, Stop), or the ticks of all processes that were read (TickEnd).
-    std::vector<core::Tick> apply(event::Event event);
+    void apply(event::Event event);
 
     /// The summary; nullopt before event::End.
     const std::optional<core::Summary> &summary() const;
@@ -86,6 +91,8 @@ class Analyzer {
     /// Host TGIDs and mms of groups that the last event has adopted, since the records of their start were lost. The
     /// BPF programs may not trace them yet.
     const std::vector<std::pair<int, std::uint64_t>> &adopted() const;
+    /// Processes whose last tick the last event has completed.
+    const std::vector<EndedProcess> &ended() const;
     /// The kernel's TIDs of tasks in traced mms and of tasks that start in records not covered by a Watermark yet;
     /// ascending.
     std::vector<int> tids() const;

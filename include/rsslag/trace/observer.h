@@ -14,8 +14,9 @@
 
 namespace rsslag::trace {
 
-/// Receives the details of a live trace or a replay, in the order of the events. Derived classes override the functions
-/// that they need. Parameters t_ns are relative to Facts::start; times in records and readings are CLOCK_MONOTONIC.
+/// Receives the ticks and details of a live trace or a replay, in the order of the events. Derived classes override the
+/// functions that they need. Parameters t_ns are relative to Facts::start; times in records and readings are
+/// CLOCK_MONOTONIC.
 class TraceObserver {
   public:
     TraceObserver() = default;
@@ -23,6 +24,8 @@ class TraceObserver {
     TraceObserver &operator=(const TraceObserver &) = default;
     virtual ~TraceObserver() = default;
 
+    /// Whether any function but on_tick() should be called. The others cost time for each record.
+    virtual bool needs_records() const { return true; }
     /// Whether on_update() should be called, which costs more than on_applied().
     virtual bool needs_updates() const { return false; }
     /// Each update of a traced process, with names, after its amount is settled.
@@ -45,7 +48,7 @@ class TraceObserver {
     virtual void on_listing(const core::MappingListing & /*listing*/) {}
     /// Called when the counts of losses have grown, in the kernel or in the recording (cause "recording").
     virtual void on_loss(std::uint64_t /*t_ns*/, const core::Losses & /*losses*/) {}
-    /// A process at one tick, or its last one.
+    /// A process at one tick, or its last one, after all records of the same event.
     // NOLINTNEXTLINE(performance-unnecessary-value-param): overriders move it
     virtual void on_tick(core::Tick /*tick*/) {}
 };

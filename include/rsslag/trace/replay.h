@@ -33,7 +33,7 @@ struct ReplayOptions {
 /// The result of a replay.
 struct ReplayResult {
     recording::Header header;
-    core::Summary summary;                    ///< summary.ticks is the number of ticks passed to the observer
+    core::Summary summary;                    ///< without summary.ticks
     bool complete = true;                     ///< the recording was ended properly, and no part of it is missing
     std::vector<recording::Missing> missing;  ///< the parts that are missing
     std::uint64_t records = 0;                ///< number of records, by the headers of the chunks

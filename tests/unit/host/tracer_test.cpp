@@ -101,6 +101,11 @@ class Logged {
     std::shared_ptr<spdlog::logger> before_;
 };
 
+struct KeptTicks : trace::TraceObserver {
+    void on_tick(core::Tick tick) override { reported.push_back(view::tick_json(tick)); }
+    std::vector<std::string> reported;
+};
+
 class TracerTest : public testing::Test {
   protected:
     void SetUp() override {
@@ -108,7 +113,9 @@ class TracerTest : public testing::Test {
         directory_ = mkdtemp(name.data());
         auto kernel = std::make_unique<NoKernel>();
         kernel_ = kernel.get();
-        tracer_.emplace(Tracer::over(std::move(kernel), {}));
+        Tracer::Options options;
+        options.observer = &kept_;
+        tracer_.emplace(Tracer::over(std::move(kernel), options));
     }
     void TearDown() override { std::filesystem::remove_all(directory_); }
 
@@ -120,46 +127,39 @@ class TracerTest : public testing::Test {
         ASSERT_TRUE(writer);
         recording::Header header;
         header.threads = static_cast<std::uint8_t>(core::ThreadChoice{}.which);
-        keep(tracer_->record(std::move(*writer), header));
-    }
-    void keep(const std::vector<core::Tick> &ticks) {
-        for (const core::Tick &tick : ticks)
-            reported_.push_back(view::tick_json(tick));
+        tracer_->record(std::move(*writer), header);
     }
     /// Some updates, collected now and then, and a tick.
     void round(int lost = 0) {
         for (int i = 0; i < 20; ++i) {
             kernel_->update(i < lost);
-            if (i % 5 == 0) keep(tracer_->collect());
+            if (i % 5 == 0) tracer_->collect();
         }
         kernel_->sleep(5'000'000);
-        keep(tracer_->tick());
+        tracer_->tick();
     }
     void end() {
-        keep(tracer_->stop());
+        tracer_->stop();
         reported_.push_back(view::summary_json(tracer_->summary()));
         EXPECT_TRUE(tracer_->recording()->finish());
     }
     static std::vector<std::string> replay_lines(const std::string &path) {
-        struct : trace::TraceObserver {
-            void on_tick(core::Tick tick) override { reported.push_back(view::tick_json(tick)); }
-            std::vector<std::string> reported;
-        } observer;
+        KeptTicks observer;
         auto replay = trace::Replay::open(path, &observer, {});
         EXPECT_TRUE(replay);
         while (replay->step()) {
         }
         trace::ReplayResult end = replay->finish();
         EXPECT_TRUE(end.complete);
-        end.summary.ticks = 0;  // the code that writes the ticks counts them
         observer.reported.push_back(view::summary_json(end.summary));
         return observer.reported;
     }
 
     std::filesystem::path directory_;
     NoKernel *kernel_ = nullptr;
+    KeptTicks kept_;
     std::optional<Tracer> tracer_;
-    std::vector<std::string> reported_;
+    std::vector<std::string> &reported_ = kept_.reported;
 };
 
 TEST_F(TracerTest, RecordsWhatReplaysAsItWasTold) {
@@ -200,7 +200,7 @@ TEST_F(TracerTest, BeginsEachSegmentWithWhatIsTrueByThen) {
     record(std::uint64_t{1} << 20);
     ASSERT_TRUE(tracer_->attach(kPid));
     round();
-    keep(tracer_->next_segment());
+    tracer_->next_segment();
     const std::size_t before = reported_.size();
     round(2);
     round();

@@ -44,7 +44,9 @@ core::TaskLine start(std::uint64_t t_ns) {
 
 std::string written(TickWriter &writer, std::vector<core::Tick> ticks) {
     testing::internal::CaptureStdout();
-    const core::Status done = writer.ticks(std::move(ticks));
+    for (core::Tick &tick : ticks)
+        writer.on_tick(std::move(tick));
+    const core::Status done = writer.flush();
     EXPECT_TRUE(done);
     return testing::internal::GetCapturedStdout();
 }
@@ -137,8 +139,10 @@ std::vector<std::string> read_late(Format format, int ticks) {
     close(ends[1]);
     TickWriter writer = writer_of(format);
     writer.begin_queue();
-    for (int i = 0; i < ticks; ++i)
-        EXPECT_TRUE(writer.ticks({tick(10)}));
+    for (int i = 0; i < ticks; ++i) {
+        writer.on_tick(tick(10));
+        EXPECT_TRUE(writer.flush());
+    }
     EXPECT_TRUE(writer.summary({}));
     std::string text;
     std::thread reader([&text, &out] {

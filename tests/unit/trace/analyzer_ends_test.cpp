@@ -23,7 +23,7 @@ constexpr std::uint64_t ms(std::uint64_t n) {
     return n * 1'000'000;
 }
 
-std::vector<core::Tick> feed_all(Analyzer &analyzer, std::vector<event::Event> events) {
+std::vector<core::Tick> feed_all(TickAnalyzer &analyzer, std::vector<event::Event> events) {
     std::vector<core::Tick> all;
     for (event::Event &event : events) {
         auto ticks = analyzer.apply(std::move(event));
@@ -66,7 +66,7 @@ std::vector<event::Event> life(int tgid, std::uint64_t t_ns) {
 TEST(AnalyzerEnds, KeepsThoseThatLaggedMostAndCountsTheOthers) {
     constexpr int kLives = 5000;
     constexpr std::size_t kMost = 2000;
-    Analyzer analyzer(facts(), {});
+    TickAnalyzer analyzer(facts(), {});
     std::vector<core::Tick> ticks = feed_all(analyzer, {attach(ms(1))});
     for (int i = 1; i <= kLives; ++i) {
         feed_all(analyzer, life(10'000 + i, ms(10) + static_cast<std::uint64_t>(i) * 10));
@@ -83,7 +83,7 @@ TEST(AnalyzerEnds, KeepsThoseThatLaggedMostAndCountsTheOthers) {
 }
 
 TEST(AnalyzerEnds, CountsNoMoreLostThanThereWere) {
-    Analyzer analyzer(facts(), {});
+    TickAnalyzer analyzer(facts(), {});
     const auto ticks = feed_all(analyzer, {attach(ms(1)), update(ms(10), 1010), event::Gap{6786, 1}, until(ms(48)),
                                            reading(ms(60), 1010), tick_end(ms(65))});
     ASSERT_EQ(ticks.size(), 1U);
@@ -92,14 +92,14 @@ TEST(AnalyzerEnds, CountsNoMoreLostThanThereWere) {
 }
 
 TEST(AnalyzerEnds, TellsHowManyTasksShareTheMmWhileItRuns) {
-    Analyzer analyzer(facts(), {});
+    TickAnalyzer analyzer(facts(), {});
     const auto ticks = feed_all(analyzer, {attach(ms(1)), until(ms(40)), reading(ms(50), 1000), tick_end(ms(60))});
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_EQ(core::figures_of(ticks[0]).mm_tasks, 2U);
 }
 
 TEST(AnalyzerEnds, NamesTheTasksWhoseFaultsItsNextTickWillAskFor) {
-    Analyzer analyzer(facts(), {});
+    TickAnalyzer analyzer(facts(), {});
     feed_all(analyzer,
              {attach(ms(1)), until(ms(20)), task(ms(30), RSSLAG_NEWTASK, RSSLAG_SHARES_MM | RSSLAG_SAME_GROUP, 4713),
               update(ms(31), 1001, 4713), task(ms(32), RSSLAG_EXIT, 0, 4713)});
@@ -107,7 +107,7 @@ TEST(AnalyzerEnds, NamesTheTasksWhoseFaultsItsNextTickWillAskFor) {
 }
 
 TEST(AnalyzerEnds, CountsAnMmOnceItsLastTracedProcessHasLeftItWhoeverElseLivesThere) {
-    Analyzer analyzer(facts(), {});
+    TickAnalyzer analyzer(facts(), {});
     const auto ticks =
         feed_all(analyzer, {attach(ms(1)), child(ms(5), RSSLAG_NEWTASK, RSSLAG_SHARES_MM, kMm), update(ms(10), 1010),
                             task(ms(20), RSSLAG_EXIT, 0, kPid + 1), task(ms(21), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid),
@@ -119,7 +119,7 @@ TEST(AnalyzerEnds, CountsAnMmOnceItsLastTracedProcessHasLeftItWhoeverElseLivesTh
 }
 
 TEST(AnalyzerEnds, CountsAnMmOnceThoughTwoProcessesLeaveItAtOnce) {
-    Analyzer analyzer(facts(), {});
+    TickAnalyzer analyzer(facts(), {});
     constexpr rsslag_u16 kTraced = RSSLAG_SHARES_MM | RSSLAG_TRACED;
     event::Records teardown = update(ms(22), 0);
     rsslag_update last{};
@@ -135,7 +135,7 @@ TEST(AnalyzerEnds, CountsAnMmOnceThoughTwoProcessesLeaveItAtOnce) {
 }
 
 TEST(AnalyzerEnds, DoubtsAnMmWhoseBirthWasStillToComeAsALossWasTold) {
-    Analyzer analyzer(facts(), {});
+    TickAnalyzer analyzer(facts(), {});
     const auto ticks = feed_all(
         analyzer, {attach(ms(1)), child(ms(30), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm), losses(ms(50), 9, 3),
                    child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), event::Stop{at(ms(101))}});
@@ -144,7 +144,7 @@ TEST(AnalyzerEnds, DoubtsAnMmWhoseBirthWasStillToComeAsALossWasTold) {
 }
 
 TEST(AnalyzerEnds, DoubtsAnMmThatWasBornWhereSomethingIsMissing) {
-    Analyzer analyzer(facts(), {});
+    TickAnalyzer analyzer(facts(), {});
     const auto ticks = feed_all(
         analyzer,
         {attach(ms(1)), until(ms(20)), event::Gap{3, 1}, child(ms(30), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm),
@@ -154,7 +154,7 @@ TEST(AnalyzerEnds, DoubtsAnMmThatWasBornWhereSomethingIsMissing) {
 }
 
 TEST(AnalyzerEnds, DoubtsNoMmThatWasBornAfterALossWasTold) {
-    Analyzer analyzer(facts(), {});
+    TickAnalyzer analyzer(facts(), {});
     const auto ticks = feed_all(
         analyzer, {attach(ms(1)), losses(ms(50), 9, 3), child(ms(60), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm),
                    child(ms(70), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), event::Stop{at(ms(101))}});
@@ -168,7 +168,7 @@ const core::Summary::Process &of_pid(const core::Summary &summary, int pid) {
 }
 
 TEST(AnalyzerEnds, SaysWhichNumbersALossMadeUncertain) {
-    Analyzer analyzer(facts(), {});
+    TickAnalyzer analyzer(facts(), {});
     feed_all(analyzer,
              {attach(ms(1)), until(ms(20)), event::Gap{3, 1}, child(ms(30), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm),
               child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), reading(ms(200), 1040),
@@ -184,7 +184,7 @@ TEST(AnalyzerEnds, SaysWhichNumbersALossMadeUncertain) {
 }
 
 TEST(AnalyzerEnds, SaysThatNoneIsUncertainWhereNothingWasLost) {
-    Analyzer analyzer(facts(), {});
+    TickAnalyzer analyzer(facts(), {});
     feed_all(analyzer,
              {attach(ms(1)), child(ms(30), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm),
               child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), reading(ms(200), 1000),
@@ -194,7 +194,7 @@ TEST(AnalyzerEnds, SaysThatNoneIsUncertainWhereNothingWasLost) {
 }
 
 TEST(AnalyzerEnds, DoubtsTheBeginOfACommandWhoseExecWasLost) {
-    Analyzer analyzer(facts(), {});
+    TickAnalyzer analyzer(facts(), {});
     core::TimedCounters found{counters(694), kStart + ms(60), kStart + ms(61)};
     feed_all(analyzer, {event::ExecAwaited{kPid, kPid, kChildsMm}, losses(ms(50), 9, 3), until(ms(48)),
                         event::Counters{kPid, found}, until(ms(100)), reading(ms(200), 694), tick_end(ms(210)),
@@ -205,7 +205,7 @@ TEST(AnalyzerEnds, DoubtsTheBeginOfACommandWhoseExecWasLost) {
 }
 
 TEST(AnalyzerEnds, MarksTheLastTickOfWhatEndedBeforeAnyReadingAfterALoss) {
-    Analyzer analyzer(facts(), {});
+    TickAnalyzer analyzer(facts(), {});
     event::Records teardown = update(ms(72), 0);
     rsslag_update last{};
     std::memcpy(&last, teardown.bytes.data(), sizeof(last));
@@ -222,7 +222,7 @@ TEST(AnalyzerEnds, MarksTheLastTickOfWhatEndedBeforeAnyReadingAfterALoss) {
 }
 
 TEST(AnalyzerEnds, CountsReadingsThatFailedOfProcessesThatAreThere) {
-    Analyzer analyzer(facts(), {});
+    TickAnalyzer analyzer(facts(), {});
     const event::Reading failed{kPid, core::Error{core::Kind::Io, "too many open files", 24, ""}};
     const auto ticks = feed_all(analyzer, {attach(ms(1)), until(ms(20)), failed, tick_end(ms(30)), until(ms(40)),
                                            failed, tick_end(ms(50)), until(ms(60)), reading(ms(70), 1000),
@@ -248,7 +248,7 @@ event::Reading of(core::CounterReading counters, std::uint64_t t_ns) {
 
 TEST(AnalyzerEnds, TakesWhatACpuCachedForFlushedOnceItIsSaidToBeOffline) {
     for (const bool reported : {false, true}) {
-        Analyzer analyzer(facts(core::Scheme::Cpu), {});
+        TickAnalyzer analyzer(facts(core::Scheme::Cpu), {});
         event::Attach begin = attach(ms(1));
         begin.counters.counters = cached_on_cpu_1(20);
         feed_all(analyzer, {begin, until(ms(48)), of(cached_on_cpu_1(0), ms(50))});
@@ -273,7 +273,7 @@ TEST(AnalyzerEnds, TakesWhatACpuCachedForFlushedOnceItIsSaidToBeOffline) {
 }
 
 TEST(AnalyzerEnds, ReadsAgainWhatWasReadBeforeACpuWasSaidToBeOffline) {
-    Analyzer analyzer(facts(core::Scheme::Cpu), {});
+    TickAnalyzer analyzer(facts(core::Scheme::Cpu), {});
     event::Attach begin = attach(ms(1));
     begin.counters.counters = cached_on_cpu_1(20);
     feed_all(analyzer, {begin, until(ms(48)), of(cached_on_cpu_1(20), ms(50)),

@@ -32,7 +32,7 @@ class AnalyzerTest : public testing::Test {
         return all;
     }
 
-    Analyzer analyzer_{facts(), {}};
+    TickAnalyzer analyzer_{facts()};
 };
 
 TEST_F(AnalyzerTest, MakesATickOfEachReadingAtItsEnd) {

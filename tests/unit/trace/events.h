@@ -14,6 +14,29 @@ namespace rsslag::trace::test {
 
 using core::test::members;
 
+struct KeptTicks : TraceObserver {
+    bool needs_records() const override { return false; }
+    void on_tick(core::Tick tick) override { ticks.push_back(std::move(tick)); }
+    std::vector<core::Tick> ticks;
+};
+
+/// An analyzer whose apply() returns the ticks that its observer has received.
+class TickAnalyzer : private KeptTicks, public Analyzer {
+  public:
+    explicit TickAnalyzer(Facts facts, const AnalyzerOptions &options = {})
+        : Analyzer(std::move(facts), observed(options)) {}
+    std::vector<core::Tick> apply(event::Event event) {
+        Analyzer::apply(std::move(event));
+        return std::exchange(ticks, {});
+    }
+
+  private:
+    AnalyzerOptions observed(AnalyzerOptions options) {
+        options.observer = this;
+        return options;
+    }
+};
+
 inline constexpr std::uint64_t kMm = 0xffff888000001000;
 inline constexpr std::uint64_t kStart = 1'000'000'000;
 inline constexpr std::int64_t kStartUnix = 1'700'000'000'000'000'000;

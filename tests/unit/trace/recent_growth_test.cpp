@@ -153,7 +153,7 @@ TEST_F(Recently, NoMoreRowsAreKeptThanAScreenMayHave) {
 
 TEST_F(Recently, NothingIsKeptWhereNoScreenShowsIt) {
     for (const bool for_screen : {false, true}) {
-        Analyzer analyzer(test::facts(), {.threads = {}, .for_screen = for_screen, .observer = nullptr});
+        test::TickAnalyzer analyzer(test::facts(), {.threads = {}, .for_screen = for_screen});
         analyzer.apply(test::attach(test::kSecond / 10));
         analyzer.apply(test::until(test::kSecond));
         analyzer.apply(test::reading(test::kSecond + 1'000'000, 1000));

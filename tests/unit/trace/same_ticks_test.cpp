@@ -51,7 +51,7 @@ std::vector<std::string> reported(
     const Trace &trace, const std::function<bool()> &asks = [] { return false; }) {
     AnalyzerOptions options;
     options.threads.which = core::ThreadChoice::Which::All;
-    Analyzer analyzer(trace.facts, options);
+    test::TickAnalyzer analyzer(trace.facts, options);
     std::vector<std::string> reported;
     for (const event::Event &event : trace.events) {
         if (asks()) ask_everything(analyzer);

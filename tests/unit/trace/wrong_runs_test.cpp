@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../paths.h"
+#include "events.h"
 #include "recorded.h"
 #include "rsslag/view/tick.h"
 
@@ -42,7 +43,7 @@ TEST_P(WrongRun, GivesEachThreadWhatItTouched) {
         test::trace_of(*recording::open_file(source_path("tests/unit/trace/wrong_runs/") + run.file + ".rsslag"));
     AnalyzerOptions options;
     options.threads.which = core::ThreadChoice::Which::All;
-    Analyzer analyzer(trace.facts, options);
+    test::TickAnalyzer analyzer(trace.facts, options);
     nlohmann::json last;
     for (const event::Event &event : trace.events) {
         for (const core::Tick &tick : analyzer.apply(event))
