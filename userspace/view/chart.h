@@ -13,11 +13,6 @@
 
 namespace rsslag::view {
 
-/// A rectangle of cells.
-struct Area {
-    int row = 0, column = 0, rows = 0, columns = 0;
-};
-
 struct ChartPoint {
     std::uint64_t t_ns = 0;
     core::Pages flushed, cached;

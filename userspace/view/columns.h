@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "chart.h"
 #include "glyphs.h"
 #include "rsslag/view/grid.h"
 

@@ -16,6 +16,11 @@ struct Size {
     friend bool operator==(const Size &, const Size &) = default;
 };
 
+/// A rectangle of cells.
+struct Area {
+    int row = 0, column = 0, rows = 0, columns = 0;
+};
+
 /// The role of a cell. Colour only emphasizes it: the characters alone carry the information.
 enum class Look : std::uint8_t { Plain, Bold, Faint, Heading, Flushed, Cached, Walk, Selected, Good, Doubt, Bad };
 
