@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "rsslag/host/machine.h"
-#include "rsslag/probe/snapshot.h"
-#include "rsslag/probe/traits.h"
-#include "rsslag/procfs/process.h"
+#include "probe/snapshot.h"
+#include "probe/traits.h"
+#include "procfs/process.h"
 #include "run.h"
+#include "system/machine.h"
 
 namespace {
 
@@ -78,7 +78,7 @@ std::int64_t available_kb() {
 std::optional<probe::SnapshotProbe> open_probe() {
     auto traits = probe::running_kernel_traits();
     if (!traits || !std::holds_alternative<core::Scheme>(traits->scheme)) return std::nullopt;
-    core::Machine machine = host::this_host().machine;
+    core::Machine machine = system::this_host().machine;
     machine.scheme = std::get<core::Scheme>(traits->scheme);
     auto probe = probe::SnapshotProbe::open(*traits, machine);
     if (!probe) {

@@ -12,7 +12,7 @@ from contract import MEMBERS, ROOT, TracingTest, assert_valid, interpreter, need
 from live import ROOMY, unseen
 
 RECORDINGS = sorted([*(ROOT / 'docs' / 'recordings').glob('*.rsslag'),
-                     *(ROOT / 'tests' / 'unit' / 'trace' / 'wrong_runs').glob('*.rsslag')])
+                     *(ROOT / 'tests' / 'unit' / 'analysis' / 'wrong_runs').glob('*.rsslag')])
 
 # Starts a thread with the given name that touches that many private pages.
 THREADS = ('import ctypes, mmap, os, signal, sys, threading\n'

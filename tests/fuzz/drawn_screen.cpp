@@ -11,16 +11,16 @@
 namespace rsslag::fuzz {
 namespace {
 
-using Name = view::Key::Name;
+using Name = screen::Key::Name;
 
-constexpr std::array<view::Size, 6> kSizes{{{1, 1}, {2, 7}, {5, 20}, {24, 80}, {50, 200}, {200, 3}}};
+constexpr std::array<documents::Size, 6> kSizes{{{1, 1}, {2, 7}, {5, 20}, {24, 80}, {50, 200}, {200, 3}}};
 constexpr std::u32string_view kKeys = U"sjktcm/+-wrh?fleGg ,.<>[]npx0";
 constexpr std::uint64_t kNamed = static_cast<std::uint64_t>(Name::Tab) + 1;  // Character is typed apart
 constexpr std::uint64_t kMostDraws = 8;
 
-view::ScreenFacts screen_facts(const recording::Header &header, const core::Machine &machine) {
+screen::ScreenFacts screen_facts(const recording::Header &header, const core::Machine &machine) {
     using std::chrono::system_clock;
-    view::ScreenFacts facts;
+    screen::ScreenFacts facts;
     facts.kernel = header.kernel;
     facts.machine = machine;
     facts.boot = system_clock::time_point(
@@ -28,7 +28,7 @@ view::ScreenFacts screen_facts(const recording::Header &header, const core::Mach
     facts.clock_ticks = header.clock_ticks;
     facts.interval = std::chrono::milliseconds(header.interval_ms);
     facts.walks = header.walk;
-    facts.playback = view::Playback{};
+    facts.playback = screen::Playback{};
     return facts;
 }
 
@@ -46,7 +46,7 @@ std::uint64_t DrawnScreen::next(std::uint64_t below) {
 }
 
 void DrawnScreen::type() {
-    view::Key key;
+    screen::Key key;
     if (next(2) == 0) {
         key.name = static_cast<Name>(1 + next(kNamed - 1));
     } else {
@@ -55,20 +55,20 @@ void DrawnScreen::type() {
     (void)screen_.key(key);
 }
 
-void DrawnScreen::draw(view::Size size) {
-    const view::Grid grid = screen_.draw(size, std::chrono::milliseconds(next(5000)));
+void DrawnScreen::draw(documents::Size size) {
+    const documents::Grid grid = screen_.draw(size, std::chrono::milliseconds(next(5000)));
     require(grid.size() == size);
     for (int row = 0; row < size.rows; ++row) {
         const std::string text = grid.row_text(row);
         require_harmless(text);
         require(text.find('\n') == std::string::npos);
-        require(view::cells(text) == size.columns);
+        require(documents::cells(text) == size.columns);
     }
 }
 
 void DrawnScreen::take(core::Tick tick) {
     constexpr std::uint64_t kRewinds = 50;
-    screen_.take(view::Playback{tick.t_ns, tick.t_ns, 1, true});
+    screen_.take(screen::Playback{tick.t_ns, tick.t_ns, 1, true});
     screen_.take(std::move(tick));
     if (draws_ >= kMostDraws || next(++ticks_) > 8) return;  // fewer and fewer of many
     draws_++;

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "rsslag/core/tick.h"
-#include "rsslag/recording/header.h"
-#include "rsslag/view/screen.h"
+#include "core/tick.h"
+#include "recording/header.h"
+#include "screen/screen.h"
 
 namespace rsslag::fuzz {
 
@@ -22,9 +22,9 @@ class DrawnScreen {
   private:
     std::uint64_t next(std::uint64_t below);
     void type();
-    void draw(view::Size size);
+    void draw(documents::Size size);
 
-    view::LiveScreen screen_;
+    screen::LiveScreen screen_;
     std::uint64_t state_;
     std::uint64_t ticks_ = 0, draws_ = 0;
 };

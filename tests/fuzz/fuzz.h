@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "rsslag/core/result.h"
+#include "core/result.h"
 
 namespace rsslag::fuzz {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "fuzz.h"
-#include "rsslag/procfs/system.h"
+#include "procfs/system.h"
 
 using rsslag::fuzz::require;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "fuzz.h"
-#include "rsslag/procfs/memory_map.h"
+#include "procfs/memory_map.h"
 
 using rsslag::fuzz::require;
 

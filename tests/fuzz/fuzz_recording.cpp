@@ -8,17 +8,17 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/analyzer.h"
+#include "analysis/recorded.h"
+#include "analysis/row_maker.h"
+#include "documents/tick.h"
 #include "drawn_screen.h"
+#include "exporters/sink.h"
 #include "fuzz.h"
+#include "recording/reader.h"
 #include "recording_mutator.h"
-#include "rsslag/recording/reader.h"
-#include "rsslag/report/peak.h"
-#include "rsslag/report/report_builder.h"
-#include "rsslag/sinks/sink.h"
-#include "rsslag/trace/analyzer.h"
-#include "rsslag/trace/recorded.h"
-#include "rsslag/trace/row_maker.h"
-#include "rsslag/view/tick.h"
+#include "report/peak.h"
+#include "report/report_builder.h"
 #include "text_checks.h"
 
 using rsslag::fuzz::require;
@@ -27,19 +27,20 @@ using rsslag::fuzz::require_harmless;
 using rsslag::fuzz::require_json;
 using rsslag::fuzz::require_json_lines;
 using rsslag::fuzz::require_xml;
+namespace analysis = rsslag::analysis;
 namespace core = rsslag::core;
+namespace documents = rsslag::documents;
 namespace event = rsslag::event;
+namespace exporters = rsslag::exporters;
 namespace recording = rsslag::recording;
 namespace report = rsslag::report;
-namespace sinks = rsslag::sinks;
-namespace trace = rsslag::trace;
-namespace view = rsslag::view;
+namespace screen = rsslag::screen;
 
 namespace {
 
 /// One claim on each figure that there is.
-std::vector<report::Claim> make_claims() {
-    std::vector<report::Claim> claims;
+std::vector<core::Assertion> make_claims() {
+    std::vector<core::Assertion> claims;
     const std::string names = report::claim_names();
     for (std::size_t from = 0; from < names.size();) {
         const std::size_t to = std::min(names.find(", ", from), names.size());
@@ -53,8 +54,8 @@ std::vector<report::Claim> make_claims() {
     return claims;
 }
 
-const std::vector<report::Claim> &all_claims() {
-    static const std::vector<report::Claim> claims = make_claims();
+const std::vector<core::Assertion> &all_claims() {
+    static const std::vector<core::Assertion> claims = make_claims();
     return claims;
 }
 
@@ -83,28 +84,28 @@ void require_report(const report::Report &report, const core::Summary &summary) 
 }
 
 /// Every output that needs no file; a database takes longer than all others together.
-class Outputs : public sinks::Sink {
+class Outputs : public exporters::Sink {
   public:
     explicit Outputs(bool database) {
         const auto json = [](std::string_view text) { return require_json_lines(text), core::success(); };
         const auto csv = [](std::string_view text) { return require_csv(text), core::success(); };
-        all_.push_back(sinks::jsonl_sink(json));
-        all_.push_back(sinks::csv_sink(csv));
-        if (database) all_.push_back(sinks::sqlite_sink(":memory:"));
-        all_.push_back(sinks::perfetto_sink([](std::string_view) { return core::success(); }));
+        all_.push_back(exporters::jsonl_sink(json));
+        all_.push_back(exporters::csv_sink(csv));
+        if (database) all_.push_back(exporters::sqlite_sink(":memory:"));
+        all_.push_back(exporters::perfetto_sink([](std::string_view) { return core::success(); }));
     }
 
-    core::Status begin(const sinks::Facts &facts) override {
+    core::Status begin(const exporters::Facts &facts) override {
         for (const auto &each : all_)
             require(each->begin(facts).ok());
         return report_.begin(facts);
     }
-    core::Status row(const sinks::Row &row) override {
+    core::Status row(const exporters::Row &row) override {
         for (const auto &each : all_)
             require(each->row(row).ok());
         return report_.row(row);
     }
-    core::Status end(const sinks::Ending &ending) override {
+    core::Status end(const exporters::Ending &ending) override {
         for (const auto &each : all_)
             require(each->end(ending).ok());
         if (const core::Status ended = report_.end(ending); !ended) return ended;
@@ -115,7 +116,7 @@ class Outputs : public sinks::Sink {
     const report::Report &report() const { return made_; }
 
   private:
-    std::vector<std::unique_ptr<sinks::Sink>> all_;
+    std::vector<std::unique_ptr<exporters::Sink>> all_;
     report::ReportBuilder report_;
     report::Report made_;
 };
@@ -125,28 +126,30 @@ std::size_t columns_of(std::string_view header) {
 }
 
 /// What `replay --events` prints and the screen shows, beside rows.
-class Lines : public trace::RowMaker {
+class Lines : public analysis::RowMaker {
   public:
-    Lines(sinks::Sink &sink, rsslag::fuzz::DrawnScreen &screen) : RowMaker(sink), screen_(screen) {}
+    Lines(exporters::Sink &sink, rsslag::fuzz::DrawnScreen &screen) : RowMaker(sink), screen_(screen) {}
 
     bool needs_updates() const override { return left_ > 0; }
-    void on_update(const core::EventLine &line) override { require_line(view::event_json, view::event_text, line); }
+    void on_update(const core::EventLine &line) override {
+        require_line(documents::event_json, documents::event_text, line);
+    }
     void on_task(const core::TaskLine &line) override {
-        require_line(view::task_json, view::task_text, line);
+        require_line(documents::task_json, documents::task_text, line);
         RowMaker::on_task(line);
     }
     void on_tick(core::Tick tick) override {
-        require_json(view::tick_json(tick));
-        require_harmless(view::tick_lines(tick, {}, true));
-        require_csv(view::tick_csv(tick, tick.seq), columns_);
+        require_json(documents::tick_json(tick));
+        require_harmless(documents::tick_lines(tick, {}, true));
+        require_csv(documents::tick_csv(tick, tick.seq), columns_);
         screen_.take(tick);
         RowMaker::on_tick(std::move(tick));
     }
 
   private:
     template <class Line>
-    void require_line(std::string (*json)(const Line &), std::string (*text)(const Line &, const view::TextStyle &),
-                      const Line &line) {
+    void require_line(std::string (*json)(const Line &),
+                      std::string (*text)(const Line &, const documents::TextStyle &), const Line &line) {
         if (left_ == 0) return;
         left_--;
         require_json(json(line));
@@ -154,19 +157,19 @@ class Lines : public trace::RowMaker {
     }
 
     rsslag::fuzz::DrawnScreen &screen_;
-    std::size_t columns_ = columns_of(view::csv_header());
+    std::size_t columns_ = columns_of(documents::csv_header());
     std::uint64_t left_ = 300;  ///< a storm of them tells nothing new
 };
 
-trace::Facts facts_of(const recording::Header &header) {
+analysis::Facts facts_of(const recording::Header &header) {
     constexpr int kMostCpus = 64;  // memory for each of them is nothing to find here
-    trace::Facts facts = trace::facts_of(header);
+    analysis::Facts facts = analysis::facts_of(header);
     facts.machine.cpus_possible = std::min(facts.machine.cpus_possible, kMostCpus);
     return facts;
 }
 
-trace::AnalyzerOptions analyzer_options(trace::TraceObserver &observer) {
-    trace::AnalyzerOptions options;
+analysis::AnalyzerOptions analyzer_options(analysis::TraceObserver &observer) {
+    analysis::AnalyzerOptions options;
     options.for_screen = true;
     options.threads.which = core::ThreadChoice::Which::All;
     options.observer = &observer;
@@ -183,7 +186,7 @@ class Trace {
           maker_(outputs_, screen_),
           analyzer_(facts_of(header), analyzer_options(maker_)) {
         maker_.begin(header.start_ns);
-        require(outputs_.begin(trace::sink_facts(header)).ok());
+        require(outputs_.begin(analysis::sink_facts(header)).ok());
     }
 
     void apply(event::Event event) { analyzer_.apply(std::move(event)); }
@@ -198,8 +201,8 @@ class Trace {
         apply(event::Stop{analyzer_.last_moment()});
         apply(event::End{analyzer_.last_moment(), {}});
         require(analyzer_.summary().has_value());
-        require_json(view::summary_json(*analyzer_.summary()));
-        require_harmless(view::summary_text(*analyzer_.summary(), {}));
+        require_json(documents::summary_json(*analyzer_.summary()));
+        require_harmless(documents::summary_text(*analyzer_.summary(), {}));
         require(maker_.finish().ok());
         screen_.end();
         require(outputs_.end({*analyzer_.summary(), complete, {}, analyzer_.summary()->duration_ns, {}}).ok());
@@ -210,7 +213,7 @@ class Trace {
     Outputs outputs_;
     rsslag::fuzz::DrawnScreen screen_;
     Lines maker_;
-    trace::Analyzer analyzer_;
+    analysis::Analyzer analyzer_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <string>
 
-#include "rsslag/procfs/memory_map.h"
+#include "procfs/memory_map.h"
 #include "smaps_checks.h"
 
 using rsslag::fuzz::require;

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "fuzz.h"
-#include "rsslag/procfs/files.h"
+#include "procfs/files.h"
 
 using rsslag::fuzz::require;
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "bytes.h"
-#include "chunk.h"
+#include "recording/bytes.h"
+#include "recording/chunk.h"
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer has
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t *data, std::size_t size, std::size_t most);

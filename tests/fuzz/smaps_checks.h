@@ -2,7 +2,7 @@
 #pragma once
 
 #include "fuzz.h"
-#include "rsslag/procfs/files.h"
+#include "procfs/files.h"
 
 namespace rsslag::fuzz {
 

@@ -9,11 +9,11 @@
 
 #include <csignal>
 
-#include "rsslag/core/reconcile.h"
-#include "rsslag/host/machine.h"
-#include "rsslag/probe/snapshot.h"
-#include "rsslag/probe/traits.h"
-#include "rsslag/procfs/process.h"
+#include "core/reconcile.h"
+#include "probe/snapshot.h"
+#include "probe/traits.h"
+#include "procfs/process.h"
+#include "system/machine.h"
 
 namespace rsslag::live {
 namespace {
@@ -50,7 +50,7 @@ class Bracket : public testing::Test {
         close(fds_[1]);  // so that read() returns 0 after the child's end
         auto traits = probe::running_kernel_traits();
         ASSERT_TRUE(traits);
-        core::Machine machine = host::this_host().machine;
+        core::Machine machine = system::this_host().machine;
         machine.scheme = std::get<core::Scheme>(traits->scheme);
         auto probe = probe::SnapshotProbe::open(*traits, machine);
         ASSERT_TRUE(probe) << probe.error().what;

@@ -21,7 +21,7 @@
 #include <sstream>
 #include <utility>
 
-#include "rsslag/workload/workload.h"
+#include "workload/workload.h"
 
 namespace rsslag::live {
 
@@ -252,7 +252,8 @@ std::vector<nlohmann::json> Running::finish(int signal) {
 
 HeldProcess HeldProcess::workload(const std::vector<std::string> &words) {
     const auto hold = [](const std::vector<std::string> &name_and_options) {
-        std::vector<std::string> all{std::filesystem::path(expected.rsslag).replace_filename("tests/workload/workload")};
+        std::vector<std::string> all{
+            std::filesystem::path(expected.rsslag).replace_filename("tests/workload/workload")};
         all.insert(all.end(), name_and_options.begin(), name_and_options.end());
         all.insert(all.end(), {"--hold", "--parent", std::to_string(getpid())});
         return program(all);

@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <vector>
 
-#include "failure.h"
-#include "memory.h"
 #include "pages.h"
 #include "test_starts.h"
+#include "workload/failure.h"
+#include "workload/memory.h"
 
 namespace rsslag::workload {
 namespace {

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "die.h"
-#include "failure.h"
+#include "workload/die.h"
+#include "workload/failure.h"
 
 namespace rsslag::workload {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <functional>
 
-#include "quiescence.h"
-#include "rsslag/core/fd.h"
-#include "rsslag/core/result.h"
+#include "core/fd.h"
+#include "core/result.h"
+#include "workload/quiescence.h"
 
 namespace rsslag::workload {
 

@@ -4,10 +4,10 @@
 
 #include <array>
 
-#include "die.h"
-#include "failure.h"
 #include "test_starts.h"
-#include "worker_pool.h"
+#include "workload/die.h"
+#include "workload/failure.h"
+#include "workload/worker_pool.h"
 
 namespace rsslag::workload {
 namespace {

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "child.h"
-#include "failure.h"
-#include "memory.h"
 #include "test_starts.h"
+#include "workload/failure.h"
+#include "workload/memory.h"
 
 #ifndef USERFAULTFD_IOC_NEW
 #define USERFAULTFD_IOC_NEW _IO(0xAA, 0x00)

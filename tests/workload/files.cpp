@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "failure.h"
-#include "memory.h"
 #include "pages.h"
 #include "test_starts.h"
+#include "workload/failure.h"
+#include "workload/memory.h"
 
 namespace rsslag::workload {
 namespace {

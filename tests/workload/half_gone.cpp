@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <unistd.h>
 
-#include "failure.h"
 #include "test_starts.h"
-#include "worker_pool.h"
+#include "workload/failure.h"
+#include "workload/worker_pool.h"
 
 namespace rsslag::workload {
 namespace {

@@ -6,12 +6,12 @@
 #include <cerrno>
 #include <string>
 
-#include "failure.h"
-#include "memory.h"
 #include "pages.h"
-#include "proc_text.h"
 #include "setting.h"
 #include "test_starts.h"
+#include "workload/failure.h"
+#include "workload/memory.h"
+#include "workload/proc_text.h"
 
 namespace rsslag::workload {
 namespace {

@@ -7,11 +7,11 @@
 #include <chrono>
 #include <string>
 
-#include "failure.h"
-#include "memory.h"
-#include "proc_text.h"
 #include "setting.h"
 #include "test_starts.h"
+#include "workload/failure.h"
+#include "workload/memory.h"
+#include "workload/proc_text.h"
 
 namespace rsslag::workload {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "rsslag/core/duration.h"
-#include "rsslag/workload/hold.h"
+#include "core/duration.h"
+#include "workload/hold.h"
 #include "workloads.h"
 
 namespace rsslag::workload::test {

@@ -11,11 +11,11 @@
 #include <ctime>
 #include <random>
 
-#include "die.h"
-#include "failure.h"
 #include "pages.h"
 #include "test_starts.h"
-#include "worker_pool.h"
+#include "workload/die.h"
+#include "workload/failure.h"
+#include "workload/worker_pool.h"
 
 namespace rsslag::workload {
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "child.h"
-#include "failure.h"
-#include "memory.h"
 #include "test_starts.h"
+#include "workload/failure.h"
+#include "workload/memory.h"
 
 namespace rsslag::workload {
 namespace {

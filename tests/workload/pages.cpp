@@ -10,9 +10,9 @@
 #include <optional>
 #include <vector>
 
-#include "failure.h"
-#include "proc_text.h"
-#include "temp_file.h"
+#include "workload/failure.h"
+#include "workload/proc_text.h"
+#include "workload/temp_file.h"
 
 namespace rsslag::workload {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "memory.h"
-#include "rsslag/core/fd.h"
-#include "rsslag/core/result.h"
+#include "core/fd.h"
+#include "core/result.h"
+#include "workload/memory.h"
 
 namespace rsslag::workload {
 

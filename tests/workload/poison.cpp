@@ -8,10 +8,10 @@
 #include <sstream>
 #include <string>
 
-#include "failure.h"
-#include "memory.h"
-#include "proc_text.h"
 #include "test_starts.h"
+#include "workload/failure.h"
+#include "workload/memory.h"
+#include "workload/proc_text.h"
 
 namespace rsslag::workload {
 namespace {

@@ -11,11 +11,11 @@
 #include <string>
 
 #include "child.h"
-#include "die.h"
-#include "failure.h"
-#include "proc_text.h"
 #include "test_starts.h"
-#include "worker_pool.h"
+#include "workload/die.h"
+#include "workload/failure.h"
+#include "workload/proc_text.h"
+#include "workload/worker_pool.h"
 
 namespace rsslag::workload {
 namespace {

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <utility>
 
-#include "failure.h"
 #include "pages.h"
-#include "proc_text.h"
+#include "workload/failure.h"
+#include "workload/proc_text.h"
 
 namespace rsslag::workload {
 

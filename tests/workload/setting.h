@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "rsslag/core/fd.h"
-#include "rsslag/core/result.h"
+#include "core/fd.h"
+#include "core/result.h"
 
 namespace rsslag::workload {
 

@@ -6,10 +6,10 @@
 
 #include <cerrno>
 
-#include "failure.h"
-#include "memory.h"
-#include "rsslag/core/fd.h"
+#include "core/fd.h"
 #include "test_starts.h"
+#include "workload/failure.h"
+#include "workload/memory.h"
 
 namespace rsslag::workload {
 

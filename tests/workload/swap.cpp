@@ -4,11 +4,11 @@
 #include <cerrno>
 #include <string>
 
-#include "failure.h"
-#include "memory.h"
 #include "pages.h"
-#include "proc_text.h"
 #include "test_starts.h"
+#include "workload/failure.h"
+#include "workload/memory.h"
+#include "workload/proc_text.h"
 
 #ifndef MADV_PAGEOUT
 #define MADV_PAGEOUT 21

@@ -2,7 +2,7 @@
 // The functions in workloads.cpp's table; each has the contract of Workload::start.
 #pragma once
 
-#include "starts.h"
+#include "workload/starts.h"
 
 namespace rsslag::workload {
 

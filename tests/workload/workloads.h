@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "rsslag/workload/workload.h"
+#include "workload/workload.h"
 
 namespace rsslag::workload::test {
 

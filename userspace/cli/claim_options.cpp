@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "exit_status.h"
-#include "rsslag/report/peak.h"
-#include "rsslag/terminal/output.h"
+#include "report/peak.h"
+#include "terminal/output.h"
 
 namespace rsslag::cli {
 

@@ -7,8 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "rsslag/report/report.h"
-#include "rsslag/session/tick_writer.h"
+#include "report/report.h"
+#include "session/tick_writer.h"
 
 namespace rsslag::cli {
 

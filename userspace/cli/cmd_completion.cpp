@@ -7,9 +7,9 @@
 #include "commands.h"
 #include "completion.h"
 #include "exit_status.h"
-#include "rsslag/host/privileges.h"
-#include "rsslag/terminal/output.h"
 #include "rsslag_completions.h"
+#include "system/privileges.h"
+#include "terminal/output.h"
 
 namespace rsslag::cli {
 
@@ -18,7 +18,7 @@ Run add_completion(CLI::App &app, const Common &common) {
     CLI::App *const command = app.add_subcommand("completion", "Print the completion script of a shell")->group("");
     command->add_option("SHELL", *shell, "bash, zsh or fish");
     return [shell, &app, &common] {
-        if (const core::Status dropped = host::keep_only({}); !dropped) return fail(dropped.error());
+        if (const core::Status dropped = system::keep_only({}); !dropped) return fail(dropped.error());
         const char *const script = *shell == "bash"   ? kBashCompletion
                                    : *shell == "zsh"  ? kZshCompletion
                                    : *shell == "fish" ? kFishCompletion

@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "commands.h"
+#include "core/duration.h"
+#include "core/text.h"
 #include "exit_status.h"
-#include "rsslag/core/duration.h"
-#include "rsslag/core/text.h"
-#include "rsslag/host/privileges.h"
-#include "rsslag/host/snapshotter.h"
-#include "rsslag/terminal/output.h"
-#include "rsslag/terminal/style.h"
-#include "rsslag/workload/held.h"
-#include "rsslag/workload/hold.h"
-#include "rsslag/workload/workload.h"
+#include "system/privileges.h"
+#include "system/snapshotter.h"
+#include "terminal/output.h"
+#include "terminal/style.h"
+#include "workload/held.h"
+#include "workload/hold.h"
+#include "workload/workload.h"
 
 namespace rsslag::cli {
 namespace {
@@ -52,7 +52,7 @@ int hold(const workload::Workload &workload, const DemoOptions &options) {
     // Root keeps its capabilities, as per-cpu may need them (a file in a ramfs); other users drop those that the file
     // granted.
     if (geteuid() != 0) {
-        const core::Status dropped = host::keep_only({});
+        const core::Status dropped = system::keep_only({});
         if (!dropped) return fail(dropped.error());
     }
     const core::Status held = workload::hold(workload, options.workload, {options.parent, options.time});
@@ -85,11 +85,11 @@ core::Status parse_times(DemoOptions &options) {
 
 /// The workload that lags most under this kernel's scheme; classic if the scheme is unknown.
 std::string_view default_workload() {
-    const auto scheme = host::running_scheme();
+    const auto scheme = system::running_scheme();
     return scheme && core::cpus_cache(*scheme) ? "per-cpu" : "classic";
 }
 
-int show(host::Snapshotter &snapshotter, pid_t pid, const DemoOptions &options, const view::TextStyle &style) {
+int show(system::Snapshotter &snapshotter, pid_t pid, const DemoOptions &options, const documents::TextStyle &style) {
     core::SnapshotDocument document = snapshotter.document();
     const auto target = procfs::Process::open(pid);
     if (!target) return fail(target.error());
@@ -97,14 +97,14 @@ int show(host::Snapshotter &snapshotter, pid_t pid, const DemoOptions &options, 
     if (!process) return fail(process.error());
     document.processes.push_back(std::move(*process));
     const core::Status printed =
-        terminal::print(options.json ? view::snapshot_json(document)
-                                     : view::snapshot_text(document, document.processes.front(), style));
+        terminal::print(options.json ? documents::snapshot_json(document)
+                                     : documents::snapshot_text(document, document.processes.front(), style));
     return printed ? kDone : fail(printed.error());
 }
 
 /// Starts the workload in its own process, takes a snapshot once it is quiescent, and ends it.
-int demonstrate(const DemoOptions &options, const view::TextStyle &style) {
-    auto snapshotter = host::Snapshotter::open();
+int demonstrate(const DemoOptions &options, const documents::TextStyle &style) {
+    auto snapshotter = system::Snapshotter::open();
     if (!snapshotter) return fail(snapshotter.error());
     auto held = workload::Held::start(hold_arguments(options));
     if (!held) return fail(held.error());

@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "commands.h"
+#include "documents/doctor.h"
 #include "exit_status.h"
-#include "rsslag/host/diagnosis.h"
-#include "rsslag/host/privileges.h"
-#include "rsslag/terminal/output.h"
-#include "rsslag/view/doctor.h"
+#include "system/diagnosis.h"
+#include "system/privileges.h"
+#include "terminal/output.h"
 
 namespace rsslag::cli {
 
@@ -18,9 +18,10 @@ Run add_doctor(CLI::App &app, const Common &common) {
     command->add_flag("--json", *json, "Print JSON (rsslag.doctor/1)");
     return [json, &common] {
         if (!common.command.empty()) return fail({core::Kind::BadInput, "doctor takes no -- CMD", 0, ""});
-        const core::DoctorReport report = host::diagnose();
-        if (const core::Status dropped = host::keep_only({}); !dropped) return fail(dropped.error());
-        const core::Status printed = terminal::print(*json ? view::doctor_json(report) : view::doctor_text(report));
+        const core::DoctorReport report = system::diagnose();
+        if (const core::Status dropped = system::keep_only({}); !dropped) return fail(dropped.error());
+        const core::Status printed =
+            terminal::print(*json ? documents::doctor_json(report) : documents::doctor_text(report));
         const int written = printed ? kDone : fail(printed.error());
         return report.tracing_works() || written != kDone ? written : kNotAllowed;
     };

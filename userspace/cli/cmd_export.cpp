@@ -7,16 +7,16 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/missing.h"
+#include "analysis/row_source.h"
 #include "commands.h"
+#include "core/text.h"
 #include "exit_status.h"
+#include "exporters/output_file.h"
+#include "exporters/sink.h"
 #include "file_budget.h"
-#include "rsslag/core/text.h"
-#include "rsslag/host/signals.h"
-#include "rsslag/sinks/output_file.h"
-#include "rsslag/sinks/sink.h"
-#include "rsslag/terminal/output.h"
-#include "rsslag/trace/missing.h"
-#include "rsslag/trace/row_source.h"
+#include "system/signals.h"
+#include "terminal/output.h"
 
 namespace rsslag::cli {
 namespace {
@@ -47,37 +47,38 @@ Status check(const ExportOptions &options) {
 }
 
 /// Reports missing parts on stderr, for a format that cannot contain them.
-class MissingToStderr final : public sinks::Sink {
+class MissingToStderr final : public exporters::Sink {
   public:
-    explicit MissingToStderr(std::unique_ptr<sinks::Sink> sink) : sink_(std::move(sink)) {}
+    explicit MissingToStderr(std::unique_ptr<exporters::Sink> sink) : sink_(std::move(sink)) {}
 
-    Status begin(const sinks::Facts &facts) override { return sink_->begin(facts); }
-    Status row(const sinks::Row &row) override { return sink_->row(row); }
-    Status end(const sinks::Ending &ending) override {
-        for (const sinks::MissingPart &missing : ending.missing)
-            terminal::print_error(trace::missing_text(missing.reason, missing.from_ns, missing.to_ns, missing.records));
+    Status begin(const exporters::Facts &facts) override { return sink_->begin(facts); }
+    Status row(const exporters::Row &row) override { return sink_->row(row); }
+    Status end(const exporters::Ending &ending) override {
+        for (const exporters::MissingPart &missing : ending.missing)
+            terminal::print_error(
+                analysis::missing_text(missing.reason, missing.from_ns, missing.to_ns, missing.records));
         return sink_->end(ending);
     }
 
   private:
-    std::unique_ptr<sinks::Sink> sink_;
+    std::unique_ptr<exporters::Sink> sink_;
 };
 
-std::unique_ptr<sinks::Sink> sink_of(const ExportOptions &options, std::optional<sinks::OutputFile> &file) {
-    const sinks::Write write = [&file](std::string_view text) {
+std::unique_ptr<exporters::Sink> sink_of(const ExportOptions &options, std::optional<exporters::OutputFile> &file) {
+    const exporters::Write write = [&file](std::string_view text) {
         return file ? file->write(text) : terminal::print(text);
     };
-    const auto head = options.rows_only ? sinks::Head::No : sinks::Head::Yes;
-    if (options.format == "csv") return std::make_unique<MissingToStderr>(sinks::csv_sink(write, head));
-    if (options.format == "sqlite") return sinks::sqlite_sink(file->path());
-    return options.format == "perfetto" ? sinks::perfetto_sink(write) : sinks::jsonl_sink(write, head);
+    const auto head = options.rows_only ? exporters::Head::No : exporters::Head::Yes;
+    if (options.format == "csv") return std::make_unique<MissingToStderr>(exporters::csv_sink(write, head));
+    if (options.format == "sqlite") return exporters::sqlite_sink(file->path());
+    return options.format == "perfetto" ? exporters::perfetto_sink(write) : exporters::jsonl_sink(write, head);
 }
 
 int export_rows(const ExportOptions &options, FileBudget &budget) {
     if (const Status wrong = check(options); !wrong) return fail(wrong.error());
-    std::optional<sinks::OutputFile> file;
+    std::optional<exporters::OutputFile> file;
     if (options.output) {
-        auto opened = sinks::OutputFile::open(*options.output, options.force, options.file);
+        auto opened = exporters::OutputFile::open(*options.output, options.force, options.file);
         if (!opened) return fail(opened.error());
         file.emplace(std::move(*opened));
         if (options.format == "sqlite" && file->path().empty())
@@ -85,12 +86,12 @@ int export_rows(const ExportOptions &options, FileBudget &budget) {
                          "name a regular file"});
     }
     const auto sink = sink_of(options, file);
-    host::StopSignals stop;
-    const auto written = trace::emit_rows(
+    system::StopSignals stop;
+    const auto written = analysis::emit_rows(
         options.file, *sink, [&](std::uint64_t work) { return stop.stop_requested() || budget.spent(work); });
     if (!written) return fail(written.error());
     if (budget.was_spent()) return kBadInput;
-    if (*written == trace::Stopped::Yes) {
+    if (*written == analysis::Stopped::Yes) {
         if (file) terminal::print_error(core::printable(*options.output) + " was not written: a signal stopped rsslag");
         return kDone;
     }

@@ -5,7 +5,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "exit_status.h"
-#include "rsslag/terminal/output.h"
+#include "terminal/output.h"
 #include "version.h"
 
 namespace rsslag::cli {

@@ -14,19 +14,19 @@
 #include <utility>
 
 #include "commands.h"
+#include "core/duration.h"
+#include "core/text.h"
+#include "documents/maps.h"
 #include "exit_status.h"
+#include "memory/map_reader.h"
+#include "memory/map_rows.h"
+#include "memory/page_counter.h"
 #include "process_maps.h"
-#include "rsslag/core/duration.h"
-#include "rsslag/core/text.h"
-#include "rsslag/host/experiment.h"
-#include "rsslag/host/signals.h"
-#include "rsslag/host/targets.h"
-#include "rsslag/memory/map_reader.h"
-#include "rsslag/memory/map_rows.h"
-#include "rsslag/memory/page_counter.h"
-#include "rsslag/terminal/output.h"
-#include "rsslag/terminal/style.h"
-#include "rsslag/view/maps.h"
+#include "system/experiment.h"
+#include "system/signals.h"
+#include "system/targets.h"
+#include "terminal/output.h"
+#include "terminal/style.h"
 #include "version.h"
 
 namespace rsslag::cli {
@@ -36,7 +36,7 @@ using core::Error;
 using core::Kind;
 
 struct MapsOptions {
-    host::TargetArguments targets;
+    system::TargetArguments targets;
     bool json = false;
     bool pmap_x = false;
     bool pmap_details = false;
@@ -57,7 +57,7 @@ struct MapsOptions {
     std::chrono::milliseconds interval{};
     std::vector<core::Assertion> assertions;
     std::optional<std::vector<memory::Baseline>> baselines;
-    view::MapsChoices shown;
+    documents::MapsChoices shown;
 };
 
 core::Status read_baseline_file(MapsOptions &options) {
@@ -130,9 +130,9 @@ std::vector<procfs::MapGroup> as_printed(std::vector<procfs::MapGroup> groups) {
     return groups;
 }
 
-view::ReportFacts report_facts() {
+documents::ReportFacts report_facts() {
     std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
-    view::ReportFacts facts;
+    documents::ReportFacts facts;
     facts.version = version_text();
     while (facts.version.ends_with('\n'))
         facts.version.pop_back();
@@ -142,10 +142,10 @@ view::ReportFacts report_facts() {
 
 class MapsCommand {
   public:
-    MapsCommand(const MapsOptions &options, const view::TextStyle &style, ProcessMaps reader)
+    MapsCommand(const MapsOptions &options, const documents::TextStyle &style, ProcessMaps reader)
         : options_(options), style_(style), reader_(std::move(reader)) {}
 
-    int run(const std::vector<host::Target> &targets) {
+    int run(const std::vector<system::Target> &targets) {
         open(targets);
         for (int round = 0;; ++round) {
             if (!take_reading(round > 0)) break;
@@ -155,8 +155,8 @@ class MapsCommand {
     }
 
   private:
-    void open(const std::vector<host::Target> &targets) {
-        for (const host::Target &target : targets) {
+    void open(const std::vector<system::Target> &targets) {
+        for (const system::Target &target : targets) {
             auto process = procfs::Process::open(target.pid);
             if (process) {
                 watched_.push_back({*std::move(process), target.named, std::nullopt});
@@ -240,7 +240,7 @@ class MapsCommand {
         document.failed = std::exchange(failed_, {});
         const bool by_status =
             std::ranges::any_of(document.failed, [](const auto &each) { return each.status.has_value(); });
-        if (by_status) document.status_shows = host::experiment().status;
+        if (by_status) document.status_shows = system::experiment().status;
         seen_ = seen_ || by_status || !document.processes.empty();
         if (!seen_ && status_ == kDone) {
             for (const memory::UnmappedProcess &failed : document.failed)
@@ -258,14 +258,14 @@ class MapsCommand {
     /// Prints assertions that do not hold last and on stderr, where they are visible if stdout is piped.
     void complain_of(const memory::MapsDocument &document) const {
         for (const memory::MappedProcess &process : document.processes) {
-            std::istringstream lines(view::assertions_text(process, style_, false));
+            std::istringstream lines(documents::assertions_text(process, style_, false));
             for (std::string line; std::getline(lines, line);)
                 terminal::print_error(line);
         }
     }
 
     core::Status show(const memory::MapsDocument &document, bool again) const {
-        if (options_.json) return terminal::print(view::maps_json(document, options_.shown));
+        if (options_.json) return terminal::print(documents::maps_json(document, options_.shown));
         std::string text;
         for (const memory::MappedProcess &process : document.processes) {
             const bool apart = !again && !options_.pmap_x && !options_.pmap_details;
@@ -274,33 +274,34 @@ class MapsCommand {
         }
         for (const memory::UnmappedProcess &failed : document.failed) {
             if (!again && failed.status && !text.empty()) text += '\n';
-            if (again || failed.status) text += view::unmapped_text(document, failed, style_);
+            if (again || failed.status) text += documents::unmapped_text(document, failed, style_);
         }
         return terminal::print(text);
     }
 
     std::string text_of(const memory::MapsDocument &document, const memory::MappedProcess &process, bool again) const {
-        if (options_.pmap_x) return view::pmap_x_text(process, style_.utf8);
-        if (options_.pmap_details) return view::pmap_details_text(process, style_.utf8);
-        if (again) return view::look_text(document, process, style_) + view::assertions_text(process, style_, true);
-        const std::string head = options_.report ? view::report_head(document, process, report_facts()) : "";
-        return head + view::maps_text(document, process, options_.shown, style_);
+        if (options_.pmap_x) return documents::pmap_x_text(process, style_.utf8);
+        if (options_.pmap_details) return documents::pmap_details_text(process, style_.utf8);
+        if (again)
+            return documents::look_text(document, process, style_) + documents::assertions_text(process, style_, true);
+        const std::string head = options_.report ? documents::report_head(document, process, report_facts()) : "";
+        return head + documents::maps_text(document, process, options_.shown, style_);
     }
 
     const MapsOptions &options_;
-    const view::TextStyle &style_;
+    const documents::TextStyle &style_;
     ProcessMaps reader_;
-    host::StopSignals stop_;
+    system::StopSignals stop_;
     std::vector<Watched> watched_;
     std::vector<memory::UnmappedProcess> failed_;
     bool seen_ = false;
     int status_ = kDone;
 };
 
-int maps(MapsOptions &options, view::TextStyle style) {
+int maps(MapsOptions &options, documents::TextStyle style) {
     if (const core::Status read = parse(options); !read) return fail(read.error());
     if (options.report) style.utf8 = style.color = false;
-    const auto targets = host::resolve(options.targets);
+    const auto targets = system::resolve(options.targets);
     if (!targets) return fail(targets.error());
     // Page frame numbers need CAP_SYS_ADMIN, the pagemap of other users CAP_DAC_READ_SEARCH.
     const std::vector<cap_value_t> for_pages{CAP_SYS_ADMIN, CAP_DAC_READ_SEARCH};

@@ -6,16 +6,16 @@
 #include <optional>
 
 #include "commands.h"
+#include "core/text.h"
+#include "documents/mem.h"
 #include "exit_status.h"
-#include "rsslag/core/text.h"
-#include "rsslag/host/experiment.h"
-#include "rsslag/host/machine.h"
-#include "rsslag/host/privileges.h"
-#include "rsslag/host/targets.h"
-#include "rsslag/memory/mem_document.h"
-#include "rsslag/terminal/output.h"
-#include "rsslag/terminal/style.h"
-#include "rsslag/view/mem.h"
+#include "memory/mem_document.h"
+#include "system/experiment.h"
+#include "system/machine.h"
+#include "system/privileges.h"
+#include "system/targets.h"
+#include "terminal/output.h"
+#include "terminal/style.h"
 
 namespace rsslag::cli {
 namespace {
@@ -40,28 +40,29 @@ core::Result<MemBy> by_named(const std::string &argument) {
                  "use program, user, cgroup or file"};
 }
 
-int mem(const MemOptions &options, const view::TextStyle &style) {
+int mem(const MemOptions &options, const documents::TextStyle &style) {
     const auto by = by_named(options.by);
     if (!by) return fail(by.error());
     std::optional<uid_t> only;
     if (options.user) {
-        const auto uid = host::parse_user(*options.user);
+        const auto uid = system::parse_user(*options.user);
         if (!uid) return fail(uid.error());
         only = *uid;
     }
-    if (const core::Status dropped = host::keep_only(std::vector<cap_value_t>{CAP_SYS_PTRACE}); !dropped) {
+    if (const core::Status dropped = system::keep_only(std::vector<cap_value_t>{CAP_SYS_PTRACE}); !dropped) {
         return fail(dropped.error());
     }
     auto document = memory::read_mem(*by, only);
     if (!document) return fail(document.error());
-    const host::Host host = host::this_host();
+    const system::Host host = system::this_host();
     document->kernel = host.kernel;
     document->arch = host.arch;
     document->page_size = host.machine.page_size;
-    if (document->has_status()) document->status_shows = host::experiment().status;
+    if (document->has_status()) document->status_shows = system::experiment().status;
     const std::size_t most = options.all ? static_cast<std::size_t>(-1) : 40;
-    const core::Status printed = terminal::print(options.json ? view::mem_json(*document, options.each)
-                                                              : view::mem_text(*document, options.each, most, style));
+    const core::Status printed =
+        terminal::print(options.json ? documents::mem_json(*document, options.each)
+                                     : documents::mem_text(*document, options.each, most, style));
     return printed ? kDone : fail(printed.error());
 }
 

@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "commands.h"
+#include "core/text.h"
 #include "exit_status.h"
-#include "rsslag/core/text.h"
-#include "rsslag/host/mount.h"
+#include "system/mount.h"
 
 namespace rsslag::cli {
 namespace {
@@ -32,8 +32,8 @@ std::optional<mode_t> read_mode(const std::string &text) {
     return mode <= 0444 ? std::optional(mode) : std::nullopt;
 }
 
-core::Result<host::MountOptions> options_of(const Typed &typed) {
-    host::MountOptions options{typed.directory};
+core::Result<system::MountOptions> options_of(const Typed &typed) {
+    system::MountOptions options{typed.directory};
     if (!typed.group.empty()) {
         const group *found = getgrnam(typed.group.c_str());
         if (found == nullptr)
@@ -65,7 +65,7 @@ Run add_mount(CLI::App &app, const Common &common) {
     return [typed, &common] {
         if (!common.command.empty()) return fail(bad("mount takes no -- CMD", ""));
         const auto options = options_of(*typed);
-        return options ? ended(host::mount_files(*options)) : fail(options.error());
+        return options ? ended(system::mount_files(*options)) : fail(options.error());
     };
 }
 
@@ -75,7 +75,7 @@ Run add_umount(CLI::App &app, const Common &common) {
     command->add_option("DIR", *directory, "The mount point")->capture_default_str();
     return [directory, &common] {
         if (!common.command.empty()) return fail(bad("umount takes no -- CMD", ""));
-        return ended(host::unmount_files(*directory));
+        return ended(system::unmount_files(*directory));
     };
 }
 

@@ -8,10 +8,10 @@
 #include "claim_options.h"
 #include "commands.h"
 #include "exit_status.h"
-#include "rsslag/report/peak.h"
-#include "rsslag/sinks/output_file.h"
-#include "rsslag/terminal/output.h"
-#include "rsslag/terminal/style.h"
+#include "exporters/output_file.h"
+#include "report/peak.h"
+#include "terminal/output.h"
+#include "terminal/style.h"
 #include "trace_options.h"
 #include "trace_runs.h"
 
@@ -26,16 +26,16 @@ struct PeakOptions {
     bool tree = false;
 };
 
-core::Status write_to(std::optional<sinks::OutputFile> &file, const std::string &text) {
+core::Status write_to(std::optional<exporters::OutputFile> &file, const std::string &text) {
     if (!file) return terminal::print(text, STDERR_FILENO);
     if (core::Status written = file->write(text); !written) return written;
     return file->commit();
 }
 
-int peak(const std::vector<std::string> &argv, PeakOptions &options, const view::TextStyle &text) {
-    std::optional<sinks::OutputFile> file;
+int peak(const std::vector<std::string> &argv, PeakOptions &options, const documents::TextStyle &text) {
+    std::optional<exporters::OutputFile> file;
     if (!options.output.empty()) {
-        auto opened = sinks::OutputFile::open(options.output, true);
+        auto opened = exporters::OutputFile::open(options.output, true);
         if (!opened) return fail(opened.error()), kCommandFailed;
         file.emplace(std::move(*opened));
     }

@@ -6,19 +6,19 @@
 #include <memory>
 #include <optional>
 
+#include "analysis/missing.h"
+#include "analysis/replay.h"
 #include "commands.h"
+#include "core/duration.h"
+#include "core/text.h"
 #include "exit_status.h"
 #include "file_budget.h"
-#include "rsslag/core/duration.h"
-#include "rsslag/core/text.h"
-#include "rsslag/host/signals.h"
-#include "rsslag/session/replay_screen.h"
-#include "rsslag/session/tick_writer.h"
-#include "rsslag/terminal/output.h"
-#include "rsslag/terminal/screen.h"
-#include "rsslag/terminal/style.h"
-#include "rsslag/trace/missing.h"
-#include "rsslag/trace/replay.h"
+#include "session/replay_screen.h"
+#include "session/tick_writer.h"
+#include "system/signals.h"
+#include "terminal/output.h"
+#include "terminal/screen.h"
+#include "terminal/style.h"
 #include "trace_options.h"
 
 namespace rsslag::cli {
@@ -38,26 +38,26 @@ struct ReplayOptions {
 };
 
 /// Prints ticks and events in order, as fast as they can be written.
-class TextReplay : public trace::TraceObserver {
+class TextReplay : public analysis::TraceObserver {
   public:
     TextReplay(session::TickWriter &writer, FileBudget &budget, std::uint64_t from_ns, bool events)
         : writer_(writer), budget_(budget), from_ns_(from_ns), events_(events) {}
 
-    int run(const std::string &file, trace::ReplayOptions options) {
-        host::StopSignals stop;
+    int run(const std::string &file, analysis::ReplayOptions options) {
+        system::StopSignals stop;
         options.stop = [this, &stop](std::uint64_t work) { return stop.stop_requested() || budget_.spent(work); };
-        auto opened = trace::Replay::open(file, this, options);
+        auto opened = analysis::Replay::open(file, this, options);
         if (!opened) return fail(opened.error());
         if (const Status begun = writer_.head({}); !begun) return fail(begun.error());
         while (!stop.stop_requested() && !budget_.spent(opened->work()) && !writer_.unread() && opened->step()) {
             if (const Status done = writer_.flush(); !done) return fail(done.error());
         }
         if (budget_.was_spent()) return kBadInput;
-        trace::ReplayResult end = opened->finish();
+        analysis::ReplayResult end = opened->finish();
         if (const Status written = writer_.summary(std::move(end.summary)); !written) return fail(written.error());
         const auto since_start = [&end](std::uint64_t t_ns) { return t_ns - std::min(t_ns, end.header.start_ns); };
         for (const recording::Missing &missing : end.missing)
-            terminal::print_error(trace::missing_text(
+            terminal::print_error(analysis::missing_text(
                 missing.reason, since_start(missing.from_ns),
                 missing.to_ns ? std::optional(since_start(*missing.to_ns)) : std::nullopt, missing.records));
         return kDone;
@@ -81,8 +81,8 @@ class TextReplay : public trace::TraceObserver {
     bool events_;
 };
 
-int replay_file(const ReplayOptions &options, const view::TextStyle &style, FileBudget &budget) {
-    trace::ReplayOptions chosen;
+int replay_file(const ReplayOptions &options, const documents::TextStyle &style, FileBudget &budget) {
+    analysis::ReplayOptions chosen;
     if (!options.threads.empty()) {
         const auto threads = parse_threads(options.threads);
         if (!threads) return fail(threads.error());

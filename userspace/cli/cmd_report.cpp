@@ -8,16 +8,16 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/row_source.h"
 #include "claim_options.h"
 #include "commands.h"
 #include "exit_status.h"
+#include "exporters/output_file.h"
 #include "file_budget.h"
-#include "rsslag/host/signals.h"
-#include "rsslag/report/report_builder.h"
-#include "rsslag/sinks/output_file.h"
-#include "rsslag/terminal/output.h"
-#include "rsslag/terminal/style.h"
-#include "rsslag/trace/row_source.h"
+#include "report/report_builder.h"
+#include "system/signals.h"
+#include "terminal/output.h"
+#include "terminal/style.h"
 
 namespace rsslag::cli {
 namespace {
@@ -39,17 +39,17 @@ struct ReportOptions {
 /// nullopt: a signal stopped rsslag, or the budget is spent.
 core::Result<std::optional<Report>> report_of(const std::string &path, FileBudget &budget) {
     report::ReportBuilder builder;
-    host::StopSignals stop;
-    const auto written = trace::emit_rows(
+    system::StopSignals stop;
+    const auto written = analysis::emit_rows(
         path, builder, [&](std::uint64_t work) { return stop.stop_requested() || budget.spent(work); });
     if (!written) return written.error();
-    if (*written == trace::Stopped::Yes) return std::optional<Report>();
+    if (*written == analysis::Stopped::Yes) return std::optional<Report>();
     return std::optional(builder.take());
 }
 
 /// A further output file. All are opened before the recording is read, which may take long.
 struct Picture {
-    sinks::OutputFile file;
+    exporters::OutputFile file;
     std::string (*draw)(const Report &report);
 };
 
@@ -58,7 +58,7 @@ core::Result<std::vector<Picture>> open_pictures(const ReportOptions &options) {
     for (const auto &[name, draw] :
          {std::pair(&options.svg, &report::report_svg), std::pair(&options.html, &report::report_html)}) {
         if (!*name) continue;
-        auto opened = sinks::OutputFile::open(**name, options.force, options.file);
+        auto opened = exporters::OutputFile::open(**name, options.force, options.file);
         if (!opened) return opened.error();
         pictures.push_back({std::move(*opened), draw});
     }
@@ -83,7 +83,7 @@ int show(const ReportOptions &options, const Report &report, const std::optional
     return check_claims(report::evaluate(options.claims.claims, report), written);
 }
 
-int report(ReportOptions &options, const view::TextStyle &text, FileBudget &budget) {
+int report(ReportOptions &options, const documents::TextStyle &text, FileBudget &budget) {
     if (const Status read = parse_claims(options.claims); !read) return fail(read.error());
     report::ReportStyle style;
     style.utf8 = text.utf8;

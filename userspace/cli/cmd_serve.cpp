@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "commands.h"
+#include "core/duration.h"
 #include "exit_status.h"
+#include "metrics/endpoint.h"
 #include "metrics_reader.h"
 #include "metrics_tracer.h"
-#include "rsslag/core/duration.h"
-#include "rsslag/host/signals.h"
-#include "rsslag/metrics/endpoint.h"
-#include "rsslag/terminal/output.h"
+#include "system/signals.h"
+#include "terminal/output.h"
 
 namespace rsslag::cli {
 namespace {
@@ -96,14 +96,14 @@ class Server {
 
 std::vector<cap_value_t> needed_capabilities(const ServeOptions &options) {
     if (options.traced.empty()) return {};
-    std::vector<cap_value_t> kept = host::Tracer::capabilities_to_open();
+    std::vector<cap_value_t> kept = tracer::Tracer::capabilities_to_open();
     kept.push_back(CAP_SYS_PTRACE);
     kept.push_back(CAP_SYS_NICE);  // to raise the priority of the thread that drains the rings
     return kept;
 }
 
 /// Serves until a signal comes.
-void answer_all(metrics::Endpoint &endpoint, Server &server, host::StopSignals &stop) {
+void answer_all(metrics::Endpoint &endpoint, Server &server, system::StopSignals &stop) {
     constexpr milliseconds kCollects{50};
     for (;;) {
         int readable = endpoint.fd();
@@ -123,7 +123,7 @@ int serve(const ServeOptions &options) {
     if (listening && !listening->open()) listening = metrics::listen_on(options.listen);
     if (!listening) return fail(listening.error());
     const std::string address = metrics::address_of(listening->get());
-    host::StopSignals stop;
+    system::StopSignals stop;
     auto reader = MetricsReader::open(*by, options.most, needed_capabilities(options));
     if (!reader) return fail(reader.error());
     std::optional<MetricsTracer> tracer;

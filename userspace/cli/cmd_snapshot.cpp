@@ -11,22 +11,22 @@
 #include <utility>
 
 #include "commands.h"
+#include "core/duration.h"
+#include "documents/proc.h"
 #include "exit_status.h"
-#include "rsslag/core/duration.h"
-#include "rsslag/host/command.h"
-#include "rsslag/host/proc_reader.h"
-#include "rsslag/host/signals.h"
-#include "rsslag/host/snapshotter.h"
-#include "rsslag/host/targets.h"
-#include "rsslag/terminal/output.h"
-#include "rsslag/terminal/style.h"
-#include "rsslag/view/proc.h"
+#include "system/command.h"
+#include "system/proc_reader.h"
+#include "system/signals.h"
+#include "system/snapshotter.h"
+#include "system/targets.h"
+#include "terminal/output.h"
+#include "terminal/style.h"
 
 namespace rsslag::cli {
 namespace {
 
 struct SnapshotOptions {
-    host::TargetArguments targets;
+    system::TargetArguments targets;
     bool json = false;
     bool no_walk = false;
     bool check = false;
@@ -89,9 +89,9 @@ bool holds(const core::ProcReading &process) {
     return process.confirmed;
 }
 
-Progress open_all(const std::vector<host::Target> &targets) {
+Progress open_all(const std::vector<system::Target> &targets) {
     Progress progress;
-    for (const host::Target &target : targets) {
+    for (const system::Target &target : targets) {
         auto process = procfs::Process::open(target.pid);
         if (process) {
             progress.targets.push_back({std::move(*process), target.named});
@@ -122,22 +122,22 @@ auto take_all(Reader &reader, Progress &progress, bool walk) {
 }
 
 std::string json_of(const core::SnapshotDocument &document) {
-    return view::snapshot_json(document);
+    return documents::snapshot_json(document);
 }
 std::string json_of(const core::ProcDocument &document) {
-    return view::proc_json(document);
+    return documents::proc_json(document);
 }
 std::string text_of(const core::SnapshotDocument &document, const core::ProcessReading &process,
-                    const view::TextStyle &style) {
-    return view::snapshot_text(document, process, style);
+                    const documents::TextStyle &style) {
+    return documents::snapshot_text(document, process, style);
 }
 std::string text_of(const core::ProcDocument &document, const core::ProcReading &process,
-                    const view::TextStyle &style) {
-    return view::proc_text(document, process, style);
+                    const documents::TextStyle &style) {
+    return documents::proc_text(document, process, style);
 }
 
 template <class Document>
-core::Status show(const Document &document, const SnapshotOptions &options, const view::TextStyle &style) {
+core::Status show(const Document &document, const SnapshotOptions &options, const documents::TextStyle &style) {
     if (options.json) return terminal::print(json_of(document));
     std::string text;
     for (const auto &process : document.processes) {
@@ -149,7 +149,7 @@ core::Status show(const Document &document, const SnapshotOptions &options, cons
 
 /// Reads and shows all targets once. False if another round cannot show anything.
 template <class Reader>
-bool round(Reader &reader, Progress &progress, const SnapshotOptions &options, const view::TextStyle &style) {
+bool round(Reader &reader, Progress &progress, const SnapshotOptions &options, const documents::TextStyle &style) {
     auto processes = take_all(reader, progress, !options.no_walk);
     auto document = reader.document();
     document.processes = std::move(processes);
@@ -174,8 +174,8 @@ bool round(Reader &reader, Progress &progress, const SnapshotOptions &options, c
 }
 
 template <class Reader>
-int rounds(Reader &reader, const std::vector<host::Target> &targets, const SnapshotOptions &options,
-           const view::TextStyle &style, host::StopSignals &stop) {
+int rounds(Reader &reader, const std::vector<system::Target> &targets, const SnapshotOptions &options,
+           const documents::TextStyle &style, system::StopSignals &stop) {
     Progress progress = open_all(targets);
     for (int i = 0; i < options.repeat; ++i) {
         if (i > 0 && stop.wait(options.interval)) break;
@@ -185,55 +185,56 @@ int rounds(Reader &reader, const std::vector<host::Target> &targets, const Snaps
 }
 
 /// The fallback to /proc if BPF cannot be used (`why`).
-int rounds_of_proc(const core::Error &why, const std::vector<host::Target> &targets, const SnapshotOptions &options,
-                   const view::TextStyle &style, host::StopSignals &stop) {
-    auto reader = host::can_fall_back_to_proc(why) ? host::ProcReader::open(why) : core::Result<host::ProcReader>(why);
+int rounds_of_proc(const core::Error &why, const std::vector<system::Target> &targets, const SnapshotOptions &options,
+                   const documents::TextStyle &style, system::StopSignals &stop) {
+    auto reader =
+        system::can_fall_back_to_proc(why) ? system::ProcReader::open(why) : core::Result<system::ProcReader>(why);
     if (!reader) return fail(reader.error());
-    terminal::print_error(view::proc_note(reader->document()));
+    terminal::print_error(documents::proc_note(reader->document()));
     return rounds(*reader, targets, options, style, stop);
 }
 
 /// After a stop signal no walk is waited for.
-host::SnapshotterOptions stopped_by(host::StopSignals &stop) {
-    host::SnapshotterOptions options;
+system::SnapshotterOptions stopped_by(system::StopSignals &stop) {
+    system::SnapshotterOptions options;
     options.stop_waiting = [&stop] { return stop.stop_requested(); };
     return options;
 }
 
-int snapshot_targets(const SnapshotOptions &options, const view::TextStyle &style) {
+int snapshot_targets(const SnapshotOptions &options, const documents::TextStyle &style) {
     if (options.targets.empty()) {
         return fail({core::Kind::BadInput, "no target given", 0,
                      "use a PID, -p, --comm, --cgroup, -u, or -- CMD; see rsslag snapshot --help"});
     }
-    const auto targets = host::resolve(options.targets);
+    const auto targets = system::resolve(options.targets);
     if (!targets) return fail(targets.error());
-    host::StopSignals stop;
-    auto snapshotter = host::Snapshotter::open(stopped_by(stop));
+    system::StopSignals stop;
+    auto snapshotter = system::Snapshotter::open(stopped_by(stop));
     if (!snapshotter) return rounds_of_proc(snapshotter.error(), *targets, options, style, stop);
     return rounds(*snapshotter, *targets, options, style, stop);
 }
 
 /// Runs the command, reads it after --delay unless it has ended by then, and waits for its end.
 int snapshot_command(const std::vector<std::string> &argv, const SnapshotOptions &options,
-                     const view::TextStyle &style) {
+                     const documents::TextStyle &style) {
     if (!options.targets.empty()) {
         return fail({core::Kind::BadInput, "targets and -- CMD cannot be combined", 0, ""});
     }
-    auto command = host::Command::prepare(argv, options.as_root);
+    auto command = system::Command::prepare(argv, options.as_root);
     if (!command) return fail(command.error()), kCommandFailed;
-    host::StopSignals stop(2);  // the first INT is for the command
-    auto snapshotter = host::Snapshotter::open(stopped_by(stop));
-    if (!snapshotter && !host::can_fall_back_to_proc(snapshotter.error()))
+    system::StopSignals stop(2);  // the first INT is for the command
+    auto snapshotter = system::Snapshotter::open(stopped_by(stop));
+    if (!snapshotter && !system::can_fall_back_to_proc(snapshotter.error()))
         return fail(snapshotter.error()), kCommandFailed;
     const core::Status started = command->release();
-    if (!started) return fail(started.error()), host::shell_status(started.error());
+    if (!started) return fail(started.error()), system::shell_status(started.error());
     if (const auto ended = command->wait(options.delay, stop)) {
         terminal::print_error(
             fmt::format("the command ended with status {} before it could be read after {}; use a shorter --delay",
                         *ended, options.typed.delay));
         return *ended;
     }
-    const std::vector<host::Target> target{{command->pid(), true}};
+    const std::vector<system::Target> target{{command->pid(), true}};
     const auto read_it = [&] {
         return snapshotter ? rounds(*snapshotter, target, options, style, stop)
                            : rounds_of_proc(snapshotter.error(), target, options, style, stop);

@@ -5,17 +5,17 @@
 #include <utility>
 
 #include "commands.h"
+#include "core/duration.h"
 #include "exit_status.h"
+#include "exporters/output_file.h"
 #include "metrics_reader.h"
 #include "proc_runs.h"
-#include "rsslag/core/duration.h"
-#include "rsslag/host/proc_reader.h"
-#include "rsslag/host/signals.h"
-#include "rsslag/session/top_session.h"
-#include "rsslag/sinks/output_file.h"
-#include "rsslag/terminal/output.h"
-#include "rsslag/terminal/screen.h"
-#include "rsslag/terminal/style.h"
+#include "session/top_session.h"
+#include "system/proc_reader.h"
+#include "system/signals.h"
+#include "terminal/output.h"
+#include "terminal/screen.h"
+#include "terminal/style.h"
 
 namespace rsslag::cli {
 namespace {
@@ -37,16 +37,16 @@ struct TopOptions {
         std::string format;
     } typed;
     milliseconds interval{1000};
-    view::TopSort sort = view::TopSort::Lag;
+    documents::TopSort sort = documents::TopSort::Lag;
 };
 
 Status parse(TopOptions &options) {
     const auto interval = core::parse_interval(options.typed.interval);
     if (!interval) return interval.error();
     options.interval = *interval;
-    for (const view::TopSort sort :
-         {view::TopSort::Lag, view::TopSort::Exact, view::TopSort::Cached, view::TopSort::Name}) {
-        if (options.typed.sort == view::name(sort)) options.sort = sort;
+    for (const documents::TopSort sort :
+         {documents::TopSort::Lag, documents::TopSort::Exact, documents::TopSort::Cached, documents::TopSort::Name}) {
+        if (options.typed.sort == documents::name(sort)) options.sort = sort;
     }
     options.json = options.json || options.typed.format == "json";
     options.prometheus = options.typed.format == "prometheus";
@@ -60,7 +60,7 @@ Status parse(TopOptions &options) {
 /// collector does not run as root.
 Status write_out(const std::string &text, const std::string &path) {
     if (path.empty()) return terminal::print(text);
-    auto file = sinks::OutputFile::open(path, true);
+    auto file = exporters::OutputFile::open(path, true);
     if (!file) return file.error();
     if (Status shared = file->share(); !shared) return shared;
     if (Status written = file->write(text); !written) return written;
@@ -78,13 +78,14 @@ int print_metrics(const TopOptions &options) {
 }
 
 /// Prints tables until a signal stops rsslag, or one with --once.
-Status print_tables(session::TopSession &top, const TopOptions &options, const view::TextStyle &style,
-                    host::StopSignals &stop) {
+Status print_tables(session::TopSession &top, const TopOptions &options, const documents::TextStyle &style,
+                    system::StopSignals &stop) {
     do {
         auto table = top.read(options.json);
         if (!table) return table.error();
-        const std::string text = options.json ? view::top_json(std::move(*table), options.sort, options.rows)
-                                              : view::top_text(std::move(*table), options.sort, options.rows, style);
+        const std::string text = options.json
+                                     ? documents::top_json(std::move(*table), options.sort, options.rows)
+                                     : documents::top_text(std::move(*table), options.sort, options.rows, style);
         if (Status printed = write_out(text, options.output); !printed) return printed;
     } while (!options.once && !stop.wait(options.interval));
     return core::success();
@@ -115,11 +116,11 @@ Run add_top(CLI::App &app, const Common &common) {
         if (!style) return fail(style.error());
         if (const Status parsed = parse(*options); !parsed) return fail(parsed.error());
         if (options->prometheus) return print_metrics(*options);
-        host::StopSignals stop;
+        system::StopSignals stop;
         session::TopSession top(options->interval, stop);
         const bool tables = options->once || options->json || !terminal::Screen::possible();
         if (const Status opened = top.open(); !opened) {
-            if (!host::can_fall_back_to_proc(opened.error()) || !options->output.empty()) return fail(opened.error());
+            if (!system::can_fall_back_to_proc(opened.error()) || !options->output.empty()) return fail(opened.error());
             constexpr std::size_t kOnATerminal = 20;
             const std::size_t rows = tables || options->rows > 0 ? options->rows : kOnATerminal;
             return sample_all({options->once, options->json, rows, options->sort, options->interval}, *style, stop,

@@ -7,9 +7,9 @@
 #include <optional>
 #include <set>
 
-#include "rsslag/core/nearest.h"
-#include "rsslag/core/text.h"
-#include "rsslag/host/targets.h"
+#include "core/nearest.h"
+#include "core/text.h"
+#include "system/targets.h"
 
 namespace rsslag::cli {
 namespace {
@@ -118,7 +118,7 @@ core::Result<std::vector<std::string>> with_command(const CLI::App &app, std::ve
         if (!live && help_requested) return arguments;
         if (!live) {
             const auto named =
-                host::may_be_name(*first.plain) ? host::processes_named(*first.plain) : std::vector<pid_t>();
+                system::may_be_name(*first.plain) ? system::processes_named(*first.plain) : std::vector<pid_t>();
             if (!named) return named.error();
             if (named->empty()) {
                 Error error = unknown_command(app, *first.plain);
@@ -155,7 +155,7 @@ Error usage_error(const CLI::App &app, const std::vector<std::string> &typed, co
 
 Error unknown_command(const CLI::App &app, const std::string &argument) {
     std::vector<std::string> known = commands_of(app);
-    for (std::string &name : host::process_names())
+    for (std::string &name : system::process_names())
         known.push_back(std::move(name));
     return {Kind::BadInput, fmt::format("'{}' is not a command", core::printable(argument)), 0,
             did_you_mean(core::nearest(argument, known), "rsslag")};

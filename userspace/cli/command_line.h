@@ -7,7 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "rsslag/core/result.h"
+#include "core/result.h"
 
 namespace rsslag::cli {
 

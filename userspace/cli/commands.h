@@ -8,7 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "rsslag/host/targets.h"
+#include "system/targets.h"
 
 namespace rsslag::cli {
 
@@ -24,7 +24,7 @@ struct Common {
 using Run = std::function<int()>;
 
 /// Adds PID…, -p, --comm, --cgroup and -u to a command that takes targets.
-void add_target_options(CLI::App &command, host::TargetArguments &arguments);
+void add_target_options(CLI::App &command, system::TargetArguments &arguments);
 
 Run add_snapshot(CLI::App &app, const Common &common);
 Run add_live(CLI::App &app, const Common &common);

@@ -8,12 +8,12 @@
 #include <string_view>
 #include <utility>
 
-#include "rsslag/core/text.h"
-#include "rsslag/memory/baseline.h"
-#include "rsslag/procfs/process.h"
-#include "rsslag/procfs/smaps_lines.h"
-#include "rsslag/report/report.h"
-#include "rsslag/workload/workload.h"
+#include "core/text.h"
+#include "memory/baseline.h"
+#include "procfs/process.h"
+#include "procfs/smaps_lines.h"
+#include "report/report.h"
+#include "workload/workload.h"
 
 namespace rsslag::cli {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "rsslag/core/text.h"
-#include "rsslag/terminal/output.h"
-#include "rsslag/terminal/style.h"
+#include "core/text.h"
+#include "terminal/output.h"
+#include "terminal/style.h"
 
 namespace rsslag::cli {
 

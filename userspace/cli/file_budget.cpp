@@ -12,8 +12,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/text.h"
 #include "exit_status.h"
-#include "rsslag/core/text.h"
 
 namespace rsslag::cli {
 namespace {

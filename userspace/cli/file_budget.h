@@ -14,7 +14,7 @@ class FileBudget {
   public:
     explicit FileBudget(std::vector<std::string> files);
 
-    /// Whether the CPU time is spent. `work`: trace::Replay::work() so far. Once true, it stays true.
+    /// Whether the CPU time is spent. `work`: analysis::Replay::work() so far. Once true, it stays true.
     bool spent(std::uint64_t work);
     bool was_spent() const { return spent_; }
     /// Calls `read` and returns its status. If memory or time is spent, prints an error and returns kBadInput.

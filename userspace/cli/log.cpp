@@ -14,11 +14,11 @@
 #include <string_view>
 #include <utility>
 
-#include "rsslag/host/command.h"
+#include "system/command.h"
 #ifdef RSSLAG_HAVE_PROBE
-#include "rsslag/probe/libbpf_log.h"
+#include "probe/libbpf_log.h"
 #endif
-#include "rsslag/terminal/log_format.h"
+#include "terminal/log_format.h"
 
 namespace rsslag::cli {
 namespace {
@@ -36,7 +36,7 @@ Error cannot_open(const std::string &path, std::string_view reason) {
 Status make_log_file(const std::string &path) {
     const procfs::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!file.open()) return core::success();  // it exists, or spdlog reports why it cannot be opened
-    const auto user = host::invoking_user();
+    const auto user = system::invoking_user();
     if (!user) return user.error();
     if (!*user || fchown(file.get(), (*user)->uid, (*user)->gid) == 0) return core::success();
     return Error{Kind::Io,

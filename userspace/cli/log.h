@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "rsslag/core/result.h"
+#include "core/result.h"
 
 namespace rsslag::cli {
 

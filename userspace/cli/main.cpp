@@ -14,10 +14,10 @@
 #include "examples.h"
 #include "exit_status.h"
 #include "log.h"
-#include "rsslag/host/environment.h"
-#include "rsslag/host/invoking_user.h"
-#include "rsslag/terminal/output.h"
-#include "rsslag/terminal/screen.h"
+#include "system/environment.h"
+#include "system/invoking_user.h"
+#include "terminal/output.h"
+#include "terminal/screen.h"
 #include "value_names.h"
 #include "version.h"
 
@@ -94,7 +94,7 @@ int run(int argc, char **argv) {
     }
     const std::string chosen = app.get_subcommands().front()->get_name();
     if (needs_only_files(chosen)) {
-        if (const core::Status offline = host::drop_to_invoking_user(); !offline) return fail(offline.error());
+        if (const core::Status offline = system::drop_to_invoking_user(); !offline) return fail(offline.error());
     }
     const core::Status logging = set_up_log(log);
     if (!logging) return fail(logging.error());
@@ -108,8 +108,8 @@ int main(int argc, char **argv) {
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGCHLD, SIG_DFL);  // ignored, as the caller may have it, wait(2) would not return CMD's status
     rsslag::cli::fill_standard_descriptors();
-    rsslag::host::remove_unsafe_variables();
-    rsslag::host::raise_descriptor_limit();
+    rsslag::system::remove_unsafe_variables();
+    rsslag::system::raise_descriptor_limit();
     try {
         return rsslag::cli::run(argc, argv);
     } catch (const std::exception &error) {  // thrown by a library; none is expected

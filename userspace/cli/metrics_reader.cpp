@@ -6,22 +6,22 @@
 #include <chrono>
 #include <utility>
 
-#include "rsslag/metrics/groups.h"
+#include "metrics/groups.h"
 #include "version.h"
 
 namespace rsslag::cli {
 
-MetricsReader::MetricsReader(host::AllProcesses all, metrics::By by, std::size_t most)
+MetricsReader::MetricsReader(system::AllProcesses all, metrics::By by, std::size_t most)
     : all_(std::move(all)), names_(by), by_(by), most_(most) {}
 
 core::Result<MetricsReader> MetricsReader::open(metrics::By by, std::size_t most,
                                                 std::vector<cap_value_t> capabilities) {
     if (core::Status there = metrics::supported(); !there) return there.error();
-    host::SnapshotterOptions options;
+    system::SnapshotterOptions options;
     options.walks = false;
     options.capabilities = std::move(capabilities);
     if (by == metrics::By::Exe) options.capabilities.push_back(CAP_SYS_PTRACE);
-    auto all = host::AllProcesses::open(std::move(options));
+    auto all = system::AllProcesses::open(std::move(options));
     if (!all) return all.error();
     return MetricsReader(std::move(*all), by, most);
 }

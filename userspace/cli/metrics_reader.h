@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "rsslag/host/all_processes.h"
-#include "rsslag/metrics/exposition.h"
-#include "rsslag/metrics/group_names.h"
+#include "metrics/exposition.h"
+#include "metrics/group_names.h"
+#include "system/all_processes.h"
 
 namespace rsslag::cli {
 
@@ -26,9 +26,9 @@ class MetricsReader {
     std::int64_t own_resident_bytes() const { return own_resident_bytes_; }
 
   private:
-    MetricsReader(host::AllProcesses all, metrics::By by, std::size_t most);
+    MetricsReader(system::AllProcesses all, metrics::By by, std::size_t most);
 
-    host::AllProcesses all_;
+    system::AllProcesses all_;
     metrics::GroupNames names_;
     metrics::By by_;
     std::size_t most_;

@@ -17,18 +17,18 @@ constexpr std::chrono::seconds kBetweenLooks{1};
 
 core::Result<MetricsTracer> MetricsTracer::open(std::vector<std::string> comms, metrics::By by, std::size_t most,
                                                 std::function<bool()> stopped) {
-    host::TargetArguments arguments;
+    system::TargetArguments arguments;
     arguments.comms = std::move(comms);
-    const auto pattern = host::pattern_of(arguments);
+    const auto pattern = system::pattern_of(arguments);
     if (!pattern) return pattern.error();
     auto groups = std::make_unique<Groups>(by, most);
-    host::Tracer::Options chosen;
+    tracer::Tracer::Options chosen;
     chosen.observer = groups.get();
     chosen.counting = true;
     chosen.walk = false;
     chosen.stop_waiting = std::move(stopped);
     chosen.threads = {core::ThreadChoice::Which::None, 0};
-    auto tracer = host::Tracer::open(chosen);
+    auto tracer = tracer::Tracer::open(chosen);
     if (!tracer) return tracer.error();
     if (*pattern) {
         if (const core::Status matching = tracer->attach_matching(**pattern); !matching) return matching.error();
@@ -39,9 +39,9 @@ core::Result<MetricsTracer> MetricsTracer::open(std::vector<std::string> comms, 
 }
 
 void MetricsTracer::look_for_targets() {
-    const auto targets = host::resolve(arguments_);
+    const auto targets = system::resolve(arguments_);
     if (!targets) return;  // nothing matches yet
-    for (const host::Target &target : *targets) {
+    for (const system::Target &target : *targets) {
         if (tracer_.traces(target.pid)) continue;
         const core::Status attached = tracer_.attach(target.pid);
         if (attached) continue;

@@ -9,18 +9,18 @@
 #include <utility>
 #include <vector>
 
-#include "rsslag/host/targets.h"
-#include "rsslag/host/tracer.h"
-#include "rsslag/metrics/exposition.h"
-#include "rsslag/metrics/group_names.h"
-#include "rsslag/metrics/traced.h"
+#include "metrics/exposition.h"
+#include "metrics/group_names.h"
+#include "metrics/traced.h"
+#include "system/targets.h"
+#include "tracer/tracer.h"
 
 namespace rsslag::cli {
 
 class MetricsTracer {
   public:
     /// Traces processes whose name matches one of `comms`, now or after their next exec. Drops all capabilities that
-    /// readings do not need. `stopped`: see host::Tracer::Options::stop_waiting.
+    /// readings do not need. `stopped`: see tracer::Tracer::Options::stop_waiting.
     static core::Result<MetricsTracer> open(std::vector<std::string> comms, metrics::By by, std::size_t most,
                                             std::function<bool()> stopped);
 
@@ -31,7 +31,7 @@ class MetricsTracer {
     metrics::Exposition::Trace read();
 
   private:
-    struct Groups : trace::TraceObserver {
+    struct Groups : analysis::TraceObserver {
         Groups(metrics::By by, std::size_t most) : names(by), traced(most) {}
         bool needs_records() const override { return false; }
         void on_tick(core::Tick tick) override;
@@ -40,13 +40,13 @@ class MetricsTracer {
         metrics::TracedGroups traced;
     };
 
-    MetricsTracer(std::unique_ptr<Groups> groups, host::Tracer tracer, host::TargetArguments arguments)
+    MetricsTracer(std::unique_ptr<Groups> groups, tracer::Tracer tracer, system::TargetArguments arguments)
         : groups_(std::move(groups)), tracer_(std::move(tracer)), arguments_(std::move(arguments)) {}
     void look_for_targets();
 
     std::unique_ptr<Groups> groups_;
-    host::Tracer tracer_;
-    host::TargetArguments arguments_;
+    tracer::Tracer tracer_;
+    system::TargetArguments arguments_;
     std::chrono::steady_clock::time_point look_due_;
 };
 

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "exit_status.h"
-#include "rsslag/host/command.h"
-#include "rsslag/host/proc_reader.h"
-#include "rsslag/session/sampler.h"
-#include "rsslag/session/session.h"
-#include "rsslag/terminal/output.h"
+#include "session/sampler.h"
+#include "session/session.h"
+#include "system/command.h"
+#include "system/proc_reader.h"
+#include "terminal/output.h"
 
 namespace rsslag::cli {
 
@@ -19,16 +19,16 @@ using std::chrono::milliseconds;
 bool can_sample(const session::TraceOptions &options, const core::Error &why) {
     const bool of_readings = options.format == session::Format::Screen || options.format == session::Format::Lines ||
                              options.format == session::Format::Csv || options.format == session::Format::Jsonl;
-    return host::can_fall_back_to_proc(why) && options.recording.empty() && !options.events && options.sampled &&
+    return system::can_fall_back_to_proc(why) && options.recording.empty() && !options.events && options.sampled &&
            of_readings;
 }
 
-int sample_targets(const std::vector<host::Target> &targets, const session::TraceOptions &options,
-                   const view::TextStyle &style, host::StopSignals &stop, const core::Error &why) {
-    auto reader = host::ProcReader::open(why);
+int sample_targets(const std::vector<system::Target> &targets, const session::TraceOptions &options,
+                   const documents::TextStyle &style, system::StopSignals &stop, const core::Error &why) {
+    auto reader = system::ProcReader::open(why);
     if (!reader) return fail(reader.error());
     Sampler sampler(std::move(*reader), options, style);
-    for (const host::Target &target : targets) {
+    for (const system::Target &target : targets) {
         const core::Status added = sampler.add(target.pid);
         if (!added && target.named) return fail(added.error());
     }
@@ -40,15 +40,15 @@ int sample_targets(const std::vector<host::Target> &targets, const session::Trac
 }
 
 int sample_command(const std::vector<std::string> &argv, const session::TraceOptions &options,
-                   const view::TextStyle &style, const core::Error &why) {
-    auto command = host::Command::prepare(argv, options.as_root);
+                   const documents::TextStyle &style, const core::Error &why) {
+    auto command = system::Command::prepare(argv, options.as_root);
     if (!command) return fail(command.error()), kCommandFailed;
-    host::StopSignals stop(2);  // the first INT is for the command
-    auto reader = host::ProcReader::open(why);
+    system::StopSignals stop(2);  // the first INT is for the command
+    auto reader = system::ProcReader::open(why);
     if (!reader) return fail(reader.error()), kCommandFailed;
     Sampler sampler(std::move(*reader), options, style);
     const core::Status started = command->release();
-    if (!started) return fail(started.error()), host::shell_status(started.error());
+    if (!started) return fail(started.error()), system::shell_status(started.error());
     // A command that has already ended cannot be added.
     core::Status ran = sampler.head();
     std::optional<int> status;
@@ -70,18 +70,18 @@ int sample_command(const std::vector<std::string> &argv, const session::TraceOpt
     return command->wait(std::nullopt, stop).value_or(kDone);
 }
 
-int sample_all(const ProcTopOptions &options, const view::TextStyle &style, host::StopSignals &stop,
+int sample_all(const ProcTopOptions &options, const documents::TextStyle &style, system::StopSignals &stop,
                const core::Error &why) {
-    const auto reader = host::ProcReader::open(why);
+    const auto reader = system::ProcReader::open(why);
     if (!reader) return fail(reader.error());
-    terminal::print_error(view::proc_note(reader->document()));
+    terminal::print_error(documents::proc_note(reader->document()));
     do {
         core::ProcDocument document = reader->document();
         document.processes = reader->read_all();
-        view::sort_proc(document, options.sort, options.rows);
-        std::string text = options.json ? view::proc_json(document) : view::proc_line_header(style);
+        documents::sort_proc(document, options.sort, options.rows);
+        std::string text = options.json ? documents::proc_json(document) : documents::proc_line_header(style);
         for (const core::ProcReading &reading : document.processes)
-            if (!options.json) text += view::proc_line(document, reading, style);
+            if (!options.json) text += documents::proc_line(document, reading, style);
         if (const core::Status printed = terminal::print(text); !printed) return fail(printed.error());
     } while (!options.once && !stop.wait(options.interval));
     return kDone;

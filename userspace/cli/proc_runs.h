@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "rsslag/core/result.h"
-#include "rsslag/host/signals.h"
-#include "rsslag/host/targets.h"
-#include "rsslag/session/trace_options.h"
-#include "rsslag/view/proc.h"
+#include "core/result.h"
+#include "documents/proc.h"
+#include "session/trace_options.h"
+#include "system/signals.h"
+#include "system/targets.h"
 
 namespace rsslag::cli {
 
@@ -20,22 +20,22 @@ namespace rsslag::cli {
 bool can_sample(const session::TraceOptions &options, const core::Error &why);
 
 /// `live`: samples the targets at each interval until they have ended, the duration is over or a signal stops rsslag.
-int sample_targets(const std::vector<host::Target> &targets, const session::TraceOptions &options,
-                   const view::TextStyle &style, host::StopSignals &stop, const core::Error &why);
+int sample_targets(const std::vector<system::Target> &targets, const session::TraceOptions &options,
+                   const documents::TextStyle &style, system::StopSignals &stop, const core::Error &why);
 /// Runs a command and samples it. Returns its status, or kDone after a stop signal or at the end of the duration.
 int sample_command(const std::vector<std::string> &argv, const session::TraceOptions &options,
-                   const view::TextStyle &style, const core::Error &why);
+                   const documents::TextStyle &style, const core::Error &why);
 
 struct ProcTopOptions {
     bool once = false;
     bool json = false;
     std::size_t rows = 0;  ///< 0: all
-    view::TopSort sort = view::TopSort::Lag;
+    documents::TopSort sort = documents::TopSort::Lag;
     std::chrono::milliseconds interval{1000};
 };
 
 /// `top`: prints tables until a signal stops rsslag, or one table with `once`.
-int sample_all(const ProcTopOptions &options, const view::TextStyle &style, host::StopSignals &stop,
+int sample_all(const ProcTopOptions &options, const documents::TextStyle &style, system::StopSignals &stop,
                const core::Error &why);
 
 }  // namespace rsslag::cli

@@ -4,8 +4,8 @@
 #include <chrono>
 #include <utility>
 
-#include "rsslag/host/machine.h"
-#include "rsslag/host/privileges.h"
+#include "system/machine.h"
+#include "system/privileges.h"
 
 namespace rsslag::cli {
 
@@ -13,9 +13,9 @@ core::Result<ProcessMaps> ProcessMaps::open(const std::vector<cap_value_t> &chos
     auto reader = memory::MapReader::open();
     if (!reader) return reader.error();
     ProcessMaps here(*std::move(reader));
-    auto snapshotter = host::Snapshotter::open({.capabilities = chosen});
+    auto snapshotter = system::Snapshotter::open({.capabilities = chosen});
     if (snapshotter) {
-        here.snapshotter_ = std::make_shared<host::Snapshotter>(*std::move(snapshotter));
+        here.snapshotter_ = std::make_shared<system::Snapshotter>(*std::move(snapshotter));
         here.reader_.count_with([counters = here.snapshotter_](const auto &process, const auto &walk) {
             return counters->take_around(process, walk);
         });
@@ -24,7 +24,7 @@ core::Result<ProcessMaps> ProcessMaps::open(const std::vector<cap_value_t> &chos
     here.reader_.no_counters(memory::error_text(snapshotter.error()));
     std::vector<cap_value_t> keep{CAP_SYS_PTRACE};
     keep.insert(keep.end(), chosen.begin(), chosen.end());
-    const core::Status dropped = host::keep_only(keep);
+    const core::Status dropped = system::keep_only(keep);
     if (!dropped) return dropped.error();
     return here;
 }
@@ -32,7 +32,7 @@ core::Result<ProcessMaps> ProcessMaps::open(const std::vector<cap_value_t> &chos
 memory::MapsDocument ProcessMaps::document() const {
     memory::MapsDocument document;
     document.time = std::chrono::system_clock::now();
-    const host::Host host = host::this_host();
+    const system::Host host = system::this_host();
     document.kernel = host.kernel;
     document.arch = host.arch;
     document.machine = snapshotter_ ? snapshotter_->document().machine : host.machine;

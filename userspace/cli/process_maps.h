@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "rsslag/core/result.h"
-#include "rsslag/host/snapshotter.h"
-#include "rsslag/memory/map_reader.h"
+#include "core/result.h"
+#include "memory/map_reader.h"
+#include "system/snapshotter.h"
 
 namespace rsslag::cli {
 
@@ -25,7 +25,7 @@ class ProcessMaps {
   private:
     explicit ProcessMaps(memory::MapReader reader) : reader_(std::move(reader)) {}
 
-    std::shared_ptr<host::Snapshotter> snapshotter_;  ///< null: counters cannot be read; shared with reader_
+    std::shared_ptr<system::Snapshotter> snapshotter_;  ///< null: counters cannot be read; shared with reader_
     memory::MapReader reader_;
 };
 

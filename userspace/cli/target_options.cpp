@@ -3,7 +3,7 @@
 
 namespace rsslag::cli {
 
-void add_target_options(CLI::App &command, host::TargetArguments &arguments) {
+void add_target_options(CLI::App &command, system::TargetArguments &arguments) {
     command.add_option("PID", arguments.plain, "Processes, by PID or name");
     command.add_option("-p,--pid", arguments.pids, "Processes by PID: 1,2 (repeatable)")->allow_extra_args(false);
     command

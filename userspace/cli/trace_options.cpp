@@ -9,9 +9,9 @@
 #include <optional>
 
 #include "commands.h"
-#include "rsslag/core/duration.h"
-#include "rsslag/core/text.h"
-#include "rsslag/terminal/screen.h"
+#include "core/duration.h"
+#include "core/text.h"
+#include "terminal/screen.h"
 
 namespace rsslag::cli {
 namespace {

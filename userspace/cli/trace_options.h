@@ -6,9 +6,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "rsslag/core/result.h"
-#include "rsslag/core/tick.h"
-#include "rsslag/session/trace_options.h"
+#include "core/result.h"
+#include "core/tick.h"
+#include "session/trace_options.h"
 
 namespace rsslag::cli {
 

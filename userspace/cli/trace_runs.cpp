@@ -6,12 +6,12 @@
 
 #include "exit_status.h"
 #include "proc_runs.h"
-#include "rsslag/host/command.h"
-#include "rsslag/session/live_view.h"
-#include "rsslag/session/session.h"
-#include "rsslag/terminal/command_terminal.h"
-#include "rsslag/terminal/output.h"
-#include "rsslag/terminal/style.h"
+#include "session/live_view.h"
+#include "session/session.h"
+#include "system/command.h"
+#include "terminal/command_terminal.h"
+#include "terminal/output.h"
+#include "terminal/style.h"
 #include "trace_options.h"
 #include "trace_runs.h"
 #include "version.h"
@@ -34,7 +34,8 @@ int finish(session::Session &session, const Status &ran, int status) {
 /// CMD while the screen is shown: passes its output to the screen and what is typed to CMD, and keeps its status.
 class CommandView {
   public:
-    CommandView(host::Command &command, terminal::CommandTerminal &terminal, host::StopSignals &stop, std::string name)
+    CommandView(system::Command &command, terminal::CommandTerminal &terminal, system::StopSignals &stop,
+                std::string name)
         : command_(command), terminal_(terminal), stop_(stop), name_(std::move(name)) {}
 
     void look(terminal::Screen *screen) {
@@ -56,17 +57,17 @@ class CommandView {
     std::optional<int> status() const { return status_; }
 
   private:
-    host::Command &command_;
+    system::Command &command_;
     terminal::CommandTerminal &terminal_;
-    host::StopSignals &stop_;
+    system::StopSignals &stop_;
     std::string name_;
-    view::CommandOutput last_;
+    screen::CommandOutput last_;
     std::optional<int> status_;
     bool reported_ = false;
 };
 
 /// Hangs up CMD's terminal and returns its status. Waits at most kPatience for a CMD that still runs.
-int end_of(host::Command &command, terminal::CommandTerminal &terminal, host::StopSignals &stop,
+int end_of(system::Command &command, terminal::CommandTerminal &terminal, system::StopSignals &stop,
            std::optional<int> status) {
     constexpr milliseconds kPatience{2000};
     terminal.hang_up();
@@ -83,7 +84,7 @@ Status lend_terminal(const session::TraceOptions &options, const session::TickWr
     if (!opened) return opened.error();
     terminal.emplace(std::move(*opened));
     if (options.as_root) return core::success();
-    const auto user = host::invoking_user();
+    const auto user = system::invoking_user();
     if (user && *user) terminal->give_file_to((*user)->uid, (*user)->gid);
     return core::success();
 }
@@ -94,16 +95,16 @@ int trace_targets(const session::TraceOptions &options, session::TickWriter &wri
     if (options.targets.empty()) {
         return fail({Kind::BadInput, "no target given", 0, "use -p PID or -- CMD"});
     }
-    auto targets = host::resolve(options.targets);
+    auto targets = system::resolve(options.targets);
     const bool none = !targets && targets.error().kind == Kind::Gone && session::has_pattern(options.targets);
     if (!targets && (!none || options.no_wait)) return fail(targets.error());
-    host::StopSignals stop;
+    system::StopSignals stop;
     if (writer.on_screen()) terminal::Screen::block_signals();
     session::Session session(options, writer, stop);
     if (const Status made = session.prepare_recording({}); !made) return fail(made.error());
     if (const Status opened = session.open(); !opened) {
         if (!can_sample(options, opened.error())) return fail(opened.error());
-        const std::vector<host::Target> found = none ? std::vector<host::Target>() : std::move(*targets);
+        const std::vector<system::Target> found = none ? std::vector<system::Target>() : std::move(*targets);
         return sample_targets(found, options, writer.style(), stop, opened.error());
     }
     if (const Status matching = session.attach_matching(); !matching) return fail(matching.error());
@@ -121,9 +122,9 @@ int trace_command(const std::vector<std::string> &argv, const session::TraceOpti
     if (!options.targets.empty()) return fail({Kind::BadInput, "targets and -- CMD cannot be combined", 0, ""});
     std::optional<terminal::CommandTerminal> terminal;
     if (const Status lent = lend_terminal(options, writer, terminal); !lent) return fail(lent.error()), kCommandFailed;
-    auto command = host::Command::prepare(argv, options.as_root, terminal ? terminal->command_side() : -1);
+    auto command = system::Command::prepare(argv, options.as_root, terminal ? terminal->command_side() : -1);
     if (!command) return fail(command.error()), kCommandFailed;
-    host::StopSignals stop(2);  // the first INT is for the command
+    system::StopSignals stop(2);  // the first INT is for the command
     if (terminal) terminal::Screen::block_signals();
     session::Session session(options, writer, stop);
     session.continue_without_reader();
@@ -143,7 +144,7 @@ int trace_command(const std::vector<std::string> &argv, const session::TraceOpti
         session.end_when([&] { return end->status || (end->status = command->wait(milliseconds{}, stop)); });
     }
     const Status started = command->release();
-    if (!started) return fail(started.error()), host::shell_status(started.error());
+    if (!started) return fail(started.error()), system::shell_status(started.error());
     if (ready = session.head(); !ready) return fail(ready.error()), kCommandFailed;
     std::optional<CommandView> view;
     if (terminal) {

@@ -8,7 +8,7 @@
 
 #include "claim_options.h"
 #include "commands.h"
-#include "rsslag/session/session.h"
+#include "session/session.h"
 
 namespace rsslag::cli {
 

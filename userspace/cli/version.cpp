@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "rsslag/recording/header.h"
+#include "recording/header.h"
 #include "rsslag_version.h"
 
 #ifdef RSSLAG_HAVE_PROBE

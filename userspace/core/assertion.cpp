@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/assertion.h"
+#include "core/assertion.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <limits>
 #include <utility>
 
-#include "rsslag/core/text.h"
+#include "core/text.h"
 
 namespace rsslag::core {
 namespace {

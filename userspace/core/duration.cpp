@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/duration.h"
+#include "core/duration.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <string>
 
-#include "rsslag/core/text.h"
+#include "core/text.h"
 
 namespace rsslag::core {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/glob_states.h"
+#include "core/glob_states.h"
 
 #include <fnmatch.h>
 

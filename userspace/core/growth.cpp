@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/growth.h"
+#include "core/growth.h"
 
 namespace rsslag::core {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/ledger.h"
+#include "core/ledger.h"
 
 #include <algorithm>
 #include <unordered_map>

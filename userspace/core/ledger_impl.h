@@ -12,8 +12,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/ledger.h"
 #include "mm_account.h"
-#include "rsslag/core/ledger.h"
 
 namespace rsslag::core {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/mapping.h"
+#include "core/mapping.h"
 
 #include <array>
 #include <charconv>

@@ -8,13 +8,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/ledger.h"
 #include "counter_history.h"
 #include "mm_check.h"
 #include "mm_counters.h"
 #include "mm_flushes.h"
 #include "mm_peaks.h"
 #include "mm_tasks.h"
-#include "rsslag/core/ledger.h"
 
 namespace rsslag::core {
 

@@ -10,8 +10,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "core/ledger.h"
 #include "counter_event.h"
-#include "rsslag/core/ledger.h"
 
 namespace rsslag::core {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/nearest.h"
+#include "core/nearest.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/ledger.h"
 #include "counter_event.h"
 #include "fifo.h"
 #include "rss_track.h"
-#include "rsslag/core/ledger.h"
 
 namespace rsslag::core {
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/process_reading.h"
+#include "core/process_reading.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace rsslag::core {
 
@@ -20,6 +23,48 @@ Finding ProcessReading::finding() const {
     finding.bound = bound;
     finding.verdict = verdict.verdict;
     return finding;
+}
+
+/// splitmix64's finalizer over the keyed address: equal addresses give equal ids within one run, and an id reveals
+/// nothing else.
+std::string mm_id(std::uint64_t key, std::uint64_t mm, std::uint64_t generation) {
+    std::uint64_t x = (mm + generation * 0x9e3779b97f4a7c15ULL) ^ key;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+    return fmt::format("{:016x}", x ^ (x >> 31));
+}
+
+ProcessReading process_reading_of(const RawReading &raw, const Machine &machine, std::uint64_t id_key) {
+    ProcessReading out;
+    const CounterReading &reading = raw.counters();
+    out.pid = raw.pid;
+    out.start_ticks = raw.start_ticks;
+    out.uid = raw.uid;
+    out.comm = raw.comm;
+    out.threads_count = raw.threads_count;
+    out.leader_gone = raw.leader_gone;
+    out.mm_id = mm_id(id_key, reading.mm);
+    std::set<int> pids;
+    for (const TaskReading &task : reading.tasks) {
+        if (task.tgid > 0) pids.insert(task.tgid);
+        if (task.tgid == raw.pid) out.host_pid = task.host_tgid;
+    }
+    out.mm_pids.assign(pids.begin(), pids.end());
+    out.readers = raw.readers;
+    out.hugetlb = raw.hugetlb;
+    out.walk_state = raw.bracket.walk_state;
+    out.walk = raw.bracket.walk;
+    out.verdict = reconcile(raw.bracket, machine.page_size, raw.evidence);
+    Machine then = machine;
+    if (raw.cpus_online > 0) {
+        then.cpus_present = std::max(machine.cpus_present, machine.cpus_online);
+        then.cpus_online = raw.cpus_online;
+    }
+    out.bound = bound(then, static_cast<std::int64_t>(reading.tasks.size()));
+    out.snapshot_us = reading.took_us;
+    out.cpus = reading.last.cpus;
+    out.tasks = reading.tasks;
+    return out;
 }
 
 }  // namespace rsslag::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/reading.h"
+#include "core/reading.h"
 
 namespace rsslag::core {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/reading_figures.h"
+#include "core/reading_figures.h"
 
 #include <algorithm>
 #include <cstdlib>

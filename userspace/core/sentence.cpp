@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/sentence.h"
+#include "core/sentence.h"
 
 #include <fmt/format.h>
 
 #include <cmath>
 
-#include "rsslag/core/text.h"
+#include "core/text.h"
 
 namespace rsslag::core {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/time_order.h"
+#include "core/time_order.h"
 
-#include "rsslag/core/scheme.h"
-#include "rsslag/core/units.h"
+#include "core/scheme.h"
+#include "core/units.h"
 
 namespace rsslag::core {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "rsslag/core/units.h"
+#include "core/units.h"
 
 namespace rsslag::core {
 namespace {

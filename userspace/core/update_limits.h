@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/ledger.h"
 #include "page_set.h"
 #include "rsslag/abi.h"
-#include "rsslag/core/ledger.h"
 
 namespace rsslag::core {
 

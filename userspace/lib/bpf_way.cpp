@@ -6,10 +6,10 @@
 #include <utility>
 #include <variant>
 
-#include "rsslag/probe/denial.h"
-#include "rsslag/probe/libbpf_log.h"
-#include "rsslag/probe/snapshot.h"
-#include "rsslag/probe/traits.h"
+#include "probe/denial.h"
+#include "probe/libbpf_log.h"
+#include "probe/snapshot.h"
+#include "probe/traits.h"
 
 namespace rsslag::lib {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "rsslag/core/member_name.h"
+#include "core/member_name.h"
 
 namespace rsslag::lib {
 namespace {

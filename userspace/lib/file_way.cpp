@@ -11,8 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/fd.h"
 #include "file_text.h"
-#include "rsslag/core/fd.h"
 
 namespace rsslag::lib {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "rsslag/host/experiment.h"
-#include "rsslag/host/machine.h"
-#include "rsslag/procfs/process.h"
+#include "procfs/process.h"
+#include "system/experiment.h"
+#include "system/machine.h"
 
 namespace rsslag::lib {
 namespace {
@@ -100,7 +100,7 @@ core::Error not_allowed(Way way) {
 Handle::Handle(std::uint32_t ways, std::string directory)
     : ways_(ways),
       owner_(getpid()),
-      machine_(host::this_host().machine),
+      machine_(system::this_host().machine),
       bpf_(not_allowed(Way::Bpf)),
       file_(std::move(directory), machine_.page_size) {
     Opened opened = open_bpf(machine_, allowed(Way::Bpf));
@@ -120,7 +120,7 @@ ProcWay Handle::proc() {
     const std::scoped_lock lock(proc_mutex_);
     const auto now = std::chrono::steady_clock::now();
     if (!proc_ || (!proc_->certain() && now - proc_at_ >= kAgain)) {
-        proc_.emplace(machine_.page_size, host::experiment());
+        proc_.emplace(machine_.page_size, system::experiment());
         proc_at_ = now;
     }
     return *proc_;

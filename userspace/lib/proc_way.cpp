@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "rsslag/procfs/process.h"
+#include "procfs/process.h"
 
 namespace rsslag::lib {
 namespace {

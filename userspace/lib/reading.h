@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "rsslag/core/reading.h"
-#include "rsslag/core/result.h"
-#include "rsslag/core/scheme.h"
-#include "rsslag/core/units.h"
+#include "core/reading.h"
+#include "core/result.h"
+#include "core/scheme.h"
+#include "core/units.h"
 
 namespace rsslag::lib {
 

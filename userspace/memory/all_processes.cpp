@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/memory/all_processes.h"
+#include "memory/all_processes.h"
 
 #include <fmt/format.h>
 #include <linux/kcmp.h>
@@ -11,9 +11,9 @@
 #include <cstring>
 #include <utility>
 
-#include "rsslag/procfs/process.h"
-#include "rsslag/procfs/program.h"
-#include "rsslag/procfs/system.h"
+#include "procfs/process.h"
+#include "procfs/program.h"
+#include "procfs/system.h"
 
 namespace rsslag::memory {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/memory/baseline.h"
+#include "memory/baseline.h"
 
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "rsslag/core/text.h"
+#include "core/text.h"
 
 namespace rsslag::memory {
 namespace {

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "rsslag/core/glob.h"
-#include "rsslag/core/text.h"
-#include "rsslag/memory/page_counter.h"
-#include "rsslag/procfs/elf.h"
-#include "rsslag/procfs/memory_map.h"
-#include "rsslag/procfs/pagemap.h"
+#include "core/glob.h"
+#include "core/text.h"
+#include "memory/page_counter.h"
+#include "procfs/elf.h"
+#include "procfs/memory_map.h"
+#include "procfs/pagemap.h"
 
 namespace rsslag::memory {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/memory/map_reader.h"
+#include "memory/map_reader.h"
 
 #include <fmt/format.h>
 #include <linux/magic.h>
@@ -15,9 +15,9 @@
 #include <cstdlib>
 #include <utility>
 
-#include "rsslag/procfs/pagemap.h"
-#include "rsslag/procfs/stack_pointer.h"
-#include "rsslag/procfs/system.h"
+#include "procfs/pagemap.h"
+#include "procfs/stack_pointer.h"
+#include "procfs/system.h"
 
 namespace rsslag::memory {
 namespace {

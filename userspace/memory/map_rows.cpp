@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/memory/map_rows.h"
+#include "memory/map_rows.h"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <cctype>
 #include <string_view>
 
-#include "rsslag/core/glob.h"
-#include "rsslag/core/text.h"
+#include "core/glob.h"
+#include "core/text.h"
 
 namespace rsslag::memory {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/memory/mem_document.h"
+#include "memory/mem_document.h"
 
 #include <pwd.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "rsslag/memory/used_reader.h"
-#include "rsslag/procfs/process.h"
+#include "memory/used_reader.h"
+#include "procfs/process.h"
 
 namespace rsslag::memory {
 namespace {

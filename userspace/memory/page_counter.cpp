@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/memory/page_counter.h"
+#include "memory/page_counter.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include <map>
 #include <string>
 
-#include "rsslag/procfs/memory_map.h"
-#include "rsslag/procfs/pagemap.h"
+#include "procfs/memory_map.h"
+#include "procfs/pagemap.h"
 
 namespace rsslag::memory {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/memory/pages.h"
+#include "memory/pages.h"
 
 namespace rsslag::memory {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/memory/used_reader.h"
+#include "memory/used_reader.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 #include <set>
 #include <utility>
 
-#include "rsslag/procfs/process.h"
+#include "procfs/process.h"
 
 namespace rsslag::memory {
 namespace {

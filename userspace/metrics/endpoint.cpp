@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/metrics/endpoint.h"
+#include "metrics/endpoint.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

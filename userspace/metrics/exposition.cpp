@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/metrics/exposition.h"
+#include "metrics/exposition.h"
 
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
@@ -7,8 +7,8 @@
 #include <sstream>
 #include <utility>
 
-#include "rsslag/core/member_name.h"
-#include "rsslag/core/text.h"
+#include "core/member_name.h"
+#include "core/text.h"
 
 namespace rsslag::metrics {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/metrics/group_names.h"
+#include "metrics/group_names.h"
 
 #include <pwd.h>
 
 #include <array>
 
-#include "rsslag/procfs/process.h"
-#include "rsslag/procfs/system.h"
+#include "procfs/process.h"
+#include "procfs/system.h"
 
 namespace rsslag::metrics {
 namespace {

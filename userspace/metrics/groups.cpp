@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/metrics/groups.h"
+#include "metrics/groups.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "rsslag/core/units.h"
+#include "core/units.h"
 
 namespace rsslag::metrics {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Replaces the endpoint and the text in a static build, as the libraries that they use have no static archive.
-#include "rsslag/metrics/endpoint.h"
-#include "rsslag/metrics/exposition.h"
+#include "metrics/endpoint.h"
+#include "metrics/exposition.h"
 
 namespace rsslag::metrics {
 

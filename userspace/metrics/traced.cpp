@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/metrics/traced.h"
+#include "metrics/traced.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "rsslag/metrics/groups.h"
+#include "metrics/groups.h"
 
 namespace rsslag::metrics {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "rsslag/core/fd.h"
+#include "core/fd.h"
 
 struct btf;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/probe/denial.h"
+#include "probe/denial.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -19,7 +19,7 @@
 #include <sstream>
 #include <utility>
 
-#include "rsslag/core/fd.h"
+#include "core/fd.h"
 
 namespace rsslag::probe {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/probe/hooks.h"
+#include "probe/hooks.h"
 
 #include <bpf/libbpf.h>
 

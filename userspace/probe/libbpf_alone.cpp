@@ -2,7 +2,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "rsslag/probe/libbpf_log.h"
+#include "probe/libbpf_log.h"
 
 namespace rsslag::probe {
 

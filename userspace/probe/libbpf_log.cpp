@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/probe/libbpf_log.h"
+#include "probe/libbpf_log.h"
 
 #include <bpf/libbpf.h>
 #include <spdlog/spdlog.h>

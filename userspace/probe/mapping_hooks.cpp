@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/probe/mapping_hooks.h"
+#include "probe/mapping_hooks.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -10,7 +10,7 @@
 
 #include "link.h"
 #include "mappings.skel.h"
-#include "rsslag/probe/denial.h"
+#include "probe/denial.h"
 
 namespace rsslag::probe {
 namespace {

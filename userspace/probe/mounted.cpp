@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/probe/mounted.h"
+#include "probe/mounted.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -13,10 +13,10 @@
 #include <memory>
 #include <string>
 
+#include "core/fd.h"
 #include "link.h"
 #include "mount.skel.h"
-#include "rsslag/core/fd.h"
-#include "rsslag/probe/denial.h"
+#include "probe/denial.h"
 
 namespace rsslag::probe {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/probe/side_band.h"
+#include "probe/side_band.h"
 
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -14,7 +14,7 @@
 #include <optional>
 #include <utility>
 
-#include "rsslag/core/fd.h"
+#include "core/fd.h"
 
 namespace rsslag::probe {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/probe/snapshot.h"
+#include "probe/snapshot.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -12,12 +12,12 @@
 #include <optional>
 #include <vector>
 
+#include "core/fd.h"
 #include "core_types.h"
 #include "iterator_target.h"
 #include "link.h"
+#include "probe/denial.h"
 #include "rsslag/abi.h"
-#include "rsslag/core/fd.h"
-#include "rsslag/probe/denial.h"
 #include "snapshot.skel.h"
 #include "snapshot_records.h"
 

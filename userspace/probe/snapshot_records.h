@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "rsslag/core/reading.h"
-#include "rsslag/core/result.h"
+#include "core/reading.h"
+#include "core/result.h"
 
 namespace rsslag::probe {
 

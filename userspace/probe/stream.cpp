@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/probe/stream.h"
+#include "probe/stream.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -14,9 +14,9 @@
 #include <fstream>
 #include <numeric>
 
+#include "core/fd.h"
 #include "core_types.h"
-#include "rsslag/core/fd.h"
-#include "rsslag/probe/denial.h"
+#include "probe/denial.h"
 #include "stream_state.h"
 
 namespace rsslag::probe {

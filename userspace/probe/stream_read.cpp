@@ -9,7 +9,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "rsslag/core/wire.h"
+#include "core/wire.h"
 #include "stream_state.h"
 
 namespace rsslag::probe {

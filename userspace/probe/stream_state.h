@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "link.h"
+#include "probe/stream.h"
 #include "rsslag/abi.h"
-#include "rsslag/probe/stream.h"
 #include "stream.skel.h"
 #include "update_buffer.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/probe/traits.h"
+#include "probe/traits.h"
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
@@ -17,8 +17,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/fd.h"
 #include "core_types.h"
-#include "rsslag/core/fd.h"
 
 namespace rsslag::probe {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/procfs/droppable.h"
+#include "procfs/droppable.h"
 
 #include <algorithm>
 #include <array>

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "rsslag/procfs/process.h"
+#include "procfs/process.h"
 
 namespace rsslag::procfs {
 

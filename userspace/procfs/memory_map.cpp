@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/procfs/memory_map.h"
+#include "procfs/memory_map.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <unordered_map>
 
-#include "rsslag/procfs/droppable.h"
+#include "procfs/droppable.h"
 
 namespace rsslag::procfs {
 

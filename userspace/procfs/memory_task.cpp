@@ -9,7 +9,7 @@
 
 #include "io.h"
 #include "process_errors.h"
-#include "rsslag/procfs/process.h"
+#include "procfs/process.h"
 
 namespace rsslag::procfs {
 

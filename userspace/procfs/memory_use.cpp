@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/procfs/memory_use.h"
+#include "procfs/memory_use.h"
 
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
-#include "rsslag/procfs/memory_map.h"
+#include "procfs/memory_map.h"
 
 namespace rsslag::procfs {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/procfs/pagemap.h"
+#include "procfs/pagemap.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

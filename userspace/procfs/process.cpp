@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/procfs/process.h"
+#include "procfs/process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

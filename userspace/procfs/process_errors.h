@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "rsslag/core/result.h"
-#include "rsslag/procfs/process.h"
+#include "core/result.h"
+#include "procfs/process.h"
 
 namespace rsslag::procfs {
 

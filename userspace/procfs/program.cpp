@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/procfs/program.h"
+#include "procfs/program.h"
 
 #include <fcntl.h>
 #include <linux/openat2.h>

@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "rsslag/procfs/files.h"
+#include "procfs/files.h"
 #include "smaps_finder.h"
 #include "text.h"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-#include "rsslag/procfs/smaps_lines.h"
+#include "procfs/smaps_lines.h"
 
 namespace rsslag::procfs {
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "rsslag/procfs/files.h"
+#include "procfs/files.h"
 #include "text.h"
 
 namespace rsslag::procfs {

@@ -6,7 +6,7 @@
 #include <bitset>
 #include <optional>
 
-#include "rsslag/procfs/files.h"
+#include "procfs/files.h"
 #include "text.h"
 
 namespace rsslag::procfs {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/procfs/system.h"
+#include "procfs/system.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <system_error>
 
-#include "rsslag/core/result.h"
-#include "rsslag/core/units.h"
+#include "core/result.h"
+#include "core/units.h"
 
 namespace rsslag::procfs {
 

@@ -10,8 +10,8 @@
 
 #include "io.h"
 #include "process_errors.h"
-#include "rsslag/procfs/own_walk.h"
-#include "rsslag/procfs/process.h"
+#include "procfs/own_walk.h"
+#include "procfs/process.h"
 
 namespace rsslag::procfs {
 

@@ -10,9 +10,9 @@
 
 #include "bytes.h"
 #include "chunk.h"
-#include "rsslag/core/event.h"
-#include "rsslag/recording/header.h"
-#include "rsslag/recording/peak.h"
+#include "core/event.h"
+#include "recording/header.h"
+#include "recording/peak.h"
 
 namespace rsslag::recording {
 

@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "rsslag/core/units.h"
-#include "rsslag/core/wire.h"
+#include "core/units.h"
+#include "core/wire.h"
 
 namespace rsslag::recording {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "rsslag/core/fd.h"
-#include "rsslag/core/result.h"
-#include "rsslag/recording/writer.h"
+#include "core/fd.h"
+#include "core/result.h"
+#include "recording/writer.h"
 
 namespace rsslag::recording {
 

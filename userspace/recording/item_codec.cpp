@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "columns.h"
+#include "core/text.h"
 #include "mapping_codec.h"
-#include "rsslag/core/text.h"
 
 namespace rsslag::recording {
 namespace {

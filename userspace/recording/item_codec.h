@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "bytes.h"
-#include "rsslag/core/event.h"
-#include "rsslag/recording/header.h"
+#include "core/event.h"
+#include "recording/header.h"
 
 namespace rsslag::recording {
 

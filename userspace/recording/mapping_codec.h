@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "bytes.h"
-#include "rsslag/core/event.h"
+#include "core/event.h"
 
 namespace rsslag::recording {
 

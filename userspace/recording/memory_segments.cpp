@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/recording/memory_segments.h"
+#include "recording/memory_segments.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/recording/reader.h"
+#include "recording/reader.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "chunk.h"
+#include "core/fd.h"
 #include "item_codec.h"
-#include "rsslag/core/fd.h"
 
 namespace rsslag::recording {
 namespace {

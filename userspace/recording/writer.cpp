@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/recording/writer.h"
+#include "recording/writer.h"
 
 #include <fmt/format.h>
 #include <pthread.h>

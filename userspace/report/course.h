@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "rsslag/report/report.h"
+#include "report/report.h"
 
 namespace rsslag::report {
 

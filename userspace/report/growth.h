@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "rsslag/report/report.h"
+#include "report/report.h"
 
 namespace rsslag::report {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "rsslag/core/text.h"
+#include "core/text.h"
 
 namespace rsslag::report {
 

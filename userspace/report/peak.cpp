@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/report/peak.h"
+#include "report/peak.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/extreme_text.h"
+#include "core/json.h"
+#include "core/text.h"
 #include "report_parts.h"
-#include "rsslag/core/extreme_text.h"
-#include "rsslag/core/json.h"
-#include "rsslag/core/text.h"
 
 namespace rsslag::report {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/report/report_builder.h"
+#include "report/report_builder.h"
 
 #include <algorithm>
 #include <array>
@@ -41,7 +41,7 @@ struct Reported {
     std::uint64_t mm = 0;  ///< of its last tick
 };
 
-void note_residual(ResidualStatistics &statistics, const sinks::TickRow &row) {
+void note_residual(ResidualStatistics &statistics, const exporters::TickRow &row) {
     if (!row.walk || !row.residual) return;
     const Pages residual = *row.residual;
     statistics.walks++;
@@ -50,7 +50,7 @@ void note_residual(ResidualStatistics &statistics, const sinks::TickRow &row) {
     if (residual.n != 0) statistics.nonzero++;
 }
 
-void note_lag(ReportProcess &process, const sinks::TickRow &row) {
+void note_lag(ReportProcess &process, const exporters::TickRow &row) {
     PeakLag peak;
     peak.pages = row.extremes.lag;
     peak.t_ns = row.extremes.lag_t_ns;
@@ -61,7 +61,7 @@ void note_lag(ReportProcess &process, const sinks::TickRow &row) {
     process.peak_lag = std::move(peak);
 }
 
-void note_point(ReportProcess &process, const sinks::TickRow &row, const core::PageSize &page_size) {
+void note_point(ReportProcess &process, const exporters::TickRow &row, const core::PageSize &page_size) {
     LagPoint point;
     point.t_ns = row.at.t_ns;
     point.exact = row.exact.rss();
@@ -77,7 +77,7 @@ void note_point(ReportProcess &process, const sinks::TickRow &row, const core::P
 }
 
 /// The values of a tick; after the end of the process those before its teardown, with no lag.
-void note_held(Reported &reported, const sinks::TickRow &row) {
+void note_held(Reported &reported, const exporters::TickRow &row) {
     const bool over = row.state != core::State::Running;
     const core::Members &held = over ? row.last : row.exact;
     const core::Pages lag = over ? core::Pages{} : core::lag(held, row.flushed);
@@ -130,16 +130,16 @@ struct ReportBuilder::State {
     std::vector<std::uint64_t> open_shares;              ///< mms that a later loss row may change
     std::optional<std::uint64_t> certified;              ///< tick up to which all losses are known
     std::size_t next_order = 0;
-    sinks::GrowthByName growth;
+    exporters::GrowthByName growth;
     std::pair<int, Reported *> last{0, nullptr};  ///< cache: rows of one process often follow each other
 
     // Counts of rows by alternative of the variant; for updates, tasks and mappings also by type.
-    std::array<std::uint64_t, std::variant_size_v<sinks::Row>> counts{};
+    std::array<std::uint64_t, std::variant_size_v<exporters::Row>> counts{};
     std::array<std::uint64_t, 3> updates{};
     std::array<std::uint64_t, 7> tasks{};
     std::array<std::uint64_t, 4> mappings{};
 
-    Reported &of(const sinks::Stamp &at) {
+    Reported &of(const exporters::Stamp &at) {
         if (last.second != nullptr && last.first == at.pid) return *last.second;
         const auto [found, is_new] = reported.try_emplace(at.pid);
         if (is_new) {
@@ -150,41 +150,41 @@ struct ReportBuilder::State {
         return found->second;
     }
 
-    void note(const sinks::UpdateRow &row) {
+    void note(const exporters::UpdateRow &row) {
         updates[static_cast<std::size_t>(row.type)]++;
         if (row.fault && row.pages && row.at.pid > 0) of(row.at).growth.add(row.fault->address, *row.pages);
         growth.note(row);
         note_course(row);
     }
-    void note(const sinks::TaskRow &row) {
+    void note(const exporters::TaskRow &row) {
         tasks[static_cast<std::size_t>(row.type)]++;
         growth.note(row);
     }
-    void note(const sinks::FaultRow &row) {
+    void note(const exporters::FaultRow &row) {
         growth.note(row);
         note_course(row);
     }
-    void note(const sinks::MappingRow &row) {
+    void note(const exporters::MappingRow &row) {
         mappings[static_cast<std::size_t>(row.type)]++;
         growth.note(row);
     }
-    void note(const sinks::SumRow &row) { note_course(row); }
+    void note(const exporters::SumRow &row) { note_course(row); }
     template <class Row>
     void note_course(const Row &row) {
         if (row.held && row.at.pid > 0) of(row.at).course.add(row.at.t_ns, *row.held);
     }
-    void note(const sinks::ReadingRow & /*row*/) {}
-    void note(const sinks::WalkRow & /*row*/) {}
-    void note(const sinks::LossRow &row);
-    void note_shares(Reported &entry, const sinks::TickRow &row);
+    void note(const exporters::ReadingRow & /*row*/) {}
+    void note(const exporters::WalkRow & /*row*/) {}
+    void note(const exporters::LossRow &row);
+    void note_shares(Reported &entry, const exporters::TickRow &row);
     void put_shares(Over &each) const;
-    void note(const sinks::TickRow &row);
+    void note(const exporters::TickRow &row);
     void count_rows();
     void end_image(Reported &entry);
     void end(int pid);
 };
 
-void ReportBuilder::State::note(const sinks::TickRow &row) {
+void ReportBuilder::State::note(const exporters::TickRow &row) {
     Reported &entry = of(row.at);
     ReportProcess &process = entry.process;
     process.comm = row.at.comm;
@@ -213,7 +213,7 @@ void ReportBuilder::State::note(const sinks::TickRow &row) {
     if (row.state == core::State::Exited || image_over) end(row.at.pid);
 }
 
-void ReportBuilder::State::note_shares(Reported &entry, const sinks::TickRow &row) {
+void ReportBuilder::State::note_shares(Reported &entry, const exporters::TickRow &row) {
     if (row.read && certified != row.seq) {
         certified = row.seq;
         for (const std::uint64_t mm : open_shares)
@@ -227,9 +227,9 @@ void ReportBuilder::State::note_shares(Reported &entry, const sinks::TickRow &ro
     if (std::find(entry.mms.begin(), entry.mms.end(), row.at.mm) == entry.mms.end()) entry.mms.push_back(row.at.mm);
 }
 
-void ReportBuilder::State::note(const sinks::LossRow &row) {
+void ReportBuilder::State::note(const exporters::LossRow &row) {
     growth.note(row);
-    if (row.cause == sinks::kMappingsLost) return;  // changes no counter
+    if (row.cause == exporters::kMappingsLost) return;  // changes no counter
     for (const std::uint64_t mm : open_shares)
         shares[mm].lost(row.records.value_or(UINT64_MAX));
 }
@@ -263,48 +263,48 @@ void ReportBuilder::State::end(int pid) {
 }
 
 void ReportBuilder::State::count_rows() {
-    const auto add = [this](const sinks::Row &row, std::uint64_t count, bool sent) {
-        if (count != 0) report.rows[std::string(sinks::type_name(row))] += count;
+    const auto add = [this](const exporters::Row &row, std::uint64_t count, bool sent) {
+        if (count != 0) report.rows[std::string(exporters::type_name(row))] += count;
         if (sent) report.records += count;
     };
     for (std::size_t i = 0; i < updates.size(); ++i) {
-        sinks::UpdateRow row;
-        row.type = static_cast<sinks::UpdateRow::Type>(i);
+        exporters::UpdateRow row;
+        row.type = static_cast<exporters::UpdateRow::Type>(i);
         add(row, updates[i], true);
     }
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-        sinks::TaskRow row;
-        row.type = static_cast<sinks::TaskRow::Type>(i);
+        exporters::TaskRow row;
+        row.type = static_cast<exporters::TaskRow::Type>(i);
         add(row, tasks[i], true);
     }
     for (std::size_t i = 0; i < mappings.size(); ++i) {
-        sinks::MappingRow row;
-        row.type = static_cast<sinks::MappingRow::Type>(i);
+        exporters::MappingRow row;
+        row.type = static_cast<exporters::MappingRow::Type>(i);
         add(row, mappings[i], false);
     }
-    const auto at = [this](const sinks::Row &row) { return counts[row.index()]; };
-    for (const sinks::Row &row : {sinks::Row(sinks::FaultRow()), sinks::Row(sinks::SumRow())})
+    const auto at = [this](const exporters::Row &row) { return counts[row.index()]; };
+    for (const exporters::Row &row : {exporters::Row(exporters::FaultRow()), exporters::Row(exporters::SumRow())})
         add(row, at(row), true);
-    for (const sinks::Row &row : {sinks::Row(sinks::ReadingRow()), sinks::Row(sinks::WalkRow()),
-                                  sinks::Row(sinks::LossRow()), sinks::Row(sinks::TickRow())})
+    for (const exporters::Row &row : {exporters::Row(exporters::ReadingRow()), exporters::Row(exporters::WalkRow()),
+                                      exporters::Row(exporters::LossRow()), exporters::Row(exporters::TickRow())})
         add(row, at(row), false);
 }
 
 ReportBuilder::ReportBuilder() : state_(std::make_unique<State>()) {}
 ReportBuilder::~ReportBuilder() = default;
 
-core::Status ReportBuilder::begin(const sinks::Facts &facts) {
+core::Status ReportBuilder::begin(const exporters::Facts &facts) {
     state_->report.facts = facts;
     return core::success();
 }
 
-core::Status ReportBuilder::row(const sinks::Row &row) {
+core::Status ReportBuilder::row(const exporters::Row &row) {
     state_->counts[row.index()]++;
     std::visit([this](const auto &each) { state_->note(each); }, row);
     return core::success();
 }
 
-core::Status ReportBuilder::end(const sinks::Ending &ending) {
+core::Status ReportBuilder::end(const exporters::Ending &ending) {
     State &state = *state_;
     state.report.ending = ending;
     state.report.names = state.growth.any_names();

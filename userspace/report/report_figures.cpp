@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/text.h"
 #include "report_parts.h"
-#include "rsslag/core/text.h"
 
 namespace rsslag::report {
 namespace {
@@ -102,7 +102,7 @@ std::optional<std::int64_t> largest_residual(const Report &report) {
 
 /// "24,913 records were lost: 24,913 ring_full", the reason why a figure is not known; empty without a loss.
 std::string what_was_lost(const Report &report) {
-    const sinks::Ending &ending = report.ending;
+    const exporters::Ending &ending = report.ending;
     std::string text;
     if (ending.lost > 0) {
         const std::string causes =
@@ -132,7 +132,7 @@ Figure tree_peak(const Report &report) {
 void doubt(std::vector<Figure> &figures, const Report &report) {
     const bool ended = report.ending.complete;
     const bool parts_unknown = std::any_of(report.ending.missing.begin(), report.ending.missing.end(),
-                                           [](const sinks::MissingPart &part) { return !part.records; });
+                                           [](const exporters::MissingPart &part) { return !part.records; });
     const std::string why = what_was_lost(report);
     for (Figure &figure : figures) {
         const std::string_view name = figure.name;
@@ -217,7 +217,7 @@ Rest rest_of(const ReportProcess &process, std::size_t listed) {
 }
 
 std::vector<Figure> figures(const Report &report) {
-    const sinks::Ending &ending = report.ending;
+    const exporters::Ending &ending = report.ending;
     const auto count = [](std::uint64_t number) { return std::optional(static_cast<std::int64_t>(number)); };
     const auto &all = report.processes;
     const bool lossy =

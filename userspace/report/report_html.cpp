@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/extreme_text.h"
+#include "core/text.h"
 #include "course.h"
 #include "markup.h"
 #include "report_page.h"
 #include "report_parts.h"
-#include "rsslag/core/extreme_text.h"
-#include "rsslag/core/text.h"
 
 namespace rsslag::report {
 namespace {
@@ -81,7 +81,7 @@ std::string summary_line(const Page &page) {
 }
 
 std::string head(const Page &page) {
-    const sinks::Facts &facts = page.report.facts;
+    const exporters::Facts &facts = page.report.facts;
     const std::string of = page.processes.empty() ? "no process" : escaped(page.processes.front()->comm);
     std::string out = fmt::format("<h1>RSS of {}{}</h1>\n", of, page.report.processes.size() > 1 ? " and others" : "");
     const auto time = std::chrono::system_clock::to_time_t(facts.time);
@@ -98,7 +98,7 @@ std::string head(const Page &page) {
 
 /// Lost and missing records, shown before the figures that they may affect.
 std::string losses(const Page &page) {
-    const sinks::Ending &ending = page.report.ending;
+    const exporters::Ending &ending = page.report.ending;
     const std::string causes = causes_text(ending.lost_by, escaped);
     std::string out = paragraph(
         ending.lost == 0 ? "faint" : "bad",
@@ -106,7 +106,7 @@ std::string losses(const Page &page) {
                     causes.empty() ? "" : ": " + causes, count(ending.resyncs), count(ending.disagreements)));
     if (ending.complete) return out + paragraph("faint", "the recording is complete");
     out += paragraph("bad", "the recording is NOT complete");
-    for (const sinks::MissingPart &missing : ending.missing)
+    for (const exporters::MissingPart &missing : ending.missing)
         out += paragraph("bad", fmt::format("missing from {} to {}: {} records, {}", seconds(missing.from_ns),
                                             seconds(missing.to_ns), missing.records ? count(*missing.records) : "?",
                                             escaped(missing.reason)));
@@ -205,7 +205,7 @@ std::string threads(const ReportProcess &process, const Page &page) {
     return out + "</details>\n";
 }
 
-std::string grown(const sinks::ImageGrowth &image, const Page &page) {
+std::string grown(const exporters::ImageGrowth &image, const Page &page) {
     const auto held = [](const std::optional<core::Kilobytes> &kb) {
         return kb ? cell(core::with_thousands(kb->n) + " kB", kb->n) : cell("-", -1);
     };
@@ -213,7 +213,7 @@ std::string grown(const sinks::ImageGrowth &image, const Page &page) {
     std::string rows;
     std::size_t listed = 0;
     Pages rest;
-    for (const sinks::ImageGrowth::Mapping &mapping : image.mappings) {
+    for (const exporters::ImageGrowth::Mapping &mapping : image.mappings) {
         if (listed++ >= kMostNames) {
             rest += mapping.came;
             continue;
@@ -224,7 +224,7 @@ std::string grown(const sinks::ImageGrowth &image, const Page &page) {
     if (listed > kMostNames)
         rows += fmt::format("<tr>{}{}{}{}</tr>\n", cell(count(listed - kMostNames) + " more"),
                             cell(page.kb(rest), rest.n), blank, blank);
-    for (std::size_t i = 0; i < sinks::kNoFaults; ++i) {
+    for (std::size_t i = 0; i < exporters::kNoFaults; ++i) {
         if (image.no_fault[i].n == 0) continue;
         rows += fmt::format("<tr>{}{}{}{}</tr>\n", cell(core::describe(static_cast<core::NoFault>(i))),
                             cell(page.kb(image.no_fault[i]), image.no_fault[i].n), blank, blank);
@@ -260,7 +260,7 @@ std::string process_section(std::size_t number, const Page &page) {
                                   core::at_most_text(process.extremes, kb), seconds(process.extremes.most.t_ns)));
     out += kChartPlace;
     if (page.report.names)
-        for (const sinks::ImageGrowth &image : process.images)
+        for (const exporters::ImageGrowth &image : process.images)
             out += grown(image, page);
     return out + threads(process, page) + "</section>\n";
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
 
+#include "core/json.h"
+#include "core/text.h"
+#include "exporters/facts_json.h"
+#include "report/report.h"
 #include "report_parts.h"
-#include "rsslag/core/json.h"
-#include "rsslag/core/text.h"
-#include "rsslag/report/report.h"
-#include "rsslag/sinks/facts_json.h"
 
 namespace rsslag::report {
 namespace {
@@ -96,7 +96,7 @@ ordered_json kilobytes(const std::optional<core::Kilobytes> &kb) {
     return kb ? ordered_json(kb->n) : ordered_json(nullptr);
 }
 
-ordered_json named_growth(const sinks::ImageGrowth::Mapping &mapping) {
+ordered_json named_growth(const exporters::ImageGrowth::Mapping &mapping) {
     return {{"mapping", core::printable(mapping.name)},
             {"came", mapping.came.n},
             {"updates", mapping.updates},
@@ -105,7 +105,7 @@ ordered_json named_growth(const sinks::ImageGrowth::Mapping &mapping) {
             {"build_id", mapping.build_id.known() ? ordered_json(core::hex(mapping.build_id)) : ordered_json(nullptr)}};
 }
 
-ordered_json thread_growth(const sinks::ImageGrowth::Thread &thread) {
+ordered_json thread_growth(const exporters::ImageGrowth::Thread &thread) {
     return {{"tid", id(thread.tid)}, {"comm", core::printable(thread.comm)}, {"came", thread.came.n}};
 }
 
@@ -117,10 +117,10 @@ ordered_json array_of(const List &list, Make make) {
     return array;
 }
 
-ordered_json image(const sinks::ImageGrowth &image) {
+ordered_json image(const exporters::ImageGrowth &image) {
     ordered_json no_fault = ordered_json::object();
-    for (std::size_t i = 0; i < sinks::kNoFaults; ++i)
-        no_fault[std::string(name(static_cast<sinks::NoFault>(i)))] = image.no_fault[i].n;
+    for (std::size_t i = 0; i < exporters::kNoFaults; ++i)
+        no_fault[std::string(name(static_cast<exporters::NoFault>(i)))] = image.no_fault[i].n;
     return {{"comm", core::printable(image.comm)},
             {"mm", fmt::format("{}", image.mm)},
             {"begin", image.begin.n},
@@ -175,7 +175,7 @@ ordered_json process(const ReportProcess &process) {
     return object;
 }
 
-ordered_json missing(const sinks::MissingPart &missing) {
+ordered_json missing(const exporters::MissingPart &missing) {
     return {{"reason", core::printable(missing.reason)},
             {"from_ns", missing.from_ns},
             {"to_ns", missing.to_ns},
@@ -184,7 +184,7 @@ ordered_json missing(const sinks::MissingPart &missing) {
 
 ordered_json side(const Report &report) {
     ordered_json header;
-    sinks::put_facts(header, report.facts);
+    exporters::put_facts(header, report.facts);
     ordered_json object{{"header", header}};
     ordered_json approximate = ordered_json::array();
     for (const Figure &figure : figures(report)) {
@@ -198,11 +198,11 @@ ordered_json side(const Report &report) {
 }  // namespace
 
 std::string report_json(const Report &report) {
-    const sinks::Ending &ending = report.ending;
+    const exporters::Ending &ending = report.ending;
     ordered_json object;
     object["schema"] = "rsslag.report/2";
     object["header"] = ordered_json::object();
-    sinks::put_facts(object["header"], report.facts);
+    exporters::put_facts(object["header"], report.facts);
     object["complete"] = ending.complete;
     object["missing"] = array_of(ending.missing, missing);
     object["duration_ns"] = ending.duration_ns;

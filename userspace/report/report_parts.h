@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "rsslag/core/member_name.h"
-#include "rsslag/core/text.h"
-#include "rsslag/report/report.h"
+#include "core/member_name.h"
+#include "core/text.h"
+#include "report/report.h"
 
 namespace rsslag::report {
 

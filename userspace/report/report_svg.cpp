@@ -6,11 +6,11 @@
 #include <iterator>
 #include <string>
 
+#include "core/extreme_text.h"
+#include "core/text.h"
 #include "course.h"
 #include "markup.h"
 #include "report_parts.h"
-#include "rsslag/core/extreme_text.h"
-#include "rsslag/core/text.h"
 
 namespace rsslag::report {
 namespace {

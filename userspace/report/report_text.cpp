@@ -6,9 +6,9 @@
 #include <chrono>
 #include <ctime>
 
+#include "core/extreme_text.h"
+#include "core/text.h"
 #include "report_parts.h"
-#include "rsslag/core/extreme_text.h"
-#include "rsslag/core/text.h"
 #include "text_chart.h"
 
 namespace rsslag::report {
@@ -44,7 +44,7 @@ std::string local_time(std::chrono::system_clock::time_point time) {
 }
 
 std::string head(const Report &report, const Amounts &amount) {
-    const sinks::Facts &facts = report.facts;
+    const exporters::Facts &facts = report.facts;
     std::string text =
         fmt::format("recorded {}{} on Linux {}{}: {} scheme, {} online CPUs, {}\n", local_time(facts.time),
                     facts.host.empty() ? "" : " at " + amount.name(facts.host), amount.name(facts.kernel),
@@ -55,7 +55,7 @@ std::string head(const Report &report, const Amounts &amount) {
 }
 
 std::string totals(const Report &report, const Amounts &amount) {
-    const sinks::Ending &ending = report.ending;
+    const exporters::Ending &ending = report.ending;
     std::string text = fmt::format("{} records: {}{} updates, {} by others, {} faults, {} flushes\n",
                                    count(report.records), report.lossy() ? "at least " : "", count(ending.updates),
                                    count(ending.updates_by_others), count(ending.faults), count(ending.flushes));
@@ -67,7 +67,7 @@ std::string totals(const Report &report, const Amounts &amount) {
     if (!reasons.empty()) text += fmt::format("flushed: {}\n", reasons);
     if (ending.complete) return text + "the recording is complete\n";
     text += "the recording is NOT complete\n";
-    for (const sinks::MissingPart &missing : ending.missing)
+    for (const exporters::MissingPart &missing : ending.missing)
         text +=
             fmt::format("  missing from {} to {}: {} records, {}\n", seconds(missing.from_ns), seconds(missing.to_ns),
                         missing.records ? count(*missing.records) : "?", amount.name(missing.reason));
@@ -187,7 +187,7 @@ std::string growth_text(const ReportProcess &process, const Amounts &amount) {
 }
 
 /// The growth of one program by mapping: the net change at faults, next to the sizes in smaps at both ends.
-std::string image_text(const sinks::ImageGrowth &image, const Amounts &amount) {
+std::string image_text(const exporters::ImageGrowth &image, const Amounts &amount) {
     constexpr std::size_t kMost = 12;
     const auto held = [](const std::optional<core::Kilobytes> &kb) {
         return kb ? core::with_thousands(kb->n) + " kB" : std::string("-");
@@ -198,7 +198,7 @@ std::string image_text(const sinks::ImageGrowth &image, const Amounts &amount) {
                         right("HELD AT LAST", 14));
     std::size_t listed = 0;
     Pages rest;
-    for (const sinks::ImageGrowth::Mapping &mapping : image.mappings) {
+    for (const exporters::ImageGrowth::Mapping &mapping : image.mappings) {
         if (listed < kMost) {
             text +=
                 fmt::format("  {} {} {}  {}\n", right(amount(mapping.came), 14), right(held(mapping.held_begin), 14),
@@ -210,7 +210,7 @@ std::string image_text(const sinks::ImageGrowth &image, const Amounts &amount) {
     }
     if (listed > kMost)
         text += fmt::format("  {} {:>14} {:>14}  {} more\n", right(amount(rest), 14), "", "", count(listed - kMost));
-    for (std::size_t i = 0; i < sinks::kNoFaults; ++i) {
+    for (std::size_t i = 0; i < exporters::kNoFaults; ++i) {
         if (image.no_fault[i].n == 0) continue;
         text += fmt::format("  {} {:>14} {:>14}  {}\n", right(amount(image.no_fault[i]), 14), "", "",
                             core::describe(static_cast<core::NoFault>(i)));
@@ -247,7 +247,7 @@ std::string one(const ReportProcess &process, const Report &report, const Amount
     text += text_charts(process.course, report.ending.duration_ns, amount.style(), report.facts.machine.page_size);
     text += threads(process, amount);
     if (!report.names) return text + growth_text(process, amount);
-    for (const sinks::ImageGrowth &image : process.images)
+    for (const exporters::ImageGrowth &image : process.images)
         text += image_text(image, amount);
     return text;
 }

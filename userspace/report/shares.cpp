@@ -55,7 +55,7 @@ void MmShares::keep(std::vector<ReportThread> &all, ReportThread thread) const {
     all.resize(kMostEnded);
 }
 
-void MmShares::note_living(const core::TaskNet &task, const sinks::TickRow &row) {
+void MmShares::note_living(const core::TaskNet &task, const exporters::TickRow &row) {
     ReportThread thread = thread_of(task, row.at.mm);
     if (task.cached) {
         auto &[pages, t_ns] = peak_cached_[task.host_tid];
@@ -69,7 +69,7 @@ void MmShares::note_living(const core::TaskNet &task, const sinks::TickRow &row)
     living_.push_back(std::move(thread));
 }
 
-void MmShares::note_ended(const core::EndedTask &ended, const sinks::TickRow &row) {
+void MmShares::note_ended(const core::EndedTask &ended, const exporters::TickRow &row) {
     ReportThread thread = thread_of(ended.task, row.at.mm);
     thread.ended = true;
     thread.other = !ended.own;
@@ -81,7 +81,7 @@ void MmShares::note_ended(const core::EndedTask &ended, const sinks::TickRow &ro
     keep(ended.own ? ended_ : ended_others_, std::move(thread));
 }
 
-void MmShares::note(const sinks::TickRow &row) {
+void MmShares::note(const exporters::TickRow &row) {
     if (row.read) certify(row.seq);
     sums_.mm = row.at.mm;
     sums_.baseline = row.baseline;

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "rsslag/report/report.h"
-#include "rsslag/sinks/row.h"
+#include "exporters/row.h"
+#include "report/report.h"
 
 namespace rsslag::report {
 
@@ -17,7 +17,7 @@ namespace rsslag::report {
 /// the other ones remain in the sum `exited`.
 class MmShares {
   public:
-    void note(const sinks::TickRow &row);
+    void note(const exporters::TickRow &row);
     /// To be called after a loss. Widens the uncertainty of ended threads and sums that have had no later tick with a
     /// reading.
     void lost(std::uint64_t records);
@@ -36,8 +36,8 @@ class MmShares {
     };
     using PeakCached = std::pair<std::optional<core::Pages>, std::uint64_t>;
 
-    void note_living(const core::TaskNet &task, const sinks::TickRow &row);
-    void note_ended(const core::EndedTask &ended, const sinks::TickRow &row);
+    void note_living(const core::TaskNet &task, const exporters::TickRow &row);
+    void note_ended(const core::EndedTask &ended, const exporters::TickRow &row);
     void keep(std::vector<ReportThread> &all, ReportThread thread) const;
 
     MmReport sums_;            ///< as of the last tick; `exited` includes all ended threads

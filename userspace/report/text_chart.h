@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rsslag/report/report.h"
+#include "report/report.h"
 
 namespace rsslag::report {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/session/live_view.h"
+#include "session/live_view.h"
 
 #include <unistd.h>
 
@@ -8,11 +8,11 @@
 
 namespace rsslag::session {
 
-view::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
-                               bool below) {
+screen::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
+                                 bool below) {
     timespec up{};
     clock_gettime(CLOCK_BOOTTIME, &up);
-    view::ScreenFacts known;
+    screen::ScreenFacts known;
     known.kernel = facts.kernel;
     known.machine = facts.machine;
     known.boot = std::chrono::system_clock::now() - std::chrono::seconds(up.tv_sec);

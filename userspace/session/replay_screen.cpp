@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/session/replay_screen.h"
+#include "session/replay_screen.h"
 
 #include <fmt/format.h>
 
@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "rsslag/host/signals.h"
-#include "rsslag/session/live_view.h"
-#include "rsslag/terminal/screen.h"
+#include "session/live_view.h"
+#include "system/signals.h"
+#include "terminal/screen.h"
 
 namespace rsslag::session {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 using core::Status;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
-using What = view::Play::What;
+using What = screen::Play::What;
 
 constexpr double kSlowest = 1.0 / 16, kFastest = 1024;
 constexpr milliseconds kKeys{50};          ///< how often keys are read, also during a long read of the file
@@ -53,9 +53,10 @@ class Batch {
 };
 
 /// Plays a recording: its position, speed and keys.
-class Player : public trace::TraceObserver {
+class Player : public analysis::TraceObserver {
   public:
-    Player(std::string file, const trace::ReplayOptions &options, view::TextStyle style, host::StopSignals &stop)
+    Player(std::string file, const analysis::ReplayOptions &options, documents::TextStyle style,
+           system::StopSignals &stop)
         : file_(std::move(file)), options_(options), style_(std::move(style)), stop_(stop) {
         options_.for_screen = true;
         options_.stop = [this, spent = options.stop](std::uint64_t work) {
@@ -73,14 +74,15 @@ class Player : public trace::TraceObserver {
         return core::success();
     }
 
-    view::ScreenFacts facts() const {
+    screen::ScreenFacts facts() const {
         const recording::Header &header = replay_->header();
-        view::ScreenFacts known = screen_facts(replay_->facts(), milliseconds(header.interval_ms), header.walk, false);
+        screen::ScreenFacts known =
+            screen_facts(replay_->facts(), milliseconds(header.interval_ms), header.walk, false);
         known.boot =
             std::chrono::system_clock::time_point(std::chrono::duration_cast<std::chrono::system_clock::duration>(
                 std::chrono::nanoseconds(header.boot_unix_ns)));
         known.clock_ticks = header.clock_ticks;
-        known.playback = view::Playback{};
+        known.playback = screen::Playback{};
         return known;
     }
 
@@ -99,7 +101,7 @@ class Player : public trace::TraceObserver {
             if (stop_.wait(kKeys)) break;
             look_at_keys();
             while (!typed_.empty() && !leaving()) {
-                const view::Intent intent = typed_.front();
+                const screen::Intent intent = typed_.front();
                 typed_.pop_front();
                 handle(intent);
             }
@@ -111,9 +113,9 @@ class Player : public trace::TraceObserver {
 
     /// Opens the file at `from`, or at its start.
     Status begin(std::optional<recording::Position> from) {
-        trace::ReplayOptions chosen = options_;
+        analysis::ReplayOptions chosen = options_;
         chosen.from = from;
-        auto opened = trace::Replay::open(file_, this, chosen);
+        auto opened = analysis::Replay::open(file_, this, chosen);
         if (!opened) return opened.error();
         replay_.emplace(std::move(*opened));
         pending_.clear();
@@ -124,8 +126,8 @@ class Player : public trace::TraceObserver {
 
     /// Queues the keys. The key to quit takes effect immediately, before keys typed earlier.
     void look_at_keys() {
-        for (const view::Intent &intent : screen_->intents()) {
-            quit_ = quit_ || std::holds_alternative<view::Quit>(intent);
+        for (const screen::Intent &intent : screen_->intents()) {
+            quit_ = quit_ || std::holds_alternative<screen::Quit>(intent);
             typed_.push_back(intent);
         }
     }
@@ -141,7 +143,7 @@ class Player : public trace::TraceObserver {
     }
 
     /// Reads the next event; false: there is none, or rsslag must end.
-    bool step(trace::Replay &replay) { return !options_.stop(replay.work()) && replay.step(); }
+    bool step(analysis::Replay &replay) { return !options_.stop(replay.work()) && replay.step(); }
 
     /// Reads until a tick is pending; false: there is none left.
     bool read_on() {
@@ -186,7 +188,7 @@ class Player : public trace::TraceObserver {
     void notify() {
         if (rewound_) screen_->post([](terminal::Shown &shown) { shown.live->rewind(); });
         rewound_ = false;
-        const view::Playback playback{t_ns_, end_ns_, speed_, playing_};
+        const screen::Playback playback{t_ns_, end_ns_, speed_, playing_};
         auto ticks = std::make_shared<std::deque<core::Tick>>(batch_.take());
         if (ticks->empty() && playing_ == reported_.playing && t_ns_ / kTenth == reported_.t_ns / kTenth &&
             speed_ == reported_.speed)
@@ -287,19 +289,19 @@ class Player : public trace::TraceObserver {
     /// Reads the whole file for the peak lag; nullopt: rsslag must end, or the file cannot be opened.
     std::optional<recording::Peak> find_peak() {
         post_notice(*screen_, "looking for the peak lag");
-        trace::ReplayOptions quick;
+        analysis::ReplayOptions quick;
         quick.threads = core::ThreadChoice{core::ThreadChoice::Which::None, 0};
         quick.stop = options_.stop;
-        auto all = trace::Replay::open(file_, nullptr, quick);
+        auto all = analysis::Replay::open(file_, nullptr, quick);
         if (!all) return std::nullopt;
         while (step(*all)) {
         }
         if (leaving()) return std::nullopt;  // the file was not read to its end
-        return trace::peak_of(all->finish().summary);
+        return analysis::peak_of(all->finish().summary);
     }
 
-    void handle(const view::Intent &intent) {
-        const auto *const play = std::get_if<view::Play>(&intent);
+    void handle(const screen::Intent &intent) {
+        const auto *const play = std::get_if<screen::Play>(&intent);
         if (play == nullptr) return;
         const auto at = static_cast<double>(t_ns_);
         switch (play->what) {
@@ -330,24 +332,24 @@ class Player : public trace::TraceObserver {
     static constexpr std::uint64_t kMostTime = std::uint64_t{1} << 62;  ///< its double and differences still fit
 
     std::string file_;
-    trace::ReplayOptions options_;
-    view::TextStyle style_;
-    host::StopSignals &stop_;
+    analysis::ReplayOptions options_;
+    documents::TextStyle style_;
+    system::StopSignals &stop_;
     terminal::Screen *screen_ = nullptr;
-    std::optional<trace::Replay> replay_;
+    std::optional<analysis::Replay> replay_;
     std::vector<recording::Position> positions_;
     std::deque<core::Tick> pending_;    ///< read, but not shown yet
     Batch batch_;                       ///< to be shown with the next frame
     std::vector<std::uint64_t> shown_;  ///< times of the ticks shown since begin(), ascending
     std::optional<recording::Peak> peak_;
-    std::deque<view::Intent> typed_;  ///< not handled yet
+    std::deque<screen::Intent> typed_;  ///< not handled yet
     Clock::time_point next_look_;
     std::uint64_t t_ns_ = 0;        ///< the present position
     std::uint64_t reached_ns_ = 0;  ///< time of the last tick shown
     std::uint64_t end_ns_ = 0;
     std::uint64_t lost_ = 0;
     double speed_ = 1;
-    view::Playback reported_;
+    screen::Playback reported_;
     bool playing_ = true;
     bool over_ = false;     ///< the file is read to its end
     bool rewound_ = false;  ///< the screen must drop its ticks
@@ -357,9 +359,9 @@ class Player : public trace::TraceObserver {
 
 }  // namespace
 
-core::Status replay_on_screen(const std::string &file, const trace::ReplayOptions &options, const ReplayStart &start,
-                              const view::TextStyle &style) {
-    host::StopSignals stop;
+core::Status replay_on_screen(const std::string &file, const analysis::ReplayOptions &options, const ReplayStart &start,
+                              const documents::TextStyle &style) {
+    system::StopSignals stop;
     Player player(file, options, style, stop);
     if (Status opened = player.open(); !opened) return opened;
     terminal::Screen::block_signals();

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/session/sampler.h"
+#include "session/sampler.h"
 
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
-#include "rsslag/host/targets.h"
-#include "rsslag/session/session.h"
-#include "rsslag/terminal/output.h"
+#include "session/session.h"
+#include "system/targets.h"
+#include "terminal/output.h"
 
 namespace rsslag::session {
 
 core::Status Sampler::add(pid_t pid) {
     auto process = procfs::Process::open(pid);
     if (!process) return process.error();
-    if (const auto why = host::why_unreadable(*process)) return *why;
+    if (const auto why = system::why_unreadable(*process)) return *why;
     processes_.push_back(std::move(*process));
     return core::success();
 }
@@ -26,33 +26,33 @@ bool Sampler::waits() const {
 
 void Sampler::look_for_more() {
     if (!has_pattern(options_.targets)) return;
-    const auto targets = host::resolve(patterns_of(options_.targets));
+    const auto targets = system::resolve(patterns_of(options_.targets));
     if (!targets) return;  // no process matches yet
-    for (const host::Target &target : *targets) {
+    for (const system::Target &target : *targets) {
         const auto is_its = [&](const procfs::Process &process) { return process.pid() == target.pid; };
         if (std::none_of(processes_.begin(), processes_.end(), is_its)) std::ignore = add(target.pid);
     }
 }
 
 core::Status Sampler::head() const {
-    terminal::print_error(view::proc_note(reader_.document()));
+    terminal::print_error(documents::proc_note(reader_.document()));
     return terminal::print(header());
 }
 
 std::string Sampler::header() const {
     if (options_.format == Format::Jsonl) return "";
-    return options_.format == Format::Csv ? view::proc_csv_header() : view::proc_line_header(style_);
+    return options_.format == Format::Csv ? documents::proc_csv_header() : documents::proc_line_header(style_);
 }
 
 std::string Sampler::text(const core::ProcDocument &document) const {
-    if (options_.format == Format::Jsonl) return view::proc_json(document);
-    return options_.format == Format::Csv ? view::proc_csv(document) : lines(document);
+    if (options_.format == Format::Jsonl) return documents::proc_json(document);
+    return options_.format == Format::Csv ? documents::proc_csv(document) : lines(document);
 }
 
 std::string Sampler::lines(const core::ProcDocument &document) const {
     std::string text;
     for (const core::ProcReading &reading : document.processes)
-        text += view::proc_line(document, reading, style_);
+        text += documents::proc_line(document, reading, style_);
     for (const core::FailedTarget &failed : document.failed)
         text += failed.reason + "\n";
     return text;

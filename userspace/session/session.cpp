@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/session/session.h"
+#include "session/session.h"
 
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "rsslag/procfs/process.h"
-#include "rsslag/session/live_view.h"
-#include "rsslag/trace/replay.h"
+#include "analysis/replay.h"
+#include "procfs/process.h"
+#include "session/live_view.h"
 
 namespace rsslag::session {
 
@@ -16,19 +16,19 @@ using core::Status;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-bool has_pattern(const host::TargetArguments &arguments) {
+bool has_pattern(const system::TargetArguments &arguments) {
     return !arguments.comms.empty() || arguments.cgroup || arguments.user;
 }
 
-host::TargetArguments patterns_of(const host::TargetArguments &arguments) {
-    host::TargetArguments patterns = arguments;
+system::TargetArguments patterns_of(const system::TargetArguments &arguments) {
+    system::TargetArguments patterns = arguments;
     patterns.plain.clear();
     patterns.pids.clear();
     return patterns;
 }
 
 Status Session::open() {
-    host::Tracer::Options chosen;
+    tracer::Tracer::Options chosen;
     chosen.ring_bytes = options_.ring_bytes;
     chosen.follow = options_.follow;
     chosen.counting = options_.mode == "counts";
@@ -40,7 +40,7 @@ Status Session::open() {
     chosen.stop_waiting = [this] { return must_end(); };
     chosen.for_screen = writer_.on_screen();
     chosen.observer = &writer_;
-    auto tracer = host::Tracer::open(chosen);
+    auto tracer = tracer::Tracer::open(chosen);
     if (!tracer) return tracer.error();
     tracer_.emplace(std::move(*tracer));
     writer_.begin_queue();
@@ -59,19 +59,19 @@ Status Session::head() {
 }
 
 Status Session::attach_matching() {
-    const auto pattern = host::pattern_of(options_.targets);
+    const auto pattern = system::pattern_of(options_.targets);
     if (!pattern) return pattern.error();
     return *pattern ? tracer_->attach_matching(**pattern) : core::success();
 }
 
-Status Session::attach(const std::vector<host::Target> &targets) {
-    for (const host::Target &target : targets) {
+Status Session::attach(const std::vector<system::Target> &targets) {
+    for (const system::Target &target : targets) {
         if (tracer_->traces(target.pid)) continue;
         const Status attached = tracer_->attach(target.pid);
         if (attached) continue;
         if (target.named) {
             const auto process = procfs::Process::open(target.pid);
-            return process ? host::why_unreadable(*process).value_or(attached.error()) : process.error();
+            return process ? system::why_unreadable(*process).value_or(attached.error()) : process.error();
         }
         spdlog::debug("{}: {}", target.pid, attached.error().what);
         tracer_->not_attached(target.pid, attached.error());
@@ -122,7 +122,7 @@ Status Session::summary() {
     tracer_->stop();
     if (Status done = writer_.flush(); !done) return done;
     core::Summary summary = tracer_->summary();
-    const recording::Peak peak = trace::peak_of(summary);
+    const recording::Peak peak = analysis::peak_of(summary);
     Status written = writer_.summary(std::move(summary));
     // First the recording: the output's reader may not read any more.
     const Status recorded = finish_recording(peak);
@@ -133,17 +133,17 @@ Status Session::summary() {
 
 /// Handles the intents of the screen's keys; returns whether the trace must end.
 bool Session::handle_intents(Clock::time_point &next) {
-    for (const view::Intent &intent : writer_.screen()->intents()) {
-        if (std::holds_alternative<view::Quit>(intent)) return true;
-        if (const auto *const walk = std::get_if<view::WalkNow>(&intent)) {
+    for (const screen::Intent &intent : writer_.screen()->intents()) {
+        if (std::holds_alternative<screen::Quit>(intent)) return true;
+        if (const auto *const walk = std::get_if<screen::WalkNow>(&intent)) {
             tracer_->walk_now(walk->pid);
             next = Clock::now();
         }
-        if (const auto *const interval = std::get_if<view::SetInterval>(&intent)) {
+        if (const auto *const interval = std::get_if<screen::SetInterval>(&intent)) {
             interval_ = interval->interval;
             next = std::min(next, Clock::now() + interval_);
         }
-        if (const auto *const record = std::get_if<view::Record>(&intent)) record_or_end(record->pid);
+        if (const auto *const record = std::get_if<screen::Record>(&intent)) record_or_end(record->pid);
     }
     return false;
 }
@@ -167,7 +167,7 @@ void Session::report_wait() {
 }
 
 void Session::look_for_targets() {
-    const auto targets = host::resolve(patterns_of(options_.targets));
+    const auto targets = system::resolve(patterns_of(options_.targets));
     if (!targets) return;  // no process matches yet
     if (const Status attached = attach(*targets); !attached) spdlog::debug("{}", attached.error().what);
 }

@@ -11,11 +11,11 @@
 #include <tuple>
 #include <utility>
 
-#include "rsslag/host/command.h"
-#include "rsslag/host/privileges.h"
-#include "rsslag/session/live_view.h"
-#include "rsslag/session/session.h"
-#include "rsslag/terminal/output.h"
+#include "session/live_view.h"
+#include "session/session.h"
+#include "system/command.h"
+#include "system/privileges.h"
+#include "terminal/output.h"
 
 namespace rsslag::session {
 
@@ -84,12 +84,12 @@ Status Session::prepare_recording(const std::vector<std::string> &command) {
 }
 
 Status Session::find_owner(bool later) {
-    const auto user = host::invoking_user();
+    const auto user = system::invoking_user();
     if (!user) return user.error();
     if (!*user) return core::success();
     file_options_.owner = recording::Owner{(*user)->uid, (*user)->gid};
     if (!later) return core::success();
-    if (Status may = host::set_saved_ids((*user)->uid, (*user)->gid); !may) return may;
+    if (Status may = system::set_saved_ids((*user)->uid, (*user)->gid); !may) return may;
     file_options_.as_owner = options_.max_bytes || options_.recording.empty();
     return core::success();
 }

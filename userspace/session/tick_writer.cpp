@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/session/tick_writer.h"
+#include "session/tick_writer.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
-#include "rsslag/session/live_view.h"
-#include "rsslag/terminal/output.h"
+#include "session/live_view.h"
+#include "terminal/output.h"
 
 namespace rsslag::session {
 
@@ -17,16 +17,17 @@ using core::Status;
 void TickWriter::begin_queue() {
     if (format_ == Format::Screen) return;
     terminal::Printer::Options options;
-    if (format_ == Format::Jsonl) options.gap = view::gap_json;
-    if (format_ == Format::Lines) options.gap = [style = style_](std::uint64_t n) { return view::gap_text(n, style); };
+    if (format_ == Format::Jsonl) options.gap = documents::gap_json;
+    if (format_ == Format::Lines)
+        options.gap = [style = style_](std::uint64_t n) { return documents::gap_text(n, style); };
     printer_.emplace(quiet() ? STDERR_FILENO : STDOUT_FILENO, std::move(options));
 }
 
-Status TickWriter::head(view::ScreenFacts facts) {
+Status TickWriter::head(screen::ScreenFacts facts) {
     switch (format_) {
         case Format::Screen: break;
-        case Format::Csv: return print(view::csv_header());
-        case Format::Lines: return print(view::line_header(style_));
+        case Format::Csv: return print(documents::csv_header());
+        case Format::Lines: return print(documents::line_header(style_));
         case Format::Jsonl:
         case Format::Progress:
         case Format::Silent: return core::success();
@@ -68,7 +69,7 @@ Status TickWriter::finish(const std::function<bool()> &stopped) {
     if (quiet()) return std::ignore = printer_->finish([] { return true; }), core::success();
     Status written = printer_->finish(stopped);
     // The other formats have marked the gap in their output (Printer::Options::gap).
-    if (format_ == Format::Csv && dropped() > 0) terminal::print_error(view::dropped_text(dropped()));
+    if (format_ == Format::Csv && dropped() > 0) terminal::print_error(documents::dropped_text(dropped()));
     return unless_unread(std::move(written));
 }
 
@@ -90,17 +91,17 @@ void TickWriter::put_shared(const core::Tick &tick) {
     }
     std::vector<int> &printed = shared_[process.mm_id];
     if (std::exchange(printed, process.mm_pids) == process.mm_pids) return;
-    (events_ ? waiting_ : below_) += view::shared_line(process.mm_pids);
+    (events_ ? waiting_ : below_) += documents::shared_line(process.mm_pids);
 }
 
 void TickWriter::on_tick(core::Tick tick) {
     reported_++;
     if (screen_) return post_tick(*screen_, std::move(tick));
     switch (format_) {
-        case Format::Jsonl: waiting_ += view::tick_json(tick); break;
-        case Format::Csv: waiting_ += view::tick_csv(tick, dropped()); break;
+        case Format::Jsonl: waiting_ += documents::tick_json(tick); break;
+        case Format::Csv: waiting_ += documents::tick_csv(tick, dropped()); break;
         case Format::Screen:
-        case Format::Lines: waiting_ += view::tick_lines(tick, style_, threads_); break;
+        case Format::Lines: waiting_ += documents::tick_lines(tick, style_, threads_); break;
         case Format::Progress:
         case Format::Silent: break;
     }
@@ -109,12 +110,12 @@ void TickWriter::on_tick(core::Tick tick) {
 
 void TickWriter::on_update(const core::EventLine &line) {
     if (format_ == Format::Csv) return;
-    waiting_ += format_ == Format::Jsonl ? view::event_json(line) : view::event_text(line, style_);
+    waiting_ += format_ == Format::Jsonl ? documents::event_json(line) : documents::event_text(line, style_);
 }
 
 void TickWriter::on_task(const core::TaskLine &line) {
     if (format_ == Format::Csv) return;
-    waiting_ += format_ == Format::Jsonl ? view::task_json(line) : view::task_text(line, style_);
+    waiting_ += format_ == Format::Jsonl ? documents::task_json(line) : documents::task_text(line, style_);
 }
 
 Status TickWriter::summary(core::Summary summary) {
@@ -123,7 +124,8 @@ Status TickWriter::summary(core::Summary summary) {
     if (format_ == Format::Csv || quiet()) return core::success();
     summary.ticks = reported_;
     summary.lines_dropped = dropped();
-    return print(format_ == Format::Jsonl ? view::summary_json(summary) : view::summary_text(summary, style_), true);
+    return print(format_ == Format::Jsonl ? documents::summary_json(summary) : documents::summary_text(summary, style_),
+                 true);
 }
 
 }  // namespace rsslag::session

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/session/top_session.h"
+#include "session/top_session.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "rsslag/procfs/process.h"
+#include "procfs/process.h"
 
 namespace rsslag::session {
 
@@ -17,17 +17,17 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 Status TopSession::open() {
-    auto all = host::AllProcesses::open(
-        {.capabilities = host::Tracer::capabilities_to_open(), .stop_waiting = [this] { return is_over(); }});
+    auto all = system::AllProcesses::open(
+        {.capabilities = tracer::Tracer::capabilities_to_open(), .stop_waiting = [this] { return is_over(); }});
     if (!all) return all.error();
     all_.emplace(std::move(*all));
     return core::success();
 }
 
-core::Result<view::TopTable> TopSession::read(bool ids) {
+core::Result<documents::TopTable> TopSession::read(bool ids) {
     auto pass = all_->read();
     if (!pass) return pass.error();
-    view::TopTable table;
+    documents::TopTable table;
     table.time = pass->facts.time;
     table.kernel = pass->facts.kernel;
     table.arch = pass->facts.arch;
@@ -43,7 +43,7 @@ core::Result<view::TopTable> TopSession::read(bool ids) {
     return table;
 }
 
-Status TopSession::show(const view::TextStyle &style, view::TopSort sort) {
+Status TopSession::show(const documents::TextStyle &style, documents::TopSort sort) {
     terminal::Screen::block_signals();
     auto screen = terminal::Screen::open(style.color);
     if (!screen) return screen.error();
@@ -70,9 +70,9 @@ Status TopSession::run() {
         const auto left = std::chrono::ceil<milliseconds>(next - Clock::now());
         if (stop_.wait(std::clamp(left, milliseconds{0}, kKeys))) return core::success();
         if (tracer_) tracer_->collect();
-        for (const view::Intent &intent : screen_->intents()) {
-            if (std::holds_alternative<view::Quit>(intent)) return core::success();
-            if (const auto *const interval = std::get_if<view::SetInterval>(&intent)) {
+        for (const screen::Intent &intent : screen_->intents()) {
+            if (std::holds_alternative<screen::Quit>(intent)) return core::success();
+            if (const auto *const interval = std::get_if<screen::SetInterval>(&intent)) {
                 interval_ = interval->interval;
                 next = std::min(next, Clock::now() + interval_);
             }
@@ -89,18 +89,18 @@ Status TopSession::end_of_interval() {
     }
     auto table = read(false);
     if (!table) return table.error();
-    auto shared = std::make_shared<view::TopTable>(std::move(*table));
+    auto shared = std::make_shared<documents::TopTable>(std::move(*table));
     screen_->post([shared](terminal::Shown &shown) { shown.top->take(std::move(*shared)); });
     return core::success();
 }
 
 /// Returns whether the next table or tick is due now.
-bool TopSession::apply(const view::Intent &intent) {
-    const auto *const open = std::get_if<view::OpenLive>(&intent);
-    const auto *const walk = std::get_if<view::WalkNow>(&intent);
+bool TopSession::apply(const screen::Intent &intent) {
+    const auto *const open = std::get_if<screen::OpenLive>(&intent);
+    const auto *const walk = std::get_if<screen::WalkNow>(&intent);
     if (tracer_) {
         if (walk != nullptr) tracer_->walk_now(walk->pid);
-        const bool back = std::holds_alternative<view::Back>(intent);
+        const bool back = std::holds_alternative<screen::Back>(intent);
         if (back) close_live();
         return back || walk != nullptr;
     }
@@ -120,15 +120,15 @@ void TopSession::walk_now(pid_t pid) {
 }
 
 void TopSession::open_live(pid_t pid) {
-    host::Tracer::Options chosen;
+    tracer::Tracer::Options chosen;
     chosen.for_screen = true;
     chosen.dropped = true;  // by open(); the screen's thread exists by now
     chosen.stop_waiting = [this] { return is_over(); };
     chosen.observer = &*ticks_;
-    auto tracer = host::Tracer::open(chosen);
+    auto tracer = tracer::Tracer::open(chosen);
     const Status attached = tracer ? tracer->attach(pid) : Status(tracer.error());
     if (!attached) return post_notice(*screen_, fmt::format("cannot trace {}: {}", pid, attached.error().what));
-    const view::ScreenFacts facts = screen_facts(tracer->facts(), interval_, true, true);
+    const screen::ScreenFacts facts = screen_facts(tracer->facts(), interval_, true, true);
     screen_->post([facts, style = style_](terminal::Shown &shown) { shown.live.emplace(facts, style); });
     tracer_.emplace(std::move(*tracer));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/terminal/command_terminal.h"
+#include "terminal/command_terminal.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,8 +17,8 @@
 #include <cstring>
 #include <optional>
 
+#include "core/text.h"
 #include "rescue.h"
-#include "rsslag/core/text.h"
 
 namespace rsslag::terminal {
 namespace {
@@ -202,11 +202,11 @@ void CommandTerminal::type(const std::string &bytes) {
     [[maybe_unused]] const ssize_t written = write(state_->ours.get(), bytes.data(), bytes.size());
 }
 
-std::optional<view::CommandOutput> CommandTerminal::take_output() {
+std::optional<screen::CommandOutput> CommandTerminal::take_output() {
     const std::lock_guard lock(state_->mutex);
     if (!state_->changed) return std::nullopt;
     state_->changed = false;
-    view::CommandOutput output;
+    screen::CommandOutput output;
     output.file = state_->path;
     output.lines = state_->last.lines();
     output.bytes = state_->bytes;

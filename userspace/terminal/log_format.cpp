@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/terminal/log_format.h"
+#include "terminal/log_format.h"
 
 #include <spdlog/pattern_formatter.h>
 
 #include <string_view>
 #include <utility>
 
-#include "rsslag/core/text.h"
-#include "rsslag/terminal/style.h"
+#include "core/text.h"
+#include "terminal/style.h"
 
 namespace rsslag::terminal {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/terminal/output.h"
+#include "terminal/output.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,9 +9,9 @@
 #include <string>
 #include <tuple>
 
-#include "rsslag/core/fd.h"
-#include "rsslag/core/text.h"
-#include "rsslag/terminal/style.h"
+#include "core/fd.h"
+#include "core/text.h"
+#include "terminal/style.h"
 
 namespace rsslag::terminal {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/terminal/printer.h"
+#include "terminal/printer.h"
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include <tuple>
 #include <utility>
 
-#include "rsslag/terminal/output.h"
+#include "terminal/output.h"
 
 namespace rsslag::terminal {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/terminal/screen.h"
+#include "terminal/screen.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -21,9 +21,9 @@
 #include <mutex>
 #include <thread>
 
-#include "rsslag/core/fd.h"
-#include "rsslag/terminal/log_format.h"
-#include "rsslag/terminal/terminal.h"
+#include "core/fd.h"
+#include "terminal/log_format.h"
+#include "terminal/terminal.h"
 
 namespace rsslag::terminal {
 namespace {
@@ -88,7 +88,7 @@ struct Screen::State {
     std::mutex mutex;
     std::condition_variable ended_changed;
     std::deque<Change> waiting;
-    std::vector<view::Intent> intents;
+    std::vector<screen::Intent> intents;
     std::function<void(const std::string &)> typed;
     std::uint64_t skipped = 0;   ///< changes that were dropped from the queue
     std::exception_ptr failure;  ///< the exception that ended the thread, for intents()
@@ -163,7 +163,7 @@ void Screen::post(Change change) {
     eventfd_write(state_->wake.get(), 1);
 }
 
-std::vector<view::Intent> Screen::intents() {
+std::vector<screen::Intent> Screen::intents() {
     const std::lock_guard lock(state_->mutex);
     if (state_->failure) std::rethrow_exception(std::exchange(state_->failure, nullptr));
     return std::exchange(state_->intents, {});
@@ -172,7 +172,7 @@ std::vector<view::Intent> Screen::intents() {
 bool Screen::asked_to_quit() {
     const std::lock_guard lock(state_->mutex);
     return std::any_of(state_->intents.begin(), state_->intents.end(),
-                       [](const view::Intent &intent) { return std::holds_alternative<view::Quit>(intent); });
+                       [](const screen::Intent &intent) { return std::holds_alternative<screen::Quit>(intent); });
 }
 
 void Screen::on_typed(std::function<void(const std::string &)> typed) {
@@ -223,19 +223,19 @@ void Screen::State::type() {
 }
 
 void Screen::State::take_keys() {
-    for (const view::Key &key : terminal->keys()) {
-        std::optional<view::Intent> intent;
+    for (const screen::Key &key : terminal->keys()) {
+        std::optional<screen::Intent> intent;
         if (shown.live) {
             intent = shown.live->key(key);
         } else if (shown.top) {
             intent = shown.top->key(key);
-        } else if (key.name == view::Key::Name::Character && key.character == U'q') {
-            intent = view::Quit{};
+        } else if (key.name == screen::Key::Name::Character && key.character == U'q') {
+            intent = screen::Quit{};
         }
         dirty = true;
         drawn = {};
         if (!intent) continue;
-        if (std::holds_alternative<view::TypeToCommand>(*intent)) {
+        if (std::holds_alternative<screen::TypeToCommand>(*intent)) {
             typing = true;
             terminal->pass_through(true);
             shown.live->type_to_command(true);
@@ -263,13 +263,13 @@ void Screen::State::show_what_was_missed(Clock::duration took) {
 
 void Screen::State::draw() {
     const auto now = Clock::now();
-    const view::Size size = terminal->size();
+    const documents::Size size = terminal->size();
     if (shown.live) {
         terminal->draw(shown.live->draw(size, std::chrono::duration_cast<milliseconds>(now - ticked)));
     } else if (shown.top) {
         terminal->draw(shown.top->draw(size));
     } else {
-        terminal->draw(view::Grid(size));
+        terminal->draw(documents::Grid(size));
     }
     drawn = Clock::now();
     dirty = false;
@@ -314,7 +314,7 @@ void Screen::State::show() {
         if (waiting_for[1].revents != 0) take_signals();
         if (waiting_for[0].revents & (POLLHUP | POLLERR)) {  // the terminal is gone; HUP ends rsslag
             const std::lock_guard lock(mutex);
-            intents.push_back(view::Quit{});
+            intents.push_back(screen::Quit{});
             break;
         }
         if (waiting_for[0].revents != 0) typing ? type() : take_keys();

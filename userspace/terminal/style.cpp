@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/terminal/style.h"
+#include "terminal/style.h"
 
 #include <fmt/format.h>
 #include <langinfo.h>
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "rsslag/core/text.h"
+#include "core/text.h"
 
 namespace rsslag::terminal {
 
@@ -18,8 +18,8 @@ bool locale_is_utf8() {
     return std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-core::Result<view::TextStyle> text_style(const std::string &unit, const std::string &color) {
-    view::TextStyle style;
+core::Result<documents::TextStyle> text_style(const std::string &unit, const std::string &color) {
+    documents::TextStyle style;
     style.utf8 = locale_is_utf8();
     if (color == "auto") {
         const char *const no_color = std::getenv("NO_COLOR");

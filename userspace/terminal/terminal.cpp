@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/terminal/terminal.h"
+#include "terminal/terminal.h"
 
 #include <curses.h>
 #include <sys/ioctl.h>
@@ -18,8 +18,8 @@
 namespace rsslag::terminal {
 namespace {
 
-using view::Key;
-using view::Look;
+using documents::Look;
+using screen::Key;
 
 /// How a look is shown: attributes, and a colour pair that is used if there is colour.
 struct Paint {
@@ -95,11 +95,11 @@ struct Terminal::State {
     SCREEN *screen = nullptr;
     bool color = false;
     bool paint_all = true;
-    std::optional<view::Grid> shown;
+    std::optional<documents::Grid> shown;
 
-    void draw_row(const view::Grid &grid, int row) const {
+    void draw_row(const documents::Grid &grid, int row) const {
         for (int column = 0; column < grid.size().columns; ++column) {
-            const view::Cell &cell = grid.at(row, column);
+            const documents::Cell &cell = grid.at(row, column);
             if (cell.continues) continue;
             const Paint how = paint(cell.look);
             const std::array<wchar_t, 2> text{static_cast<wchar_t>(cell.glyph), L'\0'};
@@ -149,11 +149,11 @@ Terminal::~Terminal() {
     forget_restoring();
 }
 
-view::Size Terminal::size() const {
+documents::Size Terminal::size() const {
     return {LINES, COLS};
 }
 
-void Terminal::draw(const view::Grid &grid) {
+void Terminal::draw(const documents::Grid &grid) {
     const bool all = state_->paint_all || !state_->shown || !(state_->shown->size() == grid.size());
     if (all) {
         erase();

@@ -5,8 +5,8 @@
 
 #include <cstddef>
 
+#include "core/result.h"
 #include "memory.h"
-#include "rsslag/core/result.h"
 
 namespace rsslag::workload {
 

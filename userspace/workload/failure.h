@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "rsslag/core/result.h"
+#include "core/result.h"
 
 namespace rsslag::workload {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/workload/held.h"
+#include "workload/held.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/workload/hold.h"
+#include "workload/hold.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -13,11 +13,11 @@
 #include <tuple>
 #include <vector>
 
+#include "core/fd.h"
 #include "die.h"
 #include "failure.h"
-#include "rsslag/core/fd.h"
-#include "rsslag/procfs/files.h"
-#include "rsslag/procfs/process.h"
+#include "procfs/files.h"
+#include "procfs/process.h"
 
 namespace rsslag::workload {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <span>
 
-#include "rsslag/core/result.h"
-#include "rsslag/workload/workload.h"
+#include "core/result.h"
+#include "workload/workload.h"
 
 namespace rsslag::workload {
 

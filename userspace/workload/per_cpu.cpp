@@ -18,7 +18,7 @@
 
 #include <sys/mman.h>
 
-#include "rsslag/core/fd.h"
+#include "core/fd.h"
 
 namespace rsslag::workload {
 

@@ -9,8 +9,8 @@
 #include <charconv>
 #include <cstdint>
 
+#include "core/fd.h"
 #include "failure.h"
-#include "rsslag/core/fd.h"
 
 namespace rsslag::workload {
 

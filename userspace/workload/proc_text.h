@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "rsslag/core/result.h"
+#include "core/result.h"
 
 namespace rsslag::workload {
 

@@ -18,7 +18,7 @@
 
 #include "failure.h"
 #include "proc_text.h"
-#include "rsslag/workload/workload.h"
+#include "workload/workload.h"
 
 namespace rsslag::workload {
 namespace {

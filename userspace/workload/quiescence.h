@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "rsslag/core/result.h"
+#include "core/result.h"
 
 namespace rsslag::workload {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "rsslag/workload/workload.h"
 #include "starts.h"
+#include "workload/workload.h"
 
 namespace rsslag::workload {
 namespace {

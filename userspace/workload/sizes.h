@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rsslag/workload/workload.h"
+#include "workload/workload.h"
 
 namespace rsslag::workload {
 

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "rsslag/core/fd.h"
-#include "rsslag/core/result.h"
+#include "core/fd.h"
+#include "core/result.h"
 
 namespace rsslag::workload {
 

@@ -8,9 +8,9 @@
 #include <chrono>
 #include <deque>
 
+#include "core/result.h"
 #include "memory.h"
 #include "quiescence.h"
-#include "rsslag/core/result.h"
 
 namespace rsslag::workload {
 

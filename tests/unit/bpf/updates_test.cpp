@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "probe/update_buffer.h"
 #include "rsslag/abi.h"
-#include "update_buffer.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "exit_status.h"
+#include "cli/exit_status.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "trace_options.h"
+#include "cli/trace_options.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/assertion.h"
+#include "core/assertion.h"
 
 #include <gtest/gtest.h>
 

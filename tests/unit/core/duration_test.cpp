@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/duration.h"
+#include "core/duration.h"
 
 #include <gtest/gtest.h>
 

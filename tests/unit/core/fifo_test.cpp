@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "fifo.h"
+#include "core/fifo.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "counter_history.h"
+#include "core/counter_history.h"
 #include "ledger_of.h"
 #include "ledger_oracle.h"
 #include "model_mix.h"

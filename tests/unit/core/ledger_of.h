@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/ledger.h"
 #include "readings.h"
-#include "rsslag/core/ledger.h"
 
 namespace rsslag::core::test {
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "counter_history.h"
+#include "core/counter_history.h"
+#include "core/member_name.h"
 #include "readings.h"
-#include "rsslag/core/member_name.h"
 
 namespace rsslag::core::test {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/ledger.h"
 #include "model_kernel.h"
-#include "rsslag/core/ledger.h"
 
 namespace rsslag::core::test {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/time_order.h"
 #include "ledger_of.h"
 #include "readings.h"
-#include "rsslag/core/time_order.h"
 
 namespace rsslag::core::test {
 namespace {

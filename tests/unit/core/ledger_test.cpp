@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Verdicts of the ledger for single cases, from records made by hand.
-#include "rsslag/core/ledger.h"
+#include "core/ledger.h"
 
 #include <gtest/gtest.h>
 

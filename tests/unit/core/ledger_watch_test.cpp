@@ -7,10 +7,10 @@
 #include <cstdlib>
 
 #include "../../long_only.h"
+#include "core/ledger.h"
 #include "ledger_of.h"
 #include "ledger_oracle.h"
 #include "readings.h"
-#include "rsslag/core/ledger.h"
 
 namespace rsslag::core::test {
 namespace {

@@ -15,10 +15,10 @@
 #include <variant>
 #include <vector>
 
+#include "core/ledger.h"
+#include "core/reading.h"
 #include "dice.h"
 #include "rsslag/abi.h"
-#include "rsslag/core/ledger.h"
-#include "rsslag/core/reading.h"
 
 namespace rsslag::core::test {
 
@@ -149,7 +149,7 @@ class ModelKernel {
 
     /// Emits the open sums that have grown, as userspace reads them before it takes records.
     void read_sums();
-    /// Records earlier than `before` in the order of their time, merged from all CPUs as in trace::Analyzer.
+    /// Records earlier than `before` in the order of their time, merged from all CPUs as in analysis::Analyzer.
     std::vector<Emitted> take_records(std::uint64_t before);
     /// All records so far; only when settled.
     std::vector<Emitted> take_records() { return take_records(now_ + 1); }

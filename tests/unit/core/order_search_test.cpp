@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Compares the search with one that tries every order and every amount, and has traces that once failed.
-#include "order_search.h"
+#include "core/order_search.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/proc_reading.h"
+#include "core/proc_reading.h"
 
 #include <gtest/gtest.h>
 

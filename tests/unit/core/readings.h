@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "rsslag/core/reading.h"
-#include "rsslag/core/reconcile.h"
+#include "core/reading.h"
+#include "core/reconcile.h"
 
 namespace rsslag::core {
 

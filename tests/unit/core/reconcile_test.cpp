@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/reconcile.h"
+#include "core/reconcile.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rss_track.h"
+#include "core/rss_track.h"
 
 #include <gtest/gtest.h>
 

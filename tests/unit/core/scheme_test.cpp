@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/scheme.h"
+#include "core/scheme.h"
 
 #include <gtest/gtest.h>
 

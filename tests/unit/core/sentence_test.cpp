@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/sentence.h"
+#include "core/sentence.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/text.h"
+#include "core/text.h"
 
 #include <gtest/gtest.h>
 

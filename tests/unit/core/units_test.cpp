@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/core/units.h"
+#include "core/units.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "file_text.h"
+#include "lib/file_text.h"
 
 #include <gtest/gtest.h>
 

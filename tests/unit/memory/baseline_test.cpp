@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/memory/baseline.h"
+#include "memory/baseline.h"
 
 #include <gtest/gtest.h>
 

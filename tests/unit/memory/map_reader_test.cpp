@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The reader of mappings for this test's own process, with made-up counters.
-#include "rsslag/memory/map_reader.h"
+#include "memory/map_reader.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "rsslag/memory/page_counter.h"
+#include "memory/page_counter.h"
 
 namespace rsslag::memory {
 namespace {

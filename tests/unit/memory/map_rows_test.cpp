@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/memory/map_rows.h"
+#include "memory/map_rows.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/memory/mem_document.h"
+#include "memory/mem_document.h"
 
 #include <gtest/gtest.h>
 

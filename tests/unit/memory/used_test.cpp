@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/memory/used.h"
+#include "memory/used.h"
 
 #include <gtest/gtest.h>
 

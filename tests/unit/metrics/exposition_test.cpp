@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/metrics/exposition.h"
+#include "metrics/exposition.h"
 
 #include <gtest/gtest.h>
 

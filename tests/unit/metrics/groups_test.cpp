@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/metrics/groups.h"
+#include "metrics/groups.h"
 
 #include <gtest/gtest.h>
 
-#include "rsslag/metrics/group_names.h"
+#include "metrics/group_names.h"
 
 namespace rsslag::metrics {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/metrics/traced.h"
+#include "metrics/traced.h"
 
 #include <gtest/gtest.h>
 
-#include "rsslag/metrics/groups.h"
+#include "metrics/groups.h"
 
 namespace rsslag::metrics {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core_types.h"
+#include "probe/core_types.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "core/fd.h"
 #include "kernel_btf.h"
+#include "probe/traits.h"
 #include "rsslag/abi.h"
-#include "rsslag/core/fd.h"
-#include "rsslag/probe/traits.h"
 #include "snapshot.skel.h"
 #include "stream.skel.h"
 

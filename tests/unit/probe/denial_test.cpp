@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/probe/denial.h"
+#include "probe/denial.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/probe/side_band.h"
+#include "probe/side_band.h"
 
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>

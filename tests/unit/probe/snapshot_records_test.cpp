@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "snapshot_records.h"
+#include "probe/snapshot_records.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/probe/traits.h"
+#include "probe/traits.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "../paths.h"
-#include "rsslag/core/result.h"
+#include "core/result.h"
 
 namespace rsslag::procfs::test {
 

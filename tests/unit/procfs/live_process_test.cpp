@@ -11,11 +11,11 @@
 #include <cstring>
 
 #include "child.h"
-#include "rsslag/procfs/elf.h"
-#include "rsslag/procfs/memory_map.h"
-#include "rsslag/procfs/pagemap.h"
-#include "rsslag/procfs/process.h"
-#include "rsslag/procfs/program.h"
+#include "procfs/elf.h"
+#include "procfs/memory_map.h"
+#include "procfs/pagemap.h"
+#include "procfs/process.h"
+#include "procfs/program.h"
 
 namespace rsslag::procfs {
 namespace {

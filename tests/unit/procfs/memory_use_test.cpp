@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/procfs/memory_use.h"
+#include "procfs/memory_use.h"
 
 #include <gtest/gtest.h>
 

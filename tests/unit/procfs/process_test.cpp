@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The readers on a made-up /proc in a temporary directory.
-#include "rsslag/procfs/process.h"
+#include "procfs/process.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "golden.h"
-#include "rsslag/procfs/files.h"
+#include "procfs/files.h"
 
 namespace rsslag::procfs {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/procfs/stack_pointer.h"
+#include "procfs/stack_pointer.h"
 
 #include <gtest/gtest.h>
 

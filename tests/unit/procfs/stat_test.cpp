@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "golden.h"
-#include "rsslag/procfs/files.h"
+#include "procfs/files.h"
 
 namespace rsslag::procfs {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "golden.h"
-#include "rsslag/procfs/files.h"
+#include "procfs/files.h"
 
 namespace rsslag::procfs {
 namespace {

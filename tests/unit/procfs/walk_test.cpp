@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "child.h"
-#include "rsslag/procfs/process.h"
+#include "procfs/process.h"
 
 namespace rsslag::procfs {
 namespace {

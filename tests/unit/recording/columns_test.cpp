@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "columns.h"
+#include "recording/columns.h"
 
 #include <gtest/gtest.h>
 

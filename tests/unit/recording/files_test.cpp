@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "files.h"
+#include "recording/files.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

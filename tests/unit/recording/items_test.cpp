@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "item_codec.h"
-#include "mapping_codec.h"
+#include "recording/item_codec.h"
+#include "recording/mapping_codec.h"
 #include "traces.h"
 
 namespace rsslag::recording {

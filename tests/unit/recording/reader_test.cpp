@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/recording/reader.h"
+#include "recording/reader.h"
 
 #include <gtest/gtest.h>
 
 #include <cerrno>
 
-#include "assembler.h"
+#include "recording/assembler.h"
 #include "traces.h"
 
 namespace rsslag::recording {

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "../paths.h"
-#include "columns.h"
+#include "recording/columns.h"
 #include "traces.h"
 
 namespace rsslag::recording {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "assembler.h"
+#include "recording/assembler.h"
 
 namespace rsslag::recording::test {
 namespace {

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "bytes.h"
+#include "recording/bytes.h"
+#include "recording/reader.h"
 #include "rsslag/abi.h"
-#include "rsslag/recording/reader.h"
 
 namespace rsslag::recording::test {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/recording/writer.h"
+#include "recording/writer.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 #include <random>
 
 #include "../../long_only.h"
-#include "rsslag/recording/reader.h"
+#include "recording/reader.h"
 #include "traces.h"
 
 namespace rsslag::recording {

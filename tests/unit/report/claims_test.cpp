@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <gtest/gtest.h>
 
-#include "report_parts.h"
+#include "report/report_builder.h"
+#include "report/report_parts.h"
 #include "rows.h"
-#include "rsslag/report/report_builder.h"
 
 namespace rsslag::report {
 namespace {
 
 /// A recording of 7 s whose peak lag is 240 kB.
 Report sample(std::uint64_t lost = 0) {
-    sinks::test::Recorded all = sinks::test::recorded();
+    exporters::test::Recorded all = exporters::test::recorded();
     all.ending.lost = lost;
     all.ending.lost_by = {{"ring_full", lost}};
     ReportBuilder builder;

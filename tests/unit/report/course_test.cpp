@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Charts of what a process held, from every record.
-#include "course.h"
+#include "report/course.h"
 
 #include <gtest/gtest.h>
 
+#include "report/report_builder.h"
 #include "rows.h"
-#include "rsslag/report/report_builder.h"
 
 namespace rsslag::report {
 namespace {
 
 using core::Held;
 using core::Pages;
-using sinks::test::kSecond;
+using exporters::test::kSecond;
 constexpr std::uint64_t kMs = 1'000'000;
 
 TEST(Course, KeepsASpikeHoweverManyRecordsThereAre) {
@@ -48,20 +48,20 @@ TEST(Course, HoldsWhatItWasWhereNoRecordComes) {
     EXPECT_EQ(all[7]->most, Pages{9});
 }
 
-sinks::UpdateRow holding(std::uint64_t t_ns, std::int64_t rss, std::int64_t lag) {
-    sinks::UpdateRow row = sinks::test::update(t_ns, 10, 11, core::Member::Anon, 1);
+exporters::UpdateRow holding(std::uint64_t t_ns, std::int64_t rss, std::int64_t lag) {
+    exporters::UpdateRow row = exporters::test::update(t_ns, 10, 11, core::Member::Anon, 1);
     row.held = Held{{rss}, {lag}};
     return row;
 }
 
 /// 100 pages at each tick, and 5,000 for 3 ms in between.
 Report spike() {
-    sinks::test::Recorded all;
-    all.head = sinks::test::facts();
+    exporters::test::Recorded all;
+    all.head = exporters::test::facts();
     all.head.machine.scheme = core::Scheme::Cpu;
     all.head.machine.cpus_online = 2;
-    all.rows = {sinks::test::tick(0, 10, 100, 100), holding(5 * kSecond + 50 * kMs, 5000, 60),
-                holding(5 * kSecond + 53 * kMs, 100, 0), sinks::test::tick(10 * kSecond, 10, 100, 100)};
+    all.rows = {exporters::test::tick(0, 10, 100, 100), holding(5 * kSecond + 50 * kMs, 5000, 60),
+                holding(5 * kSecond + 53 * kMs, 100, 0), exporters::test::tick(10 * kSecond, 10, 100, 100)};
     all.ending.duration_ns = 10 * kSecond;
     ReportBuilder builder;
     EXPECT_TRUE(all.into(builder).ok());

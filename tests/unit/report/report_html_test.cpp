@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "report/report_builder.h"
 #include "rows.h"
-#include "rsslag/report/report_builder.h"
 
 namespace rsslag::report {
 namespace {
@@ -19,7 +19,7 @@ constexpr std::string_view kHostile =
 
 Report page_report() {
     ReportBuilder builder;
-    EXPECT_TRUE(sinks::test::recorded().into(builder).ok());
+    EXPECT_TRUE(exporters::test::recorded().into(builder).ok());
     return builder.take();
 }
 
@@ -37,8 +37,8 @@ ordered_json data_of(const std::string &page) {
     return ordered_json::parse(page.substr(from, page.find("</script>", from) - from));
 }
 
-sinks::ImageGrowth::Mapping mapping(std::string name, Pages came) {
-    sinks::ImageGrowth::Mapping made;
+exporters::ImageGrowth::Mapping mapping(std::string name, Pages came) {
+    exporters::ImageGrowth::Mapping made;
     made.name = std::move(name);
     made.came = came;
     return made;
@@ -56,7 +56,7 @@ void name_all(Report &report, std::string_view raw) {
         process.comm = name;
         for (ReportThread &thread : process.threads)
             thread.comm = name;
-        sinks::ImageGrowth image;
+        exporters::ImageGrowth image;
         image.comm = name;
         image.mappings.push_back(mapping(name, Pages{1}));
         process.images.push_back(image);
@@ -136,7 +136,7 @@ TEST(ReportPage, StaysSmallWhateverThereIs) {
             {i * 1'800'000'000, Pages{1 << 20}, Pages{1 << 28}, Pages{1 << 28}, Pages{1 << 20}, Pages{1 << 28}});
     }
     large.threads.resize(1'000, large.threads.at(0));
-    sinks::ImageGrowth image;
+    exporters::ImageGrowth image;
     image.mappings.resize(100, mapping(std::string(60, 'x'), Pages{1 << 20}));
     large.images.assign(3, image);
     report.names = true;

@@ -5,39 +5,39 @@
 #include <nlohmann/json.hpp>
 
 #include "../paths.h"
+#include "report/report_builder.h"
 #include "rows.h"
-#include "rsslag/report/report_builder.h"
 
 namespace rsslag::report {
 namespace {
 
 using core::Pages;
+using exporters::test::kSecond;
+using exporters::test::recorded;
 using nlohmann::ordered_json;
-using sinks::test::kSecond;
-using sinks::test::recorded;
 
-Report report_of(const sinks::test::Recorded &all) {
+Report report_of(const exporters::test::Recorded &all) {
     ReportBuilder builder;
     EXPECT_TRUE(all.into(builder).ok());
     return builder.take();
 }
 
-sinks::test::Recorded with_rows(std::vector<sinks::Row> rows) {
-    sinks::test::Recorded all;
-    all.head = sinks::test::facts();
+exporters::test::Recorded with_rows(std::vector<exporters::Row> rows) {
+    exporters::test::Recorded all;
+    all.head = exporters::test::facts();
     all.rows = std::move(rows);
     return all;
 }
 
 /// The same without losses.
-sinks::test::Recorded whole(sinks::test::Recorded all) {
+exporters::test::Recorded whole(exporters::test::Recorded all) {
     all.ending.lost = 0;
     all.ending.lost_by.clear();
     return all;
 }
 
 TEST(Report, CountsRecordsAndRowsApart) {
-    const sinks::test::Recorded all = recorded();
+    const exporters::test::Recorded all = recorded();
     const Report report = report_of(all);
     EXPECT_EQ(report.records, 12U);
     EXPECT_EQ(report.row_count(), all.rows.size());
@@ -58,8 +58,8 @@ TEST(Report, NamesThePeakLag) {
     }
 }
 
-sinks::TickRow lossy_tick() {
-    sinks::TickRow row = sinks::test::tick(2 * kSecond, 10, 200, 100);
+exporters::TickRow lossy_tick() {
+    exporters::TickRow row = exporters::test::tick(2 * kSecond, 10, 200, 100);
     row.extremes.lossy = true;
     return row;
 }
@@ -86,7 +86,7 @@ std::vector<std::string> result(const Report &report, const std::string &text) {
 }
 
 TEST(Report, HoldsNothingThatIsNotKnown) {
-    sinks::TickRow range = sinks::test::tick(kSecond, 10, 200, 100);
+    exporters::TickRow range = exporters::test::tick(kSecond, 10, 200, 100);
     range.extremes.most.from = Pages{150};
     using Texts = std::vector<std::string>;
     const Report open = report_of(with_rows({range}));
@@ -116,9 +116,9 @@ TEST(Report, KnowsOnlyTheLeastOfATreeWhoseChildrenWereNotTraced) {
 }
 
 TEST(Report, TakesLagAsAShareOnlyOfWhatIsNotTiny) {
-    const Report tiny = report_of(with_rows({sinks::test::tick(kSecond, 10, 200, 100)}));
+    const Report tiny = report_of(with_rows({exporters::test::tick(kSecond, 10, 200, 100)}));
     EXPECT_EQ(result(tiny, "lag%<60").at(0), "no: lag% is not known (no process held 1 MiB at its peak lag), not < 60");
-    const Report large = report_of(with_rows({sinks::test::tick(kSecond, 10, 1'000, 900)}));
+    const Report large = report_of(with_rows({exporters::test::tick(kSecond, 10, 1'000, 900)}));
     EXPECT_EQ(result(large, "lag%<10.5%").at(0), "yes: lag% is 10.00 % (400 kB of 4,000 kB), < 10.5%");
 }
 
@@ -145,7 +145,7 @@ core::TaskNet task_net(int tid, std::int64_t anon, std::uint64_t updates) {
     task.tid = task.host_tid = tid;
     task.tgid = 10;
     task.comm = "t" + std::to_string(tid);
-    task.net = sinks::test::members(0, anon);
+    task.net = exporters::test::members(0, anon);
     task.updates = updates;
     return task;
 }
@@ -154,11 +154,11 @@ core::TaskNet task_net(int tid, std::int64_t anon, std::uint64_t updates) {
 /// threads.
 struct LedgerTick {
     core::MmView ledger;
-    sinks::TickRow row;
+    exporters::TickRow row;
 
     LedgerTick(std::uint64_t seq, std::vector<core::TaskNet> tasks, std::vector<core::TaskNet> ended,
                core::ExitedNet exited)
-        : row(sinks::test::tick(seq * kSecond, 10, 0, 0)) {
+        : row(exporters::test::tick(seq * kSecond, 10, 0, 0)) {
         ledger.tasks = std::move(tasks);
         for (core::TaskNet &task : ended)
             ledger.ended.push_back({1, std::move(task)});
@@ -178,7 +178,7 @@ struct LedgerTick {
 core::ExitedNet exited_net(std::uint64_t threads, std::int64_t anon, std::uint64_t updates) {
     core::ExitedNet exited;
     exited.threads = threads;
-    exited.net = sinks::test::members(0, anon);
+    exited.net = exporters::test::members(0, anon);
     exited.updates = updates;
     return exited;
 }
@@ -232,7 +232,7 @@ TEST(Report, AThreadThatEndedJustBeforeALossMayBeAmongWhatWasLost) {
     LedgerTick end(1, {}, {task_net(11, 100, 100)}, exited_net(1, 100, 100));
     end.row.read = false;
     end.row.state = core::State::Exited;
-    sinks::LossRow loss;
+    exporters::LossRow loss;
     loss.at.t_ns = 2 * kSecond;
     loss.cause = "ring_full";
     loss.records = 2;
@@ -247,11 +247,11 @@ TEST(Report, AThreadThatEndedJustBeforeALossMayBeAmongWhatWasLost) {
 }
 
 TEST(Report, TellsTwoProcessesOfOneNumberApart) {
-    sinks::TickRow last = sinks::test::tick(2 * kSecond, 10, 0, 0);
+    exporters::TickRow last = exporters::test::tick(2 * kSecond, 10, 0, 0);
     last.state = core::State::Exited;
-    last.extremes = sinks::test::tick(kSecond, 10, 50, 40).extremes;
-    const Report report =
-        report_of(with_rows({sinks::test::tick(kSecond, 10, 50, 40), last, sinks::test::tick(3 * kSecond, 10, 7, 5)}));
+    last.extremes = exporters::test::tick(kSecond, 10, 50, 40).extremes;
+    const Report report = report_of(
+        with_rows({exporters::test::tick(kSecond, 10, 50, 40), last, exporters::test::tick(3 * kSecond, 10, 7, 5)}));
     ASSERT_EQ(report.processes.size(), 2U);
     EXPECT_EQ(report.processes[0].peak_lag->pages, Pages{10});
     EXPECT_EQ(report.processes[1].peak_lag->pages, Pages{2});
@@ -259,10 +259,10 @@ TEST(Report, TellsTwoProcessesOfOneNumberApart) {
 }
 
 TEST(Report, ThinsPointsOutButKeepsThePeak) {
-    std::vector<sinks::Row> rows;
+    std::vector<exporters::Row> rows;
     constexpr std::uint64_t kTicks = 50'000;
     for (std::uint64_t i = 0; i < kTicks; ++i)
-        rows.emplace_back(sinks::test::tick(i, 10, i == 33'333 ? 999 : 10, 5));
+        rows.emplace_back(exporters::test::tick(i, 10, i == 33'333 ? 999 : 10, 5));
     const Report report = report_of(with_rows(rows));
     const std::vector<LagPoint> &points = report.processes.at(0).points;
     EXPECT_LE(points.size(), 4096U);
@@ -276,17 +276,17 @@ TEST(Report, ThinsPointsOutButKeepsThePeak) {
 }
 
 TEST(Report, SumsGrowthUpByRangesOfAddresses) {
-    std::vector<sinks::Row> rows;
+    std::vector<exporters::Row> rows;
     const auto faulted = [&](std::uint64_t address, std::int64_t pages) {
-        sinks::UpdateRow row = sinks::test::update(rows.size(), 10, 10, core::Member::Anon, pages);
-        row.fault = sinks::FaultCause{false, address};
+        exporters::UpdateRow row = exporters::test::update(rows.size(), 10, 10, core::Member::Anon, pages);
+        row.fault = exporters::FaultCause{false, address};
         rows.emplace_back(row);
     };
     for (std::uint64_t i = 0; i < 1000; ++i)
         faulted(0x500000000000 + i * 4096, 1);
     faulted(0x7ffc00000010, 2);
     faulted(0x7ffc00200010, -1);
-    rows.emplace_back(sinks::test::tick(kSecond, 10, 5, 5));
+    rows.emplace_back(exporters::test::tick(kSecond, 10, 5, 5));
     const Report report = report_of(with_rows(rows));
     const std::vector<Growth> &growth = report.processes.at(0).growth;
     ASSERT_EQ(growth.size(), 2U);
@@ -299,7 +299,7 @@ TEST(Report, SumsGrowthUpByRangesOfAddresses) {
 }
 
 TEST(Report, WithoutAReadingHasNoPeak) {
-    const Report report = report_of(with_rows({sinks::test::update(1, 10, 10, core::Member::Anon, 1)}));
+    const Report report = report_of(with_rows({exporters::test::update(1, 10, 10, core::Member::Anon, 1)}));
     EXPECT_FALSE(report.peak_lag);
     EXPECT_TRUE(report.processes.empty());
     EXPECT_EQ(ordered_json::parse(report_json(report)).at("peak_lag"), nullptr);
@@ -338,7 +338,7 @@ ordered_json schema(const std::string &name) {
 
 TEST(ReportJson, HasTheKeysOfItsSchema) {
     for (const core::Scheme scheme : {core::Scheme::Thread, core::Scheme::Cpu}) {
-        sinks::test::Recorded all = recorded(scheme);
+        exporters::test::Recorded all = recorded(scheme);
         all.ending.complete = false;
         all.ending.missing = {{"chunk 3 is damaged", 1, 2, 17}, {"the end was never written", 2, 3, std::nullopt}};
         const ordered_json document = ordered_json::parse(report_json(report_of(all)));
@@ -352,7 +352,7 @@ TEST(ReportJson, HasTheKeysOfItsSchema) {
 
 TEST(ReportJson, TheDifferenceHasTheKeysOfItsSchema) {
     const Report before = report_of(whole(recorded()));
-    const Report after = report_of(with_rows({sinks::test::tick(1, 10, 100, 90)}));
+    const Report after = report_of(with_rows({exporters::test::tick(1, 10, 100, 90)}));
     const ordered_json document = ordered_json::parse(diff_json(before, after));
     expect_keys(document, schema("report-diff"), schema("report-diff"), "");
     EXPECT_EQ(document.at("before").at("peak_lag"), 60);
@@ -372,7 +372,7 @@ TEST(ReportText, TellsTheStory) {
 }
 
 TEST(ReportText, NamesWhatIsMissing) {
-    sinks::test::Recorded all = recorded();
+    exporters::test::Recorded all = recorded();
     all.ending.complete = false;
     all.ending.missing = {{"damaged", kSecond, 2 * kSecond, std::nullopt}};
     const std::string text = report_text(report_of(all), {});
@@ -391,7 +391,7 @@ TEST(ReportText, IsAsciiWhereItMustBe) {
 
 TEST(ReportText, ADifferenceHasAllThreeNumbers) {
     const Report before = report_of(recorded());
-    const Report after = report_of(with_rows({sinks::test::tick(1, 10, 180, 90)}));
+    const Report after = report_of(with_rows({exporters::test::tick(1, 10, 180, 90)}));
     const std::string text = diff_text(before, after, {});
     EXPECT_NE(text.find("peak_lag               \u2265240 kB          360 kB        ~+120 kB\n"), std::string::npos)
         << text;

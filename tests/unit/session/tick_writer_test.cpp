@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The output of a trace without a screen, and its time.
-#include "rsslag/session/tick_writer.h"
+#include "session/tick_writer.h"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 #include <sstream>
 #include <thread>
 
-#include "rsslag/core/fd.h"
-#include "rsslag/session/live_view.h"
-#include "rsslag/session/session.h"
+#include "core/fd.h"
+#include "session/live_view.h"
+#include "session/session.h"
 
 namespace rsslag::session {
 namespace {
@@ -194,7 +194,7 @@ TEST(TickWriter, SaysOnStderrThatRowsAreMissing) {
 TEST(ScreenFacts, SayHowTheScreenIsFed) {
     core::SnapshotDocument facts;
     facts.kernel = "6.12.1";
-    const view::ScreenFacts known = screen_facts(facts, std::chrono::milliseconds{250}, false, true);
+    const screen::ScreenFacts known = screen_facts(facts, std::chrono::milliseconds{250}, false, true);
     EXPECT_EQ(known.kernel, "6.12.1");
     EXPECT_EQ(known.interval, std::chrono::milliseconds{250});
     EXPECT_FALSE(known.walks);
@@ -204,13 +204,13 @@ TEST(ScreenFacts, SayHowTheScreenIsFed) {
 }
 
 TEST(HasPattern, IsWhatCanMatchMoreProcessesLater) {
-    host::TargetArguments arguments;
+    system::TargetArguments arguments;
     arguments.plain = {"1"};
     arguments.pids = {"2"};
     EXPECT_FALSE(has_pattern(arguments)) << "a number names one process";
     arguments.comms = {"nginx"};
     EXPECT_TRUE(has_pattern(arguments));
-    host::TargetArguments cgroup;
+    system::TargetArguments cgroup;
     cgroup.cgroup = "/x";
     EXPECT_TRUE(has_pattern(cgroup));
 }

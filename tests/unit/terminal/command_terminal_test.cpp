@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // CMD's terminal; this test acts as CMD.
-#include "rsslag/terminal/command_terminal.h"
+#include "terminal/command_terminal.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "rsslag/core/fd.h"
+#include "core/fd.h"
 
 namespace rsslag::terminal {
 namespace {

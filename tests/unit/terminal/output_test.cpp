@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/terminal/output.h"
+#include "terminal/output.h"
 
 #include <gtest/gtest.h>
 #include <spdlog/details/log_msg.h>
@@ -8,8 +8,8 @@
 #include <array>
 #include <csignal>
 
-#include "rsslag/core/fd.h"
-#include "rsslag/terminal/log_format.h"
+#include "core/fd.h"
+#include "terminal/log_format.h"
 
 namespace rsslag::terminal {
 namespace {

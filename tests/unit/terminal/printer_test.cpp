@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/terminal/printer.h"
+#include "terminal/printer.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,8 +14,8 @@
 #include <fstream>
 #include <thread>
 
-#include "rsslag/core/fd.h"
-#include "rsslag/terminal/output.h"
+#include "core/fd.h"
+#include "terminal/output.h"
 
 namespace rsslag::terminal {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rsslag/terminal/style.h"
+#include "terminal/style.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Which tasks live in an mm, which have left it, and what may be missing, from hand-made events.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "analysis/analyzer.h"
+#include "core/reading_figures.h"
+#include "events.h"
+
+namespace rsslag::analysis {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace): helpers that make the events
+using core::State;
+
+constexpr int kChild = 4720;
+constexpr std::uint64_t kChildsMm = kMm + 0x1000;
+
+constexpr std::uint64_t ms(std::uint64_t n) {
+    return n * 1'000'000;
+}
+
+std::vector<core::Tick> feed_all(TickAnalyzer &analyzer, std::vector<event::Event> events) {
+    std::vector<core::Tick> all;
+    for (event::Event &event : events) {
+        auto ticks = analyzer.apply(std::move(event));
+        std::move(ticks.begin(), ticks.end(), std::back_inserter(all));
+    }
+    return all;
+}
+
+/// A new group; `flags`: its relation to its parent.
+event::Records child(std::uint64_t t_ns, rsslag_u16 kind, rsslag_u16 flags, std::uint64_t mm) {
+    rsslag_task record{};
+    record.kind = kind;
+    record.flags = flags;
+    record.tid = record.ns_tid = record.tgid = record.ns_tgid = kChild;
+    record.parent = kPid;
+    record.t_ns = kStart + t_ns;
+    record.mm = mm;
+    event::Records records;
+    append(records, record);
+    return records;
+}
+
+/// A group that starts and ends. What it holds in between is also its lag.
+std::vector<event::Event> life(int tgid, std::uint64_t t_ns) {
+    std::vector<event::Event> events;
+    for (const rsslag_u16 kind : {RSSLAG_NEWTASK, RSSLAG_EXIT}) {
+        rsslag_task record{};
+        record.kind = kind;
+        record.flags = kind == RSSLAG_EXIT ? RSSLAG_GROUP_DEAD : RSSLAG_TRACED;
+        record.tid = record.ns_tid = record.tgid = record.ns_tgid = tgid;
+        record.t_ns = kStart + t_ns++;
+        record.mm = kMm + static_cast<std::uint64_t>(tgid) * 0x1000;
+        event::Records records;
+        append(records, record);
+        events.emplace_back(std::move(records));
+    }
+    return events;
+}
+
+TEST(AnalyzerEnds, KeepsThoseThatLaggedMostAndCountsTheOthers) {
+    constexpr int kLives = 5000;
+    constexpr std::size_t kMost = 2000;
+    TickAnalyzer analyzer(facts(), {});
+    std::vector<core::Tick> ticks = feed_all(analyzer, {attach(ms(1))});
+    for (int i = 1; i <= kLives; ++i) {
+        feed_all(analyzer, life(10'000 + i, ms(10) + static_cast<std::uint64_t>(i) * 10));
+        if (i % 100 == 0) feed_all(analyzer, {until(ms(10) + static_cast<std::uint64_t>(i + 1) * 10)});
+    }
+    feed_all(analyzer, {until(ms(9000)), reading(ms(9100), 1000), tick_end(ms(9200)), event::Stop{at(ms(9300))},
+                        event::End{at(ms(9400)), {}}});
+    const core::Summary &summary = *analyzer.summary();
+    EXPECT_EQ(summary.processes.size(), kMost + 1) << "and the one that lives";
+    EXPECT_EQ(summary.left_out.processes, kLives - kMost);
+    EXPECT_TRUE(std::is_sorted(summary.processes.begin(), summary.processes.end() - 1,
+                               [](const auto &a, const auto &b) { return a.pid < b.pid; }));
+    EXPECT_EQ(summary.processes.front().pid, 10'000 + kLives - static_cast<int>(kMost) + 1) << "of equals the latest";
+}
+
+TEST(AnalyzerEnds, CountsNoMoreLostThanThereWere) {
+    TickAnalyzer analyzer(facts(), {});
+    const auto ticks = feed_all(analyzer, {attach(ms(1)), update(ms(10), 1010), event::Gap{6786, 1}, until(ms(48)),
+                                           reading(ms(60), 1010), tick_end(ms(65))});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].lost, 6786U);
+    EXPECT_EQ(ticks[0].emitted, 6787U);
+}
+
+TEST(AnalyzerEnds, TellsHowManyTasksShareTheMmWhileItRuns) {
+    TickAnalyzer analyzer(facts(), {});
+    const auto ticks = feed_all(analyzer, {attach(ms(1)), until(ms(40)), reading(ms(50), 1000), tick_end(ms(60))});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(core::figures_of(ticks[0]).mm_tasks, 2U);
+}
+
+TEST(AnalyzerEnds, NamesTheTasksWhoseFaultsItsNextTickWillAskFor) {
+    TickAnalyzer analyzer(facts(), {});
+    feed_all(analyzer,
+             {attach(ms(1)), until(ms(20)), task(ms(30), RSSLAG_NEWTASK, RSSLAG_SHARES_MM | RSSLAG_SAME_GROUP, 4713),
+              update(ms(31), 1001, 4713), task(ms(32), RSSLAG_EXIT, 0, 4713)});
+    EXPECT_EQ(analyzer.tids(), (std::vector<int>{kPid, kPid + 1, 4713}));
+}
+
+TEST(AnalyzerEnds, CountsAnMmOnceItsLastTracedProcessHasLeftItWhoeverElseLivesThere) {
+    TickAnalyzer analyzer(facts(), {});
+    const auto ticks =
+        feed_all(analyzer, {attach(ms(1)), child(ms(5), RSSLAG_NEWTASK, RSSLAG_SHARES_MM, kMm), update(ms(10), 1010),
+                            task(ms(20), RSSLAG_EXIT, 0, kPid + 1), task(ms(21), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid),
+                            until(ms(100)), until(ms(3000)), event::Stop{at(ms(3001))}, event::End{at(ms(3002)), {}}});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].state, State::Exited);
+    ASSERT_TRUE(analyzer.summary());
+    EXPECT_EQ(analyzer.summary()->updates, 1U);
+}
+
+TEST(AnalyzerEnds, CountsAnMmOnceThoughTwoProcessesLeaveItAtOnce) {
+    TickAnalyzer analyzer(facts(), {});
+    constexpr rsslag_u16 kTraced = RSSLAG_SHARES_MM | RSSLAG_TRACED;
+    event::Records teardown = update(ms(22), 0);
+    rsslag_update last{};
+    std::memcpy(&last, teardown.bytes.data(), sizeof(last));
+    last.flags = RSSLAG_TEARDOWN | RSSLAG_EXITING;
+    std::memcpy(teardown.bytes.data(), &last, sizeof(last));
+    feed_all(analyzer, {attach(ms(1)), child(ms(5), RSSLAG_NEWTASK, kTraced, kMm), update(ms(10), 1010),
+                        task(ms(19), RSSLAG_EXIT, 0, kPid + 1), child(ms(20), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kMm),
+                        task(ms(21), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid), teardown, until(ms(100)),
+                        event::Stop{at(ms(101))}, event::End{at(ms(102)), {}}});
+    ASSERT_TRUE(analyzer.summary());
+    EXPECT_EQ(analyzer.summary()->updates, 2U);
+}
+
+TEST(AnalyzerEnds, DoubtsAnMmWhoseBirthWasStillToComeAsALossWasTold) {
+    TickAnalyzer analyzer(facts(), {});
+    const auto ticks = feed_all(
+        analyzer, {attach(ms(1)), child(ms(30), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm), losses(ms(50), 9, 3),
+                   child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), event::Stop{at(ms(101))}});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_TRUE(ticks[0].needs_resync);
+}
+
+TEST(AnalyzerEnds, DoubtsAnMmThatWasBornWhereSomethingIsMissing) {
+    TickAnalyzer analyzer(facts(), {});
+    const auto ticks = feed_all(
+        analyzer,
+        {attach(ms(1)), until(ms(20)), event::Gap{3, 1}, child(ms(30), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm),
+         child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), event::Stop{at(ms(101))}});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_TRUE(ticks[0].needs_resync);
+}
+
+TEST(AnalyzerEnds, DoubtsNoMmThatWasBornAfterALossWasTold) {
+    TickAnalyzer analyzer(facts(), {});
+    const auto ticks = feed_all(
+        analyzer, {attach(ms(1)), losses(ms(50), 9, 3), child(ms(60), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm),
+                   child(ms(70), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), event::Stop{at(ms(101))}});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_FALSE(ticks[0].needs_resync);
+}
+
+const core::Summary::Process &of_pid(const core::Summary &summary, int pid) {
+    return *std::find_if(summary.processes.begin(), summary.processes.end(),
+                         [pid](const core::Summary::Process &each) { return each.pid == pid; });
+}
+
+TEST(AnalyzerEnds, SaysWhichNumbersALossMadeUncertain) {
+    TickAnalyzer analyzer(facts(), {});
+    feed_all(analyzer,
+             {attach(ms(1)), until(ms(20)), event::Gap{3, 1}, child(ms(30), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm),
+              child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), reading(ms(200), 1040),
+              tick_end(ms(210)), event::Stop{at(ms(301))}, event::End{at(ms(302)), {}}});
+    const auto &old = of_pid(*analyzer.summary(), kPid);
+    EXPECT_FALSE(old.begin_in_doubt) << "it was read before the loss";
+    EXPECT_TRUE(old.baseline_in_doubt) << "what was lost went there";
+    EXPECT_FALSE(old.final_in_doubt) << "it was read after the loss";
+    const auto &born = of_pid(*analyzer.summary(), kChild);
+    EXPECT_TRUE(born.begin_in_doubt);
+    EXPECT_TRUE(born.baseline_in_doubt);
+    EXPECT_TRUE(born.final_in_doubt) << "it was never read";
+}
+
+TEST(AnalyzerEnds, SaysThatNoneIsUncertainWhereNothingWasLost) {
+    TickAnalyzer analyzer(facts(), {});
+    feed_all(analyzer,
+             {attach(ms(1)), child(ms(30), RSSLAG_NEWTASK, RSSLAG_TRACED, kChildsMm),
+              child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), reading(ms(200), 1000),
+              tick_end(ms(210)), event::Stop{at(ms(301))}, event::End{at(ms(302)), {}}});
+    for (const auto &each : analyzer.summary()->processes)
+        EXPECT_FALSE(each.begin_in_doubt || each.baseline_in_doubt || each.final_in_doubt) << each.pid;
+}
+
+TEST(AnalyzerEnds, DoubtsTheBeginOfACommandWhoseExecWasLost) {
+    TickAnalyzer analyzer(facts(), {});
+    core::TimedCounters found{counters(694), kStart + ms(60), kStart + ms(61)};
+    feed_all(analyzer, {event::ExecAwaited{kPid, kPid, kChildsMm}, losses(ms(50), 9, 3), until(ms(48)),
+                        event::Counters{kPid, found}, until(ms(100)), reading(ms(200), 694), tick_end(ms(210)),
+                        event::Stop{at(ms(301))}, event::End{at(ms(302)), {}}});
+    const auto &command = of_pid(*analyzer.summary(), kPid);
+    EXPECT_EQ(command.begin, members(0, 694));
+    EXPECT_TRUE(command.begin_in_doubt) << "that is what it held as it was found";
+}
+
+TEST(AnalyzerEnds, MarksTheLastTickOfWhatEndedBeforeAnyReadingAfterALoss) {
+    TickAnalyzer analyzer(facts(), {});
+    event::Records teardown = update(ms(72), 0);
+    rsslag_update last{};
+    std::memcpy(&last, teardown.bytes.data(), sizeof(last));
+    last.flags = RSSLAG_TEARDOWN | RSSLAG_EXITING;
+    std::memcpy(teardown.bytes.data(), &last, sizeof(last));
+    const auto ticks =
+        feed_all(analyzer, {attach(ms(1)), update(ms(10), 1010), until(ms(20)), losses(ms(50), 9, 3),
+                            task(ms(70), RSSLAG_EXIT, 0, kPid + 1), task(ms(71), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid),
+                            teardown, until(ms(100)), event::Stop{at(ms(301))}, event::End{at(ms(302)), {}}});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_TRUE(ticks[0].ledger.torn_down);
+    EXPECT_TRUE(ticks[0].needs_resync);
+    EXPECT_TRUE(of_pid(*analyzer.summary(), kPid).final_in_doubt);
+}
+
+TEST(AnalyzerEnds, CountsReadingsThatFailedOfProcessesThatAreThere) {
+    TickAnalyzer analyzer(facts(), {});
+    const event::Reading failed{kPid, core::Error{core::Kind::Io, "too many open files", 24, ""}};
+    const auto ticks = feed_all(analyzer, {attach(ms(1)), until(ms(20)), failed, tick_end(ms(30)), until(ms(40)),
+                                           failed, tick_end(ms(50)), until(ms(60)), reading(ms(70), 1000),
+                                           tick_end(ms(80)), event::Stop{at(ms(301))}, event::End{at(ms(302)), {}}});
+    EXPECT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(analyzer.summary()->readings_failed, 2U);
+    EXPECT_EQ(analyzer.readings_failed(), 2U);
+}
+
+/// An idle group with a thousand pages, of which CPU 1 caches this many.
+core::CounterReading cached_on_cpu_1(std::int64_t pages) {
+    core::CounterReading reading = counters(1000 - pages, core::Scheme::Cpu);
+    if (pages != 0) reading.last.cpus = {{1, members(0, pages)}};
+    reading.first = reading.last;
+    return reading;
+}
+
+event::Reading of(core::CounterReading counters, std::uint64_t t_ns) {
+    event::Reading one = reading(t_ns, 1000, false, core::Scheme::Cpu);
+    one.reported->bracket.readings = {std::move(counters)};
+    return one;
+}
+
+TEST(AnalyzerEnds, TakesWhatACpuCachedForFlushedOnceItIsSaidToBeOffline) {
+    for (const bool reported : {false, true}) {
+        TickAnalyzer analyzer(facts(core::Scheme::Cpu), {});
+        event::Attach begin = attach(ms(1));
+        begin.counters.counters = cached_on_cpu_1(20);
+        feed_all(analyzer, {begin, until(ms(48)), of(cached_on_cpu_1(0), ms(50))});
+        if (reported) analyzer.apply(event::CpusFolded{kStart + ms(40), kStart + ms(49)});
+        const auto first = analyzer.apply(tick_end(ms(60)));
+        ASSERT_EQ(first.size(), 1U);
+        EXPECT_EQ(first[0].ledger.disagreements, 0U);
+        EXPECT_EQ(first[0].ledger.suspect, !reported) << "a record may be on its way";
+        EXPECT_EQ(core::figures_of(first[0]).verdict, reported ? core::Verdict::Unwalked : core::Verdict::Moving);
+        feed_all(analyzer, {until(ms(648)), of(cached_on_cpu_1(0), ms(650))});
+        const auto ticks = analyzer.apply(tick_end(ms(660)));
+        ASSERT_EQ(ticks.size(), 1U);
+        EXPECT_EQ(ticks[0].ledger.disagreements, reported ? 0U : 2U);
+        EXPECT_EQ(ticks[0].ledger.resyncs, 1U);
+        EXPECT_EQ(ticks[0].ledger.exact(), members(0, 1000));
+        EXPECT_EQ(ticks[0].ledger.cached, core::Members{});
+        EXPECT_FALSE(ticks[0].needs_resync);
+        for (const core::TaskNet &task : ticks[0].ledger.tasks)
+            EXPECT_EQ(task.uncertain, core::Pages{reported ? 0 : 512})
+                << "of a CPU's fold, what somebody did is not in doubt";
+    }
+}
+
+TEST(AnalyzerEnds, ReadsAgainWhatWasReadBeforeACpuWasSaidToBeOffline) {
+    TickAnalyzer analyzer(facts(core::Scheme::Cpu), {});
+    event::Attach begin = attach(ms(1));
+    begin.counters.counters = cached_on_cpu_1(20);
+    feed_all(analyzer, {begin, until(ms(48)), of(cached_on_cpu_1(20), ms(50)),
+                        event::CpusFolded{kStart + ms(40), kStart + ms(55)}});
+    EXPECT_TRUE(analyzer.apply(tick_end(ms(60))).at(0).needs_resync);
+    feed_all(analyzer, {until(ms(98)), of(cached_on_cpu_1(0), ms(100))});
+    const auto ticks = analyzer.apply(tick_end(ms(110)));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].ledger.disagreements, 0U);
+    EXPECT_FALSE(ticks[0].needs_resync);
+}
+
+}  // namespace
+}  // namespace rsslag::analysis

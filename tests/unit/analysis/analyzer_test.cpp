@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The results of the analyzer for hand-made events: no kernel, no file, no clock.
+#include "analysis/analyzer.h"
+
+#include <gtest/gtest.h>
+
+#include <iterator>
+
+#include "events.h"
+
+namespace rsslag::analysis {
+namespace {
+
+using namespace test;  // NOLINT(google-build-using-namespace): helpers that make the events
+using core::Pages;
+using core::State;
+
+constexpr std::uint64_t ms(std::uint64_t n) {
+    return n * 1'000'000;
+}
+
+class AnalyzerTest : public testing::Test {
+  protected:
+    /// The resulting ticks.
+    std::vector<core::Tick> feed(event::Event event) { return analyzer_.apply(std::move(event)); }
+    std::vector<core::Tick> feed_all(std::vector<event::Event> events) {
+        std::vector<core::Tick> all;
+        for (event::Event &event : events) {
+            auto ticks = feed(std::move(event));
+            std::move(ticks.begin(), ticks.end(), std::back_inserter(all));
+        }
+        return all;
+    }
+
+    TickAnalyzer analyzer_{facts()};
+};
+
+TEST_F(AnalyzerTest, MakesATickOfEachReadingAtItsEnd) {
+    feed(attach(ms(1)));
+    feed(update(ms(10), 1030));
+    feed(until(ms(40)));
+    EXPECT_TRUE(feed(reading(ms(50), 1030)).empty());
+    const auto ticks = feed(tick_end(ms(60)));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].t_ns, ms(60));
+    EXPECT_EQ(ticks[0].ledger.exact(), members(0, 1030));
+    EXPECT_EQ(ticks[0].ledger.baseline, members(0, 1000));
+    EXPECT_EQ(ticks[0].ledger.updates, 1U);
+    EXPECT_EQ(ticks[0].ledger.disagreements, 0U);
+    EXPECT_EQ(ticks[0].process.comm, "worker");
+    EXPECT_EQ(ticks[0].time.time_since_epoch(), std::chrono::nanoseconds(kStartUnix + ms(60)));
+}
+
+TEST_F(AnalyzerTest, CountsATraceFromItsBeginToItsEnd) {
+    const auto ticks = feed_all(small_trace());
+    ASSERT_EQ(ticks.size(), 3U);
+    EXPECT_EQ(ticks[0].faults, 30U);
+    EXPECT_EQ(ticks[0].lost, 0U);
+    EXPECT_EQ(ticks[1].lost, 1U);
+    EXPECT_EQ(ticks[1].ledger.resyncs, 1U);
+    EXPECT_EQ(ticks[1].ledger.exact(), members(0, 1035));
+    EXPECT_EQ(ticks[2].state, State::Exited);
+    ASSERT_TRUE(analyzer_.summary());
+    EXPECT_EQ(analyzer_.summary()->records, 6U);
+    EXPECT_EQ(analyzer_.summary()->emitted, 7U);
+    EXPECT_EQ(analyzer_.summary()->lost, 1U);
+    EXPECT_EQ(analyzer_.summary()->duration_ns, ms(301));
+    ASSERT_EQ(analyzer_.summary()->processes.size(), 1U);
+    EXPECT_EQ(analyzer_.summary()->processes[0].state, State::Exited);
+    EXPECT_FALSE(analyzer_.any());
+}
+
+TEST_F(AnalyzerTest, CountsWhatIsNoRecordAsLostAndWhatCameAfterItOnceAllHasCome) {
+    feed(attach(ms(1)));
+    event::Records records = update(ms(10), 1010);
+    rsslag_update unknown{};
+    unknown.kind = 999;
+    append(records, unknown);
+    append(records, unknown);
+    feed(std::move(records));
+    EXPECT_EQ(analyzer_.losses().by_cause.at("malformed"), 1U);
+    feed(until(ms(40)));
+    feed(reading(ms(50), 1012));
+    const auto ticks = feed(tick_end(ms(60)));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].lost_by.at("malformed"), 1U);
+    EXPECT_EQ(ticks[0].ledger.resyncs, 1U);
+    EXPECT_EQ(ticks[0].ledger.disagreements, 0U);
+    feed(losses(ms(70), 3, 0));
+    feed(event::Stop{at(ms(80))});
+    feed(event::End{at(ms(81)), {}});
+    ASSERT_TRUE(analyzer_.summary());
+    EXPECT_EQ(analyzer_.summary()->emitted, 3U);
+    EXPECT_EQ(analyzer_.summary()->lost, 2U);
+}
+
+TEST_F(AnalyzerTest, KeepsRecordsUntilTheirTimeHasCome) {
+    feed(attach(ms(1)));
+    feed(update(ms(10), 1010));
+    feed(update(ms(30), 1030));
+    EXPECT_EQ(analyzer_.waiting().size(), 1U);
+    feed(until(ms(20)));
+    ASSERT_EQ(analyzer_.waiting().size(), 1U);
+    EXPECT_EQ(analyzer_.waiting()[0].bytes.size(), sizeof(rsslag_update));
+    feed(until(ms(31)));
+    EXPECT_TRUE(analyzer_.waiting().empty());
+}
+
+TEST_F(AnalyzerTest, TellsAWalkOfAnEarlierTickUntilSomethingHappens) {
+    const auto tick = [this](std::uint64_t t_ns, std::int64_t anon, bool walk) {
+        feed(reading(t_ns, anon, walk));
+        auto ticks = feed(tick_end(t_ns + ms(5)));
+        return std::move(ticks.at(0));
+    };
+    feed(attach(ms(1)));
+    EXPECT_FALSE(tick(ms(10), 1000, true).stale_walk);
+    const core::Tick stale = tick(ms(260), 1000, false);
+    EXPECT_TRUE(stale.stale_walk);
+    EXPECT_EQ(stale.process.walk_age_ms, 250);
+    feed(event::FreshStart{});
+    EXPECT_FALSE(tick(ms(500), 1000, false).process.walk);
+    EXPECT_FALSE(tick(ms(600), 1000, true).stale_walk);
+    feed(update(ms(650), 1001));
+    EXPECT_FALSE(tick(ms(700), 1001, false).process.walk);
+}
+
+TEST_F(AnalyzerTest, TakesUpAProcessWhoseBeginIsNotAmongTheEvents) {
+    feed(update(ms(10), 1010));
+    feed(until(ms(20)));
+    feed(reading(ms(30), 1010));
+    const auto ticks = feed(tick_end(ms(40)));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].ledger.baseline, members(0, 1010));
+    EXPECT_EQ(ticks[0].ledger.updates, 0U);
+    ASSERT_EQ(analyzer_.groups().size(), 1U);
+}
+
+TEST_F(AnalyzerTest, MakesNoTickOfWhatAGapCutOff) {
+    feed(attach(ms(1)));
+    feed(reading(ms(30), 1000));
+    feed(event::Gap{7, 1});
+    EXPECT_TRUE(feed(tick_end(ms(40))).empty());
+    EXPECT_EQ(analyzer_.losses().by_cause.at("recording"), 7U);
+    feed(reading(ms(45), 1400));
+    EXPECT_TRUE(feed(tick_end(ms(46))).empty()) << "others may be missing";
+    feed(until(ms(50)));
+    feed(reading(ms(60), 1500));
+    const auto ticks = feed(tick_end(ms(70)));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].lost, 7U);
+    EXPECT_EQ(ticks[0].ledger.resyncs, 1U);
+    EXPECT_EQ(ticks[0].ledger.exact(), members(0, 1500));
+}
+
+TEST_F(AnalyzerTest, TellsNothingOfAProgramUntilTheExecThatIsAwaited) {
+    feed(event::ExecAwaited{kPid, kPid, 0x1000});
+    EXPECT_TRUE(analyzer_.any());
+    EXPECT_TRUE(analyzer_.groups().empty());
+    ASSERT_EQ(analyzer_.awaited().size(), 1U);
+    rsslag_task exec{};
+    exec.kind = RSSLAG_EXEC;
+    exec.tid = exec.tgid = exec.ns_tid = exec.ns_tgid = exec.old_tid = kPid;
+    exec.t_ns = kStart + ms(5);
+    exec.mm = kMm;
+    event::Records records;
+    append(records, exec);
+    feed(std::move(records));
+    feed(until(ms(10)));
+    EXPECT_TRUE(analyzer_.awaited().empty());
+    ASSERT_EQ(analyzer_.groups().size(), 1U);
+    ASSERT_EQ(analyzer_.unknown().size(), 1U) << "the mm that it has made was not among the records";
+    feed(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
+    EXPECT_TRUE(analyzer_.unknown().empty());
+    EXPECT_TRUE(analyzer_.adopted().empty());
+}
+
+TEST_F(AnalyzerTest, TakesUpAProcessWhoseExecWasLost) {
+    feed(event::ExecAwaited{kPid, kPid, 0x1000});
+    feed(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
+    EXPECT_TRUE(analyzer_.awaited().empty());
+    ASSERT_EQ(analyzer_.groups().size(), 1U);
+    EXPECT_EQ(analyzer_.groups()[0].mm, kMm);
+    EXPECT_EQ(analyzer_.adopted(), (std::vector<std::pair<int, std::uint64_t>>{{kPid, kMm}}));
+}
+
+TEST_F(AnalyzerTest, AwaitsNobodyWhoIsGone) {
+    feed(event::ExecAwaited{kPid, kPid, kMm});
+    feed(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(1), kStart + ms(2)}});
+    EXPECT_EQ(analyzer_.awaited().size(), 1U) << "it is what it was";
+    feed(event::Counters{kPid, core::Error{core::Kind::Gone, "it is gone", 0, ""}});
+    EXPECT_FALSE(analyzer_.any());
+}
+
+TEST_F(AnalyzerTest, EndsAProcessThatIsGoneTwiceOnlyWhereItsExitMayBeLost) {
+    feed(attach(ms(1)));
+    for (std::uint64_t i = 1; i < 4; ++i) {
+        feed(gone());
+        feed(tick_end(ms(100 * i)));
+    }
+    EXPECT_EQ(analyzer_.groups().size(), 1U);
+    feed(losses(ms(400), 5, 1));
+    feed(gone());
+    EXPECT_TRUE(analyzer_.groups().empty());
+    feed(tick_end(ms(401)));
+    const auto ticks = feed(event::Stop{at(ms(500))});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].state, State::Exited);
+}
+
+TEST_F(AnalyzerTest, CountsLossesSinceItsEventsBegin) {
+    Facts later = facts();
+    later.before.sent = 100;
+    later.before.by_cause = {{"ring_full", 10}};
+    Analyzer analyzer(later, {});
+    EXPECT_EQ(analyzer.losses().lost(), 0U);
+    struct : TraceObserver {
+        void on_loss(std::uint64_t t_ns, const core::Losses & /*losses*/) override { reported = t_ns; }
+        std::uint64_t reported = 0;
+    } observer;
+    analyzer = Analyzer(later, {.threads = {}, .for_screen = false, .observer = &observer});
+    analyzer.apply(losses(ms(10), 120, 10));
+    EXPECT_EQ(analyzer.losses().sent, 20U);
+    EXPECT_EQ(observer.reported, 0U);
+    analyzer.apply(losses(ms(20), 130, 12));
+    EXPECT_EQ(analyzer.losses().lost(), 2U);
+    EXPECT_EQ(observer.reported, ms(20)) << "as it was result, whoever reads it";
+}
+
+}  // namespace
+}  // namespace rsslag::analysis

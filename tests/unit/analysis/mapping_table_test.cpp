@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/mapping_table.h"
+
+#include <gtest/gtest.h>
+
+namespace rsslag::analysis {
+namespace {
+
+using core::MappingChange;
+using Kind = MappingChange::Kind;
+
+constexpr int kPid = 7;
+constexpr std::uint8_t kData = core::MappingRead | core::MappingWrite;
+constexpr std::uint64_t kArena = std::uint64_t{64} << 20;
+
+MappingChange mapped(std::uint64_t start, std::uint64_t end, std::string name = "", std::uint8_t flags = kData) {
+    MappingChange change;
+    change.pid = change.tid = kPid;
+    change.range = {start, end, flags, std::move(name)};
+    return change;
+}
+
+class Table : public ::testing::Test {
+  protected:
+    std::string at(std::uint64_t address, int pid = kPid) { return std::string(table.name_at(pid, address)); }
+    MappingTable table;
+};
+
+TEST_F(Table, KnowsNothingThatNobodyTold) {
+    table.change(mapped(0x1000, 0x3000));
+    EXPECT_EQ(at(0xfff), "(unknown)");
+    EXPECT_EQ(at(0x1000), "(anonymous)");
+    EXPECT_EQ(at(0x2fff), "(anonymous)");
+    EXPECT_EQ(at(0x3000), "(unknown)");
+    EXPECT_EQ(at(0x1000, 8), "(unknown)");
+}
+
+TEST_F(Table, NeverTellsAReusedAddressUnderItsOldName) {
+    table.change(mapped(0x1000, 0x9000, "/lib/old.so"));
+    EXPECT_EQ(at(0x5000), "/lib/old.so");
+    table.change(mapped(0x4000, 0x6000));
+    EXPECT_EQ(at(0x3fff), "/lib/old.so");
+    EXPECT_EQ(at(0x4000), "(anonymous)");
+    EXPECT_EQ(at(0x5fff), "(anonymous)");
+    EXPECT_EQ(at(0x6000), "/lib/old.so");
+    table.change(mapped(0, 0x10000, "/lib/new.so"));
+    for (const std::uint64_t address : {0x0, 0x1000, 0x4000, 0x8fff, 0xffff})
+        EXPECT_EQ(at(address), "/lib/new.so");
+}
+
+TEST_F(Table, AListingIsAllThereIs) {
+    table.change(mapped(0x1000, 0x9000, "/lib/old.so"));
+    table.list({0, kPid, {{{0x4000, 0x6000, kData, "[heap]"}, std::nullopt}}, {}});
+    EXPECT_EQ(at(0x1000), "(unknown)");
+    EXPECT_EQ(at(0x5000), "[heap]");
+}
+
+TEST_F(Table, KnowsAgainOnlyWhatHasThatVeryNameNow) {
+    table.change(mapped(0x1000, 0x9000, "/lib/a.so"));
+    EXPECT_TRUE(table.contains(kPid, mapped(0x1000, 0x9000, "/lib/a.so", 5).range));
+    EXPECT_TRUE(table.contains(kPid, mapped(0x4000, 0x6000, "/lib/a.so").range));
+    EXPECT_FALSE(table.contains(kPid, mapped(0x4000, 0xa000, "/lib/a.so").range)) << "it is longer";
+    EXPECT_FALSE(table.contains(kPid, mapped(0x0, 0x2000, "/lib/a.so").range));
+    EXPECT_FALSE(table.contains(kPid, mapped(0x4000, 0x6000, "/lib/b.so").range));
+    EXPECT_FALSE(table.contains(8, mapped(0x4000, 0x6000, "/lib/a.so").range));
+    table.change(mapped(0x4000, 0x5000));
+    EXPECT_FALSE(table.contains(kPid, mapped(0x3000, 0x6000, "/lib/a.so").range)) << "something else came in between";
+    EXPECT_FALSE(table.contains(kPid, mapped(0x4000, 0x5000).range)) << "it has no name to be known by";
+}
+
+/// Single pages that are not adjacent, so that none are merged.
+core::MappingListing pages_apart(std::uint64_t count) {
+    core::MappingListing listing;
+    listing.pid = kPid;
+    for (std::uint64_t i = 0; i < count; ++i)
+        listing.entries.push_back({{i * 0x2000, i * 0x2000 + 0x1000, kData, ""}, std::nullopt});
+    return listing;
+}
+
+TEST_F(Table, DoesNotGoThroughAllMappingsForEachOfManyWords) {
+    constexpr std::uint64_t kCount = 65'000;
+    table.list(pages_apart(kCount));
+    MappingChange name = mapped(0, kCount * 0x2000, "[anon:first]");
+    name.kind = Kind::Named;
+    table.change(name);
+    EXPECT_EQ(at((kCount - 1) * 0x2000), "[anon:first]");
+    for (int i = 0; i < 200; ++i) {
+        name.range.name = "[anon:number " + std::to_string(i) + "]";
+        table.change(name);
+    }
+    EXPECT_NE(at((kCount - 1) * 0x2000), name.range.name) << "13 million looked at for 201 words";
+    for (int i = 0; i < 100'000; ++i)  // many cheap changes allow a costly one
+        table.change(mapped(kCount * 0x2000, kCount * 0x2000 + 0x1000));
+    name.range = {(kCount - 1) * 0x2000, kCount * 0x2000, kData, "[anon:last]"};
+    table.change(name);
+    EXPECT_EQ(at((kCount - 1) * 0x2000), "[anon:last]");
+}
+
+TEST_F(Table, HasNoRoomForAnyNumberOfLongNames) {
+    constexpr std::uint64_t kCount = 40'000;  // 160 MB of names
+    for (std::uint64_t i = 0; i < kCount; ++i)
+        table.change(mapped(i * 0x2000, i * 0x2000 + 0x1000, "/" + std::string(4'000, 'x') + std::to_string(i)));
+    EXPECT_EQ(at(0), "/" + std::string(4'000, 'x') + "0");
+    EXPECT_EQ(at((kCount - 1) * 0x2000), "(unknown)");
+    table.list(pages_apart(1));
+    table.change(mapped(0x10000, 0x11000, "/lib/new.so"));
+    EXPECT_EQ(at(0x10000), "/lib/new.so");
+}
+
+TEST_F(Table, DoesNotCopyAllMappingsForEachOfManyForks) {
+    table.list(pages_apart(65'000));
+    for (int child = 100; child < 200; ++child) {
+        table.fork(kPid, child, false);
+        table.exit(child);
+    }
+    table.fork(kPid, 200, false);
+    EXPECT_EQ(at(0, 200), "(unknown)");
+    table.fork(kPid, 201, true);
+    EXPECT_EQ(at(0, 201), "(anonymous)");
+}
+
+TEST_F(Table, KeepsProgramsApart) {
+    table.change(mapped(0x1000, 0x2000, "/bin/first"));
+    MappingChange exec = mapped(0, 0);
+    exec.kind = Kind::Exec;
+    table.change(exec);
+    table.change(mapped(0x5000, 0x6000, "/bin/second"));
+    EXPECT_EQ(at(0x1000), "/bin/first") << "the exec is not done yet";
+    table.exec(kPid);
+    EXPECT_EQ(at(0x1000), "(unknown)");
+    EXPECT_EQ(at(0x5000), "/bin/second");
+}
+
+TEST_F(Table, AForkHasWhatItsParentHadAndItsOwnFromThenOn) {
+    table.change(mapped(0x1000, 0x2000, "/bin/first"));
+    table.fork(kPid, 8, false);
+    table.change(mapped(0x1000, 0x2000, "/lib/of-the-parent"));
+    EXPECT_EQ(at(0x1000, 8), "/bin/first");
+    table.fork(kPid, 9, true);
+    table.change(mapped(0x3000, 0x4000, "/lib/of-both"));
+    EXPECT_EQ(at(0x3000, 9), "/lib/of-both") << "they share it";
+    table.exit(kPid);
+    EXPECT_EQ(at(0x3000), "(unknown)");
+    EXPECT_EQ(at(0x3000, 9), "/lib/of-both");
+}
+
+TEST_F(Table, FollowsWhatMoves) {
+    table.change(mapped(0x1000, 0x3000, "/dev/zero (deleted)", kData | core::MappingShared));
+    MappingChange move = mapped(0x8000, 0xc000);
+    move.kind = Kind::Moved;
+    move.old_start = 0x1000;
+    move.old_end = 0x3000;
+    table.change(move);
+    EXPECT_EQ(at(0x1000), "(unknown)");
+    EXPECT_EQ(at(0xbfff), "shmem");
+}
+
+TEST_F(Table, NamesAnonymousMemoryOnly) {
+    table.change(mapped(0x1000, 0x5000));
+    table.change(mapped(0x5000, 0x6000, "/lib/a.so"));
+    MappingChange name = mapped(0x2000, 0x6000, "[anon:pool]");
+    name.kind = Kind::Named;
+    table.change(name);
+    EXPECT_EQ(at(0x1fff), "(anonymous)");
+    EXPECT_EQ(at(0x2000), "[anon:pool]");
+    EXPECT_EQ(at(0x5000), "/lib/a.so");
+}
+
+TEST_F(Table, AStackIsThatOfTheThreadThatBeganOnIt) {
+    table.change(mapped(0x100000, 0x900000));
+    table.thread_begins(kPid, 12, 0x8ff000);
+    EXPECT_EQ(at(0x100000), "stack of thread 12");
+    table.thread_ends(kPid, 12);
+    EXPECT_EQ(at(0x100000), "(anonymous)");
+    table.thread_begins(kPid, 13, 0x8ff000);
+    EXPECT_EQ(at(0x100000), "stack of thread 13");
+    table.change(mapped(0x8000000, 0x8000000 + kArena));
+    table.thread_begins(kPid, 14, 0x8004000);
+    EXPECT_NE(at(0x8004000), "stack of thread 14") << "a heap that a stack was taken from";
+}
+
+TEST_F(Table, AStackIsNotWhatItWasMergedWith) {
+    table.change(mapped(0x900000, 0xa00000));
+    table.change(mapped(0x100000, 0x900000, "", 0));
+    table.change(mapped(0x101000, 0xa00000));
+    table.thread_begins(kPid, 12, 0x8ff000);
+    EXPECT_EQ(at(0x101000), "stack of thread 12");
+    EXPECT_EQ(at(0x8fffff), "stack of thread 12");
+    EXPECT_EQ(at(0x900000), "(anonymous)");
+    table.list({0, kPid, {{{0x101000, 0xa00000, kData, ""}, std::nullopt}}, {}});
+    EXPECT_EQ(at(0x8fffff), "stack of thread 12 ~") << "where it ends is not listed";
+}
+
+TEST_F(Table, AnArenaThatGrowsIsOne) {
+    table.change(mapped(3 * kArena, 4 * kArena, "", 0));
+    table.change(mapped(3 * kArena, 3 * kArena + 0x21000));
+    table.change(mapped(3 * kArena, 3 * kArena + 0x42000));
+    EXPECT_EQ(at(3 * kArena + 0x41000), "glibc arena ~");
+}
+
+TEST_F(Table, AStackThatNobodySawTheBeginOfIsRecognisedByItsShape) {
+    const core::MappingListing::Entry stack{{0x100000, 0x900000, kData, ""}, std::nullopt};
+    const core::MappingListing::Entry heap{{0x1000000, 0x2000000, kData, ""}, std::nullopt};
+    const core::MappingListing::Entry library{{0x3000000, 0x4000000, kData, "/lib/a.so"}, std::nullopt};
+    table.thread_begins(kPid, 15, 0x8fe000);
+    table.list({0, kPid, {stack, heap, library}, {{12, 0x1100000}, {13, 0x1900000}, {14, 0x3001000}, {15, 0x8f0000}}});
+    EXPECT_EQ(at(0x100000), "stack of thread 15") << "its begin is known";
+    EXPECT_EQ(at(0x1000000), "(anonymous)") << "a heap that stacks were taken from";
+    EXPECT_EQ(at(0x3000000), "/lib/a.so");
+    table.list({0, kPid, {stack, heap}, {{12, 0x1100000}}});
+    EXPECT_EQ(at(0x1000000), "stack of thread 12 ~");
+    table.thread_ends(kPid, 12);
+    EXPECT_EQ(at(0x1000000), "(anonymous)");
+}
+
+TEST_F(Table, WhatIsRecognisedByItsShapeSaysSo) {
+    table.change(mapped(3 * kArena, 4 * kArena, "", 0));
+    table.change(mapped(3 * kArena, 3 * kArena + 0x21000));
+    EXPECT_EQ(at(3 * kArena), "glibc arena ~");
+    table.change(mapped(0x1000, 0x2000, "", kData | core::MappingExecute));
+    EXPECT_EQ(at(0x1000), "JIT ~");
+}
+
+TEST_F(Table, TheFirstPieceOfBrkIsTheHeapThoughTheKernelHasNoNameForItYet) {
+    MappingChange exec = mapped(0, 0);
+    exec.kind = Kind::Exec;
+    table.change(exec);
+    table.change(mapped(0x400000, 0x500000, "/bin/x"));
+    table.change(mapped(0x500000, 0x510000));
+    table.exec(kPid);
+    EXPECT_EQ(at(0x500000), "(anonymous)") << "what the exec maps there is .bss";
+    table.change(mapped(0x700000, 0x721000));
+    EXPECT_EQ(at(0x700000), "[heap]");
+    table.change(mapped(0x7f0000000000, 0x7f0000001000));
+    EXPECT_EQ(at(0x7f0000000000), "(anonymous)");
+    table.change(mapped(0x800000, 0x900000));
+    EXPECT_EQ(at(0x800000), "(anonymous)") << "there is a heap already";
+}
+
+TEST_F(Table, TakesWhateverAFileSays) {
+    table.change(mapped(5, 5));
+    table.change(mapped(9, 3));
+    table.change(mapped(0, UINT64_MAX));
+    MappingChange move = mapped(UINT64_MAX - 1, UINT64_MAX);
+    move.kind = Kind::Moved;
+    move.old_start = UINT64_MAX;
+    table.change(move);
+    EXPECT_EQ(at(5), "(anonymous)");
+    table.fork(99, 100, false);
+    table.exit(101);
+    table.thread_ends(102, 1);
+}
+
+}  // namespace
+}  // namespace rsslag::analysis

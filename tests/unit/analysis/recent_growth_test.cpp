@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/recent_growth.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/analyzer.h"
+#include "events.h"
+
+namespace rsslag::analysis {
+namespace {
+
+constexpr std::uint64_t kHeapAt = 0x10000, kLibraryAt = 0x7f0000000000;
+
+class Recently : public testing::Test {
+  protected:
+    Recently() {
+        rsslag_task exec{};
+        exec.kind = RSSLAG_EXEC;
+        exec.tid = exec.ns_tid = exec.tgid = exec.ns_tgid = test::kPid;
+        exec.t_ns = at(0);
+        exec.mm = test::kMm;
+        recent.note(exec, 0);
+        map(kHeapAt, "[heap]");
+        map(kLibraryAt, "/lib/a.so");
+        now.mm = test::kMm;
+        now.begin.anon = {1'000};
+        now.flushed.anon = {1'000};
+    }
+
+    static std::uint64_t at(std::uint64_t seconds) { return (1'000 + seconds) * test::kSecond; }
+    void map(std::uint64_t start, std::string name) {
+        core::MappingChange change;
+        change.pid = change.tid = test::kPid;
+        change.range = {start, start + 0x10000, core::MappingRead | core::MappingWrite, std::move(name)};
+        recent.note(change);
+    }
+    /// By a fault at this address, or by no fault; 0 pages: the number is unknown.
+    void came_at(std::uint64_t t_ns, std::int64_t pages, std::optional<std::uint64_t> address, int tid = test::kPid) {
+        rsslag_update record{};
+        record.kind = RSSLAG_UPDATE;
+        record.flags = RSSLAG_OWN;
+        if (address) record.flags = RSSLAG_OWN | RSSLAG_OF_USER_FAULT;
+        record.tid = tid;
+        record.t_ns = t_ns;
+        record.mm = test::kMm;
+        record.member = 1;
+        record.address = address.value_or(0);
+        core::Applied applied;
+        applied.known = true;
+        if (pages != 0) applied.pages = core::Pages{pages};
+        if (pages == 0) applied.ticket = 77;
+        recent.note(record, applied, ledger);
+        now.flushed.anon.n += pages;
+    }
+    core::RecentGrowth result(std::uint64_t t_ns) { return recent.of(now, t_ns); }
+    static std::int64_t came(const core::RecentGrowth &growth, std::string_view mapping) {
+        for (const auto &each : growth.mappings)
+            if (each.name == mapping) return each.came.n;
+        return 0;
+    }
+    static std::int64_t by_thread(const core::RecentGrowth &growth, int tid) {
+        for (const auto &each : growth.threads)
+            if (each.tid == tid) return each.came.n;
+        return 0;
+    }
+    static std::int64_t by(const core::RecentGrowth &growth, core::NoFault why) {
+        return growth.no_fault[static_cast<std::size_t>(why)].n;
+    }
+
+    core::Ledger ledger{{}};
+    RecentGrowth recent;
+    core::MmView now;
+};
+
+TEST_F(Recently, GrowthIsByMappingAndByThreadAndSumsUp) {
+    came_at(at(1), 10, kHeapAt);
+    came_at(at(1) + 1, 30, kLibraryAt + 0x1000, test::kPid + 1);
+    came_at(at(1) + 2, 5, std::nullopt);
+    came_at(at(1) + 3, -3, std::nullopt);
+    const core::RecentGrowth growth = result(at(2));
+    EXPECT_EQ(came(growth, "[heap]"), 10);
+    EXPECT_EQ(came(growth, "/lib/a.so"), 30);
+    EXPECT_EQ(growth.mappings.front().name, "/lib/a.so") << "largest first";
+    EXPECT_EQ(by_thread(growth, test::kPid), 10);
+    EXPECT_EQ(by_thread(growth, test::kPid + 1), 30);
+    EXPECT_EQ(by(growth, core::NoFault::Populated), 5);
+    EXPECT_EQ(by(growth, core::NoFault::GivenUp), -3);
+    EXPECT_EQ(by(growth, core::NoFault::NotRecorded), 0);
+    EXPECT_EQ(growth.grew().n, 42);
+    EXPECT_TRUE(growth.any_names);
+}
+
+TEST_F(Recently, WhatIsLongerAgoIsForgotten) {
+    came_at(at(1), 10, kHeapAt);
+    EXPECT_EQ(result(at(2)).grew().n, 10);
+    came_at(at(20), 20, kLibraryAt);
+    EXPECT_EQ(result(at(29)).grew().n, 30);
+    const core::RecentGrowth later = result(at(32));
+    EXPECT_EQ(came(later, "[heap]"), 0);
+    EXPECT_EQ(came(later, "/lib/a.so"), 20);
+    EXPECT_EQ(later.grew().n, 20);
+    EXPECT_EQ(later.from_ns, at(2));
+    const core::RecentGrowth last = result(at(60));
+    EXPECT_EQ(last.grew().n, 0);
+    EXPECT_TRUE(last.mappings.empty());
+    EXPECT_TRUE(last.threads.empty());
+}
+
+TEST_F(Recently, WhatNoRecordHasToldOfHasARowOfItsOwn) {
+    came_at(at(1), 10, kHeapAt);
+    now.flushed.anon.n += 90;
+    const core::RecentGrowth growth = result(at(2));
+    EXPECT_EQ(by(growth, core::NoFault::NotRecorded), 90);
+    EXPECT_EQ(growth.grew().n, 100);
+}
+
+TEST_F(Recently, WhatIsOpenIsNobodysUntilItIsSettled) {
+    came_at(at(1), 0, kHeapAt);
+    now.flushed.anon.n += 7;
+    const core::RecentGrowth open = result(at(2));
+    EXPECT_EQ(came(open, "(not settled yet)"), 7);
+    EXPECT_EQ(came(open, "[heap]"), 0);
+    EXPECT_EQ(open.grew().n, 7);
+    map(kHeapAt, "/lib/new.so");
+    recent.note(core::SettledUpdate{77, core::Pages{7}, std::nullopt});
+    const core::RecentGrowth settled = result(at(3));
+    EXPECT_EQ(came(settled, "[heap]"), 7) << "what was there then";
+    EXPECT_EQ(by(settled, core::NoFault::NotRecorded), 0);
+    EXPECT_EQ(settled.grew().n, 7);
+}
+
+TEST_F(Recently, AReusedAddressIsNeverToldUnderItsOldName) {
+    came_at(at(1), 10, kHeapAt);
+    map(kHeapAt, "/lib/new.so");
+    came_at(at(1) + 2, 3, kHeapAt);
+    const core::RecentGrowth growth = result(at(2));
+    EXPECT_EQ(came(growth, "[heap]"), 10);
+    EXPECT_EQ(came(growth, "/lib/new.so"), 3);
+}
+
+TEST_F(Recently, NoMoreRowsAreKeptThanAScreenMayHave) {
+    constexpr int kMany = 10'000;
+    for (int i = 0; i < kMany; ++i)
+        came_at(at(1) + static_cast<std::uint64_t>(i), 1, kHeapAt, 10'000 + i);
+    const core::RecentGrowth growth = result(at(2));
+    EXPECT_LE(growth.threads.size(), 100U);
+    core::Pages threads = growth.other_threads;
+    for (const auto &thread : growth.threads)
+        threads += thread.came;
+    EXPECT_EQ(threads.n, kMany);
+    EXPECT_EQ(growth.grew().n, kMany);
+}
+
+TEST_F(Recently, NothingIsKeptWhereNoScreenShowsIt) {
+    for (const bool for_screen : {false, true}) {
+        test::TickAnalyzer analyzer(test::facts(), {.threads = {}, .for_screen = for_screen});
+        analyzer.apply(test::attach(test::kSecond / 10));
+        analyzer.apply(test::until(test::kSecond));
+        analyzer.apply(test::reading(test::kSecond + 1'000'000, 1000));
+        const auto ticks = analyzer.apply(test::tick_end(test::kSecond + 2'000'000));
+        ASSERT_EQ(ticks.size(), 1U);
+        EXPECT_EQ(ticks[0].recent.has_value(), for_screen);
+    }
+}
+
+}  // namespace
+}  // namespace rsslag::analysis

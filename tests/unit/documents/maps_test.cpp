@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "documents/maps.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "expected.h"
+#include "golden.h"
+#include "mapped.h"
+
+namespace rsslag::documents {
+namespace {
+
+using core::Kilobytes;
+using nlohmann::json;
+using test::ascii_style;
+using test::is_golden;
+using test::maps_document;
+
+bool harmless(const std::string &text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return c == '\n' || (c >= 0x20 && c != 0x7F); });
+}
+
+std::string text_of(const MapsDocument &document, const MapsChoices &choices = {}) {
+    return maps_text(document, document.processes.at(0), choices, ascii_style());
+}
+
+const TopRow &row(const std::vector<TopRow> &rows, std::string_view column) {
+    return *std::ranges::find(rows, column, &TopRow::column);
+}
+
+TEST(MapsText, HasItsFourTables) {
+    EXPECT_TRUE(is_golden(text_of(maps_document()), "maps.txt"));
+}
+
+TEST(MapsText, SaysWhyThereIsNothingExact) {
+    MapsDocument document = maps_document();
+    document.counted = false;
+    document.processes[0].reading.reset();
+    document.processes[0].why_not_exact = "missing CAP_BPF";
+    EXPECT_TRUE(is_golden(text_of(document), "maps_without_counters.txt"));
+}
+
+TEST(MapsText, TellsWhatWasGivenUpAndWhatIsBesideRss) {
+    MapsDocument document = maps_document();
+    EXPECT_EQ(text_of(document).find("LazyFree"), std::string::npos);
+    EXPECT_EQ(text_of(document).find("\nhugetlb"), std::string::npos);
+    procfs::MapSums &sums = document.processes[0].sums;
+    sums.lazy_free = sums.droppable_anon = {4};
+    sums.droppable = sums.droppable_file + sums.droppable_anon;
+    sums.private_hugetlb = {4096};
+    sums.shared_hugetlb = {2048};
+    sums.hugetlb = {6144};
+    const std::string text = text_of(document);
+    for (const char *const line :
+         {"\nLazyFree                          4  given up", "private 4,096 kB, shared 2,048 kB\n",
+          "\nhugetlb                       6,144  not in Rss: private", "\ndroppable, at most              392  ",
+          "\n  of files                      388  ", "\n  anonymous                       4  "})
+        EXPECT_NE(text.find(line), std::string::npos) << line << text;
+    const std::string look = look_text(document, document.processes[0], ascii_style());
+    EXPECT_NE(look.find("LazyFree 4 kB  hugetlb (not in Rss) 6,144 kB\n"), std::string::npos) << look;
+    const json result = json::parse(maps_json(document, {}))["processes"][0]["sums"];
+    EXPECT_EQ(result["private_hugetlb_kb"], 4096);
+    EXPECT_EQ(result["droppable_anon_kb"], 4);
+}
+
+TEST(MapsText, ShowsEachMappingOnDemand) {
+    MapsChoices choices;
+    choices.each = true;
+    const std::string text = text_of(maps_document(), choices);
+    EXPECT_NE(text.find("0000000000400000-0000000000464000 r-xp"), std::string::npos) << text;
+    EXPECT_NE(text.find("[stack]\n"), std::string::npos);
+    EXPECT_TRUE(harmless(text));
+}
+
+TEST(MapsText, ShowsWhatDiffersFromTheCounters) {
+    MapsDocument document = maps_document();
+    document.processes[0].reading->verdict.exact.shmem = {47};
+    const auto checks = member_checks(document.processes[0], document.machine.page_size);
+    ASSERT_EQ(checks.size(), 3U);
+    EXPECT_EQ(checks[2].member, core::Member::Shmem);
+    EXPECT_EQ(checks[2].difference, core::Pages{3});
+    EXPECT_NE(text_of(document).find("\ndifference "), std::string::npos);
+    EXPECT_EQ(text_of(maps_document()).find("\ndifference "), std::string::npos);
+}
+
+TEST(TopRows, DifferFromTopByWhatIsCached) {
+    const MapsDocument document = maps_document();
+    const auto rows = top_rows(document.processes[0], document.machine.page_size);
+    ASSERT_EQ(rows.size(), 7U);
+    EXPECT_EQ(row(rows, "RES").says, 700);
+    EXPECT_EQ(row(rows, "RES").exact, 720);
+    EXPECT_NE(row(rows, "RES").note.find("20 kB more is cached"), std::string::npos);
+    EXPECT_EQ(row(rows, "SHR").exact, 608);
+    EXPECT_NE(row(rows, "SHR").note.find("200 kB of it is shared anonymous memory"), std::string::npos);
+    EXPECT_NE(row(rows, "DATA").note.find("reserved, hardly touched: only 120 kB"), std::string::npos);
+    EXPECT_EQ(row(rows, "%MEM").exact, 1.0);
+}
+
+TEST(TopRows, AreExactByAThreadWhereTheMainThreadHasEnded) {
+    MapsDocument document = maps_document();
+    MappedProcess &process = document.processes[0];
+    process.top.living = std::exchange(process.top.statm, procfs::Statm{});
+    process.top.vm_swap.reset();
+    const auto rows = top_rows(process, document.machine.page_size);
+    for (const char *column : {"VIRT", "RES", "SHR", "CODE", "DATA"})
+        EXPECT_EQ(row(rows, column).says, 0) << column << ": top reads the main thread's";
+    EXPECT_EQ(row(rows, "VIRT").exact, 16777216);
+    EXPECT_EQ(row(rows, "CODE").exact, 400);
+    EXPECT_EQ(row(rows, "DATA").exact, 16776000);
+    EXPECT_EQ(row(rows, "RES").exact, 720);
+    EXPECT_EQ(row(rows, "RES").note,
+              "top reads the main thread, which has ended; 20 kB more is cached, not yet flushed");
+    EXPECT_NE(row(rows, "DATA").note.find("reserved, hardly touched: only 120 kB"), std::string::npos);
+    process.reading.reset();
+    EXPECT_EQ(row(top_rows(process, document.machine.page_size), "VIRT").exact, 16777216);
+}
+
+TEST(MapsJson, NeverLosesAKey) {
+    MapsDocument document = maps_document();
+    const json whole = json::parse(maps_json(document, {}));
+    document.processes[0].reading.reset();
+    document.processes[0].top = {};
+    const json bare = json::parse(maps_json(document, {}));
+    const json &before = whole["processes"][0];
+    const json &after = bare["processes"][0];
+    EXPECT_EQ(before.size(), after.size());
+    for (const auto &[key, value] : before.items())
+        EXPECT_TRUE(after.contains(key)) << key;
+    EXPECT_TRUE(after["exact"].is_null());
+    EXPECT_TRUE(after["top"][1]["says_kb"].is_null());
+    EXPECT_TRUE(harmless(maps_json(document, {})));
+}
+
+TEST(Baseline, IsWhatTheDocumentSaid) {
+    const MapsDocument document = maps_document();
+    const auto read = memory::read_baselines(maps_json(document, {}));
+    ASSERT_TRUE(read.ok()) << read.error().what;
+    ASSERT_EQ(read->size(), 1U);
+    const Baseline &baseline = read->front();
+    EXPECT_EQ(baseline.pid, 4711);
+    EXPECT_EQ(baseline.sums.rss, document.processes[0].sums.rss);
+    EXPECT_EQ(baseline.sums.droppable, document.processes[0].sums.droppable);
+    ASSERT_EQ(baseline.groups.size(), document.processes[0].groups.size());
+    EXPECT_EQ(baseline.groups[0].rss, document.processes[0].groups[0].rss);
+}
+
+TEST(ReportHead, IsPlainAscii) {
+    const MapsDocument document = maps_document();
+    const std::string head = report_head(document, document.processes[0], {"rsslag 1", "[madvise]"});
+    EXPECT_TRUE(harmless(head));
+    EXPECT_NE(head.find("command line          server --port 80 \\x1b[1m\n"), std::string::npos) << head;
+}
+
+TEST(PmapText, KeepsTheLayout) {
+    const MapsDocument document = maps_document();
+    EXPECT_TRUE(is_golden(pmap_x_text(document.processes[0], false), "pmap_x.txt"));
+    EXPECT_TRUE(harmless(pmap_details_text(document.processes[0], false)));
+}
+
+TEST(ChangesText, NamesWhatCameWentAndGrew) {
+    MapsDocument document = maps_document();
+    MappedProcess &process = document.processes[0];
+    auto before = process.groups;
+    before.front().rss += Kilobytes{8};
+    before.erase(std::ranges::find(before, std::string("[stack]"), &procfs::MapGroup::name));
+    before.emplace_back().name = "/gone";
+    process.since = procfs::changes(before, process.groups);
+    const std::string text = changes_text(process, ascii_style());
+    EXPECT_NE(text.find("new: [stack]"), std::string::npos) << text;
+    EXPECT_NE(text.find("gone: /gone"), std::string::npos) << text;
+    EXPECT_NE(text.find("-8"), std::string::npos) << text;
+    process.since.emplace();
+    EXPECT_EQ(changes_text(process, ascii_style()), "nothing has changed\n");
+}
+
+}  // namespace
+}  // namespace rsslag::documents

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "screen/screen.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <clocale>
+#include <random>
+
+#include "screens.h"
+
+namespace rsslag::screen {
+namespace {
+
+using std::chrono::milliseconds;
+using test::ascii_style;
+using test::busy_screen;
+using test::classic_screen;
+using test::classic_tick;
+using test::contains;
+using test::is_golden;
+using test::keys;
+using test::press;
+
+/// Widths depend on the locale; any UTF-8 locale is suitable.
+class Screens : public testing::Test {
+  protected:
+    static void SetUpTestSuite() {
+        setenv("TZ", "RSSLAG-2", 1);
+        tzset();
+    }
+    void SetUp() override {
+        if (std::setlocale(LC_CTYPE, "C.UTF-8") == nullptr) GTEST_SKIP() << "the locale C.UTF-8 is not installed";
+    }
+};
+
+std::string shown(const LiveScreen &screen, Size size = {36, 120}) {
+    return screen.draw(size, milliseconds(200)).text();
+}
+
+constexpr Size kSizes[] = {{24, 80}, {15, 60}, {36, 120}, {60, 200}};
+
+TEST_F(Screens, ShowThreadsThatCacheAtEverySize) {
+    for (const Size &size : kSizes) {
+        EXPECT_TRUE(is_golden(shown(classic_screen({}), size),
+                              fmt::format("screen_thread_{}x{}.txt", size.columns, size.rows)));
+    }
+    EXPECT_TRUE(is_golden(shown(classic_screen(ascii_style()), {24, 80}), "screen_thread_ascii_80x24.txt"));
+}
+
+TEST_F(Screens, ShowCpusThatCacheAtEverySize) {
+    for (const Size &size : kSizes) {
+        EXPECT_TRUE(
+            is_golden(shown(busy_screen({}), size), fmt::format("screen_cpu_{}x{}.txt", size.columns, size.rows)));
+    }
+}
+
+TEST_F(Screens, ShowOneThreadAndItsWayToTheFlush) {
+    LiveScreen screen = classic_screen({});
+    press(screen, "sssss\x01\n");
+    EXPECT_TRUE(is_golden(shown(screen), "screen_one_thread.txt"));
+}
+
+Tick grown_tick() {
+    Tick tick = classic_tick(33);
+    core::RecentGrowth &recent = tick.recent.emplace();
+    recent.from_ns = 3'000'000'000;
+    recent.any_names = true;
+    recent.mappings = {{"glibc arena ~", {5'000}},
+                       {"stack of thread 4712 worker-00", {12}},
+                       {"/lib/evil\033[2J.so", {3}},
+                       {"[heap]", {0}},
+                       {"shmem", {-40}}};
+    recent.other_mappings = {7};
+    for (int i = 0; i < 60; ++i)
+        recent.threads.push_back({4712 + i, fmt::format("worker-{:02}", i), {100 - i}});
+    recent.other_threads = {2};
+    recent.no_fault = {core::Pages{256}, core::Pages{-512}, {}, core::Pages{1}};
+    return tick;
+}
+
+TEST_F(Screens, ShowWhatGrewByMappingAndByThread) {
+    LiveScreen screen = classic_screen({});
+    screen.take(grown_tick());
+    press(screen, "g");
+    EXPECT_TRUE(is_golden(shown(screen), "screen_growth_120x36.txt"));
+    const std::string narrow = shown(screen, {24, 80});
+    EXPECT_TRUE(is_golden(narrow, "screen_growth_80x24.txt"));
+    EXPECT_TRUE(contains(narrow, core::as_kb(grown_tick().recent->grew(), {})));
+    EXPECT_TRUE(contains(shown(screen, {16, 80}), "no record reports this")) << "without it nothing adds up";
+    press(screen, "\x1b");
+    EXPECT_FALSE(contains(shown(screen), "GREW BY"));
+    press(screen, "gg");
+    EXPECT_FALSE(contains(shown(screen), "GREW BY"));
+}
+
+TEST_F(Screens, SayWhereNobodyToldOfMappings) {
+    LiveScreen screen = classic_screen({});
+    press(screen, "g");
+    EXPECT_TRUE(contains(shown(screen), "growth is not known"));
+    Tick tick = grown_tick();
+    tick.recent->any_names = false;
+    screen.take(tick);
+    EXPECT_TRUE(contains(shown(screen), "mappings not traced"));
+}
+
+TEST_F(Screens, SayWhatOneHeldThatHadEndedBeforeItWasRead) {
+    Tick tick = classic_tick(0, 1);
+    tick.state = core::State::Exited;
+    tick.read = false;
+    tick.ledger.flushed = tick.ledger.cached = {};
+    tick.ledger.last.anon = {300};
+    tick.ledger.last.file = {12};
+    ScreenFacts facts;
+    LiveScreen screen(facts, {});
+    screen.take(tick);
+    for (const Size &size : kSizes) {
+        EXPECT_TRUE(contains(shown(screen, size), "It held 1,248 kB at its end.")) << shown(screen, size);
+        EXPECT_FALSE(contains(shown(screen, size), " 0 kB")) << shown(screen, size);
+    }
+}
+
+TEST_F(Screens, ExplainThemselves) {
+    LiveScreen screen = classic_screen({});
+    press(screen, "?");
+    EXPECT_TRUE(is_golden(shown(screen, {24, 100}), "screen_help.txt"));
+    press(screen, "\x1b");
+    EXPECT_EQ(shown(screen), shown(classic_screen({})));
+}
+
+TEST_F(Screens, SayInTheFirstThreeLinesWhoIsRightAndByHowMuch) {
+    const LiveScreen screen = classic_screen({});
+    for (const int columns : {60, 80, 100, 120, 200}) {
+        const Grid grid = screen.draw({24, columns}, {});
+        const std::string three = grid.row_text(0) + grid.row_text(1) + grid.row_text(2);
+        const core::Pages exact = classic_tick(32).ledger.exact().rss();
+        const core::Pages stat = *classic_tick(32).process.readers.stat;
+        for (const std::string &each : {core::as_kb(exact, {}), core::as_kb(stat, {}), core::as_kb(exact - stat, {}),
+                                        std::string("101 threads"), std::string("AGREES"), std::string("lost 0")})
+            EXPECT_TRUE(contains(three, each)) << each << " at " << columns << "\n" << three;
+    }
+}
+
+TEST_F(Screens, LiveAtEverySize) {
+    for (const Size size :
+         {Size{1, 1}, {5, 20}, {10, 40}, {100, 300}, {200, 500}, {1, 500}, {200, 1}, {3, 3}, {6, 10}}) {
+        for (const char *keys : {"", "g", "t", "c", "\n", "?", "/wor", "m", " "}) {
+            LiveScreen thread = classic_screen({});
+            LiveScreen cpu = busy_screen({});
+            press(thread, keys);
+            press(cpu, keys);
+            EXPECT_EQ(thread.draw(size, {}).size(), size);
+            EXPECT_EQ(cpu.draw(size, {}).size(), size);
+        }
+    }
+}
+
+TEST_F(Screens, ForgetTheSizesTheyHad) {
+    LiveScreen screen = classic_screen({});
+    press(screen, "\x01\x01\x01");
+    const std::string fresh = shown(screen);
+    std::mt19937 dice(7);
+    for (int i = 0; i < 100; ++i) {
+        const Size size{static_cast<int>(dice() % 120), static_cast<int>(dice() % 300)};
+        (void)screen.draw(size, {});
+    }
+    EXPECT_EQ(shown(screen), fresh);
+}
+
+TEST_F(Screens, KeepTheSelectionOnItsThreadWhileRowsMove) {
+    LiveScreen screen = classic_screen({});
+    press(screen, "sssss");  // by number
+    press(screen, "\x01\x01\x01\x01");
+    const auto selected = [&screen] {
+        const Grid grid = screen.draw({36, 120}, {});
+        for (int row = 0; row < 36; ++row) {
+            if (contains(grid.row_text(row), "\u25B6")) return grid.row_text(row).substr(0, 30);
+        }
+        return std::string();
+    };
+    const std::string before = selected();
+    EXPECT_TRUE(contains(before, " 4715 worker-03")) << before;
+    for (int i = 0; i < 7; ++i) {
+        press(screen, "s");
+        EXPECT_EQ(selected(), before);
+    }
+    Tick tick = classic_tick(33);
+    std::swap(tick.ledger.tasks[4].net, tick.ledger.tasks[90].net);
+    tick.ledger.tasks.erase(tick.ledger.tasks.begin() + 1);
+    screen.take(tick);
+    EXPECT_EQ(selected(), before);
+}
+
+TEST_F(Screens, FilterByNameOrNumber) {
+    LiveScreen screen = classic_screen({});
+    press(screen, "/WORKER-1\n");
+    EXPECT_TRUE(contains(shown(screen), "10 of 101")) << shown(screen);
+    press(screen, "/\x1b/4733");
+    EXPECT_TRUE(contains(shown(screen), "filter by name or TID: 4733_"));
+    press(screen, "\n");
+    EXPECT_TRUE(contains(shown(screen), "1 of 101"));
+    press(screen, "/zzz\n");
+    EXPECT_TRUE(contains(shown(screen), "nothing matches the filter"));
+    press(screen, "\x1b");
+    EXPECT_EQ(shown(screen), shown(classic_screen({})));
+}
+
+TEST_F(Screens, PauseTheDisplayOnly) {
+    LiveScreen screen = classic_screen({});
+    press(screen, " ");
+    const std::string paused = shown(screen);
+    EXPECT_TRUE(contains(paused, "PAUSED"));
+    Tick tick = classic_tick(33);
+    tick.lost = 5;
+    screen.take(tick);
+    EXPECT_EQ(shown(screen), paused);
+    press(screen, " ");
+    EXPECT_TRUE(contains(shown(screen), "lost 5"));
+}
+
+TEST_F(Screens, AskForWhatKeysMean) {
+    LiveScreen screen = classic_screen({});
+    EXPECT_TRUE(std::holds_alternative<Quit>(press(screen, "q").value()));
+    EXPECT_EQ(std::get<WalkNow>(press(screen, "w").value()).pid, 4711);
+    EXPECT_EQ(std::get<SetInterval>(press(screen, "+").value()).interval, milliseconds(2000));
+    EXPECT_EQ(std::get<SetInterval>(press(screen, "--").value()).interval, milliseconds(500));
+    EXPECT_EQ(std::get<Record>(press(screen, "r").value()).pid, 4711);
+    EXPECT_FALSE(press(screen, "c").has_value());
+    EXPECT_TRUE(contains(shown(screen), "threads cache, CPUs do not"));
+    EXPECT_FALSE(press(screen, "\x1b").has_value()) << "there is no list to go back to";
+}
+
+TEST_F(Screens, SayWhereAReplayIsAndAskItToGoOn) {
+    LiveScreen screen = classic_screen({});
+    screen.take(Playback{3'240'000'000, 31'000'000'000, 1, true});
+    EXPECT_TRUE(contains(shown(screen), "replay 3.2 s of 31.0 s")) << shown(screen);
+    EXPECT_TRUE(contains(shown(screen), "space pause"));
+    screen.take(Playback{127'500'000'000, 300'000'000'000, 0.5, true});
+    EXPECT_TRUE(contains(shown(screen), "replay 2:07.5 of 5:00.0 0.5\u00D7")) << shown(screen);
+    screen.take(Playback{127'500'000'000, 300'000'000'000, 4, false});
+    EXPECT_TRUE(contains(shown(screen), "PAUSED at 2:07.5 of 5:00.0")) << shown(screen);
+    EXPECT_TRUE(contains(shown(screen), "space play"));
+    screen.take(Playback{31'000'000'000, 31'000'000'000, 4, false});
+    EXPECT_TRUE(contains(shown(screen), "END of 31.0 s")) << shown(screen);
+    using What = Play::What;
+    struct Asks {
+        const char *key;
+        What what;
+        double amount;
+    };
+    for (const Asks &each : {Asks{" ", What::Toggle, 0},
+                             {".", What::StepOn, 0},
+                             {",", What::StepBack, 0},
+                             {"+", What::Faster, 0},
+                             {"-", What::Slower, 0},
+                             {"f", What::NextFlush, 0},
+                             {"l", What::NextLoss, 0},
+                             {"p", What::Peak, 0},
+                             {"0", What::SeekTo, 0},
+                             {"9", What::SeekTo, 0.9}}) {
+        const auto intent = press(screen, each.key);
+        ASSERT_TRUE(intent.has_value()) << each.key;
+        EXPECT_EQ(std::get<Play>(*intent).what, each.what) << each.key;
+        EXPECT_DOUBLE_EQ(std::get<Play>(*intent).amount, each.amount) << each.key;
+    }
+    EXPECT_DOUBLE_EQ(std::get<Play>(screen.key({Key::Name::Left}).value()).amount, -5);
+    EXPECT_DOUBLE_EQ(std::get<Play>(screen.key({Key::Name::Right}).value()).amount, 5);
+    EXPECT_FALSE(press(screen, "w").has_value()) << "nobody can walk what was";
+    EXPECT_TRUE(std::holds_alternative<Quit>(press(screen, "q").value()));
+    press(screen, "?");
+    EXPECT_TRUE(contains(shown(screen), "to the peak lag"));
+    EXPECT_FALSE(contains(shown(screen), "walk smaps now"));
+}
+
+TEST_F(Screens, ForgetTicksButNotKeysWhenTheyAreRewound) {
+    LiveScreen screen = classic_screen({});
+    press(screen, "/WORKER-1\n");
+    screen.rewind();
+    EXPECT_TRUE(contains(shown(screen), "waiting for the first reading"));
+    Tick other = classic_tick(3);
+    other.process.pid = 1;
+    screen.take(other);
+    screen.take(classic_tick(3));
+    EXPECT_TRUE(contains(shown(screen), "[4711]")) << "the one that was shown before";
+    EXPECT_TRUE(contains(shown(screen), " of 101")) << shown(screen);
+    EXPECT_TRUE(contains(shown(screen), "2 of 2 (Tab)")) << shown(screen);
+}
+
+TEST_F(Screens, SayThatARecordingGoesOn) {
+    LiveScreen screen = classic_screen({});
+    EXPECT_FALSE(contains(shown(screen), "REC"));
+    screen.record(true);
+    EXPECT_TRUE(contains(shown(screen), "REC  live 1.0 s"));
+    EXPECT_TRUE(contains(shown(screen), "r end of recording"));
+    screen.record(false);
+    EXPECT_FALSE(contains(shown(screen), "REC"));
+    ScreenFacts facts;
+    facts.below = true;
+    LiveScreen below(facts, {});
+    EXPECT_FALSE(press(below, "r").has_value()) << "top records nothing";
+}
+
+TEST_F(Screens, AskOnceMoreBeforeTheyLeaveACommand) {
+    LiveScreen screen = classic_screen({});
+    CommandOutput output;
+    output.name = "make";
+    output.file = "/tmp/out";
+    output.lines = {"first", "\x1b[2Jsecond"};
+    screen.take(output);
+    EXPECT_TRUE(contains(shown(screen), "/tmp/out"));
+    EXPECT_TRUE(contains(shown(screen), "\\x1b[2Jsecond"));
+    EXPECT_FALSE(press(screen, "q").has_value());
+    EXPECT_FALSE(press(screen, "j").has_value());
+    EXPECT_FALSE(press(screen, "q").has_value());
+    EXPECT_TRUE(press(screen, "q").has_value());
+    EXPECT_TRUE(std::holds_alternative<TypeToCommand>(press(screen, "i").value()));
+    output.running = false;
+    output.status = 7;
+    screen.take(output);
+    EXPECT_TRUE(contains(shown(screen), "ended with status 7"));
+    EXPECT_TRUE(press(screen, "q").has_value());
+}
+
+TEST_F(Screens, KeepWhatAProcessHeldWhenItEnds) {
+    LiveScreen screen = classic_screen({});
+    Tick last = test::ended_tick();
+    last.lost = 3;
+    screen.take(last);
+    const std::string text = shown(screen);
+    EXPECT_TRUE(contains(text, "EXITED")) << text;
+    EXPECT_TRUE(contains(text, core::as_kb(classic_tick(32).ledger.exact().rss(), {}))) << text;
+    EXPECT_TRUE(contains(text, "lost 3")) << text;
+}
+
+TEST_F(Screens, DoNotCallCachedWhatCameBetweenTwoLooks) {
+    LiveScreen screen = classic_screen({});
+    EXPECT_FALSE(contains(shown(screen), "came since"));
+    Tick moved = classic_tick(33);
+    moved.needs_resync = true;
+    moved.process.readers.stat = moved.process.readers.stat.value() - core::Pages{1000};
+    screen.take(moved);
+    EXPECT_TRUE(contains(shown(screen), "!22,244 kB (21.5 %) is cached in 101 threads.")) << shown(screen);
+}
+
+TEST_F(Screens, MarkWhatIsNotExactInWords) {
+    LiveScreen screen = classic_screen({});
+    Tick lossy = classic_tick(33);
+    lossy.lost = 12;
+    lossy.needs_resync = true;
+    screen.take(lossy);
+    EXPECT_TRUE(contains(shown(screen), "MOVING: records were lost, until the resync   lost !12")) << shown(screen);
+    EXPECT_TRUE(contains(shown(screen), "It holds !"));
+    Tick stale = classic_tick(34);
+    stale.stale_walk = true;
+    stale.process.walk_age_ms = 1249;
+    screen.take(stale);
+    EXPECT_TRUE(contains(shown(screen), "AGREES with smaps @1.2s")) << shown(screen);
+}
+
+TEST_F(Screens, KeepEveryRowAtItsWidthWhateverNamesSay) {
+    const char *const names[] = {"\x1b[31mred", "\u202Etfel",     "\xff\xfe",  "日本語名前",
+                                 "two\nlines",  "e\u0301e\u0301", "tab\there", "\xf0\x9f\x98\x80\xf0\x9f\x98\x80"};
+    LiveScreen screen = classic_screen({});
+    Tick tick = classic_tick(33);
+    for (std::size_t i = 0; i < std::size(names); ++i)
+        tick.ledger.tasks[i].comm = names[i];
+    tick.process.comm = names[3];
+    screen.take(tick);
+    press(screen, "ssssss");  // by name
+    for (const Size &size : kSizes) {
+        const Grid grid = screen.draw(size, {});
+        for (int row = 0; row < size.rows; ++row) {
+            EXPECT_EQ(documents::cells(grid.row_text(row)), size.columns) << grid.row_text(row);
+            for (const char c : grid.row_text(row))
+                EXPECT_TRUE(static_cast<unsigned char>(c) >= 0x20 && c != 0x7F);
+            EXPECT_FALSE(contains(grid.row_text(row), "\u202E"));
+        }
+    }
+}
+
+TEST_F(Screens, ListTenThousandThreadsInTime) {
+    LiveScreen screen = classic_screen({});
+    screen.take(classic_tick(33, 10'000));
+    press(screen, "sssss\x01");
+    Key end{Key::Name::End};
+    screen.key(end);
+    const std::string text = shown(screen);
+    EXPECT_TRUE(contains(text, "of 10,000")) << text;
+    EXPECT_TRUE(contains(text, " 14710 worker-9998")) << text;
+}
+
+TEST_F(Screens, ListProcessesByWhatTheyHide) {
+    TopScreen screen(milliseconds(1000), {}, TopSort::Lag);
+    screen.take(test::top_table());
+    for (const Size &size : kSizes)
+        EXPECT_TRUE(is_golden(screen.draw(size).text(), fmt::format("screen_top_{}x{}.txt", size.columns, size.rows)));
+    for (const Size size : {Size{1, 1}, {5, 20}, {200, 500}})
+        EXPECT_EQ(screen.draw(size).size(), size);
+    const auto key = [&screen](char c) { return screen.key({Key::Name::Character, static_cast<char32_t>(c)}); };
+    key('j');
+    EXPECT_EQ(std::get<OpenLive>(screen.key({Key::Name::Enter}).value()).pid, 127);
+    key('s');
+    EXPECT_EQ(std::get<WalkNow>(key('w').value()).pid, 127) << "the selection stays on its process";
+    EXPECT_TRUE(contains(screen.draw({24, 80}).text(), "by exact"));
+}
+
+TEST_F(Screens, SayWhoSharesOneMemory) {
+    TopTable table = test::top_table();
+    table.processes[27].total.mm = table.processes[5].total.mm = 77;
+    const std::string said = "105 and 127 share one memory: it is counted once";
+    const std::string text = top_text(table, TopSort::Lag, 0, {});
+    EXPECT_TRUE(text.ends_with("\n" + said + "\n")) << text;
+    EXPECT_FALSE(contains(top_text(table, TopSort::Name, 3, {}), said)) << "neither has a row";
+    TopScreen screen(milliseconds(1000), {}, TopSort::Lag);
+    screen.take(table);
+    EXPECT_FALSE(contains(screen.draw({24, 120}).text(), said));
+    screen.key({Key::Name::Character, U'j'});
+    EXPECT_TRUE(contains(screen.draw({24, 120}).text(), said)) << "the selected one is 127";
+
+    LiveScreen live = classic_screen({});
+    EXPECT_FALSE(contains(shown(live), "one memory"));
+    Tick tick = classic_tick(33);
+    tick.process.mm_pids = {4711, 4712, 4713};
+    live.take(std::move(tick));
+    EXPECT_TRUE(contains(shown(live), " one memory with 4712, 4713 ")) << shown(live);
+}
+
+TEST_F(Screens, SayThatReadersSeeNothingOnceTheMainThreadHasEnded) {
+    LiveScreen live = classic_screen({});
+    Tick tick = classic_tick(33);
+    tick.process.leader_gone = true;
+    tick.process.readers = {};
+    tick.process.readers.stat = tick.process.readers.statm = core::Pages{0};
+    const core::Pages lag = core::lag(tick.ledger.exact(), tick.ledger.flushed);
+    live.take(std::move(tick));
+    const std::string text = shown(live);
+    EXPECT_TRUE(contains(text, "ps, top and htop show 0 kB.")) << text;
+    EXPECT_TRUE(contains(text, "Its main thread has ended, and they read its files.")) << text;
+    EXPECT_TRUE(contains(live.draw({24, 200}, {}).row_text(1), core::as_kb(lag, {}) + " is cached in 101 threads."));
+
+    TopTable table = test::top_table(1);
+    table.processes[0].total.flushed.anon = core::Pages{1000};
+    EXPECT_TRUE(contains(top_text(table, TopSort::Lag, 0, {}), "4,400"));
+    table.processes[0].total.leader_gone = true;
+    EXPECT_FALSE(contains(top_text(table, TopSort::Lag, 0, {}), "4,400")) << "stat of the main thread says 0";
+}
+
+TEST_F(Screens, TellTopWithoutAScreen) {
+    EXPECT_TRUE(is_golden(top_text(test::top_table(), TopSort::Lag, 0, {}), "top.txt"));
+    EXPECT_TRUE(contains(top_json(test::top_table(), TopSort::Name, 1), R"("sort":"name")"));
+    TopTable many = test::top_table(1);
+    many.processes.front().total.tasks = 100'001;
+    EXPECT_TRUE(contains(top_text(std::move(many), TopSort::Lag, 0, {}), " 100001 "));
+}
+
+}  // namespace
+}  // namespace rsslag::screen

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The live tracer with a made-up kernel: the replay of its recording has the same content.
+#include "tracer/tracer.h"
+
+#include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <iterator>
+#include <sstream>
+
+#include "analysis/replay.h"
+#include "documents/tick.h"
+#include "events.h"
+
+namespace rsslag::tracer {
+namespace {
+
+using analysis::test::kPid;
+using analysis::test::kStart;
+
+/// One process, whose anon pages grow by one with each update. Each reading of the clock takes a microsecond.
+class NoKernel : public Source {
+  public:
+    NoKernel() { facts_.machine = analysis::test::facts().machine; }
+
+    const core::SnapshotDocument &facts() const override { return facts_; }
+    const std::vector<std::string> &missing() const override { return missing_; }
+    std::uint64_t id_key() const override { return 7; }
+    std::uint64_t now_ns() override { return now_ += 1'000; }
+    void wait_until(std::uint64_t t_ns) override { now_ = std::max(now_, t_ns); }
+    std::chrono::system_clock::time_point time() override {
+        return std::chrono::system_clock::time_point(
+            std::chrono::nanoseconds(analysis::test::kStartUnix + (now_ += 1'000)));
+    }
+    core::Status trace(int, std::uint64_t) override { return core::success(); }
+    core::Status trace_matching(const probe::Pattern &) override { return core::success(); }
+    void detach() override {}
+    void collect(const Records &use) override {
+        for (const event::Records &records : std::exchange(sent_, {}))
+            use(records.ring, records.bytes);
+    }
+    core::Losses losses() override { return analysis::test::losses(0, updates_ + lost_, lost_).counts; }
+    std::uint64_t folded_cpus() override { return folded_; }
+    std::vector<core::FaultCounts> faults(std::span<const int> tids) override {
+        return std::vector<core::FaultCounts>(tids.size(), {updates_, 1});
+    }
+    std::optional<core::EndFigures> end_of(int) override { return std::nullopt; }
+    core::Result<core::TimedCounters> read_counters(pid_t) override {
+        const std::uint64_t begin = now_ns();
+        return core::TimedCounters{analysis::test::counters(anon()), begin, now_ns()};
+    }
+    core::Result<core::RawReading> read(int, pid_t, bool walk) override {
+        if (refuses_) return core::Error{core::Kind::Io, "cannot read it: Too many open files", EMFILE, "raise it"};
+        return analysis::test::reading(now_ns() - kStart, anon(), walk).reported;
+    }
+    void forget(int) override {}
+    core::OwnCost cost(std::uint64_t sent) override { return {static_cast<double>(sent), std::nullopt, {1}}; }
+    core::OwnCost whole_cost(std::uint64_t sent) override { return cost(sent); }
+
+    /// `lost`: the ring was full for its record.
+    void update(bool lost = false) {
+        now_ += 50'000;
+        const std::int64_t before = anon();
+        (lost ? lost_ : updates_)++;
+        if (!lost) sent_.push_back(analysis::test::update(now_ - kStart, before + 1));
+    }
+    void sleep(std::uint64_t ns) { now_ += ns; }
+    void fold() { ++folded_; }
+    void refuse(bool refuses) { refuses_ = refuses; }
+
+  private:
+    std::int64_t anon() const { return 1000 + static_cast<std::int64_t>(updates_ + lost_); }
+
+    core::SnapshotDocument facts_;
+    std::vector<std::string> missing_;
+    std::uint64_t now_ = kStart;
+    std::uint64_t updates_ = 0, lost_ = 0, folded_ = 0;
+    bool refuses_ = false;
+    std::vector<event::Records> sent_;
+};
+
+/// Captures the log until its destructor.
+class Logged {
+  public:
+    Logged() : before_(spdlog::default_logger()) {
+        spdlog::set_default_logger(
+            std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_)));
+        spdlog::set_pattern("%v");
+    }
+    ~Logged() { spdlog::set_default_logger(before_); }
+    Logged(const Logged &) = delete;
+    Logged &operator=(const Logged &) = delete;
+    std::string text() const { return text_.str(); }
+
+  private:
+    std::ostringstream text_;
+    std::shared_ptr<spdlog::logger> before_;
+};
+
+struct KeptTicks : analysis::TraceObserver {
+    void on_tick(core::Tick tick) override { reported.push_back(documents::tick_json(tick)); }
+    std::vector<std::string> reported;
+};
+
+class TracerTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string name = (std::filesystem::temp_directory_path() / "rsslag-tracer-XXXXXX").string();
+        directory_ = mkdtemp(name.data());
+        auto kernel = std::make_unique<NoKernel>();
+        kernel_ = kernel.get();
+        Tracer::Options options;
+        options.observer = &kept_;
+        tracer_.emplace(Tracer::over(std::move(kernel), options));
+    }
+    void TearDown() override { std::filesystem::remove_all(directory_); }
+
+    std::string file() const { return (directory_ / "trace.rsslag").string(); }
+    void record(std::optional<std::uint64_t> most = std::nullopt) {
+        recording::Writer::Options options;
+        options.max_bytes = most;
+        auto writer = recording::Writer::create(file(), options);
+        ASSERT_TRUE(writer);
+        recording::Header header;
+        header.threads = static_cast<std::uint8_t>(core::ThreadChoice{}.which);
+        tracer_->record(std::move(*writer), header);
+    }
+    /// Some updates, collected now and then, and a tick.
+    void round(int lost = 0) {
+        for (int i = 0; i < 20; ++i) {
+            kernel_->update(i < lost);
+            if (i % 5 == 0) tracer_->collect();
+        }
+        kernel_->sleep(5'000'000);
+        tracer_->tick();
+    }
+    void end() {
+        tracer_->stop();
+        reported_.push_back(documents::summary_json(tracer_->summary()));
+        EXPECT_TRUE(tracer_->recording()->finish());
+    }
+    static std::vector<std::string> replay_lines(const std::string &path) {
+        KeptTicks observer;
+        auto replay = analysis::Replay::open(path, &observer, {});
+        EXPECT_TRUE(replay);
+        while (replay->step()) {
+        }
+        analysis::ReplayResult end = replay->finish();
+        EXPECT_TRUE(end.complete);
+        observer.reported.push_back(documents::summary_json(end.summary));
+        return observer.reported;
+    }
+
+    std::filesystem::path directory_;
+    NoKernel *kernel_ = nullptr;
+    KeptTicks kept_;
+    std::optional<Tracer> tracer_;
+    std::vector<std::string> &reported_ = kept_.reported;
+};
+
+TEST_F(TracerTest, RecordsWhatReplaysAsItWasTold) {
+    record();
+    ASSERT_TRUE(tracer_->attach(kPid));
+    for (const int lost : {0, 0, 3, 0, 1}) {
+        if (lost == 1) kernel_->fold();
+        round(lost);
+    }
+    end();
+    EXPECT_EQ(reported_.size(), 6U);
+    EXPECT_NE(reported_.at(2).find("\"lost\":3,"), std::string::npos) << reported_.at(2);
+    EXPECT_EQ(replay_lines(file()), reported_);
+}
+
+TEST_F(TracerTest, SaysOnceThatAProcessHasNoTicksAsItCannotBeRead) {
+    const Logged log;
+    record();
+    ASSERT_TRUE(tracer_->attach(kPid));
+    round();
+    kernel_->refuse(true);
+    round();
+    round();
+    EXPECT_EQ(reported_.size(), 1U);
+    const std::string result =
+        "4711 (worker) is not shown while it cannot be read: cannot read it: Too many open files; raise it\n";
+    EXPECT_EQ(log.text(), result);
+    kernel_->refuse(false);
+    round();
+    EXPECT_EQ(reported_.size(), 2U) << "it is told of again";
+    end();
+    EXPECT_EQ(log.text(), result + "1 process could not be read at all times; 2 readings failed\n");
+    EXPECT_NE(reported_.back().find("\"readings_failed\":2,"), std::string::npos) << reported_.back();
+    EXPECT_EQ(replay_lines(file()), reported_);
+}
+
+TEST_F(TracerTest, BeginsEachSegmentWithWhatIsTrueByThen) {
+    record(std::uint64_t{1} << 20);
+    ASSERT_TRUE(tracer_->attach(kPid));
+    round();
+    tracer_->next_segment();
+    const std::size_t before = reported_.size();
+    round(2);
+    round();
+    end();
+    const auto newest = replay_lines(file());
+    ASSERT_EQ(newest.size() + before, reported_.size());
+    // Time and totals count from the start of the segment; the held amounts do not.
+    const auto held = [](const std::string &tick) {
+        const std::size_t from = tick.find("\"flushed\"");
+        return tick.substr(from, tick.find("\"bound\"") - from);
+    };
+    EXPECT_EQ(held(newest[0]), held(reported_[before]));
+    EXPECT_EQ(held(newest[1]), held(reported_[before + 1]));
+    const auto oldest = replay_lines(file() + ".0000");
+    ASSERT_EQ(oldest.size(), before + 1);
+    EXPECT_EQ(oldest[0], reported_[0]);
+}
+
+}  // namespace
+}  // namespace rsslag::tracer

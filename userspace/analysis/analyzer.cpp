@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/analyzer.h"
+
+#include <algorithm>
+#include <set>
+
+#include "analyzer_state.h"
+
+namespace rsslag::analysis {
+namespace {
+
+/// Counts since `before`.
+core::Losses since(core::Losses counts, const core::Losses &before) {
+    counts.sent -= std::min(counts.sent, before.sent);
+    for (const auto &[cause, count] : before.by_cause) {
+        std::uint64_t &left = counts.by_cause[cause];
+        left -= std::min(left, count);
+    }
+    return counts;
+}
+
+/// What an event costs, in units of about 10 ns.
+struct WorkOf {
+    std::uint64_t known;  ///< number of mms and tasks in the ledger
+
+    static std::uint64_t of(const core::CounterReading &reading) {
+        constexpr std::uint64_t kTask = 50;
+        return kTask * (1 + reading.tasks.size() + reading.first.cpus.size() + reading.last.cpus.size());
+    }
+    std::uint64_t operator()(const event::Records &event) const { return event.bytes.size(); }
+    std::uint64_t operator()(const event::Attach &event) const {
+        return of(event.counters.counters) + event.faults.tasks.size();
+    }
+    std::uint64_t operator()(const event::Counters &event) const {
+        return known + (event.reported ? of(event.reported->counters) : 0);
+    }
+    std::uint64_t operator()(const event::Reading &event) const {
+        std::uint64_t work = kEvent;
+        if (!event.reported) return work;
+        work += kTick;
+        for (const core::CounterReading &reading : event.reported->bracket.readings)
+            work += of(reading);
+        return work;
+    }
+    std::uint64_t operator()(const event::MappingChanges &event) const { return kEvent * (1 + event.changes.size()); }
+    std::uint64_t operator()(const event::MappingListing &event) const {
+        return kEvent * (1 + event.listing.entries.size());
+    }
+    std::uint64_t operator()(const event::Faults &event) const { return kEvent + 10 * event.tasks.size(); }
+    /// Every other event visits all mms, or does almost nothing.
+    template <class Other>
+    std::uint64_t operator()(const Other & /*event*/) const {
+        return kEvent + known;
+    }
+
+    static constexpr std::uint64_t kEvent = 100, kTick = 2000;  // including its output text
+};
+
+std::uint64_t work_of(const event::Event &event, std::uint64_t known) {
+    return std::visit(WorkOf{known}, event);
+}
+
+}  // namespace
+
+Analyzer::State::State(Facts given, AnalyzerOptions chosen)
+    : facts(std::move(given)),
+      options(chosen),
+      records(chosen.observer != nullptr && chosen.observer->needs_records() ? chosen.observer : nullptr),
+      ledger(core::Ledger::Options{.scheme = facts.machine.scheme,
+                                   .cpus = facts.machine.cpus_possible,
+                                   .batch = facts.machine.batch().value_or(1),
+                                   .anon_orders = facts.machine.anon_orders,
+                                   .ended_tasks = options.ended_tasks}),
+      counted(facts.before),
+      losses(since(facts.before, facts.before)),
+      now(facts.start),
+      lines([this](const auto &line) {
+          if (const auto *const event = std::get_if<core::EventLine>(&line)) {
+              records->on_update(*event);
+          } else {
+              records->on_task(std::get<core::TaskLine>(line));
+          }
+      }) {
+    if (options.for_screen) recent.emplace();
+}
+
+void Analyzer::State::operator()(event::Records &event) {
+    const std::uint64_t before = order.malformed();
+    order.add(event.bytes);
+    if (order.malformed() != before) count_losses(now.t_ns);
+}
+
+void Analyzer::State::operator()(event::Watermark &event) {
+    moment(event.at);
+    if (cut_off) ledger.lost_until(event.until_ns);
+    cut_off = false;  // each tick starts with a watermark
+    apply_until(event.until_ns);
+    complete_until = event.until_ns;
+}
+
+void Analyzer::State::operator()(event::Losses &event) {
+    counted = std::move(event.counts);
+    count_losses(event.t_ns);
+}
+
+void Analyzer::State::operator()(event::Gap &event) {
+    missing_records += std::max<std::uint64_t>(event.records, 1);
+    end_tick();
+    cut_off = true;
+    count_losses(now.t_ns);
+    ledger.lost_until(UINT64_MAX);  // the next Watermark gives the end of the loss
+}
+
+/// Parts missing from a recording and malformed records count as losses, too.
+void Analyzer::State::count_losses(std::uint64_t t_ns) {
+    losses = since(counted, facts.before);
+    if (const std::uint64_t malformed = order.malformed() + malformed_rest; malformed > 0)
+        losses.by_cause["malformed"] += malformed;
+    if (missing_records > 0) losses.by_cause["recording"] = missing_records;
+    if (losses.lost() > lost_before) {
+        ledger.records_lost(losses.lost() - lost_before, t_ns);
+        if (records != nullptr) records->on_loss(since_start(t_ns), losses);
+    }
+    lost_before = losses.lost();
+}
+
+void Analyzer::State::operator()(event::Faults &event) {
+    for (const event::Faults::Task &task : event.tasks)
+        faults[task.host_tid] = task.counts;
+}
+
+void Analyzer::State::adopt(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns,
+                            std::uint64_t end_ns) {
+    core::GroupView group;
+    group.host_tgid = host_tgid;
+    group.mm = counters.mm;
+    for (const core::TaskReading &task : counters.tasks) {
+        if (task.host_tgid != host_tgid) continue;
+        group.tgid = task.tgid;
+        if (task.host_tid == host_tgid || group.comm.empty()) group.comm = task.comm;
+    }
+    ledger.adopt(counters, group, begin_ns, end_ns);
+    if (recent) recent->note(group);
+    if (records != nullptr) records->on_adopted(group);
+}
+
+void Analyzer::State::take_up(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns,
+                              std::uint64_t end_ns) {
+    adopt(host_tgid, counters, begin_ns, end_ns);
+    ledger.start_lost(counters.mm);
+    adopted.emplace_back(host_tgid, counters.mm);
+}
+
+/// The kernel counts faults since tracing of the process started, which may be long before a recording starts.
+void Analyzer::State::operator()(event::Attach &event) {
+    const core::TimedCounters &timed = event.counters;
+    adopt(event.host_tgid, timed.counters, timed.begin_ns, timed.end_ns);
+    for (const event::Faults::Task &task : event.faults.tasks) {
+        faults[task.host_tid] = task.counts;
+        ledger.had_faults(task.host_tid, task.counts.user + task.counts.kernel);
+    }
+}
+
+void Analyzer::State::operator()(event::ExecAwaited &event) {
+    command = event.host_tgid;
+    awaited[event.host_tgid] = {event.host_tgid, event.tgid, event.mm};
+}
+
+/// For a traced process without a baseline, for example one that matches since an exec: the counters are its baseline.
+/// For a process whose exec is awaited and may be among the lost records: if it has another mm, it is traced from now.
+void Analyzer::State::operator()(event::Counters &event) {
+    if (event.reported) {
+        const core::TimedCounters &timed = *event.reported;
+        for (const core::TaskReading &task : timed.counters.tasks) {
+            const auto group = task.tgid == event.pid ? ledger.group(task.host_tgid) : std::nullopt;
+            if (group && group->mm == timed.counters.mm && !ledger.has(group->mm))
+                adopt(group->host_tgid, timed.counters, timed.begin_ns, timed.end_ns);
+        }
+    }
+    const auto found = std::find_if(awaited.begin(), awaited.end(),
+                                    [&event](const auto &each) { return each.second.tgid == event.pid; });
+    if (found == awaited.end() || (event.reported && event.reported->counters.mm == found->second.mm)) return;
+    const int host_tgid = found->first;
+    awaited.erase(found);
+    if (!event.reported) return;  // the process has ended
+    take_up(host_tgid, event.reported->counters, event.reported->begin_ns, event.reported->end_ns);
+}
+
+void Analyzer::State::begin_tick() {
+    if (std::exchange(in_tick, true)) return;
+    groups = ledger.groups();
+    newcomers.clear();
+    ledger.watch_all();
+}
+
+void Analyzer::State::end_tick() {
+    in_tick = false;
+    readings.clear();
+    ledger.end_watch();
+}
+
+const core::GroupView *Analyzer::State::group_of(int host_tgid) const {
+    const auto found = std::lower_bound(groups.begin(), groups.end(), host_tgid,
+                                        [](const core::GroupView &group, int tgid) { return group.host_tgid < tgid; });
+    if (found != groups.end() && found->host_tgid == host_tgid) return &*found;
+    const auto newcomer = newcomers.find(host_tgid);
+    return newcomer == newcomers.end() ? nullptr : &newcomer->second;
+}
+
+void Analyzer::State::operator()(event::Reading &event) {
+    if (cut_off) return;
+    begin_tick();
+    if (event.reported && group_of(event.host_tgid) == nullptr) {
+        // Its attach or fork is not among these events: its counters as read are its baseline.
+        const core::RawReading &reading = *event.reported;
+        adopt(event.host_tgid, reading.counters(), reading.begin_ns, reading.end_ns);
+        if (losses.lost() > 0) ledger.start_lost(reading.counters().mm);
+        ledger.watch(reading.counters().mm);
+        if (const auto group = ledger.group(event.host_tgid)) newcomers.emplace(group->host_tgid, *group);
+    }
+    const core::GroupView *const group = group_of(event.host_tgid);
+    if (group == nullptr) return;
+    Traced &entry = traced[event.host_tgid];
+    if (!event.reported) {
+        // It has ended: its last tick comes with its exit record, unless that record was lost.
+        const core::Kind kind = event.reported.error().kind;
+        if (kind == core::Kind::Gone || kind == core::Kind::Unsupported) {  // a zombie has no memory
+            if (entry.gone && losses.lost() > 0) ledger.vanished(event.host_tgid);
+            entry.gone = true;
+        } else {
+            readings_failed++;
+        }
+        return;
+    }
+    entry.gone = false;
+    if (records != nullptr) records->on_reading(*event.reported);
+    readings.push_back({*group, std::move(*event.reported)});
+}
+
+void Analyzer::State::operator()(event::TickEnd &event) {
+    moment(event.at);
+    own = event.own;
+    for (Taken &taken : readings) {
+        auto tick = compared(taken, event.until_ns.value_or(taken.reading.end_ns + kWiderNs));
+        if (tick) reported.push_back(std::move(*tick));
+    }
+    end_tick();
+    if (recent) recent->forget_until(now.t_ns, ledger);
+    flush_log.clear();
+    seq++;
+}
+
+void Analyzer::State::operator()(event::Stop &event) {
+    moment(event.at);
+    end_tick();
+    // The number of records behind malformed ones is known once all records have come.
+    const std::uint64_t known = order.records() + losses.lost();
+    if (order.malformed() > 0 && known < losses.sent) malformed_rest = losses.sent - known;
+    count_losses(now.t_ns);
+    order.until(UINT64_MAX, [this](const auto &record) { apply(record); });
+    emit_mappings(UINT64_MAX);
+    ledger.advance(now.t_ns);
+    ledger.settle_all();
+    finish_all(true);
+    take_settled();
+    lines.finish();
+}
+
+void Analyzer::State::operator()(event::End &event) {
+    moment(event.at);
+    std::set<std::uint64_t> once;
+    for (const core::GroupView &group : ledger.groups()) {  // the live ones
+        if (!once.insert(group.mm).second) continue;
+        if (const auto mm = ledger.view(group.mm)) add_totals(tick_of(group, *mm));
+    }
+    static_cast<core::Totals &>(summary.emplace()) = std::move(totals);
+    summary->time = time_of(now);
+    summary->duration_ns = since_start(now.t_ns);
+    summary->scheme = facts.machine.scheme;
+    summary->page_size = facts.machine.page_size;
+    summary->kernel = facts.kernel;
+    summary->records = order.records();
+    summary->lost = losses.lost();
+    // A recording without its last chunks also lacks the last count of sent records.
+    summary->emitted = std::max(losses.sent, summary->records + summary->lost);
+    summary->lost_by = losses.by_cause;
+    summary->readings_failed = readings_failed;
+    summary->ended_mms = ledger.ended_mms();
+    summary->ended_not_at_zero = ledger.ended_not_at_zero();
+    summary->all = since_start(ledger.extremes());
+    gone.put(*summary);
+    for (const auto &[tgid, entry] : traced)
+        if (entry.summary.pid != 0) summary->processes.push_back(entry.summary);
+    summary->own = event.own;
+}
+
+void Analyzer::State::operator()(event::FreshStart & /*event*/) {
+    for (auto &[host_tgid, entry] : traced)
+        entry.walked.reset();
+}
+
+void Analyzer::State::operator()(event::CpusFolded &event) {
+    ledger.cpus_folded(event.since_ns, event.until_ns);
+}
+
+void Analyzer::State::operator()(event::MappingChanges &event) {
+    if (!keeps_mappings()) return;
+    for (core::MappingChange &change : event.changes) {
+        const std::uint64_t t_ns = change.t_ns;
+        mapping_bytes += bytes_of(change);
+        mappings.emplace(t_ns, std::move(change));
+    }
+}
+
+void Analyzer::State::operator()(event::MappingListing &event) {
+    if (!keeps_mappings()) return;
+    const std::uint64_t t_ns = event.listing.t_ns;
+    mapping_bytes += bytes_of(event.listing);
+    mappings.emplace(t_ns, std::move(event.listing));
+}
+
+Analyzer::Analyzer(Facts facts, AnalyzerOptions options) : state_(std::make_unique<State>(std::move(facts), options)) {}
+Analyzer::~Analyzer() = default;
+Analyzer::Analyzer(Analyzer &&) noexcept = default;
+Analyzer &Analyzer::operator=(Analyzer &&) noexcept = default;
+
+void Analyzer::apply(event::Event event) {
+    State &state = *state_;
+    state.adopted.clear();
+    state.ended.clear();
+    state.work += work_of(event, state.ledger.size());
+    std::visit(state, event);
+    for (core::Tick &tick : std::exchange(state.reported, {})) {
+        if (tick.state == core::State::Exited && tick.process.host_pid)
+            state.ended.push_back({*tick.process.host_pid, tick.process.pid});
+        if (state.options.observer != nullptr) state.options.observer->on_tick(std::move(tick));
+    }
+}
+
+const std::optional<core::Summary> &Analyzer::summary() const {
+    return state_->summary;
+}
+
+const Facts &Analyzer::facts() const {
+    return state_->facts;
+}
+
+std::uint64_t Analyzer::work() const {
+    return state_->work;
+}
+
+std::uint64_t Analyzer::complete_until() const {
+    return state_->complete_until;
+}
+
+std::size_t Analyzer::waiting_bytes() const {
+    return state_->order.waiting_bytes() + state_->mapping_bytes;
+}
+
+std::vector<core::GroupView> Analyzer::groups() const {
+    return state_->ledger.groups();
+}
+
+std::vector<core::GroupView> Analyzer::unknown() const {
+    std::vector<core::GroupView> groups = state_->ledger.groups();
+    std::erase_if(groups, [this](const core::GroupView &group) { return state_->ledger.has(group.mm); });
+    return groups;
+}
+
+std::vector<Awaited> Analyzer::awaited() const {
+    std::vector<Awaited> all;
+    for (const auto &[host_tgid, each] : state_->awaited)
+        all.push_back(each);
+    return all;
+}
+
+const std::vector<std::pair<int, std::uint64_t>> &Analyzer::adopted() const {
+    return state_->adopted;
+}
+
+const std::vector<EndedProcess> &Analyzer::ended() const {
+    return state_->ended;
+}
+
+std::vector<int> Analyzer::tids() const {
+    std::vector<int> tids = state_->ledger.tids();
+    struct Begins {
+        std::vector<int> &tids;
+        void operator()(const rsslag_task &task) const {
+            if (task.kind == RSSLAG_NEWTASK || task.kind == RSSLAG_EXEC) tids.push_back(task.tid);
+        }
+        void operator()(const rsslag_update & /*record*/) const {}
+        void operator()(const rsslag_fault & /*record*/) const {}
+        void operator()(const rsslag_sum & /*record*/) const {}
+    };
+    state_->order.waiting([&tids](std::size_t, std::span<const std::byte> bytes) {
+        for (std::size_t size = 1; size > 0; bytes = bytes.subspan(size))
+            size = wire::visit_first(bytes, Begins{tids});
+    });
+    std::sort(tids.begin(), tids.end());
+    tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
+    return tids;
+}
+
+bool Analyzer::any() const {
+    return !state_->awaited.empty() || !state_->ledger.groups().empty() || leaving();
+}
+
+bool Analyzer::leaving() const {
+    return state_->ledger.leaving();
+}
+
+std::uint64_t Analyzer::readings_failed() const {
+    return state_->readings_failed;
+}
+
+const core::Losses &Analyzer::losses() const {
+    return state_->losses;
+}
+
+std::uint64_t Analyzer::records() const {
+    return state_->order.records();
+}
+
+std::vector<event::Records> Analyzer::waiting() const {
+    std::vector<event::Records> waiting;
+    state_->order.waiting([&waiting](std::size_t cpu, std::span<const std::byte> bytes) {
+        waiting.push_back({static_cast<std::uint32_t>(cpu), {bytes.begin(), bytes.end()}});
+    });
+    return waiting;
+}
+
+std::vector<int> Analyzer::take_started() {
+    return state_->order.take_started();
+}
+
+event::Moment Analyzer::last_moment() const {
+    return state_->now;
+}
+
+}  // namespace rsslag::analysis

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The state of an Analyzer; for analyzer*.cpp only.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "analysis/analyzer.h"
+#include "analysis/settled_queue.h"
+#include "core/time_order.h"
+#include "gone.h"
+#include "recent_growth.h"
+
+namespace rsslag::analysis {
+
+/// The state of a traced process between ticks.
+struct Traced {
+    core::ProcessReading last;  ///< names and numbers of the last reading
+    // The last walk, and the mm's counts at that time.
+    std::optional<core::ProcessReading> walked;
+    std::uint64_t walked_ns = 0, walked_updates = 0, walked_faults = 0;
+    std::map<int, std::uint64_t> updates_before;
+    bool gone = false;  ///< the last reading found no process, or one without memory
+    core::Summary::Process summary;
+    std::optional<core::Extremes> before;  ///< of the programs that it ran before the current one
+    int image = 1;                         ///< number of the current program
+};
+
+/// Approximate size in memory.
+inline std::size_t bytes_of(const core::MappingChange &change) {
+    return sizeof(change) + change.range.name.size();
+}
+inline std::size_t bytes_of(const core::MappingListing &listing) {
+    std::size_t bytes = sizeof(listing);
+    for (const core::MappingListing::Entry &entry : listing.entries)
+        bytes += sizeof(entry) + entry.range.name.size();
+    return bytes;
+}
+
+struct Analyzer::State {
+    State(Facts given, AnalyzerOptions chosen);
+
+    Facts facts;
+    AnalyzerOptions options;
+    TraceObserver *records;  ///< the observer, if it needs more than ticks; else null
+    core::Ledger ledger;
+    core::TimeOrder order;
+    std::map<int, Traced> traced;  ///< by the kernel's TGID
+    Gone gone;
+    core::Totals totals;  ///< of processes that have left an mm
+    int command = 0;      ///< the TGID of CMD, from ExecAwaited on
+    core::OwnCost own;
+    std::uint64_t seq = 0;
+    std::uint64_t work = 0;
+    std::uint64_t complete_until = 0;  ///< of the last watermark
+    core::Losses counted;              ///< the kernel's last counts
+    core::Losses losses;               ///< since the first event, including malformed records and gaps
+    std::uint64_t lost_before = 0;     ///< records that were already reported to the ledger as lost
+    std::uint64_t missing_records = 0;
+    std::uint64_t readings_failed = 0;                  ///< of processes that existed
+    std::uint64_t malformed_rest = 0;                   ///< records after malformed ones in their spans
+    std::unordered_map<int, core::FaultCounts> faults;  ///< by the kernel's TID
+    std::map<int, Awaited> awaited;                     ///< by the kernel's TGID
+    std::vector<std::pair<int, std::uint64_t>> adopted;
+    std::vector<EndedProcess> ended;
+    std::unordered_map<std::uint64_t, std::vector<core::EndedTask>>
+        ended_tasks;                   ///< by the mm's generation, for its next tick
+    std::vector<core::Tick> reported;  ///< ticks of the event that is being applied
+    event::Moment now;                 ///< the latest moment of all events
+    std::optional<core::Summary> summary;
+    std::deque<std::pair<rsslag_update, core::Applied>> flush_log;  ///< since the last tick
+    std::unordered_map<std::uint64_t, rsslag_update> open;  ///< updates with unsettled amounts, by ticket; for_screen
+    SettledQueue<std::variant<core::EventLine, core::TaskLine>> lines;
+    std::optional<RecentGrowth> recent;  ///< for_screen
+    /// By time: changes and listings that are not emitted yet, because no later record was applied.
+    std::multimap<std::uint64_t, std::variant<core::MappingChange, core::MappingListing>> mappings;
+    std::size_t mapping_bytes = 0;  ///< approximate size of these
+
+    /// A reading of the current tick.
+    struct Taken {
+        core::GroupView group;
+        core::RawReading reading;
+    };
+    bool in_tick = false;
+    bool cut_off = false;                      ///< readings of the current tick may be missing
+    std::vector<core::GroupView> groups;       ///< at the start of the tick
+    std::map<int, core::GroupView> newcomers;  ///< by host TGID: adopted during the tick
+    std::vector<Taken> readings;
+
+    void operator()(event::Records &event);
+    void operator()(event::Watermark &event);
+    void operator()(event::Losses &event);
+    void operator()(event::Faults &event);
+    void operator()(event::Attach &event);
+    void operator()(event::ExecAwaited &event);
+    void operator()(event::Counters &event);
+    void operator()(event::Reading &event);
+    void operator()(event::TickEnd &event);
+    void operator()(event::Stop &event);
+    void operator()(event::End &event);
+    void operator()(event::Gap &event);
+    void operator()(event::FreshStart &event);
+    void operator()(event::CpusFolded &event);
+    void operator()(event::MappingChanges &event);
+    void operator()(event::MappingListing &event);
+
+    std::uint64_t since_start(std::uint64_t t_ns) const { return t_ns - std::min(t_ns, facts.start.t_ns); }
+    static std::chrono::system_clock::time_point time_of(const event::Moment &at) {
+        return std::chrono::system_clock::time_point(
+            std::chrono::duration_cast<std::chrono::system_clock::duration>(std::chrono::nanoseconds(at.unix_ns)));
+    }
+    void moment(const event::Moment &at) {
+        if (at.t_ns >= now.t_ns) now = at;
+    }
+    void apply(const rsslag_update &update);
+    void apply(const rsslag_fault &fault);
+    void apply(const rsslag_sum &sum);
+    void apply(const rsslag_task &task);
+    void apply_until(std::uint64_t t_ns);
+    void emit_mappings(std::uint64_t until_ns);
+    bool keeps_mappings() const { return records != nullptr || recent; }
+    core::RecentGrowth recent_of(const core::MmView &mm);
+    /// Emits mapping changes up to `t_ns`. They must come before a record of that time.
+    void catch_up_mappings(std::uint64_t t_ns) {
+        if (!mappings.empty() && mappings.begin()->first <= t_ns) emit_mappings(t_ns);
+    }
+    void take_settled();
+    void emit_update(const rsslag_update &update, const core::Applied &applied);
+    void log_flush(const rsslag_update &update, const core::Applied &applied);
+    std::vector<core::LoggedFlush> flushes_of(const core::MmView &mm) const;
+    void count_losses(std::uint64_t t_ns);
+    void adopt(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns, std::uint64_t end_ns);
+    void take_up(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns, std::uint64_t end_ns);
+    void begin_tick();
+    void end_tick();
+    const core::GroupView *group_of(int host_tgid) const;
+    core::Tick tick_of(const core::GroupView &group, const core::MmView &mm) const;
+    void finish(const core::Ended &over);
+    void finish_image(Traced &entry, bool forked);
+    void finish_all(bool all);
+    void take_ended_tasks();
+    std::vector<core::EndedTask> ended_tasks_of(const core::MmView &mm);
+    std::optional<core::Tick> compared(Taken &taken, std::uint64_t until_ns);
+    void keep_walk(Traced &entry, core::Tick &tick) const;
+    core::Extremes since_start(core::Extremes extremes) const;
+    void count(Traced &entry, core::Tick &tick);
+    void add_totals(const core::Tick &tick);
+};
+
+}  // namespace rsslag::analysis

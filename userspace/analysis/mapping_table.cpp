@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/mapping_table.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace rsslag::analysis {
+namespace {
+
+using core::MappedRange;
+using core::MappingChange;
+
+/// Limit on the mappings of all processes together, as a file may contain any number. Linux lets one process have
+/// 65,530 by default.
+constexpr std::size_t kMostEntries = std::size_t{1} << 20;
+
+/// A change of a few bytes may concern all mappings. Limit on the entries visited: a fixed number, and this many more
+/// for each change. A file that exceeds it is forged, or else outdated names until the next listing are acceptable.
+constexpr std::uint64_t kLookedAtFirst = std::uint64_t{1} << 22;
+constexpr std::uint64_t kLookedAtEach = 1024;
+
+/// Limit on the bytes of the ranges' raw names, and separately on those of the names that are shown.
+constexpr std::size_t kMostNameBytes = std::size_t{64} << 20;
+
+/// Limit on the known pieces that one merged range is compared with.
+constexpr int kMostMerged = 4096;
+
+/// The kernel puts brk no farther behind the program than this (arch_randomize_brk(), 32 MiB or 1 GiB), and maps
+/// nothing else there unless an address was requested.
+constexpr std::uint64_t kBrkWithin = (std::uint64_t{1} << 30) + (std::uint64_t{64} << 20);
+
+constexpr const char *kHeap = "[heap]";
+
+bool overlap(const MappedRange &a, std::uint64_t start, std::uint64_t end) {
+    return a.start < end && start < a.end;
+}
+
+bool is_private_anonymous(const MappedRange &range) {
+    return range.name.empty() && (range.flags & core::MappingShared) == 0;
+}
+
+/// The kernel reports private anonymous memory after merging it with its neighbours, for example a stack with a heap.
+/// Returns the end of the new part: the part behind it was reported before.
+template <class Entries>
+std::uint64_t end_of_new_part(const Entries &entries, const MappedRange &range) {
+    std::uint64_t end = range.end;
+    int pieces = 0;
+    for (auto at = entries.lower_bound(end); at != entries.begin() && pieces < kMostMerged; ++pieces) {
+        const MappedRange &known = (--at)->second.range;
+        const bool same = is_private_anonymous(known) && known.flags == range.flags;
+        if (!same || known.start <= range.start || known.end < end) break;
+        end = known.start;
+    }
+    return end;
+}
+
+/// Threads whose stack may be in the range, by their stack pointers.
+void find_stacks(const std::map<std::uint64_t, int> &pointers, const MappedRange &range, std::vector<int> &tids) {
+    for (auto at = pointers.upper_bound(range.start); at != pointers.end() && at->first <= range.end; ++at)
+        if (core::may_hold_stack(range, at->first)) tids.push_back(at->second);
+}
+
+}  // namespace
+
+void MappingTable::Stacks::set(std::uint64_t pointer, int tid) {
+    erase(tid);
+    const auto [at, fresh] = by_pointer_.try_emplace(pointer, tid);
+    if (!fresh) of_tid_.erase(std::exchange(at->second, tid));
+    of_tid_[tid] = pointer;
+}
+
+std::optional<std::uint64_t> MappingTable::Stacks::erase(int tid) {
+    const auto found = of_tid_.find(tid);
+    if (found == of_tid_.end()) return std::nullopt;
+    const std::uint64_t pointer = found->second;
+    by_pointer_.erase(pointer);
+    of_tid_.erase(found);
+    return pointer;
+}
+
+void MappingTable::Stacks::clear() {
+    by_pointer_.clear();
+    of_tid_.clear();
+}
+
+/// Whether that many more entries may be visited.
+bool MappingTable::affords(std::size_t pieces) {
+    looked_at_ += pieces;
+    return looked_at_ <= kLookedAtFirst + kLookedAtEach * changes_seen_;
+}
+
+MappingTable::Space &MappingTable::space_of(int pid) {
+    SpacePtr &space = spaces_[pid];
+    if (!space) space = std::make_shared<Space>();
+    return *space;
+}
+
+/// The space of the coming program if an exec is under way, else the current one.
+MappingTable::Space &MappingTable::changing(int pid) {
+    const auto next = next_.find(pid);
+    return next != next_.end() ? *next->second : space_of(pid);
+}
+
+std::string_view MappingTable::kept(std::string name) {
+    const auto known = names_.find(name);
+    if (known != names_.end()) return *known;
+    if (names_bytes_ + name.size() > kMostNameBytes) return core::kUnknownMapping;
+    names_bytes_ += name.size();
+    return *names_.insert(std::move(name)).first;
+}
+
+/// A name beyond the limit is replaced by kUnknownMapping.
+MappingTable::Entries::iterator MappingTable::put(Space &space, MappedRange range) {
+    if (range_bytes_ + range.name.size() > kMostNameBytes) range.name = core::kUnknownMapping;
+    range_bytes_ += range.name.size();
+    space.name_bytes += range.name.size();
+    ++entries_;
+    const std::uint64_t start = range.start;
+    return space.entries.emplace(start, Entry{std::move(range), {}}).first;
+}
+
+/// Subtracts the space from the totals.
+void MappingTable::forget(const Space &space) {
+    entries_ -= std::min(entries_, space.entries.size());
+    range_bytes_ -= std::min(range_bytes_, space.name_bytes);
+}
+
+/// Removes the range; mappings that overlap its borders are cut there.
+void MappingTable::clear(Space &space, std::uint64_t start, std::uint64_t end) {
+    auto &entries = space.entries;
+    auto at = entries.upper_bound(start);
+    if (at != entries.begin() && std::prev(at)->second.range.end > start) --at;
+    while (at != entries.end() && at->second.range.start < end) {
+        const MappedRange old = std::move(at->second.range);
+        at = entries.erase(at);
+        --entries_;
+        range_bytes_ -= old.name.size();
+        space.name_bytes -= old.name.size();
+        for (const auto &[from, to] : {std::pair(old.start, start), std::pair(end, old.end)})
+            if (from < to) at = std::next(put(space, {from, to, old.flags, old.name}));
+    }
+}
+
+/// The name of a mapping may depend on the mapping behind it.
+void MappingTable::forget_names_near(Space &space, std::uint64_t start, std::uint64_t end) const {
+    auto at = space.entries.lower_bound(start);
+    if (at != space.entries.begin()) --at;
+    for (; at != space.entries.end() && at->second.range.start <= end; ++at)
+        at->second.name = {};
+}
+
+/// The first piece of brk has no name of its own yet (kernel/events/core.c perf_event_mmap_event(), called before
+/// mm->brk is moved). During an exec such memory is .bss.
+void MappingTable::map(int pid, MappedRange range) {
+    Space &space = changing(pid);
+    const bool behind =
+        space.program_end != 0 && range.start >= space.program_end && range.start - space.program_end < kBrkWithin;
+    const bool writable = (range.flags & core::MappingWrite) != 0;
+    if (is_private_anonymous(range) && writable && behind && !space.has_heap && !next_.contains(pid))
+        range.name = kHeap;
+    if (is_private_anonymous(range)) range.end = end_of_new_part(space.entries, range);
+    insert(space, std::move(range));
+}
+
+void MappingTable::insert(Space &space, MappedRange range) {
+    if (range.start >= range.end || entries_ >= kMostEntries) return;
+    clear(space, range.start, range.end);
+    const bool file = range.name.starts_with('/');
+    if (file && (space.program_end == 0 || range.start == space.program_end)) space.program_end = range.end;
+    space.has_heap = space.has_heap || range.name == kHeap;
+    const std::uint64_t start = range.start;
+    const std::uint64_t end = range.end;
+    put(space, std::move(range));
+    forget_names_near(space, start, end);
+}
+
+void MappingTable::move(Space &space, const MappingChange &change) {
+    auto at = space.entries.upper_bound(change.old_start);
+    MappedRange moved = change.range;
+    if (at != space.entries.begin() && overlap((--at)->second.range, change.old_start, change.old_end)) {
+        moved.name = at->second.range.name;
+        moved.flags = at->second.range.flags;
+    }
+    clear(space, change.old_start, change.old_end);
+    insert(space, std::move(moved));
+}
+
+/// Only private anonymous memory, named before or not, can get a name (mm/madvise.c madvise_set_anon_name()).
+void MappingTable::name(Space &space, const MappedRange &range) {
+    std::vector<MappedRange> named;
+    auto at = space.entries.upper_bound(range.start);
+    if (at != space.entries.begin()) --at;
+    for (; at != space.entries.end() && at->second.range.start < range.end; ++at) {
+        if (!affords(1)) break;
+        MappedRange old = at->second.range;
+        if (!overlap(old, range.start, range.end)) continue;
+        if (!old.name.empty() && !old.name.starts_with("[anon:")) continue;
+        old.start = std::max(old.start, range.start);
+        old.end = std::min(old.end, range.end);
+        old.name = range.name;
+        named.push_back(std::move(old));
+    }
+    for (MappedRange &each : named)
+        insert(space, std::move(each));
+}
+
+/// Drops the mappings of an earlier exec that failed.
+void MappingTable::begin_program(int pid) {
+    SpacePtr &next = next_[pid];
+    if (next) forget(*next);
+    next = std::make_shared<Space>();
+}
+
+void MappingTable::change(const MappingChange &change) {
+    changes_seen_++;
+    switch (change.kind) {
+        case MappingChange::Kind::Mapped: return map(change.pid, change.range);
+        case MappingChange::Kind::Exec: return begin_program(change.pid);
+        case MappingChange::Kind::Moved: return move(changing(change.pid), change);
+        case MappingChange::Kind::Named: return name(changing(change.pid), change.range);
+        case MappingChange::Kind::Lost: return;  // names may be outdated until the next listing
+    }
+}
+
+/// Takes the stack pointers of threads whose start was not recorded.
+void MappingTable::list_stacks(Space &space, const core::MappingListing &listing) const {
+    space.listed.clear();
+    for (const core::MappingListing::Stack &stack : listing.stacks)
+        if (!space.stacks.has(stack.tid)) space.listed.set(stack.pointer, stack.tid);
+}
+
+void MappingTable::list(const core::MappingListing &listing) {
+    Space &space = changing(listing.pid);
+    forget(space);
+    space.entries.clear();
+    space.name_bytes = 0;
+    space.program_end = 0;
+    space.has_heap = false;
+    for (const core::MappingListing::Entry &entry : listing.entries)
+        insert(space, entry.range);
+    list_stacks(space, listing);
+}
+
+void MappingTable::exec(int pid) {
+    const auto next = next_.extract(pid);
+    exit(pid);
+    spaces_[pid] = next.empty() ? std::make_shared<Space>() : next.mapped();
+}
+
+void MappingTable::fork(int parent, int child, bool shares) {
+    const auto found = spaces_.find(parent);
+    if (found == spaces_.end() || parent == child) return;
+    const SpacePtr space = found->second;
+    exit(child);
+    if (shares) {
+        spaces_[child] = space;
+        return;
+    }
+    changes_seen_++;
+    if (entries_ + space->entries.size() > kMostEntries || range_bytes_ + space->name_bytes > kMostNameBytes) return;
+    if (!affords(space->entries.size())) return;
+    entries_ += space->entries.size();
+    range_bytes_ += space->name_bytes;
+    spaces_[child] = std::make_shared<Space>(*space);
+}
+
+void MappingTable::exit(int pid) {
+    if (const auto next = next_.extract(pid)) forget(*next.mapped());
+    const auto found = spaces_.find(pid);
+    if (found == spaces_.end()) return;
+    if (found->second.use_count() == 1) forget(*found->second);
+    spaces_.erase(found);
+}
+
+void MappingTable::thread_begins(int pid, int tid, std::uint64_t stack_pointer) {
+    if (stack_pointer == 0) return;
+    Space &space = space_of(pid);
+    end_stack(space, space.listed, tid);
+    space.stacks.set(stack_pointer, tid);
+    forget_names_near(space, stack_pointer, stack_pointer);
+}
+
+/// Another thread may reuse the stack soon. What this thread grew by until now stays under its own name.
+void MappingTable::thread_ends(int pid, int tid) {
+    const auto found = spaces_.find(pid);
+    if (found == spaces_.end()) return;
+    end_stack(*found->second, found->second->stacks, tid);
+    end_stack(*found->second, found->second->listed, tid);
+}
+
+void MappingTable::end_stack(Space &space, Stacks &stacks, int tid) const {
+    if (const auto pointer = stacks.erase(tid)) forget_names_near(space, *pointer, *pointer);
+}
+
+/// A mapping that holds several stack pointers is a heap that stacks were allocated from.
+void MappingTable::find_stack(const Space &space, const MappedRange &range, core::MappingNeighbours &neighbours) {
+    const auto &pointers = space.stacks.by_pointer();
+    const auto pointer = pointers.upper_bound(range.end);
+    if (pointer != pointers.begin() && core::may_be_stack(range, std::prev(pointer)->first)) {
+        neighbours.stack_of_tid = std::prev(pointer)->second;
+        return;
+    }
+    std::vector<int> tids;
+    find_stacks(pointers, range, tids);
+    find_stacks(space.listed.by_pointer(), range, tids);
+    if (tids.size() != 1) return;
+    neighbours.stack_of_tid = tids.front();
+    neighbours.by_shape = true;
+}
+
+std::string_view MappingTable::name_in(const Space &space, const MappedRange &range) {
+    core::MappingNeighbours neighbours;
+    const auto behind = space.entries.lower_bound(range.end);
+    neighbours.reserved_above = behind != space.entries.end() && behind->second.range.start == range.end &&
+                                behind->second.range.name.empty() && behind->second.range.flags == 0;
+    find_stack(space, range, neighbours);
+    return kept(core::mapping_name(range, neighbours));
+}
+
+std::string_view MappingTable::name_at(int pid, std::uint64_t address) {
+    const auto found = spaces_.find(pid);
+    if (found == spaces_.end()) return core::kUnknownMapping;
+    auto &entries = found->second->entries;
+    auto at = entries.upper_bound(address);
+    if (at == entries.begin() || (--at)->second.range.end <= address) return core::kUnknownMapping;
+    Entry &entry = at->second;
+    if (entry.name.empty()) entry.name = name_in(*found->second, entry.range);
+    return entry.name;
+}
+
+bool MappingTable::contains(int pid, const MappedRange &range) const {
+    constexpr std::uint8_t kBacking = core::MappingShared | core::MappingHugetlb;
+    const auto next = next_.find(pid);
+    const auto found = next != next_.end() ? next : spaces_.find(pid);
+    if (range.name.empty() || (next == next_.end() && found == spaces_.end())) return false;
+    const auto &entries = found->second->entries;
+    auto at = entries.upper_bound(range.start);
+    if (at == entries.begin()) return false;
+    std::uint64_t reached = range.start;
+    for (--at; at != entries.end() && at->second.range.start <= reached && reached < range.end; ++at) {
+        const MappedRange &known = at->second.range;
+        if (known.name != range.name || ((known.flags ^ range.flags) & kBacking) != 0) return false;
+        reached = std::max(reached, known.end);
+    }
+    return reached >= range.end;
+}
+
+std::string_view MappingTable::name_of(int pid, const MappedRange &range) {
+    Space &space = changing(pid);
+    const auto at = space.entries.find(range.start);
+    return name_in(space, at != space.entries.end() ? at->second.range : range);
+}
+
+}  // namespace rsslag::analysis

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/row_maker.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/reading_figures.h"
+#include "fault_cause.h"
+
+namespace rsslag::analysis {
+namespace {
+
+using core::FlushReason;
+using core::Pages;
+using exporters::Stamp;
+
+bool has(std::uint16_t flags, std::uint16_t flag) {
+    return (flags & flag) != 0;
+}
+
+exporters::UpdateRow::Type type_of(const std::optional<FlushReason> &reason) {
+    using Type = exporters::UpdateRow::Type;
+    if (!reason || *reason == FlushReason::Direct) return Type::Update;
+    return *reason == FlushReason::Fold ? Type::Fold : Type::Flush;
+}
+
+exporters::TaskRow::Type type_of(const rsslag_task &task) {
+    using Type = exporters::TaskRow::Type;
+    switch (task.kind) {
+        case RSSLAG_NEWTASK: return has(task.flags, RSSLAG_SAME_GROUP) ? Type::ThreadStart : Type::Fork;
+        case RSSLAG_RENAME: return Type::Rename;
+        case RSSLAG_EXEC: return Type::Exec;
+        case RSSLAG_EXIT: return has(task.flags, RSSLAG_GROUP_DEAD) ? Type::Exit : Type::ThreadEnd;
+        default: break;
+    }
+    return Type::Seen;
+}
+
+/// A task outside of this PID namespace is identified by the kernel's number.
+int or_host(int number, int host) {
+    return number > 0 ? number : host;
+}
+
+exporters::ReadingRow reading_row(const core::RawReading &reading) {
+    const core::CounterReading &counters = reading.counters();
+    exporters::ReadingRow row;
+    row.flushed = counters.flushed();
+    row.cached = counters.cached();
+    row.readers = reading.readers;
+    row.tasks = static_cast<std::int64_t>(counters.tasks.size());
+    row.took_us = counters.took_us;
+    return row;
+}
+
+}  // namespace
+
+RowMaker::Task &RowMaker::known(int host_tid) {
+    if (last_task_.second != nullptr && last_task_.first == host_tid) return *last_task_.second;
+    Task &task = tasks_[host_tid];
+    if (task.tid == 0) task.tid = host_tid;
+    last_task_ = {host_tid, &task};
+    return task;
+}
+
+void RowMaker::learn(int host_tid, int tid, int pid, const std::string &comm) {
+    Task &task = known(host_tid);
+    task.tid = or_host(tid, host_tid);
+    task.pid = pid;
+    task.comm = comm;
+}
+
+RowMaker::Mm &RowMaker::mm_at(std::uint64_t address) {
+    if (last_mm_.second != nullptr && last_mm_.first == address) return *last_mm_.second;
+    Mm &mm = mms_[address];
+    if (mm.id == 0) mm.id = ++mm_ids_;
+    last_mm_ = {address, &mm};
+    return mm;
+}
+
+RowMaker::Mm &RowMaker::new_mm(std::uint64_t address) {
+    Mm &mm = mm_at(address);
+    if (mm.generation != 0) past_.emplace(mm.generation, mm);
+    mm = {++mm_ids_, 0, 0, false};
+    return mm;
+}
+
+RowMaker::Mm &RowMaker::mm_of(const core::MmView &view) {
+    const auto past = past_.find(view.generation);
+    if (past != past_.end()) return past->second;
+    Mm &mm = mm_at(view.mm);
+    if (mm.generation == 0) mm.generation = view.generation;
+    return mm;
+}
+
+RowMaker::Mm &RowMaker::at_update(const rsslag_update &update, const std::optional<core::Held> &held) {
+    Mm *mm = &mm_at(update.mm);
+    if (has(update.flags, RSSLAG_TEARDOWN)) {
+        mm->torn = true;
+    } else if (mm->torn) {
+        mm = &new_mm(update.mm);
+    }
+    if (!held || held->generation == mm->generation) return *mm;
+    if (mm->generation != 0) mm = &new_mm(update.mm);
+    mm->generation = held->generation;
+    return *mm;
+}
+
+Stamp RowMaker::stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cpu) {
+    Stamp at;
+    at.t_ns = since_start(t_ns);
+    const Task &task = known(host_tid);
+    at.tid = task.tid;
+    at.comm = task.comm;
+    at.cpu = cpu;
+    if (mm != 0) {
+        const Mm &known_mm = mm_at(mm);
+        at.mm = known_mm.id;
+        at.pid = known_mm.pid;
+    }
+    return at;
+}
+
+void RowMaker::begin(std::uint64_t start_ns) {
+    start_ns_ = start_ns;
+}
+
+void RowMaker::on_adopted(const core::GroupView &group) {
+    if (group.mm == 0 || group.tgid == 0) return;
+    if (Mm &mm = mm_at(group.mm); mm.pid == 0) mm.pid = group.tgid;
+    mm_of_pid_[group.tgid] = group.mm;
+    if (Task &leader = known(group.host_tgid); leader.pid == 0)
+        learn(group.host_tgid, group.tgid, group.tgid, group.comm);
+}
+
+/// Rows that wait for a later record would otherwise wait until the end if none comes.
+void RowMaker::reached(std::uint64_t t_ns) {
+    if (const std::uint64_t until = since_start(t_ns); until > 0) catch_up(until - 1);
+}
+
+void RowMaker::on_applied(const rsslag_update &update, const core::Applied &applied) {
+    catch_up(since_start(update.t_ns));
+    at_update(update, applied.held);
+    exporters::UpdateRow row;
+    row.at = stamp(update.t_ns, update.tid, update.mm, update.cpu);
+    row.type = type_of(applied.reason);
+    row.member = core::member_of(update.member);
+    row.pages = applied.pages;
+    if (const auto cached = core::cached_after(update, applied)) row.cached = Pages{*cached};
+    if (row.member) row.flushed = Pages{update.count};
+    row.reason = applied.reason;
+    row.fault = cause_of(update.flags, update.address);
+    if (row.fault) row.mapping = table_.name_at(row.at.pid, update.address);
+    row.by_other = has(update.flags, RSSLAG_BY_OTHER);
+    row.newborn = has(update.flags, RSSLAG_NEWBORN);
+    row.teardown = has(update.flags, RSSLAG_TEARDOWN);
+    row.known = applied.known;
+    row.from_faults = applied.from_faults;
+    row.held = applied.held;
+    if (applied.ticket == 0) return put(row);
+    held_.add({row, std::string(row.at.comm)}, applied.ticket);
+}
+
+void RowMaker::on_settled(std::span<const core::SettledUpdate> amounts) {
+    for (const core::SettledUpdate &amount : amounts) {
+        held_.settle(amount, [&amount](Held &held) {
+            auto &row = std::get<exporters::UpdateRow>(held.row);
+            row.pages = amount.pages;
+            row.reason = amount.reason;
+            row.type = type_of(amount.reason);
+        });
+    }
+}
+
+void RowMaker::hold(const exporters::Row &row) {
+    std::string comm(std::visit([](const auto &each) { return each.at.comm; }, row));
+    if (const auto *const update = std::get_if<exporters::UpdateRow>(&row))
+        return held_.add({*update, std::move(comm)}, 0);
+    auto other = std::make_unique<Other>(Other{row, {}});
+    if (auto *const tick = std::get_if<exporters::TickRow>(&other->row); tick != nullptr && tick->ledger != nullptr) {
+        other->ledger = *tick->ledger;
+        tick->ledger = &other->ledger;
+    }
+    held_.add({std::move(other), std::move(comm)}, 0);
+}
+
+void RowMaker::release(Held &held) {
+    if (auto *const update = std::get_if<exporters::UpdateRow>(&held.row)) {
+        update->at.comm = held.comm;
+        return write(*update);
+    }
+    exporters::Row &row = std::get<std::unique_ptr<Other>>(held.row)->row;
+    std::visit([&held](auto &each) { each.at.comm = held.comm; }, row);
+    write(row);
+}
+
+void RowMaker::on_fault(const rsslag_fault &fault, const core::Members &came, const std::optional<core::Held> &held) {
+    catch_up(since_start(fault.t_ns));
+    exporters::FaultRow row;
+    row.at = stamp(fault.t_ns, fault.tid, fault.mm, fault.cpu);
+    row.fault = cause_of(fault);
+    row.came = came;
+    for (const core::Member member : core::kAllMembers)
+        row.cached[member] = {fault.cached[static_cast<std::size_t>(member)]};
+    row.faults_since_flush = fault.events;
+    row.after = has(fault.flags, RSSLAG_AFTER_FAULT);
+    row.mapping = table_.name_at(row.at.pid, fault.address);
+    row.held = held;
+    put(row);
+}
+
+void RowMaker::on_sum(const rsslag_sum &sum, const std::optional<core::Held> &held) {
+    if (has(sum.flags, RSSLAG_PARTIAL)) return;
+    catch_up(since_start(sum.t_ns));
+    exporters::SumRow row;
+    row.at = stamp(sum.t_ns, sum.tid, sum.mm, sum.cpu);
+    row.updates = sum.updates;
+    row.of_cpu = sum.of;
+    row.held = held;
+    for (std::size_t member = 0; member < core::kMembers; ++member)
+        if ((sum.members >> member & 1U) != 0) row.cached[member] = Pages{sum.cached[member]};
+    put(row);
+}
+
+void RowMaker::on_task(const core::TaskLine &line) {
+    const rsslag_task &task = line.task;
+    catch_up(since_start(task.t_ns));
+    const int pid = or_host(task.ns_tgid, task.tgid);
+    learn(task.tid, task.ns_tid, pid, std::string(task.comm, strnlen(task.comm, sizeof(task.comm))));
+    const bool shares = has(task.flags, RSSLAG_SHARES_MM);
+    const bool makes = task.kind == RSSLAG_EXEC || (task.kind == RSSLAG_NEWTASK && !shares);
+    if (task.mm != 0) {
+        if (makes && mm_at(task.mm).torn) new_mm(task.mm);
+        Mm &mm = mm_at(task.mm);
+        if (makes || mm.pid == 0) mm.pid = pid;
+    }
+    note_task(task, pid);
+    exporters::TaskRow row;
+    row.at = stamp(task.t_ns, task.tid, task.mm, task.cpu);
+    row.at.pid = pid;
+    row.type = type_of(task);
+    row.host_pid = task.tgid;
+    row.host_tid = task.tid;
+    row.parent_host_tid = task.parent;
+    row.old_host_tid = task.old_tid;
+    row.shares_mm = shares;
+    row.user_faults = task.user_faults;
+    row.kernel_faults = task.kernel_faults;
+    put(row);
+}
+
+/// Tracks which process has which mm and mappings.
+void RowMaker::note_task(const rsslag_task &task, int pid) {
+    if (task.mm != 0) mm_of_pid_[pid] = task.mm;
+    const bool thread = has(task.flags, RSSLAG_SAME_GROUP);
+    const int tid = known(task.tid).tid;
+    switch (task.kind) {
+        case RSSLAG_NEWTASK:
+            if (thread) table_.thread_begins(pid, tid, task.stack_pointer);
+            if (!thread) table_.fork(known(task.parent).pid, pid, has(task.flags, RSSLAG_SHARES_MM));
+            break;
+        case RSSLAG_EXEC: table_.exec(pid); break;
+        case RSSLAG_EXIT: has(task.flags, RSSLAG_GROUP_DEAD) ? table_.exit(pid) : table_.thread_ends(pid, tid); break;
+        default: break;
+    }
+}
+
+exporters::MappingRow RowMaker::mapping_row(std::uint64_t t_ns, int pid, const core::MappedRange &range) {
+    exporters::MappingRow row;
+    row.at.t_ns = since_start(t_ns);
+    row.at.pid = pid;
+    const auto mm = mm_of_pid_.find(pid);
+    if (!table_.in_exec(pid) && mm != mm_of_pid_.end()) row.at.mm = mm_at(mm->second).id;
+    row.mapping = table_.name_of(pid, range);
+    row.from = range.start;
+    row.to = range.end;
+    row.flags = range.flags;
+    return row;
+}
+
+void RowMaker::on_mapping(const core::MappingChange &change) {
+    using Type = exporters::MappingRow::Type;
+    using Kind = core::MappingChange::Kind;
+    catch_up(since_start(change.t_ns));
+    table_.change(change);
+    if (change.kind == Kind::Lost)
+        return emit(since_start(change.t_ns), Lost{std::string(exporters::kMappingsLost), change.lost});
+    if (change.kind == Kind::Exec) return;
+    exporters::MappingRow row = mapping_row(change.t_ns, change.pid, change.range);
+    row.type = change.kind == Kind::Moved ? Type::Moved : change.kind == Kind::Named ? Type::Named : Type::Mapped;
+    row.at.tid = change.tid;
+    row.old_from = change.old_start;
+    row.build_id = change.build_id;
+    put(row);
+}
+
+void RowMaker::on_listing(const core::MappingListing &listing) {
+    catch_up(since_start(listing.t_ns));
+    table_.list(listing);
+    for (const core::MappingListing::Entry &entry : listing.entries) {
+        exporters::MappingRow row = mapping_row(listing.t_ns, listing.pid, entry.range);
+        row.type = exporters::MappingRow::Type::Listed;
+        row.held = entry.rss;
+        put(row);
+    }
+}
+
+void RowMaker::on_reading(const core::RawReading &reading) {
+    const core::CounterReading &counters = reading.counters();
+    for (const core::TaskReading &task : counters.tasks)
+        learn(task.host_tid, task.tid, or_host(task.tgid, task.host_tgid), task.comm);
+    Mm &mm = mm_at(counters.mm);
+    if (mm.pid == 0) mm.pid = reading.pid;
+    const std::uint64_t t_ns = since_start(reading.end_ns);
+    Read read{reading.pid, counters.mm, reading.comm, reading_row(reading)};
+    wait(t_ns, read);
+    if (!reading.bracket.walk) return;
+    read.row = exporters::WalkRow{{}, *reading.bracket.walk};
+    wait(t_ns, std::move(read));
+}
+
+void RowMaker::on_loss(std::uint64_t t_ns, const core::Losses &losses) {
+    for (const auto &[cause, count] : losses.by_cause) {
+        std::uint64_t &before = lost_[cause];
+        if (count > before) wait(since_start(t_ns), Lost{cause, count - before});
+        before = count;
+    }
+}
+
+void RowMaker::on_tick(core::Tick tick) {
+    for (const core::TaskNet &task : tick.ledger.tasks)
+        learn(task.host_tid, task.tid, or_host(task.tgid, tick.process.pid), task.comm);
+    if (Mm &mm = mm_of(tick.ledger); mm.pid == 0) mm.pid = tick.process.pid;
+    const std::uint64_t t_ns = tick.t_ns;
+    wait(t_ns, std::move(tick));
+}
+
+void RowMaker::wait(std::uint64_t t_ns, Later later) {
+    later_.emplace(t_ns, std::move(later));
+}
+
+void RowMaker::emit_until(std::uint64_t t_ns) {
+    while (!later_.empty() && later_.begin()->first <= t_ns) {
+        const auto next = later_.extract(later_.begin());
+        std::visit([&](const auto &each) { emit(next.key(), each); }, next.mapped());
+    }
+}
+
+void RowMaker::emit(std::uint64_t t_ns, const Read &read) {
+    std::visit(
+        [&](auto row) {
+            row.at.t_ns = t_ns;
+            row.at.pid = read.pid;
+            row.at.comm = read.comm;
+            row.at.mm = mm_at(read.mm).id;
+            put(row);
+        },
+        read.row);
+}
+
+void RowMaker::emit(std::uint64_t t_ns, const Lost &lost) {
+    exporters::LossRow row;
+    row.at.t_ns = t_ns;
+    // The row may outlive `lost`, so its cause must point to a constant.
+    row.cause = lost.cause == exporters::kMappingsLost ? exporters::kMappingsLost : core::loss_cause(lost.cause);
+    row.records = lost.records;
+    put(row);
+}
+
+void RowMaker::emit(std::uint64_t t_ns, const core::Tick &tick) {
+    const core::ReadingFigures figures = core::figures_of(tick);
+    exporters::TickRow row;
+    Mm &mm = mm_of(tick.ledger);
+    row.at.t_ns = t_ns;
+    row.at.pid = tick.process.pid;
+    row.at.comm = tick.process.comm;
+    row.at.mm = mm.id;
+    if (tick.state != core::State::Running && tick.ledger.torn_down) mm.torn = true;
+    row.seq = tick.seq;
+    row.time = tick.time;
+    row.state = tick.state;
+    row.read = tick.read;
+    row.readers = figures.readers;
+    row.walk = figures.walk;
+    row.walk_age_ms = tick.process.walk_age_ms;
+    row.flushed = figures.flushed;
+    row.cached = figures.cached;
+    row.exact = figures.exact;
+    row.baseline = tick.ledger.baseline;
+    row.extremes = tick.extremes;
+    row.begin = tick.ledger.begin;
+    row.begin_in_doubt = tick.ledger.begin_in_doubt;
+    row.baseline_in_doubt = tick.ledger.baseline_in_doubt;
+    row.last = tick.ledger.last;
+    row.lag = figures.lag;
+    row.behind = figures.behind;
+    row.residual = figures.residual;
+    row.verdict = figures.verdict;
+    row.needs_resync = tick.needs_resync;
+    row.updates = tick.ledger.updates;
+    row.updates_by_others = tick.ledger.updates_by_others;
+    row.faults = tick.faults;
+    row.flushes = core::flushes(tick.ledger);
+    row.lost = tick.lost;
+    row.disagreements = tick.ledger.disagreements;
+    row.resyncs = tick.ledger.resyncs;
+    row.ledger = &tick.ledger;
+    put(row);
+}
+
+core::Status RowMaker::finish() {
+    emit_until(UINT64_MAX);
+    held_.finish();
+    return status_;
+}
+
+}  // namespace rsslag::analysis

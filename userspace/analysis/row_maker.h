@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "analysis/mapping_table.h"
+#include "analysis/observer.h"
+#include "analysis/settled_queue.h"
+#include "core/ledger.h"
+#include "core/losses.h"
+#include "core/raw_reading.h"
+#include "core/tick.h"
+#include "exporters/sink.h"
+
+namespace rsslag::analysis {
+
+/// Turns a replayed trace into rows, in the order of time. Names of tasks and owners of mms come from task records,
+/// readings and ticks.
+class RowMaker : public TraceObserver {
+  public:
+    explicit RowMaker(exporters::Sink &sink) : sink_(sink), held_([this](Held &held) { release(held); }) {}
+
+    /// Call it first. `start_ns`: CLOCK_MONOTONIC at the attach.
+    void begin(std::uint64_t start_ns);
+
+    /// All records from before this time (CLOCK_MONOTONIC) have been passed.
+    void reached(std::uint64_t t_ns);
+    void on_applied(const rsslag_update &update, const core::Applied &applied) override;
+    void on_settled(std::span<const core::SettledUpdate> amounts) override;
+    void on_fault(const rsslag_fault &fault, const core::Members &came, const std::optional<core::Held> &held) override;
+    /// Ignores partial sums, which come again.
+    void on_sum(const rsslag_sum &sum, const std::optional<core::Held> &held) override;
+    /// Stores the name of the process for records before its first reading.
+    void on_adopted(const core::GroupView &group) override;
+    void on_task(const core::TaskLine &line) override;
+    void on_reading(const core::RawReading &reading) override;
+    void on_mapping(const core::MappingChange &change) override;
+    void on_listing(const core::MappingListing &listing) override;
+    void on_loss(std::uint64_t t_ns, const core::Losses &losses) override;
+    void on_tick(core::Tick tick) override;
+
+    /// To be called after the last event. Returns the first error of the sink.
+    core::Status finish();
+    bool failed() const { return !status_.ok(); }
+
+  private:
+    struct Task {
+        int tid = 0, pid = 0;
+        std::string comm;
+    };
+    struct Mm {
+        std::uint64_t id = 0;
+        int pid = 0;
+        std::uint64_t generation = 0;  ///< the ledger's; 0: unknown
+        /// Torn down. A record at this address that is not part of the teardown belongs to another mm.
+        bool torn = false;
+    };
+    /// The data for the rows of a reading, without its tasks, which may be many.
+    struct Read {
+        int pid = 0;
+        std::uint64_t mm = 0;  ///< address
+        std::string comm;
+        std::variant<exporters::ReadingRow, exporters::WalkRow> row;  ///< without its stamp
+    };
+    /// A row that is not an update, with the data that it refers to.
+    struct Other {
+        exporters::Row row;
+        core::MmView ledger;
+    };
+    /// A row that waits until its own amount or that of an earlier row is settled. An update is the smallest row, and
+    /// most rows are updates.
+    struct Held {
+        std::variant<exporters::UpdateRow, std::unique_ptr<Other>> row;
+        std::string comm;
+    };
+    struct Lost {
+        std::string cause;
+        std::uint64_t records = 0;
+    };
+    using Later = std::variant<Read, Lost, core::Tick>;
+
+    std::uint64_t since_start(std::uint64_t t_ns) const { return t_ns > start_ns_ ? t_ns - start_ns_ : 0; }
+    exporters::Stamp stamp(std::uint64_t t_ns, int host_tid, std::uint64_t mm, int cpu);
+    Task &known(int host_tid);
+    Mm &mm_at(std::uint64_t address);
+    Mm &new_mm(std::uint64_t address);
+    /// The mm with the ledger's generation; its address may already belong to another mm.
+    Mm &mm_of(const core::MmView &view);
+    Mm &at_update(const rsslag_update &update, const std::optional<core::Held> &held);
+    void learn(int host_tid, int tid, int pid, const std::string &comm);
+    void note_task(const rsslag_task &task, int pid);
+    exporters::MappingRow mapping_row(std::uint64_t t_ns, int pid, const core::MappedRange &range);
+    /// Queues readings, losses and ticks until their time.
+    void wait(std::uint64_t t_ns, Later later);
+    void catch_up(std::uint64_t t_ns) {
+        if (!later_.empty() && later_.begin()->first <= t_ns) emit_until(t_ns);
+    }
+    void emit_until(std::uint64_t t_ns);
+    void emit(std::uint64_t t_ns, const Read &read);
+    void emit(std::uint64_t t_ns, const Lost &lost);
+    void emit(std::uint64_t t_ns, const core::Tick &tick);
+    void write(const exporters::Row &row) {
+        if (status_.ok()) status_ = sink_.row(row);
+    }
+    void put(const exporters::Row &row) { held_.empty() ? write(row) : hold(row); }
+    void hold(const exporters::Row &row);
+    void release(Held &held);
+
+    exporters::Sink &sink_;
+    std::uint64_t start_ns_ = 0;
+    core::Status status_ = core::success();
+    std::unordered_map<int, Task> tasks_;  ///< by the kernel's TID
+    std::pair<int, Task *> last_task_{0, nullptr};
+    std::unordered_map<std::uint64_t, Mm> mms_;  ///< by address
+    std::pair<std::uint64_t, Mm *> last_mm_{0, nullptr};
+    std::uint64_t mm_ids_ = 0;
+    std::unordered_map<std::uint64_t, Mm> past_;  ///< by generation: mms whose address belongs to another mm
+    MappingTable table_;
+    std::unordered_map<int, std::uint64_t> mm_of_pid_;  ///< addresses, by PID
+    std::map<std::string, std::uint64_t> lost_;
+    std::multimap<std::uint64_t, Later> later_;  ///< by time since the start
+    SettledQueue<Held> held_;
+};
+
+}  // namespace rsslag::analysis

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The parts that all JSON documents share. For modules that link nlohmann_json; core itself does not.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "core/ledger.h"
+#include "core/member_name.h"
+#include "core/text.h"
+#include "core/units.h"
+
+namespace rsslag::core::json {
+
+/// null if unknown.
+template <class T>
+nlohmann::ordered_json or_null(const std::optional<T> &value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+inline nlohmann::ordered_json number(const std::optional<Pages> &pages) {
+    return pages ? nlohmann::ordered_json(pages->n) : nlohmann::ordered_json(nullptr);
+}
+
+inline nlohmann::ordered_json number(const std::optional<Kilobytes> &kb) {
+    return kb ? nlohmann::ordered_json(kb->n) : nlohmann::ordered_json(nullptr);
+}
+
+/// A PID or TID; null if it is 0, i.e. not visible in this PID namespace.
+inline nlohmann::ordered_json id(int number) {
+    return number > 0 ? nlohmann::ordered_json(number) : nlohmann::ordered_json(nullptr);
+}
+
+/// All members without their sum: keys file, anon, shmem, swap.
+inline nlohmann::ordered_json by_member(const Members &members) {
+    nlohmann::ordered_json object = nlohmann::ordered_json::object();
+    for (const Member member : kMembersInOrder)
+        object[std::string(name(member))] = members[member].n;
+    return object;
+}
+
+/// All members and their rss.
+inline void put_members(nlohmann::ordered_json &object, const Members &members) {
+    object.update(by_member(members));
+    object["rss"] = members.rss().n;
+}
+inline nlohmann::ordered_json members(const Members &members) {
+    nlohmann::ordered_json object = nlohmann::ordered_json::object();
+    put_members(object, members);
+    return object;
+}
+
+/// The peak, computed from records; a range if CPUs changed it concurrently.
+inline nlohmann::ordered_json peak(const Extremes &extremes) {
+    return {{"peak_min", extremes.most.from.n},
+            {"peak_max", extremes.most.to.n},
+            {"t_ns", extremes.most.t_ns},
+            {"tid", id(extremes.most.tid)},
+            {"lossy", extremes.lossy}};
+}
+
+/// The extremes except the peak. The instants of the members' extremes may differ, so they have no sum.
+inline void put_extremes(nlohmann::ordered_json &object, const Extremes &extremes) {
+    object["lowest"] = {{"rss_min", extremes.least.from.n},
+                        {"rss_max", extremes.least.to.n},
+                        {"t_ns", extremes.least.t_ns},
+                        {"by_member", by_member(extremes.each_least)}};
+    object["cached_most"] = by_member(extremes.cached_most);
+}
+
+/// Counts by cause or reason; keys are made printable.
+inline nlohmann::ordered_json counts(const std::map<std::string, std::uint64_t> &counts) {
+    nlohmann::ordered_json object = nlohmann::ordered_json::object();
+    for (const auto &[key, count] : counts)
+        object[printable(key)] = count;
+    return object;
+}
+
+}  // namespace rsslag::core::json

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A reading of one process before reconcile(), so that a recording can reconcile it later.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/reading.h"
+#include "core/reconcile.h"
+
+namespace rsslag::core {
+
+/// One pass of the iterator.
+struct TimedCounters {
+    CounterReading counters;
+    std::uint64_t begin_ns = 0;  ///< CLOCK_MONOTONIC before the pass
+    std::uint64_t end_ns = 0;
+};
+
+/// The result of Snapshotter::take_raw().
+struct RawReading {
+    int pid = 0;
+    std::uint64_t start_ticks = 0;
+    std::uint32_t uid = 0;  ///< real
+    std::string comm;       ///< raw bytes
+    std::int64_t threads_count = 0;
+    int cpus_online = 0;       ///< at the time of the reading; 0: not recorded
+    bool leader_gone = false;  ///< the main thread has ended: /proc/PID/stat, statm and status show no memory
+    ReaderValues readers;
+    std::optional<Kilobytes> hugetlb;  ///< not part of RSS; recordings do not contain it
+    Bracket bracket;                   ///< at least one reading
+    Evidence evidence;                 ///< empty if counters and walk agree
+    std::uint64_t begin_ns = 0;        ///< CLOCK_MONOTONIC before the last reading of the bracket
+    std::uint64_t end_ns = 0;
+    std::uint64_t bracket_ns = 0;  ///< CLOCK_MONOTONIC before the first reading of the bracket
+
+    /// The last reading of the bracket.
+    const CounterReading &counters() const { return bracket.readings.back(); }
+};
+
+}  // namespace rsslag::core

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A screen as rows of cells. Pure: the terminal module draws it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rsslag::documents {
+
+struct Size {
+    int rows = 24;
+    int columns = 80;
+
+    friend bool operator==(const Size &, const Size &) = default;
+};
+
+/// A rectangle of cells.
+struct Area {
+    int row = 0, column = 0, rows = 0, columns = 0;
+};
+
+/// The role of a cell. Colour only emphasizes it: the characters alone carry the information.
+enum class Look : std::uint8_t { Plain, Bold, Faint, Heading, Flushed, Cached, Walk, Selected, Good, Doubt, Bad };
+
+struct Cell {
+    char32_t glyph = U' ';
+    Look look = Look::Plain;
+    bool continues = false;  ///< the right half of a wide character
+
+    friend bool operator==(const Cell &, const Cell &) = default;
+};
+
+class Grid {
+  public:
+    /// Has at least one row and one column, even if the terminal reports 0.
+    explicit Grid(Size size);
+
+    Size size() const { return size_; }
+    const Cell &at(int row, int column) const { return cells_[index(row, column)]; }
+
+    /// Writes UTF-8 text at a position and cuts what is outside the grid. A character whose width is not 1 or 2 becomes
+    /// '?', and half a wide character becomes a blank, so that every row keeps its width. Returns the column after the
+    /// text.
+    int put(int row, int column, std::string_view text, Look look = Look::Plain);
+    /// Like put(), cut or padded with blanks to end at `end`.
+    void put_field(int row, int column, int end, std::string_view text, Look look = Look::Plain);
+    /// Like put(), right-aligned: the text ends at `end`.
+    void put_right(int row, int end, std::string_view text, Look look = Look::Plain);
+    void fill(int row, int from, int to, char32_t glyph, Look look = Look::Plain);
+    /// Changes only the look of cells.
+    void mark(int row, int from, int to, Look look);
+
+    /// A row as UTF-8 at full width.
+    std::string row_text(int row) const;
+    /// All rows, each with a newline.
+    std::string text() const;
+
+    friend bool operator==(const Grid &, const Grid &) = default;
+
+  private:
+    std::size_t index(int row, int column) const {
+        return static_cast<std::size_t>(row) * static_cast<std::size_t>(size_.columns) +
+               static_cast<std::size_t>(column);
+    }
+    bool inside(int row, int column) const {
+        return row >= 0 && row < size_.rows && column >= 0 && column < size_.columns;
+    }
+    void set(int row, int column, Cell cell);
+
+    Size size_;
+    std::vector<Cell> cells_;
+};
+
+/// The number of terminal cells of a UTF-8 text, by wcwidth() of the locale.
+int cells(std::string_view text);
+
+std::string utf8_of(char32_t code);
+
+}  // namespace rsslag::documents

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "mem_used.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/text.h"
+#include "json_parts.h"
+#include "text_parts.h"
+
+namespace rsslag::documents {
+namespace {
+
+using core::Kilobytes;
+using memory::UsedBy;
+using nlohmann::ordered_json;
+using Out = std::back_insert_iterator<std::string>;
+
+constexpr std::size_t kMostNamed = 5;
+
+memory::Used used_of(const MemDocument &document) {
+    return memory::account(document.before, document.after, procfs::total_parts(document.users), document.machine,
+                           document.page_size);
+}
+
+/// Processes that ended during the reading do not count: they hold nothing any more.
+std::size_t unread_processes(const MemDocument &document) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(document.failed, [](const auto &failed) { return failed.kind != core::Kind::Gone; }));
+}
+
+bool others_exist(const MemDocument &document) {
+    return document.of_one_user || !document.machine.sees_all_processes || unread_processes(document) != 0;
+}
+
+std::string other_anon(const MemDocument &document) {
+    if (document.of_one_user) return "anonymous memory of all other processes";
+    if (!document.machine.sees_all_processes) return "anonymous memory of processes not readable or not shown here";
+    const std::size_t unread = unread_processes(document);
+    if (unread == 0) return "anonymous memory seen in no process: changed meanwhile, or counted late";
+    return fmt::format("anonymous memory of {} process{} not readable, or changed meanwhile", unread,
+                       unread == 1 ? "" : "es");
+}
+
+std::string label(UsedBy by, const MemDocument &document) {
+    const bool others = others_exist(document);
+    switch (by) {
+        case UsedBy::ProcessAnon: return "processes: anonymous memory";
+        case UsedBy::ProcessFile: return "processes: files that they map";
+        case UsedBy::ProcessShmem: return "processes: shmem and tmpfs that they map";
+        case UsedBy::OtherAnon: return other_anon(document);
+        case UsedBy::PageCache:
+            return others ? "page cache that none of these maps" : "page cache that no process maps";
+        case UsedBy::Shmem:
+            return others ? "shmem and tmpfs that none of these maps" : "shmem and tmpfs that no process maps";
+        case UsedBy::SwapCache: return "swap cache; what of it is mapped counts as anonymous, too";
+        case UsedBy::SlabReclaimable: return "slab, reclaimable";
+        case UsedBy::SlabUnreclaimable: return "slab, not reclaimable";
+        case UsedBy::OtherReclaimable: return "other reclaimable memory of the kernel";
+        case UsedBy::PageTables: return "page tables";
+        case UsedBy::KernelStacks: return "kernel stacks";
+        case UsedBy::PerCpu: return "per-CPU data";
+        case UsedBy::Vmalloc:
+            return document.machine.stacks_in_vmalloc == false ? "vmalloc" : "vmalloc except kernel stacks";
+        case UsedBy::Hugetlb: return "hugetlb";
+        case UsedBy::Compressed: return "zram and zswap";
+        case UsedBy::Gpu: return "GPU buffers and pools";
+        case UsedBy::WriteCopies: return "bounce buffers and FUSE's copies";
+        case UsedBy::Balloon: return "balloon of the hypervisor";
+        case UsedBy::Poisoned: return "poisoned pages";
+        case UsedBy::CpuLists: return "free pages in lists of CPUs, which MemFree does not count";
+        case UsedBy::Unaccounted: return "unaccounted";
+    }
+    return "";
+}
+
+/// "11 server 4,096, 12 client 2,048 ...".
+template <class Item, class Format>
+std::string some_of(const std::vector<Item> &items, Format format) {
+    std::string text;
+    for (std::size_t i = 0; i < std::min(items.size(), kMostNamed); ++i)
+        text += (i == 0 ? "" : ", ") + format(items[i]);
+    return items.size() > kMostNamed ? text + fmt::format(" and {} more", items.size() - kMostNamed) : text;
+}
+
+std::vector<const procfs::User *> hugetlb_users(const MemDocument &document) {
+    const auto held = [](const procfs::User *user) { return user->parts.private_hugetlb + user->parts.shared_hugetlb; };
+    std::vector<const procfs::User *> users;
+    for (const procfs::User &user : document.users) {
+        if (held(&user).n != 0) users.push_back(&user);
+    }
+    std::ranges::sort(users, [&](const auto *a, const auto *b) { return held(a) > held(b); });
+    return users;
+}
+
+void append_pools(Out out, const MemDocument &document, const TextStyle &style) {
+    const auto cell = [&](Kilobytes kb) { return mem_cell(kb, document.page_size, style); };
+    for (const memory::HugePool &pool : document.machine.pools) {
+        if (pool.total == 0) continue;
+        const auto size = [&](std::int64_t pages) { return cell({pool.page.n * pages}); };
+        fmt::format_to(out, "{:17}{} in pages of {}: {} used, {} free", "", size(pool.total), cell(pool.page),
+                       size(pool.total - pool.free), size(pool.free));
+        if (pool.reserved != 0) fmt::format_to(out, " ({} of it reserved for mappings)", size(pool.reserved));
+        fmt::format_to(out, "\n");
+    }
+    const auto users = hugetlb_users(document);
+    if (users.empty()) return;
+    fmt::format_to(out, "{:17}private + shared, which counts in each: {}\n", "",
+                   some_of(users, [&](const procfs::User *user) {
+                       return fmt::format("{} {} {} + {}", user->pids.front(), core::printable(user->comm, style.utf8),
+                                          cell(user->parts.private_hugetlb), cell(user->parts.shared_hugetlb));
+                   }));
+}
+
+void append_tmpfs(Out out, const MemDocument &document, const TextStyle &style) {
+    if (document.machine.tmpfs.empty()) return;
+    fmt::format_to(out, "{:17}mounted, with what is swapped out or mapped: {}\n", "",
+                   some_of(document.machine.tmpfs, [&](const memory::TmpfsUse &use) {
+                       return fmt::format("{} {}", core::printable(use.where, style.utf8),
+                                          mem_cell(use.used, document.page_size, style));
+                   }));
+}
+
+/// Notes on the accuracy of the rows above.
+void append_doubts(Out out, const memory::Used &used, const MemDocument &document, const TextStyle &style) {
+    const auto cell = [&](const std::optional<Kilobytes> &kb) {
+        return kb ? mem_cell(*kb, document.page_size, style) : std::string("unknown");
+    };
+    const auto negative = [](const memory::UsedRow &row) { return row.kb && row.kb->n < 0; };
+    if (others_exist(document) && used.mapped_by_others)
+        fmt::format_to(out, "of page cache, shmem and tmpfs ~ {} {} are mapped by processes that were not read\n",
+                       cell(used.mapped_by_others), style.unit);
+    if (std::ranges::any_of(used.rows, negative))
+        fmt::format_to(out, "below 0: the kernel's counters lag behind each other, or count a page twice\n");
+    if (used.drift.large)
+        fmt::format_to(out,
+                       "during this reading memory in use changed by {} {} (anonymous {}, page cache {}, shmem of it "
+                       "{}): rows with ~ may be off by as much\n",
+                       cell(used.drift.in_use), style.unit, cell(used.drift.anon), cell(used.drift.cached),
+                       cell(used.drift.shmem));
+    if (!used.balloon || used.balloon->n == 0 || document.machine.balloon_in_total == true) return;
+    fmt::format_to(out, "a balloon holds {} {}: {}\n", cell(used.balloon), style.unit,
+                   document.machine.balloon_in_total ? "MemTotal no longer includes it"
+                                                     : "whether MemTotal still includes it is not known");
+}
+
+ordered_json hugetlb_json(const MemDocument &document) {
+    ordered_json pools = ordered_json::array();
+    for (const memory::HugePool &pool : document.machine.pools) {
+        pools.push_back({{"page_kb", pool.page.n},
+                         {"pages", pool.total},
+                         {"free", pool.free},
+                         {"reserved", pool.reserved},
+                         {"surplus", pool.surplus}});
+    }
+    ordered_json processes = ordered_json::array();
+    for (const procfs::User *user : hugetlb_users(document)) {
+        processes.push_back({{"pids", user->pids},
+                             {"comm", core::printable(user->comm)},
+                             {"private_kb", user->parts.private_hugetlb.n},
+                             {"shared_kb", user->parts.shared_hugetlb.n}});
+    }
+    return {{"pools", std::move(pools)}, {"processes", std::move(processes)}};
+}
+
+}  // namespace
+
+std::string mem_cell(Kilobytes kb, const core::PageSize &page_size, const TextStyle &style) {
+    if (style.unit == "pages") return column(page_size.pages(kb), page_size, style);
+    return column(core::Pages{kb.n}, core::PageSize{1024}, style);
+}
+
+std::string sharing_text(const MemDocument &document, const TextStyle &style) {
+    std::string text;
+    const Out out = std::back_inserter(text);
+    const auto cell = [&](Kilobytes kb) { return mem_cell(kb, document.page_size, style); };
+    std::vector<const procfs::User *> sharing;
+    for (const procfs::User &user : document.users) {
+        if (user.pids.size() > 1) sharing.push_back(&user);
+    }
+    if (!sharing.empty()) {
+        fmt::format_to(out, "one memory, counted once: {}\n", some_of(sharing, [&](const procfs::User *user) {
+                           std::string pids = fmt::format("{}", fmt::join(user->pids, "+"));
+                           return pids + " " + core::printable(user->comm, style.utf8) + " " + cell(user->use.pss);
+                       }));
+    }
+    if (document.undecided.empty()) return text;
+    Kilobytes twice;
+    for (const memory::Undecided &one : document.undecided)
+        twice += one.pss;
+    const std::size_t count = document.undecided.size();
+    fmt::format_to(out, "~ each counted, although they may share one mm with another ({}): {} process{}, {} {}: {}\n",
+                   document.why_undecided, count, count == 1 ? "" : "es", cell(twice), style.unit,
+                   some_of(document.undecided,
+                           [](const memory::Undecided &one) { return fmt::format("{} like {}", one.pid, one.like); }));
+    return text;
+}
+
+void put_sharing(ordered_json &object, const MemDocument &document) {
+    object["shared_mm"] = ordered_json::array();
+    for (const procfs::User &user : document.users) {
+        if (user.pids.size() < 2) continue;
+        object["shared_mm"].push_back(
+            {{"pids", user.pids}, {"comm", core::printable(user.comm)}, {"total_kb", user.use.pss.n}});
+    }
+    object["maybe_shared_mm"] = ordered_json::array();
+    for (const memory::Undecided &one : document.undecided)
+        object["maybe_shared_mm"].push_back({{"pid", one.pid}, {"like", one.like}, {"total_kb", one.pss.n}});
+}
+
+std::string used_text(const MemDocument &document, const TextStyle &style) {
+    const memory::Used used = used_of(document);
+    std::string text;
+    if (!used.in_use) return text;
+    const Out out = std::back_inserter(text);
+    const auto cell = [&](Kilobytes kb) { return mem_cell(kb, document.page_size, style); };
+    fmt::format_to(out, "\nin use on this machine (MemTotal - MemFree): {} {}, available: {}\n", cell(*used.in_use),
+                   style.unit, document.after.available ? cell(*document.after.available) : "unknown");
+    for (const memory::UsedRow &row : used.rows) {
+        if (!row.kb || (row.kb->n == 0 && row.by != UsedBy::Unaccounted)) continue;
+        fmt::format_to(out, "{}  {}\n", right((row.difference ? "~ " : "") + cell(*row.kb), 14),
+                       label(row.by, document));
+        if (row.by == UsedBy::Shmem) append_tmpfs(out, document, style);
+        if (row.by == UsedBy::Hugetlb) append_pools(out, document, style);
+    }
+    append_doubts(out, used, document, style);
+    return text;
+}
+
+ordered_json used_json(const MemDocument &document) {
+    const memory::Used used = used_of(document);
+    ordered_json object = {{"in_use_kb", number(used.in_use)}, {"rows", ordered_json::array()}};
+    for (const memory::UsedRow &row : used.rows) {
+        object["rows"].push_back(
+            {{"name", memory::name(row.by)}, {"in_use_kb", number(row.kb)}, {"difference", row.difference}});
+    }
+    object["drift"] = {{"in_use_kb", number(used.drift.in_use)},
+                       {"anon_kb", number(used.drift.anon)},
+                       {"cached_kb", number(used.drift.cached)},
+                       {"shmem_kb", number(used.drift.shmem)},
+                       {"large", used.drift.large}};
+    object["not_readable"] = unread_processes(document);
+    object["sees_all_processes"] = document.machine.sees_all_processes;
+    object["mapped_by_others_kb"] = number(used.mapped_by_others);
+    object["stacks_in_vmalloc"] = or_null(document.machine.stacks_in_vmalloc);
+    object["balloon"] = {{"held_kb", number(used.balloon)},
+                         {"in_memtotal", or_null(document.machine.balloon_in_total)}};
+    object["hugetlb"] = hugetlb_json(document);
+    object["tmpfs"] = ordered_json::array();
+    for (const memory::TmpfsUse &use : document.machine.tmpfs) {
+        object["tmpfs"].push_back(
+            {{"where", core::printable(use.where)}, {"used_kb", use.used.n}, {"size_kb", number(use.size)}});
+    }
+    return object;
+}
+
+}  // namespace rsslag::documents

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Rows of `rsslag top`, common to its screen and its text.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "columns.h"
+#include "documents/top.h"
+
+namespace rsslag::documents {
+
+/// The data that all cells of the table need.
+struct TopCells {
+    const TextStyle &style;
+    const core::PageSize &page_size;
+    const std::map<int, ProcessReading> &walked;  ///< by PID
+};
+
+std::vector<Column<TopCells, TopProcess>> top_columns();
+
+/// Groups of PIDs of processes that share one mm, ascending.
+std::vector<std::vector<int>> sharing(const std::vector<TopProcess> &processes);
+
+}  // namespace rsslag::documents

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// An HTTP server that runs on the caller's thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/fd.h"
+#include "core/result.h"
+
+namespace rsslag::metrics {
+
+struct Request {
+    std::string path;    ///< without the query string
+    std::string accept;  ///< the Accept header; empty if there is none
+};
+
+struct Response {
+    unsigned status = 200;
+    std::string content_type = "text/plain; charset=utf-8";
+    std::string body;
+};
+
+using Answer = std::function<Response(const Request &)>;
+
+/// A socket that listens on "127.0.0.1:9435", "[::1]:9435" or ":9435" (all addresses); with port 0, on any free port.
+/// Kind::BadInput: the address is malformed; Kind::Denied or Kind::Io: a system call failed.
+core::Result<core::Fd> listen_on(const std::string &address);
+/// The first socket that systemd passes (sd_listen_fds(3)); a closed Fd if there is none. Kind::BadInput if it does not
+/// listen.
+core::Result<core::Fd> socket_from_systemd();
+/// "127.0.0.1:9435" of a listening socket.
+std::string address_of(int listening);
+
+/// Handles GET and HEAD only. Closes a connection that has sent no complete request within ten seconds. If more than
+/// 256 connections have sent no request, closes the oldest of them. Each has 16 kB of memory for its headers.
+class Endpoint {
+  public:
+    /// Starts the server on the socket. Kind::Io if that fails.
+    static core::Result<Endpoint> open(core::Fd listening, Answer answer);
+
+    ~Endpoint();
+    Endpoint(Endpoint &&) noexcept;
+    Endpoint &operator=(Endpoint &&) noexcept;
+
+    /// Becomes readable when run() has work to do.
+    int fd() const;
+    /// The longest time to wait for fd() before run() must be called.
+    std::chrono::milliseconds patience() const;
+    /// Does all work that is possible without blocking.
+    void run();
+
+  private:
+    struct State;
+    explicit Endpoint(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace rsslag::metrics

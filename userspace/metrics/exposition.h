@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The metrics as text for a scraper, in Prometheus' text format 0.0.4 or as OpenMetrics 1.0.0.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/losses.h"
+#include "core/result.h"
+#include "core/scheme.h"
+#include "metrics/groups.h"
+#include "metrics/traced.h"
+
+namespace rsslag::metrics {
+
+/// Kind::Unsupported in a static build, which contains neither text() nor the endpoint.
+core::Status supported();
+
+/// One reading of all processes and its cost. Metrics have the same names as in the mounted file rss.prom.
+struct Exposition {
+    core::Machine machine;
+    std::string version, kernel;
+    std::string label = "comm";  ///< label of the names of groups
+    std::vector<Group> groups;
+    double reading_seconds = 0;  ///< duration of the reading
+    /// Totals of an exporter that keeps running; nullptr for a single reading.
+    struct Exporter {
+        std::uint64_t readings = 0, failures = 0, requests = 0;
+        double cpu_seconds = 0;
+        std::int64_t resident_bytes = 0;
+    };
+    const Exporter *exporter = nullptr;
+    /// Present if processes are traced.
+    struct Trace {
+        std::vector<TracedGroup> groups;
+        core::Losses losses;
+    };
+    std::optional<Trace> trace;
+};
+
+enum class Format : std::uint8_t { Prometheus, OpenMetrics };
+
+/// The Content-Type of a format.
+std::string_view content_type(Format format);
+
+/// The format that an HTTP Accept header requests: OpenMetrics only if the header names it.
+Format accepted(std::string_view accept);
+
+/// Values in base units (bytes, seconds). Names of groups are printable() and escaped as the format requires.
+std::string text(const Exposition &exposition, Format format);
+
+}  // namespace rsslag::metrics

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/reading.h"
+
+namespace rsslag::metrics {
+
+/// The property of processes that names their group.
+enum class By : std::uint8_t { Comm, Exe, User, Cgroup, Unit };
+
+/// As in the arguments: "comm".
+std::string_view name(By by);
+/// The inverse of name(); nullopt for any other word.
+std::optional<By> by_named(std::string_view word);
+
+/// The systemd unit of a cgroup (v2) path: its last service or scope, else its last slice; empty if it has none.
+std::string unit_of(std::string_view cgroup);
+
+/// Finds the group name of a process; "unknown" if the property cannot be read.
+class GroupNames {
+  public:
+    explicit GroupNames(By by) : by_(by) {}
+    std::string of(const core::ProcessTotal &process);
+
+  private:
+    std::optional<std::string> read(const core::ProcessTotal &process);
+    std::string user(uid_t uid);
+
+    By by_;
+    std::map<uid_t, std::string> users_;
+};
+
+}  // namespace rsslag::metrics

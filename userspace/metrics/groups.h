@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Sums over processes by group, for a limited number of groups.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/reading.h"
+#include "core/scheme.h"
+
+namespace rsslag::metrics {
+
+/// Sums over the processes of one group, in pages. An mm that several processes share counts once, for the group of the
+/// first process. Pages that several mms share count in each.
+struct Group {
+    std::string name;
+    core::Members flushed, cached;
+    core::Pages lag;    ///< what a reader of the flushed counters (/proc/PID/stat) misses
+    core::Pages bound;  ///< the sum of core::bound() of file, anon and shmem
+    std::int64_t processes = 0, threads = 0;
+    std::int64_t inexact = 0;  ///< processes whose counters changed while they were read
+
+    core::Members exact() const { return flushed + cached; }
+    Group &operator+=(const Group &other);
+};
+
+/// Sorts by start time. bpf/groups.bpf.h iterates in the same order, so that both count a shared mm for the same group.
+void oldest_first(std::vector<core::ProcessTotal> &processes);
+
+/// The name of the sum of all groups beyond the limit.
+inline constexpr const char *kOther = "other";
+
+class Grouping {
+  public:
+    explicit Grouping(const core::Machine &machine) : machine_(machine) {}
+    void add(const std::string &group, const core::ProcessTotal &process);
+    /// Returns the `most` groups with the largest exact rss, in descending order, then the sum of the rest as kOther.
+    /// The grouping is empty afterwards.
+    std::vector<Group> take(std::size_t most);
+
+  private:
+    core::Machine machine_;
+    std::map<std::string, Group> groups_;
+    std::set<std::uint64_t> mms_;
+};
+
+}  // namespace rsslag::metrics

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The memory of one process that reclaim can free without a write. Pure.
+#pragma once
+
+#include <vector>
+
+#include "procfs/memory_map.h"
+
+namespace rsslag::procfs {
+
+/// Both are upper bounds: smaps does not show which pages another process has locked or a driver has pinned.
+struct Droppable {
+    core::Kilobytes file;  ///< clean pages of files; a page in several mappings of the process counts once
+    core::Kilobytes anon;  ///< pages given up by MADV_FREE, and those of MAP_DROPPABLE mappings
+
+    core::Kilobytes total() const { return file + anon; }
+};
+
+/// Computes Droppable from smaps. `pages` finds the clean pages that two mappings of a file share, which count once.
+/// Without it, the result is the largest number of distinct pages that the ranges and counts of the mappings allow.
+Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages = {});
+
+}  // namespace rsslag::procfs

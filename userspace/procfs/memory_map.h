@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Sums over the mappings of one process: by quadrant, in total, by name. Pure.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/mapping.h"
+#include "procfs/files.h"
+#include "procfs/system.h"
+
+namespace rsslag::procfs {
+
+/// The origin of the pages of a mapping.
+enum class Backing : std::uint8_t {
+    Anonymous,
+    File,     ///< a file outside tmpfs
+    Shmem,    ///< tmpfs: its files, memfds, System V and shared anonymous memory
+    Hugetlb,  ///< huge pages of the pool, which RSS does not count
+    Kernel,   ///< special mappings of the kernel: [vdso], [vvar], [vsyscall], …
+    Unknown,  ///< a file on a device of no known mount
+};
+
+/// The devices of file systems, as smaps prints them.
+struct Devices {
+    std::string internal;  ///< the kernel's internal tmpfs: shared anonymous memory, System V, memfd
+    std::set<std::string, std::less<>> tmpfs;
+    std::set<std::string, std::less<>> others;
+    /// The subset of `others` whose pages reclaim cannot free, as they are the only copy of the file: ramfs, rootfs,
+    /// and file systems on persistent memory that are mounted with DAX.
+    std::set<std::string, std::less<>> kept_in_memory{};
+
+    /// Adds the devices of `mounts`; pages of tmpfs and devtmpfs count as shmem (mm/shmem.c).
+    void add(const std::vector<Mount> &mounts);
+};
+
+Backing backing_of(const Mapping &mapping, const Devices &devices);
+
+/// Whether a file backs the mapping, including a memfd and a file on an unknown device.
+bool has_file(const Mapping &mapping);
+inline bool is_shared(const Mapping &mapping) {
+    return mapping.perms.size() > 3 && mapping.perms[3] == 's';
+}
+inline bool is_writable(const Mapping &mapping) {
+    return mapping.perms.size() > 1 && mapping.perms[1] == 'w';
+}
+/// Whether the mapping belongs to the mm. Only [vsyscall], which smaps lists, does not.
+inline bool in_mm(const Mapping &mapping) {
+    return mapping.name != "[vsyscall]";
+}
+
+/// Private or shared × anonymous or file-backed; kernel and hugetlb mappings are neither.
+enum class Quadrant : std::uint8_t {
+    PrivateAnonymous,
+    PrivateFile,
+    SharedAnonymous,  ///< on the internal tmpfs: MAP_SHARED | MAP_ANONYMOUS, System V, memfd
+    SharedFile,
+    Kernel,   ///< counted as file
+    Hugetlb,  ///< counted by no member
+};
+inline constexpr std::array<Quadrant, 6> kQuadrants{Quadrant::PrivateAnonymous, Quadrant::PrivateFile,
+                                                    Quadrant::SharedAnonymous,  Quadrant::SharedFile,
+                                                    Quadrant::Kernel,           Quadrant::Hugetlb};
+std::string_view name(Quadrant quadrant);
+
+/// Sums over the mappings of a quadrant. anon is "Anonymous:" of smaps. The rest of Rss is shmem on tmpfs, `unplaced`
+/// on an unknown device, and file otherwise. These four add up to `resident`.
+struct QuadrantSum {
+    std::size_t mappings = 0;
+    core::Kilobytes size, resident, anon, file, shmem, unplaced, swap, hugetlb;
+
+    QuadrantSum &operator+=(const QuadrantSum &other);
+};
+
+/// Resident pages of one mapping that may be file or shmem, as its device is unknown.
+struct Unplaced {
+    std::string name;  ///< raw
+    std::uint64_t start = 0;
+    core::Kilobytes resident;
+};
+
+struct Quadrants {
+    std::array<QuadrantSum, kQuadrants.size()> sums;
+    std::vector<Unplaced> unplaced;
+
+    const QuadrantSum &operator[](Quadrant quadrant) const { return sums[static_cast<std::size_t>(quadrant)]; }
+    QuadrantSum total() const;
+};
+
+Quadrants quadrants(const std::vector<Mapping> &mappings, const Devices &devices);
+
+/// Classifies unknown devices by `shmem`, the process's total of that member: below an overlay, smaps prints a device
+/// that no visible mount may have. If the pages on known devices already add up to `shmem`, all unplaced pages are
+/// file. If the rest of `shmem` equals the unplaced pages, all of these are shmem. Otherwise `devices` does not change.
+void learn(Devices &devices, const std::vector<Mapping> &mappings, core::Kilobytes shmem);
+
+/// Sums over all mappings except [vsyscall].
+struct MapSums {
+    std::size_t mappings = 0;
+    core::Kilobytes size, rss, pss, shared_clean, shared_dirty, private_clean, private_dirty, swap, swap_pss, lazy_free,
+        private_hugetlb, shared_hugetlb, hugetlb;
+    /// Upper bounds of the memory that reclaim can free without a write (droppable.h).
+    core::Kilobytes droppable_file, droppable_anon, droppable;
+    /// Rss of private writable mappings and stacks: the resident part of what DATA counts (data_vm + stack_vm).
+    core::Kilobytes data_rss;
+
+    core::Kilobytes shared_total() const { return shared_clean + shared_dirty; }
+    core::Kilobytes private_total() const { return private_clean + private_dirty; }
+};
+
+/// Finds the file pages that are present, by the entries of pagemap. visit() calls `found` with the address of each
+/// page from `start` to `end` and returns false if the entries cannot be read. visit may be empty.
+struct FilePages {
+    core::PageSize page_size;
+    std::function<bool(std::uint64_t start, std::uint64_t end, const std::function<void(std::uint64_t)> &found)> visit;
+};
+
+/// The sums over the mappings of a process. `pages` is used for file ranges that are mapped more than once.
+MapSums sums(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages = {});
+
+/// Sets `recognised` of unnamed private mappings to the name that core::mapping_name() infers from their shape. A stack
+/// is a mapping that exactly one of the stack pointers points into.
+void recognise(std::vector<Mapping> &mappings, const std::vector<core::MappingListing::Stack> &stacks);
+
+/// Sums over the mappings of one name and kind. Writable private mappings of a file form a group of their own.
+struct MapGroup {
+    std::string name;  ///< raw; empty for anonymous memory that has no name and was not recognised
+    bool shared = false;
+    bool written_file = false;  ///< private, writable, of a file: e.g. the data of a library
+    Backing backing = Backing::Anonymous;
+    std::string perms;  ///< every permission that at least one of the mappings has
+    std::size_t mappings = 0;
+    core::Kilobytes size, rss, pss, clean, dirty, swap;
+};
+
+/// Groups the mappings by name: private groups first, then shared ones, each by descending Rss.
+std::vector<MapGroup> groups(const std::vector<Mapping> &mappings, const Devices &devices);
+
+/// A group that has changed; nullopt on the side where it does not exist.
+struct MapChange {
+    std::optional<MapGroup> before, after;
+
+    const MapGroup &either() const { return after ? *after : *before; }
+    core::Kilobytes grown(core::Kilobytes MapGroup::*what) const;
+};
+
+/// The groups that differ, by descending absolute change of Rss, then of size.
+std::vector<MapChange> changes(const std::vector<MapGroup> &before, const std::vector<MapGroup> &after);
+
+}  // namespace rsslag::procfs

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "chart.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "core/text.h"
+#include "documents/glyphs.h"
+
+namespace rsslag::screen {
+namespace {
+
+using documents::cells;
+using documents::glyphs;
+using documents::Glyphs;
+using documents::utf8_of;
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::array<std::uint64_t, 5> kSpans{20 * kSecond, 60 * kSecond, 120 * kSecond, 240 * kSecond, 720 * kSecond};
+
+/// A unit of the axis and its size in kB.
+struct Unit {
+    const char *name;
+    double kb;
+};
+
+Unit unit_for(double kb, const TextStyle &style, const core::PageSize &page_size) {
+    constexpr double kKeeps = 10;  // keeps numbers of at least two digits
+    if (style.unit == "pages") return {"pages", static_cast<double>(page_size.kb({1}).n)};
+    if (kb >= kKeeps * 1024 * 1024) return {"GiB", 1024.0 * 1024};
+    if (kb >= kKeeps * 1024) return {"MiB", 1024};
+    return {"kB", 1};
+}
+
+/// The least round number (1, 1.5, 2, … times a power of ten) that is not below `value`.
+double nice(double value) {
+    if (value <= 0) return 1;
+    const double power = std::pow(10, std::floor(std::log10(value)));
+    for (const double factor : {1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0}) {
+        if (value <= factor * power * (1 + 1e-9)) return factor * power;
+    }
+    return 10 * power;
+}
+
+/// The scale of the rows, in units.
+struct Axis {
+    Unit unit{"kB", 1};
+    double low = 0;
+    double step = 1;  ///< between labels, which are two rows apart
+    bool cut = false;
+
+    double row() const { return step / 2; }
+    /// With the decimals that `step` needs, at most 3.
+    std::string label(double value) const {
+        int decimals = 0;
+        for (double whole = step; decimals < 3 && std::fabs(whole - std::round(whole)) > 1e-6; whole *= 10)
+            ++decimals;
+        if (decimals == 0) return core::with_thousands(std::llround(value));
+        return fmt::format("{:.{}f}", value, decimals);
+    }
+};
+
+struct Extent {
+    double low = std::numeric_limits<double>::max(), high = 0;  ///< kB; high at least 0
+    double hidden = 0;                                          ///< the largest distance between exact and flushed
+};
+
+Extent extent_of(const Chart &chart) {
+    Extent extent;
+    const auto kb = [&chart](core::Pages pages) { return static_cast<double>(chart.page_size.kb(pages).n); };
+    for (const ChartPoint &point : chart.points) {
+        const double flushed = kb(point.flushed);
+        const double exact = kb(point.flushed + point.cached);
+        extent.low = std::min({extent.low, flushed, exact});
+        extent.high = std::max({extent.high, flushed, exact, point.walked ? kb(*point.walked) : 0});
+        extent.hidden = std::max(extent.hidden, std::fabs(exact - flushed));
+    }
+    return extent;
+}
+
+/// Starts at 0, or below negative values. If the cached part would be lower than two rows and the least value is above
+/// a third of the highest, the axis is cut and starts just below the least value.
+Axis axis_for(const Extent &extent, int rows, const Chart &chart, const TextStyle &style) {
+    Axis axis;
+    axis.unit = unit_for(extent.high, style, chart.page_size);
+    const int labels = std::max(rows / 2, 1);
+    const double high = std::max(extent.high / axis.unit.kb, 1e-9);
+    const double low = extent.low / axis.unit.kb;
+    const double hidden = extent.hidden / axis.unit.kb;
+    axis.step = nice(high / labels);
+    if (low < 0) {
+        axis.step = nice((high - low) / labels);
+        axis.low = std::floor(low / axis.step) * axis.step;
+    } else if (hidden > 0 && hidden < 2 * axis.row() && low > high / 3) {
+        axis.cut = true;
+        const double from = low - hidden / 2;
+        axis.step = nice((high - from) / labels);
+        axis.low = std::floor(from / axis.step) * axis.step;
+    }
+    while (axis.low + axis.step * labels < high) {
+        axis.step = nice(axis.step * 1.01);
+        axis.low = axis.low == 0 ? 0 : std::floor(axis.low / axis.step) * axis.step;
+    }
+    axis.cut = axis.cut && axis.low > 0;
+    return axis;
+}
+
+/// One column shows the last point up to its right edge, and a walk or a loss within it.
+struct ChartColumn {
+    const ChartPoint *point = nullptr;
+    const ChartPoint *walk = nullptr;
+    bool needs_resync = false;
+};
+
+std::vector<ChartColumn> columns_of(const Chart &chart, int count) {
+    std::vector<ChartColumn> columns(static_cast<std::size_t>(count));
+    const std::uint64_t begin = chart.now_ns - std::min(chart.now_ns, chart.span_ns);
+    const double each = static_cast<double>(chart.span_ns) / count;
+    // A trace shorter than the span starts further to the right.
+    const double shift = static_cast<double>(chart.span_ns) - static_cast<double>(chart.now_ns - begin);
+    std::size_t next = 0;
+    const ChartPoint *last = nullptr;
+    for (int i = 0; i < count; ++i) {
+        ChartColumn &column = columns[static_cast<std::size_t>(i)];
+        const double end = each * (i + 1) - shift;
+        for (; next < chart.points.size(); ++next) {
+            const ChartPoint &point = chart.points[next];
+            if (static_cast<double>(point.t_ns) > static_cast<double>(begin) + end + 0.5) break;
+            last = &point;
+            const bool within =
+                point.t_ns >= begin && static_cast<double>(point.t_ns) > static_cast<double>(begin) + end - each;
+            if (within && point.walked) column.walk = &point;
+            column.needs_resync = column.needs_resync || point.needs_resync;
+        }
+        column.point = last;
+        column.needs_resync = column.needs_resync || (last != nullptr && last->needs_resync);
+    }
+    return columns;
+}
+
+class Plot {
+  public:
+    Plot(Grid &grid, const Area &area, const Chart &chart, const TextStyle &style)
+        : grid_(grid), area_(area), chart_(chart), glyphs_(glyphs(style.utf8)), rows_(area.rows - 2) {
+        axis_ = axis_for(extent_of(chart), rows_, chart, style);
+        label_ = 0;
+        for (int i = 0; i <= rows_ / 2; ++i)
+            label_ = std::max(label_, cells(text_at(i)));
+        plot_ = area_.column + label_ + 2;
+        width_ = area_.column + area_.columns - plot_;
+    }
+
+    void draw() {
+        if (width_ < 4 || rows_ < 1) return;
+        draw_axis();
+        const std::vector<ChartColumn> columns = columns_of(chart_, width_);
+        for (int i = 0; i < width_; ++i)
+            draw_column(plot_ + i, columns[static_cast<std::size_t>(i)]);
+        draw_walks(columns);
+        draw_time();
+    }
+
+  private:
+    std::string text_at(int label) const { return axis_.label(axis_.low + label * axis_.step) + " " + axis_.unit.name; }
+    int floor_row() const { return area_.row + rows_; }
+
+    void draw_axis() {
+        const int line = plot_ - 1;
+        for (int up = 1; up <= rows_; ++up) {
+            const bool labelled = up % 2 == 0;
+            const int row = floor_row() - up;
+            grid_.fill(row, line, line + 1, labelled ? glyphs_.tick : glyphs_.axis);
+            if (labelled) grid_.put_right(row, line - 1, text_at(up / 2));
+        }
+        grid_.put_right(floor_row(), line - 1, text_at(0));
+        grid_.fill(floor_row(), line, line + 1, axis_.cut ? glyphs_.cut : glyphs_.corner);
+        grid_.fill(floor_row(), plot_, plot_ + width_, glyphs_.floor);
+    }
+
+    double units(core::Pages pages) const { return static_cast<double>(chart_.page_size.kb(pages).n) / axis_.unit.kb; }
+
+    /// Rows above the floor, rounded to the nearest.
+    int height(core::Pages pages) const {
+        const double rows = (units(pages) - axis_.low) / axis_.row();
+        return static_cast<int>(std::lround(std::clamp(rows, 0.0, static_cast<double>(rows_))));
+    }
+
+    void draw_column(int column, const ChartColumn &shown) {
+        if (shown.point == nullptr) return;
+        const int flushed = height(shown.point->flushed);
+        int exact = height(shown.point->flushed + shown.point->cached);
+        // Any cached amount has at least one row.
+        if (shown.point->cached.n > 0 && exact == flushed) exact = std::min(flushed + 1, rows_);
+        const bool excess = exact < flushed;
+        for (int up = 0; up < std::max(flushed, exact); ++up) {
+            const int row = floor_row() - 1 - up;
+            const bool both =
+                up < std::min(flushed, exact) && !(shown.point->cached.n > 0 && up == rows_ - 1 && exact == rows_);
+            if (both) {
+                grid_.fill(row, column, column + 1, glyphs_.flushed, Look::Flushed);
+            } else {
+                grid_.fill(row, column, column + 1, excess ? glyphs_.excess : glyphs_.cached, Look::Cached);
+            }
+        }
+        if (shown.needs_resync) grid_.fill(floor_row(), column, column + 1, glyphs_.doubt, Look::Doubt);
+    }
+
+    /// Walks are drawn at a distance, so that the areas stay visible. A walk that differs from exact is always drawn.
+    void draw_walks(const std::vector<ChartColumn> &columns) {
+        constexpr int kApart = 8;
+        int last = -kApart;
+        for (int i = 0; i < width_; ++i) {
+            const ChartColumn &shown = columns[static_cast<std::size_t>(i)];
+            if (shown.walk == nullptr) continue;
+            const ChartPoint &point = *shown.walk;
+            const bool apart = height(*point.walked) != height(point.flushed + point.cached);
+            if (!apart && i - last < kApart) continue;
+            last = i;
+            const int up = std::clamp(height(*point.walked), 1, rows_);
+            grid_.fill(floor_row() - up, plot_ + i, plot_ + i + 1, glyphs_.walk, Look::Walk);
+        }
+    }
+
+    void draw_time() {
+        constexpr int kLabels = 4;
+        constexpr int kLabelWidth = 8;
+        const std::uint64_t seconds = chart_.span_ns / kSecond;
+        int free_from = area_.column;
+        const int now = plot_ + width_ - 1;
+        for (int i = 0; i < kLabels; ++i) {
+            const int column = plot_ + width_ * i / kLabels;
+            const std::uint64_t ago = seconds * static_cast<std::uint64_t>(kLabels - i) / kLabels;
+            const bool in_minutes = seconds > 120;
+            const std::string text =
+                fmt::format("{}{} {}", glyphs_.minus, in_minutes ? ago / 60 : ago, in_minutes ? "min" : "s");
+            if (column < free_from || column + kLabelWidth > now - 3) continue;
+            grid_.put(floor_row() + 1, column, text);
+            grid_.fill(floor_row(), column, column + 1, glyphs_.floor_tick);
+            free_from = column + kLabelWidth;
+        }
+        grid_.put_right(floor_row() + 1, now + 1, "now");
+        grid_.fill(floor_row(), now, now + 1, glyphs_.floor_tick);
+    }
+
+    Grid &grid_;
+    Area area_;
+    const Chart &chart_;
+    const Glyphs &glyphs_;
+    int rows_;
+    Axis axis_;
+    int label_ = 0, plot_ = 0, width_ = 0;
+};
+
+}  // namespace
+
+std::uint64_t chart_span(std::uint64_t age_ns) {
+    for (const std::uint64_t span : kSpans) {
+        if (age_ns <= span) return span;
+    }
+    return kSpans.back();
+}
+
+void draw_chart(Grid &grid, const Area &area, const Chart &chart, const TextStyle &style) {
+    if (area.rows < 3 || chart.points.empty()) return;
+    Plot(grid, area, chart, style).draw();
+}
+
+void draw_legend(Grid &grid, int row, int column, int end, std::string_view what, const TextStyle &style) {
+    const Glyphs &glyph = glyphs(style.utf8);
+    struct Item {
+        char32_t glyph;
+        const char *text;
+        Look look;
+    };
+    int at = grid.put(row, column, what, Look::Bold);
+    for (const Item &item :
+         {Item{glyph.flushed, "flushed", Look::Flushed}, Item{glyph.cached, "cached (hidden)", Look::Cached},
+          Item{glyph.walk, "smaps walk", Look::Walk}}) {
+        const int width = 4 + cells(item.text);
+        if (at + width > end) return;
+        grid.put(row, at + 2, utf8_of(item.glyph), item.look);
+        at = grid.put(row, at + 4, item.text);
+    }
+}
+
+}  // namespace rsslag::screen

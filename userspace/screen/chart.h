@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A chart over time: flushed and cached as two areas that add up to exact.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/units.h"
+#include "documents/grid.h"
+#include "documents/snapshot.h"
+
+namespace rsslag::screen {
+
+using documents::Area;
+using documents::Grid;
+using documents::Look;
+using documents::TextStyle;
+
+struct ChartPoint {
+    std::uint64_t t_ns = 0;
+    core::Pages flushed, cached;
+    std::optional<core::Pages> walked;
+    bool needs_resync = false;  ///< after a loss, before the resync
+};
+
+struct Chart {
+    std::vector<ChartPoint> points;  ///< ascending in time
+    std::uint64_t now_ns = 0;        ///< the right edge
+    std::uint64_t span_ns = 0;       ///< from the left edge to the right one
+    core::PageSize page_size;
+};
+
+/// The shortest available span of at least `age_ns`, else the longest.
+std::uint64_t chart_span(std::uint64_t age_ns);
+
+/// Draws nothing if there are fewer than three rows or no points.
+void draw_chart(Grid &grid, const Area &area, const Chart &chart, const TextStyle &style);
+
+/// "RSS  █ flushed  ░ cached (hidden)  ◆ smaps walk", cut after the last item that fits.
+void draw_legend(Grid &grid, int row, int column, int end, std::string_view what, const TextStyle &style);
+
+}  // namespace rsslag::screen

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Keys that have the same meaning in every list of the screen.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "screen/screen.h"
+
+namespace rsslag::screen {
+
+/// The number of rows by which a key moves the selection; for Home and End it is larger than any list. nullopt: the key
+/// does not move the selection.
+std::optional<std::int64_t> move_of(const Key &key);
+
+/// Whether the filter is part of the name (case ignored) or a prefix of the number; an empty filter matches all.
+bool matches_filter(std::string_view comm, int number, std::string_view filter);
+/// Applies a key to the filter that the user types; returns whether the input ends.
+bool edit_filter(std::string &filter, const Key &key);
+/// The next longer (`up`) or shorter interval among the steps from 10 ms to one minute.
+std::chrono::milliseconds stepped(std::chrono::milliseconds interval, bool up);
+
+}  // namespace rsslag::screen

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The footer with the keys, the help, and CMD's output.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "documents/glyphs.h"
+#include "documents/text_parts.h"
+#include "live_state.h"
+
+namespace rsslag::screen {
+namespace {
+
+std::vector<std::string> live_help() {
+    return {"   space  pause the display only            + -  longer or shorter interval",
+            "   w  walk smaps now                        Tab  next process",
+            "   r  record from here; again: its end      ?  this help   q  quit",
+            "   -- CMD:  o  show or hide its output      i  type to it (Ctrl-] ends that)"};
+}
+
+}  // namespace
+
+void draw_footer(Grid &grid, const LiveState &state, const Process &process) {
+    const Tick &tick = process.tick;
+    const int rows = grid.size().rows;
+    const int width = grid.size().columns - 1;
+    const std::string_view mark = sign(tick.needs_resync ? core::Mark::AfterLoss : core::Mark::None);
+    std::vector<Part> parts{
+        {3, fmt::format(" {} events/s", thousands(static_cast<std::uint64_t>(process.events_per_s)))},
+        {7, thousands(tick.emitted - std::min(tick.emitted, tick.lost)) + " seen"},
+        {0, fmt::format("lost {}{}", mark, thousands(tick.lost))},
+        {4, "resyncs " + thousands(tick.ledger.resyncs)},
+        {1, fmt::format("rsslag: CPU {:.1f} %", tick.own.cpu_percent)},
+        {5, fmt::format("RSS {}", amount(tick.page_size.pages(tick.own.rss), tick.page_size, state.style))},
+        {2, tick.own.bpf_ns_per_event ? fmt::format("BPF {:.0f} ns/event", *tick.own.bpf_ns_per_event)
+                                      : std::string("BPF not timed")}};
+    if (const auto &walk = tick.process.walk) {
+        parts.push_back({6, fmt::format("walk {:.1f} ms", static_cast<double>(walk->took_us) / 1000.0)});
+    }
+    grid.put(rows - 2, 0, fitting(parts, width), Look::Faint);
+    if (state.filtering) {
+        grid.put(rows - 1, 0,
+                 fmt::format(" filter by name or TID: {}_   Enter keeps it, Esc drops it",
+                             core::printable(state.filter, state.style.utf8)),
+                 Look::Bold);
+        return;
+    }
+    if (state.typing) {
+        grid.put(rows - 1, 0, " keys go to the command; Ctrl-] brings them back", Look::Bold);
+        return;
+    }
+    if (state.facts.playback) {
+        grid.put(rows - 1, 0, fitting(replay_keys(state), width));
+        return;
+    }
+    const std::string enter = glyphs(state.style.utf8).enter;
+    std::vector<Part> keys{
+        {0, " q quit"},
+        {1, "? help"},
+        {2, "s sort"},
+        {3, "/ filter"},
+        {4, "t threads"},
+        {cpus_cache(tick) ? 4 : 10, "c CPUs"},
+        {9, "m member"},
+        {8, "g grew"},
+        {5, enter + (cpus_cache(tick) && state.shown_table() == Table::Cpus ? " one CPU" : " one thread")},
+        {6, "space pause"},
+        {12, "+- interval"},
+        {7, "w walk"}};
+    if (state.has_command) keys.push_back({3, "i type to the command"});
+    if (state.facts.below) keys.push_back({2, "Esc back"});
+    if (!state.facts.below)
+        keys.push_back({state.recording ? 2 : 11, state.recording ? "r end of recording" : "r record"});
+    grid.put(rows - 1, 0, fitting(keys, width));
+}
+
+std::string member_names() {
+    std::string names;
+    for (const ShownMember &member : kShownMembers)
+        names += (names.empty() ? "" : ", ") + std::string(name(member));
+    return names;
+}
+
+void draw_help(Grid &grid, const Area &area, const LiveState &state) {
+    const Glyphs &glyph = glyphs(state.style.utf8);
+    std::vector<std::string> lines{
+        " Keys",
+        "   up/down j/k PgUp PgDn Home End  move     Enter  one thread or CPU   Esc back",
+        "   s  sort by the next column               /  filter by name or TID",
+        "   t  threads   c  CPUs                     m  " + member_names(),
+        "   g  what grew in the last 30 s, by mapping and by thread",
+        " Words",
+        "   flushed  what the kernel's own counter holds, and /proc/PID/stat says",
+        "   cached   counted by a thread or a CPU, not yet added to that counter",
+        "   exact    flushed + cached: what the process holds",
+        "   walked   Rss in smaps: the page tables, slow and independent",
+        fmt::format(" Marks  ~ approximate  @1.2s that old  ! after a loss, until the resync  {} walk",
+                    utf8_of(glyph.walk)),
+        fmt::format("        {} flushed  {} cached  {} counted too much  {} the axis begins above 0",
+                    utf8_of(glyph.flushed), utf8_of(glyph.cached), utf8_of(glyph.excess), utf8_of(glyph.cut)),
+    };
+    const std::vector<std::string> own = state.facts.playback ? replay_help() : live_help();
+    lines.insert(lines.begin() + 5, own.begin(), own.end());
+    for (int i = 0; i < area.rows && i < static_cast<int>(lines.size()); ++i) {
+        const std::string &line = lines[static_cast<std::size_t>(i)];
+        grid.put(area.row + i, area.column, line, line == " Keys" || line == " Words" ? Look::Bold : Look::Plain);
+    }
+}
+
+std::string kept_text(const CommandOutput &command) {
+    if (command.why_not_kept.empty()) return fmt::format("all of it: {}", command.file);
+    return fmt::format("! only its first {} bytes: {}: {}", thousands(command.kept), command.file,
+                       command.why_not_kept);
+}
+
+void draw_output(Grid &grid, const Area &area, const LiveState &state) {
+    const CommandOutput &command = state.command;
+    const std::string how = command.running  ? std::string("runs")
+                            : command.status ? fmt::format("ended with status {}", *command.status)
+                                             : std::string("has ended");
+    const std::string name = core::printable(command.name, state.style.utf8);
+    grid.put_field(
+        area.row, area.column, area.column + area.columns,
+        fitting(
+            {{0, " OUTPUT"}, {1, how}, {2, kept_text(command)}, {3, name}, {4, thousands(command.bytes) + " bytes"}},
+            area.columns - 1),
+        Look::Heading);
+    const int space = area.rows - 1;
+    const auto count = static_cast<int>(command.lines.size());
+    const int first = std::max(0, count - space);
+    for (int i = first; i < count; ++i) {
+        grid.put_field(area.row + 1 + i - first, area.column + 1, area.column + area.columns,
+                       core::printable(command.lines[static_cast<std::size_t>(i)], state.style.utf8));
+    }
+}
+
+}  // namespace rsslag::screen

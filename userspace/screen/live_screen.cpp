@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The live screen's state, as ticks and keys change it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <unordered_set>
+
+#include "core/member_name.h"
+#include "documents/text_parts.h"
+#include "list_keys.h"
+#include "live_state.h"
+
+namespace rsslag::screen {
+namespace {
+
+constexpr std::size_t kSamples = 8192;
+constexpr std::size_t kFlushes = 512;
+constexpr std::size_t kManyTasks = 1000;
+
+void remember(std::vector<PastValue> &past, std::uint64_t t_ns, const core::Members &members, std::size_t most) {
+    if (!past.empty() && past.back().members == members) return;
+    if (past.size() >= most) past.erase(past.begin(), past.begin() + static_cast<std::ptrdiff_t>(most / 4 + 1));
+    past.push_back({t_ns, members});
+}
+
+/// Removes ended tasks once they outnumber the living ones.
+void forget_ended(Process &process) {
+    const auto &tasks = process.tick.ledger.tasks;
+    if (process.tasks.size() <= 2 * tasks.size() + 64) return;
+    std::unordered_set<int> living;
+    for (const core::TaskNet &task : tasks)
+        living.insert(task.host_tid);
+    std::erase_if(process.tasks, [&living](const auto &entry) { return living.count(entry.first) == 0; });
+}
+
+std::uint64_t total(const Tick &tick) {
+    return tick.ledger.updates + tick.ledger.updates_by_others + tick.faults;
+}
+
+void take_history(Process &process) {
+    const Tick &tick = process.tick;
+    Sample sample{tick.t_ns, tick.ledger.flushed, tick.ledger.cached, std::nullopt, tick.needs_resync};
+    if (tick.process.walk && !tick.stale_walk && tick.read)
+        sample.walked = tick.page_size.pages(tick.process.walk->rss);
+    process.history.push_back(sample);
+    if (process.history.size() > kSamples) process.history.pop_front();
+    const std::size_t most = tick.ledger.tasks.size() > kManyTasks ? 32 : 512;
+    for (const core::TaskNet &task : tick.ledger.tasks)
+        remember(process.tasks[task.host_tid], tick.t_ns, task.cached.value_or(task.net), most);
+    for (const core::CpuNet &cpu : tick.ledger.cpus)
+        remember(process.cpus[cpu.cpu], tick.t_ns, cpu.cached, 512);
+    forget_ended(process);
+}
+
+}  // namespace
+
+core::Pages shown(const core::Members &members, ShownMember member) {
+    return member ? members[*member] : members.rss();
+}
+
+std::string_view name(ShownMember member) {
+    return member ? core::name(*member) : "rss";
+}
+
+bool cpus_cache(const Tick &tick) {
+    return core::cpus_cache(tick.scheme);
+}
+
+LiveScreen::LiveScreen(ScreenFacts facts, TextStyle style) : state_(std::make_unique<LiveState>()) {
+    state_->facts = std::move(facts);
+    state_->style = std::move(style);
+}
+LiveScreen::~LiveScreen() = default;
+LiveScreen::LiveScreen(LiveScreen &&) noexcept = default;
+LiveScreen &LiveScreen::operator=(LiveScreen &&) noexcept = default;
+
+/// At the limit, removes the ended process with the earliest last tick, except the one shown.
+void LiveState::forget_ended() {
+    constexpr std::size_t kMost = 500;
+    if (processes.size() < kMost) return;
+    auto first = processes.end();
+    for (auto each = processes.begin(); each != processes.end(); ++each) {
+        if (!each->second.ended || each->first == pid) continue;
+        if (first == processes.end() || each->second.tick.t_ns < first->second.tick.t_ns) first = each;
+    }
+    if (first == processes.end()) return;
+    processes.erase(first);
+    left_out++;
+}
+
+void LiveScreen::take(Tick tick) {
+    LiveState &state = *state_;
+    const int pid = tick.process.pid;
+    const auto known = state.processes.find(pid);
+    if (state.processes.empty() || pid == state.shown_before) state.pid = pid;
+    if (tick.state != core::State::Running && known != state.processes.end()) {
+        // Keep the values of the last tick before its end; only update the counts of records.
+        Process &process = known->second;
+        process.ended = tick.state;
+        process.tick.lost = tick.lost;
+        process.tick.lost_by = std::move(tick.lost_by);
+        process.tick.emitted = tick.emitted;
+        process.tick.needs_resync = tick.needs_resync;
+        process.events_per_s = 0;
+        return;
+    }
+    if (known == state.processes.end()) state.forget_ended();
+    Process &process = state.processes[pid];
+    const bool first = known == state.processes.end();
+    const std::uint64_t events = first ? tick.emitted : process.tick.emitted;
+    const std::uint64_t began = first ? tick.t_ns : process.tick.t_ns;
+    if (first || total(tick) != total(process.tick)) process.last_change_ns = tick.t_ns;
+    process.ended = tick.state == core::State::Running ? std::nullopt : std::optional(tick.state);
+    process.tick = std::move(tick);
+    if (process.tick.t_ns > began) {
+        process.events_per_s = static_cast<double>(process.tick.emitted - std::min(events, process.tick.emitted)) *
+                               1e9 / static_cast<double>(process.tick.t_ns - began);
+    }
+    for (LoggedFlush &flush : process.tick.last_flushes)
+        process.flushes.push_back(std::move(flush));
+    process.tick.last_flushes.clear();
+    while (process.flushes.size() > kFlushes)
+        process.flushes.pop_front();
+    if (!process.ended) take_history(process);
+}
+
+void LiveScreen::take(CommandOutput output) {
+    state_->command = std::move(output);
+    state_->has_command = true;
+}
+
+void LiveScreen::take(const Playback &playback) {
+    state_->facts.playback = playback;
+}
+
+void LiveScreen::rewind() {
+    state_->shown_before = state_->pid;
+    state_->processes.clear();
+    state_->left_out = 0;
+}
+
+void LiveScreen::type_to_command(bool on) {
+    state_->typing = on;
+}
+
+void LiveScreen::record(bool on) {
+    state_->recording = on;
+}
+
+bool LiveScreen::command_runs() const {
+    return state_->has_command && state_->command.running;
+}
+
+std::uint64_t LiveScreen::lost() const {
+    return state_->processes.empty() ? 0 : state_->processes.begin()->second.tick.lost;
+}
+
+void LiveScreen::notify(std::string notice) {
+    state_->notice = std::move(notice);
+}
+
+const Process *LiveState::shown_process() const {
+    if (frozen) return &*frozen;
+    const auto found = processes.find(pid);
+    return found == processes.end() ? nullptr : &found->second;
+}
+
+Table LiveState::shown_table() const {
+    const Process *const process = shown_process();
+    if (table) return *table;
+    return process != nullptr && cpus_cache(process->tick) ? Table::Cpus : Table::Threads;
+}
+
+void LiveState::move(std::int64_t by) {
+    const Process *const process = shown_process();
+    if (process == nullptr) return;
+    const Listing listing = list(*this, *process, SIZE_MAX);
+    if (listing.entries.empty()) return;
+    const auto last = static_cast<std::int64_t>(listing.entries.size()) - 1;
+    const std::int64_t to = std::clamp(static_cast<std::int64_t>(listing.selected) + by, std::int64_t{0}, last);
+    selected = listing.entries[static_cast<std::size_t>(to)].id;
+}
+
+void LiveState::next_sort() {
+    const Process *const process = shown_process();
+    if (process == nullptr) return;
+    const std::vector<Sort> sorts = sorts_of(*process, shown_table());
+    const auto now = std::find(sorts.begin(), sorts.end(), effective_sort(*this, *process));
+    Sort &chosen = shown_table() == Table::Cpus ? sort_cpus : sort_threads;
+    chosen = now == sorts.end() || now + 1 == sorts.end() ? sorts.front() : *(now + 1);
+    notice = fmt::format("sorted by {}", heading(chosen, cpus_cache(process->tick)));
+}
+
+void LiveState::next_process() {
+    if (processes.size() < 2) {
+        notice = "only one process is traced";
+        return;
+    }
+    auto next = processes.upper_bound(pid);
+    if (next == processes.end()) next = processes.begin();
+    pid = next->first;
+    shown_before = 0;
+    frozen.reset();
+    selected.reset();
+    one = false;
+}
+
+std::optional<Intent> LiveState::character(char32_t key) {
+    const Process *const process = shown_process();
+    switch (key) {
+        case U'q':
+            if (has_command && command.running && !asked_to_quit) {
+                asked_to_quit = true;
+                notice = "the command still runs: q again quits and hangs up its terminal (HUP), any other key stays";
+                return std::nullopt;
+            }
+            return Quit{};
+        case U's': next_sort(); break;
+        case U'/': filtering = true, one = growth = false; break;
+        case U't': table = Table::Threads, selected.reset(), one = growth = false; break;
+        case U'c':
+            if (process != nullptr && !cpus_cache(process->tick)) {
+                notice = "under this kernel's scheme threads cache, CPUs do not";
+                break;
+            }
+            table = Table::Cpus, selected.reset(), one = growth = false;
+            break;
+        case U'm': {
+            const auto *const now = std::find(kShownMembers.begin(), kShownMembers.end(), member);
+            member = now + 1 == kShownMembers.end() ? kShownMembers.front() : *(now + 1);
+            notice = fmt::format("chart and table show {}", name(member));
+            break;
+        }
+        case U' ':
+            if (frozen) {
+                frozen.reset();
+            } else if (process != nullptr) {
+                frozen = *process;
+            }
+            break;
+        case U'+':
+        case U'-': facts.interval = stepped(facts.interval, key == U'+'); return SetInterval{facts.interval};
+        case U'w':
+            if (!facts.walks) {
+                notice = "smaps is never read with --no-walk";
+                break;
+            }
+            return WalkNow{pid};
+        case U'r':
+            if (!facts.below) return Record{pid};
+            notice = fmt::format("cannot record from here: use rsslag live {}", pid);
+            break;
+        case U'g': growth = !growth, one = false; break;
+        case U'?': help = !help; break;
+        case U'o': output = !output; break;
+        case U'i':
+            if (has_command && command.running) return TypeToCommand{};
+            notice = has_command ? "the command has ended" : "there is no command to type to";
+            break;
+        default: break;
+    }
+    return std::nullopt;
+}
+
+std::optional<Intent> LiveScreen::key(const Key &key) {
+    LiveState &state = *state_;
+    state.notice.clear();
+    if (state.filtering) {
+        if (edit_filter(state.filter, key)) state.filtering = false;
+        state.selected.reset();
+        return std::nullopt;
+    }
+    if (!(key.name == Key::Name::Character && key.character == U'q')) state.asked_to_quit = false;
+    if (const ReplayKey handled = replay_key(state, key); handled.taken) return handled.intent;
+    if (const auto by = move_of(key)) {
+        state.move(*by);
+        return std::nullopt;
+    }
+    switch (key.name) {
+        case Key::Name::Character: return state.character(key.character);
+        case Key::Name::Tab: state.next_process(); break;
+        case Key::Name::Enter:
+            state.move(0);  // keep the first entry selected if there was no selection
+            state.one = state.selected.has_value();
+            state.growth = false;
+            break;
+        case Key::Name::Escape:
+            if (state.help || state.one || state.growth) {
+                state.help = state.one = state.growth = false;
+            } else if (!state.filter.empty()) {
+                state.filter.clear();
+            } else if (state.facts.below) {
+                return Back{};
+            }
+            break;
+        default: break;
+    }
+    return std::nullopt;
+}
+
+}  // namespace rsslag::screen

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// State and parts of the live screen; for live_*.cpp only.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "chart.h"
+#include "core/member_name.h"
+#include "core/reading_figures.h"
+#include "documents/columns.h"
+#include "documents/glyphs.h"
+#include "documents/text_parts.h"
+#include "documents/top_rows.h"
+#include "screen/screen.h"
+
+namespace rsslag::screen {
+
+using documents::amount;
+using documents::cells;
+using documents::Column;
+using documents::column;
+using documents::ColumnLayout;
+using documents::columns_within;
+using documents::glyphs;
+using documents::Glyphs;
+using documents::local_clock;
+using documents::right;
+using documents::shared_line;
+using documents::sharing;
+using documents::sign;
+using documents::thousands;
+using documents::top_columns;
+using documents::TopCells;
+using documents::upper;
+using documents::utf8_of;
+using documents::Window;
+using documents::window_of;
+
+enum class Table : std::uint8_t { Threads, Cpus };
+enum class Sort : std::uint8_t { Cached, Net, Faults, Flushes, Recent, Id, Name };
+/// The member that the chart and the table's first number show; nullopt is RSS.
+using ShownMember = std::optional<core::Member>;
+inline constexpr auto kShownMembers = [] {
+    std::array<ShownMember, core::kMembers + 1> shown{};
+    std::copy(core::kMembersInText.begin(), core::kMembersInText.end(), shown.begin() + 1);
+    return shown;
+}();
+
+core::Pages shown(const core::Members &members, ShownMember member);
+std::string_view name(ShownMember member);
+
+/// The value of a task or a CPU at the tick at which it changed.
+struct PastValue {
+    std::uint64_t t_ns = 0;
+    core::Members members;
+};
+
+/// One point of a process's history.
+struct Sample {
+    std::uint64_t t_ns = 0;
+    core::Members flushed, cached;
+    std::optional<core::Pages> walked;
+    bool needs_resync = false;
+};
+
+/// The state of one traced process on the screen.
+struct Process {
+    Tick tick;  ///< the last tick while it was running; if there is none, its last tick
+    std::optional<core::State> ended;
+    std::deque<Sample> history;
+    std::deque<LoggedFlush> flushes;
+    std::unordered_map<int, std::vector<PastValue>> tasks;  ///< by host TID
+    std::unordered_map<int, std::vector<PastValue>> cpus;
+    double events_per_s = 0;
+    std::uint64_t last_change_ns = 0;  ///< the last tick at which the count of updates or faults changed
+};
+
+/// A row of the table before it is drawn.
+struct Entry {
+    std::int64_t key = 0;  ///< rows are sorted by it, ascending
+    std::string_view name;
+    int id = 0;             ///< the host TID, or the CPU
+    std::size_t index = 0;  ///< in the tick's tasks or cpus
+};
+
+/// The rows that match the filter.
+struct Listing {
+    std::vector<Entry> entries;  ///< sorted up to the requested rank
+    std::size_t selected = 0;    ///< rank of the selected entry; 0 if none is selected
+    std::size_t total = 0;       ///< number of rows before the filter
+};
+
+struct LiveState {
+    ScreenFacts facts;
+    TextStyle style;
+    std::map<int, Process> processes;  ///< by PID
+    std::size_t left_out = 0;          ///< ended processes that were removed from `processes`
+    int pid = 0;                       ///< the process shown
+    int shown_before = 0;              ///< after a rewind: the process to show again at its first tick
+    std::optional<Process> frozen;     ///< set while the display is paused
+    CommandOutput command;
+    bool has_command = false;
+    bool typing = false;     ///< keys are input of CMD
+    bool recording = false;  ///< a recording is in progress
+    std::string notice;
+    std::optional<Table> table;  ///< nullopt: threads or CPUs, whichever cache under this scheme
+    Sort sort_threads = Sort::Cached;
+    Sort sort_cpus = Sort::Id;
+    ShownMember member;
+    std::optional<int> selected;  ///< nullopt: the first entry
+    bool one = false;             ///< a single thread or CPU is shown
+    bool growth = false;          ///< recent growth is shown
+    bool help = false;
+    bool output = true;  ///< CMD's output is shown
+    std::string filter;
+    bool filtering = false;
+    bool asked_to_quit = false;
+
+    const Process *shown_process() const;
+    Table shown_table() const;
+    Sort sort() const { return shown_table() == Table::Cpus ? sort_cpus : sort_threads; }
+    std::optional<Intent> character(char32_t key);
+    void move(std::int64_t by);
+    void next_sort();
+    void next_process();
+    void forget_ended();
+};
+
+bool cpus_cache(const Tick &tick);
+
+/// The rows of the table, sorted at least up to the rank `until`.
+Listing list(const LiveState &state, const Process &process, std::size_t until);
+std::vector<Sort> sorts_of(const Process &process, Table table);
+/// The column by which the table is sorted. Under the `cpu` scheme threads cannot be sorted by `cached`.
+Sort effective_sort(const LiveState &state, const Process &process);
+std::string_view heading(Sort sort, bool cpus_cache);
+
+/// Draws the three lines at the top with the figures of the process.
+void draw_head(Grid &grid, const LiveState &state, const Process &process);
+/// Draws the title, the headings and the rows, from the first row of `area` on.
+void draw_table(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns);
+void draw_flushes(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns,
+                  std::optional<int> of_tid);
+/// Draws the view of a single thread or CPU.
+void draw_one(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns);
+
+/// Draws the growth of the last seconds, by mapping and by thread.
+void draw_growth(Grid &grid, const Area &area, const LiveState &state, const Process &process, std::uint64_t now_ns);
+
+/// Draws the last two rows: figures of the trace, then the keys.
+void draw_footer(Grid &grid, const LiveState &state, const Process &process);
+void draw_help(Grid &grid, const Area &area, const LiveState &state);
+/// Draws the last lines of CMD's output and the path of the file with all of its output.
+void draw_output(Grid &grid, const Area &area, const LiveState &state);
+
+/// The result of a key that may have another meaning in a replay than in a live trace.
+struct ReplayKey {
+    bool taken = false;  ///< it has another meaning, and was handled
+    std::optional<Intent> intent;
+};
+ReplayKey replay_key(LiveState &state, const Key &key);
+/// "live 1.0 s", or the position of a replay.
+std::string pace_text(const LiveState &state, const Process &process);
+
+/// A part of a line. fitting() joins the parts that fit; the highest drop_order is dropped first, 0 is never dropped.
+struct Part {
+    int drop_order = 0;
+    std::string text;
+};
+std::string fitting(const std::vector<Part> &parts, int width, std::string_view between = "  ");
+
+/// "21.7s", "3m" or "2h", for a column of ages.
+std::string age(std::uint64_t ns);
+
+std::vector<Part> replay_keys(const LiveState &state);
+std::vector<std::string> replay_help();
+
+}  // namespace rsslag::screen

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The screen of rsslag top: all processes, by lag.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "core/text.h"
+#include "documents/glyphs.h"
+#include "documents/text_parts.h"
+#include "documents/top_rows.h"
+#include "list_keys.h"
+#include "live_state.h"
+
+namespace rsslag::screen {
+
+struct TopState {
+    TextStyle style;
+    TopSort sort = TopSort::Lag;
+    std::chrono::milliseconds interval{1000};
+    TopTable table;  ///< sorted
+    std::string filter, notice;
+    bool filtering = false, help = false, paused = false;
+    std::optional<int> selected;           ///< host TGID
+    std::map<int, ProcessReading> walked;  ///< by PID
+
+    std::vector<const TopProcess *> listed() const;
+    std::size_t rank(const std::vector<const TopProcess *> &rows) const;
+    void move(std::int64_t by);
+    std::string shared_by_selected() const;
+    std::optional<Intent> of_selected(bool live);
+};
+
+std::vector<const TopProcess *> TopState::listed() const {
+    std::vector<const TopProcess *> rows;
+    rows.reserve(table.processes.size());
+    for (const TopProcess &process : table.processes) {
+        if (matches_filter(process.total.comm, process.total.tgid, filter)) rows.push_back(&process);
+    }
+    return rows;
+}
+
+std::size_t TopState::rank(const std::vector<const TopProcess *> &rows) const {
+    const auto found = std::find_if(rows.begin(), rows.end(),
+                                    [this](const TopProcess *row) { return selected == row->total.host_tgid; });
+    return found == rows.end() ? 0 : static_cast<std::size_t>(found - rows.begin());
+}
+
+void TopState::move(std::int64_t by) {
+    const auto rows = listed();
+    if (rows.empty()) return;
+    const auto last = static_cast<std::int64_t>(rows.size()) - 1;
+    const auto to = std::clamp(static_cast<std::int64_t>(rank(rows)) + by, std::int64_t{0}, last);
+    selected = rows[static_cast<std::size_t>(to)]->total.host_tgid;
+}
+
+/// The processes that share the mm of the selected one, as a sentence; empty if there are none.
+std::string TopState::shared_by_selected() const {
+    const auto rows = listed();
+    if (rows.empty()) return "";
+    const int pid = rows[rank(rows)]->total.tgid;
+    for (const std::vector<int> &pids : sharing(table.processes)) {
+        if (!std::binary_search(pids.begin(), pids.end(), pid)) continue;
+        std::string line = shared_line(pids);
+        line.pop_back();
+        return line;
+    }
+    return "";
+}
+
+std::optional<Intent> TopState::of_selected(bool live) {
+    const auto rows = listed();
+    if (rows.empty()) return std::nullopt;
+    const core::ProcessTotal &process = rows[rank(rows)]->total;
+    selected = process.host_tgid;
+    if (process.tgid == 0) {
+        notice = "this process is not visible in rsslag's PID namespace";
+        return std::nullopt;
+    }
+    if (live) return OpenLive{process.tgid};
+    return WalkNow{process.tgid};
+}
+
+TopScreen::TopScreen(std::chrono::milliseconds interval, TextStyle style, TopSort sort)
+    : state_(std::make_unique<TopState>()) {
+    state_->interval = interval;
+    state_->style = std::move(style);
+    state_->sort = sort;
+}
+TopScreen::~TopScreen() = default;
+TopScreen::TopScreen(TopScreen &&) noexcept = default;
+TopScreen &TopScreen::operator=(TopScreen &&) noexcept = default;
+
+void TopScreen::take(TopTable table) {
+    if (state_->paused) return;
+    state_->table = std::move(table);
+    sort_top(state_->table.processes, state_->sort);
+}
+
+void TopScreen::take(const ProcessReading &reading) {
+    state_->walked[reading.pid] = reading;
+    const core::ReadingFigures figures = figures_of(reading);
+    const core::PageSize &page_size = state_->table.machine.page_size;
+    state_->notice = fmt::format("{} [{}]: {}", core::printable(reading.comm, state_->style.utf8), reading.pid,
+                                 upper(core::name(figures.verdict)));
+    if (reading.walk) {
+        state_->notice += fmt::format(", smaps saw {} in {:.1f} ms, exact was {}",
+                                      amount(page_size.pages(reading.walk->rss), page_size, state_->style),
+                                      static_cast<double>(reading.walk->took_us) / 1000.0,
+                                      amount(figures.exact.rss(), page_size, state_->style));
+    }
+}
+
+void TopScreen::notify(std::string notice) {
+    state_->notice = std::move(notice);
+}
+
+std::optional<Intent> TopScreen::key(const Key &key) {
+    TopState &state = *state_;
+    state.notice.clear();
+    if (state.filtering) {
+        if (edit_filter(state.filter, key)) state.filtering = false;
+        state.selected.reset();
+        return std::nullopt;
+    }
+    if (const auto by = move_of(key)) {
+        state.move(*by);
+        return std::nullopt;
+    }
+    switch (key.name) {
+        case Key::Name::Enter: return state.of_selected(true);
+        case Key::Name::Escape:
+            state.help = false;
+            state.filter.clear();
+            break;
+        case Key::Name::Character:
+            switch (key.character) {
+                case U'q': return Quit{};
+                case U's':
+                    state.sort = static_cast<TopSort>((static_cast<int>(state.sort) + 1) % 4);
+                    sort_top(state.table.processes, state.sort);
+                    state.notice = fmt::format("sorted by {}", name(state.sort));
+                    break;
+                case U'/': state.filtering = true; break;
+                case U'w': return state.of_selected(false);
+                case U' ': state.paused = !state.paused; break;
+                case U'?': state.help = !state.help; break;
+                case U'r': state.notice = "open a process (Enter) to record it"; break;
+                case U'+':
+                case U'-':
+                    state.interval = stepped(state.interval, key.character == U'+');
+                    return SetInterval{state.interval};
+                default: break;
+            }
+            break;
+        default: break;
+    }
+    return std::nullopt;
+}
+
+namespace {
+
+void draw_top_help(Grid &grid, int row, int rows) {
+    const std::array<const char *, 8> lines{
+        " Keys",
+        "   up/down j/k PgUp PgDn Home End   move         Enter  trace it live   Esc  back from there",
+        "   s  sort by lag, exact, cached, name           /  filter by name or PID",
+        "   w  walk the page tables of the selected one   space  pause   + -  interval   q  quit",
+        " LAG is what is cached and not yet in what /proc/PID/stat says; EXACT is what the process holds.",
+        " All of it comes from one pass of a BPF iterator: page tables are walked only on w.",
+        " ~ the counters changed during the pass",
+        ""};
+    for (int i = 0; i < rows && i < static_cast<int>(lines.size()); ++i)
+        grid.put(row + i, 0, lines[static_cast<std::size_t>(i)], i == 0 ? Look::Bold : Look::Plain);
+}
+
+/// The sum of all lags, and the process with the largest. An mm that several processes share counts once.
+std::string top_sentence(const TopTable &table, const TextStyle &style, int width) {
+    core::Pages hidden;
+    std::map<std::uint64_t, bool> seen;
+    const TopProcess *most = nullptr;
+    std::size_t hiding = 0;
+    for (const TopProcess &process : table.processes) {
+        if (!seen.emplace(process.total.mm, true).second) continue;
+        hidden += process.lag();
+        hiding += process.lag().n != 0 ? 1 : 0;
+        if (most == nullptr || process.lag() > most->lag()) most = &process;
+    }
+    const auto text = [&](core::Pages pages) { return amount(pages, table.machine.page_size, style); };
+    std::vector<Part> parts{{0, fmt::format(" stat hides {} of {} processes", text(hidden), thousands(hiding))}};
+    if (most != nullptr && most->lag().n > 0) {
+        parts.push_back({1, fmt::format("the most: {} [{}] {}", core::printable(most->total.comm, style.utf8),
+                                        most->total.tgid, text(most->lag()))});
+    }
+    return fitting(parts, width, ";  ");
+}
+
+}  // namespace
+
+Grid TopScreen::draw(Size size) const {
+    const TopState &state = *state_;
+    Grid grid(size);
+    const int width = grid.size().columns;
+    const int rows = grid.size().rows;
+    const TopTable &table = state.table;
+    const auto listed = state.listed();
+    const std::string interval = state.interval.count() < 1000
+                                     ? fmt::format("{} ms", state.interval.count())
+                                     : fmt::format("{:.1f} s", static_cast<double>(state.interval.count()) / 1000.0);
+    grid.fill(0, 0, width, U' ', Look::Heading);
+    grid.put(0, 0,
+             fitting({{0, " rsslag top"},
+                      {1, fmt::format("{} processes", thousands(table.processes.size()))},
+                      {2, fmt::format("by {}", name(state.sort))},
+                      {3, state.filter.empty()
+                              ? ""
+                              : fmt::format("filter \"{}\": {}", core::printable(state.filter, state.style.utf8),
+                                            thousands(listed.size()))},
+                      {7, "Linux " + core::printable(table.kernel, state.style.utf8)},
+                      {6, fmt::format("scheme {}", core::name(table.machine.scheme))},
+                      {4, (state.paused ? "PAUSED " : "") + interval},
+                      {5, local_clock(table.time)}},
+                     width - 1),
+             Look::Heading);
+    grid.put(1, 0, top_sentence(table, state.style, width - 1), Look::Bold);
+    const Area area{3, 0, std::max(rows - 5, 1), width};  // the last two rows: a blank one and the keys
+    const Window window = window_of(listed.size(), static_cast<std::size_t>(area.rows - 1), state.rank(listed));
+    draw_columns(grid, area, columns_within(width, top_columns()),
+                 TopCells{state.style, table.machine.page_size, state.walked}, state.help ? Window{} : window,
+                 [&](std::size_t rank) -> const TopProcess & { return *listed[rank]; });
+    if (state.help) draw_top_help(grid, area.row, rows - 5);
+    if (!state.notice.empty()) {
+        grid.put(2, 0, " " + state.notice, Look::Bold);
+    } else {
+        grid.put(2, 0,
+                 fitting({{0, fmt::format(" one pass {:.1f} ms", static_cast<double>(table.pass_us) / 1000.0)},
+                          {1, state.shared_by_selected()},
+                          {1, fmt::format("rsslag: CPU {:.1f} %", table.own.cpu_percent)},
+                          {2, fmt::format("RSS {}", amount(table.machine.page_size.pages(table.own.rss),
+                                                           table.machine.page_size, state.style))}},
+                         width - 1),
+                 Look::Faint);
+    }
+    if (rows < 6) return grid;
+    if (state.filtering) {
+        grid.put(rows - 1, 0,
+                 fmt::format(" filter by name or PID: {}_   Enter keeps it, Esc drops it",
+                             core::printable(state.filter, state.style.utf8)),
+                 Look::Bold);
+    } else {
+        const std::string enter = glyphs(state.style.utf8).enter;
+        grid.put(rows - 1, 0,
+                 fitting({{0, " q quit"},
+                          {1, "? help"},
+                          {3, "s sort"},
+                          {4, "/ filter"},
+                          {2, enter + " live"},
+                          {5, "w walk"},
+                          {6, "space pause"},
+                          {7, "+- interval"}},
+                         width));
+    }
+    return grid;
+}
+
+}  // namespace rsslag::screen

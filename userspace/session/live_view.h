@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "analysis/observer.h"
+#include "screen/screen.h"
+#include "terminal/screen.h"
+
+namespace rsslag::session {
+
+/// The facts that the live screen shows before the first tick. `below`: Esc returns to the list of processes.
+screen::ScreenFacts screen_facts(const core::SnapshotDocument &facts, std::chrono::milliseconds interval, bool walks,
+                                 bool below);
+
+/// Queues a tick for the live screen; never waits.
+void post_tick(terminal::Screen &screen, core::Tick tick);
+/// Queues the ticks of a trace for the live screen.
+class ScreenTicks : public analysis::TraceObserver {
+  public:
+    explicit ScreenTicks(terminal::Screen &screen) : screen_(screen) {}
+    bool needs_records() const override { return false; }
+    void on_tick(core::Tick tick) override { post_tick(screen_, std::move(tick)); }
+
+  private:
+    terminal::Screen &screen_;
+};
+
+/// Queues a notice for the live screen or the list of processes.
+void post_notice(terminal::Screen &screen, std::string notice);
+
+}  // namespace rsslag::session

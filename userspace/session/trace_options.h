@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The options of a trace and its output, from the command line of live and record.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/tick.h"
+#include "system/targets.h"
+
+namespace rsslag::session {
+
+/// The form of the output. Progress: only a line about the recording on stderr. Silent: no output.
+enum class Format : std::uint8_t { Screen, Lines, Csv, Jsonl, Progress, Silent };
+
+struct TraceOptions {
+    system::TargetArguments targets;
+    bool follow = false;
+    bool no_walk = false;
+    bool no_names = false;  ///< do not trace changes of mappings
+    bool no_wait = false;
+    bool events = false;
+    bool as_root = false;
+    bool sampled = false;   ///< sample /proc if BPF cannot be used
+    bool force = false;     ///< the recording may replace an existing file
+    std::string recording;  ///< path; empty: no recording
+    std::vector<std::string> command_line;
+    std::string version;  ///< of rsslag, for the header of a recording
+    std::string mode = "events";
+    struct {
+        std::string interval = "1s";
+        std::string duration;
+        std::string format;  ///< empty: the screen if possible, else lines
+        std::string threads;
+        std::string ring = "2M";
+        std::string sync = "5s";
+        std::string max_size;
+    } typed;  ///< the arguments as typed; the fields below contain the parsed values
+    std::chrono::milliseconds interval{1000};
+    std::optional<std::chrono::milliseconds> duration;
+    Format format = Format::Lines;
+    core::ThreadChoice threads;
+    std::size_t ring_bytes = 0;
+    std::chrono::milliseconds sync{5000};
+    std::optional<std::uint64_t> max_bytes;  ///< of a recording; nullopt: no limit
+};
+
+}  // namespace rsslag::session

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "system/environment.h"
+
+#include <sys/auxv.h>
+#include <sys/resource.h>
+
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+namespace rsslag::system {
+namespace {
+
+struct Variable {
+    const char *name;
+    std::optional<std::string> value;
+};
+
+/// Static, as the environment is process-wide.
+std::array<Variable, 5> &put_away() {
+    static std::array<Variable, 5> variables{
+        {{"HOME", {}}, {"TERMINFO", {}}, {"TERMINFO_DIRS", {}}, {"TERMCAP", {}}, {"TERMPATH", {}}}};
+    return variables;
+}
+
+/// The soft limit on descriptors when rsslag started; nullopt: not changed.
+std::optional<rlim_t> &descriptors_before() {
+    static std::optional<rlim_t> limit;
+    return limit;
+}
+
+void set_descriptor_limit(rlim_t soft) {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = soft;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+void remove_unsafe_variables() {
+    if (getauxval(AT_SECURE) == 0) return;
+    for (Variable &variable : put_away()) {
+        if (const char *const value = std::getenv(variable.name)) variable.value = value;
+        unsetenv(variable.name);
+    }
+}
+
+void restore_variables() {
+    for (const Variable &variable : put_away()) {
+        if (variable.value) setenv(variable.name, variable.value->c_str(), 1);
+    }
+}
+
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+    descriptors_before() = limit.rlim_cur;
+    set_descriptor_limit(limit.rlim_max);
+}
+
+void restore_descriptor_limit() {
+    if (descriptors_before()) set_descriptor_limit(*descriptors_before());
+}
+
+}  // namespace rsslag::system

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+namespace rsslag::system {
+
+/// If rsslag runs with file capabilities (AT_SECURE), removes variables that libraries read and the C library does not
+/// clear, since the environment comes from a user without these capabilities. ncurses reads terminal descriptions from
+/// $TERMINFO, $TERMINFO_DIRS and $HOME/.terminfo and does not detect file capabilities.
+void remove_unsafe_variables();
+
+/// Restores these variables; for CMD's process, which has no such capabilities.
+void restore_variables();
+
+/// Raises RLIMIT_NOFILE to its hard limit; shells usually set 1,024. Each traced process and each CPU's ring takes a
+/// descriptor.
+void raise_descriptor_limit();
+
+/// Restores RLIMIT_NOFILE; for CMD's process, which may rely on the lower limit (select(2)).
+void restore_descriptor_limit();
+
+}  // namespace rsslag::system

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Readings without BPF and without privileges, from the files of /proc alone.
+#pragma once
+
+#include "core/proc_reading.h"
+#include "core/result.h"
+#include "procfs/process.h"
+
+namespace rsslag::system {
+
+/// Whether this error means that BPF cannot be used at all, so that only /proc remains: a missing privilege or kernel
+/// feature. False for a temporary lack of memory or descriptors.
+bool can_fall_back_to_proc(const core::Error &why);
+
+class ProcReader {
+  public:
+    /// Determines by experiment() which files are exact. `why`: why BPF cannot be used. Drops all capabilities except
+    /// CAP_SYS_PTRACE. Kind::Unsupported if /proc is not mounted or is of another PID namespace.
+    static core::Result<ProcReader> open(const core::Error &why);
+
+    /// `walk`: also reads smaps_rollup, or smaps if that is missing; walk_state records a refused walk. Kind::Gone
+    /// if the process has ended, Kind::Unsupported for a kernel thread or a zombie.
+    core::Result<core::ProcReading> take(const procfs::Process &process, bool walk) const;
+    /// Reads all processes that have memory. Walks only if status is not exact on this kernel.
+    std::vector<core::ProcReading> read_all() const;
+    /// The machine and calibration, with the current time and no processes.
+    core::ProcDocument document() const;
+
+  private:
+    explicit ProcReader(core::ProcDocument facts) : facts_(std::move(facts)) {}
+
+    core::ProcDocument facts_;
+};
+
+}  // namespace rsslag::system

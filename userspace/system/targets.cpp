@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "system/targets.h"
+
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <pwd.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <system_error>
+#include <tuple>
+
+#include "core/glob.h"
+#include "core/nearest.h"
+#include "core/text.h"
+#include "procfs/process.h"
+#include "procfs/program.h"
+
+namespace rsslag::system {
+namespace {
+
+using core::Error;
+using core::Kind;
+namespace fs = std::filesystem;
+
+/// PID_MAX_LIMIT of a 64-bit kernel (include/linux/threads.h).
+constexpr std::int64_t kMostPids = 4 * 1024 * 1024;
+
+Error bad_pid(std::string_view argument, std::string_view why) {
+    return {Kind::BadInput, fmt::format("'{}' is not a PID: {}", core::printable(argument), why), 0,
+            fmt::format("use a number from 1 to {}", kMostPids)};
+}
+
+core::Result<pid_t> parse_pid(std::string_view argument) {
+    std::int64_t pid = 0;
+    const char *const end = argument.data() + argument.size();
+    const auto [after, error] = std::from_chars(argument.data(), end, pid);
+    if (error == std::errc::result_out_of_range) return bad_pid(argument, "out of range");
+    if (error != std::errc{} || after != end) return bad_pid(argument, "not a number");
+    if (pid <= 0) return bad_pid(argument, "not positive");
+    if (pid > kMostPids) return bad_pid(argument, "out of range");
+    return static_cast<pid_t>(pid);
+}
+
+/// The mount point of cgroup v2.
+core::Result<fs::path> cgroup_root() {
+    std::ifstream mounts("/proc/self/mounts");
+    std::string device;
+    std::string where;
+    std::string type;
+    std::string rest;
+    while (mounts >> device >> where >> type && std::getline(mounts, rest)) {
+        if (type == "cgroup2") return fs::path(where);
+    }
+    return Error{Kind::Unsupported, "no cgroup v2 is mounted here", 0, "run mount -t cgroup2 none /sys/fs/cgroup"};
+}
+
+bool is_cgroup_v2(const fs::path &directory) {
+    struct statfs about {};
+    return statfs(directory.c_str(), &about) == 0 && about.f_type == CGROUP2_SUPER_MAGIC && fs::is_directory(directory);
+}
+
+/// `path` is a path of the file system, or relative to the mount as in /proc/PID/cgroup.
+core::Result<fs::path> cgroup_directory(const std::string &path) {
+    const fs::path typed(path);
+    if (is_cgroup_v2(typed)) return typed;
+    const auto root = cgroup_root();
+    if (!root) return root.error();
+    fs::path inside = *root / typed.relative_path();
+    if (!path.empty() && is_cgroup_v2(inside)) return inside;
+    return Error{Kind::BadInput, fmt::format("no such cgroup v2: '{}'", core::printable(path)), 0,
+                 fmt::format("name a directory below {}", root->string())};
+}
+
+void add_procs(const fs::path &directory, std::vector<pid_t> &pids) {
+    std::ifstream procs(directory / "cgroup.procs");
+    for (pid_t pid = 0; procs >> pid;) {
+        if (pid > 0) pids.push_back(pid);  // 0 is a process of another PID namespace
+    }
+}
+
+core::Result<std::vector<pid_t>> processes_of_cgroup(const std::string &path) {
+    const auto directory = cgroup_directory(path);
+    if (!directory) return directory.error();
+    std::vector<pid_t> pids;
+    add_procs(*directory, pids);
+    std::error_code error;
+    for (fs::recursive_directory_iterator it(*directory, fs::directory_options::skip_permission_denied, error), end;
+         it != end && !error; it.increment(error)) {
+        if (it->is_directory(error)) add_procs(it->path(), pids);
+    }
+    return pids;
+}
+
+bool comm_matches(const procfs::Process &process, const std::vector<std::string> &globs) {
+    if (globs.empty()) return true;
+    const auto stat = process.stat();
+    const auto exe = process.exe();
+    return std::any_of(globs.begin(), globs.end(), [&](const std::string &glob) {
+        const bool by_path = glob.find('/') != std::string::npos;
+        return by_path ? exe && core::matches(glob, *exe) : stat && core::matches(glob, stat->comm);
+    });
+}
+
+core::Result<std::vector<pid_t>> by_pattern(const TargetArguments &arguments) {
+    std::optional<uid_t> uid;
+    if (arguments.user) {
+        const auto parsed = parse_user(*arguments.user);
+        if (!parsed) return parsed.error();
+        uid = *parsed;
+    }
+    auto candidates = arguments.cgroup ? processes_of_cgroup(*arguments.cgroup) : procfs::list_processes();
+    if (!candidates) return candidates;
+    std::vector<pid_t> found;
+    for (const pid_t pid : *candidates) {
+        const auto process = procfs::Process::open(pid);
+        if (!process || pid == getpid() || why_unreadable(*process) || !comm_matches(*process, arguments.comms))
+            continue;
+        if (uid) {
+            const auto task = process->memory_task();
+            if (!task || task->status.real_uid != *uid) continue;
+        }
+        found.push_back(pid);
+    }
+    return found;
+}
+
+Error no_such_name(std::string_view argument) {
+    const auto meant = core::nearest(argument, process_names());
+    return {Kind::BadInput, fmt::format("'{}' is not a PID, and no process has that name", core::printable(argument)),
+            0,
+            meant ? fmt::format("did you mean {}?", core::printable(*meant)) : "run rsslag top to list the processes"};
+}
+
+/// Calls `use` for each process that has memory, except rsslag itself.
+core::Status each_comm(const std::function<void(const procfs::Process &, const std::string &)> &use) {
+    const auto pids = procfs::list_processes();
+    if (!pids) return pids.error();
+    for (const pid_t pid : *pids) {
+        const auto process = procfs::Process::open(pid);
+        if (!process || pid == getpid() || why_unreadable(*process)) continue;
+        if (const auto stat = process->leader_stat()) use(*process, stat->comm);
+    }
+    return core::success();
+}
+
+std::optional<Error> refuse_thread(pid_t pid) {
+    const auto group = procfs::thread_group_of(pid);
+    if (!group || *group == pid) return std::nullopt;
+    return Error{Kind::BadInput, fmt::format("{} is a thread of {}", pid, *group), 0, fmt::format("use -p {}", *group)};
+}
+
+}  // namespace
+
+core::Result<uid_t> parse_user(const std::string &user) {
+    if (const passwd *entry = getpwnam(user.c_str())) return entry->pw_uid;
+    uid_t uid = 0;
+    const char *const end = user.data() + user.size();
+    const auto [after, error] = std::from_chars(user.data(), end, uid);
+    if (error == std::errc{} && after == end && !user.empty()) return uid;
+    return Error{Kind::BadInput, fmt::format("no such user: '{}'", core::printable(user)), 0, ""};
+}
+
+bool may_be_name(std::string_view argument) {
+    return argument.find_first_not_of("0123456789,+- ") != std::string_view::npos;
+}
+
+core::Result<std::vector<pid_t>> processes_named(std::string_view name) {
+    std::vector<pid_t> found;
+    const core::Status listed = each_comm([&](const procfs::Process &process, const std::string &comm) {
+        if (procfs::has_name(process, comm, name)) found.push_back(process.pid());
+    });
+    if (!listed) return listed.error();
+    return found;
+}
+
+std::vector<std::string> process_names() {
+    std::vector<std::string> names;
+    std::ignore = each_comm([&](const procfs::Process &, const std::string &comm) { names.push_back(comm); });
+    return names;
+}
+
+core::Result<std::vector<pid_t>> parse_pids(const std::string &argument) {
+    std::vector<pid_t> pids;
+    std::string_view rest = argument;
+    for (;;) {
+        const std::size_t comma = rest.find(',');
+        const auto pid = parse_pid(rest.substr(0, comma));
+        if (!pid) return pid.error();
+        pids.push_back(*pid);
+        if (comma == std::string_view::npos) return pids;
+        rest.remove_prefix(comma + 1);
+    }
+}
+
+Error gone(pid_t pid) {
+    return {Kind::Gone, fmt::format("process {} has ended", pid), 0, ""};
+}
+
+std::optional<Error> why_unreadable(const procfs::Process &process) {
+    const auto stat = process.stat();
+    if (!stat) return gone(process.pid());
+    if (stat->kernel_thread()) {
+        return Error{Kind::Unsupported, fmt::format("process {} has no memory: it is a kernel thread", process.pid()),
+                     0, ""};
+    }
+    if (!procfs::has_memory(process, *stat)) {
+        return Error{Kind::Unsupported, fmt::format("process {} has no memory: it is a zombie", process.pid()), 0, ""};
+    }
+    return std::nullopt;
+}
+
+core::Result<std::optional<probe::Pattern>> pattern_of(const TargetArguments &arguments) {
+    const bool by_path = std::any_of(arguments.comms.begin(), arguments.comms.end(),
+                                     [](const std::string &glob) { return glob.find('/') != std::string::npos; });
+    if (by_path || (arguments.comms.empty() && !arguments.cgroup && !arguments.user))
+        return std::optional<probe::Pattern>();
+    probe::Pattern pattern;
+    if (!arguments.comms.empty()) {
+        pattern.comm = core::glob_states(arguments.comms);
+        if (!pattern.comm) return std::optional<probe::Pattern>();
+    }
+    if (arguments.cgroup) {
+        const auto directory = cgroup_directory(*arguments.cgroup);
+        if (!directory) return directory.error();
+        pattern.cgroup = directory->string();
+    }
+    if (arguments.user) {
+        const auto uid = parse_user(*arguments.user);
+        if (!uid) return uid.error();
+        pattern.uid = *uid;
+    }
+    return std::optional(std::move(pattern));
+}
+
+core::Result<std::vector<Target>> resolve(const TargetArguments &arguments) {
+    std::map<pid_t, bool> found;
+    std::vector<std::string> numbers = arguments.pids;
+    for (const std::string &argument : arguments.plain) {
+        const auto named = may_be_name(argument) ? processes_named(argument) : std::vector<pid_t>();
+        if (!named) return named.error();
+        if (named->empty() && may_be_name(argument)) return no_such_name(argument);
+        if (named->empty()) numbers.push_back(argument);
+        for (const pid_t pid : *named)
+            found.try_emplace(pid, false);
+    }
+    for (const std::string &argument : numbers) {
+        const auto pids = parse_pids(argument);
+        if (!pids) return pids.error();
+        for (const pid_t pid : *pids) {
+            if (const auto refusal = refuse_thread(pid)) return *refusal;
+            found[pid] = true;
+        }
+    }
+    if (!arguments.comms.empty() || arguments.cgroup || arguments.user) {
+        const auto pids = by_pattern(arguments);
+        if (!pids) return pids.error();
+        for (const pid_t pid : *pids)
+            found.try_emplace(pid, false);
+    }
+    if (found.empty()) return Error{Kind::Gone, "no process matches", 0, ""};
+    std::vector<Target> targets;
+    targets.reserve(found.size());
+    for (const auto &[pid, named] : found)
+        targets.push_back({pid, named});
+    return targets;
+}
+
+}  // namespace rsslag::system

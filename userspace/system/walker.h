@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+namespace rsslag::system {
+
+/// A thread for jobs that may wait long for a target's mmap_lock. The caller waits for the job. After `stop_waiting`
+/// has returned true, it waits only for `patience` more, and then abandons the job.
+class Walker {
+  public:
+    /// The longest wait, at the end of a trace, for the last listing of mappings.
+    static constexpr std::chrono::milliseconds kPatience{1000};
+
+    /// `stop_waiting` is called every 20 ms while a job runs.
+    explicit Walker(std::function<bool()> stop_waiting, std::chrono::milliseconds patience = kPatience);
+    ~Walker();
+    Walker(const Walker &) = delete;
+    Walker &operator=(const Walker &) = delete;
+
+    /// Runs `job`; returns whether it has finished. An abandoned job may finish later, so it must own all data that it
+    /// uses. Until then run() returns false and does not run further jobs.
+    bool run(std::function<void()> job);
+
+  private:
+    struct State;
+    std::function<bool()> impatient_;
+    std::chrono::milliseconds patience_;
+    std::shared_ptr<State> state_;  ///< shared with the thread, which may outlive this object
+};
+
+}  // namespace rsslag::system

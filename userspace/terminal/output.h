@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <string_view>
+
+#include "core/result.h"
+
+namespace rsslag::terminal {
+
+/// Writes all of the text to stdout or stderr. Kind::Io if that fails; fail() of the command line does not treat a
+/// closed pipe as a failure.
+core::Status print(std::string_view text, int fd = STDOUT_FILENO);
+
+/// Whether the reader has closed the pipe.
+inline bool reader_closed(const core::Error &error) {
+    return error.kind == core::Kind::Io && error.err == EPIPE;
+}
+
+/// Writes one line to stderr through core::harmless().
+void print_error(const std::string &line);
+
+}  // namespace rsslag::terminal

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+namespace rsslag::tracer {
+
+/// A thread that copies records out of the rings in time, even while a walk, a write or the terminal blocks the main
+/// thread. If too many bytes wait for collect(), it pauses; then the rings fill, and the BPF programs count records
+/// that do not fit. collect() itself has no such limit, because it must empty the rings: otherwise it would be
+/// uncertain whether all records from before a given time have come.
+class Drain {
+  public:
+    /// Appends the contents of the rings, ring by ring.
+    using Rings = std::function<void(std::span<std::vector<std::byte>>)>;
+    /// Appends the side-band's records.
+    using SideBand = std::function<void(std::vector<std::byte> &)>;
+
+    /// `rings` and `side_band` are called under a mutex. `side_band`: empty if there is none.
+    Drain(std::size_t count, Rings rings, SideBand side_band);
+    ~Drain();
+    Drain(const Drain &) = delete;
+    Drain &operator=(const Drain &) = delete;
+
+    /// Calls `use` with all records sent until now, ring by ring.
+    void collect(const std::function<void(std::size_t, std::span<const std::byte>)> &use);
+
+    /// The side-band's records until now; the last one is complete.
+    std::vector<std::byte> collect_side_band();
+
+  private:
+    void run();
+    std::size_t drain_rings();
+
+    Rings rings_;
+    SideBand side_band_;
+    std::vector<std::byte> side_band_bytes_;
+    std::vector<std::vector<std::byte>> waiting_, spare_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    bool stop_ = false;
+    std::thread thread_;
+};
+
+}  // namespace rsslag::tracer

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tracer/tracer.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/text.h"
+#include "live_source.h"
+#include "system/snapshotter.h"
+#include "tracer_state.h"
+
+namespace rsslag::tracer {
+namespace {
+
+using core::Error;
+using core::Kind;
+using core::Status;
+
+/// Walks take at most a twentieth of the time.
+constexpr std::uint64_t kWalkCostsAtMost = 20;
+
+event::Moment moment_of(Source &source) {
+    const auto time = source.time().time_since_epoch();
+    return {source.now_ns(), std::chrono::duration_cast<std::chrono::nanoseconds>(time).count()};
+}
+
+analysis::Facts facts_of(Source &source) {
+    analysis::Facts facts;
+    facts.machine = source.facts().machine;
+    facts.calibration = source.facts().calibration;
+    facts.kernel = source.facts().kernel;
+    facts.id_key = source.id_key();
+    facts.start = moment_of(source);
+    return facts;
+}
+
+analysis::AnalyzerOptions analyzer_options(const Tracer::Options &options) {
+    analysis::AnalyzerOptions chosen;
+    chosen.threads = options.threads;
+    chosen.for_screen = options.for_screen;
+    chosen.observer = options.observer;
+    return chosen;
+}
+
+}  // namespace
+
+event::Faults faults_of(Source &source, std::span<const int> host_tids) {
+    const std::vector<core::FaultCounts> counts = source.faults(host_tids);
+    event::Faults faults;
+    faults.tasks.reserve(counts.size());
+    for (std::size_t i = 0; i < counts.size(); ++i)
+        faults.tasks.push_back({host_tids[i], counts[i]});
+    return faults;
+}
+
+std::vector<int> host_tids(const core::CounterReading &counters) {
+    std::vector<int> tids;
+    tids.reserve(counters.tasks.size());
+    for (const core::TaskReading &task : counters.tasks)
+        tids.push_back(task.host_tid);
+    return tids;
+}
+
+Tracer::State::State(std::unique_ptr<Source> kernel, Options chosen)
+    : options(chosen), source(std::move(kernel)), analyzer(facts_of(*source), analyzer_options(options)) {}
+
+Tracer::Tracer(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Tracer::~Tracer() = default;
+Tracer::Tracer(Tracer &&) noexcept = default;
+
+/// If the kernel lacks bpf_rdonly_cast, libbpf before 1.5 searches the modules for it, which requires CAP_SYS_ADMIN.
+std::vector<cap_value_t> Tracer::capabilities_to_open() {
+    const auto scheme = system::running_scheme();
+    if (!scheme || core::cpus_cache(*scheme)) return {};
+    return {CAP_SYS_ADMIN};
+}
+
+core::Result<Tracer> Tracer::open(Options options) {
+    auto source = open_live_source({.ring_bytes = options.ring_bytes,
+                                    .follow = options.follow,
+                                    .counting = options.counting,
+                                    .names = options.names,
+                                    .calibrated = options.calibrated,
+                                    .dropped = options.dropped,
+                                    .stop_waiting = options.stop_waiting});
+    if (!source) return source.error();
+    return over(std::move(*source), options);
+}
+
+Tracer Tracer::over(std::unique_ptr<Source> source, Options options) {
+    return Tracer(std::make_unique<State>(std::move(source), options));
+}
+
+void Tracer::State::feed(event::Event event) {
+    if (writer) writer->put(event);
+    analyzer.apply(std::move(event));
+    for (const auto &[host_pid, pid] : analyzer.ended()) {
+        source->forget(host_pid);
+        walks.erase(host_pid);
+        next_listing_ns.erase(host_pid);
+        named.erase(pid);
+        mappings.exit(pid);
+    }
+    for (const auto &[host_tgid, mm] : analyzer.adopted()) {
+        if (const Status traced = source->trace(host_tgid, mm); !traced)
+            spdlog::warn("cannot continue to trace process {}: {}", host_tgid, traced.error().what);
+    }
+}
+
+event::Moment Tracer::State::moment() {
+    return moment_of(*source);
+}
+
+/// Returns whether there were any.
+bool Tracer::State::take_records() {
+    bool any = false;
+    source->collect([&](std::size_t ring, std::span<const std::byte> bytes) {
+        any = true;
+        feed(event::Records{static_cast<std::uint32_t>(ring), {bytes.begin(), bytes.end()}});
+    });
+    return any;
+}
+
+void Tracer::State::emit_losses() {
+    core::Losses losses = source->losses();
+    if (reported && reported->sent == losses.sent && reported->by_cause == losses.by_cause) return;
+    reported = losses;
+    feed(event::Losses{source->now_ns(), std::move(losses)});
+}
+
+/// A CPU that goes offline folds all of its caches before folded_cpus() counts it: it may have begun kFoldingNs before
+/// the last look.
+void Tracer::State::emit_folds() {
+    constexpr std::uint64_t kFoldingNs = 100'000'000;
+    const std::uint64_t before = std::exchange(folds_looked_ns, source->now_ns());
+    const std::uint64_t count = source->folded_cpus();
+    if (count == std::exchange(folded_cpus, count)) return;
+    feed(event::CpusFolded{before - std::min(before, kFoldingNs), source->now_ns()});
+}
+
+void Tracer::State::emit_faults(std::span<const int> host_tids) {
+    feed(faults_of(*source, host_tids));
+}
+
+/// Takes in all that was sent. The watermark counts from before the records were taken, kLateNs earlier: nothing older
+/// can come after it.
+void Tracer::State::take_in() {
+    const std::uint64_t now = source->now_ns();
+    emit_folds();
+    if (take_records() || !reported) emit_losses();
+    take_mappings();
+    feed(event::Watermark{now - kLateNs, moment()});
+}
+
+void Tracer::State::collect() {
+    take_in();
+    for (const core::GroupView &group : analyzer.unknown()) {
+        if (group.tgid != 0) feed(event::Counters{group.tgid, source->read_counters(group.tgid)});
+    }
+    if (analyzer.losses().lost() == 0) return;
+    for (const analysis::Awaited &awaited : analyzer.awaited())
+        feed(event::Counters{awaited.tgid, source->read_counters(awaited.tgid)});
+}
+
+Status Tracer::attach(pid_t pid) {
+    State &state = *state_;
+    constexpr int kTries = 8;  // an exec between the two readings changes the mm
+    for (int i = 0; i < kTries; ++i) {
+        const auto before = state.source->read_counters(pid);
+        if (!before) return before.error();
+        int host_tgid = 0;
+        for (const core::TaskReading &task : before->counters.tasks) {
+            if (task.tgid == pid) host_tgid = task.host_tgid;
+        }
+        Status traced = state.source->trace(host_tgid, before->counters.mm);
+        if (!traced) return traced;
+        state.list(host_tgid, pid, state.options.walk);
+        auto taken = state.source->read_counters(pid);
+        if (!taken) return taken.error();
+        if (taken->counters.mm != before->counters.mm) continue;
+        event::Faults faults = faults_of(*state.source, host_tids(taken->counters));
+        state.feed(event::Attach{host_tgid, std::move(*taken), std::move(faults)});
+        return core::success();
+    }
+    return Error{Kind::Gone, fmt::format("cannot read process {}: it keeps executing new programs", pid), 0, ""};
+}
+
+void Tracer::not_attached(pid_t pid, const Error &why) {
+    state_->note_unreadable(pid, "", why);
+}
+
+Status Tracer::attach_at_exec(pid_t pid) {
+    State &state = *state_;
+    const auto taken = state.source->read_counters(pid);
+    if (!taken) return taken.error();
+    for (const core::TaskReading &task : taken->counters.tasks) {
+        if (task.tgid != pid) continue;
+        state.feed(event::ExecAwaited{task.host_tgid, task.tgid, taken->counters.mm});
+        return state.source->trace(task.host_tgid, 0);
+    }
+    return Error{Kind::Gone, fmt::format("process {} has ended", pid), 0, ""};
+}
+
+Status Tracer::attach_matching(const probe::Pattern &pattern) {
+    return state_->source->trace_matching(pattern);
+}
+
+void Tracer::collect() {
+    state_->collect();
+}
+
+core::Result<core::RawReading> Tracer::State::read(const core::GroupView &group) {
+    WalkPlan &plan = walks[group.host_tgid];
+    plan.pid = group.tgid;
+    const bool walk = options.walk && source->now_ns() >= plan.next_ns;
+    auto taken = source->read(group.host_tgid, group.tgid, walk);
+    if (!taken || !walk) return taken;
+    constexpr std::uint64_t kLeast = 1'000'000'000;
+    plan.cost_ns = static_cast<std::uint64_t>(taken->bracket.walk ? taken->bracket.walk->took_us : 0) * 1000;
+    plan.last_ns = taken->bracket_ns;
+    // A tick that comes a little early still walks.
+    plan.next_ns = taken->bracket_ns + std::max(kLeast * 19 / 20, kWalkCostsAtMost * plan.cost_ns);
+    return taken;
+}
+
+/// Warns once about a process that cannot be read and so has no ticks. Not for one that has ended: its last tick shows
+/// that.
+void Tracer::State::note_unreadable(int pid, const std::string &comm, const Error &why) {
+    constexpr std::size_t kNamed = 20;
+    if (why.kind == Kind::Gone || why.kind == Kind::Unsupported || !unreadable.insert(pid).second) return;
+    if (unreadable.size() > kNamed) return;
+    spdlog::warn("{}{} is not shown while it cannot be read: {}{}{}", pid,
+                 comm.empty() ? "" : fmt::format(" ({})", core::printable(comm)), why.what,
+                 why.remedy.empty() ? "" : "; ", why.remedy);
+    if (unreadable.size() == kNamed) spdlog::warn("further processes that cannot be read are only counted, at the end");
+}
+
+void Tracer::tick() {
+    State &state = *state_;
+    Source &source = *state.source;
+    state.take_in();
+    event::TickEnd end;
+    end.own = state.own = source.cost(state.analyzer.losses().sent);
+    std::vector<int> tids;
+    std::uint64_t until = 0;
+    for (const core::GroupView &group : state.analyzer.groups()) {
+        auto taken = state.read(group);
+        if (taken) {
+            const std::vector<int> these = host_tids(taken->counters());
+            tids.insert(tids.end(), these.begin(), these.end());
+            until = taken->end_ns + analysis::kWiderNs;
+        } else {
+            state.note_unreadable(group.tgid, group.comm, taken.error());
+        }
+        state.feed(event::Reading{group.host_tgid, std::move(taken)});
+    }
+    if (until != 0) {
+        // All records sent until kWiderNs after the last reading must be here before any reading is compared, and sums
+        // as they are then.
+        source.wait_until(until);
+        if (state.options.counting) {
+            state.take_records();
+            until = source.now_ns();
+            end.until_ns = until;
+        }
+        source.wait_until(until + kLateNs);
+    }
+    state.take_records();
+    state.take_mappings();
+    state.emit_losses();
+    state.emit_folds();
+    const std::vector<int> more = state.analyzer.tids();  // also those in no reading: ended, or not read yet
+    tids.insert(tids.end(), more.begin(), more.end());
+    std::sort(tids.begin(), tids.end());
+    tids.erase(std::unique(tids.begin(), tids.end()), tids.end());
+    state.emit_faults(tids);
+    end.at = state.moment();
+    state.feed(end);
+    state.list_due();
+}
+
+void Tracer::walk_now(pid_t pid) {
+    for (auto &[host_tgid, plan] : state_->walks) {
+        if (plan.pid == pid) plan.next_ns = 0;
+    }
+}
+
+/// A recording contains no walk from before its start, so its first ticks must walk, unless that would cost too much.
+void Tracer::State::forget_walks() {
+    for (auto &[host_tgid, plan] : walks)
+        plan.next_ns = std::min(plan.next_ns, plan.last_ns + kWalkCostsAtMost * plan.cost_ns);
+}
+
+const core::SnapshotDocument &Tracer::facts() const {
+    return state_->source->facts();
+}
+
+bool Tracer::any() const {
+    return state_->analyzer.any();
+}
+
+bool Tracer::traces(pid_t pid) const {
+    const auto groups = state_->analyzer.groups();
+    return std::any_of(groups.begin(), groups.end(), [pid](const core::GroupView &g) { return g.tgid == pid; });
+}
+
+const std::vector<std::string> &Tracer::missing() const {
+    return state_->source->missing();
+}
+
+const core::Losses &Tracer::losses() const {
+    return state_->analyzer.losses();
+}
+
+/// Waits up to kPatienceNs for the last records: a program may still be running when its hook is detached.
+void Tracer::State::stop() {
+    constexpr std::uint64_t kPatienceNs = 200'000'000;
+    list_all();
+    source->detach();
+    const std::uint64_t deadline = source->now_ns() + kPatienceNs;
+    do {
+        take_records();
+        take_mappings();
+        emit_losses();
+    } while (analyzer.records() + reported->lost() < reported->sent && source->now_ns() < deadline);
+    feed(event::Stop{moment()});
+    if (!unreadable.empty())
+        spdlog::warn("{} process{} could not be read at all times; {} readings failed", unreadable.size(),
+                     unreadable.size() == 1 ? "" : "es", analyzer.readings_failed());
+}
+
+void Tracer::stop() {
+    state_->stop();
+}
+
+core::Summary Tracer::summary() {
+    State &state = *state_;
+    state.emit_faults(state.analyzer.tids());
+    const event::Moment at = state.moment();
+    state.feed(event::End{at, state.source->whole_cost(state.analyzer.losses().sent)});
+    core::Summary summary = *state.analyzer.summary();
+    for (core::Summary::Process &process : summary.processes) {
+        if (process.state == core::State::Exited) process.end = state.source->end_of(process.host_pid);
+    }
+    return summary;
+}
+
+}  // namespace rsslag::tracer

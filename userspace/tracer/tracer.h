@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <sys/capability.h>
+#include <sys/types.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/analyzer.h"
+#include "core/losses.h"
+#include "core/result.h"
+#include "core/tick.h"
+#include "probe/stream.h"
+#include "recording/header.h"
+#include "recording/writer.h"
+#include "tracer/source.h"
+
+namespace rsslag::tracer {
+
+/// A live trace. Reads a Source, makes events of the data, and passes each event to the recording and to the analyzer.
+/// It decides by the analyzer's state what to read next; the analyzer never calls back.
+class Tracer {
+  public:
+    struct Options {
+        std::size_t ring_bytes = std::size_t{2} << 20;
+        bool follow = false;
+        bool counting = false;  ///< --mode counts
+        bool dropped = false;   ///< as SnapshotterOptions::dropped
+        bool walk = true;
+        bool names = false;      ///< trace changes of mappings, for a recording
+        bool calibrated = true;  ///< as SnapshotterOptions::calibrated
+        /// As SnapshotterOptions::stop_waiting.
+        std::function<bool()> stop_waiting = {};
+        core::ThreadChoice threads;
+        /// Ticks also contain what only a screen shows: the last flushes or folds, and each task's faults since its
+        /// last flush.
+        bool for_screen = false;
+        analysis::TraceObserver *observer = nullptr;  ///< receives the ticks; must outlive the tracer; may be null
+    };
+
+    /// Capabilities that open() needs beyond those of a Snapshotter, for a caller that drops the others before.
+    static std::vector<cap_value_t> capabilities_to_open();
+    /// Attaches the probes; no process is traced yet. Kind::Unsupported in a build without the tracer; else errors as
+    /// probe::StreamProbe::open().
+    static core::Result<Tracer> open(Options options);
+    /// A tracer of this source, which may be one of a test.
+    static Tracer over(std::unique_ptr<Source> source, Options options);
+
+    ~Tracer();
+    Tracer(Tracer &&) noexcept;
+    Tracer &operator=(Tracer &&) = delete;
+
+    /// Starts to trace a running process. Kind::Gone if it has ended or keeps executing new programs; else errors as
+    /// probe::SnapshotProbe::read() and probe::StreamProbe::trace().
+    core::Status attach(pid_t pid);
+    /// Warns once that a process could not be attached, for `why`. For processes that the user did not name by PID.
+    void not_attached(pid_t pid, const core::Error &why);
+    /// Traces this process, a fork of rsslag, from its exec on.
+    core::Status attach_at_exec(pid_t pid);
+
+    /// Also traces processes that match `pattern`, from their next exec on.
+    core::Status attach_matching(const probe::Pattern &pattern);
+
+    /// Processes the records since the last call. Makes the last ticks of processes that have ended.
+    void collect();
+    /// Reads every traced process, checks the ledger against the readings and makes all ticks.
+    void tick();
+
+    /// The next tick walks this process's smaps, even right after another walk; not if Options::walk is off.
+    void walk_now(pid_t pid);
+    /// Machine, kernel and calibration.
+    const core::SnapshotDocument &facts() const;
+
+    /// Whether any process is traced. An ended process counts until its last tick.
+    bool any() const;
+    bool traces(pid_t pid) const;
+    /// Hooks that are not used, each with the reason.
+    const std::vector<std::string> &missing() const;
+    /// Losses as of the last collect(), tick() or stop().
+    const core::Losses &losses() const;
+    /// Detaches the probes and processes all records sent. Makes the last ticks of processes that have ended.
+    void stop();
+    /// Only after stop().
+    core::Summary summary();
+
+    /// Records all events from now on. If the trace is running, the recording starts with events that describe the
+    /// present state. Makes ticks as collect().
+    void record(recording::Writer writer, recording::Header header);
+    /// Starts the next segment of the recording, with events that describe the present state. Makes ticks as collect().
+    void next_segment();
+    /// The recording in progress; else null.
+    recording::Writer *recording();
+    /// Ends the recording and returns its writer, which the caller can wait for; nullopt: there is none.
+    std::optional<recording::Writer> end_recording();
+
+  private:
+    struct State;
+    explicit Tracer(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace rsslag::tracer

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How a recording starts and ends, also while the trace is running.
+#include <unistd.h>
+
+#include <ctime>
+#include <utility>
+
+#include "core/time_order.h"
+#include "tracer_state.h"
+
+namespace rsslag::tracer {
+
+/// Events that describe the present state: a recording of a running trace starts with them. Records older than the
+/// counters of their process are already part of these. With `all`, nullopt if a process is ending or in an exec: its
+/// records will be there in a moment.
+std::optional<Tracer::State::Events> Tracer::State::known(bool all) {
+    Events events;
+    for (const core::GroupView &group : analyzer.groups()) {
+        if (group.tgid == 0) continue;  // not visible in rsslag's PID namespace
+        auto counters = source->read_counters(group.tgid);
+        if (counters && counters->counters.mm == group.mm) {
+            event::Faults faults = faults_of(*source, host_tids(counters->counters));
+            auto listing = source->list_mappings(group.host_tgid, group.tgid, false);
+            if (options.names && listing) events.emplace_back(event::MappingListing{std::move(*listing)});
+            events.emplace_back(event::Attach{group.host_tgid, std::move(*counters), std::move(faults)});
+        } else if (all) {
+            return std::nullopt;
+        }
+    }
+    for (const analysis::Awaited &awaited : analyzer.awaited()) {
+        const auto counters = source->read_counters(awaited.tgid);
+        if (counters && counters->counters.mm == awaited.mm) {
+            events.emplace_back(event::ExecAwaited{awaited.host_tgid, awaited.tgid, awaited.mm});
+        } else if (all) {
+            return std::nullopt;
+        }
+    }
+    return events;
+}
+
+/// `running`: the recording starts now, not with the trace.
+void Tracer::State::begin_header(bool running) {
+    timespec up{};
+    clock_gettime(CLOCK_BOOTTIME, &up);
+    const event::Moment now = moment();
+    const event::Moment start = running ? now : analyzer.facts().start;
+    recorded.start_ns = start.t_ns;
+    recorded.start_unix_ns = start.unix_ns;
+    recorded.boot_unix_ns = now.unix_ns - std::int64_t{up.tv_sec} * 1'000'000'000;
+}
+
+/// Losses as of now, with only those sent records that have been processed.
+core::Losses Tracer::State::losses_so_far() {
+    core::Losses so_far = source->losses();
+    so_far.sent = analyzer.records() + so_far.lost();
+    return so_far;
+}
+
+void Tracer::State::put(Events events) {
+    for (event::Event &event : events)
+        writer->put(std::move(event));
+}
+
+/// Ends the recording or segment with the events of a stopped trace.
+void Tracer::State::put_end(core::Losses until_now) {
+    const std::vector<int> tids = analyzer.tids();
+    const event::Moment at = moment();
+    writer->put(event::Losses{at.t_ns, std::move(until_now)});
+    writer->put(event::Stop{at});
+    writer->put(faults_of(*source, tids));
+    writer->put(event::End{at, own});
+}
+
+/// Starts a recording or segment of a running trace with the events of known(). `begin` opens it for writing.
+void Tracer::State::begin_while_running(const std::function<void(const core::Losses &until_now)> &begin) {
+    constexpr int kTries = 8;
+    std::optional<Events> events;
+    for (int left = kTries - 1; !events; --left) {
+        collect();
+        begin_header(true);
+        // A process that has ended belongs to the old segment: its last tick must not fall into the new one.
+        if (left == 0 || !analyzer.leaving()) events = known(left > 0);
+        if (!events) source->wait_until(recorded.start_ns + 2 * kLateNs);
+    }
+    core::TimeOrder waiting;
+    for (event::Records &records : analyzer.waiting()) {
+        waiting.add(records.bytes);
+        events->emplace_back(std::move(records));
+    }
+    const core::Losses until_now = losses_so_far();
+    recorded.before = until_now;
+    recorded.before.sent -= waiting.records();
+    begin(until_now);
+    put(std::move(*events));
+    reported.reset();
+    forget_walks();
+    analyzer.apply(event::FreshStart{});
+}
+
+void Tracer::record(recording::Writer writer, recording::Header header) {
+    State &state = *state_;
+    const Options &options = state.options;
+    const analysis::Facts &facts = state.analyzer.facts();
+    header.kernel = facts.kernel;
+    header.arch = state.source->facts().arch;
+    header.machine = facts.machine;
+    header.calibration = facts.calibration;
+    header.missing_hooks = missing();
+    header.clock_ticks = sysconf(_SC_CLK_TCK);
+    header.id_key = facts.id_key;
+    header.follow = options.follow;
+    header.counting = options.counting;
+    header.walk = options.walk;
+    state.recorded = std::move(header);
+    const auto begin = [&](const core::Losses & /*until_now*/) {
+        state.writer.reset();
+        state.writer.emplace(std::move(writer));
+        state.writer->begin(state.recorded);
+    };
+    const bool running = any() || state.analyzer.records() > 0;
+    if (running) {
+        state.begin_while_running(begin);
+    } else {
+        state.begin_header(false);
+        begin({});
+    }
+}
+
+void Tracer::next_segment() {
+    State &state = *state_;
+    if (!state.writer) return;
+    state.recorded.segment++;
+    state.begin_while_running([&state](const core::Losses &until_now) {
+        state.put_end(until_now);
+        state.writer->next(state.recorded);
+    });
+}
+
+recording::Writer *Tracer::recording() {
+    return state_->writer ? &*state_->writer : nullptr;
+}
+
+std::optional<recording::Writer> Tracer::end_recording() {
+    State &state = *state_;
+    if (!state.writer) return std::nullopt;
+    state.put_end(state.losses_so_far());
+    state.writer->end();
+    std::optional<recording::Writer> ended(std::move(*state.writer));
+    state.writer.reset();
+    return ended;
+}
+
+}  // namespace rsslag::tracer

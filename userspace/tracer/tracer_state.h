@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The state of a live trace; for tracer*.cpp only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/mapping_table.h"
+#include "tracer/tracer.h"
+
+namespace rsslag::tracer {
+
+/// A record is assumed to be in its ring this long after its time. Usually it is there much sooner, unless its CPU was
+/// interrupted or stolen.
+inline constexpr std::uint64_t kLateNs = 2'000'000;
+
+/// The time of the next walk of a process.
+struct WalkPlan {
+    int pid = 0;
+    std::uint64_t next_ns = 0;
+    std::uint64_t last_ns = 0;  ///< start of the reading with the last walk; 0: none
+    std::uint64_t cost_ns = 0;  ///< duration of the last walk
+};
+
+struct Tracer::State {
+    State(std::unique_ptr<Source> kernel, Options chosen);
+
+    Options options;
+    std::unique_ptr<Source> source;
+    analysis::Analyzer analyzer;
+    std::optional<recording::Writer> writer;
+    recording::Header recorded;            ///< of the segment being written
+    std::map<int, WalkPlan> walks;         ///< by host TGID
+    std::optional<core::Losses> reported;  ///< in the last Losses event, and so in the recording
+    std::uint64_t folded_cpus = 0;         ///< as of the last CpusFolded event
+    std::uint64_t folds_looked_ns = 0;     ///< time of the last call of the source's folded_cpus()
+    core::OwnCost own;                     ///< at the last tick
+    std::set<int> unreadable;              ///< PIDs of existing processes with a failed reading, to warn once for each
+
+    std::set<int> named;                           ///< PIDs of living processes whose mappings are traced
+    analysis::MappingTable mappings;               ///< the state after all changes and listings fed so far
+    std::vector<core::MappingChange> unclaimed;    ///< of processes that a later record may show to be traced
+    std::map<int, std::uint64_t> next_listing_ns;  ///< by host TGID
+
+    /// Passes the event to the recording and to the analyzer.
+    void feed(event::Event event);
+    event::Moment moment();
+    bool take_records();
+    void emit_losses();
+    void emit_folds();
+    void emit_faults(std::span<const int> host_tids);
+    void take_mappings();
+    bool apply_if_new(const core::MappingChange &change);
+    void list(int host_tgid, int pid, bool walk);
+    void list_due();
+    void list_all();
+    void take_in();
+    void collect();
+    core::Result<core::RawReading> read(const core::GroupView &group);
+    void note_unreadable(int pid, const std::string &comm, const core::Error &why);
+    void stop();
+
+    // Functions that start a recording while the trace is running.
+    using Events = std::vector<event::Event>;
+    std::optional<Events> known(bool all);
+    void begin_header(bool running);
+    core::Losses losses_so_far();
+    void put(Events events);
+    void put_end(core::Losses until_now);
+    void begin_while_running(const std::function<void(const core::Losses &until_now)> &begin);
+    void forget_walks();
+};
+
+/// The fault counts of these tasks as an event.
+event::Faults faults_of(Source &source, std::span<const int> host_tids);
+/// Host TIDs of the tasks in a reading, ascending.
+std::vector<int> host_tids(const core::CounterReading &counters);
+
+}  // namespace rsslag::tracer
