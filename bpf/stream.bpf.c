@@ -19,6 +19,8 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+_Static_assert(RSSLAG_MEMBERS == EXACT_RSS_MEMBERS, "members");
+
 #define PF_EXITING 0x4
 #define PF_SIGNALED 0x400
 #define PF_MEMALLOC 0x800

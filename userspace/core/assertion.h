@@ -47,8 +47,8 @@ std::string_view sign(Assertion::Relation relation);
 
 /// Parses "COMPARISON { and COMPARISON }". A COMPARISON is NAME[.growth] < | <= | > | >= | == NUMBER [UNIT], with or
 /// without blanks. Sizes have the units B, kB (or KiB), MiB, GiB, and % with .growth; times have ms, s, m, h. 0 needs
-/// no unit, percentages need none, counts have none. Kind::BadInput with the position of the error, counted from 1, and
-/// with `example` in the remedy.
+/// no unit, figures that are shares need none, counts have none. Kind::BadInput with the position of the error, counted
+/// from 1, and with `example` in the remedy.
 Result<std::vector<Assertion>> parse_assertions(std::string_view text, const std::vector<AssertedFigure> &figures,
                                                 std::string_view example);
 

@@ -14,6 +14,8 @@ CountRead read_of(Scheme scheme) {
     return cpus_cache(scheme) ? CountRead::Later : CountRead::AtOnce;
 }
 
+static_assert(kMembers == RSSLAG_MEMBERS, "records have the members of the ledger");
+
 }  // namespace
 
 MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, std::uint64_t number, Shared &shared)

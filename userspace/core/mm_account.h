@@ -32,7 +32,7 @@ struct Shared {
     AllPeaks peaks;
 };
 
-/// Each part keeps one kind of state and does not see the others: `counters_` the values, `tasks_` what each task
+/// Each part keeps one kind of state, and none calls another: `counters_` the values, `tasks_` what each task
 /// contributed, `flushes_` which updates were flushes, `check_` what readings found, `peaks_` the extremes. This class
 /// applies each record and reading to all of them. `histories_` has the updates whose amounts are open.
 class MmAccount {

@@ -6,16 +6,16 @@
 #include <cstdint>
 #include <vector>
 
-#include "mm_tasks.h"
+#include "core/units.h"
 
 namespace rsslag::core {
 
 /// The counts of an mm and, on the `cpu` scheme, what each CPU caches, by the latest records and readings.
 ///
-/// Records may come late, so each count has the time of the record or reading that it is from; the caller keeps an
-/// older one out. What all CPUs cache is always the sum of what each caches.
+/// Records may come late, so each count has a time, and the caller ignores older records. What all CPUs cache is always
+/// the sum of what each caches.
 ///
-/// A cell is one value that a reading has: the four counts come first, then the four of each CPU.
+/// A cell is one value that a reading has: the counts of all members come first, then those of each CPU.
 class MmCounters {
   public:
     /// `cpus`: 0 unless CPUs have caches.
@@ -45,7 +45,7 @@ class MmCounters {
     /// The sum over CPUs.
     const std::array<std::int64_t, kMembers> &cached() const { return cached_; }
 
-    /// t_ns of the record or reading that the count is from.
+    /// Records of the count up to this t_ns are old; 0: none has been applied.
     std::uint64_t flushed_ns(std::size_t member) const { return flushed_ns_[member]; }
     void set_flushed_ns(std::size_t member, std::uint64_t t_ns) { flushed_ns_[member] = t_ns; }
 

@@ -21,7 +21,8 @@ class MmPeaks {
   public:
     explicit MmPeaks(AllPeaks &all) : all_(&all) {}
 
-    /// Starts from the counters, which are known now.
+    /// Starts from the counters, which are known now. The sum of all mms must have them already: by settle_all() with
+    /// the same `exact`, or because the mm is new and they are 0.
     void start(const Members &exact, std::int64_t lag, std::uint64_t t_ns, bool needs_resync);
     /// `first`: the mm did not need a resync before.
     void lost(bool first);
