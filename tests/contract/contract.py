@@ -248,7 +248,7 @@ def workload_program():
     """The program that holds any workload, those that only tests use as well. It is part of a build with tests."""
     program = os.path.join(os.path.dirname(binary), 'tests/workload/workload')
     if not os.path.exists(program):
-        raise unittest.SkipTest(f'{program} is not built')
+        raise RuntimeError(f'{program} is not built: build the target workload')
     return program
 
 
@@ -257,6 +257,7 @@ class Held:
     with block."""
 
     def __init__(self, name, *args, program=None):
+        assert program is None or name in DEMOS
         command = [program or binary, 'demo'] if name in DEMOS else [workload_program()]
         self.process = subprocess.Popen([*command, name, '--hold', *args], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment())

@@ -252,14 +252,16 @@ std::vector<nlohmann::json> Running::finish(int signal) {
 
 HeldProcess HeldProcess::workload(const std::vector<std::string> &words) {
     const auto hold = [](const std::vector<std::string> &name_and_options) {
-        std::vector<std::string> all{
-            std::filesystem::path(expected.rsslag).replace_filename("tests/workload/workload")};
+        std::vector<std::string> all{expected.rsslag, "demo"};
+        if (workload::find(name_and_options[0]) == nullptr)
+            all = {std::filesystem::path(expected.rsslag).replace_filename("tests/workload/workload")};
         all.insert(all.end(), name_and_options.begin(), name_and_options.end());
         all.insert(all.end(), {"--hold", "--parent", std::to_string(getpid())});
         return program(all);
     };
     [[maybe_unused]] static const bool kept = [&hold] {
         keep_in_page_cache(hold({"single"}).pid());
+        keep_in_page_cache(hold({"memfd"}).pid());  // of the test program
         return true;
     }();
     HeldProcess held = hold(words);

@@ -73,7 +73,8 @@ class Running {
 /// A program that has printed that it is ready, killed at the end of the scope.
 class HeldProcess {
   public:
-    /// Starts `tests/workload/workload NAME --hold` next to rsslag and waits for "ready PID" and the facts.
+    /// Starts `rsslag demo NAME --hold`, or `tests/workload/workload` next to rsslag if demo does not have this
+    /// workload. Waits for "ready PID" and the facts.
     static HeldProcess workload(const std::vector<std::string> &words);
     /// Any program that writes one line when it is ready.
     static HeldProcess program(const std::vector<std::string> &words);

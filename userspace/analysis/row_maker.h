@@ -27,6 +27,8 @@ namespace rsslag::analysis {
 class RowMaker : public TraceObserver {
   public:
     explicit RowMaker(exporters::Sink &sink) : sink_(sink), held_([this](Held &held) { release(held); }) {}
+    RowMaker(const RowMaker &) = delete;  // held_ uses its address
+    RowMaker &operator=(const RowMaker &) = delete;
 
     /// Call it first. `start_ns`: CLOCK_MONOTONIC at the attach.
     void begin(std::uint64_t start_ns);

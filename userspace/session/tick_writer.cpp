@@ -80,8 +80,8 @@ bool TickWriter::unread() {
     return unread_;
 }
 
-/// Adds a line below the rows of processes that share an mm, once, and again when the set of processes changes. With
-/// events, it comes directly after the first of these rows.
+/// Adds a line below the rows of processes that share an mm, once, and again when the set of processes changes. If
+/// the trace passes records, it comes directly after the first of these rows, as lines of later records may follow.
 void TickWriter::put_shared(const core::Tick &tick) {
     if (format_ != Format::Lines || !tick.read) return;
     const core::ProcessReading &process = tick.process;

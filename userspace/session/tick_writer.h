@@ -22,7 +22,8 @@ namespace rsslag::session {
 /// Kind::Io if stdout cannot be written, except if its reader has closed it (unread()).
 class TickWriter : public analysis::TraceObserver {
   public:
-    /// `events`: a trace that it observes must pass single records, too; not on a screen.
+    /// `events`: a live trace that it observes must pass single records, too; not on a screen. A replay passes records
+    /// in any case, and the lines about shared memory come after all rows of a tick.
     TickWriter(Format format, const core::ThreadChoice &threads, documents::TextStyle style, bool events = false)
         : format_(format),
           threads_(threads.which != core::ThreadChoice::Which::None),

@@ -40,7 +40,8 @@ class Tracer {
         /// Ticks also contain what only a screen shows: the last flushes or folds, and each task's faults since its
         /// last flush.
         bool for_screen = false;
-        analysis::TraceObserver *observer = nullptr;  ///< receives the ticks; must outlive the tracer; may be null
+        /// Receives the ticks and, if it needs_records(), the records. Must outlive the tracer; may be null.
+        analysis::TraceObserver *observer = nullptr;
     };
 
     /// Capabilities that open() needs beyond those of a Snapshotter, for a caller that drops the others before.
