@@ -16,6 +16,7 @@ std::vector<std::int64_t> cells_of(const CounterReading &reading, std::size_t ce
     for (Member member : kAllMembers)
         values[index_of(member)] = reading.last.flushed[member].n;
     for (const CpuReading &cpu : reading.last.cpus) {
+        if (cpu.cpu < 0) continue;  // of a damaged recording
         for (Member member : kAllMembers) {
             const std::size_t cell = kMembers * (1 + static_cast<std::size_t>(cpu.cpu)) + index_of(member);
             if (cell < cells) values[cell] = cpu.cached[member].n;

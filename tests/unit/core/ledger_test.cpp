@@ -67,6 +67,17 @@ TEST(Ledger, CountsNoFoldWhereAZapOnlyCancelsTheCache) {
     EXPECT_EQ(view.flushes[static_cast<std::size_t>(FlushReason::Fold)], 0U);
 }
 
+TEST(Ledger, IgnoresTheReadingOfACpuThatCannotExist) {
+    LedgerOf one(Scheme::Cpu, {{0, members(0, 5)}});
+    one.ledger.watch(kMm);
+    const std::uint64_t now = kStart + kLater;
+    one.ledger.advance(now + kLater);
+    const Check check = one.ledger.compare(one.reading_of(1'000, {{0, members(0, 5)}, {-1, members(7, 7)}}), now, now);
+    EXPECT_TRUE(check.quiet);
+    EXPECT_EQ(check.disagreements, 0);
+    EXPECT_EQ(one.later().flushed, members(0, 1'000));
+}
+
 TEST(Ledger, DoesNotTakeAHugePageForASinglePage) {
     LedgerOf one(Scheme::Cpu, {{0, members(0, 31)}, {1, members(0, -3)}});
     one.update(100, 4711, 0, 1'543, 0, kFault);
