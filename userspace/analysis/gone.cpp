@@ -16,20 +16,19 @@ using Process = core::Summary::Process;
 /// A figure of a process; the process with the largest one is kept. What a fork held before its first exec (image 0)
 /// belonged to its parent's program, so own() ranks it last.
 using Rank = double (*)(const Process &);
+using MemberRank = double (*)(const Process &, core::Member);
 
 double own(const Process &process, core::Pages pages) {
     constexpr double kLess = -1e18;
     return process.extremes.image == 0 ? kLess : static_cast<double>(pages.n);
 }
 
-template <core::Member kMember>
-double grown(const Process &process) {
-    return own(process, (process.last - process.begin)[kMember]);
+double grown(const Process &process, core::Member member) {
+    return own(process, (process.last - process.begin)[member]);
 }
 
-template <core::Member kMember>
-double cached(const Process &process) {
-    return static_cast<double>(process.extremes.cached_most[kMember].n);
+double cached(const Process &process, core::Member member) {
+    return static_cast<double>(process.extremes.cached_most[member].n);
 }
 
 double lag_share(const Process &process) {
@@ -40,20 +39,14 @@ double lag_share(const Process &process) {
     return static_cast<double>(extremes.lag.n) / static_cast<double>(extremes.lag_rss.n);
 }
 
-constexpr std::array<Rank, 13> kRanks{
+constexpr std::array<Rank, 5> kRanks{
     [](const Process &process) { return own(process, process.extremes.most.to); },
     [](const Process &process) { return own(process, process.extremes.most.from); },
     [](const Process &process) { return own(process, (process.last - process.begin).rss()); },
-    grown<core::Member::File>,
-    grown<core::Member::Anon>,
-    grown<core::Member::Shmem>,
-    grown<core::Member::Swap>,
-    cached<core::Member::File>,
-    cached<core::Member::Anon>,
-    cached<core::Member::Shmem>,
-    cached<core::Member::Swap>,
     lag_share,
     [](const Process &process) { return process.extremes.lossy ? 1.0 : 0.0; }};
+/// Figures of each member.
+constexpr std::array<MemberRank, 2> kMemberRanks{grown, cached};
 
 }  // namespace
 
@@ -65,10 +58,15 @@ void Gone::add(core::Summary::Process process, bool always) {
 void Gone::find_foremost() {
     for (Ended &each : kept_)
         each.foremost = false;
-    for (const Rank rank : kRanks) {
-        std::max_element(kept_.begin(), kept_.end(), [rank](const Ended &a, const Ended &b) {
+    const auto mark = [this](const auto &rank) {
+        std::max_element(kept_.begin(), kept_.end(), [&rank](const Ended &a, const Ended &b) {
             return rank(a.process) < rank(b.process);
         })->foremost = true;
+    };
+    std::ranges::for_each(kRanks, mark);
+    for (const MemberRank rank : kMemberRanks) {
+        for (const core::Member member : core::kAllMembers)
+            mark([rank, member](const Process &process) { return rank(process, member); });
     }
 }
 

@@ -38,10 +38,9 @@ constexpr auto kBefore = std::to_array<TickColumn>({
     {"stat_rss_kb", [](T t, J j) { return csv_kb(j.readers.stat, t.page_size); }},
     {"statm_rss_kb", [](T t, J j) { return csv_kb(j.readers.statm, t.page_size); }},
     {"status_rss_kb", [](T, J j) { return csv_number(j.readers.status_rss); }},
-    {"status_anon_kb", [](T, J j) { return csv_number(j.readers.status_anon); }},
-    {"status_file_kb", [](T, J j) { return csv_number(j.readers.status_file); }},
-    {"status_shmem_kb", [](T, J j) { return csv_number(j.readers.status_shmem); }},
-    {"status_swap_kb", [](T, J j) { return csv_number(j.readers.status_swap); }},
+});
+// Here follow the members in status.
+constexpr auto kReaders = std::to_array<TickColumn>({
     {"status_hwm_kb", [](T, J j) { return csv_number(j.readers.status_hwm); }},
     {"walk", [](T, J j) { return std::string(core::name(j.walk_state)); }},
     {"walked_rss_kb", [](T, J j) { return csv_number(j.walk ? std::optional(j.walk->rss) : std::nullopt); }},
@@ -84,6 +83,10 @@ std::string csv_header() {
     std::string line;
     for (const TickColumn &column : kBefore)
         line += fmt::format("{},", column.name);
+    for (const core::Member member : core::kMembersInText)
+        line += fmt::format("status_{}_kb,", core::name(member));
+    for (const TickColumn &column : kReaders)
+        line += fmt::format("{},", column.name);
     for (const MemberPart &part : kParts) {
         for (const core::Member member : core::kMembersInOrder)
             line += fmt::format("{}_{},", part.name, core::name(member));
@@ -98,6 +101,10 @@ std::string tick_csv(const Tick &tick, std::uint64_t lines_dropped) {
     const core::ReadingFigures figures = figures_of(tick);
     std::string line;
     for (const TickColumn &column : kBefore)
+        line += csv_field(column.text(tick, figures)) + ',';
+    for (const core::Member member : core::kMembersInText)
+        line += csv_number(figures.readers.status(member)) + ',';
+    for (const TickColumn &column : kReaders)
         line += csv_field(column.text(tick, figures)) + ',';
     for (const MemberPart &part : kParts) {
         const core::Members &members = figures.*part.members;
