@@ -4,6 +4,7 @@
 A step is a command. This process is the subreaper of its descendants (prctl PR_SET_CHILD_SUBREAPER), so no process of one step runs
 during the next one."""
 import ctypes
+import json
 import os
 import re
 import resource
@@ -13,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -43,6 +44,7 @@ class Outcome:
     seconds: float
     cpu: float
     why: str = ''
+    skips: list = field(default_factory=list)  # lines: what was skipped, and the reason
 
 
 class Stop(Exception):
@@ -199,13 +201,40 @@ def failures(log, most=60):
     return chosen[:most] or [line[:400] for line in lines[-30:]]
 
 
+# Outcomes of earlier runs
+
+
+def tree():
+    """The id of the tree of HEAD, or an empty string if a file differs from it."""
+    def git(*arguments):
+        return subprocess.run(('git', *arguments), cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+    return '' if git('status', '--porcelain') else git('rev-parse', '--verify', '--quiet', 'HEAD^{tree}')
+
+
+def remember(of, outcome):
+    with open(LOGS / 'outcomes.jsonl', 'a', encoding='utf-8') as file:
+        file.write(json.dumps({'tree': of, **asdict(outcome)}) + '\n')
+
+
+def remembered(of):
+    """{step: its last outcome} on the tree `of`."""
+    if not of or not (LOGS / 'outcomes.jsonl').exists():
+        return {}
+    found = {}
+    for line in (LOGS / 'outcomes.jsonl').read_text(encoding='utf-8').splitlines():
+        outcome = json.loads(line)
+        if outcome.pop('tree') == of:
+            found[outcome['name']] = Outcome(**outcome)
+    return found
+
+
 # Running
 
 
 class Runner:
     def __init__(self):
         self.outcomes = []
-        self.skips = []
+        self.tree = tree()
         ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, stop)
@@ -245,9 +274,12 @@ class Runner:
         return bool(why)
 
     def skip(self, step, why, seconds=0.0, cpu=0.0):
-        self.outcomes.append(Outcome(step.name, 'skip', seconds, cpu, why))
-        self.skips.append(f'{step.name}: {why}')
+        self.keep(Outcome(step.name, 'skip', seconds, cpu, why, [f'{step.name}: {why}']))
         say(f'skip  {step.name}: {why}')
+
+    def keep(self, outcome):
+        self.outcomes.append(outcome)
+        remember(self.tree, outcome)
 
     def log(self, step):
         return LOGS / f'{step.name}.log'
@@ -263,22 +295,23 @@ class Runner:
             lines = [line for line in log.read_text(errors='replace').splitlines() if line.strip()]
             self.skip(step, lines[-1] if lines else 'no reason given', seconds, cpu)
             return
-        took = f'({seconds:.0f} s, CPU {cpu:.0f} s)'
-        if status == 0:
-            self.outcomes.append(Outcome(step.name, 'ok', seconds, cpu))
-            say(f'ok    {step.name} {took}')
-        else:
-            why = why or f'status {status}'
-            self.outcomes.append(Outcome(step.name, 'FAIL', seconds, cpu, why))
-            say(f'FAIL  {step.name} {took}: {why}; log: {log.relative_to(ROOT)}')
-            for line in failures(log):
-                say(f'      {line}')
         kept_for_long = 0
+        skips = []
         for reason, tests in sorted(skips_in(log).items()):
             if reason.startswith('scripts/test --long'):
                 kept_for_long += len(tests)
             else:
-                self.skips.append(f'{step.name}: {reason}: {", ".join(sorted(tests))}')
+                skips.append(f'{step.name}: {reason}: {", ".join(sorted(tests))}')
+        took = f'({seconds:.0f} s, CPU {cpu:.0f} s)'
+        if status == 0:
+            self.keep(Outcome(step.name, 'ok', seconds, cpu, '', skips))
+            say(f'ok    {step.name} {took}')
+        else:
+            why = why or f'status {status}'
+            self.keep(Outcome(step.name, 'FAIL', seconds, cpu, why, skips))
+            say(f'FAIL  {step.name} {took}: {why}; log: {log.relative_to(ROOT)}')
+            for line in failures(log):
+                say(f'      {line}')
         if kept_for_long:
             say(f'      {kept_for_long} of its tests run only with --long')
 
@@ -287,21 +320,27 @@ class Runner:
         say('')
         for each in self.outcomes:
             say(f'{each.status:5} {each.name:28} {each.seconds:6.0f} s  CPU {each.cpu:6.0f} s  {each.why}'.rstrip())
-        if self.skips:
+        skips = [line for each in self.outcomes for line in each.skips]
+        if skips:
             say('\nskipped:')
-            for line in self.skips:
+            for line in skips:
                 say(f'  {line[:300]}')
         count = {status: sum(each.status == status for each in self.outcomes) for status in ('ok', 'FAIL')}
-        say(f'\n{count["ok"]} passed, {count["FAIL"]} failed, {len(self.skips)} skipped')
+        say(f'\n{count["ok"]} passed, {count["FAIL"]} failed, {len(skips)} skipped')
         return count['FAIL'] == 0 and count['ok'] > 0
 
 
-def run_all(groups):
-    """Runs all groups and returns the runner; on a signal prints the table and ends this process."""
+def run_all(groups, resume=False):
+    """Runs all groups and returns the runner; on a signal prints the table and ends this process. With `resume`, a step that has run
+    on this tree before keeps its outcome. A build runs again, since later steps need its files."""
     runner = Runner()
+    earlier = remembered(runner.tree) if resume else {}
+    needed = {need for group in groups for step in group for need in step.needs}
     try:
         for group in groups:
-            runner.run(group)
+            kept = [step.name for step in group if step.name in earlier and step.name not in needed]
+            runner.outcomes += [earlier[name] for name in kept]
+            runner.run([step for step in group if step.name not in kept])
     except Stop as why:
         end_all(os.getpid())
         say(f'ended by {signal.Signals(why.number).name}')

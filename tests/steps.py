@@ -141,6 +141,7 @@ def parse(names):
     parser = argparse.ArgumentParser(prog='scripts/test', description='Builds and tests: by default the gate.')
     parser.add_argument('--long', action='store_true', help='everything that is not in the gate')
     parser.add_argument('--only', metavar='NAME[,NAME]', type=lambda text: text.split(','), help='only these steps and the builds that they need')
+    parser.add_argument('--resume', action='store_true', help='keep the outcomes of steps that have run on this tree; needs a clean tree')
     parser.add_argument('--repeat', type=int, default=1, metavar='N', help='run N times in a row')
     parser.add_argument('--list', action='store_true', help='list the steps and their usual seconds')
     options = parser.parse_args()
@@ -175,7 +176,7 @@ def main():
         return 0
     groups = chosen(both, options.only) if options.only else everything_else() if options.long else gate()
     begun = time.monotonic()
-    runner = run_all(groups * options.repeat)
+    runner = run_all(groups * options.repeat, options.resume)
     passed = runner.table()
     if not options.long and not options.only:
         took = time.monotonic() - begun
