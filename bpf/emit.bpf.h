@@ -36,12 +36,12 @@ static __always_inline struct rsslag_cpu *cpu_at(u32 number)
 }
 
 /* Counts a group, mm or task that cannot be followed because a map is full. */
-static __always_inline void count_lost_room(void)
+static __always_inline void count_lost_map_full(void)
 {
     struct rsslag_cpu *cpu = cpu_at(bpf_get_smp_processor_id());
 
     if (cpu)
-        __sync_fetch_and_add(&cpu->lost_room, 1);
+        __sync_fetch_and_add(&cpu->lost_map_full, 1);
 }
 
 static __always_inline void *reserve_on(struct rsslag_cpu *cpu, u64 size)

@@ -64,7 +64,7 @@ static __always_inline struct rsslag_fault_slot *new_fault_slot(u32 tid)
     bpf_map_update_elem(&fault_slots_overflow, &tid, &fresh, BPF_ANY);
     slot = bpf_map_lookup_elem(&fault_slots_overflow, &tid);
     if (!slot)
-        count_lost_room();
+        count_lost_map_full();
     return slot;
 }
 

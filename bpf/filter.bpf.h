@@ -163,7 +163,7 @@ static __always_inline bool still_traced(u64 mm, enum mm_state state, int users,
 {
     if (users == 0) {
         if (state == TRACED && !mm_ends(mm))
-            count_lost_room();
+            count_lost_map_full();
         return true;
     }
     if (state != ENDING)

@@ -113,7 +113,7 @@ int BPF_PROG(task_newtask, struct task_struct *task, u64 clone_flags)
     if (!by_traced && !(mm && mm_state(key_at(mm)) == TRACED))
         return 0;
     if (traced && new_group && (!trace_group(tgid) || (mm && !trace_mm(key_at(mm)))))
-        count_lost_room();
+        count_lost_map_full();
     begin_task(BPF_CORE_READ(task, pid));
     record = reserve_task(task, RSSLAG_NEWTASK);
     if (!record)
@@ -160,11 +160,11 @@ int BPF_PROG(task_exec, struct task_struct *task, int old_pid)
         if (!pattern_matches(task))
             return 0;
         if (!trace_group(tgid))
-            count_lost_room();
+            count_lost_map_full();
     }
     mm = (u64)BPF_CORE_READ(task, mm);
     if (mm && !trace_mm(key_at(mm)))
-        count_lost_room();
+        count_lost_map_full();
     if (old_pid != BPF_CORE_READ(task, pid)) /* the leader's EXIT has been sent, and this task has its number */
         end_task(old_pid, &user_faults, &kernel_faults);
     begin_task(BPF_CORE_READ(task, pid));

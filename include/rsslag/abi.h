@@ -315,7 +315,7 @@ struct rsslag_cpu {
     rsslag_u64 updates;   /* records sent by the program of updates, the only writer; not atomic */
     rsslag_u64 others;    /* records sent by all other programs; atomic */
     rsslag_u64 lost_ring; /* records for which the ring or the buffer of updates was full; not in the counts above */
-    rsslag_u64 lost_room; /* mms, groups or tasks that could not be followed because a map was full */
+    rsslag_u64 lost_map_full; /* mms, groups or tasks that could not be followed because a map was full */
     rsslag_u32 next;      /* index of the next update in the CPU's buffer of updates */
     rsslag_u32 spare[3];
     /* Written by userspace: the number of updates that it has copied from the CPU's buffer. See bpf/updates.bpf.h. */

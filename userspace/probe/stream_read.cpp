@@ -115,7 +115,7 @@ Losses StreamProbe::losses() const {
     std::uint64_t no_room = load(state_->skeleton->bss->lost_without_cpu);
     for (const rsslag_cpu &cpu : state_->cpu_list()) {
         ring += load(cpu.lost_ring);
-        no_room += load(cpu.lost_room);
+        no_room += load(cpu.lost_map_full);
         losses.sent += load(cpu.updates) + load(cpu.others);
     }
     std::uint64_t recursion = 0;

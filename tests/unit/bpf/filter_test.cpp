@@ -70,9 +70,9 @@ int bpf_map_delete_elem(const void *map, const Key *key) {
     return hash_of(map).erase(*key);
 }
 
-std::atomic<int> lost_room = 0;
-void count_lost_room() {
-    ++lost_room;
+std::atomic<int> lost_map_full = 0;
+void count_lost_map_full() {
+    ++lost_map_full;
 }
 
 #define BPF_ANY 0
@@ -172,7 +172,7 @@ TEST_F(Filter, SaysWhereThereIsNoRoom) {
     EXPECT_TRUE(trace_mm(two[0]));
     EXPECT_FALSE(trace_mm(two[1]));
     EXPECT_TRUE(emitted(two[0], 0));
-    EXPECT_EQ(lost_room, 1) << "its end could not be noted";
+    EXPECT_EQ(lost_map_full, 1) << "its end could not be noted";
     hash_of(&mms).most = SIZE_MAX;
     end(two[0]);
 }
