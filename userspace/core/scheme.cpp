@@ -53,12 +53,12 @@ Bound bound(const Machine &machine, std::int64_t tasks) {
     return {.members = {}, .rss = {}, .hard = true};
 }
 
-Truth classify_reader(Pages says, const Members &flushed, const Members &exact) {
+Truth classify_reader(Pages shown, const Members &flushed, const Members &exact) {
     const Pages if_flushed = clamped_rss(flushed);
     const Pages if_exact = clamped_rss(exact);
     if (if_flushed == if_exact) return Truth::Unknown;
-    if (says == if_flushed) return Truth::Flushed;
-    if (says == if_exact) return Truth::Exact;
+    if (shown == if_flushed) return Truth::Flushed;
+    if (shown == if_exact) return Truth::Exact;
     return Truth::Unknown;
 }
 

@@ -79,8 +79,8 @@ struct Calibration {
     Truth status = Truth::Unknown;
 };
 
-/// Classifies a file by `says`, the rss that it shows for a process whose counters are known and do not change. Unknown
-/// if the flushed and the exact rss are equal, or if `says` is neither of them.
-Truth classify_reader(Pages says, const Members &flushed, const Members &exact);
+/// Classifies a file by `shown`, the rss in it for a process whose counters are known and do not change. Unknown
+/// if the flushed and the exact rss are equal, or if `shown` is neither of them.
+Truth classify_reader(Pages shown, const Members &flushed, const Members &exact);
 
 }  // namespace rsslag::core

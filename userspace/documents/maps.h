@@ -30,11 +30,11 @@ struct MapsChoices {
     std::size_t groups = 40;                         ///< rows listed of each kind; the rest is one sum
 };
 
-/// One of top's memory columns, in top's order. `says` (what top shows) and `exact` are in kB; for %MEM in percent of
+/// One of top's memory columns, in top's order. `shown` (by top) and `exact` are in kB; for %MEM in percent of
 /// MemTotal.
 struct TopRow {
     std::string_view column, file, field;
-    std::optional<double> says, exact;
+    std::optional<double> shown, exact;
     bool percent = false;
     std::string note;  ///< explains a column whose meaning in top may surprise; may be empty
 };

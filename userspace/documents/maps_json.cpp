@@ -38,9 +38,9 @@ ordered_json top(const MappedProcess &process, const core::PageSize &page_size) 
     };
     for (const TopRow &row : top_rows(process, page_size)) {
         ordered_json object = {{"column", row.column}, {"file", row.file}, {"field", row.field}};
-        object["says_kb"] = row.percent ? ordered_json(nullptr) : number(row.says, false);
+        object["says_kb"] = row.percent ? ordered_json(nullptr) : number(row.shown, false);
         object["exact_kb"] = row.percent ? ordered_json(nullptr) : number(row.exact, false);
-        object["says_percent"] = row.percent ? number(row.says, true) : ordered_json(nullptr);
+        object["says_percent"] = row.percent ? number(row.shown, true) : ordered_json(nullptr);
         object["exact_percent"] = row.percent ? number(row.exact, true) : ordered_json(nullptr);
         object["note"] = row.note;
         array.push_back(std::move(object));

@@ -70,7 +70,7 @@ void append_top(Out out, const MappedProcess &process, const core::PageSize &pag
     for (const TopRow &row : top_rows(process, page_size)) {
         const bool counted = row.column != "VIRT" && row.column != "CODE" && row.column != "DATA";
         const std::string exact = cell(row.exact, row.percent, sizes);
-        fmt::format_to(out, "{:<7}{}{}  {:<16}{}\n", row.column, right(cell(row.says, row.percent, sizes), 18),
+        fmt::format_to(out, "{:<7}{}{}  {:<16}{}\n", row.column, right(cell(row.shown, row.percent, sizes), 18),
                        right((moving && counted && row.exact ? "~ " : "") + exact, 18),
                        fmt::format("{} {}", row.file, row.field), row.note);
     }

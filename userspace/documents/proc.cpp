@@ -65,14 +65,14 @@ std::string why_unknown(const ProcReading &reading) {
 
 std::string finding(const ProcDocument &document, const ProcReading &reading, const TextStyle &style) {
     const auto pages = [&](Pages value) { return style.pages(value, document.page_size); };
-    const std::string says = reading.readers.stat
+    const std::string stat = reading.readers.stat
                                  ? fmt::format("/proc/{}/stat says {}", reading.pid, pages(*reading.readers.stat))
                                  : fmt::format("/proc/{}/stat cannot be read", reading.pid);
     if (!reading.exact) {
-        return fmt::format("{}; its exact RSS is not known: no counter of /proc is exact on this kernel, and {}.", says,
+        return fmt::format("{}; its exact RSS is not known: no counter of /proc is exact on this kernel, and {}.", stat,
                            why_unknown(reading));
     }
-    std::string text = fmt::format("{}, this process holds {}{} by {}", says, reading.moved ? "~" : "",
+    std::string text = fmt::format("{}, this process holds {}{} by {}", stat, reading.moved ? "~" : "",
                                    pages(*reading.exact), core::source_name(reading));
     if (reading.leader_gone) return text + ": its main thread has ended, and with it stat's view of the memory.";
     if (reading.moved) return text + ": it changed while it was read.";

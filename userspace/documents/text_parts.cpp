@@ -19,7 +19,7 @@ namespace {
 /// The value of one reader.
 struct ReaderRow {
     std::string_view reader;
-    std::optional<core::Pages> says;
+    std::optional<core::Pages> shown;
     bool approximate = false;  ///< always approximate, whatever the reading
 };
 
@@ -111,13 +111,13 @@ std::string readers_table(const core::ReaderValues &readers, const std::optional
                                          {walk_name, walked}}};
     fmt::format_to(out, "{:<20}{:>14}{:>14}\n", "READER", "SAYS " + style.unit, "FROM EXACT");
     for (const ReaderRow &row : rows) {
-        if (!row.says) {
+        if (!row.shown) {
             fmt::format_to(out, "{:<20}{:>14}{:>14}\n", row.reader, "-", "-");
             continue;
         }
-        const std::string distance = row.approximate || !exact ? "-" : column(*row.says - *exact, page_size, style);
+        const std::string distance = row.approximate || !exact ? "-" : column(*row.shown - *exact, page_size, style);
         fmt::format_to(out, "{:<20}{}{}\n", row.reader,
-                       right((row.approximate ? "~ " : "") + column(*row.says, page_size, style), 14),
+                       right((row.approximate ? "~ " : "") + column(*row.shown, page_size, style), 14),
                        right(distance, 14));
     }
     return text;

@@ -26,7 +26,7 @@ std::string seconds_ago(std::chrono::milliseconds ago) {
 
 struct Reader {
     const char *name;
-    std::optional<Pages> says;
+    std::optional<Pages> shown;
     bool approximate = false;
 };
 
@@ -58,15 +58,15 @@ void draw_readers(Grid &grid, const Area &area, const LiveState &state, const Pr
         const int row = area.row + 1 + i;
         const bool walk = i == 3;
         grid.put_field(row, area.column, says_end, reader.name);
-        if (!reader.says) {
+        if (!reader.shown) {
             grid.put_right(row, says_end, "-");
             continue;
         }
         const std::string mark = reader.approximate ? "~" : "";
-        grid.put_right(row, says_end, mark + column(*reader.says, tick.page_size, state.style));
+        grid.put_right(row, says_end, mark + column(*reader.shown, tick.page_size, state.style));
         const bool in_window =
             walk && figures.verdict == core::Verdict::Moving && figures.residual && figures.residual->n == 0;
-        const Pages from = *reader.says - figures.exact.rss();
+        const Pages from = *reader.shown - figures.exact.rss();
         const Look look = from.n == 0 || reader.approximate || in_window ? Look::Plain : Look::Bold;
         grid.put_right(row, from_end,
                        reader.approximate ? "-"

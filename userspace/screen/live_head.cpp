@@ -19,7 +19,7 @@ using core::Truth;
 
 /// Programs and files that show the same as stat (long and short form), and those that are exact.
 struct OtherReaders {
-    const char *says, *says_shortly, *exact;
+    const char *shown, *shown_shortly, *exact;
 };
 
 OtherReaders other_readers(const core::Calibration &calibration) {
@@ -95,7 +95,7 @@ std::size_t cachers(const Tick &tick) {
 
 /// The sentence in pieces, to fit narrow screens too.
 struct Pieces {
-    std::string says, says_shortly, holds, hidden, hidden_shortly, hidden_tersely, exact;
+    std::string shown, shown_shortly, holds, hidden, hidden_shortly, hidden_tersely, exact;
 };
 
 Pieces pieces_of(const Process &process, const core::ReadingFigures &figures, const TextStyle &style) {
@@ -109,9 +109,9 @@ Pieces pieces_of(const Process &process, const core::ReadingFigures &figures, co
         pieces.holds = fmt::format("It held {}{} at its end.", how, text(tick.ledger.last.rss()));
     if (!figures.readers.stat || !figures.lag || !figures.behind) return pieces;
     const OtherReaders others = other_readers(tick.calibration);
-    const std::string said = text(*figures.readers.stat);
-    pieces.says = fmt::format("{} {}.", others.says, said);
-    pieces.says_shortly = fmt::format("{} {}.", others.says_shortly, said);
+    const std::string shown = text(*figures.readers.stat);
+    pieces.shown = fmt::format("{} {}.", others.shown, shown);
+    pieces.shown_shortly = fmt::format("{} {}.", others.shown_shortly, shown);
     const std::size_t count = cachers(tick);
     const std::string_view unit = cpus_cache(tick) ? "CPU" : "thread";
     const std::string where = fmt::format("{} {}{}", thousands(count), unit, count == 1 ? "" : "s");
@@ -119,8 +119,8 @@ Pieces pieces_of(const Process &process, const core::ReadingFigures &figures, co
     pieces.hidden_tersely = fmt::format("{}{} in {}.", how, text(lag), where);
     if (tick.process.leader_gone && figures.readers.stat->n == 0) {
         // stat, statm and status of a main thread that has ended show no memory.
-        pieces.says = fmt::format("ps, top and htop show {}.", said);
-        pieces.says_shortly = fmt::format("ps, top, htop show {}.", said);
+        pieces.shown = fmt::format("ps, top and htop show {}.", shown);
+        pieces.shown_shortly = fmt::format("ps, top, htop show {}.", shown);
         pieces.hidden_shortly = "Its main thread has ended, and they read its files.";
         pieces.hidden = pieces.hidden_shortly;
         if (lag.n > 0) pieces.hidden += fmt::format("  {}{} is cached in {}.", how, text(lag), where);
@@ -280,8 +280,8 @@ void draw_head(Grid &grid, const LiveState &state, const Process &process) {
         }
         return text;
     };
-    const std::string whole = first_that_fits({sentence({pieces.says, pieces.holds, pieces.hidden}),
-                                               sentence({pieces.says, pieces.holds, pieces.hidden_shortly})},
+    const std::string whole = first_that_fits({sentence({pieces.shown, pieces.holds, pieces.hidden}),
+                                               sentence({pieces.shown, pieces.holds, pieces.hidden_shortly})},
                                               width);
     if (cells(whole) <= width) {
         const std::string with_exact = whole + pieces.exact;
@@ -302,8 +302,8 @@ void draw_head(Grid &grid, const LiveState &state, const Process &process) {
     }
     grid.put(
         1, 0,
-        first_that_fits({sentence({pieces.says, pieces.holds}) + pieces.exact, sentence({pieces.says, pieces.holds}),
-                         sentence({pieces.says_shortly, pieces.holds}), sentence({pieces.holds})},
+        first_that_fits({sentence({pieces.shown, pieces.holds}) + pieces.exact, sentence({pieces.shown, pieces.holds}),
+                         sentence({pieces.shown_shortly, pieces.holds}), sentence({pieces.holds})},
                         width),
         Look::Bold);
     grid.put(2, 0,

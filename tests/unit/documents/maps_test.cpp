@@ -91,7 +91,7 @@ TEST(TopRows, DifferFromTopByWhatIsCached) {
     const MapsDocument document = maps_document();
     const auto rows = top_rows(document.processes[0], document.machine.page_size);
     ASSERT_EQ(rows.size(), 7U);
-    EXPECT_EQ(row(rows, "RES").says, 700);
+    EXPECT_EQ(row(rows, "RES").shown, 700);
     EXPECT_EQ(row(rows, "RES").exact, 720);
     EXPECT_NE(row(rows, "RES").note.find("20 kB more is cached"), std::string::npos);
     EXPECT_EQ(row(rows, "SHR").exact, 608);
@@ -107,7 +107,7 @@ TEST(TopRows, AreExactByAThreadWhereTheMainThreadHasEnded) {
     process.top.vm_swap.reset();
     const auto rows = top_rows(process, document.machine.page_size);
     for (const char *column : {"VIRT", "RES", "SHR", "CODE", "DATA"})
-        EXPECT_EQ(row(rows, column).says, 0) << column << ": top reads the main thread's";
+        EXPECT_EQ(row(rows, column).shown, 0) << column << ": top reads the main thread's";
     EXPECT_EQ(row(rows, "VIRT").exact, 16777216);
     EXPECT_EQ(row(rows, "CODE").exact, 400);
     EXPECT_EQ(row(rows, "DATA").exact, 16776000);
