@@ -188,10 +188,10 @@ void Analyzer::State::count(Traced &entry, core::Tick &tick) {
     process.image = entry.image;
     process.pid = tick.process.pid;
     process.host_pid = tick.process.host_pid.value_or(0);
-    process.begin = tick.ledger.begin;
-    process.begin_in_doubt = tick.ledger.begin_in_doubt;
-    process.baseline_in_doubt = tick.ledger.baseline_in_doubt;
-    process.final_in_doubt = tick.needs_resync;
+    process.at_start = tick.ledger.at_start;
+    process.start_approximate = tick.ledger.start_approximate;
+    process.baseline_approximate = tick.ledger.baseline_approximate;
+    process.final_approximate = tick.needs_resync;
     process.comm = tick.process.comm;
     process.baseline = tick.ledger.baseline;
     process.final = tick.ledger.exact();

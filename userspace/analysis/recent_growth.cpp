@@ -260,7 +260,7 @@ core::RecentGrowth RecentGrowth::of(const core::MmView &mm, std::uint64_t t_ns) 
     space.generation = mm.generation;
     expire(space, t_ns);
     const Pages exact = mm.torn_down ? mm.last.rss() : mm.exact().rss();
-    const Pages missing = exact - space.exact.value_or(mm.begin.rss()) - space.recorded;
+    const Pages missing = exact - space.exact.value_or(mm.at_start.rss()) - space.recorded;
     space.exact = exact;
     space.recorded = {};
     if (missing.n != 0) second_of(space, t_ns).no_fault[static_cast<std::size_t>(NoFault::NotRecorded)] += missing;

@@ -388,9 +388,9 @@ void RowMaker::emit(std::uint64_t t_ns, const core::Tick &tick) {
     row.exact = figures.exact;
     row.baseline = tick.ledger.baseline;
     row.extremes = tick.extremes;
-    row.begin = tick.ledger.begin;
-    row.begin_in_doubt = tick.ledger.begin_in_doubt;
-    row.baseline_in_doubt = tick.ledger.baseline_in_doubt;
+    row.at_start = tick.ledger.at_start;
+    row.start_approximate = tick.ledger.start_approximate;
+    row.baseline_approximate = tick.ledger.baseline_approximate;
     row.last = tick.ledger.last;
     row.lag = figures.lag;
     row.behind = figures.behind;

@@ -25,8 +25,8 @@ std::string at_most_text(const Extremes &extremes, const Amount &amount) {
 }
 
 /// The mark before a number that lost records may have changed.
-constexpr std::string_view doubt_mark(bool in_doubt) {
-    return in_doubt ? "~" : "";
+constexpr std::string_view approximate_mark(bool approximate) {
+    return approximate ? "~" : "";
 }
 
 /// The state's name; "image 0" for what a fork held before its first exec.

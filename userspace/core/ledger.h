@@ -147,11 +147,11 @@ struct MmView {
     Pages doubted;           ///< total pages by which losses and disagreements may have changed any task's net
     Pages rss_min, rss_max;  ///< lowest and highest exact rss since the last watch()
     Extremes extremes;
-    Members last;   ///< exact before the teardown began; until then the current value
-    Members begin;  ///< exact when the mm was first read, when its process was born, or at the end of its exec
-    bool begin_in_doubt = false;     ///< records from before `begin` were lost
-    bool baseline_in_doubt = false;  ///< a resync has changed the baseline, or will
-    bool needs_resync = false;       ///< after a loss or a CPU that went offline, until a reading replaces the counters
+    Members last;      ///< exact before the teardown began; until then the current value
+    Members at_start;  ///< exact when the mm was first read, when its process was born, or at the end of its exec
+    bool start_approximate = false;     ///< earlier records were lost
+    bool baseline_approximate = false;  ///< a resync has changed the baseline, or will
+    bool needs_resync = false;  ///< after a loss or a CPU that went offline, until a reading replaces the counters
 
     Members exact() const { return flushed + cached; }
 };

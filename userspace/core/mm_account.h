@@ -69,7 +69,7 @@ class MmAccount {
     /// To be called when a process lives in this mm, from `t_ns` on or earlier.
     void bind(std::uint64_t t_ns);
     /// To be called if the records of its creation may be lost.
-    void start_lost() { begin_in_doubt = true; }
+    void start_lost() { start_approximate = true; }
 
     // See MmTasks.
     Account &member(int tid) { return tasks_.member(tid); }
@@ -97,14 +97,14 @@ class MmAccount {
 
     std::uint64_t mm = 0;
     std::uint64_t generation = 0;
-    std::uint64_t born_ns = 0;    ///< t_ns of its first record; 0: it existed before the trace
-    int builder = 0;              ///< TID of the task that made its first update, before a process lived in it
-    bool bound = false;           ///< a process lives or has lived in it
-    std::uint64_t bound_ns = 0;   ///< time of the last bind()
-    bool torn_down = false;       ///< mm->mm_users is 0
-    Members last;                 ///< exact, before the teardown
-    Members begin;                ///< exact, when a process started to live in it, or at the first reading
-    bool begin_in_doubt = false;  ///< earlier records were lost: `begin` may be wrong
+    std::uint64_t born_ns = 0;       ///< t_ns of its first record; 0: it existed before the trace
+    int builder = 0;                 ///< TID of the task that made its first update, before a process lived in it
+    bool bound = false;              ///< a process lives or has lived in it
+    std::uint64_t bound_ns = 0;      ///< time of the last bind()
+    bool torn_down = false;          ///< mm->mm_users is 0
+    Members last;                    ///< exact, before the teardown
+    Members at_start;                ///< exact, when a process started to live in it, or at the first reading
+    bool start_approximate = false;  ///< earlier records were lost: `at_start` may be wrong
     bool needs_resync() const { return needs_resync_; }
     Members exact() const { return flushed() + cached(); }
     std::optional<Held> held() const;  ///< nullopt: it is being torn down or needs a resync

@@ -72,8 +72,8 @@ void MmAccount::take_absolute(const rsslag_update &update) {
 }
 
 void MmAccount::note_begin() {
-    begin = exact();
-    begin_in_doubt = begin_in_doubt || needs_resync_;
+    at_start = exact();
+    start_approximate = start_approximate || needs_resync_;
 }
 
 void MmAccount::rebase() {
@@ -232,9 +232,9 @@ MmView MmAccount::view_settled() const {
     out.generation = generation;
     out.torn_down = torn_down;
     out.baseline = members_of(baseline_);
-    out.begin = begin;
-    out.begin_in_doubt = begin_in_doubt;
-    out.baseline_in_doubt = resyncs_ > 0 || needs_resync_;
+    out.at_start = at_start;
+    out.start_approximate = start_approximate;
+    out.baseline_approximate = resyncs_ > 0 || needs_resync_;
     out.needs_resync = needs_resync_;
     out.remainder = remainder_;
     for (Member member : kAllMembers)

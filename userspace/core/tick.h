@@ -87,11 +87,11 @@ struct Summary : Totals {
         State state = State::Running;
         Extremes extremes;  ///< as of its last tick
         Members baseline, final;
-        Members begin;  ///< of its last program, at the end of its exec; growth counts from here
-        Members last;   ///< of its last program, before the teardown if it has ended
-        // Records that these values depend on were lost, so the values may be wrong. final_in_doubt also applies to
+        Members at_start;  ///< of its last program, at the end of its exec; growth counts from here
+        Members last;      ///< of its last program, before the teardown if it has ended
+        // Records that these values depend on were lost, so the values may be wrong. final_approximate also applies to
         // `last`: no reading came after the loss.
-        bool begin_in_doubt = false, baseline_in_doubt = false, final_in_doubt = false;
+        bool start_approximate = false, baseline_approximate = false, final_approximate = false;
         /// The number of its last program, from 1 on; 0: what a fork held before its first exec.
         int image = 1;
         std::optional<EndFigures> end;  ///< only in a live trace; a recording does not contain it

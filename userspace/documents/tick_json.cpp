@@ -143,11 +143,11 @@ ordered_json summary_process(const Summary::Process &process) {
                              {"approximate", process.extremes.lossy}}},
                            {"peak", core::json::peak(process.extremes)},
                            {"baseline", members(process.baseline)},
-                           {"baseline_approximate", process.baseline_in_doubt},
-                           {"begin", members(process.begin)},
-                           {"begin_approximate", process.begin_in_doubt},
+                           {"baseline_approximate", process.baseline_approximate},
+                           {"begin", members(process.at_start)},
+                           {"begin_approximate", process.start_approximate},
                            {"final", members(process.final)},
-                           {"final_approximate", process.final_in_doubt},
+                           {"final_approximate", process.final_approximate},
                            {"verdicts", verdicts(process.verdicts)}};
     core::json::put_extremes(object, process.extremes);
     return object;
@@ -188,7 +188,7 @@ std::string tick_json(const Tick &tick) {
     put_reading(object, tick.process, figures_of(tick), tick.page_size);
     object["peak"] = core::json::peak(tick.extremes);
     object["baseline"] = members(tick.ledger.baseline);
-    object["baseline_approximate"] = tick.ledger.baseline_in_doubt;
+    object["baseline_approximate"] = tick.ledger.baseline_approximate;
     put_counts(object, tick);
     const ordered_json rest{{"exited", exited(tick.ledger.exited)},
                             {"others", others(tick.ledger.others)},

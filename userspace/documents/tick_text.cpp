@@ -152,10 +152,11 @@ void append_process(Out out, const Summary::Process &process, const Summary &sum
     const auto pages = [&](Pages p) { return amount(p, summary.page_size, style); };
     fmt::format_to(out, "{} [{}] {}: {}{} at first, {}{} at last, {} at {}, peak lag {}{}",
                    core::printable(process.comm, style.utf8), process.pid,
-                   core::state_text(process.state, process.extremes), core::doubt_mark(process.begin_in_doubt),
-                   pages(process.begin.rss()), core::doubt_mark(process.final_in_doubt), pages(process.last.rss()),
-                   core::at_most_text(process.extremes, pages), duration(process.extremes.most.t_ns),
-                   core::doubt_mark(process.extremes.lossy), pages(process.extremes.lag));
+                   core::state_text(process.state, process.extremes), core::approximate_mark(process.start_approximate),
+                   pages(process.at_start.rss()), core::approximate_mark(process.final_approximate),
+                   pages(process.last.rss()), core::at_most_text(process.extremes, pages),
+                   duration(process.extremes.most.t_ns), core::approximate_mark(process.extremes.lossy),
+                   pages(process.extremes.lag));
     if (process.extremes.lag.n != 0) fmt::format_to(out, " after {}", duration(process.extremes.lag_t_ns));
     fmt::format_to(out, "{}\n", parts(process.verdicts));
 }

@@ -117,9 +117,9 @@ void GrowthByName::note(const TickRow &row) {
     Space &space = space_of(row.at);
     if (space.pid != row.at.pid) return;
     space.comm = row.at.comm;
-    space.begin = row.begin.rss();
+    space.at_start = row.at_start.rss();
     space.last = row.last.rss();
-    space.in_doubt = row.begin_in_doubt || row.needs_resync;
+    space.approximate = row.start_approximate || row.needs_resync;
     if (row.ledger == nullptr) return;
     for (const core::TaskNet &task : row.ledger->tasks)
         comms_[task.tid] = task.comm;
@@ -129,8 +129,8 @@ std::optional<ImageGrowth> GrowthByName::take(int pid, std::uint64_t mm) {
     const auto found = spaces_.find(mm);
     if (found == spaces_.end() || found->second.pid != pid) return std::nullopt;
     Space &space = found->second;
-    ImageGrowth growth{mm, space.comm, space.begin, space.last, {}, {}, space.no_fault, lost_ - space.lost_before};
-    growth.in_doubt = space.in_doubt;
+    ImageGrowth growth{mm, space.comm, space.at_start, space.last, {}, {}, space.no_fault, lost_ - space.lost_before};
+    growth.approximate = space.approximate;
     Pages attributed;
     for (const Pages &pages : space.no_fault)
         attributed += pages;

@@ -37,17 +37,17 @@ struct ImageGrowth {
     };
     std::uint64_t mm = 0;
     std::string comm;
-    core::Pages begin, last;        ///< exact rss
+    core::Pages at_start, last;     ///< exact rss
     std::vector<Mapping> mappings;  ///< largest first
     std::vector<Thread> threads;    ///< largest first
     std::array<core::Pages, kNoFaults> no_fault{};
     /// The number of changes of mappings, of any process, that were lost meanwhile. If it is not 0, names may be those
     /// of earlier mappings.
     std::uint64_t names_lost = 0;
-    bool in_doubt = false;  ///< records were lost, so begin or last may be wrong
+    bool approximate = false;  ///< records were lost, so `at_start` or `last` may be wrong
 
     /// The total growth. It equals the sum over `mappings` and `no_fault`.
-    core::Pages grew() const { return last - begin; }
+    core::Pages grew() const { return last - at_start; }
 };
 
 class GrowthByName {
@@ -73,8 +73,8 @@ class GrowthByName {
     struct Space {
         int pid = 0;
         std::string comm;
-        core::Pages begin, last;
-        bool in_doubt = false;
+        core::Pages at_start, last;
+        bool approximate = false;
         /// Changes of mappings lost before this space was first seen.
         std::uint64_t lost_before = 0;
         std::map<std::string, Amount, std::less<>> mappings;  ///< references to values stay valid

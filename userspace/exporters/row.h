@@ -165,9 +165,9 @@ struct TickRow {
     std::uint64_t lost = 0, disagreements = 0, resyncs = 0;
     core::Extremes extremes;  ///< of the process so far
     /// Exact at the end of its exec, when its process was born, or when it was first read.
-    core::Members begin;
-    bool begin_in_doubt = false;           ///< records from before `begin` were lost
-    bool baseline_in_doubt = false;        ///< a resync has changed the baseline, or will change it
+    core::Members at_start;
+    bool start_approximate = false;        ///< earlier records were lost
+    bool baseline_approximate = false;     ///< a resync has changed the baseline, or will change it
     core::Members last;                    ///< exact, before the teardown if it has started
     const core::MmView *ledger = nullptr;  ///< the mm in the ledger; valid during the call that passes the row
 };

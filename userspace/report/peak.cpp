@@ -97,11 +97,11 @@ Report report_of(const core::Summary &summary, bool follow) {
         one.extremes = process.extremes;
         one.baseline = process.baseline;
         one.final = process.final;
-        one.begin = process.begin;
+        one.at_start = process.at_start;
         one.last = process.last;
-        one.begin_in_doubt = process.begin_in_doubt;
-        one.baseline_in_doubt = process.baseline_in_doubt;
-        one.final_in_doubt = process.final_in_doubt;
+        one.start_approximate = process.start_approximate;
+        one.baseline_approximate = process.baseline_approximate;
+        one.final_approximate = process.final_approximate;
         one.verdicts = process.verdicts;
     }
     return report;

@@ -101,10 +101,10 @@ struct ReportProcess {
     core::Extremes extremes;
     core::Members baseline, final;  ///< of its last mm
     /// Exact in its last mm at the end of the exec, when the process was born, or when it was first read.
-    core::Members begin;
+    core::Members at_start;
     core::Members last;  ///< exact in its last mm, before the teardown if it has ended
     /// Records were lost; see core::Summary::Process.
-    bool begin_in_doubt = false, baseline_in_doubt = false, final_in_doubt = false;
+    bool start_approximate = false, baseline_approximate = false, final_approximate = false;
     std::int64_t most_tasks = 0;  ///< the largest number of tasks in its mm at any tick
     std::uint64_t ticks = 0;
     std::map<std::string, std::uint64_t> verdicts;

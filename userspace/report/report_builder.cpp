@@ -191,11 +191,11 @@ void ReportBuilder::State::note(const exporters::TickRow &row) {
     process.state = row.state;
     process.baseline = row.baseline;
     process.final = row.exact;
-    process.begin = row.begin;
+    process.at_start = row.at_start;
     process.last = row.last;
-    process.begin_in_doubt = row.begin_in_doubt;
-    process.baseline_in_doubt = row.baseline_in_doubt;
-    process.final_in_doubt = row.needs_resync;
+    process.start_approximate = row.start_approximate;
+    process.baseline_approximate = row.baseline_approximate;
+    process.final_approximate = row.needs_resync;
     process.extremes = row.extremes;
     process.ticks++;
     if (row.read) process.verdicts[std::string(core::name(row.verdict))]++;

@@ -40,11 +40,11 @@ auto of_own(const Of &of) {
 
 template <core::Member kMember>
 std::int64_t growth(const ReportProcess &process) {
-    return (process.last - process.begin)[kMember].n;
+    return (process.last - process.at_start)[kMember].n;
 }
 
 std::int64_t rss_growth(const ReportProcess &process) {
-    return (process.last - process.begin).rss().n;
+    return (process.last - process.at_start).rss().n;
 }
 
 std::optional<std::int64_t> peak_cached(const ReportProcess &process) {

@@ -122,8 +122,8 @@ std::string figure_rows(const Page &page) {
     return table("", headings({"<FIGURE", "VALUE"}), rows);
 }
 
-std::string marked(bool in_doubt, const std::string &text) {
-    return std::string(core::doubt_mark(in_doubt)) + text;
+std::string marked(bool approximate, const std::string &text) {
+    return std::string(core::approximate_mark(approximate)) + text;
 }
 
 std::string process_rows(const Page &page) {
@@ -135,15 +135,15 @@ std::string process_rows(const Page &page) {
         const ReportProcess &process = *page.processes[i];
         const core::Extremes &extremes = process.extremes;
         const auto at = [](std::uint64_t t_ns) { return cell(seconds(t_ns), static_cast<std::int64_t>(t_ns)); };
-        rows +=
-            fmt::format("<tr data-process=\"{}\">{}{}{}{}{}{}{}{}{}{}{}</tr>\n", i, cell(process.comm),
-                        cell(std::to_string(process.pid), process.pid), cell(core::state_text(process.state, extremes)),
-                        cell(marked(process.begin_in_doubt, page.kb(process.begin.rss())), process.begin.rss().n),
-                        cell(marked(process.final_in_doubt, page.kb(process.last.rss())), process.last.rss().n),
-                        cell(peak_text(extremes), extremes.most.to.n), at(extremes.most.t_ns),
-                        cell(page.kb(extremes.lag), extremes.lag.n), at(extremes.lag_t_ns),
-                        cell(count(static_cast<std::uint64_t>(process.most_tasks)), process.most_tasks),
-                        cell(verdicts_text(process)));
+        rows += fmt::format(
+            "<tr data-process=\"{}\">{}{}{}{}{}{}{}{}{}{}{}</tr>\n", i, cell(process.comm),
+            cell(std::to_string(process.pid), process.pid), cell(core::state_text(process.state, extremes)),
+            cell(marked(process.start_approximate, page.kb(process.at_start.rss())), process.at_start.rss().n),
+            cell(marked(process.final_approximate, page.kb(process.last.rss())), process.last.rss().n),
+            cell(peak_text(extremes), extremes.most.to.n), at(extremes.most.t_ns),
+            cell(page.kb(extremes.lag), extremes.lag.n), at(extremes.lag_t_ns),
+            cell(count(static_cast<std::uint64_t>(process.most_tasks)), process.most_tasks),
+            cell(verdicts_text(process)));
     }
     std::string out = "<h2>Processes</h2>\n";
     out += table("able",
@@ -230,7 +230,7 @@ std::string grown(const exporters::ImageGrowth &image, const Page &page) {
                             cell(page.kb(image.no_fault[i]), image.no_fault[i].n), blank, blank);
     }
     std::string out = paragraph(
-        "", fmt::format("grew by {} as {}", marked(image.in_doubt, page.kb(image.grew())), escaped(image.comm)));
+        "", fmt::format("grew by {} as {}", marked(image.approximate, page.kb(image.grew())), escaped(image.comm)));
     out += table("", headings({"<MAPPING", "CAME BY FAULT", "HELD AT FIRST", "HELD AT LAST"}), rows);
     if (image.names_lost > 0)
         out += paragraph("bad", fmt::format("{} changes of mappings were lost: any of these names may be outdated",
@@ -255,8 +255,8 @@ std::string process_section(std::size_t number, const Page &page) {
         fmt::format("<section data-process=\"{}\">\n<h2>{} [{}]</h2>\n", number, escaped(process.comm), process.pid);
     out +=
         paragraph("", fmt::format("{}: rss from {} to {}, {} at {}", core::state_text(process.state, process.extremes),
-                                  marked(process.begin_in_doubt, page.kb(process.begin.rss())),
-                                  marked(process.final_in_doubt, page.kb(process.last.rss())),
+                                  marked(process.start_approximate, page.kb(process.at_start.rss())),
+                                  marked(process.final_approximate, page.kb(process.last.rss())),
                                   core::at_most_text(process.extremes, kb), seconds(process.extremes.most.t_ns)));
     out += kChartPlace;
     if (page.report.names)

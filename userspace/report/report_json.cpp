@@ -123,10 +123,10 @@ ordered_json image(const exporters::ImageGrowth &image) {
         no_fault[std::string(name(static_cast<exporters::NoFault>(i)))] = image.no_fault[i].n;
     return {{"comm", core::printable(image.comm)},
             {"mm", fmt::format("{}", image.mm)},
-            {"begin", image.begin.n},
+            {"begin", image.at_start.n},
             {"last", image.last.n},
             {"grew", image.grew().n},
-            {"approximate", image.in_doubt},
+            {"approximate", image.approximate},
             {"mappings", array_of(image.mappings, named_growth)},
             {"threads", array_of(image.threads, thread_growth)},
             {"no_fault", no_fault},
@@ -151,11 +151,11 @@ ordered_json process(const ReportProcess &process) {
     object["peak_rss"] = process.extremes.most.to.n;
     core::json::put_extremes(object, process.extremes);
     object["baseline"] = members(process.baseline);
-    object["baseline_approximate"] = process.baseline_in_doubt;
-    object["begin"] = members(process.begin);
-    object["begin_approximate"] = process.begin_in_doubt;
+    object["baseline_approximate"] = process.baseline_approximate;
+    object["begin"] = members(process.at_start);
+    object["begin_approximate"] = process.start_approximate;
     object["final"] = members(process.final);
-    object["final_approximate"] = process.final_in_doubt;
+    object["final_approximate"] = process.final_approximate;
     object["ticks"] = process.ticks;
     object["verdicts"] = verdict_counts<ordered_json>(process.verdicts);
     object["residual"] = residual(process.residual);

@@ -192,8 +192,8 @@ std::string image_text(const exporters::ImageGrowth &image, const Amounts &amoun
     const auto held = [](const std::optional<core::Kilobytes> &kb) {
         return kb ? core::with_thousands(kb->n) + " kB" : std::string("-");
     };
-    std::string text = fmt::format("  grew by {}{} as {}\n", core::doubt_mark(image.in_doubt), amount(image.grew()),
-                                   amount.name(image.comm));
+    std::string text = fmt::format("  grew by {}{} as {}\n", core::approximate_mark(image.approximate),
+                                   amount(image.grew()), amount.name(image.comm));
     text += fmt::format("  {} {} {}  MAPPING\n", right("CAME BY FAULT", 14), right("HELD AT FIRST", 14),
                         right("HELD AT LAST", 14));
     std::size_t listed = 0;
@@ -233,11 +233,11 @@ std::string extremes_text(const core::Extremes &extremes, const Amounts &amount)
 }
 
 std::string one(const ReportProcess &process, const Report &report, const Amounts &amount) {
-    std::string text =
-        fmt::format("\n{} [{}] {}: rss from {}{} to {}{}, {} at {}\n", amount.name(process.comm), process.pid,
-                    core::state_text(process.state, process.extremes), core::doubt_mark(process.begin_in_doubt),
-                    amount(process.begin.rss()), core::doubt_mark(process.final_in_doubt), amount(process.last.rss()),
-                    core::at_most_text(process.extremes, amount), seconds(process.extremes.most.t_ns));
+    std::string text = fmt::format("\n{} [{}] {}: rss from {}{} to {}{}, {} at {}\n", amount.name(process.comm),
+                                   process.pid, core::state_text(process.state, process.extremes),
+                                   core::approximate_mark(process.start_approximate), amount(process.at_start.rss()),
+                                   core::approximate_mark(process.final_approximate), amount(process.last.rss()),
+                                   core::at_most_text(process.extremes, amount), seconds(process.extremes.most.t_ns));
     if (process.extremes.lossy)
         text += "records were lost: figures marked ~ or with an UNCERTAIN amount may be wrong\n";
     if (process.peak_lag) text += peak(*process.peak_lag, amount);

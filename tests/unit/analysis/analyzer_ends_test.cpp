@@ -174,13 +174,13 @@ TEST(AnalyzerEnds, SaysWhichNumbersALossMadeUncertain) {
               child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), reading(ms(200), 1040),
               tick_end(ms(210)), event::Stop{at(ms(301))}, event::End{at(ms(302)), {}}});
     const auto &old = of_pid(*analyzer.summary(), kPid);
-    EXPECT_FALSE(old.begin_in_doubt) << "it was read before the loss";
-    EXPECT_TRUE(old.baseline_in_doubt) << "what was lost went there";
-    EXPECT_FALSE(old.final_in_doubt) << "it was read after the loss";
+    EXPECT_FALSE(old.start_approximate) << "it was read before the loss";
+    EXPECT_TRUE(old.baseline_approximate) << "what was lost went there";
+    EXPECT_FALSE(old.final_approximate) << "it was read after the loss";
     const auto &born = of_pid(*analyzer.summary(), kChild);
-    EXPECT_TRUE(born.begin_in_doubt);
-    EXPECT_TRUE(born.baseline_in_doubt);
-    EXPECT_TRUE(born.final_in_doubt) << "it was never read";
+    EXPECT_TRUE(born.start_approximate);
+    EXPECT_TRUE(born.baseline_approximate);
+    EXPECT_TRUE(born.final_approximate) << "it was never read";
 }
 
 TEST(AnalyzerEnds, SaysThatNoneIsUncertainWhereNothingWasLost) {
@@ -190,7 +190,7 @@ TEST(AnalyzerEnds, SaysThatNoneIsUncertainWhereNothingWasLost) {
               child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), reading(ms(200), 1000),
               tick_end(ms(210)), event::Stop{at(ms(301))}, event::End{at(ms(302)), {}}});
     for (const auto &each : analyzer.summary()->processes)
-        EXPECT_FALSE(each.begin_in_doubt || each.baseline_in_doubt || each.final_in_doubt) << each.pid;
+        EXPECT_FALSE(each.start_approximate || each.baseline_approximate || each.final_approximate) << each.pid;
 }
 
 TEST(AnalyzerEnds, DoubtsTheBeginOfACommandWhoseExecWasLost) {
@@ -200,8 +200,8 @@ TEST(AnalyzerEnds, DoubtsTheBeginOfACommandWhoseExecWasLost) {
                         event::Counters{kPid, found}, until(ms(100)), reading(ms(200), 694), tick_end(ms(210)),
                         event::Stop{at(ms(301))}, event::End{at(ms(302)), {}}});
     const auto &command = of_pid(*analyzer.summary(), kPid);
-    EXPECT_EQ(command.begin, members(0, 694));
-    EXPECT_TRUE(command.begin_in_doubt) << "that is what it held as it was found";
+    EXPECT_EQ(command.at_start, members(0, 694));
+    EXPECT_TRUE(command.start_approximate) << "that is what it held as it was found";
 }
 
 TEST(AnalyzerEnds, MarksTheLastTickOfWhatEndedBeforeAnyReadingAfterALoss) {
@@ -218,7 +218,7 @@ TEST(AnalyzerEnds, MarksTheLastTickOfWhatEndedBeforeAnyReadingAfterALoss) {
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_TRUE(ticks[0].ledger.torn_down);
     EXPECT_TRUE(ticks[0].needs_resync);
-    EXPECT_TRUE(of_pid(*analyzer.summary(), kPid).final_in_doubt);
+    EXPECT_TRUE(of_pid(*analyzer.summary(), kPid).final_approximate);
 }
 
 TEST(AnalyzerEnds, CountsReadingsThatFailedOfProcessesThatAreThere) {

@@ -23,7 +23,7 @@ class Recently : public testing::Test {
         map(kHeapAt, "[heap]");
         map(kLibraryAt, "/lib/a.so");
         now.mm = test::kMm;
-        now.begin.anon = {1'000};
+        now.at_start.anon = {1'000};
         now.flushed.anon = {1'000};
     }
 

@@ -155,7 +155,7 @@ TEST(Ledger, ReportsNoGrowthOfWhatWasCachedAtTheAttach) {
     one.fault(0, 4712, 40);  // while it was read
     const Applied flush = one.update(200, 4712, 0, 1'040, 40, kFault | RSSLAG_THRESHOLD);
     EXPECT_EQ(*flush.pages - flush.from_faults, Pages{0});
-    EXPECT_EQ(one.later().begin, members(0, 1'040));
+    EXPECT_EQ(one.later().at_start, members(0, 1'040));
     EXPECT_EQ(one.later().last, members(0, 1'040));
 }
 

@@ -213,7 +213,7 @@ TEST_F(SummaryText, MarksWhatALossMadeUncertain) {
     Summary summary = thread_summary();
     EXPECT_TRUE(contains(summary_text(summary, {}), ": 61,560 kB at first, 0 kB at last"));
     EXPECT_FALSE(contains(summary_text(summary, {}), "readings"));
-    summary.processes[0].begin_in_doubt = summary.processes[0].final_in_doubt = true;
+    summary.processes[0].start_approximate = summary.processes[0].final_approximate = true;
     summary.readings_failed = 1'200;
     const std::string text = summary_text(summary, {});
     EXPECT_TRUE(contains(text, ": ~61,560 kB at first, ~0 kB at last")) << text;

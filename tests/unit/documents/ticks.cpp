@@ -147,7 +147,7 @@ Summary thread_summary() {
     process.extremes.most.from = process.extremes.most.to = {30'000};
     process.extremes.most.t_ns = 11'000'000'000;
     process.extremes.most.tid = 4712;
-    process.baseline = process.begin = members(300, 15'000, 90, 300);
+    process.baseline = process.at_start = members(300, 15'000, 90, 300);
     process.verdicts = {{"agrees", 3'700}, {"moving", 23}, {"unwalked", 1}};
     summary.processes = {process};
     summary.own = {0.314, 121.4, {14'336}};

@@ -40,7 +40,7 @@ TickRow tick(std::int64_t begin, std::int64_t last) {
     row.at.pid = kPid;
     row.at.mm = kMm;
     row.at.comm = "worker";
-    row.begin.anon = {begin};
+    row.at_start.anon = {begin};
     row.last.anon = {last};
     return row;
 }
