@@ -69,7 +69,7 @@ class Quickstart(unittest.TestCase):
         status, lines, err = self.run_refused()
         self.assertEqual(status, 0, (lines, err))
         reason = 'CAP_BPF' if contract.has_tracer() else 'without the tracer'
-        said = lines.index('BPF cannot be used here; this is what is missing:')
+        said = lines.index('BPF cannot be used here, for these reasons:')
         shown = next(i for i, line in enumerate(lines) if line.startswith('TIME ') and i > said)
         self.assertIn(reason, '\n'.join(lines[said:shown]))
         ticks = [line for line in lines[shown:] if re.match(r'\d\d:\d\d:\d\d ', line)]
@@ -77,7 +77,7 @@ class Quickstart(unittest.TestCase):
         self.assertGreaterEqual(len(resting), 2, lines)
         self.assertTrue(ticks[-1].endswith(' EXITED'), lines)
         self.assertTrue(any(line.startswith('traced ') and ' Linux 6.1.' in line for line in lines), lines)
-        self.assertIn('that was a recording', lines[-1])
+        self.assertIn('this was a recording', lines[-1])
         self.assertIn('does not allow tracing', lines[-1])
 
     def test_with_nothing_to_replay_it_says_why_and_ends_with_3(self):

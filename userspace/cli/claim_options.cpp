@@ -12,7 +12,9 @@
 namespace rsslag::cli {
 
 void add_claim_options(CLI::App &command, ClaimOptions &options) {
-    command.add_option("--assert", options.typed, "Exit with 1 unless it holds: 'peak_rss<100MiB and lost==0'")
+    command
+        .add_option("--assert", options.typed,
+                    "Exit with 1 if this condition does not hold: 'peak_rss<100MiB and lost==0'")
         ->allow_extra_args(false);
 }
 

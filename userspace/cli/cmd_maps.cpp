@@ -342,8 +342,9 @@ Run add_maps(CLI::App &app, const Common &common) {
         ->add_option("--baseline", options->typed.baseline, "Print what has changed since FILE, an older --json output")
         ->excludes(watch);
     command
-        ->add_option("--assert", options->typed.assertions,
-                     "Exit with 1 unless it holds: rss<10MiB, or with --baseline private_dirty.growth<=5%")
+        ->add_option(
+            "--assert", options->typed.assertions,
+            "Exit with 1 if this condition does not hold: rss<10MiB, or with --baseline private_dirty.growth<=5%")
         ->allow_extra_args(false);
     auto *const x = command->add_flag("-x", options->pmap_x, "Print as pmap -x does");
     command->add_flag("-X", options->pmap_details, "Print as pmap -X does")->excludes(x);

@@ -54,7 +54,7 @@ int run(int argc, char **argv) {
     bool has_command = false;
     std::vector<std::string> arguments = split(argc, argv, common.command, has_command);
     common.arguments = arguments;
-    CLI::App app("Why does this process's reported RSS lag, and what is it really?", "rsslag");
+    CLI::App app("Shows why the RSS of a process is wrong in ps and top, and the exact RSS", "rsslag");
     app.fallthrough();
     app.require_subcommand(0, 1);  // checked below: an unexpected argument is reported first
     app.set_version_flag("-V,--version", version_text());
