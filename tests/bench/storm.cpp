@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The fault storm: each thread maps 8 MiB without huge pages, touches every page, unmaps, for a number of rounds. Every
-// tracer here is measured on it and every count compared on it, so that outside the storm itself it makes no fault: it
-// says `ready PID` once all is set up, starts at a byte on stdin, prints one line of JSON, and stays alive until the
-// next byte. It forks and execs nothing, and between those two bytes it allocates nothing.
+// The fault storm. In each round each thread maps 8 MiB without huge pages, touches every page and unmaps them. All
+// benchmarks of tracers and all tests of completeness use it, so it makes no page faults outside of the rounds. It
+// prints `ready PID` when it is set up and starts at a byte on stdin. At the end it prints one line of JSON and waits
+// for the next byte. It does not fork or exec, and does not allocate memory between the two bytes.
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -42,7 +42,7 @@ struct Worker {
 struct Result {
     std::uint64_t faults = 0;
     std::uint64_t ns = 0;
-    std::uint64_t cpu_ns = 0;  ///< of all threads: what is left of the noise where others take the CPUs
+    std::uint64_t cpu_ns = 0;  ///< of all threads: depends less on the load of the machine than `ns`
 };
 
 [[noreturn]] void die(const char *what) {

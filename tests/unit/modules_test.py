@@ -96,7 +96,7 @@ class Modules(unittest.TestCase):
             with self.subTest(place):
                 self.assertTrue((path.parent / name).is_file(), f"{place}: {name} is in another module")
 
-    def test_a_library_has_its_room(self):
+    def test_a_library_is_included_only_by_its_modules(self):
         for module, _, _, name, place in self.includes():
             for prefix, may in LIBRARIES.items():
                 if name == prefix or (prefix.endswith("/") and name.startswith(prefix)):
