@@ -55,7 +55,7 @@ def flat(tick):
     return row
 
 
-class ToldAlike(TracingTest):
+class SameNumbers(TracingTest):
     def setUp(self):
         self.directory = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, self.directory)
@@ -68,16 +68,16 @@ class ToldAlike(TracingTest):
         *ticks, summary = ran.documents()
         return ticks, summary
 
-    def assert_told_alike(self, name, complete=True):
+    def assert_same_numbers(self, name, complete=True):
         """Checks that the three commands that read a recording agree. Returns the ticks and the summary."""
         ticks, summary = self.replay(name, complete)
         ran = rsslag('export', name, '--format', 'jsonl')
         self.assertEqual(ran.status, 0, ran.err)
         _, *rows = ran.documents()
         exported = [row for row in rows if row['type'] == 'tick']
-        told = sorted((flat(tick) for tick in ticks), key=place)
-        self.assertEqual(len(exported), len(told))
-        for row, tick in zip(sorted(exported, key=place), told):
+        found = sorted((flat(tick) for tick in ticks), key=place)
+        self.assertEqual(len(exported), len(found))
+        for row, tick in zip(sorted(exported, key=place), found):
             self.assertEqual({key: row[key] for key in tick}, tick)
         report = rsslag('report', name, '--json').document()
         for key in ('duration_ns', 'updates', 'updates_by_others', 'faults', 'flushes', 'emitted', 'lost', 'lost_by',
@@ -101,7 +101,7 @@ class ToldAlike(TracingTest):
             ran = trace.finish()
         self.assertEqual((ran.status, ran.err), (0, ''), ran)
         *live, live_summary = ran.documents()
-        ticks, summary = self.assert_told_alike(self.file)
+        ticks, summary = self.assert_same_numbers(self.file)
         self.assertEqual(len(ticks), len(live))
         for tick, one in zip(ticks, live):
             self.assertEqual(tick, one)
@@ -118,15 +118,15 @@ class ToldAlike(TracingTest):
                      '--', interpreter(), '-c', STORMS)
         self.assertEqual((ran.status, ran.err), (0, ''), ran.err)
         events = ran.documents()
-        _, summary = self.assert_told_alike(self.file)
+        _, summary = self.assert_same_numbers(self.file)
         self.assertEqual(summary['lost'], 0)
         rows = rsslag('export', self.file, '--format', 'jsonl').documents()
-        for told in (events, rows):
-            count = collections.Counter(row['reason'] for row in told if row.get('type') in ('update', 'flush', 'fold'))
+        for found in (events, rows):
+            count = collections.Counter(row['reason'] for row in found if row.get('type') in ('update', 'flush', 'fold'))
             for reason, flushes in summary['flush_reasons'].items():
                 self.assertEqual(count.pop(reason, 0), flushes, reason)
             self.assertEqual(set(count) - {None}, set())
-            self.assertEqual(sum(row.get('type') in ('flush', 'fold') for row in told), summary['flushes'])
+            self.assertEqual(sum(row.get('type') in ('flush', 'fold') for row in found), summary['flushes'])
 
     def test_losses_of_one_process(self):
         summary = self.assert_as_live('--ring', '4K', '--interval', '10ms', program=unseen(STORM))
@@ -147,16 +147,16 @@ class ToldAlike(TracingTest):
         live = {(tick['pid'], tick['time']): tick for tick in ticks_of(ran.documents())}
         segments = sorted(glob.glob(glob.escape(self.file) + '.*')) + [self.file]
         self.assertGreater(len(segments), 1)
-        told = 0
+        found = 0
         # Totals count from the start of each segment.
         same = ('flushed', 'cached', 'exact', 'lag', 'readers', 'residual', 'verdict', 'walked', 'comm', 'threads_count')
         for name in segments:
-            ticks, _ = self.assert_told_alike(name)
+            ticks, _ = self.assert_same_numbers(name)
             for tick in ticks:
                 one = live[tick['pid'], tick['time']]
                 self.assertEqual({key: tick[key] for key in same}, {key: one[key] for key in same}, name)
-                told += 1
-        self.assertGreater(told, len(segments))
+                found += 1
+        self.assertGreater(found, len(segments))
 
     @long_only('killed at some moment')
     @needs_root
@@ -172,7 +172,7 @@ class ToldAlike(TracingTest):
                 process.wait(TIMEOUT)
             out.seek(0)
             live = [json.loads(line) for line in out if line.endswith('\n')]
-        ticks, _ = self.assert_told_alike(self.file, complete=False)
+        ticks, _ = self.assert_same_numbers(self.file, complete=False)
         self.assertGreater(len(ticks), 3)
         self.assertLessEqual(len(ticks), len(live) + 1)
         for tick, one in zip(ticks, live):
