@@ -76,15 +76,25 @@ static __always_inline void begin_task(u32 tid)
         new_fault_slot(tid);
 }
 
-/* Returns the task's counts, for its EXIT record, and releases the slot. Userspace can still read the counts. */
-static __always_inline void end_task(u32 tid, u64 *user_faults, u64 *kernel_faults)
+/* Returns the task's slot and its counts. Without a slot returns NULL and leaves the counts as they are. */
+static __always_inline struct rsslag_fault_slot *read_faults(u32 tid, u64 *user_faults, u64 *kernel_faults)
 {
     struct rsslag_fault_slot *slot = fault_slot(tid);
 
     if (!slot)
-        return;
+        return NULL;
     *user_faults = slot->user_faults;
     *kernel_faults = slot->kernel_faults;
+    return slot;
+}
+
+/* Returns the task's counts, for its EXIT or EXEC record, and releases the slot. Userspace can still read the counts. */
+static __always_inline void end_task(u32 tid, u64 *user_faults, u64 *kernel_faults)
+{
+    struct rsslag_fault_slot *slot = read_faults(tid, user_faults, kernel_faults);
+
+    if (!slot)
+        return;
     slot->frame = 0;
     *(volatile rsslag_s32 *)&slot->tid = -(s32)tid;
     if (slot->claims)

@@ -152,7 +152,7 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(task_exec, struct task_struct *task, int old_pid)
 {
     u32 tgid = BPF_CORE_READ(task, tgid);
-    u64 user_faults, kernel_faults;
+    u64 user_faults = 0, kernel_faults = 0;
     struct rsslag_task *record;
     u64 mm;
 
@@ -167,12 +167,16 @@ int BPF_PROG(task_exec, struct task_struct *task, int old_pid)
         count_lost_map_full();
     if (old_pid != BPF_CORE_READ(task, pid)) /* the leader's EXIT has been sent, and this task has its number */
         end_task(old_pid, &user_faults, &kernel_faults);
+    else
+        read_faults(old_pid, &user_faults, &kernel_faults);
     begin_task(BPF_CORE_READ(task, pid));
     record = reserve_task(task, RSSLAG_EXEC);
     if (!record)
         return 0;
     record->old_tid = old_pid;
     record->flags = RSSLAG_TRACED;
+    record->user_faults = user_faults;
+    record->kernel_faults = kernel_faults;
     send(record);
     return 0;
 }

@@ -246,7 +246,7 @@ struct rsslag_task {
     rsslag_u16 cpu;
     rsslag_u16 pad;
     union {
-        rsslag_u64 user_faults;   /* EXIT: faults since the task's start or its group's attach */
+        rsslag_u64 user_faults;   /* EXIT, EXEC: of the tid, or EXEC of old_tid, since the task's start or its group's attach */
         rsslag_u64 stack_pointer; /* NEWTASK of a thread: its initial user stack pointer; 0: unknown */
     };
     rsslag_u64 kernel_faults;

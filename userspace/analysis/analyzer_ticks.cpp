@@ -25,7 +25,7 @@ core::Tick Analyzer::State::tick_of(const core::GroupView &group, const core::Mm
     for (core::TaskNet &task : tick.ledger.tasks) {
         const auto found = faults.find(task.host_tid);
         const std::uint64_t counted_now = found == faults.end() ? 0 : found->second.user + found->second.kernel;
-        task.faults = counted_now - std::min(counted_now, task.faults_before);
+        if (!task.left) task.faults = counted_now - std::min(counted_now, task.faults_before);
         tick.faults += task.faults;
         task.last_flush_ns = since_start(task.last_flush_ns);
     }

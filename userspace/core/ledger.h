@@ -44,10 +44,12 @@ struct TaskNet {
     Pages uncertain;                ///< upper bound of the error of `net`, all members together
     std::optional<Members> cached;  ///< `thread` scheme; nullopt on the others
     std::uint64_t updates = 0;
-    std::uint64_t faults = 0;  ///< since the attach, counted in the kernel; set by the analyzer, the ledger has 0
+    /// Since the attach, counted in the kernel. Set by the analyzer; the ledger has 0 unless `left`.
+    std::uint64_t faults = 0;
     std::uint64_t faults_before = 0;  ///< counted before the attach; not part of `faults`
     std::uint64_t flushes = 0;        ///< `thread` scheme: flushes; `cpu` scheme: folds that its updates caused
     std::uint64_t last_flush_ns = 0;  ///< 0: never
+    bool left = false;                ///< it has left the mm by an exec; its name and `faults` are those in the mm
 };
 
 /// The part of a CPU in one mm (`cpu` scheme).

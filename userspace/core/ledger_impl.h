@@ -27,6 +27,7 @@ struct Ledger::Impl {
         std::string comm;
         std::shared_ptr<MmAccount> mm;  ///< null: not known yet, or the task has left it
         std::uint64_t faults_before = 0;
+        int tid_before = 0;  ///< in rsslag's PID namespace, before an exec gave it its leader's TID; 0: it has its own
     };
     /// A group that has left an mm. It is reported when the mm's teardown is complete.
     struct Leaving {

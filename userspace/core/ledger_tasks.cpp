@@ -95,7 +95,7 @@ Ledger::Impl::Task *Ledger::Impl::task_of(int tid, bool may_be_survivor) {
     const int was = survivor->first;
     Task task = std::move(survivor->second);
     tasks.erase(survivor);
-    task.tid = task.tgid;
+    task.tid_before = std::exchange(task.tid, task.tgid);
     if (task.mm) task.mm->rename_member(was, tid);
     renumbered(was, tid);
     forget_last();
@@ -279,8 +279,13 @@ void Ledger::Impl::exec(const rsslag_task &record) {
         old = tasks.find(record.tid);  // it has taken its leader's TID already
     }
     std::shared_ptr<MmAccount> left = old == tasks.end() ? nullptr : old->second.mm;
-    if (old != tasks.end()) task.faults_before = old->second.faults_before;  // exec does not reset the counts
-    const TaskName was = old == tasks.end() ? TaskName{} : name_of(record.tid, old->second);
+    const std::uint64_t before = old == tasks.end() ? 0 : old->second.faults_before;
+    const std::uint64_t counted = record.user_faults + record.kernel_faults;
+    const std::uint64_t faults = counted - std::min(counted, before);
+    // With its leader's TID a thread gets new counts. Recordings of earlier versions have no counts here.
+    if (record.old_tid == record.tid) task.faults_before = std::max(before, counted);
+    TaskName was = old == tasks.end() ? TaskName{} : name_of(record.tid, old->second);
+    if (old != tasks.end() && old->second.tid_before != 0) was.tid = old->second.tid_before;
     if (old != tasks.end() && old->first != record.tid) {
         if (left) left->rename_member(record.old_tid, record.tid);
         tasks.erase(old);
@@ -299,9 +304,9 @@ void Ledger::Impl::exec(const rsslag_task &record) {
     }
     if (left && left != task.mm) {
         if (alive_in(*left, record.tgid)) {
-            left->end_member(record.tid, 0, was, now);  // it had only borrowed the mm (vfork)
+            left->end_member(record.tid, faults, was, now);  // it had only borrowed the mm (vfork)
         } else {
-            left->leave_member(record.tid);
+            left->leave_member(record.tid, faults, was);
             GroupView as_it_was = group->second;
             as_it_was.state = State::Exec;
             leaving.push_back({as_it_was, left, record.t_ns});
@@ -399,6 +404,7 @@ void Ledger::Impl::name_tasks(MmView &view) const {
     name_extremes(view.extremes);
     for (auto *list : {&view.tasks, &view.others}) {
         for (TaskNet &net : *list) {
+            if (net.left) continue;
             auto task = tasks.find(net.host_tid);
             if (task == tasks.end()) {
                 task = foreign_tasks.find(net.host_tid);

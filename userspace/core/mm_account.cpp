@@ -429,7 +429,7 @@ void MmAccount::retag(int from, int to) {
         history.retag(from, to);
 }
 
-void MmAccount::leave_member(int tid) {
+void MmAccount::take_cache_from(int tid) {
     Account *const account = tasks_.find_member(tid);
     if (account == nullptr) return;
     for (std::size_t m = 0; m < kMembers; ++m)
@@ -437,9 +437,15 @@ void MmAccount::leave_member(int tid) {
     note_task(tid, last_ns);
 }
 
+void MmAccount::leave_member(int tid, std::uint64_t faults, const TaskName &name) {
+    if (tasks_.find_member(tid) == nullptr) return;
+    take_cache_from(tid);
+    tasks_.leave_member(tid, faults, name);
+}
+
 void MmAccount::end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns) {
     if (tasks_.find_member(tid) == nullptr) return;
-    leave_member(tid);
+    take_cache_from(tid);
     retag(tid, tasks_.end_member(tid, faults, name, std::max(t_ns, last_ns)));
 }
 

@@ -81,8 +81,7 @@ class MmAccount {
     /// To be called when the member has ended by `t_ns`. Its account is added to the sum of ended tasks when none of
     /// its updates is open.
     void end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns);
-    /// To be called when the member has moved to another mm by exec. Its account stays.
-    void leave_member(int tid);
+    void leave_member(int tid, std::uint64_t faults, const TaskName &name);
     /// To be called when a task of another mm has ended and a new task has its TID.
     void end_other(int tid, const TaskName &name, std::uint64_t t_ns);
     void rename_other(int from, int to);
@@ -116,6 +115,7 @@ class MmAccount {
     Applied apply_cpu(const rsslag_update &update, Account &account);
     Applied apply_thread(const rsslag_update &update, Account &account, bool direct);
     void note_begin();
+    void take_cache_from(int tid);
     void take_absolute(const rsslag_update &update);
     CounterEvent event_of(const rsslag_update &update, Account &account);
     Applied add(CounterEvent event, std::size_t member);

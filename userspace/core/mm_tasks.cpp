@@ -154,6 +154,14 @@ void MmTasks::widen(std::int64_t pages) {
     widen(lost_pages_);
 }
 
+void MmTasks::leave_member(int tid, std::uint64_t faults, const TaskName &name) {
+    TaskNet &left = left_[tid];
+    left.tid = name.tid;
+    left.tgid = name.tgid;
+    left.comm = name.comm;
+    left.faults = faults;
+}
+
 int MmTasks::end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns) {
     const auto found = members_.find(tid);
     Leaver leaver;
@@ -242,8 +250,16 @@ int MmTasks::tid_now(int tid) const {
 
 void MmTasks::show(MmView &view, bool tasks_cache) const {
     view.tasks.reserve(members_.size());
-    for (const auto &[tid, account] : members_)
-        view.tasks.push_back(entry(tid, account, tasks_cache));
+    for (const auto &[tid, account] : members_) {
+        TaskNet &net = view.tasks.emplace_back(entry(tid, account, tasks_cache));
+        const auto left = left_.find(tid);
+        if (left == left_.end()) continue;
+        net.left = true;
+        net.tid = left->second.tid;
+        net.tgid = left->second.tgid;
+        net.comm = left->second.comm;
+        net.faults = left->second.faults;
+    }
     std::sort(view.tasks.begin(), view.tasks.end(),
               [](const TaskNet &a, const TaskNet &b) { return a.host_tid < b.host_tid; });
     for (const auto &[tid, account] : others_)

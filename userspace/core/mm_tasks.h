@@ -89,6 +89,8 @@ class MmTasks {
     void add_flushed(Account &account, std::size_t member, std::int64_t pages);
     /// Calls Account::rebase() of each member.
     void rebase();
+    /// A member has left the mm by an exec. Its account stays, with this name and the faults that it had in the mm.
+    void leave_member(int tid, std::uint64_t faults, const TaskName &name);
     /// Any net may be off by this many more pages from now on.
     void widen(std::int64_t pages);
     /// To be called after a resync: accounts that are added later are not in doubt.
@@ -138,6 +140,7 @@ class MmTasks {
     std::unordered_map<int, Account> members_;
     std::map<int, Account> others_;
     std::unordered_map<int, int> renamed_;
+    std::unordered_map<int, TaskNet> left_;  ///< by TID: names and faults of members that have left by exec
     Account ended_, teardown_;
     Account ended_others_;                    ///< of tasks of other mms
     std::map<int, Leaver> leavers_;           ///< by Account::tag

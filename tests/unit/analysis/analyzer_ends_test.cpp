@@ -63,6 +63,74 @@ std::vector<event::Event> life(int tgid, std::uint64_t t_ns) {
     return events;
 }
 
+/// `tid` execs another program in a new mm, and has had so many faults by then.
+event::Records exec(std::uint64_t t_ns, int tid, std::uint64_t faults) {
+    rsslag_task record{};
+    record.kind = RSSLAG_EXEC;
+    record.flags = RSSLAG_TRACED;
+    record.tid = record.ns_tid = record.tgid = record.ns_tgid = kPid;
+    record.old_tid = tid;
+    record.t_ns = kStart + t_ns;
+    record.mm = kChildsMm;
+    record.user_faults = faults;
+    std::string("other").copy(record.comm, sizeof record.comm - 1);
+    event::Records records;
+    append(records, record);
+    return records;
+}
+
+/// The first update of the mm that an exec makes.
+event::Records newborn(std::uint64_t t_ns, int tid) {
+    rsslag_update record{};
+    record.kind = RSSLAG_UPDATE;
+    record.flags = RSSLAG_NEWBORN;
+    record.tid = tid;
+    record.t_ns = kStart + t_ns;
+    record.mm = kChildsMm;
+    record.count = 1;
+    record.member = 1;
+    event::Records records;
+    append(records, record);
+    return records;
+}
+
+event::Records teardown(std::uint64_t t_ns, int tid) {
+    event::Records records = update(t_ns, 0, tid);
+    reinterpret_cast<rsslag_update *>(records.bytes.data())->flags = RSSLAG_OWN | RSSLAG_TEARDOWN;
+    return records;
+}
+
+TEST(AnalyzerEnds, LeavesNameAndFaultsOfAnExecToTheOldProgram) {
+    TickAnalyzer analyzer(facts(), {});
+    std::vector<core::Tick> ticks = feed_all(
+        analyzer, {attach(ms(1)), update(ms(10), 1100), newborn(ms(20), kPid), teardown(ms(21), kPid),
+                   task(ms(22), RSSLAG_EXIT, 0, kPid + 1), exec(ms(23), kPid, 110), until(ms(900)),
+                   event::Faults{{{kPid, {117, 0}}}}, event::Stop{at(ms(1000))}, event::End{at(ms(1001)), {}}});
+    const auto old =
+        std::find_if(ticks.begin(), ticks.end(), [](const auto &tick) { return tick.state == State::Exec; });
+    ASSERT_NE(old, ticks.end());
+    ASSERT_EQ(old->ledger.tasks.size(), 1U);
+    EXPECT_EQ(old->ledger.tasks[0].comm, "worker");
+    EXPECT_EQ(old->ledger.tasks[0].faults, 100U) << "10 were before the attach";
+    EXPECT_EQ(analyzer.summary()->faults, 107U);
+}
+
+TEST(AnalyzerEnds, LeavesTidAndFaultsOfAnExecToTheThreadThatItWas) {
+    TickAnalyzer analyzer(facts(), {});
+    std::vector<core::Tick> ticks = feed_all(
+        analyzer, {attach(ms(1)), update(ms(10), 1100, kPid + 1), task(ms(19), RSSLAG_EXIT, 0, kPid),
+                   newborn(ms(20), kPid + 1), teardown(ms(21), kPid), exec(ms(23), kPid + 1, 106), until(ms(900)),
+                   event::Faults{{{kPid, {7, 0}}}}, event::Stop{at(ms(1000))}, event::End{at(ms(1001)), {}}});
+    const auto old =
+        std::find_if(ticks.begin(), ticks.end(), [](const auto &tick) { return tick.state == State::Exec; });
+    ASSERT_NE(old, ticks.end());
+    ASSERT_EQ(old->ledger.tasks.size(), 1U);
+    EXPECT_EQ(old->ledger.tasks[0].tid, kPid + 1);
+    EXPECT_EQ(old->ledger.tasks[0].comm, "worker");
+    EXPECT_EQ(old->ledger.tasks[0].faults, 100U) << "6 were before the attach";
+    EXPECT_EQ(analyzer.summary()->faults, 107U);
+}
+
 TEST(AnalyzerEnds, KeepsThoseThatLaggedMostAndCountsTheOthers) {
     constexpr int kLives = 5000;
     constexpr std::size_t kMost = 2000;
