@@ -173,8 +173,10 @@ void Analyzer::State::operator()(event::Counters &event) {
         const core::TimedCounters &timed = *event.reported;
         for (const core::TaskReading &task : timed.counters.tasks) {
             const auto group = task.tgid == event.pid ? ledger.group(task.host_tgid) : std::nullopt;
-            if (group && group->mm == timed.counters.mm && !ledger.has(group->mm))
-                adopt(group->host_tgid, timed.counters, timed.begin_ns, timed.end_ns);
+            if (!group || group->mm != timed.counters.mm || ledger.has(group->mm)) continue;
+            adopt(group->host_tgid, timed.counters, timed.begin_ns, timed.end_ns);
+            ledger.start_missed(group->mm);
+            totals.processes_read_late++;
         }
     }
     const auto found = std::find_if(awaited.begin(), awaited.end(),
@@ -284,6 +286,7 @@ void Analyzer::State::operator()(event::End &event) {
     // A recording without its last chunks also lacks the last count of sent records.
     summary->emitted = std::max(losses.sent, summary->records + summary->lost);
     summary->lost_by = losses.by_cause;
+    summary->processes_unread = ledger.groups_unread();
     summary->readings_failed = readings_failed;
     summary->ended_mms = ledger.ended_mms();
     summary->ended_not_at_zero = ledger.ended_not_at_zero();

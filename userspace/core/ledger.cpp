@@ -130,6 +130,10 @@ void Ledger::start_lost(std::uint64_t mm) {
     if (const auto account = impl_->at(mm)) account->start_lost();
 }
 
+void Ledger::start_missed(std::uint64_t mm) {
+    if (const auto account = impl_->at(mm)) account->start_missed();
+}
+
 void Ledger::had_faults(int host_tid, std::uint64_t faults) {
     if (const auto task = impl_->tasks.find(host_tid); task != impl_->tasks.end()) task->second.faults_before = faults;
 }
@@ -292,6 +296,10 @@ bool Ledger::leaving() const {
 
 std::uint64_t Ledger::ended_mms() const {
     return impl_->ended;
+}
+
+std::uint64_t Ledger::groups_unread() const {
+    return impl_->groups_unread;
 }
 
 std::uint64_t Ledger::ended_not_at_zero() const {

@@ -255,6 +255,8 @@ class Ledger {
 
     /// To be called for an mm that was adopted because the records of its start were lost.
     void start_lost(std::uint64_t mm);
+    /// To be called for an mm that was adopted after updates of its process: what came before is not known.
+    void start_missed(std::uint64_t mm);
 
     /// Sets how many faults of a task had been counted at the attach. The counts of its EXIT record include them.
     void had_faults(int host_tid, std::uint64_t faults);
@@ -319,6 +321,8 @@ class Ledger {
     std::vector<EndedTask> take_ended_tasks();
     /// Whether take_ended() has more to return later.
     bool leaving() const;
+    /// The number of groups that have ended before their mm was adopted.
+    std::uint64_t groups_unread() const;
     /// The number of mms that have ended.
     std::uint64_t ended_mms() const;
     /// The number of mms that have ended with a counter other than 0.

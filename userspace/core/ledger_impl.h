@@ -58,6 +58,7 @@ struct Ledger::Impl {
     std::unordered_map<std::uint64_t, std::uint64_t> retired;  ///< by address: the time at which an mm last ended there
     std::uint64_t generations = 0;
     std::uint64_t ended = 0, ended_not_at_zero = 0;
+    std::uint64_t groups_unread = 0;
     std::uint64_t now = 0;
     /// Lost records. Any of them may belong to an mm that is created before `until_ns`.
     struct Doubt {

@@ -110,8 +110,10 @@ Account &Ledger::Impl::account_of(MmAccount &mm, const rsslag_update &update, bo
         member = true;
         return mm.member(update.tid);
     }
-    // From 6.16 the last task of a group exits before the mm is torn down.
-    member = task == nullptr && !foreign && exiting;
+    // From 6.16 the last task of a group exits before the mm is torn down. A task of this mm that is not known ended
+    // before the mm was first read.
+    const bool unknown = task == nullptr || task->mm == nullptr;
+    member = unknown && !foreign && ((task == nullptr && exiting) || (update.flags & RSSLAG_OWN) != 0);
     if (member) return mm.ended(update.tid);
     others.insert(update.tid);
     return mm.other(update.tid);
@@ -344,7 +346,11 @@ void Ledger::Impl::leave(int host_tgid, std::shared_ptr<MmAccount> mm, std::uint
     GroupView as_it_was = group->second;
     as_it_was.state = State::Exited;
     if (!mm) mm = at(as_it_was.mm);
-    if (mm) leaving.push_back({as_it_was, mm, t_ns});
+    if (mm) {
+        leaving.push_back({as_it_was, mm, t_ns});
+    } else {
+        groups_unread++;
+    }
     groups.erase(group);
 }
 

@@ -413,6 +413,11 @@ void MmAccount::born() {
     peaks_.start(exact(), lag(), born_ns, needs_resync_);
 }
 
+void MmAccount::start_missed() {
+    start_approximate = true;
+    peaks_.start_missed();
+}
+
 void MmAccount::close() {
     peaks_.close(exact(), last_ns, needs_resync_);
     shared_ = nullptr;

@@ -70,6 +70,8 @@ class MmAccount {
     void bind(std::uint64_t t_ns);
     /// To be called if the records of its creation may be lost.
     void start_lost() { start_approximate = true; }
+    /// To be called if its first reading came after updates of the process.
+    void start_missed();
 
     // See MmTasks.
     Account &member(int tid) { return tasks_.member(tid); }

@@ -65,6 +65,8 @@ class Peaks {
     void resume(std::uint64_t t_ns);
     /// Pauses until start() or resume(), since records are missing.
     void lost();
+    /// To be called if there were steps before the start.
+    void start_missed() { seen_.lossy = true; }
     bool running() const { return track_.running(); }
     /// The rss by the counts in the records, without waiting for settlements, and its lag.
     std::int64_t reported() const { return reported_; }

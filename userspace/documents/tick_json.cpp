@@ -170,6 +170,8 @@ void put_counts(ordered_json &object, const Summary &summary) {
     object["resyncs"] = summary.resyncs;
     object["disagreements"] = summary.disagreements;
     object["readings_failed"] = summary.readings_failed;
+    object["processes_read_late"] = summary.processes_read_late;
+    object["processes_unread"] = summary.processes_unread;
     object["ended_mms"] = summary.ended_mms;
     object["ended_not_at_zero"] = summary.ended_not_at_zero;
 }

@@ -243,6 +243,8 @@ std::string summary_text(const Summary &summary, const TextStyle &style) {
     fmt::format_to(out, "{}lost {} of {} records{}, resyncs {}, disagreements {}\n", summary.lost > 0 ? "! " : "",
                    thousands(summary.lost), thousands(summary.emitted), parts(summary.lost_by),
                    thousands(summary.resyncs), thousands(summary.disagreements));
+    if (const std::string missed = core::missed_text(summary); !missed.empty())
+        fmt::format_to(out, "! {}: what they did before is not known\n", missed);
     if (summary.lines_dropped > 0) fmt::format_to(out, "! {}\n", dropped_text(summary.lines_dropped));
     if (summary.readings_failed > 0)
         fmt::format_to(out, "! {} readings of processes failed: these ticks are missing\n",

@@ -132,8 +132,10 @@ struct Report {
     std::uint64_t left_out = 0;
     bool names = false;  ///< the recording contains mappings, so growth has their names
 
-    /// Whether counts may be too low: records were lost, or are not in the file.
-    bool lossy() const { return ending.lost > 0 || !ending.complete; }
+    /// Whether counts may be too low: records were lost, are not in the file, or came before a first reading.
+    bool lossy() const {
+        return ending.lost > 0 || !ending.complete || ending.processes_read_late + ending.processes_unread > 0;
+    }
     std::uint64_t row_count() const;
 };
 

@@ -111,7 +111,8 @@ std::string what_was_lost(const Report &report) {
                            causes.empty() ? "" : ": ", causes);
     }
     if (!ending.complete) text += fmt::format("{}the recording is not complete", text.empty() ? "" : ", ");
-    return text;
+    const std::string missed = core::missed_text(ending);
+    return text + (text.empty() || missed.empty() ? "" : ", ") + missed;
 }
 
 /// Only a lower bound if children were not traced.
@@ -249,7 +250,8 @@ std::vector<Figure> figures(const Report &report) {
         {"resyncs", Unit::Count, count(ending.resyncs)},
         {"disagreements", Unit::Count, count(ending.disagreements)},
         {"processes", Unit::Count,
-         std::count_if(all.begin(), all.end(), own_image) + static_cast<std::int64_t>(report.left_out)}};
+         std::count_if(all.begin(), all.end(), own_image) + static_cast<std::int64_t>(report.left_out) +
+             static_cast<std::int64_t>(ending.processes_unread)}};
     if (lossy) doubt(figures, report);
     return figures;
 }

@@ -217,6 +217,8 @@ std::string report_json(const Report &report) {
     object["at_least"] = report.lossy();
     object["resyncs"] = ending.resyncs;
     object["disagreements"] = ending.disagreements;
+    object["processes_read_late"] = ending.processes_read_late;
+    object["processes_unread"] = ending.processes_unread;
     object["flush_reasons"] = counts(ending.flush_reasons);
     object["rows"] = counts(report.rows);
     object["peak_lag"] = peak_lag(report.peak_lag);

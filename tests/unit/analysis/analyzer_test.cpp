@@ -174,6 +174,46 @@ TEST_F(AnalyzerTest, TellsNothingOfAProgramUntilTheExecThatIsAwaited) {
     EXPECT_TRUE(analyzer_.adopted().empty());
 }
 
+TEST_F(AnalyzerTest, MarksAProcessThatWasFirstReadAfterItsExec) {
+    rsslag_task exec{};
+    exec.kind = RSSLAG_EXEC;
+    exec.tid = exec.tgid = exec.ns_tid = exec.ns_tgid = exec.old_tid = kPid;
+    exec.t_ns = kStart + ms(5);
+    exec.mm = kMm;
+    event::Records records;
+    append(records, exec);
+    feed(std::move(records));
+    feed(update(ms(6), 1600));
+    feed(task(ms(8), RSSLAG_NEWTASK, RSSLAG_SAME_GROUP | RSSLAG_TRACED | RSSLAG_SHARES_MM, kPid + 2, kMm));
+    feed(until(ms(9)));
+    feed(event::Counters{kPid, core::TimedCounters{counters(1600), kStart + ms(11), kStart + ms(12)}});
+    feed(update(ms(10), 1600, kPid + 2));
+    feed(task(ms(10) + 1, RSSLAG_EXIT, 0, kPid + 2));
+    feed(until(ms(20)));
+    feed(reading(ms(30), 1600));
+    const auto ticks = feed(tick_end(ms(600)));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_TRUE(ticks[0].ledger.start_approximate);
+    EXPECT_TRUE(ticks[0].ledger.extremes.lossy) << "it may have held more before";
+    EXPECT_TRUE(ticks[0].ledger.others.empty()) << "the thread was of this process";
+    feed(event::Stop{at(ms(700))});
+    feed(event::End{at(ms(701)), {}});
+    EXPECT_EQ(analyzer_.summary()->processes_read_late, 1U);
+    EXPECT_EQ(analyzer_.summary()->processes_unread, 0U);
+    EXPECT_TRUE(analyzer_.summary()->all.lossy);
+}
+
+TEST_F(AnalyzerTest, CountsAProcessThatEndedBeforeItsFirstReading) {
+    feed(task(ms(5), RSSLAG_EXEC, RSSLAG_TRACED, kPid));
+    feed(update(ms(6), 1600));
+    feed(task(ms(8), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid));
+    feed(until(ms(100)));
+    feed(event::Stop{at(ms(700))});
+    feed(event::End{at(ms(701)), {}});
+    EXPECT_EQ(analyzer_.summary()->processes_unread, 1U);
+    EXPECT_TRUE(analyzer_.summary()->processes.empty());
+}
+
 TEST_F(AnalyzerTest, TakesUpAProcessWhoseExecWasLost) {
     feed(event::ExecAwaited{kPid, kPid, 0x1000});
     feed(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
