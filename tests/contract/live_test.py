@@ -59,8 +59,8 @@ class Targets(TracingTest):
         for name in ('busy', 'churn', 'storm'):
             with Held(name) as held:
                 ticks, summary = assert_trace(self, live(*self.options, '--interval', '50ms', '--duration', '1s', held.pid))
-            self.assertGreater(summary['updates'], 1000, name)
-            self.assertGreater(ticks[-1]['faults'], 100, name)
+            self.assertGreater(summary['updates'], 10 if contract.emulated() else 1000, name)
+            self.assertGreater(ticks[-1]['faults'], 10 if contract.emulated() else 100, name)
             self.assertEqual(summary['lost'], 0, name)
             self.assertEqual(summary['disagreements'], 0, name)
             self.assertNotIn('agrees', {tick['verdict'] for tick in ticks if tick['residual']}, name)

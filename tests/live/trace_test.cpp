@@ -117,8 +117,8 @@ TEST_P(Traced, AgreesWithExactReadingsOverAMixedRun) {
     const auto most = emulated() ? static_cast<int>(run.ticks.size() / 10) : 0;
     EXPECT_LE(run.summary["resyncs"], most) << run.summary.dump(1);
     EXPECT_LE(run.summary["disagreements"], 2 * most) << run.summary.dump(1);
-    EXPECT_GT(run.summary["ended_mms"], emulated() ? 0 : 10);
-    if (!emulated()) {  // its few ticks may all be while it changes
+    if (!emulated()) {  // it may get too little CPU time to do much
+        EXPECT_GT(run.summary["ended_mms"], 10);
         EXPECT_GT(agreeing, 5);
     }
     std::printf("mixed: %s updates, %zu ticks (%d agree), %s mms ended\n", run.summary["updates"].dump().c_str(),
