@@ -75,6 +75,19 @@ static __always_inline void read_mm(struct rsslag_snapshot_mm *record, struct mm
     record->users = BPF_CORE_READ(mm, mm_users.counter);
     record->total_vm = BPF_CORE_READ(mm, total_vm);
     record->map_count = BPF_CORE_READ(mm, map_count);
+    record->threads = progress.threads;
+    __builtin_memcpy(record->comm, progress.comm, TASK_COMM_LEN);
+}
+
+/* The leader need not have an mm: its name comes from any task of the requested group. */
+static __always_inline void note_group(struct task_struct *task, struct numbers numbers)
+{
+    struct task_struct *leader = task->group_leader;
+
+    if (progress.threads || numbers.tgid != request.tgid)
+        return;
+    progress.threads = task->signal->nr_threads;
+    bpf_probe_read_kernel(progress.comm, TASK_COMM_LEN, leader->comm);
 }
 
 static __always_inline void write_mm_thread(struct seq_file *seq, struct mm_struct *mm, u32 kind)
@@ -148,6 +161,7 @@ static __always_inline int visit(struct bpf_iter__task *ctx, enum scheme scheme)
     numbers = numbers_of(task);
     if (!request.mm && numbers.tgid != request.tgid)
         return 0;
+    note_group(task, numbers);
     if (!progress.host_tid || progress.host_tid == task->pid) {
         progress.host_tid = task->pid;
         progress.mm = (u64)mm;

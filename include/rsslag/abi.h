@@ -45,9 +45,11 @@ struct rsslag_snapshot_mm {
     rsslag_s64 flushed[RSSLAG_MEMBERS];
     rsslag_u64 total_vm;  /* pages */
     rsslag_s32 map_count; /* mappings */
-    rsslag_u32 pad;
+    /* Of the requested group. In MM_FIRST both are 0 if the first task of the mm belongs to another group. */
+    rsslag_u32 threads; /* signal->nr_threads, as in struct rsslag_total */
+    char comm[16];      /* of the leader, which may have exited and so have no TASK */
 };
-RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_mm) == 64, "rsslag_snapshot_mm");
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_mm) == 80, "rsslag_snapshot_mm");
 
 struct rsslag_snapshot_cpu {
     rsslag_u32 kind;
@@ -99,9 +101,10 @@ struct rsslag_snapshot_progress {
     rsslag_s32 host_tgid;    /* of the previous task */
     struct rsslag_view view; /* the reader's PID namespace */
     rsslag_s32 tgid;         /* the previous task's group in that namespace */
-    rsslag_u32 pad;
+    rsslag_u32 threads;      /* these two go into rsslag_snapshot_mm; 0: no task of the requested group yet */
+    char comm[16];
 };
-RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_progress) == 40, "rsslag_snapshot_progress");
+RSSLAG_STATIC_ASSERT(sizeof(struct rsslag_snapshot_progress) == 56, "rsslag_snapshot_progress");
 
 enum rsslag_total_flags {
     RSSLAG_TOTAL_MOVED = 1,       /* the mm's counters changed while they were read */

@@ -55,6 +55,9 @@ struct CounterReading {
     MmReading last;
     std::vector<TaskReading> tasks;  ///< ascending by host TID
     std::int64_t took_us = 0;
+    /// Of the process that was read, as in ProcessTotal. A recording has only the comm, and only that of TimedCounters.
+    std::int64_t threads = 0;
+    std::string comm;
 
     /// The sum of what tasks or CPUs cache; CPUs' values are those read after the tasks.
     Members cached() const;

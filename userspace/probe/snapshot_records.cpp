@@ -91,6 +91,8 @@ core::Result<core::CounterReading> unpack_snapshot(core::Scheme scheme, std::spa
                 mm->map_count = record->map_count;
                 reading.mm = record->mm;
                 reading.mm_users = record->users;
+                reading.threads = record->threads;
+                reading.comm.assign(record->comm, strnlen(record->comm, sizeof(record->comm)));
                 break;
             }
             case RSSLAG_SNAPSHOT_CPU: {

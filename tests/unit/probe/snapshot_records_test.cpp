@@ -133,6 +133,18 @@ TEST(UnpackSnapshot, ReadsAPassOfTheThreadScheme) {
     EXPECT_EQ(reading->exact(), members(202, 697, 18, -42));
 }
 
+TEST(UnpackSnapshot, TakesTheNumberOfThreadsAndTheNameFromTheEndOfThePass) {
+    rsslag_snapshot_mm last{};
+    last.kind = RSSLAG_SNAPSHOT_MM_LAST;
+    last.threads = 2;
+    std::string("leader").copy(last.comm, sizeof(last.comm));
+    const auto reading =
+        unpack(Scheme::Plain, mm_record(RSSLAG_SNAPSHOT_MM_FIRST) + task_record(4712, "worker") + bytes(last));
+    ASSERT_TRUE(reading.ok()) << reading.error().what;
+    EXPECT_EQ(reading->threads, 2);
+    EXPECT_EQ(reading->comm, "leader");
+}
+
 TEST(UnpackSnapshot, GivesEachCpuToTheMmBeforeIt) {
     const auto reading = unpack(Scheme::Cpu, cpu_pass());
     ASSERT_TRUE(reading.ok()) << reading.error().what;
