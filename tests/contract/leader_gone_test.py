@@ -196,6 +196,22 @@ class Headless(TracingTest):
         text = next(line for line in rsslag('top', '--once').lines if line.split()[:2] == [str(self.pid), NAME])
         self.assertEqual(text.split()[5], '0', 'what its stat says')
 
+    def test_its_name_at_its_end_is_as_it_was(self):
+        with tempfile.TemporaryDirectory() as directory, headless() as (pid, _):
+            file = os.path.join(directory, 'recording')
+            with Live('--format', 'jsonl', '--record', file, pid) as trace:
+                trace.document()
+                os.kill(pid, signal.SIGKILL)
+                ran = trace.finish()
+            shown = [*ran.documents(), *rsslag('replay', '--format', 'jsonl', file).documents(),
+                     rsslag('report', '--json', file).document()]
+            rows = [row for row in rsslag('export', file).documents() if row.get('type') == 'tick']
+        self.assertEqual([len(one['processes']) for one in shown if 'processes' in one], [1, 1, 1])
+        self.assertEqual([one['state'] for one in shown + rows if one.get('state') == 'exited'], ['exited'] * 3)
+        names = [one['comm'] for one in shown + rows if 'comm' in one]
+        names += [process['comm'] for one in shown for process in one.get('processes', ())]
+        self.assertEqual(set(names), {NAME}, names)
+
     def test_live_takes_it_by_name(self):
         with Live('--format', 'jsonl', '--duration', '60', '--no-wait', '--comm', NAME) as trace:
             self.assertEqual(trace.document()['pid'], self.pid)

@@ -129,11 +129,13 @@ void Analyzer::State::operator()(event::Faults &event) {
         faults[task.host_tid] = task.counts;
 }
 
-void Analyzer::State::adopt(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns,
-                            std::uint64_t end_ns) {
+/// `comm`: of the leader, which is not among the tasks if it has ended. Empty: an old recording lacks it.
+void Analyzer::State::adopt(int host_tgid, const core::CounterReading &counters, const std::string &comm,
+                            std::uint64_t begin_ns, std::uint64_t end_ns) {
     core::GroupView group;
     group.host_tgid = host_tgid;
     group.mm = counters.mm;
+    group.comm = comm;
     for (const core::TaskReading &task : counters.tasks) {
         if (task.host_tgid != host_tgid) continue;
         group.tgid = task.tgid;
@@ -144,9 +146,9 @@ void Analyzer::State::adopt(int host_tgid, const core::CounterReading &counters,
     if (records != nullptr) records->on_adopted(group);
 }
 
-void Analyzer::State::take_up(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns,
-                              std::uint64_t end_ns) {
-    adopt(host_tgid, counters, begin_ns, end_ns);
+void Analyzer::State::take_up(int host_tgid, const core::CounterReading &counters, const std::string &comm,
+                              std::uint64_t begin_ns, std::uint64_t end_ns) {
+    adopt(host_tgid, counters, comm, begin_ns, end_ns);
     ledger.start_lost(counters.mm);
     adopted.emplace_back(host_tgid, counters.mm);
 }
@@ -154,7 +156,7 @@ void Analyzer::State::take_up(int host_tgid, const core::CounterReading &counter
 /// The kernel counts faults since tracing of the process started, which may be long before a recording starts.
 void Analyzer::State::operator()(event::Attach &event) {
     const core::TimedCounters &timed = event.counters;
-    adopt(event.host_tgid, timed.counters, timed.begin_ns, timed.end_ns);
+    adopt(event.host_tgid, timed.counters, timed.counters.comm, timed.begin_ns, timed.end_ns);
     for (const event::Faults::Task &task : event.faults.tasks) {
         faults[task.host_tid] = task.counts;
         ledger.had_faults(task.host_tid, task.counts.user + task.counts.kernel);
@@ -174,7 +176,7 @@ void Analyzer::State::operator()(event::Counters &event) {
         for (const core::TaskReading &task : timed.counters.tasks) {
             const auto group = task.tgid == event.pid ? ledger.group(task.host_tgid) : std::nullopt;
             if (!group || group->mm != timed.counters.mm || ledger.has(group->mm)) continue;
-            adopt(group->host_tgid, timed.counters, timed.begin_ns, timed.end_ns);
+            adopt(group->host_tgid, timed.counters, timed.counters.comm, timed.begin_ns, timed.end_ns);
             ledger.start_missed(group->mm);
             totals.processes_read_late++;
         }
@@ -185,7 +187,8 @@ void Analyzer::State::operator()(event::Counters &event) {
     const int host_tgid = found->first;
     awaited.erase(found);
     if (!event.reported) return;  // the process has ended
-    take_up(host_tgid, event.reported->counters, event.reported->begin_ns, event.reported->end_ns);
+    const core::TimedCounters &timed = *event.reported;
+    take_up(host_tgid, timed.counters, timed.counters.comm, timed.begin_ns, timed.end_ns);
 }
 
 void Analyzer::State::begin_tick() {
@@ -215,7 +218,7 @@ void Analyzer::State::operator()(event::Reading &event) {
     if (event.reported && group_of(event.host_tgid) == nullptr) {
         // Its attach or fork is not among these events: its counters as read are its baseline.
         const core::RawReading &reading = *event.reported;
-        adopt(event.host_tgid, reading.counters(), reading.begin_ns, reading.end_ns);
+        adopt(event.host_tgid, reading.counters(), reading.comm, reading.begin_ns, reading.end_ns);
         if (losses.lost() > 0) ledger.start_lost(reading.counters().mm);
         ledger.watch(reading.counters().mm);
         if (const auto group = ledger.group(event.host_tgid)) newcomers.emplace(group->host_tgid, *group);

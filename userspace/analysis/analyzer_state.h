@@ -136,8 +136,10 @@ struct Analyzer::State {
     void log_flush(const rsslag_update &update, const core::Applied &applied);
     std::vector<core::LoggedFlush> flushes_of(const core::MmView &mm) const;
     void count_losses(std::uint64_t t_ns);
-    void adopt(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns, std::uint64_t end_ns);
-    void take_up(int host_tgid, const core::CounterReading &counters, std::uint64_t begin_ns, std::uint64_t end_ns);
+    void adopt(int host_tgid, const core::CounterReading &counters, const std::string &comm, std::uint64_t begin_ns,
+               std::uint64_t end_ns);
+    void take_up(int host_tgid, const core::CounterReading &counters, const std::string &comm, std::uint64_t begin_ns,
+                 std::uint64_t end_ns);
     void begin_tick();
     void end_tick();
     const core::GroupView *group_of(int host_tgid) const;

@@ -84,6 +84,7 @@ struct PutBody {
         put_signed(out, event.host_tgid);
         timed(event.counters);
         faults(event.faults);
+        put_text(out, event.counters.counters.comm);
         return ItemKind::Attach;
     }
     ItemKind operator()(const event::ExecAwaited &event) const {
@@ -97,6 +98,7 @@ struct PutBody {
         put(out, event.reported ? 1 : 0);
         if (event.reported) {
             timed(*event.reported);
+            put_text(out, event.reported->counters.comm);
         } else {
             put_error(out, event.reported.error());
         }
@@ -160,6 +162,11 @@ event::Moment read_moment(ByteReader &in, std::uint64_t base_ns) {
     return at;
 }
 
+/// The leader's comm, at the end of an item; absent from old recordings.
+void read_comm(ByteReader &in, core::TimedCounters &timed) {
+    if (!in.at_end()) timed.counters.comm = in.name();
+}
+
 core::TimedCounters read_timed(ByteReader &in, std::uint64_t base_ns) {
     core::TimedCounters timed;
     timed.counters = read_counters(in);
@@ -207,7 +214,9 @@ event::Faults read_faults(ByteReader &in) {
 event::Counters read_counters_item(ByteReader &in, std::uint64_t base_ns) {
     const int pid = in.small();
     if (!in.yes()) return {pid, read_error(in)};
-    return {pid, read_timed(in, base_ns)};
+    core::TimedCounters timed = read_timed(in, base_ns);
+    read_comm(in, timed);
+    return {pid, std::move(timed)};
 }
 
 core::OwnCost read_cost(ByteReader &in) {
@@ -223,6 +232,7 @@ event::Attach read_attach(ByteReader &in, std::uint64_t base_ns) {
     attach.host_tgid = in.small();
     attach.counters = read_timed(in, base_ns);
     attach.faults = read_faults(in);
+    read_comm(in, attach.counters);
     return attach;
 }
 

@@ -354,5 +354,28 @@ TEST(AnalyzerEnds, ReadsAgainWhatWasReadBeforeACpuWasSaidToBeOffline) {
     EXPECT_FALSE(ticks[0].needs_resync);
 }
 
+/// Its name at its end, after `start`.
+std::string name_at_end(event::Event start) {
+    TickAnalyzer analyzer(facts(), {});
+    const auto ticks =
+        feed_all(analyzer, {std::move(start), tick_end(ms(5)), task(ms(20), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kPid + 1),
+                            until(ms(100)), event::Stop{at(ms(3000))}, event::End{at(ms(3001)), {}}});
+    EXPECT_EQ(ticks.back().state, State::Exited);
+    EXPECT_EQ(analyzer.summary()->processes.at(0).comm, ticks.back().process.comm);
+    return ticks.back().process.comm;
+}
+
+TEST(AnalyzerEnds, NamesAProcessAfterItsLeaderAlsoIfThatEndedBeforeTheOthers) {
+    event::Attach first = attach(ms(1));
+    first.counters.counters.tasks = {core::test::task(kPid + 1, {})};
+    EXPECT_EQ(name_at_end(first), "worker") << "an old recording";
+    first.counters.counters.comm = "leader";
+    EXPECT_EQ(name_at_end(first), "leader");
+    event::Reading read = reading(ms(1), 1000);
+    read.reported->comm = "leader";
+    read.reported->bracket.readings[0].tasks = first.counters.counters.tasks;
+    EXPECT_EQ(name_at_end(read), "leader") << "its attach is not among the events";
+}
+
 }  // namespace
 }  // namespace rsslag::analysis

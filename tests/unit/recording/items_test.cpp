@@ -186,6 +186,28 @@ TEST(Items, AListingFromBeforeStacksHasNone) {
     EXPECT_TRUE(back.listing.stacks.empty());
 }
 
+TEST(Items, OldOnesHaveNoCommOfTheLeader) {
+    core::TimedCounters timed{counters(), 11, 12};
+    timed.counters.comm = "leader";
+    const auto comm = [](const event::Event &event, std::size_t cut) {
+        Bytes bytes;
+        put_item(bytes, event, 10);
+        ByteReader in(bytes);
+        const RawItem item = next_raw_item(in);
+        ByteReader body(item.body.substr(0, item.body.size() - cut));
+        const auto back = read_item(item.kind, body, 10);
+        EXPECT_EQ(body.bad(), cut != 0 && cut != sizeof("leader"));
+        const auto *const attach = std::get_if<event::Attach>(&*back);
+        return (attach != nullptr ? attach->counters : *std::get<event::Counters>(*back).reported).counters.comm;
+    };
+    for (const event::Event &event :
+         std::initializer_list<event::Event>{event::Attach{4700, timed, {{{7, {1, 2}}}}}, event::Counters{1, timed}}) {
+        EXPECT_EQ(comm(event, 0), "leader");
+        EXPECT_EQ(comm(event, 1), "");
+        EXPECT_EQ(comm(event, sizeof("leader")), "") << "a length and six characters less";
+    }
+}
+
 bool is_refused(const event::Event &event) {
     Bytes bytes;
     put_item(bytes, event, 0);
