@@ -120,7 +120,7 @@ struct rsslag_reading {
     int64_t cached_rss;            /* of file, anon and shmem together; may be negative */
     int64_t lag;                   /* see Terms; by STATUS and ROLLUP: rss minus the rss in /proc/PID/stat */
     int64_t bound_rss;             /* the most that may be cached of file, anon and shmem together */
-    int64_t threads;               /* of the process; rsslag_exact() by BPF: of all processes that share its memory */
+    int64_t threads;               /* of the process, as in /proc/PID/status */
     int64_t took_ns;               /* duration of the reading; of rsslag_all(): of the whole pass */
     struct rsslag_members exact;
     struct rsslag_members flushed; /* may be negative for a moment */

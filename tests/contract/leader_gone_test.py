@@ -16,6 +16,7 @@ import unittest
 from pathlib import Path
 
 import contract
+import library_test
 from contract import (NOBODY, Held, TracingTest, as_nobody, assert_snapshot, assert_valid, child_with, is_gone, needs_root, rsslag,
                       set_comm, snapshot, task_state, wait_until)
 from live import Live
@@ -195,6 +196,15 @@ class Headless(TracingTest):
             self.assertEqual((each['lag'], each['exact'], each['comm']), (process['lag'], process['exact'], NAME))
         text = next(line for line in rsslag('top', '--once').lines if line.split()[:2] == [str(self.pid), NAME])
         self.assertEqual(text.split()[5], '0', 'what its stat says')
+
+    def test_the_library_has_its_name_and_threads_by_all_ways(self):
+        threads = int(re.search(r'(?m)^Threads:\s+(\d+)', Path(f'/proc/{self.pid}/status').read_text())[1])
+        for way in (library_test.BPF, library_test.STATUS if library_test.status_is_exact() else library_test.ROLLUP):
+            (line,) = [line for line in library_test.ManyProcesses.raw_all(self, way) if line.startswith(b'pid %d ' % self.pid)]
+            for found in (library_test.exact(self.pid, way), library_test.reading(line.decode())):
+                self.assertEqual((found['comm'], found['threads']), (NAME, threads), found)
+        bound = snapshot('--json', self.pid).document()['processes'][0]['bound']['rss']
+        self.assertEqual(library_test.exact(self.pid, library_test.BPF)['bound_rss'], bound, 'of the tasks that can cache')
 
     def test_its_name_at_its_end_is_as_it_was(self):
         with tempfile.TemporaryDirectory() as directory, headless() as (pid, _):

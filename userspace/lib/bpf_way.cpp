@@ -28,9 +28,9 @@ Reading reading_of(pid_t pid, const core::CounterReading &counters) {
     Reading reading;
     reading.pid = pid;
     reading.way = Way::Bpf;
-    reading.threads = static_cast<std::int64_t>(counters.tasks.size());
-    for (const core::TaskReading &task : counters.tasks)
-        if (task.tid == pid || (task.tgid == pid && reading.comm.empty())) reading.comm = task.comm;
+    reading.comm = counters.comm;
+    reading.threads = counters.threads;
+    reading.tasks = static_cast<std::int64_t>(counters.tasks.size());
     reading.moved = counters.first != counters.last;
     fill_in_counters(reading, counters.flushed(), counters.cached());
     return reading;
@@ -41,7 +41,8 @@ Reading reading_of(const core::ProcessTotal &total) {
     reading.pid = total.tgid;
     reading.comm = total.comm;
     reading.way = Way::Bpf;
-    reading.threads = total.tasks;
+    reading.threads = total.threads;
+    reading.tasks = total.tasks;
     reading.moved = total.moved;
     fill_in_counters(reading, total.flushed, total.cached);
     return reading;

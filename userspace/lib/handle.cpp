@@ -111,7 +111,7 @@ Handle::Handle(std::uint32_t ways, std::string directory)
 
 std::optional<core::Bound> Handle::bound(const Reading &reading) const {
     if (!scheme_ || !reading.threads || reading.foreign) return std::nullopt;
-    return core::bound(machine_, *reading.threads);
+    return core::bound(machine_, reading.tasks.value_or(*reading.threads));
 }
 
 /// Other threads of the caller may disturb the experiment: it is repeated, once a second at most, until it succeeds.

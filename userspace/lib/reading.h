@@ -29,7 +29,8 @@ struct Reading {
     std::optional<core::Members> exact;   ///< nullopt: not known by member
     std::optional<core::Members> cached;  ///< flushed = exact - cached
     std::optional<core::Pages> swap, cached_rss, lag;
-    std::optional<std::int64_t> threads;
+    std::optional<std::int64_t> threads;  ///< of the process, as in /proc/PID/status
+    std::optional<std::int64_t> tasks;    ///< that can cache updates of the mm; nullopt: not counted
     bool moved = false;
     bool foreign = false;  ///< other processes share the mm, and what their threads cache is not included
     std::int64_t took_ns = 0;
