@@ -410,6 +410,15 @@ def tiny_program(path, pages):
     os.chmod(path, 0o755)
 
 
+@contextlib.contextmanager
+def programs_for_all(name, *uids):
+    """Processes of these users (None: the present one) that run a program with this name, which every user can read."""
+    with tempfile.TemporaryDirectory(prefix='rsslag-contract-') as directory, contextlib.ExitStack() as stack:
+        os.chmod(directory, 0o755)
+        program = shutil.copy('/bin/sleep', os.path.join(directory, name))
+        yield [stack.enter_context(begun([program, '300'], user=uid, group=uid)).pid for uid in uids]
+
+
 class Crowd:
     """As Children, but runs a tiny program under each name: forking Python hundreds of times takes minutes."""
 

@@ -279,6 +279,17 @@ class Endings(unittest.TestCase):
         self.assertEqual(ran.document()['processes'], [])
         self.assertEqual([failed['pid'] for failed in ran.document()['failed']], [1])
 
+    @needs_root
+    def test_no_assertion_holds_for_a_process_that_cannot_be_read(self):
+        with contract.programs_for_all('rslgtest-unread', None, contract.NOBODY) as (other, own):
+            readable = as_nobody('maps', '--assert', 'rss<1GiB', str(own))
+            checked = as_nobody('maps', '--comm', 'rslgtest-unread', '--assert', 'rss<1GiB')
+            listed = as_nobody('maps', '--comm', 'rslgtest-unread', '--each')
+        self.assertEqual((readable.status, readable.err), (0, ''), readable)
+        for ran, status in ((checked, 1), (listed, 0)):
+            self.assertEqual(ran.status, status, ran)
+            self.assertRegex(ran.err, rf'^rsslag: cannot read /proc/{other}/smaps: .*\n$')
+
     def test_a_target_that_comes_and_goes(self):
         """Equal numbers, or status 3 with the reason: never a crash, never half a document."""
         seen = set()

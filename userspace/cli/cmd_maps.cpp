@@ -166,14 +166,30 @@ class MapsCommand {
         }
     }
 
+    /// It is not an error if a process that matches a pattern has ended or cannot be read, or if one that was read
+    /// before has ended. But an assertion about a process that cannot be read does not hold.
     void fail_one(pid_t pid, bool named, const Error &error) {
         failed_.push_back(
             {pid, core::harmless(error.remedy.empty() ? error.what : error.what + "; " + error.remedy), {}});
-        // Not an error: a process that matches a pattern may end or be unreadable, and one that was read before may
-        // end.
-        if (!named || (seen_ && error.kind == Kind::Gone)) return;
+        const bool gone = error.kind == Kind::Gone;
+        if (!named) {
+            (gone ? ended_ : unread_).push_back({pid, failed_.back().reason});
+            if (!gone && !options_.assertions.empty()) status_ = std::max(status_, kDoesNotHold);
+            return;
+        }
+        if (seen_ && gone) return;
         terminal::print_error(failed_.back().reason);
         status_ = std::max(status_, exit_status(error.kind));
+    }
+
+    /// Processes that have ended are reported only if no other process was shown.
+    void report_unread() {
+        const auto ended = std::exchange(ended_, {});
+        auto unread = std::exchange(unread_, {});
+        if (!seen_ && status_ == kDone && unread.empty()) unread = ended;
+        if (unread.empty()) return;
+        terminal::print_error(unread_text(unread));
+        if (!seen_) status_ = std::max(status_, kNotAllowed);
     }
 
     /// If the mappings of another user may not be read and the chosen output does not need them: shows
@@ -242,11 +258,7 @@ class MapsCommand {
             std::ranges::any_of(document.failed, [](const auto &each) { return each.status.has_value(); });
         if (by_status) document.status_shows = system::experiment().status;
         seen_ = seen_ || by_status || !document.processes.empty();
-        if (!seen_ && status_ == kDone) {
-            for (const memory::UnmappedProcess &failed : document.failed)
-                terminal::print_error(failed.reason);
-            status_ = kNotAllowed;
-        }
+        report_unread();
         if (const core::Status shown = show(document, again); !shown) {
             status_ = std::max(status_, fail(shown.error()));
             return false;
@@ -294,6 +306,8 @@ class MapsCommand {
     system::StopSignals stop_;
     std::vector<Watched> watched_;
     std::vector<memory::UnmappedProcess> failed_;
+    std::vector<core::FailedTarget> unread_;  ///< of this reading, not named by PID: they exist
+    std::vector<core::FailedTarget> ended_;   ///< of this reading, not named by PID: they have ended
     bool seen_ = false;
     int status_ = kDone;
 };

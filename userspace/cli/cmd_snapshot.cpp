@@ -65,15 +65,18 @@ struct Progress {
     std::vector<Opened> targets;             ///< those that could be read so far
     std::vector<core::FailedTarget> failed;  ///< of this round
     std::vector<std::string> complaints;     ///< of this round: lines for stderr
+    std::vector<core::FailedTarget> unread;  ///< of this round, not named by PID: they exist
+    std::vector<core::FailedTarget> ended;   ///< of this round, not named by PID: they have ended
     bool any_read = false;
     int failure = kDone;  ///< the highest exit status of a target that could not be read
     int status = kDone;
 
-    /// A failure sets the exit status only if the target was given by its PID; patterns take what can be read.
-    void fail(pid_t pid, bool named, const core::Error &error) {
+    /// A failure sets the exit status only if the target was given by its PID. Processes that match a pattern may end
+    /// (`gone`), or may not be readable: neither is an error.
+    void fail(pid_t pid, bool named, const core::Error &error, bool gone) {
         failed.push_back({pid, error.remedy.empty() ? error.what : error.what + "; " + error.remedy});
-        // Processes that match a pattern may end, or may not be readable: neither is an error.
         if (named) complaints.push_back(failed.back().reason);
+        if (!named) (gone ? ended : unread).push_back(failed.back());
         failure = std::max(failure, exit_status(error.kind));
         if (named) status = std::max(status, exit_status(error.kind));
     }
@@ -96,10 +99,17 @@ Progress open_all(const std::vector<system::Target> &targets) {
         if (process) {
             progress.targets.push_back({std::move(*process), target.named});
         } else {
-            progress.fail(target.pid, target.named, process.error());
+            progress.fail(target.pid, target.named, process.error(), process.error().kind == core::Kind::Gone);
         }
     }
     return progress;
+}
+
+/// Whether a process has ended; also a zombie, for which readings fail in other ways.
+bool is_gone(const procfs::Process &process, const core::Error &error) {
+    if (error.kind == core::Kind::Gone) return true;
+    const auto stat = process.stat();
+    return stat && !procfs::has_memory(process, *stat);
 }
 
 /// Reads each target; one that cannot be read is not tried again.
@@ -110,7 +120,8 @@ auto take_all(Reader &reader, Progress &progress, bool walk) {
     for (Opened &target : progress.targets) {
         auto process = reader.take(target.process, walk);
         if (!process) {
-            progress.fail(target.process.pid(), target.named, process.error());
+            progress.fail(target.process.pid(), target.named, process.error(),
+                          is_gone(target.process, process.error()));
             continue;
         }
         progress.any_read = true;
@@ -154,15 +165,19 @@ bool round(Reader &reader, Progress &progress, const SnapshotOptions &options, c
     auto document = reader.document();
     document.processes = std::move(processes);
     document.failed = std::exchange(progress.failed, {});
-    if (!progress.any_read && progress.complaints.empty()) {
-        for (const core::FailedTarget &failed : document.failed)
-            progress.complaints.push_back(failed.reason);
+    const auto ended = std::exchange(progress.ended, {});
+    const auto unread = std::exchange(progress.unread, {});
+    if (!unread.empty()) {
+        progress.complaints.push_back(unread_text(unread));
+    } else if (!progress.any_read && progress.complaints.empty() && !ended.empty()) {
+        progress.complaints.push_back(unread_text(ended));
     }
     for (const std::string &line : std::exchange(progress.complaints, {}))
         terminal::print_error(line);
     if (document.processes.empty() && document.failed.empty()) return false;
-    if (options.check && !std::all_of(document.processes.begin(), document.processes.end(),
-                                      [](const auto &process) { return holds(process); })) {
+    // The verdict on a process that could not be read is not known, so it does not hold.
+    if (options.check && (!unread.empty() || !std::all_of(document.processes.begin(), document.processes.end(),
+                                                          [](const auto &process) { return holds(process); }))) {
         progress.status = std::max(progress.status, kDoesNotHold);
     }
     const core::Status shown = show(document, options, style);

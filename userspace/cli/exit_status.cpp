@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 
 #include "core/text.h"
@@ -29,6 +30,16 @@ int fail(const core::Error &error) {
     if (terminal::reader_closed(error)) return kDone;
     terminal::print_error(error.remedy.empty() ? error.what : error.what + "; " + error.remedy);
     return exit_status(error.kind);
+}
+
+std::string unread_text(const std::vector<core::FailedTarget> &unread) {
+    if (unread.size() == 1) return unread.front().reason;
+    constexpr std::size_t kMost = 20;
+    std::string pids;
+    for (std::size_t i = 0; i < std::min(unread.size(), kMost); ++i)
+        pids += fmt::format(" {}", unread[i].pid);
+    return fmt::format("{} processes were not read:{}{}: {}", unread.size(), pids, unread.size() > kMost ? " ..." : "",
+                       unread.front().reason);
 }
 
 }  // namespace rsslag::cli

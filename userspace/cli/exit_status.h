@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "core/process_reading.h"
 #include "core/result.h"
 
 namespace rsslag::cli {
@@ -19,5 +21,8 @@ int exit_status(core::Kind kind);
 /// Prints the error and its remedy as one line on stderr and returns the exit status. If the error is that the reader
 /// closed the pipe, prints nothing and returns kDone.
 int fail(const core::Error &error);
+
+/// One line about processes that match a pattern but could not be read: their number and PIDs, and the first reason.
+std::string unread_text(const std::vector<core::FailedTarget> &unread);
 
 }  // namespace rsslag::cli
