@@ -116,11 +116,12 @@ core::Status parse(MapsOptions &options) {
     return Error{Kind::BadInput, "no target given", 0, "use a PID, -p, --comm, --cgroup or -u; see rsslag maps --help"};
 }
 
-/// A process to read, with --watch repeatedly.
+/// A process to read, with --watch repeatedly. It is open from its first reading until its last one, so that without
+/// --watch few descriptors are enough for any number of processes.
 struct Watched {
-    procfs::Process process;
-    bool named = false;
-    std::optional<std::vector<procfs::MapGroup>> before;  ///< those of the previous reading
+    system::Target target;
+    std::optional<procfs::Process> process{};
+    std::optional<std::vector<procfs::MapGroup>> before{};  ///< those of the previous reading
 };
 
 /// Groups with their names escaped as in JSON output.
@@ -146,7 +147,8 @@ class MapsCommand {
         : options_(options), style_(style), reader_(std::move(reader)) {}
 
     int run(const std::vector<system::Target> &targets) {
-        open(targets);
+        for (const system::Target &target : targets)
+            watched_.push_back({target});
         for (int round = 0;; ++round) {
             if (!take_reading(round > 0)) break;
             if (!options_.watch || round + 1 == options_.repeat || stop_.wait(options_.interval)) break;
@@ -155,25 +157,14 @@ class MapsCommand {
     }
 
   private:
-    void open(const std::vector<system::Target> &targets) {
-        for (const system::Target &target : targets) {
-            auto process = procfs::Process::open(target.pid);
-            if (process) {
-                watched_.push_back({*std::move(process), target.named, std::nullopt});
-            } else {
-                fail_one(target.pid, target.named, process.error());
-            }
-        }
-    }
-
     /// It is not an error if a process that matches a pattern has ended or cannot be read, or if one that was read
     /// before has ended. But an assertion about a process that cannot be read does not hold.
-    void fail_one(pid_t pid, bool named, const Error &error) {
+    void fail_one(const system::Target &target, const Error &error) {
         failed_.push_back(
-            {pid, core::harmless(error.remedy.empty() ? error.what : error.what + "; " + error.remedy), {}});
+            {target.pid, core::harmless(error.remedy.empty() ? error.what : error.what + "; " + error.remedy), {}});
         const bool gone = error.kind == Kind::Gone;
-        if (!named) {
-            (gone ? ended_ : unread_).push_back({pid, failed_.back().reason});
+        if (!target.named) {
+            (gone ? ended_ : unread_).push_back({target.pid, failed_.back().reason});
             if (!gone && !options_.assertions.empty()) status_ = std::max(status_, kDoesNotHold);
             return;
         }
@@ -203,17 +194,21 @@ class MapsCommand {
     }
 
     core::Result<memory::MappedProcess> read(Watched &watched) {
-        auto read = reader_.reader().read(watched.process);
+        if (!watched.process) {
+            auto opened = procfs::Process::open(watched.target.pid);
+            if (!opened) return opened.error();
+            watched.process.emplace(*std::move(opened));
+        }
+        const procfs::Process &process = *watched.process;
+        auto read = reader_.reader().read(process);
         if (!read) return read;
         if (options_.pages) {
-            auto pages =
-                memory::count_pages(watched.process, *read, options_.limit, [this] { return stop_.stop_requested(); });
+            auto pages = memory::count_pages(process, *read, options_.limit, [this] { return stop_.stop_requested(); });
             if (!pages) return pages.error();
             read->pages = *std::move(pages);
         }
         if (!options_.elf.empty()) {
-            auto elf = memory::count_elf_pages(watched.process, *read, options_.elf,
-                                               [this] { return stop_.stop_requested(); });
+            auto elf = memory::count_elf_pages(process, *read, options_.elf, [this] { return stop_.stop_requested(); });
             if (!elf) return elf.error();
             read->elf = *std::move(elf);
         }
@@ -242,15 +237,16 @@ class MapsCommand {
     bool take_reading(bool again) {
         memory::MapsDocument document = reader_.document();
         std::vector<Watched> left;
-        for (Watched &watched : watched_) {
+        for (Watched &each : watched_) {
+            Watched watched = std::move(each);
             auto process = read(watched);
             if (!process) {
-                if (!use_status(watched.process, process.error()))
-                    fail_one(watched.process.pid(), watched.named, process.error());
+                if (!watched.process || !use_status(*watched.process, process.error()))
+                    fail_one(watched.target, process.error());
                 continue;
             }
             document.processes.push_back(*std::move(process));
-            left.push_back(std::move(watched));
+            if (options_.watch) left.push_back(std::move(watched));
         }
         watched_ = std::move(left);
         document.failed = std::exchange(failed_, {});

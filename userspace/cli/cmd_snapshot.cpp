@@ -54,15 +54,16 @@ core::Status parse_timing(SnapshotOptions &options) {
     return core::success();
 }
 
-/// A target that is read in each round: this process, even if its PID is reused.
+/// A target that is read in each round: this process, even if its PID is reused. It is open from its first reading
+/// until its last one, so that for a single round few descriptors are enough for any number of processes.
 struct Opened {
-    procfs::Process process;
-    bool named = false;
+    system::Target target;
+    std::optional<procfs::Process> process{};
 };
 
 /// The state of the rounds so far.
 struct Progress {
-    std::vector<Opened> targets;             ///< those that could be read so far
+    std::vector<Opened> targets;             ///< of this round
     std::vector<core::FailedTarget> failed;  ///< of this round
     std::vector<std::string> complaints;     ///< of this round: lines for stderr
     std::vector<core::FailedTarget> unread;  ///< of this round, not named by PID: they exist
@@ -73,12 +74,12 @@ struct Progress {
 
     /// A failure sets the exit status only if the target was given by its PID. Processes that match a pattern may end
     /// (`gone`), or may not be readable: neither is an error.
-    void fail(pid_t pid, bool named, const core::Error &error, bool gone) {
-        failed.push_back({pid, error.remedy.empty() ? error.what : error.what + "; " + error.remedy});
-        if (named) complaints.push_back(failed.back().reason);
-        if (!named) (gone ? ended : unread).push_back(failed.back());
+    void fail(const system::Target &target, const core::Error &error, bool gone) {
+        failed.push_back({target.pid, error.remedy.empty() ? error.what : error.what + "; " + error.remedy});
+        if (target.named) complaints.push_back(failed.back().reason);
+        if (!target.named) (gone ? ended : unread).push_back(failed.back());
         failure = std::max(failure, exit_status(error.kind));
-        if (named) status = std::max(status, exit_status(error.kind));
+        if (target.named) status = std::max(status, exit_status(error.kind));
     }
 };
 
@@ -92,41 +93,40 @@ bool holds(const core::ProcReading &process) {
     return process.confirmed;
 }
 
-Progress open_all(const std::vector<system::Target> &targets) {
-    Progress progress;
-    for (const system::Target &target : targets) {
-        auto process = procfs::Process::open(target.pid);
-        if (process) {
-            progress.targets.push_back({std::move(*process), target.named});
-        } else {
-            progress.fail(target.pid, target.named, process.error(), process.error().kind == core::Kind::Gone);
-        }
-    }
-    return progress;
+/// Whether a process has ended; also a zombie, for which readings fail in other ways.
+bool is_gone(const std::optional<procfs::Process> &process, const core::Error &error) {
+    if (error.kind == core::Kind::Gone) return true;
+    if (!process) return false;
+    const auto stat = process->stat();
+    return stat && !procfs::has_memory(*process, *stat);
 }
 
-/// Whether a process has ended; also a zombie, for which readings fail in other ways.
-bool is_gone(const procfs::Process &process, const core::Error &error) {
-    if (error.kind == core::Kind::Gone) return true;
-    const auto stat = process.stat();
-    return stat && !procfs::has_memory(process, *stat);
+/// Opens the target before its first reading.
+template <class Reader>
+auto take(Reader &reader, Opened &target, bool walk) -> decltype(reader.take(*target.process, walk)) {
+    if (!target.process) {
+        auto opened = procfs::Process::open(target.target.pid);
+        if (!opened) return opened.error();
+        target.process.emplace(std::move(*opened));
+    }
+    return reader.take(*target.process, walk);
 }
 
 /// Reads each target; one that cannot be read is not tried again.
 template <class Reader>
-auto take_all(Reader &reader, Progress &progress, bool walk) {
+auto take_all(Reader &reader, Progress &progress, bool walk, bool last) {
     decltype(reader.document().processes) processes;
     std::vector<Opened> left;
-    for (Opened &target : progress.targets) {
-        auto process = reader.take(target.process, walk);
+    for (Opened &each : progress.targets) {
+        Opened target = std::move(each);
+        auto process = take(reader, target, walk);
         if (!process) {
-            progress.fail(target.process.pid(), target.named, process.error(),
-                          is_gone(target.process, process.error()));
+            progress.fail(target.target, process.error(), is_gone(target.process, process.error()));
             continue;
         }
         progress.any_read = true;
         processes.push_back(std::move(*process));
-        left.push_back(std::move(target));
+        if (!last) left.push_back(std::move(target));
     }
     progress.targets = std::move(left);
     return processes;
@@ -160,8 +160,9 @@ core::Status show(const Document &document, const SnapshotOptions &options, cons
 
 /// Reads and shows all targets once. False if another round cannot show anything.
 template <class Reader>
-bool round(Reader &reader, Progress &progress, const SnapshotOptions &options, const documents::TextStyle &style) {
-    auto processes = take_all(reader, progress, !options.no_walk);
+bool round(Reader &reader, Progress &progress, const SnapshotOptions &options, const documents::TextStyle &style,
+           bool last) {
+    auto processes = take_all(reader, progress, !options.no_walk, last);
     auto document = reader.document();
     document.processes = std::move(processes);
     document.failed = std::exchange(progress.failed, {});
@@ -191,10 +192,12 @@ bool round(Reader &reader, Progress &progress, const SnapshotOptions &options, c
 template <class Reader>
 int rounds(Reader &reader, const std::vector<system::Target> &targets, const SnapshotOptions &options,
            const documents::TextStyle &style, system::StopSignals &stop) {
-    Progress progress = open_all(targets);
+    Progress progress;
+    for (const system::Target &target : targets)
+        progress.targets.push_back({target});
     for (int i = 0; i < options.repeat; ++i) {
         if (i > 0 && stop.wait(options.interval)) break;
-        if (!round(reader, progress, options, style)) break;
+        if (!round(reader, progress, options, style, i + 1 == options.repeat)) break;
     }
     return progress.any_read ? progress.status : std::max(progress.status, progress.failure);
 }
