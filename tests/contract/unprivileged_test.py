@@ -145,6 +145,26 @@ class Unprivileged(unittest.TestCase):
             self.assertEqual(as_nobody('snapshot', '--check', str(other)).status, 1)
             self.assertEqual(as_nobody('snapshot', '--check', '--no-walk', str(own)).status, 1)
 
+    def test_processes_without_a_free_descriptor_are_named(self):
+        few = ['prlimit', '--nofile=24:24']
+        with contract.programs_for_all('rslg-few', *[NOBODY] * 30) as pids:
+            ran = as_nobody('live', '--format', 'jsonl', '--no-walk', '--duration', '10ms', '--comm', 'rslg-few', prefix=few)
+            read = {command: as_nobody(command, '--json', '--comm', 'rslg-few', prefix=few) for command in ('snapshot', 'maps')}
+            checked = as_nobody('snapshot', '--check', '--repeat', '2', '--comm', 'rslg-few', prefix=few)
+        self.assertEqual(ran.status, 0, ran)
+        shown = {process['pid'] for process in json.loads(ran.lines[0])['processes']}
+        missing = set(pids) - shown
+        self.assertTrue(missing and shown, ran)
+        self.assertEqual({int(pid) for pid in re.findall(r'(\d+) is not shown while it cannot be read: .*Too many open', ran.err)},
+                         missing, ran)
+        # All readings need the same processes, which stay open.
+        self.assertEqual(checked.status, 1, checked)
+        self.assertRegex(checked.err, r'\d+ processes were not read: .*Too many open')
+        # These need a descriptor for one process at a time.
+        for ran in read.values():
+            self.assertEqual(ran.status, 0, ran)
+            self.assertEqual({process['pid'] for process in json.loads(ran.out)['processes']}, set(pids), ran)
+
     def test_snapshot_of_a_command(self):
         ran, _, document = snapshot_of_command('read x; exit 7', '--delay', '50ms', executable=contract.binary_for_all(),
                                                user=NOBODY, group=NOBODY, extra_groups=[], cwd='/')

@@ -40,7 +40,7 @@ core::Result<MetricsTracer> MetricsTracer::open(std::vector<std::string> comms, 
 
 void MetricsTracer::look_for_targets() {
     const auto targets = system::resolve(arguments_);
-    if (!targets) return;  // nothing matches yet
+    if (!targets) return unreadable_.note_search(targets.error());
     for (const system::Target &target : *targets) {
         if (tracer_.traces(target.pid)) continue;
         const core::Status attached = tracer_.attach(target.pid);

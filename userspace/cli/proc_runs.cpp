@@ -30,7 +30,9 @@ int sample_targets(const std::vector<system::Target> &targets, const session::Tr
     Sampler sampler(std::move(*reader), options, style);
     for (const system::Target &target : targets) {
         const core::Status added = sampler.add(target.pid);
-        if (!added && target.named) return fail(added.error());
+        if (added) continue;
+        if (target.named) return fail(added.error());
+        sampler.not_added(target.pid, added.error());
     }
     if (sampler.over()) return fail({core::Kind::Gone, "cannot read any of these processes", 0, ""});
     core::Status ran = sampler.head();
@@ -75,9 +77,12 @@ int sample_all(const ProcTopOptions &options, const documents::TextStyle &style,
     const auto reader = system::ProcReader::open(why);
     if (!reader) return fail(reader.error());
     terminal::print_error(documents::proc_note(reader->document()));
+    bool reported = false;
     do {
         core::ProcDocument document = reader->document();
-        document.processes = reader->read_all();
+        if (const core::Status read = reader->read_all(document); !read) return fail(read.error());
+        if (!document.failed.empty() && !std::exchange(reported, true))
+            terminal::print_error(unread_text(document.failed));
         documents::sort_proc(document, options.sort, options.rows);
         std::string text = options.json ? documents::proc_json(document) : documents::proc_line_header(style);
         for (const core::ProcReading &reading : document.processes)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "session/sampler.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "session/session.h"
@@ -27,10 +28,11 @@ bool Sampler::waits() const {
 void Sampler::look_for_more() {
     if (!has_pattern(options_.targets)) return;
     const auto targets = system::resolve(patterns_of(options_.targets));
-    if (!targets) return;  // no process matches yet
+    if (!targets) return unreadable_.note_search(targets.error());
     for (const system::Target &target : *targets) {
         const auto is_its = [&](const procfs::Process &process) { return process.pid() == target.pid; };
-        if (std::none_of(processes_.begin(), processes_.end(), is_its)) std::ignore = add(target.pid);
+        if (std::any_of(processes_.begin(), processes_.end(), is_its)) continue;
+        if (const core::Status added = add(target.pid); !added) not_added(target.pid, added.error());
     }
 }
 
@@ -78,6 +80,14 @@ core::Status Sampler::sample() {
 }
 
 core::Status Sampler::run(const std::function<bool(std::chrono::milliseconds)> &wait) {
+    core::Status ran = sample_until_end(wait);
+    if (unreadable_.size() > 0)
+        spdlog::warn("{} process{} could not be read at all times", unreadable_.size(),
+                     unreadable_.size() == 1 ? "" : "es");
+    return ran;
+}
+
+core::Status Sampler::sample_until_end(const std::function<bool(std::chrono::milliseconds)> &wait) {
     using Clock = std::chrono::steady_clock;
     using std::chrono::milliseconds;
     const auto end = options_.duration ? Clock::now() + *options_.duration : Clock::time_point::max();

@@ -10,6 +10,7 @@
 #include "documents/proc.h"
 #include "session/trace_options.h"
 #include "system/proc_reader.h"
+#include "system/unreadable.h"
 
 namespace rsslag::session {
 
@@ -19,8 +20,10 @@ class Sampler {
     Sampler(system::ProcReader reader, const TraceOptions &options, const documents::TextStyle &style)
         : reader_(std::move(reader)), options_(options), style_(style) {}
 
-    /// Adds a process. Kind::Gone, Kind::Denied or Kind::Unsupported if it cannot be read.
+    /// Adds a process. Kind::Gone, Kind::Denied, Kind::Unsupported or Kind::Io if it cannot be read.
     core::Status add(pid_t pid);
+    /// Warns once that a process could not be added, for `why`. For processes that the user did not name by PID.
+    void not_added(pid_t pid, const core::Error &why) { unreadable_.note(pid, "", why); }
     /// Whether all processes have ended and no pattern waits for others.
     bool over() const { return processes_.empty() && !waits(); }
 
@@ -35,6 +38,7 @@ class Sampler {
     std::string text(const core::ProcDocument &document) const;
     std::string lines(const core::ProcDocument &document) const;
     core::Status sample();
+    core::Status sample_until_end(const std::function<bool(std::chrono::milliseconds)> &wait);
     bool waits() const;
     void look_for_more();
 
@@ -42,6 +46,7 @@ class Sampler {
     const TraceOptions &options_;
     const documents::TextStyle &style_;
     std::vector<procfs::Process> processes_;
+    system::Unreadable unreadable_;  ///< processes without samples
 };
 
 }  // namespace rsslag::session

@@ -71,22 +71,25 @@ core::Result<core::ProcReading> ProcReader::take(const procfs::Process &process,
         reading.moved = moved(counted, read_counted(process));
     }
     // The descriptor identifies the process: this fails if it has ended, even if its PID is in use again.
-    if (const auto end = process.leader_stat(); !end) return gone(process.pid());
+    if (const auto end = process.leader_stat(); !end) return end.error();
     core::reconcile(reading, facts_.calibration, facts_.page_size);
     return reading;
 }
 
-std::vector<core::ProcReading> ProcReader::read_all() const {
-    std::vector<core::ProcReading> all;
+core::Status ProcReader::read_all(core::ProcDocument &document) const {
     const auto pids = procfs::list_processes();
-    if (!pids) return all;
+    if (!pids) return pids.error();
     for (const pid_t pid : *pids) {
         const auto process = procfs::Process::open(pid);
-        if (!process) continue;
-        if (auto reading = take(*process, facts_.calibration.status != core::Truth::Exact))
-            all.push_back(std::move(*reading));
+        auto reading = process ? take(*process, facts_.calibration.status != core::Truth::Exact)
+                               : core::Result<core::ProcReading>(process.error());
+        if (reading) {
+            document.processes.push_back(std::move(*reading));
+        } else if (const Kind kind = reading.error().kind; kind != Kind::Gone && kind != Kind::Unsupported) {
+            document.failed.push_back({pid, reading.error().what});
+        }
     }
-    return all;
+    return core::success();
 }
 
 core::ProcDocument ProcReader::document() const {

@@ -21,8 +21,9 @@ class ProcReader {
     /// `walk`: also reads smaps_rollup, or smaps if that is missing; walk_state records a refused walk. Kind::Gone
     /// if the process has ended, Kind::Unsupported for a kernel thread or a zombie.
     core::Result<core::ProcReading> take(const procfs::Process &process, bool walk) const;
-    /// Reads all processes that have memory. Walks only if status is not exact on this kernel.
-    std::vector<core::ProcReading> read_all() const;
+    /// Adds all processes that have memory to `document`, and those that cannot be read to its `failed`. Walks only if
+    /// status is not exact on this kernel.
+    core::Status read_all(core::ProcDocument &document) const;
     /// The machine and calibration, with the current time and no processes.
     core::ProcDocument document() const;
 

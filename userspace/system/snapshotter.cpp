@@ -175,7 +175,7 @@ std::optional<Error> Snapshotter::State::bracket(const procfs::Process &process,
 std::optional<Error> Snapshotter::State::fill_in(const procfs::Process &process, const procfs::Stat &stat,
                                                  core::RawReading &out) const {
     const auto end = process.leader_stat();  // by descriptor: fails if the process has ended, even if its PID is reused
-    if (!end) return gone(process.pid());
+    if (!end) return end.error();
     out.pid = process.pid();
     out.start_ticks = stat.start_ticks;
     out.comm = stat.comm;

@@ -120,8 +120,10 @@ core::Result<std::vector<pid_t>> by_pattern(const TargetArguments &arguments) {
     std::vector<pid_t> found;
     for (const pid_t pid : *candidates) {
         const auto process = procfs::Process::open(pid);
-        if (!process || pid == getpid() || why_unreadable(*process) || !comm_matches(*process, arguments.comms))
-            continue;
+        const auto why = process ? why_unreadable(*process) : std::optional(process.error());
+        // Without a free descriptor, this and all other processes would seem not to match.
+        if (why && why->kind == Kind::Io) return *why;
+        if (why || pid == getpid() || !comm_matches(*process, arguments.comms)) continue;
         if (uid) {
             const auto task = process->memory_task();
             if (!task || task->status.real_uid != *uid) continue;
@@ -205,7 +207,7 @@ Error gone(pid_t pid) {
 
 std::optional<Error> why_unreadable(const procfs::Process &process) {
     const auto stat = process.stat();
-    if (!stat) return gone(process.pid());
+    if (!stat) return stat.error();
     if (stat->kernel_thread()) {
         return Error{Kind::Unsupported, fmt::format("process {} has no memory: it is a kernel thread", process.pid()),
                      0, ""};

@@ -48,8 +48,8 @@ core::Result<uid_t> parse_user(const std::string &user);
 /// The Kind::Gone error for a process that ended during a reading.
 core::Error gone(pid_t pid);
 
-/// Why a process cannot be read: Kind::Gone, or Kind::Unsupported for a kernel thread or a zombie; nullopt: it has
-/// memory.
+/// Why a process cannot be read: Kind::Gone, Kind::Unsupported for a kernel thread or a zombie, or the error of its
+/// stat file; nullopt: it has memory.
 std::optional<core::Error> why_unreadable(const procfs::Process &process);
 
 /// The pattern (name, cgroup, user) by which BPF programs can match later processes. nullopt: the arguments contain no
@@ -58,7 +58,7 @@ core::Result<std::optional<probe::Pattern>> pattern_of(const TargetArguments &ar
 
 /// All processes that match, ascending, each once. rsslag itself is included only by PID. The result contains a PID
 /// even if it does not exist. Kind::BadInput for a malformed argument or the TID of a thread, with the PID of its
-/// process in the message; Kind::Gone if no process matches.
+/// process in the message; Kind::Gone if no process matches; Kind::Io if that cannot be known, for lack of descriptors.
 core::Result<std::vector<Target>> resolve(const TargetArguments &arguments);
 
 }  // namespace rsslag::system

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <utility>
 
-#include "core/text.h"
 #include "live_source.h"
 #include "system/snapshotter.h"
 #include "tracer_state.h"
@@ -190,7 +189,7 @@ Status Tracer::attach(pid_t pid) {
 }
 
 void Tracer::not_attached(pid_t pid, const Error &why) {
-    state_->note_unreadable(pid, "", why);
+    state_->unreadable.note(pid, "", why);
 }
 
 Status Tracer::attach_at_exec(pid_t pid) {
@@ -227,18 +226,6 @@ core::Result<core::RawReading> Tracer::State::read(const core::GroupView &group)
     return taken;
 }
 
-/// Warns once about a process that cannot be read and so has no ticks. Not for one that has ended: its last tick shows
-/// that.
-void Tracer::State::note_unreadable(int pid, const std::string &comm, const Error &why) {
-    constexpr std::size_t kNamed = 20;
-    if (why.kind == Kind::Gone || why.kind == Kind::Unsupported || !unreadable.insert(pid).second) return;
-    if (unreadable.size() > kNamed) return;
-    spdlog::warn("{}{} is not shown while it cannot be read: {}{}{}", pid,
-                 comm.empty() ? "" : fmt::format(" ({})", core::printable(comm)), why.what,
-                 why.remedy.empty() ? "" : "; ", why.remedy);
-    if (unreadable.size() == kNamed) spdlog::warn("further processes that cannot be read are only counted, at the end");
-}
-
 void Tracer::tick() {
     State &state = *state_;
     Source &source = *state.source;
@@ -254,7 +241,7 @@ void Tracer::tick() {
             tids.insert(tids.end(), these.begin(), these.end());
             until = taken->end_ns + analysis::kWiderNs;
         } else {
-            state.note_unreadable(group.tgid, group.comm, taken.error());
+            state.unreadable.note(group.tgid, group.comm, taken.error());
         }
         state.feed(event::Reading{group.host_tgid, std::move(taken)});
     }
@@ -328,7 +315,7 @@ void Tracer::State::stop() {
         emit_losses();
     } while (analyzer.records() + reported->lost() < reported->sent && source->now_ns() < deadline);
     feed(event::Stop{moment()});
-    if (!unreadable.empty())
+    if (unreadable.size() > 0)
         spdlog::warn("{} process{} could not be read at all times; {} readings failed", unreadable.size(),
                      unreadable.size() == 1 ? "" : "es", analyzer.readings_failed());
 }

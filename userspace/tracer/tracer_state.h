@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "analysis/mapping_table.h"
+#include "system/unreadable.h"
 #include "tracer/tracer.h"
 
 namespace rsslag::tracer {
@@ -42,7 +43,7 @@ struct Tracer::State {
     std::uint64_t folded_cpus = 0;         ///< as of the last CpusFolded event
     std::uint64_t folds_looked_ns = 0;     ///< time of the last call of the source's folded_cpus()
     core::OwnCost own;                     ///< at the last tick
-    std::set<int> unreadable;              ///< PIDs of existing processes with a failed reading, to warn once for each
+    system::Unreadable unreadable;         ///< processes without ticks for a time
 
     std::set<int> named;                           ///< PIDs of living processes whose mappings are traced
     analysis::MappingTable mappings;               ///< the state after all changes and listings fed so far
@@ -64,7 +65,6 @@ struct Tracer::State {
     void take_in();
     void collect();
     core::Result<core::RawReading> read(const core::GroupView &group);
-    void note_unreadable(int pid, const std::string &comm, const core::Error &why);
     void stop();
 
     // Functions that start a recording while the trace is running.

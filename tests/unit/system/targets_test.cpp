@@ -2,7 +2,10 @@
 #include "system/targets.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "core/glob.h"
 
@@ -127,6 +130,43 @@ TEST(Resolve, SaysWhereNothingMatches) {
     const auto targets = resolve(arguments);
     ASSERT_FALSE(targets.ok());
     EXPECT_EQ(targets.error().kind, Kind::Gone);
+}
+
+/// Leaves this process one free descriptor until its destructor.
+class OneDescriptor {
+  public:
+    OneDescriptor() {
+        getrlimit(RLIMIT_NOFILE, &before_);
+        const int lowest = dup(STDERR_FILENO);
+        close(lowest);
+        const rlimit one{static_cast<rlim_t>(lowest) + 1, before_.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &one);
+    }
+    ~OneDescriptor() { setrlimit(RLIMIT_NOFILE, &before_); }
+    OneDescriptor(const OneDescriptor &) = delete;
+    OneDescriptor &operator=(const OneDescriptor &) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+TEST(Resolve, DoesNotTakeALackOfDescriptorsForNoMatch) {
+    TargetArguments arguments;
+    arguments.comms = {"*"};
+    const OneDescriptor left;
+    const auto targets = resolve(arguments);
+    ASSERT_FALSE(targets.ok());
+    EXPECT_EQ(targets.error().kind, Kind::Io) << targets.error().what;
+    EXPECT_EQ(targets.error().err, EMFILE);
+}
+
+TEST(WhyUnreadable, IsNotThatTheProcessHasEndedWithoutAFreeDescriptor) {
+    const OneDescriptor left;
+    const auto own = procfs::Process::open(getpid());  // takes it
+    ASSERT_TRUE(own);
+    const auto why = why_unreadable(*own);
+    ASSERT_TRUE(why);
+    EXPECT_EQ(why->kind, Kind::Io) << why->what;
 }
 
 TEST(Resolve, RefusesAUserThatDoesNotExist) {
