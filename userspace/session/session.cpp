@@ -167,6 +167,7 @@ void Session::report_wait() {
 }
 
 void Session::look_for_targets() {
+    tracer_->renew_cgroup();
     const auto targets = system::resolve(patterns_of(options_.targets));
     if (!targets) return unreadable_.note_search(targets.error());
     if (const Status attached = attach(*targets); !attached) spdlog::debug("{}", attached.error().what);

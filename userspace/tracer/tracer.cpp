@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
@@ -43,6 +44,13 @@ analysis::AnalyzerOptions analyzer_options(const Tracer::Options &options) {
     chosen.for_screen = options.for_screen;
     chosen.observer = options.observer;
     return chosen;
+}
+
+/// nullopt: there is no such file at present.
+std::optional<std::uint64_t> inode_of(const std::string &path) {
+    struct stat about {};
+    if (stat(path.c_str(), &about) != 0) return std::nullopt;
+    return about.st_ino;
 }
 
 }  // namespace
@@ -205,7 +213,21 @@ Status Tracer::attach_at_exec(pid_t pid) {
 }
 
 Status Tracer::attach_matching(const probe::Pattern &pattern) {
+    state_->pattern = pattern;
+    state_->cgroup =
+        inode_of(pattern.cgroup);  // before the source opens it: if it is replaced now, it is renewed later
     return state_->source->trace_matching(pattern);
+}
+
+void Tracer::renew_cgroup() {
+    State &state = *state_;
+    const auto now = state.pattern.cgroup.empty() ? std::nullopt : inode_of(state.pattern.cgroup);
+    if (!now || now == state.cgroup) return;
+    if (const Status traced = state.source->trace_matching(state.pattern); traced) {
+        state.cgroup = now;
+    } else {
+        spdlog::debug("{}: {}", state.pattern.cgroup, traced.error().what);
+    }
 }
 
 void Tracer::collect() {

@@ -66,6 +66,9 @@ class Tracer {
 
     /// Also traces processes that match `pattern`, from their next exec on.
     core::Status attach_matching(const probe::Pattern &pattern);
+    /// Matches by the cgroup that has the path of the pattern now. The kernel's filter refers to a cgroup, not to its
+    /// path, and systemd removes the cgroup of a service that stops and creates another one when the service starts.
+    void renew_cgroup();
 
     /// Processes the records since the last call. Makes the last ticks of processes that have ended.
     void collect();

@@ -43,6 +43,8 @@ struct Tracer::State {
     std::uint64_t folded_cpus = 0;         ///< as of the last CpusFolded event
     std::uint64_t folds_looked_ns = 0;     ///< time of the last call of the source's folded_cpus()
     core::OwnCost own;                     ///< at the last tick
+    probe::Pattern pattern;                ///< of attach_matching()
+    std::optional<std::uint64_t> cgroup;   ///< inode of the pattern's cgroup that the source has
     system::Unreadable unreadable;         ///< processes without ticks for a time
 
     std::set<int> named;                           ///< PIDs of living processes whose mappings are traced

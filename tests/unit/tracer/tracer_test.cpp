@@ -37,7 +37,10 @@ class NoKernel : public Source {
             std::chrono::nanoseconds(analysis::test::kStartUnix + (now_ += 1'000)));
     }
     core::Status trace(int, std::uint64_t) override { return core::success(); }
-    core::Status trace_matching(const probe::Pattern &) override { return core::success(); }
+    core::Status trace_matching(const probe::Pattern &pattern) override {
+        matching_.push_back(pattern.cgroup);
+        return core::success();
+    }
     void detach() override {}
     void collect(const Records &use) override {
         for (const event::Records &records : std::exchange(sent_, {}))
@@ -71,6 +74,9 @@ class NoKernel : public Source {
     void sleep(std::uint64_t ns) { now_ += ns; }
     void fold() { ++folded_; }
     void refuse(bool refuses) { refuses_ = refuses; }
+    std::size_t times_matched(const std::string &cgroup) const {
+        return static_cast<std::size_t>(std::count(matching_.begin(), matching_.end(), cgroup));
+    }
 
   private:
     std::int64_t anon() const { return 1000 + static_cast<std::int64_t>(updates_ + lost_); }
@@ -81,6 +87,7 @@ class NoKernel : public Source {
     std::uint64_t updates_ = 0, lost_ = 0, folded_ = 0;
     bool refuses_ = false;
     std::vector<event::Records> sent_;
+    std::vector<std::string> matching_;
 };
 
 /// Captures the log until its destructor.
@@ -194,6 +201,25 @@ TEST_F(TracerTest, SaysOnceThatAProcessHasNoTicksAsItCannotBeRead) {
     EXPECT_EQ(log.text(), result + "1 process could not be read at all times; 2 readings failed\n");
     EXPECT_NE(reported_.back().find("\"readings_failed\":2,"), std::string::npos) << reported_.back();
     EXPECT_EQ(replay_lines(file()), reported_);
+}
+
+TEST_F(TracerTest, MatchesByTheCgroupThatHasThePathNow) {
+    namespace fs = std::filesystem;
+    const fs::path service = directory_ / "service", next = directory_ / "next";
+    fs::create_directory(service);
+    probe::Pattern pattern;
+    pattern.cgroup = service.string();
+    ASSERT_TRUE(tracer_->attach_matching(pattern));
+    tracer_->renew_cgroup();
+    EXPECT_EQ(kernel_->times_matched(pattern.cgroup), 1U);
+    fs::create_directory(next);  // before the removal, so that it has another inode
+    fs::remove(service);
+    tracer_->renew_cgroup();
+    EXPECT_EQ(kernel_->times_matched(pattern.cgroup), 1U) << "there is none at present";
+    fs::rename(next, service);
+    tracer_->renew_cgroup();
+    tracer_->renew_cgroup();
+    EXPECT_EQ(kernel_->times_matched(pattern.cgroup), 2U);
 }
 
 TEST_F(TracerTest, BeginsEachSegmentWithWhatIsTrueByThen) {
