@@ -44,6 +44,7 @@ struct AnalyzerOptions {
     /// Ticks list each task that has ended since the previous tick of the mm; if there are very many, those with the
     /// largest changes.
     bool ended_tasks = false;
+    bool counting = false;              ///< --mode counts
     TraceObserver *observer = nullptr;  ///< must outlive the analyzer; may be null
 };
 

@@ -82,6 +82,7 @@ void Gone::leave_out(std::size_t most) {
         left_out_.processes++;
         left_out_.programs += each->process.extremes.image != 0 ? 1 : 0;
         left_out_.peak_lag = std::max(left_out_.peak_lag, each->process.extremes.lag);
+        left_out_.approximate = left_out_.approximate || each->process.extremes.approximate();
         for (const auto &[verdict, ticks] : each->process.verdicts)
             left_out_.verdicts[verdict] += ticks;
     }

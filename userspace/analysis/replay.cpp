@@ -97,6 +97,7 @@ core::Result<Replay> Replay::open(const std::string &path, TraceObserver *observ
         core::ThreadChoice{static_cast<core::ThreadChoice::Which>(header.threads), header.threads_top});
     chosen.for_screen = options.for_screen;
     chosen.ended_tasks = options.ended_tasks;
+    chosen.counting = header.counting;
     chosen.observer = observer;
     if (options.from) reader->seek(*options.from);
     auto state = std::make_unique<State>(std::move(*reader), chosen);

@@ -69,6 +69,7 @@ inline void put_extremes(nlohmann::ordered_json &object, const Extremes &extreme
                         {"t_ns", extremes.least.t_ns},
                         {"by_member", by_member(extremes.each_least)}};
     object["cached_most"] = by_member(extremes.cached_most);
+    object["extremes_approximate"] = extremes.approximate();
 }
 
 /// Counts by cause or reason; keys are made printable.

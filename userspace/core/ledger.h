@@ -107,8 +107,15 @@ struct Extremes {
     std::uint64_t lag_t_ns = 0;
     Pages lag_rss;       ///< the exact rss at lag_t_ns
     bool lossy = false;  ///< records were lost: the true extremes may be higher or lower
+    /// --mode counts: no record shows what was cached between two sums (`cpu` scheme) or flushes (`thread` scheme), and
+    /// the sums of several CPUs are of different times. `most` and `least` are ranges that include this; the other
+    /// extremes may be higher or lower.
+    bool summed = false;
     /// The number of the process's program (image), from 1 on; 0: what a fork held before its first exec.
     int image = 1;
+
+    /// Whether the lag, cached_most and the extremes of single members may be wrong.
+    bool approximate() const { return lossy || summed; }
 };
 
 /// Combines the extremes of two programs that one process ran one after the other. Returns the extremes of the program
@@ -225,6 +232,7 @@ class Ledger {
         /// Folio orders that a fault on anonymous memory may map, one bit each (/sys/kernel/mm/transparent_hugepage).
         std::uint32_t anon_orders = 0x3ff;
         bool ended_tasks = false;  ///< keep ended tasks for take_ended_tasks()
+        bool counting = false;     ///< --mode counts
     };
 
     explicit Ledger(const Options &options);

@@ -253,6 +253,7 @@ MmView MmAccount::view_settled() const {
     out.rss_min = {rss_min_};
     out.rss_max = {rss_max_};
     out.extremes = peaks_.extremes();
+    out.extremes.summed = options_.counting && options_.scheme != Scheme::Plain;
     out.last = torn_down ? last : out.exact();
     return out;
 }

@@ -105,6 +105,7 @@ struct Summary : Totals {
         std::uint64_t processes = 0;
         std::uint64_t programs = 0;  ///< the number of their programs, without image 0
         Pages peak_lag;              ///< the largest of all
+        bool approximate = false;    ///< Extremes::approximate() of one of them
         std::map<std::string, std::uint64_t> verdicts;
     } left_out;
     OwnCost own;

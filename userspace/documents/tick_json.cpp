@@ -140,7 +140,7 @@ ordered_json summary_process(const Summary::Process &process) {
                            {"peak_lag",
                             {{"pages", process.extremes.lag.n},
                              {"t_ns", process.extremes.lag_t_ns},
-                             {"approximate", process.extremes.lossy}}},
+                             {"approximate", process.extremes.approximate()}}},
                            {"peak", core::json::peak(process.extremes)},
                            {"baseline", members(process.baseline)},
                            {"baseline_approximate", process.baseline_approximate},
@@ -223,6 +223,7 @@ std::string summary_json(const Summary &summary) {
         object["processes"].push_back(summary_process(process));
     object["processes_left_out"] = {{"processes", summary.left_out.processes},
                                     {"peak_lag", summary.left_out.peak_lag.n},
+                                    {"peak_lag_approximate", summary.left_out.approximate},
                                     {"verdicts", verdicts(summary.left_out.verdicts)}};
     object["own"] = own(summary.own);
     return object.dump() + "\n";

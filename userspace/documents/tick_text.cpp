@@ -155,7 +155,7 @@ void append_process(Out out, const Summary::Process &process, const Summary &sum
                    core::state_text(process.state, process.extremes), core::approximate_mark(process.start_approximate),
                    pages(process.at_start.rss()), core::approximate_mark(process.final_approximate),
                    pages(process.last.rss()), core::at_most_text(process.extremes, pages),
-                   duration(process.extremes.most.t_ns), core::approximate_mark(process.extremes.lossy),
+                   duration(process.extremes.most.t_ns), core::approximate_mark(process.extremes.approximate()),
                    pages(process.extremes.lag));
     if (process.extremes.lag.n != 0) fmt::format_to(out, " after {}", duration(process.extremes.lag_t_ns));
     fmt::format_to(out, "{}\n", parts(process.verdicts));
@@ -235,8 +235,8 @@ std::string summary_text(const Summary &summary, const TextStyle &style) {
     for (const Summary::Process &process : summary.processes)
         append_process(out, process, summary, style);
     if (summary.left_out.processes > 0) {
-        fmt::format_to(out, "and {} more that ended, whose peak lag was {} at most{}\n",
-                       thousands(summary.left_out.processes),
+        fmt::format_to(out, "and {} more that ended, whose peak lag was {}{} at most{}\n",
+                       thousands(summary.left_out.processes), core::approximate_mark(summary.left_out.approximate),
                        amount(summary.left_out.peak_lag, summary.page_size, style), parts(summary.left_out.verdicts));
     }
     fmt::format_to(out, "{}{}\n", flushes_text(summary), direct_updates(summary));

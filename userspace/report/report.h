@@ -26,7 +26,8 @@ struct PeakLag {
     int pid = 0;
     std::string comm;
     core::Pages rss;           ///< exact, at that instant
-    bool approximate = false;  ///< records were lost before
+    bool approximate = false;  ///< core::Extremes::approximate()
+    bool lossy = false;        ///< records were lost before
 };
 
 /// The changes that a task made to an mm, as of the task's end or the last tick.

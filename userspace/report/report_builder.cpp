@@ -57,7 +57,8 @@ void note_lag(ReportProcess &process, const exporters::TickRow &row) {
     peak.pid = row.at.pid;
     peak.comm = row.at.comm;
     peak.rss = row.extremes.lag_rss;
-    peak.approximate = row.extremes.lossy;
+    peak.approximate = row.extremes.approximate();
+    peak.lossy = row.extremes.lossy;
     process.peak_lag = std::move(peak);
 }
 
@@ -328,6 +329,12 @@ core::Status ReportBuilder::end(const exporters::Ending &ending) {
         const auto &peak = process.peak_lag;
         if (peak && (!state.report.peak_lag || peak->pages > state.report.peak_lag->pages))
             state.report.peak_lag = peak;
+    }
+    for (const ReportProcess &process : state.report.processes) {
+        if (!process.peak_lag) continue;
+        PeakLag &peak = *state.report.peak_lag;
+        peak.approximate = peak.approximate || process.peak_lag->approximate;
+        peak.lossy = peak.lossy || process.peak_lag->lossy;
     }
     return core::success();
 }

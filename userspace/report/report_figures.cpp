@@ -145,6 +145,18 @@ void doubt(std::vector<Figure> &figures, const Report &report) {
     }
 }
 
+/// --mode counts: what was cached at an instant in between may have been more, and the sums of several CPUs, which are
+/// of different times, may add up to more than there was at any instant.
+void doubt_sums(std::vector<Figure> &figures) {
+    for (Figure &figure : figures) {
+        const std::string_view name = figure.name;
+        if ((name != "peak_lag" && name != "peak_cached" && name != "lag%") || !figure.value) continue;
+        figure.at_least = false;
+        figure.approximate = true;
+        if (figure.why_unknown.empty()) figure.why_unknown = kSumsHide;
+    }
+}
+
 }  // namespace
 
 std::string count(std::uint64_t number) {
@@ -168,6 +180,11 @@ core::Bound lag_bound(const ReportProcess &process, const Report &report) {
 std::string bound_text(const core::Bound &bound, const core::Machine &machine) {
     return fmt::format("{} bound of the {} scheme: {}", bound.hard ? "hard" : "soft", core::name(machine.scheme),
                        core::as_kb(bound.rss, machine.page_size));
+}
+
+std::string lag_doubt(const PeakLag &peak) {
+    if (!peak.approximate) return "";
+    return peak.lossy ? "; records were lost: it may have been higher" : fmt::format("; {}", kSumsHide);
 }
 
 std::string seconds(std::uint64_t t_ns) {
@@ -253,6 +270,7 @@ std::vector<Figure> figures(const Report &report) {
          std::count_if(all.begin(), all.end(), own_image) + static_cast<std::int64_t>(report.left_out) +
              static_cast<std::int64_t>(ending.processes_unread)}};
     if (lossy) doubt(figures, report);
+    if (std::any_of(all.begin(), all.end(), [](const auto &each) { return each.extremes.summed; })) doubt_sums(figures);
     return figures;
 }
 

@@ -76,8 +76,7 @@ std::string summary_line(const Page &page) {
         fmt::format("At most <b>{}{}</b> were hidden from readers of flushed counters: at {}, in {} [{}]",
                     peak.approximate ? "~" : "", page.kb(peak.pages), seconds(peak.t_ns), escaped(peak.comm), peak.pid);
     if (peak.rss.n > 0) text += fmt::format(", which held {}", page.kb(peak.rss));
-    if (peak.approximate) text += "; records were lost: it may have been higher";
-    return paragraph("", text + ".");
+    return paragraph("", text + lag_doubt(peak) + ".");
 }
 
 std::string head(const Page &page) {

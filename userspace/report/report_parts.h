@@ -76,6 +76,13 @@ core::Bound lag_bound(const ReportProcess &process, const Report &report);
 /// "hard bound of the cpu scheme: 744 kB".
 std::string bound_text(const core::Bound &bound, const core::Machine &machine);
 
+/// Why figures of what was cached are approximate without a loss.
+inline constexpr std::string_view kSumsHide = "sums of --mode counts hide changes that cancel";
+
+/// Why a peak lag is approximate, as the end of its line: "; records were lost: it may have been higher"; empty if it
+/// is exact.
+std::string lag_doubt(const PeakLag &peak);
+
 /// "1.320 s".
 std::string seconds(std::uint64_t t_ns);
 

@@ -79,8 +79,7 @@ std::string totals(const Report &report, const Amounts &amount) {
 std::string peak(const PeakLag &peak, const Amounts &amount) {
     std::string text = fmt::format("peak lag {}{} at {} in {} [{}]", peak.approximate ? "~" : "", amount(peak.pages),
                                    seconds(peak.t_ns), amount.name(peak.comm), peak.pid);
-    if (peak.approximate) text += "; records were lost: it may have been higher";
-    return text + "\n";
+    return text + lag_doubt(peak) + "\n";
 }
 
 std::string residual(const ResidualStatistics &residual, const Amounts &amount) {

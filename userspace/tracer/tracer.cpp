@@ -42,6 +42,7 @@ analysis::AnalyzerOptions analyzer_options(const Tracer::Options &options) {
     analysis::AnalyzerOptions chosen;
     chosen.threads = options.threads;
     chosen.for_screen = options.for_screen;
+    chosen.counting = options.counting;
     chosen.observer = options.observer;
     return chosen;
 }

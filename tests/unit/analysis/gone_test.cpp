@@ -45,6 +45,22 @@ TEST(Gone, LeavesOutWhoIsForemostInNothing) {
     EXPECT_EQ(summary.left_out.programs, kEnded - 2000U);
 }
 
+TEST(Gone, MarksThePeakLagOfThoseLeftOut) {
+    const auto summed = [](bool each) {
+        Gone gone;
+        for (int i = 0; i < kEnded; ++i) {
+            Process process;
+            process.extremes.summed = each;
+            gone.add(std::move(process));
+        }
+        core::Summary summary;
+        gone.put(summary);
+        return summary.left_out.approximate;
+    };
+    EXPECT_TRUE(summed(true));
+    EXPECT_FALSE(summed(false));
+}
+
 TEST(Gone, KeepsWhoeverSomethingMayBeDemandedOf) {
     const std::function<void(Process &)> makes[] = {
         [](Process &one) { one.extremes.most.to = core::Pages{10'001}; },

@@ -23,7 +23,8 @@ inline constexpr std::uint16_t kFault = RSSLAG_OWN | RSSLAG_OF_USER_FAULT;
 /// A process of two threads, 4711 and 4712, with 1,000 anon pages flushed and nothing cached.
 class LedgerOf {
   public:
-    explicit LedgerOf(Scheme scheme, std::vector<CpuReading> cpus = {}) : ledger({scheme, 4, 32}) {
+    explicit LedgerOf(Scheme scheme, std::vector<CpuReading> cpus = {}, bool counting = false)
+        : ledger({.scheme = scheme, .cpus = 4, .batch = 32, .counting = counting}) {
         CounterReading reading;
         reading.scheme = scheme;
         reading.mm = kMm;

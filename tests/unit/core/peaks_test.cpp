@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "dice.h"
@@ -207,6 +208,17 @@ TEST(Peaks, OfASingleUpdateInASumAreWhatItLeft) {
     const Extremes single = result.extremes();
     EXPECT_TRUE(single.most == (Bounds{kFlushed + 12 - kOthers, kFlushed + 12 + kOthers})) << single.most.to.n;
     EXPECT_TRUE(single.least == (Bounds{kFlushed + 10 - kOthers, kFlushed + 10 + kOthers})) << single.least.to.n;
+}
+
+TEST(Peaks, InCountsModeHideWhatWasCachedInBetween) {
+    for (const auto &[scheme, counting, hidden] :
+         {std::tuple(Scheme::Cpu, true, true), std::tuple(Scheme::Thread, true, true),
+          std::tuple(Scheme::Plain, true, false), std::tuple(Scheme::Cpu, false, false)}) {
+        const LedgerOf one(scheme, {}, counting);
+        const Extremes extremes = one.ledger.view(kMm).value().extremes;
+        EXPECT_EQ(extremes.approximate(), hidden) << name(scheme);
+        EXPECT_FALSE(extremes.lossy) << name(scheme);
+    }
 }
 
 /// A traced process of a model with one CPU, so that every amount is exact.

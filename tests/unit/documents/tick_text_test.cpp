@@ -229,8 +229,10 @@ TEST_F(SummaryText, SaysSoWhenNothingHasEnded) {
 TEST_F(SummaryText, SaysHowManyAreNotListed) {
     EXPECT_FALSE(contains(summary_text(thread_summary(), {}), " more that ended"));
     Summary summary = thread_summary();
-    summary.left_out = {12'345, 12'000, {6}, {{"agrees", 2}, {"moving", 1}}};
+    summary.left_out = {12'345, 12'000, {6}, false, {{"agrees", 2}, {"moving", 1}}};
     EXPECT_TRUE(contains(summary_text(summary, {}), "\nand 12,345 more that ended, whose peak lag was 24 kB at most"));
+    summary.left_out.approximate = true;
+    EXPECT_TRUE(contains(summary_text(summary, {}), "\nand 12,345 more that ended, whose peak lag was ~24 kB at most"));
 }
 
 TEST_F(SummaryText, IsAsciiAndHarmlessWhereTheLocaleIs) {

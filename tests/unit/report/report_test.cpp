@@ -102,6 +102,29 @@ TEST(Report, HoldsNothingThatIsNotKnown) {
     EXPECT_EQ(result(report_of(with_rows({})), "unexplained==0"), Texts{"no: unexplained is not known, not == 0"});
 }
 
+TEST(Report, KnowsNoPeakOfWhatWasCachedInCountsMode) {
+    exporters::TickRow summed = exporters::test::tick(kSecond, 10, 1'000, 900);
+    summed.extremes.summed = true;
+    exporters::TickRow other = exporters::test::tick(kSecond, 20, 1'000, 800);
+    const Report report = report_of(with_rows({summed, other}));
+    using Texts = std::vector<std::string>;
+    EXPECT_EQ(result(report, "peak_lag<1GiB"), Texts{"no: peak_lag is ~800 kB (sums of --mode counts hide changes that "
+                                                     "cancel), not known to be < 1GiB"});
+    for (const char *text : {"peak_lag>=0kB", "peak_cached<1GiB", "peak_cached>=0kB", "lag%<100", "lag%>=0"})
+        EXPECT_FALSE(result(report, text).at(0).starts_with("yes")) << text;
+    EXPECT_EQ(result(report, "peak_rss<1GiB").at(0), "yes: peak_rss is 4,000 kB, < 1GiB") << "it is a range";
+    const std::string text = report_text(report, {});
+    EXPECT_NE(
+        text.find("peak lag ~800 kB at 1.000 s in hundred [20]; sums of --mode counts hide changes that cancel\n"),
+        std::string::npos)
+        << "the process with hidden changes may have had more: " << text;
+    EXPECT_EQ(text.find("records were lost"), std::string::npos);
+    const auto json = ordered_json::parse(report_json(report));
+    EXPECT_EQ(json.at("peak_lag").at("approximate"), true);
+    EXPECT_EQ(json.at("processes").at(0).at("extremes_approximate"), true);
+    EXPECT_EQ(json.at("processes").at(1).at("extremes_approximate"), false);
+}
+
 TEST(Report, KnowsOnlyTheLeastOfATreeWhoseChildrenWereNotTraced) {
     Report report = report_of(whole(recorded()));
     report.ending.all.most.from = report.ending.all.most.to = Pages{200};
