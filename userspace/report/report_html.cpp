@@ -140,7 +140,7 @@ std::string process_rows(const Page &page) {
             cell(marked(process.start_approximate, page.kb(process.at_start.rss())), process.at_start.rss().n),
             cell(marked(process.final_approximate, page.kb(process.last.rss())), process.last.rss().n),
             cell(peak_text(extremes), extremes.most.to.n), at(extremes.most.t_ns),
-            cell(page.kb(extremes.lag), extremes.lag.n), at(extremes.lag_t_ns),
+            cell(marked(extremes.approximate(), page.kb(extremes.lag)), extremes.lag.n), at(extremes.lag_t_ns),
             cell(count(static_cast<std::uint64_t>(process.most_tasks)), process.most_tasks),
             cell(verdicts_text(process)));
     }
@@ -171,7 +171,8 @@ std::string share_row(const Page &page, const std::string &who, const std::strin
 std::string threads(const ReportProcess &process, const Page &page) {
     const std::size_t listed = std::min(process.threads.size(), page.share(kAllThreads, 10, 200));
     const Rest rest = rest_of(process, listed);
-    if (process.threads.empty() && !rest.any() && process.other_tasks.empty()) return "";
+    const bool attributed = process.sum.remainder == core::Members{};
+    if (process.threads.empty() && !rest.any() && process.other_tasks.empty() && attributed) return "";
     const auto tid = [](const ReportThread &thread) { return thread.tid > 0 ? std::to_string(thread.tid) : "?"; };
     std::string rows;
     for (std::size_t i = 0; i < listed; ++i) {
@@ -193,6 +194,9 @@ std::string threads(const ReportProcess &process, const Page &page) {
     if (process.sum.teardown_updates > 0)
         rows += share_row(page, "removed at its end", "", -1, process.sum.teardown, process.sum.teardown_uncertain,
                           std::nullopt, process.sum.teardown_updates, std::nullopt, std::nullopt);
+    if (!attributed)
+        rows += share_row(page, "not attributed", "", -1, process.sum.remainder, {}, std::nullopt, 0, std::nullopt,
+                          std::nullopt);
     constexpr std::size_t kFew = 20;
     const std::uint64_t all = process.threads.size() + process.sum.exited.threads;
     std::string out = fmt::format("<details{}><summary>{} threads</summary>\n", all <= kFew ? " open" : "", count(all));

@@ -82,9 +82,18 @@ std::string peak(const PeakLag &peak, const Amounts &amount) {
     return text + lag_doubt(peak) + "\n";
 }
 
-std::string residual(const ResidualStatistics &residual, const Amounts &amount) {
+/// Formats pages with the mark of an approximate number, if they are.
+auto marked(bool approximate, const Amounts &amount) {
+    return [approximate, &amount](const auto &pages) {
+        return fmt::format("{}{}", core::approximate_mark(approximate), amount(pages));
+    };
+}
+
+std::string residual(const ReportProcess &process, const Amounts &amount) {
+    const ResidualStatistics &residual = process.residual;
     if (residual.walks == 0) return "nothing was walked";
-    return fmt::format("residual {} to {}, not 0 in {} of {} walks", amount(residual.min), amount(residual.max),
+    const auto pages = marked(process.extremes.lossy, amount);
+    return fmt::format("residual {} to {}, not 0 in {} of {} walks", pages(residual.min), pages(residual.max),
                        count(residual.nonzero), count(residual.walks));
 }
 
@@ -224,10 +233,11 @@ std::string image_text(const exporters::ImageGrowth &image, const Amounts &amoun
 
 /// Extremes other than the peak: the least rss, and most, least and most cached of each member, at any instant.
 std::string extremes_text(const core::Extremes &extremes, const Amounts &amount) {
-    const auto each = [&amount](const core::Members &members) { return rss_members_text(members, amount); };
+    const auto rss = marked(extremes.lossy, amount);
+    const auto pages = marked(extremes.approximate(), amount);
+    const auto each = [&pages](const core::Members &members) { return rss_members_text(members, pages); };
     const core::Extreme &least = extremes.least;
-    const std::string range =
-        least.from == least.to ? amount(least.to) : amount(least.from) + " to " + amount(least.to);
+    const std::string range = least.from == least.to ? rss(least.to) : rss(least.from) + " to " + rss(least.to);
     return fmt::format("  by member at most {}\n  at least {} at {}: by member {}\n  cached at most {}\n",
                        each(extremes.each_most), range, seconds(least.t_ns), each(extremes.each_least),
                        each(extremes.cached_most));
@@ -243,8 +253,7 @@ std::string one(const ReportProcess &process, const Report &report, const Amount
         text += "records were lost: figures marked ~ or with an UNCERTAIN amount may be wrong\n";
     if (process.peak_lag) text += peak(*process.peak_lag, amount);
     text += extremes_text(process.extremes, amount);
-    text += fmt::format("{} ticks: {}; {}\n", count(process.ticks), verdicts_text(process),
-                        residual(process.residual, amount));
+    text += fmt::format("{} ticks: {}; {}\n", count(process.ticks), verdicts_text(process), residual(process, amount));
     text += text_charts(process.course, report.ending.duration_ns, amount.style(), report.facts.machine.page_size);
     text += threads(process, amount);
     if (!report.names) return text + growth_text(process, amount);

@@ -122,6 +122,18 @@ TEST(ReportPage, SaysFirstWhatIsNotKnown) {
     EXPECT_NE(page.find("missing from 1.000 s to 2.000 s: 17 records, chunks are missing"), std::string::npos);
     EXPECT_LT(page.find("missing from"), page.find("<h2>Processes"));
     EXPECT_NE(page.find("at least "), std::string::npos);
+    EXPECT_EQ(times(page, ">~240 kB</td>"), 1U) << "the peak lag in the table of processes";
+}
+
+TEST(ReportPage, HasARowForWhatIsNotAttributed) {
+    Report report = page_report();
+    EXPECT_EQ(report_html(report).find("not attributed"), std::string::npos);
+    report.processes.at(0).sum.remainder.anon = Pages{7};
+    const std::string page = report_html(report);
+    EXPECT_NE(page.find("<td class=\"name\">not attributed</td><td class=\"n\" data-v=\"-1\"></td>"
+                        "<td class=\"n\" data-v=\"7\">28 kB</td>"),
+              std::string::npos)
+        << page;
 }
 
 TEST(ReportPage, StaysSmallWhateverThereIs) {

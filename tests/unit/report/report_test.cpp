@@ -61,6 +61,8 @@ TEST(Report, NamesThePeakLag) {
 exporters::TickRow lossy_tick() {
     exporters::TickRow row = exporters::test::tick(2 * kSecond, 10, 200, 100);
     row.extremes.lossy = true;
+    row.walk.emplace();
+    row.residual = Pages{0};
     return row;
 }
 
@@ -74,6 +76,12 @@ TEST(Report, SaysAfterALossThatItMayHaveBeenMore) {
     EXPECT_EQ(json.at("peak_lag").at("approximate"), true);
     EXPECT_EQ(json.at("processes").at(0).at("peak").at("lossy"), true);
     EXPECT_NE(report_svg(report).find("peak lag ~400 kB"), std::string::npos);
+    EXPECT_EQ(json.at("processes").at(0).at("extremes_approximate"), true);
+    const std::string text = report_text(report, {});
+    for (const char *part : {"by member at most file ~0 kB, anon ~0 kB, shmem ~0 kB\n",
+                             "at least ~800 kB at 2.000 s: by member file ~0 kB, anon ~0 kB, shmem ~0 kB\n",
+                             "cached at most file ~0 kB, anon ~0 kB, shmem ~0 kB\n", "residual ~0 kB to ~0 kB"})
+        EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
 std::vector<std::string> result(const Report &report, const std::string &text) {
