@@ -100,8 +100,9 @@ struct Figure {
     /// Why there is no value, or only a lower bound or an approximate one; empty: no reason to report.
     std::string why_unknown{};
 
-    /// Whether no record is missing for this figure. A peak may still be a range.
-    bool exact() const { return !at_least && !approximate; }
+    /// Whether the true value is between two different values.
+    bool range() const { return least && value && *least != *value; }
+    bool exact() const { return !at_least && !approximate && !range(); }
 };
 
 /// A value with its unit; `amount` formats pages.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <ctime>
 
@@ -97,10 +98,14 @@ std::string residual(const ReportProcess &process, const Amounts &amount) {
                        count(residual.nonzero), count(residual.walks));
 }
 
+std::size_t cells_of(const std::string &text) {
+    const auto continuation = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
+    return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continuation));
+}
+
 /// Right-aligned by characters, not bytes: the minus sign is three bytes and one cell.
 std::string right(const std::string &text, std::size_t width) {
-    const auto continuation = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
-    const auto cells = text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continuation));
+    const std::size_t cells = cells_of(text);
     return std::string(cells < width ? width - cells : 0, ' ') + text;
 }
 
@@ -262,12 +267,22 @@ std::string one(const ReportProcess &process, const Report &report, const Amount
     return text;
 }
 
-/// With a mark if it is not exact: `>=` for a lower bound, `~` for an approximate value.
+/// With a mark if it is not exact: `>=` for a lower bound, `~` for an approximate value. A range has both ends.
 std::string cell_text(const Figure &figure, const Amounts &amount) {
     if (!figure.value) return "?";
-    const std::string_view least = amount.style().utf8 ? "\u2265" : ">=";
-    const std::string_view mark = figure.at_least ? least : figure.approximate ? "~" : "";
-    return fmt::format("{}{}", mark, value_text(figure.unit, *figure.value, amount));
+    const std::string most = value_text(figure.unit, *figure.value, amount);
+    const std::string least = value_text(figure.unit, figure.least.value_or(*figure.value), amount);
+    if (figure.at_least) return fmt::format("{}{}", amount.style().utf8 ? "\u2265" : ">=", least);
+    if (figure.approximate) return "~" + most;
+    return least == most ? most : least + " to " + most;
+}
+
+/// "+120 kB", "~+120 kB" if one of the figures is approximate; "?" if it is not known, or one of them is a range.
+std::string change_text(const Figure &was, const Figure &is, const Amounts &amount) {
+    if (!was.value || !is.value || was.range() || is.range()) return "?";
+    const std::int64_t change = core::wrapped_difference(*is.value, *was.value);
+    return fmt::format("{}{}{}", was.exact() && is.exact() ? "" : "~", change > 0 ? "+" : "",
+                       value_text(is.unit, change, amount));
 }
 
 }  // namespace
@@ -286,19 +301,19 @@ std::string diff_text(const Report &before, const Report &after, const ReportSty
     const Amounts amount(style, after.facts.machine.page_size);
     const bool same_pages = before.facts.machine.page_size.bytes == after.facts.machine.page_size.bytes;
     std::string text = "before: " + head(before, was_amount) + "after:  " + head(after, amount);
-    text += fmt::format("{:<14}{}{}{}\n", "", right("BEFORE", 16), right("AFTER", 16), right("CHANGE", 16));
     const std::vector<Figure> was = figures(before);
     const std::vector<Figure> is = figures(after);
+    std::vector<std::array<std::string, 4>> rows{{"", "BEFORE", "AFTER", "CHANGE"}};
     for (std::size_t i = 0; i < is.size(); ++i) {
-        std::optional<std::int64_t> change;
         const bool comparable = same_pages || is[i].unit != Figure::Unit::Size;
-        if (was[i].value && is[i].value && comparable) change = core::wrapped_difference(*is[i].value, *was[i].value);
-        const std::string sign = change && *change > 0 ? "+" : "";
-        const std::string mark = was[i].exact() && is[i].exact() ? "" : "~";
-        const std::string by = change ? mark + sign + value_text(is[i].unit, *change, amount) : "?";
-        text += fmt::format("{:<14}{}{}{}\n", is[i].name, right(cell_text(was[i], was_amount), 16),
-                            right(cell_text(is[i], amount), 16), right(by, 16));
+        rows.push_back({std::string(is[i].name), cell_text(was[i], was_amount), cell_text(is[i], amount),
+                        comparable ? change_text(was[i], is[i], amount) : "?"});
     }
+    std::size_t width = 16;
+    for (const auto &row : rows)
+        width = std::max({width, cells_of(row[1]) + 2, cells_of(row[2]) + 2});
+    for (const auto &[name, was_text, is_text, change] : rows)
+        text += fmt::format("{:<14}{}{}{}\n", name, right(was_text, width), right(is_text, width), right(change, 16));
     return text;
 }
 

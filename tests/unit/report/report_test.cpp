@@ -432,6 +432,23 @@ TEST(ReportText, ADifferenceHasAllThreeNumbers) {
         << certain;
 }
 
+TEST(ReportText, ADifferenceOfRangesIsNotKnown) {
+    const auto peak = [](std::int64_t from, std::int64_t to) {
+        exporters::TickRow row = exporters::test::tick(kSecond, 10, to, to);
+        row.extremes.most.from = Pages{from};
+        return report_of(with_rows({row}));
+    };
+    const std::string text = diff_text(peak(302, 404), peak(265, 352), {});
+    EXPECT_NE(text.find("\npeak_rss        1,208 kB to 1,616 kB  1,060 kB to 1,408 kB               ?\n"),
+              std::string::npos)
+        << text;
+    const auto json = ordered_json::parse(diff_json(peak(302, 404), peak(265, 352)));
+    EXPECT_EQ(json.at("change").at("peak_rss"), nullptr);
+    EXPECT_EQ(json.at("before").at("approximate"), ordered_json::array({"peak_rss"}));
+    EXPECT_EQ(json.at("after").at("approximate"), ordered_json::array({"peak_rss"}));
+    EXPECT_EQ(ordered_json::parse(diff_json(peak(302, 302), peak(265, 265))).at("change").at("peak_rss"), -37);
+}
+
 TEST(ReportSvg, EscapesNamesAndDrawsEachLine) {
     const std::string svg = report_svg(report_of(recorded()));
     EXPECT_TRUE(svg.starts_with("<svg xmlns="));
