@@ -131,6 +131,7 @@ struct Report {
     std::vector<ReportProcess> processes;  ///< in the order of their first rows
     /// The number of programs that are not in `processes`, since none of them has the largest value of any figure.
     std::uint64_t left_out = 0;
+    std::map<std::string, std::uint64_t> left_out_verdicts;  ///< of all their ticks
     bool names = false;  ///< the recording contains mappings, so growth has their names
 
     /// Whether counts may be too low: records were lost, are not in the file, or came before a first reading.

@@ -77,15 +77,18 @@ Figure lag_share(const std::vector<ReportProcess> &processes, const core::PageSi
 }
 
 /// The number of ticks with the verdict `unexplained`; nullopt if there was no walk.
-std::optional<std::int64_t> unexplained(const std::vector<ReportProcess> &processes) {
+std::optional<std::int64_t> unexplained(const Report &report) {
     std::optional<std::int64_t> ticks;
-    for (const ReportProcess &process : processes) {
-        for (const auto &[verdict, count] : process.verdicts) {
+    const auto add = [&ticks](const std::map<std::string, std::uint64_t> &verdicts) {
+        for (const auto &[verdict, count] : verdicts) {
             if (verdict == "unwalked") continue;
             const bool is = verdict == "unexplained";
             ticks = ticks.value_or(0) + (is ? static_cast<std::int64_t>(count) : 0);
         }
-    }
+    };
+    for (const ReportProcess &process : report.processes)
+        add(process.verdicts);
+    add(report.left_out_verdicts);
     return ticks;
 }
 
@@ -256,7 +259,7 @@ std::vector<Figure> figures(const Report &report) {
         {"growth.shmem", Unit::Size, largest(all, of_own(growth<core::Member::Shmem>))},
         {"growth.swap", Unit::Size, largest(all, of_own(growth<core::Member::Swap>))},
         {"residual", Unit::Size, largest_residual(report)},
-        {"unexplained", Unit::Count, unexplained(all)},
+        {"unexplained", Unit::Count, unexplained(report)},
         {"duration", Unit::Time, count(ending.duration_ns)},
         {"records", Unit::Count, count(report.records)},
         {"updates", Unit::Count, count(ending.updates + ending.updates_by_others)},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <gtest/gtest.h>
 
+#include "report/peak.h"
 #include "report/report_builder.h"
 #include "report/report_parts.h"
 #include "rows.h"
@@ -88,6 +89,15 @@ TEST(Claims, RefuseWithThePosition) {
         const std::string reported = refusal(text);
         EXPECT_NE(reported.find(what), std::string::npos) << text << ": " << reported;
     }
+}
+
+TEST(Claims, CountTheVerdictsOfProcessesThatAreNotListed) {
+    core::Summary summary;
+    summary.processes.emplace_back().verdicts = {{"agrees", 2}};
+    summary.left_out.verdicts = {{"agrees", 7}, {"unexplained", 3}};
+    const auto claims = parse_claims("unexplained==0");
+    ASSERT_TRUE(claims.ok());
+    EXPECT_EQ(evaluate(*claims, report_of(summary, true)).at(0).text, "unexplained is 3, not == 0");
 }
 
 TEST(Claims, AreNotHeldByWhatIsNotKnown) {
