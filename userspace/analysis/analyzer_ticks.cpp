@@ -186,6 +186,7 @@ void Analyzer::State::count(Traced &entry, core::Tick &tick) {
     tick.extremes = entry.before ? core::highest(*entry.before, tick.ledger.extremes) : tick.ledger.extremes;
     process.extremes = tick.extremes;
     process.image = entry.image;
+    process.mm = tick.ledger.generation;
     process.pid = tick.process.pid;
     process.host_pid = tick.process.host_pid.value_or(0);
     process.at_start = tick.ledger.at_start;

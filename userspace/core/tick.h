@@ -94,6 +94,7 @@ struct Summary : Totals {
         bool start_approximate = false, baseline_approximate = false, final_approximate = false;
         /// The number of its last program, from 1 on; 0: what a fork held before its first exec.
         int image = 1;
+        std::uint64_t mm = 0;  ///< MmView::generation of its last program; the same for processes that share one
         std::optional<EndFigures> end;  ///< only in a live trace; a recording does not contain it
         std::map<std::string, std::uint64_t> verdicts;
     };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/process_reading.h"
+#include "core/shared_memory.h"
 #include "core/text.h"
 
 namespace rsslag::documents {
@@ -30,9 +31,7 @@ std::string snapshot_json(const SnapshotDocument &document);
 /// Text: the sentence, the verdict, readers, members, then the caching threads or CPUs.
 std::string snapshot_text(const SnapshotDocument &document, const ProcessReading &process, const TextStyle &style);
 
-/// "4711 and 4712 share one memory: it is counted once" as a line; empty for fewer than two PIDs.
-std::string shared_line(const std::vector<int> &pids);
-
+using core::shared_line;
 using core::utc_time;
 
 }  // namespace rsslag::documents

@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/extreme_text.h"
 #include "core/json.h"
+#include "core/shared_memory.h"
 #include "core/text.h"
 #include "report_parts.h"
 
@@ -55,6 +58,15 @@ std::string distance(std::int64_t reported_kb, const Process &process, const Pea
     const std::int64_t by = reported_kb - kb_of(process.extremes.most.to, peak);
     if (by == 0) return "the same";
     return fmt::format("{} kB {}", core::with_thousands(std::abs(by)), by < 0 ? "less" : "more");
+}
+
+/// PIDs by shared mm. A vfork shares its parent's mm until its first exec, but its row shows that it is image 0.
+std::vector<std::vector<int>> sharing(const core::Summary &summary) {
+    std::map<std::uint64_t, std::vector<int>> by_mm;
+    for (const Process &process : summary.processes) {
+        if (process.image != 0 && process.pid > 0) by_mm[process.mm].push_back(process.pid);
+    }
+    return core::sharing(std::move(by_mm));
 }
 
 ordered_json process_json(const Process &process, const PeakReport &peak) {
@@ -165,6 +177,8 @@ std::string peak_text(const PeakReport &peak, const ReportStyle &style, bool tre
             text += fmt::format("  {} [{}]{} {} at {}\n", core::printable(process.comm, style.utf8), process.pid,
                                 process.extremes.image == 0 ? " image 0" : "",
                                 core::peak_range_text(process.extremes, amount), seconds(process.extremes.most.t_ns));
+        for (const std::vector<int> &pids : sharing(summary))
+            text += "  " + core::shared_line(pids);
     }
     if (summary.lost > 0)
         text += fmt::format("! lost {} of {} records: it may have been more\n",

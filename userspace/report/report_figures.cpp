@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/shared_memory.h"
 #include "core/text.h"
 #include "report_parts.h"
 
@@ -183,6 +184,16 @@ core::Bound lag_bound(const ReportProcess &process, const Report &report) {
 std::string bound_text(const core::Bound &bound, const core::Machine &machine) {
     return fmt::format("{} bound of the {} scheme: {}", bound.hard ? "hard" : "soft", core::name(machine.scheme),
                        core::as_kb(bound.rss, machine.page_size));
+}
+
+std::vector<std::vector<int>> sharing(const Report &report) {
+    std::map<std::uint64_t, std::vector<int>> by_mm;
+    for (const ReportProcess &process : report.processes) {
+        if (!own_image(process) || process.pid <= 0) continue;
+        for (const MmReport &mm : process.mms)
+            by_mm[mm.mm].push_back(process.pid);
+    }
+    return core::sharing(std::move(by_mm));
 }
 
 std::string lag_doubt(const PeakLag &peak) {

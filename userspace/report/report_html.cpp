@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/extreme_text.h"
+#include "core/shared_memory.h"
 #include "core/text.h"
 #include "course.h"
 #include "markup.h"
@@ -151,6 +152,8 @@ std::string process_rows(const Page &page) {
                  rows);
     const std::uint64_t more = page.report.processes.size() - page.processes.size() + page.report.left_out;
     if (more > 0) out += paragraph("faint", fmt::format("and {} more, each with a smaller peak", count(more)));
+    for (const std::vector<int> &pids : sharing(page.report))
+        out += paragraph("", core::shared_line(pids));
     return out;
 }
 

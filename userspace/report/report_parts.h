@@ -83,6 +83,10 @@ inline constexpr std::string_view kSumsHide = "sums of --mode counts hide change
 /// is exact.
 std::string lag_doubt(const PeakLag &peak);
 
+/// PIDs of processes that share an mm, as core::sharing(). A vfork shares its parent's mm until its first exec, but
+/// that is an entry of its own with image 0.
+std::vector<std::vector<int>> sharing(const Report &report);
+
 /// "1.320 s".
 std::string seconds(std::uint64_t t_ns);
 

@@ -6,8 +6,10 @@
 #include <array>
 #include <chrono>
 #include <ctime>
+#include <utility>
 
 #include "core/extreme_text.h"
+#include "core/shared_memory.h"
 #include "core/text.h"
 #include "report_parts.h"
 #include "text_chart.h"
@@ -293,6 +295,9 @@ std::string report_text(const Report &report, const ReportStyle &style) {
     text += report.peak_lag ? peak(*report.peak_lag, amount) : "no process was read: the lag is not known\n";
     for (const ReportProcess &process : report.processes)
         text += one(process, report, amount);
+    std::string_view blank = "\n";
+    for (const std::vector<int> &pids : sharing(report))
+        text += std::string(std::exchange(blank, "")) + core::shared_line(pids);
     return text;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../paths.h"
+#include "report/peak.h"
 #include "report/report_builder.h"
 #include "rows.h"
 
@@ -400,6 +401,39 @@ TEST(ReportText, TellsTheStory) {
           "hundred [10] exited: rss from 0 kB to 0 kB, at most 640 kB at 4.000 s"})
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+TEST(ReportText, NamesProcessesThatShareOneMemory) {
+    const auto in_mm = [](int pid, std::uint64_t mm, int image = 1) {
+        exporters::TickRow row = exporters::test::tick(kSecond, pid, 10, 5);
+        row.at.mm = mm;
+        row.extremes.image = image;
+        return row;
+    };
+    // 40 is still the copy of 10 that vfork made.
+    const Report report = report_of(with_rows({in_mm(10, 7), in_mm(20, 7), in_mm(30, 8), in_mm(40, 7, 0)}));
+    constexpr std::string_view kLine = "10 and 20 share one memory: it is counted once\n";
+    EXPECT_TRUE(report_text(report, {}).ends_with("\n\n" + std::string(kLine))) << report_text(report, {});
+    EXPECT_NE(report_html(report).find(kLine), std::string::npos);
+    const Report apart = report_of(with_rows({in_mm(10, 7), in_mm(30, 8)}));
+    EXPECT_EQ(report_text(apart, {}).find("share one memory"), std::string::npos);
+}
+
+TEST(PeakText, NamesProcessesThatShareOneMemory) {
+    PeakReport peak;
+    const auto add = [&peak](int pid, std::uint64_t mm, int image) {
+        core::Summary::Process &process = peak.summary.processes.emplace_back();
+        process.pid = pid;
+        process.mm = mm;
+        process.image = image;
+    };
+    add(10, 7, 1);
+    add(20, 7, 1);
+    add(30, 8, 1);
+    add(30, 7, 0);
+    EXPECT_TRUE(peak_text(peak, {}, true).ends_with("\n  10 and 20 share one memory: it is counted once\n"))
+        << peak_text(peak, {}, true);
+    EXPECT_EQ(peak_text(peak, {}, false).find("share one memory"), std::string::npos) << "it has no rows";
 }
 
 TEST(ReportText, NamesWhatIsMissing) {
