@@ -104,6 +104,19 @@ class Recorded(TracingTest):
                     self.assertGreaterEqual(brief['updates'], 1024)
                 self.assertRegex(self.text(), rf'brief \[{brief["tid"]}\]')
 
+    def test_counts_mode_does_not_show_the_most_that_was_cached(self):
+        report = self.record('kept.append(touch(100))\n', mode='counts')
+        if report['header']['scheme'] == 'plain':
+            self.skipTest('nothing is cached')
+        self.assertTrue(report['peak_lag']['approximate'])
+        self.assertTrue(report['processes'][0]['extremes_approximate'])
+        self.assertRegex(self.text(), r'peak lag ~.*; sums of --mode counts hide changes that cancel')
+        for command in (('report', self.file), ('live', '--mode', 'counts', '--', 'true')):
+            for figure in ('peak_lag', 'peak_cached'):
+                ran = rsslag(command[0], '--assert', f'{figure}<1GiB', *command[1:])
+                self.assertEqual(ran.status, 1, ran)
+                self.assertRegex(ran.err, rf"'{figure}<1GiB' does not hold: {figure} is ~[\d,]+ kB \(sums of --mode counts ")
+
     def test_many_ended_threads_share_a_row(self):
         report = self.record('for _ in range(200): in_thread(lambda: touch(3))\n')
         process, = report['processes']
