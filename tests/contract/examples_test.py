@@ -26,7 +26,9 @@ class Jq(TracingTest):
         done = subprocess.run(['bash', '-o', 'pipefail', '-c', line, 'bash', *args], stdin=subprocess.DEVNULL,
                               capture_output=True, env=environment(PATH=self.path), timeout=contract.TIMEOUT,
                               check=False)
-        self.assertEqual((done.returncode, done.stderr), (0, b''), (line, done))
+        # The kernel of some virtual machines hides their first process.
+        unread = re.sub(rb"rsslag: this kernel's task iterator does not show process 1\n", b'', done.stderr)
+        self.assertEqual((done.returncode, unread), (0, b''), (line, done))
         return done.stdout.decode()
 
     def test_examples_of_the_man_page(self):
