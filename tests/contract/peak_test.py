@@ -164,6 +164,12 @@ class Peak(TracingTest):
         self.assertEqual(peak('--assert', 'peak_rs<1GiB', '--', 'true').status, 2)
         self.assertEqual(peak().status, 2)
 
+    def test_growth_is_that_of_the_program_that_grew_most(self):
+        twice = f"import os; memory = bytearray({80 * MIB}); os.execv('/bin/true', ['true'])"
+        for condition, status in (('growth<1MiB', 1), ('growth>80MiB and growth<100MiB', 0), ('growth.anon>80MiB', 0)):
+            ran = peak('--assert', condition, '--', interpreter(), '-S', '-E', '-c', twice)
+            self.assertEqual(ran.status, status, ran)
+
     def test_growth_is_what_came_after_the_exec_and_before_the_teardown(self):
         argv = (interpreter(), '-S', '-E', '-c', f'memory = bytearray({80 * MIB}); import os; os._exit(0)')
         for condition, status in (('growth<1MiB', 1), ('growth>80MiB and growth<100MiB', 0), ('growth.anon>80MiB', 0)):

@@ -24,7 +24,7 @@ double own(const Process &process, core::Pages pages) {
 }
 
 double grown(const Process &process, core::Member member) {
-    return own(process, (process.last - process.at_start)[member]);
+    return own(process, process.extremes.grown[member]);
 }
 
 double cached(const Process &process, core::Member member) {
@@ -39,11 +39,11 @@ double lag_share(const Process &process) {
     return static_cast<double>(extremes.lag.n) / static_cast<double>(extremes.lag_rss.n);
 }
 
-constexpr std::array<Rank, 5> kRanks{
-    [](const Process &process) { return own(process, process.extremes.most.to); },
-    [](const Process &process) { return own(process, process.extremes.most.from); },
-    [](const Process &process) { return own(process, (process.last - process.at_start).rss()); }, lag_share,
-    [](const Process &process) { return process.extremes.lossy ? 1.0 : 0.0; }};
+constexpr std::array<Rank, 5> kRanks{[](const Process &process) { return own(process, process.extremes.most.to); },
+                                     [](const Process &process) { return own(process, process.extremes.most.from); },
+                                     [](const Process &process) { return own(process, process.extremes.grown_rss); },
+                                     lag_share,
+                                     [](const Process &process) { return process.extremes.lossy ? 1.0 : 0.0; }};
 /// Figures of each member.
 constexpr std::array<MemberRank, 2> kMemberRanks{grown, cached};
 

@@ -105,7 +105,11 @@ struct Extremes {
     Members cached_most;            ///< the largest absolute value of what was cached, of each member by itself
     Pages lag;                      ///< the largest core::lag() at any instant
     std::uint64_t lag_t_ns = 0;
-    Pages lag_rss;       ///< the exact rss at lag_t_ns
+    Pages lag_rss;  ///< the exact rss at lag_t_ns
+    /// The largest growth of the process's programs, from the start of each to its last exact value before the
+    /// teardown: of each member by itself, and of the rss. Set by the analyzer; the ledger has 0.
+    Members grown;
+    Pages grown_rss;
     bool lossy = false;  ///< records were lost: the true extremes may be higher or lower
     /// --mode counts: no record shows what was cached between two sums (`cpu` scheme) or flushes (`thread` scheme), and
     /// the sums of several CPUs are of different times. `most` and `least` are ranges that include this; the other

@@ -343,8 +343,11 @@ Extremes highest(const Extremes &before, const Extremes &after) {
     both.lag = lags.lag;
     both.lag_t_ns = lags.lag_t_ns;
     both.lag_rss = lags.lag_rss;
-    for (const Member member : kAllMembers)
+    for (const Member member : kAllMembers) {
         both.cached_most[member] = std::max(before.cached_most[member], after.cached_most[member]);
+        both.grown[member] = std::max(before.grown[member], after.grown[member]);
+    }
+    both.grown_rss = std::max(before.grown_rss, after.grown_rss);
     return both;
 }
 

@@ -41,11 +41,11 @@ auto of_own(const Of &of) {
 
 template <core::Member kMember>
 std::int64_t growth(const ReportProcess &process) {
-    return (process.last - process.at_start)[kMember].n;
+    return process.extremes.grown[kMember].n;
 }
 
 std::int64_t rss_growth(const ReportProcess &process) {
-    return (process.last - process.at_start).rss().n;
+    return process.extremes.grown_rss.n;
 }
 
 std::optional<std::int64_t> peak_cached(const ReportProcess &process) {

@@ -65,9 +65,9 @@ TEST(Gone, KeepsWhoeverSomethingMayBeDemandedOf) {
     const std::function<void(Process &)> makes[] = {
         [](Process &one) { one.extremes.most.to = core::Pages{10'001}; },
         [](Process &one) { one.extremes.most.from = core::Pages{10'001}; },
-        [](Process &one) { one.last.anon = core::Pages{5}; },
-        [](Process &one) { one.last.file = core::Pages{5}, one.last.anon = core::Pages{-9}; },
-        [](Process &one) { one.last.swap = core::Pages{5}; },
+        [](Process &one) { one.extremes.grown.anon = one.extremes.grown_rss = core::Pages{5}; },
+        [](Process &one) { one.extremes.grown.file = core::Pages{5}, one.extremes.grown_rss = core::Pages{-4}; },
+        [](Process &one) { one.extremes.grown.swap = core::Pages{5}; },
         [](Process &one) { one.extremes.cached_most.shmem = core::Pages{5}; },
         [](Process &one) { one.extremes.lag = core::Pages{9}, one.extremes.lag_rss = core::Pages{256}; },
         [](Process &one) { one.extremes.lossy = true; },

@@ -47,6 +47,8 @@ TickRow tick(std::uint64_t t_ns, int pid, std::int64_t exact, std::int64_t repor
     row.extremes.lag = *row.lag;
     row.extremes.lag_t_ns = t_ns;
     row.extremes.lag_rss = {exact};
+    row.extremes.grown = row.last;
+    row.extremes.grown_rss = row.last.rss();
     return row;
 }
 
@@ -170,6 +172,8 @@ std::vector<Row> ticks(core::Scheme scheme) {
             row.extremes.lag = {};
         }
         if (i > 0) row.extremes = core::highest(extremes, row.extremes);
+        row.extremes.grown = row.last;  // it has run one program
+        row.extremes.grown_rss = row.last.rss();
         extremes = row.extremes;
         rows.emplace_back(row);
     }
