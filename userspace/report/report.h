@@ -134,9 +134,11 @@ struct Report {
     std::map<std::string, std::uint64_t> left_out_verdicts;  ///< of all their ticks
     bool names = false;  ///< the recording contains mappings, so growth has their names
 
-    /// Whether counts may be too low: records were lost, are not in the file, or came before a first reading.
+    /// Whether counts and peaks may be too low: records were lost, are not in the file, as those of earlier segments,
+    /// or came before a first reading.
     bool lossy() const {
-        return ending.lost > 0 || !ending.complete || ending.processes_read_late + ending.processes_unread > 0;
+        return ending.lost > 0 || !ending.complete || facts.segment > 0 ||
+               ending.processes_read_late + ending.processes_unread > 0;
     }
     std::uint64_t row_count() const;
 };

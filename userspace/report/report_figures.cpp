@@ -115,6 +115,8 @@ std::string what_was_lost(const Report &report) {
                            causes.empty() ? "" : ": ", causes);
     }
     if (!ending.complete) text += fmt::format("{}the recording is not complete", text.empty() ? "" : ", ");
+    if (report.facts.segment > 0)
+        text += fmt::format("{}earlier segments are not in this file", text.empty() ? "" : ", ");
     const std::string missed = core::missed_text(ending);
     return text + (text.empty() || missed.empty() ? "" : ", ") + missed;
 }

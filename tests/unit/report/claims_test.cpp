@@ -47,6 +47,29 @@ TEST(Claims, CompareSizesTimesAndCounts) {
         EXPECT_FALSE(holds(text)) << text;
 }
 
+TEST(Claims, DoNotHoldWithoutTheEarlierSegments) {
+    Report report = sample();
+    report.facts.segment = 1;
+    const auto refused = evaluate(*parse_claims("peak_rss<1GiB"), report).at(0);
+    EXPECT_FALSE(refused.holds);
+    EXPECT_NE(refused.text.find("earlier segments are not in this file"), std::string::npos) << refused.text;
+    EXPECT_TRUE(evaluate(*parse_claims("peak_rss>0"), report).at(0).holds);
+}
+
+TEST(Claims, DoNotHoldForAProcessThatWasReadLateOrNever) {
+    Report report = sample();
+    report.ending.processes_read_late = 1;
+    report.ending.processes_unread = 2;
+    const auto refused = evaluate(*parse_claims("updates<1000000"), report).at(0);
+    EXPECT_FALSE(refused.holds);
+    EXPECT_NE(
+        refused.text.find("the first reading of 1 process came after the exec, 2 processes ended before the first "
+                          "reading"),
+        std::string::npos)
+        << refused.text;
+    EXPECT_TRUE(evaluate(*parse_claims("processes>=3"), report).at(0).holds);
+}
+
 TEST(Claims, DoNotHoldWhereALossMayHaveChangedTheFigure) {
     for (const Figure &figure : figures({})) {
         const std::string name(figure.name);
