@@ -6,7 +6,6 @@
 
 #include "exit_status.h"
 #include "proc_runs.h"
-#include "session/live_view.h"
 #include "session/session.h"
 #include "system/command.h"
 #include "terminal/command_terminal.h"
@@ -112,8 +111,7 @@ int trace_targets(const session::TraceOptions &options, session::TickWriter &wri
     if (!none) {
         if (const Status attached = session.attach(*targets); !attached) return fail(attached.error());
     }
-    if (const Status begun = session.head(); !begun) return fail(begun.error());
-    if (none && writer.screen() != nullptr) session::post_notice(*writer.screen(), "nothing matches yet");
+    if (const Status begun = session.head(none); !begun) return fail(begun.error());
     return finish(session, session.run(), kDone);
 }
 

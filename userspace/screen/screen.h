@@ -105,6 +105,7 @@ struct ScreenFacts {
     std::int64_t clock_ticks = 100;  ///< per second; the unit of start_ticks
     std::chrono::milliseconds interval{1000};
     bool walks = true;                 ///< smaps is walked; false with --no-walk
+    bool no_match = false;             ///< no process matched at the start
     bool below = false;                ///< opened from the list of processes: Esc returns there
     std::optional<Playback> playback;  ///< set if a recording is replayed
 };

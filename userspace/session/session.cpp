@@ -52,8 +52,10 @@ Status Session::open() {
     return core::success();
 }
 
-Status Session::head() {
-    Status written = writer_.head(screen_facts(tracer_->facts(), interval_, !options_.no_walk, false));
+Status Session::head(bool no_match) {
+    screen::ScreenFacts facts = screen_facts(tracer_->facts(), interval_, !options_.no_walk, false);
+    facts.no_match = no_match;
+    Status written = writer_.head(std::move(facts));
     show_recording();
     return written;
 }

@@ -40,8 +40,8 @@ class Session {
     core::Status open();
 
     tracer::Tracer &tracer() { return *tracer_; }
-    /// Writes the header or opens the screen.
-    core::Status head();
+    /// Writes the header or opens the screen. `no_match`: no process matches yet.
+    core::Status head(bool no_match = false);
     /// run() calls `idle` about every 50 ms. Its argument is null without a screen.
     void on_idle(std::function<void(terminal::Screen *)> idle) { idle_ = std::move(idle); }
 

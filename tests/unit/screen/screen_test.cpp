@@ -274,6 +274,15 @@ TEST_F(Screens, SayWhereAReplayIsAndAskItToGoOn) {
     EXPECT_FALSE(contains(shown(screen), "walk smaps now"));
 }
 
+TEST_F(Screens, ReportThatNothingMatchesUntilAProcessDoes) {
+    ScreenFacts facts;
+    facts.no_match = true;
+    LiveScreen screen(facts, {});
+    EXPECT_TRUE(contains(shown(screen), "nothing matches yet"));
+    screen.take(classic_tick(0));
+    EXPECT_FALSE(contains(shown(screen), "nothing matches yet"));
+}
+
 TEST_F(Screens, ForgetTicksButNotKeysWhenTheyAreRewound) {
     LiveScreen screen = classic_screen({});
     press(screen, "/WORKER-1\n");
