@@ -37,10 +37,14 @@ OtherReaders other_readers(const core::Calibration &calibration) {
 }
 
 std::string up_for(const LiveState &state, const Tick &tick) {
-    const auto ticks = static_cast<double>(tick.process.start_ticks) / static_cast<double>(state.facts.clock_ticks);
-    const auto born = state.facts.boot + std::chrono::milliseconds(std::llround(ticks * 1000));
-    const auto age = std::chrono::duration_cast<std::chrono::seconds>(tick.time - born).count();
-    if (age < 0 || tick.process.start_ticks == 0) return "";
+    // In floating point, since times of a malformed recording may be of any size.
+    using Seconds = std::chrono::duration<double>;
+    const double ticks = static_cast<double>(tick.process.start_ticks) / static_cast<double>(state.facts.clock_ticks);
+    const double seconds =
+        Seconds(tick.time.time_since_epoch()).count() - Seconds(state.facts.boot.time_since_epoch()).count() - ticks;
+    constexpr double kMost = 1e12;
+    if (!(seconds >= 0 && seconds < kMost) || tick.process.start_ticks == 0) return "";
+    const auto age = static_cast<std::int64_t>(seconds);
     if (age >= 86'400) return fmt::format("up {}d {}h", age / 86'400, age / 3600 % 24);
     return fmt::format("up {}:{:02}:{:02}", age / 3600, age / 60 % 60, age % 60);
 }
