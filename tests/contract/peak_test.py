@@ -307,8 +307,6 @@ class Peak(TracingTest):
                              rf"'{re.escape(condition)}' does not hold: {name} is {value}, {limit}$")
 
     def test_a_loss_is_no_proof_at_the_end_of_live_and_record(self):
-        if emulated():
-            self.skipTest('emulated CPUs lose records at other times, too')
         script = unseen(f'import mmap\nmemory = mmap.mmap(-1, {32 * MIB}, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n'
                         f'memory.madvise(mmap.MADV_NOHUGEPAGE)\nmemory.write(b"x" * {32 * MIB})')
         for ran, last in self.ends('--ring', '4K', '--assert', 'peak_rss<100GiB', '--', interpreter(), '-S', '-E', '-c', script):

@@ -164,8 +164,6 @@ class Recorded(TracingTest):
 
     def lossy(self):
         """A report on a process with lost records and no later reading."""
-        if contract.emulated():
-            self.skipTest('takes two minutes on an emulated CPU')
         ran = rsslag('record', '-o', self.file, '--ring', '4K', '--interval', '1m', '--',
                      interpreter(), '-c', THREADS + unseen('kept.append(touch(4096, b"storm"))'))
         self.assertEqual(ran.status, 0, ran)
