@@ -29,6 +29,11 @@ constexpr std::string_view approximate_mark(bool approximate) {
     return approximate ? "~" : "";
 }
 
+/// Why extremes are lossy.
+constexpr std::string_view loss_text(bool read_late) {
+    return read_late ? "updates came before the first reading" : "records were lost";
+}
+
 /// The state's name; "image 0" for what a fork held before its first exec.
 inline std::string_view state_text(State state, const Extremes &extremes) {
     return extremes.image == 0 ? "image 0" : name(state);

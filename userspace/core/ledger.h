@@ -110,7 +110,8 @@ struct Extremes {
     /// teardown: of each member by itself, and of the rss. Set by the analyzer; the ledger has 0.
     Members grown;
     Pages grown_rss;
-    bool lossy = false;  ///< records were lost: the true extremes may be higher or lower
+    bool lossy = false;      ///< records were lost: the true extremes may be higher or lower
+    bool read_late = false;  ///< `lossy` only because updates came before the first reading
     /// --mode counts: no record shows what was cached between two sums (`cpu` scheme) or flushes (`thread` scheme), and
     /// the sums of several CPUs are of different times. `most` and `least` are ranges that include this; the other
     /// extremes may be higher or lower.

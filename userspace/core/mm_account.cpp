@@ -316,7 +316,7 @@ void MmAccount::advance(std::uint64_t t_ns) {
         if (!histories_[m].open()) continue;
         histories_[m].settle(complete_ns(t_ns), out_);
         take(m);
-        update_peaks(last_ns);
+        update_peaks(known_ns());
     }
     release_leavers(t_ns);
 }
@@ -333,7 +333,7 @@ void MmAccount::finish() {
         histories_[m].finish(out_);
         out_.certain = reached;
         take(m);
-        update_peaks(last_ns);
+        update_peaks(known_ns());
     }
 }
 
@@ -410,7 +410,7 @@ void MmAccount::update_peaks(std::uint64_t t_ns) {
 }
 
 void MmAccount::born() {
-    peaks_.start(exact(), lag(), born_ns, needs_resync_);
+    peaks_.start({exact(), cached(), lag(), born_ns}, needs_resync_);
 }
 
 void MmAccount::start_missed() {

@@ -143,6 +143,8 @@ class MmAccount {
     void note_task(int tid, std::uint64_t t_ns);
     void note_settled(std::size_t member, std::vector<PeakAmount> amounts);
     void update_peaks(std::uint64_t t_ns);
+    /// The time of what the counters show: the last record, or the end of the first reading.
+    std::uint64_t known_ns() const { return std::max(last_ns, adopted_until_); }
 
     Ledger::Options options_;
     MmCounters counters_;

@@ -43,12 +43,12 @@ Amount guess(const CounterEvent &event) {
             std::clamp(likely, hull.least, hull.most) - event.before};
 }
 
-void MmPeaks::start(const Members &exact, std::int64_t lag, std::uint64_t t_ns, bool needs_resync) {
+void MmPeaks::start(const PeakStart &start, bool needs_resync) {
     if (all_ == nullptr) return;
-    report(exact.rss(), lag, t_ns);
-    own_.start(exact, lag, t_ns);
+    all_->report(start.exact.rss().n - own_.reported(), start.lag - own_.lag(), start.t_ns);
+    own_.start(start);
     if (needs_resync) own_.lost();
-    if (all_->need_resync == 0 && !all_->running()) all_->resume(t_ns);
+    if (all_->need_resync == 0 && !all_->running()) all_->resume(start.t_ns);
 }
 
 void MmPeaks::lost(bool first) {

@@ -22,8 +22,8 @@ class MmPeaks {
     explicit MmPeaks(AllPeaks &all) : all_(&all) {}
 
     /// Starts from the counters, which are known now. The sum of all mms must have them already: by settle_all() with
-    /// the same `exact`, or because the mm is new and they are 0.
-    void start(const Members &exact, std::int64_t lag, std::uint64_t t_ns, bool needs_resync);
+    /// the same counters, or because the mm is new and they are 0.
+    void start(const PeakStart &start, bool needs_resync);
     /// To be called if there were steps before the start.
     void start_missed() {
         each([](Peaks &peaks) { peaks.start_missed(); });

@@ -85,7 +85,7 @@ void MmAccount::rebase() {
     for (std::size_t member = 0; member < kMembers; ++member)
         histories_[member].reset(counters_.flushed()[member]);
     peaks_.settle_all(exact(), last_ns);
-    peaks_.start(exact(), lag(), std::max(last_ns, adopted_until_), needs_resync_);
+    peaks_.start({exact(), cached(), lag(), known_ns()}, needs_resync_);
 }
 
 void MmAccount::watch() {
@@ -119,7 +119,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
         if (here == 0) continue;
         if (reached) {
             hold(cell, end_ns, read[cell]);
-            update_peaks(last_ns);
+            update_peaks(known_ns());
             counters_.set_flushed_ns(cell, std::max(counters_.flushed_ns(cell), begin_ns));
             check.quiet = false;
             continue;

@@ -20,17 +20,32 @@ void widen(Amount &amount, const Amount &other) {
     amount.most = std::max(amount.most, other.most);
 }
 
+void note_start_in(Extremes &seen, const PeakStart &start) {
+    for (const Member member : kAllMembers)
+        seen.cached_most[member] = std::max(seen.cached_most[member], Pages{std::abs(start.cached[member].n)});
+    if (start.lag <= seen.lag.n) return;
+    seen.lag = {start.lag};
+    seen.lag_t_ns = start.t_ns;
+    seen.lag_rss = start.exact.rss();
+}
+
 }  // namespace
 
 bool counts_in_rss(std::size_t member) {
     return in_rss(kAllMembers[member]);
 }
 
-void Peaks::start(const Members &members, std::int64_t lag, std::uint64_t t_ns) {
-    now_ = members;
-    reported_ = members.rss().n;
-    lag_ = lag;
-    resume(t_ns);
+void Peaks::start(const PeakStart &start) {
+    now_ = start.exact;
+    reported_ = start.exact.rss().n;
+    lag_ = start.lag;
+    resume(start.t_ns);
+    begun_ = start;
+}
+
+void Peaks::note_start() {
+    if (begun_) note_start_in(seen_, *begun_);
+    begun_.reset();
 }
 
 void Peaks::resume(std::uint64_t t_ns) {
@@ -46,7 +61,9 @@ void Peaks::resume(std::uint64_t t_ns) {
 
 void Peaks::lost() {
     give_up();
+    note_start();
     seen_.lossy = true;
+    seen_.read_late = false;
     track_.pause();
 }
 
@@ -70,6 +87,7 @@ void Peaks::note_member(Member member) {
 }
 
 void Peaks::report(std::int64_t by, std::int64_t lag, std::uint64_t t_ns) {
+    note_start();
     reported_ += by;
     lag_ += lag;
     if (!track_.running() || lag_ <= seen_.lag.n) return;
@@ -324,6 +342,7 @@ Extremes Peaks::extremes() const {
         return now.extremes();
     }
     Extremes extremes = seen_;
+    if (begun_) note_start_in(extremes, *begun_);
     const RssTrack::Range most = track_.most();
     const RssTrack::Range least = track_.least();
     // An exact rss is never below 0; a sum of counters that were read one after another may be.
@@ -339,6 +358,7 @@ Extremes highest(const Extremes &before, const Extremes &after) {
     const bool peak_before = before.most.to > after.most.to;
     Extremes both = peak_before ? before : after;
     both.lossy = before.lossy || after.lossy;
+    both.read_late = both.lossy && before.lossy == before.read_late && after.lossy == after.read_late;
     const Extremes &lags = before.lag > after.lag ? before : after;
     both.lag = lags.lag;
     both.lag_t_ns = lags.lag_t_ns;

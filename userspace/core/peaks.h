@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -56,17 +57,29 @@ struct WideStep : PeakStep {
     std::vector<std::uint64_t> closes;  ///< tickets whose uncertainty ends with this record
 };
 
+/// What is known of an mm when its records start to count.
+struct PeakStart {
+    Members exact;
+    Members cached;
+    std::int64_t lag = 0;
+    std::uint64_t t_ns = 0;
+};
+
 /// Adds up steps in the order of their records, each when its amount is known.
 class Peaks {
   public:
-    /// Starts from these counters.
-    void start(const Members &members, std::int64_t lag, std::uint64_t t_ns);
+    /// Starts from these counters. They count for the largest lag and cached values only if no other start() replaces
+    /// them before the next report(): until then they are the counters of a reading that took some time.
+    void start(const PeakStart &start);
     /// Continues from the sum of the steps, which is known.
     void resume(std::uint64_t t_ns);
     /// Pauses until start() or resume(), since records are missing.
     void lost();
     /// To be called if there were steps before the start.
-    void start_missed() { seen_.lossy = true; }
+    void start_missed() {
+        seen_.read_late = !seen_.lossy;
+        seen_.lossy = true;
+    }
     bool running() const { return track_.running(); }
     /// The rss by the counts in the records, without waiting for settlements, and its lag.
     std::int64_t reported() const { return reported_; }
@@ -140,6 +153,7 @@ class Peaks {
     void close(std::uint64_t ticket);
     void close_group(std::uint64_t ticket);
     RssTrack::Range range() const;
+    void note_start();
     void note(std::uint64_t t_ns, int tid, std::uint64_t processes);
     void note_members();
     void note_member(Member member);
@@ -151,6 +165,7 @@ class Peaks {
     std::int64_t late_ = 0;
     std::uint64_t processes_ = 0;
     bool started_ = false;
+    std::optional<PeakStart> begun_;  ///< the last start(), until it is noted in `seen_`
     Extremes seen_;
 
     Fifo<Waiting> waiting_;

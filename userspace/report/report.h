@@ -28,6 +28,7 @@ struct PeakLag {
     core::Pages rss;           ///< exact, at that instant
     bool approximate = false;  ///< core::Extremes::approximate()
     bool lossy = false;        ///< records were lost before
+    bool read_late = false;    ///< `lossy` only because updates came before the first reading
 };
 
 /// The changes that a task made to an mm, as of the task's end or the last tick.

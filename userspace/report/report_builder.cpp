@@ -59,6 +59,7 @@ void note_lag(ReportProcess &process, const exporters::TickRow &row) {
     peak.rss = row.extremes.lag_rss;
     peak.approximate = row.extremes.approximate();
     peak.lossy = row.extremes.lossy;
+    peak.read_late = row.extremes.read_late;
     process.peak_lag = std::move(peak);
 }
 
@@ -334,6 +335,8 @@ core::Status ReportBuilder::end(const exporters::Ending &ending) {
         if (!process.peak_lag) continue;
         PeakLag &peak = *state.report.peak_lag;
         peak.approximate = peak.approximate || process.peak_lag->approximate;
+        const bool lost = process.peak_lag->lossy && !process.peak_lag->read_late;
+        peak.read_late = !lost && (peak.lossy ? peak.read_late : process.peak_lag->read_late);
         peak.lossy = peak.lossy || process.peak_lag->lossy;
     }
     return core::success();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/extreme_text.h"
 #include "core/shared_memory.h"
 #include "core/text.h"
 #include "report_parts.h"
@@ -200,7 +201,8 @@ std::vector<std::vector<int>> sharing(const Report &report) {
 
 std::string lag_doubt(const PeakLag &peak) {
     if (!peak.approximate) return "";
-    return peak.lossy ? "; records were lost: it may have been higher" : fmt::format("; {}", kSumsHide);
+    if (!peak.lossy) return fmt::format("; {}", kSumsHide);
+    return fmt::format("; {}: it may have been higher", core::loss_text(peak.read_late));
 }
 
 std::string seconds(std::uint64_t t_ns) {

@@ -328,7 +328,8 @@ constexpr std::string_view kHowToRead =
     "<b>lag</b> is what a reader of flushed counters misses at one instant. <b>Walked</b> is what the page tables held "
     "(smaps).</p>\n"
     "<p>A peak is a range if records of several CPUs do not determine it; “at least” marks a value that may be higher "
-    "because records were lost. Memory that processes share counts in each. A verdict compares the counters with a "
+    "because records were lost or updates came before the first reading. Memory that processes share counts in each. A "
+    "verdict compares the counters with a "
     "walk: <i>agrees</i>: equal to the page; <i>explained</i>: each page of the difference has a named cause; "
     "<i>moving</i>: the process changed meanwhile.</p>\n";
 

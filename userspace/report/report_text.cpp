@@ -257,7 +257,8 @@ std::string one(const ReportProcess &process, const Report &report, const Amount
                                    core::approximate_mark(process.final_approximate), amount(process.last.rss()),
                                    core::at_most_text(process.extremes, amount), seconds(process.extremes.most.t_ns));
     if (process.extremes.lossy)
-        text += "records were lost: figures marked ~ or with an UNCERTAIN amount may be wrong\n";
+        text += fmt::format("{}: figures marked ~ or with an UNCERTAIN amount may be wrong\n",
+                            core::loss_text(process.extremes.read_late));
     if (process.peak_lag) text += peak(*process.peak_lag, amount);
     text += extremes_text(process.extremes, amount);
     text += fmt::format("{} ticks: {}; {}\n", count(process.ticks), verdicts_text(process), residual(process, amount));

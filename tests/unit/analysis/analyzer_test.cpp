@@ -195,6 +195,7 @@ TEST_F(AnalyzerTest, MarksAProcessThatWasFirstReadAfterItsExec) {
     ASSERT_EQ(ticks.size(), 1U);
     EXPECT_TRUE(ticks[0].ledger.start_approximate);
     EXPECT_TRUE(ticks[0].ledger.extremes.lossy) << "it may have held more before";
+    EXPECT_TRUE(ticks[0].ledger.extremes.read_late) << "no record was lost";
     EXPECT_TRUE(ticks[0].ledger.others.empty()) << "the thread was of this process";
     feed(event::Stop{at(ms(700))});
     feed(event::End{at(ms(701)), {}});

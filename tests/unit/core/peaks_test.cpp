@@ -175,6 +175,50 @@ TEST(Peaks, GoOnWithTheNextReadingAfterALoss) {
     EXPECT_EQ(extremes.most.members.rss(), Pages{3'005});
 }
 
+TEST(Peaks, OfLagAndCachedIncludeTheFirstReading) {
+    Recorded quiet(2);
+    const Extremes unchanged = quiet.extremes();
+    EXPECT_EQ(unchanged.lag, Pages{2 * kCachedAtFirst});
+    EXPECT_EQ(unchanged.lag_rss, Pages{quiet.begin()});
+    EXPECT_EQ(unchanged.lag_t_ns, kStart);
+    EXPECT_EQ(unchanged.cached_most[Member::Anon], Pages{2 * kCachedAtFirst});
+
+    Recorded falling(2);
+    falling.apply({0, -5});
+    EXPECT_EQ(falling.extremes().lag, Pages{2 * kCachedAtFirst});
+    EXPECT_EQ(falling.extremes().lag_t_ns, kStart);
+    falling.apply({0, 7});
+    EXPECT_EQ(falling.extremes().lag, Pages{2 * kCachedAtFirst + 2});
+    EXPECT_EQ(falling.extremes().cached_most[Member::Anon], Pages{2 * kCachedAtFirst + 2});
+}
+
+TEST(Peaks, OfLagAndCachedIncludeTheReadingAfterALoss) {
+    Recorded result(1);
+    result.apply({0, -9});
+    result.one.ledger.records_lost();
+    result.one.ledger.watch(kMm);
+    result.one.ledger.compare(result.one.reading_of(3'000, {{0, members(0, 25)}}), kStart + 4'000'000,
+                              kStart + 4'100'000);
+    const Extremes extremes = result.extremes();
+    EXPECT_EQ(extremes.lag, Pages{25});
+    EXPECT_GE(extremes.lag_t_ns, kStart);
+    EXPECT_EQ(extremes.cached_most[Member::Anon], Pages{25});
+    EXPECT_TRUE(extremes.approximate());
+    EXPECT_FALSE(extremes.read_late);
+}
+
+TEST(Peaks, OfTwoProgramsAreReadLateIfNoRecordWasLost) {
+    Extremes late;
+    late.lossy = late.read_late = true;
+    Extremes lost;
+    lost.lossy = true;
+    EXPECT_TRUE(highest(late, {}).read_late);
+    EXPECT_TRUE(highest({}, late).read_late);
+    EXPECT_FALSE(highest(late, lost).read_late);
+    EXPECT_FALSE(highest(lost, late).read_late);
+    EXPECT_FALSE(highest({}, {}).read_late);
+}
+
 rsslag_sum summed(std::uint64_t t, int cpu, std::uint32_t updates, int cached) {
     rsslag_sum record{};
     record.kind = RSSLAG_SUM;
