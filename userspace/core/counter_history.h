@@ -52,15 +52,13 @@ class CounterHistory {
         }
     };
 
-    explicit CounterHistory(CountRead read) : read_(read) {}
+    explicit CounterHistory(CountRead read = CountRead::AtOnce) : read_(read) {}
 
     /// Starts again from this count and drops all open updates.
     void reset(std::int64_t count);
     bool open() const { return !events_.empty(); }
     /// The count after all settled events.
     std::int64_t count() const { return count_; }
-    /// The latest t_ns of a settled event.
-    std::uint64_t settled_ns() const { return settled_until_; }
 
     /// Adds a record of this counter.
     void add(CounterEvent event, Settled &out);

@@ -8,15 +8,8 @@
 #include "update_limits.h"
 
 namespace rsslag::core {
-namespace {
-
-CountRead read_of(Scheme scheme) {
-    return cpus_cache(scheme) ? CountRead::Later : CountRead::AtOnce;
-}
 
 static_assert(kMembers == RSSLAG_MEMBERS, "records have the members of the ledger");
-
-}  // namespace
 
 MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, std::uint64_t number, Shared &shared)
     : mm(mm_address),
@@ -24,9 +17,7 @@ MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, s
       options_(options),
       counters_(cpus_cache(options.scheme) ? static_cast<std::size_t>(options.cpus) : 0),
       folds_(counters_.cpus()),
-      histories_{CounterHistory(read_of(options.scheme)), CounterHistory(read_of(options.scheme)),
-                 CounterHistory(read_of(options.scheme)), CounterHistory(read_of(options.scheme))},
-      cpu_seen_ns_(static_cast<std::size_t>(std::max(options.cpus, 1))),
+      histories_(options.scheme, options.cpus),
       shared_(&shared),
       peaks_(shared.peaks),
       flushes_(options.anon_orders) {}
@@ -34,22 +25,6 @@ MmAccount::MmAccount(const Ledger::Options &options, std::uint64_t mm_address, s
 void MmAccount::hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value, bool sum) {
     counters_.set(cell, value);
     check_.held(cell, t_ns, value, sum);
-}
-
-Members MmAccount::flushed() const {
-    return members_of(counters_.flushed());
-}
-
-Members MmAccount::cached() const {
-    return members_of(counters_.cached()) + members_of(tasks_.cached());
-}
-
-bool MmAccount::empty() const {
-    return exact() == Members{};
-}
-
-bool MmAccount::may_be_empty() const {
-    return empty() || view().exact() == Members{};
 }
 
 /// Keeps the count with the latest time: a record that comes late has an older one.
@@ -74,53 +49,12 @@ Applied MmAccount::apply(const rsslag_update &update, Account &account, bool mem
     // When this is settled, another task may have the TID of the ended one.
     rsslag_update by = update;
     if (account.tag) by.tid = kEndedTid;
-    if (update.cpu >= cpu_seen_ns_.size()) return {true, std::nullopt, std::nullopt};
+    if (!histories_.has_cpu(update.cpu)) return {true, std::nullopt, std::nullopt};
     const Applied applied = cpus_cache(options_.scheme) ? apply_cpu(by, to) : apply_thread(by, to, direct);
     update_peaks(update.t_ns);
     peaks_.cached(kAllMembers[update.member], cached_of(update.member));
     if (check_.watched()) note_rss();
     return applied;
-}
-
-/// The event of a record. Its update took effect after the previous records of its CPU and of its task.
-CounterEvent MmAccount::event_of(const rsslag_update &update, Account &account) {
-    CounterEvent event;
-    event.begin_ns = cpu_seen_ns_[update.cpu];
-    cpu_seen_ns_[update.cpu] = std::max<std::uint64_t>(cpu_seen_ns_[update.cpu], update.t_ns);
-    if (account.tag != kEndedTid) {
-        event.begin_ns = std::max(event.begin_ns, account.seen_ns);
-        account.seen_ns = std::max<std::uint64_t>(account.seen_ns, update.t_ns);
-    }
-    event.begin_ns = std::min<std::uint64_t>(event.begin_ns, update.t_ns);
-    event.t_ns = update.t_ns;
-    if (!cpus_cache(options_.scheme)) {
-        event.end_ns = update.t_ns;
-    } else if ((update.flags & RSSLAG_PROMPT) != 0) {
-        event.end_ns = update.t_ns + RSSLAG_PROMPT_NS;
-    } else {
-        event.end_ns = CounterHistory::kNever;
-    }
-    event.cpu = update.cpu;
-    event.tid = account.tag.value_or(update.tid);
-    event.count = update.count;
-    return event;
-}
-
-/// The time up to which all records have come: each CPU's records are in order, and a CPU that is silent for kSilentNs
-/// has nothing in flight except an update of the last kInFlightNs.
-std::uint64_t MmAccount::complete_ns(std::uint64_t now) const {
-    std::uint64_t complete = now;
-    for (const std::uint64_t seen : cpu_seen_ns_) {
-        const bool silent = seen == 0 || seen + CounterHistory::kSilentNs <= now;
-        complete = std::min(complete, silent ? now - std::min(now, CounterHistory::kInFlightNs) : seen);
-    }
-    return complete;
-}
-
-/// A record of the CPU: it had read the counts of its earlier records, of whatever member, by then.
-void MmAccount::passed(int cpu, std::uint64_t t_ns) {
-    for (CounterHistory &history : histories_)
-        history.passed(cpu, t_ns);
 }
 
 /// Returns the amount of an update if it is certain now, else the ticket by which it will be reported.
@@ -130,7 +64,7 @@ Applied MmAccount::add(CounterEvent event, std::size_t member) {
     event.ticket = ticket;
     CounterHistory &history = histories_[member];
     history.add(std::move(event), out_);
-    if (history.due()) history.settle(complete_ns(now), out_);
+    if (history.due()) history.settle(histories_.complete_ns(now), out_);
     const std::size_t reported = shared_->settlements.reported.size();
     take(member);
     Applied applied{true, std::nullopt, std::nullopt, ticket};
@@ -150,7 +84,7 @@ Applied MmAccount::apply_cpu(const rsslag_update &update, Account &account) {
     const std::int64_t before = counters_.cached_by(update.cpu)[m];
     hold_count(update);
     hold(MmCounters::cell_of(update.cpu, m), update.t_ns, update.cached);
-    CounterEvent event = event_of(update, account);
+    CounterEvent event = histories_.event_of(update, account);
     for (std::size_t each = 0; each < kMembers; ++each) {
         if (each != m) histories_[each].passed(update.cpu, update.t_ns);
     }
@@ -174,7 +108,7 @@ Applied MmAccount::apply_cpu(const rsslag_update &update, Account &account) {
 
 Applied MmAccount::apply_thread(const rsslag_update &update, Account &account, bool direct) {
     const std::size_t m = update.member;
-    CounterEvent event = event_of(update, account);
+    CounterEvent event = histories_.event_of(update, account);
     event.update = true;
     const MmFlushes::Started started =
         flushes_.start(update, shared_->settlements.tickets + 1, counters_.flushed()[m], direct, account, event);
@@ -194,10 +128,7 @@ Members MmAccount::apply(const rsslag_fault &fault) {
     last_ns = std::max<std::uint64_t>(last_ns, fault.t_ns);
     Account &account = *found;
     if (fault.t_ns < account.cached_ns) return {};  // the record came late
-    if (fault.cpu < cpu_seen_ns_.size()) {
-        cpu_seen_ns_[fault.cpu] = std::max<std::uint64_t>(cpu_seen_ns_[fault.cpu], fault.t_ns);
-    }
-    account.seen_ns = std::max<std::uint64_t>(account.seen_ns, fault.t_ns);
+    histories_.seen(fault, account);
     Members more;
     for (std::size_t m = 0; m < kMembers; ++m) {
         more[kAllMembers[m]] = {fault.cached[m] - std::exchange(account.from_faults[m], fault.cached[m])};
@@ -234,9 +165,9 @@ void MmAccount::apply(const rsslag_sum &sum, Account &account, std::uint64_t upd
     } else {
         note_sum(sum, before);
     }
-    // The CPU had read its earlier counts by now. It may have a fold in flight, so cpu_seen_ns_ stays: a sum is sent
-    // because of another event on its CPU, mostly a fold, whose own record comes next.
-    if ((sum.flags & RSSLAG_PARTIAL) == 0 && sum.cpu == sum.of) passed(sum.cpu, sum.t_ns);
+    // The CPU had read its earlier counts by now. It may have a fold in flight, so this is no call of seen(): a sum is
+    // sent because of another event on its CPU, mostly a fold, whose own record comes next.
+    if ((sum.flags & RSSLAG_PARTIAL) == 0 && sum.cpu == sum.of) histories_.passed(sum.cpu, sum.t_ns);
     if (check_.watched()) note_rss();
 }
 
@@ -293,18 +224,9 @@ void MmAccount::take(std::size_t member) {
 /// Reports the amounts of open updates as unknown.
 void MmAccount::drop_open() {
     flushes_.drop_open();
-    for (const CounterHistory &history : histories_) {
-        for (const CounterEvent &event : history.unsettled()) {
-            if (event.update && shared_ != nullptr)
-                shared_->settlements.reported.push_back({event.ticket, std::nullopt, std::nullopt});
-        }
-    }
-}
-
-/// Whether no update is open.
-bool MmAccount::settled() const {
-    return std::none_of(histories_.begin(), histories_.end(),
-                        [](const CounterHistory &history) { return history.open(); });
+    if (shared_ == nullptr) return;
+    for (const std::uint64_t ticket : histories_.open_tickets())
+        shared_->settlements.reported.push_back({ticket, std::nullopt, std::nullopt});
 }
 
 void MmAccount::advance(std::uint64_t t_ns) {
@@ -314,7 +236,7 @@ void MmAccount::advance(std::uint64_t t_ns) {
     }
     for (std::size_t m = 0; m < kMembers; ++m) {
         if (!histories_[m].open()) continue;
-        histories_[m].settle(complete_ns(t_ns), out_);
+        histories_[m].settle(histories_.complete_ns(t_ns), out_);
         take(m);
         update_peaks(known_ns());
     }
@@ -335,20 +257,6 @@ void MmAccount::finish() {
         take(m);
         update_peaks(known_ns());
     }
-}
-
-std::int64_t MmAccount::lag() const {
-    std::int64_t lag = 0;
-    for (const Member member : kRssMembers) {
-        const std::int64_t flushed = counters_.flushed()[index_of(member)];
-        lag += flushed + cached_of(index_of(member)) - std::max<std::int64_t>(flushed, 0);
-    }
-    return lag;
-}
-
-std::optional<Held> MmAccount::held() const {
-    if (torn_down || needs_resync_) return std::nullopt;
-    return Held{exact().rss(), {lag()}, generation};
 }
 
 /// Hands settled amounts on to the peaks.
@@ -428,12 +336,6 @@ void MmAccount::bind(std::uint64_t t_ns) {
     bound_ns = std::max(bound_ns, t_ns);
 }
 
-/// Moves a task's open updates to another TID or tag.
-void MmAccount::retag(int from, int to) {
-    for (CounterHistory &history : histories_)
-        history.retag(from, to);
-}
-
 void MmAccount::take_cache_from(int tid) {
     Account *const account = tasks_.find_member(tid);
     if (account == nullptr) return;
@@ -451,28 +353,24 @@ void MmAccount::leave_member(int tid, std::uint64_t faults, const TaskName &name
 void MmAccount::end_member(int tid, std::uint64_t faults, const TaskName &name, std::uint64_t t_ns) {
     if (tasks_.find_member(tid) == nullptr) return;
     take_cache_from(tid);
-    retag(tid, tasks_.end_member(tid, faults, name, std::max(t_ns, last_ns)));
+    histories_.retag(tid, tasks_.end_member(tid, faults, name, std::max(t_ns, last_ns)));
 }
 
 void MmAccount::end_other(int tid, const TaskName &name, std::uint64_t t_ns) {
-    if (const auto tag = tasks_.end_other(tid, name, std::max(t_ns, last_ns))) retag(tid, *tag);
+    if (const auto tag = tasks_.end_other(tid, name, std::max(t_ns, last_ns))) histories_.retag(tid, *tag);
 }
 
 void MmAccount::rename_other(int from, int to) {
-    if (tasks_.rename_other(from, to)) retag(from, to);
+    if (tasks_.rename_other(from, to)) histories_.retag(from, to);
 }
 
 void MmAccount::rename_member(int from, int to) {
-    if (tasks_.rename_member(from, to)) retag(from, to);
+    if (tasks_.rename_member(from, to)) histories_.retag(from, to);
 }
 
 void MmAccount::release_leavers(std::uint64_t t_ns) {
     if (!tasks_.leaving() || shared_ == nullptr) return;
-    std::unordered_set<int> open;
-    for (const CounterHistory &history : histories_)
-        for (const CounterEvent &event : history.unsettled())
-            if (event.tid <= kFirstLeaver) open.insert(event.tid);
-    tasks_.release(t_ns, open, generation, shared_->keep_ended ? &shared_->ended : nullptr);
+    tasks_.release(t_ns, histories_.open_leavers(), generation, shared_->keep_ended ? &shared_->ended : nullptr);
 }
 
 void MmAccount::note_rss() {

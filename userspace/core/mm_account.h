@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/ledger.h"
-#include "counter_history.h"
 #include "mm_check.h"
 #include "mm_counters.h"
 #include "mm_flushes.h"
+#include "mm_histories.h"
 #include "mm_peaks.h"
 #include "mm_tasks.h"
 
@@ -33,8 +33,8 @@ struct Shared {
 };
 
 /// Each part keeps one kind of state, and none calls another: `counters_` the values, `tasks_` what each task
-/// contributed, `flushes_` which updates were flushes, `check_` what readings found, `peaks_` the extremes. This class
-/// applies each record and reading to all of them. `histories_` has the updates whose amounts are open.
+/// contributed, `flushes_` which updates were flushes, `check_` what readings found, `peaks_` the extremes,
+/// `histories_` the updates whose amounts are open. This class applies each record and reading to all of them.
 class MmAccount {
   public:
     /// `shared` receives settled amounts, ended tasks and each step of the rss.
@@ -119,24 +119,19 @@ class MmAccount {
     void note_begin();
     void take_cache_from(int tid);
     void take_absolute(const rsslag_update &update);
-    CounterEvent event_of(const rsslag_update &update, Account &account);
     Applied add(CounterEvent event, std::size_t member);
-    void passed(int cpu, std::uint64_t t_ns);
-    std::uint64_t complete_ns(std::uint64_t now) const;
     void take(std::size_t member);
     void take_fold(const CounterHistory::Update &update);
     void doubt(std::int64_t pages);
     void drop_open();
     MmView view_settled() const;
     void hold_count(const rsslag_update &update);
-    void retag(int from, int to);
     void hold(std::uint32_t cell, std::uint64_t t_ns, std::int64_t value, bool sum = false);
     Members flushed() const;
     std::int64_t cached_of(std::size_t member) const { return counters_.cached()[member] + tasks_.cached()[member]; }
     Members cached() const;
     void take_over(const std::vector<std::int64_t> &read, const std::vector<bool> &changed, std::uint64_t t_ns);
     void take_over_tasks(const CounterReading &reading, std::uint64_t begin_ns);
-    bool settled() const;
     void rebase();
     void note_rss();
     void note_sum(const rsslag_sum &sum, const Members &before);
@@ -149,10 +144,9 @@ class MmAccount {
     Ledger::Options options_;
     MmCounters counters_;
     std::vector<std::uint64_t> folds_;  ///< by CPU
-    std::array<CounterHistory, kMembers> histories_;
+    MmHistories histories_;
     CounterHistory::Settled out_;
-    std::vector<std::uint64_t> cpu_seen_ns_;  ///< by CPU: t_ns of its last update or fault record
-    Shared *shared_;                          ///< null in the copy that view() settles, and after close()
+    Shared *shared_;  ///< null in the copy that view() settles, and after close()
     MmPeaks peaks_;
     std::array<std::int64_t, kMembers> baseline_{};
     Members remainder_;  ///< pages in the counters that no update accounts for

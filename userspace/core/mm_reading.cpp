@@ -82,8 +82,7 @@ void MmAccount::rebase() {
         baseline_[index_of(member)] = started[member].n;
     remainder_ = {};
     drop_open();
-    for (std::size_t member = 0; member < kMembers; ++member)
-        histories_[member].reset(counters_.flushed()[member]);
+    histories_.reset(counters_.flushed());
     peaks_.settle_all(exact(), last_ns);
     peaks_.start({exact(), cached(), lag(), known_ns()}, needs_resync_);
 }
@@ -146,7 +145,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
         take_over(read, found.changed, end_ns);
     }
     if (!cpus_cache(options_.scheme)) take_over_tasks(reading, begin_ns);
-    if (check.quiet && check.disagreements == 0 && settled()) {
+    if (check.quiet && check.disagreements == 0 && histories_.settled()) {
         // The counters are right. Baseline, nets and remainder must add up to them, too.
         const Members accounted = members_of(baseline_) + tasks_.net() + remainder_;
         const Members held_now = exact();
@@ -154,8 +153,7 @@ Check MmAccount::compare(const CounterReading &reading, std::uint64_t begin_ns, 
             check.disagreements = 1;
             disagreements_++;
             remainder_ = remainder_ + (held_now - accounted);
-            for (std::size_t member = 0; member < kMembers; ++member)
-                histories_[member].reset(counters_.flushed()[member]);
+            histories_.reset(counters_.flushed());
         } else {
             peaks_.settle_all(exact(), last_ns);
             peaks_.rest();
@@ -212,9 +210,39 @@ void MmAccount::cpus_folded(std::uint64_t since_ns, std::uint64_t until_ns) {
     doubt(last_ns < since_ns ? 0 : pages);  // 0: no amount has been derived from the new counts yet
 }
 
+Members MmAccount::flushed() const {
+    return members_of(counters_.flushed());
+}
+
+Members MmAccount::cached() const {
+    return members_of(counters_.cached()) + members_of(tasks_.cached());
+}
+
+bool MmAccount::empty() const {
+    return exact() == Members{};
+}
+
+bool MmAccount::may_be_empty() const {
+    return empty() || view().exact() == Members{};
+}
+
+std::int64_t MmAccount::lag() const {
+    std::int64_t lag = 0;
+    for (const Member member : kRssMembers) {
+        const std::int64_t flushed = counters_.flushed()[index_of(member)];
+        lag += flushed + cached_of(index_of(member)) - std::max<std::int64_t>(flushed, 0);
+    }
+    return lag;
+}
+
+std::optional<Held> MmAccount::held() const {
+    if (torn_down || needs_resync_) return std::nullopt;
+    return Held{exact().rss(), {lag()}, generation};
+}
+
 /// Shows open updates as they would be settled if no more records came.
 MmView MmAccount::view() const {
-    if (settled()) return view_settled();
+    if (histories_.settled()) return view_settled();
     MmAccount copy(*this);
     copy.shared_ = nullptr;
     copy.peaks_.detach();

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "mm_histories.h"
+
+#include <algorithm>
+
+namespace rsslag::core {
+
+MmHistories::MmHistories(Scheme scheme, int cpus)
+    : cpus_cache_(cpus_cache(scheme)), seen_ns_(static_cast<std::size_t>(std::max(cpus, 1))) {
+    histories_.fill(CounterHistory(cpus_cache_ ? CountRead::Later : CountRead::AtOnce));
+}
+
+CounterEvent MmHistories::event_of(const rsslag_update &update, Account &account) {
+    CounterEvent event;
+    event.begin_ns = seen_ns_[update.cpu];
+    seen_ns_[update.cpu] = std::max<std::uint64_t>(seen_ns_[update.cpu], update.t_ns);
+    if (account.tag != kEndedTid) {
+        event.begin_ns = std::max(event.begin_ns, account.seen_ns);
+        account.seen_ns = std::max<std::uint64_t>(account.seen_ns, update.t_ns);
+    }
+    event.begin_ns = std::min<std::uint64_t>(event.begin_ns, update.t_ns);
+    event.t_ns = update.t_ns;
+    if (!cpus_cache_) {
+        event.end_ns = update.t_ns;
+    } else if ((update.flags & RSSLAG_PROMPT) != 0) {
+        event.end_ns = update.t_ns + RSSLAG_PROMPT_NS;
+    } else {
+        event.end_ns = CounterHistory::kNever;
+    }
+    event.cpu = update.cpu;
+    event.tid = account.tag.value_or(update.tid);
+    event.count = update.count;
+    return event;
+}
+
+void MmHistories::seen(const rsslag_fault &fault, Account &account) {
+    if (has_cpu(fault.cpu)) seen_ns_[fault.cpu] = std::max<std::uint64_t>(seen_ns_[fault.cpu], fault.t_ns);
+    account.seen_ns = std::max<std::uint64_t>(account.seen_ns, fault.t_ns);
+}
+
+void MmHistories::passed(int cpu, std::uint64_t t_ns) {
+    for (CounterHistory &history : histories_)
+        history.passed(cpu, t_ns);
+}
+
+std::uint64_t MmHistories::complete_ns(std::uint64_t now) const {
+    std::uint64_t complete = now;
+    for (const std::uint64_t seen : seen_ns_) {
+        const bool silent = seen == 0 || seen + CounterHistory::kSilentNs <= now;
+        complete = std::min(complete, silent ? now - std::min(now, CounterHistory::kInFlightNs) : seen);
+    }
+    return complete;
+}
+
+void MmHistories::reset(const std::array<std::int64_t, kMembers> &counts) {
+    for (std::size_t member = 0; member < kMembers; ++member)
+        histories_[member].reset(counts[member]);
+}
+
+void MmHistories::retag(int from, int to) {
+    for (CounterHistory &history : histories_)
+        history.retag(from, to);
+}
+
+bool MmHistories::settled() const {
+    return std::none_of(histories_.begin(), histories_.end(),
+                        [](const CounterHistory &history) { return history.open(); });
+}
+
+std::vector<std::uint64_t> MmHistories::open_tickets() const {
+    std::vector<std::uint64_t> tickets;
+    for (const CounterHistory &history : histories_)
+        for (const CounterEvent &event : history.unsettled())
+            if (event.update) tickets.push_back(event.ticket);
+    return tickets;
+}
+
+std::unordered_set<int> MmHistories::open_leavers() const {
+    std::unordered_set<int> tags;
+    for (const CounterHistory &history : histories_)
+        for (const CounterEvent &event : history.unsettled())
+            if (event.tid <= kFirstLeaver) tags.insert(event.tid);
+    return tags;
+}
+
+}  // namespace rsslag::core
