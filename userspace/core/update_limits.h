@@ -13,7 +13,6 @@ namespace rsslag::core {
 
 /// Folio orders that a fault on anonymous memory may map, one bit each; bit 0 is always set.
 using FolioOrders = std::uint32_t;
-inline constexpr FolioOrders kAnyOrder = 0x3ff;
 
 /// The numbers of pages that an update may have, by the cause in its record, whether they went to the counter or a
 /// cache.
