@@ -2,6 +2,7 @@
 // Readings: raw values from the probe and from /proc.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -87,19 +88,14 @@ struct ProcessTotal {
 struct ReaderValues {
     std::optional<Pages> stat;
     std::optional<Pages> statm;
-    std::optional<Kilobytes> status_rss, status_anon, status_file, status_shmem, status_swap, status_hwm;
+    std::optional<Kilobytes> status_rss, status_hwm;
+    std::array<std::optional<Kilobytes>, kMembers> status_members;  ///< by number
 
     constexpr std::optional<Kilobytes> &status(Member member) {
-        switch (member) {
-            case Member::File: return status_file;
-            case Member::Anon: return status_anon;
-            case Member::Swap: return status_swap;
-            case Member::Shmem: break;
-        }
-        return status_shmem;
+        return status_members[static_cast<std::size_t>(member)];
     }
     constexpr const std::optional<Kilobytes> &status(Member member) const {
-        return const_cast<ReaderValues &>(*this).status(member);
+        return status_members[static_cast<std::size_t>(member)];
     }
 };
 

@@ -27,8 +27,7 @@ Walked walk_rollup(const procfs::Process &process) {
 
 void take_status(core::ReaderValues &readers, const procfs::StatusFile &status) {
     readers.status_rss = status.vm_rss;
-    for (const core::Member member : core::kAllMembers)
-        readers.status(member) = status.of(member);
+    readers.status_members = status.members;
     readers.status_hwm = status.vm_hwm;
 }
 

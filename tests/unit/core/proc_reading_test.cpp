@@ -13,9 +13,9 @@ const PageSize kPage{4096};
 ProcReading reading_of(std::int64_t stat, std::int64_t anon_kb, std::optional<std::int64_t> walked_kb) {
     ProcReading reading;
     reading.readers.stat = Pages{stat};
-    reading.readers.status_anon = Kilobytes{anon_kb};
-    reading.readers.status_file = Kilobytes{40};
-    reading.readers.status_shmem = Kilobytes{0};
+    reading.readers.status(Member::Anon) = Kilobytes{anon_kb};
+    reading.readers.status(Member::File) = Kilobytes{40};
+    reading.readers.status(Member::Shmem) = Kilobytes{0};
     if (walked_kb) {
         reading.walk.emplace();
         reading.walk->rss = Kilobytes{*walked_kb};

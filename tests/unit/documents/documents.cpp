@@ -48,10 +48,8 @@ core::ReaderValues readers(const Members &stat, const Members &others) {
     values.stat = core::clamped_rss(stat);
     values.statm = core::clamped_rss(others);
     values.status_rss = kPageSize.kb(core::clamped_rss(others));
-    values.status_anon = kPageSize.kb(others.anon);
-    values.status_file = kPageSize.kb(others.file);
-    values.status_shmem = kPageSize.kb(others.shmem);
-    values.status_swap = kPageSize.kb(others.swap);
+    for (const core::Member member : core::kAllMembers)
+        values.status(member) = kPageSize.kb(others[member]);
     values.status_hwm = kPageSize.kb(core::clamped_rss(others) + core::Pages{7});
     return values;
 }

@@ -45,7 +45,7 @@ core::RawReading reading() {
     raw.threads_count = 2;
     raw.cpus_online = 3;
     raw.readers.stat = core::Pages{5};
-    raw.readers.status_swap = core::Kilobytes{0};
+    raw.readers.status(core::Member::Swap) = core::Kilobytes{0};
     raw.bracket.readings = {counters(), counters()};
     raw.bracket.walk_state = core::WalkState::Done;
     raw.bracket.walk = core::Walk{core::WalkFile::Smaps, {1}, {2}, {3}, core::Kilobytes{4}, 5};
