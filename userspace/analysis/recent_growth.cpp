@@ -146,7 +146,7 @@ void RecentGrowth::note(const rsslag_update &update, const core::Applied &applie
     const bool cached = applied.reason && *applied.reason != core::FlushReason::Direct;
     if (cached && *applied.reason != core::FlushReason::Fold) row.type = exporters::UpdateRow::Type::Flush;
     Space &space = space_of(update.mm, update.t_ns);
-    row.fault = cause_of(update.flags, update.address);
+    row.fault = cause_of(update);
     if (row.fault) row.mapping = mapping_at(space, update.mm, update.address, ledger);
     learn(update.tid, ledger);
     if (applied.ticket != 0) {

@@ -149,7 +149,7 @@ void RowMaker::on_applied(const rsslag_update &update, const core::Applied &appl
     if (const auto cached = core::cached_after(update, applied)) row.cached = Pages{*cached};
     if (row.member) row.flushed = Pages{update.count};
     row.reason = applied.reason;
-    row.fault = cause_of(update.flags, update.address);
+    row.fault = cause_of(update);
     if (row.fault) row.mapping = table_.name_at(row.at.pid, update.address);
     row.by_other = has(update.flags, RSSLAG_BY_OTHER);
     row.newborn = has(update.flags, RSSLAG_NEWBORN);
