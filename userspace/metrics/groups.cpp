@@ -4,20 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/units.h"
-
 namespace rsslag::metrics {
-
-Group &Group::operator+=(const Group &other) {
-    flushed += other.flushed;
-    cached += other.cached;
-    lag += other.lag;
-    bound += other.bound;
-    processes += other.processes;
-    threads += other.threads;
-    inexact += other.inexact;
-    return *this;
-}
 
 void oldest_first(std::vector<core::ProcessTotal> &processes) {
     std::stable_sort(processes.begin(), processes.end(),
@@ -27,14 +14,7 @@ void oldest_first(std::vector<core::ProcessTotal> &processes) {
 void Grouping::add(const std::string &name, const core::ProcessTotal &process) {
     Group &group = groups_[name];
     group.name = name;
-    group.processes++;
-    group.threads += process.threads;
-    if (!mms_.insert(process.mm).second) return;
-    group.flushed += process.flushed;
-    group.cached += process.cached;
-    group.lag += core::lag(process.exact(), process.flushed);
-    group.bound += core::bound(machine_, process.tasks).rss;
-    group.inexact += process.moved ? 1 : 0;
+    group.add(process, machine_, mms_.insert(process.mm).second);
 }
 
 std::vector<Group> Grouping::take(std::size_t most) {

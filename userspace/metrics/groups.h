@@ -10,6 +10,7 @@
 
 #include "core/reading.h"
 #include "core/scheme.h"
+#include "core/units.h"
 
 namespace rsslag::metrics {
 
@@ -24,7 +25,27 @@ struct Group {
     std::int64_t inexact = 0;  ///< processes whose counters changed while they were read
 
     core::Members exact() const { return flushed + cached; }
-    Group &operator+=(const Group &other);
+    /// Adds a process, but not its counters if the mm has been counted for another one.
+    void add(const core::ProcessTotal &process, const core::Machine &machine, bool first_of_mm) {
+        processes++;
+        threads += process.threads;
+        if (!first_of_mm) return;
+        flushed += process.flushed;
+        cached += process.cached;
+        lag += core::lag(process.exact(), process.flushed);
+        bound += core::bound(machine, process.tasks).rss;
+        inexact += process.moved ? 1 : 0;
+    }
+    Group &operator+=(const Group &other) {
+        flushed += other.flushed;
+        cached += other.cached;
+        lag += other.lag;
+        bound += other.bound;
+        processes += other.processes;
+        threads += other.threads;
+        inexact += other.inexact;
+        return *this;
+    }
 };
 
 /// Sorts by start time. bpf/groups.bpf.h iterates in the same order, so that both count a shared mm for the same group.
