@@ -4,8 +4,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace rsslag::core {
 
@@ -37,17 +41,47 @@ class Fd {
     int fd_ = -1;
 };
 
+/// The result of the system call, which is made again after EINTR.
+template <class Call>
+auto uninterrupted(const Call &call) {
+    auto result = call();
+    while (result < 0 && errno == EINTR)
+        result = call();
+    return result;
+}
+
+/// The words as execv(3) takes them; they must outlive it.
+inline std::vector<char *> arguments_of(const std::vector<std::string> &words) {
+    std::vector<char *> arguments;
+    for (const std::string &word : words)
+        arguments.push_back(const_cast<char *>(word.c_str()));
+    arguments.push_back(nullptr);
+    return arguments;
+}
+
 /// Writes `bytes` to a blocking descriptor, again after EINTR and after a partial write, and removes from `bytes` what
 /// was written. Returns 0 or the errno of write(2).
 inline int write_all(int fd, std::string_view &bytes) {
     while (!bytes.empty()) {
-        const ssize_t written = write(fd, bytes.data(), bytes.size());
-        if (written >= 0)
-            bytes.remove_prefix(static_cast<std::size_t>(written));
-        else if (errno != EINTR)
-            return errno;
+        const ssize_t written = uninterrupted([&] { return write(fd, bytes.data(), bytes.size()); });
+        if (written < 0) return errno;
+        bytes.remove_prefix(static_cast<std::size_t>(written));
     }
     return 0;
+}
+
+/// Reads from `offset` until `into` is full or the file ends. Returns the number of bytes, or minus the errno of
+/// pread(2).
+inline std::int64_t read_at(int fd, std::uint64_t offset, std::span<char> into) {
+    std::size_t done = 0;
+    while (done < into.size()) {
+        const ssize_t got = uninterrupted(
+            [&] { return pread(fd, into.data() + done, into.size() - done, static_cast<off_t>(offset + done)); });
+        if (got < 0) return -errno;
+        if (got == 0) break;
+        done += static_cast<std::size_t>(got);
+    }
+    return static_cast<std::int64_t>(done);
 }
 
 }  // namespace rsslag::core

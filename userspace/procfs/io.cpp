@@ -24,10 +24,7 @@ struct CloseDir {
 }  // namespace
 
 Try<Fd> open_at(int dir, const char *path, int flags) {
-    int fd = -1;
-    do {
-        fd = openat(dir, path, flags | O_CLOEXEC);
-    } while (fd < 0 && errno == EINTR);
+    const int fd = core::uninterrupted([&] { return openat(dir, path, flags | O_CLOEXEC); });
     if (fd < 0) return Errno{errno};
     return Fd(fd);
 }
@@ -37,8 +34,7 @@ Try<std::string> read_to_end(int fd) {
     std::array<char, 64 * 1024> buffer;
     std::string bytes;
     for (;;) {
-        ssize_t got = read(fd, buffer.data(), buffer.size());
-        if (got < 0 && errno == EINTR) continue;
+        const ssize_t got = core::uninterrupted([&] { return read(fd, buffer.data(), buffer.size()); });
         if (got < 0) return Errno{errno};
         if (got == 0) return bytes;
         bytes.append(buffer.data(), static_cast<std::size_t>(got));

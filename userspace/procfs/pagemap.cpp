@@ -40,16 +40,10 @@ constexpr std::uint64_t kPresent = 1 << 3, kSwapped = 1 << 4, kZero = 1 << 5;
 
 /// Reads 64-bit numbers from `index` on. Returns how many; fewer than requested at the end of the file.
 Try<std::size_t> read_numbers(int fd, std::span<std::uint64_t> into, std::uint64_t index) {
-    std::size_t done = 0;
-    while (done < into.size_bytes()) {
-        const ssize_t got = pread(fd, reinterpret_cast<char *>(into.data()) + done, into.size_bytes() - done,
-                                  static_cast<off_t>(index * sizeof(std::uint64_t) + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return Errno{errno};
-        if (got == 0) break;
-        done += static_cast<std::size_t>(got);
-    }
-    return done / sizeof(std::uint64_t);
+    const std::int64_t got =
+        core::read_at(fd, index * sizeof(std::uint64_t), {reinterpret_cast<char *>(into.data()), into.size_bytes()});
+    if (got < 0) return Errno{static_cast<int>(-got)};
+    return static_cast<std::size_t>(got) / sizeof(std::uint64_t);
 }
 
 /// hugetlb, and PFN mappings, whose frames have no struct page: Rss counts neither.

@@ -258,8 +258,8 @@ std::optional<bool> kernel_types_name(std::string_view name, const std::string &
     std::string window;
     std::string buffer(std::size_t{64} * 1024, '\0');
     for (;;) {
-        const ssize_t got = read(std::get<Fd>(opened).get(), buffer.data(), buffer.size());
-        if (got < 0 && errno == EINTR) continue;
+        const ssize_t got =
+            core::uninterrupted([&] { return read(std::get<Fd>(opened).get(), buffer.data(), buffer.size()); });
         if (got < 0) return std::nullopt;
         if (got == 0) return false;
         window.append(buffer, 0, static_cast<std::size_t>(got));

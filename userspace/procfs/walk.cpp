@@ -2,7 +2,6 @@
 // smaps and smaps_rollup, the two files that walk page tables and that may end early without an error.
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -22,11 +21,7 @@ namespace {
 /// does not prove that all of it was read. For a read of one byte the kernel walks only the first mapping.
 bool memory_still_there(int fd) {
     char first = 0;
-    ssize_t got = -1;
-    do {
-        got = pread(fd, &first, 1, 0);
-    } while (got < 0 && errno == EINTR);
-    return got == 1;
+    return core::read_at(fd, 0, {&first, 1}) == 1;
 }
 
 /// One attempt at one file. Empty bytes: the process has no mm, or none any more.

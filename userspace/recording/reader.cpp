@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -22,18 +21,6 @@ namespace {
 
 using core::Error;
 using core::Kind;
-
-std::int64_t read_at(int fd, std::uint64_t offset, std::span<char> out) {
-    std::size_t done = 0;
-    while (done < out.size()) {
-        const ssize_t got = pread(fd, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return -errno;
-        if (got == 0) break;
-        done += static_cast<std::size_t>(got);
-    }
-    return static_cast<std::int64_t>(done);
-}
 
 /// A later version may hold what this reader would misread. Version 1, which no release wrote, held a tracer's calls.
 Error wrong_version(const std::string &name, std::uint32_t version) {
@@ -59,7 +46,7 @@ core::Result<Input> open_file(const std::string &path) {
                      fmt::format("{} is {}", path, S_ISDIR(status.st_mode) ? "a directory" : "not a regular file"), 0,
                      "name a recording"};
     }
-    return Input{[file](std::uint64_t offset, std::span<char> out) { return read_at(file->get(), offset, out); },
+    return Input{[file](std::uint64_t offset, std::span<char> out) { return core::read_at(file->get(), offset, out); },
                  static_cast<std::uint64_t>(status.st_size)};
 }
 

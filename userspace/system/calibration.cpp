@@ -25,15 +25,6 @@ using core::Kind;
 
 constexpr int kMostPages = 64;
 
-template <class Call>
-ssize_t uninterrupted(const Call &call) {
-    ssize_t result = 0;
-    do {
-        result = call();
-    } while (result < 0 && errno == EINTR);
-    return result;
-}
-
 /// The child: for each byte received, touches that many pages and sends a byte back; sleeps in read() in between. Only
 /// async-signal-safe calls, as it is a fork of a process whose libraries use locks.
 [[noreturn]] void touch_on_demand(int fd) {
@@ -48,10 +39,10 @@ ssize_t uninterrupted(const Call &call) {
     std::size_t touched = 0;
     unsigned char count = 0;
     for (;;) {
-        if (uninterrupted([&] { return read(fd, &count, 1); }) != 1) _exit(0);
+        if (core::uninterrupted([&] { return read(fd, &count, 1); }) != 1) _exit(0);
         for (; count > 0 && touched < kMostPages; --count)
             bytes[touched++ * page] = 1;
-        if (uninterrupted([&] { return write(fd, &count, 1); }) != 1) _exit(0);
+        if (core::uninterrupted([&] { return write(fd, &count, 1); }) != 1) _exit(0);
     }
 }
 
@@ -88,13 +79,10 @@ class CalibrationChild {
     pid_t pid() const { return pid_; }
 
     core::Status touch(unsigned char pages) {
-        if (uninterrupted([&] { return send(fd_.get(), &pages, 1, MSG_NOSIGNAL); }) != 1)
+        if (core::uninterrupted([&] { return send(fd_.get(), &pages, 1, MSG_NOSIGNAL); }) != 1)
             return failed("no answer from the child process");
         pollfd answer{fd_.get(), POLLIN, 0};
-        int ready = 0;
-        do {
-            ready = poll(&answer, 1, kPatience);
-        } while (ready < 0 && errno == EINTR);
+        const int ready = core::uninterrupted([&] { return poll(&answer, 1, kPatience); });
         if (ready == 0) errno = ETIMEDOUT;
         if (ready <= 0 || recv(fd_.get(), &pages, 1, 0) != 1) return failed("no answer from the child process");
         return core::success();

@@ -89,18 +89,10 @@ void take_terminal(int terminal) {
                       int terminal) {
     if (terminal >= 0) take_terminal(terminal);
     char byte = 0;
-    ssize_t got = 0;
-    do {
-        got = read(go, &byte, 1);
-    } while (got < 0 && errno == EINTR);
-    if (got != 1) _exit(0);  // rsslag failed before release()
+    if (core::uninterrupted([&] { return read(go, &byte, 1); }) != 1) _exit(0);  // rsslag failed before release()
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT})
         std::signal(signal, SIG_DFL);
-    std::vector<char *> arguments;
-    arguments.reserve(argv.size() + 1);
-    for (const std::string &argument : argv)
-        arguments.push_back(const_cast<char *>(argument.c_str()));
-    arguments.push_back(nullptr);
+    const std::vector<char *> arguments = core::arguments_of(argv);
     restore_variables();
     restore_descriptor_limit();
     int err = EPERM;
@@ -184,11 +176,8 @@ core::Status Command::release() {
     if (write(go_.get(), &byte, 1) != 1) return system_error("cannot start the command");
     go_ = procfs::Fd();
     int err = 0;
-    ssize_t got = 0;
-    do {
-        got = read(failure_.get(), &err, sizeof(err));
-    } while (got < 0 && errno == EINTR);
-    if (got != sizeof(err)) return core::success();
+    if (core::uninterrupted([&] { return read(failure_.get(), &err, sizeof(err)); }) != sizeof(err))
+        return core::success();
     waitpid(pid_, nullptr, 0);
     return Error{err == ENOENT ? Kind::Gone : Kind::Denied,
                  fmt::format("cannot run the command: {}", std::strerror(err)), err, ""};
@@ -197,10 +186,7 @@ core::Status Command::release() {
 std::optional<int> Command::status() {
     int status = 0;
     rusage usage{};
-    pid_t ended = 0;
-    do {
-        ended = wait4(pid_, &status, 0, &usage);
-    } while (ended < 0 && errno == EINTR);
+    const pid_t ended = core::uninterrupted([&] { return wait4(pid_, &status, 0, &usage); });
     constexpr int kUnknown = 125;  // as when rsslag itself fails, so not 0
     if (ended != pid_) return kUnknown;
     max_rss_kb_ = usage.ru_maxrss;

@@ -38,12 +38,7 @@ core::Result<Held> Held::start(const std::vector<std::string> &argv) {
     if (pid == 0) {
         std::ignore = die_with(parent);
         if (dup2(to.get(), STDOUT_FILENO) < 0) _exit(1);
-        std::vector<char *> arguments;
-        arguments.reserve(argv.size() + 1);
-        for (const std::string &argument : argv)
-            arguments.push_back(const_cast<char *>(argument.c_str()));
-        arguments.push_back(nullptr);
-        execv("/proc/self/exe", arguments.data());
+        execv("/proc/self/exe", core::arguments_of(argv).data());
         _exit(3);  // as rsslag exits if the machine does not allow something
     }
     return Held(pid, std::move(from));
@@ -58,8 +53,7 @@ Held::Held(Held &&other) noexcept : pid_(std::exchange(other.pid_, 0)), from_(st
 bool Held::await_ready() {
     std::array<char, 4096> buffer{};
     for (;;) {
-        const ssize_t got = read(from_.get(), buffer.data(), buffer.size());
-        if (got < 0 && errno == EINTR) continue;
+        const ssize_t got = core::uninterrupted([&] { return read(from_.get(), buffer.data(), buffer.size()); });
         if (got <= 0) return false;
         // The facts come in one write(2).
         if (std::string_view(buffer.data(), static_cast<std::size_t>(got)).find('\n') != std::string_view::npos)
@@ -72,8 +66,7 @@ std::optional<int> Held::end(int signal) {
     const pid_t pid = std::exchange(pid_, 0);
     if (kill(pid, signal) != 0) return std::nullopt;
     int status = 0;
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
+    core::uninterrupted([&] { return waitpid(pid, &status, 0); });
     return WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
 }
 

@@ -34,8 +34,7 @@ core::Result<std::string> read_text(const std::string &path) {
     std::string text;
     std::array<char, 4096> buffer{};
     for (;;) {
-        const ssize_t got = read(fd.get(), buffer.data(), buffer.size());
-        if (got < 0 && errno == EINTR) continue;
+        const ssize_t got = core::uninterrupted([&] { return read(fd.get(), buffer.data(), buffer.size()); });
         if (got < 0) return failed("cannot read " + path, errno);
         if (got == 0) return text;
         text.append(buffer.data(), static_cast<std::size_t>(got));
