@@ -22,16 +22,25 @@ void append_number(std::string &out, Number number) {
 }
 
 /// "key": for each column, so that a field costs one append.
-std::array<std::string, kColumns> json_keys() {
-    std::array<std::string, kColumns> keys;
-    for (std::size_t i = 0; i < kColumns; ++i)
-        keys[i] = fmt::format("{}\"{}\":", i == 0 ? '{' : ',', column_names()[i]);
+const std::array<std::string, kColumns> &json_keys() {
+    static const std::array<std::string, kColumns> keys = [] {
+        std::array<std::string, kColumns> made;
+        for (std::size_t i = 0; i < kColumns; ++i)
+            made[i] = fmt::format("{}\"{}\":", i == 0 ? '{' : ',', column_names()[i]);
+        return made;
+    }();
     return keys;
 }
 
 class JsonFields {
   public:
-    JsonFields(std::string &out, const std::array<std::string, kColumns> &keys) : out_(out), keys_(keys) {}
+    explicit JsonFields(std::string &out, std::size_t /*at*/ = 0) : out_(out) {}
+
+    static std::string head(const Facts &facts) {
+        nlohmann::ordered_json header{{"schema", "rsslag.record/2"}};
+        put_facts(header, facts);
+        return header.dump() + "\n";
+    }
 
     template <class Value>
     void operator()(std::size_t column, const Value &value) {
@@ -67,12 +76,15 @@ class JsonFields {
     }
 
     std::string &out_;
-    const std::array<std::string, kColumns> &keys_;
+    const std::array<std::string, kColumns> &keys_ = json_keys();
 };
 
 class CsvFields {
   public:
+    /// `at`: the number of columns that are not in `out`.
     explicit CsvFields(std::string &out, std::size_t at = 0) : out_(out), at_(at) {}
+
+    static std::string head(const Facts & /*facts*/) { return fmt::format("{}\r\n", fmt::join(column_names(), ",")); }
 
     template <class Value>
     void operator()(std::size_t column, const Value &value) {
@@ -113,111 +125,60 @@ class CsvFields {
 };
 
 /// Collects text and writes it in large pieces.
-class Buffered : public Sink {
+template <class Fields>
+class TextSink : public Sink {
   public:
-    Buffered(Write write, Head head) : with_head(head == Head::Yes), write_(std::move(write)) {
-        out.reserve(kFullBuffer + 4096);
+    TextSink(Write write, Head head) : with_head_(head == Head::Yes), write_(std::move(write)) {
+        out_.reserve(kFullBuffer + 4096);
     }
 
-    core::Status end(const Ending & /*ending*/) override { return pass_on(); }
+    core::Status begin(const Facts &facts) override {
+        page_size_ = facts.machine.page_size;
+        Fields fields(trace_, kTraceColumn);
+        put_fields(facts, page_size_, fields);
+        if (with_head_) out_ += Fields::head(facts);
+        return core::success();
+    }
 
-  protected:
-    core::Status pass_on_if_full() { return out.size() < kFullBuffer ? core::success() : pass_on(); }
+    core::Status row(const Row &row) override {
+        std::visit([this](const auto &each) { put(each); }, row);
+        return out_.size() < kFullBuffer ? core::success() : pass_on();
+    }
 
-    std::string out;
-    std::string trace;  ///< the fields of Facts
-    core::PageSize page_size;
-    const bool with_head;
+    core::Status end(const Ending &ending) override {
+        for (const MissingPart &missing : ending.missing)
+            put(MissingRow(missing));
+        return pass_on();
+    }
 
   private:
+    template <class AnyRow>
+    void put(const AnyRow &row) {
+        Fields fields(out_);
+        put_fields(row, page_size_, fields);
+        fields.finish(trace_);
+    }
     core::Status pass_on() {
-        core::Status written = write_(out);
-        out.clear();
+        core::Status written = write_(out_);
+        out_.clear();
         return written;
     }
 
+    std::string out_;
+    std::string trace_;  ///< the fields of Facts
+    core::PageSize page_size_;
+    bool with_head_;
     Write write_;
-};
-
-class Jsonl : public Buffered {
-  public:
-    using Buffered::Buffered;
-
-    core::Status begin(const Facts &facts) override {
-        page_size = facts.machine.page_size;
-        JsonFields fields(trace, keys_);
-        put_fields(facts, page_size, fields);
-        nlohmann::ordered_json header{{"schema", "rsslag.record/2"}};
-        put_facts(header, facts);
-        if (with_head) out += header.dump() + "\n";
-        return core::success();
-    }
-
-    core::Status row(const Row &row) override {
-        std::visit(
-            [&](const auto &each) {
-                JsonFields fields(out, keys_);
-                put_fields(each, page_size, fields);
-                fields.finish(trace);
-            },
-            row);
-        return pass_on_if_full();
-    }
-
-    core::Status end(const Ending &ending) override {
-        for (const MissingPart &missing : ending.missing) {
-            JsonFields fields(out, keys_);
-            put_fields(MissingRow(missing), page_size, fields);
-            fields.finish(trace);
-        }
-        return Buffered::end(ending);
-    }
-
-  private:
-    std::array<std::string, kColumns> keys_ = json_keys();
-};
-
-class Csv : public Buffered {
-  public:
-    using Buffered::Buffered;
-
-    core::Status begin(const Facts &facts) override {
-        page_size = facts.machine.page_size;
-        CsvFields fields(trace, kTraceColumn);
-        put_fields(facts, page_size, fields);
-        if (with_head) out += fmt::format("{}\r\n", fmt::join(column_names(), ","));
-        return core::success();
-    }
-
-    core::Status row(const Row &row) override {
-        std::visit(
-            [&](const auto &each) {
-                CsvFields fields(out);
-                put_fields(each, page_size, fields);
-                fields.finish(trace);
-            },
-            row);
-        return pass_on_if_full();
-    }
-
-    core::Status end(const Ending &ending) override {
-        for (const MissingPart &missing : ending.missing) {
-            CsvFields fields(out);
-            put_fields(MissingRow(missing), page_size, fields);
-            fields.finish(trace);
-        }
-        return Buffered::end(ending);
-    }
 };
 
 }  // namespace
 
 std::unique_ptr<Sink> jsonl_sink(Write write, Head head) {
-    return std::make_unique<Jsonl>(std::move(write), head);
+    return std::make_unique<TextSink<JsonFields>>(std::move(write), head);
 }
 
 std::unique_ptr<Sink> csv_sink(Write write, Head head) {
-    return std::make_unique<Csv>(std::move(write), head);
+    return std::make_unique<TextSink<CsvFields>>(std::move(write), head);
 }
 
 }  // namespace rsslag::exporters
