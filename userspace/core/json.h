@@ -53,6 +53,12 @@ inline nlohmann::ordered_json members(const Members &members) {
     return object;
 }
 
+/// The sums over tasks that have ended.
+inline nlohmann::ordered_json exited(const ExitedNet &exited) {
+    return {{"threads", exited.threads}, {"net", members(exited.net)}, {"uncertain", exited.uncertain.n},
+            {"faults", exited.faults},   {"updates", exited.updates},  {"flushes", exited.flushes}};
+}
+
 /// The peak, computed from records; a range if CPUs changed it concurrently.
 inline nlohmann::ordered_json peak(const Extremes &extremes) {
     return {{"peak_min", extremes.most.from.n},

@@ -10,6 +10,7 @@
 
 namespace rsslag::documents {
 
+using core::json::exited;
 using core::json::id;
 using core::json::members;
 using core::json::number;

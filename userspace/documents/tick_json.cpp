@@ -87,11 +87,6 @@ void put_threads(std::string &out, const Tick &tick) {
     out += "],";
 }
 
-ordered_json exited(const core::ExitedNet &exited) {
-    return {{"threads", exited.threads}, {"net", members(exited.net)}, {"uncertain", exited.uncertain.n},
-            {"faults", exited.faults},   {"updates", exited.updates},  {"flushes", exited.flushes}};
-}
-
 ordered_json others(const std::vector<TaskNet> &tasks) {
     ordered_json array = ordered_json::array();
     for (const TaskNet &task : tasks) {

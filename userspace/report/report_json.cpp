@@ -11,6 +11,7 @@ namespace rsslag::report {
 namespace {
 
 using core::json::counts;
+using core::json::exited;
 using core::json::id;
 using core::json::members;
 using core::json::number;
@@ -49,11 +50,6 @@ ordered_json thread(const ReportThread &thread) {
     object["peak_cached"] = number(thread.peak_cached);
     object["peak_cached_t_ns"] = thread.peak_cached ? ordered_json(thread.peak_cached_t_ns) : ordered_json(nullptr);
     return object;
-}
-
-ordered_json exited(const core::ExitedNet &exited) {
-    return {{"threads", exited.threads}, {"net", members(exited.net)}, {"uncertain", exited.uncertain.n},
-            {"faults", exited.faults},   {"updates", exited.updates},  {"flushes", exited.flushes}};
 }
 
 ordered_json teardown(const MmReport &mm) {
