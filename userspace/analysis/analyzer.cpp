@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analyzer_state.h"
+#include "core/text.h"
 
 namespace rsslag::analysis {
 namespace {
@@ -169,6 +170,16 @@ void Analyzer::State::operator()(event::ExecAwaited &event) {
     awaited[event.host_tgid] = {event.host_tgid, event.tgid, event.mm};
 }
 
+/// A process that matches a pattern could not be attached. If it is traced, it was its baseline that could not be read.
+void Analyzer::State::note_not_traced(int pid, const core::Error &why) {
+    if (why.kind == core::Kind::Gone || why.kind == core::Kind::Unsupported) return;  // a zombie has no memory
+    const auto groups_now = ledger.groups();
+    if (std::any_of(groups_now.begin(), groups_now.end(), [pid](const auto &group) { return group.tgid == pid; }))
+        return;
+    if (!totals.not_traced_reason) totals.not_traced_reason = core::harmless(why.what);
+    if (pid != 0) totals.processes_not_traced += not_traced.insert(pid).second ? 1 : 0;
+}
+
 /// For a traced process without a baseline, for example one that matches since an exec: the counters are its baseline.
 /// For a process whose exec is awaited and may be among the lost records: if it has another mm, it is traced from now.
 void Analyzer::State::operator()(event::Counters &event) {
@@ -184,6 +195,7 @@ void Analyzer::State::operator()(event::Counters &event) {
     }
     const auto found = std::find_if(awaited.begin(), awaited.end(),
                                     [&event](const auto &each) { return each.second.tgid == event.pid; });
+    if (found == awaited.end() && !event.reported) note_not_traced(event.pid, event.reported.error());
     if (found == awaited.end() || (event.reported && event.reported->counters.mm == found->second.mm)) return;
     const int host_tgid = found->first;
     awaited.erase(found);
@@ -290,7 +302,10 @@ void Analyzer::State::operator()(event::End &event) {
     // A recording without its last chunks also lacks the last count of sent records.
     summary->emitted = std::max(losses.sent, summary->records + summary->lost);
     summary->lost_by = losses.by_cause;
-    summary->processes_unread = ledger.groups_unread();
+    const std::vector<core::GroupView> living = ledger.groups();
+    const auto unread =
+        std::count_if(living.begin(), living.end(), [this](const auto &g) { return !ledger.has(g.mm); });
+    summary->processes_unread = ledger.groups_unread() + static_cast<std::uint64_t>(unread);
     summary->readings_failed = readings_failed;
     summary->ended_mms = ledger.ended_mms();
     summary->ended_not_at_zero = ledger.ended_not_at_zero();

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -54,8 +55,9 @@ struct Analyzer::State {
     core::TimeOrder order;
     std::map<int, Traced> traced;  ///< by the kernel's TGID
     Gone gone;
-    core::Totals totals;  ///< of processes that have left an mm
-    int command = 0;      ///< the TGID of CMD, from ExecAwaited on
+    core::Totals totals;       ///< of processes that have left an mm
+    std::set<int> not_traced;  ///< PIDs of existing processes that could not be attached
+    int command = 0;           ///< the TGID of CMD, from ExecAwaited on
     core::OwnCost own;
     std::uint64_t seq = 0;
     std::uint64_t work = 0;
@@ -140,6 +142,7 @@ struct Analyzer::State {
                std::uint64_t end_ns);
     void take_up(int host_tgid, const core::CounterReading &counters, const std::string &comm, std::uint64_t begin_ns,
                  std::uint64_t end_ns);
+    void note_not_traced(int pid, const core::Error &why);
     void begin_tick();
     void end_tick();
     const core::GroupView *group_of(int host_tgid) const;

@@ -40,13 +40,14 @@ core::Result<MetricsTracer> MetricsTracer::open(std::vector<std::string> comms, 
 
 void MetricsTracer::look_for_targets() {
     const auto targets = system::resolve(arguments_);
-    if (!targets) return unreadable_.note_search(targets.error());
+    if (!targets) return tracer_.search_failed(targets.error());
     for (const system::Target &target : *targets) {
         if (tracer_.traces(target.pid)) continue;
         const core::Status attached = tracer_.attach(target.pid);
         if (attached) continue;
-        spdlog::debug("{}: {}", target.pid, attached.error().what);
-        tracer_.not_attached(target.pid, attached.error());
+        const core::Error why = system::why_not_read(target.pid, attached.error());
+        spdlog::debug("{}: {}", target.pid, why.what);
+        tracer_.not_attached(target.pid, why);
     }
 }
 

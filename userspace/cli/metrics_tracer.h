@@ -13,7 +13,6 @@
 #include "metrics/group_names.h"
 #include "metrics/traced.h"
 #include "system/targets.h"
-#include "system/unreadable.h"
 #include "tracer/tracer.h"
 
 namespace rsslag::cli {
@@ -49,7 +48,6 @@ class MetricsTracer {
     tracer::Tracer tracer_;
     system::TargetArguments arguments_;
     std::chrono::steady_clock::time_point look_due_;
-    system::Unreadable unreadable_;  ///< of searches; the tracer has that of processes
 };
 
 }  // namespace rsslag::cli

@@ -74,7 +74,7 @@ struct ExecAwaited {
 };
 
 /// The counters of a process whose baseline is unknown, or whose exec may have been lost. An error: the process is
-/// gone.
+/// gone; or it matches a pattern and cannot be traced. PID 0: processes that match could not be searched.
 struct Counters {
     int pid = 0;
     core::Result<core::TimedCounters> reported;

@@ -19,8 +19,15 @@ std::string missed_text(const Totals &totals) {
     if (totals.processes_read_late > 0)
         text = fmt::format("the first reading of {} came after the exec", processes(totals.processes_read_late));
     if (totals.processes_unread > 0)
-        text += fmt::format("{}{} ended before the first reading", text.empty() ? "" : ", ",
-                            processes(totals.processes_unread));
+        text +=
+            fmt::format("{}there is no reading of {}", text.empty() ? "" : ", ", processes(totals.processes_unread));
+    if (!totals.not_traced_reason) return text;
+    const std::uint64_t not_traced = totals.processes_not_traced;
+    text += text.empty() ? "" : ", ";
+    text += not_traced == 0
+                ? "processes that match may be missing"
+                : fmt::format("{} {} not traced at all times", processes(not_traced), not_traced == 1 ? "was" : "were");
+    text += ": " + *totals.not_traced_reason;
     return text;
 }
 

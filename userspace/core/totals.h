@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace rsslag::core {
@@ -17,11 +18,19 @@ struct Totals {
     std::map<std::string, std::uint64_t> flush_reasons;
     std::uint64_t resyncs = 0, disagreements = 0;
     /// Processes that matched a pattern by an exec during the trace: those whose first reading came after updates, and
-    /// those that ended before it. What they held and did until then is not known.
+    /// those without any reading. What they held and did until then is not known.
     std::uint64_t processes_read_late = 0, processes_unread = 0;
+    /// Processes that matched a pattern and were not traced for a time, although they existed.
+    std::uint64_t processes_not_traced = 0;
+    /// Why not, of the first of them, or why a search for such processes failed.
+    std::optional<std::string> not_traced_reason;
+
+    /// Whether there may be more than these totals, and than the figures of the processes, although no record is lost.
+    bool missed() const { return processes_read_late + processes_unread > 0 || not_traced_reason; }
 };
 
-/// "the first reading of 2 processes came after the exec, 1 process ended before the first reading"; empty if neither.
+/// "the first reading of 2 processes came after the exec, there is no reading of 1 process, 3 processes were not traced
+/// at all times: cannot ..."; empty if nothing was missed.
 std::string missed_text(const Totals &totals);
 
 }  // namespace rsslag::core

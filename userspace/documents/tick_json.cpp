@@ -167,6 +167,8 @@ void put_counts(ordered_json &object, const Summary &summary) {
     object["readings_failed"] = summary.readings_failed;
     object["processes_read_late"] = summary.processes_read_late;
     object["processes_unread"] = summary.processes_unread;
+    object["processes_not_traced"] = summary.processes_not_traced;
+    object["not_traced_reason"] = core::json::or_null(summary.not_traced_reason);
     object["ended_mms"] = summary.ended_mms;
     object["ended_not_at_zero"] = summary.ended_not_at_zero;
 }

@@ -244,7 +244,7 @@ std::string summary_text(const Summary &summary, const TextStyle &style) {
                    thousands(summary.lost), thousands(summary.emitted), parts(summary.lost_by),
                    thousands(summary.resyncs), thousands(summary.disagreements));
     if (const std::string missed = core::missed_text(summary); !missed.empty())
-        fmt::format_to(out, "! {}: what they did before is not known\n", missed);
+        fmt::format_to(out, "! {}; what they did then is not known\n", missed);
     if (summary.lines_dropped > 0) fmt::format_to(out, "! {}\n", dropped_text(summary.lines_dropped));
     if (summary.readings_failed > 0)
         fmt::format_to(out, "! {} readings of processes failed: these ticks are missing\n",

@@ -137,10 +137,7 @@ struct Report {
 
     /// Whether counts and peaks may be too low: records were lost, are not in the file, as those of earlier segments,
     /// or came before a first reading.
-    bool lossy() const {
-        return ending.lost > 0 || !ending.complete || facts.segment > 0 ||
-               ending.processes_read_late + ending.processes_unread > 0;
-    }
+    bool lossy() const { return ending.lost > 0 || !ending.complete || facts.segment > 0 || ending.missed(); }
     std::uint64_t row_count() const;
 };
 

@@ -215,6 +215,8 @@ std::string report_json(const Report &report) {
     object["disagreements"] = ending.disagreements;
     object["processes_read_late"] = ending.processes_read_late;
     object["processes_unread"] = ending.processes_unread;
+    object["processes_not_traced"] = ending.processes_not_traced;
+    object["not_traced_reason"] = or_null(ending.not_traced_reason);
     object["flush_reasons"] = counts(ending.flush_reasons);
     object["rows"] = counts(report.rows);
     object["peak_lag"] = peak_lag(report.peak_lag);

@@ -69,7 +69,7 @@ std::string totals(const Report &report, const Amounts &amount) {
     const std::string reasons = causes_text(ending.flush_reasons, name);
     if (!reasons.empty()) text += fmt::format("flushed: {}\n", reasons);
     if (const std::string missed = core::missed_text(ending); !missed.empty())
-        text += fmt::format("! {}: what they did before is not known\n", missed);
+        text += fmt::format("! {}; what they did then is not known\n", missed);
     if (ending.complete) return text + "the recording is complete\n";
     text += "the recording is NOT complete\n";
     for (const exporters::MissingPart &missing : ending.missing)

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "analysis/replay.h"
-#include "procfs/process.h"
 #include "session/live_view.h"
 
 namespace rsslag::session {
@@ -71,12 +70,10 @@ Status Session::attach(const std::vector<system::Target> &targets) {
         if (tracer_->traces(target.pid)) continue;
         const Status attached = tracer_->attach(target.pid);
         if (attached) continue;
-        if (target.named) {
-            const auto process = procfs::Process::open(target.pid);
-            return process ? system::why_unreadable(*process).value_or(attached.error()) : process.error();
-        }
-        spdlog::debug("{}: {}", target.pid, attached.error().what);
-        tracer_->not_attached(target.pid, attached.error());
+        const core::Error why = system::why_not_read(target.pid, attached.error());
+        if (target.named) return why;
+        spdlog::debug("{}: {}", target.pid, why.what);
+        tracer_->not_attached(target.pid, why);
     }
     return core::success();
 }
@@ -171,7 +168,7 @@ void Session::report_wait() {
 void Session::look_for_targets() {
     tracer_->renew_cgroup();
     const auto targets = system::resolve(patterns_of(options_.targets));
-    if (!targets) return unreadable_.note_search(targets.error());
+    if (!targets) return tracer_->search_failed(targets.error());
     if (const Status attached = attach(*targets); !attached) spdlog::debug("{}", attached.error().what);
 }
 

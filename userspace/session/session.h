@@ -14,7 +14,6 @@
 #include "session/trace_options.h"
 #include "system/signals.h"
 #include "system/targets.h"
-#include "system/unreadable.h"
 #include "tracer/tracer.h"
 
 namespace rsslag::session {
@@ -114,7 +113,6 @@ class Session {
     std::uint64_t taken_ = 0;  ///< number of ticks
     bool continue_unread_ = false;
     bool recording_failed_ = false;
-    system::Unreadable unreadable_;  ///< of searches; the tracer has that of processes
 };
 
 }  // namespace rsslag::session

@@ -218,6 +218,14 @@ std::optional<Error> why_unreadable(const procfs::Process &process) {
     return std::nullopt;
 }
 
+Error why_not_read(pid_t pid, Error error) {
+    const auto process = procfs::Process::open(pid);
+    if (!process) return process.error();
+    if (const auto why = why_unreadable(*process)) return *why;
+    if (error.kind == Kind::Gone || error.kind == Kind::Unsupported) error.kind = Kind::Denied;
+    return error;
+}
+
 core::Result<std::optional<probe::Pattern>> pattern_of(const TargetArguments &arguments) {
     const bool by_path = std::any_of(arguments.comms.begin(), arguments.comms.end(),
                                      [](const std::string &glob) { return glob.find('/') != std::string::npos; });

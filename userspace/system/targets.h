@@ -52,6 +52,10 @@ core::Error gone(pid_t pid);
 /// stat file; nullopt: it has memory.
 std::optional<core::Error> why_unreadable(const procfs::Process &process);
 
+/// Why a process could not be read, for which `error` was returned: as why_unreadable(), else `error`. Of a process
+/// that exists and has memory, the kind is not Gone or Unsupported.
+core::Error why_not_read(pid_t pid, core::Error error);
+
 /// The pattern (name, cgroup, user) by which BPF programs can match later processes. nullopt: the arguments contain no
 /// pattern, or one that BPF programs cannot match, such as the path of an executable. Errors as resolve().
 core::Result<std::optional<probe::Pattern>> pattern_of(const TargetArguments &arguments);

@@ -191,6 +191,7 @@ Status Tracer::attach(pid_t pid) {
         if (!taken) return taken.error();
         if (taken->counters.mm != before->counters.mm) continue;
         event::Faults faults = faults_of(*state.source, host_tids(taken->counters));
+        state.not_attached.erase(pid);
         state.feed(event::Attach{host_tgid, std::move(*taken), std::move(faults)});
         return core::success();
     }
@@ -198,7 +199,15 @@ Status Tracer::attach(pid_t pid) {
 }
 
 void Tracer::not_attached(pid_t pid, const Error &why) {
-    state_->unreadable.note(pid, "", why);
+    State &state = *state_;
+    state.unreadable.note(pid, "", why);
+    if (why.kind == Kind::Gone || why.kind == Kind::Unsupported || !state.not_attached.emplace(pid, why).second) return;
+    state.feed(event::Counters{pid, why});
+}
+
+void Tracer::search_failed(const Error &why) {
+    state_->unreadable.note_search(why);
+    if (why.kind == Kind::Io) state_->feed(event::Counters{0, why});
 }
 
 Status Tracer::attach_at_exec(pid_t pid) {

@@ -59,8 +59,11 @@ class Tracer {
     /// Starts to trace a running process. Kind::Gone if it has ended or keeps executing new programs; else errors as
     /// probe::SnapshotProbe::read() and probe::StreamProbe::trace().
     core::Status attach(pid_t pid);
-    /// Warns once that a process could not be attached, for `why`. For processes that the user did not name by PID.
+    /// Notes that a process could not be attached, for `why`, unless it has ended: warns once, and adds it to the
+    /// summary and to the recording. For processes that the user did not name by PID.
     void not_attached(pid_t pid, const core::Error &why);
+    /// Notes that the search for processes that match has failed, in the same way.
+    void search_failed(const core::Error &why);
     /// Traces this process, a fork of rsslag, from its exec on.
     core::Status attach_at_exec(pid_t pid);
 

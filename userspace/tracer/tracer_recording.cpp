@@ -38,6 +38,18 @@ std::optional<Tracer::State::Events> Tracer::State::known(bool all) {
     return events;
 }
 
+/// A recording contains that a process which matches is not traced.
+Tracer::State::Events Tracer::State::unattached() {
+    std::erase_if(not_attached, [this](const auto &each) {
+        const auto counters = source->read_counters(each.first);
+        return !counters && counters.error().kind == core::Kind::Gone;
+    });
+    Events events;
+    for (const auto &[pid, why] : not_attached)
+        events.emplace_back(event::Counters{pid, why});
+    return events;
+}
+
 /// `running`: the recording starts now, not with the trace.
 void Tracer::State::begin_header(bool running) {
     timespec up{};
@@ -92,6 +104,7 @@ void Tracer::State::begin_while_running(const std::function<void(const core::Los
     recorded.before.sent -= waiting.records();
     begin(until_now);
     put(std::move(*events));
+    put(unattached());
     reported.reset();
     forget_walks();
     analyzer.apply(event::FreshStart{});
@@ -123,6 +136,7 @@ void Tracer::record(recording::Writer writer, recording::Header header) {
     } else {
         state.begin_header(false);
         begin({});
+        state.put(state.unattached());
     }
 }
 

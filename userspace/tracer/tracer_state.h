@@ -47,6 +47,9 @@ struct Tracer::State {
     std::optional<std::uint64_t> cgroup;   ///< inode of the pattern's cgroup that the source has
     system::Unreadable unreadable;         ///< processes without ticks for a time
 
+    /// By PID: matching processes that are not traced, with the reason.
+    std::map<int, core::Error> not_attached;
+
     std::set<int> named;                           ///< PIDs of living processes whose mappings are traced
     analysis::MappingTable mappings;               ///< the state after all changes and listings fed so far
     std::vector<core::MappingChange> unclaimed;    ///< of processes that a later record may show to be traced
@@ -72,6 +75,7 @@ struct Tracer::State {
     // Functions that start a recording while the trace is running.
     using Events = std::vector<event::Event>;
     std::optional<Events> known(bool all);
+    Events unattached();
     void begin_header(bool running);
     core::Losses losses_so_far();
     void put(Events events);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <iterator>
 
 #include "events.h"
@@ -213,6 +214,41 @@ TEST_F(AnalyzerTest, CountsAProcessThatEndedBeforeItsFirstReading) {
     feed(event::End{at(ms(701)), {}});
     EXPECT_EQ(analyzer_.summary()->processes_unread, 1U);
     EXPECT_TRUE(analyzer_.summary()->processes.empty());
+}
+
+TEST_F(AnalyzerTest, CountsAProcessWithoutAReadingAtTheEnd) {
+    feed(task(ms(5), RSSLAG_EXEC, RSSLAG_TRACED, kPid));
+    feed(until(ms(100)));
+    feed(event::Stop{at(ms(700))});
+    feed(event::End{at(ms(701)), {}});
+    EXPECT_EQ(analyzer_.summary()->processes_unread, 1U);
+    EXPECT_TRUE(analyzer_.summary()->missed());
+}
+
+TEST_F(AnalyzerTest, CountsProcessesThatMatchAndAreNotTraced) {
+    const auto failed = [](int pid, core::Kind kind, const char *what) {
+        return event::Counters{pid, core::Error{kind, what, 0, ""}};
+    };
+    feed(attach(ms(1)));
+    feed(failed(90, core::Kind::Gone, "it has ended"));
+    feed(failed(90, core::Kind::Unsupported, "it is a zombie"));
+    feed(failed(kPid, core::Kind::Io, "it is traced already"));
+    feed(failed(91, core::Kind::Denied, "cannot read 91"));
+    feed(failed(92, core::Kind::Io, "cannot read 92"));
+    feed(failed(91, core::Kind::Denied, "cannot read 91"));
+    feed(event::Stop{at(ms(700))});
+    feed(event::End{at(ms(701)), {}});
+    EXPECT_EQ(analyzer_.summary()->processes_not_traced, 2U);
+    EXPECT_EQ(analyzer_.summary()->not_traced_reason, "cannot read 91");
+}
+
+TEST_F(AnalyzerTest, NotesThatProcessesCouldNotBeSearched) {
+    feed(attach(ms(1)));
+    feed(event::Counters{0, core::Error{core::Kind::Io, "cannot list processes", EMFILE, ""}});
+    feed(event::Stop{at(ms(700))});
+    feed(event::End{at(ms(701)), {}});
+    EXPECT_EQ(analyzer_.summary()->processes_not_traced, 0U);
+    EXPECT_EQ(analyzer_.summary()->not_traced_reason, "cannot list processes");
 }
 
 TEST_F(AnalyzerTest, TakesUpAProcessWhoseExecWasLost) {

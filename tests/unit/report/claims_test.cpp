@@ -63,11 +63,27 @@ TEST(Claims, DoNotHoldForAProcessThatWasReadLateOrNever) {
     const auto refused = evaluate(*parse_claims("updates<1000000"), report).at(0);
     EXPECT_FALSE(refused.holds);
     EXPECT_NE(
-        refused.text.find("the first reading of 1 process came after the exec, 2 processes ended before the first "
-                          "reading"),
+        refused.text.find("the first reading of 1 process came after the exec, there is no reading of 2 processes"),
         std::string::npos)
         << refused.text;
     EXPECT_TRUE(evaluate(*parse_claims("processes>=3"), report).at(0).holds);
+}
+
+TEST(Claims, DoNotHoldForAProcessThatMatchesAndIsNotTraced) {
+    Report report = sample();
+    report.ending.processes_not_traced = 1;
+    report.ending.not_traced_reason = "cannot read it: Too many open files";
+    for (const char *const claim : {"peak_rss<1GiB", "updates<1000000", "processes==1", "growth<1GiB"}) {
+        const auto refused = evaluate(*parse_claims(claim), report).at(0);
+        EXPECT_FALSE(refused.holds) << claim;
+        EXPECT_NE(refused.text.find("1 process was not traced at all times: cannot read it: Too many open files"),
+                  std::string::npos)
+            << refused.text;
+    }
+    report.ending.processes_not_traced = 0;
+    const auto refused = evaluate(*parse_claims("updates<1000000"), report).at(0);
+    EXPECT_FALSE(refused.holds);
+    EXPECT_NE(refused.text.find("processes that match may be missing: cannot read it"), std::string::npos);
 }
 
 TEST(Claims, DoNotHoldWhereALossMayHaveChangedTheFigure) {

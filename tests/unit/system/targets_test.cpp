@@ -169,6 +169,17 @@ TEST(WhyUnreadable, IsNotThatTheProcessHasEndedWithoutAFreeDescriptor) {
     EXPECT_EQ(why->kind, Kind::Io) << why->what;
 }
 
+TEST(WhyNotRead, IsNotThatALivingProcessHasEnded) {
+    for (const Kind kind : {Kind::Gone, Kind::Unsupported}) {
+        const auto why = why_not_read(getpid(), {kind, "it keeps executing", 0, ""});
+        EXPECT_EQ(why.kind, Kind::Denied);
+        EXPECT_EQ(why.what, "it keeps executing");
+    }
+    EXPECT_EQ(why_not_read(getpid(), {Kind::Io, "too many", 0, ""}).kind, Kind::Io);
+    constexpr pid_t kNone = 4 * 1024 * 1024;  // PID_MAX_LIMIT: no process has it
+    EXPECT_EQ(why_not_read(kNone, {Kind::Io, "too many", 0, ""}).kind, Kind::Gone);
+}
+
 TEST(Resolve, RefusesAUserThatDoesNotExist) {
     TargetArguments arguments;
     arguments.user = "no such\nuser";

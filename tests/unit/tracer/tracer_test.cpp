@@ -53,6 +53,7 @@ class NoKernel : public Source {
     }
     std::optional<core::EndFigures> end_of(int) override { return std::nullopt; }
     core::Result<core::TimedCounters> read_counters(pid_t) override {
+        if (refuses_) return core::Error{core::Kind::Io, "cannot read it: Too many open files", EMFILE, "raise it"};
         const std::uint64_t begin = now_ns();
         return core::TimedCounters{analysis::test::counters(anon()), begin, now_ns()};
     }
@@ -201,6 +202,37 @@ TEST_F(TracerTest, SaysOnceThatAProcessHasNoTicksAsItCannotBeRead) {
     EXPECT_EQ(log.text(), result + "1 process could not be read at all times; 2 readings failed\n");
     EXPECT_NE(reported_.back().find("\"readings_failed\":2,"), std::string::npos) << reported_.back();
     EXPECT_EQ(replay_lines(file()), reported_);
+}
+
+TEST_F(TracerTest, RecordsThatAProcessWhichMatchesIsNotTraced) {
+    const Logged log;
+    record();
+    ASSERT_TRUE(tracer_->attach(kPid));
+    round();
+    kernel_->refuse(true);
+    for (int i = 0; i < 2; ++i) {
+        const core::Status attached = tracer_->attach(kPid + 1);
+        ASSERT_FALSE(attached);
+        tracer_->not_attached(kPid + 1, attached.error());
+    }
+    tracer_->not_attached(kPid + 2, {core::Kind::Gone, "it has ended", 0, ""});
+    kernel_->refuse(false);
+    round();
+    end();
+    const std::string result = R"("processes_not_traced":1,"not_traced_reason":"cannot read it: Too many open files",)";
+    EXPECT_NE(reported_.back().find(result), std::string::npos) << reported_.back();
+    EXPECT_EQ(replay_lines(file()), reported_);
+}
+
+TEST_F(TracerTest, RecordsFromAKeyOnThatAProcessWhichMatchesIsNotTraced) {
+    const Logged log;
+    ASSERT_TRUE(tracer_->attach(kPid));
+    tracer_->not_attached(kPid + 1, {core::Kind::Denied, "cannot read it", 0, ""});
+    round();
+    record();
+    round();
+    end();
+    EXPECT_NE(replay_lines(file()).back().find(R"("processes_not_traced":1,)"), std::string::npos);
 }
 
 TEST_F(TracerTest, MatchesByTheCgroupThatHasThePathNow) {
