@@ -105,6 +105,26 @@ std::optional<std::int64_t> largest_residual(const Report &report) {
     return largest;
 }
 
+/// Whether the page tables were read at none of the process's ticks, as of a process whose smaps is refused.
+bool never_walked(const ReportProcess &process) {
+    const auto unwalked = [](const auto &each) { return each.first == core::name(core::Verdict::Unwalked); };
+    return !process.verdicts.empty() && std::all_of(process.verdicts.begin(), process.verdicts.end(), unwalked);
+}
+
+/// Residuals of processes that were not walked are not known.
+void doubt_residuals(std::vector<Figure> &figures, const std::vector<ReportProcess> &processes) {
+    const auto unwalked = std::count_if(processes.begin(), processes.end(), never_walked);
+    if (unwalked == 0) return;
+    for (Figure &figure : figures) {
+        const std::string_view name = figure.name;
+        if ((name != "residual" && name != "unexplained") || !figure.value) continue;
+        figure.at_least = true;
+        if (figure.why_unknown.empty())
+            figure.why_unknown = fmt::format("{} process{} never walked", count(static_cast<std::uint64_t>(unwalked)),
+                                             unwalked == 1 ? " was" : "es were");
+    }
+}
+
 /// "24,913 records were lost: 24,913 ring_full", the reason why a figure is not known; empty without a loss.
 std::string what_was_lost(const Report &report) {
     const exporters::Ending &ending = report.ending;
@@ -288,6 +308,7 @@ std::vector<Figure> figures(const Report &report) {
          std::count_if(all.begin(), all.end(), own_image) + static_cast<std::int64_t>(report.left_out) +
              static_cast<std::int64_t>(ending.processes_unread)}};
     if (lossy) doubt(figures, report);
+    doubt_residuals(figures, all);
     if (std::any_of(all.begin(), all.end(), [](const auto &each) { return each.extremes.summed; })) doubt_sums(figures);
     return figures;
 }

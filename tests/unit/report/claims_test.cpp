@@ -40,7 +40,7 @@ std::string refusal(const std::string &text) {
 TEST(Claims, CompareSizesTimesAndCounts) {
     for (const char *text : {"peak_lag<1MiB", "peak_lag == 240kB", "peak_lag<=245760B", " lost==0 ", "duration>6.5s",
                              "duration<1m", "peak_rss>0", "lost>=0 and records==12 and peak_lag<1GiB", "growth==120kB",
-                             "missing==0", "residual<=8kB", "peak_lag>0.1 MiB and lost<4"})
+                             "missing==0", "peak_lag>0.1 MiB and lost<4"})
         EXPECT_TRUE(holds(text)) << text;
     for (const char *text :
          {"peak_lag<240kB", "lost==1", "peak_lag<1MiB and lost==3", "duration>7s", "growth<0", "unexplained>0"})
@@ -84,6 +84,22 @@ TEST(Claims, DoNotHoldForAProcessThatMatchesAndIsNotTraced) {
     const auto refused = evaluate(*parse_claims("updates<1000000"), report).at(0);
     EXPECT_FALSE(refused.holds);
     EXPECT_NE(refused.text.find("processes that match may be missing: cannot read it"), std::string::npos);
+}
+
+TEST(Claims, DoNotHoldForAResidualOfAProcessThatWasNeverWalked) {
+    Report report = sample();
+    for (ReportProcess &process : report.processes)
+        process.verdicts["explained"]++;
+    for (const char *const claim : {"residual<=8kB", "unexplained<100"})
+        EXPECT_TRUE(evaluate(*parse_claims(claim), report).at(0).holds) << claim;
+    report.processes.emplace_back().verdicts = {{"unwalked", 3}};
+    for (const char *const claim : {"residual<1GiB", "unexplained<100"}) {
+        const auto refused = evaluate(*parse_claims(claim), report).at(0);
+        EXPECT_FALSE(refused.holds) << claim;
+        EXPECT_NE(refused.text.find("1 process was never walked"), std::string::npos) << refused.text;
+    }
+    report.processes.back().verdicts["agrees"] = 1;
+    EXPECT_TRUE(evaluate(*parse_claims("residual<1GiB"), report).at(0).holds);
 }
 
 TEST(Claims, DoNotHoldWhereALossMayHaveChangedTheFigure) {
