@@ -8,6 +8,7 @@ import io
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import tempfile
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import contract
 from contract import ROOT, TIMEOUT, assert_one_error_line, assert_valid, environment, rsslag
+from forger import Forger, tick_end
 from live import assert_trace
 
 RECORDINGS = ROOT / 'docs' / 'recordings'
@@ -180,6 +182,24 @@ class Report(unittest.TestCase):
         self.assertEqual(told(self, 'report', '--assert', 'peak_lag<1MiB', QUIET).err, '')
         self.assertEqual(told(self, 'report', '--assert', 'peak_lag==25320kB and lost==0 and missing==0', CLASSIC).err, '')
         assert_one_error_line(self, rsslag('report', '--assert', 'peak_lag<<1MiB', CLASSIC), 2)
+
+    def test_no_assertion_holds_if_a_signal_ends_the_reading(self):
+        def stopped():
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+            os.kill(os.getpid(), signal.SIGTERM)  # is pending when rsslag starts
+
+        for options, status, err in (((), 0, ''), (('--assert', 'lost==0'), 1,
+                                                   'rsslag: no condition was checked: a signal stopped rsslag\n')):
+            ran = rsslag('report', *options, QUIET, preexec_fn=stopped)
+            self.assertEqual((ran.status, ran.out, ran.err), (status, '', err), ran)
+
+    def test_no_assertion_holds_without_a_process(self):
+        with tempfile.TemporaryDirectory() as directory:
+            file = os.path.join(directory, 'empty')
+            with open(file, 'wb') as out:
+                out.write(Forger().recording([tick_end()]))
+            self.assertEqual(rsslag('report', file).status, 0)
+            assert_one_error_line(self, rsslag('report', '--assert', 'updates<30000 and missing==0', file), 3)
 
     def test_as_text_and_as_a_difference(self):
         text = told(self, 'report', CLASSIC).out

@@ -37,10 +37,15 @@ int check_claims(const std::vector<report::ClaimResult> &results, int status) {
     return status;
 }
 
+int no_process(const core::Totals &totals, const char *what) {
+    const std::string missed = core::missed_text(totals);
+    return fail({core::Kind::Gone, missed.empty() ? what : "no process was traced: " + missed, 0, ""});
+}
+
 int check_claims(const ClaimOptions &options, const session::TickWriter &writer, bool ends, bool follow, int status) {
     if (!writer.summary()) return status;
     if (writer.summary()->processes.empty() && status == kDone && (ends || !options.claims.empty()))
-        return fail({core::Kind::Gone, "no process matched", 0, ""});
+        return no_process(*writer.summary(), "no process matched");
     if (options.claims.empty()) return status;
     return check_claims(report::evaluate(options.claims, report::report_of(*writer.summary(), follow)), status);
 }

@@ -80,7 +80,10 @@ int show(const ReportOptions &options, const Report &report, const std::optional
                                             : report_text(report, style);
     const Status printed = terminal::print(text);
     const int written = printed ? kDone : fail(printed.error());
-    return check_claims(report::evaluate(options.claims.claims, report), written);
+    const int checked = check_claims(report::evaluate(options.claims.claims, report), written);
+    if (!options.claims.claims.empty() && report.processes.empty() && checked == kDone)
+        return no_process(report.ending, "the recording contains no process");
+    return checked;
 }
 
 int report(ReportOptions &options, const documents::TextStyle &text, FileBudget &budget) {
@@ -98,7 +101,11 @@ int report(ReportOptions &options, const documents::TextStyle &text, FileBudget 
         other = report_of(*options.other, budget);
         if (!other) return fail(other.error());
     }
-    if (!*report || (options.other && !*other)) return kDone;
+    if (!*report || (options.other && !*other)) {
+        if (options.claims.claims.empty() || budget.was_spent()) return kDone;
+        terminal::print_error("no condition was checked: a signal stopped rsslag");
+        return kDoesNotHold;
+    }
     if (const Status drawn = draw(*pictures, **report); !drawn) return fail(drawn.error());
     return show(options, **report, *other, style);
 }
