@@ -4,13 +4,14 @@ import os
 import pwd
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
 import contract
-from contract import NOBODY, TracingTest, as_nobody, assert_snapshot, environment, needs_root, snapshot
+from contract import NOBODY, TracingTest, as_nobody, assert_snapshot, begun, environment, needs_root, snapshot
 
 READING = re.compile(rb'\{|/proc/')  # the start of a JSON document, and of a text
 
@@ -64,6 +65,19 @@ class Status(TracingTest):
         ran = during('read x; exit 4', options=('--json', '--no-walk'))
         self.assertEqual(ran.status, 4, ran)
         self.assertEqual(ran.document()['processes'][0]['walk'], 'skipped')
+
+    def test_no_check_holds_for_a_command_that_was_not_read(self):
+        for options, status in (((), 0), (('--check',), 1)):
+            self.assertEqual(snapshot(*options, '--delay', '1h', '--', 'true').status, status)
+        self.assertEqual(snapshot('--check', '--delay', '1h', '--', 'sh', '-c', 'exit 5').status, 5)
+
+    def test_no_check_holds_after_a_stop_before_the_reading(self):
+        with begun([contract.binary, 'snapshot', '--check', '--delay', '1h', '--', 'sh', '-c', 'echo ready; read line'],
+                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            self.assertEqual(process.stdout.readline(), b'ready\n')
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=contract.TIMEOUT)
+            self.assertEqual(process.returncode, 1)
 
     def test_repeat_goes_with_a_command(self):
         ran = during('read x; exit 4', options=('--json', '--repeat', '3'), readings=3)

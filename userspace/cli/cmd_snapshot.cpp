@@ -250,18 +250,19 @@ int snapshot_command(const std::vector<std::string> &argv, const SnapshotOptions
         terminal::print_error(
             fmt::format("the command ended with status {} before it could be read after {}; use a shorter --delay",
                         *ended, options.typed.delay));
-        return *ended;
+        return options.check && *ended == kDone ? kDoesNotHold : *ended;
     }
+    // After a stop signal, --check holds only if a reading has shown that.
+    const int unread = options.check ? kDoesNotHold : kDone;
     const std::vector<system::Target> target{{command->pid(), true}};
     const auto read_it = [&] {
         return snapshotter ? rounds(*snapshotter, target, options, style, stop)
                            : rounds_of_proc(snapshotter.error(), target, options, style, stop);
     };
-    const int read = stop.stop_requested() ? kDone : read_it();
-    if (stop.stop_requested()) return kDone;
-    const auto ended = command->wait(std::nullopt, stop);
-    if (!ended) return kDone;
+    const int read = stop.stop_requested() ? unread : read_it();
+    const auto ended = stop.stop_requested() ? std::nullopt : command->wait(std::nullopt, stop);
     if (read == kDoesNotHold && options.check) return kDoesNotHold;
+    if (!ended) return read == kDone ? kDone : unread;
     return read == kDone ? *ended : kCommandFailed;
 }
 
