@@ -335,6 +335,17 @@ class Peak(TracingTest):
                     _, err = process.communicate(timeout=contract.TIMEOUT)
                     self.assertEqual((process.returncode, err.splitlines()[-1]), (3, 'rsslag: no process matched'), err)
 
+    def test_no_assertion_holds_for_a_command_that_was_not_traced_to_its_end(self):
+        with begun([contract.binary, 'peak', '--assert', 'peak_rss<1GiB', '--', 'sh', '-c', 'echo ready; read line'],
+                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                   env=contract.environment()) as process:
+            self.assertEqual(process.stdout.readline(), 'ready\n')
+            process.send_signal(signal.SIGTERM)
+            _, err = process.communicate('\n', timeout=contract.TIMEOUT)
+            self.assertEqual(process.returncode, 1, err)
+            self.assertRegex(err, r"(?m)^peak RSS at least [\d,]+ kB")
+            self.assertIn('the command was not traced to its end), not known to be < 1GiB', err)
+
     def test_no_short_command_holds_nothing(self):
         for argv in (('ls', '/'), ('true',), ('sh', '-c', ':')):
             for _ in range(3 if LONG else 1):

@@ -42,9 +42,17 @@ int peak(const std::vector<std::string> &argv, PeakOptions &options, const docum
     session::TickWriter writer(options.trace.format, options.trace.threads, text);
     CommandEnd end;
     const int status = trace_command(argv, options.trace, writer, &end);
-    if (!writer.summary() || !end.status) return status;
+    if (end.cut_off) terminal::print_error("the command was not traced to its end: a signal stopped rsslag");
+    if (!writer.summary() || !end.status)
+        return end.cut_off && !options.claims.claims.empty() && status == kDone ? kDoesNotHold : status;
     report::PeakReport report{argv, end.pid, *end.status, end.signal, end.max_rss_kb, *writer.summary(), {}};
-    report.claims = report::evaluate(options.claims.claims, report::report_of(report.summary, true));
+    report::Report figures = report::report_of(report.summary, true);
+    if (end.cut_off) {
+        figures.cut_off = report.summary.all.lossy = true;
+        for (core::Summary::Process &process : report.summary.processes)
+            process.extremes.lossy = true;
+    }
+    report.claims = report::evaluate(options.claims.claims, figures);
     report::ReportStyle style;
     style.utf8 = text.utf8;
     style.pages = text.pages;

@@ -153,6 +153,7 @@ int trace_command(const std::vector<std::string> &argv, const session::TraceOpti
     const int finished = finish(session, ran, kDone);
     if (finished != kDone) return kCommandFailed;
     if (end != nullptr) {
+        end->cut_off = !end->status && stop.stop_requested();
         if (!end->status) end->status = command->wait(std::nullopt, stop);
         end->signal = command->signal();
         end->max_rss_kb = command->max_rss_kb();

@@ -21,6 +21,7 @@ struct CommandEnd {
     std::optional<int> status;  ///< as shells return it; nullopt: CMD was not run, or still runs
     std::optional<int> signal;
     std::optional<std::int64_t> max_rss_kb;  ///< of wait4(2)
+    bool cut_off = false;                    ///< a signal stopped rsslag before CMD ended
 };
 
 /// Runs and traces CMD; returns the exit status. If `end` is not null, sets it and ends the trace when CMD ends, even

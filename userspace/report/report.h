@@ -133,11 +133,14 @@ struct Report {
     /// The number of programs that are not in `processes`, since none of them has the largest value of any figure.
     std::uint64_t left_out = 0;
     std::map<std::string, std::uint64_t> left_out_verdicts;  ///< of all their ticks
+    bool cut_off = false;                                    ///< the trace of a command ended before the command
     bool names = false;  ///< the recording contains mappings, so growth has their names
 
     /// Whether counts and peaks may be too low: records were lost, are not in the file, as those of earlier segments,
     /// or came before a first reading.
-    bool lossy() const { return ending.lost > 0 || !ending.complete || facts.segment > 0 || ending.missed(); }
+    bool lossy() const {
+        return cut_off || ending.lost > 0 || !ending.complete || facts.segment > 0 || ending.missed();
+    }
     std::uint64_t row_count() const;
 };
 

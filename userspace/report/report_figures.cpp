@@ -136,6 +136,7 @@ std::string what_was_lost(const Report &report) {
                            causes.empty() ? "" : ": ", causes);
     }
     if (!ending.complete) text += fmt::format("{}the recording is not complete", text.empty() ? "" : ", ");
+    if (report.cut_off) text += fmt::format("{}the command was not traced to its end", text.empty() ? "" : ", ");
     if (report.facts.segment > 0)
         text += fmt::format("{}earlier segments are not in this file", text.empty() ? "" : ", ");
     const std::string missed = core::missed_text(ending);
@@ -158,7 +159,7 @@ Figure tree_peak(const Report &report) {
 /// Marks figures that missing records may change: counts and maxima may be higher, growth higher or lower. If the file
 /// has its end, the duration, the resyncs and the number of lost records are known.
 void doubt(std::vector<Figure> &figures, const Report &report) {
-    const bool ended = report.ending.complete;
+    const bool ended = report.ending.complete && !report.cut_off;
     const bool parts_unknown = std::any_of(report.ending.missing.begin(), report.ending.missing.end(),
                                            [](const exporters::MissingPart &part) { return !part.records; });
     const std::string why = what_was_lost(report);

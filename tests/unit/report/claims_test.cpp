@@ -86,6 +86,17 @@ TEST(Claims, DoNotHoldForAProcessThatMatchesAndIsNotTraced) {
     EXPECT_NE(refused.text.find("processes that match may be missing: cannot read it"), std::string::npos);
 }
 
+TEST(Claims, DoNotHoldForACommandThatWasNotTracedToItsEnd) {
+    Report report = sample();
+    report.cut_off = true;
+    for (const char *const claim : {"peak_rss<1GiB", "updates<1000000", "duration<1h", "lost==0", "growth<1GiB"}) {
+        const auto refused = evaluate(*parse_claims(claim), report).at(0);
+        EXPECT_FALSE(refused.holds) << claim;
+        EXPECT_NE(refused.text.find("the command was not traced to its end"), std::string::npos) << refused.text;
+    }
+    EXPECT_TRUE(evaluate(*parse_claims("peak_rss>0"), report).at(0).holds);
+}
+
 TEST(Claims, DoNotHoldForAResidualOfAProcessThatWasNeverWalked) {
     Report report = sample();
     for (ReportProcess &process : report.processes)
