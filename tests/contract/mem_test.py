@@ -7,6 +7,8 @@ import platform
 import re
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import tempfile
 import time
@@ -52,7 +54,7 @@ def assert_used_adds_up(test, document):
     test.assertEqual(used['in_use_kb'], after['total_kb'] - after['free_kb'])
     test.assertEqual(sum(kb for kb in rows.values() if kb is not None), used['in_use_kb'], used)
     if document['by'] != 'file':
-        parts = [rows['process_' + part] for part in ('anon', 'file', 'shmem')]
+        parts = [rows['process_' + part] for part in ('anon', 'file', 'shmem', 'drivers')]
         # The kernel rounds each of the three down, in each process (fs/proc/task_mmu.c, PSS_SHIFT).
         processes = sum(row['processes'] for row in document['rows'])
         test.assertLessEqual(sum(parts), document['sum']['total_kb'])
@@ -236,6 +238,22 @@ class Machine(unittest.TestCase):
         # meantime are subtracted anyway.
         lag_kb = 125 * os.cpu_count() * mmap.PAGESIZE // 1024
         wait_until(lambda: used_rows(mem('--json').document())['shmem'] >= megabytes * 1024 - lag_kb)
+
+    @needs_root
+    def test_the_ring_of_a_packet_socket_is_memory_of_a_driver(self):
+        block, blocks, packet, rx_ring = 1 << 20, 32, 263, 5  # SOL_PACKET, PACKET_RX_RING (linux/if_packet.h)
+        try:
+            ring = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+            self.addCleanup(ring.close)
+            ring.setsockopt(packet, rx_ring, struct.pack('4I', block, blocks, 2048, blocks * block // 2048))
+        except OSError as refused:
+            self.skipTest(f'no packet socket with a ring here: {refused}')
+        mapped = mmap.mmap(ring.fileno(), blocks * block)
+        self.addCleanup(mapped.close)
+        for by in ('program', 'file'):
+            document = mem('--json', '--by', by).document()
+            assert_adds_up(self, document)
+            self.assertGreaterEqual(used_rows(document)['process_drivers'], blocks * block // 1024)
 
     @needs_root
     def test_a_tmpfs_tells_what_it_holds(self):

@@ -44,12 +44,20 @@ std::string other_anon(const MemDocument &document) {
                        unread == 1 ? "" : "es");
 }
 
+std::string vmalloc(const MemDocument &document) {
+    const bool stacks = document.machine.stacks_in_vmalloc != false;
+    const bool bpf_maps = procfs::total_parts(document.users).bpf_maps.n != 0;
+    return fmt::format("vmalloc{}{}{}{}", stacks || bpf_maps ? " except " : "", stacks ? "kernel stacks" : "",
+                       stacks && bpf_maps ? " and " : "", bpf_maps ? "BPF arrays that processes map" : "");
+}
+
 std::string label(UsedBy by, const MemDocument &document) {
     const bool others = others_exist(document);
     switch (by) {
         case UsedBy::ProcessAnon: return "processes: anonymous memory";
         case UsedBy::ProcessFile: return "processes: files that they map";
         case UsedBy::ProcessShmem: return "processes: shmem and tmpfs that they map";
+        case UsedBy::ProcessDrivers: return "processes: memory of drivers that they map; vmalloc may count it, too";
         case UsedBy::OtherAnon: return other_anon(document);
         case UsedBy::PageCache:
             return others ? "page cache that none of these maps" : "page cache that no process maps";
@@ -62,8 +70,7 @@ std::string label(UsedBy by, const MemDocument &document) {
         case UsedBy::PageTables: return "page tables";
         case UsedBy::KernelStacks: return "kernel stacks";
         case UsedBy::PerCpu: return "per-CPU data";
-        case UsedBy::Vmalloc:
-            return document.machine.stacks_in_vmalloc == false ? "vmalloc" : "vmalloc except kernel stacks";
+        case UsedBy::Vmalloc: return vmalloc(document);
         case UsedBy::Hugetlb: return "hugetlb";
         case UsedBy::Compressed: return "zram and zswap";
         case UsedBy::Gpu: return "GPU buffers and pools";

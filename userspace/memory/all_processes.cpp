@@ -96,6 +96,13 @@ class SameRange {
     bool ordered_ = true;
 };
 
+/// Whether a process maps memory of drivers, which only smaps shows. Reading maps is cheap, as it walks no page table.
+bool may_map_drivers(const procfs::Process &process) {
+    const auto text = process.read_of_memory_task("maps");
+    const auto mappings = text ? procfs::parse_maps(text->bytes) : text.error();
+    return mappings && std::ranges::any_of(*mappings, procfs::may_be_of_driver);
+}
+
 core::Result<Read> read_sums(const procfs::Process &process, bool mappings_too) {
     Read read;
     auto text = process.smaps_rollup_text();
@@ -106,12 +113,14 @@ core::Result<Read> read_sums(const procfs::Process &process, bool mappings_too) 
     read.user.parts = procfs::parts_of(rollup->sums);
     read.range = text->bytes.substr(0, text->bytes.find(' '));
     read.own_sums = own_sums_of(rollup->sums);
-    if (!mappings_too) return read;
+    if (!mappings_too && !may_map_drivers(process)) return read;
     // Only smaps_rollup has Pss by member. The other sums are those of the mappings, as the rows must add up to them.
     const auto smaps = process.smaps_text();
     if (!smaps) return smaps.error();
     auto mappings = procfs::parse_smaps(smaps->bytes);
     if (!mappings) return mappings.error();
+    procfs::separate_drivers(read.user.parts, *mappings);
+    if (!mappings_too) return read;
     read.user.use = {};
     for (const procfs::Mapping &mapping : *mappings)
         read.user.use += procfs::use_of(mapping.fields);

@@ -79,6 +79,7 @@ std::string_view name(UsedBy by) {
         case UsedBy::ProcessAnon: return "process_anon";
         case UsedBy::ProcessFile: return "process_file";
         case UsedBy::ProcessShmem: return "process_shmem";
+        case UsedBy::ProcessDrivers: return "process_drivers";
         case UsedBy::OtherAnon: return "other_anon";
         case UsedBy::PageCache: return "page_cache";
         case UsedBy::Shmem: return "shmem";
@@ -108,7 +109,7 @@ Used account(const procfs::MemInfo &before, const procfs::MemInfo &after, const 
     used.in_use = minus(after.total, after.free);
     used.drift = drift_of(before, after);
     used.balloon = held_by_balloon(after, machine.vmstat, page_size);
-    used.mapped_by_others = minus(after.mapped, plus(processes.file, processes.shmem));
+    used.mapped_by_others = minus(after.mapped, plus(plus(processes.file, processes.drivers), processes.shmem));
     Kilobytes sum;
     const auto add = [&](UsedBy by, const Maybe &kb, bool difference = false) {
         used.rows.push_back({by, kb, difference});
@@ -116,8 +117,9 @@ Used account(const procfs::MemInfo &before, const procfs::MemInfo &after, const 
     };
     const Maybe cache = minus(plus(after.cached, after.buffers), after.shmem);
     add(UsedBy::ProcessAnon, processes.anon);
-    add(UsedBy::ProcessFile, processes.file);
+    add(UsedBy::ProcessFile, processes.file, processes.drivers.n != 0);
     add(UsedBy::ProcessShmem, processes.shmem);
+    add(UsedBy::ProcessDrivers, processes.file ? Maybe(processes.drivers) : std::nullopt, true);
     // Without Pss by member, these three include the pages that processes map.
     add(UsedBy::OtherAnon, minus(after.anon_pages, known(processes.anon)), true);
     add(UsedBy::PageCache, minus(cache, known(processes.file)), true);
@@ -129,7 +131,8 @@ Used account(const procfs::MemInfo &before, const procfs::MemInfo &after, const 
     add(UsedBy::PageTables, either(after.page_tables, after.sec_page_tables));
     add(UsedBy::KernelStacks, after.kernel_stack);
     add(UsedBy::PerCpu, after.per_cpu);
-    add(UsedBy::Vmalloc, kernel_vmalloc(after, machine.stacks_in_vmalloc), !machine.stacks_in_vmalloc);
+    add(UsedBy::Vmalloc, minus(kernel_vmalloc(after, machine.stacks_in_vmalloc), processes.bpf_maps),
+        !machine.stacks_in_vmalloc || processes.bpf_maps.n != 0);
     add(UsedBy::Hugetlb, after.hugetlb);
     add(UsedBy::Compressed, compressed(after, machine, page_size));
     add(UsedBy::Gpu, either(after.gpu_active, after.gpu_reclaim));

@@ -3,9 +3,11 @@
 //
 // The rows add up to MemTotal - MemFree. A page is in one row only, as far as the kernel's counters allow it: Cached
 // includes Shmem, and both include mapped pages, so Shmem and Pss are subtracted; VmallocUsed includes the stacks of
-// tasks if they are mapped (CONFIG_VMAP_STACK, kernel/fork.c); Slab is not in vmalloc; hugetlb is in no Pss and on no
-// LRU list. Two overlaps cannot be subtracted: a mapped page of the swap cache counts in AnonPages too, and Percpu
-// includes the first chunk (mm/percpu.c pcpu_setup_first_chunk), which MemTotal does not.
+// tasks if they are mapped (CONFIG_VMAP_STACK, kernel/fork.c), and the BPF arrays that processes map; Slab is not in
+// vmalloc; hugetlb is in no Pss and on no LRU list. Pss_File includes the pages that drivers map into processes, which
+// Cached does not. Three overlaps cannot be subtracted: a mapped page of the swap cache counts in AnonPages too, a
+// driver may have the pages that it maps from vmalloc, and Percpu includes the first chunk (mm/percpu.c
+// pcpu_setup_first_chunk), which MemTotal does not.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +27,7 @@ enum class UsedBy : std::uint8_t {
     ProcessAnon,
     ProcessFile,
     ProcessShmem,
+    ProcessDrivers,
     OtherAnon,
     PageCache,
     Shmem,

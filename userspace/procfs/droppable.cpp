@@ -21,16 +21,6 @@ bool is_locked(const Mapping &mapping) {
     return mapping.has_flag("lo") || or_zero(mapping.fields.locked).n > 0;
 }
 
-/// Pages that a driver or the kernel inserted into the mapping are on no LRU list, although they count as file pages: a
-/// packet socket's ring (VM_MIXEDMAP by vm_insert_page()), the buffers of perf, BPF, io_uring and AIO (VM_DONTEXPAND,
-/// which mappings of disk files do not have), device memory. A name that is not a path is not a disk file either:
-/// socket:[1], anon_inode:[perf_event].
-bool is_of_driver(const Mapping &mapping) {
-    constexpr std::array<std::string_view, 4> kFlags{"io", "pf", "mm", "de"};
-    const auto has = [&](std::string_view flag) { return mapping.has_flag(flag); };
-    return std::ranges::any_of(kFlags, has) || !mapping.name.starts_with('/');
-}
-
 bool is_of_disk(const Mapping &mapping, const Devices &devices) {
     // An unknown file system may be on a disk: the result is an upper bound.
     const Backing backing = backing_of(mapping, devices);
@@ -159,6 +149,12 @@ std::string file_of(const Mapping &mapping) {
 }
 
 }  // namespace
+
+bool is_of_driver(const Mapping &mapping) {
+    constexpr std::array<std::string_view, 4> kFlags{"io", "pf", "mm", "de"};
+    const auto has = [&](std::string_view flag) { return mapping.has_flag(flag); };
+    return std::ranges::any_of(kFlags, has) || !mapping.name.starts_with('/');
+}
 
 Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages) {
     Droppable all;

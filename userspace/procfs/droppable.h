@@ -16,6 +16,12 @@ struct Droppable {
     core::Kilobytes total() const { return file + anon; }
 };
 
+/// Pages that a driver or the kernel inserted into the mapping are on no LRU list, although they count as file pages: a
+/// packet socket's ring (VM_MIXEDMAP by vm_insert_page()), the buffers of perf, BPF, io_uring and AIO (VM_DONTEXPAND,
+/// which mappings of disk files do not have), device memory. A name that is not a path is not a disk file either:
+/// socket:[1], anon_inode:[perf_event]. The mapping must have a file that is not on tmpfs.
+bool is_of_driver(const Mapping &mapping);
+
 /// Computes Droppable from smaps. `pages` finds the clean pages that two mappings of a file share, which count once.
 /// Without it, the result is the largest number of distinct pages that the ranges and counts of the mappings allow.
 Droppable droppable(const std::vector<Mapping> &mappings, const Devices &devices, const FilePages &pages = {});

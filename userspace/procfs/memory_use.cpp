@@ -2,9 +2,12 @@
 #include "procfs/memory_use.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "procfs/droppable.h"
 #include "procfs/memory_map.h"
 
 namespace rsslag::procfs {
@@ -17,6 +20,12 @@ using core::Kilobytes;
 template <class Row>
 bool larger(const Row &a, const Row &b) {
     return std::tie(b.use.pss, a.name) < std::tie(a.use.pss, b.name);
+}
+
+/// An array of BPF, which is mapped from its start (kernel/bpf/arraymap.c array_map_mmap()). The data of a BPF ring
+/// buffer, whose pages are not from vmalloc, starts at a later offset. An arena has no VM_MIXEDMAP.
+bool is_bpf_array(const Mapping &mapping) {
+    return mapping.name == "anon_inode:bpf-map" && mapping.offset == 0 && mapping.has_flag("mm");
 }
 
 }  // namespace
@@ -49,11 +58,36 @@ Parts &Parts::operator+=(const Parts &other) {
     plus(shmem, other.shmem);
     private_hugetlb += other.private_hugetlb;
     shared_hugetlb += other.shared_hugetlb;
+    drivers += other.drivers;
+    bpf_maps += other.bpf_maps;
     return *this;
 }
 
 Parts parts_of(const SmapsFields &sums) {
     return {sums.pss_anon, sums.pss_file, sums.pss_shmem, or_zero(sums.private_hugetlb), or_zero(sums.shared_hugetlb)};
+}
+
+bool may_be_of_driver(const Mapping &mapping) {
+    const auto below = [&](std::string_view path) { return mapping.name.starts_with(path); };
+    if (!has_file(mapping) || mapping.name.empty()) return false;
+    // The page cache has the memory of guest_memfd. "[anon_shmem:NAME]" is shared anonymous memory.
+    if (!below("/")) return !below("[") && mapping.name.find("[kvm-gmem]") == std::string::npos;
+    constexpr std::array<std::string_view, 4> kDevices{"/dev/", "/sys/", "/proc/", "/dmabuf:"};
+    constexpr std::array<std::string_view, 3> kMemory{"/dev/shm/", "/dev/zero", "/dev/hugepages/"};
+    return std::ranges::any_of(kDevices, below) && std::ranges::none_of(kMemory, below);
+}
+
+void separate_drivers(Parts &parts, const std::vector<Mapping> &mappings) {
+    if (!parts.file) return;
+    for (const Mapping &mapping : mappings) {
+        if (!may_be_of_driver(mapping) || !is_of_driver(mapping)) continue;
+        // Written pages of a private mapping are anonymous.
+        const Kilobytes inserted = or_zero(mapping.fields.pss) - or_zero(mapping.fields.anonymous);
+        const Kilobytes taken = std::clamp(inserted, Kilobytes{}, *parts.file);
+        *parts.file = *parts.file - taken;
+        parts.drivers += taken;
+        if (is_bpf_array(mapping)) parts.bpf_maps += taken;
+    }
 }
 
 std::vector<UseGroup> grouped(const std::vector<User> &users, std::string (*name)(const User &)) {

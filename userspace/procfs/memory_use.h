@@ -30,12 +30,23 @@ Use use_of(const SmapsFields &sums);
 struct Parts {
     std::optional<core::Kilobytes> anon, file, shmem;
     core::Kilobytes private_hugetlb, shared_hugetlb;  ///< shared_hugetlb counts in full for each process
+    /// Pages of drivers, if separate_drivers() has taken them out of `file`.
+    core::Kilobytes drivers{};
+    core::Kilobytes bpf_maps{};  ///< of `drivers`: BPF arrays, which the kernel allocates by vmalloc
 
     /// A sum is nullopt if one of its two terms is.
     Parts &operator+=(const Parts &other);
 };
 
 Parts parts_of(const SmapsFields &sums);
+
+/// Whether the pages of a mapping may belong to a driver, by the fields that maps has: a name that is not a path, or
+/// the path of a device.
+bool may_be_of_driver(const Mapping &mapping);
+
+/// Takes the pages that drivers inserted into `mappings` out of parts.file: Pss_File counts them, but the page cache
+/// does not have them. `mappings` may have been read later than `parts`.
+void separate_drivers(Parts &parts, const std::vector<Mapping> &mappings);
 
 /// One process, or several that share one mm, whose memory counts once.
 struct User {

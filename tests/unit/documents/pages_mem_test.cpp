@@ -128,6 +128,24 @@ TEST(MemText, TellsWhoseTheRestIs) {
     EXPECT_TRUE(is_golden(mem_text(used_document(), false, 40, ascii_style()), "mem_used.txt"));
 }
 
+TEST(MemText, NamesMemoryOfDriversAndWhereItCountsTwice) {
+    MemDocument document = used_document();
+    document.after.vmalloc_used = Kilobytes{900};
+    const auto has = [&](const char *part) {
+        const std::string text = mem_text(document, false, 40, ascii_style());
+        return text.find(part) != std::string::npos;
+    };
+    EXPECT_FALSE(has("drivers"));
+    EXPECT_TRUE(has("900  vmalloc except kernel stacks\n"));
+    document.users[0].parts.drivers = Kilobytes{250};
+    EXPECT_TRUE(has("~ 250  processes: memory of drivers that they map; vmalloc may count it, too\n"));
+    EXPECT_TRUE(has("900  vmalloc except kernel stacks\n"));
+    document.users[0].parts.bpf_maps = Kilobytes{200};
+    EXPECT_TRUE(has("~ 700  vmalloc except kernel stacks and BPF arrays that processes map\n"));
+    document.machine.stacks_in_vmalloc = false;
+    EXPECT_TRUE(has("~ 700  vmalloc except BPF arrays that processes map\n"));
+}
+
 TEST(MemText, TellsOfWhatWasNotReadAndOfWhatMoved) {
     MemDocument document = used_document();
     document.failed = {{1, core::Kind::Denied, "no"}, {2, core::Kind::Denied, "no"}, {3, core::Kind::Gone, "no"}};

@@ -64,6 +64,19 @@ TEST(Used, AddsUpToWhatIsInUse) {
     EXPECT_EQ(used.mapped_by_others, Kilobytes{10'000});
 }
 
+TEST(Used, PagesOfDriversAreNotSubtractedFromThePageCache) {
+    procfs::Parts parts = processes();
+    parts.file = Kilobytes{10'000};
+    parts.drivers = Kilobytes{30'000};
+    parts.bpf_maps = Kilobytes{4'000};
+    const Used used = account(meminfo(), meminfo(), parts, {}, core::PageSize{4096});
+    EXPECT_EQ(row(used, UsedBy::ProcessDrivers), Kilobytes{30'000});
+    EXPECT_EQ(row(used, UsedBy::PageCache), Kilobytes{205'000 - 30'000 - 10'000});
+    EXPECT_EQ(row(used, UsedBy::Vmalloc), Kilobytes{12'000 - 2'000 - 4'000}) << "each BPF array counts once";
+    EXPECT_EQ(used.mapped_by_others, Kilobytes{10'000}) << "Mapped includes pages of drivers";
+    EXPECT_EQ(sum(used), Kilobytes{700'000});
+}
+
 TEST(Used, NamesEachRowOnce) {
     const Used used = of(meminfo());
     for (std::size_t i = 0; i < used.rows.size(); ++i)

@@ -52,6 +52,52 @@ TEST(MemoryUse, PartsThatOneDoesNotTellTheSumDoesNotTell) {
     EXPECT_EQ(total_parts({}).file, Kilobytes{0});
 }
 
+Mapping inserted(const std::string &name, const std::string &flags, std::int64_t pss, std::uint64_t offset = 0) {
+    Mapping mapping;
+    mapping.name = name;
+    mapping.device = "00:09";
+    mapping.inode = 12;
+    mapping.offset = offset;
+    mapping.vm_flags = flags;
+    mapping.fields.pss = Kilobytes{pss};
+    return mapping;
+}
+
+TEST(MemoryUse, PagesOfDriversAreNotFiles) {
+    const auto parts_with = [](const std::vector<Mapping> &mappings) {
+        Parts parts{Kilobytes{10}, Kilobytes{1000}, Kilobytes{1}, {}, {}};
+        separate_drivers(parts, mappings);
+        EXPECT_EQ(*parts.file + parts.drivers, Kilobytes{1000});
+        return parts;
+    };
+    for (const char *const name :
+         {"socket:[983068]", "anon_inode:[io_uring]", "anon_inode:kvm-vcpu:0", "anon_inode:bpf-map", "/dev/video0",
+          "/sys/kernel/tracing/per_cpu/cpu0/trace_pipe_raw"}) {
+        EXPECT_TRUE(may_be_of_driver(inserted(name, "", 1))) << "maps has no flags: " << name;
+        EXPECT_EQ(parts_with({inserted(name, "rd wr sh de mm", 500)}).drivers, Kilobytes{500}) << name;
+    }
+    for (const char *const name : {"/lib/x.so", "/dev/shm/x", "/dev/zero (deleted)", "/memfd:x (deleted)",
+                                   "/[aio] (deleted)", "anon_inode:[kvm-gmem]", "[anon_shmem:x]", "/dev/plain", ""})
+        EXPECT_EQ(parts_with({inserted(name, "rd wr sh", 500)}).drivers, Kilobytes{}) << name;
+    Mapping copied = inserted("/dev/x", "rd wr mm", 500);
+    copied.fields.anonymous = Kilobytes{200};
+    EXPECT_EQ(parts_with({copied}).drivers, Kilobytes{300});
+    EXPECT_EQ(parts_with({inserted("socket:[1]", "mm", 5000)}).drivers, Kilobytes{1000}) << "mapped after the sum";
+}
+
+TEST(MemoryUse, OfBpfMapsOnlyArraysAreInVmalloc) {
+    Parts parts{Kilobytes{10}, Kilobytes{1000}, Kilobytes{1}, {}, {}};
+    separate_drivers(parts, {inserted("anon_inode:bpf-map", "rd sh de dd mm", 400),
+                             inserted("anon_inode:bpf-map", "rd sh de dd mm", 100, 4096),
+                             inserted("anon_inode:bpf-map", "rd sh de", 50)});
+    EXPECT_EQ(parts.drivers, Kilobytes{550});
+    EXPECT_EQ(parts.bpf_maps, Kilobytes{400}) << "neither the data of a ring buffer nor an arena";
+    User one = user(1, "/a", 10, 15);
+    one.parts = parts;
+    EXPECT_EQ(total_parts({one, one}).drivers, Kilobytes{1100});
+    EXPECT_EQ(total_parts({one, one}).bpf_maps, Kilobytes{800});
+}
+
 TEST(MemoryUse, AFurtherOneCostsWhatEachHasWritten) {
     const std::vector<User> users{user(1, "/a", 10, 500), user(2, "/a", 31, 500)};
     MemInfo info;
