@@ -44,6 +44,11 @@ std::string other_anon(const MemDocument &document) {
                        unread == 1 ? "" : "es");
 }
 
+std::string partly_mapped(const MemDocument &document) {
+    const std::string parts = "unmapped parts of huge pages that are mapped in part";
+    return document.machine.partly_mapped ? parts : parts + ", or other unmapped pages";
+}
+
 std::string vmalloc(const MemDocument &document) {
     const bool stacks = document.machine.stacks_in_vmalloc != false;
     const bool bpf_maps = procfs::total_parts(document.users).bpf_maps.n != 0;
@@ -59,6 +64,7 @@ std::string label(UsedBy by, const MemDocument &document) {
         case UsedBy::ProcessShmem: return "processes: shmem and tmpfs that they map";
         case UsedBy::ProcessDrivers: return "processes: memory of drivers that they map; vmalloc may count it, too";
         case UsedBy::OtherAnon: return other_anon(document);
+        case UsedBy::PartlyMapped: return partly_mapped(document);
         case UsedBy::PageCache:
             return others ? "page cache that none of these maps" : "page cache that no process maps";
         case UsedBy::Shmem:

@@ -58,6 +58,17 @@ Maybe balloon_row(const Maybe &held, std::optional<bool> in_total) {
     return *in_total ? *held : Kilobytes{};
 }
 
+/// The pages of large anonymous folios that are not mapped although other pages of the folio are. The LRU lists contain
+/// the whole folio, AnonPages only the mapped pages. The lists also contain shmem and the swap cache.
+Maybe not_mapped(const procfs::MemInfo &info, const Maybe &most) {
+    const Maybe lists = plus(info.active_anon, info.inactive_anon);
+    if (!lists || !info.anon_pages || !info.shmem) return most && most->n == 0 ? most : std::nullopt;
+    Kilobytes left = *lists - *info.anon_pages - *info.shmem - known(info.swap_cached);
+    // Locked pages are unevictable, but so are those of ramfs, so this list requires the upper bound.
+    if (most) left += known(info.unevictable);
+    return std::clamp(left, Kilobytes{}, most.value_or(std::max(left, Kilobytes{})));
+}
+
 Drift drift_of(const procfs::MemInfo &before, const procfs::MemInfo &after) {
     Drift drift;
     const Maybe in_use = minus(after.total, after.free);
@@ -81,6 +92,7 @@ std::string_view name(UsedBy by) {
         case UsedBy::ProcessShmem: return "process_shmem";
         case UsedBy::ProcessDrivers: return "process_drivers";
         case UsedBy::OtherAnon: return "other_anon";
+        case UsedBy::PartlyMapped: return "partly_mapped";
         case UsedBy::PageCache: return "page_cache";
         case UsedBy::Shmem: return "shmem";
         case UsedBy::SwapCache: return "swap_cache";
@@ -122,6 +134,7 @@ Used account(const procfs::MemInfo &before, const procfs::MemInfo &after, const 
     add(UsedBy::ProcessDrivers, processes.file ? Maybe(processes.drivers) : std::nullopt, true);
     // Without Pss by member, these three include the pages that processes map.
     add(UsedBy::OtherAnon, minus(after.anon_pages, known(processes.anon)), true);
+    add(UsedBy::PartlyMapped, not_mapped(after, machine.partly_mapped), true);
     add(UsedBy::PageCache, minus(cache, known(processes.file)), true);
     add(UsedBy::Shmem, minus(after.shmem, known(processes.shmem)), true);
     add(UsedBy::SwapCache, after.swap_cached);

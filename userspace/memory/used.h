@@ -29,6 +29,7 @@ enum class UsedBy : std::uint8_t {
     ProcessShmem,
     ProcessDrivers,
     OtherAnon,
+    PartlyMapped,
     PageCache,
     Shmem,
     SwapCache,
@@ -80,8 +81,10 @@ struct MachineMemory {
     std::optional<bool> stacks_in_vmalloc;
     std::optional<bool> balloon_in_total;  ///< whether MemTotal includes the pages that a balloon took
     bool sees_all_processes = true;        ///< false: not in the initial PID namespace, or hidepid= hides some
-    std::vector<HugePool> pools;           ///< ascending by size
-    std::vector<TmpfsUse> tmpfs;           ///< largest first; empty ones are left out
+    /// The size of the anonymous folios that are mapped in part only (nr_anon_partially_mapped in sysfs, from 6.12).
+    std::optional<core::Kilobytes> partly_mapped;
+    std::vector<HugePool> pools;  ///< ascending by size
+    std::vector<TmpfsUse> tmpfs;  ///< largest first; empty ones are left out
 };
 
 /// Changes of machine-wide numbers between the two readings of meminfo.

@@ -30,14 +30,34 @@ std::vector<std::string> entries_of(const std::string &path) {
     return names;
 }
 
-/// "hugepages-2048kB".
-std::optional<HugePool> hugepool(const std::string &name) {
-    static const std::string root = "/sys/kernel/mm/hugepages/";
+/// The size in a name like "hugepages-2048kB".
+std::optional<Kilobytes> size_in(const std::string &name) {
     constexpr std::string_view kPrefix = "hugepages-";
-    HugePool pool;
+    Kilobytes size;
     if (!name.starts_with(kPrefix)) return std::nullopt;
     const char *const end = name.data() + name.size();
-    if (std::from_chars(name.data() + kPrefix.size(), end, pool.page.n).ec != std::errc{}) return std::nullopt;
+    if (std::from_chars(name.data() + kPrefix.size(), end, size.n).ec != std::errc{}) return std::nullopt;
+    return size;
+}
+
+/// nullopt if this kernel does not count them.
+std::optional<Kilobytes> partly_mapped() {
+    static const std::string root = "/sys/kernel/mm/transparent_hugepage/";
+    std::optional<Kilobytes> sum;
+    for (const std::string &name : entries_of(root)) {
+        const auto size = size_in(name);
+        const auto number = procfs::read_single_number(root + name + "/stats/nr_anon_partially_mapped");
+        if (size && number) sum = sum.value_or(Kilobytes{}) + Kilobytes{size->n * static_cast<std::int64_t>(*number)};
+    }
+    return sum;
+}
+
+std::optional<HugePool> hugepool(const std::string &name) {
+    static const std::string root = "/sys/kernel/mm/hugepages/";
+    HugePool pool;
+    const auto size = size_in(name);
+    if (!size) return std::nullopt;
+    pool.page = *size;
     const auto number = [&](const char *file) { return procfs::read_single_number(root + name + "/" + file); };
     const auto total = number("nr_hugepages"), free = number("free_hugepages"), reserved = number("resv_hugepages"),
                surplus = number("surplus_hugepages");
@@ -123,6 +143,7 @@ MachineMemory read_machine() {
     if (const auto lists = procfs::read_zoneinfo()) machine.cpu_lists = *lists;
     machine.stacks_in_vmalloc = procfs::kernel_types_name("stack_vm_area");
     machine.balloon_in_total = virtio_balloon();
+    machine.partly_mapped = partly_mapped();
     machine.pools = huge_pools();
     machine.tmpfs = tmpfs_here();
     return machine;

@@ -29,7 +29,7 @@ struct MemInfoLine {
     std::optional<core::Kilobytes> MemInfo::*value;
 };
 
-constexpr std::array<MemInfoLine, 27> kMemInfoLines{{{"MemTotal", &MemInfo::total},
+constexpr std::array<MemInfoLine, 30> kMemInfoLines{{{"MemTotal", &MemInfo::total},
                                                      {"MemFree", &MemInfo::free},
                                                      {"MemAvailable", &MemInfo::available},
                                                      {"SwapTotal", &MemInfo::swap_total},
@@ -37,6 +37,9 @@ constexpr std::array<MemInfoLine, 27> kMemInfoLines{{{"MemTotal", &MemInfo::tota
                                                      {"Buffers", &MemInfo::buffers},
                                                      {"Cached", &MemInfo::cached},
                                                      {"SwapCached", &MemInfo::swap_cached},
+                                                     {"Active(anon)", &MemInfo::active_anon},
+                                                     {"Inactive(anon)", &MemInfo::inactive_anon},
+                                                     {"Unevictable", &MemInfo::unevictable},
                                                      {"AnonPages", &MemInfo::anon_pages},
                                                      {"Mapped", &MemInfo::mapped},
                                                      {"Shmem", &MemInfo::shmem},

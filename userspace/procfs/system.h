@@ -20,6 +20,7 @@ namespace rsslag::procfs {
 struct MemInfo {
     std::optional<core::Kilobytes> total, free, available, swap_total, swap_free;
     std::optional<core::Kilobytes> buffers, cached, swap_cached, anon_pages, mapped, shmem;
+    std::optional<core::Kilobytes> active_anon, inactive_anon, unevictable;  ///< the LRU lists
     std::optional<core::Kilobytes> kernel_reclaimable, slab_reclaimable, slab_unreclaimable, kernel_stack, page_tables,
         sec_page_tables, bounce, writeback_tmp, vmalloc_used, per_cpu, hardware_corrupted, zswap, hugetlb, balloon,
         gpu_active, gpu_reclaim;

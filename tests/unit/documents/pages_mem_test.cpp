@@ -146,6 +146,19 @@ TEST(MemText, NamesMemoryOfDriversAndWhereItCountsTwice) {
     EXPECT_TRUE(has("~ 700  vmalloc except BPF arrays that processes map\n"));
 }
 
+TEST(MemText, NamesUnmappedPartsOfHugePages) {
+    MemDocument document = used_document();
+    document.after.active_anon = Kilobytes{7000};
+    document.after.inactive_anon = Kilobytes{0};
+    std::string text = mem_text(document, false, 40, ascii_style());
+    EXPECT_NE(text.find("~ 1,100  unmapped parts of huge pages that are mapped in part, or other unmapped pages\n"),
+              std::string::npos)
+        << text;
+    document.machine.partly_mapped = Kilobytes{1024};
+    text = mem_text(document, false, 40, ascii_style());
+    EXPECT_NE(text.find("~ 1,024  unmapped parts of huge pages that are mapped in part\n"), std::string::npos) << text;
+}
+
 TEST(MemText, TellsOfWhatWasNotReadAndOfWhatMoved) {
     MemDocument document = used_document();
     document.failed = {{1, core::Kind::Denied, "no"}, {2, core::Kind::Denied, "no"}, {3, core::Kind::Gone, "no"}};

@@ -77,6 +77,29 @@ TEST(Used, PagesOfDriversAreNotSubtractedFromThePageCache) {
     EXPECT_EQ(sum(used), Kilobytes{700'000});
 }
 
+TEST(Used, PartsOfHugePagesThatAreNotMappedAreOnTheListsAlone) {
+    procfs::MemInfo info = meminfo();
+    EXPECT_FALSE(row(of(info), UsedBy::PartlyMapped));
+    info.active_anon = Kilobytes{20'000};
+    info.inactive_anon = Kilobytes{140'100};
+    info.unevictable = Kilobytes{3'000};
+    const auto mapped_in_part = [&](std::optional<Kilobytes> most) {
+        MachineMemory machine;
+        machine.partly_mapped = most;
+        const Used used = of(info, machine);
+        EXPECT_EQ(sum(used), Kilobytes{700'000});
+        return row(used, UsedBy::PartlyMapped);
+    };
+    // 160,100 less AnonPages 90,000, Shmem 30,000, and SwapCached 100.
+    EXPECT_EQ(mapped_in_part(std::nullopt), Kilobytes{40'000});
+    EXPECT_EQ(mapped_in_part(Kilobytes{80'000}), Kilobytes{43'000}) << "some may be locked";
+    EXPECT_EQ(mapped_in_part(Kilobytes{42'000}), Kilobytes{42'000}) << "no more than there are";
+    EXPECT_EQ(mapped_in_part(Kilobytes{0}), Kilobytes{0});
+    info.inactive_anon = Kilobytes{90'000};
+    EXPECT_EQ(mapped_in_part(std::nullopt), Kilobytes{0}) << "locked pages are on none of the two lists";
+    EXPECT_EQ(mapped_in_part(Kilobytes{80'000}), Kilobytes{0});
+}
+
 TEST(Used, NamesEachRowOnce) {
     const Used used = of(meminfo());
     for (std::size_t i = 0; i < used.rows.size(); ++i)

@@ -36,6 +36,7 @@ TEST(ParseMeminfo, RefusesWhatIsCutOrTwice) {
 TEST(ParseMeminfo, ReadsWhatTheKernelKeepsForItself) {
     const auto info = parse_meminfo(
         "MemTotal: 9 kB\nCached: 1 kB\nSwapCached: 2 kB\nSReclaimable: 3 kB\nVmallocUsed: 4 kB\nBalloon: 5 kB\n"
+        "Active: 8 kB\nActive(anon): 7 kB\nInactive(anon): 10 kB\nUnevictable: 11 kB\n"
         "HugePages_Total:       7\nHugetlb: 6 kB\n");
     ASSERT_TRUE(info.ok()) << info.error().what;
     EXPECT_EQ(info->cached, Kilobytes{1});
@@ -44,6 +45,9 @@ TEST(ParseMeminfo, ReadsWhatTheKernelKeepsForItself) {
     EXPECT_EQ(info->vmalloc_used, Kilobytes{4});
     EXPECT_EQ(info->balloon, Kilobytes{5});
     EXPECT_EQ(info->hugetlb, Kilobytes{6});
+    EXPECT_EQ(info->active_anon, Kilobytes{7});
+    EXPECT_EQ(info->inactive_anon, Kilobytes{10});
+    EXPECT_EQ(info->unevictable, Kilobytes{11});
     EXPECT_FALSE(info->per_cpu);
 }
 
