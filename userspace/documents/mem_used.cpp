@@ -145,8 +145,11 @@ void append_doubts(Out out, const memory::Used &used, const MemDocument &documen
     if (others_exist(document) && used.mapped_by_others)
         fmt::format_to(out, "of page cache, shmem and tmpfs ~ {} {} are mapped by processes that were not read\n",
                        cell(used.mapped_by_others), style.unit);
-    if (std::ranges::any_of(used.rows, negative))
-        fmt::format_to(out, "below 0: the kernel's counters lag behind each other, or count a page twice\n");
+    const bool mapped_below_0 = others_exist(document) && procfs::or_zero(used.mapped_by_others).n < 0;
+    if (mapped_below_0 || std::ranges::any_of(used.rows, negative))
+        fmt::format_to(out,
+                       "below 0: the kernel's counters lag behind each other or count a page twice, or a process freed "
+                       "memory or ended after it was read\n");
     if (used.drift.large)
         fmt::format_to(out,
                        "during this reading memory in use changed by {} {} (anonymous {}, page cache {}, shmem of it "

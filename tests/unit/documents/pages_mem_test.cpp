@@ -177,6 +177,24 @@ TEST(MemText, TellsOfWhatWasNotReadAndOfWhatMoved) {
     EXPECT_NE(text.find("anonymous memory of all other processes"), std::string::npos) << text;
 }
 
+TEST(MemText, ExplainsEachAmountBelowZero) {
+    MemDocument document = used_document();
+    document.after.anon_pages = Kilobytes{1200};
+    const auto explains = [&] {
+        const std::string text = mem_text(document, false, 40, ascii_style());
+        return text.find("or a process freed memory or ended after it was read\n") != std::string::npos;
+    };
+    EXPECT_FALSE(explains());
+    document.after.mapped = Kilobytes{300};
+    EXPECT_FALSE(explains()) << "all processes were read, so this amount is not shown";
+    document.failed = {{1, core::Kind::Denied, "no"}};
+    EXPECT_TRUE(explains()) << "200 kB less than the processes map";
+    document.after.mapped = Kilobytes{700};
+    EXPECT_FALSE(explains());
+    document.after.anon_pages = Kilobytes{900};
+    EXPECT_TRUE(explains()) << "100 kB less than the processes have";
+}
+
 TEST(MemText, TellsWhoShareOneMemoryAndWhoMayDo) {
     MemDocument document = mem_document(MemBy::User);
     document.undecided = {{20, 10, {500}}, {21, 10, {500}}};
