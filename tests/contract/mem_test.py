@@ -240,6 +240,20 @@ class Machine(unittest.TestCase):
         wait_until(lambda: used_rows(mem('--json').document())['shmem'] >= megabytes * 1024 - lag_kb)
 
     @needs_root
+    def test_hugetlb_that_only_a_memfd_holds_is_named(self):
+        size = 2 << 20
+        try:
+            memory = os.memfd_create('rsslag-contract', os.MFD_HUGETLB)
+            self.addCleanup(os.close, memory)
+            os.ftruncate(memory, size)
+            os.posix_fallocate(memory, 0, size)
+        except OSError as refused:
+            self.skipTest(f'no hugetlb pages here: {refused}')
+        # A process that ends after it was read reduces what is not listed.
+        wait_until(lambda: mem('--json').document()['used']['hugetlb']['unlisted_kb'] >= size // 1024)
+        wait_until(lambda: ' mapped by no process listed: memfd, hugetlbfs, System V' in mem().out)
+
+    @needs_root
     def test_the_ring_of_a_packet_socket_is_memory_of_a_driver(self):
         block, blocks, packet, rx_ring = 1 << 20, 32, 263, 5  # SOL_PACKET, PACKET_RX_RING (linux/if_packet.h)
         try:

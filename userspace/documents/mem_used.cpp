@@ -108,6 +108,42 @@ std::vector<const procfs::User *> hugetlb_users(const MemDocument &document) {
     return users;
 }
 
+/// The processes whose smaps was denied. HugetlbPages of status contains private and shared pages.
+std::vector<const memory::UnreadProcess *> hugetlb_by_status(const MemDocument &document) {
+    std::vector<const memory::UnreadProcess *> processes;
+    for (const memory::UnreadProcess &failed : document.failed) {
+        if (failed.status && procfs::or_zero(failed.status->hugetlb).n != 0) processes.push_back(&failed);
+    }
+    std::ranges::sort(processes, [](const auto *a, const auto *b) { return a->status->hugetlb > b->status->hugetlb; });
+    return processes;
+}
+
+/// The least that no listed process maps: a shared page counts in each process.
+Kilobytes unlisted_hugetlb(const MemDocument &document) {
+    Kilobytes left;
+    for (const memory::HugePool &pool : document.machine.pools)
+        left += Kilobytes{pool.page.n * (pool.total - pool.free)};
+    const procfs::Parts listed = procfs::total_parts(document.users);
+    left = left - listed.private_hugetlb - listed.shared_hugetlb;
+    for (const memory::UnreadProcess *const process : hugetlb_by_status(document))
+        left = left - *process->status->hugetlb;
+    return std::max(left, Kilobytes{});
+}
+
+/// The least that is in no listed tmpfs: their sizes include what is mapped or swapped out. nullopt: not known.
+std::optional<Kilobytes> unlisted_shmem(const memory::Used &used, const MemDocument &document) {
+    const auto row = std::ranges::find(used.rows, UsedBy::Shmem, &memory::UsedRow::by);
+    if (row == used.rows.end() || !row->kb) return std::nullopt;
+    Kilobytes left = *row->kb;
+    for (const memory::TmpfsUse &use : document.machine.tmpfs)
+        left = left - use.used;
+    return std::max(left, Kilobytes{});
+}
+
+std::string_view or_not_read(const MemDocument &document) {
+    return others_exist(document) ? ", or processes that were not read" : "";
+}
+
 void append_pools(Out out, const MemDocument &document, const TextStyle &style) {
     const auto cell = [&](Kilobytes kb) { return mem_cell(kb, document.page_size, style); };
     for (const memory::HugePool &pool : document.machine.pools) {
@@ -118,22 +154,41 @@ void append_pools(Out out, const MemDocument &document, const TextStyle &style) 
         if (pool.reserved != 0) fmt::format_to(out, " ({} of it reserved for mappings)", size(pool.reserved));
         fmt::format_to(out, "\n");
     }
-    const auto users = hugetlb_users(document);
-    if (users.empty()) return;
-    fmt::format_to(out, "{:17}private + shared, which counts in each: {}\n", "",
-                   some_of(users, [&](const procfs::User *user) {
-                       return fmt::format("{} {} {} + {}", user->pids.front(), core::printable(user->comm, style.utf8),
-                                          cell(user->parts.private_hugetlb), cell(user->parts.shared_hugetlb));
-                   }));
+    if (const auto users = hugetlb_users(document); !users.empty()) {
+        fmt::format_to(
+            out, "{:17}private + shared, which counts in each: {}\n", "", some_of(users, [&](const procfs::User *user) {
+                return fmt::format("{} {} {} + {}", user->pids.front(), core::printable(user->comm, style.utf8),
+                                   cell(user->parts.private_hugetlb), cell(user->parts.shared_hugetlb));
+            }));
+    }
+    if (const auto processes = hugetlb_by_status(document); !processes.empty()) {
+        fmt::format_to(out, "{:17}by status, as smaps could not be read: {}\n", "",
+                       some_of(processes, [&](const memory::UnreadProcess *process) {
+                           return fmt::format("{} {} {}", process->pid,
+                                              core::printable(process->status->name, style.utf8),
+                                              cell(*process->status->hugetlb));
+                       }));
+    }
+    if (const Kilobytes left = unlisted_hugetlb(document); left.n != 0) {
+        fmt::format_to(out, "{:17}at least {} mapped by no process listed: memfd, hugetlbfs, System V{}\n", "",
+                       cell(left), or_not_read(document));
+    }
 }
 
-void append_tmpfs(Out out, const MemDocument &document, const TextStyle &style) {
-    if (document.machine.tmpfs.empty()) return;
-    fmt::format_to(out, "{:17}mounted, with what is swapped out or mapped: {}\n", "",
-                   some_of(document.machine.tmpfs, [&](const memory::TmpfsUse &use) {
-                       return fmt::format("{} {}", core::printable(use.where, style.utf8),
-                                          mem_cell(use.used, document.page_size, style));
-                   }));
+void append_tmpfs(Out out, const memory::Used &used, const MemDocument &document, const TextStyle &style) {
+    if (!document.machine.tmpfs.empty()) {
+        fmt::format_to(out, "{:17}mounted, with what is swapped out or mapped: {}\n", "",
+                       some_of(document.machine.tmpfs, [&](const memory::TmpfsUse &use) {
+                           return fmt::format("{} {}", core::printable(use.where, style.utf8),
+                                              mem_cell(use.used, document.page_size, style));
+                       }));
+    }
+    const auto left = unlisted_shmem(used, document);
+    if (!left || left->n == 0) return;
+    fmt::format_to(out,
+                   "{:17}at least {} in no tmpfs listed: memfd, System V, GPU buffers, tmpfs that has no size limit or "
+                   "is mounted in another namespace{}\n",
+                   "", mem_cell(*left, document.page_size, style), or_not_read(document));
 }
 
 /// Notes on the accuracy of the rows above.
@@ -178,7 +233,16 @@ ordered_json hugetlb_json(const MemDocument &document) {
                              {"private_kb", user->parts.private_hugetlb.n},
                              {"shared_kb", user->parts.shared_hugetlb.n}});
     }
-    return {{"pools", std::move(pools)}, {"processes", std::move(processes)}};
+    ordered_json by_status = ordered_json::array();
+    for (const memory::UnreadProcess *const process : hugetlb_by_status(document)) {
+        by_status.push_back({{"pid", process->pid},
+                             {"comm", core::printable(process->status->name)},
+                             {"total_kb", process->status->hugetlb->n}});
+    }
+    return {{"pools", std::move(pools)},
+            {"processes", std::move(processes)},
+            {"by_status", std::move(by_status)},
+            {"unlisted_kb", unlisted_hugetlb(document).n}};
 }
 
 }  // namespace
@@ -238,7 +302,7 @@ std::string used_text(const MemDocument &document, const TextStyle &style) {
         if (!row.kb || (row.kb->n == 0 && row.by != UsedBy::Unaccounted)) continue;
         fmt::format_to(out, "{}  {}\n", right((row.difference ? "~ " : "") + cell(*row.kb), 14),
                        label(row.by, document));
-        if (row.by == UsedBy::Shmem) append_tmpfs(out, document, style);
+        if (row.by == UsedBy::Shmem) append_tmpfs(out, used, document, style);
         if (row.by == UsedBy::Hugetlb) append_pools(out, document, style);
     }
     append_doubts(out, used, document, style);
@@ -269,6 +333,7 @@ ordered_json used_json(const MemDocument &document) {
         object["tmpfs"].push_back(
             {{"where", core::printable(use.where)}, {"used_kb", use.used.n}, {"size_kb", number(use.size)}});
     }
+    object["tmpfs_unlisted_kb"] = number(unlisted_shmem(used, document));
     return object;
 }
 

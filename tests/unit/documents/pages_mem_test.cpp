@@ -177,6 +177,49 @@ TEST(MemText, TellsOfWhatWasNotReadAndOfWhatMoved) {
     EXPECT_NE(text.find("anonymous memory of all other processes"), std::string::npos) << text;
 }
 
+procfs::StatusFile status_of_other() {
+    procfs::StatusFile status;
+    status.name = "other";
+    status.threads = 3;
+    status.vm_rss = status.vm_size = core::Kilobytes{900};
+    status.members = {core::Kilobytes{200}, core::Kilobytes{400}, core::Kilobytes{8}, core::Kilobytes{100}};
+    return status;
+}
+
+TEST(MemText, NamesHowMuchHugetlbAndShmemIsNotListed) {
+    MemDocument document = used_document();
+    document.machine.tmpfs.clear();
+    document.machine.pools[0].free = 0;
+    std::string text = mem_text(document, false, 40, ascii_style());
+    EXPECT_NE(text.find("at least 4,900 in no tmpfs listed: "), std::string::npos) << text;
+    EXPECT_NE(text.find("at least 4,096 mapped by no process listed: memfd, hugetlbfs, System V\n"), std::string::npos)
+        << text;
+    json used = json::parse(mem_json(document, false))["used"];
+    EXPECT_EQ(used["tmpfs_unlisted_kb"], 4900);
+    EXPECT_EQ(used["hugetlb"]["unlisted_kb"], 4096);
+    EXPECT_TRUE(used["hugetlb"]["by_status"].empty());
+
+    document.users[0].parts.private_hugetlb = {};
+    document.failed = {{5, core::Kind::Denied, "no", status_of_other()}, {6, core::Kind::Denied, "no"}};
+    document.failed[0].status->hugetlb = Kilobytes{2048};
+    text = mem_text(document, false, 40, ascii_style());
+    EXPECT_NE(text.find("by status, as smaps could not be read: 5 other 2,048\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("at least 6,144 mapped by no process listed: memfd, hugetlbfs, System V, or processes that "
+                        "were not read\n"),
+              std::string::npos)
+        << text;
+    used = json::parse(mem_json(document, false))["used"];
+    EXPECT_EQ(used["hugetlb"]["by_status"][0]["pid"], 5);
+    EXPECT_EQ(used["hugetlb"]["by_status"][0]["total_kb"], 2048);
+    EXPECT_EQ(used["hugetlb"]["unlisted_kb"], 6144);
+
+    document.users[0].parts.shared_hugetlb = Kilobytes{8192};
+    document.after.shmem = Kilobytes{50};
+    text = mem_text(document, false, 40, ascii_style());
+    EXPECT_EQ(text.find("at least"), std::string::npos) << text;
+    EXPECT_EQ(json::parse(mem_json(document, false))["used"]["tmpfs_unlisted_kb"], 0);
+}
+
 TEST(MemText, ExplainsEachAmountBelowZero) {
     MemDocument document = used_document();
     document.after.anon_pages = Kilobytes{1200};
@@ -215,15 +258,6 @@ TEST(MemText, SumsUpTheRowsItLeavesOut) {
     document.rows.push_back(document.rows[0]);
     const std::string text = mem_text(document, false, 1, ascii_style());
     EXPECT_NE(text.find("  1 more (--all lists them)\n"), std::string::npos) << text;
-}
-
-procfs::StatusFile status_of_other() {
-    procfs::StatusFile status;
-    status.name = "other";
-    status.threads = 3;
-    status.vm_rss = status.vm_size = core::Kilobytes{900};
-    status.members = {core::Kilobytes{200}, core::Kilobytes{400}, core::Kilobytes{8}, core::Kilobytes{100}};
-    return status;
 }
 
 TEST(MemText, TellsTheStatusOfWhoCouldNotBeRead) {
