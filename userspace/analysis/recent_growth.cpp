@@ -141,7 +141,7 @@ void RecentGrowth::note(const rsslag_update &update, const core::Applied &applie
     row.from_faults = applied.from_faults;
     row.newborn = any_flag(update.flags, RSSLAG_NEWBORN);
     row.teardown = any_flag(update.flags, RSSLAG_TEARDOWN);
-    row.by_other = any_flag(update.flags, RSSLAG_BY_OTHER);
+    row.by_other = applied.by_other;
     if (!exporters::may_grow(row)) return;
     const bool cached = applied.reason && *applied.reason != core::FlushReason::Direct;
     if (cached && *applied.reason != core::FlushReason::Fold) row.type = exporters::UpdateRow::Type::Flush;

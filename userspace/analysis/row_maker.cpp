@@ -151,7 +151,7 @@ void RowMaker::on_applied(const rsslag_update &update, const core::Applied &appl
     row.reason = applied.reason;
     row.fault = cause_of(update);
     if (row.fault) row.mapping = table_.name_at(row.at.pid, update.address);
-    row.by_other = has(update.flags, RSSLAG_BY_OTHER);
+    row.by_other = applied.by_other;
     row.newborn = has(update.flags, RSSLAG_NEWBORN);
     row.teardown = has(update.flags, RSSLAG_TEARDOWN);
     row.known = applied.known;

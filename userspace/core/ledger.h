@@ -208,6 +208,9 @@ struct Applied {
     std::optional<Held> held{};         ///< Ledger::held() after the update; only if an observer is set
     /// `thread` scheme, of a flush: pages that fault records of the task have reported already.
     Pages from_faults{};
+    /// Made by a task that does not live in the mm, as MmView::updates_by_others counts it. Not the record's flag: a
+    /// task of a process that is not traced may live in the mm (CLONE_VM without CLONE_THREAD).
+    bool by_other = false;
 };
 
 /// The amount of an update whose Applied had a ticket.

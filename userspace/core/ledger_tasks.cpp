@@ -140,23 +140,31 @@ bool Ledger::Impl::surely_direct(const rsslag_update &update, const MmAccount &m
 
 Applied Ledger::Impl::apply(const rsslag_update &update) {
     now = std::max<std::uint64_t>(now, update.t_ns);
-    if (!member_of(update.member)) return {};
+    Applied unknown;
+    unknown.by_other = (update.flags & RSSLAG_BY_OTHER) != 0;
+    if (!member_of(update.member)) return unknown;
+    const auto applied_to = [&](const Entry &entry) {
+        Applied applied = entry.mm->apply(update, *entry.account, entry.member, surely_direct(update, *entry.mm));
+        // The task that makes an mm does not live in it yet.
+        applied.by_other = !entry.member && (entry.mm->bound || unknown.by_other);
+        return applied;
+    };
     // With any other flag an mm or a task may start or end, or the task is of another mm: it is looked up each time.
     constexpr unsigned kPlain =
         RSSLAG_OF_USER_FAULT | RSSLAG_OF_KERNEL_FAULT | RSSLAG_OWN | RSSLAG_THRESHOLD | RSSLAG_PROMPT;
     Entry *const last = (update.flags & ~kPlain) == 0 && update.cpu < last_.size() ? &last_[update.cpu] : nullptr;
     if (last != nullptr && last->version == version && last->tid == update.tid && last->mm_address == update.mm &&
         last->mm != nullptr && !last->mm->torn_down) {
-        return last->mm->apply(update, *last->account, last->member, surely_direct(update, *last->mm));
+        return applied_to(*last);
     }
     const Entry entry = entry_for(update);
-    if (entry.mm == nullptr) return {};
+    if (entry.mm == nullptr) return unknown;
     const bool torn_down = entry.mm->torn_down;
     if (last != nullptr) {
         *last = entry;
         last->version = version;
     }
-    const Applied applied = entry.mm->apply(update, *entry.account, entry.member, surely_direct(update, *entry.mm));
+    const Applied applied = applied_to(entry);
     if (entry.mm->torn_down != torn_down) count_processes();
     return applied;
 }

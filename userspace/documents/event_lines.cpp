@@ -133,7 +133,7 @@ std::string event_text(const EventLine &event, const TextStyle &style) {
                         known_amount(core::cached_after(event.update, event.applied), event, style, false),
                         known_amount(update.count, event, style, false));
     text += reason_text(event.applied) + fault_text(update);
-    if (has(update.flags, RSSLAG_BY_OTHER)) text += "  by another process";
+    if (event.applied.by_other) text += "  by another process";
     if (has(update.flags, RSSLAG_NEWBORN)) text += "  newborn mm";
     if (has(update.flags, RSSLAG_TEARDOWN)) text += "  teardown";
     if (!event.applied.known) text += "  unknown mm";
@@ -159,7 +159,7 @@ std::string event_json(const EventLine &event) {
     object["reason"] = applied.reason ? ordered_json(core::name(*applied.reason)) : ordered_json(nullptr);
     object["fault"] = mode.empty() ? ordered_json(nullptr) : ordered_json(mode);
     object["address"] = mode.empty() ? ordered_json(nullptr) : ordered_json(fmt::format("{:#x}", update.address));
-    object["by_other"] = has(update.flags, RSSLAG_BY_OTHER);
+    object["by_other"] = applied.by_other;
     object["newborn"] = has(update.flags, RSSLAG_NEWBORN);
     object["teardown"] = has(update.flags, RSSLAG_TEARDOWN);
     object["known"] = applied.known;

@@ -66,7 +66,7 @@ struct UpdateRow {
     std::optional<core::Pages> flushed;  ///< the mm's own counter after the update; nullopt: the member is unknown
     std::optional<core::FlushReason> reason;
     std::optional<FaultCause> fault;
-    bool by_other = false;           ///< made by a task of a process that is not traced
+    bool by_other = false;           ///< made by a task that does not live in the mm
     bool newborn = false;            ///< an exec or fork is still building the mm
     bool teardown = false;           ///< the mm is being torn down
     bool known = true;               ///< the mm is traced

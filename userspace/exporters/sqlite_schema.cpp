@@ -64,7 +64,7 @@ CREATE TABLE events (            -- every record that the probe sent, in the ord
     reason TEXT,                 -- threshold, zap, exec, exit, direct, fold
     fault TEXT,                  -- user, kernel: mode of the page fault that caused it
     address INTEGER,             -- of that fault
-    by_other INTEGER,            -- 1: by a task outside of the process
+    by_other INTEGER,            -- 1: by a task that does not live in the mm
     newborn INTEGER,             -- 1: the mm is being created
     teardown INTEGER,            -- 1: the mm is being torn down
     known INTEGER,               -- 0: the mm is not traced

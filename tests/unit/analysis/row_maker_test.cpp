@@ -133,6 +133,20 @@ TEST(RowMaker, NamesTasksByWhatReadingsAndRecordsTold) {
     EXPECT_EQ(kept.stamps[1].t_ns, 10U);
 }
 
+TEST(RowMaker, TakesWhoMadeAnUpdateFromTheLedger) {
+    Kept kept;
+    RowMaker maker(kept);
+    maker.begin(kStart);
+    core::Applied applied = kApplied;
+    maker.on_applied(update(10, 777, RSSLAG_OWN | RSSLAG_BY_OTHER), applied);
+    applied.by_other = true;
+    maker.on_applied(update(20, 100), applied);
+    ASSERT_TRUE(maker.finish().ok());
+    ASSERT_EQ(kept.rows.size(), 2U);
+    EXPECT_FALSE(std::get<exporters::UpdateRow>(kept.rows[0]).by_other) << "another process of the same mm";
+    EXPECT_TRUE(std::get<exporters::UpdateRow>(kept.rows[1]).by_other);
+}
+
 TEST(RowMaker, GivesAMemberThatItDoesNotKnowNoName) {
     Kept kept;
     RowMaker maker(kept);

@@ -421,6 +421,23 @@ TEST(Ledger, EndsAGroupWhoseExitWasLost) {
     EXPECT_FALSE(one.ledger.leaving());
 }
 
+TEST(Ledger, AnUpdateIsByOthersOnlyIfItsTaskDoesNotLiveInTheMm) {
+    for (const Scheme scheme : {Scheme::Cpu, Scheme::Thread}) {
+        LedgerOf one(scheme);
+        // CLONE_VM without CLONE_THREAD, and -p selects only the first of the two processes.
+        one.task_record(50, RSSLAG_NEWTASK, RSSLAG_SHARES_MM, 4800, 4800, kMm, "sharer");
+        EXPECT_FALSE(one.update(100, 4800, 0, 990, 0, RSSLAG_OWN | RSSLAG_BY_OTHER).by_other);
+        EXPECT_FALSE(one.update(200, 4711, 1, 980, 0).by_other);
+        EXPECT_TRUE(one.update(300, 99, 2, 970, 0, RSSLAG_BY_OTHER).by_other);
+        one.task_record(400, RSSLAG_NEWTASK, RSSLAG_TRACED, 4900, 4900, kMm + 0x1000, "child");
+        EXPECT_TRUE(one.update(500, 4900, 3, 960, 0, 0).by_other) << "of a traced process, but of another mm";
+        EXPECT_FALSE(one.update(600, 4711, 1, 1, 0, RSSLAG_NEWBORN, kMm + 0x2000).by_other) << "it makes the mm";
+        const MmView view = one.later();
+        EXPECT_EQ(view.updates, 2U);
+        EXPECT_EQ(view.updates_by_others, 2U);
+    }
+}
+
 TEST(Ledger, HasTheLeastAndTheMostSinceTheWatch) {
     LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}});
     one.update(100, 4711, 0, 1'000, 30);

@@ -87,7 +87,12 @@ TEST(EventText, DoesNotTakeAThreadsOwnCacheForThatOfAnotherMm) {
     EventLine event = flush_event(FlushReason::Direct);
     EXPECT_TRUE(contains(event_text(event, {}), "cached 256 kB  flushed 79,964 kB  direct\n"));
     event.update.flags = RSSLAG_BY_OTHER;
+    event.applied.by_other = true;
     EXPECT_TRUE(contains(event_text(event, {}), "cached ?  flushed 79,964 kB  direct  by another process\n"));
+    event.update.flags = RSSLAG_OWN | RSSLAG_BY_OTHER;  // by a process that shares the mm
+    event.applied.by_other = false;
+    EXPECT_TRUE(contains(event_text(event, {}), "cached 256 kB  flushed 79,964 kB  direct\n"));
+    EXPECT_FALSE(json_of(event).at("by_other").get<bool>());
 }
 
 TEST(EventText, TellsTheTeardownAndABirth) {
