@@ -27,6 +27,8 @@ struct Totals {
 
     /// Whether there may be more than these totals, and than the figures of the processes, although no record is lost.
     bool missed() const { return processes_read_late + processes_unread > 0 || not_traced_reason; }
+    /// Whether the counts are lower bounds.
+    bool at_least() const { return lost > 0 || missed(); }
 };
 
 /// "the first reading of 2 processes came after the exec, there is no reading of 1 process, 3 processes were not traced

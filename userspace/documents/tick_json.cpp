@@ -162,6 +162,7 @@ void put_counts(ordered_json &object, const Summary &summary) {
         object["flush_reasons"][std::string(core::name(reason))] = at(summary.flush_reasons, core::name(reason));
     object["lost"] = summary.lost;
     object["lost_by"] = core::json::counts(summary.lost_by);
+    object["at_least"] = summary.at_least();
     object["resyncs"] = summary.resyncs;
     object["disagreements"] = summary.disagreements;
     object["readings_failed"] = summary.readings_failed;

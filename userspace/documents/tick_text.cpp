@@ -134,12 +134,18 @@ std::string parts(const Counts &counts) {
     return text.empty() ? "" : " (" + text + ")";
 }
 
+/// Before counts that may be too low.
+std::string at_least(const Summary &summary) {
+    return summary.at_least() ? "at least " : "";
+}
+
 /// "flushes 309 (threshold 301, zap 8)"; folds have only one reason.
 std::string flushes_text(const Summary &summary) {
-    if (core::cpus_cache(summary.scheme)) return "folds " + thousands(summary.flushes);
+    const std::string number = at_least(summary) + thousands(summary.flushes);
+    if (core::cpus_cache(summary.scheme)) return "folds " + number;
     Counts counts = summary.flush_reasons;
     counts.erase(std::string(core::name(core::FlushReason::Direct)));
-    return fmt::format("flushes {}{}", thousands(summary.flushes), parts(counts));
+    return fmt::format("flushes {}{}", number, parts(counts));
 }
 
 std::string direct_updates(const Summary &summary) {
@@ -162,9 +168,11 @@ void append_process(Out out, const Summary::Process &process, const Summary &sum
 }
 
 std::string ended_text(const Summary &summary) {
-    if (summary.ended_mms == 0) return "no address space ended";
-    const std::string ended =
-        fmt::format("{} address space{} ended", thousands(summary.ended_mms), summary.ended_mms == 1 ? "" : "s");
+    if (summary.ended_mms == 0)
+        return summary.at_least() ? "no address space is known to have ended: records are missing"
+                                  : "no address space ended";
+    const std::string ended = fmt::format("{}{} address space{} ended", at_least(summary), thousands(summary.ended_mms),
+                                          summary.ended_mms == 1 ? "" : "s");
     if (summary.ended_not_at_zero == 0) return ended + ", every counter at 0";
     return fmt::format("{}, ! {} not at 0", ended, thousands(summary.ended_not_at_zero));
 }
@@ -227,9 +235,9 @@ std::string dropped_text(std::uint64_t lines) {
 std::string summary_text(const Summary &summary, const TextStyle &style) {
     std::string text;
     const Out out = std::back_inserter(text);
-    fmt::format_to(out, "traced {} on Linux {}, scheme {}: {} ticks, {} updates ({} by others), {} faults\n",
+    fmt::format_to(out, "traced {} on Linux {}, scheme {}: {} ticks, {}{} updates ({} by others), {} faults\n",
                    duration(summary.duration_ns), core::printable(summary.kernel, style.utf8),
-                   core::name(summary.scheme), thousands(summary.ticks),
+                   core::name(summary.scheme), thousands(summary.ticks), at_least(summary),
                    thousands(summary.updates + summary.updates_by_others), thousands(summary.updates_by_others),
                    thousands(summary.faults));
     for (const Summary::Process &process : summary.processes)

@@ -138,9 +138,7 @@ struct Report {
 
     /// Whether counts and peaks may be too low: records were lost, are not in the file, as those of earlier segments,
     /// or came before a first reading.
-    bool lossy() const {
-        return cut_off || ending.lost > 0 || !ending.complete || facts.segment > 0 || ending.missed();
-    }
+    bool lossy() const { return cut_off || ending.at_least() || !ending.complete || facts.segment > 0; }
     std::uint64_t row_count() const;
 };
 

@@ -312,6 +312,8 @@ TEST(SummaryJson, SaysWhatTheTraceCameTo) {
     EXPECT_EQ(json.at("emitted"), json.at("records").get<int>() + json.at("lost").get<int>());
     EXPECT_EQ(json.at("flush_reasons").dump(), R"({"threshold":301,"zap":8,"exec":0,"exit":5,"direct":20})");
     EXPECT_EQ(json.at("lost_by").dump(), R"({"filter":0,"ring":12})");
+    EXPECT_EQ(json.at("at_least"), true);
+    EXPECT_EQ(ordered_json::parse(summary_json(cpu_summary())).at("at_least"), false);
     EXPECT_EQ(json.at("ended_not_at_zero"), 1);
     const ordered_json &process = json.at("processes").at(0);
     EXPECT_EQ(process.at("peak_lag").dump(), R"({"pages":6072,"t_ns":12345678901,"approximate":false})");

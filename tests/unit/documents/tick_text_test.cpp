@@ -226,6 +226,20 @@ TEST_F(SummaryText, SaysSoWhenNothingHasEnded) {
     EXPECT_TRUE(contains(summary_text(summary, {}), "\nno address space ended\n"));
 }
 
+TEST_F(SummaryText, IsNotCertainOfCountsAfterALoss) {
+    for (const bool lost : {true, false}) {
+        Summary summary = cpu_summary();
+        EXPECT_FALSE(contains(summary_text(summary, {}), "at least"));
+        (lost ? summary.lost : summary.processes_read_late) = 1;
+        EXPECT_TRUE(contains(summary_text(summary, {}), " ticks, at least 1,214 updates"));
+        EXPECT_TRUE(contains(summary_text(summary, {}), "\nfolds at least 17\n"));
+        EXPECT_TRUE(contains(summary_text(summary, {}), "\nat least 3 address spaces ended, every counter at 0\n"));
+        summary.ended_mms = 0;  // the record of the teardown may be among the lost ones
+        EXPECT_TRUE(
+            contains(summary_text(summary, {}), "\nno address space is known to have ended: records are missing\n"));
+    }
+}
+
 TEST_F(SummaryText, SaysHowManyAreNotListed) {
     EXPECT_FALSE(contains(summary_text(thread_summary(), {}), " more that ended"));
     Summary summary = thread_summary();
