@@ -81,7 +81,7 @@ class Lines(TracingTest):
             pids = sorted([held.pid, int(held.fact('child'))])
             with Live('--interval', '100ms', *pids) as trace:
                 said = [trace.line() for _ in range(6)]
-        self.assertEqual(said[3], f'{pids[0]} and {pids[1]} share one memory: it is counted once\n', said)
+        self.assertEqual(said[3], f'{pids[0]} and {pids[1]} share one memory: each row shows all of it\n', said)
         self.assertEqual([line.split()[1] for line in (*said[1:3], *said[4:])], [str(pid) for pid in pids * 2], said)
 
     def test_what_moves_is_marked(self):

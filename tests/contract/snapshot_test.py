@@ -94,7 +94,7 @@ class Reading(TracingTest):
     def test_text_says_which_share_one_memory(self):
         with Held('clone-vm') as held:
             pids = sorted([held.pid, int(held.fact('child'))])
-            said = f'{pids[0]} and {pids[1]} share one memory: it is counted once'
+            said = f'{pids[0]} and {pids[1]} share one memory: each row shows all of it'
             for targets, times in (([held.pid], 1), (pids, 2)):
                 self.assertEqual(snapshot(*targets).lines.count(said), times)
         with Held('single') as held:

@@ -60,7 +60,7 @@ class TopTest(TracingTest):
             exact = snapshot('--json', '--no-walk', held.pid).document()['processes'][0]['exact']
             self.assertEqual(mine['exact'], exact)
             pids = sorted(process['pid'] for process in sharing)
-            self.assertIn(f'{pids[0]} and {pids[1]} share one memory: it is counted once', top('--once').lines)
+            self.assertIn(f'{pids[0]} and {pids[1]} share one memory: each row shows all of it', top('--once').lines)
 
     def test_orders_and_rows(self):
         for sort, key in (('exact', lambda p: -p['exact']['rss']), ('cached', lambda p: -p['cached']['rss'])):

@@ -10,7 +10,7 @@
 
 namespace rsslag::core {
 
-std::string shared_line(const std::vector<int> &pids) {
+std::string shared_line(const std::vector<int> &pids, bool summed) {
     constexpr std::size_t kMost = 8;
     if (pids.size() < 2) return "";
     const std::size_t named = pids.size() > kMost ? kMost : pids.size() - 1;
@@ -20,7 +20,8 @@ std::string shared_line(const std::vector<int> &pids) {
     const std::string last = pids.size() > kMost
                                  ? with_thousands(static_cast<std::int64_t>(pids.size() - named)) + " more"
                                  : std::to_string(pids.back());
-    return fmt::format("{} and {} share one memory: it is counted once\n", text, last);
+    return fmt::format("{} and {} share one memory: {}\n", text, last,
+                       summed ? "it is counted once" : "each row shows all of it");
 }
 
 std::vector<std::vector<int>> sharing(std::map<std::uint64_t, std::vector<int>> by_mm) {

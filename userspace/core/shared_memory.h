@@ -9,8 +9,9 @@
 
 namespace rsslag::core {
 
-/// "4711 and 4712 share one memory: it is counted once" as a line; empty for fewer than two PIDs.
-std::string shared_line(const std::vector<int> &pids);
+/// "4711 and 4712 share one memory: each row shows all of it" as a line; empty for fewer than two PIDs. `summed`: "it
+/// is counted once", as the output has a sum over processes.
+std::string shared_line(const std::vector<int> &pids, bool summed = false);
 
 /// The groups of two PIDs or more that have the same mm, ascending.
 std::vector<std::vector<int>> sharing(std::map<std::uint64_t, std::vector<int>> by_mm);

@@ -178,7 +178,7 @@ std::string peak_text(const PeakReport &peak, const ReportStyle &style, bool tre
                                 process.extremes.image == 0 ? " image 0" : "",
                                 core::peak_range_text(process.extremes, amount), seconds(process.extremes.most.t_ns));
         for (const std::vector<int> &pids : sharing(summary))
-            text += "  " + core::shared_line(pids);
+            text += "  " + core::shared_line(pids, true);
     }
     if (summary.lost > 0)
         text += fmt::format("! lost {} of {} records: it may have been more\n",

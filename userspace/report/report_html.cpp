@@ -153,7 +153,7 @@ std::string process_rows(const Page &page) {
     const std::uint64_t more = page.report.processes.size() - page.processes.size() + page.report.left_out;
     if (more > 0) out += paragraph("faint", fmt::format("and {} more, each with a smaller peak", count(more)));
     for (const std::vector<int> &pids : sharing(page.report))
-        out += paragraph("", core::shared_line(pids));
+        out += paragraph("", core::shared_line(pids, true));
     return out;
 }
 

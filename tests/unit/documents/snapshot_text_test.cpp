@@ -119,7 +119,7 @@ TEST(SnapshotText, SaysWhoElseHasTheMemoryAndWhatRssDoesNotCount) {
     document.processes[0].mm_pids = {4711, 4712};
     document.processes[0].hugetlb = core::Kilobytes{4096};
     const std::string text = text_of(document);
-    EXPECT_TRUE(text.ends_with("\n\n4711 and 4712 share one memory: it is counted once\n")) << text;
+    EXPECT_TRUE(text.ends_with("\n\n4711 and 4712 share one memory: each row shows all of it\n")) << text;
     EXPECT_TRUE(contains(text, "\nhugetlb pages hold 4,096 kB more, which RSS does not count\n")) << text;
     document.processes[0].hugetlb = core::Kilobytes{0};
     EXPECT_FALSE(contains(text_of(document), "hugetlb"));
@@ -128,11 +128,12 @@ TEST(SnapshotText, SaysWhoElseHasTheMemoryAndWhatRssDoesNotCount) {
 TEST(SharedLine, NamesAFewAndCountsTheRest) {
     EXPECT_EQ(shared_line({}), "");
     EXPECT_EQ(shared_line({1}), "");
-    EXPECT_EQ(shared_line({1, 2, 3}), "1, 2 and 3 share one memory: it is counted once\n");
+    EXPECT_EQ(shared_line({1, 2}, true), "1 and 2 share one memory: it is counted once\n") << "in a sum";
+    EXPECT_EQ(shared_line({1, 2, 3}), "1, 2 and 3 share one memory: each row shows all of it\n");
     EXPECT_EQ(shared_line({1, 2, 3, 4, 5, 6, 7, 8}),
-              "1, 2, 3, 4, 5, 6, 7 and 8 share one memory: it is counted once\n");
+              "1, 2, 3, 4, 5, 6, 7 and 8 share one memory: each row shows all of it\n");
     EXPECT_EQ(shared_line({1, 2, 3, 4, 5, 6, 7, 8, 9, 10}),
-              "1, 2, 3, 4, 5, 6, 7, 8 and 2 more share one memory: it is counted once\n");
+              "1, 2, 3, 4, 5, 6, 7, 8 and 2 more share one memory: each row shows all of it\n");
 }
 
 TEST(SnapshotText, BeginsWithTheSentence) {

@@ -418,7 +418,7 @@ TEST_F(Screens, ListProcessesByWhatTheyHide) {
 TEST_F(Screens, SayWhoSharesOneMemory) {
     TopTable table = test::top_table();
     table.processes[27].total.mm = table.processes[5].total.mm = 77;
-    const std::string said = "105 and 127 share one memory: it is counted once";
+    const std::string said = "105 and 127 share one memory: each row shows all of it";
     const std::string text = top_text(table, TopSort::Lag, 0, {});
     EXPECT_TRUE(text.ends_with("\n" + said + "\n")) << text;
     EXPECT_FALSE(contains(top_text(table, TopSort::Name, 3, {}), said)) << "neither has a row";

@@ -85,7 +85,7 @@ TEST(TickWriter, WritesNothingBeforeItIsGivenTicks) {
 
 TEST(TickWriter, SaysBelowTheRowsWhoSharesOneMemory) {
     TickWriter writer = writer_of(Format::Lines);
-    const std::string said = "10 and 20 share one memory: it is counted once\n";
+    const std::string said = "10 and 20 share one memory: each row shows all of it\n";
     core::Tick both = tick(10);
     both.process.mm_id = "a";
     both.process.mm_pids = {10, 20};
