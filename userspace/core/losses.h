@@ -30,8 +30,8 @@ struct Losses {
     /// Lost records by cause, one of kLossCauses. Always present, even if 0: "ring_full"; "recursion" (the kernel
     /// skipped a run of a program, since another run of it was active on that CPU; counted as one record); "no_room" (a
     /// map had no space to follow a process or thread; counted as one record); "malformed" (a record that this version
-    /// cannot parse). Present only if they occur: "unreadable" (the kernel did not return a program's
-    /// recursion_misses), "recording" (the recording lacks records).
+    /// cannot parse, or of a counter that it does not know). Present only if they occur: "unreadable" (the kernel did
+    /// not return a program's recursion_misses), "recording" (the recording lacks records).
     std::map<std::string, std::uint64_t> by_cause;
 
     std::uint64_t lost() const {

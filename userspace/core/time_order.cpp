@@ -7,19 +7,22 @@
 namespace rsslag::core {
 namespace {
 
+/// An update of a counter that this version does not know is a loss: the ledger has no place for it.
 bool is_possible(const rsslag_update &update) {
-    return update.count > -kMostPagesOfMm && update.count < kMostPagesOfMm;
+    return update.count > -kMostPagesOfMm && update.count < kMostPagesOfMm && member_of(update.member);
+}
+bool is_possible(const rsslag_sum &sum) {
+    return sum.members >> kMembers == 0;
+}
+template <class Other>
+bool is_possible(const Other & /*with neither a number that is added up nor one of a counter*/) {
+    return true;
 }
 void note_begun(const rsslag_task &task, std::vector<int> &begun) {
     if ((task.flags & RSSLAG_TRACED) != 0 && task.ns_tgid != 0) begun.push_back(task.ns_tgid);
 }
 template <class Other>
 void note_begun(const Other & /*record*/, std::vector<int> & /*begun*/) {}
-
-template <class Other>
-bool is_possible(const Other & /*without a 64-bit number that is added up*/) {
-    return true;
-}
 
 }  // namespace
 

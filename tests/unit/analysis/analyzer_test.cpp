@@ -95,6 +95,37 @@ TEST_F(AnalyzerTest, CountsWhatIsNoRecordAsLostAndWhatCameAfterItOnceAllHasCome)
     EXPECT_EQ(analyzer_.summary()->lost, 2U);
 }
 
+TEST_F(AnalyzerTest, CountsAnUpdateOfAnUnknownCounterAsLost) {
+    feed(attach(ms(1)));
+    rsslag_update unknown{};
+    unknown.kind = RSSLAG_UPDATE;
+    unknown.flags = RSSLAG_OWN;
+    unknown.tid = kPid;
+    unknown.t_ns = ms(11);
+    unknown.mm = kMm;
+    unknown.count = 7;
+    unknown.member = 4;
+    event::Records records = update(ms(10), 1010);
+    append(records, unknown);
+    feed(std::move(records));
+    feed(update(ms(12), 1012));
+    feed(until(ms(40)));
+    feed(reading(ms(50), 1012));
+    const auto ticks = feed(tick_end(ms(60)));
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].lost_by.at("malformed"), 1U);
+    EXPECT_EQ(ticks[0].ledger.resyncs, 1U);
+    EXPECT_GT(ticks[0].ledger.doubted.n, 0);
+    feed(losses(ms(70), 3, 0));
+    feed(event::Stop{at(ms(80))});
+    feed(event::End{at(ms(81)), {}});
+    ASSERT_TRUE(analyzer_.summary());
+    EXPECT_EQ(analyzer_.summary()->records, 2U);
+    EXPECT_EQ(analyzer_.summary()->emitted, 3U);
+    EXPECT_EQ(analyzer_.summary()->lost, 1U);
+    EXPECT_TRUE(analyzer_.summary()->at_least());
+}
+
 TEST_F(AnalyzerTest, KeepsRecordsUntilTheirTimeHasCome) {
     feed(attach(ms(1)));
     feed(update(ms(10), 1010));

@@ -159,6 +159,24 @@ TEST(TimeOrder, CountsACountThatCannotBeAsMalformedAndReadsOn) {
     EXPECT_EQ(order.records(), 2U);
 }
 
+TEST(TimeOrder, CountsARecordOfAnUnknownCounterAsMalformedAndReadsOn) {
+    TimeOrder order;
+    rsslag_update update{};
+    update.kind = RSSLAG_UPDATE;
+    for (const unsigned member : {3U, 4U, 255U}) {
+        update.member = static_cast<rsslag_u8>(member);
+        order.add(std::as_bytes(std::span(&update, 1)));
+    }
+    EXPECT_EQ(order.malformed(), 2U);
+    rsslag_sum of_all = sum(100, 4711, 0, 1, 1, 1);
+    for (const unsigned members : {0xfU, 0x1fU}) {
+        of_all.members = static_cast<rsslag_u8>(members);
+        order.add(std::as_bytes(std::span(&of_all, 1)));
+    }
+    EXPECT_EQ(order.malformed(), 3U);
+    EXPECT_EQ(order.records(), 2U);
+}
+
 TEST(TimeOrder, TakesRecordsOfManyCpusInTurns) {
     constexpr std::uint16_t kCpus = 300;
     TimeOrder order;
