@@ -149,18 +149,19 @@ core::Result<Command> Command::prepare(const std::vector<std::string> &argv, boo
         go_write = procfs::Fd();
         run(argv, *user, go_read.get(), failure_write.get(), terminal);
     }
-    Command command(pid, std::move(go_write), std::move(failure_read));
+    Command command(argv.front(), pid, std::move(go_write), std::move(failure_read));
     // Now and not in wait(): without a pidfd CMD must not be started, as its end would go unnoticed.
     command.end_ = procfs::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
     if (!command.end_.open()) return system_error("cannot watch the command");
     return command;
 }
 
-Command::Command(pid_t pid, procfs::Fd go, procfs::Fd failure)
-    : pid_(pid), go_(std::move(go)), failure_(std::move(failure)) {}
+Command::Command(std::string name, pid_t pid, procfs::Fd go, procfs::Fd failure)
+    : name_(std::move(name)), pid_(pid), go_(std::move(go)), failure_(std::move(failure)) {}
 
 Command::Command(Command &&other) noexcept
-    : pid_(std::exchange(other.pid_, 0)),
+    : name_(std::move(other.name_)),
+      pid_(std::exchange(other.pid_, 0)),
       end_(std::move(other.end_)),
       go_(std::move(other.go_)),
       failure_(std::move(other.failure_)) {}
@@ -180,7 +181,7 @@ core::Status Command::release() {
         return core::success();
     waitpid(pid_, nullptr, 0);
     return Error{err == ENOENT ? Kind::Gone : Kind::Denied,
-                 fmt::format("cannot run the command: {}", std::strerror(err)), err, ""};
+                 fmt::format("cannot run '{}': {}", core::printable(name_), std::strerror(err)), err, ""};
 }
 
 std::optional<int> Command::status() {

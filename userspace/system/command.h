@@ -61,10 +61,11 @@ class Command {
     core::Status terminate();
 
   private:
-    Command(pid_t pid, procfs::Fd go, procfs::Fd failure);
+    Command(std::string name, pid_t pid, procfs::Fd go, procfs::Fd failure);
     /// Reaps CMD, which has ended.
     std::optional<int> status();
 
+    std::string name_;  ///< as typed
     pid_t pid_;
     procfs::Fd end_;      ///< pidfd
     procfs::Fd go_;       ///< a byte written here releases CMD; closing it ends CMD before its exec

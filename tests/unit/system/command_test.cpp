@@ -68,6 +68,19 @@ TEST_F(CommandTest, EndsWithTheStatusThatAShellWouldGive) {
     EXPECT_EQ(status_of({"/"}), 126);
 }
 
+TEST_F(CommandTest, IsNamedIfItCannotBeRun) {
+    const auto error_of = [](const std::string &name) {
+        auto command = Command::prepare({name, "argument"}, true);
+        EXPECT_TRUE(command);
+        const core::Status started = command->release();
+        EXPECT_FALSE(started);
+        return started ? "" : started.error().what;
+    };
+    EXPECT_EQ(error_of("/no/such/command"), "cannot run '/no/such/command': No such file or directory");
+    EXPECT_EQ(error_of("no-such\x1b"), "cannot run 'no-such\\x1b': No such file or directory");
+    EXPECT_EQ(error_of("/"), "cannot run '/': Permission denied");
+}
+
 TEST_F(CommandTest, RunsOnlyOnceItIsReleased) {
     std::array<int, 2> ends{};
     ASSERT_EQ(pipe2(ends.data(), O_NONBLOCK), 0);
