@@ -22,8 +22,9 @@ RUN_TIMES = [{"program": "rss_stat", "mode": "events", "wanted": True, "ns_net":
 
 
 class Bench(unittest.TestCase):
-    def measured(self, fault_ns):
-        """The output and the document for a given cost of an untraced fault, and the parts that were run."""
+    def measured(self, fault_ns, wall=1.0, storms=lambda way, threads: (2000, 2000)):
+        """The output and the document for a given cost of an untraced fault, and the parts that were run. `storms`: wall and
+        CPU time of a fault, in ns, by way and number of threads."""
         ran = []
 
         def part(name, result):
@@ -31,9 +32,12 @@ class Bench(unittest.TestCase):
 
         here = types.SimpleNamespace(rsslag="rsslag", storm="storm", hooks="hooks", modes=["events"], rounds=3,
                                      storm_rounds=10, cost_rounds=1)
-        fakes = [mock.patch.object(bench.fault, "fault_ns", lambda _: fault_ns),
-                 mock.patch.object(bench, "ways", part("ways", [])),
-                 mock.patch.object(bench, "run_storms", part("storms", {})),
+        ways = [types.SimpleNamespace(key=key, title=key, missing=None, lost=[]) for key in ("untraced", "floor", "events")]
+        results = {(way.key, threads): [dict(zip(("ns_per_fault", "cpu_ns_per_fault"), storms(way.key, threads)))] * 3
+                   for way in ways for threads in (1, 2)}
+        fakes = [mock.patch.object(bench.fault, "untraced_fault", lambda _: (fault_ns, wall)),
+                 mock.patch.object(bench, "ways", part("ways", ways)),
+                 mock.patch.object(bench, "run_storms", part("storms", results)),
                  mock.patch.object(bench, "without_live", lambda *_: None),
                  mock.patch.object(bench.cost, "without_statistics", lambda: None),
                  mock.patch.object(bench.cost, "run_time_rows", part("run times", RUN_TIMES)),
@@ -66,10 +70,33 @@ class Bench(unittest.TestCase):
         self.assertIn("A page fault costs 1,900 ns untraced", out)
         self.assertIsNone(document["why_no_ratios"])
         self.assertEqual(document["run_time"], RUN_TIMES)
+        self.assertEqual(len(document["storm"]), 6)
 
-    def test_the_limit_is_told_in_its_own_words(self):
-        self.assertIsNone(bench.fault.why_no_ratios(bench.fault.DEAR_NS))
-        self.assertIn("more than 5", bench.fault.why_no_ratios(bench.fault.DEAR_NS + 1))
+    def test_a_busy_machine_gets_no_ratios(self):
+        out, document, ran = self.measured(3950.0, wall=1.25)
+        self.assertEqual(ran, ["run times"])
+        self.assertIn("the untraced storm takes 1.25 times its CPU time, more than 1.2", out)
+        self.assertNotIn("%", out)
+        self.assertIn("1.25", document["why_no_ratios"])
+
+    def test_a_machine_that_becomes_busy_gets_no_ratios(self):
+        for way, threads, wall, cpu, why in (("untraced", 2, 2600, 2000, "1.30 times its CPU time"),
+                                             ("floor", 1, 1622, 2000, "18.9 % faster than untraced"),
+                                             ("floor", 2, 2100, 1980, "1.0 % faster than untraced")):
+            with self.subTest(why):
+                out, document, ran = self.measured(
+                    1900.0, storms=lambda *which: (wall, cpu) if which == (way, threads) else (2000, 2000))
+                self.assertEqual(ran, ["ways", "storms", "run times"])
+                self.assertIn(why, out)
+                self.assertNotIn("clock", out)
+                self.assertIn(why, document["why_no_ratios"])
+                self.assertIsNone(document["storm"])
+
+    def test_the_limits_are_told_in_their_own_words(self):
+        limits = bench.fault.DEAR_NS, bench.fault.MOST_WALL_PER_CPU
+        self.assertIsNone(bench.fault.why_no_ratios(*limits))
+        self.assertIn("more than 5", bench.fault.why_no_ratios(limits[0] + 1, limits[1]))
+        self.assertIn("more than 1.2", bench.fault.why_no_ratios(limits[0], limits[1] + 0.01))
 
 
 if __name__ == "__main__":
