@@ -13,8 +13,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <set>
 #include <utility>
 
+#include "procfs/elf.h"
 #include "procfs/pagemap.h"
 #include "procfs/stack_pointer.h"
 #include "procfs/system.h"
@@ -51,6 +53,17 @@ void add_mounts(const procfs::Process &process, procfs::Devices &devices) {
     if (!mounts) return;
     std::erase_if(*mounts, [](const procfs::Mount &mount) { return mount.type == "rootfs"; });
     devices.add(*mounts);
+}
+
+/// Finds the device special files among the mapped files of tmpfs, devtmpfs and ramfs, which /dev is one of.
+void add_nodes(const procfs::Process &process, const std::vector<procfs::Mapping> &mappings, procfs::Devices &devices) {
+    std::set<std::pair<std::string_view, std::uint64_t>> seen;
+    for (const procfs::Mapping &mapping : mappings) {
+        if (!devices.in_memory(mapping) || !seen.emplace(mapping.device, mapping.inode).second) continue;
+        const mode_t type = procfs::type_of_mapped(process, mapping).value_or(S_IFREG);
+        if (type == S_IFBLK) devices.block_nodes.emplace(mapping.device, mapping.inode);
+        if (type == S_IFCHR) devices.character_nodes.emplace(mapping.device, mapping.inode);
+    }
 }
 
 std::string arguments(const procfs::Process &process) {
@@ -217,6 +230,7 @@ core::Result<MappedProcess> MapReader::read(const procfs::Process &process) {
     if (const auto meminfo = procfs::read_meminfo()) out.top.mem_total = meminfo->total;
     procfs::Devices devices = devices_;
     add_mounts(process, devices);
+    add_nodes(process, out.mappings, devices);
     if (const auto shmem = shmem_of(process, out)) procfs::learn(devices, out.mappings, *shmem);
     procfs::recognise(out.mappings, procfs::sleeping_stacks(process));
     out.internal_device = devices.internal;

@@ -25,7 +25,8 @@ bool is_of_disk(const Mapping &mapping, const Devices &devices) {
     // An unknown file system may be on a disk: the result is an upper bound.
     const Backing backing = backing_of(mapping, devices);
     if (backing != Backing::File && backing != Backing::Unknown) return false;
-    return !devices.kept_in_memory.contains(mapping.device) && !is_of_driver(mapping);
+    if (is_of_driver(mapping) || devices.is_character_node(mapping)) return false;
+    return devices.is_block_node(mapping) || !devices.kept_in_memory.contains(mapping.device);
 }
 
 /// Written pages of a private file mapping are anonymous. Some of them may be clean and must not count here.

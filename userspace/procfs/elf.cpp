@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -132,6 +133,17 @@ bool is_the_file(const Fd &fd, const Mapping &mapping) {
     return fstat(fd.get(), &about) == 0 && S_ISREG(about.st_mode) && about.st_ino == mapping.inode;
 }
 
+/// The paths of the mapped file, relative to the directory of the process. A map_files link leads to the mapped file
+/// itself, but requires CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. It exists in /proc/TID and not in task/TID
+/// (fs/proc/base.c). Another file may have the name by now.
+std::array<std::string, 2> paths_of(const Process &process, const Mapping &mapping) {
+    const auto task = process.memory_task();
+    const bool by_thread = task && task->tid != process.pid();
+    const std::string links = by_thread ? fmt::format("../{}/", task->tid) : "";
+    return {fmt::format("{}map_files/{:x}-{:x}", links, mapping.start, mapping.end),
+            (by_thread ? task->directory : "") + "root" + mapping.name};
+}
+
 }  // namespace
 
 core::Result<ElfFile> read_elf(int fd) {
@@ -156,15 +168,9 @@ core::Result<ElfFile> read_elf(int fd) {
 }
 
 core::Result<Fd> open_mapped(const Process &process, const Mapping &mapping) {
-    // A map_files link opens the mapped file itself, but requires CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE. O_NONBLOCK:
-    // opening a FIFO that now has the name must not block.
     int err = ENOENT;
-    // map_files exists in /proc/TID and not in task/TID (fs/proc/base.c).
-    const auto task = process.memory_task();
-    const bool by_thread = task && task->tid != process.pid();
-    const std::string links = by_thread ? fmt::format("../{}/", task->tid) : "";
-    for (const std::string &path : {fmt::format("{}map_files/{:x}-{:x}", links, mapping.start, mapping.end),
-                                    (by_thread ? task->directory : "") + "root" + mapping.name}) {
+    for (const std::string &path : paths_of(process, mapping)) {
+        // O_NONBLOCK: opening a FIFO that now has the name must not block.
         auto opened = open_at(process.dir_fd(), path.c_str(), O_RDONLY | O_NONBLOCK);
         if (auto *fd = std::get_if<Fd>(&opened)) {
             if (is_the_file(*fd, mapping)) return std::move(*fd);
@@ -176,6 +182,15 @@ core::Result<Fd> open_mapped(const Process &process, const Mapping &mapping) {
     if (err == EACCES || err == EPERM) return failure(process.pid(), "root", err);
     return core::Error{core::Kind::Gone, fmt::format("the mapped file {} was deleted or replaced", mapping.name), err,
                        "run rsslag with CAP_SYS_ADMIN, which can open it through /proc/PID/map_files"};
+}
+
+std::optional<mode_t> type_of_mapped(const Process &process, const Mapping &mapping) {
+    for (const std::string &path : paths_of(process, mapping)) {
+        struct stat about {};
+        const bool found = fstatat(process.dir_fd(), path.c_str(), &about, AT_NO_AUTOMOUNT) == 0;
+        if (found && about.st_ino == mapping.inode) return about.st_mode & S_IFMT;
+    }
+    return std::nullopt;
 }
 
 std::optional<std::uint64_t> load_bias(const ElfFile &file, const std::vector<Mapping> &mappings,

@@ -2,6 +2,8 @@
 // Load segments, sections and symbols of a mapped ELF file, read with libelf.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,6 +39,10 @@ core::Result<ElfFile> read_elf(int fd);
 
 /// Opens the file of a mapping, even if it is deleted. Kind::Denied or Kind::Gone if the mapped inode cannot be opened.
 core::Result<Fd> open_mapped(const Process &process, const Mapping &mapping);
+
+/// The type of the mapped file: S_IFREG, S_IFBLK, S_IFCHR. Does not open the file, as a driver may act on that. nullopt
+/// if the mapped inode cannot be found.
+std::optional<mode_t> type_of_mapped(const Process &process, const Mapping &mapping);
 
 /// The load bias: the amount to add to the addresses in the file. The most frequent one among `mappings`; nullopt if
 /// none of them maps a load segment of the file. Pure.

@@ -109,6 +109,7 @@ Backing backing_of(const Mapping &mapping, const Devices &devices) {
         const bool kernels = std::ranges::find(kKernelNames, mapping.name) != kKernelNames.end();
         return kernels ? Backing::Kernel : Backing::Anonymous;
     }
+    if (devices.is_block_node(mapping) || devices.is_character_node(mapping)) return Backing::File;
     if (mapping.device == devices.internal || devices.tmpfs.contains(mapping.device)) return Backing::Shmem;
     return devices.others.contains(mapping.device) ? Backing::File : Backing::Unknown;
 }

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/mapping.h"
@@ -35,9 +36,20 @@ struct Devices {
     /// The subset of `others` whose pages reclaim cannot free, as they are the only copy of the file: ramfs, rootfs,
     /// and file systems on persistent memory that are mounted with DAX.
     std::set<std::string, std::less<>> kept_in_memory{};
+    /// Device special files, by device and inode. Their pages are not those of the file system that has the node: a
+    /// block device has a page cache of its own, and a driver provides the pages of a character device.
+    std::set<std::pair<std::string, std::uint64_t>> block_nodes{}, character_nodes{};
 
     /// Adds the devices of `mounts`; pages of tmpfs and devtmpfs count as shmem (mm/shmem.c).
     void add(const std::vector<Mount> &mounts);
+    bool is_block_node(const Mapping &mapping) const { return block_nodes.contains({mapping.device, mapping.inode}); }
+    bool is_character_node(const Mapping &mapping) const {
+        return character_nodes.contains({mapping.device, mapping.inode});
+    }
+    /// Whether the file system keeps its files in memory, so that a node in it must not be taken for one of these.
+    bool in_memory(const Mapping &mapping) const {
+        return tmpfs.contains(mapping.device) || kept_in_memory.contains(mapping.device);
+    }
 };
 
 Backing backing_of(const Mapping &mapping, const Devices &devices);

@@ -2,6 +2,7 @@
 // The reader of mappings for this test's own process, with made-up counters.
 #include "memory/map_reader.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -121,6 +122,21 @@ TEST_F(MapReaderTest, WalksItselfWhereCountersFailBeforeIt) {
     ASSERT_TRUE(mapped);
     EXPECT_EQ(mapped->why_not_exact, "refused");
     EXPECT_FALSE(mapped->mappings.empty());
+}
+
+TEST_F(MapReaderTest, TakesNoDeviceFileForAFileOfTmpfs) {
+    const std::size_t bytes = Region::page();
+    const int zero = open("/dev/zero", O_RDWR | O_CLOEXEC);
+    ASSERT_GE(zero, 0);
+    void *const at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, zero, 0);
+    close(zero);
+    ASSERT_NE(at, MAP_FAILED);
+    const auto mapped = reader_->read(*process_);
+    munmap(at, bytes);
+    ASSERT_TRUE(mapped);
+    const auto group = std::ranges::find(mapped->groups, "/dev/zero", &procfs::MapGroup::name);
+    ASSERT_NE(group, mapped->groups.end());
+    EXPECT_EQ(group->backing, procfs::Backing::File);
 }
 
 TEST_F(MapReaderTest, CountsThePagesThatAreThere) {

@@ -69,6 +69,18 @@ TEST(Droppable, LeavesOutWhatReclaimCannotTake) {
     none({"[vdso]", 0, 8, 4, 0, 0, "rd ex", "00:00", 0});
 }
 
+TEST(Droppable, IncludesPagesOfABlockDeviceWhereverItsNodeIs) {
+    for (const char *const device : {"00:2d", "00:30"}) {  // tmpfs, ramfs
+        const Mapping node = mapped({"/dev/x", 0, 8192, 8192, 0, 0, "rd mr me ms", device, 94});
+        Devices devices = kMounted;
+        devices.block_nodes.emplace(device, 94);
+        EXPECT_EQ(droppable({node}, devices).file, Kilobytes{8192}) << device;
+        devices.block_nodes.clear();
+        devices.character_nodes.emplace(device, 94);
+        EXPECT_EQ(droppable({node}, devices).file, Kilobytes{}) << device << ": pages of a driver";
+    }
+}
+
 TEST(Droppable, CountsAPageOfAFileOnce) {
     EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 0, 1600, 1600}}), Kilobytes{1600});
     EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f (deleted)", 0, 1600, 1600}}), Kilobytes{1600});

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -64,6 +65,19 @@ TEST(Elf, FindsASymbolWhereItIs) {
     ASSERT_TRUE(bias);
     EXPECT_EQ(*bias + mark->address, reinterpret_cast<std::uintptr_t>(elf_test_mark.data()));
     EXPECT_TRUE(open_mapped(*process, mappings->front()).ok());
+}
+
+TEST(TypeOfMapped, IsThatOfTheMappedInode) {
+    const auto process = Process::open(getpid());
+    ASSERT_TRUE(process.ok());
+    struct stat about {};
+    ASSERT_EQ(stat("/dev/null", &about), 0);
+    Mapping mapping;
+    mapping.name = "/dev/null";
+    mapping.inode = about.st_ino;
+    EXPECT_EQ(type_of_mapped(*process, mapping), S_IFCHR);
+    ++mapping.inode;
+    EXPECT_FALSE(type_of_mapped(*process, mapping)) << "another file has the name now";
 }
 
 TEST(Elf, HasNoBiasWhereNothingIsLoaded) {

@@ -53,6 +53,21 @@ TEST(Backing, IsToldByTheDeviceNotByTheName) {
     EXPECT_EQ(backing({"/x", "rw-p", "08:01", 12, "rd sh tx"}), Backing::File) << "flags are words";
 }
 
+TEST(Backing, OfADeviceFileIsNotThatOfItsFileSystem) {
+    Devices devices = kDevices;
+    devices.block_nodes.emplace("00:2d", 94);
+    devices.character_nodes.emplace("00:2d", 95);
+    const auto backing = [&](std::uint64_t inode) {
+        return backing_of(mapping({"/dev/x", "r--s", "00:2d", inode}, 4, 0, 0), devices);
+    };
+    EXPECT_EQ(backing(94), Backing::File);
+    EXPECT_EQ(backing(95), Backing::File);
+    EXPECT_EQ(backing(96), Backing::Shmem);
+    const auto all = quadrants({mapping({"/dev/loop0", "r--s", "00:2d", 94}, 8192, 8192, 0)}, devices);
+    EXPECT_EQ(all[Quadrant::SharedFile].file, Kilobytes{8192});
+    EXPECT_EQ(all[Quadrant::SharedFile].shmem, Kilobytes{0});
+}
+
 TEST(Quadrants, PutEachPageWhereItsMemberIs) {
     const std::vector<Mapping> mappings{
         mapping({"[heap]"}, 100, 40, 40),
