@@ -62,8 +62,12 @@ std::string assertions_text(const MappedProcess &process, const TextStyle &style
     std::string text;
     for (const Asserted &asserted : process.asserted) {
         if ((asserted.holds == true) != holding) continue;
-        const std::string value =
+        std::string value =
             asserted.value ? fmt::format("{} kB", core::with_thousands(asserted.value->n)) : "no baseline for it";
+        if (asserted.at_most && !asserted.holds) {
+            value += asserted.assertion.growth ? " between two upper bounds" : " at most";
+            value += ", as pages that others have locked or pinned are not detected";
+        }
         text += fmt::format("{} {}: {}\n",
                             !asserted.holds   ? "NOT KNOWN"
                             : *asserted.holds ? "HOLDS"

@@ -38,11 +38,13 @@ std::string sum_names();
 /// blanks.
 core::Result<std::vector<core::Assertion>> parse_assertions(std::string_view text);
 
-/// An assertion and its result. `holds` is nullopt if it is about growth and there is no baseline.
+/// An assertion and its result. `holds` is nullopt if it is about growth and there is no baseline, or if the sum is an
+/// upper bound and a smaller amount would have another result.
 struct Asserted {
     core::Assertion assertion;
     std::optional<bool> holds;
     std::optional<core::Kilobytes> value;  ///< the compared value: a size or its growth
+    bool at_most = false;                  ///< the size is an upper bound
 };
 /// Evaluates an assertion. `before` is nullptr if there is no baseline.
 Asserted evaluate(const core::Assertion &assertion, const procfs::MapSums &now, const Baseline *before);

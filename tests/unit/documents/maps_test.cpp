@@ -148,6 +148,19 @@ TEST(Baseline, IsWhatTheDocumentSaid) {
     EXPECT_EQ(baseline.groups[0].rss, document.processes[0].groups[0].rss);
 }
 
+TEST(AssertionsText, NamesWhyAnUpperBoundDoesNotDecide) {
+    MapsDocument document = maps_document();
+    memory::Asserted asserted;
+    asserted.assertion.text = "droppable>=12MiB";
+    asserted.value = Kilobytes{15168};
+    asserted.at_most = true;
+    document.processes[0].asserted = {asserted};
+    EXPECT_EQ(assertions_text(document.processes[0], {}, false),
+              "NOT KNOWN droppable>=12MiB: 15,168 kB at most, as pages that others have locked or pinned are not "
+              "detected\n");
+    EXPECT_EQ(assertions_text(document.processes[0], {}, true), "");
+}
+
 TEST(ReportHead, IsPlainAscii) {
     const MapsDocument document = maps_document();
     const std::string head = report_head(document, document.processes[0], {"rsslag 1", "[madvise]"});

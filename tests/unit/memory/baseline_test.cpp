@@ -56,6 +56,35 @@ TEST(Baseline, JudgesGrowthOnlyWhereThereIsOne) {
     EXPECT_EQ(evaluate(parsed("private<1MiB"), now, nullptr).holds, true);
 }
 
+TEST(Assertions, HoldOfAnUpperBoundOnlyForAllAmountsBelowIt) {
+    procfs::MapSums now;
+    now.droppable = {15168};
+    const auto holds = [&now](std::string_view text) { return evaluate(parsed(text), now, nullptr).holds; };
+    EXPECT_EQ(holds("droppable<16MiB"), true);
+    EXPECT_EQ(holds("droppable<=15168kB"), true);
+    EXPECT_EQ(holds("droppable>16MiB"), false);
+    for (const char *text :
+         {"droppable>=12MiB", "droppable>12MiB", "droppable==15168kB", "droppable==0", "droppable<12MiB"})
+        EXPECT_EQ(holds(text), std::nullopt) << text;
+    EXPECT_EQ(evaluate(parsed("droppable>=12MiB"), now, nullptr).value, Kilobytes{15168});
+    EXPECT_EQ(holds("droppable>=0"), true);
+    now.droppable = {0};
+    EXPECT_EQ(holds("droppable==0"), true) << "no amount is smaller";
+}
+
+TEST(Assertions, DoNotHoldForTheGrowthBetweenUpperBounds) {
+    procfs::MapSums now;
+    now.droppable = {2000};
+    Baseline before;
+    before.sums.droppable = {1000};
+    const auto holds = [&](std::string_view text) { return evaluate(parsed(text), now, &before).holds; };
+    for (const char *text : {"droppable.growth>=1000kB", "droppable.growth==1000kB", "droppable.growth<=1500kB",
+                             "droppable.growth>5%", "droppable.growth<=100%"})
+        EXPECT_EQ(holds(text), std::nullopt) << text;
+    EXPECT_EQ(holds("droppable.growth<=2000kB"), true) << "from 0 to the bound at most";
+    EXPECT_EQ(holds("droppable.growth>2000kB"), false);
+}
+
 TEST(Assertions, OfSumsMayBeJoined) {
     const auto joined = parse_assertions(" rss<1MiB  and private.growth <= 5 % and swap==0 ");
     ASSERT_TRUE(joined.ok()) << joined.error().what;
