@@ -60,6 +60,8 @@ PagesRow row_of(const procfs::Mapping &mapping) {
     row.end = mapping.end;
     row.rss = procfs::or_zero(mapping.fields.rss);
     row.pss = procfs::or_zero(mapping.fields.pss);
+    row.swap = procfs::or_zero(mapping.fields.swap);
+    row.of_file = procfs::has_file(mapping);
     return row;
 }
 
@@ -67,8 +69,19 @@ std::string_view describe(procfs::PageStop stop) {
     return stop == procfs::PageStop::Limit ? "the limit of pagemap entries was reached (--limit)" : "interrupted";
 }
 
-/// Compares with smaps before and after. The present pages must equal Rss of one of them. Pss changes whenever another
-/// process maps or unmaps the pages, so it must only lie between the two.
+/// Limits the swapped pages to those of smaps, which excludes markers, since their entries look the same if the kernel
+/// hides the type. Returns whether the counts agree with smaps before or after. pagemap does not show which pages of
+/// shmem are in swap, so the Swap of a file may be larger.
+bool compare_swap(PagesRow &row, const PagesRow &again, bool types_hidden, const core::PageSize &page_size) {
+    const core::Pages most = page_size.pages(std::max(row.swap, again.swap));
+    core::Pages &swapped = row.counts.swapped;
+    if (types_hidden) swapped = std::min(swapped, most);
+    if (row.of_file) return swapped <= most;
+    return page_size.kb(swapped) == row.swap || page_size.kb(swapped) == again.swap;
+}
+
+}  // namespace
+
 void compare_with_smaps(PagesReport &report, const std::vector<procfs::Mapping> &after,
                         const core::PageSize &page_size) {
     std::map<std::uint64_t, const procfs::Mapping *> now;
@@ -86,8 +99,9 @@ void compare_with_smaps(PagesReport &report, const std::vector<procfs::Mapping> 
         const bool rss_agrees = present == row.rss || present == again.rss;
         const bool huge_moved = procfs::huge_pages(*found->second, page_size) != row.counts.huge;
         const bool pss_agrees = !pss || (std::min(row.pss, again.pss) <= *pss && *pss <= std::max(row.pss, again.pss));
-        row.agrees = rss_agrees && pss_agrees && !huge_moved;
-        if (huge_moved || (!rss_agrees && (row.rss != again.rss || report.why_no_frames.empty()))) {
+        const bool swap_agrees = compare_swap(row, again, !report.why_no_frames.empty(), page_size);
+        row.agrees = rss_agrees && pss_agrees && swap_agrees && !huge_moved;
+        if (huge_moved || !swap_agrees || (!rss_agrees && (row.rss != again.rss || report.why_no_frames.empty()))) {
             report.omitted.push_back({row.name, row.start, "changed while it was read"});
         } else if (!rss_agrees) {
             report.omitted.push_back(
@@ -95,8 +109,6 @@ void compare_with_smaps(PagesReport &report, const std::vector<procfs::Mapping> 
         }
     }
 }
-
-}  // namespace
 
 core::Result<PagesReport> count_pages(const procfs::Process &process, const MappedProcess &mapped, std::uint64_t limit,
                                       const std::function<bool()> &stop) {

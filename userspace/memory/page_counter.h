@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/result.h"
 #include "memory/mapped_process.h"
@@ -16,6 +17,12 @@ namespace rsslag::memory {
 /// procfs::PageReader::open().
 core::Result<PagesReport> count_pages(const procfs::Process &process, const MappedProcess &mapped, std::uint64_t limit,
                                       const std::function<bool()> &stop);
+
+/// Compares a report with `after`, smaps read again after the pages. The present pages must equal Rss of one of the
+/// readings, the swapped pages Swap. Pss changes whenever another process maps or unmaps the pages, so it must only lie
+/// between the two. Pure.
+void compare_with_smaps(PagesReport &report, const std::vector<procfs::Mapping> &after,
+                        const core::PageSize &page_size);
 
 /// Counts the resident pages of the first mapped file whose path, or its last component, matches `glob`, by ELF section
 /// and symbol. Kind::BadInput if no mapping matches; else errors as procfs::PageReader::open().

@@ -16,9 +16,10 @@ namespace rsslag::memory {
 struct PagesRow {
     std::string name;  ///< raw
     std::uint64_t start = 0, end = 0;
-    core::Kilobytes rss, pss;  ///< as smaps prints them
+    bool of_file = false;
+    core::Kilobytes rss, pss, swap;  ///< as smaps prints them
     procfs::PageCounts counts;
-    bool agrees = false;  ///< the counts equal Rss of smaps to the page, and Pss too if frames are available
+    bool agrees = false;  ///< the counts equal Rss and Swap of smaps to the page, and Pss too if frames are available
 };
 
 /// A mapping that was not counted completely, or that changed meanwhile.

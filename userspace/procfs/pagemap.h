@@ -22,8 +22,14 @@ struct PageEntry {
     std::uint64_t bits = 0;
 
     bool present() const { return (bits >> 63 & 1) != 0; }
-    /// In swap. A guard marker (6.15, bit 58) sets the swap bit too and is not swap.
-    bool swapped() const { return (bits >> 62 & 1) != 0 && !present() && (bits >> 58 & 1) == 0; }
+    /// In swap. Guard markers (6.15, bit 58) have the swap bit too, and so do the markers of userfaultfd and pages that
+    /// are poisoned, being migrated or in the memory of a device. The latter have the highest of the 32 types: up to
+    /// ten of them, depending on the kernel (include/linux/swap.h MAX_SWAPFILES). Without CAP_SYS_ADMIN the type is 0,
+    /// and only a guard marker can be recognised.
+    bool swapped() const {
+        constexpr std::uint64_t kSwapAreas = 32 - 10;
+        return (bits >> 62 & 1) != 0 && !present() && (bits >> 58 & 1) == 0 && (bits & 31) < kSwapAreas;
+    }
     /// A page of a file or of shmem, not an anonymous one.
     bool of_file() const { return (bits >> 61 & 1) != 0; }
     /// Mapped exactly once (from 4.2).

@@ -61,6 +61,17 @@ TEST(CountPage, WithoutFramesTakesTheEntrysWord) {
     EXPECT_FALSE(counts.zero);
 }
 
+TEST(CountPage, CountsNoMarkerAsSwap) {
+    // As 6.18 shows them to root: UFFDIO_POISON, write-protected by userfaultfd, two pages in swap.
+    const PageCounts counts = counted({{0x400000000000005f, {}},
+                                       {0x420000000000003f, {}},
+                                       {kSwap | 77 << 5 | 22, {}},
+                                       {kSwap | 77 << 5 | 21, {}},
+                                       {kSwap | 77 << 5, {}}});
+    EXPECT_EQ(counts.swapped, Pages{2});
+    EXPECT_EQ(counts.present, Pages{0});
+}
+
 TEST(CountPage, SetsApartWhatRssDoesNotCount) {
     const PageCounts counts = counted({{kPresent | 5, Frame{1, 0}}, {0, {}}}, true);
     EXPECT_EQ(counts.apart, Pages{1});
