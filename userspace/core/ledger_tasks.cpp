@@ -111,9 +111,10 @@ Account &Ledger::Impl::account_of(MmAccount &mm, const rsslag_update &update, bo
         return mm.member(update.tid);
     }
     // From 6.16 the last task of a group exits before the mm is torn down. A task of this mm that is not known ended
-    // before the mm was first read.
+    // before the mm was first read, unless the mm is not bound yet: then it is in an exec, and its EXEC record comes.
     const bool unknown = task == nullptr || task->mm == nullptr;
-    member = unknown && !foreign && ((task == nullptr && exiting) || (update.flags & RSSLAG_OWN) != 0);
+    const bool own = mm.bound && (update.flags & RSSLAG_OWN) != 0;
+    member = unknown && !foreign && ((task == nullptr && exiting) || own);
     if (member) return mm.ended(update.tid);
     others.insert(update.tid);
     return mm.other(update.tid);

@@ -206,6 +206,23 @@ TEST(LedgerLifecycle, EndsWhatWasBeforeAnExecBeforeWhatCameAfter) {
     EXPECT_EQ(ended[1].group.state, State::Exited);
 }
 
+// The child of `record -- CMD` has no record before its EXEC. The kernel has given it the new mm by then.
+TEST(LedgerLifecycle, GivesACommandWhatItsExecDidBeforeTheRecord) {
+    constexpr std::uint64_t kNew = kMm + 0x1000;
+    LedgerOf one(Scheme::Cpu);
+    one.update(1'000, 4900, 0, 0, 1, RSSLAG_NEWBORN, kNew);
+    one.update(2'000, 4900, 0, 0, 2, kOwn, kNew);
+    one.task_record(3'000, RSSLAG_EXEC, RSSLAG_TRACED, 4900, 4900, kNew, "command");
+    one.update(4'000, 4900, 0, 0, 3, kFault, kNew);
+    const MmView view = one.ledger.view(kNew).value();
+    EXPECT_EQ(row(view, 4900).updates, 3U);
+    EXPECT_EQ(row(view, 4900).net, members(0, 3));
+    EXPECT_EQ(view.updates, 3U);
+    EXPECT_EQ(view.updates_by_others, 0U);
+    EXPECT_EQ(view.exited.updates, 0U);
+    EXPECT_TRUE(view.others.empty());
+}
+
 TEST(LedgerLifecycle, IsNotMisledByAThousandExecs) {
     on_each_kernel([](Scene &scene) {
         for (int i = 0; i < 1'000; ++i) {
