@@ -380,6 +380,7 @@ void Ledger::Impl::vanished(int host_tgid) {
 }
 
 void Ledger::Impl::seen(const rsslag_task &record) {
+    tid_reused(record.tid);  // the record comes once per task, before its first update
     foreign_tasks[record.tid] = {record.ns_tid, record.ns_tgid, record.tgid, reported_comm(record), nullptr};
 }
 

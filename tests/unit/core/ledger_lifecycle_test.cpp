@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "core/counter_history.h"
 #include "ledger_of.h"
@@ -362,6 +363,34 @@ TEST(LedgerLifecycle, DoesNotTakeAReusedTidForItsLastOwner) {
         EXPECT_EQ(view.tasks.back().net, members(5, 2));
         scene.end();
     }
+}
+
+TEST(LedgerLifecycle, DoesNotTakeAReusedTidOfAnotherProcessForItsLastOwner) {
+    LedgerOf one(Scheme::Cpu);
+    const std::vector<std::string> names{"first", "second", "third"};
+    int pages = 0;
+    for (const std::string &name : names) {
+        one.task_record(static_cast<std::uint64_t>(pages) * 1'000, RSSLAG_SEEN, 0, 4900, 4900, 0, name);
+        for (int i = 0; i < 5; ++i) {
+            ++pages;
+            one.update(static_cast<std::uint64_t>(pages) * 1'000, 4900, 0, 1'000, pages, RSSLAG_BY_OTHER);
+        }
+    }
+    const MmView view = one.later();
+    ASSERT_EQ(view.others.size(), 1U);
+    EXPECT_EQ(view.others[0].comm, "third");
+    EXPECT_EQ(view.others[0].updates, 5U);
+    const std::vector<EndedTask> ended = one.ledger.take_ended_tasks();
+    ASSERT_EQ(ended.size(), 2U);
+    std::set<std::string> of_ended;
+    for (const EndedTask &each : ended) {
+        of_ended.insert(each.task.comm);
+        EXPECT_FALSE(each.own);
+        EXPECT_EQ(each.task.net, members(0, 5));
+        EXPECT_EQ(each.task.updates, 5U);
+    }
+    EXPECT_EQ(of_ended, (std::set<std::string>{"first", "second"}));
+    EXPECT_EQ(view.updates_by_others, 15U);
 }
 
 TEST(LedgerLifecycle, KeepsNamesUpToDate) {

@@ -24,7 +24,7 @@ inline constexpr std::uint16_t kFault = RSSLAG_OWN | RSSLAG_OF_USER_FAULT;
 class LedgerOf {
   public:
     explicit LedgerOf(Scheme scheme, std::vector<CpuReading> cpus = {}, bool counting = false)
-        : ledger({.scheme = scheme, .cpus = 4, .batch = 32, .counting = counting}) {
+        : ledger({.scheme = scheme, .cpus = 4, .batch = 32, .ended_tasks = true, .counting = counting}) {
         CounterReading reading;
         reading.scheme = scheme;
         reading.mm = kMm;
