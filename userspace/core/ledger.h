@@ -149,6 +149,7 @@ struct MmView {
     Members teardown;          ///< part of `exited`: the change by its own tasks during the teardown
     Pages teardown_uncertain;  ///< upper bound of the error of `teardown`
     std::uint64_t teardown_updates = 0;
+    std::uint64_t teardown_flushes = 0;
     /// The counters minus the sum of all amounts, found by a quiet reading. Not 0 only after an error.
     Members remainder;
     std::vector<CpuNet> cpus;   ///< `cpu` scheme, ascending; those that cache something or have folded

@@ -277,6 +277,7 @@ void MmTasks::show(MmView &view, bool tasks_cache) const {
     view.teardown = teardown_.net();
     view.teardown_uncertain = teardown_.uncertain();
     view.teardown_updates = teardown_.updates;
+    view.teardown_flushes = teardown_.flushes;
     view.doubted = {doubted_};
     view.updates = updates_;
     view.updates_by_others = updates_by_others_;

@@ -56,6 +56,7 @@ struct MmReport {
     core::Members teardown;  ///< part of `exited`: the change during the teardown
     core::Pages teardown_uncertain;
     std::uint64_t teardown_updates = 0;
+    std::uint64_t teardown_flushes = 0;
     std::uint64_t ended = 0;  ///< number of ended threads, including listed ones
     core::Members others;     ///< sum of the nets of tasks of other mms
     core::Members remainder;  ///< MmView::remainder: not 0 only after an error

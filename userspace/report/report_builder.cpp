@@ -102,6 +102,7 @@ void add(MmReport &sum, const MmReport &mm) {
     sum.teardown += mm.teardown;
     sum.teardown_uncertain += mm.teardown_uncertain;
     sum.teardown_updates += mm.teardown_updates;
+    sum.teardown_flushes += mm.teardown_flushes;
     sum.ended += mm.ended;
     sum.others += mm.others;
     sum.remainder += mm.remainder;

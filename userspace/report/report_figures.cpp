@@ -258,7 +258,7 @@ Rest rest_of(const ReportProcess &process, std::size_t listed) {
     rest.net = exited.net - process.sum.teardown;
     rest.updates = exited.updates - std::min(exited.updates, process.sum.teardown_updates);
     rest.faults = exited.faults;
-    rest.flushes = exited.flushes;
+    rest.flushes = exited.flushes - std::min(exited.flushes, process.sum.teardown_flushes);
     rest.uncertain = exited.uncertain;
     for (std::size_t i = listed; i < process.threads.size(); ++i) {
         const ReportThread &thread = process.threads[i];

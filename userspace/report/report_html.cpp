@@ -196,7 +196,7 @@ std::string threads(const ReportProcess &process, const Page &page) {
     }
     if (process.sum.teardown_updates > 0)
         rows += share_row(page, "removed at its end", "", -1, process.sum.teardown, process.sum.teardown_uncertain,
-                          std::nullopt, process.sum.teardown_updates, std::nullopt, std::nullopt);
+                          std::nullopt, process.sum.teardown_updates, process.sum.teardown_flushes, std::nullopt);
     if (!attributed)
         rows += share_row(page, "not attributed", "", -1, process.sum.remainder, {}, std::nullopt, 0, std::nullopt,
                           std::nullopt);

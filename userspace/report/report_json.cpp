@@ -53,7 +53,10 @@ ordered_json thread(const ReportThread &thread) {
 }
 
 ordered_json teardown(const MmReport &mm) {
-    return {{"net", members(mm.teardown)}, {"uncertain", mm.teardown_uncertain.n}, {"updates", mm.teardown_updates}};
+    return {{"net", members(mm.teardown)},
+            {"uncertain", mm.teardown_uncertain.n},
+            {"updates", mm.teardown_updates},
+            {"flushes", mm.teardown_flushes}};
 }
 
 ordered_json mm_report(const MmReport &mm) {

@@ -182,7 +182,7 @@ std::string threads(const ReportProcess &process, const Amounts &amount) {
     if (!more.who.empty()) rows.push_back(std::move(more));
     if (process.sum.teardown_updates > 0)
         rows.push_back({"-", process.sum.teardown, process.sum.teardown_uncertain, process.sum.teardown_updates,
-                        std::nullopt, std::nullopt, "removed at its end"});
+                        process.sum.teardown_flushes, std::nullopt, "removed at its end"});
     if (process.sum.remainder != core::Members{})
         rows.push_back({"-", process.sum.remainder, {}, 0, std::nullopt, std::nullopt, "not attributed"});
     return rows.empty() ? "" : share_rows(rows, amount);

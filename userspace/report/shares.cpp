@@ -99,6 +99,7 @@ void MmShares::note(const exporters::TickRow &row) {
     sums_.teardown = ledger.teardown;
     sums_.teardown_uncertain = ledger.teardown_uncertain;
     sums_.teardown_updates = ledger.teardown_updates;
+    sums_.teardown_flushes = ledger.teardown_flushes;
     sums_.remainder = ledger.remainder;
     for (const core::EndedTask &ended : ledger.ended)
         note_ended(ended, row);

@@ -6,6 +6,7 @@
 
 #include "../paths.h"
 #include "report/peak.h"
+#include "report/report_parts.h"
 #include "report/report_builder.h"
 #include "rows.h"
 
@@ -239,6 +240,23 @@ TEST(Report, ListsEachThreadThatHasEnded) {
     EXPECT_EQ(process.sum.exited.threads, 1U) << "the one that no tick lists";
     EXPECT_EQ(process.sum.exited.net.anon, Pages{6});
     expect_adds_up(process);
+}
+
+TEST(Report, CountsTheFlushesOfTheTeardownOnlyThere) {
+    LedgerTick last(1, {task_net(10, 6, 6)}, {}, exited_net(0, -5, 10));
+    last.ledger.exited.flushes = 26;
+    last.ledger.teardown = exporters::test::members(0, -6);
+    last.ledger.teardown_updates = 7;
+    last.ledger.teardown_flushes = 24;
+    const Report report = report_of(with_rows({last.row}));
+    const Rest rest = rest_of(report.processes.at(0), 1);
+    EXPECT_EQ(rest.updates, 3U);
+    EXPECT_EQ(rest.flushes, 2U);
+    const std::string text = report_text(report, {});
+    EXPECT_NE(text.find("7         24            -  removed at its end"), std::string::npos) << text;
+    const auto json = ordered_json::parse(report_json(report)).at("processes").at(0);
+    EXPECT_EQ(json.at("teardown").at("flushes"), 24);
+    EXPECT_EQ(json.at("exited").at("flushes"), 26) << "the teardown is part of it";
 }
 
 TEST(Report, FoldsVeryManyThatHaveEnded) {
