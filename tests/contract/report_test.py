@@ -43,9 +43,11 @@ def assert_adds_up(test, report):
             told = sums([mm['baseline'], mm['exited']['net'], mm['others'], mm['remainder'],
                          *(thread['net'] for thread in threads)])
             test.assertEqual(told, {member: mm['final'][member] for member in MEMBERS}, process['comm'])
-            test.assertEqual(sums([task['net'] for task in others]), {member: mm['others'][member] for member in MEMBERS})
+            rest = mm['ended_others']
+            test.assertEqual(sums([rest['net'], *(task['net'] for task in others)]),
+                             {member: mm['others'][member] for member in MEMBERS})
             test.assertEqual(sum(thread['updates'] for thread in threads) + mm['exited']['updates'], mm['updates'])
-            test.assertEqual(sum(task['updates'] for task in others), mm['updates_by_others'])
+            test.assertEqual(sum(task['updates'] for task in others) + rest['updates'], mm['updates_by_others'])
         test.assertEqual(process['mms'][-1]['final'], process['final'])
         test.assertEqual(sum(thread['updates'] for thread in process['threads']) + process['exited']['updates'],
                          process['updates'])

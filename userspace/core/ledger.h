@@ -144,6 +144,7 @@ struct MmView {
     std::vector<TaskNet> tasks;  ///< ascending by host TID
     ExitedNet exited;
     std::vector<TaskNet> others;  ///< tasks of other mms that updated this one
+    ExitedNet ended_others;       ///< of them, those that have ended; its net is part of `exited`. No faults
     /// Tasks that have ended since the last tick; empty unless AnalyzerOptions::ended_tasks.
     std::vector<EndedTask> ended;
     Members teardown;          ///< part of `exited`: the change by its own tasks during the teardown

@@ -149,6 +149,7 @@ void MmTasks::widen(std::int64_t pages) {
     for (auto &[tag, leaver] : leavers_)
         widen(leaver.account.lost);
     widen(ended_.lost);
+    widen(ended_others_.lost);
     widen(teardown_.lost);
     widen(doubted_);
     widen(lost_pages_);
@@ -182,6 +183,7 @@ std::optional<int> MmTasks::end_other(int tid, const TaskName &name, std::uint64
     leaver.own = false;
     leaver.end_ns = t_ns;
     const int tag = leave(tid, found->second, name, std::move(leaver));
+    ended_others_count_++;
     others_.erase(found);
     return tag;
 }
@@ -269,10 +271,13 @@ void MmTasks::show(MmView &view, bool tasks_cache) const {
     own.join(teardown_);
     for (const auto &[tag, leaver] : leavers_)
         if (leaver.own) own.join(leaver.account);
-    Account all = own;
-    all.join(ended_others_);
+    Account ended_others = ended_others_;
     for (const auto &[tag, leaver] : leavers_)
-        if (!leaver.own) all.join(leaver.account);
+        if (!leaver.own) ended_others.join(leaver.account);
+    Account all = own;
+    all.join(ended_others);
+    view.ended_others = {ended_others_count_,  ended_others.net(),   0,
+                         ended_others.updates, ended_others.flushes, ended_others.uncertain()};
     view.exited = {ended_count_, all.net(), ended_faults_, own.updates, own.flushes, all.uncertain()};
     view.teardown = teardown_.net();
     view.teardown_uncertain = teardown_.uncertain();

@@ -146,7 +146,7 @@ class MmTasks {
     std::map<int, Leaver> leavers_;           ///< by Account::tag
     std::unordered_map<int, int> leaver_of_;  ///< by the kernel's TID: tag of the last ended task that had this TID
     int next_leaver_ = kFirstLeaver;
-    std::uint64_t ended_count_ = 0;
+    std::uint64_t ended_count_ = 0, ended_others_count_ = 0;
     std::uint64_t ended_faults_ = 0;
     std::uint64_t updates_ = 0;
     std::uint64_t updates_by_others_ = 0;

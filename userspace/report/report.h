@@ -46,14 +46,15 @@ struct ReportThread {
 };
 
 /// An mm of a process, as of the process's last tick in it. final = baseline + nets of its threads and of other tasks +
-/// exited + remainder, by member.
+/// exited + ended_others + remainder, by member.
 struct MmReport {
     std::uint64_t mm = 0;
     core::Members baseline, final;
     std::uint64_t updates = 0;  ///< of its own tasks
     std::uint64_t updates_by_others = 0;
-    core::ExitedNet exited;  ///< of ended threads that are not listed, and the teardown
-    core::Members teardown;  ///< part of `exited`: the change during the teardown
+    core::ExitedNet exited;        ///< of ended threads that are not listed, and the teardown
+    core::ExitedNet ended_others;  ///< of ended tasks of other mms that are not listed; part of `others`
+    core::Members teardown;        ///< part of `exited`: the change during the teardown
     core::Pages teardown_uncertain;
     std::uint64_t teardown_updates = 0;
     std::uint64_t teardown_flushes = 0;

@@ -86,6 +86,15 @@ void note_held(Reported &reported, const exporters::TickRow &row) {
     reported.course.add(row.at.t_ns, {held.rss(), lag});
 }
 
+void add(core::ExitedNet &sum, const core::ExitedNet &more) {
+    sum.threads += more.threads;
+    sum.net += more.net;
+    sum.faults += more.faults;
+    sum.updates += more.updates;
+    sum.flushes += more.flushes;
+    sum.uncertain += more.uncertain;
+}
+
 /// Sums up the mms of one process.
 void add(MmReport &sum, const MmReport &mm) {
     sum.mm = mm.mm;
@@ -93,12 +102,8 @@ void add(MmReport &sum, const MmReport &mm) {
     sum.final += mm.final;
     sum.updates += mm.updates;
     sum.updates_by_others += mm.updates_by_others;
-    sum.exited.threads += mm.exited.threads;
-    sum.exited.net += mm.exited.net;
-    sum.exited.faults += mm.exited.faults;
-    sum.exited.updates += mm.exited.updates;
-    sum.exited.flushes += mm.exited.flushes;
-    sum.exited.uncertain += mm.exited.uncertain;
+    add(sum.exited, mm.exited);
+    add(sum.ended_others, mm.ended_others);
     sum.teardown += mm.teardown;
     sum.teardown_uncertain += mm.teardown_uncertain;
     sum.teardown_updates += mm.teardown_updates;

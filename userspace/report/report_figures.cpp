@@ -143,6 +143,28 @@ std::string what_was_lost(const Report &report) {
     return text + (text.empty() || missed.empty() ? "" : ", ") + missed;
 }
 
+/// The sum over `unlisted` and all of `tasks` except the first `listed`.
+Rest rest_of(const std::vector<ReportThread> &tasks, std::size_t listed, const core::ExitedNet &unlisted) {
+    Rest rest;
+    rest.threads = rest.ended = unlisted.threads;
+    rest.net = unlisted.net;
+    rest.updates = unlisted.updates;
+    rest.faults = unlisted.faults;
+    rest.flushes = unlisted.flushes;
+    rest.uncertain = unlisted.uncertain;
+    for (std::size_t i = listed; i < tasks.size(); ++i) {
+        const ReportThread &task = tasks[i];
+        rest.threads++;
+        rest.ended += task.ended ? 1 : 0;
+        rest.net += task.net;
+        rest.uncertain += task.uncertain;
+        rest.updates += task.updates;
+        rest.faults += task.faults;
+        rest.flushes += task.flushes;
+    }
+    return rest;
+}
+
 /// Only a lower bound if children were not traced.
 Figure tree_peak(const Report &report) {
     const core::Extremes &tree = report.ending.all;
@@ -251,26 +273,20 @@ std::string more_threads(std::uint64_t threads, std::uint64_t ended) {
     return text + (ended == threads ? " that ended" : fmt::format(", {} of them ended", count(ended)));
 }
 
+std::string more_others(std::uint64_t tasks) {
+    return fmt::format("by {} more task{} of other processes", count(tasks), tasks == 1 ? "" : "s");
+}
+
 Rest rest_of(const ReportProcess &process, std::size_t listed) {
-    const core::ExitedNet &exited = process.sum.exited;
-    Rest rest;
-    rest.threads = rest.ended = exited.threads;
-    rest.net = exited.net - process.sum.teardown;
-    rest.updates = exited.updates - std::min(exited.updates, process.sum.teardown_updates);
-    rest.faults = exited.faults;
-    rest.flushes = exited.flushes - std::min(exited.flushes, process.sum.teardown_flushes);
-    rest.uncertain = exited.uncertain;
-    for (std::size_t i = listed; i < process.threads.size(); ++i) {
-        const ReportThread &thread = process.threads[i];
-        rest.threads++;
-        rest.ended += thread.ended ? 1 : 0;
-        rest.net += thread.net;
-        rest.uncertain += thread.uncertain;
-        rest.updates += thread.updates;
-        rest.faults += thread.faults;
-        rest.flushes += thread.flushes;
-    }
+    Rest rest = rest_of(process.threads, listed, process.sum.exited);
+    rest.net = rest.net - process.sum.teardown;
+    rest.updates -= std::min(rest.updates, process.sum.teardown_updates);
+    rest.flushes -= std::min(rest.flushes, process.sum.teardown_flushes);
     return rest;
+}
+
+Rest rest_of_others(const ReportProcess &process, std::size_t listed) {
+    return rest_of(process.other_tasks, listed, process.sum.ended_others);
 }
 
 std::vector<Figure> figures(const Report &report) {

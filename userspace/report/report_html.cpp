@@ -174,8 +174,10 @@ std::string share_row(const Page &page, const std::string &who, const std::strin
 std::string threads(const ReportProcess &process, const Page &page) {
     const std::size_t listed = std::min(process.threads.size(), page.share(kAllThreads, 10, 200));
     const Rest rest = rest_of(process, listed);
+    const std::size_t others = std::min(process.other_tasks.size(), page.share(kAllThreads, 10, 200));
+    const Rest rest_others = rest_of_others(process, others);
     const bool attributed = process.sum.remainder == core::Members{};
-    if (process.threads.empty() && !rest.any() && process.other_tasks.empty() && attributed) return "";
+    if (process.threads.empty() && !rest.any() && others == 0 && !rest_others.any() && attributed) return "";
     const auto tid = [](const ReportThread &thread) { return thread.tid > 0 ? std::to_string(thread.tid) : "?"; };
     std::string rows;
     for (std::size_t i = 0; i < listed; ++i) {
@@ -188,12 +190,14 @@ std::string threads(const ReportProcess &process, const Page &page) {
             page,
             rest.threads > 0 ? "and " + more_threads(rest.threads, rest.ended) : "updates after the threads' ends", "",
             -1, rest.net, rest.uncertain, std::nullopt, rest.updates, rest.flushes, rest.faults);
-    const std::size_t others = std::min(process.other_tasks.size(), page.share(kAllThreads, 10, 200));
     for (std::size_t i = 0; i < others; ++i) {
         const ReportThread &other = process.other_tasks[i];
         rows += share_row(page, "by another process: " + other.comm, tid(other), other.tid, other.net, other.uncertain,
                           std::nullopt, other.updates, std::nullopt, std::nullopt);
     }
+    if (rest_others.any())
+        rows += share_row(page, more_others(rest_others.threads), "", -1, rest_others.net, rest_others.uncertain,
+                          std::nullopt, rest_others.updates, std::nullopt, std::nullopt);
     if (process.sum.teardown_updates > 0)
         rows += share_row(page, "removed at its end", "", -1, process.sum.teardown, process.sum.teardown_uncertain,
                           std::nullopt, process.sum.teardown_updates, process.sum.teardown_flushes, std::nullopt);
@@ -205,9 +209,6 @@ std::string threads(const ReportProcess &process, const Page &page) {
     std::string out = fmt::format("<details{}><summary>{} threads</summary>\n", all <= kFew ? " open" : "", count(all));
     out += table("", headings({"<THREAD", "TID", "NET", "UNCERTAIN", "PEAK CACHED", "UPDATES", "FLUSHES", "FAULTS"}),
                  rows);
-    if (others < process.other_tasks.size())
-        out += paragraph(
-            "faint", fmt::format("and {} more tasks of other processes", count(process.other_tasks.size() - others)));
     return out + "</details>\n";
 }
 

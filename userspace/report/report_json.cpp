@@ -59,6 +59,13 @@ ordered_json teardown(const MmReport &mm) {
             {"flushes", mm.teardown_flushes}};
 }
 
+ordered_json ended_others(const MmReport &mm) {
+    return {{"tasks", mm.ended_others.threads},
+            {"net", members(mm.ended_others.net)},
+            {"uncertain", mm.ended_others.uncertain.n},
+            {"updates", mm.ended_others.updates}};
+}
+
 ordered_json mm_report(const MmReport &mm) {
     return {{"mm", fmt::format("{}", mm.mm)},
             {"baseline", members(mm.baseline)},
@@ -66,6 +73,7 @@ ordered_json mm_report(const MmReport &mm) {
             {"exited", exited(mm.exited)},
             {"teardown", teardown(mm)},
             {"others", members(mm.others)},
+            {"ended_others", ended_others(mm)},
             {"remainder", members(mm.remainder)},
             {"updates", mm.updates},
             {"updates_by_others", mm.updates_by_others},
@@ -166,6 +174,7 @@ ordered_json process(const ReportProcess &process) {
     object["teardown"] = teardown(process.sum);
     object["others"] = members(process.sum.others);
     object["other_tasks"] = array_of(process.other_tasks, share);
+    object["ended_others"] = ended_others(process.sum);
     object["mms"] = array_of(process.mms, mm_report);
     object["lag"] = array_of(process.points, point);
     object["growth"] = array_of(

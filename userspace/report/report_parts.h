@@ -70,6 +70,10 @@ struct Rest {
     bool any() const { return threads > 0 || updates > 0 || net != core::Members{}; }
 };
 Rest rest_of(const ReportProcess &process, std::size_t listed);
+/// The sum over all tasks of other processes except the first `listed`.
+Rest rest_of_others(const ReportProcess &process, std::size_t listed);
+/// "by 12 more tasks of other processes".
+std::string more_others(std::uint64_t tasks);
 
 /// The bound of a process's lag.
 core::Bound lag_bound(const ReportProcess &process, const Report &report);

@@ -164,22 +164,16 @@ std::string threads(const ReportProcess &process, const Amounts &amount) {
                                                   : std::string("updates after the threads' ends");
         rows.push_back({"-", rest.net, rest.uncertain, rest.updates, rest.flushes, rest.faults, what});
     }
-    constexpr std::size_t kMostOthers = 10;
-    ShareRow more;
-    for (std::size_t i = 0; i < process.other_tasks.size(); ++i) {
+    const std::size_t others = std::min<std::size_t>(process.other_tasks.size(), 10);
+    for (std::size_t i = 0; i < others; ++i) {
         ShareRow row = share_of(process.other_tasks[i], amount);
         row.flushes = row.faults = std::nullopt;
         row.who = "by another process: " + row.who;
-        if (i < kMostOthers) {
-            rows.push_back(std::move(row));
-            continue;
-        }
-        more.net += row.net;
-        more.uncertain += row.uncertain;
-        more.updates += row.updates;
-        more.who = fmt::format("by {} more tasks of other processes", count(i + 1 - kMostOthers));
+        rows.push_back(std::move(row));
     }
-    if (!more.who.empty()) rows.push_back(std::move(more));
+    if (const Rest rest = rest_of_others(process, others); rest.any())
+        rows.push_back(
+            {"-", rest.net, rest.uncertain, rest.updates, std::nullopt, std::nullopt, more_others(rest.threads)});
     if (process.sum.teardown_updates > 0)
         rows.push_back({"-", process.sum.teardown, process.sum.teardown_uncertain, process.sum.teardown_updates,
                         process.sum.teardown_flushes, std::nullopt, "removed at its end"});

@@ -96,6 +96,8 @@ void MmShares::note(const exporters::TickRow &row) {
     if (row.ledger == nullptr) return;
     const core::MmView &ledger = *row.ledger;
     sums_.exited = ledger.exited;
+    sums_.exited.net = ledger.exited.net - ledger.ended_others.net;
+    sums_.ended_others = ledger.ended_others;
     sums_.teardown = ledger.teardown;
     sums_.teardown_uncertain = ledger.teardown_uncertain;
     sums_.teardown_updates = ledger.teardown_updates;
@@ -118,6 +120,7 @@ void MmShares::lost(std::uint64_t records) {
         widen(each.thread.uncertain, records);
     if (!sums_open_) return;
     widen(sums_.exited.uncertain, records);
+    widen(sums_.ended_others.uncertain, records);
     widen(sums_.teardown_uncertain, records);
     widen(others_more_, records);
 }
@@ -137,30 +140,29 @@ MmReport MmShares::take_into(ReportProcess &process) const {
         if (others_more_.n > 0) each.uncertain += others_more_;
         process.threads.push_back(std::move(each));
     }
-    // `exited` keeps the threads without a row of their own.
-    const auto listed = [&report](const ReportThread &thread) {
-        report.exited.net = report.exited.net - thread.net;
-        if (thread.other) return;
-        report.exited.threads -= std::min<std::uint64_t>(report.exited.threads, 1);
-        report.exited.updates -= std::min(report.exited.updates, thread.updates);
-        report.exited.faults -= std::min(report.exited.faults, thread.faults);
-        report.exited.flushes -= std::min(report.exited.flushes, thread.flushes);
+    // The sums keep the tasks without a row of their own.
+    const auto listed = [](core::ExitedNet &sum, const ReportThread &thread) {
+        sum.net = sum.net - thread.net;
+        sum.threads -= std::min<std::uint64_t>(sum.threads, 1);
+        sum.updates -= std::min(sum.updates, thread.updates);
+        sum.faults -= std::min(sum.faults, thread.faults);
+        sum.flushes -= std::min(sum.flushes, thread.flushes);
     };
     report.ended = report.exited.threads;
     for (ReportThread &each : all.ended_) {
-        listed(each);
+        listed(report.exited, each);
         process.threads.push_back(std::move(each));
     }
+    report.others = report.ended_others.net;
     for (ReportThread &each : all.ended_others_) {
-        listed(each);
+        listed(report.ended_others, each);
         process.other_tasks.push_back(std::move(each));
     }
     for (ReportThread &each : all.others_) {
         each.uncertain += others_more_;
+        report.others += each.net;
         process.other_tasks.push_back(std::move(each));
     }
-    for (const ReportThread &each : process.other_tasks)
-        if (each.mm == report.mm) report.others += each.net;
     return report;
 }
 

@@ -391,6 +391,9 @@ TEST(LedgerLifecycle, DoesNotTakeAReusedTidOfAnotherProcessForItsLastOwner) {
     }
     EXPECT_EQ(of_ended, (std::set<std::string>{"first", "second"}));
     EXPECT_EQ(view.updates_by_others, 15U);
+    EXPECT_EQ(view.ended_others.threads, 2U);
+    EXPECT_EQ(view.ended_others.net, members(0, 10));
+    EXPECT_EQ(view.ended_others.updates, 10U);
 }
 
 TEST(LedgerLifecycle, KeepsNamesUpToDate) {

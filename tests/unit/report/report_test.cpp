@@ -6,8 +6,8 @@
 
 #include "../paths.h"
 #include "report/peak.h"
-#include "report/report_parts.h"
 #include "report/report_builder.h"
+#include "report/report_parts.h"
 #include "rows.h"
 
 namespace rsslag::report {
@@ -225,6 +225,14 @@ void expect_adds_up(const ReportProcess &process) {
     }
     EXPECT_EQ(net, process.sum.final);
     EXPECT_EQ(updates, process.sum.updates);
+    core::Members by_others = process.sum.ended_others.net;
+    std::uint64_t updates_by_others = process.sum.ended_others.updates;
+    for (const ReportThread &task : process.other_tasks) {
+        by_others += task.net;
+        updates_by_others += task.updates;
+    }
+    EXPECT_EQ(by_others, process.sum.others);
+    EXPECT_EQ(updates_by_others, process.sum.updates_by_others);
 }
 
 TEST(Report, ListsEachThreadThatHasEnded) {
@@ -240,6 +248,36 @@ TEST(Report, ListsEachThreadThatHasEnded) {
     EXPECT_EQ(process.sum.exited.threads, 1U) << "the one that no tick lists";
     EXPECT_EQ(process.sum.exited.net.anon, Pages{6});
     expect_adds_up(process);
+}
+
+TEST(Report, FoldsVeryManyTasksOfOtherProcessesThatHaveEnded) {
+    constexpr int kTasks = 2'600;
+    std::vector<core::TaskNet> ended;
+    std::int64_t pages = 0;
+    for (int tid = 100; tid < 100 + kTasks; ++tid) {
+        ended.push_back(task_net(tid, tid, 2));
+        pages += tid;
+    }
+    // The view's sum of ended tasks includes those of other processes; two of them may not be listed yet.
+    LedgerTick last(1, {task_net(10, 6, 6)}, ended, exited_net(0, pages + 7, 0));
+    for (core::EndedTask &each : last.ledger.ended)
+        each.own = false;
+    last.ledger.ended_others = exited_net(kTasks + 2, pages + 7, 2 * kTasks + 3);
+    last.row.updates_by_others = 2 * kTasks + 3;
+    const Report report = report_of(with_rows({last.row}));
+    const ReportProcess &process = report.processes.at(0);
+    expect_adds_up(process);
+    EXPECT_EQ(process.sum.exited.net, core::Members{});
+    EXPECT_EQ(process.other_tasks.size() + process.sum.ended_others.threads, kTasks + 2U);
+    EXPECT_LT(process.other_tasks.size(), static_cast<std::size_t>(kTasks));
+    const std::string text = report_text(report, {});
+    EXPECT_NE(text.find("by 2,592 more tasks of other processes\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("        5,183            -            -  by 2,592 more"), std::string::npos) << text;
+    EXPECT_EQ(text.find("after the threads' ends"), std::string::npos) << text;
+    const std::string html = report_html(report);
+    EXPECT_NE(html.find("more tasks of other processes</td>"), std::string::npos);
+    const auto json = ordered_json::parse(report_json(report)).at("processes").at(0);
+    EXPECT_EQ(json.at("ended_others").at("tasks"), process.sum.ended_others.threads);
 }
 
 TEST(Report, CountsTheFlushesOfTheTeardownOnlyThere) {
