@@ -160,7 +160,8 @@ Check Ledger::compare(const CounterReading &reading, std::uint64_t begin_ns, std
     if (mm->born_ns >= begin_ns) return {};  // the reading may be of an earlier mm at this address
     const Check check = mm->compare(reading, begin_ns, end_ns);
     if (!impl_->watching) mm->end_watch();
-    if (check.quiet) impl_->drop_missing(*mm, reading);
+    impl_->take_names(reading);
+    if (check.known) impl_->drop_missing(*mm, reading, begin_ns);
     return check;
 }
 

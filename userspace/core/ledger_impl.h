@@ -81,7 +81,8 @@ struct Ledger::Impl {
     void leave(int host_tgid, std::shared_ptr<MmAccount> mm, std::uint64_t t_ns);
     void rename(const rsslag_task &record);
     void seen(const rsslag_task &record);
-    void drop_missing(MmAccount &mm, const CounterReading &reading);
+    void take_names(const CounterReading &reading);
+    void drop_missing(MmAccount &mm, const CounterReading &reading, std::uint64_t begin_ns);
     void name_tasks(MmView &view) const;
     static TaskName name_of(int host_tid, const Task &task);
     void name_extremes(Extremes &extremes) const;

@@ -335,6 +335,7 @@ bool Ledger::Impl::alive_in(const MmAccount &mm, int except) const {
 
 void Ledger::Impl::exit(const rsslag_task &record) {
     const auto task = tasks.find(record.tid);
+    if (task != tasks.end()) task->second.comm = reported_comm(record);  // an untraced one has no RENAME record
     std::shared_ptr<MmAccount> mm = task == tasks.end() ? nullptr : task->second.mm;
     const std::uint64_t faults = record.user_faults + record.kernel_faults;
     if (mm)
@@ -392,14 +393,24 @@ void Ledger::Impl::rename(const rsslag_task &record) {
     if (group != groups.end()) group->second.comm = reported_comm(record);
 }
 
+/// Updates the names of tasks of groups that are not traced, which have no RENAME record.
+void Ledger::Impl::take_names(const CounterReading &reading) {
+    for (const TaskReading &each : reading.tasks) {
+        const auto task = tasks.find(each.host_tid);
+        if (task != tasks.end() && groups.count(task->second.host_tgid) == 0) task->second.comm = each.comm;
+    }
+}
+
 /// Ends tasks that the reading lacks and that had no exit record: tasks of a group that is not traced, in a shared mm.
-void Ledger::Impl::drop_missing(MmAccount &mm, const CounterReading &reading) {
+/// Such a task has exited or run an exec.
+void Ledger::Impl::drop_missing(MmAccount &mm, const CounterReading &reading, std::uint64_t begin_ns) {
     std::unordered_set<int> there;
     for (const TaskReading &task : reading.tasks)
         there.insert(task.host_tid);
     std::vector<int> missing;
     for (const auto &[tid, account] : mm.members()) {
-        if (there.count(tid) == 0) missing.push_back(tid);
+        const bool older = account.cached_ns + MmCheck::kWiderNs < begin_ns;
+        if (older && there.count(tid) == 0) missing.push_back(tid);
     }
     for (const int tid : missing) {
         const auto task = tasks.find(tid);

@@ -159,6 +159,36 @@ TEST(Ledger, ComparesAnMmWithBothGroupsThatShareIt) {
     EXPECT_EQ(view.resyncs, 0U);
 }
 
+// An untraced process that shares the mm has no RENAME record, and after an exec no EXIT record.
+TEST(Ledger, FollowsUntracedProcessesThatShareAnMm) {
+    LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}});
+    for (const int tid : {4800, 4801, 4802})
+        one.task_record(50, RSSLAG_NEWTASK, RSSLAG_SHARES_MM, tid, tid, kMm, "parent");
+    one.update(1'000, 4800, 0, 1'000, 8, kFault | RSSLAG_BY_OTHER);
+    one.update(2'000, 4801, 0, 1'000, 9, kFault | RSSLAG_BY_OTHER);
+    one.task_record(3'000, RSSLAG_EXIT, RSSLAG_GROUP_DEAD, 4801, 4801, kMm, "ended");
+    one.ledger.advance(kStart + 2 * kMs);
+    one.ledger.watch_all();
+    one.update(5'050'000, 4711, 0, 1'000, 10, kFault);
+    one.task_record(5'060'000, RSSLAG_NEWTASK, RSSLAG_SHARES_MM, 4803, 4803, kMm, "parent");
+    one.ledger.advance(kStart + 20 * kMs);
+    CounterReading reading = one.reading_of(1'000, {{0, members(0, 10)}});
+    reading.tasks.push_back(task(4800, {}, 4800));
+    reading.tasks.back().comm = "renamed";
+    EXPECT_FALSE(one.ledger.compare(reading, kStart + 5 * kMs, kStart + 5 * kMs + 100'000).quiet);
+    one.ledger.end_watch();
+    const MmView view = one.later();
+    EXPECT_EQ(row(view, 4800).comm, "renamed");
+    EXPECT_EQ(row(view, 4803).comm, "parent") << "it may be younger than the reading";
+    EXPECT_EQ(view.tasks.size(), 4U);
+    EXPECT_EQ(view.exited.threads, 2U) << "4802 has run an exec";
+    const std::vector<EndedTask> ended = one.ledger.take_ended_tasks();
+    ASSERT_EQ(ended.size(), 2U);
+    const bool first = ended[0].task.host_tid == 4801;
+    EXPECT_EQ(ended[first ? 0 : 1].task.comm, "ended");
+    EXPECT_EQ(ended[first ? 1 : 0].task.comm, "parent");
+}
+
 TEST(Ledger, DisagreesOnceWhereTwoGroupsReadTheSameMm) {
     LedgerOf one(Scheme::Cpu, {{0, members(0, 7)}});
     one.ledger.advance(kStart + 2 * kMs);
