@@ -265,7 +265,10 @@ std::vector<Ended> Ledger::take_ended(bool all) {
         const std::uint64_t since = each.mm->torn_down ? std::max(each.t_ns, each.mm->last_ns) : each.t_ns;
         const bool there = impl_->at(each.mm->mm) == each.mm;
         const bool shared = there && !each.mm->torn_down && impl_->alive_in(*each.mm, each.group.host_tgid);
-        const bool complete = (each.mm->torn_down && each.mm->empty()) || !there || shared;
+        // The amounts of the group's updates, and the range of its extremes, are known once these have settled. Those
+        // of tasks that still live there may be open at any time.
+        const bool settled = each.mm->settled() || since + CounterHistory::kSilentNs < impl_->now;
+        const bool complete = (each.mm->torn_down && each.mm->empty()) || !there || (shared && settled);
         if (!all && !complete && since + kTeardownNs >= impl_->now) {
             rest.push_back(std::move(each));
             continue;

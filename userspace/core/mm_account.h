@@ -93,7 +93,8 @@ class MmAccount {
     void release_leavers(std::uint64_t t_ns);
 
     MmView view() const;
-    bool empty() const;         ///< every member is 0, by the counts in the records
+    bool settled() const { return histories_.settled(); }  ///< no update is open
+    bool empty() const;                                    ///< every member is 0, by the counts in the records
     bool may_be_empty() const;  ///< every member is 0, if open updates have their most likely amounts
 
     std::uint64_t mm = 0;

@@ -224,6 +224,25 @@ TEST(LedgerLifecycle, GivesACommandWhatItsExecDidBeforeTheRecord) {
     EXPECT_TRUE(view.others.empty());
 }
 
+TEST(LedgerLifecycle, EndsAGroupWhoseMmLivesOnOnceItsUpdatesHaveSettled) {
+    constexpr std::uint64_t kMs = 1'000'000;
+    constexpr int kChild = 4720;
+    constexpr std::uint16_t kShares = RSSLAG_SHARES_MM | RSSLAG_TRACED;
+    LedgerOf one(Scheme::Cpu, {{0, members(0, 31)}, {1, members(0, 31)}});
+    one.task_record(1 * kMs, RSSLAG_NEWTASK, kShares, kChild, kChild, kMm);
+    // The count of each record may include the other CPU's fold.
+    EXPECT_NE(one.update(2 * kMs, kChild, 0, 1'064, 0).ticket, 0U);
+    EXPECT_NE(one.update(2 * kMs + 10, 4711, 1, 1'064, 0).ticket, 0U);
+    one.task_record(3 * kMs, RSSLAG_EXIT, RSSLAG_TRACED | RSSLAG_GROUP_DEAD, kChild, kChild, kMm);
+    one.ledger.advance(kStart + 4 * kMs);
+    EXPECT_TRUE(one.ledger.take_ended().empty());
+    one.ledger.advance(kStart + 200 * kMs);
+    const std::vector<Ended> ended = one.ledger.take_ended();
+    ASSERT_EQ(ended.size(), 1U);
+    EXPECT_EQ(ended[0].group.host_tgid, kChild);
+    EXPECT_EQ(ended[0].mm.extremes.most.to, Pages{1'064});
+}
+
 TEST(LedgerLifecycle, IsNotMisledByAThousandExecs) {
     on_each_kernel([](Scene &scene) {
         for (int i = 0; i < 1'000; ++i) {
