@@ -207,7 +207,10 @@ std::string threads(const ReportProcess &process, const Page &page) {
     constexpr std::size_t kFew = 20;
     const std::uint64_t all = process.threads.size() + process.sum.exited.threads;
     std::string out = fmt::format("<details{}><summary>{} threads</summary>\n", all <= kFew ? " open" : "", count(all));
-    out += table("", headings({"<THREAD", "TID", "NET", "UNCERTAIN", "PEAK CACHED", "UPDATES", "FLUSHES", "FAULTS"}),
+    const bool lossy = process.extremes.lossy;
+    out += table("",
+                 headings({"<THREAD", "TID", "NET", "UNCERTAIN", "PEAK CACHED", marked(lossy, "UPDATES"),
+                           marked(lossy, "FLUSHES"), "FAULTS"}),
                  rows);
     return out + "</details>\n";
 }
@@ -238,7 +241,8 @@ std::string grown(const exporters::ImageGrowth &image, const Page &page) {
     }
     std::string out = paragraph(
         "", fmt::format("grew by {} as {}", marked(image.approximate, page.kb(image.grew())), escaped(image.comm)));
-    out += table("", headings({"<MAPPING", "CAME BY FAULT", "HELD AT FIRST", "HELD AT LAST"}), rows);
+    out += table(
+        "", headings({"<MAPPING", marked(image.approximate, "CAME BY FAULT"), "HELD AT FIRST", "HELD AT LAST"}), rows);
     if (image.names_lost > 0)
         out += paragraph("bad", fmt::format("{} changes of mappings were lost: any of these names may be outdated",
                                             count(image.names_lost)));

@@ -121,13 +121,14 @@ struct ShareRow {
     std::string who;
 };
 
-std::string share_rows(const std::vector<ShareRow> &rows, const Amounts &amount) {
+std::string share_rows(const std::vector<ShareRow> &rows, bool lossy, const Amounts &amount) {
     const bool doubt = std::any_of(rows.begin(), rows.end(), [](const ShareRow &row) { return row.uncertain.n != 0; });
     const auto number = [](const std::optional<std::uint64_t> &value) { return value ? count(*value) : "-"; };
     const std::string plus_minus = amount.style().utf8 ? "\u00b1" : "+-";
+    const std::string_view mark = core::approximate_mark(lossy);
     std::string text = fmt::format("  {} {}{} {} {} {}  THREAD\n", right("PEAK CACHED", 14), right("NET", 14),
-                                   doubt ? right("UNCERTAIN", 17) : "", right("UPDATES", 12), right("FLUSHES", 10),
-                                   right("FAULTS", 12));
+                                   doubt ? right("UNCERTAIN", 17) : "", right(fmt::format("{}UPDATES", mark), 12),
+                                   right(fmt::format("{}FLUSHES", mark), 10), right("FAULTS", 12));
     for (const ShareRow &row : rows) {
         const std::string uncertain = row.uncertain.n == 0 ? "0" : plus_minus + amount(row.uncertain);
         text += fmt::format("  {} {}{} {} {} {}  {}\n", right(row.peak_cached, 14), right(amount(row.net.rss()), 14),
@@ -179,7 +180,7 @@ std::string threads(const ReportProcess &process, const Amounts &amount) {
                         process.sum.teardown_flushes, std::nullopt, "removed at its end"});
     if (process.sum.remainder != core::Members{})
         rows.push_back({"-", process.sum.remainder, {}, 0, std::nullopt, std::nullopt, "not attributed"});
-    return rows.empty() ? "" : share_rows(rows, amount);
+    return rows.empty() ? "" : share_rows(rows, process.extremes.lossy, amount);
 }
 
 std::string growth_text(const ReportProcess &process, const Amounts &amount) {
@@ -192,8 +193,9 @@ std::string growth_text(const ReportProcess &process, const Amounts &amount) {
                             growth.from, growth.to);
     }
     if (text.empty()) return "";
-    return fmt::format("  {} {}  ADDRESSES OF FAULTS\n", right(process.extremes.lossy ? "~GREW" : "GREW", 14),
-                       right("UPDATES", 12)) +
+    const std::string_view mark = core::approximate_mark(process.extremes.lossy);
+    return fmt::format("  {} {}  ADDRESSES OF FAULTS\n", right(fmt::format("{}GREW", mark), 14),
+                       right(fmt::format("{}UPDATES", mark), 12)) +
            text;
 }
 
@@ -203,10 +205,10 @@ std::string image_text(const exporters::ImageGrowth &image, const Amounts &amoun
     const auto held = [](const std::optional<core::Kilobytes> &kb) {
         return kb ? core::with_thousands(kb->n) + " kB" : std::string("-");
     };
-    std::string text = fmt::format("  grew by {}{} as {}\n", core::approximate_mark(image.approximate),
-                                   amount(image.grew()), amount.name(image.comm));
-    text += fmt::format("  {} {} {}  MAPPING\n", right("CAME BY FAULT", 14), right("HELD AT FIRST", 14),
-                        right("HELD AT LAST", 14));
+    const std::string_view mark = core::approximate_mark(image.approximate);
+    std::string text = fmt::format("  grew by {}{} as {}\n", mark, amount(image.grew()), amount.name(image.comm));
+    text += fmt::format("  {} {} {}  MAPPING\n", right(fmt::format("{}CAME BY FAULT", mark), 14),
+                        right("HELD AT FIRST", 14), right("HELD AT LAST", 14));
     std::size_t listed = 0;
     Pages rest;
     for (const exporters::ImageGrowth::Mapping &mapping : image.mappings) {

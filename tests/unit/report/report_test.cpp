@@ -68,6 +68,29 @@ exporters::TickRow lossy_tick() {
     return row;
 }
 
+TEST(Report, MarksTheColumnsThatLostRecordsWouldHaveChanged) {
+    for (const bool lossy : {false, true}) {
+        Report report = report_of(with_rows({exporters::test::tick(2 * kSecond, 10, 200, 100)}));
+        ReportProcess &process = report.processes.at(0);
+        process.extremes.lossy = lossy;
+        process.threads.resize(1);
+        process.growth = {{0x1000, 0x2000, Pages{7}, 7}};
+        for (const bool names : {false, true}) {
+            report.names = names;
+            process.images.resize(1);
+            process.images[0].approximate = lossy;
+            for (const std::string &text : {report_text(report, {}), report_html(report)}) {
+                for (const char *const heading : {"UPDATES", "FLUSHES", "CAME BY FAULT"}) {
+                    for (std::size_t at = text.find(heading); at != std::string::npos; at = text.find(heading, at + 1))
+                        EXPECT_EQ(text.at(at - 1) == '~', lossy) << heading << "\n" << text;
+                }
+                EXPECT_NE(text.find("FLUSHES"), std::string::npos);
+            }
+            EXPECT_EQ(report_text(report, {}).find("CAME BY FAULT") != std::string::npos, names);
+        }
+    }
+}
+
 TEST(Report, SaysAfterALossThatItMayHaveBeenMore) {
     const Report report = report_of(with_rows({lossy_tick()}));
     ASSERT_TRUE(report.peak_lag);
