@@ -76,7 +76,8 @@ class Segments(TracingTest):
         ticks, summary = assert_trace(self, ran, not_at_zero=1 if apart else 0)
         self.assertEqual((summary['lost'], summary['emitted']), (0, summary['records']), name)
         same = ('flushed', 'cached', 'exact', 'lag', 'readers', 'residual', 'verdict', 'walked', 'comm', 'threads_count')
-        told = [tick for tick in ticks if tick['state'] == 'running']
+        # A segment's last tick may have no reading: it shows records after the last reading, which live has later.
+        told = [tick for tick in ticks if tick['state'] == 'running' and tick['readers']['stat']['rss_kb'] is not None]
         if name == self.file and not told:
             return ticks, summary  # the segment started just before the end
         self.assertGreater(len(told), 0, name)

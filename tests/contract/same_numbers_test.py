@@ -55,6 +55,11 @@ def flat(tick):
     return row
 
 
+def is_closing(tick):
+    """Whether it has no reading: the last tick of a process that runs on when a segment or an unfinished recording ends."""
+    return tick['state'] == 'running' and tick['readers']['stat']['rss_kb'] is None
+
+
 class SameNumbers(TracingTest):
     def setUp(self):
         self.directory = tempfile.mkdtemp()
@@ -153,6 +158,8 @@ class SameNumbers(TracingTest):
         for name in segments:
             ticks, _ = self.assert_same_numbers(name)
             for tick in ticks:
+                if is_closing(tick):
+                    continue
                 one = live[tick['pid'], tick['time']]
                 self.assertEqual({key: tick[key] for key in same}, {key: one[key] for key in same}, name)
                 found += 1
@@ -173,6 +180,7 @@ class SameNumbers(TracingTest):
             out.seek(0)
             live = [json.loads(line) for line in out if line.endswith('\n')]
         ticks, _ = self.assert_same_numbers(self.file, complete=False)
+        ticks = [tick for tick in ticks if not is_closing(tick)]
         self.assertGreater(len(ticks), 3)
         self.assertLessEqual(len(ticks), len(live) + 1)
         for tick, one in zip(ticks, live):

@@ -280,6 +280,7 @@ void Analyzer::State::operator()(event::Stop &event) {
     ledger.advance(now.t_ns);
     ledger.settle_all();
     finish_all(true);
+    close_running();
     take_settled();
     lines.finish();
 }

@@ -28,7 +28,8 @@ struct Traced {
     std::optional<core::ProcessReading> walked;
     std::uint64_t walked_ns = 0, walked_updates = 0, walked_faults = 0;
     std::map<int, std::uint64_t> updates_before;
-    bool gone = false;  ///< the last reading found no process, or one without memory
+    std::uint64_t updates = 0;  ///< of its mm, at its last tick
+    bool gone = false;          ///< the last reading found no process, or one without memory
     core::Summary::Process summary;
     std::optional<core::Extremes> before;  ///< of the programs that it ran before the current one
     int image = 1;                         ///< number of the current program
@@ -147,7 +148,9 @@ struct Analyzer::State {
     void end_tick();
     const core::GroupView *group_of(int host_tgid) const;
     core::Tick tick_of(const core::GroupView &group, const core::MmView &mm) const;
+    core::Tick unread_tick(const Traced &entry, const core::GroupView &group, const core::MmView &mm);
     void finish(const core::Ended &over);
+    void close_running();
     void finish_image(Traced &entry, bool forked);
     void finish_all(bool all);
     void take_ended_tasks();

@@ -8,6 +8,13 @@
 #include "core/reading_figures.h"
 
 namespace rsslag::analysis {
+namespace {
+
+std::uint64_t all_updates(const core::MmView &mm) {
+    return mm.updates + mm.updates_by_others;
+}
+
+}  // namespace
 
 /// The part of a tick that does not depend on a reading.
 core::Tick Analyzer::State::tick_of(const core::GroupView &group, const core::MmView &mm) const {
@@ -111,21 +118,26 @@ void Analyzer::State::finish_all(bool all) {
         finish(each);
 }
 
+core::Tick Analyzer::State::unread_tick(const Traced &entry, const core::GroupView &group, const core::MmView &mm) {
+    core::Tick tick = tick_of(group, mm);
+    tick.read = false;
+    tick.process = entry.last;
+    tick.process.pid = group.tgid;
+    tick.process.host_pid = group.host_tgid;
+    tick.process.comm = group.comm;
+    // The last reading may be of the previous program.
+    tick.process.mm_id = core::mm_id(facts.id_key, mm.mm, mm.generation);
+    tick.process.threads_count = static_cast<std::int64_t>(mm.tasks.size());
+    tick.updates_before = entry.updates_before;
+    tick.ledger.ended = ended_tasks_of(mm);
+    if (recent) tick.recent = recent_of(mm);
+    return tick;
+}
+
 /// The last tick of a process, or of a program that an exec has replaced.
 void Analyzer::State::finish(const core::Ended &over) {
     Traced &entry = traced[over.group.host_tgid];
-    core::Tick tick = tick_of(over.group, over.mm);
-    tick.read = false;
-    tick.process = entry.last;
-    tick.process.pid = over.group.tgid;
-    tick.process.host_pid = over.group.host_tgid;
-    tick.process.comm = over.group.comm;
-    // The last reading may be of the previous program.
-    tick.process.mm_id = core::mm_id(facts.id_key, over.mm.mm, over.mm.generation);
-    tick.process.threads_count = static_cast<std::int64_t>(over.mm.tasks.size());
-    tick.updates_before = entry.updates_before;
-    tick.ledger.ended = ended_tasks_of(over.mm);
-    if (recent) tick.recent = recent_of(over.mm);
+    core::Tick tick = unread_tick(entry, over.group, over.mm);
     if (recent && over.last) recent->forget(over.mm);
     const bool forked = over.group.forked && over.group.state == core::State::Exec;
     if (forked) entry.image = 0;
@@ -138,6 +150,24 @@ void Analyzer::State::finish(const core::Ended &over) {
         traced.erase(over.group.host_tgid);
     } else {
         finish_image(entry, forked);
+    }
+}
+
+/// The last ticks of processes that run on. Without them the records after the last reading would be in the totals of
+/// the trace, but in no process.
+void Analyzer::State::close_running() {
+    for (const core::GroupView &group : ledger.groups()) {
+        const auto mm = ledger.view(group.mm);
+        if (!mm) continue;
+        const auto known = traced.find(group.host_tgid);
+        const bool any = known != traced.end() && known->second.summary.mm == mm->generation;
+        const std::uint64_t updates = any ? known->second.updates : 0;
+        const bool lossy = any && known->second.summary.final_approximate;
+        if (all_updates(*mm) == updates && mm->needs_resync == lossy) continue;
+        Traced &entry = traced[group.host_tgid];
+        core::Tick tick = unread_tick(entry, group, *mm);
+        count(entry, tick);
+        reported.push_back(std::move(tick));
     }
 }
 
@@ -155,7 +185,7 @@ void Analyzer::State::finish_image(Traced &entry, bool forked) {
 
 /// Reuses the walk of an earlier tick if the mm has had no update and no fault since.
 void Analyzer::State::keep_walk(Traced &entry, core::Tick &tick) const {
-    const std::uint64_t updates = tick.ledger.updates + tick.ledger.updates_by_others;
+    const std::uint64_t updates = all_updates(tick.ledger);
     if (tick.process.walk) {
         entry.walked = tick.process;
         entry.walked_ns = now.t_ns;
@@ -199,7 +229,8 @@ void Analyzer::State::count(Traced &entry, core::Tick &tick) {
     process.baseline = tick.ledger.baseline;
     process.final = tick.ledger.exact();
     process.last = tick.ledger.last;
-    if (!tick.read) return;
+    entry.updates = all_updates(tick.ledger);
+    if (tick.state != core::State::Running) return;
     const core::Verdict verdict = core::figures_of(tick).verdict;  // the one that the tick shows
     process.verdicts[std::string(core::name(verdict))]++;
 }

@@ -13,14 +13,17 @@ void widen(Window &window, Pages min, Pages max) {
     window.max = std::max(window.max, max);
 }
 
-/// The process is not read any more: only the numbers of the ledger and the last known names are left.
+/// There is no reading: only the numbers of the ledger and the last known names are left. A process that runs on still
+/// has the bound of its last reading.
 void forget_reading(ReadingFigures &figures, const Tick &tick) {
+    const bool runs = tick.state == State::Running;
     figures.readers = {};
-    if (figures.walk_state != WalkState::Skipped) figures.walk_state = WalkState::Gone;
+    if (runs || figures.walk_state != WalkState::Skipped)
+        figures.walk_state = runs ? WalkState::Skipped : WalkState::Gone;
     figures.walk.reset();
-    figures.bound.reset();
+    if (!runs) figures.bound.reset();
     figures.mm_tasks = tick.ledger.tasks.size();
-    figures.lag.reset();
+    figures.lag = runs ? std::optional(lag(figures.exact, figures.flushed)) : std::nullopt;
     figures.behind.reset();
     figures.window = {figures.exact.rss(), figures.exact.rss()};
     figures.window_updates.reset();
@@ -98,7 +101,7 @@ ReadingFigures figures_of(const Tick &tick) {
 Mark mark(const Tick &tick, const ReadingFigures &figures) {
     if (tick.needs_resync) return Mark::AfterLoss;
     // Without a reading there are only records, and on the `thread` scheme there are none while a thread caches.
-    const bool unread = !tick.read && tick.state == State::Running;
+    const bool unread = !tick.read && tick.state == State::Running && tasks_cache(tick.scheme);
     return unread || figures.verdict == Verdict::Moving ? Mark::Approximate : Mark::None;
 }
 

@@ -32,8 +32,9 @@ struct ReadingFigures {
 ReadingFigures figures_of(const ProcessReading &process);
 
 /// The figures of a tick. Flushed, cached and exact are the ledger's. If they differ from the reading, or the ledger
-/// needs a resync or is suspect, the verdict is Moving and there is no cause except Moved. A process that has ended or
-/// could not be read has no readers, walk, bound, lag, behind, residual or window_updates; its verdict is Unwalked.
+/// needs a resync or is suspect, the verdict is Moving and there is no cause except Moved. Without a reading
+/// there are no readers, walk, behind, residual and window_updates, and the verdict is Unwalked. A process that has
+/// ended has no bound and no lag either.
 ReadingFigures figures_of(const Tick &tick);
 
 /// The mark before an uncertain number in text (docs/words.md): Approximate is '~', AfterLoss is '!'.

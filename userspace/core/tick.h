@@ -48,7 +48,7 @@ struct Tick {
     State state = State::Running;
     /// For a process that has ended, only its names as of its last reading are valid.
     ProcessReading process;
-    bool read = true;         ///< false: the process has ended, or could not be read at this tick
+    bool read = true;         ///< false: the process or the trace has ended, with records after the last reading
     bool stale_walk = false;  ///< the walk is from an earlier tick (process.walk_age_ms)
     MmView ledger;
     /// The extremes of that program of the process that had the highest peak. They do not include what a fork held

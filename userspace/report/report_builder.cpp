@@ -206,7 +206,7 @@ void ReportBuilder::State::note(const exporters::TickRow &row) {
     process.final_approximate = row.needs_resync;
     process.extremes = row.extremes;
     process.ticks++;
-    if (row.read) process.verdicts[std::string(core::name(row.verdict))]++;
+    if (row.state == core::State::Running) process.verdicts[std::string(core::name(row.verdict))]++;
     note_residual(process.residual, row);
     note_lag(process, row);
     note_point(process, row, report.facts.machine.page_size);

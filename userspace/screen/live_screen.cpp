@@ -94,10 +94,11 @@ void LiveScreen::take(Tick tick) {
     const int pid = tick.process.pid;
     const auto known = state.processes.find(pid);
     if (state.processes.empty() || pid == state.shown_before) state.pid = pid;
-    if (tick.state != core::State::Running && known != state.processes.end()) {
-        // Keep the values of the last tick before its end; only update the counts of records.
+    const bool ends = tick.state != core::State::Running;
+    if ((ends || !tick.read) && known != state.processes.end()) {
+        // Keep the values of the last reading; only update the counts of records.
         Process &process = known->second;
-        process.ended = tick.state;
+        if (ends) process.ended = tick.state;
         process.tick.lost = tick.lost;
         process.tick.lost_by = std::move(tick.lost_by);
         process.tick.emitted = tick.emitted;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <iterator>
 
+#include "core/reading_figures.h"
 #include "events.h"
 
 namespace rsslag::analysis {
@@ -69,6 +70,42 @@ TEST_F(AnalyzerTest, CountsATraceFromItsBeginToItsEnd) {
     ASSERT_EQ(analyzer_.summary()->processes.size(), 1U);
     EXPECT_EQ(analyzer_.summary()->processes[0].state, State::Exited);
     EXPECT_FALSE(analyzer_.any());
+}
+
+TEST_F(AnalyzerTest, EndsWithATickOfWhoRunsOnAndHadRecordsAfterItsLastTick) {
+    feed(attach(ms(1)));
+    feed(update(ms(10), 1030));
+    feed(until(ms(40)));
+    feed(reading(ms(50), 1030));
+    ASSERT_EQ(feed(tick_end(ms(60))).size(), 1U);
+    feed(update(ms(70), 1500));
+    feed(update(ms(80), 1490));
+    const auto ticks = feed(event::Stop{at(ms(90))});
+    ASSERT_EQ(ticks.size(), 1U);
+    EXPECT_EQ(ticks[0].state, State::Running);
+    EXPECT_EQ(ticks[0].t_ns, ms(90));
+    EXPECT_EQ(ticks[0].ledger.updates, 3U);
+    EXPECT_EQ(ticks[0].ledger.exact(), members(0, 1490));
+    const core::ReadingFigures figures = core::figures_of(ticks[0]);
+    EXPECT_EQ(figures.verdict, core::Verdict::Unwalked);
+    EXPECT_EQ(figures.walk_state, core::WalkState::Skipped);
+    EXPECT_FALSE(figures.readers.stat || figures.behind || figures.walk || figures.residual);
+    EXPECT_EQ(figures.lag, core::Pages{0});
+    feed(event::End{at(ms(91)), {}});
+    const core::Summary::Process &process = analyzer_.summary()->processes.at(0);
+    EXPECT_EQ(analyzer_.summary()->updates, 3U);
+    EXPECT_EQ(process.final, members(0, 1490));
+    EXPECT_EQ(process.extremes.most.to, core::Pages{1500});
+    EXPECT_EQ(process.verdicts, (std::map<std::string, std::uint64_t>{{"unwalked", 2}}));
+}
+
+TEST_F(AnalyzerTest, EndsWithNoTickOfWhoHadNoUpdateAfterItsLastTick) {
+    feed(attach(ms(1)));
+    feed(until(ms(40)));
+    feed(reading(ms(50), 1000));
+    feed(tick_end(ms(60)));
+    feed(task(ms(70), RSSLAG_EXIT, 0, kPid + 1));
+    EXPECT_TRUE(feed(event::Stop{at(ms(90))}).empty()) << "no counter has changed";
 }
 
 TEST_F(AnalyzerTest, CountsWhatIsNoRecordAsLostAndWhatCameAfterItOnceAllHasCome) {
