@@ -31,7 +31,8 @@ void expect_honest(const json &process) {
 }
 
 TEST(Busy, ManySnapshotsAreMovingAndNoneUnexplained) {
-    RSSLAG_LONG_ONLY("a thousand snapshots of what never rests take as long as the machine is slow");
+    RSSLAG_LONG_ONLY(
+        "its duration depends on the speed of the machine: it takes a thousand snapshots of a busy process");
     const HeldProcess held = HeldProcess::workload({"busy"});
     ASSERT_TRUE(held.ready()) << held.why();
     // Emulated CPUs need ten times as long.
@@ -62,7 +63,8 @@ TEST(Busy, ManySnapshotsAreMovingAndNoneUnexplained) {
 }
 
 TEST(Busy, ChurningThreadsAreReadWithoutAWrongWord) {
-    RSSLAG_LONG_ONLY("a hundred snapshots of what never rests take as long as the machine is slow");
+    RSSLAG_LONG_ONLY(
+        "its duration depends on the speed of the machine: it takes a hundred snapshots of a busy process");
     const HeldProcess held = HeldProcess::workload({"churn"});
     ASSERT_TRUE(held.ready()) << held.why();
     for (const json &document : run_json({"snapshot", "--json", "--repeat", "100", std::to_string(held.pid())})) {

@@ -89,8 +89,9 @@ class Hog {
 };
 
 TEST(Residual, OfAMunmapThatIsHeldMidwayIsCalledInFlight) {
-    RSSLAG_LONG_ONLY("it has to meet a munmap midway, in 300 tries");
-    if (sysconf(_SC_NPROCESSORS_ONLN) < 2) GTEST_SKIP() << "one CPU: the target cannot be held while it is read";
+    RSSLAG_LONG_ONLY("in one of 300 tries it must read the target in the middle of a munmap");
+    if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+        GTEST_SKIP() << "with one CPU the target cannot be kept off the CPU while it is read";
     const pid_t child = fork();
     if (child == 0) map_and_unmap();
     cpu_set_t before;
@@ -121,9 +122,9 @@ TEST(Residual, OfAMunmapThatIsHeldMidwayIsCalledInFlight) {
     sched_setaffinity(0, sizeof(before), &before);
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
-    if (!hog.real_time()) GTEST_SKIP() << "no real-time priority for this user";
-    if (!seen && emulated()) GTEST_SKIP() << "emulated CPUs are too slow to read while the target is held";
-    EXPECT_TRUE(seen) << "300 tries never met a munmap midway";
+    if (!hog.real_time()) GTEST_SKIP() << "this user may not set a real-time priority";
+    if (!seen && emulated()) GTEST_SKIP() << "emulated CPUs are too slow to read the target while it is preempted";
+    EXPECT_TRUE(seen) << "none of 300 readings was in the middle of a munmap";
 }
 
 }  // namespace

@@ -88,13 +88,14 @@ class Copy {
 class Permissions : public testing::Test {
   protected:
     void SetUp() override {
-        if (getuid() != 0) GTEST_SKIP() << "only root can become somebody with just these capabilities";
+        if (getuid() != 0) GTEST_SKIP() << "only root can become a user with exactly these capabilities";
         // A container's root may lack some; Linux before 5.8 has no CAP_BPF.
         for (const cap_value_t cap : {CAP_SETUID, CAP_SETGID, CAP_SYS_PTRACE, CAP_PERFMON, CAP_BPF}) {
             if (prctl(PR_CAPBSET_READ, cap, 0, 0, 0) != 1) GTEST_SKIP() << "root here lacks capability " << cap;
         }
         const std::string place = place_for_programs();
-        if (place.empty()) GTEST_SKIP() << "no directory for all lets programs run with capabilities of their own";
+        if (place.empty())
+            GTEST_SKIP() << "in no directory that all users can enter may programs run with file capabilities";
         copy_.emplace(place);
     }
     const std::string &copy() const { return copy_->path(); }
@@ -178,7 +179,7 @@ TEST_F(Permissions, AKernelWithoutBtfIsNamed) {
         run({"unshare", "-m", "sh", "-c", "mount -t tmpfs none /sys/kernel/btf || exit 99; exec \"$0\" live --events 1",
              expected.rsslag});
     if (outcome.status == 127 || outcome.status == kNoMount || outcome.err.starts_with("unshare: "))
-        GTEST_SKIP() << "/sys/kernel/btf cannot be hidden here: " << outcome.err;
+        GTEST_SKIP() << "/sys/kernel/btf cannot be hidden on this machine: " << outcome.err;
     EXPECT_EQ(outcome.status, 3) << outcome.out;
     EXPECT_EQ(lines(outcome.err), 1U) << outcome.err;
     EXPECT_NE(outcome.err.find("BTF"), std::string::npos) << outcome.err;
@@ -187,7 +188,7 @@ TEST_F(Permissions, AKernelWithoutBtfIsNamed) {
 
 TEST_F(Permissions, InAPidNamespaceNeighboursAreFoundByTheirNumberThere) {
     const Outcome able = run({"unshare", "-pf", "--mount-proc", "true"});
-    if (able.status != 0) GTEST_SKIP() << "no PID namespace with a /proc of its own: " << able.err;
+    if (able.status != 0) GTEST_SKIP() << "cannot create a PID namespace with its own /proc: " << able.err;
     // It prints that it is ready before it sleeps.
     const Outcome outcome = run({"unshare", "-pf", "--kill-child", "--mount-proc", "sh", "-c",
                                  "\"$0\" demo single --hold | {\n"

@@ -91,7 +91,7 @@ bool await(std::span<pollfd> fds, pid_t pid, const std::string &name) {
         ready = poll(fds.data(), fds.size(), ms);
     } while (ready < 0 && errno == EINTR);
     if (ready > 0) return true;
-    ADD_FAILURE() << name << " has said nothing for " << patience().count() << " s";
+    ADD_FAILURE() << name << " has printed nothing for " << patience().count() << " s";
     if (pid > 0) kill(pid, SIGKILL);
     return false;
 }
@@ -233,7 +233,7 @@ void Running::stop() const {
     int status = 0;
     while (waitpid(pid_, &status, WUNTRACED) < 0 && errno == EINTR) {
     }
-    EXPECT_TRUE(WIFSTOPPED(status)) << "it has ended";
+    EXPECT_TRUE(WIFSTOPPED(status)) << "the process has ended";
 }
 
 void Running::go_on() const {

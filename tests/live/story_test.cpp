@@ -38,7 +38,7 @@ TEST(Classic, HidesSome61PagesInEachOfAHundredThreads) {
     const std::int64_t exact_kb = process["exact"]["rss"].get<std::int64_t>() * 4;
     EXPECT_GT(exact_kb, 102'400);
     EXPECT_EQ(process["walked"]["rss_kb"], exact_kb);
-    if (scheme_of(process) != "thread") GTEST_SKIP() << "this kernel caches by CPU: its classic lags little";
+    if (scheme_of(process) != "thread") GTEST_SKIP() << "this kernel caches on CPUs: the workload classic lags little";
     EXPECT_GT(kb(process, "stat"), 74'000);
     EXPECT_LT(kb(process, "stat"), 88'000);
     EXPECT_EQ(kb(process, "status"), kb(process, "stat"));
@@ -78,7 +78,7 @@ TEST(FewPages, AreAllHidden) {
                 static_cast<long long>(kb(process, "stat")), static_cast<long long>(kb(process, "status")),
                 static_cast<long long>(exact_kb), process["cached_by"].size());
     if (scheme_of(process) == "thread" || document["cpus_online"].get<int>() < 32) return;
-    RSSLAG_LONG_ONLY("on how many CPUs its threads run is the scheduler's choice");
+    RSSLAG_LONG_ONLY("the scheduler determines on how many CPUs the threads run");
     EXPECT_LT(kb(process, "stat"), exact_kb / 2);
     EXPECT_GE(process["cached_by"].size(), 16U);
 }
@@ -94,7 +94,7 @@ TEST(PerCpu, LeavesEachMemberOfEachCpuJustUnderTheBatch) {
     const HeldProcess held = HeldProcess::workload({"per-cpu"});
     SKIP_WHERE_REFUSED(held);
     const json process = snapshot_at_rest(held.pid());
-    if (scheme_of(process) != "cpu") GTEST_SKIP() << "this kernel caches by thread";
+    if (scheme_of(process) != "cpu") GTEST_SKIP() << "this kernel caches in threads";
     const std::int64_t most = process["document"]["batch"].get<std::int64_t>() - 1;
     const auto cpus = process["document"]["cpus_online"].get<std::size_t>();
     if (allowed_cpus() < cpus) GTEST_SKIP() << "only " << allowed_cpus() << " of " << cpus << " CPUs are allowed here";
@@ -120,7 +120,7 @@ TEST(Exited, ThreadsLeaveNothingHiddenOnTheThreadScheme) {
 }
 
 TEST(Cost, OfOneReadingIsAsPromised) {
-    RSSLAG_LONG_ONLY("a clock");
+    RSSLAG_LONG_ONLY("it measures time");
     const auto best = [](const HeldProcess &held, const char *repeat) {
         std::int64_t least = INT64_MAX;
         for (const json &document : run_json({"snapshot", "--json", "--repeat", repeat, std::to_string(held.pid())})) {
@@ -132,7 +132,7 @@ TEST(Cost, OfOneReadingIsAsPromised) {
     ASSERT_TRUE(classic.ready()) << classic.why();
     const std::int64_t hundred = best(classic, "9");
     std::printf("snapshot of 101 threads: %lld us\n", static_cast<long long>(hundred));
-    if (emulated()) GTEST_SKIP() << "emulated CPUs are too slow to time";
+    if (emulated()) GTEST_SKIP() << "emulated CPUs are too slow for a time limit";
     EXPECT_LE(hundred, 1000);
 }
 

@@ -96,7 +96,8 @@ std::string duration(bool counts) {
 }
 
 TEST_P(Traced, AgreesWithExactReadingsOverAMixedRun) {
-    RSSLAG_LONG_ONLY("a clock: a CPU that is taken away for longer than a record is waited for costs a disagreement");
+    RSSLAG_LONG_ONLY(
+        "it depends on time: if a CPU is stolen for longer than rsslag waits for a record, this is a disagreement");
     const HeldProcess held = HeldProcess::workload({"mixed"});
     ASSERT_TRUE(held.ready()) << held.why();
     const Trace run =
@@ -142,7 +143,7 @@ void await_faults(pid_t pid, std::int64_t more) {
     const std::int64_t until = faults_of(pid) + more;
     while (faults_of(pid) < until && Clock::now() < end)
         usleep(1000);
-    ASSERT_GE(faults_of(pid), until) << "the target does not work any more";
+    ASSERT_GE(faults_of(pid), until) << "the target has stopped making faults";
 }
 
 bool is_tick(const json &document) {
@@ -193,7 +194,7 @@ TEST_P(Traced, ComesBackAfterARingThatIsTooSmall) {
 }
 
 TEST_P(Traced, GivesEachThreadWhatItTouches) {
-    RSSLAG_LONG_ONLY("how much is uncertain depends on how threads and CPUs take turns");
+    RSSLAG_LONG_ONLY("the uncertain amount depends on how threads and CPUs interleave");
     const std::string command = "exec " + expected.rsslag + " demo few-pages --hold >/dev/null";
     Running rsslag({expected.rsslag, "live", "--mode", GetParam(), "--format", "jsonl", "--interval", "100ms", "--",
                     "/bin/sh", "-c", command});

@@ -111,7 +111,7 @@ TEST(AnalyzerEnds, LeavesNameAndFaultsOfAnExecToTheOldProgram) {
     ASSERT_NE(old, ticks.end());
     ASSERT_EQ(old->ledger.tasks.size(), 1U);
     EXPECT_EQ(old->ledger.tasks[0].comm, "worker");
-    EXPECT_EQ(old->ledger.tasks[0].faults, 100U) << "10 were before the attach";
+    EXPECT_EQ(old->ledger.tasks[0].faults, 100U) << "10 of the faults were before the attach";
     EXPECT_EQ(analyzer.summary()->faults, 107U);
 }
 
@@ -127,7 +127,7 @@ TEST(AnalyzerEnds, LeavesTidAndFaultsOfAnExecToTheThreadThatItWas) {
     ASSERT_EQ(old->ledger.tasks.size(), 1U);
     EXPECT_EQ(old->ledger.tasks[0].tid, kPid + 1);
     EXPECT_EQ(old->ledger.tasks[0].comm, "worker");
-    EXPECT_EQ(old->ledger.tasks[0].faults, 100U) << "6 were before the attach";
+    EXPECT_EQ(old->ledger.tasks[0].faults, 100U) << "6 of the faults were before the attach";
     EXPECT_EQ(analyzer.summary()->faults, 107U);
 }
 
@@ -143,11 +143,12 @@ TEST(AnalyzerEnds, KeepsThoseThatLaggedMostAndCountsTheOthers) {
     feed_all(analyzer, {until(ms(9000)), reading(ms(9100), 1000), tick_end(ms(9200)), event::Stop{at(ms(9300))},
                         event::End{at(ms(9400)), {}}});
     const core::Summary &summary = *analyzer.summary();
-    EXPECT_EQ(summary.processes.size(), kMost + 1) << "and the one that lives";
+    EXPECT_EQ(summary.processes.size(), kMost + 1) << "including the living process";
     EXPECT_EQ(summary.left_out.processes, kLives - kMost);
     EXPECT_TRUE(std::is_sorted(summary.processes.begin(), summary.processes.end() - 1,
                                [](const auto &a, const auto &b) { return a.pid < b.pid; }));
-    EXPECT_EQ(summary.processes.front().pid, 10'000 + kLives - static_cast<int>(kMost) + 1) << "of equals the latest";
+    EXPECT_EQ(summary.processes.front().pid, 10'000 + kLives - static_cast<int>(kMost) + 1)
+        << "of processes with equal values the latest ones are kept";
 }
 
 TEST(AnalyzerEnds, CountsNoMoreLostThanThereWere) {
@@ -242,13 +243,13 @@ TEST(AnalyzerEnds, SaysWhichNumbersALossMadeUncertain) {
               child(ms(60), RSSLAG_EXIT, RSSLAG_GROUP_DEAD, kChildsMm), until(ms(100)), reading(ms(200), 1040),
               tick_end(ms(210)), event::Stop{at(ms(301))}, event::End{at(ms(302)), {}}});
     const auto &old = of_pid(*analyzer.summary(), kPid);
-    EXPECT_FALSE(old.start_approximate) << "it was read before the loss";
-    EXPECT_TRUE(old.baseline_approximate) << "what was lost went there";
-    EXPECT_FALSE(old.final_approximate) << "it was read after the loss";
+    EXPECT_FALSE(old.start_approximate) << "its first reading was before the loss";
+    EXPECT_TRUE(old.baseline_approximate) << "the resync adds the lost changes to the baseline";
+    EXPECT_FALSE(old.final_approximate) << "it was read again after the loss";
     const auto &born = of_pid(*analyzer.summary(), kChild);
     EXPECT_TRUE(born.start_approximate);
     EXPECT_TRUE(born.baseline_approximate);
-    EXPECT_TRUE(born.final_approximate) << "it was never read";
+    EXPECT_TRUE(born.final_approximate) << "the child was never read";
 }
 
 TEST(AnalyzerEnds, SaysThatNoneIsUncertainWhereNothingWasLost) {
@@ -269,7 +270,8 @@ TEST(AnalyzerEnds, DoubtsTheBeginOfACommandWhoseExecWasLost) {
                         event::Stop{at(ms(301))}, event::End{at(ms(302)), {}}});
     const auto &command = of_pid(*analyzer.summary(), kPid);
     EXPECT_EQ(command.at_start, members(0, 694));
-    EXPECT_TRUE(command.start_approximate) << "that is what it held as it was found";
+    EXPECT_TRUE(command.start_approximate)
+        << "the value is that of the first reading, which may be later than the exec";
 }
 
 TEST(AnalyzerEnds, MarksTheLastTickOfWhatEndedBeforeAnyReadingAfterALoss) {
@@ -324,7 +326,7 @@ TEST(AnalyzerEnds, TakesWhatACpuCachedForFlushedOnceItIsSaidToBeOffline) {
         const auto first = analyzer.apply(tick_end(ms(60)));
         ASSERT_EQ(first.size(), 1U);
         EXPECT_EQ(first[0].ledger.disagreements, 0U);
-        EXPECT_EQ(first[0].ledger.suspect, !reported) << "a record may be on its way";
+        EXPECT_EQ(first[0].ledger.suspect, !reported) << "a late record may explain the difference";
         EXPECT_EQ(core::figures_of(first[0]).verdict, reported ? core::Verdict::Unwalked : core::Verdict::Moving);
         feed_all(analyzer, {until(ms(648)), of(cached_on_cpu_1(0), ms(650))});
         const auto ticks = analyzer.apply(tick_end(ms(660)));
@@ -336,7 +338,7 @@ TEST(AnalyzerEnds, TakesWhatACpuCachedForFlushedOnceItIsSaidToBeOffline) {
         EXPECT_FALSE(ticks[0].needs_resync);
         for (const core::TaskNet &task : ticks[0].ledger.tasks)
             EXPECT_EQ(task.uncertain, core::Pages{reported ? 0 : 512})
-                << "of a CPU's fold, what somebody did is not in doubt";
+                << "the fold of an offline CPU changes no task's net";
     }
 }
 
@@ -368,13 +370,13 @@ std::string name_at_end(event::Event start) {
 TEST(AnalyzerEnds, NamesAProcessAfterItsLeaderAlsoIfThatEndedBeforeTheOthers) {
     event::Attach first = attach(ms(1));
     first.counters.counters.tasks = {core::test::task(kPid + 1, {})};
-    EXPECT_EQ(name_at_end(first), "worker") << "an old recording";
+    EXPECT_EQ(name_at_end(first), "worker") << "an old recording does not contain the leader's name";
     first.counters.counters.comm = "leader";
     EXPECT_EQ(name_at_end(first), "leader");
     event::Reading read = reading(ms(1), 1000);
     read.reported->comm = "leader";
     read.reported->bracket.readings[0].tasks = first.counters.counters.tasks;
-    EXPECT_EQ(name_at_end(read), "leader") << "its attach is not among the events";
+    EXPECT_EQ(name_at_end(read), "leader") << "there is no attach, so the name is that of the reading";
 }
 
 }  // namespace

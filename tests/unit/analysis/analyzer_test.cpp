@@ -211,7 +211,7 @@ TEST_F(AnalyzerTest, MakesNoTickOfWhatAGapCutOff) {
     EXPECT_TRUE(feed(tick_end(ms(40))).empty());
     EXPECT_EQ(analyzer_.losses().by_cause.at("recording"), 7U);
     feed(reading(ms(45), 1400));
-    EXPECT_TRUE(feed(tick_end(ms(46))).empty()) << "others may be missing";
+    EXPECT_TRUE(feed(tick_end(ms(46))).empty()) << "other readings of this tick may be missing";
     feed(until(ms(50)));
     feed(reading(ms(60), 1500));
     const auto ticks = feed(tick_end(ms(70)));
@@ -237,7 +237,7 @@ TEST_F(AnalyzerTest, TellsNothingOfAProgramUntilTheExecThatIsAwaited) {
     feed(until(ms(10)));
     EXPECT_TRUE(analyzer_.awaited().empty());
     ASSERT_EQ(analyzer_.groups().size(), 1U);
-    ASSERT_EQ(analyzer_.unknown().size(), 1U) << "the mm that it has made was not among the records";
+    ASSERT_EQ(analyzer_.unknown().size(), 1U) << "no record announced the mm that the exec made";
     feed(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(11), kStart + ms(12)}});
     EXPECT_TRUE(analyzer_.unknown().empty());
     EXPECT_TRUE(analyzer_.adopted().empty());
@@ -331,7 +331,7 @@ TEST_F(AnalyzerTest, TakesUpAProcessWhoseExecWasLost) {
 TEST_F(AnalyzerTest, AwaitsNobodyWhoIsGone) {
     feed(event::ExecAwaited{kPid, kPid, kMm});
     feed(event::Counters{kPid, core::TimedCounters{counters(40), kStart + ms(1), kStart + ms(2)}});
-    EXPECT_EQ(analyzer_.awaited().size(), 1U) << "it is what it was";
+    EXPECT_EQ(analyzer_.awaited().size(), 1U) << "it still has the same mm, so the exec is still awaited";
     feed(event::Counters{kPid, core::Error{core::Kind::Gone, "it is gone", 0, ""}});
     EXPECT_FALSE(analyzer_.any());
 }
@@ -368,7 +368,7 @@ TEST_F(AnalyzerTest, CountsLossesSinceItsEventsBegin) {
     EXPECT_EQ(observer.reported, 0U);
     analyzer.apply(losses(ms(20), 130, 12));
     EXPECT_EQ(analyzer.losses().lost(), 2U);
-    EXPECT_EQ(observer.reported, ms(20)) << "as it was result, whoever reads it";
+    EXPECT_EQ(observer.reported, ms(20)) << "the observer gets the loss";
 }
 
 }  // namespace

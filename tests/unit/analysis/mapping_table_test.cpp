@@ -59,13 +59,16 @@ TEST_F(Table, KnowsAgainOnlyWhatHasThatVeryNameNow) {
     table.change(mapped(0x1000, 0x9000, "/lib/a.so"));
     EXPECT_TRUE(table.contains(kPid, mapped(0x1000, 0x9000, "/lib/a.so", 5).range));
     EXPECT_TRUE(table.contains(kPid, mapped(0x4000, 0x6000, "/lib/a.so").range));
-    EXPECT_FALSE(table.contains(kPid, mapped(0x4000, 0xa000, "/lib/a.so").range)) << "it is longer";
+    EXPECT_FALSE(table.contains(kPid, mapped(0x4000, 0xa000, "/lib/a.so").range))
+        << "the range is longer than the mapping";
     EXPECT_FALSE(table.contains(kPid, mapped(0x0, 0x2000, "/lib/a.so").range));
     EXPECT_FALSE(table.contains(kPid, mapped(0x4000, 0x6000, "/lib/b.so").range));
     EXPECT_FALSE(table.contains(8, mapped(0x4000, 0x6000, "/lib/a.so").range));
     table.change(mapped(0x4000, 0x5000));
-    EXPECT_FALSE(table.contains(kPid, mapped(0x3000, 0x6000, "/lib/a.so").range)) << "something else came in between";
-    EXPECT_FALSE(table.contains(kPid, mapped(0x4000, 0x5000).range)) << "it has no name to be known by";
+    EXPECT_FALSE(table.contains(kPid, mapped(0x3000, 0x6000, "/lib/a.so").range))
+        << "another mapping is in the middle of the range";
+    EXPECT_FALSE(table.contains(kPid, mapped(0x4000, 0x5000).range))
+        << "the name of a mapping without a file depends on its shape";
 }
 
 /// Single pages that are not adjacent, so that none are merged.
@@ -88,7 +91,7 @@ TEST_F(Table, DoesNotGoThroughAllMappingsForEachOfManyWords) {
         name.range.name = "[anon:number " + std::to_string(i) + "]";
         table.change(name);
     }
-    EXPECT_NE(at((kCount - 1) * 0x2000), name.range.name) << "13 million looked at for 201 words";
+    EXPECT_NE(at((kCount - 1) * 0x2000), name.range.name) << "it visited 13 million entries for 201 changes";
     for (int i = 0; i < 100'000; ++i)  // many cheap changes allow a costly one
         table.change(mapped(kCount * 0x2000, kCount * 0x2000 + 0x1000));
     name.range = {(kCount - 1) * 0x2000, kCount * 0x2000, kData, "[anon:last]"};
@@ -125,7 +128,7 @@ TEST_F(Table, KeepsProgramsApart) {
     exec.kind = Kind::Exec;
     table.change(exec);
     table.change(mapped(0x5000, 0x6000, "/bin/second"));
-    EXPECT_EQ(at(0x1000), "/bin/first") << "the exec is not done yet";
+    EXPECT_EQ(at(0x1000), "/bin/first") << "the exec is not complete yet";
     table.exec(kPid);
     EXPECT_EQ(at(0x1000), "(unknown)");
     EXPECT_EQ(at(0x5000), "/bin/second");
@@ -138,7 +141,7 @@ TEST_F(Table, AForkHasWhatItsParentHadAndItsOwnFromThenOn) {
     EXPECT_EQ(at(0x1000, 8), "/bin/first");
     table.fork(kPid, 9, true);
     table.change(mapped(0x3000, 0x4000, "/lib/of-both"));
-    EXPECT_EQ(at(0x3000, 9), "/lib/of-both") << "they share it";
+    EXPECT_EQ(at(0x3000, 9), "/lib/of-both") << "the two processes share the address space";
     table.exit(kPid);
     EXPECT_EQ(at(0x3000), "(unknown)");
     EXPECT_EQ(at(0x3000, 9), "/lib/of-both");
@@ -176,7 +179,7 @@ TEST_F(Table, AStackIsThatOfTheThreadThatBeganOnIt) {
     EXPECT_EQ(at(0x100000), "stack of thread 13");
     table.change(mapped(0x8000000, 0x8000000 + kArena));
     table.thread_begins(kPid, 14, 0x8004000);
-    EXPECT_NE(at(0x8004000), "stack of thread 14") << "a heap that a stack was taken from";
+    EXPECT_NE(at(0x8004000), "stack of thread 14") << "the mapping is a heap from which a stack was allocated";
 }
 
 TEST_F(Table, AStackIsNotWhatItWasMergedWith) {
@@ -188,7 +191,7 @@ TEST_F(Table, AStackIsNotWhatItWasMergedWith) {
     EXPECT_EQ(at(0x8fffff), "stack of thread 12");
     EXPECT_EQ(at(0x900000), "(anonymous)");
     table.list({0, kPid, {{{0x101000, 0xa00000, kData, ""}, std::nullopt}}, {}});
-    EXPECT_EQ(at(0x8fffff), "stack of thread 12 ~") << "where it ends is not listed";
+    EXPECT_EQ(at(0x8fffff), "stack of thread 12 ~") << "the listing does not show where the stack ends";
 }
 
 TEST_F(Table, AnArenaThatGrowsIsOne) {
@@ -204,8 +207,8 @@ TEST_F(Table, AStackThatNobodySawTheBeginOfIsRecognisedByItsShape) {
     const core::MappingListing::Entry library{{0x3000000, 0x4000000, kData, "/lib/a.so"}, std::nullopt};
     table.thread_begins(kPid, 15, 0x8fe000);
     table.list({0, kPid, {stack, heap, library}, {{12, 0x1100000}, {13, 0x1900000}, {14, 0x3001000}, {15, 0x8f0000}}});
-    EXPECT_EQ(at(0x100000), "stack of thread 15") << "its begin is known";
-    EXPECT_EQ(at(0x1000000), "(anonymous)") << "a heap that stacks were taken from";
+    EXPECT_EQ(at(0x100000), "stack of thread 15") << "the initial stack pointer of the thread is known";
+    EXPECT_EQ(at(0x1000000), "(anonymous)") << "the mapping is a heap from which stacks were allocated";
     EXPECT_EQ(at(0x3000000), "/lib/a.so");
     table.list({0, kPid, {stack, heap}, {{12, 0x1100000}}});
     EXPECT_EQ(at(0x1000000), "stack of thread 12 ~");
@@ -228,13 +231,13 @@ TEST_F(Table, TheFirstPieceOfBrkIsTheHeapThoughTheKernelHasNoNameForItYet) {
     table.change(mapped(0x400000, 0x500000, "/bin/x"));
     table.change(mapped(0x500000, 0x510000));
     table.exec(kPid);
-    EXPECT_EQ(at(0x500000), "(anonymous)") << "what the exec maps there is .bss";
+    EXPECT_EQ(at(0x500000), "(anonymous)") << "the exec maps .bss there";
     table.change(mapped(0x700000, 0x721000));
     EXPECT_EQ(at(0x700000), "[heap]");
     table.change(mapped(0x7f0000000000, 0x7f0000001000));
     EXPECT_EQ(at(0x7f0000000000), "(anonymous)");
     table.change(mapped(0x800000, 0x900000));
-    EXPECT_EQ(at(0x800000), "(anonymous)") << "there is a heap already";
+    EXPECT_EQ(at(0x800000), "(anonymous)") << "the process already has a heap";
 }
 
 TEST_F(Table, TakesWhateverAFileSays) {

@@ -80,7 +80,7 @@ TEST_F(Recently, GrowthIsByMappingAndByThreadAndSumsUp) {
     const core::RecentGrowth growth = result(at(2));
     EXPECT_EQ(came(growth, "[heap]"), 10);
     EXPECT_EQ(came(growth, "/lib/a.so"), 30);
-    EXPECT_EQ(growth.mappings.front().name, "/lib/a.so") << "largest first";
+    EXPECT_EQ(growth.mappings.front().name, "/lib/a.so") << "the largest is first";
     EXPECT_EQ(by_thread(growth, test::kPid), 10);
     EXPECT_EQ(by_thread(growth, test::kPid + 1), 30);
     EXPECT_EQ(by(growth, core::NoFault::Populated), 5);
@@ -124,7 +124,7 @@ TEST_F(Recently, WhatIsOpenIsNobodysUntilItIsSettled) {
     map(kHeapAt, "/lib/new.so");
     recent.note(core::SettledUpdate{77, core::Pages{7}, std::nullopt});
     const core::RecentGrowth settled = result(at(3));
-    EXPECT_EQ(came(settled, "[heap]"), 7) << "what was there then";
+    EXPECT_EQ(came(settled, "[heap]"), 7) << "the mapping of that time is used";
     EXPECT_EQ(by(settled, core::NoFault::NotRecorded), 0);
     EXPECT_EQ(settled.grew().n, 7);
 }

@@ -100,9 +100,9 @@ TEST(RowMaker, HoldsNothingBackThatNoRecordCanComeBefore) {
     maker.on_reading(reading(5));
     maker.on_tick(tick(7));
     maker.on_tick(tick(20));
-    EXPECT_TRUE(kept.types.empty()) << "a record from before may come";
+    EXPECT_TRUE(kept.types.empty()) << "an earlier record may still come";
     maker.reached(kStart + 5);
-    EXPECT_TRUE(kept.types.empty()) << "it may be of the same time";
+    EXPECT_TRUE(kept.types.empty()) << "a record of the same time may still come";
     maker.reached(kStart + 10);
     EXPECT_EQ(kept.types, (std::vector<std::string>{"reading", "tick"}));
     maker.on_applied(update(15, 100), kApplied);
@@ -203,7 +203,7 @@ TEST(RowMaker, GivesANewMmAtAnOldAddressANewNumber) {
     for (const exporters::Stamp &at : kept.stamps)
         ids.push_back(at.mm);
     EXPECT_EQ(ids, (std::vector<std::uint64_t>{1, 1, 1, 1, 2, 2, 2}));
-    EXPECT_EQ(kept.stamps[4].pid, 0) << "nobody has it yet";
+    EXPECT_EQ(kept.stamps[4].pid, 0) << "the new mm has no process yet";
     EXPECT_EQ(kept.stamps[6].pid, 1);
 }
 
@@ -225,7 +225,7 @@ TEST(RowMaker, SaysWhatAnUpdateCameTo) {
     EXPECT_TRUE(row(0).fault->kernel);
     EXPECT_EQ(row(0).fault->address, 0x7000U);
     EXPECT_EQ(row(0).cached, Pages{3});
-    EXPECT_EQ(row(1).cached, Pages{0}) << "the flush takes it away";
+    EXPECT_EQ(row(1).cached, Pages{0}) << "the flush empties the cache";
     EXPECT_EQ(row(2).pages, std::nullopt);
     EXPECT_EQ(row(3).reason, core::FlushReason::Direct);
     EXPECT_FALSE(row(4).known);
@@ -284,7 +284,7 @@ TEST(RowMaker, TellsTheAmountOfAFoldOnceItIsKnown) {
         sum += std::get<exporters::UpdateRow>(row).pages.value().n;
     EXPECT_EQ(std::get<exporters::UpdateRow>(kept.rows[1]).pages, Pages{2});
     EXPECT_EQ(std::get<exporters::UpdateRow>(kept.rows[4]).pages, Pages{-5});
-    EXPECT_EQ(sum, 33 + 1) << "flushed and what CPU 1 caches";
+    EXPECT_EQ(sum, 33 + 1) << "flushed plus what CPU 1 caches";
 }
 
 TEST(RowMaker, LeavesOpenWhatNobodySettles) {

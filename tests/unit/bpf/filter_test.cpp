@@ -95,7 +95,7 @@ class Filter : public testing::Test {
   protected:
     void TearDown() override {
         for (const u64 slot : filter.mm)
-            EXPECT_EQ(slot, 0U) << "nobody is wanted any more";
+            EXPECT_EQ(slot, 0U) << "no mm is traced any more";
         for (const u64 slot : filter.group)
             EXPECT_EQ(slot, 0U);
         for (const u64 slot : coarse)
@@ -117,7 +117,7 @@ void end(u64 mm) {
     EXPECT_TRUE(emitted(mm, 1));
     EXPECT_TRUE(emitted(mm, 0));
     EXPECT_TRUE(emitted(mm, 0));
-    EXPECT_FALSE(emitted(mm, 1)) << "another's by now";
+    EXPECT_FALSE(emitted(mm, 1)) << "the address now belongs to another mm";
     EXPECT_EQ(mm_state(mm), NOT_TRACED);
 }
 
@@ -152,7 +152,7 @@ TEST_F(Filter, LetsAnMmThatIsTornDownKeepItsPlace) {
     EXPECT_TRUE(trace_mm(two[0]));
     EXPECT_TRUE(emitted(two[0], 0));
     EXPECT_TRUE(trace_mm(two[1]));
-    EXPECT_TRUE(emitted(two[0], 0)) << "the rest of its teardown, by whoever does it";
+    EXPECT_TRUE(emitted(two[0], 0)) << "the rest of the teardown is traced, whatever task does it";
     EXPECT_FALSE(emitted(two[0], 1));
     end(two[1]);
 }
@@ -172,7 +172,7 @@ TEST_F(Filter, SaysWhereThereIsNoRoom) {
     EXPECT_TRUE(trace_mm(two[0]));
     EXPECT_FALSE(trace_mm(two[1]));
     EXPECT_TRUE(emitted(two[0], 0));
-    EXPECT_EQ(lost_map_full, 1) << "its end could not be noted";
+    EXPECT_EQ(lost_map_full, 1) << "the end could not be stored in the map";
     hash_of(&mms).most = SIZE_MAX;
     end(two[0]);
 }
@@ -183,7 +183,7 @@ TEST_F(Filter, TellsGroupsApartThatShareAPlace) {
     EXPECT_TRUE(trace_group(tgids[1]));
     EXPECT_TRUE(trace_group(tgids[1]));
     EXPECT_FALSE(group_traced(tgids[2]));
-    EXPECT_TRUE(may_be_traced(sharing(1)[0], tgids[0])) << "by its group alone";
+    EXPECT_TRUE(may_be_traced(sharing(1)[0], tgids[0])) << "the group alone is traced";
     EXPECT_FALSE(may_be_traced(sharing(1)[0], tgids[0] + 1));
     untrace_group(tgids[0]);
     EXPECT_FALSE(group_traced(tgids[0]));

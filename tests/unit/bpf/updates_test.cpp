@@ -62,7 +62,7 @@ std::vector<u64> times(const std::vector<std::byte> &bytes) {
     for (std::size_t at = 0; at < bytes.size(); at += sizeof(rsslag_update)) {
         rsslag_update record;
         std::memcpy(&record, bytes.data() + at, sizeof(record));
-        EXPECT_EQ(record.address, ~record.t_ns) << "half a record";
+        EXPECT_EQ(record.address, ~record.t_ns) << "the reader saw half a record";
         all.push_back(record.t_ns);
     }
     return all;
@@ -95,7 +95,7 @@ TEST(Updates, WhichFindNoRoomAreCountedAndTheOthersStay) {
     EXPECT_EQ(cpu.lost_ring, 3U);
     std::vector<std::byte> out;
     buffer.take_until(buffer.sent(), out);
-    EXPECT_FALSE(emit(cpu, 11)) << "they are still being read";
+    EXPECT_FALSE(emit(cpu, 11)) << "the updates are still being read";
     buffer.give_back();
     EXPECT_TRUE(emit(cpu, 12));
     buffer.take_until(buffer.sent(), out);
@@ -117,12 +117,12 @@ TEST(Updates, ComeBetweenTheRecordsOfTheRingWhereTheirTimesAre) {
         EXPECT_TRUE(emit(cpu, t));
     std::vector<std::byte> out;
     buffer.take_before(100, out);
-    EXPECT_TRUE(out.empty()) << "at the same time the ring's comes first";
+    EXPECT_TRUE(out.empty()) << "if the times are equal, the record of the ring comes first";
     buffer.take_before(300, out);
     EXPECT_EQ(times(out), (std::vector<u64>{100, 200}));
     buffer.take_before(250, out);
     buffer.take_until(1, out);
-    EXPECT_EQ(times(out), (std::vector<u64>{100, 200})) << "nothing twice";
+    EXPECT_EQ(times(out), (std::vector<u64>{100, 200})) << "no update is taken twice";
     buffer.take_before(1000, out);
     EXPECT_EQ(times(out), (std::vector<u64>{100, 200, 300, 400}));
 }

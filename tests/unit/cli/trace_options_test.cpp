@@ -40,7 +40,7 @@ TEST(ParseTraceOptions, ListsAllThreadsForScriptsAndNoneForPeople) {
     progress.format = Format::Progress;
     ASSERT_TRUE(parse(progress));
     EXPECT_EQ(progress.format, Format::Progress);
-    EXPECT_EQ(progress.threads.which, Which::All) << "what reads the recording wants them";
+    EXPECT_EQ(progress.threads.which, Which::All) << "readers of the recording need all threads";
 }
 
 TEST(ParseTraceOptions, TakesSizesWithTheirUnits) {
@@ -74,7 +74,7 @@ TEST(ParseTraceOptions, RefusesRecordsThatAreNeverTold) {
     TraceOptions options;
     options.events = true;
     ASSERT_TRUE(parse(options));
-    EXPECT_EQ(options.format, Format::Lines) << "no screen lists them";
+    EXPECT_EQ(options.format, Format::Lines) << "the screen does not show single records";
     options.mode = "counts";
     EXPECT_FALSE(parse(options));
 }

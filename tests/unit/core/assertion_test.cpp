@@ -48,11 +48,11 @@ TEST(Assertion, ComparesInItsUnit) {
 TEST(Assertion, OfGrowthLooksBack) {
     EXPECT_TRUE(holds("rss.growth<=10kB", 110, 100));
     EXPECT_FALSE(holds("rss.growth<10kB", 110, 100));
-    EXPECT_TRUE(holds("rss.growth<0", 90, 100)) << "it shrank";
+    EXPECT_TRUE(holds("rss.growth<0", 90, 100)) << "the growth is negative";
     EXPECT_TRUE(holds("rss.growth<=10%", 110, 100));
     EXPECT_FALSE(holds("rss.growth<=9.9%", 110, 100));
-    EXPECT_TRUE(holds("rss.growth<=0%", 0, 0)) << "nothing came of nothing";
-    EXPECT_FALSE(holds("rss.growth<=1000%", 1, 0)) << "something came of nothing";
+    EXPECT_TRUE(holds("rss.growth<=0%", 0, 0)) << "growth from 0 to 0 is 0 %";
+    EXPECT_FALSE(holds("rss.growth<=1000%", 1, 0)) << "growth from 0 to 1 is infinite";
 }
 
 TEST(Assertion, NamesWhatItCompares) {

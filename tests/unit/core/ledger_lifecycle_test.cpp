@@ -137,10 +137,10 @@ TEST(LedgerLifecycle, ReportsEachTaskAtItsEnd) {
         EXPECT_EQ(together, view.exited.net);
         EXPECT_EQ(view.teardown, Members{});
         scene.end();
-        EXPECT_EQ(reported(), 31U) << "the last one, too";
+        EXPECT_EQ(reported(), 31U) << "including the last one";
         const MmView &end = scene.oracle.ended().back().mm;
         EXPECT_EQ(end.exited.net, Members{} - end.baseline);
-        EXPECT_EQ(end.teardown, Members{} - end.last) << "the teardown frees what it held, and no task's net has it";
+        EXPECT_EQ(end.teardown, Members{} - end.last) << "the teardown frees the rest, and it is in no task's net";
     });
 }
 
@@ -199,7 +199,7 @@ TEST(LedgerLifecycle, EndsWhatWasBeforeAnExecBeforeWhatCameAfter) {
     one.task_record(2'000, RSSLAG_EXEC, RSSLAG_TRACED, 4711, 4711, kNew, "other");
     one.update(3'000, 4711, 0, 0, 0, RSSLAG_TEARDOWN, kNew);
     one.task_record(4'000, RSSLAG_EXIT, RSSLAG_TRACED | RSSLAG_GROUP_DEAD, 4711, 4711, kNew, "other");
-    EXPECT_TRUE(one.ledger.take_ended().empty()) << "the teardown of the old mm takes longer";
+    EXPECT_TRUE(one.ledger.take_ended().empty()) << "the teardown of the old mm is not complete yet";
     one.update(5'000, 4711, 0, 0, 0, RSSLAG_TEARDOWN);
     const std::vector<Ended> ended = one.ledger.take_ended();
     ASSERT_EQ(ended.size(), 2U);

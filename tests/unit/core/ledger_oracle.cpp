@@ -227,7 +227,7 @@ void Oracle::expect_tasks(const ModelMm &mm, const MmView &view) {
     for (const TaskNet &row : view.tasks) {
         const bool there = std::any_of(tasks.begin(), tasks.end(),
                                        [&row](const ModelTask *task) { return task->tid == row.host_tid; });
-        EXPECT_TRUE(there) << "task " << row.host_tid << " has not this mm";
+        EXPECT_TRUE(there) << "task " << row.host_tid << " does not have this mm";
         EXPECT_EQ(row.tid, ns_pid(row.host_tid));
     }
 }

@@ -50,7 +50,7 @@ void compare_all(World &world) {
         if (mm->users == 0) continue;
         const std::optional<Check> moving = world.oracle.compare(*mm, world.work);
         if (moving) {
-            EXPECT_EQ(moving->disagreements, 0) << "while it moved, by " << world.kernel.now();
+            EXPECT_EQ(moving->disagreements, 0) << "while it changed, until " << world.kernel.now();
         }
         world.oracle.expect_sums();
     }
@@ -134,13 +134,13 @@ TEST(LedgerAlways, AgreesWithWhatThreadsCacheOverMixedLives) {
 
 /// The old mm of an exec ended before the EXEC record, and all that it held was a page that may have been flushed.
 TEST(LedgerAlways, AgreesWhereAnAddressIsGivenAgainBeforeItsEndIsCertain) {
-    if (kSanitized) GTEST_SKIP() << "a sanitizer's build takes a minute and a half for it";
+    if (kSanitized) GTEST_SKIP() << "it takes a minute and a half in a build with sanitizers";
     live_with(338, Scheme::Thread, {.threads = 8}, false, 0);
 }
 
 /// A CPU's clock lags, so the last record by time belongs to the last update but one. The mm was at zero nevertheless.
 TEST(LedgerAlways, AgreesWhereTheLastRecordOfAnMmIsNotOfItsLastUpdate) {
-    if (kSanitized) GTEST_SKIP() << "a sanitizer's build takes a minute for it";
+    if (kSanitized) GTEST_SKIP() << "it takes a minute in a build with sanitizers";
     for (const std::uint64_t seed : {118U, 222U})
         live_with(seed, Scheme::Thread, {.threads = 8}, false, 10);
 }

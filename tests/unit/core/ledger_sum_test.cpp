@@ -189,13 +189,13 @@ TEST(TimeOrder, TakesRecordsOfManyCpusInTurns) {
             order.add(std::as_bytes(std::span(&update, 1)));
         }
     }
-    EXPECT_EQ(order.malformed(), 5U) << "no machine has such a CPU";
+    EXPECT_EQ(order.malformed(), 5U) << "no machine has a CPU with this number";
     EXPECT_EQ(order.waiting_bytes(), 5U * kCpus * sizeof(rsslag_update));
     std::vector<std::pair<std::uint64_t, std::size_t>> seen;
     for (const std::uint64_t until : {250, 251, 1000})
         order.until(until, [&seen](const auto &record) { seen.emplace_back(record.t_ns, record.cpu); });
     EXPECT_EQ(seen.size(), 5U * kCpus);
-    EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end())) << "of equal times the lower CPU first";
+    EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end())) << "if times are equal, the lower CPU comes first";
     EXPECT_EQ(order.waiting_bytes(), 0U);
 }
 

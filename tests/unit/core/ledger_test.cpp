@@ -143,10 +143,10 @@ TEST(Ledger, ReturnsWhatFaultsHaveReportedOfAFlush) {
     EXPECT_EQ(one.fault(110, 4712, 19), members(0, -1));
     const Applied flush = one.update(200, 4712, 0, 1'022, 22, kFault | RSSLAG_THRESHOLD);
     EXPECT_EQ(flush.pages, Pages{22});
-    EXPECT_EQ(flush.from_faults, Pages{19}) << "three came without a fault";
+    EXPECT_EQ(flush.from_faults, Pages{19}) << "three pages came without a fault";
     EXPECT_EQ(one.fault(300, 4712, 1), members(0, 1));
     const Applied huge = one.update(400, 4712, 0, 1'534, 1, kFault);
-    EXPECT_EQ(huge.from_faults, Pages{0}) << "it bypasses the cache";
+    EXPECT_EQ(huge.from_faults, Pages{0}) << "the huge page bypasses the cache";
     EXPECT_EQ(one.fault(500, 4712, 2), members(0, 1));
 }
 

@@ -48,14 +48,14 @@ double record_while_adopted(int tasks) {
 }
 
 TEST(Ledger, TakesNoLongerForARecordOfAProcessOfManyTasksWhileItIsAdopted) {
-    RSSLAG_LONG_ONLY("a clock");
+    RSSLAG_LONG_ONLY("it measures time");
     double few = 1;
     double many = 1;
     for (int i = 0; i < 5; ++i) {
         few = std::min(few, record_while_adopted(20));
         many = std::min(many, record_while_adopted(20'000));
     }
-    EXPECT_LT(many, 30 * few) << "1,000 times as many tasks";
+    EXPECT_LT(many, 30 * few) << "with 1,000 times as many tasks";
 }
 
 TEST(Ledger, DoesNotLetALateRecordTurnACountBack) {
@@ -125,12 +125,12 @@ TEST(Ledger, CountsADisagreementOfTheSumWhereTheCountersAgree) {
     const CounterReading reading = one.reading_of(1'032, {{1, members(0, 3)}});
     const Check check = one.ledger.compare(reading, kStart + 105 * kMs, kStart + 106 * kMs);
     EXPECT_TRUE(check.quiet);
-    EXPECT_EQ(check.disagreements, 0) << "the counters themselves are right";
+    EXPECT_EQ(check.disagreements, 0) << "the counters equal those of the reading";
     const MmView view = one.later();
     EXPECT_EQ(view.disagreements, 1U);
     EXPECT_EQ(view.resyncs, 0U);
     EXPECT_EQ(view.exact(), members(0, 1'035));
-    EXPECT_EQ(view.remainder, members(0, 32)) << "of no task, and in no task's net";
+    EXPECT_EQ(view.remainder, members(0, 32)) << "the remainder is in no task's net";
     EXPECT_EQ(view.baseline, members(0, 1'031));
     EXPECT_EQ(sum_of(view), view.exact());
     one.ledger.watch(kMm);

@@ -227,7 +227,7 @@ void expect_as_brute_force(CountRead read, int rounds) {
         SCOPED_TRACE(testing::Message() << "round " << round);
         const Trace trace = random_trace(dice, read);
         const BruteForce all(trace.events, 0, read);
-        ASSERT_TRUE(all.bounds.any) << "the true order is one of them";
+        ASSERT_TRUE(all.bounds.any) << "the true order must be among the possible orders";
         const OrderSearch search(trace.events, 0, read);
         const OrderSearch::Solution solution = search.all();
         std::map<int, std::int64_t> truth, likely;
@@ -322,7 +322,7 @@ TEST(OrderSearch, WaitsForRecordsThatMayStillCome) {
 TEST(OrderSearch, ReportsThatNoOrderExplainsTheCounts) {
     const std::vector<CounterEvent> events{fold(0, 50'000, 60'000, 61'000, 832, PageSet::only(32))};
     const OrderSearch search(events, 1'000, CountRead::Later);
-    EXPECT_FALSE(search.contradictory(61'500)) << "a fold whose record has not come may explain it";
+    EXPECT_FALSE(search.contradictory(61'500)) << "a fold whose record has not come may explain the count";
     EXPECT_TRUE(search.contradictory(10'000'000));
     EXPECT_FALSE(search.certain(10'000'000));
 }

@@ -160,7 +160,7 @@ TEST(Peaks, SayThatTheyMayHaveBeenMoreAfterALoss) {
     const Extremes extremes = result.extremes();
     EXPECT_TRUE(extremes.lossy);
     EXPECT_GE(extremes.most.from, Pages{result.begin() + 12});
-    EXPECT_TRUE(result.one.ledger.extremes().lossy) << "the tree's extremes are, too";
+    EXPECT_TRUE(result.one.ledger.extremes().lossy) << "the extremes of the tree are uncertain, too";
 }
 
 TEST(Peaks, GoOnWithTheNextReadingAfterALoss) {

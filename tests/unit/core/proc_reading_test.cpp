@@ -88,7 +88,7 @@ TEST(ProcReading, IsThatOfAThreadThatGoesOnWhereTheLeaderHasEnded) {
     reconcile(ended, {Truth::Flushed, Truth::Exact, Truth::Exact}, kPage);
     EXPECT_EQ(source_name(ended), "status");
     EXPECT_EQ(ended.exact, Pages{110});
-    EXPECT_EQ(ended.lag, Pages{105}) << "its own stat has no count of pages";
+    EXPECT_EQ(ended.lag, Pages{105}) << "the lag is computed from stat of a living thread";
     EXPECT_TRUE(ended.confirmed);
 }
 

@@ -202,7 +202,7 @@ TEST(Printable, NeverLetsAControlByteOrBadUtf8ThroughAndLosesNothing) {
         const std::string safe = printable(raw);
         for (std::size_t at = 0; at < safe.size();) {
             const std::size_t length = sequence_at(safe, at);
-            ASSERT_NE(length, 0U) << "no UTF-8 in round " << round << ": " << testing::PrintToString(raw);
+            ASSERT_NE(length, 0U) << "not UTF-8 in round " << round << ": " << testing::PrintToString(raw);
             const std::string_view one(safe.data() + at, length);
             ASSERT_FALSE(length == 1 && (static_cast<unsigned char>(one[0]) < 0x20 || one[0] == 0x7F)) << round;
             ASSERT_FALSE(length == 2 && one[0] == '\xc2' && static_cast<unsigned char>(one[1]) < 0xA0) << round;

@@ -107,7 +107,7 @@ TEST(TopRows, AreExactByAThreadWhereTheMainThreadHasEnded) {
     process.top.vm_swap.reset();
     const auto rows = top_rows(process, document.machine.page_size);
     for (const char *column : {"VIRT", "RES", "SHR", "CODE", "DATA"})
-        EXPECT_EQ(row(rows, column).shown, 0) << column << ": top reads the main thread's";
+        EXPECT_EQ(row(rows, column).shown, 0) << column << ": top reads the files of the main thread";
     EXPECT_EQ(row(rows, "VIRT").exact, 16777216);
     EXPECT_EQ(row(rows, "CODE").exact, 400);
     EXPECT_EQ(row(rows, "DATA").exact, 16776000);

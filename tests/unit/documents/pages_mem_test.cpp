@@ -60,13 +60,13 @@ TEST(PagesText, SaysWhatIsNotKnown) {
     const std::string text = maps_text(document, document.processes[0], {}, ascii_style());
     EXPECT_NE(text.find("Not known here: how often pages are shared, large folios, KSM, and Pss"), std::string::npos)
         << text;
-    EXPECT_NE(text.find("~ /usr/lib/x.so"), std::string::npos) << "what does not agree is marked";
+    EXPECT_NE(text.find("~ /usr/lib/x.so"), std::string::npos) << "a mapping whose counts differ must be marked";
     const json pages = json::parse(maps_json(document, {}))["processes"][0]["pages"];
     EXPECT_EQ(pages["frames"], false);
     EXPECT_TRUE(pages["rows"][0]["histogram"].is_null());
     EXPECT_TRUE(pages["total"]["ksm"].is_null());
     EXPECT_TRUE(pages["total"]["large"].is_null());
-    EXPECT_EQ(pages["total"]["huge"], 0) << "smaps says it to everybody";
+    EXPECT_EQ(pages["total"]["huge"], 0) << "smaps shows huge pages to all users";
 }
 
 MemDocument mem_document(MemBy by) {

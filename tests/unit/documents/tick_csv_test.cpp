@@ -41,7 +41,7 @@ std::map<std::string, std::string> named(const Tick &tick) {
     EXPECT_EQ(names.size(), values.size());
     std::map<std::string, std::string> row;
     for (std::size_t i = 0; i < names.size() && i < values.size(); ++i)
-        EXPECT_TRUE(row.emplace(names[i], values[i]).second) << names[i] << " is there twice";
+        EXPECT_TRUE(row.emplace(names[i], values[i]).second) << names[i] << " appears twice";
     return row;
 }
 

@@ -161,7 +161,7 @@ TEST(TickJson, SaysHowOldTheLastFlushIsAndNullWhereThereWasNone) {
     EXPECT_TRUE(threads.at(0).at("flush_age_ms").is_null());
     EXPECT_EQ(threads.at(1).at("flush_age_ms"), 21'700);
     EXPECT_EQ(threads.at(3).at("flush_age_ms"), 1);
-    EXPECT_EQ(threads.at(4).at("flush_age_ms"), 0) << "a flush after the tick's time is no older than 0";
+    EXPECT_EQ(threads.at(4).at("flush_age_ms"), 0) << "the age of a flush after the tick's time is 0";
 }
 
 TEST(TickJson, ListsAllThreadsByTheirNumber) {
@@ -171,7 +171,7 @@ TEST(TickJson, ListsAllThreadsByTheirNumber) {
 TEST(TickJson, ListsThreadsThatHaveChangedSinceTheLastTick) {
     Tick tick = thread_tick();
     tick.threads.which = Which::Changed;
-    EXPECT_EQ(listed(tick).size(), 5U) << "all have updates, and none was there before";
+    EXPECT_EQ(listed(tick).size(), 5U) << "all threads have updates, and there is no earlier tick";
     tick.updates_before = {{104'711, 30}, {104'712, 69}, {104'713, 4}, {104'714, 5}};
     EXPECT_EQ(listed(tick), (std::vector<int>{4712, 4715}));
     tick.ledger.tasks[4].updates = 0;
@@ -227,9 +227,9 @@ TEST(TickJson, HoldsTheWalkOfAMovingProcessAgainstAllThatExactWas) {
     const ordered_json json = parsed(moving_tick());
     EXPECT_EQ(json.at("verdict"), "moving");
     EXPECT_EQ(json.at("window").dump(), R"({"min":20113,"max":20182,"updates":9})");
-    EXPECT_EQ(json.at("residual"), 0) << "20,113 pages were walked: inside";
-    EXPECT_EQ(json.at("lag"), 122) << "what is cached, by the ledger";
-    EXPECT_EQ(json.at("behind"), 122 + 64) << "stat was read before";
+    EXPECT_EQ(json.at("residual"), 0) << "20,113 walked pages are within the window";
+    EXPECT_EQ(json.at("lag"), 122) << "the cached amount of the ledger";
+    EXPECT_EQ(json.at("behind"), 122 + 64) << "stat was read earlier than the counters";
     Tick outside = moving_tick();
     outside.process.walk->rss = outside.page_size.kb({20'190});
     EXPECT_EQ(parsed(outside).at("residual"), 8);

@@ -75,7 +75,7 @@ TEST_F(TickText, MarksWhatIsNotExactWhenPrinted) {
     EXPECT_TRUE(contains(quiet, " AGREES")) << quiet;
     EXPECT_FALSE(contains(quiet, "~") || contains(quiet, "!")) << quiet;
     const std::string moving = tick_lines(moving_tick(), {}, false);
-    EXPECT_TRUE(contains(moving, " 79,964 ")) << "what stat said is what it said: " << moving;
+    EXPECT_TRUE(contains(moving, " 79,964 ")) << "the value of stat has no mark: " << moving;
     EXPECT_TRUE(contains(moving, "~80,708")) << moving;
     EXPECT_TRUE(contains(moving, "~488")) << moving;
     EXPECT_TRUE(contains(moving, " MOVING")) << moving;
@@ -121,11 +121,11 @@ TEST_F(TickText, SaysThatAProcessHasEndedAndNothingThatWasNotRead) {
     Tick held = ended_tick();
     held.ledger.last.anon = {1'000};
     EXPECT_TRUE(contains(tick_lines(held, {}, false), "        -     4,000         -     -         -         -"))
-        << "what it held before its teardown";
+        << "EXACT must be the value before the teardown";
     Tick unread = thread_tick();
     unread.read = false;
     EXPECT_TRUE(contains(tick_lines(unread, {}, false), "~80,452"))
-        << "of a living process the stream alone is not all";
+        << "without a reading the value of a living process is approximate";
 }
 
 TEST_F(TickText, ListsThreadsOnlyWhenAskedTo) {

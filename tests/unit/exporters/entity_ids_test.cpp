@@ -74,7 +74,7 @@ TEST(EntityIds, LearnsLaterWhoseAThreadIs) {
     net.tid = 11;
     EXPECT_EQ(ids.thread_of(std::optional<std::int64_t>(4), net, 2), *early.thread);
     EXPECT_EQ(ids.threads()[0].process, 4);
-    EXPECT_EQ(ids.threads()[0].comm, "worker") << "a name is not forgotten where none is told";
+    EXPECT_EQ(ids.threads()[0].comm, "worker") << "a stamp without a name must not remove the name";
 }
 
 TEST(EntityIds, LeavesAnMmToTheFirstProcessThatHadIt) {

@@ -92,7 +92,7 @@ TEST(Growth, TellsTheBuildIdOfAFileUnlessThereWereSeveral) {
     ASSERT_TRUE(image);
     ASSERT_EQ(image->mappings.size(), 3U);
     EXPECT_EQ(core::hex(image->mappings[0].build_id), "01");
-    EXPECT_FALSE(image->mappings[1].build_id.known()) << "two files had that name";
+    EXPECT_FALSE(image->mappings[1].build_id.known()) << "two files had this name";
     EXPECT_FALSE(image->mappings[2].build_id.known());
 }
 
@@ -119,10 +119,10 @@ TEST(Growth, SumsToTheExactGrowthWhateverBroughtIt) {
     EXPECT_EQ(by_none(*image, NoFault::Populated), Pages{20});
     EXPECT_EQ(by_none(*image, NoFault::GivenUp), Pages{-7});
     EXPECT_EQ(by_none(*image, NoFault::ByOthers), Pages{-2});
-    EXPECT_EQ(by_none(*image, NoFault::NotRecorded), Pages{6}) << "which no record told of";
+    EXPECT_EQ(by_none(*image, NoFault::NotRecorded), Pages{6}) << "growth that no record reports";
     ASSERT_EQ(image->threads.size(), 1U);
     EXPECT_EQ(image->threads[0].came, Pages{13});
-    EXPECT_FALSE(growth.take(kPid, kMm)) << "it is over with";
+    EXPECT_FALSE(growth.take(kPid, kMm)) << "the first call has removed it";
 }
 
 TEST(Growth, WhatAnExecBringsIsWhatItBeganWith) {
@@ -139,7 +139,7 @@ TEST(Growth, WhatAnExecBringsIsWhatItBeganWith) {
     const auto image = growth.take(kPid, kMm);
     ASSERT_EQ(image->mappings.size(), 1U);
     EXPECT_EQ(sum(*image), Pages{2});
-    EXPECT_EQ(image->mappings[0].held_begin, core::Kilobytes{0}) << "an exec begins with nothing";
+    EXPECT_EQ(image->mappings[0].held_begin, core::Kilobytes{0}) << "an exec starts with an empty mm";
     EXPECT_EQ(image->mappings[0].held_end, core::Kilobytes{8});
 }
 
@@ -246,7 +246,7 @@ TEST(Growth, SaysThatNamesMayBeOldOnesOnceChangesOfMappingsWereLost) {
     growth.note(loss);
     growth.note(update(1, "[heap]"));
     growth.note(tick(0, 1));
-    EXPECT_EQ(growth.take(kPid, kMm)->names_lost, 0U) << "that was before";
+    EXPECT_EQ(growth.take(kPid, kMm)->names_lost, 0U) << "the loss was before this program";
     growth.note(update(1, "[heap]"));
     growth.note(loss);
     loss.cause = "ring";
@@ -261,7 +261,7 @@ TEST(Growth, IsOfTheProcessWhoseMmItIs) {
     TickRow borrowed = tick(0, 1);
     borrowed.at.pid = 8;
     growth.note(borrowed);
-    EXPECT_FALSE(growth.take(8, kMm)) << "a child of vfork lives in it for a while";
+    EXPECT_FALSE(growth.take(8, kMm)) << "a child of vfork only borrows the mm";
     EXPECT_TRUE(growth.take(kPid, kMm));
 }
 

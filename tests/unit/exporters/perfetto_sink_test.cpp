@@ -98,7 +98,7 @@ struct Trace {
             }
         }
         EXPECT_TRUE(type == 3 || type == 4) << type;
-        EXPECT_EQ(tracks.count(event.track), 1U) << "told before it was described";
+        EXPECT_EQ(tracks.count(event.track), 1U) << "an event precedes the description of its track";
         (type == 4 ? counters : instants).push_back(event);
     }
 
@@ -185,7 +185,7 @@ TEST(PerfettoSink, TellsFlushesOnThreadsAndFoldsOnCpus) {
     const Event &fold = trace.instants[1];
     EXPECT_EQ(fold.name, "fold file");
     EXPECT_EQ(trace.tracks.at(fold.track).name, "CPU 1");
-    EXPECT_EQ(fold.annotations.count("pages"), 0U) << "it is not known";
+    EXPECT_EQ(fold.annotations.count("pages"), 0U) << "the amount is not known";
     const Event &loss = trace.instants[2];
     EXPECT_EQ(loss.name, "lost: ring_full");
     EXPECT_EQ(loss.annotations.at("records"), 3);

@@ -106,7 +106,7 @@ TEST(Jsonl, EveryTypeHasTheKeysOfItsSchema) {
         EXPECT_EQ(schema.at("additionalProperties"), false) << type;
         seen.insert(type);
     }
-    EXPECT_EQ(seen.size(), by_type.size()) << "every type is in the sample";
+    EXPECT_EQ(seen.size(), by_type.size()) << "the sample must contain every type";
 }
 
 TEST(Jsonl, SaysWhatTheRowsSay) {
@@ -147,7 +147,7 @@ TEST(Jsonl, TellsInEachRowWhoseItIs) {
     all.head.segment = 3;
     all.ending.missing = {{"a part of it is damaged", 5, 9, 7}};
     const auto documents = lines(text_of(all, jsonl_sink, Head::No));
-    ASSERT_EQ(documents.size(), all.rows.size() + 1) << "no header, and what is missing";
+    ASSERT_EQ(documents.size(), all.rows.size() + 1) << "all rows and the missing part, without a header";
     for (const ordered_json &row : documents) {
         EXPECT_EQ(row.at("host"), "alpha,\"1\"");
         EXPECT_EQ(row.at("boot_id"), "b");
@@ -162,7 +162,7 @@ TEST(Jsonl, TellsInEachRowWhoseItIs) {
     EXPECT_EQ(documents.back().at("type"), "missing");
     EXPECT_EQ(documents.back().at("records"), 7);
     all.head.trace_id = "";
-    EXPECT_EQ(lines(text_of(all, jsonl_sink)).back().at("trace_id"), nullptr) << "as older recordings have none";
+    EXPECT_EQ(lines(text_of(all, jsonl_sink)).back().at("trace_id"), nullptr) << "older recordings have no trace id";
 }
 
 TEST(Csv, WithoutItsHeadIsRowsAlone) {

@@ -19,12 +19,12 @@ TEST(Baseline, IsThatOfTheSameProcessOrTheOnlyOne) {
     b.comm = "b";
     Baseline other = a;
     other.pid = 3;
-    EXPECT_EQ(baseline_of({a}, 99, "x")->pid, 1) << "the only one";
+    EXPECT_EQ(baseline_of({a}, 99, "x")->pid, 1) << "the document has only this process";
     const std::vector<Baseline> three{a, b, other};
     EXPECT_EQ(baseline_of(three, 3, "a")->pid, 3);
     EXPECT_EQ(baseline_of(three, 99, "b")->pid, 2);
-    EXPECT_EQ(baseline_of(three, 99, "a"), nullptr) << "two of that name";
-    EXPECT_EQ(baseline_of(three, 1, "x"), nullptr) << "its PID is another's now";
+    EXPECT_EQ(baseline_of(three, 99, "a"), nullptr) << "two processes have this name";
+    EXPECT_EQ(baseline_of(three, 1, "x"), nullptr) << "the PID now belongs to another program";
 }
 
 TEST(Baseline, IsRefusedWhereItIsNone) {

@@ -172,7 +172,7 @@ TEST_F(MapReaderTest, FindsItsOwnCodeInItsElfFile) {
     ASSERT_FALSE(elf->reason) << *elf->reason;
     const auto text = std::ranges::find_if(elf->sections, [](const auto &each) { return each.part.name == ".text"; });
     ASSERT_NE(text, elf->sections.end());
-    EXPECT_GT(text->resident.n, 0) << "this very test runs in it";
+    EXPECT_GT(text->resident.n, 0) << "this test itself runs in it";
 }
 
 TEST_F(MapReaderTest, RefusesAnElfFileThatNobodyMaps) {

@@ -58,7 +58,7 @@ TEST(Used, AddsUpToWhatIsInUse) {
     EXPECT_EQ(used.in_use, Kilobytes{700'000});
     EXPECT_EQ(sum(used), Kilobytes{700'000});
     EXPECT_EQ(row(used, UsedBy::OtherAnon), Kilobytes{5'000});
-    EXPECT_EQ(row(used, UsedBy::PageCache), Kilobytes{205'000 - 30'000 - 40'000}) << "Cached has shmem in it";
+    EXPECT_EQ(row(used, UsedBy::PageCache), Kilobytes{205'000 - 30'000 - 40'000}) << "Cached includes shmem";
     EXPECT_EQ(row(used, UsedBy::Shmem), Kilobytes{20'000});
     EXPECT_EQ(row(used, UsedBy::OtherReclaimable), Kilobytes{1'000}) << "slab counts once";
     EXPECT_EQ(used.mapped_by_others, Kilobytes{10'000});
@@ -103,7 +103,7 @@ TEST(Used, PartsOfHugePagesThatAreNotMappedAreOnTheListsAlone) {
 TEST(Used, NamesEachRowOnce) {
     const Used used = of(meminfo());
     for (std::size_t i = 0; i < used.rows.size(); ++i)
-        EXPECT_EQ(static_cast<std::size_t>(used.rows[i].by), i) << "in order";
+        EXPECT_EQ(static_cast<std::size_t>(used.rows[i].by), i) << "the rows are not in order";
     EXPECT_EQ(used.rows.back().by, UsedBy::Unaccounted);
 }
 
@@ -147,14 +147,15 @@ TEST(Used, KernelStacksThatAreMappedAreInVmalloc) {
     EXPECT_EQ(row(of(meminfo(), machine), UsedBy::Vmalloc), Kilobytes{10'000});
     procfs::MemInfo info = meminfo();
     info.vmalloc_used = Kilobytes{500};
-    EXPECT_EQ(row(of(info, machine), UsedBy::Vmalloc), Kilobytes{500}) << "less than stacks: they are not in it";
+    EXPECT_EQ(row(of(info, machine), UsedBy::Vmalloc), Kilobytes{500})
+        << "VmallocUsed is less than the stacks, so it does not include them";
 }
 
 TEST(Used, ABalloonCountsWhereMemTotalHasIt) {
     procfs::MemInfo info = meminfo();
     info.balloon = Kilobytes{50'000};
     MachineMemory machine;
-    EXPECT_FALSE(row(of(info, machine), UsedBy::Balloon)) << "not known";
+    EXPECT_FALSE(row(of(info, machine), UsedBy::Balloon)) << "it is not known whether MemTotal includes the balloon";
     EXPECT_EQ(of(info, machine).balloon, Kilobytes{50'000});
     machine.balloon_in_total = true;
     EXPECT_EQ(row(of(info, machine), UsedBy::Balloon), Kilobytes{50'000});

@@ -70,7 +70,8 @@ TEST(Exposition, TellsOfThoseThatAreTraced) {
              R"(rsslag_trace_lost_records_total{cause="ring_full"} 2)",
          })
         EXPECT_EQ(lines_with(result, line).size(), 1U) << line;
-    EXPECT_EQ(lines_with(result, "rsslag_traced_flushes_total{").size(), 1U) << "the reasons of this scheme";
+    EXPECT_EQ(lines_with(result, "rsslag_traced_flushes_total{").size(), 1U)
+        << "only the reasons of this scheme have series";
     all.machine.scheme = core::Scheme::Thread;
     EXPECT_EQ(lines_with(text(all, Format::Prometheus), "rsslag_traced_flushes_total{").size(), 4U);
 }

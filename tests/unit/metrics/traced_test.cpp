@@ -46,12 +46,12 @@ TEST(TracedGroups, SumUpWhatLivesAndWhatHasEnded) {
 TEST(TracedGroups, EndOnceTheEndIsTold) {
     TracedGroups groups(10);
     take(groups, tick(1, "a", 10, 100, core::State::Exited));
-    ASSERT_EQ(groups.groups().size(), 1U) << "it lived between two readings";
+    ASSERT_EQ(groups.groups().size(), 1U) << "the process lived between two calls";
     EXPECT_TRUE(groups.groups().empty());
     take(groups, tick(2, "b", 3, 50));
     const auto result = groups.groups();
     ASSERT_EQ(result.size(), 1U);
-    EXPECT_EQ(result[0].counts.updates, 13U) << "a counter never restarts unseen";
+    EXPECT_EQ(result[0].counts.updates, 13U) << "the counter must continue from its last value";
 }
 
 TEST(TracedGroups, CountAnMmOfSeveralProcessesOnce) {
@@ -103,8 +103,8 @@ TEST(TracedGroups, AreNoMoreThanAskedForAndNoCountGoesBack) {
     take(groups, tick(3, "c", 11), "three");
     result = groups.groups();
     ASSERT_EQ(result.size(), 3U);
-    EXPECT_EQ(result[0].name, "five") << "takes the place of one that has ended";
-    EXPECT_EQ(result[1].counts.updates, 21U) << "who is among the others stays there";
+    EXPECT_EQ(result[0].name, "five") << "the new group takes the place of an ended one";
+    EXPECT_EQ(result[1].counts.updates, 21U) << "a process counted in `other` must stay there";
 }
 
 TEST(TracedGroups, SayWhatIsInDoubt) {
@@ -115,7 +115,7 @@ TEST(TracedGroups, SayWhatIsInDoubt) {
     EXPECT_EQ(groups.groups()[0].needs_resync, 1);
     take(groups, tick(1, "a", 10, 100));
     EXPECT_EQ(groups.groups()[0].needs_resync, 0);
-    EXPECT_TRUE(groups.groups()[0].peak_lossy) << "of what was not seen nothing is known later, either";
+    EXPECT_TRUE(groups.groups()[0].peak_lossy) << "a later reading cannot restore a lost peak";
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ TEST(CoreTypes, AreThoseThatAProgramNamesAndWhatLiesInThem) {
     EXPECT_EQ(resolved, struct_of(*named, "inner"));
     const btf_type *const pointer = btf__type_by_id(named.get(), btf_members(type)[1].type);
     ASSERT_TRUE(btf_is_ptr(pointer));
-    EXPECT_EQ(pointer->type, 0U) << "what is only pointed at is left out";
+    EXPECT_EQ(pointer->type, 0U) << "types behind pointers are not copied";
     EXPECT_LT(struct_of(*named, "far"), 0);
     EXPECT_LT(struct_of(*named, "other"), 0);
 }
@@ -121,7 +121,7 @@ class OnThisKernel : public testing::Test {
         if (geteuid() != 0) GTEST_SKIP() << "needs root, to load programs";
         // A container's root may not be allowed to.
         const core::Fd map(bpf_map_create(BPF_MAP_TYPE_ARRAY, "allowed", 4, 4, 1, nullptr));
-        if (!map.open() && errno == EPERM) GTEST_SKIP() << "BPF is refused here: " << std::strerror(errno);
+        if (!map.open() && errno == EPERM) GTEST_SKIP() << "this machine refuses BPF: " << std::strerror(errno);
         auto traits = running_kernel_traits();
         if (!traits) GTEST_SKIP() << traits.error().what;
         traits_ = *traits;

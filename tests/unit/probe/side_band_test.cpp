@@ -75,7 +75,7 @@ TEST(SideBand, TellsWhatIsMappedWhereByWhom) {
     EXPECT_EQ(changes[0].range.name, "/lib/a.so");
     EXPECT_EQ(changes[1].range.flags, core::MappingRead | core::MappingWrite | core::MappingShared |
                                           core::MappingGrowsDown | core::MappingHugetlb);
-    EXPECT_EQ(changes[1].range.name, "") << "maps has no word for it";
+    EXPECT_EQ(changes[1].range.name, "") << "maps shows no name for it";
 }
 
 TEST(SideBand, TellsTheBuildIdWhereTheKernelHasPutOne) {
@@ -89,7 +89,7 @@ TEST(SideBand, TellsTheBuildIdWhereTheKernelHasPutOne) {
     EXPECT_EQ(core::hex(changes[0].build_id), "f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff");
     EXPECT_EQ(changes[0].range.flags, core::MappingRead);
     EXPECT_EQ(changes[0].range.name, "/lib/a.so");
-    EXPECT_FALSE(changes[1].build_id.known()) << "device and inode";
+    EXPECT_FALSE(changes[1].build_id.known()) << "the record has device and inode in place of a build id";
     body[kAt] = std::byte{255};
     EXPECT_EQ(mapping_changes(record(PERF_RECORD_MMAP2, body, PERF_RECORD_MISC_MMAP_BUILD_ID))[0].build_id.size, 20);
 }
@@ -132,7 +132,7 @@ TEST(SideBand, TellsNothingOfARecordThatLacksPartOfItsBody) {
     Bytes tiny;
     put(tiny, perf_event_header{PERF_RECORD_MMAP2, 0, sizeof(perf_event_header) + 8});
     put(tiny, std::uint64_t{0});
-    EXPECT_EQ(mapping_changes(tiny + mapped()).size(), 1U) << "what is behind it is whole";
+    EXPECT_EQ(mapping_changes(tiny + mapped()).size(), 1U) << "the record after it is complete";
 }
 
 TEST(SideBand, EndsAtARecordThatIsCutShort) {

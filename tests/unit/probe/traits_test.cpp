@@ -23,7 +23,7 @@ std::optional<Scheme> scheme_of(const KernelBtf &kernel) {
 testing::AssertionResult unknown(const KernelBtf &kernel, const std::vector<std::string> &words) {
     const KernelTraits traits = traits_of(kernel.get());
     const auto *layout = std::get_if<UnknownLayout>(&traits.scheme);
-    if (layout == nullptr) return testing::AssertionFailure() << "taken for known: " << traits.evidence;
+    if (layout == nullptr) return testing::AssertionFailure() << "a layout was recognised: " << traits.evidence;
     if (traits.evidence != layout->found) return testing::AssertionFailure() << "evidence differs: " << traits.evidence;
     for (const std::string &word : words) {
         if (layout->found.find(word) == std::string::npos) {
@@ -242,7 +242,7 @@ TEST(Traits, NameTypesByTheKernelsOwnNumbers) {
     const KernelTraits traits = traits_of(kernel.get());
     EXPECT_EQ(traits.registers_type, static_cast<unsigned>(registers));
     EXPECT_EQ(traits.task_iterator_function, btf__type_cnt(&kernel.get()) - 1);
-    EXPECT_EQ(traits.refcount_type, 0U) << "there is none";
+    EXPECT_EQ(traits.refcount_type, 0U) << "the kernel has no such type";
 }
 
 }  // namespace

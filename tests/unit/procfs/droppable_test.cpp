@@ -48,8 +48,9 @@ TEST(Droppable, IsWhatIsCleanAndOfAFile) {
     EXPECT_EQ(of_files({{"/lib/x.so", 0, 60, 50}}), Kilobytes{50});
     EXPECT_EQ(of_files({{"/lib/x.so", 0, 60, 30, 20}}), Kilobytes{30});
     EXPECT_EQ(of_files({{"/lib/x.so", 0, 60, 50, 0, 20}}), Kilobytes{30})
-        << "what was copied is anonymous, clean or not";
-    EXPECT_EQ(of_files({{"/elsewhere", 0, 60, 50, 0, 0, "rd", "00:99"}}), Kilobytes{50}) << "it may be of a disk";
+        << "copied pages are anonymous, even if they are clean";
+    EXPECT_EQ(of_files({{"/elsewhere", 0, 60, 50, 0, 0, "rd", "00:99"}}), Kilobytes{50})
+        << "an unknown file system may be on a disk";
 }
 
 TEST(Droppable, LeavesOutWhatReclaimCannotTake) {
@@ -87,10 +88,11 @@ TEST(Droppable, CountsAPageOfAFileOnce) {
     EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 1600, 1600, 1600}}), Kilobytes{3200});
     EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 800, 1600, 1600}}), Kilobytes{2400});
     EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 0, 1600, 1600, 0, 0, "rd", "08:01", 13}}), Kilobytes{3200});
-    EXPECT_EQ(of_files({{"/f", 0, 1600, 100}, {"/f", 0, 1600, 200}}), Kilobytes{300}) << "they may be others: at most";
+    EXPECT_EQ(of_files({{"/f", 0, 1600, 100}, {"/f", 0, 1600, 200}}), Kilobytes{300})
+        << "the two mappings may hold different pages";
     EXPECT_EQ(of_files({{"/f", 0, 400, 400}, {"/f", 0, 1600, 400}, {"/f", 400, 100, 100}}), Kilobytes{900});
     EXPECT_EQ(of_files({{"/f", 0, 100, 100}, {"/f", 0, 100, 100}, {"/f", 50, 100, 60}}), Kilobytes{150})
-        << "50 of the last are behind the others";
+        << "50 kB of the last mapping are beyond the other two";
 }
 
 TEST(Droppable, AsksWhichPagesAreThereWhereAFileIsMappedTwice) {
@@ -112,7 +114,7 @@ TEST(Droppable, AsksWhichPagesAreThereWhereAFileIsMappedTwice) {
                           }})
             .file;
     };
-    EXPECT_EQ(of_file(), Kilobytes{300}) << "none of it twice";
+    EXPECT_EQ(of_file(), Kilobytes{300}) << "no page is in both mappings";
     const std::vector<std::pair<std::uint64_t, std::uint64_t>> both{{0x10000000 + 800 * 1024, 0x10000000 + 1600 * 1024},
                                                                     {0x20000000, 0x20000000 + 800 * 1024}};
     EXPECT_EQ(asked, both);
@@ -120,19 +122,19 @@ TEST(Droppable, AsksWhichPagesAreThereWhereAFileIsMappedTwice) {
     EXPECT_EQ(of_file(), Kilobytes{220});
     mappings[0].fields.private_dirty = Kilobytes{20};
     mappings[0].fields.rss = Kilobytes{120};
-    EXPECT_EQ(of_file(), Kilobytes{240}) << "20 of the 80 may be the dirty ones";
+    EXPECT_EQ(of_file(), Kilobytes{240}) << "20 of the 80 kB may be dirty";
     mappings[1].vm_flags = "rd lo";
-    EXPECT_EQ(of_file(), Kilobytes{140}) << "60 of the first are locked by the second";
+    EXPECT_EQ(of_file(), Kilobytes{140}) << "the second mapping locks 60 kB of the first";
     mappings[1].vm_flags = "rd";
     held = -1;
-    EXPECT_EQ(of_file(), Kilobytes{300}) << "not known";
+    EXPECT_EQ(of_file(), Kilobytes{300}) << "without pagemap the upper bound remains";
 }
 
 TEST(Droppable, IsNoPageThatAnotherMappingLocks) {
     EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 0, 1600, 1600, 0, 0, "rd lo"}}), Kilobytes{0});
     EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 400, 400, 300, 100, 0, "rd lo"}}), Kilobytes{1200});
     EXPECT_EQ(of_files({{"/f", 0, 1600, 1600}, {"/f", 400, 400, 300, 0, 0, "rd lo"}}), Kilobytes{1600})
-        << "which of the 400 are locked is not known";
+        << "it is not known which of the 400 kB are locked";
     std::vector<Mapping> mappings{mapped({"/f", 0, 60, 50})};
     mappings[0].fields.locked = Kilobytes{50};
     EXPECT_EQ(droppable(mappings, kMounted).file, Kilobytes{0});
@@ -150,7 +152,7 @@ TEST(Droppable, IsAnonymousMemoryThatWasGivenUp) {
         return droppable({mapping}, kMounted);
     };
     EXPECT_EQ(given_up("rd wr ac").anon, Kilobytes{60});
-    EXPECT_EQ(given_up("rd wr ac").file, Kilobytes{0}) << "clean anonymous memory is in swap or was given up";
+    EXPECT_EQ(given_up("rd wr ac").file, Kilobytes{0}) << "clean anonymous memory is no page of a file";
     EXPECT_EQ(given_up("rd wr lo ac").anon, Kilobytes{0});
     EXPECT_EQ(given_up("rd wr wf dp").anon, Kilobytes{100});
 }

@@ -122,7 +122,8 @@ TEST(Presence, CountsThePagesThatAPartOverlaps) {
     EXPECT_EQ(across.written, Pages{1});
     EXPECT_EQ(presence({"x", 0x3000, 4096}, pages, {4096}).resident, Pages{0});
     EXPECT_EQ(presence({"x", 0x5fff, 1}, pages, {4096}).resident, Pages{1});
-    EXPECT_EQ(presence({"x", ~0ULL - 3, 16}, pages, {4096}).resident, Pages{0}) << "made-up addresses";
+    EXPECT_EQ(presence({"x", ~0ULL - 3, 16}, pages, {4096}).resident, Pages{0})
+        << "an address range that wraps around has no pages";
 }
 
 }  // namespace

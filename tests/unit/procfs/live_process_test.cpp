@@ -86,8 +86,8 @@ TEST(LiveProcess, GivesAWalkThatItsParsersTake) {
     ASSERT_TRUE(mappings.ok()) << mappings.error().what;
     ASSERT_TRUE(rollup.ok()) << rollup.error().what;
     if (parse_smaps_rollup(before->bytes)->sums.rss != rollup->sums.rss)
-        GTEST_SKIP() << "the kernel took pages away from a child that sleeps";
-    EXPECT_EQ(sum(*mappings).rss, rollup->sums.rss) << "the child sleeps";
+        GTEST_SKIP() << "the kernel reclaimed pages of the sleeping child";
+    EXPECT_EQ(sum(*mappings).rss, rollup->sums.rss) << "the child sleeps, so its memory cannot change";
     EXPECT_EQ(sum(*mappings).anonymous, rollup->sums.anonymous);
     // Not the private and shared sums: this test writes to pages that it shared with the child until then.
 }
@@ -134,7 +134,8 @@ TEST(LiveProcess, HasNoMemoryAsAZombieButStillAStat) {
 
 TEST(LiveProcess, HasNoMemoryAsAKernelThread) {
     auto process = Process::open(2);
-    if (!process || !process->stat() || !process->stat()->kernel_thread()) GTEST_SKIP() << "no kernel thread in sight";
+    if (!process || !process->stat() || !process->stat()->kernel_thread())
+        GTEST_SKIP() << "no kernel thread is visible";
     if (geteuid() != 0) GTEST_SKIP() << "only root may try to walk a kernel thread";
     EXPECT_EQ(*process->exe(), "");
     EXPECT_FALSE(has_memory(*process, *process->stat()));
@@ -161,8 +162,8 @@ TEST(LiveProcess, IsWalkedThroughAThreadOnceItsLeaderHasExited) {
     await_state(*process, 'Z');
     ASSERT_TRUE(process->stat()->zombie());
     EXPECT_EQ(process->stat()->num_threads, 2);
-    EXPECT_EQ(process->stat()->rss.n, 0) << "as the file says";
-    EXPECT_FALSE(process->status()->vm_rss.has_value()) << "as the file says";
+    EXPECT_EQ(process->stat()->rss.n, 0) << "the file of the ended leader shows no memory";
+    EXPECT_FALSE(process->status()->vm_rss.has_value()) << "the file of the ended leader shows no memory";
     auto rollup_text = process->smaps_rollup_text();
     ASSERT_TRUE(rollup_text.ok()) << rollup_text.error().what;
     EXPECT_GT(parse_smaps_rollup(rollup_text->bytes)->sums.rss->n, 0);
@@ -216,7 +217,7 @@ TEST(LiveProcess, OfAnotherUserIsDeniedWithTheRemedy) {
     if (geteuid() != 0) {
         auto init = Process::open(1);
         if (!init || !init->status() || init->status()->real_uid == getuid())
-            GTEST_SKIP() << "no process of another user";
+            GTEST_SKIP() << "process 1 does not belong to another user";
         EXPECT_EQ(init->smaps_text().error().kind, Kind::Denied);
         return;
     }
@@ -259,7 +260,7 @@ TEST(LiveProcess, IsGoneAlsoWhenItsPidIsAnothersByThen) {
     ASSERT_TRUE(process.ok());
     child.end();
     pid_t heir = fork_with_pid(child.pid());
-    if (heir < 0) GTEST_SKIP() << "cannot give out a chosen PID: " << std::strerror(errno);
+    if (heir < 0) GTEST_SKIP() << "cannot create a process with a given PID: " << std::strerror(errno);
     ASSERT_EQ(heir, child.pid());
     EXPECT_TRUE(Process::open(heir).ok());
     EXPECT_TRUE(Process::open(heir)->stat().ok());

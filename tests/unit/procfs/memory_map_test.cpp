@@ -47,10 +47,11 @@ TEST(Backing, IsToldByTheDeviceNotByTheName) {
     EXPECT_EQ(backing({"/SYSV00000000 (deleted)", "rw-s", "00:01", 0}), Backing::Shmem);
     EXPECT_EQ(backing({"/dev/zero (deleted)", "rw-s", "08:01", 12}), Backing::File);
     EXPECT_EQ(backing({"/dev/shm/x", "rw-s", "00:2d", 12}), Backing::Shmem);
-    EXPECT_EQ(backing({"[vdso]", "r-xp", "08:01", 7}), Backing::File) << "a file may be called so";
+    EXPECT_EQ(backing({"[vdso]", "r-xp", "08:01", 7}), Backing::File) << "a file may have this name";
     EXPECT_EQ(backing({"/elsewhere", "rw-s", "00:99", 12}), Backing::Unknown);
     EXPECT_EQ(backing({"/anon_hugepage (deleted)", "rw-p", "00:0e", 12, "rd wr ht"}), Backing::Hugetlb);
-    EXPECT_EQ(backing({"/x", "rw-p", "08:01", 12, "rd sh tx"}), Backing::File) << "flags are words";
+    EXPECT_EQ(backing({"/x", "rw-p", "08:01", 12, "rd sh tx"}), Backing::File)
+        << "flags must be compared as whole words";
 }
 
 TEST(Backing, OfADeviceFileIsNotThatOfItsFileSystem) {
@@ -101,7 +102,8 @@ TEST(Quadrants, LearnOfADeviceOutOfSightWhatTheCounterLeavesOpen) {
                                         mapping({"/lower/x", "r--p", "00:99", 16}, 8, 6, 2)};
     Devices devices = kDevices;
     learn(devices, mappings, Kilobytes{10});
-    EXPECT_EQ(quadrants(mappings, devices).unplaced.size(), 1U) << "2 kB could be of any of it";
+    EXPECT_EQ(quadrants(mappings, devices).unplaced.size(), 1U)
+        << "the remaining 2 kB may be part of any unplaced pages";
     learn(devices, mappings, Kilobytes{8});
     EXPECT_EQ(quadrants(mappings, devices)[Quadrant::PrivateFile].file, Kilobytes{4});
     devices = kDevices;
@@ -176,7 +178,7 @@ TEST(Groups, SplitAnonymousMemoryByWhatItIsLikelyToBe) {
                                                      {"stack of thread 7 ~", Kilobytes{20}},
                                                      {"JIT ~", Kilobytes{4}},
                                                      {"", Kilobytes{56}}}));
-    EXPECT_EQ(mappings[4].recognised, "") << "two threads, one of which borrowed it";
+    EXPECT_EQ(mappings[4].recognised, "") << "two stack pointers are in the mapping";
 }
 
 TEST(Changes, NameWhatGrewCameAndWent) {

@@ -109,7 +109,7 @@ TEST(MemoryUse, AFurtherOneCostsWhatEachHasWritten) {
     EXPECT_EQ(room->largest, Kilobytes{31});
     EXPECT_EQ(room->more, 100);
     const User idle = user(3, "/b", 0, 5);
-    EXPECT_FALSE(headroom_for({&idle}, info)) << "no cost, no number";
+    EXPECT_FALSE(headroom_for({&idle}, info)) << "an instance without a cost gives no number";
 }
 
 TEST(MemoryUse, AFileIsSummedOverAllWhoMapIt) {

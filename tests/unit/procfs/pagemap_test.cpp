@@ -35,7 +35,7 @@ TEST(CountPage, WithFramesCountsWhoSharesAPage) {
     EXPECT_EQ(counts.zero, Pages{1});
     EXPECT_EQ(counts.ksm, Pages{1});
     EXPECT_EQ(counts.large, Pages{1});
-    EXPECT_FALSE(counts.huge) << "a large folio may be mapped by small entries";
+    EXPECT_FALSE(counts.huge) << "a large folio may be mapped by base-page entries";
     EXPECT_EQ(counts.mapped, (std::map<std::uint64_t, Pages>{{3, Pages{2}}}));
     // 2 × 4 kB + 2 × 4/3 kB
     EXPECT_EQ(counts.pss(), Kilobytes{10});
@@ -56,7 +56,7 @@ TEST(CountPage, WithoutFramesTakesTheEntrysWord) {
     EXPECT_EQ(counts.present, Pages{2});
     EXPECT_EQ(counts.exclusive, Pages{1});
     EXPECT_EQ(counts.shared, Pages{1});
-    EXPECT_EQ(counts.swapped, Pages{1}) << "a guard marker is no swap";
+    EXPECT_EQ(counts.swapped, Pages{1}) << "a guard marker does not count as swap";
     EXPECT_FALSE(counts.pss());
     EXPECT_FALSE(counts.zero);
 }

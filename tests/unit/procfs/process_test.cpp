@@ -51,7 +51,7 @@ TEST_F(MadeUpProc, GivesTheFilesParsed) {
     Process process = this->process();
     EXPECT_EQ(process.pid(), 8063);
     EXPECT_EQ(process.stat()->rss.n, 136);
-    EXPECT_EQ(process.leader_stat()->rss.n, 136) << "where there is no thread by that number";
+    EXPECT_EQ(process.leader_stat()->rss.n, 136) << "there is no task with this TID";
     put("8063/task/8063/stat", golden("6.18/stat").replace(0, 14, "8063 (leader)"));
     EXPECT_EQ(process.leader_stat()->comm, "leader");
     EXPECT_EQ(process.statm()->resident.n, 176);
@@ -129,7 +129,7 @@ TEST_F(MadeUpProc, TakesAThreadsFilesWhereTheLeaderHasExited) {
     EXPECT_EQ(task->tid, 8065);
     EXPECT_EQ(task->directory, "task/8065/");
     EXPECT_EQ(task->status.vm_rss, core::Kilobytes{704});
-    EXPECT_EQ(task->status.name, "leader") << "a process goes by its leader's name";
+    EXPECT_EQ(task->status.name, "leader") << "the name of a process is that of its leader";
     EXPECT_EQ(task->status.pid, 8063);
     EXPECT_EQ(process().read_of_memory_task("maps")->bytes, "mapped");
     EXPECT_TRUE(process().open_of_memory_task("maps"));
@@ -157,7 +157,7 @@ TEST_F(MadeUpProc, HasNoTaskWithMemoryWhereNoneHas) {
         EXPECT_EQ(error.what, "process 8063 has no memory: it is a zombie or a kernel thread");
     }
     Stat stat = *process().stat();
-    EXPECT_TRUE(has_memory(process(), stat)) << "nothing is asked of one that runs";
+    EXPECT_TRUE(has_memory(process(), stat)) << "a running process needs no other file";
     stat.state = 'Z';
     stat.num_threads = 2;
     EXPECT_FALSE(has_memory(process(), stat));

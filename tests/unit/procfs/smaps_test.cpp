@@ -54,7 +54,7 @@ TEST(ParseSmaps, ReadsWhat618Prints) {
     EXPECT_EQ(code.size, Kilobytes{484});
     EXPECT_EQ(code.fields.rss, Kilobytes{484});
     EXPECT_EQ(code.fields.ksm, Kilobytes{0});
-    EXPECT_FALSE(code.fields.pss_anon) << "only a rollup has it";
+    EXPECT_FALSE(code.fields.pss_anon) << "only smaps_rollup has this line";
     EXPECT_EQ(code.kernel_page_size, Kilobytes{4});
     EXPECT_EQ(code.vm_flags, "rd ex mr mw me");
     EXPECT_EQ(mappings->at(5).name, "");

@@ -9,7 +9,8 @@ namespace {
 TEST(ParseStackPointer, IsTheLastButOneOfASleepingThread) {
     EXPECT_EQ(parse_stack_pointer("202 0x7f8c 0x189 0x0 0x0 0x0 0xffffffff 0x7f8c5dbfe9c0 0x7f8c5e4a2f16\n"),
               0x7f8c5dbfe9c0U);
-    EXPECT_EQ(parse_stack_pointer("-1 0x7ffd3c1f2a98 0x7f8c5e4a2f16\n"), 0x7ffd3c1f2a98U) << "in no system call";
+    EXPECT_EQ(parse_stack_pointer("-1 0x7ffd3c1f2a98 0x7f8c5e4a2f16\n"), 0x7ffd3c1f2a98U)
+        << "the thread is blocked outside of a system call";
 }
 
 TEST(ParseStackPointer, IsNotKnownOfOneThatRuns) {

@@ -127,7 +127,7 @@ TEST(Items, BuildIdsComeBackWhereThereWereAny) {
     }
     Bytes body;
     put_mapping_changes(body, result, 0);
-    EXPECT_EQ(body.substr(0, none.size()), none) << "who does not know of them reads all else as before";
+    EXPECT_EQ(body.substr(0, none.size()), none) << "an older reader ignores the build ids and reads the rest";
     ByteReader in(body);
     const event::MappingChanges back = read_mapping_changes(in, 0);
     EXPECT_FALSE(in.bad());
@@ -204,7 +204,7 @@ TEST(Items, OldOnesHaveNoCommOfTheLeader) {
          std::initializer_list<event::Event>{event::Attach{4700, timed, {{{7, {1, 2}}}}}, event::Counters{1, timed}}) {
         EXPECT_EQ(comm(event, 0), "leader");
         EXPECT_EQ(comm(event, 1), "");
-        EXPECT_EQ(comm(event, sizeof("leader")), "") << "a length and six characters less";
+        EXPECT_EQ(comm(event, sizeof("leader")), "") << "without the comm: a length and six characters";
     }
 }
 
@@ -219,23 +219,23 @@ TEST(Items, AreRefusedWhereTheySayWhatCannotBe) {
     core::RawReading raw = reading();
     EXPECT_FALSE(is_refused(event::Reading{1, raw}));
     raw.comm = std::string(kMostName + 1, 'x');
-    EXPECT_TRUE(is_refused(event::Reading{1, raw})) << "a name";
+    EXPECT_TRUE(is_refused(event::Reading{1, raw})) << "the name is too long";
     event::MappingChanges many = changes();
     many.changes[1].range.name = std::string(4097, 'x');
-    EXPECT_TRUE(is_refused(many)) << "a path that is longer than any";
+    EXPECT_TRUE(is_refused(many)) << "the path is longer than PATH_MAX";
     many.changes[1].range.name = std::string(4096, 'x');
     EXPECT_FALSE(is_refused(many));
     many.changes.resize(10'000, many.changes[1]);
-    EXPECT_TRUE(is_refused(many)) << "a byte each that stands for a path";
+    EXPECT_TRUE(is_refused(many)) << "each of these references takes a byte and stands for a path";
     raw = reading();
     raw.bracket.readings.back().last.flushed.anon.n = core::kMostPagesOfMm;
-    EXPECT_TRUE(is_refused(event::Reading{1, raw})) << "pages";
+    EXPECT_TRUE(is_refused(event::Reading{1, raw})) << "a counter is out of range";
     raw = reading();
     raw.readers.stat = core::Pages{INT64_MIN};
-    EXPECT_TRUE(is_refused(event::Reading{1, raw})) << "pages of stat";
+    EXPECT_TRUE(is_refused(event::Reading{1, raw})) << "the pages of stat are out of range";
     raw = reading();
     raw.bracket.readings.resize(65, raw.bracket.readings[0]);
-    EXPECT_TRUE(is_refused(event::Reading{1, raw})) << "a bracket";
+    EXPECT_TRUE(is_refused(event::Reading{1, raw})) << "the bracket has too many readings";
     EXPECT_TRUE(is_refused(event::Counters{1, core::Error{core::Kind::Gone, std::string(5000, 'x'), 0, ""}}));
     event::Faults faults;
     faults.tasks.resize(kMostEntries);

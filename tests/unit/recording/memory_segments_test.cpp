@@ -54,7 +54,7 @@ TEST(MemorySegments, KeepTheNewestWithinTheirBytes) {
         EXPECT_EQ(number, segments - kept.size() + i);
     }
     EXPECT_LT(records, kRounds * kEach);
-    EXPECT_GT(records * sizeof(rsslag_update), kMost) << "packed, they are much more than they take";
+    EXPECT_GT(records * sizeof(rsslag_update), kMost) << "the unpacked records are larger than the limit";
 }
 
 TEST(MemorySegments, TakeNothingBeforeTheyBeginNorMoreThanTheyMay) {

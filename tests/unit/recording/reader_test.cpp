@@ -82,15 +82,15 @@ TEST(Reader, RefusesAHeaderThatNoMachineHas) {
     EXPECT_FALSE(opens(header)) << "CPUs";
     header = test::header();
     header.command_line.assign(kMostEntries + 1, "");
-    EXPECT_FALSE(opens(header)) << "words";
+    EXPECT_FALSE(opens(header)) << "the command line has too many arguments";
     header.command_line = {std::string(std::size_t{8} << 20, 'x')};
-    EXPECT_FALSE(opens(header)) << "a word";
+    EXPECT_FALSE(opens(header)) << "an argument is too long";
     for (std::string Header::*name : {&Header::kernel, &Header::host, &Header::boot_id, &Header::trace_id}) {
         header = test::header();
         header.*name = std::string(64, 'x');
         EXPECT_TRUE(opens(header));
         header.*name += 'x';
-        EXPECT_FALSE(opens(header)) << "a name that exports repeat in each row";
+        EXPECT_FALSE(opens(header)) << "the name is too long";
     }
 }
 
@@ -104,7 +104,7 @@ TEST(Reader, ComesBackWhereItIsToldToStop) {
     ASSERT_TRUE(reader);
     while (reader->next()) {
     }
-    EXPECT_LT(asked, 10) << "of 16 pieces of what is not understood";
+    EXPECT_LT(asked, 10) << "the damage has 16 pieces, and the reader must stop earlier";
     EXPECT_FALSE(reader->complete());
 }
 
@@ -255,12 +255,12 @@ TEST(Reader, TellsThePeakWhereItIsKnown) {
     EXPECT_EQ(peak->pid, 4711);
     EXPECT_EQ(peak->lag.n, 6072);
     for (std::size_t size = bytes.size() - 1; size > bytes.size() - 300; --size)
-        EXPECT_FALSE(peak_of(bytes.substr(0, size))) << "it was not ended";
+        EXPECT_FALSE(peak_of(bytes.substr(0, size))) << "a recording without its end has no peak";
     for (std::size_t i = bytes.size() - 300; i < bytes.size(); ++i) {
         Bytes flipped = bytes;
         flipped[i] ^= 4;
         const auto reported = peak_of(flipped);
-        EXPECT_TRUE(!reported || reported->lag.n == 6072) << "a damaged one is not believed";
+        EXPECT_TRUE(!reported || reported->lag.n == 6072) << "a damaged peak must not be returned";
     }
 }
 

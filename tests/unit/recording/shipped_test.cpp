@@ -56,7 +56,7 @@ TEST(Shipped, RecordingCutAtAnyByteTellsItsWholeChunks) {
         before = reported.events;
     }
     EXPECT_GT(before, 0U);
-    EXPECT_EQ(before, all) << "a file cut within its end has all events";
+    EXPECT_EQ(before, all) << "a file that is truncated within its end has all events";
 }
 
 TEST(Shipped, RecordingWithAFlippedBitMissesOneChunkOfTheClassic) {

@@ -131,7 +131,7 @@ TEST_F(WriterTest, CountsWhatFindsNoRoomAndSaysSoInTheRecording) {
 }
 
 TEST_F(WriterTest, CountsWhatFindsNoRoomWhereItFallsBehind) {
-    RSSLAG_LONG_ONLY("how far a thread falls behind is the scheduler's choice");
+    RSSLAG_LONG_ONLY("the scheduler determines how far a thread falls behind");
     constexpr std::size_t kEach = 100'000;
     const auto records = test::storm(0, kEach, 1);
     std::uint64_t lost = 0;
@@ -147,7 +147,7 @@ TEST_F(WriterTest, CountsWhatFindsNoRoomWhereItFallsBehind) {
         EXPECT_TRUE(writer->finish());
         lost = writer->progress().records_lost;
     }
-    if (lost == 0) GTEST_SKIP() << "it takes in what it is given as fast as it is made";
+    if (lost == 0) GTEST_SKIP() << "the writer is as fast as this test";
     const Counted counted = count();
     EXPECT_EQ(counted.missing, lost);
     EXPECT_EQ(counted.read + lost, puts * kEach);

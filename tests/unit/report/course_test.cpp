@@ -44,7 +44,7 @@ TEST(Course, HoldsWhatItWasWhereNoRecordComes) {
         EXPECT_EQ(all[i]->lag, Pages{3}) << i;
     }
     ASSERT_TRUE(all[7]);
-    EXPECT_EQ(all[7]->least, Pages{7}) << "as it began";
+    EXPECT_EQ(all[7]->least, Pages{7}) << "the value at the start of the column";
     EXPECT_EQ(all[7]->most, Pages{9});
 }
 
@@ -89,7 +89,8 @@ TEST(ReportSvg, DrawsAPeakBetweenTicksAndTheLagWithItsBound) {
     const std::string svg = report_svg(spike());
     EXPECT_NE(svg.find(">20,000 kB</text>"), std::string::npos) << "the scale reaches the peak: " << svg;
     EXPECT_NE(svg.find("<path class=\"exact\" d=\"M110 "), std::string::npos);
-    EXPECT_NE(svg.find("L529 80.0"), std::string::npos) << "at the top, in the middle of the time: " << svg;
+    EXPECT_NE(svg.find("L529 80.0"), std::string::npos)
+        << "the peak is at the top, in the middle of the time axis: " << svg;
     EXPECT_NE(svg.find("<path class=\"lag\" d=\"M110 "), std::string::npos);
     EXPECT_NE(svg.find("<path class=\"bound\" d=\"M110 294.0H940\"/>"), std::string::npos) << svg;
     EXPECT_NE(svg.find("hard bound of the cpu scheme: 744 kB"), std::string::npos) << svg;

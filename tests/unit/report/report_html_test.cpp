@@ -122,7 +122,7 @@ TEST(ReportPage, SaysFirstWhatIsNotKnown) {
     EXPECT_NE(page.find("missing from 1.000 s to 2.000 s: 17 records, chunks are missing"), std::string::npos);
     EXPECT_LT(page.find("missing from"), page.find("<h2>Processes"));
     EXPECT_NE(page.find("at least "), std::string::npos);
-    EXPECT_EQ(times(page, ">~240 kB</td>"), 1U) << "the peak lag in the table of processes";
+    EXPECT_EQ(times(page, ">~240 kB</td>"), 1U) << "the table of processes has the peak lag once";
 }
 
 TEST(ReportPage, HasARowForWhatIsNotAttributed) {

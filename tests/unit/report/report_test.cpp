@@ -145,12 +145,13 @@ TEST(Report, KnowsNoPeakOfWhatWasCachedInCountsMode) {
                                                      "cancel), not known to be < 1GiB"});
     for (const char *text : {"peak_lag>=0kB", "peak_cached<1GiB", "peak_cached>=0kB", "lag%<100", "lag%>=0"})
         EXPECT_FALSE(result(report, text).at(0).starts_with("yes")) << text;
-    EXPECT_EQ(result(report, "peak_rss<1GiB").at(0), "yes: peak_rss is 4,000 kB, < 1GiB") << "it is a range";
+    EXPECT_EQ(result(report, "peak_rss<1GiB").at(0), "yes: peak_rss is 4,000 kB, < 1GiB")
+        << "the peak is a range, all of which is below the limit";
     const std::string text = report_text(report, {});
     EXPECT_NE(
         text.find("peak lag ~800 kB at 1.000 s in hundred [20]; sums of --mode counts hide changes that cancel\n"),
         std::string::npos)
-        << "the process with hidden changes may have had more: " << text;
+        << "the process whose sums hide changes may have had a larger lag: " << text;
     EXPECT_EQ(text.find("records were lost"), std::string::npos);
     const auto json = ordered_json::parse(report_json(report));
     EXPECT_EQ(json.at("peak_lag").at("approximate"), true);
@@ -267,8 +268,8 @@ TEST(Report, ListsEachThreadThatHasEnded) {
     ASSERT_EQ(process.threads.size(), 3U);
     EXPECT_EQ(process.threads[0].tid, 12);
     EXPECT_TRUE(process.threads[0].ended);
-    EXPECT_EQ(process.threads[1].net.anon, Pages{120}) << "not as the tick before it had it";
-    EXPECT_EQ(process.sum.exited.threads, 1U) << "the one that no tick lists";
+    EXPECT_EQ(process.threads[1].net.anon, Pages{120}) << "the value must be that of the last tick";
+    EXPECT_EQ(process.sum.exited.threads, 1U) << "one ended thread is listed by no tick";
     EXPECT_EQ(process.sum.exited.net.anon, Pages{6});
     expect_adds_up(process);
 }
@@ -332,7 +333,8 @@ TEST(Report, FoldsVeryManyThatHaveEnded) {
     const Report report = report_of(with_rows({last.row}));
     const ReportProcess &process = report.processes.at(0);
     EXPECT_LE(process.threads.size(), 2'000U);
-    EXPECT_EQ(process.threads[0].net.anon, Pages{100 + kThreads - 1}) << "those that did most";
+    EXPECT_EQ(process.threads[0].net.anon, Pages{100 + kThreads - 1})
+        << "the threads with the largest changes are listed";
     EXPECT_EQ(process.threads.size() + process.sum.exited.threads, kThreads);
     expect_adds_up(process);
     EXPECT_NE(report_text(report, {}).find("and 4,990 more threads that ended"), std::string::npos)
@@ -354,7 +356,8 @@ TEST(Report, AThreadThatEndedJustBeforeALossMayBeAmongWhatWasLost) {
     EXPECT_EQ(lossy.processes.at(0).threads.at(0).uncertain, Pages{2 * core::kMostPages});
     EXPECT_EQ(lossy.processes.at(0).sum.exited.uncertain, Pages{2 * core::kMostPages});
     const Report certain = report_of(with_rows({end.row, later.row, loss}));
-    EXPECT_EQ(certain.processes.at(0).threads.at(0).uncertain, Pages{0}) << "a reading came before the loss";
+    EXPECT_EQ(certain.processes.at(0).threads.at(0).uncertain, Pages{0})
+        << "a reading came between its end and the loss";
 }
 
 TEST(Report, TellsTwoProcessesOfOneNumberApart) {
@@ -468,7 +471,7 @@ TEST(ReportJson, TheDifferenceHasTheKeysOfItsSchema) {
     expect_keys(document, schema("report-diff"), schema("report-diff"), "");
     EXPECT_EQ(document.at("before").at("peak_lag"), 60);
     EXPECT_EQ(document.at("change").at("peak_lag"), -50);
-    EXPECT_EQ(document.at("change").at("residual"), nullptr) << "nothing was walked in the second one";
+    EXPECT_EQ(document.at("change").at("residual"), nullptr) << "the second recording has no walk";
 }
 
 TEST(ReportText, TellsTheStory) {
@@ -513,7 +516,8 @@ TEST(PeakText, NamesProcessesThatShareOneMemory) {
     add(30, 7, 0);
     EXPECT_TRUE(peak_text(peak, {}, true).ends_with("\n  10 and 20 share one memory: it is counted once\n"))
         << peak_text(peak, {}, true);
-    EXPECT_EQ(peak_text(peak, {}, false).find("share one memory"), std::string::npos) << "it has no rows";
+    EXPECT_EQ(peak_text(peak, {}, false).find("share one memory"), std::string::npos)
+        << "without the tree there are no rows of processes";
 }
 
 TEST(ReportText, NamesWhatIsMissing) {
@@ -569,7 +573,7 @@ TEST(ReportSvg, EscapesNamesAndDrawsEachLine) {
     EXPECT_TRUE(svg.ends_with("</svg>\n"));
     EXPECT_NE(svg.find("a,&quot;b&quot;&lt;&amp;\\x1b[31m"), std::string::npos) << svg;
     EXPECT_EQ(svg.find('\x1b'), std::string::npos);
-    EXPECT_EQ(svg.find("http", 40), std::string::npos) << "nothing is loaded from elsewhere";
+    EXPECT_EQ(svg.find("http", 40), std::string::npos) << "the SVG must not load other files";
     // The first tick is at 3 s of 7 s.
     for (const char *style : {"reported", "cached"})
         EXPECT_NE(svg.find(std::string("<path class=\"") + style + "\" d=\"M465.7 "), std::string::npos)

@@ -89,7 +89,8 @@ TEST_F(Screens, ShowWhatGrewByMappingAndByThread) {
     const std::string narrow = shown(screen, {24, 80});
     EXPECT_TRUE(is_golden(narrow, "screen_growth_80x24.txt"));
     EXPECT_TRUE(contains(narrow, core::as_kb(grown_tick().recent->grew(), {})));
-    EXPECT_TRUE(contains(shown(screen, {16, 80}), "no record reports this")) << "without it nothing adds up";
+    EXPECT_TRUE(contains(shown(screen, {16, 80}), "no record reports this"))
+        << "without this row the list does not add up";
     press(screen, "\x1b");
     EXPECT_FALSE(contains(shown(screen), "GREW BY"));
     press(screen, "gg");
@@ -229,7 +230,7 @@ TEST_F(Screens, AskForWhatKeysMean) {
     EXPECT_EQ(std::get<Record>(press(screen, "r").value()).pid, 4711);
     EXPECT_FALSE(press(screen, "c").has_value());
     EXPECT_TRUE(contains(shown(screen), "threads cache, CPUs do not"));
-    EXPECT_FALSE(press(screen, "\x1b").has_value()) << "there is no list to go back to";
+    EXPECT_FALSE(press(screen, "\x1b").has_value()) << "there is no list of processes to return to";
 }
 
 TEST_F(Screens, SayWhereAReplayIsAndAskItToGoOn) {
@@ -267,7 +268,7 @@ TEST_F(Screens, SayWhereAReplayIsAndAskItToGoOn) {
     }
     EXPECT_DOUBLE_EQ(std::get<Play>(screen.key({Key::Name::Left}).value()).amount, -5);
     EXPECT_DOUBLE_EQ(std::get<Play>(screen.key({Key::Name::Right}).value()).amount, 5);
-    EXPECT_FALSE(press(screen, "w").has_value()) << "nobody can walk what was";
+    EXPECT_FALSE(press(screen, "w").has_value()) << "a replay cannot walk page tables";
     EXPECT_TRUE(std::holds_alternative<Quit>(press(screen, "q").value()));
     press(screen, "?");
     EXPECT_TRUE(contains(shown(screen), "to the peak lag"));
@@ -292,7 +293,7 @@ TEST_F(Screens, ForgetTicksButNotKeysWhenTheyAreRewound) {
     other.process.pid = 1;
     screen.take(other);
     screen.take(classic_tick(3));
-    EXPECT_TRUE(contains(shown(screen), "[4711]")) << "the one that was shown before";
+    EXPECT_TRUE(contains(shown(screen), "[4711]")) << "the process shown before the rewind";
     EXPECT_TRUE(contains(shown(screen), " of 101")) << shown(screen);
     EXPECT_TRUE(contains(shown(screen), "2 of 2 (Tab)")) << shown(screen);
 }
@@ -308,7 +309,7 @@ TEST_F(Screens, SayThatARecordingGoesOn) {
     ScreenFacts facts;
     facts.below = true;
     LiveScreen below(facts, {});
-    EXPECT_FALSE(press(below, "r").has_value()) << "top records nothing";
+    EXPECT_FALSE(press(below, "r").has_value()) << "top cannot record";
 }
 
 TEST_F(Screens, AskOnceMoreBeforeTheyLeaveACommand) {
@@ -421,12 +422,12 @@ TEST_F(Screens, SayWhoSharesOneMemory) {
     const std::string said = "105 and 127 share one memory: each row shows all of it";
     const std::string text = top_text(table, TopSort::Lag, 0, {});
     EXPECT_TRUE(text.ends_with("\n" + said + "\n")) << text;
-    EXPECT_FALSE(contains(top_text(table, TopSort::Name, 3, {}), said)) << "neither has a row";
+    EXPECT_FALSE(contains(top_text(table, TopSort::Name, 3, {}), said)) << "neither process has a row";
     TopScreen screen(milliseconds(1000), {}, TopSort::Lag);
     screen.take(table);
     EXPECT_FALSE(contains(screen.draw({24, 120}).text(), said));
     screen.key({Key::Name::Character, U'j'});
-    EXPECT_TRUE(contains(screen.draw({24, 120}).text(), said)) << "the selected one is 127";
+    EXPECT_TRUE(contains(screen.draw({24, 120}).text(), said)) << "the selected process is 127";
 
     LiveScreen live = classic_screen({});
     EXPECT_FALSE(contains(shown(live), "one memory"));
@@ -453,7 +454,7 @@ TEST_F(Screens, SayThatReadersSeeNothingOnceTheMainThreadHasEnded) {
     table.processes[0].total.flushed.anon = core::Pages{1000};
     EXPECT_TRUE(contains(top_text(table, TopSort::Lag, 0, {}), "4,400"));
     table.processes[0].total.leader_gone = true;
-    EXPECT_FALSE(contains(top_text(table, TopSort::Lag, 0, {}), "4,400")) << "stat of the main thread says 0";
+    EXPECT_FALSE(contains(top_text(table, TopSort::Lag, 0, {}), "4,400")) << "stat of the main thread shows 0";
 }
 
 TEST_F(Screens, TellTopWithoutAScreen) {

@@ -80,7 +80,7 @@ TEST(TickWriter, WritesNothingBeforeItIsGivenTicks) {
     writer.on_tick(tick(10));
     EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
     EXPECT_NE(written(writer, {}), "");
-    EXPECT_EQ(written(writer, {}), "") << "and that once";
+    EXPECT_EQ(written(writer, {}), "") << "each tick is written once";
 }
 
 TEST(TickWriter, SaysBelowTheRowsWhoSharesOneMemory) {
@@ -94,7 +94,8 @@ TEST(TickWriter, SaysBelowTheRowsWhoSharesOneMemory) {
     const std::string first = written(writer, {both, other});
     EXPECT_TRUE(first.ends_with("\n" + said)) << first;
     EXPECT_EQ(first.find(said), first.size() - said.size()) << "once";
-    EXPECT_EQ(written(writer, {both, other}).find(said), std::string::npos) << "as nothing has changed";
+    EXPECT_EQ(written(writer, {both, other}).find(said), std::string::npos)
+        << "nothing has changed, so the line is not repeated";
     core::Tick alone = both;
     alone.process.mm_pids = {10};
     EXPECT_EQ(written(writer, {alone}).find("share"), std::string::npos);
@@ -188,7 +189,7 @@ TEST(TickWriter, SaysOnStderrThatRowsAreMissing) {
     EXPECT_LT(rows.size(), kMoreThanWait);
     EXPECT_NE(said.find("lines of this output were dropped"), std::string::npos) << said;
     for (const std::string &row : {rows.front(), rows.back()})
-        EXPECT_EQ(row.substr(row.size() - 3), ",0\r") << "none before it";
+        EXPECT_EQ(row.substr(row.size() - 3), ",0\r") << "no line was dropped before this row";
 }
 
 TEST(ScreenFacts, SayHowTheScreenIsFed) {
@@ -207,7 +208,7 @@ TEST(HasPattern, IsWhatCanMatchMoreProcessesLater) {
     system::TargetArguments arguments;
     arguments.plain = {"1"};
     arguments.pids = {"2"};
-    EXPECT_FALSE(has_pattern(arguments)) << "a number names one process";
+    EXPECT_FALSE(has_pattern(arguments)) << "a PID matches one process only";
     arguments.comms = {"nginx"};
     EXPECT_TRUE(has_pattern(arguments));
     system::TargetArguments cgroup;

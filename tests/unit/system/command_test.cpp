@@ -106,7 +106,7 @@ TEST_F(CommandTest, NeverRunsWhereItIsNotReleased) {
         ASSERT_TRUE(command);
         pid = command->pid();
     }
-    EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), -1) << "it has been waited for";
+    EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), -1) << "the process was already reaped";
     EXPECT_FALSE(std::filesystem::exists(file));
 }
 
@@ -135,7 +135,7 @@ TEST_F(CommandTest, IsNotWaitedForOnceRsslagIsToldToStop) {
 class InvokingUser : public testing::Test {
   protected:
     void SetUp() override {
-        if (getuid() != 0) GTEST_SKIP() << "only root can be invoked by somebody";
+        if (getuid() != 0) GTEST_SKIP() << "only root can have another invoking user";
     }
     Environment environment_;
 };

@@ -34,7 +34,7 @@ TEST(Evidence, OfAProcessThatRunsIsNoExecve) {
 TEST(Evidence, SpansTheMappingsThatAreOfTheMm) {
     const auto evidence = evidence_of_this({mapping("/bin/x", 0x1000, 0x5000), mapping("", 0x8000, 0x9000),
                                             mapping("[vsyscall]", 0xffffffffff600000, 0xffffffffff601000)});
-    EXPECT_EQ(evidence.mapped, core::Pages{5}) << "vsyscall is no mapping of the mm";
+    EXPECT_EQ(evidence.mapped, core::Pages{5}) << "[vsyscall] does not belong to the mm";
 }
 
 }  // namespace

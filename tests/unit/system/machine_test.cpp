@@ -50,7 +50,7 @@ class FolioOrders : public testing::Test {
 };
 
 TEST_F(FolioOrders, AreOfSinglePagesWhereNothingElseIsPossible) {
-    EXPECT_EQ(orders(), 1U) << "a kernel without huge pages";
+    EXPECT_EQ(orders(), 1U) << "this kernel has no huge pages";
     write("enabled", "always madvise [never]");
     EXPECT_EQ(orders(), 1U);
 }

@@ -17,7 +17,7 @@ TEST(OwnCost, OfAnEventIsThatSinceTheLastCall) {
 TEST(OwnCost, OfAnEventIsUnknownWhereTheKernelCountsNoTimeOrNothingCame) {
     OwnCostMeter meter;
     EXPECT_FALSE(meter.since_last(0, 10).bpf_ns_per_event) << "kernel.bpf_stats_enabled is off";
-    EXPECT_FALSE(meter.since_last(500, 10).bpf_ns_per_event) << "no event since";
+    EXPECT_FALSE(meter.since_last(500, 10).bpf_ns_per_event) << "there was no event since the last call";
     EXPECT_TRUE(meter.since_last(700, 11).bpf_ns_per_event);
 }
 
@@ -54,13 +54,14 @@ TEST(OwnCost, RightAfterTheBeginningIsNotAWholeCpu) {
     const Times before = Times::now();
     const double first = meter.since_last(0, 0).cpu_percent;
     const Times after = Times::now();
-    EXPECT_LE(first, 100 * (after.cpu_ns - begin.cpu_ns) / 1e9) << "20 ms are not a second";
+    EXPECT_LE(first, 100 * (after.cpu_ns - begin.cpu_ns) / 1e9) << "the CPU time is divided by at least one second";
     use_cpu(20'000'000);
     const Times later = Times::now();
     const double second = meter.since_last(0, 0).cpu_percent;
     const Times last = Times::now();
     // Holds under any load: the meter reads its clocks between these two readings.
-    EXPECT_GE(second, 100 * (later.cpu_ns - after.cpu_ns) / (last.wall_ns - before.wall_ns)) << "then it is what it is";
+    EXPECT_GE(second, 100 * (later.cpu_ns - after.cpu_ns) / (last.wall_ns - before.wall_ns))
+        << "the second value is divided by the actual time";
     EXPECT_LE(second, 100 * (last.cpu_ns - before.cpu_ns) / (later.wall_ns - after.wall_ns));
 }
 

@@ -16,7 +16,7 @@ TEST(StopSignals, AreNotThereUntilOneComes) {
     EXPECT_FALSE(stop.stop_requested());
     raise(SIGHUP);
     EXPECT_TRUE(stop.stop_requested());
-    EXPECT_TRUE(stop.stop_requested()) << "and stays so";
+    EXPECT_TRUE(stop.stop_requested()) << "a stop stays requested";
 }
 
 TEST(StopSignals, LetTheFirstInterruptBeTheCommandsWhereThereIsOne) {
@@ -25,7 +25,7 @@ TEST(StopSignals, LetTheFirstInterruptBeTheCommandsWhereThereIsOne) {
     raise(SIGINT);
     EXPECT_FALSE(stop.stop_requested());
     EXPECT_TRUE(stop.interrupted());
-    EXPECT_FALSE(stop.interrupted()) << "told once";
+    EXPECT_FALSE(stop.interrupted()) << "an interrupt is reported once";
     raise(SIGINT);
     EXPECT_TRUE(stop.stop_requested());
 }

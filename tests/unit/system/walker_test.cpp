@@ -48,7 +48,7 @@ TEST(Walker, IsLeftBehindWhereItTakesLongerThanIsWanted) {
         };
         EXPECT_FALSE(walker.run(wait));
         std::atomic<bool> other = false;
-        EXPECT_FALSE(walker.run([&other] { other = true; })) << "no other job meanwhile";
+        EXPECT_FALSE(walker.run([&other] { other = true; })) << "no other job may run meanwhile";
         EXPECT_FALSE(other);
     }
     job->go.set_value();

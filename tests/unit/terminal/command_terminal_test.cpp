@@ -25,7 +25,7 @@ class CommandTerminalTest : public testing::Test {
   protected:
     void SetUp() override {
         if (const core::Fd any(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)); !any.open())
-            GTEST_SKIP() << "no pseudoterminal is to be had: " << std::strerror(errno);
+            GTEST_SKIP() << "no pseudoterminal is available: " << std::strerror(errno);
         std::string name = (std::filesystem::temp_directory_path() / "rsslag-terminal-XXXXXX").string();
         directory_ = mkdtemp(name.data());
         const char *const before = std::getenv("TMPDIR");

@@ -63,7 +63,7 @@ TEST(Complain, QuotesNothingThatATerminalObeys) {
     print_error("no process '\x1b[2J\n'");
     const std::string text = testing::internal::GetCapturedStderr();
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
-    EXPECT_EQ(text.find('\n'), text.size() - 1) << "one line";
+    EXPECT_EQ(text.find('\n'), text.size() - 1) << "the message must be one line";
     EXPECT_EQ(text.substr(0, 8), "rsslag: ");
 }
 

@@ -109,7 +109,7 @@ TEST(Printer, WritesAllOfItInOrder) {
 
 TEST(Printer, DropsWholeLinesWhereNobodyReadsAndSaysWhere) {
     Pipe pipe;
-    if (!pipe.as_wanted()) GTEST_SKIP() << "no pipe of " << kPipe << " bytes is to be had";
+    if (!pipe.as_wanted()) GTEST_SKIP() << "the capacity of a pipe cannot be set to " << kPipe << " bytes";
     std::string got;
     std::uint64_t dropped = 0;
     {
@@ -130,7 +130,7 @@ TEST(Printer, DropsWholeLinesWhereNobodyReadsAndSaysWhere) {
 
 TEST(Printer, DropsTheRestOfTextThatFitsInPart) {
     Pipe pipe;
-    if (!pipe.as_wanted()) GTEST_SKIP() << "no pipe of " << kPipe << " bytes is to be had";
+    if (!pipe.as_wanted()) GTEST_SKIP() << "the capacity of a pipe cannot be set to " << kPipe << " bytes";
     std::string got;
     {
         Printer printer(pipe.in.get(), options(10 * kPipe));
@@ -196,7 +196,7 @@ void await_held(const Pipe &pipe) {
 TEST(Printer, IsNotHeldByAReaderThatStandsStillOnceItIsStopped) {
     std::signal(SIGPIPE, SIG_IGN);  // its unfinished write ends without a reader
     Pipe pipe;
-    if (!pipe.as_wanted()) GTEST_SKIP() << "no pipe of " << kPipe << " bytes is to be had";
+    if (!pipe.as_wanted()) GTEST_SKIP() << "the capacity of a pipe cannot be set to " << kPipe << " bytes";
     Printer printer(pipe.in.get(), options(std::size_t{1} << 20));
     std::string much;
     for (int i = 0; i < 1000; ++i)

@@ -48,8 +48,8 @@ TEST(Drain, CollectsAllThatIsThereHoweverMuchWaits) {
             bytes += records.size();
         });
     }
-    EXPECT_EQ(bytes, kMoreThanMayWait + 1) << "what had come since the thread stopped";
-    EXPECT_EQ(rings.looks_of_others(), 1U) << "the thread stops where too much waits";
+    EXPECT_EQ(bytes, kMoreThanMayWait + 1) << "the bytes that came after the thread paused";
+    EXPECT_EQ(rings.looks_of_others(), 1U) << "the thread must pause if too many bytes wait";
 }
 
 TEST(Drain, CollectsAllThatTheSideBandHasTold) {

@@ -197,7 +197,7 @@ TEST_F(TracerTest, SaysOnceThatAProcessHasNoTicksAsItCannotBeRead) {
     EXPECT_EQ(log.text(), result);
     kernel_->refuse(false);
     round();
-    EXPECT_EQ(reported_.size(), 2U) << "it is told of again";
+    EXPECT_EQ(reported_.size(), 2U) << "the process has ticks again";
     end();
     EXPECT_EQ(log.text(), result + "1 process could not be read at all times; 2 readings failed\n");
     EXPECT_NE(reported_.back().find("\"readings_failed\":2,"), std::string::npos) << reported_.back();
@@ -247,7 +247,7 @@ TEST_F(TracerTest, MatchesByTheCgroupThatHasThePathNow) {
     fs::create_directory(next);  // before the removal, so that it has another inode
     fs::remove(service);
     tracer_->renew_cgroup();
-    EXPECT_EQ(kernel_->times_matched(pattern.cgroup), 1U) << "there is none at present";
+    EXPECT_EQ(kernel_->times_matched(pattern.cgroup), 1U) << "the path has no cgroup at present";
     fs::rename(next, service);
     tracer_->renew_cgroup();
     tracer_->renew_cgroup();

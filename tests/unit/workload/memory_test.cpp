@@ -83,7 +83,7 @@ TEST(Populate, HasEveryPageInBasePages) {
 
 TEST(Mlock, LocksWhatTheLimitAllows) {
 #ifdef RSSLAG_SANITIZED
-    GTEST_SKIP() << "AddressSanitizer turns mlock() into nothing";
+    GTEST_SKIP() << "AddressSanitizer makes mlock() a no-op";
 #endif
     const HeldWorkload held("mlock");
     SKIP_WHERE_REFUSED(held);

@@ -53,7 +53,7 @@ void expect_quiescent(pid_t pid, const std::string &states) {
 void await_asleep(pid_t pid) {
     for (std::string state; state != "S";) {
         state = stat_field(proc(pid, "stat"), 3);
-        ASSERT_NE(state, "") << "it has ended";
+        ASSERT_NE(state, "") << "the process has ended";
         std::this_thread::yield();
     }
 }

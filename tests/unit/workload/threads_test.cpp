@@ -99,7 +99,7 @@ TEST(PerCpu, LeavesEachMemberJustUnderTheBatchOnEachCpu) {
     const std::int64_t lag = walked - std::stoll(stat_field(proc(held.pid(), "stat"), 24));
     const int members = held.text("file") == "yes" ? 3 : 2;
     RecordProperty("lag_pages", std::to_string(lag));
-    if (!caches_by_cpu()) GTEST_SKIP() << "this kernel does not cache by CPU: the lag is " << lag << " pages";
+    if (!caches_by_cpu()) GTEST_SKIP() << "this kernel does not cache on CPUs: the lag is " << lag << " pages";
     // stat shows the flushed pages. The report of the workload's process may have folded the cache of one CPU.
     EXPECT_GE(lag, (cpus - 1) * members * (batch - 1));
     EXPECT_LE(lag, cpus * members * (batch - 1));
