@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The floor: empty programs on the hooks of every page fault and counter update. No tracer that uses these hooks can be
-// cheaper, and what rsslag's programs cost is told net of them. Prints `ready` once attached, ends when stdin does.
+// The lower limit of the cost of tracing: empty programs on the hooks of every page fault and counter update. No tracer
+// that uses these hooks can cost less. Their cost is subtracted from that of rsslag's programs. Prints `ready` once the
+// programs are attached, and ends at the end of stdin.
 #include <bpf/libbpf.h>
 #include <unistd.h>
 

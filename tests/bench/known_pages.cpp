@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Threads that end with a known number of pages each: the truth that a thread's net is held against. Each maps a region
-// of each kind that is asked for, touches it and drops it for a number of rounds, touches it once more and rests. As
-// the storm does, it says `ready PID` when all is set up, starts at a byte on stdin, says `rest` once all threads rest,
-// and stays alive until the next byte. What a thread needs besides (its stack, the code it runs) is touched before
-// `ready`, so that from there on its net is exactly --pages of each kind.
+// Threads that each end with a known number of pages, with which a test compares the net of each thread. Each thread
+// maps a region of each requested kind, touches and drops it for a number of rounds, touches it once more and sleeps.
+// Like the storm, the program prints `ready PID` when it is set up, starts at a byte on stdin, prints `rest` once all
+// threads sleep, and ends at the next byte. The other memory of a thread (its stack, its code) is touched before
+// `ready`, so that after it the net of a thread is exactly --pages of each kind.
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -85,7 +85,7 @@ void drop(const Region &region, unsigned pages) {
         die("known_pages: madvise");
 }
 
-/// So that the pages of the stack below are no news later.
+/// Touches the pages of the stack below this frame, so that none of them is new later.
 [[gnu::noinline]] void touch_stack() {
     std::array<volatile unsigned char, 16 * kPage> below;  // NOLINT(cppcoreguidelines-pro-type-member-init)
     for (std::size_t at = 0; at < below.size(); at += kPage)
@@ -110,7 +110,7 @@ void *run_worker(void *argument) {
     std::snprintf(name.data(), name.size(), "known%u", self.number);
     pthread_setname_np(pthread_self(), name.data());
     touch_stack();
-    // Once before it counts: the file is in the page cache then.
+    // One round before those that count, so that the file is in the page cache.
     for (std::size_t at = 0; at < count; ++at) {
         touch(regions.at(at), work.pages);
         drop(regions.at(at), work.pages);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What an exact reading costs: against the number of threads, and against walking the page tables of 4 GiB. Rounds are
-// interleaved, medians of them are printed, and each promise is checked. Needs root; 9 GiB of memory for the large
-// ones.
+// The cost of an exact reading, by the number of threads and compared with a walk of the page tables of 4 GiB. Rounds
+// are interleaved. Prints their medians and checks each limit. Needs root, and 9 GiB of memory for the large processes.
 #include <fmt/format.h>
 #include <unistd.h>
 

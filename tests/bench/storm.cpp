@@ -42,7 +42,7 @@ struct Worker {
 struct Result {
     std::uint64_t faults = 0;
     std::uint64_t ns = 0;
-    std::uint64_t cpu_ns = 0;  ///< of all threads: depends less on the load of the machine than `ns`
+    std::uint64_t cpu_ns = 0;  ///< of all threads; depends less on the load of the machine than `ns`
 };
 
 [[noreturn]] void die(const char *what) {
@@ -96,7 +96,7 @@ void *work(void *argument) {
         go_round(storm);
     worker.cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - before;
     pthread_barrier_wait(&storm.end);
-    // Its end would be updates and faults after the storm: it lasts until the process does.
+    // A thread never ends: its end would make updates and faults after the storm.
     for (;;)
         pause();
 }
@@ -133,14 +133,14 @@ class Line {
 Line json_of(const Storm &storm, const Result &result) {
     Line line;
     line.text("{\"faults\":").number(result.faults).text(",\"ns\":").number(result.ns);
-    // Time of a thread, not of the storm: two threads at the speed of one are two threads of the same cost.
+    // The time of a thread, not of the storm, so that two threads that are as fast as one have the same cost.
     line.text(",\"ns_per_fault\":").tenths(result.ns * storm.threads, result.faults);
     line.text(",\"cpu_ns_per_fault\":").tenths(result.cpu_ns, result.faults);
     line.text(",\"threads\":").number(storm.threads).text(",\"rounds\":").number(storm.rounds).text("}\n");
     return line;
 }
 
-/// False where the other side has closed the pipe: then there is nobody left to run for.
+/// False if the other side has closed the pipe: then no process waits for the storm.
 bool await_byte() {
     char byte = 0;
     return read(STDIN_FILENO, &byte, 1) == 1;

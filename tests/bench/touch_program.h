@@ -7,8 +7,9 @@
 #include <cstdio>
 #include <cstring>
 
-/// All pages of the program and its libraries, whatever a thread will run of them: where the page cache was cold, what
-/// fault-around maps with the code of the first rounds is not all of it. Before any thread, as what can be written is.
+/// Touches all pages of the program and its libraries. A fault maps only those neighbouring pages that are in the page
+/// cache, so code that was run once may still cause faults later. Also writes to the writable pages, so call it before
+/// any thread is started.
 inline bool touch_program() {
     constexpr std::uintptr_t kPage = 4096;
     std::FILE *const maps = std::fopen("/proc/self/maps", "re");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A program as somebody may write it who has rsslag.h and nothing else; library_test.py says what it is to do. A reading is a
- * line of "key value" pairs, an error a line "error STATUS what|remedy" and status 1. */
+/* A program written from rsslag.h alone, for library_test.py. It prints a reading as a line of "key value" pairs, and an error
+ * as a line "error STATUS what|remedy" with status 1. */
 #define _GNU_SOURCE
 #include <bpf/libbpf.h>
 #include <pthread.h>
@@ -68,7 +68,7 @@ static int all(void)
     return error.status != RSSLAG_ERROR_ARGUMENT;
 }
 
-/* One process for all threads. */
+/* All threads read this process. */
 static int target;
 
 static void *many(void *result)
@@ -121,7 +121,7 @@ static double now_us(clockid_t clock)
 
 #define TIMES 1001
 
-/* The medians of a call, in microseconds by the clock and of this thread's CPU time. */
+/* The median duration of a call in microseconds: wall time, and CPU time of this thread. */
 static int times(int pid)
 {
     static double wall[TIMES], cpu[TIMES];
@@ -157,8 +157,8 @@ static void *touch(void *unused)
     return unused;
 }
 
-/* What a handle says of STATUS while other threads touch so much memory that nobody can see what the file follows, and what
- * the same one says once they have ended. */
+/* Prints whether a handle can use STATUS while other threads touch so much memory that the experiment fails, and whether the
+ * same handle can use it once they have ended. */
 static int rest(void)
 {
     struct rsslag_error error = RSSLAG_ERROR_INIT;
@@ -169,7 +169,7 @@ static int rest(void)
     restless = 1;
     for (i = 0; i < 4; ++i)
         pthread_create(&thread[i], NULL, touch, NULL);
-    /* Now and then they are not heard: then another handle is asked. */
+    /* Sometimes the threads do not disturb the experiment: then it tries another handle. */
     for (i = 0; i < 1000; ++i) {
         status = rsslag_why_not(handle, RSSLAG_WAY_STATUS, &error);
         if (status != RSSLAG_OK && strstr(error.what, "cannot determine"))
@@ -192,7 +192,7 @@ static int rest(void)
     return 0;
 }
 
-/* What a library may not change: lines of a file that begin with one of these words, or all. */
+/* The state that a library must not change: the lines of a file that begin with one of these words. */
 static size_t state_of(const char *path, const char *const *words, char *text, size_t size)
 {
     FILE *file = fopen(path, "r");
@@ -226,7 +226,7 @@ static int hear(enum libbpf_print_level level, const char *format, va_list args)
     return ++heard;
 }
 
-/* Everything once, by each way that there may be; then nothing of this process is another. */
+/* Calls each function once by each way. After that the state of this process must be the same. */
 static int unchanged(int pid)
 {
     struct rsslag_options options = RSSLAG_OPTIONS_INIT;
@@ -285,7 +285,7 @@ static int sizes(void)
     return 0;
 }
 
-/* Callers of other versions: with less, which is refused, and with more, which is 0 behind what is known. */
+/* Callers of other versions: a smaller structure is refused; in a larger one the unknown fields become 0. */
 static int versions(int pid)
 {
     struct {

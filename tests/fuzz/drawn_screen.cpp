@@ -15,7 +15,7 @@ using Name = screen::Key::Name;
 
 constexpr std::array<documents::Size, 6> kSizes{{{1, 1}, {2, 7}, {5, 20}, {24, 80}, {50, 200}, {200, 3}}};
 constexpr std::u32string_view kKeys = U"sjktcm/+-wrh?fleGg ,.<>[]npx0";
-constexpr std::uint64_t kNamed = static_cast<std::uint64_t>(Name::Tab) + 1;  // Character is typed apart
+constexpr std::uint64_t kNamed = static_cast<std::uint64_t>(Name::Tab) + 1;  // Character is typed separately
 constexpr std::uint64_t kMostDraws = 8;
 
 screen::ScreenFacts screen_facts(const recording::Header &header, const core::Machine &machine) {
@@ -37,7 +37,7 @@ screen::ScreenFacts screen_facts(const recording::Header &header, const core::Ma
 DrawnScreen::DrawnScreen(const recording::Header &header, const core::Machine &machine, std::uint64_t seed)
     : screen_(screen_facts(header, machine), {}), state_(seed | 1) {}
 
-/// xorshift64: an input always does the same.
+/// xorshift64, so that the same input always has the same result.
 std::uint64_t DrawnScreen::next(std::uint64_t below) {
     state_ ^= state_ << 13;
     state_ ^= state_ >> 7;
@@ -70,7 +70,7 @@ void DrawnScreen::take(core::Tick tick) {
     constexpr std::uint64_t kRewinds = 50;
     screen_.take(screen::Playback{tick.t_ns, tick.t_ns, 1, true});
     screen_.take(std::move(tick));
-    if (draws_ >= kMostDraws || next(++ticks_) > 8) return;  // fewer and fewer of many
+    if (draws_ >= kMostDraws || next(++ticks_) > 8) return;  // the more ticks, the fewer of them are drawn
     draws_++;
     type();
     draw(kSizes[next(kSizes.size())]);

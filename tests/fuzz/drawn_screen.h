@@ -12,11 +12,11 @@ namespace rsslag::fuzz {
 /// The screen of a replay, drawn in terminals of any size while keys are typed.
 class DrawnScreen {
   public:
-    /// `seed`: which keys and sizes.
+    /// `seed` determines the keys and the sizes.
     DrawnScreen(const recording::Header &header, const core::Machine &machine, std::uint64_t seed);
 
     void take(core::Tick tick);
-    /// As it stands at the end.
+    /// Draws the screen as it is at the end.
     void end();
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the fuzz targets share: checks that hold in every build, and input as text.
+// Shared by the fuzz targets: checks that are active in every build, and the input as text.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@
 
 namespace rsslag::fuzz {
 
-/// Ends the program, which libFuzzer takes for a find.
+/// Aborts the program unless the condition holds. libFuzzer reports this as a failure.
 inline void require(bool holds) {
     if (!holds) std::abort();
 }
 
-/// A parser that refuses text says why, as Corrupt and with a line.
+/// An error of a parser must be Corrupt and name the line.
 inline void require_said(const core::Error &error) {
     require(error.kind == core::Kind::Corrupt);
     require(error.what.find(" line ") != std::string::npos);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A file of any content, all the way: its events, what a judge makes of them, and all that is written of that.
+// Reads a file of any content, analyzes its events, and writes every output of the result.
 #include <algorithm>
 #include <clocale>
 #include <cstring>
@@ -38,7 +38,7 @@ namespace screen = rsslag::screen;
 
 namespace {
 
-/// One claim on each figure that there is.
+/// A condition on each figure.
 std::vector<core::Assertion> make_claims() {
     std::vector<core::Assertion> claims;
     const std::string names = report::claim_names();
@@ -83,7 +83,7 @@ void require_report(const report::Report &report, const core::Summary &summary) 
     require_peak(report, summary);
 }
 
-/// Every output that needs no file; a database takes longer than all others together.
+/// Every output that needs no file. A database takes longer than all others together.
 class Outputs : public exporters::Sink {
   public:
     explicit Outputs(bool database) {
@@ -112,7 +112,7 @@ class Outputs : public exporters::Sink {
         made_ = report_.take();
         return core::success();
     }
-    /// After end().
+    /// To be called after end().
     const report::Report &report() const { return made_; }
 
   private:
@@ -125,7 +125,7 @@ std::size_t columns_of(std::string_view header) {
     return static_cast<std::size_t>(std::count(header.begin(), header.end(), ',')) + 1;
 }
 
-/// What `replay --events` prints and the screen shows, beside rows.
+/// The output of `replay --events` and of the screen.
 class Lines : public analysis::RowMaker {
   public:
     Lines(exporters::Sink &sink, rsslag::fuzz::DrawnScreen &screen) : RowMaker(sink), screen_(screen) {}
@@ -158,11 +158,11 @@ class Lines : public analysis::RowMaker {
 
     rsslag::fuzz::DrawnScreen &screen_;
     std::size_t columns_ = columns_of(documents::csv_header());
-    std::uint64_t left_ = 300;  ///< a storm of them tells nothing new
+    std::uint64_t left_ = 300;  ///< a limit, since each line takes time
 };
 
 analysis::Facts facts_of(const recording::Header &header) {
-    constexpr int kMostCpus = 64;  // memory for each of them is nothing to find here
+    constexpr int kMostCpus = 64;  // memory use for many CPUs is no error
     analysis::Facts facts = analysis::facts_of(header);
     facts.machine.cpus_possible = std::min(facts.machine.cpus_possible, kMostCpus);
     return facts;
@@ -191,7 +191,7 @@ class Trace {
 
     void apply(event::Event event) { analyzer_.apply(std::move(event)); }
 
-    /// As rsslag itself refuses what is far denser than a recording: what is left of it tells nothing new.
+    /// rsslag itself refuses files that are far denser than a recording, so the rest is not tested.
     bool enough() const {
         constexpr std::uint64_t kWork = 20'000'000;
         return analyzer_.work() > kWork || analyzer_.waiting_bytes() > kWork;
@@ -220,7 +220,7 @@ class Trace {
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
 extern "C" int LLVMFuzzerInitialize(int * /*argc*/, char *** /*argv*/) {
-    require(std::setlocale(LC_CTYPE, "C.UTF-8") != nullptr);  // as the screen has it
+    require(std::setlocale(LC_CTYPE, "C.UTF-8") != nullptr);  // as for the screen
     return 0;
 }
 

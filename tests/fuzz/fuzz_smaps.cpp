@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     require(total.rss.has_value() == !mappings->empty());
     static_cast<void>(rsslag::procfs::quadrants(*mappings, {}));
     static_cast<void>(rsslag::procfs::groups(*mappings, {}));
-    // Two texts that are whole are whole together.
+    // Two complete texts in succession are a complete text.
     auto doubled = rsslag::procfs::parse_smaps(std::string(text) + std::string(text));
     require(doubled.ok() && doubled->size() == 2 * mappings->size());
     return 0;

@@ -16,10 +16,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     }
     require(stat->pid >= 0 && stat->ppid >= 0 && stat->num_threads >= 0 && stat->rss.n >= 0);
     require(stat->comm.size() < size);
-    // The name is all that lies between the first "(" and the last ")".
+    // The name is the text between the first "(" and the last ")".
     require(text.find('(') + 1 + stat->comm.size() == text.rfind(')'));
     require(text.substr(text.find('(') + 1, stat->comm.size()) == stat->comm);
-    // The same line with a hostile name differs in nothing else.
+    // The same line with a hostile name differs only in the name.
     std::string renamed(text);
     renamed.replace(text.find('(') + 1, stat->comm.size(), ") R 1\n(");
     auto again = rsslag::procfs::parse_stat(renamed);

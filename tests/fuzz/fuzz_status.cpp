@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         require(sensible(size_line));
     require(std::all_of(status->members.begin(), status->members.end(), sensible));
     require(std::all_of(status->ns_pids.begin(), status->ns_pids.end(), [](int pid) { return pid >= 0; }));
-    // Lines that no kernel prints change nothing, wherever they are.
+    // Unknown lines do not change the result, at the start or at the end.
     auto again = rsslag::procfs::parse_status("Unheard:\t1 kB\n" + std::string(text) + "Of: x\n");
     require(again.ok() && again->name == status->name && again->vm_rss == status->vm_rss &&
             again->ns_pids == status->ns_pids && again->real_uid == status->real_uid);

@@ -25,7 +25,7 @@ using recording::Bytes;
 using recording::ChunkInfo;
 using recording::ChunkKind;
 
-/// A header's field is written like an item: a number, then a text.
+/// A field of a header is encoded like an item: a number, then a text.
 struct Item {
     std::uint64_t kind = 0;
     Bytes body;
@@ -55,7 +55,8 @@ std::vector<Item> items_of(std::string_view payload) {
     return items;
 }
 
-/// Without its index and its end, which are made anew. nullopt: it is none.
+/// The chunks of a recording without its index and its end, which are written again. nullopt: the bytes are no
+/// recording.
 std::optional<Recording> taken_apart(std::string_view file) {
     const auto version = recording::read_prologue(file);
     if (!version) return std::nullopt;
@@ -134,7 +135,7 @@ class Mutator {
         bytes.resize(size + kMore);
         bytes.resize(LLVMFuzzerMutate(reinterpret_cast<std::uint8_t *>(bytes.data()), size, bytes.size()));
     }
-    /// One of its varints, wherever it begins.
+    /// Changes one of the varints, wherever it starts.
     void change_number(Bytes &body) {
         if (body.empty()) return;
         const std::size_t begin = below(body.size());
@@ -145,7 +146,7 @@ class Mutator {
         recording::put(number, hostile());
         body.replace(begin, std::min(end + 1, body.size()) - begin, number);
     }
-    /// Wire records keep the lengths of their columns right.
+    /// Changes wire records and keeps the lengths of their columns correct.
     void change_column(Item &item) {
         constexpr std::uint64_t kRecords = 2;
         if (item.kind != kRecords) return change_number(item.body);
@@ -171,7 +172,7 @@ class Mutator {
 }  // namespace
 
 std::size_t mutate_recording(std::uint8_t *data, std::size_t size, std::size_t most, unsigned seed) {
-    constexpr std::size_t kPlain = 16;  // one of so many is changed as bytes
+    constexpr std::size_t kPlain = 16;  // one change in this many is to raw bytes
     Mutator mutator(seed);
     auto all = taken_apart({reinterpret_cast<const char *>(data), size});
     if (!all || mutator.below(kPlain) == 0) return LLVMFuzzerMutate(data, size, most);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Changes a recording within its format: items come, go and change, and every check is made anew.
+// Changes a recording within its format: adds, removes and changes items, and computes all checksums again.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace rsslag::fuzz {
 
-/// As LLVMFuzzerCustomMutator(): what `data` is after it, at most `most` bytes.
+/// As LLVMFuzzerCustomMutator(). Returns the new size of `data`, which is at most `most` bytes.
 std::size_t mutate_recording(std::uint8_t *data, std::size_t size, std::size_t most, unsigned seed);
 
 }  // namespace rsslag::fuzz

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What must hold of every text that rsslag writes, whatever it has read.
+// Checks that every text that rsslag writes must pass, whatever it has read.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,9 @@ inline bool is_raw_control(unsigned char c) {
     return (c < 0x20 && c != '\n') || c == 0x7f;
 }
 
-/// What a terminal obeys: controls, those of Unicode too, what turns the direction of text (U+061C, U+200E, U+200F,
-/// U+202A to U+202E, U+2066 to U+2069), and what ends a line for others (U+2028, U+2029).
+/// The text must not contain characters that a terminal executes: control characters, also those of Unicode; those that
+/// change the direction of text (U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069); and those that some
+/// programs take for the end of a line (U+2028, U+2029).
 inline void require_harmless(std::string_view text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto at = [&](std::size_t more) {
@@ -45,7 +46,7 @@ inline void require_json_lines(std::string_view text) {
     }
 }
 
-/// Rows end with CRLF, as RFC 4180 has it, and quotes come in pairs; `columns` of them, 0: whatever comes.
+/// Rows end with CRLF, as in RFC 4180, and quotes come in pairs. `columns`: the number of columns; 0: any number.
 inline void require_csv(std::string_view text, std::size_t columns = 0) {
     std::size_t commas = 0;
     bool quoted = false;
@@ -72,7 +73,7 @@ inline bool is_entity(std::string_view text) {
     return text.starts_with("&#");
 }
 
-/// As far as a parser of XML would get: tags that open and close, quoted attributes, no bare < or &.
+/// A part of the checks of an XML parser: tags are closed, attributes are quoted, and no < or & is unescaped.
 inline void require_xml(std::string_view text) {
     require_harmless(text);
     std::vector<std::string_view> open;
