@@ -68,7 +68,7 @@ static __always_inline struct rsslag_fault_slot *new_fault_slot(u32 tid)
     return slot;
 }
 
-/* Makes sure that a new task has a slot. That of an ended task with the same tid does not match: its tid is
+/* Makes sure that a new task has a slot. The slot of an ended task with the same tid does not match, because its tid is
  * negative. */
 static __always_inline void begin_task(u32 tid)
 {

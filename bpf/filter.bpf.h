@@ -56,7 +56,8 @@ static __always_inline u64 key_at(u64 address)
 /* 57 bits of the address, 3 bits for the number of ending mms, 4 bits for the number of mms. */
 #define MM_CODE(key) (((key) << 7) + 1)
 #define MM_ENDS_CODE 16
-/* Fibonacci hashing uses the high bits of the product. mm_structs come from a slab, so their low bits vary little. */
+/* Fibonacci hashing uses the high bits of the product. mm_structs are allocated from a slab, so the low bits of their
+ * addresses vary little. */
 #define MM_SLOT(key) (((key) * 0x9e3779b97f4a7c15ULL) >> 52 & (RSSLAG_MM_SLOTS - 1))
 
 #define GROUP_CODE(tgid) (((u64)(tgid) << 16) + 1)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
-/* Sums over the processes with the same name, which form a group here. Prometheus requires all lines of a metric to be
- * adjacent, so the program computes all sums before it prints the first line: at the first task of the iterator, in one
- * pass over the kernel's list of processes. It prints a few lines at each task, since the output of one task must fit
- * into the seq_file's buffer (32 KiB).
+/* Sums over the processes with the same name, which form a group here. Prometheus requires all lines of a metric to be adjacent,
+ * so the program computes all sums before it prints the first line. It does so at the first task of the iterator, in one pass
+ * over the kernel's list of processes. It prints a few lines at each task, since the output of one task must fit into the
+ * seq_file's buffer (32 KiB).
  *
  * Each open file is a session (bpf_iter_meta.session_id) and takes a slot, which separates parallel readers. At the
  * end of a session the program frees its slot and notes the session as ended, since the iterator may still show it
@@ -124,8 +124,8 @@ static long find_oldest(u32 i, struct claim *oldest)
     return oldest->id == 0;
 }
 
-/* Tries to take the slot of the oldest session. Returns 0, to try again, if another reader was faster: it may hold the
- * slot, or may have filled it already. */
+/* Tries to take the slot of the oldest session. Returns 0, to try again, if another reader was faster and holds the slot or
+ * has already filled it. */
 static long try_slot(u32 i, struct claim *claim)
 {
     struct claim oldest = {.id = claim->id, .slot = SESSIONS};

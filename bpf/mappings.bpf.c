@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0
-/* Changes of mappings that PERF_RECORD_MMAP2 does not report: mremap, and names set by prctl. Userspace attaches
- * the fexit programs of these system calls if the kernel allows it; else those of their tracepoints, which make
- * every system call of the machine take the slow exit path; else that of sys_exit, which doubles that cost. */
+/* Changes of mappings that PERF_RECORD_MMAP2 does not report: mremap, and names set by prctl. Userspace attaches the fexit
+ * programs of these system calls if the kernel allows it. Otherwise it attaches those of their tracepoints, which make every
+ * system call of the machine take the slow exit path. The last resort is the program of sys_exit, which doubles that cost. */
 #include "vmlinux.h"
 
 #include <bpf/bpf_helpers.h>

@@ -128,7 +128,7 @@ static __always_inline void print_some(struct seq_file *seq, struct session *ses
     session->next = it.item;
 }
 
-/* Call it at a later task or after the last one: only then is it certain that the last output did fit. */
+/* To be called at a later task or after the last one, because only then it is certain that the last output did fit. */
 static __always_inline bool all_printed(const struct session *session)
 {
     return session->next >= FAMILIES * (GROUPS + 1);

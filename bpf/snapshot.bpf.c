@@ -221,7 +221,7 @@ static __always_inline void copy_cached(struct rsslag_total *record, struct task
 }
 
 /* Tasks of a group with the same mm have the same values, except on the thread scheme. So only the first of consecutive
- * ones writes a record. The iterator goes by TID, so a group may have several such runs. */
+ * ones writes a record. The iterator visits tasks in the order of their TIDs, so a group may have several such runs. */
 static __always_inline int visit_all(struct bpf_iter__task *ctx, enum scheme scheme)
 {
     struct task_struct *task = ctx->task;

@@ -27,14 +27,14 @@ _Static_assert(RSSLAG_MEMBERS == EXACT_RSS_MEMBERS, "members");
 #define CLONE_VM 0x100
 #define CLONE_THREAD 0x10000
 
-/* The value at a threshold flush: check_sync_rss_stat() (mm/memory.c, up to 6.1) flushes if events++ >
- * TASK_RSS_EVENTS_THRESH (64), i.e. at the start of the 66th fault, and zeroes it after the flush's tracepoints. */
+/* The value of task->rss_stat.events at a threshold flush. check_sync_rss_stat() (mm/memory.c, up to 6.1) flushes if events++
+ * > TASK_RSS_EVENTS_THRESH (64), i.e. at the start of the 66th fault. It zeroes the value after the flush's tracepoints. */
 #define EVENTS_AT_THRESHOLD 66
 
 /* rsslag's PID namespace. */
 struct rsslag_view reader;
 
-/* Whether fexit/handle_mm_fault reports what a task caches; else the start of its next fault does. */
+/* Whether fexit/handle_mm_fault reports what a task caches. Otherwise the start of the task's next fault reports it. */
 const volatile bool fault_emitted_at_exit;
 /* --mode counts: the `cpu` scheme sends sums, the `thread` scheme no fault records. */
 const volatile bool counting;

@@ -8,8 +8,8 @@
  * than a probe read. */
 extern void *bpf_rdonly_cast(const void *address, u32 type) __ksym __weak;
 
-/* The BTF ids of struct refcount_struct, pt_regs and task_struct in the running kernel. CO-RE cannot give them:
- * userspace passes libbpf a file with only some of the kernel's types, and other ids. */
+/* The BTF ids of struct refcount_struct, pt_regs and task_struct in the running kernel. CO-RE cannot provide them, because
+ * userspace passes libbpf a file with only some of the kernel's types, which have other ids there. */
 const volatile rsslag_u32 refcount_type, registers_type, task_type;
 
 static __always_inline s32 load_s32(u64 address)
@@ -19,9 +19,9 @@ static __always_inline s32 load_s32(u64 address)
     return number->refs.counter;
 }
 
-/* If a pointer is loaded from a trusted one, the verifier searches all of the kernel's types to decide whether it is
- * trusted too (kernel/bpf/btf.c btf_nested_type_is_trusted), which takes milliseconds for each such load. The cast
- * avoids that. */
+/* If a pointer is loaded from a trusted pointer, the verifier searches all types of the kernel to decide whether the result is
+ * trusted too (kernel/bpf/btf.c btf_nested_type_is_trusted). This takes milliseconds for each such load. The cast avoids the
+ * search. */
 static __always_inline u64 mm_of(struct task_struct *task)
 {
     return key_of(((struct task_struct *)bpf_rdonly_cast(task, task_type))->mm);
@@ -46,9 +46,9 @@ static __always_inline struct counter counter_of(struct mm_struct *mm, u32 membe
     return counter;
 }
 
-/* Whether this code runs within the fault. If so, its frame is below the fault's pt_regs on the kernel stack, which
- * stay unchanged until the fault ends. They may also stay there afterwards. Then the position on the stack, or the
- * count of faults in fault_of(), shows that the fault has ended. */
+/* Whether this code runs within the fault. If so, its frame is below the fault's pt_regs on the kernel stack. These registers
+ * stay unchanged until the fault ends, and may stay there afterwards. Then the position on the stack, or the count of faults
+ * in fault_of(), shows that the fault has ended. */
 static __always_inline bool within_frame(const void *ctx, const struct rsslag_fault_slot *slot)
 {
     u64 frame = FAULT_FRAME(slot);
@@ -80,7 +80,7 @@ static __always_inline u16 fault_of(const void *ctx, struct task_struct *task, u
 #include "updates.bpf.h"
 
 /* Adds the update to the CPU's current sum, or sends that sum and starts a new one. If the update cannot be part of a
- * sum, sends the current one and returns false. Only updates of a traced mm are summed up: the programs notice the end
+ * sum, sends the current one and returns false. Only updates of a traced mm are summed up, because the programs detect the end
  * of such an mm, and then end its sums. */
 static __always_inline bool summed_up(struct mm_struct *mm, u64 key, struct task_struct *task, u32 member, bool traced,
                                       bool by_traced)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /* --mode counts on the `cpu` scheme: each CPU sums up its updates, except folds and those at the start or end of an
- * mm or task. It sends its sum before any other record of a traced mm, so that its records stay in order. Userspace
- * reads sums that are not sent yet (partial sums). */
+ * mm or task. It sends its sum before any other record of a traced mm, so that its records stay in order. Userspace reads sums
+ * that have not been sent yet (partial sums). */
 #ifndef RSSLAG_SUM_BPF_H
 #define RSSLAG_SUM_BPF_H
 
@@ -14,9 +14,9 @@ struct {
 } runs SEC(".maps");
 
 /* A reader on another CPU must see `sequence` change before and after everything in between. x86 keeps loads and
- * stores in order. Other architectures need an ordered atomic. Only one that returns a value is ordered
- * (Documentation/bpf/standardization: fetch is fully ordered, a plain add is not), and clang turns it into a plain
- * add if the value is unused. */
+ * stores in order. Other architectures need an ordered atomic operation. Only an operation that returns a value is ordered
+ * (Documentation/bpf/standardization: fetch is fully ordered, a plain add is not). If the value is unused, clang generates a
+ * plain add. */
 static __always_inline u32 sequence_plus(struct rsslag_run *run, u32 more)
 {
 #ifdef __TARGET_ARCH_x86

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0 */
 /* Sends updates on the `cpu` scheme through a buffer for each CPU, in an array that userspace maps. A ring buffer's
- * lock and header would take a third of the time of an update. A lock is not needed: only one program writes, and
- * on a CPU it never runs twice at the same time, since rss_stat fires only in tasks and tracepoints run programs
- * with preemption off. From 7.0 on a program may be preempted, but the kernel skips a second run of it on that CPU
- * and counts the skip in recursion_misses, which rsslag reports as a loss.
+ * lock and header would take a third of the time of an update. A lock is not needed: only one program writes, and on a CPU it
+ * never runs twice at the same time. Before 7.0 this is so because rss_stat fires only in tasks, and tracepoints run programs
+ * with preemption disabled. From 7.0 on a program may be preempted, but the kernel skips a second run of it on that CPU. It
+ * counts the skip in recursion_misses, which rsslag reports as a loss.
  *
  * A CPU's buffer is circular: rsslag_cpu.updates is the number of records written, rsslag_cpu.taken the number that
  * userspace has copied. When a CPU goes offline, its buffer keeps its content.

@@ -28,9 +28,9 @@ typedef __u16 rsslag_u16;
 
 #define RSSLAG_MEMBERS 4
 
-/* One pass of the snapshot iterator writes, in this order: MM_FIRST, a CPU for each CPU that caches something (cpu
- * scheme), a TASK for each task of the mm, then MM_LAST and again its CPUs, as they are after the pass over
- * the tasks. */
+/* One pass of the snapshot iterator writes these records, in this order: MM_FIRST, a CPU for each CPU that caches something
+ * (cpu scheme), a TASK for each task of the mm, then MM_LAST, and again a CPU for each CPU that caches something after the
+ * pass over the tasks. */
 enum rsslag_snapshot_kind {
     RSSLAG_SNAPSHOT_MM_FIRST = 1,
     RSSLAG_SNAPSHOT_CPU = 2,

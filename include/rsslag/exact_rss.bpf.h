@@ -22,8 +22,8 @@
 /* include/linux/mm_types_task.h; RSS is file + anon + shmem */
 enum exact_rss_member { EXACT_RSS_FILE, EXACT_RSS_ANON, EXACT_RSS_SWAP, EXACT_RSS_SHMEM, EXACT_RSS_MEMBERS };
 
-/* Repeats the statements for each member, with its constant `m`. Not a loop, because CO-RE relocates only constant
- * indexes. Not a do-while, so that the statements can be the cases of a switch. */
+/* Repeats the statements for each member, with its constant `m`. It is no loop, because CO-RE relocates only constant indexes,
+ * and no do-while, so that the statements can be the cases of a switch. */
 #define EXACT_RSS_EACH(m, ...) \
     { \
         { enum { m = EXACT_RSS_FILE }; __VA_ARGS__; } \
@@ -38,7 +38,7 @@ enum exact_rss_member { EXACT_RSS_FILE, EXACT_RSS_ANON, EXACT_RSS_SWAP, EXACT_RS
 
 _Static_assert((EXACT_RSS_MEMBERS & (EXACT_RSS_MEMBERS - 1)) == 0, "exact_rss_index() requires a power of two");
 
-/* A number of a member as an index that the verifier knows to be in bounds. */
+/* Converts the number of a member to an index that the verifier accepts as within bounds. */
 static __always_inline u32 exact_rss_index(u32 member)
 {
     return member & (EXACT_RSS_MEMBERS - 1);
@@ -111,7 +111,7 @@ static __always_inline enum exact_rss_scheme exact_rss_scheme(void)
     return bpf_core_field_exists(((struct task_struct___thread *)0)->rss_stat.count) ? EXACT_RSS_THREAD : EXACT_RSS_PLAIN;
 }
 
-/* Converts a kernel pointer to a number. The verifier allows no arithmetic on the pointer. */
+/* Converts a kernel pointer to a number. The verifier does not allow arithmetic on the pointer. */
 static __always_inline u64 exact_rss_number(const void *pointer)
 {
     const void *volatile slot = pointer;
@@ -122,7 +122,7 @@ static __always_inline u64 exact_rss_number(const void *pointer)
 }
 
 /* Gives the per-CPU offset of each CPU: the address of an element on that CPU minus the element's __percpu pointer.
- * The contents of the map are not used. */
+ * The map's contents are not used. */
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, 1);
